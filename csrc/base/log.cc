@@ -1,0 +1,35 @@
+#include "base/log.h"
+
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+
+namespace pijit {
+
+bool log_enabled(const char* channel) {
+  const std::string& list = config().log;
+  if (list == "all") return true;
+  const std::string name = channel;
+  size_t at = 0;
+  while (at <= list.size()) {
+    size_t end = list.find(',', at);
+    if (end == std::string::npos) end = list.size();
+    if (list.compare(at, end - at, name) == 0) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+void log_line(const char* channel, const std::string& text) {
+  std::fprintf(stderr, "[pijit:%s] %s\n", channel, text.c_str());
+}
+
+void dump_stage(const std::string& stage, const std::string& text) {
+  if (config().dump.empty()) return;
+  static std::atomic<int> counter{0};
+  char num[16];
+  std::snprintf(num, sizeof num, "%04d-", counter++);
+  std::ofstream(config().dump + "/" + num + stage + ".txt") << text;
+}
+
+}  // namespace pijit

@@ -1,0 +1,286 @@
+#include "compile/compile.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/log.h"
+#include "compile/fusion.h"
+#include "graph/passes/passes.h"
+
+namespace pijit {
+namespace {
+
+class Compiler {
+ public:
+  explicit Compiler(const Graph& g) : g_(g), plan_(plan_fusion(g)), p_(std::make_shared<Program>()) {}
+
+  std::shared_ptr<const Program> run() {
+    slot_of_.assign(g_.size(), -1);
+    for (auto id : g_.inputs()) {
+      slot_of_[id] = new_slot({Program::Slot::kInput, p_->input_types.size()});
+      p_->input_types.push_back(g_.node(id).type);
+    }
+    find_uses();
+    for (size_t u = 0; u < plan_.units.size(); ++u) build(plan_.units[u], static_cast<int>(u));
+    choose_outputs();
+    plan_memory();
+    return p_;
+  }
+
+ private:
+  int new_slot(Program::Slot s) {
+    p_->slots.push_back(s);
+    return static_cast<int>(p_->slots.size()) - 1;
+  }
+  // Views stand for the value they alias.
+  uint32_t root(uint32_t id) const {
+    while (g_.node(id).kind == Node::kOp && g_.node(id).op->has(kView)) id = g_.node(id).in[0];
+    return id;
+  }
+  int slot(uint32_t id) {
+    id = root(id);
+    if (slot_of_[id] >= 0) return slot_of_[id];
+    const Node& n = g_.node(id);
+    PIJIT_CHECK(n.kind == Node::kConst, "value %", id, " has no slot");
+    p_->literals.push_back(n.bits);
+    return slot_of_[id] = new_slot({Program::Slot::kLiteral, p_->literals.size() - 1});
+  }
+  // A value stored by the unit now being built; memory is assigned later.
+  int define(uint32_t id, int step) {
+    slot_of_[id] = new_slot({Program::Slot::kArena, 0});
+    value_of_slot_[slot_of_[id]] = id;
+    born_[id] = step;
+    return slot_of_[id];
+  }
+
+  void find_uses() {
+    last_use_.assign(g_.size(), -1);
+    escapes_.assign(g_.size(), false);
+    for (size_t u = 0; u < plan_.units.size(); ++u) {
+      if (plan_.units[u].kind == Unit::kView) {
+        escapes_[plan_.units[u].nodes[0]] = true;
+        if (g_.node(g_.node(plan_.units[u].nodes[0]).in[0]).kind == Node::kOp) escapes_[g_.node(plan_.units[u].nodes[0]).in[0]] = true;
+        continue;
+      }
+      for (auto id : plan_.units[u].nodes)
+        for (auto s : g_.node(id).in) {
+          if (s == kNoNode) continue;
+          if (plan_.unit_of[s] != static_cast<int>(u)) escapes_[s] = true;
+          last_use_[root(s)] = std::max(last_use_[root(s)], static_cast<int>(u));
+        }
+    }
+    for (auto& o : g_.outputs) escapes_[o.node] = true;
+  }
+
+  void build(const Unit& unit, int position) {
+    if (unit.kind == Unit::kView) return;
+    Program::Step step;
+    if (unit.kind == Unit::kLibrary) {
+      const Node& n = g_.node(unit.nodes[0]);
+      KernelRequest r{*n.op, n.attrs, {}, {}, n.type};
+      for (auto s : n.in) {
+        r.present.push_back(s != kNoNode);
+        r.in.push_back(s == kNoNode ? Type{} : g_.node(s).type);
+        step.in.push_back(s == kNoNode ? -1 : slot(s));
+      }
+      step.op = KernelRegistry::get().make(r);
+      step.out.push_back(define(n.id, position));
+      step.text = n.op->name + " " + n.type.str();
+    } else {
+      build_loop(unit, position, &step);
+    }
+    unit_step_[position] = static_cast<int>(p_->steps.size());
+    p_->steps.push_back(std::move(step));
+  }
+
+  void build_loop(const Unit& unit, int position, Program::Step* step) {
+    LoopSpec spec;
+    const Shape& domain = unit.domain;
+    const int rank = domain.rank();
+    // Reduced runs act as one dim: [outer..., r] or [outer..., r, inner].
+    std::vector<std::pair<int, int>> dims;  // domain axes [first, second) of each loop dim
+    if (!unit.reduces()) {
+      for (int d = 0; d < rank; ++d) dims.push_back({d, d + 1});
+    } else {
+      for (int d = 0; d < unit.lo; ++d) dims.push_back({d, d + 1});
+      dims.push_back({unit.lo, unit.hi});
+      if (unit.hi < rank) dims.push_back({unit.hi, rank});
+      spec.form = unit.hi < rank ? LoopSpec::kCol : LoopSpec::kRow;
+    }
+    for (auto [b, e] : dims) {
+      int64_t n = 1;
+      for (int d = b; d < e; ++d) n *= domain[d];
+      spec.dims.push_back(n);
+    }
+    auto strides = [&](const Shape& s) {
+      const auto own = s.strides();
+      const int lead = rank - s.rank();
+      std::vector<int64_t> r;
+      for (auto [b, e] : dims) {
+        int64_t stride = 0;  // of the innermost axis that varies
+        for (int d = e - 1; d >= b && stride == 0; --d)
+          if (d >= lead && s[d - lead] != 1) stride = own[d - lead];
+        r.push_back(stride);
+      }
+      return r;
+    };
+    SBuilder sb;
+    std::map<uint32_t, SVal> val;
+    auto operand = [&](uint32_t id) {
+      auto it = val.find(id);
+      if (it != val.end()) return it->second;
+      const Node& n = g_.node(id);
+      SVal v;
+      if (n.kind == Node::kConst) {
+        uint64_t bits = n.bits;
+        if (is_half(n.type.dtype)) {
+          const float f = n.type.dtype == DType::F16 ? half_to_float(static_cast<uint16_t>(bits)) : bf16_to_float(static_cast<uint16_t>(bits));
+          bits = 0;
+          __builtin_memcpy(&bits, &f, 4);
+        }
+        v = sb.bits(n.type.dtype, bits);
+      } else {
+        v = sb.input(static_cast<int>(spec.in.size()), n.type.dtype);
+        spec.in.push_back({n.type.dtype, strides(n.type.shape)});
+        step->in.push_back(slot(id));
+        loop_inputs_[position].push_back({id, n.type.shape == domain});
+      }
+      return val[id] = v;
+    };
+    for (auto id : unit.nodes) {
+      const Node& n = g_.node(id);
+      std::vector<SVal> in;
+      for (auto s : n.in) in.push_back(operand(s));
+      LoopOutput o;
+      if (n.op->has(kReduction)) {
+        o.combine = n.op->combiner;
+        o.node = in[0].id;
+        Shape keep;
+        for (int d = 0; d < rank; ++d) keep.push_back(d >= unit.lo && d < unit.hi ? 1 : domain[d]);
+        o.strides = strides(keep);
+      } else {
+        val[id] = build_scalar(sb, *n.op, n.attrs, in, n.type.dtype);
+        if (!escapes_[id]) continue;
+        o.node = val[id].id;
+        o.strides = strides(domain);
+      }
+      o.dt = n.type.dtype;
+      spec.out.push_back(o);
+      step->out.push_back(define(id, position));
+    }
+    spec.body = std::move(sb.nodes);
+    step->loop = std::make_unique<LoopKernel>(std::move(spec));
+    step->text = step->loop->describe();
+  }
+
+  void choose_outputs() {
+    std::map<int, int> buffer_of;  // slot -> output buffer
+    for (auto& o : g_.outputs) {
+      const int s = slot(o.node);
+      const uint32_t id = root(o.node);
+      if (p_->slots[s].kind == Program::Slot::kArena && !buffer_of.count(s)) {
+        buffer_of[s] = static_cast<int>(p_->output_buffers.size());
+        p_->output_buffers.push_back({g_.node(id).type, -1});
+        if (o.assign_to >= 0) p_->output_buffers.back().donor = donor(id, o.assign_to);
+      }
+      p_->outputs.push_back({s, g_.node(o.node).type});
+    }
+    for (auto [s, b] : buffer_of) p_->slots[s] = {Program::Slot::kOutput, static_cast<size_t>(b)};
+  }
+
+  // May the value be written over input `index`? Its kernel must read that input at the written index only,
+  // nothing later may read it, it must leave in no other output, and no later step may fail.
+  int donor(uint32_t id, int index) {
+    const uint32_t in = g_.inputs()[index];
+    const int u = born_.at(id);
+    if (plan_.units[u].kind != Unit::kLoop || plan_.units[u].reduces() || !(g_.node(id).type == g_.node(in).type)) return -1;
+    if (last_use_[in] > u) return -1;
+    for (auto& b : p_->output_buffers)
+      if (b.donor == index) return -1;
+    for (auto [s, same_index] : loop_inputs_[u])
+      if (root(s) == in && !same_index) return -1;
+    for (auto& o : g_.outputs)
+      if (root(o.node) == in) return -1;
+    for (size_t later = unit_step_[u]; later < p_->steps.size(); ++later)
+      if (p_->steps[later].op && may_fail(p_->steps[later])) return -1;
+    return index;
+  }
+  static bool may_fail(const Program::Step& s) {
+    for (auto prefix : {"gather", "scatter", "index_add"})
+      if (s.text.rfind(prefix, 0) == 0) return true;
+    return false;
+  }
+
+  // First fit over lifetimes; a loop's output may take the place of an operand that dies there.
+  void plan_memory() {
+    struct Block {
+      size_t offset, size;
+      int from, to;
+    };
+    std::vector<Block> placed;
+    std::map<int, std::pair<uint32_t, int>> by_birth;
+    for (size_t s = 0; s < p_->slots.size(); ++s) {
+      if (p_->slots[s].kind != Program::Slot::kArena) continue;
+      const uint32_t id = value_of_slot_.at(static_cast<int>(s));
+      const size_t size = (g_.node(id).type.bytes() + 63) / 64 * 64;
+      const int from = born_.at(id), to = std::max(from, last_use_[id]);
+      if (size == 0) continue;
+      std::vector<Block> busy;
+      for (auto& b : placed)
+        if (!(b.to < from || b.from > to)) busy.push_back(b);
+      std::sort(busy.begin(), busy.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
+      size_t at = 0;
+      for (auto& b : busy) {
+        if (at + size <= b.offset) break;
+        at = std::max(at, b.offset + b.size);
+      }
+      // in place: an operand read at the same index, as large, dying here
+      for (auto [in, same_index] : loop_inputs_[from]) {
+        const uint32_t r = root(in);
+        if (!same_index || last_use_[r] != from || slot_of_[r] < 0 || p_->slots[slot_of_[r]].kind != Program::Slot::kArena) continue;
+        if (plan_.units[from].reduces() || g_.node(id).type.bytes() != g_.node(r).type.bytes() || size_of(g_.node(id).type.dtype) != size_of(g_.node(r).type.dtype)) continue;
+        if (taken_.count({from, p_->slots[slot_of_[r]].index})) continue;
+        bool other = false;  // the same value through another view in this kernel
+        for (auto [in2, same2] : loop_inputs_[from]) other |= in2 != in && root(in2) == r && !same2;
+        const size_t place = p_->slots[slot_of_[r]].index;
+        for (auto& b : busy)
+          if (b.to != from && b.offset < place + size && place < b.offset + b.size) other = true;
+        for (auto& b : busy)
+          if (b.to == from && b.from < from && b.offset != place && b.offset < place + size && place < b.offset + b.size) other = true;
+        for (auto& b : busy)
+          if (b.from == from && b.offset < place + size && place < b.offset + b.size) other = true;
+        if (other) continue;
+        at = place;
+        taken_.insert({from, place});
+        break;
+      }
+      placed.push_back({at, size, from, to});
+      p_->slots[s].index = at;
+      p_->arena_bytes = std::max(p_->arena_bytes, at + size);
+    }
+  }
+
+  const Graph& g_;
+  FusionPlan plan_;
+  std::shared_ptr<Program> p_;
+  std::vector<int> slot_of_, last_use_;
+  std::vector<bool> escapes_;
+  std::map<int, uint32_t> value_of_slot_;
+  std::map<uint32_t, int> born_;
+  std::map<int, std::vector<std::pair<uint32_t, bool>>> loop_inputs_;  // per unit: operand, read at its own index
+  std::map<int, int> unit_step_;
+  std::set<std::pair<int, size_t>> taken_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Program> compile(const Graph& g) {
+  const auto lowered = run_passes(g);
+  auto p = Compiler(*lowered).run();
+  PIJIT_LOG("kernels", p->describe());
+  dump_stage("program", p->describe());
+  return p;
+}
+
+}  // namespace pijit

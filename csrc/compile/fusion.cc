@@ -1,0 +1,186 @@
+#include "compile/fusion.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "base/config.h"
+
+namespace pijit {
+namespace {
+
+constexpr size_t kMaxMembers = 160, kMaxOperands = 56;
+
+bool is_loop(const Node& n) { return n.op->has(kElementwise) || n.op->has(kReduction); }
+
+// Over domain dims [lo, hi), an operand of shape s is either whole or broadcast, so that they act as one dim.
+bool uniform(const Shape& s, const Shape& domain, int lo, int hi) {
+  const int lead = domain.rank() - s.rank();
+  bool whole = true, none = true;
+  for (int d = lo; d < hi; ++d) {
+    if (domain[d] == 1) continue;
+    if (d >= lead && s[d - lead] == domain[d]) none = false;
+    else whole = false;
+  }
+  return whole || none;
+}
+
+class Planner {
+ public:
+  explicit Planner(const Graph& g) : g_(g), live_(g.live()) {}
+
+  FusionPlan run() {
+    plan_.unit_of.assign(g_.size(), -1);
+    for (uint32_t i = 0; i < g_.size(); ++i) {
+      const Node& n = g_.node(i);
+      if (!live_[i] || n.kind != Node::kOp) continue;
+      if (n.op->has(kView)) place(i, Unit::kView, {});
+      else if (!is_loop(n)) place(i, Unit::kLibrary, {});
+      else place_loop(n);
+    }
+    return order();
+  }
+
+ private:
+  const Shape& domain_of(const Node& n) const { return n.op->has(kReduction) ? g_.node(n.in[0]).type.shape : n.type.shape; }
+  static void run_of(const Node& n, int rank, int* lo, int* hi) {
+    const auto axes = normalize_axes(n.op->name, std::get<std::vector<int64_t>>(n.attrs[0]), rank);
+    *lo = axes.empty() ? 0 : static_cast<int>(axes.front());
+    *hi = axes.empty() ? 0 : static_cast<int>(axes.back()) + 1;
+  }
+
+  int place(uint32_t id, Unit::Kind kind, const Shape& domain) {
+    const int u = static_cast<int>(plan_.units.size());
+    plan_.units.push_back({kind, {}, domain});
+    anc_.emplace_back();
+    add(id, u);
+    return u;
+  }
+  void add(uint32_t id, int u) {
+    plan_.unit_of[id] = u;
+    plan_.units[u].nodes.push_back(id);
+    std::set<int> more;
+    for (auto s : g_.node(id).in) {
+      if (s == kNoNode) continue;
+      const int v = plan_.unit_of[s];
+      if (v < 0 || v == u) continue;
+      more.insert(v);
+      more.insert(anc_[v].begin(), anc_[v].end());
+    }
+    extend(u, more);
+  }
+  void extend(int u, const std::set<int>& more) {
+    anc_[u].insert(more.begin(), more.end());
+    for (size_t w = 0; w < anc_.size(); ++w)
+      if (anc_[w].count(u)) anc_[w].insert(more.begin(), more.end());
+  }
+
+  size_t operands(const Unit& u) const {
+    std::set<uint32_t> ext;
+    for (auto id : u.nodes)
+      for (auto s : g_.node(id).in)
+        if (s != kNoNode && std::find(u.nodes.begin(), u.nodes.end(), s) == u.nodes.end()) ext.insert(s);
+    return ext.size() + u.nodes.size();
+  }
+
+  // Can a node (with its reduced run, if any) be computed inside unit u?
+  bool fits(const Node& n, int u) const {
+    const Unit& unit = plan_.units[u];
+    if (unit.kind != Unit::kLoop || !(unit.domain == domain_of(n)) || unit.nodes.size() >= kMaxMembers) return false;
+    int lo = unit.lo, hi = unit.hi;
+    if (n.op->has(kReduction)) {
+      run_of(n, unit.domain.rank(), &lo, &hi);
+      if (unit.reduces() && (unit.lo != lo || unit.hi != hi)) return false;
+    }
+    for (auto s : n.in) {
+      if (s == kNoNode) continue;
+      const int v = plan_.unit_of[s];
+      if (v == u && g_.node(s).op->has(kReduction)) return false;  // needs the finished result
+      if (v >= 0 && v != u && anc_[v].count(u)) return false;      // waits for u by another way
+    }
+    if (lo >= 0) {
+      auto ok = [&](const Shape& s) {
+        const int rank = unit.domain.rank();
+        return uniform(s, unit.domain, lo, hi) && (hi == rank || uniform(s, unit.domain, hi, rank));
+      };
+      for (auto s : n.in)
+        if (s != kNoNode && !ok(g_.node(s).type.shape)) return false;
+      if (!unit.reduces())
+        for (auto id : unit.nodes)
+          for (auto s : g_.node(id).in)
+            if (s != kNoNode && !ok(g_.node(s).type.shape)) return false;
+    }
+    return operands(unit) + n.in.size() + 1 <= kMaxOperands;
+  }
+
+  bool can_merge(int a, int b) const {
+    const Unit &x = plan_.units[a], &y = plan_.units[b];
+    if (x.kind != Unit::kLoop || y.kind != Unit::kLoop || !(x.domain == y.domain)) return false;
+    if (anc_[a].count(b) || anc_[b].count(a) || x.reduces() || y.reduces()) return false;
+    return x.nodes.size() + y.nodes.size() < kMaxMembers && operands(x) + operands(y) <= kMaxOperands;
+  }
+  void merge(int into, int from) {
+    Unit &x = plan_.units[into], &y = plan_.units[from];
+    for (auto id : y.nodes) plan_.unit_of[id] = into;
+    x.nodes.insert(x.nodes.end(), y.nodes.begin(), y.nodes.end());
+    std::sort(x.nodes.begin(), x.nodes.end());
+    y.nodes.clear();
+    const std::set<int> up = anc_[from];
+    for (auto& s : anc_)
+      if (s.erase(from)) s.insert(into);
+    anc_[from].clear();
+    extend(into, up);
+    const std::set<int> all = anc_[into];
+    extend(into, all);
+  }
+
+  void place_loop(const Node& n) {
+    int home = -1;
+    if (config().fuse) {
+      for (auto s : n.in) {
+        if (s == kNoNode || plan_.unit_of[s] < 0) continue;
+        const int u = plan_.unit_of[s];
+        if (u == home || !fits(n, u)) continue;
+        if (home < 0) home = u;
+        else if (can_merge(home, u)) merge(home, u);
+      }
+    }
+    if (home < 0) home = place(n.id, Unit::kLoop, domain_of(n));
+    else add(n.id, home);
+    Unit& unit = plan_.units[home];
+    if (n.op->has(kReduction)) run_of(n, unit.domain.rank(), &unit.lo, &unit.hi);
+  }
+
+  FusionPlan order() {
+    FusionPlan out;
+    out.unit_of.assign(g_.size(), -1);
+    std::vector<int> state(plan_.units.size());
+    std::function<void(int)> visit = [&](int u) {
+      if (state[u]) {
+        PIJIT_CHECK(state[u] == 2, "fusion made a cycle");
+        return;
+      }
+      state[u] = 1;
+      for (auto id : plan_.units[u].nodes)
+        for (auto s : g_.node(id).in)
+          if (s != kNoNode && plan_.unit_of[s] >= 0 && plan_.unit_of[s] != u) visit(plan_.unit_of[s]);
+      state[u] = 2;
+      for (auto id : plan_.units[u].nodes) out.unit_of[id] = static_cast<int>(out.units.size());
+      out.units.push_back(std::move(plan_.units[u]));
+    };
+    for (size_t u = 0; u < plan_.units.size(); ++u)
+      if (!plan_.units[u].nodes.empty()) visit(static_cast<int>(u));
+    return out;
+  }
+
+  const Graph& g_;
+  std::vector<bool> live_;
+  FusionPlan plan_;
+  std::vector<std::set<int>> anc_;  // units that a unit waits for, transitively
+};
+
+}  // namespace
+
+FusionPlan plan_fusion(const Graph& g) { return Planner(g).run(); }
+
+}  // namespace pijit

@@ -1,0 +1,26 @@
+// Fusion: partitions the live op nodes of a lowered graph into units, each one kernel (or view).
+//
+// Elementwise nodes with one domain share a unit; a reduction joins the unit of its operand. A unit holds
+// reductions over one run of axes at most. Nothing is computed twice, and a merge that would make two
+// units wait for each other is refused.
+#pragma once
+#include "graph/graph.h"
+
+namespace pijit {
+
+struct Unit {
+  enum Kind : uint8_t { kLoop, kLibrary, kView } kind;
+  std::vector<uint32_t> nodes;  // in graph order
+  Shape domain;                 // kLoop
+  int lo = -1, hi = -1;         // kLoop: the reduced run of axes [lo, hi), if any
+  bool reduces() const { return lo >= 0; }
+};
+
+struct FusionPlan {
+  std::vector<Unit> units;          // in an order of execution
+  std::vector<int> unit_of;         // per node; -1: input, constant, dead
+};
+
+FusionPlan plan_fusion(const Graph& g);
+
+}  // namespace pijit

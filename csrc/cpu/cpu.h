@@ -1,0 +1,15 @@
+// The CPU device: what its files offer one another.
+#pragma once
+#include "runtime/kernel.h"
+#include "runtime/loop_kernel.h"
+
+namespace pijit {
+
+std::shared_ptr<const InnerLoop> block_inner_loop(const InnerSpec& s);
+// Null where the processor lacks AVX-512 or the kernel uses something the generator does not cover.
+std::shared_ptr<const InnerLoop> asmjit_inner_loop(const InnerSpec& s);
+
+void register_reference_kernels(KernelRegistry& r);
+void register_onednn_kernels(KernelRegistry& r);
+
+}  // namespace pijit

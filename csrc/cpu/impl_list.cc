@@ -1,0 +1,27 @@
+// Which kernel runs an op on the CPU: candidates in order, reference last.
+#include <mutex>
+
+#include "base/log.h"
+#include "cpu/cpu.h"
+
+namespace pijit {
+
+void register_cpu_kernels(KernelRegistry& r) {
+  register_onednn_kernels(r);
+  register_reference_kernels(r);
+}
+
+std::shared_ptr<const InnerLoop> make_inner_loop(const InnerSpec& s) {
+  static std::mutex mu;
+  static auto* cache = new std::unordered_map<std::string, std::shared_ptr<const InnerLoop>>;
+  std::string key = s.key() + config().backend + config().isa;
+  std::lock_guard lock(mu);
+  auto it = cache->find(key);
+  if (it != cache->end()) return it->second;
+  std::shared_ptr<const InnerLoop> loop;
+  if (config().backend != "reference" && config().isa != "none") loop = asmjit_inner_loop(s);
+  if (!loop) loop = block_inner_loop(s);
+  return cache->emplace(std::move(key), std::move(loop)).first->second;
+}
+
+}  // namespace pijit

@@ -1,0 +1,213 @@
+#include "graph/graph.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "graph/scalar_eval.h"
+
+namespace pijit {
+namespace {
+size_t key_of(const OpDef& op, std::span<const uint32_t> in, const Attrs& attrs) {
+  size_t h = hash_mix(op.id, hash_of(attrs));
+  for (auto i : in) h = hash_mix(h, i);
+  return h;
+}
+}  // namespace
+
+Val Graph::push(Node n) {
+  n.id = static_cast<uint32_t>(nodes_.size());
+  n.loc = current_loc;
+  nodes_.push_back(std::move(n));
+  return {this, nodes_.back().id};
+}
+
+Val Graph::add_input(const Type& t, std::string name) {
+  Node n;
+  n.kind = Node::kInput;
+  n.type = t;
+  n.name = std::move(name);
+  Val v = push(std::move(n));
+  inputs_.push_back(v.id);
+  return v;
+}
+
+Val Graph::constant(DType dt, uint64_t bits) {
+  const size_t h = hash_mix(static_cast<size_t>(dt) + 0x1000, bits);
+  auto [lo, hi] = cse_.equal_range(h);
+  for (auto it = lo; it != hi; ++it) {
+    const Node& n = nodes_[it->second];
+    if (n.kind == Node::kConst && n.type.dtype == dt && n.bits == bits) return {this, n.id};
+  }
+  Node n;
+  n.kind = Node::kConst;
+  n.type = Type{dt, {}};
+  n.bits = bits;
+  Val v = push(std::move(n));
+  cse_.emplace(h, v.id);
+  return v;
+}
+
+SVal build_scalar(SBuilder& sb, const OpDef& op, const Attrs& attrs, std::span<const SVal> in, DType out) {
+  std::vector<SVal> x(in.begin(), in.end());
+  for (auto& v : x)
+    if (is_half(v.dtype())) v = s_cast(v, DType::F32);
+  const DType compute = is_half(out) ? DType::F32 : out;
+  SVal r = op.scalar(ScalarCtx{{op, attrs}, sb, x, compute});
+  return s_cast(r, out);
+}
+
+uint64_t eval_scalar(const OpDef& op, const Attrs& attrs, std::span<const DType> in_types,
+                     std::span<const uint64_t> in_bits, DType out) {
+  SBuilder sb;
+  std::vector<SVal> in;
+  for (size_t i = 0; i < in_types.size(); ++i) in.push_back(sb.input(static_cast<int>(i), in_types[i]));
+  SVal r = build_scalar(sb, op, attrs, in, out);
+  std::vector<const void*> src;
+  std::vector<int64_t> strides(in.size(), 0);
+  for (auto& b : in_bits) src.push_back(&b);
+  uint64_t result = 0;
+  BlockProgram p(sb.nodes, {r.id}, {out});
+  void* dst[] = {&result};
+  int64_t ostride[] = {1};
+  p.run(src.data(), strides.data(), in_types.data(), dst, ostride, 1);
+  return result;
+}
+
+Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs, const Type& out) {
+  if (op.has(kCallOut)) return {};
+  // An elementwise op on 0-d constants is computed by the block interpreter: the bits of a run.
+  if (op.has(kElementwise) && !in.empty()) {
+    bool all = true;
+    std::vector<DType> dts;
+    std::vector<uint64_t> bits;
+    for (auto v : in) {
+      if (!v || nodes_[v.id].kind != Node::kConst) {
+        all = false;
+        break;
+      }
+      dts.push_back(nodes_[v.id].type.dtype);
+      bits.push_back(nodes_[v.id].bits);
+    }
+    if (all) return constant(out.dtype, eval_scalar(op, attrs, dts, bits, out.dtype));
+  }
+  if (in.empty() || !in[0]) return {};
+  const Node& x = nodes_[in[0].id];
+  // The identity of type-preserving views and casts.
+  static const OpTable& t = OpTable::get();
+  static const OpDef &cast = t.at("cast"), &broadcast = t.at("broadcast_to"), &transpose = t.at("transpose"),
+                     &reshape = t.at("reshape"), &mul = t.at("mul"), &div = t.at("div"), &sub = t.at("sub"),
+                     &identity = t.at("identity");
+  if (&op == &identity) return {};
+  if ((&op == &cast || &op == &broadcast || &op == &reshape) && x.type == out) return in[0];
+  if (&op == &reshape && x.op == &reshape) {
+    const Type& inner = nodes_[x.in[0]].type;
+    if (inner == out) return {this, x.in[0]};
+    return emit(reshape, std::vector<Val>{{this, x.in[0]}}, attrs, out);
+  }
+  if (&op == &transpose) {
+    auto& p = std::get<std::vector<int64_t>>(attrs[0]);
+    if (std::is_sorted(p.begin(), p.end())) return in[0];
+    if (x.op == &transpose) {  // compose
+      auto& q = std::get<std::vector<int64_t>>(x.attrs[0]);
+      std::vector<int64_t> r;
+      for (auto i : p) r.push_back(q[i]);
+      return emit(transpose, std::vector<Val>{{this, x.in[0]}}, {r}, out);
+    }
+  }
+  if (op.has(kInvolution) && x.op == &op && same(x.attrs, attrs)) return {this, x.in[0]};
+  if (op.has(kIdempotent) && x.op == &op && same(x.attrs, attrs)) return in[0];
+  // x * 1, x / 1 and x - 0 are exact for every value; x + 0 is not (-0.0), x * 0 is not (NaN).
+  if (in.size() == 2 && in[1] && nodes_[in[1].id].kind == Node::kConst && x.type == out) {
+    const Node& c = nodes_[in[1].id];
+    const uint64_t one = eval_scalar(cast, {out.dtype}, std::vector<DType>{DType::I64}, std::vector<uint64_t>{1}, out.dtype);
+    if ((&op == &mul || &op == &div) && c.bits == one) return in[0];
+    if (&op == &sub && c.bits == 0) return in[0];
+  }
+  if (&op == &mul && x.kind == Node::kConst && nodes_[in[1].id].type == out) {
+    const uint64_t one = eval_scalar(cast, {out.dtype}, std::vector<DType>{DType::I64}, std::vector<uint64_t>{1}, out.dtype);
+    if (x.bits == one) return in[1];
+  }
+  return {};
+}
+
+Val Graph::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) {
+  for (auto v : in) PIJIT_CHECK(!v || (v.b == this && v.id < nodes_.size()), "value of another graph");
+  if (simplify_)
+    if (Val f = try_fold(op, in, attrs, out)) return f;
+  std::vector<uint32_t> ids;
+  for (auto v : in) ids.push_back(v ? v.id : kNoNode);
+  const size_t h = key_of(op, ids, attrs);
+  if (simplify_ && !op.has(kCallOut)) {
+    auto [lo, hi] = cse_.equal_range(h);
+    for (auto it = lo; it != hi; ++it) {
+      const Node& n = nodes_[it->second];
+      if (n.op == &op && n.in == ids && same(n.attrs, attrs)) return {this, n.id};
+    }
+  }
+  Node n;
+  n.kind = Node::kOp;
+  n.op = &op;
+  n.in = std::move(ids);
+  n.attrs = std::move(attrs);
+  n.type = out;
+  Val v = push(std::move(n));
+  if (simplify_) cse_.emplace(h, v.id);
+  return v;
+}
+
+std::vector<bool> Graph::live() const {
+  std::vector<bool> live(nodes_.size());
+  for (auto& o : outputs) live[o.node] = true;
+  for (size_t i = nodes_.size(); i-- > 0;)
+    if (live[i])
+      for (auto s : nodes_[i].in)
+        if (s != kNoNode) live[s] = true;
+  return live;
+}
+
+std::vector<std::pair<std::string, int>> Graph::op_counts() const {
+  std::map<std::string, int> m;
+  auto l = live();
+  for (auto& n : nodes_)
+    if (n.kind == Node::kOp && l[n.id]) ++m[n.op->name];
+  return {m.begin(), m.end()};
+}
+
+void Graph::verify() const {
+  for (auto& n : nodes_) {
+    if (n.kind != Node::kOp) {
+      PIJIT_CHECK(n.in.empty(), "leaf %", n.id, " has inputs");
+      continue;
+    }
+    PIJIT_CHECK(n.op, "node %", n.id, " has no op");
+    PIJIT_CHECK(n.attrs.size() == n.op->attrs.size(), "node %", n.id, " has a wrong number of attributes");
+    for (size_t k = 0; k < n.attrs.size(); ++k)
+      PIJIT_CHECK(n.attrs[k].index() == static_cast<size_t>(n.op->attrs[k].kind), "node %", n.id,
+                  ": attribute ", n.op->attrs[k].name, " has the wrong kind");
+    const size_t declared = n.op->inputs.size();
+    PIJIT_CHECK(n.op->variadic() ? n.in.size() + 1 >= declared : n.in.size() == declared, "node %", n.id,
+                " (", n.op->name, ") has ", n.in.size(), " inputs");
+    std::vector<const Type*> ts;
+    for (size_t k = 0; k < n.in.size(); ++k) {
+      if (n.in[k] == kNoNode) {
+        PIJIT_CHECK(n.op->inputs[k].optional, "node %", n.id, ": required input ", k, " absent");
+        ts.push_back(nullptr);
+        continue;
+      }
+      PIJIT_CHECK(n.in[k] < n.id, "node %", n.id, " uses %", n.in[k], " before its definition");
+      ts.push_back(&nodes_[n.in[k]].type);
+    }
+    const Type t = n.op->infer(InferCtx{{*n.op, n.attrs}, ts});
+    PIJIT_CHECK(t == n.type, "node %", n.id, " (", n.op->name, ") has type ", n.type.str(), ", the rule gives ", t.str());
+  }
+  for (auto& o : outputs) {
+    PIJIT_CHECK(o.node < nodes_.size(), "output %", o.node, " does not exist");
+    if (o.assign_to >= 0) {
+      PIJIT_CHECK(static_cast<size_t>(o.assign_to) < inputs_.size(), "assignment to a missing input");
+      PIJIT_CHECK(nodes_[inputs_[o.assign_to]].type == nodes_[o.node].type, "assignment changes the type");
+    }
+  }
+}
+
+}  // namespace pijit

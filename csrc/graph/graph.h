@@ -1,0 +1,81 @@
+// Graph: SSA nodes in an arena, in order of creation. A simplifying graph folds constants, applies
+// exact identities and merges equal nodes at construction. Capture builds a plain graph, because the
+// order in which gradients are summed, and so their last bits, must follow the program as written; the
+// simplify pass rebuilds it afterwards. Effects stay outside the nodes: an output may be bound to an
+// input ("assign"), which is how parameter updates and generator state leave a graph.
+//
+// Text form, printed and parsed:
+//   graph(%0: f32[8,4] "x", %1: f32[4] "b") {
+//     %2: f32[8,4] = add(%0, %1)
+//     return %2, %1 := %3
+//   }
+#pragma once
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "graph/op.h"
+
+namespace pijit {
+
+struct Node {
+  enum Kind : uint8_t { kInput, kConst, kOp };
+  uint32_t id;
+  Kind kind;
+  const OpDef* op = nullptr;
+  std::vector<uint32_t> in;  // kNoNode: absent optional input
+  Attrs attrs;
+  Type type;
+  uint64_t bits = 0;         // kConst
+  std::string name;          // kInput: a label for people
+  int loc = -1;              // index into Graph::locations
+};
+constexpr uint32_t kNoNode = ~0u;
+
+struct GraphOutput {
+  uint32_t node;
+  int assign_to = -1;        // index of the input whose tensor receives this value
+};
+
+class Graph : public Builder {
+ public:
+  explicit Graph(bool simplify = true) : simplify_(simplify) {}
+  Val add_input(const Type& t, std::string name = "");
+  Val emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) override;
+  const Type& type(Val v) const override { return nodes_[v.id].type; }
+  using Builder::constant;
+  Val constant(DType dt, uint64_t bits) override;
+
+  const Node& node(uint32_t id) const { return nodes_[id]; }
+  size_t size() const { return nodes_.size(); }
+  Val val(uint32_t id) { return {this, id}; }
+  const std::vector<uint32_t>& inputs() const { return inputs_; }
+  std::vector<GraphOutput> outputs;
+  std::vector<std::string> locations;  // "file:line"
+  int current_loc = -1;
+
+  std::string print(bool with_locations = true) const;
+  static std::unique_ptr<Graph> parse(const std::string& text);  // throws OpError
+  void verify() const;                                           // throws InternalError
+  // Number of nodes per op name among those that outputs need.
+  std::vector<std::pair<std::string, int>> op_counts() const;
+  // Marks what the outputs need.
+  std::vector<bool> live() const;
+
+ private:
+  Val try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs, const Type& out);
+  Val push(Node n);
+  std::deque<Node> nodes_;
+  std::vector<uint32_t> inputs_;
+  std::unordered_multimap<size_t, uint32_t> cse_;
+  bool simplify_;
+};
+
+// Evaluates a scalar rule on constants. bits in and out as stored in memory.
+uint64_t eval_scalar(const OpDef& op, const Attrs& attrs, std::span<const DType> in_types,
+                     std::span<const uint64_t> in_bits, DType out);
+// Builds the scalar rule of an op over given inputs, with halves computed in float32 and rounded.
+SVal build_scalar(SBuilder& sb, const OpDef& op, const Attrs& attrs, std::span<const SVal> in, DType out);
+
+}  // namespace pijit

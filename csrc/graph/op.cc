@@ -1,0 +1,142 @@
+#include "graph/op.h"
+
+#include <cstring>
+
+namespace pijit {
+
+OpTable::OpTable() {
+  register_elementwise(*this);
+  register_reduce(*this);
+  register_shape(*this);
+  register_index(*this);
+  register_matmul(*this);
+  register_conv(*this);
+  register_norm(*this);
+  register_random(*this);
+  for (auto& op : ops_)
+    PIJIT_CHECK(op->infer, "op ", op->name, " has no shape rule");
+}
+
+const OpTable& OpTable::get() {
+  static const OpTable t;
+  return t;
+}
+
+OpEntry OpTable::add(const char* name) {
+  ops_.push_back(std::make_unique<OpDef>());
+  OpDef& d = *ops_.back();
+  d.name = name;
+  d.id = static_cast<int>(ops_.size()) - 1;
+  PIJIT_CHECK(by_name_.emplace(d.name, &d).second, "op ", name, " registered twice");
+  return OpEntry(d);
+}
+
+const OpDef* OpTable::find(std::string_view name) const {
+  auto it = by_name_.find(name);
+  return it == by_name_.end() ? nullptr : it->second;
+}
+const OpDef& OpTable::at(std::string_view name) const {
+  const OpDef* d = find(name);
+  PIJIT_CHECK(d, "unknown op ", name);
+  return *d;
+}
+
+Val Builder::constant(DType dt, double v) {
+  SBuilder sb;
+  SVal c = sb.constant(dt, v);
+  uint64_t raw = sb.nodes[c.id].imm;
+  if (is_half(dt)) {  // scalar IR holds halves as float32
+    float f;
+    std::memcpy(&f, &raw, 4);
+    raw = dt == DType::F16 ? float_to_half(f) : float_to_bf16(f);
+  }
+  return constant(dt, raw);
+}
+
+Val Builder::op(const OpDef& def, std::span<const Val> in, Attrs attrs) {
+  for (size_t k = attrs.size(); k < def.attrs.size(); ++k) {
+    PIJIT_CHECK(!def.attrs[k].required, "op ", def.name, ": attribute ", def.attrs[k].name, " missing");
+    attrs.push_back(def.attrs[k].def);
+  }
+  const Type* types[16];
+  std::vector<const Type*> many;
+  std::span<const Type*> ts(types, std::min<size_t>(in.size(), 16));
+  if (in.size() > 16) {
+    many.resize(in.size());
+    ts = many;
+  }
+  for (size_t i = 0; i < in.size(); ++i) ts[i] = in[i] ? &type(in[i]) : nullptr;
+  const Type out = def.infer(InferCtx{{def, attrs}, ts});
+  return emit(def, in, std::move(attrs), out);
+}
+
+Val Builder::op(const char* name, std::initializer_list<Val> in, Attrs attrs) {
+  return op(OpTable::get().at(name), std::span<const Val>(in.begin(), in.size()), std::move(attrs));
+}
+
+Val Builder::constant_int(DType dt, int64_t v) {
+  if (is_float(dt)) return constant(dt, static_cast<double>(v));
+  SBuilder sb;
+  return constant(dt, sb.nodes[sb.constant_int(dt, v).id].imm);
+}
+
+DType result_dtype(const OpDef& op, std::span<const Operand> in) {
+  if (op.promote == Promote::kBool) return DType::Bool;
+  const bool select = op.promote == Promote::kSelect;
+  std::optional<DType> strong, weak;
+  for (size_t i = select ? 1 : 0; i < in.size(); ++i) {
+    if (in[i].kind == Operand::kAbsent) continue;
+    auto& slot = in[i].weak() ? weak : strong;
+    const DType t = in[i].dtype();
+    slot = slot ? promote(*slot, t) : t;
+  }
+  DType r;
+  if (!strong) {
+    r = weak.value_or(DType::F32);
+    if (r == DType::F64) r = DType::F32;  // Python floats alone make float32 tensors
+  } else {
+    r = *strong;
+    if (weak) {  // only the category of a Python scalar counts
+      if (is_float(*weak) && !is_float(r)) r = DType::F32;
+      else if (!is_bool(*weak) && is_bool(r)) r = DType::I64;
+    }
+  }
+  if (op.promote == Promote::kFloat && !is_float(r)) r = DType::F32;
+  return r;
+}
+
+Val materialize(Builder& b, const Operand& o, DType t) {
+  switch (o.kind) {
+    case Operand::kAbsent: return {};
+    case Operand::kPyBool:
+    case Operand::kPyInt: return b.constant_int(t, o.i);
+    case Operand::kPyFloat: return b.constant(t, o.f);
+    case Operand::kValue: break;
+  }
+  return o.v.dtype() == t ? o.v : b.op("cast", {o.v}, {t});
+}
+
+Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attrs) {
+  Val small[8];
+  std::vector<Val> many;
+  std::span<Val> vals(small, std::min<size_t>(in.size(), 8));
+  if (in.size() > 8) {
+    many.resize(in.size());
+    vals = many;
+  }
+  const bool promoting = op.promote != Promote::kNone;
+  const DType t = promoting ? result_dtype(op, in) : DType::F32;
+  for (size_t i = 0; i < in.size(); ++i) {
+    DType want = t;
+    if (!promoting) {
+      const DType own = in[i].kind == Operand::kAbsent ? t : in[i].dtype();
+      want = in[i].weak() && own == DType::F64 ? DType::F32 : own;
+    } else if (op.promote == Promote::kSelect && i == 0) {
+      want = DType::Bool;
+    }
+    vals[i] = materialize(b, in[i], want);
+  }
+  return b.op(op, vals, std::move(attrs));
+}
+
+}  // namespace pijit

@@ -1,0 +1,231 @@
+// The op table: everything the project knows about an op stands in one entry (graph/ops/<family>.cc).
+//
+// An op has tensor inputs (some optional or variadic), attributes, one output. Rules:
+//   infer    output type from input types and attributes; throws OpError on misuse
+//   scalar   elementwise ops: one element, in scalar IR
+//   vjp      cotangents of the inputs, written with graph ops
+//   jvp      derived for elementwise and linear ops, else by transposing vjp twice (graph/jvp.cc)
+//   lower    the op as a combination of others, applied before kernels are chosen
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/attrs.h"
+#include "graph/scalar.h"
+#include "graph/type.h"
+
+namespace pijit {
+
+struct OpDef;
+class Builder;
+
+// A value of a Builder: a node of a Graph, or a computed array of the eager builder.
+struct Val {
+  Builder* b = nullptr;
+  uint32_t id = 0;
+  explicit operator bool() const { return b != nullptr; }
+  bool operator==(const Val&) const = default;
+  const Type& type() const;
+  const Shape& shape() const { return type().shape; }
+  DType dtype() const { return type().dtype; }
+};
+
+// Receives ops one by one: Graph records them, the eager builder runs them.
+class Builder {
+ public:
+  virtual ~Builder() = default;
+  // Inputs are already promoted and their types checked by `infer`. Missing optional inputs are Val{}.
+  virtual Val emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) = 0;
+  virtual const Type& type(Val v) const = 0;
+  // A 0-d constant, value given as the raw little-endian bits of dtype.
+  virtual Val constant(DType dt, uint64_t bits) = 0;
+
+  Val constant(DType dt, double v);
+  Val constant_int(DType dt, int64_t v);
+  // Infers the type and emits. `name` must exist.
+  Val op(const char* name, std::initializer_list<Val> in, Attrs attrs = {});
+  Val op(const OpDef& op, std::span<const Val> in, Attrs attrs);
+};
+inline const Type& Val::type() const { return b->type(*this); }
+
+struct OpCtx {
+  const OpDef& op;
+  const Attrs& attrs;
+  const AttrValue& attr(std::string_view name) const;
+  int64_t i(std::string_view n) const { return std::get<int64_t>(attr(n)); }
+  double f(std::string_view n) const { return std::get<double>(attr(n)); }
+  bool flag(std::string_view n) const { return std::get<bool>(attr(n)); }
+  const std::string& s(std::string_view n) const { return std::get<std::string>(attr(n)); }
+  const std::vector<int64_t>& ints(std::string_view n) const { return std::get<std::vector<int64_t>>(attr(n)); }
+  DType dt(std::string_view n) const { return std::get<DType>(attr(n)); }
+};
+
+struct InferCtx : OpCtx {
+  std::span<const Type* const> in;  // null: absent optional input
+  const Type& x(int i) const { return *in[i]; }
+  const Shape& shape(int i) const { return in[i]->shape; }
+};
+
+struct ScalarCtx : OpCtx {
+  SBuilder& sb;
+  std::span<const SVal> in;  // in compute dtype: halves arrive as float32
+  DType out;                 // compute dtype of the result
+  SVal x(int i) const { return in[i]; }
+};
+
+struct VjpCtx : OpCtx {
+  Builder& b;
+  std::span<const Val> in;
+  Val out, ct;
+  std::vector<Val>& d;          // to fill: cotangent per input; left empty means zero
+  std::vector<bool> need;       // which inputs want one
+};
+
+struct LowerCtx : OpCtx {
+  Builder& b;
+  std::span<const Val> in;
+  Type out;
+};
+
+enum OpFlag : uint32_t {
+  kElementwise = 1,     // has a scalar rule; inputs broadcast to the output
+  kCommutative = 2,
+  kReduction = 4,       // folds axes with a combiner
+  kView = 8,            // output has the input's elements in the same order
+  kLinear = 16,         // linear in all its tensor inputs together: jvp applies the op to the tangents
+  kMultilinear = 32,    // linear in each input alone
+  kNoGradient = 64,     // gradient is zero or undefined by design
+  kInvolution = 128,    // f(f(x)) = x, exactly
+  kIdempotent = 256,    // f(f(x)) = f(x), exactly
+  kCallOut = 512,       // never folded or merged
+};
+
+// How mixed operand dtypes and Python scalars become one dtype before `infer` runs.
+enum class Promote : uint8_t {
+  kNone,     // inputs are taken as they come
+  kSame,     // all inputs to their common dtype
+  kFloat,    // the same, integers to float32
+  kBool,     // all to bool
+  kSelect,   // all but the first input to their common dtype; the first to bool
+};
+
+enum class Combiner : uint8_t { kNone, kSum, kProd, kMax, kMin, kAll, kAny };
+
+struct InputSpec {
+  std::string name;
+  bool optional = false, variadic = false;
+};
+
+using InferFn = std::function<Type(const InferCtx&)>;
+using ScalarFn = std::function<SVal(const ScalarCtx&)>;
+using VjpFn = std::function<void(VjpCtx&)>;
+using LowerFn = std::function<Val(const LowerCtx&)>;
+
+struct OpDef {
+  std::string name;
+  int id = 0;
+  std::vector<InputSpec> inputs;
+  std::vector<AttrSpec> attrs;
+  uint32_t flags = 0;
+  Promote promote = Promote::kNone;
+  Combiner combiner = Combiner::kNone;
+  InferFn infer;
+  ScalarFn scalar;
+  VjpFn vjp;
+  LowerFn lower;
+  bool has(OpFlag f) const { return flags & f; }
+  bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
+  int attr_index(std::string_view n) const {
+    for (size_t k = 0; k < attrs.size(); ++k)
+      if (attrs[k].name == n) return static_cast<int>(k);
+    throw InternalError(str_cat("op ", name, " has no attribute ", n));
+  }
+};
+inline const AttrValue& OpCtx::attr(std::string_view n) const { return attrs[op.attr_index(n)]; }
+
+// Fluent construction of entries.
+class OpEntry {
+ public:
+  explicit OpEntry(OpDef& d) : d_(d) {}
+  OpEntry& in(std::initializer_list<const char*> names) {  // "x", "b?" optional, "xs*" variadic
+    for (std::string n : names) {
+      InputSpec s;
+      if (n.back() == '?') s.optional = true, n.pop_back();
+      else if (n.back() == '*') s.variadic = true, n.pop_back();
+      s.name = n;
+      d_.inputs.push_back(s);
+    }
+    return *this;
+  }
+  OpEntry& attr(const char* name, AttrKind k) {
+    d_.attrs.push_back({name, k});
+    return *this;
+  }
+  OpEntry& attr(const char* name, AttrKind k, AttrValue def) {
+    d_.attrs.push_back({name, k, false, std::move(def)});
+    return *this;
+  }
+  OpEntry& flags(uint32_t f) { d_.flags |= f; return *this; }
+  OpEntry& promote(Promote p) { d_.promote = p; return *this; }
+  OpEntry& combiner(Combiner c) { d_.combiner = c; return *this; }
+  OpEntry& infer(InferFn f) { d_.infer = std::move(f); return *this; }
+  OpEntry& scalar(ScalarFn f) { d_.scalar = std::move(f); return *this; }
+  OpEntry& vjp(VjpFn f) { d_.vjp = std::move(f); return *this; }
+  OpEntry& lower(LowerFn f) { d_.lower = std::move(f); return *this; }
+
+ private:
+  OpDef& d_;
+};
+
+class OpTable {
+ public:
+  static const OpTable& get();
+  const OpDef* find(std::string_view name) const;
+  const OpDef& at(std::string_view name) const;
+  const std::vector<std::unique_ptr<OpDef>>& all() const { return ops_; }
+  OpEntry add(const char* name);
+
+ private:
+  OpTable();
+  std::vector<std::unique_ptr<OpDef>> ops_;
+  std::unordered_map<std::string_view, OpDef*> by_name_;
+};
+
+// Families, one per file of graph/ops.
+void register_elementwise(OpTable&);
+void register_reduce(OpTable&);
+void register_shape(OpTable&);
+void register_index(OpTable&);
+void register_matmul(OpTable&);
+void register_conv(OpTable&);
+void register_norm(OpTable&);
+void register_random(OpTable&);
+
+// An operand of a user's call: a value, or a Python scalar (bool, int, float), whose dtype gives way to
+// the tensors' dtype.
+struct Operand {
+  Val v;
+  enum Kind : uint8_t { kAbsent, kValue, kPyBool, kPyInt, kPyFloat } kind = kAbsent;
+  int64_t i = 0;
+  double f = 0;
+  Operand() = default;
+  Operand(Val v) : v(v), kind(v ? kValue : kAbsent) {}
+  static Operand py_bool(bool x) { Operand o; o.kind = kPyBool; o.i = x; return o; }
+  static Operand py_int(int64_t x) { Operand o; o.kind = kPyInt; o.i = x; return o; }
+  static Operand py_float(double x) { Operand o; o.kind = kPyFloat; o.f = x; return o; }
+  bool weak() const { return kind >= kPyBool; }
+  DType dtype() const {
+    return kind == kValue ? v.dtype() : kind == kPyBool ? DType::Bool : kind == kPyInt ? DType::I64 : DType::F64;
+  }
+};
+// The road of every user-visible call, eager or captured: promotion, inference, emission.
+Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attrs);
+DType result_dtype(const OpDef& op, std::span<const Operand> in);
+Val materialize(Builder& b, const Operand& o, DType t);
+
+}  // namespace pijit

@@ -1,0 +1,57 @@
+// Matrix products. Kernels: oneDNN for floats, the reference for the rest.
+#include "graph/vals.h"
+
+namespace pijit {
+namespace {
+using V = VjpCtx&;
+Val mm(Val a, Val b, bool ta, bool tb) { return a.b->op("matmul", {a, b}, {ta, tb}); }
+// Sums leading (batch) axes that were broadcast.
+Val fit(Val g, const Shape& to) { return v_unbroadcast(g, to); }
+}  // namespace
+
+void register_matmul(OpTable& t) {
+  // a[..., m, k] @ b[..., k, n]; trans_* swaps the last two axes; batch axes broadcast. 2-d or more.
+  t.add("matmul").in({"a", "b"}).attr("trans_a", AttrKind::kBool, false).attr("trans_b", AttrKind::kBool, false)
+      .promote(Promote::kSame).flags(kMultilinear)
+      .infer([](const InferCtx& c) {
+        const Shape &a = c.shape(0), &b = c.shape(1);
+        OP_CHECK(a.rank() >= 2 && b.rank() >= 2, kValue, "[matmul] expected at least 2 dimensions, got ", c.x(0).str(), " x ", c.x(1).str());
+        OP_CHECK(c.x(0).dtype == c.x(1).dtype, kType, "[matmul] operands differ in dtype: ", c.x(0).str(), " and ", c.x(1).str());
+        const bool ta = c.flag("trans_a"), tb = c.flag("trans_b");
+        const int ra = a.rank(), rb = b.rank();
+        const int64_t m = a[ra - (ta ? 1 : 2)], ka = a[ra - (ta ? 2 : 1)], kb = b[rb - (tb ? 1 : 2)], n = b[rb - (tb ? 2 : 1)];
+        OP_CHECK(ka == kb, kValue, "[matmul] inner dimensions differ: ", c.x(0).str(), ta ? " (transposed)" : "", " x ", c.x(1).str(), tb ? " (transposed)" : "");
+        Shape out = broadcast_shapes("matmul", Shape(std::span(a.begin(), ra - 2)), Shape(std::span(b.begin(), rb - 2)));
+        out.push_back(m);
+        out.push_back(n);
+        return Type{c.x(0).dtype, out};
+      })
+      .vjp([](V v) {
+        const bool ta = v.flag("trans_a"), tb = v.flag("trans_b");
+        const Val a = v.in[0], b = v.in[1], g = v.ct;
+        if (v.need[0]) v.d[0] = fit(ta ? mm(b, g, tb, true) : mm(g, b, false, !tb), a.shape());
+        if (v.need[1]) v.d[1] = fit(tb ? mm(g, a, true, ta) : mm(a, g, !ta, false), b.shape());
+      });
+  // x[..., in] @ w[out, in]^T + b[out]
+  t.add("dense").in({"x", "w", "b?"})
+      .infer([](const InferCtx& c) {
+        const Shape &x = c.shape(0), &w = c.shape(1);
+        OP_CHECK(x.rank() >= 1 && w.rank() == 2, kValue, "[dense] expected x[..., in] and w[out, in], got ", c.x(0).str(), " and ", c.x(1).str());
+        OP_CHECK(x[x.rank() - 1] == w[1], kValue, "[dense] x ", c.x(0).str(), " has ", x[x.rank() - 1], " channels, the weight ", c.x(1).str(), " takes ", w[1]);
+        OP_CHECK(c.x(0).dtype == c.x(1).dtype, kType, "[dense] x is ", c.x(0).str(), ", the weight ", c.x(1).str());
+        if (c.in[2]) OP_CHECK(c.shape(2) == Shape{w[0]} && c.x(2).dtype == c.x(0).dtype, kValue, "[dense] the bias must be ", Type{c.x(0).dtype, Shape{w[0]}}.str(), ", got ", c.x(2).str());
+        Shape out = x;
+        out[out.rank() - 1] = w[0];
+        return Type{c.x(0).dtype, out};
+      })
+      .vjp([](V v) {
+        const Val x = v.in[0], w = v.in[1];
+        const int64_t in = w.shape()[1], out = w.shape()[0];
+        const Val g = v_reshape(v.ct, Shape{v.ct.shape().numel() / std::max<int64_t>(out, 1), out});
+        if (v.need[0]) v.d[0] = v_reshape(mm(g, w, false, false), x.shape());
+        if (v.need[1]) v.d[1] = mm(g, v_reshape(x, Shape{g.shape()[0], in}), true, false);
+        if (v.need[2]) v.d[2] = v_sum(g, {0}, false);
+      });
+}
+
+}  // namespace pijit

@@ -1,0 +1,92 @@
+// Reductions. Combiner ops fold axes with a fixed tree (runtime/reduce_tree.h); arg-reductions and
+// scans have reference kernels.
+#include "graph/vals.h"
+
+namespace pijit {
+namespace {
+
+using V = VjpCtx&;
+
+Shape reduced(const InferCtx& c) {
+  const Shape& s = c.shape(0);
+  const auto axes = normalize_axes(c.op.name, c.ints("axis"), s.rank());
+  const bool keep = c.flag("keepdims");
+  Shape out;
+  size_t k = 0;
+  for (int i = 0; i < s.rank(); ++i) {
+    const bool r = k < axes.size() && axes[k] == i;
+    if (r) ++k;
+    if (!r) out.push_back(s[i]);
+    else if (keep) out.push_back(1);
+  }
+  return out;
+}
+// A reduced value broadcast back over the input's shape.
+Val expand_back(V v, Val x) {
+  Shape keep = v.in[0].shape();
+  for (auto a : normalize_axes(v.op.name, v.ints("axis"), keep.rank())) keep[a] = 1;
+  return v_broadcast(v_reshape(x, keep), v.in[0].shape());
+}
+OpEntry reduction(OpTable& t, const char* n, Combiner k) {
+  return t.add(n).in({"x"}).attr("axis", AttrKind::kInts, std::vector<int64_t>{}).attr("keepdims", AttrKind::kBool, false)
+      .flags(kReduction).combiner(k);
+}
+InferFn keep_dtype(bool need_elements) {
+  return [need_elements](const InferCtx& c) {
+    if (need_elements) {
+      const Shape& s = c.shape(0);
+      for (auto a : normalize_axes(c.op.name, c.ints("axis"), s.rank()))
+        OP_CHECK(s[a] != 0, kValue, "[", c.op.name, "] cannot reduce the empty axis ", a, " of ", c.x(0).str());
+    }
+    return Type{c.x(0).dtype, reduced(c)};
+  };
+}
+OpEntry arg_reduction(OpTable& t, const char* n) {
+  return t.add(n).in({"x"}).attr("axis", AttrKind::kInt, int64_t{-1}).flags(kNoGradient)
+      .infer([](const InferCtx& c) {
+        Shape s = c.shape(0);
+        const int a = normalize_axis(c.op.name, c.i("axis"), s.rank());
+        OP_CHECK(s[a] != 0, kValue, "[", c.op.name, "] axis ", a, " of ", c.x(0).str(), " is empty");
+        s.erase(a);
+        return Type{DType::I64, s};
+      });
+}
+
+}  // namespace
+
+void register_reduce(OpTable& t) {
+  reduction(t, "reduce_sum", Combiner::kSum).flags(kLinear)
+      .infer([](const InferCtx& c) { return Type{is_bool(c.x(0).dtype) ? DType::I64 : c.x(0).dtype, reduced(c)}; })
+      .vjp([](V v) { if (is_float(v.in[0].dtype())) v.d[0] = expand_back(v, v.ct); });
+  reduction(t, "reduce_prod", Combiner::kProd).infer(keep_dtype(false)).vjp([](V v) {
+    // The product of the others: exact where no factor is 0, and by exclusion where one is.
+    const Val x = v.in[0], zero = v_const(x, 0), one = v_const(x, 1);
+    const Val is0 = v_op("equal", x, zero);
+    const Val safe = v_select(is0, one, x);
+    const Val zeros = v_sum(v_cast(is0, x.dtype()), v.ints("axis"), v.flag("keepdims"));
+    const Val rest = x.b->op("reduce_prod", {safe}, {v.ints("axis"), v.flag("keepdims")});
+    const Val none = v_op("equal", zeros, zero), single = v_op("equal", zeros, one);
+    const Val d_nonzero = expand_back(v, v_select(none, v.ct * rest, v_const(rest, 0))) / safe;
+    const Val d_zero = expand_back(v, v_select(single, v.ct * rest, v_const(rest, 0)));
+    v.d[0] = v_select(is0, d_zero, d_nonzero);
+  });
+  auto extremum = [](V v) {  // ties share the cotangent evenly
+    const Val x = v.in[0];
+    const Val hit = v_cast(v_op("equal", x, expand_back(v, v.out)), x.dtype());
+    v.d[0] = hit * expand_back(v, v.ct / v_sum(hit, v.ints("axis"), v.flag("keepdims")));
+  };
+  reduction(t, "reduce_max", Combiner::kMax).infer(keep_dtype(true)).vjp(extremum);
+  reduction(t, "reduce_min", Combiner::kMin).infer(keep_dtype(true)).vjp(extremum);
+  for (auto [n, k] : {std::pair{"reduce_all", Combiner::kAll}, {"reduce_any", Combiner::kAny}})
+    reduction(t, n, k).flags(kNoGradient).promote(Promote::kBool).infer(keep_dtype(false));
+  arg_reduction(t, "argmax");
+  arg_reduction(t, "argmin");
+  t.add("cumsum").in({"x"}).attr("axis", AttrKind::kInt, int64_t{0}).attr("reverse", AttrKind::kBool, false).flags(kLinear)
+      .infer([](const InferCtx& c) {
+        normalize_axis(c.op.name, c.i("axis"), c.shape(0).rank());
+        return c.x(0);
+      })
+      .vjp([](V v) { v.d[0] = v.b.op("cumsum", {v.ct}, {v.i("axis"), !v.flag("reverse")}); });
+}
+
+}  // namespace pijit

@@ -1,0 +1,91 @@
+#include "graph/passes/passes.h"
+
+#include <functional>
+
+#include "base/log.h"
+#include "graph/vals.h"
+
+namespace pijit {
+namespace {
+
+using Rewrite = std::function<Val(Graph& to, const Node& n, std::span<const Val> in)>;
+
+std::unique_ptr<Graph> rebuild(const Graph& g, const Rewrite& rewrite) {
+  auto to = std::make_unique<Graph>();
+  to->locations = g.locations;
+  std::vector<Val> map(g.size());
+  const auto live = g.live();
+  for (uint32_t i = 0; i < g.size(); ++i) {
+    const Node& n = g.node(i);
+    to->current_loc = n.loc;
+    if (n.kind == Node::kInput) {
+      map[i] = to->add_input(n.type, n.name);
+    } else if (live[i]) {
+      if (n.kind == Node::kConst) {
+        map[i] = to->constant(n.type.dtype, n.bits);
+      } else {
+        std::vector<Val> in;
+        for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : map[s]);
+        map[i] = rewrite(*to, n, in);
+      }
+    }
+  }
+  for (auto& o : g.outputs) to->outputs.push_back({map[o.node].id, o.assign_to});
+  return to;
+}
+
+// Reduces runs of adjacent axes one after the other, innermost first.
+Val reduce_runs(Graph& to, const Node& n, Val x) {
+  const Type out = n.type;
+  auto axes = normalize_axes(n.op->name, std::get<std::vector<int64_t>>(n.attrs[0]), x.shape().rank());
+  if (is_half(x.dtype())) x = v_cast(x, DType::F32);
+  if (n.op->combiner == Combiner::kSum && is_bool(x.dtype())) x = v_cast(x, DType::I64);
+  while (!axes.empty()) {
+    std::vector<int64_t> run{axes.back()};
+    axes.pop_back();
+    while (!axes.empty() && axes.back() == run.front() - 1) {
+      run.insert(run.begin(), axes.back());
+      axes.pop_back();
+    }
+    x = to.Builder::op(*n.op, std::vector<Val>{x}, {run, false});
+  }
+  if (x.dtype() != out.dtype) x = v_cast(x, out.dtype);
+  return v_reshape(x, out.shape);
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> simplify(const Graph& g) {
+  static const OpDef& identity = OpTable::get().at("identity");
+  static const OpDef& stop = OpTable::get().at("stop_gradient");
+  return rebuild(g, [](Graph& to, const Node& n, std::span<const Val> in) {
+    if (n.op == &identity || n.op == &stop) return in[0];
+    return to.emit(*n.op, in, n.attrs, n.type);
+  });
+}
+
+std::unique_ptr<Graph> lower(const Graph& g) {
+  return rebuild(g, [](Graph& to, const Node& n, std::span<const Val> in) {
+    if (n.op->lower) return n.op->lower(LowerCtx{{*n.op, n.attrs}, to, in, n.type});
+    if (n.op->has(kReduction)) return reduce_runs(to, n, in[0]);
+    return to.emit(*n.op, in, n.attrs, n.type);
+  });
+}
+
+std::unique_ptr<Graph> run_passes(const Graph& g) {
+  static constexpr struct {
+    const char* name;
+    std::unique_ptr<Graph> (*run)(const Graph&);
+  } kPasses[] = {{"simplify", simplify}, {"lower", lower}, {"simplify-lowered", simplify}};
+  std::unique_ptr<Graph> cur;
+  if (config().verify) g.verify();
+  dump_stage("capture", g.print());
+  for (auto& p : kPasses) {
+    cur = p.run(cur ? *cur : g);
+    if (config().verify) cur->verify();
+    dump_stage(p.name, cur->print());
+  }
+  return cur;
+}
+
+}  // namespace pijit

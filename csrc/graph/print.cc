@@ -1,0 +1,274 @@
+// Text form of graphs: printer and parser of the same language.
+#include <cctype>
+#include <cmath>
+#include <cstring>
+
+#include "graph/graph.h"
+
+namespace pijit {
+
+std::string attr_text(const AttrValue& v) {
+  struct {
+    std::string operator()(int64_t x) const { return std::to_string(x); }
+    std::string operator()(double x) const {
+      if (std::isnan(x)) return "nan";
+      if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
+      char buf[40];
+      std::snprintf(buf, sizeof buf, "%.17g", x);
+      for (int p = 1; p < 17; ++p) {  // the shortest text that reads back to the same bits
+        char t[40];
+        std::snprintf(t, sizeof t, "%.*g", p, x);
+        if (std::strtod(t, nullptr) == x) return t;
+      }
+      return buf;
+    }
+    std::string operator()(bool x) const { return x ? "true" : "false"; }
+    std::string operator()(const std::string& s) const { return "\"" + s + "\""; }
+    std::string operator()(const std::vector<int64_t>& s) const {
+      std::string r = "(";
+      for (size_t i = 0; i < s.size(); ++i) r += (i ? "," : "") + std::to_string(s[i]);
+      return r + ")";
+    }
+    std::string operator()(DType t) const { return std::string(name_of(t)); }
+  } f;
+  return std::visit(f, v);
+}
+
+AttrValue parse_attr(AttrKind kind, const std::string& t) {
+  try {
+    switch (kind) {
+      case AttrKind::kInt: return static_cast<int64_t>(std::stoll(t));
+      case AttrKind::kFloat: return std::stod(t);
+      case AttrKind::kBool: return t == "true";
+      case AttrKind::kString: return t.size() >= 2 ? t.substr(1, t.size() - 2) : std::string();
+      case AttrKind::kInts: {
+        std::vector<int64_t> v;
+        size_t i = 1;
+        while (i < t.size() && t[i] != ')') {
+          size_t used = 0;
+          v.push_back(std::stoll(t.substr(i), &used));
+          i += used;
+          if (i < t.size() && t[i] == ',') ++i;
+        }
+        return v;
+      }
+      case AttrKind::kDType:
+        if (auto d = dtype_from_name(t)) return *d;
+    }
+  } catch (const std::exception&) {
+  }
+  throw OpError(OpError::kValue, str_cat("[parse] bad attribute value '", t, "'"));
+}
+
+std::string Graph::print(bool with_locations) const {
+  const auto l = live();
+  std::ostringstream os;
+  os << "graph(";
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const Node& n = nodes_[inputs_[i]];
+    os << (i ? ", " : "") << "%" << n.id << ": " << n.type.str();
+    if (!n.name.empty()) os << " \"" << n.name << "\"";
+  }
+  os << ") {\n";
+  for (auto& n : nodes_) {
+    if (n.kind == Node::kInput || !l[n.id]) continue;
+    os << "  %" << n.id << ": " << n.type.str() << " = ";
+    if (n.kind == Node::kConst) {
+      char buf[32];
+      std::snprintf(buf, sizeof buf, "const(0x%llx)", static_cast<unsigned long long>(n.bits));
+      os << buf;
+    } else {
+      os << n.op->name << "(";
+      for (size_t k = 0; k < n.in.size(); ++k) {
+        os << (k ? ", " : "");
+        if (n.in[k] == kNoNode) os << "none";
+        else os << "%" << n.in[k];
+      }
+      os << ")";
+      if (!n.attrs.empty()) {
+        os << " {";
+        for (size_t k = 0; k < n.attrs.size(); ++k)
+          os << (k ? ", " : "") << n.op->attrs[k].name << "=" << attr_text(n.attrs[k]);
+        os << "}";
+      }
+    }
+    if (with_locations && n.loc >= 0) os << "  # " << locations[n.loc];
+    os << "\n";
+  }
+  os << "  return ";
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    os << (i ? ", " : "");
+    if (outputs[i].assign_to >= 0) os << "%" << inputs_[outputs[i].assign_to] << " := ";
+    os << "%" << outputs[i].node;
+  }
+  os << "\n}\n";
+  return os.str();
+}
+
+namespace {
+struct Parser {
+  const std::string& s;
+  size_t i = 0;
+  std::unordered_map<uint32_t, uint32_t> ids;  // printed id -> node
+  [[noreturn]] void fail(const std::string& what) const {
+    int line = 1;
+    for (size_t k = 0; k < i && k < s.size(); ++k) line += s[k] == '\n';
+    throw OpError(OpError::kValue, str_cat("[parse] line ", line, ": expected ", what));
+  }
+  void ws() {
+    while (i < s.size()) {
+      if (s[i] == '#') while (i < s.size() && s[i] != '\n') ++i;
+      else if (std::isspace(static_cast<unsigned char>(s[i]))) ++i;
+      else break;
+    }
+  }
+  bool eat(const char* t) {
+    ws();
+    const size_t n = std::strlen(t);
+    if (s.compare(i, n, t)) return false;
+    i += n;
+    return true;
+  }
+  void need(const char* t) { if (!eat(t)) fail(str_cat("'", t, "'")); }
+  std::string word() {
+    ws();
+    const size_t b = i;
+    while (i < s.size() && (std::isalnum(static_cast<unsigned char>(s[i])) || s[i] == '_')) ++i;
+    if (b == i) fail("a name");
+    return s.substr(b, i - b);
+  }
+  int64_t number() {
+    ws();
+    const size_t b = i;
+    if (i < s.size() && s[i] == '-') ++i;
+    while (i < s.size() && std::isdigit(static_cast<unsigned char>(s[i]))) ++i;
+    if (b == i || i - b > 18) fail("a number");
+    return std::stoll(s.substr(b, i - b));
+  }
+  uint32_t id() {
+    need("%");
+    return static_cast<uint32_t>(number());
+  }
+  uint32_t use() {
+    auto it = ids.find(id());
+    if (it == ids.end()) fail("a value defined above");
+    return it->second;
+  }
+  Type type() {
+    auto d = dtype_from_name(word());
+    if (!d) fail("a dtype");
+    Type t{*d, {}};
+    need("[");
+    if (!eat("]")) {
+      do {
+        if (eat("s")) t.shape.push_back(-number() - 1);
+        else t.shape.push_back(number());
+      } while (eat(","));
+      need("]");
+    }
+    return t;
+  }
+  std::string quoted() {
+    const size_t b = i;
+    while (i < s.size() && s[i] != '"') ++i;
+    std::string r = s.substr(b, i - b);
+    need("\"");
+    return r;
+  }
+  std::string attr() {
+    ws();
+    const size_t b = i;
+    if (i < s.size() && s[i] == '"') {
+      ++i;
+      quoted();
+    } else if (i < s.size() && s[i] == '(') {
+      while (i < s.size() && s[i] != ')') ++i;
+      need(")");
+    } else {
+      while (i < s.size() && !std::strchr(",}\n", s[i])) ++i;
+    }
+    return s.substr(b, i - b);
+  }
+};
+}  // namespace
+
+std::unique_ptr<Graph> Graph::parse(const std::string& text) {
+  Parser p{text, 0, {}};
+  auto g = std::make_unique<Graph>();
+  p.need("graph");
+  p.need("(");
+  if (!p.eat(")")) {
+    do {
+      const uint32_t id = p.id();
+      p.need(":");
+      const Type t = p.type();
+      std::string name;
+      if (p.eat("\"")) name = p.quoted();
+      p.ids[id] = g->add_input(t, name).id;
+    } while (p.eat(","));
+    p.need(")");
+  }
+  p.need("{");
+  while (!p.eat("return")) {
+    const uint32_t id = p.id();
+    p.need(":");
+    const Type t = p.type();
+    p.need("=");
+    const std::string name = p.word();
+    p.need("(");
+    if (name == "const") {
+      const std::string w = p.word();
+      char* end = nullptr;
+      const uint64_t bits = std::strtoull(w.c_str(), &end, 16);
+      if (*end) p.fail("constant bits");
+      p.need(")");
+      p.ids[id] = g->constant(t.dtype, bits).id;
+      continue;
+    }
+    const OpDef* op = OpTable::get().find(name);
+    if (!op) p.fail("an op name, not '" + name + "'");
+    std::vector<Val> in;
+    if (!p.eat(")")) {
+      do {
+        if (p.eat("none")) in.push_back({});
+        else in.push_back(g->val(p.use()));
+      } while (p.eat(","));
+      p.need(")");
+    }
+    Attrs attrs;
+    if (p.eat("{")) {
+      do {
+        const std::string key = p.word();
+        if (attrs.size() >= op->attrs.size() || op->attrs[attrs.size()].name != key)
+          p.fail("attributes of " + name + " in order");
+        p.need("=");
+        attrs.push_back(parse_attr(op->attrs[attrs.size()].kind, p.attr()));
+      } while (p.eat(","));
+      p.need("}");
+    }
+    if (attrs.size() != op->attrs.size()) p.fail("all attributes of " + name);
+    const bool arity = op->variadic() ? in.size() + 1 >= op->inputs.size() : in.size() == op->inputs.size();
+    if (!arity) p.fail("another number of inputs for " + name);
+    Val v = g->Builder::op(*op, in, attrs);
+    if (!(v.type() == t)) p.fail(str_cat("type ", v.type().str(), " for ", name, ", not ", t.str()));
+    p.ids[id] = v.id;
+  }
+  p.ws();
+  if (!p.eat("}")) {
+    do {
+      uint32_t a = p.use();
+      GraphOutput o{a};
+      if (p.eat(":=")) {
+        for (size_t k = 0; k < g->inputs_.size(); ++k)
+          if (g->inputs_[k] == a) o.assign_to = static_cast<int>(k);
+        if (o.assign_to < 0) p.fail("an input on the left of :=");
+        o.node = p.use();
+      }
+      g->outputs.push_back(o);
+    } while (p.eat(","));
+    p.need("}");
+  }
+  return g;
+}
+
+}  // namespace pijit

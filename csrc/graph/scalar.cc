@@ -1,0 +1,90 @@
+#include "graph/scalar.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace pijit {
+
+double digamma(double x) {
+  // Recurrence up to 10, then the asymptotic series (Abramowitz & Stegun 6.3.18); reflection below 0.
+  if (std::isnan(x) || x == INFINITY) return x;
+  if (x <= 0) {
+    if (x == 0) return std::copysign(INFINITY, -x);
+    if (x == std::floor(x)) return NAN;
+    return digamma(1 - x) - M_PI / std::tan(M_PI * x);
+  }
+  double r = 0;
+  for (; x < 10; x += 1) r -= 1 / x;
+  const double y = 1 / (x * x);
+  return r + std::log(x) - 0.5 / x -
+         y * (1. / 12 - y * (1. / 120 - y * (1. / 252 - y * (1. / 240 - y * (1. / 132 - y * (691. / 32760 - y / 12))))));
+}
+
+double trigamma(double x) {
+  // As digamma (Abramowitz & Stegun 6.4.12).
+  if (std::isnan(x)) return x;
+  if (x == INFINITY) return 0;
+  if (x <= 0) {
+    if (x == std::floor(x)) return INFINITY;
+    const double s = M_PI / std::sin(M_PI * x);
+    return s * s - trigamma(1 - x);
+  }
+  double r = 0;
+  for (; x < 10; x += 1) r += 1 / (x * x);
+  const double y = 1 / (x * x);
+  return r + 1 / x + y / 2 +
+         y / x * (1. / 6 - y * (1. / 30 - y * (1. / 42 - y * (1. / 30 - y * (5. / 66 - y * (691. / 2730))))));
+}
+
+Fn1 call1_fn(Call1 f) {
+  switch (f) {
+#define X(name) \
+  case Call1::name: return static_cast<Fn1>([](double x) { using namespace std; return static_cast<double>(name(x)); });
+    PIJIT_CALLS1(X)
+#undef X
+  }
+  throw InternalError("unknown scalar call");
+}
+Fn2 call2_fn(Call2 f) {
+  switch (f) {
+#define X(name) \
+  case Call2::name: return static_cast<Fn2>([](double x, double y) { using namespace std; return static_cast<double>(name(x, y)); });
+    PIJIT_CALLS2(X)
+#undef X
+  }
+  throw InternalError("unknown scalar call");
+}
+
+SVal SBuilder::add(SNode n) {
+  // Rules are small and kernels stay below a few hundred nodes: a backward scan beats a hash table.
+  for (int i = static_cast<int>(nodes.size()) - 1; i >= 0; --i)
+    if (nodes[i] == n) return {this, i};
+  nodes.push_back(n);
+  return {this, static_cast<int>(nodes.size()) - 1};
+}
+
+SVal SBuilder::constant(DType dt, double v) {
+  if (!is_float(dt)) return constant_int(dt, static_cast<int64_t>(v));
+  uint64_t raw = 0;
+  if (dt == DType::F64) {
+    std::memcpy(&raw, &v, 8);
+  } else {
+    float f = static_cast<float>(v);
+    if (dt == DType::F16) f = half_to_float(float_to_half(f));
+    if (dt == DType::BF16) f = bf16_to_float(float_to_bf16(f));
+    std::memcpy(&raw, &f, 4);
+  }
+  return bits(dt, raw);
+}
+
+SVal SBuilder::constant_int(DType dt, int64_t v) {
+  if (is_float(dt)) return constant(dt, static_cast<double>(v));
+  uint64_t raw = static_cast<uint64_t>(v);
+  if (is_bool(dt)) raw = v != 0;
+  else if (size_of(dt) < 8) raw &= (1ull << (8 * size_of(dt))) - 1;
+  return bits(dt, raw);
+}
+
+}  // namespace pijit

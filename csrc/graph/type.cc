@@ -1,0 +1,50 @@
+#include "graph/type.h"
+
+#include <algorithm>
+
+namespace pijit {
+
+std::string Shape::str() const {
+  std::string s = "[";
+  for (int i = 0; i < rank_; ++i) {
+    if (i) s += ",";
+    s += d_[i] < 0 ? "s" + std::to_string(-d_[i] - 1) : std::to_string(d_[i]);
+  }
+  return s + "]";
+}
+
+std::string Type::str() const { return std::string(name_of(dtype)) + shape.str(); }
+
+Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
+  const int r = std::max(a.rank(), b.rank());
+  std::vector<int64_t> out(r);
+  for (int i = 0; i < r; ++i) {
+    const int ia = a.rank() - 1 - i, ib = b.rank() - 1 - i;
+    const int64_t da = ia >= 0 ? a[ia] : 1, db = ib >= 0 ? b[ib] : 1;
+    OP_CHECK(da == db || da == 1 || db == 1, kValue, "[", op, "] shapes ", a.str(), " and ", b.str(),
+             " do not broadcast: dimension ", r - 1 - i, " is ", da, " and ", db);
+    out[r - 1 - i] = da == 1 ? db : da;
+  }
+  return Shape(out);
+}
+
+int normalize_axis(std::string_view op, int64_t axis, int rank) {
+  OP_CHECK(axis >= -rank && axis < rank, kValue, "[", op, "] axis ", axis, " is out of range [", -rank,
+           ", ", rank, ") for a tensor of ", rank, " dimensions");
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+std::vector<int64_t> normalize_axes(std::string_view op, std::span<const int64_t> axes, int rank) {
+  std::vector<int64_t> out;
+  if (axes.empty()) {
+    for (int i = 0; i < rank; ++i) out.push_back(i);
+    return out;
+  }
+  for (int64_t a : axes) out.push_back(normalize_axis(op, a, rank));
+  std::sort(out.begin(), out.end());
+  OP_CHECK(std::adjacent_find(out.begin(), out.end()) == out.end(), kValue, "[", op,
+           "] the same axis is named twice");
+  return out;
+}
+
+}  // namespace pijit

@@ -1,0 +1,88 @@
+// Shape and Type. A dim is a number, or a symbol: the negative number -(k+1) stands for symbol s<k>.
+#pragma once
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "graph/dtype.h"
+
+namespace pijit {
+
+constexpr int kMaxRank = 8;
+
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> d) { for (auto x : d) push_back(x); }
+  explicit Shape(std::span<const int64_t> d) { for (auto x : d) push_back(x); }
+  int rank() const { return rank_; }
+  int64_t operator[](int i) const { return d_[i]; }
+  int64_t& operator[](int i) { return d_[i]; }
+  void push_back(int64_t d) {
+    OP_CHECK(rank_ < kMaxRank, kValue, "tensors have at most ", kMaxRank, " dimensions");
+    d_[rank_++] = d;
+  }
+  void insert(int at, int64_t d) {
+    push_back(d);
+    for (int i = rank_ - 1; i > at; --i) d_[i] = d_[i - 1];
+    d_[at] = d;
+  }
+  void erase(int at) {
+    for (int i = at; i + 1 < rank_; ++i) d_[i] = d_[i + 1];
+    --rank_;
+  }
+  const int64_t* begin() const { return d_.data(); }
+  const int64_t* end() const { return d_.data() + rank_; }
+  bool operator==(const Shape& o) const {
+    if (rank_ != o.rank_) return false;
+    for (int i = 0; i < rank_; ++i)
+      if (d_[i] != o.d_[i]) return false;
+    return true;
+  }
+  bool is_static() const {
+    for (auto x : *this)
+      if (x < 0) return false;
+    return true;
+  }
+  int64_t numel() const {
+    int64_t n = 1;
+    for (auto x : *this) n *= x;
+    return n;
+  }
+  std::vector<int64_t> vec() const { return {begin(), end()}; }
+  std::string str() const;  // "[2,3,s0]"
+  // Row-major strides in elements.
+  std::array<int64_t, kMaxRank> strides() const {
+    std::array<int64_t, kMaxRank> s{};
+    int64_t n = 1;
+    for (int i = rank_ - 1; i >= 0; --i) {
+      s[i] = n;
+      n *= d_[i];
+    }
+    return s;
+  }
+
+ private:
+  std::array<int64_t, kMaxRank> d_{};
+  int rank_ = 0;
+};
+
+struct Type {
+  DType dtype = DType::F32;
+  Shape shape;
+  bool operator==(const Type& o) const { return dtype == o.dtype && shape == o.shape; }
+  size_t bytes() const { return static_cast<size_t>(shape.numel()) * size_of(dtype); }
+  std::string str() const;  // "f32[2,3]"
+};
+
+// NumPy broadcasting; throws OpError naming `op`.
+Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
+// Axis in [-rank, rank) made non-negative; throws OpError naming `op`.
+int normalize_axis(std::string_view op, int64_t axis, int rank);
+// Normalised, sorted, unique axes; empty means all.
+std::vector<int64_t> normalize_axes(std::string_view op, std::span<const int64_t> axes, int rank);
+
+}  // namespace pijit

@@ -1,0 +1,117 @@
+#include "runtime/array.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace pijit {
+namespace {
+
+// Size classes: multiples of 64 up to 1 KiB, then four steps per power of two. Freshly mapped pages are
+// several times slower than recycled ones, so blocks go back to a free list (at most kMaxCached bytes).
+constexpr size_t kMaxCached = size_t{1} << 30;
+
+size_t class_of(size_t bytes, size_t* rounded) {
+  if (bytes <= 1024) {
+    const size_t k = bytes == 0 ? 0 : (bytes - 1) / 64;
+    *rounded = (k + 1) * 64;
+    return k;
+  }
+  const int log = 63 - __builtin_clzll(bytes - 1);  // 2^log <= bytes-1
+  const size_t step = size_t{1} << (log - 2);
+  const size_t k = (bytes - 1 - (size_t{1} << log)) / step;
+  *rounded = (size_t{1} << log) + (k + 1) * step;
+  return 16 + (log - 10) * 4 + k;
+}
+
+struct Pool {
+  std::mutex mu;
+  std::vector<void*> free[16 + 54 * 4];
+  size_t cached = 0;
+  std::atomic<size_t> used{0};
+};
+Pool& pool() {
+  static Pool* p = new Pool;  // arrays may outlive static destruction
+  return *p;
+}
+
+}  // namespace
+
+void* allocate(size_t bytes) {
+  size_t size;
+  const size_t c = class_of(bytes, &size);
+  Pool& p = pool();
+  p.used += size;
+  {
+    std::lock_guard lock(p.mu);
+    if (!p.free[c].empty()) {
+      void* r = p.free[c].back();
+      p.free[c].pop_back();
+      p.cached -= size;
+      return r;
+    }
+  }
+  void* r = std::aligned_alloc(64, size);
+  if (!r) throw std::bad_alloc();
+  return r;
+}
+
+void release(void* ptr, size_t bytes) {
+  size_t size;
+  const size_t c = class_of(bytes, &size);
+  Pool& p = pool();
+  p.used -= size;
+  {
+    std::lock_guard lock(p.mu);
+    if (p.cached + size <= kMaxCached) {
+      p.free[c].push_back(ptr);
+      p.cached += size;
+      return;
+    }
+  }
+  std::free(ptr);
+}
+
+size_t allocated_bytes() { return pool().used; }
+
+void destroy(Storage* s) {
+  if (s->free_external) s->free_external(s->ctx);
+  else release(s->data, s->bytes);
+  s->~Storage();
+  release(s, sizeof(Storage));
+}
+
+namespace {
+Ref<Storage> new_storage(size_t bytes) {
+  auto* s = new (allocate(sizeof(Storage))) Storage;
+  s->bytes = bytes;
+  s->data = allocate(bytes);
+  return Ref<Storage>::steal(s);
+}
+}  // namespace
+
+ArrayRef new_array(const Type& t) { return ArrayRef::steal(new Array(t, new_storage(t.bytes()))); }
+
+ArrayRef new_external_array(const Type& t, void* data, void (*free_external)(void*), void* ctx) {
+  auto* s = new (allocate(sizeof(Storage))) Storage;
+  s->bytes = t.bytes();
+  s->data = data;
+  s->free_external = free_external;
+  s->ctx = ctx;
+  return ArrayRef::steal(new Array(t, Ref<Storage>::steal(s)));
+}
+
+ArrayRef alias_array(const ArrayRef& a, const Type& t) {
+  PIJIT_CHECK(t.bytes() == a->type.bytes(), "alias of another size");
+  return ArrayRef::steal(new Array(t, a->storage));
+}
+
+ArrayRef scalar_array(DType t, uint64_t bits) {
+  ArrayRef a = new_array(Type{t, {}});
+  std::memcpy(a->data, &bits, size_of(t));
+  return a;
+}
+
+}  // namespace pijit

@@ -1,0 +1,67 @@
+// Array: an immutable, contiguous, row-major value with shared storage. Tensors of the front end point to
+// arrays; an in-place update gives the tensor another array. Storage may be overwritten only by whoever
+// holds the single reference to it (Program's donated inputs).
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <utility>
+
+#include "graph/type.h"
+
+namespace pijit {
+
+// Memory blocks, 64-byte aligned, recycled by size class.
+void* allocate(size_t bytes);
+void release(void* p, size_t bytes);
+size_t allocated_bytes();  // in use, without what the cache holds
+
+struct Storage {
+  std::atomic<int> refs{1};
+  void* data;
+  size_t bytes;
+  void (*free_external)(void* ctx) = nullptr;  // memory owned by someone else
+  void* ctx = nullptr;
+};
+
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  static Ref steal(T* p) { Ref r; r.p_ = p; return r; }
+  static Ref share(T* p) { if (p) p->refs.fetch_add(1, std::memory_order_relaxed); return steal(p); }
+  Ref(const Ref& o) : p_(o.p_) { if (p_) p_->refs.fetch_add(1, std::memory_order_relaxed); }
+  Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  Ref& operator=(Ref o) noexcept { std::swap(p_, o.p_); return *this; }
+  ~Ref() { if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(p_); }
+  T* get() const { return p_; }
+  T* operator->() const { return p_; }
+  T& operator*() const { return *p_; }
+  explicit operator bool() const { return p_; }
+
+ private:
+  T* p_ = nullptr;
+};
+void destroy(Storage* s);
+
+struct Array {
+  std::atomic<int> refs{1};
+  Type type;
+  Ref<Storage> storage;
+  void* data = nullptr;
+  Array(const Type& t, Ref<Storage> s) : type(t), storage(std::move(s)) { data = storage->data; }
+  static void* operator new(size_t n) { return allocate(n); }
+  static void operator delete(void* p, size_t n) { release(p, n); }
+};
+inline void destroy(Array* a) { delete a; }
+using ArrayRef = Ref<Array>;
+
+ArrayRef new_array(const Type& t);
+ArrayRef new_external_array(const Type& t, void* data, void (*free_external)(void*), void* ctx);
+// The same elements under another type of equal size.
+ArrayRef alias_array(const ArrayRef& a, const Type& t);
+ArrayRef scalar_array(DType t, uint64_t bits);
+inline bool sole_owner(const Array& a) {
+  return a.refs.load(std::memory_order_acquire) == 1 && a.storage->refs.load(std::memory_order_acquire) == 1 && !a.storage->free_external;
+}
+
+}  // namespace pijit

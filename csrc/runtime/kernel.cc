@@ -1,0 +1,50 @@
+#include "runtime/kernel.h"
+
+#include <omp.h>
+
+#include "base/log.h"
+
+namespace pijit {
+
+KernelRegistry& KernelRegistry::get() {
+  static KernelRegistry* r = [] {
+    auto* r = new KernelRegistry;
+    register_cpu_kernels(*r);
+    return r;
+  }();
+  return *r;
+}
+
+std::unique_ptr<OpKernel> KernelRegistry::make(const KernelRequest& r) const {
+  auto it = list_.find(r.op.name);
+  if (it != list_.end()) {
+    for (auto& c : it->second) {
+      if (config().backend == "reference" && !c.reference) continue;
+      std::string why;
+      if (auto k = c.make(r, &why)) {
+        PIJIT_LOG("dispatch", r.op.name, " -> ", c.name, " ", r.out.str());
+        return k;
+      }
+      PIJIT_LOG("dispatch", r.op.name, ": ", c.name, " refuses: ", why);
+    }
+  }
+  throw OpError(OpError::kType, str_cat("[", r.op.name, "] no kernel for ", r.in.empty() ? r.out.str() : r.in[0].str()));
+}
+
+int max_threads() {
+  const int n = config().num_threads;
+  return n > 0 ? n : omp_get_max_threads();
+}
+
+void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) {
+  const int threads = static_cast<int>(std::min<int64_t>(max_threads(), grain > 0 ? n / grain : n));
+  if (threads <= 1 || omp_in_parallel()) return f(0, n);
+#pragma omp parallel num_threads(threads)
+  {
+    const int64_t t = omp_get_thread_num(), k = omp_get_num_threads();
+    const int64_t b = n * t / k, e = n * (t + 1) / k;
+    if (b < e) f(b, e);
+  }
+}
+
+}  // namespace pijit

@@ -1,0 +1,255 @@
+#include "runtime/loop_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <unordered_map>
+
+#include "runtime/array.h"
+#include "runtime/kernel.h"
+
+namespace pijit {
+
+void LoopSpec::collapse() {
+  // The trailing dims with their own meaning: the reduced one (row), the reduced one and the inner (col).
+  auto all = [&](auto f) {
+    for (auto& o : in)
+      if (!f(o.strides)) return false;
+    for (auto& o : out)
+      if (!f(o.strides)) return false;
+    return true;
+  };
+  auto erase = [&](int d) {
+    dims.erase(dims.begin() + d);
+    for (auto& o : in) o.strides.erase(o.strides.begin() + d);
+    for (auto& o : out) o.strides.erase(o.strides.begin() + d);
+  };
+  const int fixed = form == kMap ? 0 : form == kRow ? 1 : 2;
+  for (int d = static_cast<int>(dims.size()) - 1 - fixed; d >= 0; --d)
+    if (dims[d] == 1 && (fixed > 0 || dims.size() > 1)) erase(d);
+  for (int d = static_cast<int>(dims.size()) - 2 - fixed; d >= 0; --d) {
+    if (all([&](auto& s) { return s[d] == s[d + 1] * dims[d + 1]; })) {
+      dims[d + 1] *= dims[d];
+      erase(d);
+    }
+  }
+  if (dims.empty()) {
+    dims = {1};
+    for (auto& o : in) o.strides = {0};
+    for (auto& o : out) o.strides = {1};
+  }
+}
+
+std::string InnerSpec::key() const {
+  std::string k;
+  auto put = [&](const void* p, size_t n) { k.append(static_cast<const char*>(p), n); };
+  auto num = [&](int64_t v) { put(&v, sizeof v); };
+  num(form);
+  num(static_cast<int64_t>(body.size()));
+  for (auto& n : body) {
+    num(static_cast<int64_t>(n.op) | static_cast<int64_t>(n.dt) << 8);
+    num(static_cast<int64_t>(n.a) | static_cast<int64_t>(n.b) << 20 | static_cast<int64_t>(n.c) << 40);
+    num(static_cast<int64_t>(n.imm));
+  }
+  for (auto t : in_types) num(static_cast<int64_t>(t));
+  for (auto s : in_strides) num(s);
+  for (size_t i = 0; i < out.size(); ++i) {
+    num(static_cast<int64_t>(out[i].dt) | static_cast<int64_t>(out[i].combine) << 8 | static_cast<int64_t>(out[i].node) << 16);
+    num(out_strides[i]);
+  }
+  return k;
+}
+
+LoopKernel::LoopKernel(LoopSpec s) : spec_(std::move(s)) {
+  spec_.collapse();
+  const int rank = static_cast<int>(spec_.dims.size());
+  outer_dims_ = rank - (spec_.form == LoopSpec::kCol ? 2 : 1);
+  for (int i = 0; i < outer_dims_; ++i) outer_ *= spec_.dims[i];
+  inner_ = spec_.dims[rank - 1];
+  if (spec_.form == LoopSpec::kCol) reduce_ = spec_.dims[rank - 2];
+  InnerSpec is;
+  is.form = spec_.form;
+  is.body = spec_.body;
+  for (auto& o : spec_.in) is.in_types.push_back(o.dt), is.in_strides.push_back(o.strides.back());
+  for (auto& o : spec_.out) is.out.push_back(o), is.out_strides.push_back(o.strides.back());
+  for (auto& o : is.out) o.strides.clear();
+  loop_ = make_inner_loop(is);
+}
+
+std::string LoopKernel::describe() const {
+  static const char* kForms[] = {"map", "row", "col"};
+  std::string s = str_cat("loop.", kForms[spec_.form], "[");
+  for (size_t i = 0; i < spec_.dims.size(); ++i) s += (i ? "," : "") + std::to_string(spec_.dims[i]);
+  return s + str_cat("] ", spec_.in.size(), " in ", spec_.out.size(), " out ", spec_.body.size(), " instructions");
+}
+
+void LoopKernel::run(const void* const* in, void* const* out) const {
+  const int64_t total = outer_ * reduce_ * inner_;
+  const bool reducing = spec_.form != LoopSpec::kMap;
+  if (total == 0 && !reducing) return;
+  // About 2 cycles per instruction and vector; a parallel region costs some microseconds.
+  const int64_t cost = total * static_cast<int64_t>(spec_.body.size() + spec_.in.size() + spec_.out.size());
+  constexpr int64_t kParallelCost = 400000;
+  const int threads = cost < kParallelCost ? 1 : max_threads();
+  if (threads == 1) return run_range(in, out, 0, spec_.form == LoopSpec::kMap && outer_dims_ == 0 ? inner_ : outer_);
+  if (spec_.form == LoopSpec::kMap && outer_dims_ == 0) {
+    const int64_t blocks = (inner_ + 1023) / 1024;  // whole cache lines per thread
+    parallel_for(blocks, 1, [&](int64_t b, int64_t e) { run_range(in, out, b * 1024, std::min(inner_, e * 1024)); });
+  } else if (outer_ >= threads) {
+    parallel_for(outer_, 1, [&](int64_t b, int64_t e) { run_range(in, out, b, e); });
+  } else {
+    run_range(in, out, 0, outer_);
+  }
+}
+
+void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begin, int64_t end) const {
+  const size_t ni = spec_.in.size(), no = spec_.out.size(), n_ops = ni + no;
+  char* base[64];
+  char* ptrs[64];
+  int64_t size[64];
+  PIJIT_CHECK(n_ops <= 64, "a loop kernel with more than 64 operands");
+  auto strides = [&](size_t k) -> const std::vector<int64_t>& { return k < ni ? spec_.in[k].strides : spec_.out[k - ni].strides; };
+  for (size_t k = 0; k < n_ops; ++k) {
+    base[k] = k < ni ? static_cast<char*>(const_cast<void*>(in[k])) : static_cast<char*>(out[k - ni]);
+    size[k] = static_cast<int64_t>(size_of(k < ni ? spec_.in[k].dt : spec_.out[k - ni].dt));
+  }
+  if (spec_.form == LoopSpec::kMap && outer_dims_ == 0) {
+    for (size_t k = 0; k < n_ops; ++k) ptrs[k] = base[k] + begin * strides(k)[0] * size[k];
+    return loop_->run(ptrs, end - begin);
+  }
+  int64_t index[kMaxRank * 2] = {};
+  int64_t rest = begin;
+  for (int d = outer_dims_ - 1; d >= 0; --d) {
+    index[d] = rest % spec_.dims[d];
+    rest /= spec_.dims[d];
+  }
+  for (int64_t o = begin; o < end; ++o) {
+    for (size_t k = 0; k < n_ops; ++k) {
+      int64_t off = 0;
+      const auto& s = strides(k);
+      for (int d = 0; d < outer_dims_; ++d) off += index[d] * s[d];
+      ptrs[k] = base[k] + off * size[k];
+    }
+    switch (spec_.form) {
+      case LoopSpec::kMap: loop_->run(ptrs, inner_); break;
+      case LoopSpec::kRow: {
+        char* dst[64];
+        alignas(64) uint64_t acc[64], part[64];
+        for (size_t k = 0; k < no; ++k) {
+          dst[k] = ptrs[ni + k];
+          if (spec_.out[k].combine == Combiner::kNone) continue;
+          acc[k] = combiner_identity(spec_.out[k].combine, spec_.out[k].dt);
+          ptrs[ni + k] = reinterpret_cast<char*>(&part[k]);
+        }
+        for (int64_t at = 0; at < inner_; at += kChunk) {
+          const int64_t n = std::min(kChunk, inner_ - at);
+          loop_->run(ptrs, n);
+          for (size_t k = 0; k < n_ops; ++k) {
+            if (k >= ni && spec_.out[k - ni].combine != Combiner::kNone) {
+              const auto& out_k = spec_.out[k - ni];
+              if (inner_ <= kChunk) acc[k - ni] = part[k - ni];
+              else combine_scalar(out_k.combine, out_k.dt, &acc[k - ni], &part[k - ni]);
+            } else {
+              ptrs[k] += n * strides(k).back() * size[k];
+            }
+          }
+        }
+        for (size_t k = 0; k < no; ++k)
+          if (spec_.out[k].combine != Combiner::kNone) std::memcpy(dst[k], &acc[k], size_of(spec_.out[k].dt));
+        break;
+      }
+      case LoopSpec::kCol: {
+        for (size_t k = 0; k < no; ++k) {
+          const auto& out_k = spec_.out[k];
+          if (out_k.combine == Combiner::kNone) continue;
+          const uint64_t id = combiner_identity(out_k.combine, out_k.dt);
+          for (int64_t j = 0; j < inner_; ++j) std::memcpy(ptrs[ni + k] + j * size[ni + k], &id, size[ni + k]);
+        }
+        for (int64_t r = 0; r < reduce_; ++r) {
+          loop_->run(ptrs, inner_);
+          for (size_t k = 0; k < n_ops; ++k) ptrs[k] += strides(k)[outer_dims_] * size[k];
+        }
+        break;
+      }
+    }
+    for (int d = outer_dims_ - 1; d >= 0; --d) {
+      if (++index[d] < spec_.dims[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
+uint64_t combiner_identity(Combiner c, DType t) {
+  SBuilder sb;
+  const double inf = std::numeric_limits<double>::infinity();
+  auto bits = [&](double f, int64_t i) { return sb.nodes[(is_float(t) ? sb.constant(t, f) : sb.constant_int(t, i)).id].imm; };
+  const int64_t width = static_cast<int64_t>(8 * size_of(t));
+  const bool sign = is_signed_int(t);
+  switch (c) {
+    case Combiner::kSum:
+    case Combiner::kAny: return bits(0, 0);
+    case Combiner::kProd:
+    case Combiner::kAll: return bits(1, 1);
+    case Combiner::kMax: return bits(-inf, sign ? std::numeric_limits<int64_t>::min() >> (64 - width) : 0);
+    case Combiner::kMin: return bits(inf, is_bool(t) ? 1 : sign ? static_cast<int64_t>((uint64_t{1} << (width - 1)) - 1) : -1);
+    case Combiner::kNone: break;
+  }
+  throw InternalError("no combiner");
+}
+
+SVal combine(SBuilder& sb, Combiner c, SVal a, SVal b) {
+  const DType t = a.dtype();
+  auto pick = [&](SOp o) {
+    SVal r = sb.op(o, t, a, b);
+    return is_float(t) ? s_select(s_is_nan(a), a, r) : r;
+  };
+  switch (c) {
+    case Combiner::kSum: return a + b;
+    case Combiner::kProd: return a * b;
+    case Combiner::kMax: return pick(SOp::kMax);
+    case Combiner::kMin: return pick(SOp::kMin);
+    case Combiner::kAll: return a & b;
+    case Combiner::kAny: return a | b;
+    case Combiner::kNone: break;
+  }
+  throw InternalError("no combiner");
+}
+
+void combine_scalar(Combiner c, DType t, void* acc, const void* x) {
+  auto go = [&](auto zero) {
+    using T = decltype(zero);
+    T a, b;
+    std::memcpy(&a, acc, sizeof a);
+    std::memcpy(&b, x, sizeof b);
+    switch (c) {
+      case Combiner::kSum: a = static_cast<T>(a + b); break;
+      case Combiner::kProd: a = static_cast<T>(a * b); break;
+      case Combiner::kMax: a = a != a ? a : a > b ? a : b; break;
+      case Combiner::kMin: a = a != a ? a : a < b ? a : b; break;
+      case Combiner::kAll: a = static_cast<T>(a && b); break;
+      case Combiner::kAny: a = static_cast<T>(a || b); break;
+      case Combiner::kNone: break;
+    }
+    std::memcpy(acc, &a, sizeof a);
+  };
+  switch (t) {
+    case DType::Bool:
+    case DType::U8: return go(uint8_t{});
+    case DType::I8: return go(int8_t{});
+    case DType::I16: return go(int16_t{});
+    case DType::U16: return go(uint16_t{});
+    case DType::I32: return go(int32_t{});
+    case DType::U32: return go(uint32_t{});
+    case DType::I64: return go(int64_t{});
+    case DType::U64: return go(uint64_t{});
+    case DType::F32: return go(float{});
+    case DType::F64: return go(double{});
+    case DType::F16:
+    case DType::BF16: break;  // halves reduce in float32 (lower pass)
+  }
+  throw InternalError("reduction of a half");
+}
+
+}  // namespace pijit

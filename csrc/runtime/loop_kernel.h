@@ -1,0 +1,77 @@
+// Loop kernels: a fused group of elementwise ops, with at most one reduced run of dims.
+//
+// Domain: dims in row-major order. Every operand has a stride per dim, in elements. Forms:
+//   map   outputs are stored at every index
+//   row   the last dim is reduced: [rows..., n]
+//   col   the dim before the last is reduced: [outer..., r, n]; rows are added in order
+// Reduction trees are fixed by sizes alone. Row form: chunks of kChunk elements in order; inside a chunk
+// 64/size lanes, element i to lane i mod lanes; lanes fold by halves. Threads and fusion change nothing.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "graph/op.h"
+
+namespace pijit {
+
+constexpr int64_t kChunk = 4096;
+
+struct LoopOperand {
+  DType dt;
+  std::vector<int64_t> strides;  // per dim of the domain
+};
+struct LoopOutput : LoopOperand {
+  int node = -1;                       // in the body
+  Combiner combine = Combiner::kNone;  // kNone: stored at every index
+};
+struct LoopSpec {
+  enum Form : uint8_t { kMap, kRow, kCol } form = kMap;
+  std::vector<int64_t> dims;
+  std::vector<LoopOperand> in;
+  std::vector<LoopOutput> out;
+  std::vector<SNode> body;  // kInput k reads in[k]
+  // Merges adjacent dims where every operand allows it, and drops dims of 1.
+  void collapse();
+};
+
+// One pass along the innermost dim: ptrs are inputs then outputs; in row form a reduced output points to
+// the accumulator of the chunk, in col form to the row of accumulators.
+class InnerLoop {
+ public:
+  virtual ~InnerLoop() = default;
+  virtual void run(char* const* ptrs, int64_t n) const = 0;
+};
+// What the inner loop's code depends on: form, body, dtypes, inner strides (0, 1, or another value).
+struct InnerSpec {
+  LoopSpec::Form form;
+  std::vector<SNode> body;
+  std::vector<DType> in_types;
+  std::vector<int64_t> in_strides, out_strides;
+  std::vector<LoopOutput> out;  // strides unused
+  std::string key() const;
+};
+
+// Emitters, best first (cpu/impl_list.cc); cached by key.
+std::shared_ptr<const InnerLoop> make_inner_loop(const InnerSpec& s);
+
+class LoopKernel {
+ public:
+  explicit LoopKernel(LoopSpec s);
+  void run(const void* const* in, void* const* out) const;
+  const LoopSpec& spec() const { return spec_; }
+  std::string describe() const;
+
+ private:
+  void run_range(const void* const* in, void* const* out, int64_t begin, int64_t end) const;
+  LoopSpec spec_;
+  int outer_dims_;            // dims iterated here, before the reduced dim or the inner one
+  int64_t outer_ = 1, reduce_ = 1, inner_ = 1;
+  std::shared_ptr<const InnerLoop> loop_;
+};
+
+// The identity of a combiner, and a combination of two values, as memory bits of dtype t.
+uint64_t combiner_identity(Combiner c, DType t);
+SVal combine(SBuilder& sb, Combiner c, SVal a, SVal b);
+void combine_scalar(Combiner c, DType t, void* acc, const void* x);
+
+}  // namespace pijit

@@ -1,0 +1,77 @@
+#include "runtime/program.h"
+
+namespace pijit {
+
+void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* out) const {
+  constexpr size_t kSmall = 48;
+  void* small_ptr[kSmall];
+  ArrayRef small_buf[kSmall / 2];
+  std::unique_ptr<void*[]> big_ptr;
+  std::unique_ptr<ArrayRef[]> big_buf;
+  void** ptr = small_ptr;
+  ArrayRef* buf = small_buf;
+  if (slots.size() > kSmall) ptr = (big_ptr = std::make_unique<void*[]>(slots.size())).get();
+  if (output_buffers.size() > kSmall / 2) buf = (big_buf = std::make_unique<ArrayRef[]>(output_buffers.size())).get();
+
+  for (size_t b = 0; b < output_buffers.size(); ++b) {
+    const auto& o = output_buffers[b];
+    if (o.donor >= 0 && donate && donate[o.donor]) buf[b] = ArrayRef::share(inputs[o.donor]);
+    else buf[b] = new_array(o.type);
+  }
+  struct Arena {
+    size_t n;
+    char* p;
+    explicit Arena(size_t n) : n(n), p(n ? static_cast<char*>(allocate(n)) : nullptr) {}
+    ~Arena() { if (p) release(p, n); }
+  } arena(arena_bytes);
+  for (size_t s = 0; s < slots.size(); ++s) {
+    const Slot& k = slots[s];
+    switch (k.kind) {
+      case Slot::kInput: ptr[s] = inputs[k.index]->data; break;
+      case Slot::kLiteral: ptr[s] = const_cast<uint64_t*>(&literals[k.index]); break;
+      case Slot::kArena: ptr[s] = arena.p + k.index; break;
+      case Slot::kOutput: ptr[s] = buf[k.index]->data; break;
+    }
+  }
+  for (const Step& st : steps) {
+    const void* in_small[16];
+    std::vector<const void*> in_big;
+    const void** in = in_small;
+    if (st.in.size() > 16) {
+      in_big.resize(st.in.size());
+      in = in_big.data();
+    }
+    for (size_t k = 0; k < st.in.size(); ++k) in[k] = st.in[k] < 0 ? nullptr : ptr[st.in[k]];
+    if (st.op) {
+      st.op->run(in, ptr[st.out[0]]);
+    } else {
+      void* o[64];
+      for (size_t k = 0; k < st.out.size(); ++k) o[k] = ptr[st.out[k]];
+      st.loop->run(in, o);
+    }
+  }
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const Slot& s = slots[outputs[k].slot];
+    switch (s.kind) {
+      case Slot::kInput: out[k] = ArrayRef::share(inputs[s.index]); break;
+      case Slot::kLiteral: out[k] = scalar_array(outputs[k].type.dtype, literals[s.index]); break;
+      case Slot::kOutput: out[k] = buf[s.index]; break;
+      case Slot::kArena: throw InternalError("an output in the arena");
+    }
+    if (!(out[k]->type == outputs[k].type)) out[k] = alias_array(out[k], outputs[k].type);
+  }
+}
+
+std::string Program::describe() const {
+  std::string s = str_cat("program: ", steps.size(), " steps, arena ", arena_bytes, " bytes\n");
+  for (auto& st : steps) {
+    s += "  " + st.text + " (";
+    for (size_t i = 0; i < st.in.size(); ++i) s += str_cat(i ? ", " : "", "$", st.in[i]);
+    s += ") -> ";
+    for (size_t i = 0; i < st.out.size(); ++i) s += str_cat(i ? ", " : "", "$", st.out[i]);
+    s += "\n";
+  }
+  return s;
+}
+
+}  // namespace pijit

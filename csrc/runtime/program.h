@@ -1,0 +1,53 @@
+// Program: a compiled graph. Steps run in order over slots; intermediates share one arena whose layout
+// was planned at compile time; outputs are fresh arrays, or a donated input's own memory.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/array.h"
+#include "runtime/kernel.h"
+#include "runtime/loop_kernel.h"
+
+namespace pijit {
+
+class Program {
+ public:
+  struct Slot {
+    enum Kind : uint8_t { kInput, kLiteral, kArena, kOutput } kind;
+    size_t index = 0;  // input, literal or output buffer; arena: byte offset
+  };
+  struct Step {
+    std::unique_ptr<LoopKernel> loop;    // one of the two
+    std::unique_ptr<OpKernel> op;
+    std::vector<int> in, out;            // slots; -1: absent
+    std::string text;
+  };
+  struct OutputBuffer {
+    Type type;
+    int donor = -1;                      // input whose memory may be overwritten
+  };
+  struct Output {
+    int slot;
+    Type type;
+  };
+
+  // donate[i]: input i's array is owned by the caller alone and dies with this call. Throws OpError when
+  // a kernel finds bad data (an index out of range); nothing has been changed then, except donated memory,
+  // which is used only where no later step can fail.
+  void run(std::span<Array* const> inputs, const bool* donate, ArrayRef* outputs) const;
+
+  size_t num_inputs() const { return input_types.size(); }
+  std::string describe() const;
+
+  std::vector<Type> input_types;
+  std::vector<Slot> slots;
+  std::vector<uint64_t> literals;
+  std::vector<Step> steps;
+  std::vector<OutputBuffer> output_buffers;
+  std::vector<Output> outputs;
+  size_t arena_bytes = 0;
+};
+
+}  // namespace pijit

@@ -1,0 +1,172 @@
+// Compiled programs against the reference backend, bit for bit.
+#include "compile/compile.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "base/config.h"
+#include "compile/fusion.h"
+#include "graph/passes/passes.h"
+#include "graph/vals.h"
+
+namespace pijit {
+namespace {
+
+ArrayRef random_array(const Type& t, int seed) {
+  ArrayRef a = new_array(t);
+  std::mt19937 rng(seed);
+  std::normal_distribution<float> d;
+  for (int64_t i = 0; i < t.shape.numel(); ++i) {
+    const float v = d(rng);
+    if (t.dtype == DType::F32) static_cast<float*>(a->data)[i] = v;
+    if (t.dtype == DType::F64) static_cast<double*>(a->data)[i] = v;
+    if (t.dtype == DType::I32) static_cast<int32_t*>(a->data)[i] = static_cast<int>(v * 100);
+    if (t.dtype == DType::I64) static_cast<int64_t*>(a->data)[i] = static_cast<int>(v * 100);
+    if (t.dtype == DType::F16) static_cast<uint16_t*>(a->data)[i] = float_to_half(v);
+    if (t.dtype == DType::BF16) static_cast<uint16_t*>(a->data)[i] = float_to_bf16(v);
+    if (t.dtype == DType::Bool) static_cast<uint8_t*>(a->data)[i] = v > 0;
+  }
+  return a;
+}
+
+std::vector<ArrayRef> run(const Graph& g, const std::vector<ArrayRef>& in) {
+  auto p = compile(g);
+  std::vector<Array*> raw;
+  for (auto& a : in) raw.push_back(a.get());
+  std::vector<ArrayRef> out(p->outputs.size());
+  p->run(raw, nullptr, out.data());
+  return out;
+}
+
+// Fused code, unfused code and the block interpreter agree to the bit.
+void expect_modes_agree(const Graph& g) {
+  config().verify = true;
+  std::vector<ArrayRef> in;
+  for (auto id : g.inputs()) in.push_back(random_array(g.node(id).type, static_cast<int>(id) + 1));
+  const auto fused = run(g, in);
+  config().fuse = false;
+  const auto unfused = run(g, in);
+  config().isa = "none";
+  const auto block = run(g, in);
+  config().fuse = true;
+  config().isa = "";
+  for (size_t k = 0; k < fused.size(); ++k) {
+    const size_t bytes = fused[k]->type.bytes();
+    EXPECT_EQ(0, std::memcmp(fused[k]->data, unfused[k]->data, bytes)) << "fusion changed output " << k << "\n" << g.print();
+    EXPECT_EQ(0, std::memcmp(fused[k]->data, block[k]->data, bytes)) << "code differs from the interpreter, output " << k << "\n" << g.print();
+  }
+}
+
+class Sizes : public testing::TestWithParam<std::pair<int64_t, int64_t>> {};
+TEST_P(Sizes, ElementwiseAndReductions) {
+  auto [m, n] = GetParam();
+  Graph g;
+  Val x = g.add_input({DType::F32, Shape{m, n}}), b = g.add_input({DType::F32, Shape{n}}), s = g.add_input({DType::F32, Shape{}});
+  Val h = v_op("tanh", x * s + b);
+  Val e = v_op("exp", h) - v_op("log", v_op("abs", x) + 1.0);
+  Val soft = g.Builder::op("softmax", {h}, {int64_t{-1}});
+  for (Val v : {h, e, soft, v_sum(e, {}, false), v_sum(h, {0}, false), v_sum(h, {1}, true), v_max(e, {1}, false), v_max(e, {0}, false), v_op("erf", h), v_op("sin", x), v_op("sigmoid", h)})
+    g.outputs.push_back({v.id});
+  expect_modes_agree(g);
+}
+INSTANTIATE_TEST_SUITE_P(Shapes, Sizes, testing::Values(std::pair{1, 1}, std::pair{3, 5}, std::pair{1, 16}, std::pair{7, 17}, std::pair{33, 100}, std::pair{2, 9000}, std::pair{300, 300}));
+
+TEST(Compile, EveryElementwiseOp) {
+  for (auto& op : OpTable::get().all()) {
+    if (!op->has(kElementwise) || op->name == "broadcast_to") continue;
+    for (DType t : {DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool, DType::F16, DType::BF16}) {
+      Graph g;
+      std::vector<Val> in;
+      for (size_t k = 0; k < op->inputs.size(); ++k)
+        in.push_back(g.add_input({op->name == "select" && k == 0 ? DType::Bool : t, Shape{5, 23}}));
+      std::vector<DType> targets = {t};
+      if (op->name == "cast") targets = {DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool, DType::F16, DType::BF16};
+      for (DType target : targets) {
+        Attrs a;
+        if (op->name == "cast") a = {target};
+        try {
+          g.outputs.push_back({g.Builder::op(*op, in, a).id});
+        } catch (const OpError&) {
+          continue;  // the op does not take this dtype
+        }
+      }
+      if (!g.outputs.empty()) expect_modes_agree(g);
+    }
+  }
+}
+
+TEST(Compile, MiddleAxesReduceInRuns) {
+  Graph g;
+  Val x = g.add_input({DType::F32, Shape{4, 3, 5, 6}}), s = g.add_input({DType::F32, Shape{1, 3, 1, 1}});
+  for (Val v : {v_sum(x * s, {0, 2, 3}, false), v_sum(x, {1}, true), v_max(x - s, {0, 3}, false), v_sum(x, {2, 3}, false)}) g.outputs.push_back({v.id});
+  expect_modes_agree(g);
+}
+
+TEST(Compile, SumIsCorrect) {
+  Graph g;
+  Val x = g.add_input({DType::F32, Shape{3, 1000}});
+  g.outputs = {{v_sum(x, {1}, false).id}, {v_sum(x, {0}, false).id}};
+  auto in = random_array({DType::F32, Shape{3, 1000}}, 7);
+  auto out = run(g, {in});
+  const float* p = static_cast<float*>(in->data);
+  for (int r = 0; r < 3; ++r) {
+    double want = 0;
+    for (int i = 0; i < 1000; ++i) want += p[r * 1000 + i];
+    EXPECT_NEAR(static_cast<float*>(out[0]->data)[r], want, 1e-3);
+  }
+  for (int i = 0; i < 1000; ++i) EXPECT_NEAR(static_cast<float*>(out[1]->data)[i], p[i] + p[1000 + i] + p[2000 + i], 1e-5);
+}
+
+TEST(Fusion, MomentumUpdateIsOneKernelInPlace) {
+  Graph g;
+  const Type t{DType::F32, Shape{64, 32}};
+  Val p = g.add_input(t), m = g.add_input(t), d = g.add_input(t), lr = g.add_input({DType::F32, Shape{}});
+  Val m2 = m * 0.9 + d, p2 = p - lr * m2;
+  g.outputs = {{m2.id, 1}, {p2.id, 0}};
+  auto prog = compile(g);
+  EXPECT_EQ(prog->steps.size(), 1u) << prog->describe();
+  EXPECT_EQ(prog->output_buffers[0].donor, 1);
+  EXPECT_EQ(prog->output_buffers[1].donor, 0);
+  EXPECT_EQ(prog->arena_bytes, 0u);
+}
+
+TEST(Fusion, RefusesCycles) {
+  Graph g;
+  Val x = g.add_input({DType::F32, Shape{8, 8}});
+  Val a = x * 2.0;
+  Val b = g.Builder::op("matmul", {a, a}, {false, false});
+  Val c = a + b;  // joining a's kernel would make it wait for itself
+  g.outputs = {{c.id}, {(x / v_sum(x, {1}, true)).id}};
+  expect_modes_agree(g);
+}
+
+TEST(Program, ViewsShareMemoryAndOutputsMayRepeat) {
+  Graph g;
+  Val x = g.add_input({DType::F32, Shape{4, 6}});
+  Val y = v_op("neg", x), v = v_reshape(y, Shape{24});
+  g.outputs = {{y.id}, {v.id}, {v_reshape(x, Shape{6, 4}).id}, {x.id}, {v.id}};
+  auto in = random_array({DType::F32, Shape{4, 6}}, 1);
+  auto out = run(g, {in});
+  EXPECT_EQ(out[0]->data, out[1]->data);
+  EXPECT_EQ(out[2]->data, in->data);
+  EXPECT_EQ(out[2]->type.str(), "f32[6,4]");
+  EXPECT_EQ(out[1]->type.str(), "f32[24]");
+}
+
+TEST(Kernels, BadIndicesThrow) {
+  Graph g;
+  Val x = g.add_input({DType::F32, Shape{3}}), i = g.add_input({DType::I64, Shape{1}});
+  g.outputs = {{g.Builder::op("gather", {x, i}, {int64_t{0}}).id}};
+  auto idx = new_array({DType::I64, Shape{1}});
+  *static_cast<int64_t*>(idx->data) = 5;
+  auto xs = random_array({DType::F32, Shape{3}}, 1);
+  EXPECT_THROW(run(g, {xs, idx}), OpError);
+  *static_cast<int64_t*>(idx->data) = -1;
+  EXPECT_EQ(*static_cast<float*>(run(g, {xs, idx})[0]->data), static_cast<float*>(xs->data)[2]);
+}
+
+}  // namespace
+}  // namespace pijit
