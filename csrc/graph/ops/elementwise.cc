@@ -211,11 +211,13 @@ void register_elementwise(OpTable& t) {
     return s_cast(s_call(Call2::fmod, s_cast(c.x(0), DType::F64), s_cast(c.x(1), DType::F64)), c.out);
   }).vjp([](V v) { v.d[0] = v.ct; if (v.need[1]) v.d[1] = -(v.ct * v_op("trunc", v.in[0] / v.in[1])); });
   binary(t, "pow", kNumber).scalar([](const ScalarCtx& c) {
-    SVal r = s_call(Call2::pow, s_cast(c.x(0), DType::F64), s_cast(c.x(1), DType::F64));
-    const SNode& e = c.sb.nodes[c.x(1).id];
-    // x**2 is x*x, exactly as NumPy has it
-    if (e.op == SOp::kConst && is_float(c.out) && e.imm == c.sb.nodes[c.sb.constant(e.dt, 2.0).id].imm) return c.x(0) * c.x(0);
-    return s_cast(r, c.out);
+    // x**2 is x*x, exactly as NumPy has it, whether the exponent is a constant or not
+    const SVal x = c.x(0), y = c.x(1);
+    const SNode& e = c.sb.nodes[y.id];
+    const uint64_t two = c.sb.nodes[c.sb.constant(y.dtype(), 2.0).id].imm;
+    if (e.op == SOp::kConst && e.imm == two) return x * x;
+    SVal r = s_cast(s_call(Call2::pow, s_cast(x, DType::F64), s_cast(y, DType::F64)), c.out);
+    return s_select(y == 2.0, x * x, r);
   }).vjp([](V v) {
     const Val x = v.in[0], y = v.in[1];
     if (v.need[0]) v.d[0] = v.ct * (y * v_op("pow", x, y - 1.0));

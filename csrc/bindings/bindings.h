@@ -1,0 +1,6 @@
+#pragma once
+#include <pybind11/pybind11.h>
+
+namespace pijit {
+void init_capture(pybind11::module_& m);
+}

@@ -1,0 +1,203 @@
+#include "graph/indexing.h"
+
+#include <algorithm>
+
+#include "graph/vals.h"
+
+namespace pijit {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+struct Plan {
+  Ints begin, end, step;        // the basic part, per axis of x
+  struct Axis {                 // what becomes of the sliced result, left to right
+    enum { kKeep, kDrop, kNew, kTensor } what;
+    Val tensor;
+  };
+  std::vector<Axis> axes;
+  bool advanced = false;
+};
+
+Plan make_plan(Val x, std::span<const IndexItem> index) {
+  Plan p;
+  const Shape& s = x.shape();
+  int used = 0, dots = 0;
+  for (auto& it : index) {
+    if (it.kind == IndexItem::kEllipsis) ++dots;
+    else if (it.kind != IndexItem::kNewAxis) ++used;
+  }
+  OP_CHECK(dots <= 1, kIndex, "[getitem] an index can only have a single ellipsis");
+  OP_CHECK(used <= s.rank(), kIndex, "[getitem] too many indices: ", used, " for ", x.type().str());
+  auto full = [&](int64_t n) {
+    p.begin.push_back(0);
+    p.end.push_back(n);
+    p.step.push_back(1);
+  };
+  auto keep = [&](int count) {
+    for (int k = 0; k < count; ++k) {
+      full(s[static_cast<int>(p.begin.size())]);
+      p.axes.push_back({Plan::Axis::kKeep, {}});
+    }
+  };
+  for (auto& it : index) {
+    const int a = static_cast<int>(p.begin.size());
+    switch (it.kind) {
+      case IndexItem::kEllipsis: keep(s.rank() - used); break;
+      case IndexItem::kNewAxis: p.axes.push_back({Plan::Axis::kNew, {}}); break;
+      case IndexItem::kInt: {
+        OP_CHECK(it.i >= -s[a] && it.i < s[a], kIndex, "[getitem] index ", it.i, " is out of bounds for axis ", a, " with size ", s[a]);
+        const int64_t i = it.i < 0 ? it.i + s[a] : it.i;
+        p.begin.push_back(i);
+        p.end.push_back(i + 1);
+        p.step.push_back(1);
+        p.axes.push_back({Plan::Axis::kDrop, {}});
+        break;
+      }
+      case IndexItem::kSlice: {
+        const int64_t n = s[a], st = it.step.value_or(1);
+        OP_CHECK(st != 0, kValue, "[getitem] slice step cannot be zero");
+        auto clip = [&](std::optional<int64_t> v, int64_t def) {
+          if (!v) return def;
+          const int64_t lo = st > 0 ? 0 : -1, hi = st > 0 ? n : n - 1;
+          return std::clamp(*v < 0 ? *v + n : *v, lo, hi);
+        };
+        int64_t b = clip(it.start, st > 0 ? 0 : n - 1), e = clip(it.stop, st > 0 ? n : -1);
+        if (st > 0 ? e <= b : e >= b) b = e = 0;  // empty
+        p.begin.push_back(b);
+        p.end.push_back(e);
+        p.step.push_back(st);
+        p.axes.push_back({Plan::Axis::kKeep, {}});
+        break;
+      }
+      case IndexItem::kTensor:
+        full(s[a]);
+        p.axes.push_back({Plan::Axis::kTensor, it.tensor});
+        p.advanced = true;
+        break;
+    }
+  }
+  keep(s.rank() - static_cast<int>(p.begin.size()));
+  return p;
+}
+
+bool is_full(const Plan& p, const Shape& s) {
+  for (int a = 0; a < s.rank(); ++a)
+    if (p.begin[a] != 0 || p.end[a] != s[a] || p.step[a] != 1) return false;
+  return true;
+}
+
+// The sliced tensor with dropped and new axes applied; tensor axes stay in place and are listed.
+Shape basic_shape(const Plan& p, const Shape& sliced, std::vector<int>* tensor_axes) {
+  Shape out;
+  int a = 0;
+  for (auto& x : p.axes) {
+    if (x.what == Plan::Axis::kNew) {
+      out.push_back(1);
+      continue;
+    }
+    if (x.what != Plan::Axis::kDrop) {
+      if (x.what == Plan::Axis::kTensor) tensor_axes->push_back(out.rank());
+      out.push_back(sliced[a]);
+    }
+    ++a;
+  }
+  return out;
+}
+
+// Index tensors broadcast together and stacked on a last axis: [..., k].
+Val stacked(Builder& b, const Plan& p, Shape* common) {
+  std::vector<Val> ts;
+  Shape s;
+  for (auto& x : p.axes)
+    if (x.what == Plan::Axis::kTensor) {
+      OP_CHECK(is_int(x.tensor.dtype()), kIndex, "[getitem] index tensors must be integers, got ", x.tensor.type().str());
+      s = ts.empty() ? x.tensor.shape() : broadcast_shapes("getitem", s, x.tensor.shape());
+      ts.push_back(x.tensor);
+    }
+  *common = s;
+  Shape last = s;
+  last.push_back(1);
+  for (auto& t : ts) {
+    if (t.dtype() != DType::I64) t = v_cast(t, DType::I64);
+    t = v_reshape(v_broadcast(t, s), last);
+  }
+  return ts.size() == 1 ? ts[0] : b.op(OpTable::get().at("concat"), ts, {static_cast<int64_t>(s.rank())});
+}
+
+// Axes of x with the tensor axes first.
+Ints front_perm(int rank, const std::vector<int>& tensor_axes) {
+  Ints perm(tensor_axes.begin(), tensor_axes.end());
+  for (int a = 0; a < rank; ++a)
+    if (std::find(tensor_axes.begin(), tensor_axes.end(), a) == tensor_axes.end()) perm.push_back(a);
+  return perm;
+}
+Ints inverse(const Ints& p) {
+  Ints inv(p.size());
+  for (size_t i = 0; i < p.size(); ++i) inv[p[i]] = static_cast<int64_t>(i);
+  return inv;
+}
+// NumPy puts the indexed dims where the tensors stood if those were adjacent, else first.
+Ints result_perm(const std::vector<int>& tensor_axes, int index_rank, int rest) {
+  bool adjacent = true;
+  for (size_t i = 1; i < tensor_axes.size(); ++i) adjacent &= tensor_axes[i] == tensor_axes[i - 1] + 1;
+  const int at = adjacent ? tensor_axes[0] : 0;
+  Ints perm;
+  for (int i = 0; i < at; ++i) perm.push_back(index_rank + i);
+  for (int i = 0; i < index_rank; ++i) perm.push_back(i);
+  for (int i = at; i < rest; ++i) perm.push_back(index_rank + i);
+  return perm;
+}
+
+}  // namespace
+
+Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {
+  const Plan p = make_plan(x, index);
+  Val y = is_full(p, x.shape()) ? x : b.op("slice", {x}, {p.begin, p.end, p.step});
+  std::vector<int> tensor_axes;
+  const Shape s = basic_shape(p, y.shape(), &tensor_axes);
+  if (!(y.shape() == s)) y = v_reshape(y, s);
+  if (!p.advanced) return y;
+  if (tensor_axes.size() == 1) {
+    for (auto& a : p.axes)
+      if (a.what == Plan::Axis::kTensor) return b.op("gather", {y, a.tensor}, {static_cast<int64_t>(tensor_axes[0])});
+  }
+  Shape common;
+  const Val idx = stacked(b, p, &common);
+  const Val got = b.op("gather_nd", {v_transpose(y, front_perm(s.rank(), tensor_axes)), idx});
+  return v_transpose(got, result_perm(tensor_axes, common.rank(), s.rank() - static_cast<int>(tensor_axes.size())));
+}
+
+Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
+  const Plan p = make_plan(x, index);
+  if (value.dtype() != x.dtype()) value = v_cast(value, x.dtype());
+  const bool full = is_full(p, x.shape());
+  Val region = full ? x : b.op("slice", {x}, {p.begin, p.end, p.step});
+  const Shape sliced = region.shape();
+  std::vector<int> tensor_axes;
+  const Shape s = basic_shape(p, sliced, &tensor_axes);
+  Val updated;
+  auto fit = [&](Shape to) {  // leading axes of 1 may be left out or be too many
+    Shape v = value.shape();
+    while (v.rank() > to.rank() && v[0] == 1) v.erase(0);
+    return v_broadcast(v_reshape(value, v), to);
+  };
+  if (!p.advanced) {
+    updated = v_reshape(fit(s), sliced);
+  } else {
+    Shape common;
+    const Val idx = stacked(b, p, &common);
+    const int rest = s.rank() - static_cast<int>(tensor_axes.size());
+    const Ints perm = front_perm(s.rank(), tensor_axes), back = result_perm(tensor_axes, common.rank(), rest);
+    Shape gathered = common;  // index dims, then the rest
+    for (size_t k = tensor_axes.size(); k < perm.size(); ++k) gathered.push_back(s[static_cast<int>(perm[k])]);
+    Shape seen;  // as the user's expression has it
+    for (auto k : back) seen.push_back(gathered[static_cast<int>(k)]);
+    const Val v = v_transpose(fit(seen), inverse(back));
+    const Val t = v_transpose(v_reshape(region, s), perm);
+    updated = v_reshape(v_transpose(b.op("scatter_nd", {t, idx, v}, {std::string("update")}), inverse(perm)), sliced);
+  }
+  return full ? updated : b.op("slice_update", {x, updated}, {p.begin, p.end, p.step});
+}
+
+}  // namespace pijit

@@ -1,0 +1,20 @@
+// x[index] and x[index] = value as compositions of ops, for eager tensors and captured graphs alike.
+#pragma once
+#include <optional>
+
+#include "graph/op.h"
+
+namespace pijit {
+
+struct IndexItem {
+  enum Kind : uint8_t { kInt, kSlice, kNewAxis, kEllipsis, kTensor } kind;
+  int64_t i = 0;
+  std::optional<int64_t> start, stop, step;  // kSlice
+  Val tensor;                                // kTensor: integer indices
+};
+
+Val index_get(Builder& b, Val x, std::span<const IndexItem> index);
+// The value of x after the assignment; `value` broadcasts to the region and takes x's dtype.
+Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value);
+
+}  // namespace pijit

@@ -1,0 +1,181 @@
+#include "runtime/eager.h"
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_map>
+
+#include "compile/compile.h"
+
+namespace pijit {
+namespace {
+
+struct Key {
+  const OpDef* op;
+  Attrs attrs;
+  std::vector<Type> in;
+  uint32_t absent;
+};
+struct Entry {
+  Key key;
+  std::shared_ptr<const Program> program;
+};
+
+size_t hash_type(const Type& t) {
+  size_t h = static_cast<size_t>(t.dtype) * 31 + t.shape.rank();
+  for (auto d : t.shape) h = hash_mix(h, static_cast<size_t>(d));
+  return h;
+}
+
+std::shared_ptr<const Program> compile_one(const OpDef& op, const Attrs& attrs, std::span<const Val> in, const Type& out, const EagerBuilder& b) {
+  Graph g(false);
+  std::vector<Val> x;
+  for (auto v : in) x.push_back(v ? g.add_input(b.type(v)) : Val{});
+  g.outputs = {{g.emit(op, x, attrs, out).id}};
+  return compile(g);
+}
+
+// A small direct-mapped table in front of the full one; one lock for both.
+struct Cache {
+  std::mutex mu;
+  std::shared_ptr<const Entry> front[1024];
+  std::unordered_multimap<size_t, std::shared_ptr<const Entry>> all;
+};
+Cache& cache() {
+  static auto* c = new Cache;
+  return *c;
+}
+constexpr size_t kMaxEntries = 20000;
+
+thread_local std::vector<Tape*> tapes;
+
+}  // namespace
+
+size_t eager_cache_size() { return cache().all.size(); }
+
+Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) {
+  size_t h = hash_mix(op.id, attrs.empty() ? 0 : hash_of(attrs));
+  uint32_t absent = 0;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i]) h = hash_mix(h, hash_type(type(in[i])));
+    else absent |= 1u << i;
+  }
+  h = hash_mix(h, absent);
+  auto matches = [&](const Entry& e) {
+    if (e.key.op != &op || e.key.absent != absent || e.key.in.size() != in.size() || !same(e.key.attrs, attrs)) return false;
+    for (size_t i = 0; i < in.size(); ++i)
+      if (in[i] && !(e.key.in[i] == type(in[i]))) return false;
+    return true;
+  };
+  Cache& c = cache();
+  std::shared_ptr<const Entry> entry;
+  {
+    std::lock_guard lock(c.mu);
+    auto& front = c.front[h & 1023];
+    if (front && matches(*front)) {
+      entry = front;
+    } else {
+      auto [lo, hi] = c.all.equal_range(h);
+      for (auto it = lo; it != hi && !entry; ++it)
+        if (matches(*it->second)) entry = front = it->second;
+    }
+  }
+  if (!entry) {
+    auto fresh = std::make_shared<Entry>();
+    fresh->key = {&op, attrs, {}, absent};
+    for (auto v : in) fresh->key.in.push_back(v ? type(v) : Type{});
+    fresh->program = compile_one(op, attrs, in, out, *this);
+    entry = fresh;
+    std::lock_guard lock(c.mu);
+    if (c.all.size() >= kMaxEntries) {
+      c.all.clear();
+      for (auto& f : c.front) f.reset();
+    }
+    c.all.emplace(h, entry);
+    c.front[h & 1023] = entry;
+  }
+  Array* small[8];
+  std::vector<Array*> big;
+  Array** args = small;
+  if (in.size() > 8) {
+    big.resize(in.size());
+    args = big.data();
+  }
+  size_t n = 0;
+  for (auto v : in)
+    if (v) args[n++] = array(v).get();
+  ArrayRef result;
+  entry->program->run(std::span<Array* const>(args, n), nullptr, &result);
+  if (!tapes.empty()) {
+    // An op that hands its input through gives the result an identity of its own.
+    for (size_t i = 0; i < n; ++i)
+      if (args[i] == result.get()) {
+        result = alias_array(result, result->type);
+        break;
+      }
+    std::vector<const ArrayRef*> refs;
+    for (auto v : in) refs.push_back(v ? &array(v) : nullptr);
+    for (Tape* t : tapes) t->record(op, attrs, refs, result);
+  }
+  return wrap(std::move(result));
+}
+
+Tape* Tape::innermost() { return tapes.empty() ? nullptr : tapes.back(); }
+const std::vector<Tape*>& Tape::active() { return tapes; }
+void Tape::start() { tapes.push_back(this); }
+void Tape::stop() {
+  auto it = std::find(tapes.begin(), tapes.end(), this);
+  if (it != tapes.end()) tapes.erase(it);
+}
+
+void Tape::record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in, const ArrayRef& out) {
+  if (op.has(kNoGradient)) return;
+  bool any = false;
+  for (auto* a : in) any |= a && watches(a->get());
+  if (!any) return;
+  Entry e{&op, attrs, {}, {out}, nullptr};
+  for (auto* a : in) e.in.push_back(a ? *a : ArrayRef());
+  watched_.insert(out.get());
+  entries_.push_back(std::move(e));
+}
+
+void Tape::record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Backward f) {
+  for (auto& o : out) watched_.insert(o.get());
+  entries_.push_back({nullptr, {}, std::move(in), std::move(out), std::move(f)});
+}
+
+std::vector<ArrayRef> Tape::gradient(std::span<const ArrayRef> outputs, std::span<const ArrayRef> cts, std::span<const ArrayRef> wrt) const {
+  EagerBuilder b;
+  std::unordered_map<const Array*, Val> ids;
+  auto val = [&](const ArrayRef& a) {
+    if (!a) return Val{};
+    auto [it, fresh] = ids.emplace(a.get(), Val{});
+    if (fresh) it->second = b.wrap(a);
+    return it->second;
+  };
+  std::vector<Record> records;
+  for (auto& e : entries_) {
+    Record r;
+    r.op = e.op;
+    r.attrs = e.attrs;
+    for (auto& a : e.in) r.in.push_back(val(a));
+    for (auto& a : e.out) r.out.push_back(val(a));
+    if (e.custom)
+      r.custom = [&b, f = e.custom](std::span<const Val> cts) {
+        std::vector<ArrayRef> a;
+        for (auto v : cts) a.push_back(b.array(v));
+        std::vector<Val> d;
+        for (auto& x : f(a)) d.push_back(x ? b.wrap(x) : Val{});
+        return d;
+      };
+    records.push_back(std::move(r));
+  }
+  std::vector<Seed> seeds;
+  for (size_t i = 0; i < outputs.size(); ++i) seeds.push_back({val(outputs[i]), val(cts[i])});
+  std::vector<Val> leaves;
+  for (auto& a : wrt) leaves.push_back(val(a));
+  std::vector<ArrayRef> out;
+  for (auto v : backward(b, records, seeds, leaves)) out.push_back(b.array(v));
+  return out;
+}
+
+}  // namespace pijit

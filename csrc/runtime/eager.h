@@ -1,0 +1,64 @@
+// Eager execution: each op is a one-node graph, compiled once per (op, attributes, operand types) and
+// kept; and the tape that records ops for reverse mode.
+#pragma once
+#include <functional>
+#include <unordered_set>
+
+#include "graph/grad.h"
+#include "runtime/array.h"
+
+namespace pijit {
+
+// Runs ops as they are emitted. Vals index the arrays it holds.
+class EagerBuilder : public Builder {
+ public:
+  Val wrap(ArrayRef a) {
+    if (n_ < kInline) inline_[n_] = std::move(a);
+    else more_.push_back(std::move(a));
+    return {this, n_++};
+  }
+  const ArrayRef& array(Val v) const { return v.id < kInline ? inline_[v.id] : more_[v.id - kInline]; }
+  Val emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) override;
+  const Type& type(Val v) const override { return array(v)->type; }
+  using Builder::constant;
+  Val constant(DType dt, uint64_t bits) override { return wrap(scalar_array(dt, bits)); }
+
+ private:
+  static constexpr uint32_t kInline = 10;
+  ArrayRef inline_[kInline];
+  std::vector<ArrayRef> more_;
+  uint32_t n_ = 0;
+};
+
+// Records what depends on watched arrays while it is active. Tapes nest; each thread has its own stack.
+class Tape {
+ public:
+  using Backward = std::function<std::vector<ArrayRef>(const std::vector<ArrayRef>& cts)>;
+
+  void start();
+  void stop();  // must be the innermost active tape of this thread
+  void watch(const ArrayRef& a) { watched_.insert(a.get()), keep_.push_back(a); }
+  bool watches(const Array* a) const { return watched_.count(a); }
+  void record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in, const ArrayRef& out);
+  void record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Backward f);
+  // Cotangents of `wrt` from cotangents of `outputs`. Ops run by the rules are recorded on outer tapes.
+  std::vector<ArrayRef> gradient(std::span<const ArrayRef> outputs, std::span<const ArrayRef> cts, std::span<const ArrayRef> wrt) const;
+
+  static Tape* innermost();  // active on this thread, or null
+  static const std::vector<Tape*>& active();
+
+ private:
+  struct Entry {
+    const OpDef* op;
+    Attrs attrs;
+    std::vector<ArrayRef> in, out;
+    Backward custom;
+  };
+  std::vector<Entry> entries_;
+  std::unordered_set<const Array*> watched_;
+  std::vector<ArrayRef> keep_;
+};
+
+size_t eager_cache_size();
+
+}  // namespace pijit

@@ -1,0 +1,19 @@
+"""pijit: eager tensors with MindSpore's names, and a bytecode JIT for unmodified Python."""
+
+from pijit import _libs  # noqa: F401  (loads shared libraries before the extension)
+from pijit._C import Tensor
+from pijit import context, dtype, ops
+from pijit import tensor as _tensor_methods  # noqa: F401
+from pijit.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context, set_device
+from pijit.dtype import (bfloat16, bool_, dtype_to_nptype, float16, float32, float64, int8, int16, int32, int64, uint8, uint16,
+                         uint32, uint64)
+from pijit.parameter import Parameter, ParameterTuple
+from pijit.random import get_seed, set_seed
+from pijit.grad import grad, get_grad, value_and_grad
+from pijit.jit import JitConfig, explain, jit, jit_class, ms_function
+from pijit import nn, numpy, initializer as common_initializer  # noqa: F401
+from pijit.serialization import load_checkpoint, load_param_into_net, save_checkpoint
+from pijit.ops import mutable
+
+tensor = Tensor
+__version__ = "0.1.0"

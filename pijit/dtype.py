@@ -1,0 +1,35 @@
+"""Element types under their public names."""
+
+import numpy as np
+
+from pijit._C import DType, dtype
+
+bool_ = dtype("bool")
+int8 = byte = dtype("int8")
+int16 = short = dtype("int16")
+int32 = intc = dtype("int32")
+int64 = intp = dtype("int64")
+uint8 = ubyte = dtype("uint8")
+uint16 = ushort = dtype("uint16")
+uint32 = uintc = dtype("uint32")
+uint64 = uintp = dtype("uint64")
+float16 = half = dtype("float16")
+bfloat16 = dtype("bfloat16")
+float32 = single = dtype("float32")
+float64 = double = dtype("float64")
+Type = DType
+
+int_type = (int8, int16, int32, int64)
+uint_type = (uint8, uint16, uint32, uint64)
+float_type = (float16, bfloat16, float32, float64)
+number_type = int_type + uint_type + float_type
+
+
+def dtype_to_nptype(type_):
+    """The NumPy scalar type of a dtype. bfloat16, which NumPy lacks, gives float32."""
+    return np.dtype("float32" if type_ is bfloat16 else type_.name).type
+
+
+def pytype_to_dtype(obj):
+    """The dtype of a Python scalar type."""
+    return dtype(obj)

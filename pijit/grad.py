@@ -1,0 +1,216 @@
+"""Reverse-mode differentiation of plain functions and Cells.
+
+Eager calls record ops on a tape and run the recorded ops' gradients. Under `jit` the same call becomes a
+graph transform (csrc/capture); both give the same bits."""
+
+from pijit import _C
+from pijit._C import Tensor, ops as _ops
+
+
+def _flatten(x, out):
+    if isinstance(x, Tensor):
+        out.append(x)
+    elif isinstance(x, (tuple, list)):
+        for v in x:
+            _flatten(v, out)
+    elif isinstance(x, dict):
+        for v in x.values():
+            _flatten(v, out)
+    return out
+
+
+def _alias(x):
+    """x with tensors replaced by aliases, so that each has an identity of its own on the tape."""
+    if isinstance(x, Tensor):
+        return x._alias()
+    if type(x) in (tuple, list):
+        return type(x)([_alias(v) for v in x])
+    if type(x) is dict:
+        return {k: _alias(v) for k, v in x.items()}
+    return x
+
+
+def _like(x, grads):
+    if isinstance(x, Tensor):
+        return next(grads)
+    if isinstance(x, (tuple, list)):
+        return tuple([_like(v, grads) for v in x])
+    if isinstance(x, dict):
+        return {k: _like(v, grads) for k, v in x.items()}
+    return None
+
+
+class GradFunction:
+    """What grad, value_and_grad and GradOperation return: calling it gives gradients of `fn`.
+
+    positions   indices of arguments to differentiate by (None: none)
+    weights     Parameters to differentiate by (None: none)
+    has_aux     fn returns (loss, *aux); only loss is differentiated
+    with_value  return (value, gradients)
+    sens        the last argument (or keyword `sens`) scales the outputs' cotangents
+    tuple_out   give a tuple of gradients even for one position"""
+
+    def __init__(self, fn, positions, weights, has_aux, with_value, sens, tuple_out, single_weight=False):
+        self.fn, self.positions, self.weights = fn, positions, weights
+        self.has_aux, self.with_value, self.sens = has_aux, with_value, sens
+        self.tuple_out, self.single_weight = tuple_out, single_weight
+
+    def __call__(self, *args, **kwargs):
+        sens = None
+        if self.sens:
+            if "sens" in kwargs:
+                sens = kwargs.pop("sens")
+            else:
+                sens, args = args[-1], args[:-1]
+        positions = self.positions
+        if positions == "all":
+            positions = tuple([i for i, a in enumerate(args) if _flatten(a, [])])
+        args = list(args)
+        for p in positions or ():
+            if p >= len(args):
+                raise ValueError(f"grad_position {p} is out of range for {len(args)} positional arguments.")
+            args[p] = _alias(args[p])
+            if not _flatten(args[p], []):
+                raise TypeError(f"grad_position {p} must be a Tensor, but got {type(args[p]).__name__}.")
+        weights = tuple(self.weights or ())
+        seen = set()
+        for w in weights:  # parameters that share a value get identities of their own
+            w._replace(w._alias())
+            if id(w) in seen:
+                raise ValueError(f"the parameter {w.name!r} is listed twice in 'weights'.")
+            seen.add(id(w))
+        tape = _C.Tape()
+        wrt = []
+        for p in positions or ():
+            wrt += _flatten(args[p], [])
+        arg_leaves = len(wrt)
+        wrt = [x._held() for x in wrt + list(weights)]  # the values as they are now, whatever fn assigns
+        for x in wrt:
+            tape.watch(x)
+        tape.start()
+        try:
+            value = self.fn(*args, **kwargs)
+        finally:
+            tape.stop()
+        if self.has_aux:
+            if not isinstance(value, (tuple, list)) or not value:
+                raise ValueError("When 'has_aux' is True, the function must return a tuple whose first element is the loss.")
+            outputs = _flatten(value[0], [])
+        else:
+            outputs = _flatten(value, [])
+        if not outputs:
+            raise TypeError(f"the function to differentiate must return a Tensor, but returned {type(value).__name__}.")
+        cts = [_ops["broadcast_to"](_ops["cast"](1.0, o.dtype), o.shape) for o in outputs] if sens is None else _sens(sens, outputs)
+        grads = tape.gradient(outputs, cts, wrt)
+        return self._pack(value, args, grads, arg_leaves, positions)
+
+    def _pack(self, value, args, grads, arg_leaves, positions):
+        it = iter(grads[:arg_leaves])
+        by_arg = tuple([_like(args[p], it) for p in positions or ()])
+        if positions is not None and not self.tuple_out and len(by_arg) == 1:
+            by_arg = by_arg[0]
+        by_weight = tuple(grads[arg_leaves:])
+        if self.single_weight:
+            by_weight = by_weight[0]
+        if self.weights is None:
+            g = by_arg
+        elif positions is None:
+            g = by_weight
+        else:
+            g = (by_arg, by_weight)
+        if self.with_value:
+            return value, g
+        if self.has_aux:
+            return g, tuple(value[1:])
+        return g
+
+
+def _sens(sens, outputs):
+    given = _flatten(sens, []) if not isinstance(sens, (int, float)) else [sens] * len(outputs)
+    if len(given) != len(outputs):
+        raise ValueError(f"'sens' must hold one value per output: expected {len(outputs)}, but got {len(given)}.")
+    return [_ops["broadcast_to"](_ops["cast"](s, o.dtype), o.shape) for s, o in zip(given, outputs)]
+
+
+def _positions(grad_position):
+    if grad_position is None:
+        return None
+    if isinstance(grad_position, int) and not isinstance(grad_position, bool):
+        pos = (grad_position,)
+    elif isinstance(grad_position, tuple) and all(isinstance(p, int) for p in grad_position):
+        pos = grad_position
+    else:
+        raise TypeError(f"For 'grad', 'grad_position' must be int, tuple of int or None, but got {grad_position!r}.")
+    for p in pos:
+        if p < 0:
+            raise ValueError(f"For 'grad', 'grad_position' must be non-negative, but got {p}.")
+    return pos
+
+
+def _weights(weights):
+    """(tuple of parameters or None, whether a single one was given)"""
+    from pijit.parameter import Parameter
+    if weights is None:
+        return None, False
+    if isinstance(weights, Parameter):
+        return (weights,), True
+    w = tuple(weights)
+    for p in w:
+        if not isinstance(p, Parameter):
+            raise TypeError(f"For 'grad', 'weights' must be Parameters, but got {type(p).__name__}.")
+    return w, False
+
+
+def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+    """A function giving gradients of `fn` by the arguments at grad_position and by `weights`.
+
+    fn maps tensors to a tensor (or a tuple, whose elements are summed); with has_aux, to (loss, *aux).
+    Returns gradients shaped like the arguments: one for an int position, a tuple for a tuple, then
+    (by position, by weights) where both are asked for. Raises TypeError and ValueError on bad positions."""
+    if not callable(fn):
+        raise TypeError(f"For 'grad', 'fn' must be callable, but got {type(fn).__name__}.")
+    if grad_position is None and weights is None:
+        raise ValueError("For 'grad', 'grad_position' and 'weights' can't be None at the same time.")
+    w, single = _weights(weights)
+    return GradFunction(fn, _positions(grad_position), w, has_aux, False, False, isinstance(grad_position, tuple), single)
+
+
+def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
+    """As `grad`, giving (fn's value, gradients)."""
+    if not callable(fn):
+        raise TypeError(f"For 'value_and_grad', 'fn' must be callable, but got {type(fn).__name__}.")
+    if grad_position is None and weights is None:
+        raise ValueError("For 'value_and_grad', 'grad_position' and 'weights' can't be None at the same time.")
+    w, single = _weights(weights)
+    return GradFunction(fn, _positions(grad_position), w, has_aux, True, False, isinstance(grad_position, tuple), single)
+
+
+def get_grad(gradients, identifier):
+    """The gradient at a position, or of a parameter given with its name, from what `grad` returned."""
+    if isinstance(identifier, int):
+        return gradients[identifier]
+    raise ValueError(f"For 'get_grad', 'identifier' must be an int, but got {type(identifier).__name__}.")
+
+
+class GradOperation:
+    """GradOperation(get_all, get_by_list, sens_param)(fn[, weights]) gives gradients of fn.
+
+    By default by the first argument; get_all: by all tensor arguments; get_by_list: by the listed
+    Parameters (with get_all: both); sens_param: the last call argument scales the outputs' cotangents."""
+
+    def __init__(self, get_all=False, get_by_list=False, sens_param=False):
+        for name, v in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
+            if not isinstance(v, bool):
+                raise TypeError(f"For 'GradOperation', {name!r} must be bool, but got {type(v).__name__}.")
+        self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
+
+    def __call__(self, fn, weights=None):
+        if not callable(fn):
+            raise TypeError(f"For 'GradOperation', 'fn' must be callable, but got {type(fn).__name__}.")
+        w, single = None, False
+        if self.get_by_list:
+            if weights is None:
+                weights = fn.trainable_params()
+            w, single = _weights(weights)
+        positions = "all" if self.get_all else None if self.get_by_list else (0,)
+        return GradFunction(fn, positions, w, False, False, self.sens_param, self.get_all, single)

@@ -1,0 +1,81 @@
+"""`jit` and `explain`."""
+
+import functools
+
+from pijit import _C
+
+
+class JitConfig:
+    """Options of compilation: jit_level "O0", "O1" or "O2"; other keywords are kept."""
+
+    def __init__(self, jit_level="O1", exc_mode="auto", jit_syntax_level="", **kwargs):
+        if jit_level not in ("", "O0", "O1", "O2"):
+            raise ValueError(f"For 'JitConfig', 'jit_level' must be 'O0', 'O1' or 'O2', but got {jit_level!r}.")
+        self.jit_config_dict = {"jit_level": jit_level, "exc_mode": exc_mode, "jit_syntax_level": jit_syntax_level, **kwargs}
+
+
+def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PIJit", *, function=None, capture_mode=None, jit_level=None,
+        dynamic=0, fullgraph=False, backend="", **options):
+    """Compiles a function, method or `construct` from its bytecode when it is called.
+
+    The result is called, inspected and pickled like `fn`, returns what `fn` returns, raises what `fn` raises
+    and leaves the same side effects. mode="PIJit" splits the function where it can't be captured;
+    mode="PSJit" or fullgraph=True raises RuntimeError there instead. Usable bare, with arguments, or as
+    `jit(f)`."""
+    if fn is None:
+        fn = function
+    if mode not in ("PIJit", "PSJit"):
+        raise ValueError(f"For 'jit', the 'mode' must be 'PIJit' or 'PSJit', but got {mode!r}.")
+    if capture_mode not in (None, "ast", "bytecode", "trace"):
+        raise ValueError(f"For 'jit', the 'capture_mode' must be 'ast', 'bytecode' or 'trace', but got {capture_mode!r}.")
+    whole = fullgraph or mode == "PSJit" or capture_mode == "ast"
+
+    def wrap(f):
+        if not callable(f):
+            raise TypeError(f"For 'jit', 'fn' must be a function, but got {type(f).__name__}.")
+        return _C.jit(f, whole)
+
+    return wrap if fn is None else wrap(fn)
+
+
+ms_function = functools.partial(jit)
+
+
+def jit_class(cls):
+    """Marks a class as usable inside jit functions; plain classes are too."""
+    if not isinstance(cls, type):
+        raise TypeError(f"For 'jit_class', expected a class, but got {type(cls).__name__}.")
+    return cls
+
+
+class Explanation:
+    """What is known about a jitted function so far.
+
+    name, compile_count, compile_ms, entries (each with guards, graph, ops, program, calls), breaks (each with
+    reason, location, hint)"""
+
+    def __init__(self, data):
+        self.__dict__.update(data)
+
+    @property
+    def graphs(self):
+        """Graphs of all entries."""
+        return [e["graph"] for e in self.entries if e["graph"]]
+
+    def __str__(self):
+        lines = [f"{self.name}: {len(self.entries)} compiled entries, {self.compile_count} captures, {self.compile_ms:.1f} ms to compile"]
+        for i, e in enumerate(self.entries):
+            ops = ", ".join(f"{n} x{c}" if c > 1 else n for n, c in e["ops"])
+            lines.append(f"  entry {i} at {e['where']}: {e['calls']} calls, {e['steps']} kernels, {len(e['guards'])} guards")
+            lines.append(f"    ops: {ops or 'none'}")
+            lines += [f"    guard: {g}" for g in e["guards"]]
+        for b in self.breaks:
+            lines.append(f"  break at {b['location']}: {b['reason']}" + (f" ({b['detail']})" if b["detail"] else ""))
+            if b["hint"]:
+                lines.append(f"    hint: {b['hint']}")
+        return "\n".join(lines)
+
+
+def explain(f):
+    """An Explanation of a jitted function."""
+    return Explanation(_C.explain(f))

@@ -1,0 +1,327 @@
+"""Cell: the base of networks."""
+
+from collections import OrderedDict
+
+from pijit import _C
+from pijit._C import Tensor
+from pijit.parameter import Parameter, ParameterTuple
+
+
+class _Handle:
+    """Removes a hook."""
+
+    def __init__(self, owner, hooks, key):
+        self._owner, self._hooks, self._key = owner, hooks, key
+
+    def remove(self):
+        self._hooks.pop(self._key, None)
+        self._owner._update_plain()
+
+
+class Cell:
+    """A network, or a part of one: parameters, child cells, and `construct`.
+
+    Attributes that are Parameters or Cells are registered in the order of assignment. A method
+    `bprop(self, *inputs, out, dout)` replaces the derived gradient."""
+
+    def __init__(self, auto_prefix=True, flags=None):
+        d = self.__dict__
+        d["_params"] = OrderedDict()
+        d["_cells"] = OrderedDict()
+        d["_forward_pre_hooks"] = OrderedDict()
+        d["_forward_hooks"] = OrderedDict()
+        d["_backward_hooks"] = OrderedDict()
+        d["_auto_prefix"] = auto_prefix
+        d["training"] = False
+        d["requires_grad"] = False
+        d["_compute_dtype"] = None
+        d["_plain"] = type(self).bprop is Cell.bprop
+        d["cls_name"] = type(self).__name__
+
+    bprop = None
+
+    def _update_plain(self):
+        self.__dict__["_plain"] = (type(self).bprop is Cell.bprop and not self._forward_pre_hooks and not self._forward_hooks
+                                   and not self._backward_hooks and self._compute_dtype is None)
+
+    # -- attributes --
+    def __setattr__(self, name, value):
+        d = self.__dict__
+        if isinstance(value, Parameter):
+            self.insert_param_to_cell(name, value)
+        elif isinstance(value, Cell):
+            self.insert_child_to_cell(name, value)
+        else:
+            if name in d.get("_params", ()):
+                if isinstance(value, Tensor):
+                    d["_params"][name].set_data(value)
+                    return
+                if value is not None:
+                    raise TypeError(f"For 'Cell', the attribute {name!r} is a Parameter and takes a Tensor, but got {type(value).__name__}.")
+                del d["_params"][name]
+            elif name in d.get("_cells", ()):
+                if value is not None:
+                    raise TypeError(f"For 'Cell', the attribute {name!r} is a Cell and takes a Cell, but got {type(value).__name__}.")
+                del d["_cells"][name]
+            object.__setattr__(self, name, value)
+
+    def __delattr__(self, name):
+        self._params.pop(name, None)
+        self._cells.pop(name, None)
+        object.__delattr__(self, name)
+
+    def insert_param_to_cell(self, param_name, param, check_name_contain_dot=True):
+        """Registers a parameter under a name."""
+        if not isinstance(param_name, str) or not param_name or (check_name_contain_dot and "." in param_name):
+            raise KeyError(f"For 'insert_param_to_cell', bad parameter name {param_name!r}.")
+        if "_params" not in self.__dict__:
+            raise AttributeError("For 'Cell', call super().__init__() before assigning parameters.")
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(f"For 'insert_param_to_cell', 'param' must be a Parameter, but got {type(param).__name__}.")
+            if param.name == "Parameter":
+                param.name = param_name
+        self._cells.pop(param_name, None)
+        self._params[param_name] = param
+        self.__dict__[param_name] = param
+
+    def insert_child_to_cell(self, child_name, child_cell):
+        """Registers a child cell under a name."""
+        if not isinstance(child_name, str) or not child_name:
+            raise TypeError(f"For 'insert_child_to_cell', 'child_name' must be a str, but got {child_name!r}.")
+        if "_cells" not in self.__dict__:
+            raise AttributeError("For 'Cell', call super().__init__() before assigning cells.")
+        if not isinstance(child_cell, Cell):
+            raise TypeError(f"For 'insert_child_to_cell', 'child_cell' must be a Cell, but got {type(child_cell).__name__}.")
+        if self._auto_prefix:
+            child_cell.update_parameters_name(child_name + ".")
+        self._params.pop(child_name, None)
+        self._cells[child_name] = child_cell
+        self.__dict__[child_name] = child_cell
+
+    # -- enumeration --
+    def parameters_and_names(self, name_prefix="", expand=True):
+        """(name, parameter) pairs, each parameter once."""
+        seen = set()
+        cells = self.cells_and_names(name_prefix) if expand else [(name_prefix, self)]
+        for prefix, cell in cells:
+            for name, p in cell._params.items():
+                if p is not None and id(p) not in seen:
+                    seen.add(id(p))
+                    yield (prefix + "." if prefix else "") + name, p
+
+    def cells_and_names(self, name_prefix="", _seen=None):
+        """(name, cell) pairs, this cell first."""
+        seen = set() if _seen is None else _seen
+        if id(self) in seen:
+            return
+        seen.add(id(self))
+        yield name_prefix, self
+        for name, c in self._cells.items():
+            if c is not None:
+                yield from c.cells_and_names((name_prefix + "." if name_prefix else "") + name, seen)
+
+    def get_parameters(self, expand=True):
+        """All parameters."""
+        for _, p in self.parameters_and_names(expand=expand):
+            yield p
+
+    def trainable_params(self, recurse=True):
+        """Parameters with requires_grad."""
+        return [p for p in self.get_parameters(recurse) if p.requires_grad]
+
+    def untrainable_params(self, recurse=True):
+        """Parameters without requires_grad."""
+        return [p for p in self.get_parameters(recurse) if not p.requires_grad]
+
+    def parameters_dict(self, recurse=True):
+        """Name → parameter."""
+        return OrderedDict((p.name, p) for p in self.get_parameters(recurse))
+
+    def cells(self):
+        """Child cells."""
+        return self._cells.values()
+
+    def name_cells(self):
+        """Name → child cell."""
+        return OrderedDict(self._cells)
+
+    def update_parameters_name(self, prefix="", recurse=True):
+        """Prepends a prefix to parameter names."""
+        for p in self.get_parameters(recurse):
+            p.name = prefix + p.name
+
+    def apply(self, fn):
+        """Calls fn on every cell, children first."""
+        for c in self._cells.values():
+            c.apply(fn)
+        fn(self)
+        return self
+
+    # -- modes --
+    def set_train(self, mode=True):
+        """Training or evaluation, for this cell and its children."""
+        if not isinstance(mode, bool):
+            raise TypeError(f"For 'set_train', 'mode' must be bool, but got {type(mode).__name__}.")
+        for _, c in self.cells_and_names():
+            c.__dict__["training"] = mode
+        return self
+
+    def set_grad(self, requires_grad=True):
+        """Kept for its name: gradients are asked for by grad functions."""
+        for _, c in self.cells_and_names():
+            c.__dict__["requires_grad"] = requires_grad
+        return self
+
+    def to_float(self, dst_type):
+        """Inputs of this cell and its children are cast to dst_type."""
+        for _, c in self.cells_and_names():
+            c.__dict__["_compute_dtype"] = dst_type
+            c._update_plain()
+        return self
+
+    def compile(self, *args, **kwargs):
+        """Runs once, so that later calls find compiled code."""
+        self(*args, **kwargs)
+
+    def set_inputs(self, *inputs, **kwargs):
+        """Shapes are learnt from calls."""
+
+    def set_jit_config(self, jit_config):
+        """Options of compilation for this cell."""
+        self.__dict__["_jit_config"] = jit_config
+
+    def recompute(self, **kwargs):
+        """A memory hint that pijit does not need."""
+
+    def init_parameters_data(self, auto_parallel_mode=False):
+        """Parameters hold data from the start."""
+        return {}
+
+    # -- calls --
+    def construct(self, *args, **kwargs):
+        """The computation: defined by subclasses."""
+        raise AttributeError(f"For 'Cell', the method 'construct' of {type(self).__name__} is not defined.")
+
+    def __call__(self, *args, **kwargs):
+        if self._plain:
+            return _C.run_cell(self, args, kwargs) if _C.graph_mode() else self.construct(*args, **kwargs)
+        return self._call_with_extras(args, kwargs)
+
+    def _call_with_extras(self, args, kwargs):
+        for hook in list(self._forward_pre_hooks.values()):
+            changed = hook(self, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        if self._compute_dtype is not None:
+            args = tuple([_cast(a, self._compute_dtype) for a in args])
+        if type(self).bprop is not Cell.bprop:
+            out = self._call_with_bprop(args, kwargs)
+        elif self._backward_hooks:
+            out = self._call_with_backward_hooks(args, kwargs)
+        else:
+            out = self.construct(*args, **kwargs)
+        for hook in list(self._forward_hooks.values()):
+            changed = hook(self, args, out)
+            if changed is not None:
+                out = changed
+        return out
+
+    def _call_with_bprop(self, args, kwargs):
+        tapes = [t for t in _C.active_tapes() if any(t.watches(a) for a in args)]
+        out = self.construct(*args, **kwargs)
+        if not tapes:
+            return out
+        single = isinstance(out, Tensor)
+        outs = [o._alias() for o in ((out,) if single else out)]
+        result = outs[0] if single else tuple(outs)
+        tensors = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+
+        def backward(cts):
+            grads = self.bprop(*args, result, cts[0] if single else tuple(cts))
+            if not isinstance(grads, (tuple, list)):
+                grads = (grads,)
+            if len(grads) != len(args):
+                raise TypeError(f"For 'bprop' of {type(self).__name__}, the number of gradients must equal the {len(args)} inputs, but got {len(grads)}.")
+            return [grads[i] for i in tensors]
+
+        for t in tapes:
+            t.record_custom([args[i] for i in tensors], outs, backward)
+        return result
+
+    def _call_with_backward_hooks(self, args, kwargs):
+        tapes = _C.active_tapes()
+        tensors = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        if not tapes or not tensors:
+            return self.construct(*args, **kwargs)
+        inner = list(args)
+        seen = {}
+        for i in tensors:
+            inner[i] = args[i]._alias()
+
+        def on_input(cts):
+            grads = tuple(cts)
+            for hook in list(self._backward_hooks.values()):
+                changed = hook(self, grads, seen.get("out"))
+                if changed is not None:
+                    grads = changed if isinstance(changed, tuple) else (changed,)
+            return list(grads)
+
+        for t in tapes:
+            t.record_custom([args[i] for i in tensors], [inner[i] for i in tensors], on_input)
+        out = self.construct(*inner, **kwargs)
+        single = isinstance(out, Tensor)
+        outs = [o._alias() for o in ((out,) if single else out)]
+
+        def on_output(cts):
+            seen["out"] = tuple(cts)
+            return list(cts)
+
+        for t in tapes:
+            t.record_custom([out] if single else list(out), outs, on_output)
+        return outs[0] if single else tuple(outs)
+
+    # -- hooks --
+    def _register(self, hooks, fn):
+        if not callable(fn):
+            raise TypeError(f"a hook must be callable, but got {type(fn).__name__}.")
+        key = max(hooks, default=-1) + 1
+        hooks[key] = fn
+        self._update_plain()
+        return _Handle(self, hooks, key)
+
+    def register_forward_pre_hook(self, hook_fn):
+        """hook(cell, inputs) runs before construct and may replace the inputs."""
+        return self._register(self._forward_pre_hooks, hook_fn)
+
+    def register_forward_hook(self, hook_fn):
+        """hook(cell, inputs, output) runs after construct and may replace the output."""
+        return self._register(self._forward_hooks, hook_fn)
+
+    def register_backward_hook(self, hook_fn):
+        """hook(cell, grad_input, grad_output) runs when gradients pass and may replace grad_input."""
+        return self._register(self._backward_hooks, hook_fn)
+
+    def __repr__(self):
+        lines = [f"  ({n}): " + repr(c).replace("\n", "\n  ") for n, c in self._cells.items()]
+        extra = self.extend_repr()
+        if not lines:
+            return f"{type(self).__name__}({extra})"
+        return f"{type(self).__name__}(\n" + ("  " + extra + "\n" if extra else "") + "\n".join(lines) + "\n)"
+
+    def extend_repr(self):
+        """What repr shows between the brackets."""
+        return ""
+
+
+def _cast(x, dtype):
+    if isinstance(x, Tensor) and x.dtype.is_floating_point:
+        return x.astype(dtype)
+    return x
+
+
+class GraphCell(Cell):
+    """Kept for its name: graphs are imported with `pijit.load`."""
+
+
+__all__ = ["Cell", "GraphCell", "ParameterTuple"]

@@ -1,0 +1,154 @@
+"""Cells that hold cells."""
+
+from collections import OrderedDict
+
+from pijit.nn.cell import Cell
+
+
+class _Indexed(Cell):
+    def _key(self, index):
+        n = len(self._cells)
+        if not isinstance(index, int):
+            raise TypeError(f"the index must be an int or a slice, but got {type(index).__name__}.")
+        if not -n <= index < n:
+            raise IndexError(f"the index {index} is out of range for {n} cells.")
+        return list(self._cells)[index]
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return type(self)(list(self._cells.values())[index])
+        if isinstance(index, str):
+            return self._cells[index]
+        return self._cells[self._key(index)]
+
+    def __setitem__(self, index, cell):
+        self.insert_child_to_cell(self._key(index), cell)
+        self._refresh()
+
+    def __delitem__(self, index):
+        kept = list(self._cells.values())
+        del kept[index]
+        for name in list(self._cells):
+            del self._cells[name]
+            self.__dict__.pop(name, None)
+        for i, c in enumerate(kept):
+            self._cells[str(i)] = c
+            self.__dict__[str(i)] = c
+        self._refresh()
+
+    def __len__(self):
+        return len(self._cells)
+
+    def __iter__(self):
+        return iter(self._cells.values())
+
+    def append(self, cell):
+        """Adds a cell at the end."""
+        self.insert_child_to_cell(str(len(self._cells)), cell)
+        self._refresh()
+        return self
+
+    def _refresh(self):
+        self.__dict__["cell_list"] = tuple(self._cells.values())
+
+
+class SequentialCell(_Indexed):
+    """Cells called one after the other. Takes cells, a list of cells or an OrderedDict."""
+
+    def __init__(self, *args):
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, cell in args[0].items():
+                self.insert_child_to_cell(name, cell)
+        else:
+            cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+            for i, cell in enumerate(cells):
+                self.insert_child_to_cell(str(i), cell)
+        self._refresh()
+
+    def construct(self, x):
+        for cell in self.cell_list:
+            x = cell(x)
+        return x
+
+
+class CellList(_Indexed):
+    """A list of cells; it is not called itself."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(kwargs.get("auto_prefix", True))
+        cells = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+        for i, cell in enumerate(cells):
+            self.insert_child_to_cell(str(i), cell)
+        self._refresh()
+
+    def extend(self, cells):
+        """Adds cells at the end."""
+        for c in cells:
+            self.append(c)
+        return self
+
+    def insert(self, index, cell):
+        """Adds a cell before `index`."""
+        cells = list(self._cells.values())
+        cells.insert(index, cell)
+        self._cells.clear()
+        for i, c in enumerate(cells):
+            self._cells[str(i)] = c
+            self.__dict__[str(i)] = c
+        self._refresh()
+
+
+class CellDict(Cell):
+    """A dictionary of cells; it is not called itself."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+        if args:
+            self.update(args[0])
+
+    def __getitem__(self, key):
+        return self._cells[key]
+
+    def __setitem__(self, key, cell):
+        self.insert_child_to_cell(key, cell)
+
+    def __delitem__(self, key):
+        delattr(self, key)
+
+    def __len__(self):
+        return len(self._cells)
+
+    def __iter__(self):
+        return iter(self._cells)
+
+    def __contains__(self, key):
+        return key in self._cells
+
+    def keys(self):
+        """Names."""
+        return self._cells.keys()
+
+    def values(self):
+        """Cells."""
+        return self._cells.values()
+
+    def items(self):
+        """(name, cell) pairs."""
+        return self._cells.items()
+
+    def clear(self):
+        """Removes all cells."""
+        for k in list(self._cells):
+            delattr(self, k)
+
+    def pop(self, key):
+        """Removes and returns a cell."""
+        c = self._cells[key]
+        delattr(self, key)
+        return c
+
+    def update(self, cells):
+        """Adds the cells of a mapping or of (name, cell) pairs."""
+        for k, c in cells.items() if hasattr(cells, "items") else cells:
+            self.insert_child_to_cell(k, c)

@@ -1,0 +1,6 @@
+"""Operators: functions (`ops.add`) and primitives (`ops.Add()`)."""
+
+from pijit.ops.function import *  # noqa: F401,F403
+from pijit.ops.primitives import *  # noqa: F401,F403
+from pijit.ops import function, primitives, primitives as operations, function as functional  # noqa: F401
+from pijit.grad import GradOperation, grad, value_and_grad  # noqa: F401

@@ -1,0 +1,303 @@
+"""Operators as primitives: `ops.Add()(x, y)`. Each wraps a function of `pijit.ops.function`."""
+
+from pijit import dtype as mstype
+from pijit.ops import function as F
+
+
+class Primitive:
+    """Base of primitives: an instance is called with tensors."""
+
+    def __init__(self, name=None):
+        self.name = name or type(self).__name__
+
+    def __repr__(self):
+        return f"Prim[{type(self).__name__}]"
+
+
+class PrimitiveWithInfer(Primitive):
+    """Kept for its name."""
+
+
+def _simple(name, fn, doc):
+    def __call__(self, *args):
+        return fn(*args)
+    return type(name, (Primitive,), {"__call__": __call__, "__doc__": doc, "__module__": __name__})
+
+
+_SIMPLE = {
+    "Add": F.add, "TensorAdd": F.add, "Sub": F.sub, "Mul": F.mul, "Div": F.div, "RealDiv": F.div, "FloorDiv": F.floor_div, "FloorMod": F.mod,
+    "Mod": F.fmod, "Pow": F.pow, "Maximum": F.maximum, "Minimum": F.minimum, "Neg": F.neg, "Abs": F.abs, "Sign": F.sign, "Square": F.square,
+    "Sqrt": F.sqrt, "Rsqrt": F.rsqrt, "Reciprocal": F.reciprocal, "Inv": F.reciprocal, "Exp": F.exp, "Expm1": F.expm1, "Log": F.log, "Log1p": F.log1p,
+    "Sin": F.sin, "Cos": F.cos, "Tan": F.tan, "Asin": F.asin, "ACos": F.acos, "Atan": F.atan, "Atan2": F.atan2, "Sinh": F.sinh, "Cosh": F.cosh,
+    "Tanh": F.tanh, "Asinh": F.asinh, "Acosh": F.acosh, "Atanh": F.atanh, "Erf": F.erf, "Erfc": F.erfc, "Lgamma": F.lgamma, "Digamma": F.digamma,
+    "Floor": F.floor, "Ceil": F.ceil, "Round": F.round, "Rint": F.round, "Trunc": F.trunc, "Equal": F.equal, "NotEqual": F.not_equal, "Less": F.less,
+    "LessEqual": F.less_equal, "Greater": F.greater, "GreaterEqual": F.greater_equal, "LogicalAnd": F.logical_and, "LogicalOr": F.logical_or,
+    "LogicalXor": F.logical_xor, "LogicalNot": F.logical_not, "BitwiseAnd": F.bitwise_and, "BitwiseOr": F.bitwise_or, "BitwiseXor": F.bitwise_xor,
+    "Invert": F.invert, "IsNan": F.isnan, "IsInf": F.isinf, "IsFinite": F.isfinite, "ReLU": F.relu, "ReLU6": F.relu6, "Sigmoid": F.sigmoid,
+    "SeLU": F.selu, "Softplus": F.softplus, "Softsign": F.softsign, "Mish": F.mish, "HSigmoid": F.hardsigmoid, "HSwish": F.hardswish, "PReLU": F.prelu,
+    "Select": F.select, "Cast": F.cast, "Reshape": F.reshape, "Transpose": F.transpose, "ExpandDims": F.expand_dims, "BroadcastToOp": F.broadcast_to,
+    "Shape": F.shape, "Rank": F.rank, "Size": F.size, "DType": F.dtype, "Tile": F.tile, "Slice": F.slice, "StridedSlice": F.strided_slice,
+    "ZerosLike": F.zeros_like, "OnesLike": F.ones_like, "Zeros": F.zeros, "Ones": F.ones, "Fill": F.fill, "Range": F.range,
+    "Gather": F.gather, "GatherV2": F.gather, "GatherD": F.gather_elements, "GatherNd": F.gather_nd, "ScatterNd": F.scatter_nd,
+    "TensorScatterUpdate": F.tensor_scatter_update, "TensorScatterAdd": F.tensor_scatter_add, "BiasAdd": F.bias_add, "AddN": F.addn,
+    "Assign": F.assign, "AssignAdd": F.assign_add, "AssignSub": F.assign_sub, "Depend": F.depend, "StopGradient": F.stop_gradient, "Lerp": F.lerp,
+    "Dense": F.dense, "Print": F.print_, "MSELoss": F.mse_loss, "Identity": lambda x: x, "MaskedFill": F.masked_fill, "TensorShape": F.shape,
+}
+for _name, _fn in _SIMPLE.items():
+    globals()[_name] = _simple(_name, _fn, f"Primitive of ops.{getattr(_fn, '__name__', _name.lower())}.")
+
+
+class MatMul(Primitive):
+    """Matrix product of 2-d tensors."""
+
+    def __init__(self, transpose_a=False, transpose_b=False):
+        super().__init__()
+        self.transpose_a, self.transpose_b = transpose_a, transpose_b
+
+    def __call__(self, x, y):
+        return F._ops["matmul"](x, y, self.transpose_a, self.transpose_b)
+
+
+class BatchMatMul(MatMul):
+    """Matrix product over the last two dimensions."""
+
+
+class BroadcastTo(Primitive):
+    """Broadcast to a fixed shape."""
+
+    def __init__(self, shape):
+        super().__init__()
+        self.shape = tuple(shape)
+
+    def __call__(self, x):
+        return F.broadcast_to(x, self.shape)
+
+
+class _Reduce(Primitive):
+    def __init__(self, keep_dims=False):
+        super().__init__()
+        self.keep_dims = keep_dims
+
+
+def _reduce(name, fn):
+    def __call__(self, x, axis=()):
+        return fn(x, None if axis == () else axis, self.keep_dims)
+    return type(name, (_Reduce,), {"__call__": __call__, "__doc__": f"{name} over axes; () means all.", "__module__": __name__})
+
+
+ReduceSum, ReduceMean, ReduceProd = _reduce("ReduceSum", F.sum), _reduce("ReduceMean", F.mean), _reduce("ReduceProd", F.prod)
+ReduceMax, ReduceMin = _reduce("ReduceMax", F.amax), _reduce("ReduceMin", F.amin)
+ReduceAll, ReduceAny = _reduce("ReduceAll", F.all), _reduce("ReduceAny", F.any)
+
+
+class _Axis(Primitive):
+    default = 0
+
+    def __init__(self, axis=None):
+        super().__init__()
+        self.axis = self.default if axis is None else axis
+
+
+class Concat(_Axis):
+    """Joined along an existing axis."""
+
+    def __call__(self, xs):
+        return F.cat(xs, self.axis)
+
+
+class Stack(_Axis):
+    """Joined along a new axis."""
+
+    def __call__(self, xs):
+        return F.stack(xs, self.axis)
+
+
+class Softmax(_Axis):
+    """Softmax along one axis."""
+
+    default = -1
+
+    def __call__(self, x):
+        return F.softmax(x, self.axis)
+
+
+class LogSoftmax(Softmax):
+    """Log-softmax along one axis."""
+
+    def __call__(self, x):
+        return F.log_softmax(x, self.axis)
+
+
+class Squeeze(Primitive):
+    """Dimensions of 1 removed."""
+
+    def __init__(self, axis=()):
+        super().__init__()
+        self.axis = axis
+
+    def __call__(self, x):
+        return F.squeeze(x, None if self.axis == () else self.axis)
+
+
+class Argmax(Primitive):
+    """Index of the maximum, as output_type."""
+
+    def __init__(self, axis=-1, output_type=mstype.int32):
+        super().__init__()
+        self.axis, self.output_type = axis, output_type
+
+    def __call__(self, x):
+        return F.cast(F.argmax(x, self.axis), self.output_type)
+
+
+class Argmin(Argmax):
+    """Index of the minimum, as output_type."""
+
+    def __call__(self, x):
+        return F.cast(F.argmin(x, self.axis), self.output_type)
+
+
+class ArgMaxWithValue(Primitive):
+    """(index, value) of the maximum along one axis."""
+
+    def __init__(self, axis=0, keep_dims=False):
+        super().__init__()
+        self.axis, self.keep_dims = axis, keep_dims
+
+    def __call__(self, x):
+        return F.argmax(x, self.axis, self.keep_dims), F.amax(x, self.axis, self.keep_dims)
+
+
+class CumSum(Primitive):
+    """Running sums."""
+
+    def __init__(self, exclusive=False, reverse=False):
+        super().__init__()
+        self.exclusive, self.reverse = exclusive, reverse
+
+    def __call__(self, x, axis):
+        y = F._ops["cumsum"](x, axis, self.reverse)
+        return y - x if self.exclusive else y
+
+
+class OneHot(Primitive):
+    """Rows with on_value at the index."""
+
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.axis = axis
+
+    def __call__(self, indices, depth, on_value, off_value):
+        return F.one_hot(indices, depth, on_value, off_value, self.axis)
+
+
+class Split(Primitive):
+    """Equal pieces along one axis."""
+
+    def __init__(self, axis=0, output_num=1):
+        super().__init__()
+        self.axis, self.output_num = axis, output_num
+
+    def __call__(self, x):
+        return F.split(x, x.shape[self.axis] // self.output_num, self.axis)
+
+
+class Pad(Primitive):
+    """Zeros around a tensor: a pair per dimension."""
+
+    def __init__(self, paddings):
+        super().__init__()
+        self.paddings = paddings
+
+    def __call__(self, x):
+        return F._ops["pad"](x, tuple([p[0] for p in self.paddings]), tuple([p[1] for p in self.paddings]), 0.0)
+
+
+class Flatten(Primitive):
+    """All dimensions but the first merged."""
+
+    def __call__(self, x):
+        return F.reshape(x, (x.shape[0], -1))
+
+
+class GeLU(Primitive):
+    """GELU in tanh form."""
+
+    def __call__(self, x):
+        return F.gelu(x, "tanh")
+
+
+class Elu(Primitive):
+    """Exponential linear unit."""
+
+    def __init__(self, alpha=1.0):
+        super().__init__()
+        self.alpha = alpha
+
+    def __call__(self, x):
+        return F.elu(x, self.alpha)
+
+
+class Dropout(Primitive):
+    """(output, mask) of dropout that keeps elements with probability keep_prob."""
+
+    def __init__(self, keep_prob=0.5, Seed0=0, Seed1=0):
+        super().__init__()
+        self.keep_prob = keep_prob
+
+    def __call__(self, x):
+        mask = F.rand(*x.shape) < self.keep_prob
+        return F.select(mask, x * (1.0 / self.keep_prob), 0.0), mask
+
+
+class Conv2D(Primitive):
+    """2-d convolution."""
+
+    def __init__(self, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1, data_format="NCHW"):
+        super().__init__()
+        self.pad_mode, self.pad, self.stride, self.dilation, self.group = pad_mode, pad, stride, dilation, group
+
+    def __call__(self, x, w):
+        return F.conv2d(x, w, None, self.stride, self.pad_mode, self.pad, self.dilation, self.group)
+
+
+class MaxPool(Primitive):
+    """Maxima of windows."""
+
+    def __init__(self, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
+        super().__init__()
+        self.kernel_size, self.strides, self.pad_mode = kernel_size, strides, pad_mode
+
+    def __call__(self, x):
+        return F.max_pool2d(x, self.kernel_size, self.strides, pad_mode=self.pad_mode)
+
+
+class AvgPool(MaxPool):
+    """Means of windows."""
+
+    def __call__(self, x):
+        return F.avg_pool2d(x, self.kernel_size, self.strides, count_include_pad=False, pad_mode=self.pad_mode)
+
+
+class SoftmaxCrossEntropyWithLogits(Primitive):
+    """(loss, gradient) for labels given as probabilities."""
+
+    def __call__(self, logits, labels):
+        return -F.sum(F.log_softmax(logits, -1) * labels, -1), F.softmax(logits, -1) - labels
+
+
+class SigmoidCrossEntropyWithLogits(Primitive):
+    """Elementwise cross entropy of sigmoid(logits)."""
+
+    def __call__(self, logits, label):
+        return F.binary_cross_entropy_with_logits(logits, label, reduction="none")
+
+
+class L2Loss(Primitive):
+    """sum(x^2) / 2."""
+
+    def __call__(self, x):
+        return F.sum(F.square(x)) * 0.5
+
+
+__all__ = [n for n in globals() if n[0].isupper()]

@@ -1,0 +1,87 @@
+"""Parameter: a tensor that networks train and save."""
+
+from pijit._C import Tensor
+
+_count = 0
+
+
+class Parameter(Tensor):
+    """A named tensor with `requires_grad`. Assigning to it replaces its value in place."""
+
+    def __init__(self, default_input=None, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True, storage_format="", device=None):
+        if default_input is None:
+            raise TypeError("For 'Parameter', 'default_input' must be a tensor, a number or an array, but got None.")
+        super().__init__(default_input)
+        if isinstance(default_input, Tensor):
+            self._replace(default_input)
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"For 'Parameter', 'name' must be a str or None, but got {type(name).__name__}.")
+        self.name = "Parameter" if name is None else name
+        self.requires_grad = bool(requires_grad)
+        self.layerwise_parallel = layerwise_parallel
+        self.parallel_optimizer = parallel_optimizer
+
+    @property
+    def data(self):
+        return self
+
+    def value(self):
+        """The current value as a plain tensor."""
+        return self._alias()
+
+    def set_data(self, data, slice_shape=False):
+        """Takes a new value; shape must agree unless slice_shape, dtype is converted."""
+        if not isinstance(data, (Tensor, int, float)):
+            raise TypeError(f"For 'Parameter.set_data', 'data' must be a Tensor or a number, but got {type(data).__name__}.")
+        if slice_shape:
+            self._replace(data)
+        else:
+            self._assign(data)
+        return self
+
+    def clone(self, init="same"):
+        """A new parameter with this value, or filled by an initializer."""
+        p = Parameter(self._alias(), name=self.name, requires_grad=self.requires_grad)
+        if init != "same":
+            from pijit.initializer import initializer
+            p._assign(initializer(init, self.shape, self.dtype))
+        return p
+
+    def init_data(self, *args, **kwargs):
+        """Parameters hold data from the start."""
+        return self
+
+    def __deepcopy__(self, memo):
+        p = Parameter(self._alias(), name=self.name, requires_grad=self.requires_grad)
+        memo[id(self)] = p
+        return p
+
+    def __reduce__(self):
+        return _rebuild_parameter, (self.asnumpy(), self.dtype, self.name, self.requires_grad)
+
+    def __repr__(self):
+        return (f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, requires_grad={self.requires_grad})")
+
+
+def _rebuild_parameter(data, dtype, name, requires_grad):
+    return Parameter(Tensor(data, dtype), name=name, requires_grad=requires_grad)
+
+
+class ParameterTuple(tuple):
+    """An immutable sequence of parameters."""
+
+    def __new__(cls, iterable=()):
+        items = tuple(iterable)
+        for p in items:
+            if not isinstance(p, Parameter):
+                raise TypeError(f"For 'ParameterTuple', every element must be a Parameter, but got {type(p).__name__}.")
+        return tuple.__new__(cls, items)
+
+    def clone(self, prefix, init="same"):
+        """New parameters named `prefix.<name>`."""
+        out = []
+        for p in self:
+            q = p.clone(init)
+            q.name = f"{prefix}.{p.name}"
+            out.append(q)
+        return ParameterTuple(out)
