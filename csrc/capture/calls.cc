@@ -1,0 +1,784 @@
+// Calls under capture: Python functions are inlined, ops become nodes, known builtins are evaluated on
+// values, gradient functions become graph transforms. Anything else ends the graph.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "capture/tracer.h"
+#include "graph/vals.h"
+
+namespace pijit {
+namespace {
+py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
+PyTypeObject* grad_type() {
+  static PyObject* t = py::object(py::module_::import("pijit.grad").attr("GradFunction")).release().ptr();
+  return reinterpret_cast<PyTypeObject*>(t);
+}
+}  // namespace
+
+Operand Tracer::operand(const V& v) {
+  if (v->kind == Value::kTensor) return Operand(v->node);
+  if (v->kind == Value::kConst) {
+    PyObject* o = v->obj.ptr();
+    if (PyBool_Check(o)) return Operand::py_bool(o == Py_True);
+    if (PyLong_Check(o)) {
+      auto i = as_int(v);
+      if (!i) give_up(Reason::kRaises, "integer too large");
+      return Operand::py_int(*i);
+    }
+    if (PyFloat_Check(o)) return Operand::py_float(PyFloat_AS_DOUBLE(o));
+    if (o == Py_None) return {};
+  }
+  give_up(Reason::kUnsupportedOperand, str_cat(type_of(v)->tp_name, " as an operand of an op"));
+}
+
+V Tracer::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs) {
+  std::vector<std::pair<std::string_view, V>> kw;
+  for (auto& [k, v] : kwargs) kw.push_back({k, v});
+  const auto slots = bind_args<V>(op, std::span<const V>(args), kw);
+  std::vector<Operand> in;
+  for (size_t k = 0; k < op.inputs.size(); ++k) {
+    if (op.inputs[k].variadic) {
+      auto items = unpack(slots[k]);
+      if (!items || (slots[k]->kind != Value::kTuple && slots[k]->kind != Value::kList)) give_up(Reason::kUnsupportedOperand, op.name);
+      for (auto& x : *items) in.push_back(operand(x));
+    } else {
+      in.push_back(slots[k] ? operand(slots[k]) : Operand());
+      OP_CHECK(in.back().kind != Operand::kAbsent || op.inputs[k].optional, kType, "[", op.name, "] ", op.inputs[k].name, " must be a tensor or a number");
+    }
+  }
+  Attrs attrs;
+  for (size_t k = 0; k < op.attrs.size(); ++k) {
+    const V& v = slots[op.inputs.size() + k];
+    if (!v) {
+      attrs.push_back(op.attrs[k].def);
+      continue;
+    }
+    auto c = as_constant(v);
+    if (!c) give_up(v->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand, str_cat("attribute ", op.attrs[k].name, " of ", op.name));
+    attrs.push_back(to_attr(op, op.attrs[k], c->ptr()));
+  }
+  return tensor(pijit::call_op(*graph_, op, in, std::move(attrs)));
+}
+
+V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
+  if (f->kind == Value::kMethod) {
+    args.insert(args.begin(), f->self);
+    if (f->func->kind == Value::kObject && (Py_TYPE(f->func->obj.ptr()) == &PyMethodDescr_Type || Py_TYPE(f->func->obj.ptr()) == &PyWrapperDescr_Type)) {
+      const V self = args[0];
+      args.erase(args.begin());
+      return call_method_descriptor(py::cast<std::string>(f->func->obj.attr("__name__")), self, args, kwargs);
+    }
+    return call(f->func, args, kwargs);
+  }
+  if (f->kind == Value::kFunction) return call_function(f, args, kwargs);
+  if (f->kind != Value::kObject) give_up(Reason::kUnsupportedCall, type_of(f)->tp_name);
+  PyObject* o = f->obj.ptr();
+  if (PyFunction_Check(o)) return call_function(f, args, kwargs);
+  if (Py_TYPE(o) == op_function_type) return call_op(*reinterpret_cast<OpFunctionObject*>(o)->op, args, kwargs);
+  if (PyType_Check(o)) return call_type(reinterpret_cast<PyTypeObject*>(o), args, kwargs);
+  if (PyCFunction_Check(o)) return call_builtin(o, args, kwargs);
+  if (Py_TYPE(o) == &PyMethodDescr_Type && !args.empty()) {  // Type.method(self, ...)
+    const V self = args[0];
+    args.erase(args.begin());
+    return call_method_descriptor(py::cast<std::string>(f->obj.attr("__name__")), self, args, kwargs);
+  }
+  if (Py_TYPE(o) == grad_type()) return call_grad(f, args, kwargs);
+  static PyObject* name = PyUnicode_InternFromString("__call__");
+  PyObject* c = type_lookup(Py_TYPE(o), name);
+  if (c && PyFunction_Check(c)) {
+    args.insert(args.begin(), f);
+    return call(wrap_static(c), args, kwargs);
+  }
+  if (c && Py_TYPE(c) == jit_function_type) {
+    args.insert(args.begin(), f);
+    return call(wrap_static(jit_inner(c)), args, kwargs);
+  }
+  // functools.partial
+  static PyObject* partial = py::object(py::module_::import("functools").attr("partial")).release().ptr();
+  if (reinterpret_cast<PyObject*>(Py_TYPE(o)) == partial) {
+    const int src = source_of(f);
+    guard(Guard::kIs, src, share(o));  // its parts cannot change
+    py::tuple bound = share(o).attr("args");
+    std::vector<V> all;
+    for (auto x : bound) all.push_back(wrap_static(x.ptr()));
+    all.insert(all.end(), args.begin(), args.end());
+    Kwargs kw;
+    for (auto kv : py::cast<py::dict>(share(o).attr("keywords"))) {
+      const std::string k = py::cast<std::string>(kv.first);
+      if (std::none_of(kwargs.begin(), kwargs.end(), [&](auto& p) { return p.first == k; })) kw.push_back({k, wrap_static(kv.second.ptr())});
+    }
+    kw.insert(kw.end(), kwargs.begin(), kwargs.end());
+    return call(wrap_static(py::object(share(o).attr("func")).ptr()), all, kw);
+  }
+  give_up(Reason::kUnsupportedCall, Py_TYPE(o)->tp_name);
+}
+
+V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
+  PyObject* fn = f->kind == Value::kObject ? f->obj.ptr() : nullptr;
+  PyObject* code_obj = fn ? PyFunction_GET_CODE(fn) : f->code.ptr();
+  auto* co = reinterpret_cast<PyCodeObject*>(code_obj);
+  const std::string name = py::cast<std::string>(py::handle(code_obj).attr("co_name"));
+  auto code = code_info(code_obj);
+  if (!code) give_up(co->co_flags & CO_OPTIMIZED ? Reason::kGenerator : Reason::kUnsupportedCall, name);
+  if (fn && f->src >= 0 && sources_[f->src].kind == Source::kConst) guard(Guard::kCode, f->src, share(code_obj), 0, share(PyFunction_GET_GLOBALS(fn)));
+
+  Frame fr;
+  fr.code = code;
+  fr.globals = fn ? PyFunction_GET_GLOBALS(fn) : f->globals.ptr();
+  fr.func = f;
+  const int nargs = co->co_argcount, nkw = co->co_kwonlyargcount, npos = co->co_posonlyargcount;
+  const bool varargs = co->co_flags & CO_VARARGS, varkw = co->co_flags & CO_VARKEYWORDS;
+  fr.slots.assign(code->num_slots, nullptr);
+  auto bad = [&](const std::string& what) { give_up(Reason::kRaises, name + "() " + what); };
+  for (int k = 0; k < nargs && k < static_cast<int>(args.size()); ++k) fr.slots[k] = args[k];
+  if (static_cast<int>(args.size()) > nargs) {
+    if (!varargs) bad("takes fewer positional arguments");
+    fr.slots[nargs + nkw] = sequence(Value::kTuple, std::vector<V>(args.begin() + nargs, args.end()));
+  } else if (varargs) {
+    fr.slots[nargs + nkw] = sequence(Value::kTuple, {});
+  }
+  V extra;
+  if (varkw) {
+    extra = std::make_shared<Value>();
+    extra->kind = Value::kDict;
+    fr.slots[nargs + nkw + (varargs ? 1 : 0)] = extra;
+  }
+  for (auto& [k, v] : kwargs) {
+    int at = -1;
+    for (int i = npos; i < nargs + nkw; ++i)
+      if (code->slot_names[i] == k) at = i;
+    if (at < 0) {
+      if (!extra) bad("got an unexpected keyword argument " + k);
+      extra->keys.push_back(py::str(k));
+      extra->items.push_back(v);
+      continue;
+    }
+    if (fr.slots[at]) bad("got multiple values for " + k);
+    fr.slots[at] = v;
+  }
+  // defaults
+  if (fn) {
+    PyObject* d = PyFunction_GetDefaults(fn);
+    const Py_ssize_t nd = d ? PyTuple_GET_SIZE(d) : 0;
+    for (int k = 0; k < nargs; ++k) {
+      if (fr.slots[k]) continue;
+      const Py_ssize_t i = k - (nargs - nd);
+      if (i < 0) bad("missing argument " + code->slot_names[k]);
+      PyObject* x = PyTuple_GET_ITEM(d, i);
+      fr.slots[k] = is_library(fr.globals) ? wrap_static(x) : wrap(x, add_source({Source::kFuncDefault, source_of(f), static_cast<int>(i), {}}));
+    }
+    PyObject* kd = PyFunction_GetKwDefaults(fn);
+    for (int k = nargs; k < nargs + nkw; ++k) {
+      if (fr.slots[k]) continue;
+      py::str key(code->slot_names[k]);
+      PyObject* x = kd ? PyDict_GetItemWithError(kd, key.ptr()) : nullptr;
+      if (!x) bad("missing keyword argument " + code->slot_names[k]);
+      fr.slots[k] = is_library(fr.globals) ? wrap_static(x) : wrap(x, add_source({Source::kFuncKwDefault, source_of(f), 0, key}));
+    }
+  } else {
+    const int nd = f->defaults ? static_cast<int>(f->defaults->items.size()) : 0;
+    for (int k = 0; k < nargs; ++k)
+      if (!fr.slots[k]) {
+        if (k < nargs - nd) bad("missing argument " + code->slot_names[k]);
+        fr.slots[k] = item(f->defaults, k - (nargs - nd));
+      }
+    for (int k = nargs; k < nargs + nkw; ++k)
+      if (!fr.slots[k]) {
+        const int i = f->kwdefaults ? find_key(f->kwdefaults, py::str(code->slot_names[k]).ptr()) : -1;
+        if (i < 0) bad("missing keyword argument " + code->slot_names[k]);
+        fr.slots[k] = item(f->kwdefaults, i);
+      }
+  }
+  for (auto& s : fr.slots)
+    if (!s) s = std::make_shared<Value>(Value{Value::kNull});
+  const size_t depth = frames_.size();
+  try {
+    return run_inlined(fr);
+  } catch (const OpError& e) {
+    const GraphBreak b{Reason::kRaises, e.what(), location()};
+    frames_.resize(depth);
+    throw b;
+  } catch (...) {
+    frames_.resize(depth);
+    returned_ = false;
+    throw;
+  }
+}
+
+void Tracer::assign_tensor(const V& t, const V& value) {
+  const Operand o = operand(value);
+  Val v = materialize(*graph_, o, t->node.dtype());
+  OP_CHECK(v.shape() == t->node.shape(), kValue, "[assign] a tensor of shape ", t->node.shape().str(), " cannot take a value of shape ", v.shape().str());
+  touch(t);
+  t->node = v;
+}
+
+V Tracer::call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs) {
+  auto arity = [&](size_t lo, size_t hi) {
+    if (args.size() < lo || args.size() > hi || !kwargs.empty()) give_up(Reason::kUnsupportedCall, name);
+  };
+  if (self->kind == Value::kTensor) {
+    if (name == "_assign") {
+      arity(1, 1);
+      assign_tensor(self, args[0]);
+      return self;
+    }
+    if (name == "_alias" || name == "_held") {
+      arity(0, 0);
+      return tensor(self->node);
+    }
+    static const std::map<std::string, std::string> kOperators = {
+        {"__add__", "add"}, {"__sub__", "sub"}, {"__mul__", "mul"}, {"__truediv__", "truediv"}, {"__floordiv__", "floordiv"}, {"__mod__", "mod"}, {"__pow__", "pow"},
+        {"__lt__", "lt"}, {"__le__", "le"}, {"__eq__", "eq"}, {"__ne__", "ne"}, {"__gt__", "gt"}, {"__ge__", "ge"}};
+    if (auto it = kOperators.find(name); it != kOperators.end() && args.size() == 1)
+      return name.size() == 6 ? compare(it->second, self, args[0]) : binary(it->second, self, args[0]);
+    if (name == "__neg__") return unary("neg", self);
+    if (name == "__getitem__" && args.size() == 1) return subscript(self, args[0]);
+    if (name == "__len__") return constant_int(self->node.shape().rank() ? self->node.shape()[0] : 0);
+    give_up(Reason::kTensorValue, "Tensor." + name);
+  }
+  if (self->kind == Value::kList) {
+    if (name == "append") {
+      arity(1, 1);
+      touch(self);
+      self->items.push_back(args[0]);
+      return constant(py::none());
+    }
+    if (name == "extend") {
+      arity(1, 1);
+      auto items = unpack(args[0]);
+      if (!items) give_up(Reason::kUnsupportedIterable);
+      touch(self);
+      self->items.insert(self->items.end(), items->begin(), items->end());
+      return constant(py::none());
+    }
+    if (name == "insert") {
+      arity(2, 2);
+      auto i = as_int(args[0]);
+      if (!i) give_up(Reason::kUnsupportedOperand, "insert");
+      touch(self);
+      const int64_t n = static_cast<int64_t>(self->items.size());
+      const int64_t at = std::clamp<int64_t>(*i < 0 ? *i + n : *i, 0, n);
+      self->items.insert(self->items.begin() + at, args[1]);
+      return constant(py::none());
+    }
+    if (name == "pop") {
+      arity(0, 1);
+      auto i = args.empty() ? std::optional<int64_t>(-1) : as_int(args[0]);
+      const int64_t n = static_cast<int64_t>(self->items.size());
+      if (!i || *i < -n || *i >= n) give_up(Reason::kRaises, "pop");
+      const size_t at = static_cast<size_t>(*i < 0 ? *i + n : *i);
+      V v = item(self, at);
+      touch(self);
+      self->items.erase(self->items.begin() + static_cast<std::ptrdiff_t>(at));
+      return v;
+    }
+    if (name == "clear" || name == "reverse") {
+      arity(0, 0);
+      touch(self);
+      if (name == "clear") self->items.clear();
+      else std::reverse(self->items.begin(), self->items.end());
+      return constant(py::none());
+    }
+    if (name == "copy") return sequence(Value::kList, items_of(self));
+  }
+  if (self->kind == Value::kDict) {
+    if (name == "get" || name == "pop" || name == "setdefault") {
+      arity(1, 2);
+      auto k = as_constant(args[0]);
+      if (!k) give_up(Reason::kUnsupportedOperand, "dict key");
+      const int i = find_key(self, k->ptr());
+      if (i < 0) {
+        if (name == "pop" && args.size() == 1) give_up(Reason::kRaises, "KeyError");
+        V def = args.size() == 2 ? args[1] : constant(py::none());
+        if (name == "setdefault") set_subscript(self, args[0], def);
+        return def;
+      }
+      V v = item(self, i);
+      if (name == "pop") {
+        touch(self);
+        self->keys.erase(self->keys.begin() + i);
+        self->items.erase(self->items.begin() + i);
+      }
+      return v;
+    }
+    if (name == "keys" || name == "values" || name == "items") {
+      arity(0, 0);
+      std::vector<V> out;
+      for (size_t k = 0; k < self->keys.size(); ++k) {
+        if (name == "keys") out.push_back(constant(self->keys[k]));
+        else if (name == "values") out.push_back(item(self, k));
+        else out.push_back(sequence(Value::kTuple, {constant(self->keys[k]), item(self, k)}));
+      }
+      auto it = std::make_shared<Value>();  // views are only iterated under capture
+      it->kind = Value::kIter;
+      it->items = {sequence(Value::kTuple, out)};
+      return it;
+    }
+    if (name == "update") {
+      arity(0, 1);
+      if (args.size() == 1 && args[0]->kind == Value::kDict) {
+        for (size_t k = 0; k < args[0]->keys.size(); ++k) set_subscript(self, constant(args[0]->keys[k]), item(args[0], k));
+        return constant(py::none());
+      }
+    }
+    if (name == "copy") {
+      auto d = std::make_shared<Value>();
+      d->kind = Value::kDict;
+      d->keys = self->keys;
+      d->items = std::vector<V>();
+      for (size_t k = 0; k < self->items.size(); ++k) d->items.push_back(item(self, k));
+      return d;
+    }
+  }
+  // methods of constants (strings, numbers, tuples of constants) run for real: they have no effects
+  if (self->kind == Value::kConst || self->kind == Value::kTuple) {
+    if (auto c = as_constant(self)) {
+      py::list l;
+      for (auto& a : args) {
+        auto x = as_constant(a);
+        if (!x) give_up(Reason::kUnsupportedCall, name);
+        l.append(*x);
+      }
+      if (!kwargs.empty()) give_up(Reason::kUnsupportedCall, name);
+      PyObject* r = PyObject_CallObject(c->attr(name.c_str()).ptr(), py::tuple(l).ptr());
+      if (!r) {
+        py::error_already_set e;
+        give_up(Reason::kRaises, e.what());
+      }
+      py::object res = py::reinterpret_steal<py::object>(r);
+      if (PyList_CheckExact(res.ptr())) {
+        std::vector<V> items;
+        for (auto x : res) items.push_back(wrap_static(x.ptr()));
+        return sequence(Value::kList, items);
+      }
+      return wrap_static(res.ptr());
+    }
+  }
+  give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
+}
+
+V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
+  auto is = [&](PyTypeObject* x) { return t == x && kwargs.empty(); };
+  if (is(&PyTuple_Type) || is(&PyList_Type)) {
+    if (args.size() <= 1) {
+      auto items = args.empty() ? std::optional<std::vector<V>>(std::vector<V>{}) : unpack(args[0]);
+      if (items) return sequence(t == &PyTuple_Type ? Value::kTuple : Value::kList, *items);
+    }
+  }
+  if (t == &PyDict_Type && args.size() <= 1) {
+    auto d = std::make_shared<Value>();
+    d->kind = Value::kDict;
+    bool ok = true;
+    if (args.size() == 1) {
+      if (args[0]->kind == Value::kDict) {
+        for (size_t k = 0; k < args[0]->keys.size(); ++k) set_subscript(d, constant(args[0]->keys[k]), item(args[0], k));
+      } else if (auto pairs = unpack(args[0])) {
+        for (auto& p : *pairs) {
+          auto kv = unpack(p);
+          if (!kv || kv->size() != 2) give_up(Reason::kRaises, "dict");
+          set_subscript(d, (*kv)[0], (*kv)[1]);
+        }
+      } else {
+        ok = false;
+      }
+    }
+    for (auto& [k, v] : kwargs) set_subscript(d, constant(py::str(k)), v);
+    if (ok) return d;
+  }
+  if (is(&PyZip_Type) || is(&PyMap_Type)) {
+    auto it = std::make_shared<Value>();
+    it->kind = Value::kIter;
+    it->iter = t == &PyZip_Type ? Value::kZip : Value::kMap;
+    for (size_t k = 0; k < args.size(); ++k) it->items.push_back(t == &PyMap_Type && k == 0 ? args[0] : get_iter(args[k]));
+    return it;
+  }
+  if (t == &PyEnum_Type && !args.empty()) {
+    auto it = std::make_shared<Value>();
+    it->kind = Value::kIter;
+    it->iter = Value::kEnumerate;
+    it->items = {get_iter(args[0])};
+    V start = args.size() > 1 ? args[1] : kwargs.size() == 1 ? kwargs[0].second : constant_int(0);
+    auto i = as_int(start);
+    if (!i) give_up(Reason::kUnsupportedOperand, "enumerate");
+    it->pos = *i;
+    return it;
+  }
+  if (is(&PyReversed_Type) && args.size() == 1) {
+    auto items = unpack(args[0]);
+    if (items) {
+      std::reverse(items->begin(), items->end());
+      return get_iter(sequence(Value::kTuple, *items));
+    }
+  }
+  if (is(&PyType_Type) && args.size() == 1) return wrap_static(reinterpret_cast<PyObject*>(type_of(args[0])));
+  if (is(&PyBool_Type) && args.size() == 1) {
+    if (auto b = truth(args[0])) return constant(py::bool_(*b));
+    give_up(args[0]->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall, "bool()");
+  }
+  if ((is(&PyLong_Type) || is(&PyFloat_Type)) && args.size() == 1 && args[0]->kind == Value::kTensor) give_up(Reason::kTensorValue, t->tp_name);
+  if (t == &PySuper_Type && kwargs.empty()) {
+    // super() or super(cls, self): attribute lookups continue behind cls
+    Frame& f = *frames_.back();
+    V cls, self;
+    if (args.size() == 2) {
+      cls = args[0], self = args[1];
+    } else if (args.empty()) {
+      for (int s = 0; s < f.code->num_slots; ++s)
+        if (f.code->slot_names[s] == "__class__" && f.slots[s]->kind == Value::kCell) cls = f.slots[s]->content;
+      if (!f.slots.empty()) self = f.slots[0]->kind == Value::kCell ? f.slots[0]->content : f.slots[0];
+    }
+    if (!cls || !self || cls->kind != Value::kObject || !PyType_Check(cls->obj.ptr()) || self->kind != Value::kObject) give_up(Reason::kUnsupportedCall, "super()");
+    guard_type(self);
+    auto proxy = std::make_shared<Value>();
+    proxy->kind = Value::kSuper;
+    proxy->self = self;
+    proxy->func = cls;
+    return proxy;
+  }
+  if (t == tensor_type) {
+    // Tensor(x): a new object with the value of a tensor or a number
+    V data = !args.empty() ? args[0] : nullptr;
+    V dtype = args.size() > 1 ? args[1] : nullptr;
+    for (auto& [k, v] : kwargs) {
+      if (k == "dtype") dtype = v;
+      else if (k == "input_data") data = v;
+      else give_up(Reason::kUnsupportedCall, "Tensor()");
+    }
+    std::optional<DType> want;
+    if (dtype && !(dtype->kind == Value::kConst && dtype->obj.is_none())) {
+      auto c = as_constant(dtype);
+      if (!c || !(want = dtype_of(c->ptr()))) give_up(Reason::kUnsupportedCall, "Tensor()");
+    }
+    if (data && args.size() <= 2 && is_operand(data)) {
+      const Operand o = operand(data);
+      const DType own = o.kind == Operand::kPyFloat ? DType::F32 : o.dtype();
+      return tensor(materialize(*graph_, o, want.value_or(own)));
+    }
+    give_up(Reason::kUnsupportedCall, "Tensor()");
+  }
+  // pure constructors on constants
+  static const std::set<PyTypeObject*> kPure = {&PyLong_Type, &PyFloat_Type, &PyUnicode_Type, &PyBool_Type, &PyRange_Type, &PyComplex_Type};
+  if (kPure.count(t)) {
+    py::list l;
+    for (auto& a : args) {
+      auto c = as_constant(a);
+      if (!c) give_up(Reason::kUnsupportedCall, t->tp_name);
+      l.append(*c);
+    }
+    py::dict kw;
+    for (auto& [k, v] : kwargs) {
+      auto c = as_constant(v);
+      if (!c) give_up(Reason::kUnsupportedCall, t->tp_name);
+      kw[py::str(k)] = *c;
+    }
+    PyObject* r = PyObject_Call(reinterpret_cast<PyObject*>(t), py::tuple(l).ptr(), kw.ptr());
+    if (!r) {
+      py::error_already_set e;
+      give_up(Reason::kRaises, e.what());
+    }
+    return wrap_static(py::reinterpret_steal<py::object>(r).ptr());
+  }
+  if (t == &PySlice_Type && kwargs.empty() && !args.empty()) {
+    auto s = std::make_shared<Value>();
+    s->kind = Value::kSlice;
+    const V none = constant(py::none());
+    if (args.size() == 1) s->items = {none, args[0], none};
+    else s->items = {args[0], args[1], args.size() > 2 ? args[2] : none};
+    return s;
+  }
+  give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+}
+
+V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
+  PyObject* self = PyCFunction_GET_SELF(f);
+  const std::string name = reinterpret_cast<PyCFunctionObject*>(f)->m_ml->ml_name;
+  const std::string module = self && PyModule_Check(self) ? PyModule_GetName(self) : "";
+  py::object mod = py::reinterpret_steal<py::object>(PyObject_GetAttrString(f, "__module__"));
+  const std::string from = mod && PyUnicode_Check(mod.ptr()) ? py::cast<std::string>(mod) : module;
+  if (from == "builtins") {
+    if (name == "len" && args.size() == 1) {
+      const V& x = args[0];
+      switch (x->kind) {
+        case Value::kTuple:
+        case Value::kList:
+        case Value::kDict: return constant_int(static_cast<int64_t>(x->items.size()));
+        case Value::kTensor:
+          if (x->node.shape().rank()) return constant_int(x->node.shape()[0]);
+          break;
+        case Value::kConst: return python_operation("length_hint", {x});
+        case Value::kObject: {
+          PyObject* l = type_lookup(type_of(x), PyUnicode_InternFromString("__len__"));
+          if (l && PyFunction_Check(l)) return call(wrap_static(l), {x}, {});
+          break;
+        }
+        default: break;
+      }
+      give_up(Reason::kUnsupportedCall, "len()");
+    }
+    if (name == "isinstance" && args.size() == 2) {
+      auto c = as_constant(args[1]);
+      if (!c) give_up(Reason::kUnsupportedCall, "isinstance()");
+      std::function<bool(PyObject*)> test = [&](PyObject* cls) -> bool {
+        if (PyTuple_Check(cls)) {
+          for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(cls); ++k)
+            if (test(PyTuple_GET_ITEM(cls, k))) return true;
+          return false;
+        }
+        if (!PyType_Check(cls)) give_up(Reason::kUnsupportedCall, "isinstance()");
+        if (PyType_IsSubtype(type_of(args[0]), reinterpret_cast<PyTypeObject*>(cls))) return true;
+        if (Py_TYPE(cls) != &PyType_Type) give_up(Reason::kUnsupportedCall, "isinstance() of an abstract class");
+        return false;
+      };
+      return constant(py::bool_(test(c->ptr())));
+    }
+    if (name == "iter" && args.size() == 1) return get_iter(args[0]);
+    if (name == "next" && !args.empty() && args[0]->kind == Value::kIter) {
+      V v;
+      if (iterate(args[0], &v)) return v;
+      if (args.size() == 2) return args[1];
+      give_up(Reason::kRaises, "StopIteration");
+    }
+    if ((name == "getattr" || name == "hasattr") && args.size() >= 2) {
+      auto n = as_constant(args[1]);
+      if (!n || !PyUnicode_Check(n->ptr())) give_up(Reason::kUnsupportedCall, name);
+      auto r = find_attribute(args[0], n->ptr());
+      if (name == "hasattr") return constant(py::bool_(r.has_value()));
+      if (r) return *r;
+      if (args.size() == 3) return args[2];
+      give_up(Reason::kRaises, "AttributeError");
+    }
+    if (name == "setattr" && args.size() == 3) {
+      auto n = as_constant(args[1]);
+      if (!n || !PyUnicode_Check(n->ptr())) give_up(Reason::kUnsupportedCall, name);
+      set_attribute(args[0], n->ptr(), args[2]);
+      return constant(py::none());
+    }
+    if (name == "callable" && args.size() == 1) {
+      const V& x = args[0];
+      if (x->kind == Value::kFunction || x->kind == Value::kMethod) return constant(py::bool_(true));
+      return constant(py::bool_(type_of(x)->tp_call != nullptr));
+    }
+    if (name == "issubclass" && args.size() == 2) {
+      auto a = as_constant(args[0]), b = as_constant(args[1]);
+      if (a && b) return constant(py::bool_(PyObject_IsSubclass(a->ptr(), b->ptr()) == 1));
+    }
+    if (name == "abs" && args.size() == 1 && args[0]->kind == Value::kTensor) return call_op(OpTable::get().at("abs"), args, kwargs);
+    if (name == "pow" && args.size() == 2 && args[0]->kind == Value::kTensor) return binary("pow", args[0], args[1]);
+    if (name == "sum" && !args.empty() && kwargs.empty()) {
+      auto items = unpack(args[0]);
+      if (!items) give_up(Reason::kUnsupportedIterable, "sum()");
+      V r = args.size() > 1 ? args[1] : constant_int(0);
+      for (auto& x : *items) r = binary("add", r, x);
+      return r;
+    }
+    if ((name == "any" || name == "all") && args.size() == 1) {
+      auto items = unpack(args[0]);
+      if (!items) give_up(Reason::kUnsupportedIterable, name);
+      for (auto& x : *items) {
+        auto t = truth(x);
+        if (!t) give_up(Reason::kTensorValue, name);
+        if (*t == (name == "any")) return constant(py::bool_(*t));
+      }
+      return constant(py::bool_(name == "all"));
+    }
+    static const std::set<std::string> kPure = {"abs", "min", "max", "divmod", "round", "pow", "ord", "chr", "hash", "repr", "sorted", "bin", "hex", "oct", "ascii", "format"};
+    if (!kPure.count(name)) give_up(Reason::kUnsupportedCall, name + "()");
+  } else if (from == "math" || from == "_operator") {
+    if (from == "_operator" && std::any_of(args.begin(), args.end(), [](auto& a) { return a->kind == Value::kTensor; })) {
+      if (args.size() == 2 && name != "getitem") return binary(name == "and_" ? "and" : name == "or_" ? "or" : name, args[0], args[1]);
+      if (name == "getitem") return subscript(args[0], args[1]);
+      return unary(name, args[0]);
+    }
+  } else if (from.rfind("pijit", 0) == 0) {
+    if (name == "graph_mode") return constant(py::bool_(false));  // already inside compiled code
+    give_up(Reason::kUnsupportedCall, from + "." + name);
+  } else {
+    give_up(Reason::kUnsupportedCall, (from.empty() ? "" : from + ".") + name + "()");
+  }
+  py::list l;
+  for (auto& a : args) {
+    auto c = as_constant(a);
+    if (!c) give_up(a->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall, name + "()");
+    l.append(*c);
+  }
+  py::dict kw;
+  for (auto& [k, v] : kwargs) {
+    auto c = as_constant(v);
+    if (!c) give_up(Reason::kUnsupportedCall, name + "()");
+    kw[py::str(k)] = *c;
+  }
+  PyObject* r = PyObject_Call(f, py::tuple(l).ptr(), kw.ptr());
+  if (!r) {
+    py::error_already_set e;
+    give_up(Reason::kRaises, e.what());
+  }
+  py::object res = py::reinterpret_steal<py::object>(r);
+  if (PyList_CheckExact(res.ptr())) {
+    std::vector<V> items;
+    for (auto x : res) items.push_back(wrap_static(x.ptr()));
+    return sequence(Value::kList, items);
+  }
+  return wrap_static(res.ptr());
+}
+
+// --- gradients -------------------------------------------------------------------------------------
+
+void Tracer::flatten(const V& x, std::vector<V>* out) {
+  if (x->kind == Value::kTensor) {
+    out->push_back(x);
+  } else if (x->kind == Value::kTuple || x->kind == Value::kList || x->kind == Value::kDict) {
+    for (size_t k = 0; k < x->items.size(); ++k) flatten(item(x, k), out);
+  }
+}
+
+// x with its tensors replaced by nodes of their own, which are the leaves.
+V Tracer::alias(const V& x, std::vector<V>* leaves) {
+  static const OpDef& identity = OpTable::get().at("identity");
+  if (x->kind == Value::kTensor) {
+    const Val in[] = {x->node};
+    V t = tensor(graph_->Builder::op(identity, in, {}));
+    leaves->push_back(t);
+    return t;
+  }
+  if (x->kind == Value::kTuple || x->kind == Value::kList) {
+    std::vector<V> items;
+    for (size_t k = 0; k < x->items.size(); ++k) items.push_back(alias(item(x, k), leaves));
+    return sequence(x->kind, items);
+  }
+  if (x->kind == Value::kDict) {
+    auto d = std::make_shared<Value>();
+    d->kind = Value::kDict;
+    d->keys = x->keys;
+    for (size_t k = 0; k < x->items.size(); ++k) d->items.push_back(alias(item(x, k), leaves));
+    return d;
+  }
+  return x;
+}
+
+// Mirrors GradFunction.__call__ (pijit/grad.py), with the tape replaced by the range of nodes that the
+// function adds to the graph.
+V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
+  auto field = [&](const char* name) { return attribute(g, PyUnicode_InternFromString(name)); };
+  auto flag = [&](const char* name) {
+    auto t = truth(field(name));
+    if (!t) give_up(Reason::kUnsupportedCall, "gradient function");
+    return *t;
+  };
+  const bool has_aux = flag("has_aux"), with_value = flag("with_value"), use_sens = flag("sens"), tuple_out = flag("tuple_out"), single = flag("single_weight");
+  V sens;
+  if (use_sens) {
+    for (size_t k = 0; k < kwargs.size(); ++k)
+      if (kwargs[k].first == "sens") {
+        sens = kwargs[k].second;
+        kwargs.erase(kwargs.begin() + static_cast<std::ptrdiff_t>(k));
+        break;
+      }
+    if (!sens) {
+      if (args.empty()) give_up(Reason::kRaises, "sens");
+      sens = args.back();
+      args.pop_back();
+    }
+  }
+  const V positions_v = field("positions"), weights_v = field("weights");
+  auto is_none = [](const V& v) { return v->kind == Value::kConst && v->obj.is_none(); };
+  const bool by_position = !is_none(positions_v), by_weight = !is_none(weights_v);
+  std::vector<int64_t> positions;
+  if (positions_v->kind == Value::kConst && PyUnicode_Check(positions_v->obj.ptr())) {
+    for (size_t k = 0; k < args.size(); ++k) {
+      std::vector<V> t;
+      flatten(args[k], &t);
+      if (!t.empty()) positions.push_back(static_cast<int64_t>(k));
+    }
+  } else if (by_position) {
+    for (auto& p : items_of(positions_v)) positions.push_back(*as_int(p));
+  }
+  struct Slot {
+    size_t first, count;
+  };
+  std::vector<V> leaves;
+  std::vector<Slot> slots;
+  std::vector<V> originals;
+  for (auto p : positions) {
+    if (p >= static_cast<int64_t>(args.size())) give_up(Reason::kRaises, "grad_position");
+    const size_t first = leaves.size();
+    originals.push_back(args[p]);
+    args[p] = alias(args[p], &leaves);
+    if (leaves.size() == first) give_up(Reason::kRaises, "grad_position must be a Tensor");
+    slots.push_back({first, leaves.size() - first});
+  }
+  std::vector<Val> wrt;
+  for (auto& l : leaves) wrt.push_back(l->node);
+  static const OpDef& identity = OpTable::get().at("identity");
+  if (by_weight) {
+    std::set<Value*> seen;
+    for (auto& w : items_of(weights_v)) {
+      if (w->kind != Value::kTensor || !seen.insert(w.get()).second) give_up(Reason::kRaises, "weights");
+      undoable([w, n = w->node] { w->node = n; });
+      const Val in[] = {w->node};
+      w->node = graph_->Builder::op(identity, in, {});
+      wrt.push_back(w->node);
+    }
+  }
+  const uint32_t begin = static_cast<uint32_t>(graph_->size());
+  const V value = call(field("fn"), args, kwargs);
+  const uint32_t end = static_cast<uint32_t>(graph_->size());
+  std::vector<V> outputs;
+  if (has_aux) {
+    if (value->kind != Value::kTuple && value->kind != Value::kList) give_up(Reason::kRaises, "has_aux");
+    if (value->items.empty()) give_up(Reason::kRaises, "has_aux");
+    flatten(item(value, 0), &outputs);
+  } else {
+    flatten(value, &outputs);
+  }
+  if (outputs.empty()) give_up(Reason::kRaises, "no output to differentiate");
+  std::vector<Seed> seeds;
+  std::vector<V> given;
+  if (sens) {
+    if (is_number(sens)) given.assign(outputs.size(), sens);
+    else flatten(sens, &given);
+    if (given.size() != outputs.size()) give_up(Reason::kRaises, "sens");
+  }
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const Val o = outputs[k]->node;
+    const Val one = sens ? materialize(*graph_, operand(given[k]), o.dtype()) : graph_->constant(o.dtype(), 1.0);
+    seeds.push_back({o, graph_->op("broadcast_to", {one}, {o.shape().vec()})});
+  }
+  const auto records = records_of(*graph_, begin, end);
+  const auto grads = backward(*graph_, records, seeds, wrt);
+
+  size_t next = 0;
+  std::function<V(const V&)> like = [&](const V& x) -> V {
+    if (x->kind == Value::kTensor) return tensor(grads[next++]);
+    if (x->kind == Value::kTuple || x->kind == Value::kList) {
+      std::vector<V> items;
+      for (size_t k = 0; k < x->items.size(); ++k) items.push_back(like(item(x, k)));
+      return sequence(Value::kTuple, items);
+    }
+    if (x->kind == Value::kDict) {
+      auto d = std::make_shared<Value>();
+      d->kind = Value::kDict;
+      d->keys = x->keys;
+      for (size_t k = 0; k < x->items.size(); ++k) d->items.push_back(like(item(x, k)));
+      return d;
+    }
+    return constant(py::none());
+  };
+  std::vector<V> by_arg;
+  for (auto& o : originals) by_arg.push_back(like(o));
+  V arg_part = by_position && !tuple_out && by_arg.size() == 1 ? by_arg[0] : sequence(Value::kTuple, by_arg);
+  std::vector<V> ws;
+  for (size_t k = leaves.size(); k < grads.size(); ++k) ws.push_back(tensor(grads[k]));
+  V weight_part = single ? ws.at(0) : sequence(Value::kTuple, ws);
+  V result = !by_weight ? arg_part : !by_position ? weight_part : sequence(Value::kTuple, {arg_part, weight_part});
+  if (with_value) return sequence(Value::kTuple, {value, result});
+  if (has_aux) {
+    std::vector<V> rest;
+    for (size_t k = 1; k < value->items.size(); ++k) rest.push_back(item(value, k));
+    return sequence(Value::kTuple, {result, sequence(Value::kTuple, rest)});
+  }
+  return result;
+}
+
+}  // namespace pijit

@@ -1,0 +1,807 @@
+// Frames and instructions.
+#include <algorithm>
+
+#include "base/config.h"
+#include "base/log.h"
+#include "capture/tracer.h"
+#include "compile/compile.h"
+
+namespace pijit {
+
+const char* reason_text(Reason r) {
+  static const char* t[] = {
+#define BREAK(name, text, hint) text,
+#include "capture/break_reasons.def"
+#undef BREAK
+  };
+  return t[static_cast<int>(r)];
+}
+const char* reason_hint(Reason r) {
+  static const char* t[] = {
+#define BREAK(name, text, hint) hint,
+#include "capture/break_reasons.def"
+#undef BREAK
+  };
+  return t[static_cast<int>(r)];
+}
+
+Tracer::Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool whole)
+    : start_(p), state_(state), whole_(whole), budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
+
+std::string Tracer::location() const {
+  const Frame& f = *frames_.back();
+  return str_cat(f.code->filename, ":", f.code->instrs[f.pc].line);
+}
+
+void Tracer::give_up(Reason r, const std::string& detail) const {
+  throw GraphBreak{r, detail, frames_.empty() ? std::string() : location()};
+}
+
+std::unique_ptr<Entry> Tracer::run() {
+  Frame f;
+  f.code = start_.code;
+  f.globals = PyFunction_GetGlobals(start_.func);
+  f.func = std::make_shared<Value>();
+  f.func->kind = Value::kObject;
+  f.func->obj = py::reinterpret_borrow<py::object>(start_.func);
+  f.pc = start_.instr;
+  frames_.push_back(&f);
+  const int n = f.code->num_slots;
+  auto load = [&](int i, bool need) {
+    const int src = add_source({Source::kState, -1, i, {}});
+    if (!state_[i] || !need) {
+      auto v = std::make_shared<Value>();
+      v->kind = Value::kNull;
+      if (need) guard(Guard::kNull, src);
+      return v;
+    }
+    return wrap(state_[i], src);
+  };
+  try {
+    for (int i = 0; i < n; ++i) f.slots.push_back(load(i, f.code->live[f.pc][i]));
+    for (int i = 0; i < start_.stack_size; ++i) f.stack.push_back(load(n + i, true));
+  } catch (const GraphBreak& b) {
+    while (static_cast<int>(f.slots.size()) < n) f.slots.push_back(std::make_shared<Value>(Value{Value::kNull}));
+    throw;
+  }
+  while (true) {
+    const std::vector<V> stack = f.stack;
+    const std::vector<V> slots = f.slots;
+    const size_t undo = undo_.size(), notes = journal_.size();
+    const int pc = f.pc;
+    try {
+      if (--budget_ < 0) give_up(Reason::kBudget);
+      try {
+        step(f);
+      } catch (const OpError& e) {  // the interpreter raises it, with the right traceback
+        give_up(Reason::kRaises, e.what());
+      } catch (py::error_already_set& e) {
+        give_up(Reason::kRaises, e.what());
+      }
+      if (returned_) return finish_return(return_value_);
+    } catch (const GraphBreak& b) {
+      while (undo_.size() > undo) {
+        undo_.back()();
+        undo_.pop_back();
+      }
+      journal_.erase(journal_.begin() + static_cast<std::ptrdiff_t>(notes), journal_.end());
+      returned_ = false;
+      frames_.resize(1);
+      f.stack = stack;
+      f.slots = slots;
+      f.pc = pc;
+      return finish_break(f, b);
+    }
+  }
+}
+
+V Tracer::run_inlined(Frame& f) {
+  if (frames_.size() > 60) give_up(Reason::kRecursion);
+  frames_.push_back(&f);
+  while (true) {
+    if (--budget_ < 0) give_up(Reason::kBudget);
+    step(f);
+    if (returned_) {
+      returned_ = false;
+      frames_.pop_back();
+      return return_value_;
+    }
+  }
+}
+
+V Tracer::load_global(Frame& f, PyObject* name) {
+  auto w = global_writes_.find({f.globals, py::cast<std::string>(py::handle(name))});
+  if (w != global_writes_.end()) return w->second;
+  PyObject* v = PyDict_GetItemWithError(f.globals, name);
+  if (!v) v = PyDict_GetItemWithError(builtins_of(f.globals), name);
+  if (!v) give_up(Reason::kUnboundName, py::cast<std::string>(py::handle(name)));
+  if (is_library(f.globals)) return wrap_static(v);
+  const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(name)});
+  return wrap(v, add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(f.globals)}));
+}
+
+V Tracer::get_iter(const V& x) {
+  if (x->kind == Value::kIter) return x;
+  auto it = std::make_shared<Value>();
+  it->kind = Value::kIter;
+  if (x->kind == Value::kConst && PyRange_Check(x->obj.ptr())) {
+    it->iter = Value::kRange;
+    it->pos = py::cast<int64_t>(x->obj.attr("start"));
+    it->stop = py::cast<int64_t>(x->obj.attr("stop"));
+    it->step = py::cast<int64_t>(x->obj.attr("step"));
+    return it;
+  }
+  if (x->kind == Value::kTuple || x->kind == Value::kList) {
+    it->items = {x};
+    return it;
+  }
+  if (x->kind == Value::kTensor) {
+    if (x->node.shape().rank() == 0) give_up(Reason::kRaises, "iteration over a 0-d tensor");
+    std::vector<V> rows;
+    for (int64_t i = 0; i < x->node.shape()[0]; ++i) rows.push_back(subscript(x, constant_int(i)));
+    it->items = {sequence(Value::kTuple, rows)};
+    return it;
+  }
+  if (x->kind == Value::kDict) {
+    std::vector<V> keys;
+    for (auto& k : x->keys) keys.push_back(constant(k));
+    it->items = {sequence(Value::kTuple, keys)};
+    return it;
+  }
+  if (x->kind == Value::kConst && PyUnicode_Check(x->obj.ptr())) {
+    std::vector<V> chars;
+    for (auto c : py::cast<py::list>(py::list(x->obj))) chars.push_back(constant(py::reinterpret_borrow<py::object>(c)));
+    it->items = {sequence(Value::kTuple, chars)};
+    return it;
+  }
+  give_up(Reason::kUnsupportedIterable, type_of(x)->tp_name);
+}
+
+bool Tracer::iterate(const V& it, V* value) {
+  undoable([it, pos = it->pos] { it->pos = pos; });
+  switch (it->iter) {
+    case Value::kRange:
+      if (it->step > 0 ? it->pos >= it->stop : it->pos <= it->stop) return false;
+      *value = constant_int(it->pos);
+      it->pos += it->step;
+      return true;
+    case Value::kSequence:
+      if (it->pos >= static_cast<int64_t>(it->items[0]->items.size())) return false;
+      *value = item(it->items[0], static_cast<size_t>(it->pos++));
+      return true;
+    case Value::kZip: {
+      std::vector<V> parts;
+      for (auto& sub : it->items) {
+        V v;
+        if (!iterate(sub, &v)) return false;
+        parts.push_back(v);
+      }
+      if (parts.empty()) return false;
+      *value = sequence(Value::kTuple, parts);
+      return true;
+    }
+    case Value::kEnumerate: {
+      V v;
+      if (!iterate(it->items[0], &v)) return false;
+      *value = sequence(Value::kTuple, {constant_int(it->pos++), v});
+      return true;
+    }
+    case Value::kMap: {
+      std::vector<V> args;
+      for (size_t k = 1; k < it->items.size(); ++k) {
+        V v;
+        if (!iterate(it->items[k], &v)) return false;
+        args.push_back(v);
+      }
+      *value = call(it->items[0], args, {});
+      return true;
+    }
+  }
+  return false;
+}
+
+void Tracer::step(Frame& f) {
+  const Instr& in = f.code->instrs[f.pc];
+  graph_->current_loc = static_cast<int>(graph_->locations.size());
+  graph_->locations.push_back(str_cat(f.code->filename.substr(f.code->filename.rfind('/') + 1), ":", in.line));
+  auto& st = f.stack;
+  auto pop = [&] {
+    V v = st.back();
+    st.pop_back();
+    return v;
+  };
+  auto popn = [&](int n) {
+    std::vector<V> v(st.end() - n, st.end());
+    st.resize(st.size() - n);
+    return v;
+  };
+  auto null = [] { return std::make_shared<Value>(Value{Value::kNull}); };
+  auto name = [&] { return py::cast<std::string>(py::handle(in.obj)); };
+  int next = f.pc + 1;
+  switch (in.op) {
+    case Op::NOP: break;
+    case Op::LOAD_CONST: st.push_back(wrap_static(in.obj)); break;
+    case Op::LOAD_FAST: {
+      V v = f.slots[in.a];
+      if (v->kind == Value::kNull) give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
+      st.push_back(v);
+      break;
+    }
+    case Op::LOAD_FAST_AND_CLEAR:
+      st.push_back(f.slots[in.a]);
+      f.slots[in.a] = null();
+      break;
+    case Op::STORE_FAST: f.slots[in.a] = pop(); break;
+    case Op::DELETE_FAST:
+      if (f.slots[in.a]->kind == Value::kNull) give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
+      f.slots[in.a] = null();
+      break;
+    case Op::LOAD_GLOBAL: {
+      V v = load_global(f, in.obj);
+      if (in.a) st.push_back(null());
+      st.push_back(v);
+      break;
+    }
+    case Op::STORE_GLOBAL: {
+      V v = pop();
+      const std::pair<PyObject*, std::string> key{f.globals, name()};
+      auto old = global_writes_.find(key);
+      if (old == global_writes_.end()) undoable([this, key] { global_writes_.erase(key); });
+      else undoable([this, key, o = old->second] { global_writes_[key] = o; });
+      global_writes_[key] = v;
+      journal_.push_back({Effect::kSetGlobal, nullptr, py::reinterpret_borrow<py::object>(in.obj), py::reinterpret_borrow<py::object>(f.globals), v});
+      break;
+    }
+    case Op::LOAD_ATTR: st.back() = attribute(st.back(), in.obj); break;
+    case Op::LOAD_METHOD: {
+      V v = attribute(pop(), in.obj);
+      st.push_back(null());
+      st.push_back(v);
+      break;
+    }
+    case Op::LOAD_SUPER_ATTR: {
+      auto a = popn(3);
+      V proxy = call(a[0], {a[1], a[2]}, {});
+      V v = attribute(proxy, in.obj);
+      if (in.a) st.push_back(null());
+      st.push_back(v);
+      break;
+    }
+    case Op::STORE_ATTR: {
+      V o = pop(), v = pop();
+      set_attribute(o, in.obj, v);
+      break;
+    }
+    case Op::LOAD_CLOSURE:
+    case Op::LOAD_DEREF: {
+      V c = f.slots[in.a];
+      if (c->kind != Value::kCell) give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
+      if (in.op == Op::LOAD_CLOSURE) {
+        st.push_back(c);
+        break;
+      }
+      if (!c->content) give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
+      st.push_back(c->content);
+      break;
+    }
+    case Op::STORE_DEREF: {
+      V c = f.slots[in.a], v = pop();
+      undoable([c, old = c->content, d = c->dirty] { c->content = old, c->dirty = d; });
+      c->content = v;
+      if (c->src >= 0 && !c->dirty) {
+        dirty_.push_back(c);
+        undoable([this] { dirty_.pop_back(); });
+      }
+      c->dirty = true;
+      break;
+    }
+    case Op::MAKE_CELL: {
+      auto c = std::make_shared<Value>();
+      c->kind = Value::kCell;
+      if (f.slots[in.a]->kind != Value::kNull) c->content = f.slots[in.a];
+      f.slots[in.a] = c;
+      break;
+    }
+    case Op::COPY_FREE_VARS:
+      for (int k = 0; k < in.a; ++k) {
+        V& slot = f.slots[f.code->num_slots - in.a + k];
+        if (f.func->kind == Value::kFunction) {
+          slot = item(f.func->closure, k);
+        } else {
+          Py_ssize_t n;
+          PyObject** c = closure_of(f.func->obj.ptr(), &n);
+          const int src = frames_.size() == 1 ? add_source({Source::kClosure, -1, k, {}}) : add_source({Source::kFuncClosure, source_of(f.func), k, {}});
+          slot = wrap(c[k], src);
+        }
+      }
+      break;
+    case Op::PUSH_NULL: st.push_back(null()); break;
+    case Op::POP_TOP: st.pop_back(); break;
+    case Op::COPY: st.push_back(st[st.size() - in.a]); break;
+    case Op::SWAP: std::swap(st.back(), st[st.size() - in.a]); break;
+    case Op::UNARY: {
+      V x = pop();
+      st.push_back(unary(name(), x));
+      break;
+    }
+    case Op::BINARY: {
+      auto a = popn(2);
+      if (in.a && (a[0]->kind == Value::kList || a[0]->kind == Value::kDict || a[0]->kind == Value::kObject)) {
+        if (a[0]->kind != Value::kList || name() != "add") give_up(Reason::kUnsupportedOperand, "in-place operation");
+        std::vector<V> args{a[1]};
+        Kwargs none;
+        call_method_descriptor("extend", a[0], args, none);
+        st.push_back(a[0]);
+        break;
+      }
+      st.push_back(binary(name(), a[0], a[1]));
+      break;
+    }
+    case Op::COMPARE: {
+      auto a = popn(2);
+      st.push_back(compare(name(), a[0], a[1]));
+      break;
+    }
+    case Op::IS_OP: {
+      auto a = popn(2);
+      auto r = identical(a[0], a[1]);
+      if (!r) give_up(Reason::kUnsupportedOperand, "identity of values");
+      st.push_back(constant(py::bool_(*r != static_cast<bool>(in.a))));
+      break;
+    }
+    case Op::CONTAINS_OP: {
+      auto a = popn(2);
+      auto r = contains(a[1], a[0]);
+      if (!r) give_up(Reason::kUnsupportedOperand, "membership test");
+      st.push_back(constant(py::bool_(*r != static_cast<bool>(in.a))));
+      break;
+    }
+    case Op::BINARY_SUBSCR: {
+      auto a = popn(2);
+      st.push_back(subscript(a[0], a[1]));
+      break;
+    }
+    case Op::STORE_SUBSCR: {
+      auto a = popn(3);
+      set_subscript(a[1], a[2], a[0]);
+      break;
+    }
+    case Op::BINARY_SLICE:
+    case Op::STORE_SLICE: {
+      auto a = popn(2);
+      auto s = std::make_shared<Value>();
+      s->kind = Value::kSlice;
+      s->items = {a[0], a[1], constant(py::none())};
+      V x = pop();
+      if (in.op == Op::BINARY_SLICE) st.push_back(subscript(x, s));
+      else set_subscript(x, s, pop());
+      break;
+    }
+    case Op::BUILD_TUPLE: st.push_back(sequence(Value::kTuple, popn(in.a))); break;
+    case Op::BUILD_LIST: st.push_back(sequence(Value::kList, popn(in.a))); break;
+    case Op::BUILD_MAP: {
+      auto a = popn(2 * in.a);
+      auto d = std::make_shared<Value>();
+      d->kind = Value::kDict;
+      for (int k = 0; k < in.a; ++k) set_subscript(d, a[2 * k], a[2 * k + 1]);
+      st.push_back(d);
+      break;
+    }
+    case Op::BUILD_CONST_KEY_MAP: {
+      V keys = pop();
+      auto a = popn(in.a);
+      auto d = std::make_shared<Value>();
+      d->kind = Value::kDict;
+      for (int k = 0; k < in.a; ++k) set_subscript(d, item(keys, k), a[k]);
+      st.push_back(d);
+      break;
+    }
+    case Op::BUILD_SLICE: {
+      auto s = std::make_shared<Value>();
+      s->kind = Value::kSlice;
+      s->items = popn(in.a);
+      if (in.a == 2) s->items.push_back(constant(py::none()));
+      st.push_back(s);
+      break;
+    }
+    case Op::BUILD_STRING: {
+      std::string text;
+      for (auto& v : popn(in.a)) {
+        auto c = as_constant(v);
+        if (!c) give_up(Reason::kUnsupportedOperand, "string");
+        text += py::cast<std::string>(*c);
+      }
+      st.push_back(constant(py::str(text)));
+      break;
+    }
+    case Op::FORMAT_VALUE: {
+      V spec = in.a & 4 ? pop() : nullptr;
+      auto x = as_constant(pop());
+      auto s = spec ? as_constant(spec) : py::object(py::str(""));
+      if (!x || !s) give_up(Reason::kTensorValue, "formatting");
+      py::object o = *x;
+      if ((in.a & 3) == 1) o = py::str(o);
+      if ((in.a & 3) == 2) o = py::repr(o);
+      if ((in.a & 3) == 3) o = py::module_::import("builtins").attr("ascii")(o);
+      try {
+        st.push_back(constant(py::module_::import("builtins").attr("format")(o, *s)));
+      } catch (py::error_already_set&) {
+        give_up(Reason::kRaises, "format");
+      }
+      break;
+    }
+    case Op::LIST_APPEND:
+    case Op::LIST_EXTEND: {
+      V x = pop();
+      V list = st[st.size() - in.a];
+      std::vector<V> args{x};
+      Kwargs none;
+      call_method_descriptor(in.op == Op::LIST_APPEND ? "append" : "extend", list, args, none);
+      break;
+    }
+    case Op::MAP_ADD: {
+      auto a = popn(2);
+      set_subscript(st[st.size() - in.a], a[0], a[1]);
+      break;
+    }
+    case Op::DICT_UPDATE:
+    case Op::DICT_MERGE: {
+      V from = pop(), d = st[st.size() - in.a];
+      if (from->kind != Value::kDict) give_up(Reason::kUnsupportedOperand, "dict update");
+      for (size_t k = 0; k < from->keys.size(); ++k) {
+        if (in.op == Op::DICT_MERGE && find_key(d, from->keys[k].ptr()) >= 0) give_up(Reason::kRaises, "repeated keyword");
+        set_subscript(d, constant(from->keys[k]), item(from, k));
+      }
+      break;
+    }
+    case Op::LIST_TO_TUPLE: {
+      auto items = unpack(pop());
+      if (!items) give_up(Reason::kUnsupportedIterable);
+      st.push_back(sequence(Value::kTuple, *items));
+      break;
+    }
+    case Op::UNPACK_SEQUENCE: {
+      V x = pop();
+      auto items = unpack(x);
+      if (!items) give_up(Reason::kUnsupportedIterable, type_of(x)->tp_name);
+      if (static_cast<int>(items->size()) != in.a) give_up(Reason::kRaises, "wrong number of values to unpack");
+      for (int k = in.a - 1; k >= 0; --k) st.push_back((*items)[k]);
+      break;
+    }
+    case Op::JUMP: next = in.target; break;
+    case Op::POP_JUMP: {
+      V x = pop();
+      bool jump;
+      if (in.a >= 2) {
+        const bool none = x->kind == Value::kConst && x->obj.is_none();
+        jump = none == (in.a == 2);
+      } else {
+        auto t = truth(x);
+        if (!t) give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand, str_cat("truth value of ", type_of(x)->tp_name));
+        jump = *t == (in.a == 1);
+      }
+      if (jump) next = in.target;
+      break;
+    }
+    case Op::JUMP_OR_POP: {
+      auto t = truth(st.back());
+      if (!t) give_up(st.back()->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand, "truth value");
+      if (*t == (in.a == 1)) next = in.target;
+      else st.pop_back();
+      break;
+    }
+    case Op::GET_ITER: {
+      V x = pop();
+      st.push_back(get_iter(x));
+      break;
+    }
+    case Op::FOR_ITER: {
+      V it = st.back(), v;
+      if (it->kind != Value::kIter) give_up(Reason::kUnsupportedIterable, type_of(it)->tp_name);
+      if (iterate(it, &v)) {
+        st.push_back(v);
+      } else {
+        st.pop_back();
+        next = in.target;
+      }
+      break;
+    }
+    case Op::CALL: {
+      auto args = popn(in.a);
+      V a = pop(), b = pop();  // b: NULL, or the method whose self is a
+      V callee = a;
+      if (b->kind != Value::kNull) callee = b, args.insert(args.begin(), a);
+      Kwargs kw;
+      if (in.obj) {
+        const Py_ssize_t n = PyTuple_GET_SIZE(in.obj);
+        for (Py_ssize_t k = 0; k < n; ++k) kw.push_back({py::cast<std::string>(py::handle(PyTuple_GET_ITEM(in.obj, k))), args[args.size() - n + k]});
+        args.resize(args.size() - n);
+      }
+      st.push_back(call(callee, args, kw));
+      break;
+    }
+    case Op::CALL_EX: {
+      V kwargs = in.a ? pop() : nullptr, args = pop(), callee = pop();
+      if (!st.empty() && st.back()->kind == Value::kNull) st.pop_back();
+      auto items = unpack(args);
+      if (!items) give_up(Reason::kUnsupportedIterable, "*args");
+      Kwargs kw;
+      if (kwargs) {
+        if (kwargs->kind != Value::kDict) give_up(Reason::kUnsupportedOperand, "**kwargs");
+        for (size_t k = 0; k < kwargs->keys.size(); ++k) {
+          if (!PyUnicode_Check(kwargs->keys[k].ptr())) give_up(Reason::kRaises, "keywords must be strings");
+          kw.push_back({py::cast<std::string>(kwargs->keys[k]), item(kwargs, k)});
+        }
+      }
+      st.push_back(call(callee, *items, kw));
+      break;
+    }
+    case Op::MAKE_FUNCTION: {
+      auto fn = std::make_shared<Value>();
+      fn->kind = Value::kFunction;
+      fn->code = pop()->obj;
+      fn->globals = py::reinterpret_borrow<py::object>(f.globals);
+      if (in.a & 8) fn->closure = pop();
+      if (in.a & 4) give_up(Reason::kUnsupportedOpcode, "annotated inner function");
+      if (in.a & 2) fn->kwdefaults = pop();
+      if (in.a & 1) fn->defaults = pop();
+      st.push_back(fn);
+      break;
+    }
+    case Op::RETURN_VALUE:
+      return_value_ = pop();
+      returned_ = true;
+      return;
+    case Op::DELETE_SUBSCR: give_up(Reason::kUnsupportedOpcode, "del x[i]");
+    case Op::UNSUPPORTED: {
+      const std::string n = name();
+      if (n == "RAISE_VARARGS" || n == "RERAISE" || n == "LOAD_ASSERTION_ERROR") give_up(Reason::kRaises);
+      if (n == "BEFORE_WITH") give_up(Reason::kContextManager);
+      give_up(Reason::kUnsupportedOpcode, n);
+    }
+  }
+  f.pc = next;
+}
+
+// --- the outcome -----------------------------------------------------------------------------------
+
+int Tracer::recipe(const V& v) {
+  auto it = recipe_of_.find(v.get());
+  if (it != recipe_of_.end()) {
+    if (it->second < 0) give_up(Reason::kRebuild, "a container that holds itself");
+    return it->second;
+  }
+  recipe_of_[v.get()] = -1;
+  keep_.push_back(v);
+  Recipe r{Recipe::kNull};
+  auto sub = [&](const V& x) { r.items.push_back(recipe(x)); };
+  switch (v->kind) {
+    case Value::kNull: break;
+    case Value::kConst:
+      r.kind = Recipe::kConst;
+      r.obj = v->obj;
+      break;
+    case Value::kTensor:
+      if (v->src >= 0) {
+        r.kind = Recipe::kSource;
+        r.index = v->src;
+      } else {
+        r.kind = Recipe::kOutput;
+        r.index = static_cast<int>(outputs_.size());
+        outputs_.push_back({v->node.id});
+      }
+      break;
+    case Value::kTuple:
+    case Value::kList:
+    case Value::kDict:
+      if (v->src >= 0) {
+        r.kind = Recipe::kSource;
+        r.index = v->src;
+        break;
+      }
+      r.kind = v->kind == Value::kTuple ? Recipe::kTuple : v->kind == Value::kList ? Recipe::kList : Recipe::kDict;
+      for (size_t k = 0; k < v->items.size(); ++k) sub(item(v, k));
+      if (v->kind == Value::kDict) {
+        py::list keys;
+        for (auto& k : v->keys) keys.append(k);
+        r.obj = py::tuple(keys);
+      }
+      break;
+    case Value::kSlice:
+      r.kind = Recipe::kSlice;
+      for (auto& x : v->items) sub(x);
+      break;
+    case Value::kCell:
+      if (v->src >= 0) {
+        r.kind = Recipe::kSource;
+        r.index = v->src;
+      } else {
+        r.kind = Recipe::kCell;
+        if (v->content) sub(v->content);
+      }
+      break;
+    case Value::kFunction:
+      r.kind = Recipe::kFunction;
+      r.obj = v->code;
+      r.obj2 = v->globals;
+      for (auto& x : {v->defaults, v->kwdefaults, v->closure}) r.items.push_back(x ? recipe(x) : -1);
+      break;
+    case Value::kMethod:
+      if (v->src >= 0) {
+        r.kind = Recipe::kSource;
+        r.index = v->src;
+        break;
+      }
+      if (v->func->kind == Value::kObject && !PyFunction_Check(v->func->obj.ptr())) {  // a bound C method
+        r.kind = Recipe::kCall;
+        r.obj = v->func->obj.attr("__get__");
+        sub(v->self);
+        break;
+      }
+      r.kind = Recipe::kMethod;
+      sub(v->func);
+      sub(v->self);
+      break;
+    case Value::kIter: {
+      if (v->iter == Value::kSequence) {
+        r.kind = Recipe::kListIter;
+        r.index = static_cast<int>(v->pos);
+        sub(v->items[0]);
+      } else if (v->iter == Value::kRange) {
+        r.kind = Recipe::kCall;
+        r.obj = py::module_::import("builtins").attr("iter");
+        sub(constant(py::module_::import("builtins").attr("range")(v->pos, v->stop, v->step)));
+      } else if (v->iter == Value::kZip || v->iter == Value::kEnumerate) {
+        r.kind = Recipe::kCall;
+        r.obj = py::module_::import("builtins").attr(v->iter == Value::kZip ? "zip" : "enumerate");
+        for (auto& x : v->items) sub(x);
+        if (v->iter == Value::kEnumerate) sub(constant_int(v->pos));
+      } else {
+        give_up(Reason::kRebuild, "iterator");
+      }
+      break;
+    }
+    case Value::kSuper: give_up(Reason::kRebuild, "super()");
+    case Value::kObject:
+      if (v->src >= 0) {
+        r.kind = Recipe::kSource;
+        r.index = v->src;
+      } else if (v->obj) {
+        r.kind = Recipe::kConst;
+        r.obj = v->obj;
+      } else {
+        give_up(Reason::kRebuild, "object");
+      }
+      break;
+  }
+  entry_->recipes.push_back(std::move(r));
+  return recipe_of_[v.get()] = static_cast<int>(entry_->recipes.size()) - 1;
+}
+
+void Tracer::finish(Entry* e) {
+  // effects, in order; containers and tensors get their final state
+  for (auto& n : journal_) {
+    Effect x{n.kind, n.target ? recipe(n.target) : -1, n.name, n.globals, recipe(n.value)};
+    e->effects.push_back(x);
+  }
+  for (size_t i = 0; i < dirty_.size(); ++i) {
+    const V v = dirty_[i];
+    Effect x{Effect::kSetCell, recipe(v), {}, {}, -1};
+    switch (v->kind) {
+      case Value::kTensor: {
+        x.kind = Effect::kAssign;
+        GraphOutput o{v->node.id};
+        for (size_t k = 0; k < input_source_.size(); ++k)
+          if (input_source_[k] == v->src && v->node.type() == graph_->node(graph_->inputs()[k]).type) o.assign_to = static_cast<int>(k);
+        x.value = static_cast<int>(outputs_.size());
+        outputs_.push_back(o);
+        break;
+      }
+      case Value::kList:
+      case Value::kDict: {
+        x.kind = v->kind == Value::kList ? Effect::kSetList : Effect::kSetDict;
+        auto copy = std::make_shared<Value>(*v);
+        copy->src = -1;
+        for (size_t k = 0; k < v->items.size(); ++k) copy->items[k] = item(v, k);
+        x.value = recipe(copy);
+        break;
+      }
+      default:
+        if (v->content) x.value = recipe(v->content);
+        break;
+    }
+    e->effects.push_back(x);
+  }
+  // two tensors that may alias: what is assigned must be nobody else's
+  for (auto& v : dirty_)
+    if (v->kind == Value::kTensor)
+      for (int s : input_source_)
+        if (s != v->src) guard(Guard::kDistinct, std::max(s, v->src), {}, static_cast<uint64_t>(std::min(s, v->src)));
+
+  graph_->outputs = outputs_;
+  int compute = 0;
+  for (auto& [op, n] : graph_->op_counts()) compute += n;
+  e->ops = graph_->op_counts();
+  if (!outputs_.empty()) {
+    e->graph_text = graph_->print();
+    e->program = compile(*graph_);
+    PIJIT_LOG("graph", "\n", e->graph_text);
+  }
+  (void)compute;
+  // inputs: only what the program reads, but keep positions
+  e->inputs = input_source_;
+  e->donatable.assign(e->inputs.size(), false);
+  if (e->program)
+    for (auto& b : e->program->output_buffers)
+      if (b.donor >= 0) e->donatable[b.donor] = true;
+
+  e->sources = std::move(sources_);
+  std::stable_sort(guards_.begin(), guards_.end(), [](auto& a, auto& b) { return a.src < b.src; });
+  e->guards = std::move(guards_);
+  e->guard_range.resize(e->sources.size());
+  size_t g = 0;
+  for (size_t s = 0; s < e->sources.size(); ++s) {
+    const int b = static_cast<int>(g);
+    while (g < e->guards.size() && e->guards[g].src == static_cast<int>(s)) ++g;
+    e->guard_range[s] = {b, static_cast<int>(g)};
+  }
+}
+
+std::unique_ptr<Entry> Tracer::finish_return(const V& result) {
+  auto e = std::make_unique<Entry>();
+  entry_ = e.get();
+  frames_.resize(1);
+  e->first_line = start_.code->instrs[start_.instr].line;
+  e->result = recipe(result);
+  finish(e.get());
+  return e;
+}
+
+std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
+  auto e = std::make_unique<Entry>();
+  entry_ = e.get();
+  e->first_line = start_.code->instrs[start_.instr].line;
+  e->break_record = BreakRecord{b.reason, b.detail, location()};
+  if (!b.where.empty() && b.where != location()) e->break_record->detail += (b.detail.empty() ? "in " : ", in ") + b.where;
+  e->instr = f.pc;
+  for (size_t s = 0; s < f.slots.size(); ++s) {
+    const bool live = f.code->live[f.pc][s] && f.slots[s]->kind != Value::kNull;
+    e->slot_recipes.push_back(live ? recipe(f.slots[s]) : -1);
+  }
+  for (auto& v : f.stack) e->stack_recipes.push_back(v->kind == Value::kNull ? -1 : recipe(v));
+  e->rest_in_python = f.code->in_protected(f.pc);
+  finish(e.get());
+  PIJIT_LOG("breaks", e->break_record->location, ": ", reason_text(b.reason), b.detail.empty() ? "" : " (", b.detail, b.detail.empty() ? "" : ")");
+  return e;
+}
+
+std::unique_ptr<Entry> capture(const StartPoint& p, const std::vector<PyObject*>& state, bool whole) {
+  // Where even the state can't be rebuilt, the rest runs in Python from here.
+  auto plain = [&](const GraphBreak& b) {
+    auto e = std::make_unique<Entry>();
+    e->instr = p.instr;
+    e->rest_in_python = true;
+    e->first_line = p.code->instrs[p.instr].line;
+    e->break_record = BreakRecord{b.reason, b.detail, b.where.empty() ? str_cat(p.code->filename, ":", e->first_line) : b.where};
+    for (size_t s = 0; s < state.size(); ++s) {
+      e->sources.push_back({Source::kState, -1, static_cast<int>(s), {}});
+      e->guard_range.push_back({0, 0});
+      Recipe r{Recipe::kSource, static_cast<int>(s)};
+      e->recipes.push_back(r);
+      const int id = state[s] ? static_cast<int>(s) : -1;
+      if (static_cast<int>(s) < p.code->num_slots) e->slot_recipes.push_back(id);
+      else e->stack_recipes.push_back(id);
+    }
+    return e;
+  };
+  try {
+    Tracer t(p, state, whole);
+    return t.run();
+  } catch (const GraphBreak& b) {
+    return plain(b);
+  } catch (const OpError& err) {
+    return plain({Reason::kRaises, err.what(), ""});
+  }
+}
+
+}  // namespace pijit

@@ -1,0 +1,732 @@
+// JitFunction: the callable in front of a function, its cache of entries, and the loop that runs entries,
+// break instructions and what follows them.
+#include "capture/capture.h"
+
+#include <structmember.h>
+
+#include <chrono>
+#include <cstring>
+#include <map>
+
+#include "base/config.h"
+#include "base/log.h"
+
+namespace pijit {
+
+PyTypeObject* jit_function_type;
+
+namespace {
+
+constexpr size_t kMaxEntries = 16;
+
+struct Point {
+  std::vector<std::unique_ptr<Entry>> entries;  // newest first
+  int misses = 0;
+  bool never = false;                           // capture does not pay here
+};
+
+struct State {
+  std::map<std::pair<int, int>, Point> points;  // (instruction, stack size)
+  std::map<int, py::object> stubs;              // call stubs, by instruction
+  std::map<std::pair<int, std::string>, py::object> resumes;
+  std::vector<BreakRecord> breaks;
+  uint64_t compile_count = 0;
+  double compile_ms = 0;
+  bool busy = false;                            // a capture of this function is under way
+};
+
+struct JitObject {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* func;
+  PyObject* dict;
+  PyObject* weakrefs;
+  State* state;
+  bool whole;
+};
+
+bool graph_mode_on = false;
+thread_local int graph_depth = 0;
+
+py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
+
+// --- running an entry ------------------------------------------------------------------------------
+
+struct Runner {
+  const Entry& e;
+  std::vector<py::object>& values;   // of sources
+  std::vector<ArrayRef> outputs;
+  std::vector<py::object> made;      // per recipe
+
+  bool compute() {
+    made.resize(e.recipes.size());
+    if (!e.program) return true;
+    const size_t n = e.inputs.size();
+    Array* raw[64];
+    bool donate[64];
+    std::vector<Array*> raw_big;
+    std::unique_ptr<bool[]> donate_big;
+    Array** in = raw;
+    bool* give = donate;
+    if (n > 64) {
+      raw_big.resize(n);
+      in = raw_big.data();
+      donate_big = std::make_unique<bool[]>(n);
+      give = donate_big.get();
+    }
+    for (size_t k = 0; k < n; ++k) {
+      in[k] = array_of(values[e.inputs[k]].ptr()).get();
+      give[k] = e.donatable[k] && sole_owner(*in[k]);
+    }
+    outputs.resize(e.program->outputs.size());
+    e.program->run(std::span<Array* const>(in, n), give, outputs.data());
+    return true;
+  }
+
+  py::object make(int id) {
+    if (id < 0) return {};
+    if (made[id]) return made[id];
+    const Recipe& r = e.recipes[id];
+    py::object o;
+    switch (r.kind) {
+      case Recipe::kNull: return {};
+      case Recipe::kConst: o = r.obj; break;
+      case Recipe::kSource: o = values[r.index]; break;
+      case Recipe::kOutput: o = py::reinterpret_steal<py::object>(new_tensor(outputs[r.index])); break;
+      case Recipe::kTuple: {
+        o = py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(r.items.size())));
+        for (size_t k = 0; k < r.items.size(); ++k) PyTuple_SET_ITEM(o.ptr(), static_cast<Py_ssize_t>(k), make(r.items[k]).release().ptr());
+        break;
+      }
+      case Recipe::kList: {
+        py::list l;
+        for (int k : r.items) l.append(make(k));
+        o = l;
+        break;
+      }
+      case Recipe::kDict: {
+        py::dict d;
+        for (size_t k = 0; k < r.items.size(); ++k) d[py::handle(PyTuple_GET_ITEM(r.obj.ptr(), static_cast<Py_ssize_t>(k)))] = make(r.items[k]);
+        o = d;
+        break;
+      }
+      case Recipe::kSlice: o = py::reinterpret_steal<py::object>(PySlice_New(make(r.items[0]).ptr(), make(r.items[1]).ptr(), make(r.items[2]).ptr())); break;
+      case Recipe::kCell: o = py::reinterpret_steal<py::object>(PyCell_New(r.items.empty() ? nullptr : make(r.items[0]).ptr())); break;
+      case Recipe::kFunction: {
+        o = py::reinterpret_steal<py::object>(PyFunction_New(r.obj.ptr(), r.obj2.ptr()));
+        if (!o) throw py::error_already_set();
+        if (r.items[0] >= 0) PyFunction_SetDefaults(o.ptr(), make(r.items[0]).ptr());
+        if (r.items[1] >= 0) PyFunction_SetKwDefaults(o.ptr(), make(r.items[1]).ptr());
+        if (r.items[2] >= 0) PyFunction_SetClosure(o.ptr(), make(r.items[2]).ptr());
+        break;
+      }
+      case Recipe::kMethod: o = py::reinterpret_steal<py::object>(PyMethod_New(make(r.items[0]).ptr(), make(r.items[1]).ptr())); break;
+      case Recipe::kListIter: {
+        o = py::reinterpret_steal<py::object>(PyObject_GetIter(make(r.items[0]).ptr()));
+        if (!o) throw py::error_already_set();
+        o.attr("__setstate__")(r.index);
+        break;
+      }
+      case Recipe::kCall: {
+        py::list args;
+        for (int k : r.items) args.append(make(k));
+        o = r.obj(*args);
+        break;
+      }
+    }
+    if (!o) throw py::error_already_set();
+    return made[id] = o;
+  }
+
+  void apply_effects() {
+    for (auto& x : e.effects) {
+      switch (x.kind) {
+        case Effect::kAssign: array_of(make(x.target).ptr()) = outputs[x.value]; break;
+        case Effect::kSetAttr: {
+          // generic: the class has no __setattr__ that could see it (Cell's own stores plainly, too)
+          py::object o = make(x.target), v = make(x.value);
+          if (PyObject_GenericSetAttr(o.ptr(), x.name.ptr(), v.ptr()) < 0) throw py::error_already_set();
+          break;
+        }
+        case Effect::kSetGlobal:
+          if (PyDict_SetItem(x.globals.ptr(), x.name.ptr(), make(x.value).ptr()) < 0) throw py::error_already_set();
+          break;
+        case Effect::kSetCell: PyCell_Set(make(x.target).ptr(), make(x.value).ptr()); break;
+        case Effect::kSetList: {
+          py::object l = make(x.target);
+          if (PyList_SetSlice(l.ptr(), 0, PyList_GET_SIZE(l.ptr()), make(x.value).ptr()) < 0) throw py::error_already_set();
+          break;
+        }
+        case Effect::kSetDict: {
+          py::object d = make(x.target);
+          PyDict_Clear(d.ptr());
+          if (PyDict_Update(d.ptr(), make(x.value).ptr()) < 0) throw py::error_already_set();
+          break;
+        }
+      }
+    }
+  }
+};
+
+// --- break instructions ----------------------------------------------------------------------------
+
+// Runs the instruction at `pc` on a real stack; false: it must run in CPython with all that follows.
+// On a Python error, adds the traceback entry and throws.
+class BreakStep {
+ public:
+  BreakStep(JitObject* jit, const CodeInfo& code, std::vector<py::object>* stack) : jit_(jit), code_(code), st_(*stack) {}
+  int next = 0;
+
+  bool run(int pc) {
+    const Instr& in = code_.instrs[pc];
+    next = pc + 1;
+    auto pop = [&] {
+      py::object o = std::move(st_.back());
+      st_.pop_back();
+      return o;
+    };
+    auto push = [&](PyObject* o) {
+      if (!o) fail(in);
+      st_.push_back(py::reinterpret_steal<py::object>(o));
+    };
+    switch (in.op) {
+      case Op::CALL: {
+        std::vector<py::object> args(st_.end() - in.a, st_.end());
+        st_.resize(st_.size() - in.a);
+        py::object a = pop(), b = pop(), callee = a;
+        if (b) callee = b, args.insert(args.begin(), a);
+        if (needs_own_frame(callee)) {
+          st_.push_back(b);
+          st_.push_back(a);
+          for (size_t k = b ? 1 : 0; k < args.size(); ++k) st_.push_back(args[k]);
+          return false;
+        }
+        py::object& stub = jit_->state->stubs[pc * 2 + (b ? 1 : 0)];
+        if (!stub) stub = make_call_stub(jit_->func, code_, pc, static_cast<int>(args.size()), in.obj, false, false);
+        push(call_stub(stub, callee, args));
+        return true;
+      }
+      case Op::CALL_EX: {
+        py::object kw = in.a ? pop() : py::object(), args = pop(), callee = pop();
+        if (needs_own_frame(callee)) {
+          st_.push_back(callee);
+          st_.push_back(args);
+          if (in.a) st_.push_back(kw);
+          return false;
+        }
+        if (!st_.empty() && !st_.back()) st_.pop_back();
+        std::vector<py::object> all{args};
+        if (in.a) all.push_back(kw);
+        py::object& stub = jit_->state->stubs[pc * 2];
+        if (!stub) stub = make_call_stub(jit_->func, code_, pc, static_cast<int>(all.size()), nullptr, true, in.a);
+        push(call_stub(stub, callee, all));
+        return true;
+      }
+      case Op::POP_JUMP: {
+        py::object x = pop();
+        bool jump;
+        if (in.a >= 2) {
+          jump = x.is_none() == (in.a == 2);
+        } else {
+          const int t = PyObject_IsTrue(x.ptr());
+          if (t < 0) fail(in);
+          jump = t == in.a;
+        }
+        if (jump) next = in.target;
+        return true;
+      }
+      case Op::JUMP_OR_POP: {
+        const int t = PyObject_IsTrue(st_.back().ptr());
+        if (t < 0) fail(in);
+        if (t == in.a) next = in.target;
+        else st_.pop_back();
+        return true;
+      }
+      case Op::GET_ITER: push(PyObject_GetIter(pop().ptr())); return true;
+      case Op::FOR_ITER: {
+        PyObject* x = (*Py_TYPE(st_.back().ptr())->tp_iternext)(st_.back().ptr());
+        if (x) {
+          push(x);
+          return true;
+        }
+        if (PyErr_Occurred()) {
+          if (!PyErr_ExceptionMatches(PyExc_StopIteration)) fail(in);
+          PyErr_Clear();
+        }
+        st_.pop_back();
+        next = in.target;
+        return true;
+      }
+      case Op::LOAD_ATTR: push(PyObject_GetAttr(pop().ptr(), in.obj)); return true;
+      case Op::LOAD_METHOD: {
+        py::object o = pop();
+        PyObject* m = PyObject_GetAttr(o.ptr(), in.obj);
+        if (!m) fail(in);
+        st_.push_back({});
+        push(m);
+        return true;
+      }
+      case Op::STORE_ATTR: {
+        py::object o = pop(), v = pop();
+        if (PyObject_SetAttr(o.ptr(), in.obj, v.ptr()) < 0) fail(in);
+        return true;
+      }
+      case Op::BINARY_SUBSCR: {
+        py::object k = pop(), o = pop();
+        push(PyObject_GetItem(o.ptr(), k.ptr()));
+        return true;
+      }
+      case Op::STORE_SUBSCR: {
+        py::object k = pop(), o = pop(), v = pop();
+        if (PyObject_SetItem(o.ptr(), k.ptr(), v.ptr()) < 0) fail(in);
+        return true;
+      }
+      case Op::UNARY: {
+        py::object x = pop();
+        const std::string n = py::cast<std::string>(py::handle(in.obj));
+        if (n == "not") {
+          const int t = PyObject_IsTrue(x.ptr());
+          if (t < 0) fail(in);
+          push(PyBool_FromLong(!t));
+        } else {
+          push(n == "neg" ? PyNumber_Negative(x.ptr()) : n == "pos" ? PyNumber_Positive(x.ptr()) : PyNumber_Invert(x.ptr()));
+        }
+        return true;
+      }
+      case Op::BINARY: {
+        py::object y = pop(), x = pop();
+        push(binary(py::cast<std::string>(py::handle(in.obj)), in.a, x.ptr(), y.ptr()));
+        return true;
+      }
+      case Op::COMPARE: {
+        py::object y = pop(), x = pop();
+        const std::string n = py::cast<std::string>(py::handle(in.obj));
+        static const char* names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+        int k = 0;
+        while (n != names[k]) ++k;
+        push(PyObject_RichCompare(x.ptr(), y.ptr(), k));
+        return true;
+      }
+      case Op::CONTAINS_OP: {
+        py::object c = pop(), x = pop();
+        const int r = PySequence_Contains(c.ptr(), x.ptr());
+        if (r < 0) fail(in);
+        push(PyBool_FromLong(r != in.a));
+        return true;
+      }
+      case Op::IS_OP: {
+        py::object y = pop(), x = pop();
+        push(PyBool_FromLong((x.ptr() == y.ptr()) != static_cast<bool>(in.a)));
+        return true;
+      }
+      default: return false;
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const Instr& in) {
+    add_traceback(code_, in.line);
+    throw py::error_already_set();
+  }
+  // Functions that look at their caller's frame or names.
+  static bool needs_own_frame(const py::object& f) {
+    if (!PyCFunction_Check(f.ptr())) return f.ptr() == reinterpret_cast<PyObject*>(&PySuper_Type);
+    const std::string n = reinterpret_cast<PyCFunctionObject*>(f.ptr())->m_ml->ml_name;
+    for (auto k : {"locals", "vars", "dir", "eval", "exec", "globals", "_getframe", "breakpoint", "__build_class__"})
+      if (n == k) return true;
+    return false;
+  }
+  static PyObject* call_stub(const py::object& stub, const py::object& callee, const std::vector<py::object>& args) {
+    std::vector<PyObject*> raw{callee.ptr()};
+    for (auto& a : args) raw.push_back(a.ptr());
+    PyObject* r = PyObject_Vectorcall(stub.ptr(), raw.data(), raw.size(), nullptr);
+    if (!r) throw py::error_already_set();  // the stub's own frame is in the traceback
+    return r;
+  }
+  static PyObject* binary(const std::string& op, bool inplace, PyObject* x, PyObject* y) {
+    struct Row {
+      const char* name;
+      binaryfunc plain, in_place;
+    };
+    static const Row rows[] = {{"add", PyNumber_Add, PyNumber_InPlaceAdd}, {"sub", PyNumber_Subtract, PyNumber_InPlaceSubtract}, {"mul", PyNumber_Multiply, PyNumber_InPlaceMultiply}, {"truediv", PyNumber_TrueDivide, PyNumber_InPlaceTrueDivide}, {"floordiv", PyNumber_FloorDivide, PyNumber_InPlaceFloorDivide}, {"mod", PyNumber_Remainder, PyNumber_InPlaceRemainder}, {"matmul", PyNumber_MatrixMultiply, PyNumber_InPlaceMatrixMultiply}, {"and", PyNumber_And, PyNumber_InPlaceAnd}, {"or", PyNumber_Or, PyNumber_InPlaceOr}, {"xor", PyNumber_Xor, PyNumber_InPlaceXor}, {"lshift", PyNumber_Lshift, PyNumber_InPlaceLshift}, {"rshift", PyNumber_Rshift, PyNumber_InPlaceRshift}};
+    for (auto& r : rows)
+      if (op == r.name) return (inplace ? r.in_place : r.plain)(x, y);
+    return inplace ? PyNumber_InPlacePower(x, y, Py_None) : PyNumber_Power(x, y, Py_None);
+  }
+  JitObject* jit_;
+  const CodeInfo& code_;
+  std::vector<py::object>& st_;
+};
+
+py::object rest_in_python(JitObject* jit, const CodeInfo& code, int instr, const std::vector<py::object>& slots, const std::vector<py::object>& stack) {
+  std::vector<int> bound;
+  std::vector<bool> nulls;
+  std::vector<py::object> values;
+  std::string shape;
+  for (size_t s = 0; s < slots.size(); ++s) {
+    shape.push_back(slots[s] ? '1' : '0');
+    if (slots[s]) bound.push_back(static_cast<int>(s)), values.push_back(slots[s]);
+  }
+  for (auto& v : stack) {
+    shape.push_back(v ? 'v' : 'n');
+    nulls.push_back(!v);
+    if (v) values.push_back(v);
+  }
+  py::object& f = jit->state->resumes[{instr, shape}];
+  // free variables come with the closure, not as values
+  const int nfree = static_cast<int>(py::len(code.code.attr("co_freevars")));
+  if (!f) {
+    std::vector<int> own;
+    for (int s : bound)
+      if (s < code.num_slots - nfree) own.push_back(s);
+    f = make_resume_function(jit->func, code, instr, own, nulls);
+  }
+  if (nfree) {
+    std::vector<py::object> kept;
+    size_t at = 0;
+    for (int s : bound) {
+      if (s < code.num_slots - nfree) kept.push_back(values[at]);
+      ++at;
+    }
+    kept.insert(kept.end(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+    values = std::move(kept);
+  }
+  set_resume_values(std::move(values));
+  PyObject* r = PyObject_CallNoArgs(f.ptr());
+  if (!r) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(r);
+}
+
+// --- the loop --------------------------------------------------------------------------------------
+
+// Calls with these arguments in slots; `original` runs the function plainly.
+py::object run(JitObject* jit, std::vector<py::object> slots, const std::function<py::object()>& original) {
+  State& state = *jit->state;
+  auto code = code_info(PyFunction_GET_CODE(jit->func));
+  StartPoint at{jit->func, code, 0, 0};
+  std::vector<py::object> stack;
+  std::vector<PyObject*> raw;
+  std::vector<py::object> values;
+  bool first = true;
+  while (true) {
+    Point& point = state.points[{at.instr, at.stack_size}];
+    auto plain = [&] { return first ? original() : rest_in_python(jit, *code, at.instr, slots, stack); };
+    if (point.never) return plain();
+    raw.clear();
+    for (auto& s : slots) raw.push_back(s.ptr());
+    for (auto& s : stack) raw.push_back(s.ptr());
+    Entry* entry = nullptr;
+    for (size_t k = 0; k < point.entries.size(); ++k) {
+      int failed = -1;
+      if (check_guards(*point.entries[k], jit->func, raw.data(), &values, &failed)) {
+        entry = point.entries[k].get();
+        break;
+      }
+      if (failed >= 0 && log_enabled("recompiles"))
+        PIJIT_LOG("recompiles", code->name, ": guard failed: ", describe_guard(*point.entries[k], point.entries[k]->guards[failed], *code));
+    }
+    if (!entry) {
+      if (point.entries.size() >= kMaxEntries || state.busy) return plain();
+      state.busy = true;
+      const auto t0 = std::chrono::steady_clock::now();
+      std::unique_ptr<Entry> fresh;
+      try {
+        fresh = capture(at, raw, jit->whole);
+      } catch (const InternalError& e) {
+        state.busy = false;
+        if (config().strict) throw;
+        PIJIT_LOG("capture", code->name, ": ", e.what());
+        point.never = true;
+        return plain();
+      } catch (...) {
+        state.busy = false;
+        throw;
+      }
+      state.busy = false;
+      state.compile_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count();
+      ++state.compile_count;
+      if (fresh->break_record) {
+        state.breaks.push_back(*fresh->break_record);
+        if (jit->whole) {
+          const BreakRecord& b = *fresh->break_record;
+          if (b.reason == Reason::kRaises) return plain();  // the plain run raises the user's own error
+          throw OpError(OpError::kRuntime, str_cat(b.location, ": cannot be compiled as one graph: ", reason_text(b.reason), b.detail.empty() ? "" : " (" + b.detail + ")"));
+        }
+      }
+      bool tensors = false;
+      for (auto& g : fresh->guards) tensors |= g.kind == Guard::kTensor;
+      if (first && fresh->result >= 0 && fresh->ops.empty() && !tensors) {
+        point.never = true;  // nothing for a graph in it
+        return plain();
+      }
+      point.entries.insert(point.entries.begin(), std::move(fresh));
+      entry = point.entries.front().get();
+      if (!check_guards(*entry, jit->func, raw.data(), &values, nullptr)) {
+        // a guard that does not even hold at capture: never reuse, and say so
+        PIJIT_CHECK(!config().strict, "a fresh entry of ", code->name, " refuses its own state");
+        point.entries.erase(point.entries.begin());
+        point.never = true;
+        return plain();
+      }
+    }
+    ++entry->calls;
+    Runner r{*entry, values, {}, {}};
+    try {
+      r.compute();
+    } catch (const OpError&) {
+      return plain();  // nothing has happened yet: the plain run raises the error at its line
+    }
+    r.apply_effects();
+    if (entry->result >= 0) return r.make(entry->result);
+    // the break
+    for (size_t s = 0; s < slots.size(); ++s) slots[s] = r.make(entry->slot_recipes[s]);
+    stack.clear();
+    for (int id : entry->stack_recipes) stack.push_back(r.make(id));
+    first = first && entry->effects.empty() && !entry->program && entry->instr == at.instr;
+    const int pc = entry->instr;
+    const bool rest = entry->rest_in_python;
+    r.outputs.clear();
+    r.made.clear();
+    values.clear();
+    if (rest) {
+      if (first) return original();
+      return rest_in_python(jit, *code, pc, slots, stack);
+    }
+    if (code->instrs[pc].op == Op::RETURN_VALUE) return stack.back();
+    BreakStep step(jit, *code, &stack);
+    if (!step.run(pc)) {
+      if (first) return original();
+      return rest_in_python(jit, *code, pc, slots, stack);
+    }
+    first = false;
+    at.instr = step.next;
+    at.stack_size = static_cast<int>(stack.size());
+    if (PyErr_CheckSignals() < 0) {
+      add_traceback(*code, code->instrs[pc].line);
+      throw py::error_already_set();
+    }
+  }
+}
+
+// Distributes call arguments over slots. False: a bad call, which the function itself reports.
+bool bind(PyObject* func, const CodeInfo& code, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, std::vector<py::object>* slots) {
+  auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
+  const int n = co->co_argcount, nkw = co->co_kwonlyargcount;
+  const bool varargs = co->co_flags & CO_VARARGS, varkw = co->co_flags & CO_VARKEYWORDS;
+  slots->assign(code.num_slots, py::object());
+  for (Py_ssize_t k = 0; k < nargs && k < n; ++k) (*slots)[k] = share(args[k]);
+  if (nargs > n && !varargs) return false;
+  if (varargs) {
+    py::tuple t(nargs > n ? nargs - n : 0);
+    for (Py_ssize_t k = n; k < nargs; ++k) PyTuple_SET_ITEM(t.ptr(), k - n, Py_NewRef(args[k]));
+    (*slots)[n + nkw] = t;
+  }
+  py::dict extra;
+  for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
+    const std::string name = py::cast<std::string>(py::handle(PyTuple_GET_ITEM(kwnames, k)));
+    int at = -1;
+    for (int i = co->co_posonlyargcount; i < n + nkw; ++i)
+      if (code.slot_names[i] == name) at = i;
+    if (at >= 0) {
+      if ((*slots)[at]) return false;
+      (*slots)[at] = share(args[nargs + k]);
+    } else {
+      if (!varkw) return false;
+      extra[py::handle(PyTuple_GET_ITEM(kwnames, k))] = py::handle(args[nargs + k]);
+    }
+  }
+  if (varkw) (*slots)[n + nkw + (varargs ? 1 : 0)] = extra;
+  PyObject* d = PyFunction_GetDefaults(func);
+  const Py_ssize_t nd = d ? PyTuple_GET_SIZE(d) : 0;
+  for (int k = 0; k < n; ++k)
+    if (!(*slots)[k]) {
+      if (k < n - nd) return false;
+      (*slots)[k] = share(PyTuple_GET_ITEM(d, k - (n - nd)));
+    }
+  PyObject* kd = PyFunction_GetKwDefaults(func);
+  for (int k = n; k < n + nkw; ++k)
+    if (!(*slots)[k]) {
+      PyObject* v = kd ? PyDict_GetItemString(kd, code.slot_names[k].c_str()) : nullptr;
+      if (!v) return false;
+      (*slots)[k] = share(v);
+    }
+  return true;
+}
+
+PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  auto* jit = reinterpret_cast<JitObject*>(self);
+  const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+  auto original = [&] {
+    PyObject* r = PyObject_Vectorcall(jit->func, args, static_cast<size_t>(nargs), kwnames);
+    if (!r) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(r);
+  };
+  try {
+    // The plain function runs under a tracer, inside an eager gradient (whose tape must see each op), and in
+    // GRAPH_MODE, where Cells are compiled whole.
+    if (thread_is_traced() || !Tape::active().empty() || (graph_mode_on && !jit->whole)) return original().release().ptr();
+    auto code = code_info(PyFunction_GET_CODE(jit->func));
+    std::vector<py::object> slots;
+    if (!code || !bind(jit->func, *code, args, nargs, kwnames, &slots)) return original().release().ptr();
+    struct Depth {
+      bool on;
+      explicit Depth(bool on) : on(on) { graph_depth += on; }
+      ~Depth() { graph_depth -= on; }
+    } depth(jit->whole);
+    return run(jit, std::move(slots), original).release().ptr();
+  } catch (...) {
+    return raise_current_exception();
+  }
+}
+
+PyObject* make_jit(PyObject* func, bool whole) {
+  auto* o = reinterpret_cast<JitObject*>(jit_function_type->tp_alloc(jit_function_type, 0));
+  if (!o) throw py::error_already_set();
+  o->vectorcall = jit_call;
+  o->func = Py_NewRef(func);
+  o->dict = nullptr;
+  o->weakrefs = nullptr;
+  o->state = new State;
+  o->whole = whole;
+  return reinterpret_cast<PyObject*>(o);
+}
+
+void jit_dealloc(PyObject* self) {
+  auto* jit = reinterpret_cast<JitObject*>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (jit->weakrefs) PyObject_ClearWeakRefs(self);
+  delete jit->state;
+  Py_XDECREF(jit->func);
+  Py_XDECREF(jit->dict);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+int jit_traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* jit = reinterpret_cast<JitObject*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(jit->func);
+  Py_VISIT(jit->dict);
+  return 0;
+}
+int jit_clear(PyObject* self) {
+  auto* jit = reinterpret_cast<JitObject*>(self);
+  if (jit->state) {
+    jit->state->points.clear();
+    jit->state->stubs.clear();
+    jit->state->resumes.clear();
+  }
+  Py_CLEAR(jit->dict);
+  return 0;
+}
+PyObject* jit_get(PyObject* self, PyObject* obj, PyObject*) { return obj && obj != Py_None ? PyMethod_New(self, obj) : Py_NewRef(self); }
+PyObject* jit_repr(PyObject* self) { return PyUnicode_FromFormat("<pijit.jit %R>", reinterpret_cast<JitObject*>(self)->func); }
+// Everything the function has, as on the function.
+PyObject* jit_getattro(PyObject* self, PyObject* name) {
+  if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) return Py_NewRef(reinterpret_cast<JitObject*>(self)->func);
+  PyObject* own = type_lookup(jit_function_type, name);
+  const bool forward = !own || PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 || PyUnicode_CompareWithASCIIString(name, "__module__") == 0 || PyUnicode_CompareWithASCIIString(name, "__dict__") == 0;
+  if (forward) return PyObject_GetAttr(reinterpret_cast<JitObject*>(self)->func, name);
+  return PyObject_GenericGetAttr(self, name);
+}
+int jit_setattro(PyObject* self, PyObject* name, PyObject* value) {
+  auto* jit = reinterpret_cast<JitObject*>(self);
+  if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) {  // functools.wraps around a jitted function
+    PyErr_SetString(PyExc_AttributeError, "__wrapped__ of a jitted function is read-only");
+    return -1;
+  }
+  return value ? PyObject_SetAttr(jit->func, name, value) : PyObject_DelAttr(jit->func, name);
+}
+PyObject* jit_reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(reinterpret_cast<JitObject*>(self)->func, "__qualname__"); }
+PyObject* jit_copy(PyObject* self, PyObject*) { return Py_NewRef(self); }
+
+PyMethodDef jit_methods[] = {{"__reduce__", jit_reduce, METH_NOARGS, nullptr}, {"__copy__", jit_copy, METH_NOARGS, nullptr}, {"__deepcopy__", jit_copy, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMemberDef jit_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(JitObject, vectorcall), READONLY, nullptr}, {"__weaklistoffset__", T_PYSSIZET, offsetof(JitObject, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
+#define SLOT(id, f) {id, reinterpret_cast<void*>(f)}
+PyType_Slot jit_slots[] = {SLOT(Py_tp_dealloc, jit_dealloc), SLOT(Py_tp_traverse, jit_traverse), SLOT(Py_tp_clear, jit_clear), SLOT(Py_tp_call, PyVectorcall_Call), SLOT(Py_tp_descr_get, jit_get), SLOT(Py_tp_repr, jit_repr), SLOT(Py_tp_getattro, jit_getattro), SLOT(Py_tp_setattro, jit_setattro), SLOT(Py_tp_methods, jit_methods), SLOT(Py_tp_members, jit_members), {0, nullptr}};
+PyType_Spec jit_spec = {"pijit._C.JitFunction", sizeof(JitObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION, jit_slots};
+
+py::object jit(py::object f, bool whole) {
+  if (Py_TYPE(f.ptr()) == jit_function_type) return f;
+  if (PyFunction_Check(f.ptr())) return py::reinterpret_steal<py::object>(make_jit(f.ptr(), whole));
+  if (PyMethod_Check(f.ptr()) && PyFunction_Check(PyMethod_GET_FUNCTION(f.ptr()))) {
+    py::object j = py::reinterpret_steal<py::object>(make_jit(PyMethod_GET_FUNCTION(f.ptr()), whole));
+    return py::reinterpret_steal<py::object>(PyMethod_New(j.ptr(), PyMethod_GET_SELF(f.ptr())));
+  }
+  static PyObject* name = PyUnicode_InternFromString("__call__");
+  PyObject* c = PyType_Check(f.ptr()) ? nullptr : type_lookup(Py_TYPE(f.ptr()), name);
+  if (c && PyFunction_Check(c)) {
+    py::object j = py::reinterpret_steal<py::object>(make_jit(c, whole));
+    return py::reinterpret_steal<py::object>(PyMethod_New(j.ptr(), f.ptr()));
+  }
+  return f;  // builtins and classes: nothing to read bytecode from
+}
+
+py::dict explain(py::object f) {
+  if (PyMethod_Check(f.ptr())) f = share(PyMethod_GET_FUNCTION(f.ptr()));
+  OP_CHECK(Py_TYPE(f.ptr()) == jit_function_type, kType, "[explain] expected a jitted function, got ", Py_TYPE(f.ptr())->tp_name);
+  auto* jit = reinterpret_cast<JitObject*>(f.ptr());
+  const State& s = *jit->state;
+  auto code = code_info(PyFunction_GET_CODE(jit->func));
+  py::dict d;
+  d["name"] = share(jit->func).attr("__qualname__");
+  d["compile_count"] = s.compile_count;
+  d["compile_ms"] = s.compile_ms;
+  py::list entries, breaks;
+  for (auto& [key, p] : s.points)
+    for (auto& e : p.entries) {
+      py::dict x;
+      py::list guards;
+      for (auto& g : e->guards) guards.append(describe_guard(*e, g, *code));
+      x["guards"] = guards;
+      x["graph"] = e->graph_text;
+      py::list ops;
+      for (auto& [n, c] : e->ops) ops.append(py::make_tuple(n, c));
+      x["ops"] = ops;
+      x["calls"] = e->calls;
+      x["steps"] = e->program ? e->program->steps.size() : 0;
+      x["program"] = e->program ? e->program->describe() : "";
+      x["where"] = str_cat(code->filename, ":", e->first_line);
+      x["complete"] = e->result >= 0;
+      entries.append(x);
+    }
+  for (auto& b : s.breaks) {
+    py::dict x;
+    x["reason"] = reason_text(b.reason);
+    x["detail"] = b.detail;
+    x["location"] = b.location;
+    x["hint"] = reason_hint(b.reason);
+    breaks.append(x);
+  }
+  d["entries"] = entries;
+  d["breaks"] = breaks;
+  return d;
+}
+
+}  // namespace
+
+PyObject* jit_inner(PyObject* f) { return reinterpret_cast<JitObject*>(f)->func; }
+bool graph_mode() { return graph_mode_on; }
+bool in_capture_or_graph() { return graph_depth > 0; }
+
+void init_jit(py::module_& m) {
+  PyObject* t = PyType_FromSpec(&jit_spec);
+  if (!t) throw py::error_already_set();
+  jit_function_type = reinterpret_cast<PyTypeObject*>(t);
+  m.attr("JitFunction") = py::handle(t);
+  m.def("jit", &jit);
+  m.def("explain", &explain);
+  m.def("set_graph_mode", [](bool on) { graph_mode_on = on; });
+  m.def("graph_mode", [] { return graph_mode_on && graph_depth == 0 && Tape::active().empty(); });
+  // GRAPH_MODE: an outermost Cell's construct as one graph. One JitFunction per construct function.
+  m.def("run_cell", [](py::object cell, py::tuple args, py::dict kwargs) {
+    static auto* made = new std::unordered_map<PyObject*, py::object>;  // holds the functions, so addresses stay theirs
+    py::object f = py::type::of(cell).attr("construct");
+    if (Py_TYPE(f.ptr()) == jit_function_type) return f(cell, *args, **kwargs);
+    py::object& j = (*made)[f.ptr()];
+    if (!j) j = jit(f, true);
+    return py::object(j(cell, *args, **kwargs));
+  });
+}
+
+}  // namespace pijit

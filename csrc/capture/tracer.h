@@ -1,0 +1,124 @@
+// The symbolic interpreter's state and operations. Each group of methods has a file of its own.
+#pragma once
+#include <map>
+
+#include "capture/capture.h"
+
+namespace pijit {
+
+struct Frame {
+  std::shared_ptr<const CodeInfo> code;
+  PyObject* globals;               // borrowed
+  V func;
+  std::vector<V> slots, stack;
+  int pc = 0;
+};
+
+using Kwargs = std::vector<std::pair<std::string, V>>;
+
+class Tracer {
+ public:
+  Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool whole);
+  std::unique_ptr<Entry> run();
+
+ private:
+  // --- interpreter.cc: frames and instructions ---
+  void step(Frame& f);
+  V run_inlined(Frame& f);
+  bool returned_ = false;
+  V return_value_;
+  V load_global(Frame& f, PyObject* name);
+  bool iterate(const V& it, V* value);  // false: exhausted
+  V get_iter(const V& x);
+  std::unique_ptr<Entry> finish_return(const V& result);
+  std::unique_ptr<Entry> finish_break(Frame& f, const GraphBreak& b);
+  void finish(Entry* e);
+  int recipe(const V& v);
+  [[noreturn]] void give_up(Reason r, const std::string& detail = "") const;
+  std::string location() const;
+
+  // --- values.cc: kinds of values ---
+  V wrap(PyObject* o, int src);            // an object with a source; adds guards
+  V wrap_static(PyObject* o);              // an object known for good (library, constant of the code)
+  V constant(py::object o);
+  V constant_int(int64_t i) { return constant(py::int_(i)); }
+  V sequence(Value::Kind k, std::vector<V> items);
+  V tensor(Val node);
+  V item(const V& container, size_t i);    // of a tuple, list or dict; reads the source on demand
+  PyTypeObject* type_of(const V& v) const;
+  std::optional<py::object> as_constant(const V& v);
+  std::optional<bool> truth(const V& v);
+  std::optional<int64_t> as_int(const V& v);
+  bool is_number(const V& v) const;
+  std::optional<std::vector<V>> unpack(const V& v);  // all items of an iterable known in advance
+  std::vector<V> items_of(const V& v);     // the same, or gives up
+  V attribute(const V& v, PyObject* name);
+  std::optional<V> find_attribute(const V& v, PyObject* name);  // empty: no such attribute
+  void set_attribute(const V& v, PyObject* name, const V& value);
+  V bind(const V& found, const V& self, PyTypeObject* owner);
+  V subscript(const V& x, const V& index);
+  void set_subscript(const V& x, const V& index, const V& value);
+  V unary(const std::string& op, const V& x);
+  V binary(const std::string& op, const V& a, const V& b);
+  V compare(const std::string& op, const V& a, const V& b);
+  std::optional<bool> identical(const V& a, const V& b);
+  std::optional<bool> contains(const V& container, const V& x);
+  int find_key(const V& dict, PyObject* key);
+  void touch(const V& v);                  // before a change in place
+  Val placeholder_val(PyObject* o);
+  std::vector<std::pair<py::object, V>> placeholders_;  // stand for tensors inside an index expression
+  V python_operation(const char* name, const std::vector<V>& args);  // on constants, by the operator module
+
+  // --- calls.cc ---
+  V call(const V& f, std::vector<V> args, Kwargs kwargs);
+  V call_function(const V& f, std::vector<V> args, Kwargs kwargs);
+  V call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs);
+  V call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
+  V call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs);
+  V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
+  V call_grad(const V& g, std::vector<V> args, Kwargs kwargs);
+  Operand operand(const V& v);
+  bool is_operand(const V& v) const { return v->kind == Value::kTensor || is_number(v); }
+  void assign_tensor(const V& t, const V& value);
+  V alias(const V& x, std::vector<V>* leaves);
+  void flatten(const V& x, std::vector<V>* out);
+
+  // --- sources and guards ---
+  int add_source(Source s);
+  int source_of(const V& v);               // makes a constant source where there is none
+  void guard(Guard::Kind k, int src, py::object obj = {}, uint64_t num = 0, py::object obj2 = {});
+  void guard_type(const V& v);
+  bool is_library(PyObject* globals);
+
+  template <class F>
+  void undoable(F restore) { undo_.push_back(std::move(restore)); }
+
+  StartPoint start_;
+  const std::vector<PyObject*>& state_;
+  bool whole_;
+  std::unique_ptr<Graph> graph_ = std::make_unique<Graph>(false);
+  std::vector<int> input_source_;
+  std::vector<Source> sources_;
+  std::map<std::tuple<int, int, int, PyObject*>, int> source_index_;
+  std::vector<Guard> guards_;
+  std::unordered_map<PyObject*, V> known_;           // objects with identity
+  std::map<std::pair<PyObject*, std::string>, V> global_writes_;
+  struct Note {
+    Effect::Kind kind;
+    V target;
+    py::object name, globals;
+    V value;
+  };
+  std::vector<Note> journal_;
+  std::vector<V> dirty_;                             // tensors, lists, dicts, cells with a source
+  std::vector<std::function<void()>> undo_;
+  std::vector<Frame*> frames_;
+  std::unordered_map<const Value*, int> recipe_of_;
+  std::vector<V> keep_;                              // values whose recipes exist: their addresses stay theirs
+  std::vector<GraphOutput> outputs_;
+  Entry* entry_ = nullptr;
+  int64_t budget_;
+  std::optional<GraphBreak> inner_break_;
+};
+
+}  // namespace pijit

@@ -1,0 +1,746 @@
+// What Python objects do under capture: one section per kind of operation, each a switch over kinds.
+#include <algorithm>
+
+#include "capture/tracer.h"
+#include "graph/vals.h"
+
+namespace pijit {
+namespace {
+
+py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
+
+bool immutable_constant(PyObject* o) {
+  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || o == Py_Ellipsis || o == Py_NotImplemented || PyRange_Check(o) || PyComplex_CheckExact(o);
+}
+// Objects whose identity is their meaning and that outlive any model: kept by strong reference.
+bool static_object(PyObject* o) {
+  return PyType_Check(o) || PyCFunction_Check(o) || PyModule_Check(o) || Py_TYPE(o) == op_function_type || Py_TYPE(o) == dtype_type || PyCode_Check(o) || Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type;
+}
+bool plain_tuple(PyObject* o) {
+  return PyTuple_Check(o) && Py_TYPE(o)->tp_iter == PyTuple_Type.tp_iter && Py_TYPE(o)->tp_as_mapping && Py_TYPE(o)->tp_as_mapping->mp_subscript == PyTuple_Type.tp_as_mapping->mp_subscript;
+}
+
+}  // namespace
+
+// --- sources and guards ----------------------------------------------------------------------------
+
+int Tracer::add_source(Source s) {
+  const auto key = std::make_tuple(static_cast<int>(s.kind), s.parent, s.index, s.key.ptr());
+  auto it = source_index_.find(key);
+  if (it != source_index_.end()) return it->second;
+  sources_.push_back(std::move(s));
+  return source_index_[key] = static_cast<int>(sources_.size()) - 1;
+}
+
+int Tracer::source_of(const V& v) {
+  if (v->src < 0) v->src = add_source({Source::kConst, -1, 0, v->obj});
+  return v->src;
+}
+
+void Tracer::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::object obj2) {
+  for (auto& g : guards_)
+    if (g.kind == k && g.src == src && g.num == num && g.obj.ptr() == obj.ptr()) return;
+  guards_.push_back({k, src, std::move(obj), std::move(obj2), num, {}});
+}
+
+void Tracer::guard_type(const V& v) {
+  PyTypeObject* t = Py_TYPE(v->obj.ptr());
+  const unsigned version = type_version(t);
+  if (!version) give_up(Reason::kUnsupportedAttribute, std::string("type ") + t->tp_name + " has no version");
+  guard(Guard::kType, source_of(v), share(reinterpret_cast<PyObject*>(t)), version);
+}
+
+bool Tracer::is_library(PyObject* globals) {
+  PyObject* n = PyDict_GetItemString(globals, "__name__");
+  if (!n || !PyUnicode_Check(n)) return false;
+  const std::string name = py::cast<std::string>(py::handle(n));
+  if (name != "pijit" && name.rfind("pijit.", 0) != 0) return false;
+  guard(Guard::kDictVersion, add_source({Source::kConst, -1, 0, share(globals)}), share(globals), dict_version(globals));
+  return true;
+}
+
+// --- making values ---------------------------------------------------------------------------------
+
+V Tracer::constant(py::object o) {
+  auto v = std::make_shared<Value>();
+  v->kind = Value::kConst;
+  v->obj = std::move(o);
+  return v;
+}
+V Tracer::sequence(Value::Kind k, std::vector<V> items) {
+  auto v = std::make_shared<Value>();
+  v->kind = k;
+  v->items = std::move(items);
+  return v;
+}
+V Tracer::tensor(Val node) {
+  auto v = std::make_shared<Value>();
+  v->kind = Value::kTensor;
+  v->node = node;
+  return v;
+}
+
+V Tracer::wrap_static(PyObject* o) {
+  if (immutable_constant(o)) return constant(share(o));
+  if (PyTuple_CheckExact(o)) {
+    std::vector<V> items;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(o); ++k) items.push_back(wrap_static(PyTuple_GET_ITEM(o, k)));
+    V t = sequence(Value::kTuple, items);
+    t->obj = share(o);
+    return t;
+  }
+  if (static_object(o) || PyFunction_Check(o) || PyFrozenSet_CheckExact(o)) {
+    auto v = std::make_shared<Value>();
+    v->kind = Value::kObject;
+    v->obj = share(o);
+    return v;
+  }
+  return wrap(o, add_source({Source::kConst, -1, 0, share(o)}));
+}
+
+V Tracer::wrap(PyObject* o, int src) {
+  if (immutable_constant(o)) {
+    if (sources_[src].kind != Source::kConst) guard(Guard::kEquals, src, share(o));
+    return constant(share(o));
+  }
+  auto known = known_.find(o);
+  if (known != known_.end()) {
+    const V v = known->second;
+    if (v->src != src && v->src >= 0) guard(Guard::kSame, std::max(src, v->src), {}, static_cast<uint64_t>(std::min(src, v->src)));
+    return v;
+  }
+  auto v = std::make_shared<Value>();
+  v->src = src;
+  v->obj = share(o);
+  PyTypeObject* t = Py_TYPE(o);
+  py::object type = share(reinterpret_cast<PyObject*>(t));
+  if (is_tensor(o)) {
+    v->kind = Value::kTensor;
+    v->parameter = t != tensor_type;
+    const Type& ty = array_of(o)->type;
+    guards_.push_back({Guard::kTensor, src, type, {}, 0, ty});
+    v->node = graph_->add_input(ty);
+    input_source_.push_back(src);
+  } else if (plain_tuple(o)) {
+    v->kind = Value::kTuple;
+    guard(Guard::kLength, src, type, static_cast<uint64_t>(PyTuple_GET_SIZE(o)));
+    v->items.resize(PyTuple_GET_SIZE(o));
+  } else if (PyList_CheckExact(o)) {
+    v->kind = Value::kList;
+    guard(Guard::kLength, src, type, static_cast<uint64_t>(PyList_GET_SIZE(o)));
+    v->items.resize(PyList_GET_SIZE(o));
+  } else if (PyDict_CheckExact(o)) {
+    v->kind = Value::kDict;
+    const bool fixed = sources_[src].kind == Source::kConst;  // a library's table: one version check
+    if (fixed) guard(Guard::kDictVersion, src, v->obj, dict_version(o));
+    py::list keys;
+    Py_ssize_t pos = 0;
+    PyObject *k, *x;
+    while (PyDict_Next(o, &pos, &k, &x)) {
+      if (!immutable_constant(k)) give_up(Reason::kUnsupportedOperand, "dict with keys other than strings and numbers");
+      keys.append(py::handle(k));
+      v->keys.push_back(share(k));
+    }
+    v->items.resize(v->keys.size());
+    if (!fixed) guard(Guard::kKeys, src, py::tuple(keys), 0, type);
+  } else if (PyCell_Check(o)) {
+    v->kind = Value::kCell;
+    guard(Guard::kType, src, type, type_version(t));
+    known_[o] = v;
+    if (PyCell_GET(o)) v->content = wrap(PyCell_GET(o), add_source({Source::kCell, src, 0, {}}));
+    else guard(Guard::kCellEmpty, src);
+    return v;
+  } else if (PySlice_Check(o)) {
+    give_up(Reason::kUnsupportedOperand, "slice object");
+  } else if (PyMethod_Check(o)) {
+    v->kind = Value::kMethod;
+    guard(Guard::kType, src, type, type_version(t));
+    v->self = wrap(PyMethod_GET_SELF(o), add_source({Source::kMethodSelf, src, 0, {}}));
+    v->func = wrap(PyMethod_GET_FUNCTION(o), add_source({Source::kMethodFunc, src, 0, {}}));
+  } else if (t == jit_function_type) {
+    guard(Guard::kType, src, type, type_version(t));
+    V inner = wrap(jit_inner(o), add_source({Source::kMethodFunc, src, 0, {}}));
+    return known_[o] = inner;
+  } else if (PyFunction_Check(o)) {
+    v->kind = Value::kObject;
+    guard(Guard::kCode, src, share(PyFunction_GET_CODE(o)), 0, share(PyFunction_GET_GLOBALS(o)));
+  } else if (static_object(o)) {
+    v->kind = Value::kObject;
+    if (sources_[src].kind != Source::kConst) guard(Guard::kIs, src, v->obj);
+  } else {
+    v->kind = Value::kObject;
+    known_[o] = v;
+    guard_type(v);
+  }
+  return known_[o] = v;
+}
+
+V Tracer::item(const V& c, size_t i) {
+  V& slot = c->items[i];
+  if (slot) return slot;
+  PyObject* o = c->obj.ptr();
+  if (c->kind == Value::kDict) {
+    PyObject* v = PyDict_GetItemWithError(o, c->keys[i].ptr());
+    if (!v) give_up(Reason::kInternal, "dict changed during capture");
+    if (sources_[c->src].kind == Source::kConst) return slot = wrap_static(v);
+    return slot = wrap(v, add_source({Source::kDictItem, c->src, 0, c->keys[i]}));
+  }
+  // the original place: lists may have been changed since, but unread items keep their index in `items`
+  PyObject* v = c->kind == Value::kTuple ? PyTuple_GET_ITEM(o, i) : PyList_GET_ITEM(o, i);
+  return slot = wrap(v, add_source({Source::kItem, c->src, static_cast<int>(i), {}}));
+}
+
+// --- questions -------------------------------------------------------------------------------------
+
+PyTypeObject* Tracer::type_of(const V& v) const {
+  switch (v->kind) {
+    case Value::kNull: return Py_TYPE(Py_None);
+    case Value::kConst: return Py_TYPE(v->obj.ptr());
+    case Value::kTensor: return v->obj ? Py_TYPE(v->obj.ptr()) : tensor_type;
+    case Value::kTuple: return v->obj ? Py_TYPE(v->obj.ptr()) : &PyTuple_Type;
+    case Value::kList: return &PyList_Type;
+    case Value::kDict: return v->obj ? Py_TYPE(v->obj.ptr()) : &PyDict_Type;
+    case Value::kSlice: return &PySlice_Type;
+    case Value::kCell: return &PyCell_Type;
+    case Value::kFunction: return &PyFunction_Type;
+    case Value::kMethod: return &PyMethod_Type;
+    case Value::kIter: return &PyListIter_Type;
+    case Value::kSuper: return &PySuper_Type;
+    case Value::kObject: return Py_TYPE(v->obj.ptr());
+  }
+  return nullptr;
+}
+
+std::optional<py::object> Tracer::as_constant(const V& v) {
+  if (v->kind == Value::kConst) return v->obj;
+  if (v->kind == Value::kObject && static_object(v->obj.ptr())) return v->obj;
+  if (v->kind == Value::kTuple || v->kind == Value::kList || v->kind == Value::kSlice) {
+    py::list l;
+    for (size_t k = 0; k < v->items.size(); ++k) {
+      auto c = as_constant(v->kind == Value::kSlice ? v->items[k] : item(v, k));
+      if (!c) return std::nullopt;
+      l.append(*c);
+    }
+    if (v->kind == Value::kTuple) return py::object(py::tuple(l));
+    if (v->kind == Value::kList) return py::object(l);
+    return py::reinterpret_steal<py::object>(PySlice_New(py::object(l[0]).ptr(), py::object(l[1]).ptr(), py::object(l[2]).ptr()));
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> Tracer::as_int(const V& v) {
+  if (v->kind != Value::kConst || !PyLong_Check(v->obj.ptr())) return std::nullopt;
+  int overflow = 0;
+  const long long i = PyLong_AsLongLongAndOverflow(v->obj.ptr(), &overflow);
+  if (overflow) return std::nullopt;
+  return i;
+}
+
+bool Tracer::is_number(const V& v) const {
+  return v->kind == Value::kConst && (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
+}
+
+std::optional<bool> Tracer::truth(const V& v) {
+  switch (v->kind) {
+    case Value::kConst: return PyObject_IsTrue(v->obj.ptr()) == 1;
+    case Value::kTuple:
+    case Value::kList:
+    case Value::kDict: return !v->items.empty();
+    case Value::kFunction:
+    case Value::kMethod:
+    case Value::kCell:
+    case Value::kSlice: return true;
+    case Value::kObject: {
+      PyTypeObject* t = Py_TYPE(v->obj.ptr());
+      if (PyFunction_Check(v->obj.ptr()) || static_object(v->obj.ptr())) return true;
+      const bool has_bool = t->tp_as_number && t->tp_as_number->nb_bool;
+      const bool has_len = (t->tp_as_mapping && t->tp_as_mapping->mp_length) || (t->tp_as_sequence && t->tp_as_sequence->sq_length);
+      if (!has_bool && !has_len) return true;
+      PyObject* len = type_lookup(t, PyUnicode_InternFromString("__len__"));
+      if (!has_bool && len && PyFunction_Check(len)) return truth(call(wrap_static(len), {v}, {}));
+      return std::nullopt;
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::optional<bool> Tracer::identical(const V& a, const V& b) {
+  if (a == b) return true;
+  auto known = [](const V& v) { return v->kind == Value::kConst || v->kind == Value::kObject; };
+  auto singleton = [](const V& v) { return v->kind == Value::kConst && (v->obj.is_none() || PyBool_Check(v->obj.ptr()) || v->obj.ptr() == Py_Ellipsis || v->obj.ptr() == Py_NotImplemented); };
+  if (singleton(a) || singleton(b)) {
+    if (known(a) && known(b)) return a->obj.ptr() == b->obj.ptr();
+    return false;
+  }
+  if (a->kind != b->kind) return false;
+  if (a->kind == Value::kObject && a->obj && b->obj) {
+    if (static_object(a->obj.ptr()) || a->src < 0 || b->src < 0) return a->obj.ptr() == b->obj.ptr();
+    return std::nullopt;  // two sources: the same only by a guard, and `known_` has merged those
+  }
+  if (a->kind == Value::kConst) return std::nullopt;  // identity of numbers and strings is an accident
+  if ((a->src < 0) != (b->src < 0)) return false;     // made here against made before
+  if (a->src < 0) return false;                       // two objects made here
+  return std::nullopt;
+}
+
+std::optional<bool> Tracer::contains(const V& c, const V& x) {
+  auto cx = as_constant(x);
+  if (!cx) return std::nullopt;
+  if (c->kind == Value::kDict) return find_key(c, cx->ptr()) >= 0;
+  py::object box;
+  if (c->kind == Value::kObject && PyFrozenSet_CheckExact(c->obj.ptr())) box = c->obj;
+  else if (auto cc = as_constant(c)) box = *cc;
+  else return std::nullopt;
+  const int r = PySequence_Contains(box.ptr(), cx->ptr());
+  if (r < 0) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  return r == 1;
+}
+
+int Tracer::find_key(const V& d, PyObject* key) {
+  for (size_t k = 0; k < d->keys.size(); ++k) {
+    const int r = PyObject_RichCompareBool(d->keys[k].ptr(), key, Py_EQ);
+    if (r < 0) throw py::error_already_set();
+    if (r) return static_cast<int>(k);
+  }
+  return -1;
+}
+
+std::optional<std::vector<V>> Tracer::unpack(const V& v) {
+  std::vector<V> out;
+  if (v->kind == Value::kTuple || v->kind == Value::kList) {
+    for (size_t k = 0; k < v->items.size(); ++k) out.push_back(item(v, k));
+    return out;
+  }
+  if (v->kind == Value::kIter || v->kind == Value::kDict || v->kind == Value::kTensor || v->kind == Value::kConst) {
+    if (v->kind == Value::kConst && !PyRange_Check(v->obj.ptr()) && !PyUnicode_Check(v->obj.ptr())) return std::nullopt;
+    V it = get_iter(v), x;
+    while (iterate(it, &x)) {
+      if (--budget_ < 0) give_up(Reason::kBudget);
+      out.push_back(x);
+    }
+    return out;
+  }
+  return std::nullopt;
+}
+
+std::vector<V> Tracer::items_of(const V& v) {
+  auto items = unpack(v);
+  if (!items) give_up(Reason::kUnsupportedIterable, type_of(v)->tp_name);
+  return *items;
+}
+
+// --- attributes ------------------------------------------------------------------------------------
+
+V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
+  PyObject* o = found->obj.ptr();
+  auto method = [&](const V& s) {
+    auto m = std::make_shared<Value>();
+    m->kind = Value::kMethod;
+    m->self = s;
+    m->func = found;
+    return m;
+  };
+  if (found->kind != Value::kObject) return found;
+  if (PyFunction_Check(o) || Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type) return method(self);
+  if (PyObject_TypeCheck(o, &PyProperty_Type)) {
+    PyObject* get = PyObject_GetAttrString(o, "fget");
+    if (!get || get == Py_None) give_up(Reason::kUnsupportedAttribute, "property without getter");
+    py::object keep = py::reinterpret_steal<py::object>(get);
+    return call(wrap_static(get), {self}, {});
+  }
+  if (Py_TYPE(o) == &PyStaticMethod_Type) return wrap_static(py::object(share(o).attr("__func__")).ptr());
+  if (Py_TYPE(o) == &PyClassMethod_Type) {
+    auto m = std::make_shared<Value>();
+    m->kind = Value::kMethod;
+    m->self = wrap_static(reinterpret_cast<PyObject*>(owner));
+    m->func = wrap_static(py::object(share(o).attr("__func__")).ptr());
+    return m;
+  }
+  if (Py_TYPE(o)->tp_descr_get && !PyType_Check(o) && !PyCFunction_Check(o)) give_up(Reason::kUnsupportedAttribute, std::string("descriptor ") + Py_TYPE(o)->tp_name);
+  return found;
+}
+
+V Tracer::attribute(const V& v, PyObject* name) {
+  auto r = find_attribute(v, name);
+  if (!r) give_up(Reason::kRaises, str_cat("'", type_of(v)->tp_name, "' object has no attribute '", py::cast<std::string>(py::handle(name)), "'"));
+  return *r;
+}
+
+std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
+  const std::string name = py::cast<std::string>(py::handle(name_obj));
+  if (v->kind == Value::kTensor) {
+    const Type& t = v->node.type();
+    if (name == "shape") {
+      std::vector<V> dims;
+      for (auto d : t.shape) dims.push_back(constant_int(d));
+      return sequence(Value::kTuple, dims);
+    }
+    if (name == "dtype") return wrap_static(dtype_object(t.dtype));
+    if (name == "ndim") return constant_int(t.shape.rank());
+    if (name == "size") return constant_int(t.shape.numel());
+    if (name == "itemsize") return constant_int(static_cast<int64_t>(size_of(t.dtype)));
+    if (name == "nbytes") return constant_int(static_cast<int64_t>(t.bytes()));
+    if (v->obj && v->parameter) {  // attributes of its own: name, requires_grad
+      py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
+      if (d)
+        if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj)) return wrap(x, add_source({Source::kDictAttr, v->src, 0, share(name_obj)}));
+    }
+    PyTypeObject* type = type_of(v);
+    PyObject* found = type_lookup(type, name_obj);
+    if (!found) return std::nullopt;
+    return bind(wrap_static(found), v, type);
+  }
+  if (v->kind == Value::kConst || v->kind == Value::kTuple || v->kind == Value::kList || v->kind == Value::kDict || v->kind == Value::kSlice) {
+    PyTypeObject* type = type_of(v);
+    PyObject* found = type_lookup(type, name_obj);
+    if (!found) return std::nullopt;
+    if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found)) return bind(wrap_static(found), v, type);
+    if (v->kind == Value::kConst) {
+      PyObject* r = PyObject_GetAttr(v->obj.ptr(), name_obj);
+      if (!r) throw py::error_already_set();
+      return wrap_static(py::reinterpret_steal<py::object>(r).ptr());
+    }
+    give_up(Reason::kUnsupportedAttribute, name);
+  }
+  if (v->kind == Value::kMethod) {
+    if (name == "__self__") return v->self;
+    if (name == "__func__") return v->func;
+    return find_attribute(v->func, name_obj);
+  }
+  if (v->kind == Value::kSuper) {
+    PyObject* mro = Py_TYPE(v->self->obj.ptr())->tp_mro;
+    bool behind = false;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(mro); ++k) {
+      PyObject* base = PyTuple_GET_ITEM(mro, k);
+      PyObject* d = reinterpret_cast<PyTypeObject*>(base)->tp_dict;
+      if (behind && d)
+        if (PyObject* x = PyDict_GetItemWithError(d, name_obj)) return bind(wrap_static(x), v->self, Py_TYPE(v->self->obj.ptr()));
+      behind |= base == v->func->obj.ptr();
+    }
+    give_up(Reason::kUnsupportedAttribute, str_cat("super().", name));
+  }
+  if (v->kind != Value::kObject) give_up(Reason::kUnsupportedAttribute, name);
+
+  auto pending = v->attrs.find(name);
+  if (pending != v->attrs.end()) return pending->second;
+  PyObject* o = v->obj.ptr();
+  PyTypeObject* type = Py_TYPE(o);
+  if (type == dtype_type) {
+    PyObject* r = PyObject_GetAttr(o, name_obj);
+    if (!r) throw py::error_already_set();
+    return constant(py::reinterpret_steal<py::object>(r));
+  }
+  if (PyModule_Check(o)) {
+    PyObject* d = PyModule_GetDict(o);
+    PyObject* x = PyDict_GetItemWithError(d, name_obj);
+    if (!x) give_up(Reason::kUnsupportedAttribute, str_cat("module attribute ", name));
+    if (is_library(d)) return wrap_static(x);
+    return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(name_obj)}));
+  }
+  if (PyType_Check(o)) {
+    auto* t = reinterpret_cast<PyTypeObject*>(o);
+    PyObject* found = type_lookup(t, name_obj);
+    if (!found) give_up(Reason::kUnsupportedAttribute, str_cat("class attribute ", name));
+    if (name == "__name__" || name == "__mro__" || name == "__dict__") give_up(Reason::kUnsupportedAttribute, name);
+    // known while the class stays as it is
+    const unsigned version = type_version(t);
+    const int src = source_of(v);
+    (void)version;
+    V x = static_object(found) || PyFunction_Check(found) ? wrap(found, add_source({Source::kAttr, src, 0, share(name_obj)})) : wrap(found, add_source({Source::kAttr, src, 0, share(name_obj)}));
+    if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyStaticMethod_Type) return wrap_static(py::object(x->obj.attr("__func__")).ptr());
+    if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyClassMethod_Type) return bind(x, v, t);
+    return x;
+  }
+  if (PyFunction_Check(o)) {
+    if (name == "__name__" || name == "__qualname__" || name == "__doc__") {
+      PyObject* r = PyObject_GetAttr(o, name_obj);
+      if (!r) throw py::error_already_set();
+      return constant(py::reinterpret_steal<py::object>(r));
+    }
+    give_up(Reason::kUnsupportedAttribute, str_cat("function attribute ", name));
+  }
+  if (type->tp_getattro != PyObject_GenericGetAttr) {
+    // a class with __getattr__ still finds what is there; one with __getattribute__ does not
+    static PyObject* hook = PyUnicode_InternFromString("__getattribute__");
+    if (type_lookup(type, hook) != type_lookup(&PyBaseObject_Type, hook)) give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, " defines __getattribute__"));
+  }
+  // super objects made by call_type
+  PyObject* found = type_lookup(type, name_obj);
+  const bool data = found && Py_TYPE(found)->tp_descr_set;
+  if (name == "__class__") return wrap_static(reinterpret_cast<PyObject*>(type));
+  if (data) {
+    if (Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type) give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
+    return bind(wrap_static(found), v, type);
+  }
+  py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
+  if (name == "__dict__") give_up(Reason::kUnsupportedAttribute, "__dict__");
+  if (d) {
+    if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj)) return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(name_obj)}));
+    guard(Guard::kNoDictAttr, source_of(v), share(name_obj));
+  }
+  if (!found) {
+    static PyObject* hook = PyUnicode_InternFromString("__getattr__");
+    if (PyObject* g = type_lookup(type, hook)) {
+      if (!PyFunction_Check(g)) give_up(Reason::kUnsupportedAttribute, "__getattr__");
+      return call(wrap_static(g), {v, constant(share(name_obj))}, {});
+    }
+    return std::nullopt;
+  }
+  // the type's version guards the class attribute; mutable ones are read through a source
+  V x = immutable_constant(found) || static_object(found) || PyFunction_Check(found) || Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type || PyObject_TypeCheck(found, &PyProperty_Type)
+            ? wrap_static(found)
+            : wrap(found, add_source({Source::kAttr, source_of(v), 0, share(name_obj)}));
+  return bind(x, v, type);
+}
+
+void Tracer::set_attribute(const V& v, PyObject* name_obj, const V& value) {
+  if (v->kind != Value::kObject || PyType_Check(v->obj.ptr()) || PyModule_Check(v->obj.ptr())) give_up(Reason::kUnsupportedAttribute, str_cat("assignment to an attribute of ", type_of(v)->tp_name));
+  const std::string name = py::cast<std::string>(py::handle(name_obj));
+  PyTypeObject* type = Py_TYPE(v->obj.ptr());
+  if (type->tp_setattro != PyObject_GenericSetAttr) {
+    static PyObject* hook = PyUnicode_InternFromString("__setattr__");
+    PyObject* f = type_lookup(type, hook);
+    // Cell.__setattr__ stores plainly what is neither a parameter nor a cell nor one of their names
+    py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
+    const bool cell = f && PyFunction_Check(f) && py::cast<std::string>(share(f).attr("__qualname__")) == "Cell.__setattr__" && py::cast<std::string>(share(f).attr("__module__")) == "pijit.nn.cell";
+    auto registered = [&](const char* table) {
+      PyObject* t = PyDict_GetItemString(d.ptr(), table);
+      return !t || PyDict_Contains(t, name_obj) != 0;
+    };
+    if (!cell || !d || registered("_params") || registered("_cells")) give_up(Reason::kUnsupportedAttribute, "__setattr__");
+    if (value->kind == Value::kObject || (value->kind == Value::kTensor && value->parameter)) give_up(Reason::kUnsupportedAttribute, "assignment of an object to a Cell");
+  } else if (PyObject* found = type_lookup(type, name_obj); found && Py_TYPE(found)->tp_descr_set) {
+    give_up(Reason::kUnsupportedAttribute, str_cat("descriptor ", name));
+  }
+  guard_type(v);
+  auto old = v->attrs.find(name);
+  if (old == v->attrs.end()) undoable([v, name] { v->attrs.erase(name); });
+  else undoable([v, name, o = old->second] { v->attrs[name] = o; });
+  v->attrs[name] = value;
+  journal_.push_back({Effect::kSetAttr, v, share(name_obj), {}, value});
+}
+
+// --- subscripts ------------------------------------------------------------------------------------
+
+V Tracer::subscript(const V& x, const V& index) {
+  switch (x->kind) {
+    case Value::kTuple:
+    case Value::kList: {
+      if (auto i = as_int(index)) {
+        const int64_t n = static_cast<int64_t>(x->items.size());
+        if (*i < -n || *i >= n) give_up(Reason::kRaises, "index out of range");
+        return item(x, static_cast<size_t>(*i < 0 ? *i + n : *i));
+      }
+      if (index->kind == Value::kSlice) {
+        auto s = as_constant(index);
+        if (!s) break;
+        Py_ssize_t b, e, st;
+        if (PySlice_Unpack(s->ptr(), &b, &e, &st) < 0) throw py::error_already_set();
+        const Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(x->items.size()), &b, &e, st);
+        std::vector<V> out;
+        for (Py_ssize_t k = 0; k < n; ++k) out.push_back(item(x, static_cast<size_t>(b + k * st)));
+        return sequence(x->kind, out);
+      }
+      break;
+    }
+    case Value::kDict: {
+      auto k = as_constant(index);
+      if (!k) break;
+      const int i = find_key(x, k->ptr());
+      if (i < 0) give_up(Reason::kRaises, "KeyError");
+      return item(x, static_cast<size_t>(i));
+    }
+    case Value::kTensor: {
+      // constants as they are; tensors by number in a list, so that the index parser can find them
+      std::vector<V> tensors;
+      std::function<py::object(const V&)> plain = [&](const V& v) -> py::object {
+        if (v->kind == Value::kTensor) {
+          py::object placeholder = py::reinterpret_steal<py::object>(new_tensor(scalar_array(v->node.dtype(), 0)));
+          tensors.push_back(v);
+          placeholders_.push_back({placeholder, v});
+          return placeholder;
+        }
+        if (v->kind == Value::kTuple || v->kind == Value::kSlice) {
+          py::list l;
+          for (size_t k = 0; k < v->items.size(); ++k) l.append(plain(v->kind == Value::kSlice ? v->items[k] : item(v, k)));
+          if (v->kind == Value::kTuple) return py::tuple(l);
+          return py::reinterpret_steal<py::object>(PySlice_New(py::object(l[0]).ptr(), py::object(l[1]).ptr(), py::object(l[2]).ptr()));
+        }
+        auto c = as_constant(v);
+        if (!c || v->kind == Value::kList) give_up(Reason::kUnsupportedOperand, "index");
+        return *c;
+      };
+      std::vector<IndexItem> items;
+      if (!parse_index(plain(index).ptr(), &items, [&](PyObject* o) { return placeholder_val(o); })) give_up(Reason::kTensorValue, "boolean mask");
+      return tensor(index_get(*graph_, x->node, items));
+    }
+    case Value::kConst: return python_operation("getitem", {x, index});
+    case Value::kObject: {
+      static PyObject* get = PyUnicode_InternFromString("__getitem__");
+      PyObject* f = type_lookup(type_of(x), get);
+      if (f && PyFunction_Check(f)) return call(wrap_static(f), {x, index}, {});
+      break;
+    }
+    default: break;
+  }
+  give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type_of(x)->tp_name));
+}
+
+Val Tracer::placeholder_val(PyObject* o) {
+  for (auto& [p, v] : placeholders_)
+    if (p.ptr() == o) return v->node;
+  give_up(Reason::kUnsupportedOperand, "index");
+}
+
+void Tracer::touch(const V& v) {
+  undoable([v, items = v->items, keys = v->keys, node = v->node, dirty = v->dirty] { v->items = items, v->keys = keys, v->node = node, v->dirty = dirty; });
+  if (v->src >= 0 && !v->dirty) {
+    for (size_t k = 0; k < v->items.size(); ++k) item(v, k);
+    dirty_.push_back(v);
+    undoable([this] { dirty_.pop_back(); });
+    v->dirty = true;
+  }
+}
+
+void Tracer::set_subscript(const V& x, const V& index, const V& value) {
+  switch (x->kind) {
+    case Value::kList: {
+      auto i = as_int(index);
+      if (!i) break;
+      const int64_t n = static_cast<int64_t>(x->items.size());
+      if (*i < -n || *i >= n) give_up(Reason::kRaises, "index out of range");
+      touch(x);
+      x->items[static_cast<size_t>(*i < 0 ? *i + n : *i)] = value;
+      return;
+    }
+    case Value::kDict: {
+      auto k = as_constant(index);
+      if (!k || index->kind != Value::kConst) break;
+      const int i = find_key(x, k->ptr());
+      touch(x);
+      if (i >= 0) {
+        x->items[static_cast<size_t>(i)] = value;
+      } else {
+        x->keys.push_back(*k);
+        x->items.push_back(value);
+      }
+      return;
+    }
+    case Value::kTensor: {
+      if (!is_operand(value)) break;
+      std::vector<IndexItem> items;
+      std::vector<V> parts = index->kind == Value::kTuple ? items_of(index) : std::vector<V>{index};
+      for (auto& p : parts) {
+        if (p->kind == Value::kTensor) {
+          if (is_bool(p->node.dtype())) give_up(Reason::kTensorValue, "boolean mask");
+          IndexItem it{IndexItem::kTensor};
+          it.tensor = p->node;
+          items.push_back(it);
+        } else {
+          auto c = as_constant(p);
+          if (!c || p->kind == Value::kList || !parse_index(c->ptr(), &items, [&](PyObject*) -> Val { give_up(Reason::kUnsupportedOperand, "index"); })) give_up(Reason::kUnsupportedOperand, "index");
+        }
+      }
+      const Operand o = operand(value);
+      const Val r = index_set(*graph_, x->node, items, materialize(*graph_, o, o.weak() ? x->node.dtype() : o.dtype()));
+      touch(x);
+      x->node = r;
+      return;
+    }
+    default: break;
+  }
+  give_up(Reason::kUnsupportedOperand, str_cat("item assignment on ", type_of(x)->tp_name));
+}
+
+// --- operators -------------------------------------------------------------------------------------
+
+V Tracer::python_operation(const char* name, const std::vector<V>& args) {
+  py::list l;
+  for (auto& a : args) {
+    auto c = as_constant(a);
+    if (!c) give_up(Reason::kUnsupportedOperand, str_cat(name, " of ", type_of(a)->tp_name));
+    l.append(*c);
+  }
+  PyObject* r = PyObject_CallObject(py::module_::import("operator").attr(name).ptr(), py::tuple(l).ptr());
+  if (!r) {
+    py::error_already_set e;
+    give_up(Reason::kRaises, e.what());
+  }
+  return wrap_static(py::reinterpret_steal<py::object>(r).ptr());
+}
+
+V Tracer::unary(const std::string& op, const V& x) {
+  if (op == "not") {
+    auto t = truth(x);
+    if (!t) give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand, "not");
+    return constant(py::bool_(!*t));
+  }
+  if (x->kind == Value::kTensor) {
+    if (op == "pos") return x;
+    return tensor(pijit::call_op(*graph_, OpTable::get().at(op == "neg" ? "neg" : "bitwise_not"), std::vector<Operand>{Operand(x->node)}, {}));
+  }
+  return python_operation(op == "not" ? "not_" : op.c_str(), {x});
+}
+
+V Tracer::binary(const std::string& op, const V& a, const V& b) {
+  const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
+  if (tensors && is_operand(a) && is_operand(b)) {
+    if (op == "matmul") {
+      static PyObject* fn = py::object(py::module_::import("pijit.ops.function").attr("matmul")).release().ptr();
+      return call(wrap_static(fn), {a, b}, {});
+    }
+    if (const OpDef* d = binary_operator(op)) return tensor(pijit::call_op(*graph_, *d, std::vector<Operand>{operand(a), operand(b)}, {}));
+  }
+  auto seq = [](const V& v) { return v->kind == Value::kTuple || v->kind == Value::kList; };
+  if (op == "add" && seq(a) && a->kind == b->kind) {
+    std::vector<V> items = items_of(a);
+    for (auto& x : items_of(b)) items.push_back(x);
+    return sequence(a->kind, items);
+  }
+  if (op == "mul" && (seq(a) || seq(b))) {
+    const V s = seq(a) ? a : b, n = seq(a) ? b : a;
+    if (auto k = as_int(n)) {
+      const auto items = items_of(s);
+      std::vector<V> out;
+      for (int64_t i = 0; i < *k; ++i) {
+        if (--budget_ < 0) give_up(Reason::kBudget);
+        out.insert(out.end(), items.begin(), items.end());
+      }
+      return sequence(s->kind, out);
+    }
+  }
+  if (a->kind == Value::kConst && b->kind == Value::kConst) {
+    if (op == "pow" || op == "lshift" || op == "mul")  // no astronomically large numbers
+      if (auto y = as_int(b); y && std::abs(*y) > 4096 && !PyFloat_Check(a->obj.ptr()) && op != "mul") give_up(Reason::kUnsupportedOperand, "large power");
+    const std::string fn = op == "and" ? "and_" : op == "or" ? "or_" : op;
+    return python_operation(fn.c_str(), {a, b});
+  }
+  give_up(Reason::kUnsupportedOperand, str_cat(op, " of ", type_of(a)->tp_name, " and ", type_of(b)->tp_name));
+}
+
+V Tracer::compare(const std::string& op, const V& a, const V& b) {
+  const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
+  if (tensors) {
+    if (is_operand(a) && is_operand(b)) return tensor(pijit::call_op(*graph_, *binary_operator(op), std::vector<Operand>{operand(a), operand(b)}, {}));
+    auto none = [](const V& v) { return v->kind == Value::kConst && (v->obj.is_none() || PyUnicode_Check(v->obj.ptr())); };
+    if ((op == "eq" || op == "ne") && (none(a) || none(b))) return constant(py::bool_(op == "ne"));
+    give_up(Reason::kUnsupportedOperand, "comparison of a tensor");
+  }
+  if (op == "eq" || op == "ne") {
+    auto c = as_constant(a), d = as_constant(b);
+    if (!c || !d) {
+      auto plain = [](const V& v) { return v->kind == Value::kObject && Py_TYPE(v->obj.ptr())->tp_richcompare == PyBaseObject_Type.tp_richcompare; };
+      if (plain(a) && plain(b)) {
+        auto same = identical(a, b);
+        if (same) return constant(py::bool_(*same == (op == "eq")));
+      }
+      give_up(Reason::kUnsupportedOperand, "equality");
+    }
+  }
+  return python_operation(op.c_str(), {a, b});
+}
+
+}  // namespace pijit

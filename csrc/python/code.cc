@@ -1,0 +1,167 @@
+#include "python/code.h"
+
+#include <unordered_map>
+
+#include "base/error.h"
+
+namespace pijit {
+
+const char* op_name(Op op) {
+  static const char* names[] = {
+#define I(name) #name,
+#include "python/isa.def"
+#undef I
+  };
+  return names[static_cast<int>(op)];
+}
+
+namespace {
+
+// Backward liveness of slots.
+void compute_liveness(CodeInfo* c) {
+  const int n = static_cast<int>(c->instrs.size());
+  c->live.assign(n + 1, std::vector<bool>(c->num_slots));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int i = n - 1; i >= 0; --i) {
+      const Instr& in = c->instrs[i];
+      std::vector<bool> l(c->num_slots);
+      auto join = [&](int j) {
+        if (j < 0 || j > n) return;
+        for (int s = 0; s < c->num_slots; ++s)
+          if (c->live[j][s]) l[s] = true;
+      };
+      if (in.op != Op::JUMP && in.op != Op::RETURN_VALUE) join(i + 1);
+      if (in.target >= 0) join(in.target);
+      switch (in.op) {
+        case Op::STORE_FAST: l[in.a] = false; break;
+        case Op::LOAD_FAST:
+        case Op::LOAD_FAST_AND_CLEAR:
+        case Op::DELETE_FAST:
+        case Op::LOAD_DEREF:
+        case Op::STORE_DEREF:
+        case Op::LOAD_CLOSURE:
+        case Op::MAKE_CELL: l[in.a] = true; break;
+        default: break;
+      }
+      // a handler may read anything
+      if (c->in_protected(i)) l.assign(c->num_slots, true);
+      if (l != c->live[i]) c->live[i] = l, changed = true;
+    }
+  }
+}
+
+// Keyed by address; the entry holds the code object, so the address stays its own.
+std::unordered_map<PyObject*, std::shared_ptr<const CodeInfo>>& table() {
+  static auto* t = new std::unordered_map<PyObject*, std::shared_ptr<const CodeInfo>>;
+  return *t;
+}
+
+thread_local std::vector<py::object> resume_values;
+thread_local size_t resume_at = 0;
+
+}  // namespace
+
+std::shared_ptr<const CodeInfo> code_info(PyObject* code) {
+  auto it = table().find(code);
+  if (it != table().end()) return it->second;
+  auto* co = reinterpret_cast<PyCodeObject*>(code);
+  std::shared_ptr<const CodeInfo> result;
+  if (!(co->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) && (co->co_flags & CO_OPTIMIZED)) {
+    auto info = std::make_shared<CodeInfo>();
+    info->code = py::reinterpret_borrow<py::object>(code);
+    py::object o = info->code;
+    info->filename = py::cast<std::string>(o.attr("co_filename"));
+    info->name = py::cast<std::string>(o.attr("co_name"));
+    info->num_locals = py::cast<int>(o.attr("co_nlocals"));
+    decode_code(code, info.get());
+    std::unordered_map<int, int> at;  // offset -> instruction
+    for (int i = static_cast<int>(info->instrs.size()) - 1; i >= 0; --i) at[info->instrs[i].offset] = i;
+    for (auto [b, e] : exception_ranges(code)) {
+      int ib = -1, ie = static_cast<int>(info->instrs.size());
+      for (int i = 0; i < static_cast<int>(info->instrs.size()); ++i) {
+        if (ib < 0 && info->instrs[i].offset >= b) ib = i;
+        if (info->instrs[i].offset >= e) {
+          ie = i;
+          break;
+        }
+      }
+      if (ib >= 0) info->protected_ranges.push_back({ib, ie});
+    }
+    compute_liveness(info.get());
+    result = info;
+  }
+  return table().emplace(code, result).first->second;
+}
+
+void set_resume_values(std::vector<py::object> values) {
+  resume_values = std::move(values);
+  resume_at = 0;
+}
+
+namespace {
+PyObject* next_resume_value(PyObject*, PyObject*) {
+  if (resume_at >= resume_values.size()) {
+    PyErr_SetString(PyExc_RuntimeError, "pijit: no value to resume with");
+    return nullptr;
+  }
+  PyObject* v = resume_values[resume_at++].release().ptr();
+  if (resume_at == resume_values.size()) resume_values.clear(), resume_at = 0;
+  return v;
+}
+}  // namespace
+
+PyObject* resume_value_function() {
+  static PyMethodDef def = {"_next_resume_value", next_resume_value, METH_NOARGS, nullptr};
+  static PyObject* f = PyCFunction_New(&def, nullptr);
+  return f;
+}
+
+extern "C" void _PyTraceback_Add(const char*, const char*, int);
+void add_traceback(const CodeInfo& info, int line) { _PyTraceback_Add(info.name.c_str(), info.filename.c_str(), line); }
+
+bool thread_is_traced() {
+  PyThreadState* t = PyThreadState_Get();
+  return t->c_tracefunc || t->c_profilefunc;
+}
+
+PyObject* builtins_of(PyObject* globals) {
+  PyObject* b = PyDict_GetItemString(globals, "__builtins__");
+  if (b && PyModule_Check(b)) b = PyModule_GetDict(b);
+  return b ? b : PyEval_GetBuiltins();
+}
+
+PyObject** closure_of(PyObject* func, Py_ssize_t* n) {
+  PyObject* c = PyFunction_GetClosure(func);
+  *n = c ? PyTuple_GET_SIZE(c) : 0;
+  return c ? reinterpret_cast<PyTupleObject*>(c)->ob_item : nullptr;
+}
+
+PyObject* instance_dict(PyObject* o) {
+  if (PyType_Check(o) || PyModule_Check(o)) {
+    PyObject* d = PyModule_Check(o) ? PyModule_GetDict(o) : reinterpret_cast<PyTypeObject*>(o)->tp_dict;
+    return Py_XNewRef(d);
+  }
+  PyTypeObject* t = Py_TYPE(o);
+  if (!t->tp_dictoffset && !PyType_HasFeature(t, Py_TPFLAGS_MANAGED_DICT)) return nullptr;
+  PyObject* d = PyObject_GenericGetDict(o, nullptr);
+  if (!d) PyErr_Clear();
+  return d;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+uint64_t dict_version(PyObject* dict) { return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag; }
+#pragma GCC diagnostic pop
+
+extern "C" PyObject* _PyType_Lookup(PyTypeObject*, PyObject*);
+PyObject* type_lookup(PyTypeObject* t, PyObject* name) { return _PyType_Lookup(t, name); }
+unsigned type_version(PyTypeObject* t) {
+  if (!PyType_HasFeature(t, Py_TPFLAGS_VALID_VERSION_TAG)) {
+    static PyObject* any = PyUnicode_InternFromString("__class__");
+    _PyType_Lookup(t, any);  // assigns a version
+  }
+  return PyType_HasFeature(t, Py_TPFLAGS_VALID_VERSION_TAG) ? t->tp_version_tag : 0;
+}
+
+}  // namespace pijit
