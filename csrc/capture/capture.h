@@ -54,7 +54,6 @@ struct Guard {
     kNoDictAttr,   // the instance dict lacks `obj`
     kDictVersion,  // dict `obj` is at version `num`
     kNull,         // slot is unbound
-    kDistinct,     // another object than source `num`
     kCellEmpty,
   } kind;
   int src;
@@ -116,6 +115,7 @@ struct Entry {
   std::vector<std::pair<std::string, int>> ops;
   std::vector<int> inputs;                       // source per program input
   std::vector<bool> donatable;
+  std::vector<int> assigned;                     // sources of tensors that get new values: distinct from all inputs
   std::vector<Recipe> recipes;
   std::vector<Effect> effects;
   int result = -1;                               // recipe; -1: ends in a break

@@ -102,7 +102,6 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
     }
     case Guard::kCode: return PyFunction_Check(o) && PyFunction_GET_CODE(o) == g.obj.ptr() && PyFunction_GET_GLOBALS(o) == g.obj2.ptr();
     case Guard::kSame: return o == values[g.num].ptr();
-    case Guard::kDistinct: return o != values[g.num].ptr() && array_of(o)->storage.get() != array_of(values[g.num].ptr())->storage.get();
     case Guard::kNoDictAttr: {
       py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
       return !d || !PyDict_GetItemWithError(d.ptr(), g.obj.ptr());
@@ -127,6 +126,9 @@ bool check_guards(const Entry& e, PyObject* func, PyObject* const* state, std::v
         return false;
       }
   }
+  for (int a : e.assigned)
+    for (int i : e.inputs)
+      if (i != a && (*values)[i].ptr() == (*values)[a].ptr()) return false;
   return true;
 }
 
@@ -175,7 +177,6 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     case Guard::kKeys: return "tuple(" + s + ") == " + repr(g.obj);
     case Guard::kCode: return s + ".__code__ is " + py::cast<std::string>(py::str(g.obj.attr("co_name"))) + ".__code__";
     case Guard::kSame: return s + " is " + describe_source(e, static_cast<int>(g.num), code);
-    case Guard::kDistinct: return s + " is not " + describe_source(e, static_cast<int>(g.num), code);
     case Guard::kNoDictAttr: return repr(g.obj) + " not in vars(" + s + ")";
     case Guard::kDictVersion: return (g.obj.contains("__name__") ? "globals of " + py::cast<std::string>(py::str(g.obj["__name__"])) : s) + " unchanged";
     case Guard::kNull: return s + " is unbound";

@@ -712,22 +712,17 @@ void Tracer::finish(Entry* e) {
     }
     e->effects.push_back(x);
   }
-  // two tensors that may alias: what is assigned must be nobody else's
+  // what is assigned must be an object of its own at every call, as it was here
   for (auto& v : dirty_)
-    if (v->kind == Value::kTensor)
-      for (int s : input_source_)
-        if (s != v->src) guard(Guard::kDistinct, std::max(s, v->src), {}, static_cast<uint64_t>(std::min(s, v->src)));
+    if (v->kind == Value::kTensor) e->assigned.push_back(v->src);
 
   graph_->outputs = outputs_;
-  int compute = 0;
-  for (auto& [op, n] : graph_->op_counts()) compute += n;
   e->ops = graph_->op_counts();
   if (!outputs_.empty()) {
     e->graph_text = graph_->print();
     e->program = compile(*graph_);
     PIJIT_LOG("graph", "\n", e->graph_text);
   }
-  (void)compute;
   // inputs: only what the program reads, but keep positions
   e->inputs = input_source_;
   e->donatable.assign(e->inputs.size(), false);

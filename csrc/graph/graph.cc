@@ -77,7 +77,7 @@ uint64_t eval_scalar(const OpDef& op, const Attrs& attrs, std::span<const DType>
 Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs, const Type& out) {
   if (op.has(kCallOut)) return {};
   // An elementwise op on 0-d constants is computed by the block interpreter: the bits of a run.
-  if (op.has(kElementwise) && !in.empty()) {
+  if (op.has(kElementwise) && !in.empty() && out.shape.rank() == 0) {
     bool all = true;
     std::vector<DType> dts;
     std::vector<uint64_t> bits;

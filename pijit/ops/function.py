@@ -1,10 +1,12 @@
 """Operators as functions. Plain names of single ops are the extension's own callables."""
 
 import builtins
+import math
 
 import numpy as np
 
 from pijit import dtype as mstype
+from pijit import random as _random
 from pijit._C import Tensor, dtype as _as_dtype, ops as _ops
 
 # --- one op each -----------------------------------------------------------------------------------
@@ -102,7 +104,7 @@ permute = transpose
 def swapaxes(input, axis0, axis1):
     """Two dimensions exchanged."""
     n = input.ndim
-    perm = list(range(n))
+    perm = list(builtins.range(n))
     a, b = _axis(axis0, n), _axis(axis1, n)
     if not (0 <= a < n and 0 <= b < n):
         raise ValueError(f"For 'swapaxes', axes {axis0} and {axis1} are out of range for {n} dimensions.")
@@ -115,7 +117,7 @@ def moveaxis(x, source, destination):
     n = x.ndim
     src = [_axis(a, n) for a in _ints(source)]
     dst = [_axis(a, n) for a in _ints(destination)]
-    perm = [a for a in range(n) if a not in src]
+    perm = [a for a in builtins.range(n) if a not in src]
     for d, s in sorted(zip(dst, src)):
         perm.insert(d, s)
     return _ops["transpose"](x, tuple(perm))
@@ -154,7 +156,7 @@ def squeeze(input, axis=None):
             raise ValueError(f"For 'squeeze', 'axis' {axis} is out of range for {n} dimensions.")
         if s[a] != 1:
             raise ValueError(f"Cannot select an axis to squeeze out which has size not equal to one: axis {a} of shape {s}.")
-    return _ops["reshape"](input, tuple([s[a] for a in range(n) if a not in drop]))
+    return _ops["reshape"](input, tuple([s[a] for a in builtins.range(n) if a not in drop]))
 
 
 def flatten(input, order="C", *, start_dim=1, end_dim=-1):
@@ -206,7 +208,7 @@ def split(tensor, split_size_or_sections, axis=0):
         k = split_size_or_sections
         if k <= 0:
             raise ValueError(f"For 'split', 'split_size_or_sections' must be > 0, but got {k}.")
-        sizes = [builtins.min(k, n - i) for i in range(0, n, k)]
+        sizes = [builtins.min(k, n - i) for i in builtins.range(0, n, k)]
     else:
         sizes = list(split_size_or_sections)
         if builtins.sum(sizes) != n:
@@ -237,7 +239,7 @@ def narrow(input, axis, start, length):
 def slice(input_x, begin, size):
     """The box of `size` at `begin`; a size of -1 reaches to the end."""
     s = input_x.shape
-    end = tuple([s[i] if size[i] == -1 else begin[i] + size[i] for i in range(len(s))])
+    end = tuple([s[i] if size[i] == -1 else begin[i] + size[i] for i in builtins.range(len(s))])
     return _ops["slice"](input_x, tuple(begin), end, (1,) * len(s))
 
 
@@ -248,7 +250,7 @@ def strided_slice(input_x, begin, end, strides):
 
 def unbind(input, dim=0):
     """The slices along one axis."""
-    return tuple([squeeze(narrow(input, dim, i, 1), dim) for i in range(input.shape[dim])])
+    return tuple([squeeze(narrow(input, dim, i, 1), dim) for i in builtins.range(input.shape[dim])])
 
 
 unstack = unbind
@@ -259,9 +261,9 @@ def flip(input, dims):
     s = input.shape
     n = len(s)
     axes = [_axis(a, n) for a in _ints(dims)]
-    begin = tuple([s[a] - 1 if a in axes and s[a] else 0 for a in range(n)])
-    end = tuple([-1 if a in axes and s[a] else s[a] for a in range(n)])
-    return _ops["slice"](input, begin, end, tuple([-1 if a in axes and s[a] else 1 for a in range(n)]))
+    begin = tuple([s[a] - 1 if a in axes and s[a] else 0 for a in builtins.range(n)])
+    end = tuple([-1 if a in axes and s[a] else s[a] for a in builtins.range(n)])
+    return _ops["slice"](input, begin, end, tuple([-1 if a in axes and s[a] else 1 for a in builtins.range(n)]))
 
 
 reverse = flip
@@ -308,7 +310,7 @@ def pad(input_x, padding, mode="constant", value=None):
     if len(p) % 2 or len(p) // 2 > n:
         raise ValueError(f"For 'pad', 'padding' must hold pairs for at most {n} dimensions, but got {p}.")
     low, high = [0] * n, [0] * n
-    for i in range(len(p) // 2):
+    for i in builtins.range(len(p) // 2):
         low[n - 1 - i], high[n - 1 - i] = p[2 * i], p[2 * i + 1]
     return _ops["pad"](input_x, tuple(low), tuple(high), 0.0 if value is None else value)
 
@@ -372,7 +374,7 @@ def arange(start=0, end=None, step=1, *, dtype=None):
         dtype = mstype.float32 if isinstance(start, float) or isinstance(end, float) or isinstance(step, float) else mstype.int64
     if step == 0:
         raise ValueError("For 'arange', 'step' must not be 0.")
-    count = builtins.max(0, int(np.ceil((end - start) / step)))
+    count = builtins.max(0, math.ceil((end - start) / step))
     return _ops["arange"](start, step, count, dtype)
 
 
@@ -421,15 +423,13 @@ def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
 # --- random ----------------------------------------------------------------------------------------
 def rand(*size, dtype=None, seed=None):
     """Uniform in [0, 1)."""
-    from pijit import random
-    x = random.uniform(_size(size))
+    x = _random.uniform(_size(size))
     return x if dtype is None else cast(x, dtype)
 
 
 def randn(*size, dtype=None, seed=None):
     """Standard normal."""
-    from pijit import random
-    x = random.normal(_size(size))
+    x = _random.normal(_size(size))
     return x if dtype is None else cast(x, dtype)
 
 
@@ -449,26 +449,22 @@ def randn_like(input, seed=None, *, dtype=None):
 
 def standard_normal(shape, seed=None):
     """Standard normal."""
-    from pijit import random
-    return random.normal(tuple(shape))
+    return _random.normal(tuple(shape))
 
 
 def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):
     """Uniform in [minval, maxval)."""
-    from pijit import random
-    return cast(random.uniform(tuple(shape)) * (maxval - minval) + minval, dtype)
+    return cast(_random.uniform(tuple(shape)) * (maxval - minval) + minval, dtype)
 
 
 def normal(shape, mean, stddev, seed=None):
     """N(mean, stddev^2)."""
-    from pijit import random
-    return random.normal(tuple(shape)) * stddev + mean
+    return _random.normal(tuple(shape)) * stddev + mean
 
 
 def randint(low, high, size, seed=None, *, dtype=None):
     """Integers in [low, high)."""
-    from pijit import random
-    x = floor(random.uniform(tuple(size)) * float(high - low)) + float(low)
+    x = floor(_random.uniform(tuple(size)) * float(high - low)) + float(low)
     return cast(minimum(x, float(high - 1)), mstype.int64 if dtype is None else dtype)
 
 
@@ -480,8 +476,8 @@ def dropout(input, p=0.5, training=True, seed=None):
         return input
     if p == 1:
         return zeros_like(input)
-    from pijit import random
-    keep = random.uniform(input.shape) >= p
+
+    keep = _random.uniform(input.shape) >= p
     return _ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0)
 
 
@@ -1247,4 +1243,4 @@ def typeof(x):
     return _as_dtype(x.dtype)
 
 
-__all__ = [n for n in globals() if not n.startswith("_") and n not in ("builtins", "np", "mstype", "Tensor", "softplus_")]
+__all__ = [n for n in globals() if not n.startswith("_") and n not in ("builtins", "math", "np", "mstype", "Tensor", "softplus_")]

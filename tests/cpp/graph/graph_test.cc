@@ -48,6 +48,7 @@ TEST(Graph, FoldsOnlyWhatIsExact) {
   EXPECT_EQ(x + x, x + x);
   Val c = g.constant(DType::F32, 2.0) + g.constant(DType::F32, 3.0);
   EXPECT_EQ(c, g.constant(DType::F32, 5.0));
+  EXPECT_EQ(v_broadcast(c, Shape{3}).type().str(), "f32[3]");  // a broadcast constant keeps its shape
 }
 
 TEST(Graph, TypeRulesNameTheOp) {

@@ -1,0 +1,60 @@
+# make demo: set-up, then the main job on real data.   make test: set-up, then all tests.
+PYTHON ?= python3.11
+VENV ?= .venv
+PY := $(VENV)/bin/python
+BUILD := build/$(notdir $(PYTHON))
+APT := cmake ninja-build g++ ccache libasmjit-dev libgtest-dev
+SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
+export PYTHONPATH := $(CURDIR)
+
+.PHONY: all deps venv build demo test test-py312 test-asan test-wheel bench lint clean
+all: build
+
+deps:
+	@missing=; for p in $(APT); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; fi
+
+$(VENV)/.ready: requirements-dev.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+venv: $(VENV)/.ready
+
+build: deps venv
+	cmake -S . -B $(BUILD) -G Ninja -DPIJIT_TESTS=ON -DPython_EXECUTABLE=$(CURDIR)/$(PY) >/dev/null
+	cmake --build $(BUILD) -j2
+
+demo: build
+	$(PY) -m demo
+
+test: build
+	$(BUILD)/core_tests --gtest_brief=1
+	PIJIT_STRICT=1 $(PY) -m pytest -q
+
+# The same sources for CPython 3.12, in an environment of its own.
+test-py312:
+	$(MAKE) test PYTHON=python3.12 VENV=.venv312
+
+test-asan: deps venv
+	cmake -S . -B build/asan -G Ninja -DPIJIT_ASAN=ON -DPIJIT_TESTS=ON -DPIJIT_OUTPUT=$(CURDIR)/build/asan/pijit -DPython_EXECUTABLE=$(CURDIR)/$(PY) >/dev/null
+	cmake --build build/asan -j2
+	build/asan/core_tests --gtest_brief=1
+	rm -rf build/asan/run && mkdir -p build/asan/run && cp -r pijit tests pyproject.toml build/asan/run/ && rm -f build/asan/run/pijit/_C*.so && cp build/asan/pijit/_C*.so build/asan/run/pijit/
+	cd build/asan/run && PYTHONPATH=. PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PIJIT_STRICT=1 \
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" $(CURDIR)/$(PY) -m pytest -q -x
+
+# `pip install .` into an empty environment, used from another folder.
+test-wheel: deps venv
+	rm -rf build/wheel && $(PYTHON) -m venv build/wheel
+	build/wheel/bin/pip install -q --disable-pip-version-check .
+	cd build/wheel && PYTHONPATH= bin/python -c "import pijit as ms; f = ms.jit(lambda x: (x * 2 + 1).sum()); print(f(ms.Tensor([1.0, 2.0])))"
+
+bench: build
+	$(PY) benchmarks/run.py
+
+lint: venv
+	$(VENV)/bin/ruff check pijit tests benchmarks demo.py setup.py
+	clang-format --dry-run $$(git ls-files 'csrc/*.h' 'csrc/*.cc') 2>&1 | grep -c warning || true
+
+clean:
+	rm -rf build pijit/_C*.so
