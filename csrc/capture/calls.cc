@@ -507,7 +507,11 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
         case Value::kTensor:
           if (x->node.shape().rank()) return constant_int(x->node.shape()[0]);
           break;
-        case Value::kConst: return python_operation("length_hint", {x});
+        case Value::kConst: {
+          const Py_ssize_t n = PyObject_Size(x->obj.ptr());
+          if (n < 0) throw py::error_already_set();
+          return constant_int(n);
+        }
         case Value::kObject: {
           PyObject* l = type_lookup(type_of(x), PyUnicode_InternFromString("__len__"));
           if (l && PyFunction_Check(l)) return call(wrap_static(l), {x}, {});

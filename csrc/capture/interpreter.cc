@@ -68,6 +68,7 @@ std::unique_ptr<Entry> Tracer::run() {
     const std::vector<V> stack = f.stack;
     const std::vector<V> slots = f.slots;
     const size_t undo = undo_.size(), notes = journal_.size();
+    const uint32_t nodes = static_cast<uint32_t>(graph_->size());
     const int pc = f.pc;
     try {
       if (--budget_ < 0) give_up(Reason::kBudget);
@@ -86,6 +87,7 @@ std::unique_ptr<Entry> Tracer::run() {
       }
       journal_.erase(journal_.begin() + static_cast<std::ptrdiff_t>(notes), journal_.end());
       returned_ = false;
+      graph_->abandon(nodes);
       frames_.resize(1);
       f.stack = stack;
       f.slots = slots;
@@ -718,7 +720,10 @@ void Tracer::finish(Entry* e) {
 
   graph_->outputs = outputs_;
   e->ops = graph_->op_counts();
-  if (!outputs_.empty()) {
+  bool may_fail = false;
+  const auto live = graph_->live();
+  for (uint32_t k = 0; k < graph_->size(); ++k) may_fail |= live[k] && graph_->node(k).op && graph_->node(k).op->has(kMayFail);
+  if (!outputs_.empty() || may_fail) {
     e->graph_text = graph_->print();
     e->program = compile(*graph_);
     PIJIT_LOG("graph", "\n", e->graph_text);

@@ -570,7 +570,7 @@ V Tracer::subscript(const V& x, const V& index) {
           return py::reinterpret_steal<py::object>(PySlice_New(py::object(l[0]).ptr(), py::object(l[1]).ptr(), py::object(l[2]).ptr()));
         }
         auto c = as_constant(v);
-        if (!c || v->kind == Value::kList) give_up(Reason::kUnsupportedOperand, "index");
+        if (!c) give_up(Reason::kUnsupportedOperand, "index");
         return *c;
       };
       std::vector<IndexItem> items;
@@ -592,6 +592,19 @@ V Tracer::subscript(const V& x, const V& index) {
 Val Tracer::placeholder_val(PyObject* o) {
   for (auto& [p, v] : placeholders_)
     if (p.ptr() == o) return v->node;
+  if (PyList_Check(o) || PyTuple_Check(o)) {  // a list of constants
+    const ArrayRef a = array_from(o, std::nullopt);
+    const int64_t n = a->type.shape.numel();
+    if (n == 0 || n > 64) give_up(Reason::kUnsupportedOperand, "long list as an index");
+    std::vector<Val> items;
+    for (int64_t k = 0; k < n; ++k) {
+      uint64_t bits = 0;
+      const size_t size = size_of(a->type.dtype);
+      __builtin_memcpy(&bits, static_cast<const char*>(a->data) + static_cast<size_t>(k) * size, size);
+      items.push_back(v_reshape(graph_->constant(a->type.dtype, bits), Shape{1}));
+    }
+    return v_reshape(graph_->Builder::op(OpTable::get().at("concat"), items, {int64_t{0}}), a->type.shape);
+  }
   give_up(Reason::kUnsupportedOperand, "index");
 }
 
@@ -641,7 +654,7 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
           items.push_back(it);
         } else {
           auto c = as_constant(p);
-          if (!c || p->kind == Value::kList || !parse_index(c->ptr(), &items, [&](PyObject*) -> Val { give_up(Reason::kUnsupportedOperand, "index"); })) give_up(Reason::kUnsupportedOperand, "index");
+          if (!c || !parse_index(c->ptr(), &items, [&](PyObject* o) { return placeholder_val(o); })) give_up(Reason::kUnsupportedOperand, "index");
         }
       }
       const Operand o = operand(value);

@@ -87,6 +87,7 @@ class Compiler {
       step.op = KernelRegistry::get().make(r);
       step.out.push_back(define(n.id, position));
       step.text = n.op->name + " " + n.type.str();
+      step.may_fail = n.op->has(kMayFail);
     } else {
       build_loop(unit, position, &step);
     }
@@ -203,13 +204,8 @@ class Compiler {
     for (auto& o : g_.outputs)
       if (root(o.node) == in) return -1;
     for (size_t later = unit_step_[u]; later < p_->steps.size(); ++later)
-      if (p_->steps[later].op && may_fail(p_->steps[later])) return -1;
+      if (p_->steps[later].may_fail) return -1;
     return index;
-  }
-  static bool may_fail(const Program::Step& s) {
-    for (auto prefix : {"gather", "scatter", "index_add"})
-      if (s.text.rfind(prefix, 0) == 0) return true;
-    return false;
   }
 
   // First fit over lifetimes; a loop's output may take the place of an operand that dies there.

@@ -159,6 +159,8 @@ Val Graph::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Typ
 std::vector<bool> Graph::live() const {
   std::vector<bool> live(nodes_.size());
   for (auto& o : outputs) live[o.node] = true;
+  for (auto& n : nodes_)
+    if (n.op && n.op->has(kMayFail) && !n.abandoned) live[n.id] = true;
   for (size_t i = nodes_.size(); i-- > 0;)
     if (live[i])
       for (auto s : nodes_[i].in)

@@ -30,6 +30,7 @@ struct Node {
   uint64_t bits = 0;         // kConst
   std::string name;          // kInput: a label for people
   int loc = -1;              // index into Graph::locations
+  bool abandoned = false;    // of a capture step that was undone
 };
 constexpr uint32_t kNoNode = ~0u;
 
@@ -60,7 +61,11 @@ class Graph : public Builder {
   void verify() const;                                           // throws InternalError
   // Number of nodes per op name among those that outputs need.
   std::vector<std::pair<std::string, int>> op_counts() const;
-  // Marks what the outputs need.
+  // Gives up the nodes from `begin` on: they no longer run for their failures alone.
+  void abandon(uint32_t begin) {
+    for (uint32_t i = begin; i < nodes_.size(); ++i) nodes_[i].abandoned = true;
+  }
+  // Marks what must run: what the outputs need, and ops that may fail.
   std::vector<bool> live() const;
 
  private:

@@ -103,6 +103,7 @@ enum OpFlag : uint32_t {
   kInvolution = 128,    // f(f(x)) = x, exactly
   kIdempotent = 256,    // f(f(x)) = f(x), exactly
   kCallOut = 512,       // never folded or merged
+  kMayFail = 1024,      // may raise when it runs (an index out of range), so it runs even if unused
 };
 
 // How mixed operand dtypes and Python scalars become one dtype before `infer` runs.

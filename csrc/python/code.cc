@@ -20,7 +20,13 @@ namespace {
 // Backward liveness of slots.
 void compute_liveness(CodeInfo* c) {
   const int n = static_cast<int>(c->instrs.size());
-  c->live.assign(n + 1, std::vector<bool>(c->num_slots));
+  // Functions that look at the frame's names may read all of them.
+  bool reflective = false;
+  for (auto& i : c->instrs)
+    if (i.op == Op::LOAD_GLOBAL)
+      for (auto k : {"locals", "vars", "dir", "eval", "exec"}) reflective |= PyUnicode_CompareWithASCIIString(i.obj, k) == 0;
+  c->live.assign(n + 1, std::vector<bool>(c->num_slots, reflective));
+  if (reflective) return;
   for (bool changed = true; changed;) {
     changed = false;
     for (int i = n - 1; i >= 0; --i) {

@@ -23,6 +23,7 @@ class Program {
     std::unique_ptr<OpKernel> op;
     std::vector<int> in, out;            // slots; -1: absent
     std::string text;
+    bool may_fail = false;
   };
   struct OutputBuffer {
     Type type;

@@ -15,7 +15,7 @@ void check_index(const InferCtx& c, int k) {
 
 void register_index(OpTable& t) {
   // out = x with `axis` replaced by the indices' shape.
-  t.add("gather").in({"x", "indices"}).attr("axis", AttrKind::kInt, int64_t{0})
+  t.add("gather").in({"x", "indices"}).flags(kMayFail).attr("axis", AttrKind::kInt, int64_t{0})
       .infer([](const InferCtx& c) {
         check_index(c, 1);
         const Shape& s = c.shape(0);
@@ -30,7 +30,7 @@ void register_index(OpTable& t) {
         v.d[0] = v.b.op("index_add", {v_zeros(v.b, v.in[0].type()), v.in[1], v.ct}, {v.i("axis")});
       });
   // x plus updates at the gathered places, in index order.
-  t.add("index_add").in({"x", "indices", "updates"}).attr("axis", AttrKind::kInt, int64_t{0})
+  t.add("index_add").in({"x", "indices", "updates"}).flags(kMayFail).attr("axis", AttrKind::kInt, int64_t{0})
       .infer([](const InferCtx& c) {
         const Type* two[] = {c.in[0], c.in[1]};
         const Type r = OpTable::get().at("gather").infer(InferCtx{{c.op, c.attrs}, two});
@@ -42,7 +42,7 @@ void register_index(OpTable& t) {
         if (v.need[2]) v.d[2] = v.b.op("gather", {v.ct, v.in[1]}, {v.i("axis")});
       });
   // take_along_axis: out has the indices' shape.
-  t.add("gather_d").in({"x", "indices"}).attr("axis", AttrKind::kInt, int64_t{0})
+  t.add("gather_d").in({"x", "indices"}).flags(kMayFail).attr("axis", AttrKind::kInt, int64_t{0})
       .infer([](const InferCtx& c) {
         check_index(c, 1);
         const Shape &s = c.shape(0), &i = c.shape(1);
@@ -61,7 +61,7 @@ void register_index(OpTable& t) {
       if (m == k) return;
     throw OpError(OpError::kValue, str_cat("[", c.op.name, "] unknown mode '", m, "'"));
   };
-  t.add("scatter_d").in({"x", "indices", "updates"}).attr("axis", AttrKind::kInt, int64_t{0}).attr("mode", AttrKind::kString, std::string("add"))
+  t.add("scatter_d").in({"x", "indices", "updates"}).flags(kMayFail).attr("axis", AttrKind::kInt, int64_t{0}).attr("mode", AttrKind::kString, std::string("add"))
       .infer([scatter_mode](const InferCtx& c) {
         check_index(c, 1);
         scatter_mode(c);
@@ -78,7 +78,7 @@ void register_index(OpTable& t) {
         if (v.need[2]) v.d[2] = v.b.op("gather_d", {v.ct, v.in[1]}, {v.i("axis")});
       });
   // indices[..., k] address the first k axes of x.
-  t.add("gather_nd").in({"x", "indices"})
+  t.add("gather_nd").in({"x", "indices"}).flags(kMayFail)
       .infer([](const InferCtx& c) {
         check_index(c, 1);
         const Shape &s = c.shape(0), &i = c.shape(1);
@@ -91,7 +91,7 @@ void register_index(OpTable& t) {
       .vjp([](V v) {
         v.d[0] = v.b.op("scatter_nd", {v_zeros(v.b, v.in[0].type()), v.in[1], v.ct}, {std::string("add")});
       });
-  t.add("scatter_nd").in({"x", "indices", "updates"}).attr("mode", AttrKind::kString, std::string("update"))
+  t.add("scatter_nd").in({"x", "indices", "updates"}).flags(kMayFail).attr("mode", AttrKind::kString, std::string("update"))
       .infer([scatter_mode](const InferCtx& c) {
         scatter_mode(c);
         const Type* two[] = {c.in[0], c.in[1]};

@@ -1,0 +1,71 @@
+"""The one net: runs a function plain and jitted and compares what a user could see.
+
+    check(make, *args, graphs=1, breaks=0)
+
+`make()` returns a fresh function (with fresh globals, closures, objects) so that both runs start alike; it
+may return (function, observe), where observe() gives more state to compare. Each function is called `calls`
+times with fresh arguments. Compared: results, exceptions (type, text, line), mutated arguments, printed
+text, observed state, and in the jitted run the number of graphs and breaks."""
+
+import contextlib
+import copy
+import io
+import traceback
+
+import numpy as np
+
+import pijit as ms
+
+
+def freeze(x):
+    """x as plain comparable data; tensors by dtype, shape and bits."""
+    if isinstance(x, ms.Tensor):
+        return type(x).__name__, x.dtype.name, x.shape, x.asnumpy().tobytes()
+    if isinstance(x, np.ndarray):
+        return "ndarray", str(x.dtype), x.shape, x.tobytes()
+    if isinstance(x, (list, tuple)):
+        return type(x).__name__, [freeze(v) for v in x]
+    if isinstance(x, dict):
+        return "dict", [(k, freeze(v)) for k, v in x.items()]
+    if isinstance(x, float):
+        return "float", np.float64(x).tobytes()
+    if callable(x) and not isinstance(x, type):
+        return "callable", getattr(x, "__name__", "?")
+    if hasattr(x, "__dict__") and type(x).__module__ not in ("builtins",):
+        return type(x).__name__, {k: freeze(v) for k, v in vars(x).items() if not k.startswith("_")}
+    return type(x).__name__, x
+
+
+def run(fn, args, kwargs):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            result = ("value", freeze(fn(*args, **kwargs)))
+        except Exception as e:  # noqa: BLE001 (any exception is a result to compare)
+            lines = [(f.name, f.lineno) for f in traceback.extract_tb(e.__traceback__) if "differential" not in f.filename]
+            result = ("raises", type(e).__name__, str(e), lines)
+    return result, out.getvalue()
+
+
+def check(make, *args, graphs=None, breaks=None, calls=2, **kwargs):
+    """Compares; returns the explanation of the jitted function."""
+    records = []
+    for use_jit in (False, True):
+        ms.set_seed(3)
+        made = make()
+        fn, observe = made if isinstance(made, tuple) else (made, lambda: None)
+        if use_jit:
+            fn = ms.jit(fn)
+        record = []
+        for _ in range(calls):
+            a, k = copy.deepcopy(args), copy.deepcopy(kwargs)
+            record.append((run(fn, a, k), freeze(a), freeze(k), freeze(observe())))
+        records.append(record)
+    for n, (plain, jitted) in enumerate(zip(*records)):
+        assert plain == jitted, f"call {n}: plain {plain!r}\njitted {jitted!r}\n{ms.explain(fn)}"
+    e = ms.explain(fn)
+    if graphs is not None:
+        assert len(e.graphs) == graphs, f"expected {graphs} graphs\n{e}"
+    if breaks is not None:
+        assert len(e.breaks) == breaks, f"expected {breaks} breaks\n{e}"
+    return e

@@ -1,0 +1,545 @@
+"""Captured Python against plain Python, by language feature."""
+
+import functools
+import inspect
+import pickle
+import time
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import Tensor, nn, ops
+from tests.python.differential import check
+
+X = Tensor(np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4))
+Y = Tensor(np.linspace(1, 3, 12, dtype=np.float32).reshape(3, 4))
+GLOBAL_SCALE = 2.0
+COUNTER = 0
+LOG = []
+
+
+def helper(x, k=3, *rest, flag=True, **extra):
+    y = x * k if flag else x - k
+    for r in rest:
+        y = y + r
+    for v in extra.values():
+        y = y * v
+    return y
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: x * 2 + 1,
+    lambda x: (x + x.sum()) / 3 - x ** 2,
+    lambda x: -x // 2 % 3,
+    lambda x: ops.tanh(x) @ x.T,
+    lambda x: x[1:, ::2] + x[0, 1],
+    lambda x: x[..., None].squeeze(-1)[:, -1],
+    lambda x: x[[0, 2]],
+    lambda x: (x > 0).astype("float32") * x,
+    lambda x: x.reshape(2, -1).transpose(1, 0).flatten(),
+    lambda x: helper(x) + helper(x, 4, x, flag=False, z=2),
+    lambda x: helper(*[x, 2], **{"flag": True}),
+    lambda x: sum([x, x * 2], x),
+    lambda x: [x + i for i in range(3)],
+    lambda x: {k: x * v for k, v in {"a": 1, "b": 2}.items()},
+    lambda x: tuple(a + b for a, b in [(x, x)]) if False else (x, x + 1),
+    lambda x: list(zip([x], [x * 2])),
+    lambda x: [i * v for i, v in enumerate([x, x])],
+    lambda x: functools.reduce(lambda a, b: a + b, [x, x, x]) if False else x,
+    lambda x: x if x.shape[0] == 3 else x * 0,
+    lambda x: ops.concat([x, x + 1], 1).shape,
+    lambda x: (x.dtype, x.ndim, x.size, len(x)),
+    lambda x: f"{x.shape} {3:04d} {'a'!r}",
+    lambda x: max(1, 2) * x + min([3, 4]) + abs(-2) + round(2.5),
+    lambda x: isinstance(x, Tensor) and not isinstance(x, (int, float)),
+    lambda x: getattr(x, "shape") + (hasattr(x, "nope"),),
+    lambda x: (lambda y: y * GLOBAL_SCALE)(x),
+    lambda x: "ab".upper() + "-".join(["x", "y"]),
+    lambda x: x.mean() + x.std() + x.var() + x.max() + x.min(),
+    lambda x: ops.softmax(x).argmax(1),
+    lambda x: x.T,
+    lambda x: 1 if x is None else 2,
+    lambda x: x is not None and x.ndim in (2, 3),
+])
+def test_expressions_are_one_graph(fn):
+    check(lambda: fn, X, breaks=0)
+
+
+def test_loops_and_branches():
+    def make():
+        def f(x, n):
+            total = x * 0
+            for i in range(n):
+                if i == 2:
+                    continue
+                if i > 4:
+                    break
+                total = total + x * i
+            else:
+                total = total - 1
+            k = 0
+            while k < 3:
+                total = total + k
+                k += 1
+            return total
+        return f
+    check(make, X, 4, graphs=1, breaks=0)
+    check(make, X, 10, graphs=1, breaks=0)
+
+
+def test_tensor_conditions_break_and_stay_right():
+    def make():
+        def f(x):
+            y = x * 2
+            if y.sum() > 0:
+                y = y + 1
+            else:
+                y = y - 1
+            while y.sum() < 100:
+                y = y * 2 + 3
+            return y
+        return f
+    e = check(make, X)
+    assert any("tensor" in b["reason"] for b in e.breaks)
+
+
+def test_print_keeps_its_place():
+    def make():
+        def f(x):
+            a = x + 1
+            print("a", a)
+            b = a * 2
+            print("b", b.sum())
+            return b - a
+        return f
+    check(make, X, graphs=3, breaks=2)
+
+
+def test_lists_and_dicts_are_mutated_in_place():
+    def make():
+        log, table = [], {"n": 0}
+
+        def f(x, out):
+            out.append(x + 1)
+            out[0] = "first"
+            log.append(len(out))
+            log.extend([1, 2])
+            table["n"] = table["n"] + 1
+            table["new"] = x
+            del_me = out.pop()
+            out.insert(0, del_me)
+            return out, table
+        return f, lambda: (log, table)
+    check(make, X, [1, 2])
+
+
+def test_identity_of_containers_is_kept():
+    keep = [1]
+
+    @ms.jit
+    def f(x):
+        keep.append(x.sum())
+        y = [x]
+        return keep, y, y
+    a, b, c = f(X)
+    assert a is keep and b is c and len(keep) == 2
+
+
+def test_attributes_and_globals():
+    class Box:
+        def __init__(self):
+            self.n = 0
+            self.history = []
+
+        @property
+        def double(self):
+            return self.n * 2
+
+        def bump(self, x):
+            self.n += 1
+            self.history.append(x * self.n)
+            return self.double
+
+    def make():
+        box = Box()
+
+        def f(x):
+            global COUNTER
+            COUNTER = COUNTER + 1
+            d = box.bump(x)
+            return x + d + box.n
+        global COUNTER
+        COUNTER = 0
+        return f, lambda: (vars(box), COUNTER)
+    check(make, X, calls=3)
+
+
+def test_closures_and_nonlocal():
+    def make():
+        count = 0
+
+        def f(x):
+            nonlocal count
+            count += 1
+            scale = 3
+
+            def inner(y):
+                return y * scale + count
+            return inner(x), inner
+        return f, lambda: count
+    check(make, X, calls=3)
+    g = ms.jit(make()[0])
+    value, inner = g(X)
+    assert np.array_equal(inner(X).asnumpy(), value.asnumpy())
+
+
+def test_globals_are_guarded():
+    global GLOBAL_SCALE
+
+    @ms.jit
+    def f(x):
+        return x * GLOBAL_SCALE
+    try:
+        assert f(X).asnumpy()[2, 3] == 4
+        GLOBAL_SCALE = 5.0
+        assert f(X).asnumpy()[2, 3] == 10
+    finally:
+        GLOBAL_SCALE = 2.0
+
+
+def test_functions_are_guarded():
+    def make(k):
+        def inner(x):
+            return x * k
+        return inner
+
+    @ms.jit
+    def f(x, g):
+        return g(x)
+    a, b = make(2), make(3)
+    assert f(X, a).asnumpy()[2, 3] == 4
+    assert f(X, b).asnumpy()[2, 3] == 6
+    assert f(X, lambda x: x - 1).asnumpy()[2, 3] == 1
+
+
+def test_methods_are_guarded():
+    class A:
+        def scale(self):
+            return 2
+
+        def __call__(self, x):
+            return x * self.scale()
+    a = A()
+    f = ms.jit(lambda x: a(x))
+    assert f(X).asnumpy()[2, 3] == 4
+    A.scale = lambda self: 7
+    assert f(X).asnumpy()[2, 3] == 14
+    a.scale = lambda: 1
+    assert f(X).asnumpy()[2, 3] == 2
+
+
+def test_recompiles_and_returns_to_old_entries():
+    @ms.jit
+    def f(x):
+        return x + 1
+    a, b = Tensor(np.ones(3, np.float32)), Tensor(np.ones(3, np.float64))
+    f(a), f(b), f(a), f(b)
+    assert ms.explain(f).compile_count == 2
+    f(Tensor(np.ones(4, np.float32)))
+    assert ms.explain(f).compile_count == 3
+
+
+@pytest.mark.parametrize("body", ["1/0", "[][1]", "{}['k']", "undefined_name", "x.nope", "int('z')", "x + 'a'", "ops.matmul(x, x)", "x[7]", "x[Tensor([9])]", "len(3)", "helper()"])
+def test_exceptions_have_the_right_type_and_line(body):
+    source = f"def f(x):\n    y = x * 2\n    y = y + 1\n    {body}\n    return y\n"
+
+    def make():
+        space = dict(globals())
+        exec(source, space)
+        return space["f"]
+    check(make, X)
+
+
+def test_exceptions_after_effects():
+    def make():
+        seen = []
+
+        def f(x):
+            seen.append(1)
+            y = x + 1
+            seen.append(2)
+            raise ValueError(f"stop {y.shape}")
+        return f, lambda: seen
+    check(make, X)
+
+
+def test_try_and_with():
+    class Manager:
+        def __init__(self):
+            self.events = []
+
+        def __enter__(self):
+            self.events.append("in")
+            return self
+
+        def __exit__(self, kind, value, tb):
+            self.events.append(getattr(kind, "__name__", None))
+            return kind is ValueError
+
+    def make():
+        m = Manager()
+
+        def f(x, bad):
+            y = x + 1
+            try:
+                if bad:
+                    raise KeyError("k")
+                y = y * 2
+            except KeyError as e:
+                y = y - 1
+                print("caught", e)
+            finally:
+                y = y + 3
+            with m:
+                y = y * 5
+                if bad:
+                    raise ValueError("inside")
+            return y
+        return f, lambda: m.events
+    check(make, X, False)
+    check(make, X, True)
+
+
+def test_calls_into_plain_python():
+    def make():
+        def f(x):
+            y = x + 1
+            t = time.time() > 0
+            z = np.asarray(y).sum() * 0 + 2.0
+            return y * float(z) + t
+        return f
+    e = check(make, X)
+    assert len(e.breaks) >= 2
+
+
+def test_generators_run_plainly():
+    def make():
+        def f(x):
+            def gen():
+                for i in range(3):
+                    yield x * i
+            total = x
+            for v in gen():
+                total = total + v
+            return total
+        return f
+    check(make, X)
+
+
+def test_loop_over_an_opaque_iterator():
+    def make():
+        def f(x, it):
+            y = x
+            for k in it:
+                y = y * k + 1
+            return y
+        return f
+    plain, jitted = make(), ms.jit(make())
+    assert np.array_equal(plain(X, iter([1, 2, 3])).asnumpy(), jitted(X, iter([1, 2, 3])).asnumpy())
+
+
+def test_recursion():
+    def make():
+        def power(x, n):
+            return x if n <= 1 else x * power(x, n - 1)
+        return power
+    check(make, X, 5)
+
+
+def test_defaults_keywords_and_varargs():
+    def make():
+        def f(x, y=2, *args, z, w=4, **kw):
+            return x * y + sum(args) + z * w + sum(kw.values())
+        return f
+    check(make, X, z=1)
+    check(make, X, 3, 1, 2, z=1, w=2, q=5)
+    check(make, X)  # missing z
+
+
+def test_in_place_tensor_assignment():
+    def make():
+        state = Tensor(np.zeros((3, 4), np.float32))
+
+        def f(x):
+            x[0] = 5
+            x[1, 2] = x[2, 3]
+            x[:, 0] = Tensor(np.ones(3, np.float32))
+            state[1:] = x[1:]
+            return x.sum() + state
+        return f, lambda: state
+    check(make, X)
+
+
+def test_looks_like_the_function():
+    @ms.jit
+    def documented(x: int, y: float = 2.0):
+        """Doc."""
+        return x
+    assert documented.__name__ == "documented" and documented.__doc__ == "Doc."
+    assert str(inspect.signature(documented)) == "(x: int, y: float = 2.0)"
+    assert inspect.unwrap(documented).__code__.co_name == "documented"
+    assert pickle.loads(pickle.dumps(module_level)) is module_level
+
+
+@ms.jit
+def module_level(x):
+    return x + 1
+
+
+def test_decorated_methods():
+    class Model:
+        def __init__(self):
+            self.k = 3
+
+        @ms.jit
+        def scaled(self, x):
+            return x * self.k
+    m = Model()
+    assert m.scaled(X).asnumpy()[2, 3] == 6
+    m.k = 4
+    assert m.scaled(X).asnumpy()[2, 3] == 8
+
+
+def test_super_and_inheritance():
+    class Base(nn.Cell):
+        def construct(self, x):
+            return x + 1
+
+    class Derived(Base):
+        def construct(self, x):
+            return super().construct(x) * 2
+
+    def make():
+        net = Derived()
+        return lambda x: net(x)
+    check(make, X, graphs=1, breaks=0)
+
+
+def test_random_numbers_are_the_same():
+    def make():
+        return lambda x: (ops.dropout(x, 0.5), ops.randn(3), ops.rand(2, 2))
+    check(make, X, graphs=1, breaks=0, calls=3)
+
+
+def test_locals_and_eval_see_the_frame():
+    def make():
+        def f(x):
+            y = x + 1
+            z = 5
+            names = sorted(locals())
+            return y * eval("z + 1"), names
+        return f
+    check(make, X)
+
+
+def test_break_inside_an_inlined_call():
+    def make():
+        def noisy(x):
+            y = x * 3
+            print(y.shape)
+            return y + 1
+
+        def f(x):
+            a = x + 1
+            b = noisy(a)
+            return b * 2
+        return f
+    check(make, X)
+
+
+def test_many_calls_keep_memory_flat():
+    @ms.jit
+    def f(x, y):
+        return x * y + 1
+
+    x, y = Tensor(np.ones(8, np.float32)), Tensor(np.ones(8, np.float32))
+    import gc
+    for _ in range(1000):
+        f(x, y)
+    gc.collect()
+    before = (ms._C.allocated_bytes(), len(gc.get_objects()))
+    for _ in range(50000):
+        f(x, y)
+    gc.collect()
+    after = (ms._C.allocated_bytes(), len(gc.get_objects()))
+    assert after[0] == before[0] and abs(after[1] - before[1]) < 20
+
+
+def test_donated_parameters_do_not_change_old_values():
+    p = ms.Parameter(np.zeros(4, np.float32))
+
+    @ms.jit
+    def bump():
+        p._assign(p + 1)
+        return p
+    held = p.value()
+    view = np.asarray(memoryview(p))
+    for _ in range(3):
+        bump()
+    assert held.asnumpy().tolist() == [0] * 4 and view.tolist() == [0] * 4 and p.asnumpy().tolist() == [3] * 4
+
+
+def test_the_same_tensor_twice():
+    def make():
+        def f(a, b):
+            a[0] = 7
+            return a + b
+        return f
+    for use_jit in (False, True):
+        t = Tensor(np.zeros((2, 2), np.float32))
+        f = ms.jit(make()) if use_jit else make()
+        assert f(t, t).asnumpy().tolist() == [[14, 14], [0, 0]]
+        u, v = Tensor(np.zeros((2, 2), np.float32)), Tensor(np.zeros((2, 2), np.float32))
+        assert f(u, v).asnumpy().tolist() == [[7, 7], [0, 0]]
+
+
+def test_whole_graph_mode_names_the_line():
+    @ms.jit(mode="PSJit")
+    def f(x):
+        print(x)
+        return x
+    with pytest.raises(RuntimeError, match="test_capture.py.*print"):
+        f(X)
+
+
+def test_graph_mode_and_back():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Dense(4, 2)
+
+        def construct(self, x):
+            return ops.relu(self.fc(x))
+    net = Net()
+    eager = net(X).asnumpy()
+    for _ in range(2):
+        ms.set_context(mode=ms.GRAPH_MODE)
+        try:
+            assert np.array_equal(net(X).asnumpy(), eager)
+            g = ms.grad(lambda x: net(x).sum())(X).asnumpy()
+        finally:
+            ms.set_context(mode=ms.PYNATIVE_MODE)
+        assert np.array_equal(ms.grad(lambda x: net(x).sum())(X).asnumpy(), g)
+        assert np.array_equal(net(X).asnumpy(), eager)
+
+
+def test_explain_guards_are_expressions():
+    @ms.jit
+    def f(x, k):
+        return x * k
+    f(X, 3)
+    e = ms.explain(f)
+    for g in e.entries[0]["guards"]:
+        assert eval(g, {"Tensor": Tensor}, {"x": X, "k": 3}) is True
+    assert "mul" in str(e)
