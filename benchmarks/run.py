@@ -1,0 +1,105 @@
+"""`make bench`: every case in every framework that is there, in one run; results are checked against each other.
+
+Each case file (benchmarks/cases/*.py) holds one function per framework, written as plain user code:
+
+    def pijit(size): ...   return step        (step() does the work once and returns a NumPy result)
+
+A framework runs in a process of its own, with the Python that has it: the current one, or those listed in
+PIJIT_BENCH_PYTHONS (colon-separated). Reported per case: first call, steady median and minimum, and the
+ratio of each peer's median to pijit's."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parent
+NEEDS = {"pijit": "pijit", "eager": "pijit", "torch": "torch", "torch_compile": "torch", "jax": "jax", "numba": "numba", "numexpr": "numexpr", "numpy": "numpy", "mindspore": "mindspore",
+         "mindspore_pijit": "mindspore"}
+
+
+def load(case):
+    spec = importlib.util.spec_from_file_location(case, HERE / "cases" / f"{case}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def worker(case, framework, size):
+    """Runs one case and prints a line of JSON."""
+    import numpy as np
+    module = load(case)
+    step = getattr(module, framework)(size)
+    t = time.perf_counter()
+    result = step()
+    first = time.perf_counter() - t
+    reps = getattr(module, "CALLS", 1)
+    times = []
+    deadline = time.perf_counter() + getattr(module, "SECONDS", 2.0)
+    warm = 5
+    while len(times) < 15 or (time.perf_counter() < deadline and len(times) < 400):
+        t = time.perf_counter()
+        for _ in range(reps):
+            step()
+        times.append((time.perf_counter() - t) / reps)
+        if warm:
+            warm -= 1
+            times.clear()
+    print(json.dumps({"first": first, "median": statistics.median(times), "min": min(times), "result": np.asarray(result, np.float64).reshape(-1)[:64].tolist()}))
+
+
+def pythons():
+    return [sys.executable] + [p for p in os.environ.get("PIJIT_BENCH_PYTHONS", "").split(":") if p]
+
+
+def find_python(package):
+    for p in pythons():
+        if subprocess.run([p, "-c", f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"], cwd="/", env={**os.environ, "PYTHONPATH": str(ROOT) if package == "pijit" else ""},
+                          capture_output=True).returncode == 0:
+            return p
+    return None
+
+
+def main():
+    only = sys.argv[1:]
+    import numpy as np
+    available = {}
+    for framework, package in NEEDS.items():
+        available[framework] = find_python(package)
+    for path in sorted((HERE / "cases").glob("*.py")):
+        case = path.stem
+        if only and case not in only:
+            continue
+        module = load(case)
+        for size in getattr(module, "SIZES", [None]):
+            print(f"\n{case}{'' if size is None else f' [{size}]'}: {module.__doc__.splitlines()[0]}")
+            rows, reference = {}, None
+            for framework in NEEDS:
+                if not hasattr(module, framework) or not available[framework]:
+                    continue
+                env = {**os.environ, "PYTHONPATH": str(ROOT) if NEEDS[framework] == "pijit" else ""}
+                r = subprocess.run([available[framework], str(HERE / "run.py"), "--worker", case, framework, json.dumps(size)], capture_output=True, text=True, env=env, timeout=600)
+                if r.returncode:
+                    print(f"  {framework:16} failed: {r.stderr.strip().splitlines()[-1] if r.stderr.strip() else r.returncode}")
+                    continue
+                rows[framework] = json.loads(r.stdout.strip().splitlines()[-1])
+            for framework, row in rows.items():
+                result = np.array(row["result"])
+                if reference is None:
+                    reference = result
+                same = np.allclose(result, reference, rtol=2e-3, atol=1e-4) or getattr(module, "CHECK", True) is False
+                base = rows["pijit"]["median"] if "pijit" in rows else float("nan")
+                print(f"  {framework:16} first {row['first'] * 1e3:10.2f} ms   median {row['median'] * 1e6:12.2f} us   min {row['min'] * 1e6:12.2f} us   {row['median'] / base:7.2f}x"
+                      + ("" if same else "   RESULT DIFFERS"), flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1] == "--worker":
+        worker(sys.argv[2], sys.argv[3], json.loads(sys.argv[4]))
+    else:
+        main()
