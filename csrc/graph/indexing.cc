@@ -19,11 +19,12 @@ struct Plan {
   bool advanced = false;
 };
 
-Plan make_plan(Val x, std::span<const IndexItem> index) {
+Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
   Plan p;
   const Shape& s = x.shape();
   int used = 0, dots = 0;
   for (auto& it : index) {
+    p.advanced |= it.kind == IndexItem::kTensor;
     if (it.kind == IndexItem::kEllipsis) ++dots;
     else if (it.kind != IndexItem::kNewAxis) ++used;
   }
@@ -48,6 +49,11 @@ Plan make_plan(Val x, std::span<const IndexItem> index) {
       case IndexItem::kInt: {
         OP_CHECK(it.i >= -s[a] && it.i < s[a], kIndex, "[getitem] index ", it.i, " is out of bounds for axis ", a, " with size ", s[a]);
         const int64_t i = it.i < 0 ? it.i + s[a] : it.i;
+        if (p.advanced) {  // beside tensors an integer is a tensor, too
+          full(s[a]);
+          p.axes.push_back({Plan::Axis::kTensor, b.constant_int(DType::I64, i)});
+          break;
+        }
         p.begin.push_back(i);
         p.end.push_back(i + 1);
         p.step.push_back(1);
@@ -62,10 +68,10 @@ Plan make_plan(Val x, std::span<const IndexItem> index) {
           const int64_t lo = st > 0 ? 0 : -1, hi = st > 0 ? n : n - 1;
           return std::clamp(*v < 0 ? *v + n : *v, lo, hi);
         };
-        int64_t b = clip(it.start, st > 0 ? 0 : n - 1), e = clip(it.stop, st > 0 ? n : -1);
-        if (st > 0 ? e <= b : e >= b) b = e = 0;  // empty
-        p.begin.push_back(b);
-        p.end.push_back(e);
+        int64_t from = clip(it.start, st > 0 ? 0 : n - 1), to = clip(it.stop, st > 0 ? n : -1);
+        if (st > 0 ? to <= from : to >= from) from = to = 0;  // empty
+        p.begin.push_back(from);
+        p.end.push_back(to);
         p.step.push_back(st);
         p.axes.push_back({Plan::Axis::kKeep, {}});
         break;
@@ -73,7 +79,6 @@ Plan make_plan(Val x, std::span<const IndexItem> index) {
       case IndexItem::kTensor:
         full(s[a]);
         p.axes.push_back({Plan::Axis::kTensor, it.tensor});
-        p.advanced = true;
         break;
     }
   }
@@ -152,7 +157,7 @@ Ints result_perm(const std::vector<int>& tensor_axes, int index_rank, int rest) 
 }  // namespace
 
 Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {
-  const Plan p = make_plan(x, index);
+  const Plan p = make_plan(b, x, index);
   Val y = is_full(p, x.shape()) ? x : b.op("slice", {x}, {p.begin, p.end, p.step});
   std::vector<int> tensor_axes;
   const Shape s = basic_shape(p, y.shape(), &tensor_axes);
@@ -169,7 +174,7 @@ Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {
 }
 
 Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
-  const Plan p = make_plan(x, index);
+  const Plan p = make_plan(b, x, index);
   if (value.dtype() != x.dtype()) value = v_cast(value, x.dtype());
   const bool full = is_full(p, x.shape());
   Val region = full ? x : b.op("slice", {x}, {p.begin, p.end, p.step});

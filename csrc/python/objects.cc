@@ -441,6 +441,7 @@ PyObject* tensor_replace(PyObject* x, PyObject* value) {
   })
 }
 PyObject* tensor_alias(PyObject* x, PyObject*) {
+  if (!Tape::active().empty()) return unary("identity", x);  // so that outer gradients pass through
   PIJIT_SLOT({ return new_tensor(alias_array(array_of(x), array_of(x)->type)); })
 }
 PyObject* tensor_held(PyObject* x, PyObject*) { PIJIT_SLOT(return new_tensor(array_of(x));) }

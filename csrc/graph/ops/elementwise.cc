@@ -133,7 +133,10 @@ SVal s_exp(SVal x) { return x.dtype() == DType::F32 ? exp_f32(x) : s_call(Call1:
 SVal s_log(SVal x) { return x.dtype() == DType::F32 ? log_f32(x) : s_call(Call1::log, x); }
 SVal s_tanh(SVal x) { return x.dtype() == DType::F32 ? tanh_f32(x) : s_call(Call1::tanh, x); }
 SVal s_erf(SVal x) { return x.dtype() == DType::F32 ? erf_f32(x) : s_call(Call1::erf, x); }
-SVal s_sigmoid(SVal x) { return 1.0 / (1.0 + s_exp(-x)); }
+SVal s_sigmoid(SVal x) {  // by exp(-|x|), which cannot overflow
+  SVal e = s_exp(-s_unary(SOp::kAbs, x));
+  return s_select(x < 0.0, e, x.sb->constant(x.dtype(), 1.0)) / (1.0 + e);
+}
 // NaN-propagating, as maximum and minimum of NumPy.
 SVal s_maximum(SVal a, SVal b) { return is_float(a.dtype()) ? s_select(s_is_nan(a), a, a.sb->op(SOp::kMax, a.dtype(), a, b)) : a.sb->op(SOp::kMax, a.dtype(), a, b); }
 SVal s_minimum(SVal a, SVal b) { return is_float(a.dtype()) ? s_select(s_is_nan(a), a, a.sb->op(SOp::kMin, a.dtype(), a, b)) : a.sb->op(SOp::kMin, a.dtype(), a, b); }
