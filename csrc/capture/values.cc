@@ -314,7 +314,7 @@ std::optional<std::vector<V>> Tracer::unpack(const V& v) {
     for (size_t k = 0; k < v->items.size(); ++k) out.push_back(item(v, k));
     return out;
   }
-  if (v->kind == Value::kIter || v->kind == Value::kDict || v->kind == Value::kTensor || v->kind == Value::kConst) {
+  if (v->kind == Value::kIter || v->kind == Value::kDict || v->kind == Value::kObject || v->kind == Value::kTensor || v->kind == Value::kConst) {
     if (v->kind == Value::kConst && !PyRange_Check(v->obj.ptr()) && !PyUnicode_Check(v->obj.ptr())) return std::nullopt;
     V it = get_iter(v), x;
     while (iterate(it, &x)) {

@@ -444,6 +444,7 @@ PyObject* tensor_alias(PyObject* x, PyObject*) {
   if (!Tape::active().empty()) return unary("identity", x);  // so that outer gradients pass through
   PIJIT_SLOT({ return new_tensor(alias_array(array_of(x), array_of(x)->type)); })
 }
+PyObject* tensor_detached(PyObject* x, PyObject*) { PIJIT_SLOT(return new_tensor(alias_array(array_of(x), array_of(x)->type));) }
 PyObject* tensor_held(PyObject* x, PyObject*) { PIJIT_SLOT(return new_tensor(array_of(x));) }
 PyObject* tensor_dtype(PyObject* x, void*) { return Py_NewRef(dtype_object(array_of(x)->type.dtype)); }
 PyObject* tensor_shape(PyObject* x, void*) {
@@ -505,6 +506,7 @@ PyMethodDef tensor_methods[] = {
     {"_assign", tensor_assign, METH_O, "Takes another value of the same shape, cast to this dtype."},
     {"_replace", tensor_replace, METH_O, "Takes another value."},
     {"_held", tensor_held, METH_NOARGS, "A tensor object of its own for this very value, which later assignments do not change."},
+    {"_detached", tensor_detached, METH_NOARGS, "The value under an identity that no tape knows."},
     {"_alias", tensor_alias, METH_NOARGS, "Another tensor with the same value."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef tensor_getset[] = {{"dtype", tensor_dtype, nullptr, "element type", nullptr},

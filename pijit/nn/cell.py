@@ -233,7 +233,7 @@ class Cell:
         if not tapes:
             return out
         single = isinstance(out, Tensor)
-        outs = [o._alias() for o in ((out,) if single else out)]
+        outs = [o._detached() for o in ((out,) if single else out)]
         result = outs[0] if single else tuple(outs)
         tensors = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
 
@@ -257,7 +257,7 @@ class Cell:
         inner = list(args)
         seen = {}
         for i in tensors:
-            inner[i] = args[i]._alias()
+            inner[i] = args[i]._detached()
 
         def on_input(cts):
             grads = tuple(cts)
@@ -271,7 +271,7 @@ class Cell:
             t.record_custom([args[i] for i in tensors], [inner[i] for i in tensors], on_input)
         out = self.construct(*inner, **kwargs)
         single = isinstance(out, Tensor)
-        outs = [o._alias() for o in ((out,) if single else out)]
+        outs = [o._detached() for o in ((out,) if single else out)]
 
         def on_output(cts):
             seen["out"] = tuple(cts)

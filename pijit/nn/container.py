@@ -40,7 +40,7 @@ class _Indexed(Cell):
         return len(self._cells)
 
     def __iter__(self):
-        return iter(self._cells.values())
+        return iter(self.cell_list)
 
     def append(self, cell):
         """Adds a cell at the end."""

@@ -1,0 +1,239 @@
+"""Cells, optimizers against their formulas, checkpoints, custom gradients, hooks."""
+
+import os
+import struct
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import Parameter, ParameterTuple, Tensor, nn, ops
+
+X = Tensor(np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4))
+
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.fc1 = nn.Dense(4, 5, activation="relu")
+        self.blocks = nn.SequentialCell(nn.Dense(5, 5), nn.LayerNorm((5,)), nn.Tanh())
+        self.list = nn.CellList([nn.Dense(5, 5), nn.Dense(5, 2)])
+        self.scale = Parameter(Tensor(2.0), name="scale")
+
+    def construct(self, x):
+        x = self.blocks(self.fc1(x))
+        for cell in self.list:
+            x = cell(x)
+        return x * self.scale
+
+
+def test_names_and_structure():
+    net = Net()
+    names = [n for n, _ in net.parameters_and_names()]
+    assert names[0] == "scale" and "fc1.weight" in names and "blocks.1.gamma" in names and "list.1.bias" in names
+    assert list(net.parameters_dict()) == [p.name for p in net.get_parameters()] and net.fc1.weight.name == "fc1.weight"
+    assert len(net.trainable_params()) == len(names) and "Dense" in repr(net)
+    net.set_train()
+    assert net.blocks[1].training and len(net.list) == 2 and net.list[-1] is net.list[1]
+    net.fc1.weight.requires_grad = False
+    assert len(net.trainable_params()) == len(names) - 1
+
+
+@pytest.mark.parametrize("make,error", [(lambda: nn.Dense("a", 2), TypeError), (lambda: nn.Dense(0, 2), ValueError), (lambda: nn.Conv2d(3, 4, 3, group=2), ValueError),
+                                        (lambda: nn.MSELoss("avg"), ValueError), (lambda: nn.Momentum([], 0.1, 0.9), ValueError), (lambda: nn.Dropout(p=1.5), ValueError),
+                                        (lambda: nn.Cell()(X), AttributeError), (lambda: nn.CellList([1]), TypeError), (lambda: Parameter(None), TypeError),
+                                        (lambda: ParameterTuple([X]), TypeError), (lambda: nn.Momentum([Parameter(X)], -1, 0.9), ValueError)])
+def test_bad_arguments(make, error):
+    with pytest.raises(error):
+        make()
+
+
+def reference(kind, p, gs, lr):
+    m, v, out = np.zeros_like(p), np.zeros_like(p), []
+    for t, g in enumerate(gs, 1):
+        if kind == "sgd":
+            p = p - lr * g
+        elif kind == "momentum":
+            m = 0.9 * m + g
+            p = p - lr * m
+        elif kind == "nesterov":
+            m = 0.9 * m + g
+            p = p - lr * (g + 0.9 * m)
+        elif kind == "adam":
+            m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+            p = p - lr * np.sqrt(1 - 0.999 ** t) / (1 - 0.9 ** t) * m / (np.sqrt(v) + 1e-8)
+        elif kind == "adamw":
+            m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+            p = p - lr * (m / (np.sqrt(v) + 1e-6) + 0.01 * p)
+        elif kind == "rmsprop":
+            v = (0.9 * (v if t > 1 else np.ones_like(p)) + 0.1 * g * g)
+            p = p - lr * g / np.sqrt(v + 1e-10)
+        out.append(p)
+    return out
+
+
+OPTIMIZERS = {"sgd": lambda p: nn.SGD(p, 0.1), "momentum": lambda p: nn.Momentum(p, 0.1, 0.9), "nesterov": lambda p: nn.Momentum(p, 0.1, 0.9, use_nesterov=True), "adam": lambda p: nn.Adam(p, 0.1),
+              "adamw": lambda p: nn.AdamWeightDecay(p, 0.1, weight_decay=0.01), "rmsprop": lambda p: nn.RMSProp(p, 0.1)}
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_optimizers_follow_their_formulas_in_both_modes(kind):
+    r = np.random.RandomState(0)
+    start, grads = r.randn(7).astype(np.float32), [r.randn(7).astype(np.float32) for _ in range(4)]
+    want = reference(kind, start.astype(np.float64), [g.astype(np.float64) for g in grads], 0.1)
+    results = []
+    for use_jit in (False, True):
+        p = Parameter(start, name="p")
+        opt = OPTIMIZERS[kind]([p])
+        step = ms.jit(lambda g: opt((g,))) if use_jit else (lambda g: opt((g,)))
+        for g, w in zip(grads, want):
+            step(Tensor(g))
+            np.testing.assert_allclose(p.asnumpy(), w, rtol=2e-5, atol=2e-6)
+        assert opt.global_step.asnumpy()[0] == 4
+        results.append(p.asnumpy().tobytes())
+        if use_jit:
+            e = ms.explain(step)
+            assert len(e.graphs) == 1 and not e.breaks, str(e)
+    assert results[0] == results[1]
+
+
+def test_schedules_and_groups():
+    p, q = Parameter(np.zeros(2, np.float32), name="p"), Parameter(np.zeros(2, np.float32), name="q")
+    opt = nn.SGD([{"params": [p], "lr": nn.ExponentialDecayLR(1.0, 0.5, 1)}, {"params": [q], "lr": 0.1, "weight_decay": 0.5}], 0.3)
+    step = ms.jit(lambda g: opt((g, g)))
+    one = Tensor(np.ones(2, np.float32))
+    step(one), step(one)
+    np.testing.assert_allclose(p.asnumpy(), [-1.5, -1.5])
+    np.testing.assert_allclose(q.asnumpy(), [-0.195, -0.195], rtol=1e-6)
+
+
+def train_step(net, opt, use_jit, aux=True):
+    loss_fn = nn.MSELoss()
+
+    def forward(x, y):
+        out = net(x)
+        return (loss_fn(out, y), out) if aux else loss_fn(out, y)
+    grad_fn = ms.value_and_grad(forward, None, opt.parameters, has_aux=aux)
+
+    def step(x, y):
+        value, grads = grad_fn(x, y)
+        opt(grads)
+        return value[0] if aux else value
+    return ms.jit(step) if use_jit else step
+
+
+def test_a_training_run_has_the_same_bits():
+    y = Tensor(np.ones((2, 2), np.float32))
+    runs = []
+    for use_jit in (False, True):
+        ms.set_seed(5)
+        net = Net()
+        opt = nn.Adam(net.trainable_params(), 0.01)
+        step = train_step(net, opt, use_jit)
+        losses = [step(X, y).asnumpy().tobytes() for _ in range(20)]
+        runs.append((losses, [p.asnumpy().tobytes() for p in net.get_parameters()]))
+    assert runs[0] == runs[1]
+    assert len(ms.explain(step).graphs) == 1 and not ms.explain(step).breaks
+
+
+def test_gradient_functions():
+    f = lambda x, y: x * x * y  # noqa: E731
+    x, y = Tensor(3.0), Tensor(2.0)
+    assert ms.grad(f)(x, y).item() == 12
+    assert [g.item() for g in ms.grad(f, (0, 1))(x, y)] == [12, 9]
+    assert [g.item() for g in ms.GradOperation(get_all=True)(f)(x, y)] == [12, 9]
+    assert ms.GradOperation(sens_param=True)(f)(x, y, Tensor(10.0)).item() == 120
+    v, g = ms.value_and_grad(f, 1)(x, y)
+    assert v.item() == 18 and g.item() == 9
+    assert ms.grad(lambda x, y: x * ops.stop_gradient(x * y))(x, y).item() == 6
+    w = Parameter(Tensor(4.0), name="w")
+    g, gw = ms.grad(lambda x: x * w * w, 0, (w,))(x)
+    assert g.item() == 16 and gw[0].item() == 24
+    assert ms.grad(lambda x: x * w, None, w)(x).item() == 3
+    g, aux = ms.grad(lambda x: (x * x, x + 1), has_aux=True)(x)
+    assert g.item() == 6 and aux[0].item() == 4
+    for bad, error in [((lambda: ms.grad(f, -1)), ValueError), ((lambda: ms.grad(f, 5)(x, y)), ValueError), ((lambda: ms.grad(3)), TypeError), ((lambda: ms.grad(f, None)), ValueError),
+                       ((lambda: ms.grad(lambda x: 1)(x)), TypeError)]:
+        with pytest.raises(error):
+            bad()
+
+
+def test_custom_bprop_and_hooks():
+    class Clip(nn.Cell):
+        def construct(self, x):
+            return x * 2
+
+        def bprop(self, x, out, dout):
+            return (dout * 100,)
+
+    class Outer(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.clip = Clip()
+
+        def construct(self, x):
+            return self.clip(x * 3) * 5
+    net = Outer()
+    assert net(Tensor(1.0)).item() == 30
+    assert ms.grad(net)(Tensor(1.0)).item() == 1500
+    g = ms.grad(net)
+    assert ms.jit(lambda x: g(x))(Tensor(1.0)).item() == 1500
+    seen = []
+    plain = nn.ReLU()
+    h = plain.register_forward_hook(lambda cell, inputs, out: seen.append("forward"))
+    b = plain.register_backward_hook(lambda cell, gi, go: seen.append("backward"))
+    ms.grad(lambda x: plain(x).sum())(X)
+    assert seen == ["forward", "backward"]
+    h.remove(), b.remove()
+    plain(X)
+    assert seen == ["forward", "backward"]
+
+
+def test_checkpoints(tmp_path):
+    net, other = Net(), Net()
+    path = str(tmp_path / "net.ckpt")
+    ms.save_checkpoint(net, path, append_dict={"epoch": 3})
+    loaded = ms.load_checkpoint(path)
+    assert loaded["epoch"] == 3 and loaded["fc1.weight"].shape == (5, 4)
+    assert ms.load_param_into_net(other, loaded) == ([], ["epoch"])
+    assert np.array_equal(other(X).asnumpy(), net(X).asnumpy())
+    assert os.listdir(tmp_path) == ["net.ckpt"]
+    data = open(path, "rb").read()
+    bad = str(tmp_path / "bad.ckpt")
+    (n,) = struct.unpack("<Q", data[:8])
+    for broken in (b"", data[:5], data[:-1], data[:8 + n], b"\xff" * 100, struct.pack("<Q", 2 ** 60) + data[8:], struct.pack("<Q", 4) + b"[1] ",
+                   data.replace(b'"F32"', b'"F99"'), data.replace(b'"shape":[5,4]', b'"shape":[5,9]'), data.replace(b'"shape":[5,4]', b'"shape":[-5,4]'[:13] + b" ")):
+        open(bad, "wb").write(broken)
+        with pytest.raises(ValueError, match="no checkpoint"):
+            ms.load_checkpoint(bad)
+    with pytest.raises(ValueError, match="does not exist"):
+        ms.load_checkpoint(str(tmp_path / "missing.ckpt"))
+    before = [p.asnumpy() for p in other.get_parameters()]
+    wrong = {n: Parameter(np.zeros(3, np.float32)) if n == "list.1.bias" else Parameter(p.asnumpy() * 0) for n, p in other.parameters_and_names()}
+    with pytest.raises(RuntimeError, match="list.1.bias"):
+        ms.load_param_into_net(other, wrong)
+    assert all(np.array_equal(a, p.asnumpy()) for a, p in zip(before, other.get_parameters()))  # nothing half-loaded
+
+
+def test_batch_norm_statistics():
+    bn = nn.BatchNorm2d(2).set_train()
+    x = np.random.RandomState(0).randn(4, 2, 3, 3).astype(np.float32)
+    step = ms.jit(lambda x: bn(x))
+    y = step(Tensor(x)).asnumpy()
+    np.testing.assert_allclose(y.mean((0, 2, 3)), 0, atol=1e-5)
+    np.testing.assert_allclose(bn.moving_mean.asnumpy(), 0.1 * x.mean((0, 2, 3)), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(bn.moving_variance.asnumpy(), 0.9 + 0.1 * x.var((0, 2, 3), ddof=1), rtol=1e-4)
+    bn.set_train(False)
+    np.testing.assert_allclose(bn(Tensor(x)).asnumpy(), (x - bn.moving_mean.asnumpy()[None, :, None, None]) / np.sqrt(bn.moving_variance.asnumpy()[None, :, None, None] + 1e-5), rtol=1e-4, atol=1e-4)
+
+
+def test_random_generator():
+    ms.set_seed(1)
+    a = ops.randn(1000).asnumpy()
+    b = ops.rand(1000).asnumpy()
+    ms.set_seed(1)
+    assert np.array_equal(ops.randn(1000).asnumpy(), a)
+    assert abs(a.mean()) < 0.2 and abs(a.std() - 1) < 0.1 and 0 <= b.min() and b.max() < 1
+    for bad, error in (("x", TypeError), (-1, ValueError)):
+        with pytest.raises(error):
+            ms.set_seed(bad)
