@@ -58,15 +58,16 @@ class Primitive : public OpKernel {
     const int want = small_ ? 1 : max_threads();
     if (want != saved) omp_set_num_threads(want);
     std::unordered_map<int, memory> args;
+    Scratch scratch;
     dnnl::stream& s = stream();
     for (size_t i = 0; i < in_.size(); ++i) {
       if (!in[i] || in_[i].id == 0) continue;
       memory m(in_[i].outside, engine(), const_cast<void*>(in[i]));
-      args[in_[i].id] = reorder_in(in_[i], m, s);
+      args[in_[i].id] = reorder_in(in_[i], m, s, &scratch);
     }
     memory dst(out_.outside, engine(), out);
     const bool reorder_out = out_.inside != out_.outside;
-    args[out_.id] = reorder_out ? memory(out_.inside, engine()) : dst;
+    args[out_.id] = reorder_out ? scratch.make(out_.inside) : dst;
     prim_.execute(s, args);
     if (reorder_out) dnnl::reorder(args[out_.id], dst).execute(s, args[out_.id], dst);
     s.wait();
@@ -74,9 +75,20 @@ class Primitive : public OpKernel {
   }
 
  private:
-  static memory reorder_in(const Arg& a, memory& m, dnnl::stream& s) {
+  // Memory for other layouts comes from the array pool: freshly mapped pages would cost more than the work.
+  struct Scratch {
+    std::vector<std::pair<void*, size_t>> blocks;
+    memory make(const memory::desc& d) {
+      blocks.push_back({allocate(d.get_size()), d.get_size()});
+      return memory(d, engine(), blocks.back().first);
+    }
+    ~Scratch() {
+      for (auto [p, n] : blocks) release(p, n);
+    }
+  };
+  static memory reorder_in(const Arg& a, memory& m, dnnl::stream& s, Scratch* scratch) {
     if (a.inside == a.outside) return m;
-    memory t(a.inside, engine());
+    memory t = scratch->make(a.inside);
     dnnl::reorder(m, t).execute(s, m, t);
     return t;
   }

@@ -216,7 +216,7 @@ void register_elementwise(OpTable& t) {
   binary(t, "pow", kNumber).scalar([](const ScalarCtx& c) {
     // x**2 is x*x, exactly as NumPy has it, whether the exponent is a constant or not
     const SVal x = c.x(0), y = c.x(1);
-    const SNode& e = c.sb.nodes[y.id];
+    const SNode e = c.sb.nodes[y.id];
     const uint64_t two = c.sb.nodes[c.sb.constant(y.dtype(), 2.0).id].imm;
     if (e.op == SOp::kConst && e.imm == two) return x * x;
     SVal r = s_cast(s_call(Call2::pow, s_cast(x, DType::F64), s_cast(y, DType::F64)), c.out);
