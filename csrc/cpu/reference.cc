@@ -560,29 +560,71 @@ std::unique_ptr<OpKernel> max_pool_kernel(const KernelRequest& r, const Shape& y
     for_dtype(t, [&](auto z) { f(g, z, x, out, out_bytes); });
   });
 }
+// Calls f(first flat y of an output row, values of the maxima, their flat places in x, width). Rows without
+// clipped windows go position by position over the whole row, which the compiler vectorises.
+template <class T, class F>
+void each_max_row(const PoolGeometry& g, const T* x, F f) {
+  const bool clipped = g.pad != Ints{0, 0, 0, 0};
+  const int64_t width = g.y[3], sw = g.stride[1];
+  parallel_for(g.x[0] * g.x[1], std::max<int64_t>(1, 60000 / std::max<int64_t>(1, g.y[2] * width * g.kernel[0] * g.kernel[1])), [&](int64_t b, int64_t e) {
+    std::vector<T> best(width);
+    std::vector<int32_t> at(width);  // relative to the plane
+    for (int64_t p = b; p < e; ++p)
+      for (int64_t i = 0; i < g.y[2]; ++i) {
+        const T* plane = x + p * g.x[2] * g.x[3];
+        T* bv = best.data();
+        int32_t* av = at.data();
+        if (clipped) {
+          const int64_t h = i * g.stride[0] - g.pad[0];
+          for (int64_t j = 0; j < width; ++j) {
+            const int64_t w = j * sw - g.pad[2];
+            const int64_t k = window_max(x, g, p, std::max<int64_t>(h, 0), std::min(h + g.kernel[0], g.x[2]), std::max<int64_t>(w, 0), std::min(w + g.kernel[1], g.x[3]));
+            bv[j] = x[k];
+            av[j] = static_cast<int32_t>(k - (plane - x));
+          }
+        } else {
+          const int32_t row = static_cast<int32_t>(i * g.stride[0] * g.x[3]);
+          const T* first = plane + row;
+          for (int64_t j = 0; j < width; ++j) bv[j] = first[j * sw], av[j] = row + static_cast<int32_t>(j * sw);
+          for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
+            for (int64_t kw = kh == 0 ? 1 : 0; kw < g.kernel[1]; ++kw) {
+              const int32_t off = static_cast<int32_t>(kh * g.x[3] + kw);
+              const T* src = first + off;
+              for (int64_t j = 0; j < width; ++j) {
+                const T v = src[j * sw];
+                const bool take = (v > bv[j]) | ((v != v) & (bv[j] == bv[j]));  // the first NaN wins
+                bv[j] = take ? v : bv[j];
+                av[j] = take ? row + static_cast<int32_t>(j * sw) + off : av[j];
+              }
+            }
+        }
+        f((p * g.y[2] + i) * width, bv, av, p * g.x[2] * g.x[3], width);
+      }
+  });
+}
 KERNEL(ref_max_pool2d) {
   return max_pool_kernel(r, r.out.shape, why, [](const PoolGeometry& g, auto z, const void* const* x, void* out, int64_t) {
     using T = decltype(z);
-    const T* s = static_cast<const T*>(x[0]);
-    g.each([&](int64_t p, int64_t iy, int64_t h0, int64_t h1, int64_t w0, int64_t w1) { static_cast<T*>(out)[iy] = s[window_max(s, g, p, h0, h1, w0, w1)]; });
+    each_max_row(g, static_cast<const T*>(x[0]), [&](int64_t y0, const T* best, const int32_t*, int64_t, int64_t n) { std::copy_n(best, n, static_cast<T*>(out) + y0); });
   });
 }
 KERNEL(ref_max_pool2d_dx) {
   return max_pool_kernel(r, r.in[1].shape, why, [](const PoolGeometry& g, auto z, const void* const* x, void* out, int64_t bytes) {
     using T = decltype(z);
-    const T* s = static_cast<const T*>(x[0]);
     std::memset(out, 0, bytes);
-    g.each([&](int64_t p, int64_t iy, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
-      T& d = static_cast<T*>(out)[window_max(s, g, p, h0, h1, w0, w1)];
-      d = static_cast<T>(d + static_cast<const T*>(x[1])[iy]);
+    each_max_row(g, static_cast<const T*>(x[0]), [&](int64_t y0, const T*, const int32_t* at, int64_t plane, int64_t n) {
+      const T* dy = static_cast<const T*>(x[1]) + y0;
+      T* d = static_cast<T*>(out) + plane;
+      for (int64_t j = 0; j < n; ++j) d[at[j]] = static_cast<T>(d[at[j]] + dy[j]);
     });
   });
 }
 KERNEL(ref_max_pool2d_pick) {
   return max_pool_kernel(r, r.out.shape, why, [](const PoolGeometry& g, auto z, const void* const* x, void* out, int64_t) {
     using T = decltype(z);
-    const T* s = static_cast<const T*>(x[0]);
-    g.each([&](int64_t p, int64_t iy, int64_t h0, int64_t h1, int64_t w0, int64_t w1) { static_cast<T*>(out)[iy] = static_cast<const T*>(x[1])[window_max(s, g, p, h0, h1, w0, w1)]; });
+    each_max_row(g, static_cast<const T*>(x[0]), [&](int64_t y0, const T*, const int32_t* at, int64_t plane, int64_t n) {
+      for (int64_t j = 0; j < n; ++j) static_cast<T*>(out)[y0 + j] = static_cast<const T*>(x[1])[plane + at[j]];
+    });
   });
 }
 KERNEL(ref_avg_pool2d) {
