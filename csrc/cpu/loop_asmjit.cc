@@ -152,8 +152,9 @@ class Emitter {
 
  private:
   struct Reg {
-    x86::Vec v;   // zmm or ymm by type and lane count
-    x86::KReg k;  // bools
+    x86::Vec v;         // zmm or ymm by type and lane count
+    x86::KReg k;        // bools
+    x86::Mem constant;  // a constant in memory, read as a broadcast operand where it is used
   };
 
   bool reduces_in_registers(const LoopOutput& o) const { return o.combine != Combiner::kNone && s_.form == LoopSpec::kRow; }
@@ -175,6 +176,28 @@ class Emitter {
     if (is64(n.dt)) cc_->vbroadcastsd(r.v, cc_->newInt64Const(asmjit::ConstPoolScope::kLocal, static_cast<int64_t>(n.imm)));
     else cc_->vbroadcastss(r.v, cc_->newInt32Const(asmjit::ConstPoolScope::kLocal, static_cast<int32_t>(n.imm)));
     return r;
+  }
+  Reg constant_in_memory(const SNode& n) {
+    Reg r;
+    if (is64(n.dt)) r.constant = cc_->newInt64Const(asmjit::ConstPoolScope::kLocal, static_cast<int64_t>(n.imm));
+    else r.constant = cc_->newInt32Const(asmjit::ConstPoolScope::kLocal, static_cast<int32_t>(n.imm));
+    return r;
+  }
+  // The operand as an instruction may take it in its last place: a register, or memory with broadcast.
+  asmjit::Operand last(const Reg& r, DType t) {
+    if (!r.constant.hasBase()) return r.v;
+    x86::Mem m = r.constant;
+    const int lanes = zmm(t) ? (is64(t) ? 8 : 16) : 8;
+    m.setBroadcast(lanes == 16 ? x86::Mem::Broadcast::k1To16 : x86::Mem::Broadcast::k1To8);
+    return m;
+  }
+  Reg in_register(const Reg& r, DType t) {
+    if (!r.constant.hasBase()) return r;
+    Reg d;
+    d.v = new_vec(t);
+    if (is64(t)) cc_->vbroadcastsd(d.v, r.constant);
+    else cc_->vbroadcastss(d.v, r.constant);
+    return d;
   }
   Reg broadcast(DType t, x86::Gp p) {
     Reg r;
@@ -300,14 +323,14 @@ class Emitter {
     std::vector<Reg> r(s_.body.size());
     for (size_t id = 0; id < s_.body.size(); ++id) {
       const SNode& n = s_.body[id];
-      if (n.op == SOp::kConst) r[id] = hoist_ ? hoisted_[id] : constant(n);
+      if (n.op == SOp::kConst) r[id] = hoist_ ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
       else if (n.op == SOp::kInput) r[id] = s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), n.dt, tail);
       else r[id] = compute(n, r);
     }
     const int ni = static_cast<int>(s_.in_types.size());
     for (size_t k = 0; k < s_.out.size(); ++k) {
       const auto& o = s_.out[k];
-      const Reg x = r[o.node];
+      const Reg x = in_register(r[o.node], s_.body[o.node].dt);
       if (o.combine == Combiner::kNone) {
         store(ni + static_cast<int>(k), o.dt, x, tail);
       } else if (s_.form == LoopSpec::kCol) {
@@ -328,14 +351,21 @@ class Emitter {
 
   Reg compute(const SNode& n, const std::vector<Reg>& r) {
     const DType src = n.a >= 0 ? s_.body[n.a].dt : n.dt;
-    const Reg a = n.a >= 0 ? r[n.a] : Reg{}, b = n.b >= 0 ? r[n.b] : Reg{}, c = n.c >= 0 ? r[n.c] : Reg{};
+    auto reg = [&](int id) { return id >= 0 ? in_register(r[id], s_.body[id].dt) : Reg{}; };
+    // where the last operand may be memory, it stays there; commutative ops move a constant to the back
+    const bool binary = n.op == SOp::kAdd || n.op == SOp::kSub || n.op == SOp::kMul || n.op == SOp::kDiv || n.op == SOp::kMin || n.op == SOp::kMax ||
+                        ((n.op == SOp::kAnd || n.op == SOp::kOr || n.op == SOp::kXor || n.op == SOp::kShl || n.op == SOp::kShr) && !is_bool(n.dt));
+    int ia = n.a, ib = n.b;
+    if ((n.op == SOp::kAdd || n.op == SOp::kMul) && ia >= 0 && r[ia].constant.hasBase() && !r[ib].constant.hasBase()) std::swap(ia, ib);
+    const bool fma = n.op == SOp::kFma;
+    const Reg a = reg(ia), b = binary ? r[ib] : reg(ib), c = fma ? r[n.c] : reg(n.c);
     Reg d;
     if (is_bool(n.dt)) d.k = new_k();
     else d.v = new_vec(n.dt);
     auto by_type = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
       return n.dt == DType::F32 ? fs : n.dt == DType::F64 ? fd : n.dt == DType::I32 ? i32 : i64;
     };
-    auto op3 = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) { cc_->emit(by_type(fs, fd, i32, i64), d.v, a.v, b.v); };
+    auto op3 = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) { cc_->emit(by_type(fs, fd, i32, i64), d.v, a.v, last(b, n.dt)); };
     namespace I = x86::Inst;
     if (is_bool(n.dt)) {
       switch (n.op) {
@@ -370,7 +400,7 @@ class Emitter {
       case SOp::kMax: op3(I::kIdVmaxps, I::kIdVmaxpd, I::kIdVpmaxsd, I::kIdVpmaxsq); break;
       case SOp::kFma:
         cc_->vmovaps(d.v, a.v);
-        cc_->emit(f32(n.dt) ? I::kIdVfmadd213ps : I::kIdVfmadd213pd, d.v, b.v, c.v);
+        cc_->emit(f32(n.dt) ? I::kIdVfmadd213ps : I::kIdVfmadd213pd, d.v, b.v, last(c, n.dt));
         break;
       case SOp::kNeg: {
         if (is_float(n.dt)) {
@@ -401,9 +431,9 @@ class Emitter {
         if (is64(n.dt)) cc_->k(a.k).vmovapd(d.v, b.v);
         else cc_->k(a.k).vmovaps(d.v, b.v);
         break;
-      case SOp::kAnd: cc_->emit(I::kIdVpandq, d.v, a.v, b.v); break;
-      case SOp::kOr: cc_->emit(I::kIdVporq, d.v, a.v, b.v); break;
-      case SOp::kXor: cc_->emit(I::kIdVpxorq, d.v, a.v, b.v); break;
+      case SOp::kAnd: cc_->emit(is64(n.dt) ? I::kIdVpandq : I::kIdVpandd, d.v, a.v, last(b, n.dt)); break;
+      case SOp::kOr: cc_->emit(is64(n.dt) ? I::kIdVporq : I::kIdVpord, d.v, a.v, last(b, n.dt)); break;
+      case SOp::kXor: cc_->emit(is64(n.dt) ? I::kIdVpxorq : I::kIdVpxord, d.v, a.v, last(b, n.dt)); break;
       case SOp::kNot: {
         Reg ones = constant({SOp::kConst, n.dt, -1, -1, -1, ~0ull});
         cc_->emit(I::kIdVpxorq, d.v, a.v, ones.v);
