@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libgtest-dev
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: all deps venv build demo test test-py312 test-asan test-wheel bench lint clean
+.PHONY: fuzz all deps venv build demo test test-py312 test-asan test-wheel bench lint clean
 all: build
 
 deps:
@@ -48,6 +48,10 @@ test-wheel: deps venv
 	rm -rf build/wheel && $(PYTHON) -m venv build/wheel
 	build/wheel/bin/pip install -q --disable-pip-version-check .
 	cd build/wheel && PYTHONPATH= bin/python -c "import pijit as ms; f = ms.jit(lambda x: (x * 2 + 1).sum()); print(f(ms.Tensor([1.0, 2.0])))"
+
+# Many generated programs: PIJIT_FUZZ of them.
+fuzz: build
+	PIJIT_FUZZ=$${PIJIT_FUZZ:-5000} PIJIT_STRICT=1 $(PY) -m pytest -q tests/python/test_programs.py
 
 bench: build
 	$(PY) benchmarks/run.py

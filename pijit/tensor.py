@@ -258,7 +258,16 @@ def from_numpy(array):
     return Tensor(array)
 
 
+def from_dlpack(x):
+    """A tensor with a copy of the data of any object that exports DLPack on the CPU."""
+    return Tensor(np.from_dlpack(x))
+
+
 Tensor.from_numpy = staticmethod(from_numpy)
+Tensor.from_dlpack = staticmethod(from_dlpack)
+# a copy leaves: tensors are values, and whoever gets the capsule may write
+Tensor.__dlpack__ = lambda self, **kwargs: self.asnumpy().__dlpack__(**kwargs)
+Tensor.__dlpack_device__ = lambda self: (1, 0)
 Tensor.T = property(lambda self: self.transpose())
 Tensor.__array_priority__ = 1000
 Tensor.__matmul__ = lambda self, other: F.matmul(self, other)

@@ -1,6 +1,7 @@
 #include "runtime/kernel.h"
 
 #include <omp.h>
+#include <pthread.h>
 
 #include "base/log.h"
 
@@ -32,6 +33,11 @@ std::unique_ptr<OpKernel> KernelRegistry::make(const KernelRequest& r) const {
 }
 
 int max_threads() {
+  // The OpenMP runtime's threads die in a forked child, and it would wait for them for ever.
+  static bool forked = false;
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
+  (void)registered;
+  if (forked) return 1;
   const int n = config().num_threads;
   return n > 0 ? n : omp_get_max_threads();
 }

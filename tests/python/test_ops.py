@@ -245,3 +245,30 @@ def test_dtype_rules():
 
 def test_both_modes_of_random_programs():
     check(lambda: lambda x: ops.softmax(ops.layer_norm(x, (4,)) @ x.T).sum(0) - x.mean(), Tensor(A), graphs=1, breaks=0)
+
+
+def test_dlpack():
+    a = np.from_dlpack(Tensor(A))
+    assert np.array_equal(a, A)
+    assert np.array_equal(Tensor.from_dlpack(A.copy()).asnumpy(), A)
+
+
+def test_forked_children_compute():
+    import os
+    big = Tensor(np.ones((512, 512), np.float32))
+    f = ms.jit(lambda x: (ops.matmul(x, x) * 2 + ops.exp(x)).sum())
+    want = f(big).item()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if f(big).item() == want and ops.matmul(big, big).sum().item() > 0 else 1)
+    for _ in range(100):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        import time
+        time.sleep(0.1)
+    else:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+        pytest.fail("the child hangs")
+    assert status == 0
