@@ -75,6 +75,7 @@ LoopKernel::LoopKernel(LoopSpec s) : spec_(std::move(s)) {
   for (auto& o : spec_.in) is.in_types.push_back(o.dt), is.in_strides.push_back(o.strides.back());
   for (auto& o : spec_.out) is.out.push_back(o), is.out_strides.push_back(o.strides.back());
   for (auto& o : is.out) o.strides.clear();
+  for (auto& o : spec_.out) identity_.push_back(o.combine == Combiner::kNone ? 0 : combiner_identity(o.combine, o.dt));
   loop_ = make_inner_loop(is);
 }
 
@@ -125,13 +126,20 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
     index[d] = rest % spec_.dims[d];
     rest /= spec_.dims[d];
   }
-  for (int64_t o = begin; o < end; ++o) {
+  char* cur[64];      // at the outer index
+  int64_t step[64];   // bytes along the innermost outer dim
+  auto locate = [&] {
     for (size_t k = 0; k < n_ops; ++k) {
       int64_t off = 0;
       const auto& s = strides(k);
       for (int d = 0; d < outer_dims_; ++d) off += index[d] * s[d];
-      ptrs[k] = base[k] + off * size[k];
+      cur[k] = base[k] + off * size[k];
     }
+  };
+  for (size_t k = 0; k < n_ops; ++k) step[k] = outer_dims_ ? strides(k)[outer_dims_ - 1] * size[k] : 0;
+  locate();
+  for (int64_t o = begin; o < end; ++o) {
+    std::copy_n(cur, n_ops, ptrs);
     switch (spec_.form) {
       case LoopSpec::kMap: loop_->run(ptrs, inner_); break;
       case LoopSpec::kRow: {
@@ -140,7 +148,7 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
         for (size_t k = 0; k < no; ++k) {
           dst[k] = ptrs[ni + k];
           if (spec_.out[k].combine == Combiner::kNone) continue;
-          acc[k] = combiner_identity(spec_.out[k].combine, spec_.out[k].dt);
+          acc[k] = identity_[k];
           ptrs[ni + k] = reinterpret_cast<char*>(&part[k]);
         }
         for (int64_t at = 0; at < inner_; at += kChunk) {
@@ -164,7 +172,7 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
         for (size_t k = 0; k < no; ++k) {
           const auto& out_k = spec_.out[k];
           if (out_k.combine == Combiner::kNone) continue;
-          const uint64_t id = combiner_identity(out_k.combine, out_k.dt);
+          const uint64_t id = identity_[k];
           for (int64_t j = 0; j < inner_; ++j) std::memcpy(ptrs[ni + k] + j * size[ni + k], &id, size[ni + k]);
         }
         for (int64_t r = 0; r < reduce_; ++r) {
@@ -174,10 +182,17 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
         break;
       }
     }
-    for (int d = outer_dims_ - 1; d >= 0; --d) {
+    if (outer_dims_ == 0) break;
+    if (++index[outer_dims_ - 1] < spec_.dims[outer_dims_ - 1]) {
+      for (size_t k = 0; k < n_ops; ++k) cur[k] += step[k];
+      continue;
+    }
+    index[outer_dims_ - 1] = 0;
+    for (int d = outer_dims_ - 2; d >= 0; --d) {
       if (++index[d] < spec_.dims[d]) break;
       index[d] = 0;
     }
+    locate();
   }
 }
 

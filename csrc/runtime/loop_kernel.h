@@ -66,6 +66,7 @@ class LoopKernel {
   LoopSpec spec_;
   int outer_dims_;            // dims iterated here, before the reduced dim or the inner one
   int64_t outer_ = 1, reduce_ = 1, inner_ = 1;
+  std::vector<uint64_t> identity_;  // per output: of its combiner
   std::shared_ptr<const InnerLoop> loop_;
 };
 
