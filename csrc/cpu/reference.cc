@@ -566,7 +566,7 @@ template <class T, class F>
 void each_max_row(const PoolGeometry& g, const T* x, F f) {
   const bool clipped = g.pad != Ints{0, 0, 0, 0};
   const int64_t width = g.y[3], sw = g.stride[1];
-  parallel_for(g.x[0] * g.x[1], std::max<int64_t>(1, 60000 / std::max<int64_t>(1, g.y[2] * width * g.kernel[0] * g.kernel[1])), [&](int64_t b, int64_t e) {
+  parallel_for(g.x[0] * g.x[1], std::max<int64_t>(1, 16000 / std::max<int64_t>(1, g.y[2] * width * g.kernel[0] * g.kernel[1])), [&](int64_t b, int64_t e) {
     std::vector<T> best(width);
     std::vector<int32_t> at(width);  // relative to the plane
     for (int64_t p = b; p < e; ++p)
@@ -585,6 +585,26 @@ void each_max_row(const PoolGeometry& g, const T* x, F f) {
         } else {
           const int32_t row = static_cast<int32_t>(i * g.stride[0] * g.x[3]);
           const T* first = plane + row;
+          if (width < 16 && g.kernel[0] == 2 && g.kernel[1] == 2) {  // too narrow for vectors
+            const int32_t down = static_cast<int32_t>(g.x[3]);
+            for (int64_t j = 0; j < width; ++j) {
+              const T* s = first + j * sw;
+              T v = s[0];
+              int32_t off = 0;
+              auto step = [&](T x, int32_t o) {
+                const bool take = (x > v) | ((x != x) & (v == v));
+                v = take ? x : v;
+                off = take ? o : off;
+              };
+              step(s[1], 1);
+              step(s[down], down);
+              step(s[down + 1], down + 1);
+              bv[j] = v;
+              av[j] = row + static_cast<int32_t>(j * sw) + off;
+            }
+            f((p * g.y[2] + i) * width, bv, av, p * g.x[2] * g.x[3], width);
+            continue;
+          }
           for (int64_t j = 0; j < width; ++j) bv[j] = first[j * sw], av[j] = row + static_cast<int32_t>(j * sw);
           for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
             for (int64_t kw = kh == 0 ? 1 : 0; kw < g.kernel[1]; ++kw) {

@@ -1,5 +1,9 @@
 #include "runtime/program.h"
 
+#include <chrono>
+
+#include "base/log.h"
+
 namespace pijit {
 
 void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* out) const {
@@ -33,7 +37,9 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
       case Slot::kOutput: ptr[s] = buf[k.index]->data; break;
     }
   }
+  const bool timed = !config().log.empty() && log_enabled("exec");
   for (const Step& st : steps) {
+    const auto t0 = timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     const void* in_small[16];
     std::vector<const void*> in_big;
     const void** in = in_small;
@@ -49,6 +55,7 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
       for (size_t k = 0; k < st.out.size(); ++k) o[k] = ptr[st.out[k]];
       st.loop->run(in, o);
     }
+    if (timed) PIJIT_LOG("exec", std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t0).count(), " us ", st.text);
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     const Slot& s = slots[outputs[k].slot];
