@@ -41,12 +41,18 @@ struct JitObject {
   PyObject* func;
   PyObject* dict;
   PyObject* weakrefs;
-  State* state;
+  std::shared_ptr<State> state;
   bool whole;
 };
 
 bool graph_mode_on = false;
 thread_local int graph_depth = 0;
+
+PyObject* make_jit(PyObject* func, bool whole, std::shared_ptr<State> state = nullptr);
+// A break's callee that is plain Python and gets tensors is captured on its own, though nobody decorated it:
+// functions, methods and objects with __call__ are called through a JitFunction made for the moment, whose
+// cache is kept per code object. (A frame hook would tax every other call and needs CPython's internals.)
+py::object capturing_callee(const py::object& callee, const std::vector<py::object>& args);
 
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
@@ -203,7 +209,7 @@ class BreakStep {
         }
         py::object& stub = jit_->state->stubs[pc * 2 + (b ? 1 : 0)];
         if (!stub) stub = make_call_stub(jit_->func, code_, pc, static_cast<int>(args.size()), in.obj, false, false);
-        push(call_stub(stub, callee, args));
+        push(call_stub(stub, jit_->whole ? callee : capturing_callee(callee, args), args));
         return true;
       }
       case Op::CALL_EX: {
@@ -401,7 +407,8 @@ py::object rest_in_python(JitObject* jit, const CodeInfo& code, int instr, const
 
 // Calls with these arguments in slots; `original` runs the function plainly.
 py::object run(JitObject* jit, std::vector<py::object> slots, const std::function<py::object()>& original) {
-  State& state = *jit->state;
+  const std::shared_ptr<State> keep = jit->state;  // a call may drop the function
+  State& state = *keep;
   auto code = code_info(PyFunction_GET_CODE(jit->func));
   StartPoint at{jit->func, code, 0, 0};
   std::vector<py::object> stack;
@@ -579,16 +586,52 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   }
 }
 
-PyObject* make_jit(PyObject* func, bool whole) {
+PyObject* make_jit(PyObject* func, bool whole, std::shared_ptr<State> state) {
   auto* o = reinterpret_cast<JitObject*>(jit_function_type->tp_alloc(jit_function_type, 0));
   if (!o) throw py::error_already_set();
   o->vectorcall = jit_call;
   o->func = Py_NewRef(func);
   o->dict = nullptr;
   o->weakrefs = nullptr;
-  o->state = new State;
+  new (&o->state) std::shared_ptr<State>(state ? std::move(state) : std::make_shared<State>());
   o->whole = whole;
   return reinterpret_cast<PyObject*>(o);
+}
+
+bool holds_tensor(PyObject* o) {
+  if (is_tensor(o)) return true;
+  if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
+    PyObject** items = PySequence_Fast_ITEMS(o);
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o) && k < 16; ++k)
+      if (is_tensor(items[k])) return true;
+  }
+  return false;
+}
+
+py::object capturing_callee(const py::object& callee, const std::vector<py::object>& args) {
+  if (!Tape::active().empty() || std::none_of(args.begin(), args.end(), [](auto& a) { return holds_tensor(a.ptr()); })) return callee;
+  auto wrap = [](PyObject* f) -> py::object {
+    static auto* states = new std::map<std::pair<PyObject*, PyObject*>, std::pair<py::object, std::shared_ptr<State>>>;
+    auto code = code_info(PyFunction_GET_CODE(f));  // keeps the code object, so its address stays its own
+    if (!code) return {};
+    auto& [globals, state] = (*states)[{PyFunction_GET_CODE(f), PyFunction_GET_GLOBALS(f)}];
+    if (!state) globals = share(PyFunction_GET_GLOBALS(f)), state = std::make_shared<State>();
+    return py::reinterpret_steal<py::object>(make_jit(f, false, state));
+  };
+  PyObject* c = callee.ptr();
+  PyObject* self = nullptr;
+  if (PyMethod_Check(c)) {
+    self = PyMethod_GET_SELF(c);
+    c = PyMethod_GET_FUNCTION(c);
+  } else if (!PyFunction_Check(c) && !PyType_Check(c) && Py_TYPE(c) != jit_function_type) {
+    static PyObject* name = PyUnicode_InternFromString("__call__");
+    PyObject* f = type_lookup(Py_TYPE(c), name);
+    if (f && PyFunction_Check(f)) self = c, c = f;
+  }
+  if (!PyFunction_Check(c)) return callee;
+  py::object j = wrap(c);
+  if (!j) return callee;
+  return self ? py::reinterpret_steal<py::object>(PyMethod_New(j.ptr(), self)) : j;
 }
 
 void jit_dealloc(PyObject* self) {
@@ -596,7 +639,7 @@ void jit_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   if (jit->weakrefs) PyObject_ClearWeakRefs(self);
-  delete jit->state;
+  jit->state.~shared_ptr();
   Py_XDECREF(jit->func);
   Py_XDECREF(jit->dict);
   type->tp_free(self);
@@ -611,7 +654,7 @@ int jit_traverse(PyObject* self, visitproc visit, void* arg) {
 }
 int jit_clear(PyObject* self) {
   auto* jit = reinterpret_cast<JitObject*>(self);
-  if (jit->state) {
+  if (jit->state.use_count() == 1) {
     jit->state->points.clear();
     jit->state->stubs.clear();
     jit->state->resumes.clear();

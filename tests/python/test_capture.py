@@ -543,3 +543,70 @@ def test_explain_guards_are_expressions():
     for g in e.entries[0]["guards"]:
         assert eval(g, {"Tensor": Tensor}, {"x": X, "k": 3}) is True
     assert "mul" in str(e)
+
+
+def test_callees_of_breaks_are_captured_too():
+    class Noisy(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Dense(4, 3, "ones", "zeros")
+            self.calls = 0
+
+        def construct(self, x):
+            y = ops.tanh(self.fc(x)) * 2
+            print("inside", y.shape)
+            return y + 1
+
+    def helper(x, k):
+        z = x * k
+        if z.sum() > 0:
+            z = z - 1
+        return z
+
+    def make():
+        net = Noisy()
+
+        def f(x):
+            y = net(x)
+            return helper(y, 3) + helper(y, -3)
+        return f
+    check(make, X, calls=3)
+    f = ms.jit(make())
+    with ms_log() as text:
+        f(X)
+    assert any("tanh" in graph and "dense" in graph for graph in text), text
+
+
+class ms_log:
+    """Graphs compiled inside the block, as text."""
+
+    def __enter__(self):
+        import os
+        import tempfile
+        self.dir = tempfile.mkdtemp()
+        ms._C.set_option("dump", self.dir)
+        self.text = []
+        self.listdir = os.listdir
+        return self.text
+
+    def __exit__(self, *exc):
+        ms._C.set_option("dump", "")
+        for name in sorted(self.listdir(self.dir)):
+            if "capture" in name:
+                with open(f"{self.dir}/{name}") as f:
+                    self.text.append(f.read())
+
+
+def test_errors_inside_captured_callees():
+    def make():
+        def inner(x, k):
+            y = x + 1
+            print("in")
+            return y[k]
+
+        def f(x, k):
+            z = inner(x * 2, k)
+            return z
+        return f
+    check(make, X, 1)
+    check(make, X, 9)
