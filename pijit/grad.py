@@ -214,3 +214,55 @@ class GradOperation:
             w, single = _weights(weights)
         positions = "all" if self.get_all else None if self.get_by_list else (0,)
         return GradFunction(fn, positions, w, False, False, self.sens_param, self.get_all, single)
+
+
+def vjp(fn, *inputs, weights=None, has_aux=False):
+    """(fn(*inputs), pullback): pullback(cotangents) gives the gradients of all inputs (and weights)."""
+    positions = tuple(range(len(inputs)))
+    w, single = _weights(weights)
+    with_sens = GradFunction(fn, positions, w, has_aux, False, True, True, single)
+    value = fn(*inputs)
+
+    def pullback(*cotangents):
+        sens = cotangents[0] if len(cotangents) == 1 else cotangents
+        g = with_sens(*inputs, sens)
+        if has_aux:
+            g = g[0]
+        return g[0] if weights is None and len(inputs) == 1 else g
+
+    if has_aux:
+        return value[0], pullback, tuple(value[1:])
+    return value, pullback
+
+
+def jvp(fn, inputs, v, has_aux=False):
+    """(fn(inputs), directional derivative along v), by transposing the pullback, which is linear.
+
+    inputs and v are tensors or tuples of tensors of equal shapes. Works at any order and under jit."""
+    inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    v = tuple(v) if isinstance(v, (tuple, list)) else (v,)
+    if len(inputs) != len(v):
+        raise ValueError(f"For 'jvp', 'inputs' and 'v' must agree in number, but got {len(inputs)} and {len(v)}.")
+    for x, t in zip(inputs, v):
+        if x.shape != t.shape:
+            raise ValueError(f"For 'jvp', a tangent of shape {t.shape} does not fit an input of shape {x.shape}.")
+    value = fn(*inputs)
+    head = value[0] if has_aux else value
+    pull = GradFunction(fn, tuple(range(len(inputs))), None, has_aux, False, True, True)
+    if isinstance(head, (tuple, list)):
+        raise TypeError("For 'jvp', the function must return one tensor.")
+
+    def along(u):
+        g = pull(*inputs, u)
+        if has_aux:
+            g = g[0]
+        total = (g[0] * v[0]).sum()
+        for gi, vi in zip(g[1:], v[1:]):
+            total = total + (gi * vi).sum()
+        return total
+
+    zero = _ops["broadcast_to"](_ops["cast"](0.0, head.dtype), head.shape)
+    tangent = GradFunction(along, (0,), None, False, False, False, False)(zero)
+    if has_aux:
+        return head, tangent, tuple(value[1:])
+    return head, tangent

@@ -272,3 +272,19 @@ def test_forked_children_compute():
         os.waitpid(pid, 0)
         pytest.fail("the child hangs")
     assert status == 0
+
+
+def test_forward_mode():
+    x, v = Tensor(np.array([0.3, 1.2, -0.7])), Tensor(np.array([1.0, -2.0, 0.5]))
+    f = lambda x: ops.sin(x) * x ** 2 + x.sum()  # noqa: E731
+    value, tangent = ms.jvp(f, x, v)
+    eps = 1e-6
+    want = (f(x + v * eps).asnumpy() - f(x - v * eps).asnumpy()) / (2 * eps)
+    np.testing.assert_allclose(tangent.asnumpy(), want, rtol=1e-6)
+    captured = ms.jit(lambda x, v: ms.jvp(f, x, v)[1])(x, v)
+    assert captured.asnumpy().tobytes() == tangent.asnumpy().tobytes()
+    value, pull = ms.vjp(lambda a, b: a * b, x, v)
+    ga, gb = pull(Tensor(np.ones(3)))
+    assert np.array_equal(ga.asnumpy(), v.asnumpy()) and np.array_equal(gb.asnumpy(), x.asnumpy())
+    with pytest.raises(ValueError, match="tangent of shape"):
+        ms.jvp(f, x, Tensor(np.ones(2)))
