@@ -225,7 +225,7 @@ class BreakStep {
         if (in.a) all.push_back(kw);
         py::object& stub = jit_->state->stubs[pc * 2];
         if (!stub) stub = make_call_stub(jit_->func, code_, pc, static_cast<int>(all.size()), nullptr, true, in.a);
-        push(call_stub(stub, callee, all));
+        push(call_stub(stub, jit_->whole ? callee : capturing_callee(callee, all), all));
         return true;
       }
       case Op::POP_JUMP: {
