@@ -22,7 +22,7 @@ def _method(op):
 
 for _n, _op in _METHODS.items():
     setattr(Tensor, _n, _method(_op))
-for _n in ("swapaxes expand_dims unsqueeze squeeze flatten ravel broadcast_to split chunk narrow unbind flip tile "
+for _n in ("swapaxes expand_dims unsqueeze squeeze ravel broadcast_to split chunk narrow unbind flip tile "
            "repeat_interleave sum mean prod amax amin argmax argmin var std logsumexp cumsum count_nonzero norm gather_elements "
            "gather_nd index_select masked_fill masked_select nonzero clamp clip nan_to_num isclose lerp matmul mm bmm dot outer softmax "
            "log_softmax tril triu moveaxis movedim take relu addcmul addcdiv t").split():
@@ -38,6 +38,12 @@ def _attach(fn):
 def reshape(self, *shape):
     """The same elements in another shape."""
     return F.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+
+
+@_attach
+def flatten(self, order="C", *, start_dim=0, end_dim=-1):
+    """Dimensions start_dim..end_dim merged: all by default, unlike ops.flatten, which keeps the first."""
+    return F.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
 
 
 @_attach

@@ -53,6 +53,7 @@ struct Guard {
     kSame,         // the same object as source `num`
     kNoDictAttr,   // the instance dict lacks `obj`
     kDictVersion,  // dict `obj` is at version `num`
+    kTypeVersion,  // class `obj` is at version `num`
     kNull,         // slot is unbound
     kCellEmpty,
   } kind;
@@ -115,7 +116,8 @@ struct Entry {
   std::vector<std::pair<std::string, int>> ops;
   std::vector<int> inputs;                       // source per program input
   std::vector<bool> donatable;
-  std::vector<int> assigned;                     // sources of tensors that get new values: distinct from all inputs
+  std::vector<int> changed;                      // sources of objects that effects change, and
+  std::vector<int> identities;                   // of all objects with an identity: none of these may be the same
   std::vector<Recipe> recipes;
   std::vector<Effect> effects;
   int result = -1;                               // recipe; -1: ends in a break

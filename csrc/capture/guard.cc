@@ -107,6 +107,7 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
       return !d || !PyDict_GetItemWithError(d.ptr(), g.obj.ptr());
     }
     case Guard::kDictVersion: return dict_version(g.obj.ptr()) == g.num;
+    case Guard::kTypeVersion: return type_version(reinterpret_cast<PyTypeObject*>(g.obj.ptr())) == g.num;
     case Guard::kCellEmpty: return PyCell_Check(o) && !PyCell_GET(o);
     case Guard::kNull: break;
   }
@@ -126,8 +127,8 @@ bool check_guards(const Entry& e, PyObject* func, PyObject* const* state, std::v
         return false;
       }
   }
-  for (int a : e.assigned)
-    for (int i : e.inputs)
+  for (int a : e.changed)
+    for (int i : e.identities)
       if (i != a && (*values)[i].ptr() == (*values)[a].ptr()) return false;
   return true;
 }
@@ -179,6 +180,7 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     case Guard::kSame: return s + " is " + describe_source(e, static_cast<int>(g.num), code);
     case Guard::kNoDictAttr: return repr(g.obj) + " not in vars(" + s + ")";
     case Guard::kDictVersion: return (g.obj.contains("__name__") ? "globals of " + py::cast<std::string>(py::str(g.obj["__name__"])) : s) + " unchanged";
+    case Guard::kTypeVersion: return "class " + name(g.obj) + " unchanged";
     case Guard::kNull: return s + " is unbound";
     case Guard::kCellEmpty: return s + " is empty";
   }

@@ -722,9 +722,14 @@ void Tracer::finish(Entry* e) {
     }
     e->effects.push_back(x);
   }
-  // what is assigned must be an object of its own at every call, as it was here
-  for (auto& v : dirty_)
-    if (v->kind == Value::kTensor) e->assigned.push_back(v->src);
+  // what is changed must be an object of its own at every call, as it was here
+  for (auto& v : dirty_) e->changed.push_back(v->src);
+  for (auto& n : journal_)
+    if (n.target && n.target->src >= 0) e->changed.push_back(n.target->src);
+  if (!e->changed.empty())
+    for (auto& [o, v] : known_)
+      if (v->src >= 0 && v->obj.ptr() == o && (v->kind == Value::kTensor || v->kind == Value::kList || v->kind == Value::kDict || v->kind == Value::kCell || (v->kind == Value::kObject && !PyFunction_Check(o) && !PyType_Check(o) && !PyModule_Check(o))))
+        e->identities.push_back(v->src);
 
   graph_->outputs = outputs_;
   e->ops = graph_->op_counts();

@@ -391,6 +391,8 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     PyTypeObject* type = type_of(v);
     PyObject* found = type_lookup(type, name_obj);
     if (!found) return std::nullopt;
+    py::object cls = share(reinterpret_cast<PyObject*>(type));
+    guard(Guard::kTypeVersion, add_source({Source::kConst, -1, 0, cls}), cls, type_version(type));
     return bind(wrap_static(found), v, type);
   }
   if (v->kind == Value::kConst || v->kind == Value::kTuple || v->kind == Value::kList || v->kind == Value::kDict || v->kind == Value::kSlice) {

@@ -63,8 +63,13 @@ std::unordered_map<PyObject*, std::shared_ptr<const CodeInfo>>& table() {
   return *t;
 }
 
-thread_local std::vector<py::object> resume_values;
-thread_local size_t resume_at = 0;
+// Values on their way into resume functions. A stack: a finalizer that runs inside a resume function's
+// first instructions may resume something else.
+struct ResumeValues {
+  std::vector<py::object> values;
+  size_t at = 0;
+};
+thread_local std::vector<ResumeValues> resume_stack;
 
 }  // namespace
 
@@ -101,18 +106,18 @@ std::shared_ptr<const CodeInfo> code_info(PyObject* code) {
 }
 
 void set_resume_values(std::vector<py::object> values) {
-  resume_values = std::move(values);
-  resume_at = 0;
+  if (!values.empty()) resume_stack.push_back({std::move(values), 0});
 }
 
 namespace {
 PyObject* next_resume_value(PyObject*, PyObject*) {
-  if (resume_at >= resume_values.size()) {
+  if (resume_stack.empty()) {
     PyErr_SetString(PyExc_RuntimeError, "pijit: no value to resume with");
     return nullptr;
   }
-  PyObject* v = resume_values[resume_at++].release().ptr();
-  if (resume_at == resume_values.size()) resume_values.clear(), resume_at = 0;
+  ResumeValues& top = resume_stack.back();
+  PyObject* v = top.values[top.at++].release().ptr();
+  if (top.at == top.values.size()) resume_stack.pop_back();
   return v;
 }
 }  // namespace

@@ -608,3 +608,65 @@ def test_errors_inside_captured_callees():
         return f
     check(make, X, 1)
     check(make, X, 9)
+
+
+def test_arguments_that_become_the_same_object():
+    def make():
+        def f(a, b, x):
+            a.append(x)
+            return len(b), a, b
+        return f
+    f = ms.jit(make())
+    for _ in range(2):
+        p, q = [1], [2]
+        assert f(p, q, X)[0] == 1 and len(p) == 2 and q == [2]
+        same = [1]
+        n, a, b = f(same, same, X)
+        assert n == 2 and a is same and b is same and len(same) == 2
+
+
+def test_changed_tensor_methods_are_seen():
+    f = ms.jit(lambda x: x.flatten())
+    assert f(X).shape == (12,)
+    original = Tensor.flatten
+    try:
+        Tensor.flatten = lambda self: self + 1
+        assert f(X).shape == (3, 4)
+    finally:
+        Tensor.flatten = original
+    assert f(X).shape == (12,)
+
+
+def test_profilers_and_tracers_see_the_plain_function():
+    import sys
+
+    @ms.jit
+    def f(x):
+        y = x + 1
+        return y * 2
+    f(X)
+    seen = []
+    sys.settrace(lambda frame, event, arg: seen.append(frame.f_code.co_name))
+    try:
+        f(X)
+    finally:
+        sys.settrace(None)
+    assert "f" in seen
+
+
+def test_threads_share_a_function():
+    import threading
+
+    @ms.jit
+    def f(x, k):
+        return (x * k + 1).sum()
+    want = {k: (X * k + 1).sum().item() for k in range(4)}
+    bad = []
+
+    def work(k):
+        for _ in range(300):
+            if f(X, k).item() != want[k]:
+                bad.append(k)
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    [t.start() for t in threads], [t.join() for t in threads]
+    assert not bad
