@@ -545,8 +545,8 @@ def argmax(input, dim=None, keepdim=False):
 
 
 def argmin(input, axis=None, keepdims=False):
-    """Index of the (first) minimum; over all elements when axis is None."""
-    return _arg(_ops["argmin"], input, axis, keepdims)
+    """Index of the (first) minimum as int32; over all elements when axis is None."""
+    return cast(_arg(_ops["argmin"], input, axis, keepdims), mstype.int32)
 
 
 def _arg(op, x, axis, keep):
