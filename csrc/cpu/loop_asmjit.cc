@@ -353,7 +353,7 @@ class Emitter {
     const DType src = n.a >= 0 ? s_.body[n.a].dt : n.dt;
     auto reg = [&](int id) { return id >= 0 ? in_register(r[id], s_.body[id].dt) : Reg{}; };
     // where the last operand may be memory, it stays there; commutative ops move a constant to the back
-    const bool binary = n.op == SOp::kAdd || n.op == SOp::kSub || n.op == SOp::kMul || n.op == SOp::kDiv || n.op == SOp::kMin || n.op == SOp::kMax ||
+    const bool binary = n.op == SOp::kAdd || n.op == SOp::kSub || n.op == SOp::kMul || n.op == SOp::kDiv || n.op == SOp::kScale || n.op == SOp::kMin || n.op == SOp::kMax ||
                         ((n.op == SOp::kAnd || n.op == SOp::kOr || n.op == SOp::kXor || n.op == SOp::kShl || n.op == SOp::kShr) && !is_bool(n.dt));
     int ia = n.a, ib = n.b;
     if ((n.op == SOp::kAdd || n.op == SOp::kMul) && ia >= 0 && r[ia].constant.hasBase() && !r[ib].constant.hasBase()) std::swap(ia, ib);
@@ -396,6 +396,7 @@ class Emitter {
       case SOp::kSub: op3(I::kIdVsubps, I::kIdVsubpd, I::kIdVpsubd, I::kIdVpsubq); break;
       case SOp::kMul: op3(I::kIdVmulps, I::kIdVmulpd, I::kIdVpmulld, I::kIdVpmullq); break;
       case SOp::kDiv: op3(I::kIdVdivps, I::kIdVdivpd, 0, 0); break;
+      case SOp::kScale: op3(I::kIdVscalefps, I::kIdVscalefpd, 0, 0); break;
       case SOp::kMin: op3(I::kIdVminps, I::kIdVminpd, I::kIdVpminsd, I::kIdVpminsq); break;
       case SOp::kMax: op3(I::kIdVmaxps, I::kIdVmaxpd, I::kIdVpmaxsd, I::kIdVpmaxsq); break;
       case SOp::kFma:

@@ -13,6 +13,7 @@ namespace pijit {
 enum class SOp : uint8_t {
   kInput, kConst,
   kAdd, kSub, kMul, kDiv, kFma, kMin, kMax,  // kMin: a < b ? a : b. kMax: a > b ? a : b
+  kScale,                                    // a * 2^b for an integral float b, rounded once
   kFloorDiv, kFloorMod, kTruncMod,           // integer x / 0 and x % 0 are 0
   kNeg, kAbs, kSqrt, kFloor, kCeil, kRint, kTrunc,
   kEq, kNe, kLt, kLe, kGt, kGe,

@@ -221,6 +221,7 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
         case SOp::kMul: LOOP(a[i] * b[i]); return;
         case SOp::kDiv: LOOP(a[i] / b[i]); return;
         case SOp::kFma: LOOP(std::fma(a[i], b[i], c[i])); return;
+        case SOp::kScale: LOOP(std::ldexp(a[i], (convert<int32_t, T>(b[i] > 4000 ? T{4000} : b[i] < -4000 ? T{-4000} : b[i])))); return;
         case SOp::kNeg: LOOP(-a[i]); return;
         case SOp::kAbs: LOOP(std::fabs(a[i])); return;
         case SOp::kSqrt: LOOP(std::sqrt(a[i])); return;

@@ -56,11 +56,6 @@ SVal poly(SVal x, std::initializer_list<double> highest_first) {
   for (; it != highest_first.end(); ++it) r = s_fma(r, x, *it);
   return r;
 }
-SVal pow2i(SVal n) {  // 2^n for an int32 n in [-126, 127]
-  SBuilder& sb = *n.sb;
-  return s_bitcast(sb.op(SOp::kShl, DType::I32, n + sb.constant_int(DType::I32, 127), sb.constant_int(DType::I32, 23)),
-                   DType::F32);
-}
 // kMin and kMax return their second operand when unordered, so NaN passes through as `x`.
 SVal clamp_keep_nan(SVal x, double lo, double hi) {
   SBuilder& sb = *x.sb;
@@ -68,7 +63,7 @@ SVal clamp_keep_nan(SVal x, double lo, double hi) {
   return sb.op(SOp::kMax, x.dtype(), sb.constant(x.dtype(), lo), x);
 }
 SVal exp_f32(SVal x0) {
-  // Cody & Waite reduction, degree 5 polynomial (Cephes expf), scaling in two exact steps.
+  // Cody & Waite reduction, degree 5 polynomial (Cephes expf).
   SBuilder& sb = *x0.sb;
   SVal x = clamp_keep_nan(x0, -104.0, 89.0);
   SVal n = s_unary(SOp::kRint, x * 1.44269504088896341);
@@ -76,9 +71,7 @@ SVal exp_f32(SVal x0) {
   r = s_fma(n, sb.constant(DType::F32, 2.12194440e-4), r);
   SVal p = poly(r, {1.9875691500E-4, 1.3981999507E-3, 8.3334519073E-3, 4.1665795894E-2, 1.6666665459E-1, 5.0000001201E-1});
   p = s_fma(p, r * r, r) + 1.0;
-  SVal ni = s_cast(n, DType::I32);
-  SVal half = sb.op(SOp::kShr, DType::I32, ni, sb.constant_int(DType::I32, 1));
-  return p * pow2i(half) * pow2i(ni - half);
+  return sb.op(SOp::kScale, DType::F32, p, n);
 }
 SVal log_f32(SVal x0) {
   // Cephes logf; subnormals are scaled up first.
