@@ -58,7 +58,7 @@ bench: build
 
 lint: venv
 	$(VENV)/bin/ruff check pijit tests benchmarks demo.py setup.py
-	clang-format --dry-run $$(git ls-files 'csrc/*.h' 'csrc/*.cc') 2>&1 | grep -c warning || true
+	clang-format --dry-run -Werror $$(git ls-files 'csrc/*.h' 'csrc/*.cc' 'tests/cpp/*.cc')
 
 clean:
 	rm -rf build pijit/_C*.so

@@ -8,9 +8,13 @@ namespace pijit {
 namespace {
 void parse(const std::string& s, const char*, std::string* out) { *out = s; }
 void parse(const std::string& s, const char* name, bool* out) {
-  if (s == "1" || s == "true" || s == "True") *out = true;
-  else if (s.empty() || s == "0" || s == "false" || s == "False") *out = false;
-  else throw OpError(OpError::kValue, str_cat("[config] ", name, ": expected a boolean, got '", s, "'"));
+  if (s == "1" || s == "true" || s == "True")
+    *out = true;
+  else if (s.empty() || s == "0" || s == "false" || s == "False")
+    *out = false;
+  else
+    throw OpError(OpError::kValue,
+                  str_cat("[config] ", name, ": expected a boolean, got '", s, "'"));
 }
 void parse(const std::string& s, const char* name, int* out) {
   try {
@@ -19,7 +23,8 @@ void parse(const std::string& s, const char* name, int* out) {
     if (used == s.size()) return;
   } catch (const std::exception&) {
   }
-  throw OpError(OpError::kValue, str_cat("[config] ", name, ": expected an integer, got '", s, "'"));
+  throw OpError(OpError::kValue,
+                str_cat("[config] ", name, ": expected an integer, got '", s, "'"));
 }
 std::string show(const std::string& v) { return v; }
 std::string show(bool v) { return v ? "1" : "0"; }
@@ -27,13 +32,13 @@ std::string show(int v) { return std::to_string(v); }
 
 Config from_environment() {
   Config c;
-#define OPTION(name, type, def, env, help) \
-  c.name = def;                            \
-  if (const char* v = std::getenv(env)) {  \
-    try {                                  \
-      parse(v, env, &c.name);              \
+#define OPTION(name, type, def, env, help)                                   \
+  c.name = def;                                                              \
+  if (const char* v = std::getenv(env)) {                                    \
+    try {                                                                    \
+      parse(v, env, &c.name);                                                \
     } catch (const OpError&) { /* a malformed variable leaves the default */ \
-    }                                      \
+    }                                                                        \
   }
 #include "base/config.def"
 #undef OPTION

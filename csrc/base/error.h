@@ -26,15 +26,15 @@ std::string str_cat(const A&... a) {
   return os.str();
 }
 
-#define PIJIT_CHECK(cond, ...)                                                             \
-  do {                                                                                     \
-    if (!(cond))                                                                           \
-      throw ::pijit::InternalError(                                                        \
+#define PIJIT_CHECK(cond, ...)                                                                     \
+  do {                                                                                             \
+    if (!(cond))                                                                                   \
+      throw ::pijit::InternalError(                                                                \
           ::pijit::str_cat(__FILE__, ":", __LINE__, ": check failed: " #cond " ", ##__VA_ARGS__)); \
   } while (0)
 
-#define OP_CHECK(cond, kind, ...)                                                  \
-  do {                                                                             \
+#define OP_CHECK(cond, kind, ...)                                                               \
+  do {                                                                                          \
     if (!(cond)) throw ::pijit::OpError(::pijit::OpError::kind, ::pijit::str_cat(__VA_ARGS__)); \
   } while (0)
 

@@ -12,10 +12,10 @@ void log_line(const char* channel, const std::string& text);
 // Writes NNNN-<stage>.txt into the dump directory, when one is set.
 void dump_stage(const std::string& stage, const std::string& text);
 
-#define PIJIT_LOG(channel, ...)                                                              \
-  do {                                                                                       \
-    if (!::pijit::config().log.empty() && ::pijit::log_enabled(channel))                     \
-      ::pijit::log_line(channel, ::pijit::str_cat(__VA_ARGS__));                             \
+#define PIJIT_LOG(channel, ...)                                          \
+  do {                                                                   \
+    if (!::pijit::config().log.empty() && ::pijit::log_enabled(channel)) \
+      ::pijit::log_line(channel, ::pijit::str_cat(__VA_ARGS__));         \
   } while (0)
 
 }  // namespace pijit

@@ -29,17 +29,22 @@ void init_tape(py::module_& m) {
       .def("start", &Tape::start)
       .def("stop", &Tape::stop)
       .def("watch", [](Tape& t, py::handle x) { t.watch(arrays(py::make_tuple(x))[0]); })
-      .def("watches", [](const Tape& t, py::handle x) { return is_tensor(x.ptr()) && t.watches(array_of(x.ptr()).get()); })
+      .def("watches",
+           [](const Tape& t, py::handle x) {
+             return is_tensor(x.ptr()) && t.watches(array_of(x.ptr()).get());
+           })
       .def("record_custom",
            [](Tape& t, const py::sequence& in, const py::sequence& out, py::function f) {
              auto fn = std::make_shared<py::function>(std::move(f));
              t.record_custom(arrays(in), arrays(out), [fn](const std::vector<ArrayRef>& cts) {
                std::vector<ArrayRef> r;
-               for (auto h : py::cast<py::sequence>((*fn)(tensors(cts)))) r.push_back(h.is_none() ? ArrayRef() : array_of(h.ptr()));
+               for (auto h : py::cast<py::sequence>((*fn)(tensors(cts))))
+                 r.push_back(h.is_none() ? ArrayRef() : array_of(h.ptr()));
                return r;
              });
            })
-      .def("gradient", [](const Tape& t, const py::sequence& outputs, const py::sequence& cts, const py::sequence& wrt) {
+      .def("gradient", [](const Tape& t, const py::sequence& outputs, const py::sequence& cts,
+                          const py::sequence& wrt) {
         return tensors(t.gradient(arrays(outputs), arrays(cts), arrays(wrt)));
       });
   m.def("active_tapes", [] {
@@ -62,20 +67,27 @@ void init_config(py::module_& m) {
 }
 
 void init_graph(py::module_& m) {
-  m.def("graph_roundtrip", [](const std::string& text) { return Graph::parse(text)->print(); }, "Parses a graph's text and prints it again.");
-  m.def("run_graph", [](const std::string& text, const py::sequence& inputs) {
-    auto p = compile(*Graph::parse(text));
-    auto in = arrays(inputs);
-    OP_CHECK(in.size() == p->num_inputs(), kType, "the graph takes ", p->num_inputs(), " tensors, got ", in.size());
-    std::vector<Array*> raw;
-    for (size_t i = 0; i < in.size(); ++i) {
-      OP_CHECK(in[i]->type == p->input_types[i], kType, "input ", i, " must be ", p->input_types[i].str(), ", got ", in[i]->type.str());
-      raw.push_back(in[i].get());
-    }
-    std::vector<ArrayRef> out(p->outputs.size());
-    p->run(raw, nullptr, out.data());
-    return tensors(out);
-  }, "Compiles a graph's text and runs it.");
+  m.def(
+      "graph_roundtrip", [](const std::string& text) { return Graph::parse(text)->print(); },
+      "Parses a graph's text and prints it again.");
+  m.def(
+      "run_graph",
+      [](const std::string& text, const py::sequence& inputs) {
+        auto p = compile(*Graph::parse(text));
+        auto in = arrays(inputs);
+        OP_CHECK(in.size() == p->num_inputs(), kType, "the graph takes ", p->num_inputs(),
+                 " tensors, got ", in.size());
+        std::vector<Array*> raw;
+        for (size_t i = 0; i < in.size(); ++i) {
+          OP_CHECK(in[i]->type == p->input_types[i], kType, "input ", i, " must be ",
+                   p->input_types[i].str(), ", got ", in[i]->type.str());
+          raw.push_back(in[i].get());
+        }
+        std::vector<ArrayRef> out(p->outputs.size());
+        p->run(raw, nullptr, out.data());
+        return tensors(out);
+      },
+      "Compiles a graph's text and runs it.");
   m.def("op_table", [] {
     py::list l;
     for (auto& op : OpTable::get().all()) {

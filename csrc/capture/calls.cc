@@ -1,5 +1,5 @@
-// Calls under capture: Python functions are inlined, ops become nodes, known builtins are evaluated on
-// values, gradient functions become graph transforms. Anything else ends the graph.
+// Calls under capture: Python functions are inlined, ops become nodes, known builtins are evaluated
+// on values, gradient functions become graph transforms. Anything else ends the graph.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -11,7 +11,8 @@ namespace pijit {
 namespace {
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 PyTypeObject* grad_type() {
-  static PyObject* t = py::object(py::module_::import("pijit.grad").attr("GradFunction")).release().ptr();
+  static PyObject* t =
+      py::object(py::module_::import("pijit.grad").attr("GradFunction")).release().ptr();
   return reinterpret_cast<PyTypeObject*>(t);
 }
 }  // namespace
@@ -40,11 +41,13 @@ V Tracer::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwa
   for (size_t k = 0; k < op.inputs.size(); ++k) {
     if (op.inputs[k].variadic) {
       auto items = unpack(slots[k]);
-      if (!items || (slots[k]->kind != Value::kTuple && slots[k]->kind != Value::kList)) give_up(Reason::kUnsupportedOperand, op.name);
+      if (!items || (slots[k]->kind != Value::kTuple && slots[k]->kind != Value::kList))
+        give_up(Reason::kUnsupportedOperand, op.name);
       for (auto& x : *items) in.push_back(operand(x));
     } else {
       in.push_back(slots[k] ? operand(slots[k]) : Operand());
-      OP_CHECK(in.back().kind != Operand::kAbsent || op.inputs[k].optional, kType, "[", op.name, "] ", op.inputs[k].name, " must be a tensor or a number");
+      OP_CHECK(in.back().kind != Operand::kAbsent || op.inputs[k].optional, kType, "[", op.name,
+               "] ", op.inputs[k].name, " must be a tensor or a number");
     }
   }
   Attrs attrs;
@@ -55,7 +58,9 @@ V Tracer::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwa
       continue;
     }
     auto c = as_constant(v);
-    if (!c) give_up(v->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand, str_cat("attribute ", op.attrs[k].name, " of ", op.name));
+    if (!c)
+      give_up(v->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
+              str_cat("attribute ", op.attrs[k].name, " of ", op.name));
     attrs.push_back(to_attr(op, op.attrs[k], c->ptr()));
   }
   return tensor(pijit::call_op(*graph_, op, in, std::move(attrs)));
@@ -64,10 +69,12 @@ V Tracer::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwa
 V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   if (f->kind == Value::kMethod) {
     args.insert(args.begin(), f->self);
-    if (f->func->kind == Value::kObject && (Py_TYPE(f->func->obj.ptr()) == &PyMethodDescr_Type || Py_TYPE(f->func->obj.ptr()) == &PyWrapperDescr_Type)) {
+    if (f->func->kind == Value::kObject && (Py_TYPE(f->func->obj.ptr()) == &PyMethodDescr_Type ||
+                                            Py_TYPE(f->func->obj.ptr()) == &PyWrapperDescr_Type)) {
       const V self = args[0];
       args.erase(args.begin());
-      return call_method_descriptor(py::cast<std::string>(f->func->obj.attr("__name__")), self, args, kwargs);
+      return call_method_descriptor(py::cast<std::string>(f->func->obj.attr("__name__")), self,
+                                    args, kwargs);
     }
     return call(f->func, args, kwargs);
   }
@@ -75,13 +82,15 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   if (f->kind != Value::kObject) give_up(Reason::kUnsupportedCall, type_of(f)->tp_name);
   PyObject* o = f->obj.ptr();
   if (PyFunction_Check(o)) return call_function(f, args, kwargs);
-  if (Py_TYPE(o) == op_function_type) return call_op(*reinterpret_cast<OpFunctionObject*>(o)->op, args, kwargs);
+  if (Py_TYPE(o) == op_function_type)
+    return call_op(*reinterpret_cast<OpFunctionObject*>(o)->op, args, kwargs);
   if (PyType_Check(o)) return call_type(reinterpret_cast<PyTypeObject*>(o), args, kwargs);
   if (PyCFunction_Check(o)) return call_builtin(o, args, kwargs);
   if (Py_TYPE(o) == &PyMethodDescr_Type && !args.empty()) {  // Type.method(self, ...)
     const V self = args[0];
     args.erase(args.begin());
-    return call_method_descriptor(py::cast<std::string>(f->obj.attr("__name__")), self, args, kwargs);
+    return call_method_descriptor(py::cast<std::string>(f->obj.attr("__name__")), self, args,
+                                  kwargs);
   }
   if (Py_TYPE(o) == grad_type()) return call_grad(f, args, kwargs);
   static PyObject* name = PyUnicode_InternFromString("__call__");
@@ -95,7 +104,8 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     return call(wrap_static(jit_inner(c)), args, kwargs);
   }
   // functools.partial
-  static PyObject* partial = py::object(py::module_::import("functools").attr("partial")).release().ptr();
+  static PyObject* partial =
+      py::object(py::module_::import("functools").attr("partial")).release().ptr();
   if (reinterpret_cast<PyObject*>(Py_TYPE(o)) == partial) {
     const int src = source_of(f);
     guard(Guard::kIs, src, share(o));  // its parts cannot change
@@ -106,7 +116,8 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     Kwargs kw;
     for (auto kv : py::cast<py::dict>(share(o).attr("keywords"))) {
       const std::string k = py::cast<std::string>(kv.first);
-      if (std::none_of(kwargs.begin(), kwargs.end(), [&](auto& p) { return p.first == k; })) kw.push_back({k, wrap_static(kv.second.ptr())});
+      if (std::none_of(kwargs.begin(), kwargs.end(), [&](auto& p) { return p.first == k; }))
+        kw.push_back({k, wrap_static(kv.second.ptr())});
     }
     kw.insert(kw.end(), kwargs.begin(), kwargs.end());
     return call(wrap_static(py::object(share(o).attr("func")).ptr()), all, kw);
@@ -120,8 +131,10 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   auto* co = reinterpret_cast<PyCodeObject*>(code_obj);
   const std::string name = py::cast<std::string>(py::handle(code_obj).attr("co_name"));
   auto code = code_info(code_obj);
-  if (!code) give_up(co->co_flags & CO_OPTIMIZED ? Reason::kGenerator : Reason::kUnsupportedCall, name);
-  if (fn && f->src >= 0 && sources_[f->src].kind == Source::kConst) guard(Guard::kCode, f->src, share(code_obj), 0, share(PyFunction_GET_GLOBALS(fn)));
+  if (!code)
+    give_up(co->co_flags & CO_OPTIMIZED ? Reason::kGenerator : Reason::kUnsupportedCall, name);
+  if (fn && f->src >= 0 && sources_[f->src].kind == Source::kConst)
+    guard(Guard::kCode, f->src, share(code_obj), 0, share(PyFunction_GET_GLOBALS(fn)));
 
   Frame fr;
   fr.code = code;
@@ -134,7 +147,8 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   for (int k = 0; k < nargs && k < static_cast<int>(args.size()); ++k) fr.slots[k] = args[k];
   if (static_cast<int>(args.size()) > nargs) {
     if (!varargs) bad("takes fewer positional arguments");
-    fr.slots[nargs + nkw] = sequence(Value::kTuple, std::vector<V>(args.begin() + nargs, args.end()));
+    fr.slots[nargs + nkw] =
+        sequence(Value::kTuple, std::vector<V>(args.begin() + nargs, args.end()));
   } else if (varargs) {
     fr.slots[nargs + nkw] = sequence(Value::kTuple, {});
   }
@@ -166,7 +180,10 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
       const Py_ssize_t i = k - (nargs - nd);
       if (i < 0) bad("missing argument " + code->slot_names[k]);
       PyObject* x = PyTuple_GET_ITEM(d, i);
-      fr.slots[k] = is_library(fr.globals) ? wrap_static(x) : wrap(x, add_source({Source::kFuncDefault, source_of(f), static_cast<int>(i), {}}));
+      fr.slots[k] =
+          is_library(fr.globals)
+              ? wrap_static(x)
+              : wrap(x, add_source({Source::kFuncDefault, source_of(f), static_cast<int>(i), {}}));
     }
     PyObject* kd = PyFunction_GetKwDefaults(fn);
     for (int k = nargs; k < nargs + nkw; ++k) {
@@ -174,7 +191,9 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
       py::str key(code->slot_names[k]);
       PyObject* x = kd ? PyDict_GetItemWithError(kd, key.ptr()) : nullptr;
       if (!x) bad("missing keyword argument " + code->slot_names[k]);
-      fr.slots[k] = is_library(fr.globals) ? wrap_static(x) : wrap(x, add_source({Source::kFuncKwDefault, source_of(f), 0, key}));
+      fr.slots[k] = is_library(fr.globals)
+                        ? wrap_static(x)
+                        : wrap(x, add_source({Source::kFuncKwDefault, source_of(f), 0, key}));
     }
   } else {
     const int nd = f->defaults ? static_cast<int>(f->defaults->items.size()) : 0;
@@ -185,7 +204,8 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
       }
     for (int k = nargs; k < nargs + nkw; ++k)
       if (!fr.slots[k]) {
-        const int i = f->kwdefaults ? find_key(f->kwdefaults, py::str(code->slot_names[k]).ptr()) : -1;
+        const int i =
+            f->kwdefaults ? find_key(f->kwdefaults, py::str(code->slot_names[k]).ptr()) : -1;
         if (i < 0) bad("missing keyword argument " + code->slot_names[k]);
         fr.slots[k] = item(f->kwdefaults, i);
       }
@@ -209,14 +229,17 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
 void Tracer::assign_tensor(const V& t, const V& value) {
   const Operand o = operand(value);
   Val v = materialize(*graph_, o, t->node.dtype());
-  OP_CHECK(v.shape() == t->node.shape(), kValue, "[assign] a tensor of shape ", t->node.shape().str(), " cannot take a value of shape ", v.shape().str());
+  OP_CHECK(v.shape() == t->node.shape(), kValue, "[assign] a tensor of shape ",
+           t->node.shape().str(), " cannot take a value of shape ", v.shape().str());
   touch(t);
   t->node = v;
 }
 
-V Tracer::call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs) {
+V Tracer::call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args,
+                                 Kwargs& kwargs) {
   auto arity = [&](size_t lo, size_t hi) {
-    if (args.size() < lo || args.size() > hi || !kwargs.empty()) give_up(Reason::kUnsupportedCall, name);
+    if (args.size() < lo || args.size() > hi || !kwargs.empty())
+      give_up(Reason::kUnsupportedCall, name);
   };
   if (self->kind == Value::kTensor) {
     if (name == "_assign") {
@@ -228,14 +251,26 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
       arity(0, 0);
       return tensor(self->node);
     }
-    static const std::map<std::string, std::string> kOperators = {
-        {"__add__", "add"}, {"__sub__", "sub"}, {"__mul__", "mul"}, {"__truediv__", "truediv"}, {"__floordiv__", "floordiv"}, {"__mod__", "mod"}, {"__pow__", "pow"},
-        {"__lt__", "lt"}, {"__le__", "le"}, {"__eq__", "eq"}, {"__ne__", "ne"}, {"__gt__", "gt"}, {"__ge__", "ge"}};
+    static const std::map<std::string, std::string> kOperators = {{"__add__", "add"},
+                                                                  {"__sub__", "sub"},
+                                                                  {"__mul__", "mul"},
+                                                                  {"__truediv__", "truediv"},
+                                                                  {"__floordiv__", "floordiv"},
+                                                                  {"__mod__", "mod"},
+                                                                  {"__pow__", "pow"},
+                                                                  {"__lt__", "lt"},
+                                                                  {"__le__", "le"},
+                                                                  {"__eq__", "eq"},
+                                                                  {"__ne__", "ne"},
+                                                                  {"__gt__", "gt"},
+                                                                  {"__ge__", "ge"}};
     if (auto it = kOperators.find(name); it != kOperators.end() && args.size() == 1)
-      return name.size() == 6 ? compare(it->second, self, args[0]) : binary(it->second, self, args[0]);
+      return name.size() == 6 ? compare(it->second, self, args[0])
+                              : binary(it->second, self, args[0]);
     if (name == "__neg__") return unary("neg", self);
     if (name == "__getitem__" && args.size() == 1) return subscript(self, args[0]);
-    if (name == "__len__") return constant_int(self->node.shape().rank() ? self->node.shape()[0] : 0);
+    if (name == "__len__")
+      return constant_int(self->node.shape().rank() ? self->node.shape()[0] : 0);
     give_up(Reason::kTensorValue, "Tensor." + name);
   }
   if (self->kind == Value::kList) {
@@ -277,8 +312,10 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     if (name == "clear" || name == "reverse") {
       arity(0, 0);
       touch(self);
-      if (name == "clear") self->items.clear();
-      else std::reverse(self->items.begin(), self->items.end());
+      if (name == "clear")
+        self->items.clear();
+      else
+        std::reverse(self->items.begin(), self->items.end());
       return constant(py::none());
     }
     if (name == "copy") return sequence(Value::kList, items_of(self));
@@ -307,9 +344,12 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
       arity(0, 0);
       std::vector<V> out;
       for (size_t k = 0; k < self->keys.size(); ++k) {
-        if (name == "keys") out.push_back(constant(self->keys[k]));
-        else if (name == "values") out.push_back(item(self, k));
-        else out.push_back(sequence(Value::kTuple, {constant(self->keys[k]), item(self, k)}));
+        if (name == "keys")
+          out.push_back(constant(self->keys[k]));
+        else if (name == "values")
+          out.push_back(item(self, k));
+        else
+          out.push_back(sequence(Value::kTuple, {constant(self->keys[k]), item(self, k)}));
       }
       auto it = std::make_shared<Value>();  // views are only iterated under capture
       it->kind = Value::kIter;
@@ -319,7 +359,8 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     if (name == "update") {
       arity(0, 1);
       if (args.size() == 1 && args[0]->kind == Value::kDict) {
-        for (size_t k = 0; k < args[0]->keys.size(); ++k) set_subscript(self, constant(args[0]->keys[k]), item(args[0], k));
+        for (size_t k = 0; k < args[0]->keys.size(); ++k)
+          set_subscript(self, constant(args[0]->keys[k]), item(args[0], k));
         return constant(py::none());
       }
     }
@@ -373,7 +414,8 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     bool ok = true;
     if (args.size() == 1) {
       if (args[0]->kind == Value::kDict) {
-        for (size_t k = 0; k < args[0]->keys.size(); ++k) set_subscript(d, constant(args[0]->keys[k]), item(args[0], k));
+        for (size_t k = 0; k < args[0]->keys.size(); ++k)
+          set_subscript(d, constant(args[0]->keys[k]), item(args[0], k));
       } else if (auto pairs = unpack(args[0])) {
         for (auto& p : *pairs) {
           auto kv = unpack(p);
@@ -391,7 +433,8 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     auto it = std::make_shared<Value>();
     it->kind = Value::kIter;
     it->iter = t == &PyZip_Type ? Value::kZip : Value::kMap;
-    for (size_t k = 0; k < args.size(); ++k) it->items.push_back(t == &PyMap_Type && k == 0 ? args[0] : get_iter(args[k]));
+    for (size_t k = 0; k < args.size(); ++k)
+      it->items.push_back(t == &PyMap_Type && k == 0 ? args[0] : get_iter(args[k]));
     return it;
   }
   if (t == &PyEnum_Type && !args.empty()) {
@@ -412,12 +455,16 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
       return get_iter(sequence(Value::kTuple, *items));
     }
   }
-  if (is(&PyType_Type) && args.size() == 1) return wrap_static(reinterpret_cast<PyObject*>(type_of(args[0])));
+  if (is(&PyType_Type) && args.size() == 1)
+    return wrap_static(reinterpret_cast<PyObject*>(type_of(args[0])));
   if (is(&PyBool_Type) && args.size() == 1) {
     if (auto b = truth(args[0])) return constant(py::bool_(*b));
-    give_up(args[0]->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall, "bool()");
+    give_up(args[0]->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall,
+            "bool()");
   }
-  if ((is(&PyLong_Type) || is(&PyFloat_Type)) && args.size() == 1 && args[0]->kind == Value::kTensor) give_up(Reason::kTensorValue, t->tp_name);
+  if ((is(&PyLong_Type) || is(&PyFloat_Type)) && args.size() == 1 &&
+      args[0]->kind == Value::kTensor)
+    give_up(Reason::kTensorValue, t->tp_name);
   if (t == &PySuper_Type && kwargs.empty()) {
     // super() or super(cls, self): attribute lookups continue behind cls
     Frame& f = *frames_.back();
@@ -426,10 +473,14 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
       cls = args[0], self = args[1];
     } else if (args.empty()) {
       for (int s = 0; s < f.code->num_slots; ++s)
-        if (f.code->slot_names[s] == "__class__" && f.slots[s]->kind == Value::kCell) cls = f.slots[s]->content;
-      if (!f.slots.empty()) self = f.slots[0]->kind == Value::kCell ? f.slots[0]->content : f.slots[0];
+        if (f.code->slot_names[s] == "__class__" && f.slots[s]->kind == Value::kCell)
+          cls = f.slots[s]->content;
+      if (!f.slots.empty())
+        self = f.slots[0]->kind == Value::kCell ? f.slots[0]->content : f.slots[0];
     }
-    if (!cls || !self || cls->kind != Value::kObject || !PyType_Check(cls->obj.ptr()) || self->kind != Value::kObject) give_up(Reason::kUnsupportedCall, "super()");
+    if (!cls || !self || cls->kind != Value::kObject || !PyType_Check(cls->obj.ptr()) ||
+        self->kind != Value::kObject)
+      give_up(Reason::kUnsupportedCall, "super()");
     guard_type(self);
     auto proxy = std::make_shared<Value>();
     proxy->kind = Value::kSuper;
@@ -442,9 +493,12 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     V data = !args.empty() ? args[0] : nullptr;
     V dtype = args.size() > 1 ? args[1] : nullptr;
     for (auto& [k, v] : kwargs) {
-      if (k == "dtype") dtype = v;
-      else if (k == "input_data") data = v;
-      else give_up(Reason::kUnsupportedCall, "Tensor()");
+      if (k == "dtype")
+        dtype = v;
+      else if (k == "input_data")
+        data = v;
+      else
+        give_up(Reason::kUnsupportedCall, "Tensor()");
     }
     std::optional<DType> want;
     if (dtype && !(dtype->kind == Value::kConst && dtype->obj.is_none())) {
@@ -459,7 +513,8 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     give_up(Reason::kUnsupportedCall, "Tensor()");
   }
   // pure constructors on constants
-  static const std::set<PyTypeObject*> kPure = {&PyLong_Type, &PyFloat_Type, &PyUnicode_Type, &PyBool_Type, &PyRange_Type, &PyComplex_Type};
+  static const std::set<PyTypeObject*> kPure = {&PyLong_Type, &PyFloat_Type, &PyUnicode_Type,
+                                                &PyBool_Type, &PyRange_Type, &PyComplex_Type};
   if (kPure.count(t)) {
     py::list l;
     for (auto& a : args) {
@@ -484,8 +539,10 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     auto s = std::make_shared<Value>();
     s->kind = Value::kSlice;
     const V none = constant(py::none());
-    if (args.size() == 1) s->items = {none, args[0], none};
-    else s->items = {args[0], args[1], args.size() > 2 ? args[2] : none};
+    if (args.size() == 1)
+      s->items = {none, args[0], none};
+    else
+      s->items = {args[0], args[1], args.size() > 2 ? args[2] : none};
     return s;
   }
   give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
@@ -532,7 +589,8 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
         }
         if (!PyType_Check(cls)) give_up(Reason::kUnsupportedCall, "isinstance()");
         if (PyType_IsSubtype(type_of(args[0]), reinterpret_cast<PyTypeObject*>(cls))) return true;
-        if (Py_TYPE(cls) != &PyType_Type) give_up(Reason::kUnsupportedCall, "isinstance() of an abstract class");
+        if (Py_TYPE(cls) != &PyType_Type)
+          give_up(Reason::kUnsupportedCall, "isinstance() of an abstract class");
         return false;
       };
       return constant(py::bool_(test(c->ptr())));
@@ -561,15 +619,18 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
     }
     if (name == "callable" && args.size() == 1) {
       const V& x = args[0];
-      if (x->kind == Value::kFunction || x->kind == Value::kMethod) return constant(py::bool_(true));
+      if (x->kind == Value::kFunction || x->kind == Value::kMethod)
+        return constant(py::bool_(true));
       return constant(py::bool_(type_of(x)->tp_call != nullptr));
     }
     if (name == "issubclass" && args.size() == 2) {
       auto a = as_constant(args[0]), b = as_constant(args[1]);
       if (a && b) return constant(py::bool_(PyObject_IsSubclass(a->ptr(), b->ptr()) == 1));
     }
-    if (name == "abs" && args.size() == 1 && args[0]->kind == Value::kTensor) return call_op(OpTable::get().at("abs"), args, kwargs);
-    if (name == "pow" && args.size() == 2 && args[0]->kind == Value::kTensor) return binary("pow", args[0], args[1]);
+    if (name == "abs" && args.size() == 1 && args[0]->kind == Value::kTensor)
+      return call_op(OpTable::get().at("abs"), args, kwargs);
+    if (name == "pow" && args.size() == 2 && args[0]->kind == Value::kTensor)
+      return binary("pow", args[0], args[1]);
     if (name == "sum" && !args.empty() && kwargs.empty()) {
       auto items = unpack(args[0]);
       if (!items) give_up(Reason::kUnsupportedIterable, "sum()");
@@ -587,11 +648,15 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       }
       return constant(py::bool_(name == "all"));
     }
-    static const std::set<std::string> kPure = {"abs", "min", "max", "divmod", "round", "pow", "ord", "chr", "hash", "repr", "sorted", "bin", "hex", "oct", "ascii", "format"};
+    static const std::set<std::string> kPure = {"abs", "min", "max",   "divmod", "round",  "pow",
+                                                "ord", "chr", "hash",  "repr",   "sorted", "bin",
+                                                "hex", "oct", "ascii", "format"};
     if (!kPure.count(name)) give_up(Reason::kUnsupportedCall, name + "()");
   } else if (from == "math" || from == "_operator") {
-    if (from == "_operator" && std::any_of(args.begin(), args.end(), [](auto& a) { return a->kind == Value::kTensor; })) {
-      if (args.size() == 2 && name != "getitem") return binary(name == "and_" ? "and" : name == "or_" ? "or" : name, args[0], args[1]);
+    if (from == "_operator" &&
+        std::any_of(args.begin(), args.end(), [](auto& a) { return a->kind == Value::kTensor; })) {
+      if (args.size() == 2 && name != "getitem")
+        return binary(name == "and_" ? "and" : name == "or_" ? "or" : name, args[0], args[1]);
       if (name == "getitem") return subscript(args[0], args[1]);
       return unary(name, args[0]);
     }
@@ -604,7 +669,9 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
   py::list l;
   for (auto& a : args) {
     auto c = as_constant(a);
-    if (!c) give_up(a->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall, name + "()");
+    if (!c)
+      give_up(a->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall,
+              name + "()");
     l.append(*c);
   }
   py::dict kw;
@@ -627,7 +694,8 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
   return wrap_static(res.ptr());
 }
 
-// --- gradients -------------------------------------------------------------------------------------
+// --- gradients
+// -------------------------------------------------------------------------------------
 
 void Tracer::flatten(const V& x, std::vector<V>* out) {
   if (x->kind == Value::kTensor) {
@@ -661,8 +729,8 @@ V Tracer::alias(const V& x, std::vector<V>* leaves) {
   return x;
 }
 
-// Mirrors GradFunction.__call__ (pijit/grad.py), with the tape replaced by the range of nodes that the
-// function adds to the graph.
+// Mirrors GradFunction.__call__ (pijit/grad.py), with the tape replaced by the range of nodes that
+// the function adds to the graph.
 V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
   auto field = [&](const char* name) { return attribute(g, PyUnicode_InternFromString(name)); };
   auto flag = [&](const char* name) {
@@ -670,7 +738,8 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
     if (!t) give_up(Reason::kUnsupportedCall, "gradient function");
     return *t;
   };
-  const bool has_aux = flag("has_aux"), with_value = flag("with_value"), use_sens = flag("sens"), tuple_out = flag("tuple_out"), single = flag("single_weight");
+  const bool has_aux = flag("has_aux"), with_value = flag("with_value"), use_sens = flag("sens"),
+             tuple_out = flag("tuple_out"), single = flag("single_weight");
   V sens;
   if (use_sens) {
     for (size_t k = 0; k < kwargs.size(); ++k)
@@ -718,7 +787,8 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
   if (by_weight) {
     std::set<Value*> seen;
     for (auto& w : items_of(weights_v)) {
-      if (w->kind != Value::kTensor || !seen.insert(w.get()).second) give_up(Reason::kRaises, "weights");
+      if (w->kind != Value::kTensor || !seen.insert(w.get()).second)
+        give_up(Reason::kRaises, "weights");
       undoable([w, n = w->node] { w->node = n; });
       const Val in[] = {w->node};
       w->node = graph_->Builder::op(identity, in, {});
@@ -730,7 +800,8 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
   const uint32_t end = static_cast<uint32_t>(graph_->size());
   std::vector<V> outputs;
   if (has_aux) {
-    if (value->kind != Value::kTuple && value->kind != Value::kList) give_up(Reason::kRaises, "has_aux");
+    if (value->kind != Value::kTuple && value->kind != Value::kList)
+      give_up(Reason::kRaises, "has_aux");
     if (value->items.empty()) give_up(Reason::kRaises, "has_aux");
     flatten(item(value, 0), &outputs);
   } else {
@@ -740,13 +811,16 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
   std::vector<Seed> seeds;
   std::vector<V> given;
   if (sens) {
-    if (is_number(sens)) given.assign(outputs.size(), sens);
-    else flatten(sens, &given);
+    if (is_number(sens))
+      given.assign(outputs.size(), sens);
+    else
+      flatten(sens, &given);
     if (given.size() != outputs.size()) give_up(Reason::kRaises, "sens");
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     const Val o = outputs[k]->node;
-    const Val one = sens ? materialize(*graph_, operand(given[k]), o.dtype()) : graph_->constant(o.dtype(), 1.0);
+    const Val one = sens ? materialize(*graph_, operand(given[k]), o.dtype())
+                         : graph_->constant(o.dtype(), 1.0);
     seeds.push_back({o, graph_->op("broadcast_to", {one}, {o.shape().vec()})});
   }
   const auto records = records_of(*graph_, begin, end);
@@ -771,11 +845,14 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
   };
   std::vector<V> by_arg;
   for (auto& o : originals) by_arg.push_back(like(o));
-  V arg_part = by_position && !tuple_out && by_arg.size() == 1 ? by_arg[0] : sequence(Value::kTuple, by_arg);
+  V arg_part =
+      by_position && !tuple_out && by_arg.size() == 1 ? by_arg[0] : sequence(Value::kTuple, by_arg);
   std::vector<V> ws;
   for (size_t k = leaves.size(); k < grads.size(); ++k) ws.push_back(tensor(grads[k]));
   V weight_part = single ? ws.at(0) : sequence(Value::kTuple, ws);
-  V result = !by_weight ? arg_part : !by_position ? weight_part : sequence(Value::kTuple, {arg_part, weight_part});
+  V result = !by_weight     ? arg_part
+             : !by_position ? weight_part
+                            : sequence(Value::kTuple, {arg_part, weight_part});
   if (with_value) return sequence(Value::kTuple, {value, result});
   if (has_aux) {
     std::vector<V> rest;

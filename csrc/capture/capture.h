@@ -26,16 +26,33 @@ enum class Reason : uint8_t {
 const char* reason_text(Reason r);
 const char* reason_hint(Reason r);
 
-// Ends the graph before the current instruction. Caught where calls are inlined and at the frame's root.
+// Ends the graph before the current instruction. Caught where calls are inlined and at the frame's
+// root.
 struct GraphBreak {
   Reason reason;
   std::string detail;
   std::string where;  // file:line of the innermost frame
 };
 
-// --- Sources and guards ----------------------------------------------------------------------------
+// --- Sources and guards
+// ----------------------------------------------------------------------------
 struct Source {
-  enum Kind : uint8_t { kState, kClosure, kGlobal, kAttr, kDictAttr, kItem, kDictItem, kCell, kFuncClosure, kFuncDefault, kFuncKwDefault, kMethodSelf, kMethodFunc, kConst } kind;
+  enum Kind : uint8_t {
+    kState,
+    kClosure,
+    kGlobal,
+    kAttr,
+    kDictAttr,
+    kItem,
+    kDictItem,
+    kCell,
+    kFuncClosure,
+    kFuncDefault,
+    kFuncKwDefault,
+    kMethodSelf,
+    kMethodFunc,
+    kConst
+  } kind;
   int parent = -1;
   int index = 0;
   py::object key;  // name, dict key, globals dict or constant
@@ -63,45 +80,77 @@ struct Guard {
   Type type;
 };
 
-// --- Recipes ---------------------------------------------------------------------------------------
+// --- Recipes
+// ---------------------------------------------------------------------------------------
 struct Recipe {
-  enum Kind : uint8_t { kNull, kConst, kSource, kOutput, kTuple, kList, kDict, kSlice, kCell, kFunction, kMethod, kListIter, kCall } kind;
-  int index = 0;               // source or program output
-  py::object obj;              // constant; code; keys of a dict; callable
-  py::object obj2;             // globals
-  std::vector<int> items;      // recipes
+  enum Kind : uint8_t {
+    kNull,
+    kConst,
+    kSource,
+    kOutput,
+    kTuple,
+    kList,
+    kDict,
+    kSlice,
+    kCell,
+    kFunction,
+    kMethod,
+    kListIter,
+    kCall
+  } kind;
+  int index = 0;           // source or program output
+  py::object obj;          // constant; code; keys of a dict; callable
+  py::object obj2;         // globals
+  std::vector<int> items;  // recipes
 };
 struct Effect {
   enum Kind : uint8_t { kAssign, kSetAttr, kSetGlobal, kSetCell, kSetList, kSetDict } kind;
-  int target = -1;             // recipe of the object
-  py::object name;             // attribute, global, or globals dict in obj
+  int target = -1;  // recipe of the object
+  py::object name;  // attribute, global, or globals dict in obj
   py::object globals;
-  int value = -1;              // recipe
+  int value = -1;  // recipe
 };
 
-// --- Values ----------------------------------------------------------------------------------------
+// --- Values
+// ----------------------------------------------------------------------------------------
 struct Value;
 using V = std::shared_ptr<Value>;
 struct Value {
-  enum Kind : uint8_t { kNull, kConst, kTensor, kTuple, kList, kDict, kSlice, kCell, kFunction, kMethod, kIter, kSuper, kObject } kind;
-  int src = -1;                // reachable from the frame's state
-  py::object obj;              // the object: constants, objects, tensors and containers that have a source
+  enum Kind : uint8_t {
+    kNull,
+    kConst,
+    kTensor,
+    kTuple,
+    kList,
+    kDict,
+    kSlice,
+    kCell,
+    kFunction,
+    kMethod,
+    kIter,
+    kSuper,
+    kObject
+  } kind;
+  int src = -1;    // reachable from the frame's state
+  py::object obj;  // the object: constants, objects, tensors and containers that have a source
 
-  Val node;                    // kTensor
-  bool parameter = false;      // kTensor: may be assigned
-  std::vector<V> items;        // kTuple, kList: null items are read from the source on demand. kSlice: 3. kIter: operands
+  Val node;                // kTensor
+  bool parameter = false;  // kTensor: may be assigned
+  std::vector<V> items;  // kTuple, kList: null items are read from the source on demand. kSlice: 3.
+                         // kIter: operands
   std::vector<py::object> keys;  // kDict, with items
-  bool dirty = false;          // kList, kDict, kCell, kTensor: differs from its source
-  V content;                   // kCell
-  V self, func;                // kMethod; kSuper: self, and the class to look behind
-  py::object code, globals;    // kFunction
+  bool dirty = false;            // kList, kDict, kCell, kTensor: differs from its source
+  V content;                     // kCell
+  V self, func;                  // kMethod; kSuper: self, and the class to look behind
+  py::object code, globals;      // kFunction
   V defaults, kwdefaults, closure;
   enum IterKind : uint8_t { kSequence, kRange, kZip, kEnumerate, kMap } iter = kSequence;
   int64_t pos = 0, stop = 0, step = 1;
   std::unordered_map<std::string, V> attrs;  // kObject: pending attribute writes
 };
 
-// --- Entries ---------------------------------------------------------------------------------------
+// --- Entries
+// ---------------------------------------------------------------------------------------
 struct BreakRecord {
   Reason reason;
   std::string detail, location;
@@ -114,13 +163,13 @@ struct Entry {
   std::shared_ptr<const Program> program;        // null: nothing to compute
   std::string graph_text;
   std::vector<std::pair<std::string, int>> ops;
-  std::vector<int> inputs;                       // source per program input
+  std::vector<int> inputs;  // source per program input
   std::vector<bool> donatable;
-  std::vector<int> changed;                      // sources of objects that effects change, and
-  std::vector<int> identities;                   // of all objects with an identity: none of these may be the same
+  std::vector<int> changed;     // sources of objects that effects change, and
+  std::vector<int> identities;  // of all objects with an identity: none of these may be the same
   std::vector<Recipe> recipes;
   std::vector<Effect> effects;
-  int result = -1;                               // recipe; -1: ends in a break
+  int result = -1;  // recipe; -1: ends in a break
   // The break: state to continue with, before instruction `instr`.
   int instr = -1;
   bool rest_in_python = false;                   // continue in CPython to the end
@@ -132,24 +181,27 @@ struct Entry {
 
 // What a frame starts from: the function's entry, or an instruction after a break.
 struct StartPoint {
-  PyObject* func;                                // borrowed
+  PyObject* func;  // borrowed
   std::shared_ptr<const CodeInfo> code;
   int instr = 0;
   int stack_size = 0;
 };
 
-// Captures from a state (slots, then stack; null: unbound). Throws InternalError on our own faults; never
-// returns null.
-std::unique_ptr<Entry> capture(const StartPoint& p, const std::vector<PyObject*>& state, bool whole);
+// Captures from a state (slots, then stack; null: unbound). Throws InternalError on our own faults;
+// never returns null.
+std::unique_ptr<Entry> capture(const StartPoint& p, const std::vector<PyObject*>& state,
+                               bool whole);
 
 // Checks guards. `values` receives the objects of all sources (new references).
-bool check_guards(const Entry& e, PyObject* func, PyObject* const* state, std::vector<py::object>* values, int* failed);
+bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
+                  std::vector<py::object>* values, int* failed);
 std::string describe_source(const Entry& e, int src, const CodeInfo& code);
 std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code);
 
-// --- JitFunction -----------------------------------------------------------------------------------
+// --- JitFunction
+// -----------------------------------------------------------------------------------
 extern PyTypeObject* jit_function_type;
-PyObject* jit_inner(PyObject* jit_function);     // borrowed
+PyObject* jit_inner(PyObject* jit_function);  // borrowed
 void init_jit(py::module_& m);
 bool graph_mode();
 bool in_capture_or_graph();

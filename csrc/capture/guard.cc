@@ -1,5 +1,5 @@
-// Guard programs: every source is fetched once, in order, and its guards are checked at once. No Python
-// code runs: attributes are read from instance dicts only.
+// Guard programs: every source is fetched once, in order, and its guards are checked at once. No
+// Python code runs: attributes are read from instance dicts only.
 #include "base/config.h"
 #include "capture/capture.h"
 
@@ -9,7 +9,8 @@ namespace {
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
 // Null object: the path no longer exists.
-py::object fetch(const Source& s, const std::vector<py::object>& values, PyObject* func, PyObject* const* state) {
+py::object fetch(const Source& s, const std::vector<py::object>& values, PyObject* func,
+                 PyObject* const* state) {
   PyObject* p = s.parent >= 0 ? values[s.parent].ptr() : nullptr;
   if (s.parent >= 0 && !p) return {};
   switch (s.kind) {
@@ -33,12 +34,15 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
       return v ? share(v) : py::object();
     }
     case Source::kAttr: {  // an attribute of the class, found through the MRO
-      PyObject* v = type_lookup(PyType_Check(p) ? reinterpret_cast<PyTypeObject*>(p) : Py_TYPE(p), s.key.ptr());
+      PyObject* v = type_lookup(PyType_Check(p) ? reinterpret_cast<PyTypeObject*>(p) : Py_TYPE(p),
+                                s.key.ptr());
       return v ? share(v) : py::object();
     }
     case Source::kItem: {
-      if (PyTuple_Check(p)) return s.index < PyTuple_GET_SIZE(p) ? share(PyTuple_GET_ITEM(p, s.index)) : py::object();
-      if (PyList_Check(p)) return s.index < PyList_GET_SIZE(p) ? share(PyList_GET_ITEM(p, s.index)) : py::object();
+      if (PyTuple_Check(p))
+        return s.index < PyTuple_GET_SIZE(p) ? share(PyTuple_GET_ITEM(p, s.index)) : py::object();
+      if (PyList_Check(p))
+        return s.index < PyList_GET_SIZE(p) ? share(PyList_GET_ITEM(p, s.index)) : py::object();
       return {};
     }
     case Source::kDictItem: {
@@ -56,7 +60,8 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
     }
     case Source::kFuncDefault: {
       PyObject* d = PyFunction_Check(p) ? PyFunction_GetDefaults(p) : nullptr;
-      return d && s.index < PyTuple_GET_SIZE(d) ? share(PyTuple_GET_ITEM(d, s.index)) : py::object();
+      return d && s.index < PyTuple_GET_SIZE(d) ? share(PyTuple_GET_ITEM(d, s.index))
+                                                : py::object();
     }
     case Source::kFuncKwDefault: {
       PyObject* d = PyFunction_Check(p) ? PyFunction_GetKwDefaults(p) : nullptr;
@@ -64,7 +69,10 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
       return v ? share(v) : py::object();
     }
     case Source::kMethodSelf: return PyMethod_Check(p) ? share(PyMethod_GET_SELF(p)) : py::object();
-    case Source::kMethodFunc: return PyMethod_Check(p) ? share(PyMethod_GET_FUNCTION(p)) : Py_TYPE(p) == jit_function_type ? share(jit_inner(p)) : py::object();
+    case Source::kMethodFunc:
+      return PyMethod_Check(p)                 ? share(PyMethod_GET_FUNCTION(p))
+             : Py_TYPE(p) == jit_function_type ? share(jit_inner(p))
+                                               : py::object();
     case Source::kConst: return s.key;
   }
   return {};
@@ -87,27 +95,39 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
   if (g.kind == Guard::kNull) return !o;
   if (!o) return false;
   switch (g.kind) {
-    case Guard::kType: return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() && Py_TYPE(o)->tp_version_tag == g.num && PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_VALID_VERSION_TAG);
+    case Guard::kType:
+      return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
+             Py_TYPE(o)->tp_version_tag == g.num &&
+             PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_VALID_VERSION_TAG);
     case Guard::kIs: return o == g.obj.ptr();
     case Guard::kEquals: return equal_constants(o, g.obj.ptr());
-    case Guard::kTensor: return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() && array_of(o)->type == g.type;
-    case Guard::kLength: return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() && (PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : PyList_GET_SIZE(o)) == static_cast<Py_ssize_t>(g.num);
+    case Guard::kTensor:
+      return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() && array_of(o)->type == g.type;
+    case Guard::kLength:
+      return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
+             (PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : PyList_GET_SIZE(o)) ==
+                 static_cast<Py_ssize_t>(g.num);
     case Guard::kKeys: {
-      if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != g.obj2.ptr() || PyDict_GET_SIZE(o) != PyTuple_GET_SIZE(g.obj.ptr())) return false;
+      if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != g.obj2.ptr() ||
+          PyDict_GET_SIZE(o) != PyTuple_GET_SIZE(g.obj.ptr()))
+        return false;
       Py_ssize_t pos = 0, i = 0;
       PyObject *k, *v;
       while (PyDict_Next(o, &pos, &k, &v))
         if (!equal_constants(k, PyTuple_GET_ITEM(g.obj.ptr(), i++))) return false;
       return true;
     }
-    case Guard::kCode: return PyFunction_Check(o) && PyFunction_GET_CODE(o) == g.obj.ptr() && PyFunction_GET_GLOBALS(o) == g.obj2.ptr();
+    case Guard::kCode:
+      return PyFunction_Check(o) && PyFunction_GET_CODE(o) == g.obj.ptr() &&
+             PyFunction_GET_GLOBALS(o) == g.obj2.ptr();
     case Guard::kSame: return o == values[g.num].ptr();
     case Guard::kNoDictAttr: {
       py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
       return !d || !PyDict_GetItemWithError(d.ptr(), g.obj.ptr());
     }
     case Guard::kDictVersion: return dict_version(g.obj.ptr()) == g.num;
-    case Guard::kTypeVersion: return type_version(reinterpret_cast<PyTypeObject*>(g.obj.ptr())) == g.num;
+    case Guard::kTypeVersion:
+      return type_version(reinterpret_cast<PyTypeObject*>(g.obj.ptr())) == g.num;
     case Guard::kCellEmpty: return PyCell_Check(o) && !PyCell_GET(o);
     case Guard::kNull: break;
   }
@@ -116,7 +136,8 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
 
 }  // namespace
 
-bool check_guards(const Entry& e, PyObject* func, PyObject* const* state, std::vector<py::object>* values, int* failed) {
+bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
+                  std::vector<py::object>* values, int* failed) {
   values->resize(e.sources.size());
   for (size_t s = 0; s < e.sources.size(); ++s) {
     (*values)[s] = fetch(e.sources[s], *values, func, state);
@@ -138,8 +159,13 @@ std::string describe_source(const Entry& e, int src, const CodeInfo& code) {
   auto p = [&] { return describe_source(e, s.parent, code); };
   auto text = [](const py::object& o) { return py::cast<std::string>(py::str(o)); };
   switch (s.kind) {
-    case Source::kState: return s.index < code.num_slots ? code.slot_names[s.index] : str_cat("stack", s.index - code.num_slots);
-    case Source::kClosure: return "closure." + (code.num_slots - 1 >= s.index ? code.slot_names[code.slot_names.size() - 1 - 0] : std::string("?"));
+    case Source::kState:
+      return s.index < code.num_slots ? code.slot_names[s.index]
+                                      : str_cat("stack", s.index - code.num_slots);
+    case Source::kClosure:
+      return "closure." + (code.num_slots - 1 >= s.index
+                               ? code.slot_names[code.slot_names.size() - 1 - 0]
+                               : std::string("?"));
     case Source::kGlobal: return text(e.sources[s.parent].key);
     case Source::kDictAttr: return p() + "." + text(s.key);
     case Source::kAttr: return "type(" + p() + ")." + text(s.key);
@@ -148,7 +174,8 @@ std::string describe_source(const Entry& e, int src, const CodeInfo& code) {
     case Source::kCell: return p() + ".cell_contents";
     case Source::kFuncClosure: return str_cat(p(), ".__closure__[", s.index, "]");
     case Source::kFuncDefault: return str_cat(p(), ".__defaults__[", s.index, "]");
-    case Source::kFuncKwDefault: return p() + ".__kwdefaults__[" + py::cast<std::string>(py::repr(s.key)) + "]";
+    case Source::kFuncKwDefault:
+      return p() + ".__kwdefaults__[" + py::cast<std::string>(py::repr(s.key)) + "]";
     case Source::kMethodSelf: return p() + ".__self__";
     case Source::kMethodFunc: return p() + ".__func__";
     case Source::kConst: {
@@ -161,25 +188,38 @@ std::string describe_source(const Entry& e, int src, const CodeInfo& code) {
 
 std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code) {
   const std::string s = describe_source(e, g.src, code);
-  auto name = [](const py::object& o) { return py::cast<std::string>(py::handle(o).attr("__name__")); };
+  auto name = [](const py::object& o) {
+    return py::cast<std::string>(py::handle(o).attr("__name__"));
+  };
   auto repr = [](const py::object& o) { return py::cast<std::string>(py::repr(o)); };
   switch (g.kind) {
     case Guard::kType: return "type(" + s + ") is " + name(g.obj);
-    case Guard::kIs: return s + " is " + (py::hasattr(g.obj, "__name__") ? name(g.obj) : repr(g.obj));
+    case Guard::kIs:
+      return s + " is " + (py::hasattr(g.obj, "__name__") ? name(g.obj) : repr(g.obj));
     case Guard::kEquals: return s + " == " + repr(g.obj);
     case Guard::kTensor: {
       std::string t = "(";
       for (auto d : g.type.shape) t += std::to_string(d) + ", ";
-      if (g.type.shape.rank() > 1) t.resize(t.size() - 2);
-      else if (g.type.shape.rank() == 1) t.resize(t.size() - 1);
-      return "type(" + s + ") is " + name(g.obj) + " and " + s + ".dtype.name == '" + std::string(public_name_of(g.type.dtype)) + "' and " + s + ".shape == " + t + ")";
+      if (g.type.shape.rank() > 1)
+        t.resize(t.size() - 2);
+      else if (g.type.shape.rank() == 1)
+        t.resize(t.size() - 1);
+      return "type(" + s + ") is " + name(g.obj) + " and " + s + ".dtype.name == '" +
+             std::string(public_name_of(g.type.dtype)) + "' and " + s + ".shape == " + t + ")";
     }
-    case Guard::kLength: return str_cat("type(", s, ") is ", name(g.obj), " and len(", s, ") == ", g.num);
+    case Guard::kLength:
+      return str_cat("type(", s, ") is ", name(g.obj), " and len(", s, ") == ", g.num);
     case Guard::kKeys: return "tuple(" + s + ") == " + repr(g.obj);
-    case Guard::kCode: return s + ".__code__ is " + py::cast<std::string>(py::str(g.obj.attr("co_name"))) + ".__code__";
+    case Guard::kCode:
+      return s + ".__code__ is " + py::cast<std::string>(py::str(g.obj.attr("co_name"))) +
+             ".__code__";
     case Guard::kSame: return s + " is " + describe_source(e, static_cast<int>(g.num), code);
     case Guard::kNoDictAttr: return repr(g.obj) + " not in vars(" + s + ")";
-    case Guard::kDictVersion: return (g.obj.contains("__name__") ? "globals of " + py::cast<std::string>(py::str(g.obj["__name__"])) : s) + " unchanged";
+    case Guard::kDictVersion:
+      return (g.obj.contains("__name__")
+                  ? "globals of " + py::cast<std::string>(py::str(g.obj["__name__"]))
+                  : s) +
+             " unchanged";
     case Guard::kTypeVersion: return "class " + name(g.obj) + " unchanged";
     case Guard::kNull: return s + " is unbound";
     case Guard::kCellEmpty: return s + " is empty";

@@ -26,7 +26,10 @@ const char* reason_hint(Reason r) {
 }
 
 Tracer::Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool whole)
-    : start_(p), state_(state), whole_(whole), budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
+    : start_(p),
+      state_(state),
+      whole_(whole),
+      budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
 
 std::string Tracer::location() const {
   const Frame& f = *frames_.back();
@@ -61,7 +64,8 @@ std::unique_ptr<Entry> Tracer::run() {
     for (int i = 0; i < n; ++i) f.slots.push_back(load(i, f.code->live[f.pc][i]));
     for (int i = 0; i < start_.stack_size; ++i) f.stack.push_back(load(n + i, true));
   } catch (const GraphBreak& b) {
-    while (static_cast<int>(f.slots.size()) < n) f.slots.push_back(std::make_shared<Value>(Value{Value::kNull}));
+    while (static_cast<int>(f.slots.size()) < n)
+      f.slots.push_back(std::make_shared<Value>(Value{Value::kNull}));
     throw;
   }
   while (true) {
@@ -119,7 +123,8 @@ V Tracer::load_global(Frame& f, PyObject* name) {
   if (!v) give_up(Reason::kUnboundName, py::cast<std::string>(py::handle(name)));
   if (is_library(f.globals)) return wrap_static(v);
   const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(name)});
-  return wrap(v, add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(f.globals)}));
+  return wrap(v,
+              add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(f.globals)}));
 }
 
 V Tracer::get_iter(const V& x) {
@@ -152,7 +157,8 @@ V Tracer::get_iter(const V& x) {
   }
   if (x->kind == Value::kConst && PyUnicode_Check(x->obj.ptr())) {
     std::vector<V> chars;
-    for (auto c : py::cast<py::list>(py::list(x->obj))) chars.push_back(constant(py::reinterpret_borrow<py::object>(c)));
+    for (auto c : py::cast<py::list>(py::list(x->obj)))
+      chars.push_back(constant(py::reinterpret_borrow<py::object>(c)));
     it->items = {sequence(Value::kTuple, chars)};
     return it;
   }
@@ -213,7 +219,8 @@ bool Tracer::iterate(const V& it, V* value) {
 void Tracer::step(Frame& f) {
   const Instr& in = f.code->instrs[f.pc];
   graph_->current_loc = static_cast<int>(graph_->locations.size());
-  graph_->locations.push_back(str_cat(f.code->filename.substr(f.code->filename.rfind('/') + 1), ":", in.line));
+  graph_->locations.push_back(
+      str_cat(f.code->filename.substr(f.code->filename.rfind('/') + 1), ":", in.line));
   auto& st = f.stack;
   auto pop = [&] {
     V v = st.back();
@@ -243,7 +250,8 @@ void Tracer::step(Frame& f) {
       break;
     case Op::STORE_FAST: f.slots[in.a] = pop(); break;
     case Op::DELETE_FAST:
-      if (f.slots[in.a]->kind == Value::kNull) give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
+      if (f.slots[in.a]->kind == Value::kNull)
+        give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
       f.slots[in.a] = null();
       break;
     case Op::LOAD_GLOBAL: {
@@ -256,10 +264,13 @@ void Tracer::step(Frame& f) {
       V v = pop();
       const std::pair<PyObject*, std::string> key{f.globals, name()};
       auto old = global_writes_.find(key);
-      if (old == global_writes_.end()) undoable([this, key] { global_writes_.erase(key); });
-      else undoable([this, key, o = old->second] { global_writes_[key] = o; });
+      if (old == global_writes_.end())
+        undoable([this, key] { global_writes_.erase(key); });
+      else
+        undoable([this, key, o = old->second] { global_writes_[key] = o; });
       global_writes_[key] = v;
-      journal_.push_back({Effect::kSetGlobal, nullptr, py::reinterpret_borrow<py::object>(in.obj), py::reinterpret_borrow<py::object>(f.globals), v});
+      journal_.push_back({Effect::kSetGlobal, nullptr, py::reinterpret_borrow<py::object>(in.obj),
+                          py::reinterpret_borrow<py::object>(f.globals), v});
       break;
     }
     case Op::LOAD_ATTR: st.back() = attribute(st.back(), in.obj); break;
@@ -320,7 +331,9 @@ void Tracer::step(Frame& f) {
         } else {
           Py_ssize_t n;
           PyObject** c = closure_of(f.func->obj.ptr(), &n);
-          const int src = frames_.size() == 1 ? add_source({Source::kClosure, -1, k, {}}) : add_source({Source::kFuncClosure, source_of(f.func), k, {}});
+          const int src = frames_.size() == 1
+                              ? add_source({Source::kClosure, -1, k, {}})
+                              : add_source({Source::kFuncClosure, source_of(f.func), k, {}});
           slot = wrap(c[k], src);
         }
       }
@@ -336,8 +349,10 @@ void Tracer::step(Frame& f) {
     }
     case Op::BINARY: {
       auto a = popn(2);
-      if (in.a && (a[0]->kind == Value::kList || a[0]->kind == Value::kDict || a[0]->kind == Value::kObject)) {
-        if (a[0]->kind != Value::kList || name() != "add") give_up(Reason::kUnsupportedOperand, "in-place operation");
+      if (in.a && (a[0]->kind == Value::kList || a[0]->kind == Value::kDict ||
+                   a[0]->kind == Value::kObject)) {
+        if (a[0]->kind != Value::kList || name() != "add")
+          give_up(Reason::kUnsupportedOperand, "in-place operation");
         std::vector<V> args{a[1]};
         Kwargs none;
         call_method_descriptor("extend", a[0], args, none);
@@ -383,8 +398,10 @@ void Tracer::step(Frame& f) {
       s->kind = Value::kSlice;
       s->items = {a[0], a[1], constant(py::none())};
       V x = pop();
-      if (in.op == Op::BINARY_SLICE) st.push_back(subscript(x, s));
-      else set_subscript(x, s, pop());
+      if (in.op == Op::BINARY_SLICE)
+        st.push_back(subscript(x, s));
+      else
+        set_subscript(x, s, pop());
       break;
     }
     case Op::BUILD_TUPLE: st.push_back(sequence(Value::kTuple, popn(in.a))); break;
@@ -459,7 +476,8 @@ void Tracer::step(Frame& f) {
       V from = pop(), d = st[st.size() - in.a];
       if (from->kind != Value::kDict) give_up(Reason::kUnsupportedOperand, "dict update");
       for (size_t k = 0; k < from->keys.size(); ++k) {
-        if (in.op == Op::DICT_MERGE && find_key(d, from->keys[k].ptr()) >= 0) give_up(Reason::kRaises, "repeated keyword");
+        if (in.op == Op::DICT_MERGE && find_key(d, from->keys[k].ptr()) >= 0)
+          give_up(Reason::kRaises, "repeated keyword");
         set_subscript(d, constant(from->keys[k]), item(from, k));
       }
       break;
@@ -474,7 +492,8 @@ void Tracer::step(Frame& f) {
       V x = pop();
       auto items = unpack(x);
       if (!items) give_up(Reason::kUnsupportedIterable, type_of(x)->tp_name);
-      if (static_cast<int>(items->size()) != in.a) give_up(Reason::kRaises, "wrong number of values to unpack");
+      if (static_cast<int>(items->size()) != in.a)
+        give_up(Reason::kRaises, "wrong number of values to unpack");
       for (int k = in.a - 1; k >= 0; --k) st.push_back((*items)[k]);
       break;
     }
@@ -487,7 +506,9 @@ void Tracer::step(Frame& f) {
         jump = none == (in.a == 2);
       } else {
         auto t = truth(x);
-        if (!t) give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand, str_cat("truth value of ", type_of(x)->tp_name));
+        if (!t)
+          give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
+                  str_cat("truth value of ", type_of(x)->tp_name));
         jump = *t == (in.a == 1);
       }
       if (jump) next = in.target;
@@ -495,9 +516,14 @@ void Tracer::step(Frame& f) {
     }
     case Op::JUMP_OR_POP: {
       auto t = truth(st.back());
-      if (!t) give_up(st.back()->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand, "truth value");
-      if (*t == (in.a == 1)) next = in.target;
-      else st.pop_back();
+      if (!t)
+        give_up(
+            st.back()->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
+            "truth value");
+      if (*t == (in.a == 1))
+        next = in.target;
+      else
+        st.pop_back();
       break;
     }
     case Op::GET_ITER: {
@@ -524,7 +550,9 @@ void Tracer::step(Frame& f) {
       Kwargs kw;
       if (in.obj) {
         const Py_ssize_t n = PyTuple_GET_SIZE(in.obj);
-        for (Py_ssize_t k = 0; k < n; ++k) kw.push_back({py::cast<std::string>(py::handle(PyTuple_GET_ITEM(in.obj, k))), args[args.size() - n + k]});
+        for (Py_ssize_t k = 0; k < n; ++k)
+          kw.push_back({py::cast<std::string>(py::handle(PyTuple_GET_ITEM(in.obj, k))),
+                        args[args.size() - n + k]});
         args.resize(args.size() - n);
       }
       st.push_back(call(callee, args, kw));
@@ -539,7 +567,8 @@ void Tracer::step(Frame& f) {
       if (kwargs) {
         if (kwargs->kind != Value::kDict) give_up(Reason::kUnsupportedOperand, "**kwargs");
         for (size_t k = 0; k < kwargs->keys.size(); ++k) {
-          if (!PyUnicode_Check(kwargs->keys[k].ptr())) give_up(Reason::kRaises, "keywords must be strings");
+          if (!PyUnicode_Check(kwargs->keys[k].ptr()))
+            give_up(Reason::kRaises, "keywords must be strings");
           kw.push_back({py::cast<std::string>(kwargs->keys[k]), item(kwargs, k)});
         }
       }
@@ -565,7 +594,8 @@ void Tracer::step(Frame& f) {
     case Op::DELETE_SUBSCR: give_up(Reason::kUnsupportedOpcode, "del x[i]");
     case Op::UNSUPPORTED: {
       const std::string n = name();
-      if (n == "RAISE_VARARGS" || n == "RERAISE" || n == "LOAD_ASSERTION_ERROR") give_up(Reason::kRaises);
+      if (n == "RAISE_VARARGS" || n == "RERAISE" || n == "LOAD_ASSERTION_ERROR")
+        give_up(Reason::kRaises);
       if (n == "BEFORE_WITH") give_up(Reason::kContextManager);
       give_up(Reason::kUnsupportedOpcode, n);
     }
@@ -573,7 +603,8 @@ void Tracer::step(Frame& f) {
   f.pc = next;
 }
 
-// --- the outcome -----------------------------------------------------------------------------------
+// --- the outcome
+// -----------------------------------------------------------------------------------
 
 int Tracer::recipe(const V& v) {
   auto it = recipe_of_.find(v.get());
@@ -609,7 +640,9 @@ int Tracer::recipe(const V& v) {
         r.index = v->src;
         break;
       }
-      r.kind = v->kind == Value::kTuple ? Recipe::kTuple : v->kind == Value::kList ? Recipe::kList : Recipe::kDict;
+      r.kind = v->kind == Value::kTuple  ? Recipe::kTuple
+               : v->kind == Value::kList ? Recipe::kList
+                                         : Recipe::kDict;
       for (size_t k = 0; k < v->items.size(); ++k) sub(item(v, k));
       if (v->kind == Value::kDict) {
         py::list keys;
@@ -634,7 +667,8 @@ int Tracer::recipe(const V& v) {
       r.kind = Recipe::kFunction;
       r.obj = v->code;
       r.obj2 = v->globals;
-      for (auto& x : {v->defaults, v->kwdefaults, v->closure}) r.items.push_back(x ? recipe(x) : -1);
+      for (auto& x : {v->defaults, v->kwdefaults, v->closure})
+        r.items.push_back(x ? recipe(x) : -1);
       break;
     case Value::kMethod:
       if (v->src >= 0) {
@@ -642,7 +676,8 @@ int Tracer::recipe(const V& v) {
         r.index = v->src;
         break;
       }
-      if (v->func->kind == Value::kObject && !PyFunction_Check(v->func->obj.ptr())) {  // a bound C method
+      if (v->func->kind == Value::kObject &&
+          !PyFunction_Check(v->func->obj.ptr())) {  // a bound C method
         r.kind = Recipe::kCall;
         r.obj = v->func->obj.attr("__get__");
         sub(v->self);
@@ -702,7 +737,9 @@ void Tracer::finish(Entry* e) {
         x.kind = Effect::kAssign;
         GraphOutput o{v->node.id};
         for (size_t k = 0; k < input_source_.size(); ++k)
-          if (input_source_[k] == v->src && v->node.type() == graph_->node(graph_->inputs()[k]).type) o.assign_to = static_cast<int>(k);
+          if (input_source_[k] == v->src &&
+              v->node.type() == graph_->node(graph_->inputs()[k]).type)
+            o.assign_to = static_cast<int>(k);
         x.value = static_cast<int>(outputs_.size());
         outputs_.push_back(o);
         break;
@@ -728,14 +765,19 @@ void Tracer::finish(Entry* e) {
     if (n.target && n.target->src >= 0) e->changed.push_back(n.target->src);
   if (!e->changed.empty())
     for (auto& [o, v] : known_)
-      if (v->src >= 0 && v->obj.ptr() == o && (v->kind == Value::kTensor || v->kind == Value::kList || v->kind == Value::kDict || v->kind == Value::kCell || (v->kind == Value::kObject && !PyFunction_Check(o) && !PyType_Check(o) && !PyModule_Check(o))))
+      if (v->src >= 0 && v->obj.ptr() == o &&
+          (v->kind == Value::kTensor || v->kind == Value::kList || v->kind == Value::kDict ||
+           v->kind == Value::kCell ||
+           (v->kind == Value::kObject && !PyFunction_Check(o) && !PyType_Check(o) &&
+            !PyModule_Check(o))))
         e->identities.push_back(v->src);
 
   graph_->outputs = outputs_;
   e->ops = graph_->op_counts();
   bool may_fail = false;
   const auto live = graph_->live();
-  for (uint32_t k = 0; k < graph_->size(); ++k) may_fail |= live[k] && graph_->node(k).op && graph_->node(k).op->has(kMayFail);
+  for (uint32_t k = 0; k < graph_->size(); ++k)
+    may_fail |= live[k] && graph_->node(k).op && graph_->node(k).op->has(kMayFail);
   if (!outputs_.empty() || may_fail) {
     e->graph_text = graph_->print();
     e->program = compile(*graph_);
@@ -775,7 +817,8 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
   entry_ = e.get();
   e->first_line = start_.code->instrs[start_.instr].line;
   e->break_record = BreakRecord{b.reason, b.detail, location()};
-  if (!b.where.empty() && b.where != location()) e->break_record->detail += (b.detail.empty() ? "in " : ", in ") + b.where;
+  if (!b.where.empty() && b.where != location())
+    e->break_record->detail += (b.detail.empty() ? "in " : ", in ") + b.where;
   e->instr = f.pc;
   for (size_t s = 0; s < f.slots.size(); ++s) {
     const bool live = f.code->live[f.pc][s] && f.slots[s]->kind != Value::kNull;
@@ -784,26 +827,32 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
   for (auto& v : f.stack) e->stack_recipes.push_back(v->kind == Value::kNull ? -1 : recipe(v));
   e->rest_in_python = f.code->in_protected(f.pc);
   finish(e.get());
-  PIJIT_LOG("breaks", e->break_record->location, ": ", reason_text(b.reason), b.detail.empty() ? "" : " (", b.detail, b.detail.empty() ? "" : ")");
+  PIJIT_LOG("breaks", e->break_record->location, ": ", reason_text(b.reason),
+            b.detail.empty() ? "" : " (", b.detail, b.detail.empty() ? "" : ")");
   return e;
 }
 
-std::unique_ptr<Entry> capture(const StartPoint& p, const std::vector<PyObject*>& state, bool whole) {
+std::unique_ptr<Entry> capture(const StartPoint& p, const std::vector<PyObject*>& state,
+                               bool whole) {
   // Where even the state can't be rebuilt, the rest runs in Python from here.
   auto plain = [&](const GraphBreak& b) {
     auto e = std::make_unique<Entry>();
     e->instr = p.instr;
     e->rest_in_python = true;
     e->first_line = p.code->instrs[p.instr].line;
-    e->break_record = BreakRecord{b.reason, b.detail, b.where.empty() ? str_cat(p.code->filename, ":", e->first_line) : b.where};
+    e->break_record =
+        BreakRecord{b.reason, b.detail,
+                    b.where.empty() ? str_cat(p.code->filename, ":", e->first_line) : b.where};
     for (size_t s = 0; s < state.size(); ++s) {
       e->sources.push_back({Source::kState, -1, static_cast<int>(s), {}});
       e->guard_range.push_back({0, 0});
       Recipe r{Recipe::kSource, static_cast<int>(s)};
       e->recipes.push_back(r);
       const int id = state[s] ? static_cast<int>(s) : -1;
-      if (static_cast<int>(s) < p.code->num_slots) e->slot_recipes.push_back(id);
-      else e->stack_recipes.push_back(id);
+      if (static_cast<int>(s) < p.code->num_slots)
+        e->slot_recipes.push_back(id);
+      else
+        e->stack_recipes.push_back(id);
     }
     return e;
   };

@@ -1,5 +1,5 @@
-// JitFunction: the callable in front of a function, its cache of entries, and the loop that runs entries,
-// break instructions and what follows them.
+// JitFunction: the callable in front of a function, its cache of entries, and the loop that runs
+// entries, break instructions and what follows them.
 #include "capture/capture.h"
 
 #include <structmember.h>
@@ -22,7 +22,7 @@ constexpr size_t kMaxEntries = 16;
 struct Point {
   std::vector<std::unique_ptr<Entry>> entries;  // newest first
   int misses = 0;
-  bool never = false;                           // capture does not pay here
+  bool never = false;  // capture does not pay here
 };
 
 struct State {
@@ -32,12 +32,11 @@ struct State {
   std::vector<BreakRecord> breaks;
   uint64_t compile_count = 0;
   double compile_ms = 0;
-  bool busy = false;                            // a capture of this function is under way
+  bool busy = false;  // a capture of this function is under way
 };
 
 struct JitObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* func;
   PyObject* dict;
   PyObject* weakrefs;
@@ -49,20 +48,22 @@ bool graph_mode_on = false;
 thread_local int graph_depth = 0;
 
 PyObject* make_jit(PyObject* func, bool whole, std::shared_ptr<State> state = nullptr);
-// A break's callee that is plain Python and gets tensors is captured on its own, though nobody decorated it:
-// functions, methods and objects with __call__ are called through a JitFunction made for the moment, whose
-// cache is kept per code object. (A frame hook would tax every other call and needs CPython's internals.)
+// A break's callee that is plain Python and gets tensors is captured on its own, though nobody
+// decorated it: functions, methods and objects with __call__ are called through a JitFunction made
+// for the moment, whose cache is kept per code object. (A frame hook would tax every other call and
+// needs CPython's internals.)
 py::object capturing_callee(const py::object& callee, const std::vector<py::object>& args);
 
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
-// --- running an entry ------------------------------------------------------------------------------
+// --- running an entry
+// ------------------------------------------------------------------------------
 
 struct Runner {
   const Entry& e;
-  std::vector<py::object>& values;   // of sources
+  std::vector<py::object>& values;  // of sources
   std::vector<ArrayRef> outputs;
-  std::vector<py::object> made;      // per recipe
+  std::vector<py::object> made;  // per recipe
 
   bool compute() {
     made.resize(e.recipes.size());
@@ -98,10 +99,13 @@ struct Runner {
       case Recipe::kNull: return {};
       case Recipe::kConst: o = r.obj; break;
       case Recipe::kSource: o = values[r.index]; break;
-      case Recipe::kOutput: o = py::reinterpret_steal<py::object>(new_tensor(outputs[r.index])); break;
+      case Recipe::kOutput:
+        o = py::reinterpret_steal<py::object>(new_tensor(outputs[r.index]));
+        break;
       case Recipe::kTuple: {
         o = py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(r.items.size())));
-        for (size_t k = 0; k < r.items.size(); ++k) PyTuple_SET_ITEM(o.ptr(), static_cast<Py_ssize_t>(k), make(r.items[k]).release().ptr());
+        for (size_t k = 0; k < r.items.size(); ++k)
+          PyTuple_SET_ITEM(o.ptr(), static_cast<Py_ssize_t>(k), make(r.items[k]).release().ptr());
         break;
       }
       case Recipe::kList: {
@@ -112,12 +116,20 @@ struct Runner {
       }
       case Recipe::kDict: {
         py::dict d;
-        for (size_t k = 0; k < r.items.size(); ++k) d[py::handle(PyTuple_GET_ITEM(r.obj.ptr(), static_cast<Py_ssize_t>(k)))] = make(r.items[k]);
+        for (size_t k = 0; k < r.items.size(); ++k)
+          d[py::handle(PyTuple_GET_ITEM(r.obj.ptr(), static_cast<Py_ssize_t>(k)))] =
+              make(r.items[k]);
         o = d;
         break;
       }
-      case Recipe::kSlice: o = py::reinterpret_steal<py::object>(PySlice_New(make(r.items[0]).ptr(), make(r.items[1]).ptr(), make(r.items[2]).ptr())); break;
-      case Recipe::kCell: o = py::reinterpret_steal<py::object>(PyCell_New(r.items.empty() ? nullptr : make(r.items[0]).ptr())); break;
+      case Recipe::kSlice:
+        o = py::reinterpret_steal<py::object>(
+            PySlice_New(make(r.items[0]).ptr(), make(r.items[1]).ptr(), make(r.items[2]).ptr()));
+        break;
+      case Recipe::kCell:
+        o = py::reinterpret_steal<py::object>(
+            PyCell_New(r.items.empty() ? nullptr : make(r.items[0]).ptr()));
+        break;
       case Recipe::kFunction: {
         o = py::reinterpret_steal<py::object>(PyFunction_New(r.obj.ptr(), r.obj2.ptr()));
         if (!o) throw py::error_already_set();
@@ -126,7 +138,10 @@ struct Runner {
         if (r.items[2] >= 0) PyFunction_SetClosure(o.ptr(), make(r.items[2]).ptr());
         break;
       }
-      case Recipe::kMethod: o = py::reinterpret_steal<py::object>(PyMethod_New(make(r.items[0]).ptr(), make(r.items[1]).ptr())); break;
+      case Recipe::kMethod:
+        o = py::reinterpret_steal<py::object>(
+            PyMethod_New(make(r.items[0]).ptr(), make(r.items[1]).ptr()));
+        break;
       case Recipe::kListIter: {
         o = py::reinterpret_steal<py::object>(PyObject_GetIter(make(r.items[0]).ptr()));
         if (!o) throw py::error_already_set();
@@ -149,18 +164,22 @@ struct Runner {
       switch (x.kind) {
         case Effect::kAssign: array_of(make(x.target).ptr()) = outputs[x.value]; break;
         case Effect::kSetAttr: {
-          // generic: the class has no __setattr__ that could see it (Cell's own stores plainly, too)
+          // generic: the class has no __setattr__ that could see it (Cell's own stores plainly,
+          // too)
           py::object o = make(x.target), v = make(x.value);
-          if (PyObject_GenericSetAttr(o.ptr(), x.name.ptr(), v.ptr()) < 0) throw py::error_already_set();
+          if (PyObject_GenericSetAttr(o.ptr(), x.name.ptr(), v.ptr()) < 0)
+            throw py::error_already_set();
           break;
         }
         case Effect::kSetGlobal:
-          if (PyDict_SetItem(x.globals.ptr(), x.name.ptr(), make(x.value).ptr()) < 0) throw py::error_already_set();
+          if (PyDict_SetItem(x.globals.ptr(), x.name.ptr(), make(x.value).ptr()) < 0)
+            throw py::error_already_set();
           break;
         case Effect::kSetCell: PyCell_Set(make(x.target).ptr(), make(x.value).ptr()); break;
         case Effect::kSetList: {
           py::object l = make(x.target);
-          if (PyList_SetSlice(l.ptr(), 0, PyList_GET_SIZE(l.ptr()), make(x.value).ptr()) < 0) throw py::error_already_set();
+          if (PyList_SetSlice(l.ptr(), 0, PyList_GET_SIZE(l.ptr()), make(x.value).ptr()) < 0)
+            throw py::error_already_set();
           break;
         }
         case Effect::kSetDict: {
@@ -174,13 +193,15 @@ struct Runner {
   }
 };
 
-// --- break instructions ----------------------------------------------------------------------------
+// --- break instructions
+// ----------------------------------------------------------------------------
 
-// Runs the instruction at `pc` on a real stack; false: it must run in CPython with all that follows.
-// On a Python error, adds the traceback entry and throws.
+// Runs the instruction at `pc` on a real stack; false: it must run in CPython with all that
+// follows. On a Python error, adds the traceback entry and throws.
 class BreakStep {
  public:
-  BreakStep(JitObject* jit, const CodeInfo& code, std::vector<py::object>* stack) : jit_(jit), code_(code), st_(*stack) {}
+  BreakStep(JitObject* jit, const CodeInfo& code, std::vector<py::object>* stack)
+      : jit_(jit), code_(code), st_(*stack) {}
   int next = 0;
 
   bool run(int pc) {
@@ -208,7 +229,9 @@ class BreakStep {
           return false;
         }
         py::object& stub = jit_->state->stubs[pc * 2 + (b ? 1 : 0)];
-        if (!stub) stub = make_call_stub(jit_->func, code_, pc, static_cast<int>(args.size()), in.obj, false, false);
+        if (!stub)
+          stub = make_call_stub(jit_->func, code_, pc, static_cast<int>(args.size()), in.obj, false,
+                                false);
         push(call_stub(stub, jit_->whole ? callee : capturing_callee(callee, args), args));
         return true;
       }
@@ -224,7 +247,9 @@ class BreakStep {
         std::vector<py::object> all{args};
         if (in.a) all.push_back(kw);
         py::object& stub = jit_->state->stubs[pc * 2];
-        if (!stub) stub = make_call_stub(jit_->func, code_, pc, static_cast<int>(all.size()), nullptr, true, in.a);
+        if (!stub)
+          stub = make_call_stub(jit_->func, code_, pc, static_cast<int>(all.size()), nullptr, true,
+                                in.a);
         push(call_stub(stub, jit_->whole ? callee : capturing_callee(callee, all), all));
         return true;
       }
@@ -244,8 +269,10 @@ class BreakStep {
       case Op::JUMP_OR_POP: {
         const int t = PyObject_IsTrue(st_.back().ptr());
         if (t < 0) fail(in);
-        if (t == in.a) next = in.target;
-        else st_.pop_back();
+        if (t == in.a)
+          next = in.target;
+        else
+          st_.pop_back();
         return true;
       }
       case Op::GET_ITER: push(PyObject_GetIter(pop().ptr())); return true;
@@ -295,7 +322,9 @@ class BreakStep {
           if (t < 0) fail(in);
           push(PyBool_FromLong(!t));
         } else {
-          push(n == "neg" ? PyNumber_Negative(x.ptr()) : n == "pos" ? PyNumber_Positive(x.ptr()) : PyNumber_Invert(x.ptr()));
+          push(n == "neg"   ? PyNumber_Negative(x.ptr())
+               : n == "pos" ? PyNumber_Positive(x.ptr())
+                            : PyNumber_Invert(x.ptr()));
         }
         return true;
       }
@@ -338,11 +367,13 @@ class BreakStep {
   static bool needs_own_frame(const py::object& f) {
     if (!PyCFunction_Check(f.ptr())) return f.ptr() == reinterpret_cast<PyObject*>(&PySuper_Type);
     const std::string n = reinterpret_cast<PyCFunctionObject*>(f.ptr())->m_ml->ml_name;
-    for (auto k : {"locals", "vars", "dir", "eval", "exec", "globals", "_getframe", "breakpoint", "__build_class__"})
+    for (auto k : {"locals", "vars", "dir", "eval", "exec", "globals", "_getframe", "breakpoint",
+                   "__build_class__"})
       if (n == k) return true;
     return false;
   }
-  static PyObject* call_stub(const py::object& stub, const py::object& callee, const std::vector<py::object>& args) {
+  static PyObject* call_stub(const py::object& stub, const py::object& callee,
+                             const std::vector<py::object>& args) {
     std::vector<PyObject*> raw{callee.ptr()};
     for (auto& a : args) raw.push_back(a.ptr());
     PyObject* r = PyObject_Vectorcall(stub.ptr(), raw.data(), raw.size(), nullptr);
@@ -354,7 +385,18 @@ class BreakStep {
       const char* name;
       binaryfunc plain, in_place;
     };
-    static const Row rows[] = {{"add", PyNumber_Add, PyNumber_InPlaceAdd}, {"sub", PyNumber_Subtract, PyNumber_InPlaceSubtract}, {"mul", PyNumber_Multiply, PyNumber_InPlaceMultiply}, {"truediv", PyNumber_TrueDivide, PyNumber_InPlaceTrueDivide}, {"floordiv", PyNumber_FloorDivide, PyNumber_InPlaceFloorDivide}, {"mod", PyNumber_Remainder, PyNumber_InPlaceRemainder}, {"matmul", PyNumber_MatrixMultiply, PyNumber_InPlaceMatrixMultiply}, {"and", PyNumber_And, PyNumber_InPlaceAnd}, {"or", PyNumber_Or, PyNumber_InPlaceOr}, {"xor", PyNumber_Xor, PyNumber_InPlaceXor}, {"lshift", PyNumber_Lshift, PyNumber_InPlaceLshift}, {"rshift", PyNumber_Rshift, PyNumber_InPlaceRshift}};
+    static const Row rows[] = {{"add", PyNumber_Add, PyNumber_InPlaceAdd},
+                               {"sub", PyNumber_Subtract, PyNumber_InPlaceSubtract},
+                               {"mul", PyNumber_Multiply, PyNumber_InPlaceMultiply},
+                               {"truediv", PyNumber_TrueDivide, PyNumber_InPlaceTrueDivide},
+                               {"floordiv", PyNumber_FloorDivide, PyNumber_InPlaceFloorDivide},
+                               {"mod", PyNumber_Remainder, PyNumber_InPlaceRemainder},
+                               {"matmul", PyNumber_MatrixMultiply, PyNumber_InPlaceMatrixMultiply},
+                               {"and", PyNumber_And, PyNumber_InPlaceAnd},
+                               {"or", PyNumber_Or, PyNumber_InPlaceOr},
+                               {"xor", PyNumber_Xor, PyNumber_InPlaceXor},
+                               {"lshift", PyNumber_Lshift, PyNumber_InPlaceLshift},
+                               {"rshift", PyNumber_Rshift, PyNumber_InPlaceRshift}};
     for (auto& r : rows)
       if (op == r.name) return (inplace ? r.in_place : r.plain)(x, y);
     return inplace ? PyNumber_InPlacePower(x, y, Py_None) : PyNumber_Power(x, y, Py_None);
@@ -364,7 +406,9 @@ class BreakStep {
   std::vector<py::object>& st_;
 };
 
-py::object rest_in_python(JitObject* jit, const CodeInfo& code, int instr, const std::vector<py::object>& slots, const std::vector<py::object>& stack) {
+py::object rest_in_python(JitObject* jit, const CodeInfo& code, int instr,
+                          const std::vector<py::object>& slots,
+                          const std::vector<py::object>& stack) {
   std::vector<int> bound;
   std::vector<bool> nulls;
   std::vector<py::object> values;
@@ -403,10 +447,12 @@ py::object rest_in_python(JitObject* jit, const CodeInfo& code, int instr, const
   return py::reinterpret_steal<py::object>(r);
 }
 
-// --- the loop --------------------------------------------------------------------------------------
+// --- the loop
+// --------------------------------------------------------------------------------------
 
 // Calls with these arguments in slots; `original` runs the function plainly.
-py::object run(JitObject* jit, std::vector<py::object> slots, const std::function<py::object()>& original) {
+py::object run(JitObject* jit, std::vector<py::object> slots,
+               const std::function<py::object()>& original) {
   const std::shared_ptr<State> keep = jit->state;  // a call may drop the function
   State& state = *keep;
   auto code = code_info(PyFunction_GET_CODE(jit->func));
@@ -417,7 +463,9 @@ py::object run(JitObject* jit, std::vector<py::object> slots, const std::functio
   bool first = true;
   while (true) {
     Point& point = state.points[{at.instr, at.stack_size}];
-    auto plain = [&] { return first ? original() : rest_in_python(jit, *code, at.instr, slots, stack); };
+    auto plain = [&] {
+      return first ? original() : rest_in_python(jit, *code, at.instr, slots, stack);
+    };
     if (point.never) return plain();
     raw.clear();
     for (auto& s : slots) raw.push_back(s.ptr());
@@ -430,7 +478,8 @@ py::object run(JitObject* jit, std::vector<py::object> slots, const std::functio
         break;
       }
       if (failed >= 0 && log_enabled("recompiles"))
-        PIJIT_LOG("recompiles", code->name, ": guard failed: ", describe_guard(*point.entries[k], point.entries[k]->guards[failed], *code));
+        PIJIT_LOG("recompiles", code->name, ": guard failed: ",
+                  describe_guard(*point.entries[k], point.entries[k]->guards[failed], *code));
     }
     if (!entry) {
       if (point.entries.size() >= kMaxEntries || state.busy) return plain();
@@ -450,14 +499,19 @@ py::object run(JitObject* jit, std::vector<py::object> slots, const std::functio
         throw;
       }
       state.busy = false;
-      state.compile_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count();
+      state.compile_ms +=
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count();
       ++state.compile_count;
       if (fresh->break_record) {
         state.breaks.push_back(*fresh->break_record);
         if (jit->whole) {
           const BreakRecord& b = *fresh->break_record;
-          if (b.reason == Reason::kRaises) return plain();  // the plain run raises the user's own error
-          throw OpError(OpError::kRuntime, str_cat(b.location, ": cannot be compiled as one graph: ", reason_text(b.reason), b.detail.empty() ? "" : " (" + b.detail + ")"));
+          if (b.reason == Reason::kRaises)
+            return plain();  // the plain run raises the user's own error
+          throw OpError(
+              OpError::kRuntime,
+              str_cat(b.location, ": cannot be compiled as one graph: ", reason_text(b.reason),
+                      b.detail.empty() ? "" : " (" + b.detail + ")"));
         }
       }
       bool tensors = false;
@@ -516,7 +570,8 @@ py::object run(JitObject* jit, std::vector<py::object> slots, const std::functio
 }
 
 // Distributes call arguments over slots. False: a bad call, which the function itself reports.
-bool bind(PyObject* func, const CodeInfo& code, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, std::vector<py::object>* slots) {
+bool bind(PyObject* func, const CodeInfo& code, PyObject* const* args, Py_ssize_t nargs,
+          PyObject* kwnames, std::vector<py::object>* slots) {
   auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
   const int n = co->co_argcount, nkw = co->co_kwonlyargcount;
   const bool varargs = co->co_flags & CO_VARARGS, varkw = co->co_flags & CO_VARKEYWORDS;
@@ -569,12 +624,14 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     return py::reinterpret_steal<py::object>(r);
   };
   try {
-    // The plain function runs under a tracer, inside an eager gradient (whose tape must see each op), and in
-    // GRAPH_MODE, where Cells are compiled whole.
-    if (thread_is_traced() || !Tape::active().empty() || (graph_mode_on && !jit->whole)) return original().release().ptr();
+    // The plain function runs under a tracer, inside an eager gradient (whose tape must see each
+    // op), and in GRAPH_MODE, where Cells are compiled whole.
+    if (thread_is_traced() || !Tape::active().empty() || (graph_mode_on && !jit->whole))
+      return original().release().ptr();
     auto code = code_info(PyFunction_GET_CODE(jit->func));
     std::vector<py::object> slots;
-    if (!code || !bind(jit->func, *code, args, nargs, kwnames, &slots)) return original().release().ptr();
+    if (!code || !bind(jit->func, *code, args, nargs, kwnames, &slots))
+      return original().release().ptr();
     struct Depth {
       bool on;
       explicit Depth(bool on) : on(on) { graph_depth += on; }
@@ -609,10 +666,14 @@ bool holds_tensor(PyObject* o) {
 }
 
 py::object capturing_callee(const py::object& callee, const std::vector<py::object>& args) {
-  if (!Tape::active().empty() || std::none_of(args.begin(), args.end(), [](auto& a) { return holds_tensor(a.ptr()); })) return callee;
+  if (!Tape::active().empty() ||
+      std::none_of(args.begin(), args.end(), [](auto& a) { return holds_tensor(a.ptr()); }))
+    return callee;
   auto wrap = [](PyObject* f) -> py::object {
-    static auto* states = new std::map<std::pair<PyObject*, PyObject*>, std::pair<py::object, std::shared_ptr<State>>>;
-    auto code = code_info(PyFunction_GET_CODE(f));  // keeps the code object, so its address stays its own
+    static auto* states = new std::map<std::pair<PyObject*, PyObject*>,
+                                       std::pair<py::object, std::shared_ptr<State>>>;
+    auto code =
+        code_info(PyFunction_GET_CODE(f));  // keeps the code object, so its address stays its own
     if (!code) return {};
     auto& [globals, state] = (*states)[{PyFunction_GET_CODE(f), PyFunction_GET_GLOBALS(f)}];
     if (!state) globals = share(PyFunction_GET_GLOBALS(f)), state = std::make_shared<State>();
@@ -662,38 +723,69 @@ int jit_clear(PyObject* self) {
   Py_CLEAR(jit->dict);
   return 0;
 }
-PyObject* jit_get(PyObject* self, PyObject* obj, PyObject*) { return obj && obj != Py_None ? PyMethod_New(self, obj) : Py_NewRef(self); }
-PyObject* jit_repr(PyObject* self) { return PyUnicode_FromFormat("<pijit.jit %R>", reinterpret_cast<JitObject*>(self)->func); }
+PyObject* jit_get(PyObject* self, PyObject* obj, PyObject*) {
+  return obj && obj != Py_None ? PyMethod_New(self, obj) : Py_NewRef(self);
+}
+PyObject* jit_repr(PyObject* self) {
+  return PyUnicode_FromFormat("<pijit.jit %R>", reinterpret_cast<JitObject*>(self)->func);
+}
 // Everything the function has, as on the function.
 PyObject* jit_getattro(PyObject* self, PyObject* name) {
-  if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) return Py_NewRef(reinterpret_cast<JitObject*>(self)->func);
+  if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0)
+    return Py_NewRef(reinterpret_cast<JitObject*>(self)->func);
   PyObject* own = type_lookup(jit_function_type, name);
-  const bool forward = !own || PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 || PyUnicode_CompareWithASCIIString(name, "__module__") == 0 || PyUnicode_CompareWithASCIIString(name, "__dict__") == 0;
+  const bool forward = !own || PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
+                       PyUnicode_CompareWithASCIIString(name, "__module__") == 0 ||
+                       PyUnicode_CompareWithASCIIString(name, "__dict__") == 0;
   if (forward) return PyObject_GetAttr(reinterpret_cast<JitObject*>(self)->func, name);
   return PyObject_GenericGetAttr(self, name);
 }
 int jit_setattro(PyObject* self, PyObject* name, PyObject* value) {
   auto* jit = reinterpret_cast<JitObject*>(self);
-  if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) {  // functools.wraps around a jitted function
+  if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") ==
+      0) {  // functools.wraps around a jitted function
     PyErr_SetString(PyExc_AttributeError, "__wrapped__ of a jitted function is read-only");
     return -1;
   }
   return value ? PyObject_SetAttr(jit->func, name, value) : PyObject_DelAttr(jit->func, name);
 }
-PyObject* jit_reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(reinterpret_cast<JitObject*>(self)->func, "__qualname__"); }
+PyObject* jit_reduce(PyObject* self, PyObject*) {
+  return PyObject_GetAttrString(reinterpret_cast<JitObject*>(self)->func, "__qualname__");
+}
 PyObject* jit_copy(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
-PyMethodDef jit_methods[] = {{"__reduce__", jit_reduce, METH_NOARGS, nullptr}, {"__copy__", jit_copy, METH_NOARGS, nullptr}, {"__deepcopy__", jit_copy, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyMemberDef jit_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(JitObject, vectorcall), READONLY, nullptr}, {"__weaklistoffset__", T_PYSSIZET, offsetof(JitObject, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
-#define SLOT(id, f) {id, reinterpret_cast<void*>(f)}
-PyType_Slot jit_slots[] = {SLOT(Py_tp_dealloc, jit_dealloc), SLOT(Py_tp_traverse, jit_traverse), SLOT(Py_tp_clear, jit_clear), SLOT(Py_tp_call, PyVectorcall_Call), SLOT(Py_tp_descr_get, jit_get), SLOT(Py_tp_repr, jit_repr), SLOT(Py_tp_getattro, jit_getattro), SLOT(Py_tp_setattro, jit_setattro), SLOT(Py_tp_methods, jit_methods), SLOT(Py_tp_members, jit_members), {0, nullptr}};
-PyType_Spec jit_spec = {"pijit._C.JitFunction", sizeof(JitObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION, jit_slots};
+PyMethodDef jit_methods[] = {{"__reduce__", jit_reduce, METH_NOARGS, nullptr},
+                             {"__copy__", jit_copy, METH_NOARGS, nullptr},
+                             {"__deepcopy__", jit_copy, METH_O, nullptr},
+                             {nullptr, nullptr, 0, nullptr}};
+PyMemberDef jit_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(JitObject, vectorcall), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(JitObject, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+#define SLOT(id, f) \
+  { id, reinterpret_cast<void*>(f) }
+PyType_Slot jit_slots[] = {SLOT(Py_tp_dealloc, jit_dealloc),
+                           SLOT(Py_tp_traverse, jit_traverse),
+                           SLOT(Py_tp_clear, jit_clear),
+                           SLOT(Py_tp_call, PyVectorcall_Call),
+                           SLOT(Py_tp_descr_get, jit_get),
+                           SLOT(Py_tp_repr, jit_repr),
+                           SLOT(Py_tp_getattro, jit_getattro),
+                           SLOT(Py_tp_setattro, jit_setattro),
+                           SLOT(Py_tp_methods, jit_methods),
+                           SLOT(Py_tp_members, jit_members),
+                           {0, nullptr}};
+PyType_Spec jit_spec = {"pijit._C.JitFunction", sizeof(JitObject), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                            Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                        jit_slots};
 
 py::object jit(py::object f, bool whole) {
   if (Py_TYPE(f.ptr()) == jit_function_type) return f;
   if (PyFunction_Check(f.ptr())) return py::reinterpret_steal<py::object>(make_jit(f.ptr(), whole));
   if (PyMethod_Check(f.ptr()) && PyFunction_Check(PyMethod_GET_FUNCTION(f.ptr()))) {
-    py::object j = py::reinterpret_steal<py::object>(make_jit(PyMethod_GET_FUNCTION(f.ptr()), whole));
+    py::object j =
+        py::reinterpret_steal<py::object>(make_jit(PyMethod_GET_FUNCTION(f.ptr()), whole));
     return py::reinterpret_steal<py::object>(PyMethod_New(j.ptr(), PyMethod_GET_SELF(f.ptr())));
   }
   static PyObject* name = PyUnicode_InternFromString("__call__");
@@ -707,7 +799,8 @@ py::object jit(py::object f, bool whole) {
 
 py::dict explain(py::object f) {
   if (PyMethod_Check(f.ptr())) f = share(PyMethod_GET_FUNCTION(f.ptr()));
-  OP_CHECK(Py_TYPE(f.ptr()) == jit_function_type, kType, "[explain] expected a jitted function, got ", Py_TYPE(f.ptr())->tp_name);
+  OP_CHECK(Py_TYPE(f.ptr()) == jit_function_type, kType,
+           "[explain] expected a jitted function, got ", Py_TYPE(f.ptr())->tp_name);
   auto* jit = reinterpret_cast<JitObject*>(f.ptr());
   const State& s = *jit->state;
   auto code = code_info(PyFunction_GET_CODE(jit->func));
@@ -763,7 +856,8 @@ void init_jit(py::module_& m) {
   m.def("graph_mode", [] { return graph_mode_on && graph_depth == 0 && Tape::active().empty(); });
   // GRAPH_MODE: an outermost Cell's construct as one graph. One JitFunction per construct function.
   m.def("run_cell", [](py::object cell, py::tuple args, py::dict kwargs) {
-    static auto* made = new std::unordered_map<PyObject*, py::object>;  // holds the functions, so addresses stay theirs
+    static auto* made = new std::unordered_map<PyObject*, py::object>;  // holds the functions, so
+                                                                        // addresses stay theirs
     py::object f = py::type::of(cell).attr("construct");
     if (Py_TYPE(f.ptr()) == jit_function_type) return f(cell, *args, **kwargs);
     py::object& j = (*made)[f.ptr()];

@@ -8,7 +8,7 @@ namespace pijit {
 
 struct Frame {
   std::shared_ptr<const CodeInfo> code;
-  PyObject* globals;               // borrowed
+  PyObject* globals;  // borrowed
   V func;
   std::vector<V> slots, stack;
   int pc = 0;
@@ -38,20 +38,20 @@ class Tracer {
   std::string location() const;
 
   // --- values.cc: kinds of values ---
-  V wrap(PyObject* o, int src);            // an object with a source; adds guards
-  V wrap_static(PyObject* o);              // an object known for good (library, constant of the code)
+  V wrap(PyObject* o, int src);  // an object with a source; adds guards
+  V wrap_static(PyObject* o);    // an object known for good (library, constant of the code)
   V constant(py::object o);
   V constant_int(int64_t i) { return constant(py::int_(i)); }
   V sequence(Value::Kind k, std::vector<V> items);
   V tensor(Val node);
-  V item(const V& container, size_t i);    // of a tuple, list or dict; reads the source on demand
+  V item(const V& container, size_t i);  // of a tuple, list or dict; reads the source on demand
   PyTypeObject* type_of(const V& v) const;
   std::optional<py::object> as_constant(const V& v);
   std::optional<bool> truth(const V& v);
   std::optional<int64_t> as_int(const V& v);
   bool is_number(const V& v) const;
   std::optional<std::vector<V>> unpack(const V& v);  // all items of an iterable known in advance
-  std::vector<V> items_of(const V& v);     // the same, or gives up
+  std::vector<V> items_of(const V& v);               // the same, or gives up
   V attribute(const V& v, PyObject* name);
   std::optional<V> find_attribute(const V& v, PyObject* name);  // empty: no such attribute
   void set_attribute(const V& v, PyObject* name, const V& value);
@@ -64,17 +64,20 @@ class Tracer {
   std::optional<bool> identical(const V& a, const V& b);
   std::optional<bool> contains(const V& container, const V& x);
   int find_key(const V& dict, PyObject* key);
-  void touch(const V& v);                  // before a change in place
+  void touch(const V& v);  // before a change in place
   Val placeholder_val(PyObject* o);
-  std::vector<std::pair<py::object, V>> placeholders_;  // stand for tensors inside an index expression
-  V python_operation(const char* name, const std::vector<V>& args);  // on constants, by the operator module
+  std::vector<std::pair<py::object, V>>
+      placeholders_;  // stand for tensors inside an index expression
+  V python_operation(const char* name,
+                     const std::vector<V>& args);  // on constants, by the operator module
 
   // --- calls.cc ---
   V call(const V& f, std::vector<V> args, Kwargs kwargs);
   V call_function(const V& f, std::vector<V> args, Kwargs kwargs);
   V call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs);
   V call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
-  V call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs);
+  V call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args,
+                           Kwargs& kwargs);
   V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
   V call_grad(const V& g, std::vector<V> args, Kwargs kwargs);
   Operand operand(const V& v);
@@ -85,13 +88,15 @@ class Tracer {
 
   // --- sources and guards ---
   int add_source(Source s);
-  int source_of(const V& v);               // makes a constant source where there is none
+  int source_of(const V& v);  // makes a constant source where there is none
   void guard(Guard::Kind k, int src, py::object obj = {}, uint64_t num = 0, py::object obj2 = {});
   void guard_type(const V& v);
   bool is_library(PyObject* globals);
 
   template <class F>
-  void undoable(F restore) { undo_.push_back(std::move(restore)); }
+  void undoable(F restore) {
+    undo_.push_back(std::move(restore));
+  }
 
   StartPoint start_;
   const std::vector<PyObject*>& state_;
@@ -101,7 +106,7 @@ class Tracer {
   std::vector<Source> sources_;
   std::map<std::tuple<int, int, int, PyObject*>, int> source_index_;
   std::vector<Guard> guards_;
-  std::unordered_map<PyObject*, V> known_;           // objects with identity
+  std::unordered_map<PyObject*, V> known_;  // objects with identity
   std::map<std::pair<PyObject*, std::string>, V> global_writes_;
   struct Note {
     Effect::Kind kind;
@@ -110,11 +115,11 @@ class Tracer {
     V value;
   };
   std::vector<Note> journal_;
-  std::vector<V> dirty_;                             // tensors, lists, dicts, cells with a source
+  std::vector<V> dirty_;  // tensors, lists, dicts, cells with a source
   std::vector<std::function<void()>> undo_;
   std::vector<Frame*> frames_;
   std::unordered_map<const Value*, int> recipe_of_;
-  std::vector<V> keep_;                              // values whose recipes exist: their addresses stay theirs
+  std::vector<V> keep_;  // values whose recipes exist: their addresses stay theirs
   std::vector<GraphOutput> outputs_;
   Entry* entry_ = nullptr;
   int64_t budget_;

@@ -1,4 +1,5 @@
-// What Python objects do under capture: one section per kind of operation, each a switch over kinds.
+// What Python objects do under capture: one section per kind of operation, each a switch over
+// kinds.
 #include <algorithm>
 
 #include "capture/tracer.h"
@@ -10,19 +11,27 @@ namespace {
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
 bool immutable_constant(PyObject* o) {
-  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || o == Py_Ellipsis || o == Py_NotImplemented || PyRange_Check(o) || PyComplex_CheckExact(o);
+  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
+         PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || o == Py_Ellipsis ||
+         o == Py_NotImplemented || PyRange_Check(o) || PyComplex_CheckExact(o);
 }
 // Objects whose identity is their meaning and that outlive any model: kept by strong reference.
 bool static_object(PyObject* o) {
-  return PyType_Check(o) || PyCFunction_Check(o) || PyModule_Check(o) || Py_TYPE(o) == op_function_type || Py_TYPE(o) == dtype_type || PyCode_Check(o) || Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type;
+  return PyType_Check(o) || PyCFunction_Check(o) || PyModule_Check(o) ||
+         Py_TYPE(o) == op_function_type || Py_TYPE(o) == dtype_type || PyCode_Check(o) ||
+         Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type ||
+         Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type;
 }
 bool plain_tuple(PyObject* o) {
-  return PyTuple_Check(o) && Py_TYPE(o)->tp_iter == PyTuple_Type.tp_iter && Py_TYPE(o)->tp_as_mapping && Py_TYPE(o)->tp_as_mapping->mp_subscript == PyTuple_Type.tp_as_mapping->mp_subscript;
+  return PyTuple_Check(o) && Py_TYPE(o)->tp_iter == PyTuple_Type.tp_iter &&
+         Py_TYPE(o)->tp_as_mapping &&
+         Py_TYPE(o)->tp_as_mapping->mp_subscript == PyTuple_Type.tp_as_mapping->mp_subscript;
 }
 
 }  // namespace
 
-// --- sources and guards ----------------------------------------------------------------------------
+// --- sources and guards
+// ----------------------------------------------------------------------------
 
 int Tracer::add_source(Source s) {
   const auto key = std::make_tuple(static_cast<int>(s.kind), s.parent, s.index, s.key.ptr());
@@ -46,7 +55,8 @@ void Tracer::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::obj
 void Tracer::guard_type(const V& v) {
   PyTypeObject* t = Py_TYPE(v->obj.ptr());
   const unsigned version = type_version(t);
-  if (!version) give_up(Reason::kUnsupportedAttribute, std::string("type ") + t->tp_name + " has no version");
+  if (!version)
+    give_up(Reason::kUnsupportedAttribute, std::string("type ") + t->tp_name + " has no version");
   guard(Guard::kType, source_of(v), share(reinterpret_cast<PyObject*>(t)), version);
 }
 
@@ -55,11 +65,13 @@ bool Tracer::is_library(PyObject* globals) {
   if (!n || !PyUnicode_Check(n)) return false;
   const std::string name = py::cast<std::string>(py::handle(n));
   if (name != "pijit" && name.rfind("pijit.", 0) != 0) return false;
-  guard(Guard::kDictVersion, add_source({Source::kConst, -1, 0, share(globals)}), share(globals), dict_version(globals));
+  guard(Guard::kDictVersion, add_source({Source::kConst, -1, 0, share(globals)}), share(globals),
+        dict_version(globals));
   return true;
 }
 
-// --- making values ---------------------------------------------------------------------------------
+// --- making values
+// ---------------------------------------------------------------------------------
 
 V Tracer::constant(py::object o) {
   auto v = std::make_shared<Value>();
@@ -84,7 +96,8 @@ V Tracer::wrap_static(PyObject* o) {
   if (immutable_constant(o)) return constant(share(o));
   if (PyTuple_CheckExact(o)) {
     std::vector<V> items;
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(o); ++k) items.push_back(wrap_static(PyTuple_GET_ITEM(o, k)));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(o); ++k)
+      items.push_back(wrap_static(PyTuple_GET_ITEM(o, k)));
     V t = sequence(Value::kTuple, items);
     t->obj = share(o);
     return t;
@@ -106,7 +119,8 @@ V Tracer::wrap(PyObject* o, int src) {
   auto known = known_.find(o);
   if (known != known_.end()) {
     const V v = known->second;
-    if (v->src != src && v->src >= 0) guard(Guard::kSame, std::max(src, v->src), {}, static_cast<uint64_t>(std::min(src, v->src)));
+    if (v->src != src && v->src >= 0)
+      guard(Guard::kSame, std::max(src, v->src), {}, static_cast<uint64_t>(std::min(src, v->src)));
     return v;
   }
   auto v = std::make_shared<Value>();
@@ -131,13 +145,15 @@ V Tracer::wrap(PyObject* o, int src) {
     v->items.resize(PyList_GET_SIZE(o));
   } else if (PyDict_CheckExact(o)) {
     v->kind = Value::kDict;
-    const bool fixed = sources_[src].kind == Source::kConst;  // a library's table: one version check
+    const bool fixed =
+        sources_[src].kind == Source::kConst;  // a library's table: one version check
     if (fixed) guard(Guard::kDictVersion, src, v->obj, dict_version(o));
     py::list keys;
     Py_ssize_t pos = 0;
     PyObject *k, *x;
     while (PyDict_Next(o, &pos, &k, &x)) {
-      if (!immutable_constant(k)) give_up(Reason::kUnsupportedOperand, "dict with keys other than strings and numbers");
+      if (!immutable_constant(k))
+        give_up(Reason::kUnsupportedOperand, "dict with keys other than strings and numbers");
       keys.append(py::handle(k));
       v->keys.push_back(share(k));
     }
@@ -147,8 +163,10 @@ V Tracer::wrap(PyObject* o, int src) {
     v->kind = Value::kCell;
     guard(Guard::kType, src, type, type_version(t));
     known_[o] = v;
-    if (PyCell_GET(o)) v->content = wrap(PyCell_GET(o), add_source({Source::kCell, src, 0, {}}));
-    else guard(Guard::kCellEmpty, src);
+    if (PyCell_GET(o))
+      v->content = wrap(PyCell_GET(o), add_source({Source::kCell, src, 0, {}}));
+    else
+      guard(Guard::kCellEmpty, src);
     return v;
   } else if (PySlice_Check(o)) {
     give_up(Reason::kUnsupportedOperand, "slice object");
@@ -185,12 +203,14 @@ V Tracer::item(const V& c, size_t i) {
     if (sources_[c->src].kind == Source::kConst) return slot = wrap_static(v);
     return slot = wrap(v, add_source({Source::kDictItem, c->src, 0, c->keys[i]}));
   }
-  // the original place: lists may have been changed since, but unread items keep their index in `items`
+  // the original place: lists may have been changed since, but unread items keep their index in
+  // `items`
   PyObject* v = c->kind == Value::kTuple ? PyTuple_GET_ITEM(o, i) : PyList_GET_ITEM(o, i);
   return slot = wrap(v, add_source({Source::kItem, c->src, static_cast<int>(i), {}}));
 }
 
-// --- questions -------------------------------------------------------------------------------------
+// --- questions
+// -------------------------------------------------------------------------------------
 
 PyTypeObject* Tracer::type_of(const V& v) const {
   switch (v->kind) {
@@ -223,7 +243,8 @@ std::optional<py::object> Tracer::as_constant(const V& v) {
     }
     if (v->kind == Value::kTuple) return py::object(py::tuple(l));
     if (v->kind == Value::kList) return py::object(l);
-    return py::reinterpret_steal<py::object>(PySlice_New(py::object(l[0]).ptr(), py::object(l[1]).ptr(), py::object(l[2]).ptr()));
+    return py::reinterpret_steal<py::object>(
+        PySlice_New(py::object(l[0]).ptr(), py::object(l[1]).ptr(), py::object(l[2]).ptr()));
   }
   return std::nullopt;
 }
@@ -254,7 +275,8 @@ std::optional<bool> Tracer::truth(const V& v) {
       PyTypeObject* t = Py_TYPE(v->obj.ptr());
       if (PyFunction_Check(v->obj.ptr()) || static_object(v->obj.ptr())) return true;
       const bool has_bool = t->tp_as_number && t->tp_as_number->nb_bool;
-      const bool has_len = (t->tp_as_mapping && t->tp_as_mapping->mp_length) || (t->tp_as_sequence && t->tp_as_sequence->sq_length);
+      const bool has_len = (t->tp_as_mapping && t->tp_as_mapping->mp_length) ||
+                           (t->tp_as_sequence && t->tp_as_sequence->sq_length);
       if (!has_bool && !has_len) return true;
       PyObject* len = type_lookup(t, PyUnicode_InternFromString("__len__"));
       if (!has_bool && len && PyFunction_Check(len)) return truth(call(wrap_static(len), {v}, {}));
@@ -267,19 +289,25 @@ std::optional<bool> Tracer::truth(const V& v) {
 std::optional<bool> Tracer::identical(const V& a, const V& b) {
   if (a == b) return true;
   auto known = [](const V& v) { return v->kind == Value::kConst || v->kind == Value::kObject; };
-  auto singleton = [](const V& v) { return v->kind == Value::kConst && (v->obj.is_none() || PyBool_Check(v->obj.ptr()) || v->obj.ptr() == Py_Ellipsis || v->obj.ptr() == Py_NotImplemented); };
+  auto singleton = [](const V& v) {
+    return v->kind == Value::kConst &&
+           (v->obj.is_none() || PyBool_Check(v->obj.ptr()) || v->obj.ptr() == Py_Ellipsis ||
+            v->obj.ptr() == Py_NotImplemented);
+  };
   if (singleton(a) || singleton(b)) {
     if (known(a) && known(b)) return a->obj.ptr() == b->obj.ptr();
     return false;
   }
   if (a->kind != b->kind) return false;
   if (a->kind == Value::kObject && a->obj && b->obj) {
-    if (static_object(a->obj.ptr()) || a->src < 0 || b->src < 0) return a->obj.ptr() == b->obj.ptr();
+    if (static_object(a->obj.ptr()) || a->src < 0 || b->src < 0)
+      return a->obj.ptr() == b->obj.ptr();
     return std::nullopt;  // two sources: the same only by a guard, and `known_` has merged those
   }
-  if (a->kind == Value::kConst) return std::nullopt;  // identity of numbers and strings is an accident
-  if ((a->src < 0) != (b->src < 0)) return false;     // made here against made before
-  if (a->src < 0) return false;                       // two objects made here
+  if (a->kind == Value::kConst)
+    return std::nullopt;                           // identity of numbers and strings is an accident
+  if ((a->src < 0) != (b->src < 0)) return false;  // made here against made before
+  if (a->src < 0) return false;                    // two objects made here
   return std::nullopt;
 }
 
@@ -288,9 +316,12 @@ std::optional<bool> Tracer::contains(const V& c, const V& x) {
   if (!cx) return std::nullopt;
   if (c->kind == Value::kDict) return find_key(c, cx->ptr()) >= 0;
   py::object box;
-  if (c->kind == Value::kObject && PyFrozenSet_CheckExact(c->obj.ptr())) box = c->obj;
-  else if (auto cc = as_constant(c)) box = *cc;
-  else return std::nullopt;
+  if (c->kind == Value::kObject && PyFrozenSet_CheckExact(c->obj.ptr()))
+    box = c->obj;
+  else if (auto cc = as_constant(c))
+    box = *cc;
+  else
+    return std::nullopt;
   const int r = PySequence_Contains(box.ptr(), cx->ptr());
   if (r < 0) {
     PyErr_Clear();
@@ -314,8 +345,10 @@ std::optional<std::vector<V>> Tracer::unpack(const V& v) {
     for (size_t k = 0; k < v->items.size(); ++k) out.push_back(item(v, k));
     return out;
   }
-  if (v->kind == Value::kIter || v->kind == Value::kDict || v->kind == Value::kObject || v->kind == Value::kTensor || v->kind == Value::kConst) {
-    if (v->kind == Value::kConst && !PyRange_Check(v->obj.ptr()) && !PyUnicode_Check(v->obj.ptr())) return std::nullopt;
+  if (v->kind == Value::kIter || v->kind == Value::kDict || v->kind == Value::kObject ||
+      v->kind == Value::kTensor || v->kind == Value::kConst) {
+    if (v->kind == Value::kConst && !PyRange_Check(v->obj.ptr()) && !PyUnicode_Check(v->obj.ptr()))
+      return std::nullopt;
     V it = get_iter(v), x;
     while (iterate(it, &x)) {
       if (--budget_ < 0) give_up(Reason::kBudget);
@@ -332,7 +365,8 @@ std::vector<V> Tracer::items_of(const V& v) {
   return *items;
 }
 
-// --- attributes ------------------------------------------------------------------------------------
+// --- attributes
+// ------------------------------------------------------------------------------------
 
 V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
   PyObject* o = found->obj.ptr();
@@ -344,14 +378,17 @@ V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
     return m;
   };
   if (found->kind != Value::kObject) return found;
-  if (PyFunction_Check(o) || Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type) return method(self);
+  if (PyFunction_Check(o) || Py_TYPE(o) == &PyMethodDescr_Type ||
+      Py_TYPE(o) == &PyWrapperDescr_Type)
+    return method(self);
   if (PyObject_TypeCheck(o, &PyProperty_Type)) {
     PyObject* get = PyObject_GetAttrString(o, "fget");
     if (!get || get == Py_None) give_up(Reason::kUnsupportedAttribute, "property without getter");
     py::object keep = py::reinterpret_steal<py::object>(get);
     return call(wrap_static(get), {self}, {});
   }
-  if (Py_TYPE(o) == &PyStaticMethod_Type) return wrap_static(py::object(share(o).attr("__func__")).ptr());
+  if (Py_TYPE(o) == &PyStaticMethod_Type)
+    return wrap_static(py::object(share(o).attr("__func__")).ptr());
   if (Py_TYPE(o) == &PyClassMethod_Type) {
     auto m = std::make_shared<Value>();
     m->kind = Value::kMethod;
@@ -359,13 +396,16 @@ V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
     m->func = wrap_static(py::object(share(o).attr("__func__")).ptr());
     return m;
   }
-  if (Py_TYPE(o)->tp_descr_get && !PyType_Check(o) && !PyCFunction_Check(o)) give_up(Reason::kUnsupportedAttribute, std::string("descriptor ") + Py_TYPE(o)->tp_name);
+  if (Py_TYPE(o)->tp_descr_get && !PyType_Check(o) && !PyCFunction_Check(o))
+    give_up(Reason::kUnsupportedAttribute, std::string("descriptor ") + Py_TYPE(o)->tp_name);
   return found;
 }
 
 V Tracer::attribute(const V& v, PyObject* name) {
   auto r = find_attribute(v, name);
-  if (!r) give_up(Reason::kRaises, str_cat("'", type_of(v)->tp_name, "' object has no attribute '", py::cast<std::string>(py::handle(name)), "'"));
+  if (!r)
+    give_up(Reason::kRaises, str_cat("'", type_of(v)->tp_name, "' object has no attribute '",
+                                     py::cast<std::string>(py::handle(name)), "'"));
   return *r;
 }
 
@@ -386,7 +426,8 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     if (v->obj && v->parameter) {  // attributes of its own: name, requires_grad
       py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
       if (d)
-        if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj)) return wrap(x, add_source({Source::kDictAttr, v->src, 0, share(name_obj)}));
+        if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj))
+          return wrap(x, add_source({Source::kDictAttr, v->src, 0, share(name_obj)}));
     }
     PyTypeObject* type = type_of(v);
     PyObject* found = type_lookup(type, name_obj);
@@ -395,11 +436,13 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     guard(Guard::kTypeVersion, add_source({Source::kConst, -1, 0, cls}), cls, type_version(type));
     return bind(wrap_static(found), v, type);
   }
-  if (v->kind == Value::kConst || v->kind == Value::kTuple || v->kind == Value::kList || v->kind == Value::kDict || v->kind == Value::kSlice) {
+  if (v->kind == Value::kConst || v->kind == Value::kTuple || v->kind == Value::kList ||
+      v->kind == Value::kDict || v->kind == Value::kSlice) {
     PyTypeObject* type = type_of(v);
     PyObject* found = type_lookup(type, name_obj);
     if (!found) return std::nullopt;
-    if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found)) return bind(wrap_static(found), v, type);
+    if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found))
+      return bind(wrap_static(found), v, type);
     if (v->kind == Value::kConst) {
       PyObject* r = PyObject_GetAttr(v->obj.ptr(), name_obj);
       if (!r) throw py::error_already_set();
@@ -419,7 +462,8 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
       PyObject* base = PyTuple_GET_ITEM(mro, k);
       PyObject* d = reinterpret_cast<PyTypeObject*>(base)->tp_dict;
       if (behind && d)
-        if (PyObject* x = PyDict_GetItemWithError(d, name_obj)) return bind(wrap_static(x), v->self, Py_TYPE(v->self->obj.ptr()));
+        if (PyObject* x = PyDict_GetItemWithError(d, name_obj))
+          return bind(wrap_static(x), v->self, Py_TYPE(v->self->obj.ptr()));
       behind |= base == v->func->obj.ptr();
     }
     give_up(Reason::kUnsupportedAttribute, str_cat("super().", name));
@@ -446,14 +490,19 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     auto* t = reinterpret_cast<PyTypeObject*>(o);
     PyObject* found = type_lookup(t, name_obj);
     if (!found) give_up(Reason::kUnsupportedAttribute, str_cat("class attribute ", name));
-    if (name == "__name__" || name == "__mro__" || name == "__dict__") give_up(Reason::kUnsupportedAttribute, name);
+    if (name == "__name__" || name == "__mro__" || name == "__dict__")
+      give_up(Reason::kUnsupportedAttribute, name);
     // known while the class stays as it is
     const unsigned version = type_version(t);
     const int src = source_of(v);
     (void)version;
-    V x = static_object(found) || PyFunction_Check(found) ? wrap(found, add_source({Source::kAttr, src, 0, share(name_obj)})) : wrap(found, add_source({Source::kAttr, src, 0, share(name_obj)}));
-    if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyStaticMethod_Type) return wrap_static(py::object(x->obj.attr("__func__")).ptr());
-    if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyClassMethod_Type) return bind(x, v, t);
+    V x = static_object(found) || PyFunction_Check(found)
+              ? wrap(found, add_source({Source::kAttr, src, 0, share(name_obj)}))
+              : wrap(found, add_source({Source::kAttr, src, 0, share(name_obj)}));
+    if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyStaticMethod_Type)
+      return wrap_static(py::object(x->obj.attr("__func__")).ptr());
+    if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyClassMethod_Type)
+      return bind(x, v, t);
     return x;
   }
   if (PyFunction_Check(o)) {
@@ -467,20 +516,23 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
   if (type->tp_getattro != PyObject_GenericGetAttr) {
     // a class with __getattr__ still finds what is there; one with __getattribute__ does not
     static PyObject* hook = PyUnicode_InternFromString("__getattribute__");
-    if (type_lookup(type, hook) != type_lookup(&PyBaseObject_Type, hook)) give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, " defines __getattribute__"));
+    if (type_lookup(type, hook) != type_lookup(&PyBaseObject_Type, hook))
+      give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, " defines __getattribute__"));
   }
   // super objects made by call_type
   PyObject* found = type_lookup(type, name_obj);
   const bool data = found && Py_TYPE(found)->tp_descr_set;
   if (name == "__class__") return wrap_static(reinterpret_cast<PyObject*>(type));
   if (data) {
-    if (Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type) give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
+    if (Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type)
+      give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
     return bind(wrap_static(found), v, type);
   }
   py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
   if (name == "__dict__") give_up(Reason::kUnsupportedAttribute, "__dict__");
   if (d) {
-    if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj)) return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(name_obj)}));
+    if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj))
+      return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(name_obj)}));
     guard(Guard::kNoDictAttr, source_of(v), share(name_obj));
   }
   if (!found) {
@@ -492,14 +544,18 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     return std::nullopt;
   }
   // the type's version guards the class attribute; mutable ones are read through a source
-  V x = immutable_constant(found) || static_object(found) || PyFunction_Check(found) || Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type || PyObject_TypeCheck(found, &PyProperty_Type)
+  V x = immutable_constant(found) || static_object(found) || PyFunction_Check(found) ||
+                Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type ||
+                PyObject_TypeCheck(found, &PyProperty_Type)
             ? wrap_static(found)
             : wrap(found, add_source({Source::kAttr, source_of(v), 0, share(name_obj)}));
   return bind(x, v, type);
 }
 
 void Tracer::set_attribute(const V& v, PyObject* name_obj, const V& value) {
-  if (v->kind != Value::kObject || PyType_Check(v->obj.ptr()) || PyModule_Check(v->obj.ptr())) give_up(Reason::kUnsupportedAttribute, str_cat("assignment to an attribute of ", type_of(v)->tp_name));
+  if (v->kind != Value::kObject || PyType_Check(v->obj.ptr()) || PyModule_Check(v->obj.ptr()))
+    give_up(Reason::kUnsupportedAttribute,
+            str_cat("assignment to an attribute of ", type_of(v)->tp_name));
   const std::string name = py::cast<std::string>(py::handle(name_obj));
   PyTypeObject* type = Py_TYPE(v->obj.ptr());
   if (type->tp_setattro != PyObject_GenericSetAttr) {
@@ -507,25 +563,32 @@ void Tracer::set_attribute(const V& v, PyObject* name_obj, const V& value) {
     PyObject* f = type_lookup(type, hook);
     // Cell.__setattr__ stores plainly what is neither a parameter nor a cell nor one of their names
     py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
-    const bool cell = f && PyFunction_Check(f) && py::cast<std::string>(share(f).attr("__qualname__")) == "Cell.__setattr__" && py::cast<std::string>(share(f).attr("__module__")) == "pijit.nn.cell";
+    const bool cell = f && PyFunction_Check(f) &&
+                      py::cast<std::string>(share(f).attr("__qualname__")) == "Cell.__setattr__" &&
+                      py::cast<std::string>(share(f).attr("__module__")) == "pijit.nn.cell";
     auto registered = [&](const char* table) {
       PyObject* t = PyDict_GetItemString(d.ptr(), table);
       return !t || PyDict_Contains(t, name_obj) != 0;
     };
-    if (!cell || !d || registered("_params") || registered("_cells")) give_up(Reason::kUnsupportedAttribute, "__setattr__");
-    if (value->kind == Value::kObject || (value->kind == Value::kTensor && value->parameter)) give_up(Reason::kUnsupportedAttribute, "assignment of an object to a Cell");
+    if (!cell || !d || registered("_params") || registered("_cells"))
+      give_up(Reason::kUnsupportedAttribute, "__setattr__");
+    if (value->kind == Value::kObject || (value->kind == Value::kTensor && value->parameter))
+      give_up(Reason::kUnsupportedAttribute, "assignment of an object to a Cell");
   } else if (PyObject* found = type_lookup(type, name_obj); found && Py_TYPE(found)->tp_descr_set) {
     give_up(Reason::kUnsupportedAttribute, str_cat("descriptor ", name));
   }
   guard_type(v);
   auto old = v->attrs.find(name);
-  if (old == v->attrs.end()) undoable([v, name] { v->attrs.erase(name); });
-  else undoable([v, name, o = old->second] { v->attrs[name] = o; });
+  if (old == v->attrs.end())
+    undoable([v, name] { v->attrs.erase(name); });
+  else
+    undoable([v, name, o = old->second] { v->attrs[name] = o; });
   v->attrs[name] = value;
   journal_.push_back({Effect::kSetAttr, v, share(name_obj), {}, value});
 }
 
-// --- subscripts ------------------------------------------------------------------------------------
+// --- subscripts
+// ------------------------------------------------------------------------------------
 
 V Tracer::subscript(const V& x, const V& index) {
   switch (x->kind) {
@@ -541,7 +604,8 @@ V Tracer::subscript(const V& x, const V& index) {
         if (!s) break;
         Py_ssize_t b, e, st;
         if (PySlice_Unpack(s->ptr(), &b, &e, &st) < 0) throw py::error_already_set();
-        const Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(x->items.size()), &b, &e, st);
+        const Py_ssize_t n =
+            PySlice_AdjustIndices(static_cast<Py_ssize_t>(x->items.size()), &b, &e, st);
         std::vector<V> out;
         for (Py_ssize_t k = 0; k < n; ++k) out.push_back(item(x, static_cast<size_t>(b + k * st)));
         return sequence(x->kind, out);
@@ -560,23 +624,27 @@ V Tracer::subscript(const V& x, const V& index) {
       std::vector<V> tensors;
       std::function<py::object(const V&)> plain = [&](const V& v) -> py::object {
         if (v->kind == Value::kTensor) {
-          py::object placeholder = py::reinterpret_steal<py::object>(new_tensor(scalar_array(v->node.dtype(), 0)));
+          py::object placeholder =
+              py::reinterpret_steal<py::object>(new_tensor(scalar_array(v->node.dtype(), 0)));
           tensors.push_back(v);
           placeholders_.push_back({placeholder, v});
           return placeholder;
         }
         if (v->kind == Value::kTuple || v->kind == Value::kSlice) {
           py::list l;
-          for (size_t k = 0; k < v->items.size(); ++k) l.append(plain(v->kind == Value::kSlice ? v->items[k] : item(v, k)));
+          for (size_t k = 0; k < v->items.size(); ++k)
+            l.append(plain(v->kind == Value::kSlice ? v->items[k] : item(v, k)));
           if (v->kind == Value::kTuple) return py::tuple(l);
-          return py::reinterpret_steal<py::object>(PySlice_New(py::object(l[0]).ptr(), py::object(l[1]).ptr(), py::object(l[2]).ptr()));
+          return py::reinterpret_steal<py::object>(
+              PySlice_New(py::object(l[0]).ptr(), py::object(l[1]).ptr(), py::object(l[2]).ptr()));
         }
         auto c = as_constant(v);
         if (!c) give_up(Reason::kUnsupportedOperand, "index");
         return *c;
       };
       std::vector<IndexItem> items;
-      if (!parse_index(plain(index).ptr(), &items, [&](PyObject* o) { return placeholder_val(o); })) give_up(Reason::kTensorValue, "boolean mask");
+      if (!parse_index(plain(index).ptr(), &items, [&](PyObject* o) { return placeholder_val(o); }))
+        give_up(Reason::kTensorValue, "boolean mask");
       return tensor(index_get(*graph_, x->node, items));
     }
     case Value::kConst: return python_operation("getitem", {x, index});
@@ -602,16 +670,20 @@ Val Tracer::placeholder_val(PyObject* o) {
     for (int64_t k = 0; k < n; ++k) {
       uint64_t bits = 0;
       const size_t size = size_of(a->type.dtype);
-      __builtin_memcpy(&bits, static_cast<const char*>(a->data) + static_cast<size_t>(k) * size, size);
+      __builtin_memcpy(&bits, static_cast<const char*>(a->data) + static_cast<size_t>(k) * size,
+                       size);
       items.push_back(v_reshape(graph_->constant(a->type.dtype, bits), Shape{1}));
     }
-    return v_reshape(graph_->Builder::op(OpTable::get().at("concat"), items, {int64_t{0}}), a->type.shape);
+    return v_reshape(graph_->Builder::op(OpTable::get().at("concat"), items, {int64_t{0}}),
+                     a->type.shape);
   }
   give_up(Reason::kUnsupportedOperand, "index");
 }
 
 void Tracer::touch(const V& v) {
-  undoable([v, items = v->items, keys = v->keys, node = v->node, dirty = v->dirty] { v->items = items, v->keys = keys, v->node = node, v->dirty = dirty; });
+  undoable([v, items = v->items, keys = v->keys, node = v->node, dirty = v->dirty] {
+    v->items = items, v->keys = keys, v->node = node, v->dirty = dirty;
+  });
   if (v->src >= 0 && !v->dirty) {
     for (size_t k = 0; k < v->items.size(); ++k) item(v, k);
     dirty_.push_back(v);
@@ -656,11 +728,13 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
           items.push_back(it);
         } else {
           auto c = as_constant(p);
-          if (!c || !parse_index(c->ptr(), &items, [&](PyObject* o) { return placeholder_val(o); })) give_up(Reason::kUnsupportedOperand, "index");
+          if (!c || !parse_index(c->ptr(), &items, [&](PyObject* o) { return placeholder_val(o); }))
+            give_up(Reason::kUnsupportedOperand, "index");
         }
       }
       const Operand o = operand(value);
-      const Val r = index_set(*graph_, x->node, items, materialize(*graph_, o, o.weak() ? x->node.dtype() : o.dtype()));
+      const Val r = index_set(*graph_, x->node, items,
+                              materialize(*graph_, o, o.weak() ? x->node.dtype() : o.dtype()));
       touch(x);
       x->node = r;
       return;
@@ -670,7 +744,8 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
   give_up(Reason::kUnsupportedOperand, str_cat("item assignment on ", type_of(x)->tp_name));
 }
 
-// --- operators -------------------------------------------------------------------------------------
+// --- operators
+// -------------------------------------------------------------------------------------
 
 V Tracer::python_operation(const char* name, const std::vector<V>& args) {
   py::list l;
@@ -679,7 +754,8 @@ V Tracer::python_operation(const char* name, const std::vector<V>& args) {
     if (!c) give_up(Reason::kUnsupportedOperand, str_cat(name, " of ", type_of(a)->tp_name));
     l.append(*c);
   }
-  PyObject* r = PyObject_CallObject(py::module_::import("operator").attr(name).ptr(), py::tuple(l).ptr());
+  PyObject* r =
+      PyObject_CallObject(py::module_::import("operator").attr(name).ptr(), py::tuple(l).ptr());
   if (!r) {
     py::error_already_set e;
     give_up(Reason::kRaises, e.what());
@@ -690,12 +766,15 @@ V Tracer::python_operation(const char* name, const std::vector<V>& args) {
 V Tracer::unary(const std::string& op, const V& x) {
   if (op == "not") {
     auto t = truth(x);
-    if (!t) give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand, "not");
+    if (!t)
+      give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
+              "not");
     return constant(py::bool_(!*t));
   }
   if (x->kind == Value::kTensor) {
     if (op == "pos") return x;
-    return tensor(pijit::call_op(*graph_, OpTable::get().at(op == "neg" ? "neg" : "bitwise_not"), std::vector<Operand>{Operand(x->node)}, {}));
+    return tensor(pijit::call_op(*graph_, OpTable::get().at(op == "neg" ? "neg" : "bitwise_not"),
+                                 std::vector<Operand>{Operand(x->node)}, {}));
   }
   return python_operation(op == "not" ? "not_" : op.c_str(), {x});
 }
@@ -704,10 +783,12 @@ V Tracer::binary(const std::string& op, const V& a, const V& b) {
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors && is_operand(a) && is_operand(b)) {
     if (op == "matmul") {
-      static PyObject* fn = py::object(py::module_::import("pijit.ops.function").attr("matmul")).release().ptr();
+      static PyObject* fn =
+          py::object(py::module_::import("pijit.ops.function").attr("matmul")).release().ptr();
       return call(wrap_static(fn), {a, b}, {});
     }
-    if (const OpDef* d = binary_operator(op)) return tensor(pijit::call_op(*graph_, *d, std::vector<Operand>{operand(a), operand(b)}, {}));
+    if (const OpDef* d = binary_operator(op))
+      return tensor(pijit::call_op(*graph_, *d, std::vector<Operand>{operand(a), operand(b)}, {}));
   }
   auto seq = [](const V& v) { return v->kind == Value::kTuple || v->kind == Value::kList; };
   if (op == "add" && seq(a) && a->kind == b->kind) {
@@ -729,25 +810,35 @@ V Tracer::binary(const std::string& op, const V& a, const V& b) {
   }
   if (a->kind == Value::kConst && b->kind == Value::kConst) {
     if (op == "pow" || op == "lshift" || op == "mul")  // no astronomically large numbers
-      if (auto y = as_int(b); y && std::abs(*y) > 4096 && !PyFloat_Check(a->obj.ptr()) && op != "mul") give_up(Reason::kUnsupportedOperand, "large power");
+      if (auto y = as_int(b);
+          y && std::abs(*y) > 4096 && !PyFloat_Check(a->obj.ptr()) && op != "mul")
+        give_up(Reason::kUnsupportedOperand, "large power");
     const std::string fn = op == "and" ? "and_" : op == "or" ? "or_" : op;
     return python_operation(fn.c_str(), {a, b});
   }
-  give_up(Reason::kUnsupportedOperand, str_cat(op, " of ", type_of(a)->tp_name, " and ", type_of(b)->tp_name));
+  give_up(Reason::kUnsupportedOperand,
+          str_cat(op, " of ", type_of(a)->tp_name, " and ", type_of(b)->tp_name));
 }
 
 V Tracer::compare(const std::string& op, const V& a, const V& b) {
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors) {
-    if (is_operand(a) && is_operand(b)) return tensor(pijit::call_op(*graph_, *binary_operator(op), std::vector<Operand>{operand(a), operand(b)}, {}));
-    auto none = [](const V& v) { return v->kind == Value::kConst && (v->obj.is_none() || PyUnicode_Check(v->obj.ptr())); };
+    if (is_operand(a) && is_operand(b))
+      return tensor(pijit::call_op(*graph_, *binary_operator(op),
+                                   std::vector<Operand>{operand(a), operand(b)}, {}));
+    auto none = [](const V& v) {
+      return v->kind == Value::kConst && (v->obj.is_none() || PyUnicode_Check(v->obj.ptr()));
+    };
     if ((op == "eq" || op == "ne") && (none(a) || none(b))) return constant(py::bool_(op == "ne"));
     give_up(Reason::kUnsupportedOperand, "comparison of a tensor");
   }
   if (op == "eq" || op == "ne") {
     auto c = as_constant(a), d = as_constant(b);
     if (!c || !d) {
-      auto plain = [](const V& v) { return v->kind == Value::kObject && Py_TYPE(v->obj.ptr())->tp_richcompare == PyBaseObject_Type.tp_richcompare; };
+      auto plain = [](const V& v) {
+        return v->kind == Value::kObject &&
+               Py_TYPE(v->obj.ptr())->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+      };
       if (plain(a) && plain(b)) {
         auto same = identical(a, b);
         if (same) return constant(py::bool_(*same == (op == "eq")));

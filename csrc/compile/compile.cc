@@ -13,7 +13,8 @@ namespace {
 
 class Compiler {
  public:
-  explicit Compiler(const Graph& g) : g_(g), plan_(plan_fusion(g)), p_(std::make_shared<Program>()) {}
+  explicit Compiler(const Graph& g)
+      : g_(g), plan_(plan_fusion(g)), p_(std::make_shared<Program>()) {}
 
   std::shared_ptr<const Program> run() {
     slot_of_.assign(g_.size(), -1);
@@ -60,7 +61,8 @@ class Compiler {
     for (size_t u = 0; u < plan_.units.size(); ++u) {
       if (plan_.units[u].kind == Unit::kView) {
         escapes_[plan_.units[u].nodes[0]] = true;
-        if (g_.node(g_.node(plan_.units[u].nodes[0]).in[0]).kind == Node::kOp) escapes_[g_.node(plan_.units[u].nodes[0]).in[0]] = true;
+        if (g_.node(g_.node(plan_.units[u].nodes[0]).in[0]).kind == Node::kOp)
+          escapes_[g_.node(plan_.units[u].nodes[0]).in[0]] = true;
         continue;
       }
       for (auto id : plan_.units[u].nodes)
@@ -136,7 +138,8 @@ class Compiler {
       if (n.kind == Node::kConst) {
         uint64_t bits = n.bits;
         if (is_half(n.type.dtype)) {
-          const float f = n.type.dtype == DType::F16 ? half_to_float(static_cast<uint16_t>(bits)) : bf16_to_float(static_cast<uint16_t>(bits));
+          const float f = n.type.dtype == DType::F16 ? half_to_float(static_cast<uint16_t>(bits))
+                                                     : bf16_to_float(static_cast<uint16_t>(bits));
           bits = 0;
           __builtin_memcpy(&bits, &f, 4);
         }
@@ -190,12 +193,15 @@ class Compiler {
     for (auto [s, b] : buffer_of) p_->slots[s] = {Program::Slot::kOutput, static_cast<size_t>(b)};
   }
 
-  // May the value be written over input `index`? Its kernel must read that input at the written index only,
-  // nothing later may read it, it must leave in no other output, and no later step may fail.
+  // May the value be written over input `index`? Its kernel must read that input at the written
+  // index only, nothing later may read it, it must leave in no other output, and no later step may
+  // fail.
   int donor(uint32_t id, int index) {
     const uint32_t in = g_.inputs()[index];
     const int u = born_.at(id);
-    if (plan_.units[u].kind != Unit::kLoop || plan_.units[u].reduces() || !(g_.node(id).type == g_.node(in).type)) return -1;
+    if (plan_.units[u].kind != Unit::kLoop || plan_.units[u].reduces() ||
+        !(g_.node(id).type == g_.node(in).type))
+      return -1;
     if (last_use_[in] > u) return -1;
     for (auto& b : p_->output_buffers)
       if (b.donor == index) return -1;
@@ -234,8 +240,12 @@ class Compiler {
       // in place: an operand read at the same index, as large, dying here
       for (auto [in, same_index] : loop_inputs_[from]) {
         const uint32_t r = root(in);
-        if (!same_index || last_use_[r] != from || slot_of_[r] < 0 || p_->slots[slot_of_[r]].kind != Program::Slot::kArena) continue;
-        if (plan_.units[from].reduces() || g_.node(id).type.bytes() != g_.node(r).type.bytes() || size_of(g_.node(id).type.dtype) != size_of(g_.node(r).type.dtype)) continue;
+        if (!same_index || last_use_[r] != from || slot_of_[r] < 0 ||
+            p_->slots[slot_of_[r]].kind != Program::Slot::kArena)
+          continue;
+        if (plan_.units[from].reduces() || g_.node(id).type.bytes() != g_.node(r).type.bytes() ||
+            size_of(g_.node(id).type.dtype) != size_of(g_.node(r).type.dtype))
+          continue;
         if (taken_.count({from, p_->slots[slot_of_[r]].index})) continue;
         bool other = false;  // the same value through another view in this kernel
         for (auto [in2, same2] : loop_inputs_[from]) other |= in2 != in && root(in2) == r && !same2;
@@ -243,7 +253,9 @@ class Compiler {
         for (auto& b : busy)
           if (b.to != from && b.offset < place + size && place < b.offset + b.size) other = true;
         for (auto& b : busy)
-          if (b.to == from && b.from < from && b.offset != place && b.offset < place + size && place < b.offset + b.size) other = true;
+          if (b.to == from && b.from < from && b.offset != place && b.offset < place + size &&
+              place < b.offset + b.size)
+            other = true;
         for (auto& b : busy)
           if (b.from == from && b.offset < place + size && place < b.offset + b.size) other = true;
         if (other) continue;
@@ -264,7 +276,8 @@ class Compiler {
   std::vector<bool> escapes_;
   std::map<int, uint32_t> value_of_slot_;
   std::map<uint32_t, int> born_;
-  std::map<int, std::vector<std::pair<uint32_t, bool>>> loop_inputs_;  // per unit: operand, read at its own index
+  std::map<int, std::vector<std::pair<uint32_t, bool>>>
+      loop_inputs_;  // per unit: operand, read at its own index
   std::map<int, int> unit_step_;
   std::set<std::pair<int, size_t>> taken_;
 };

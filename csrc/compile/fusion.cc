@@ -13,14 +13,17 @@ constexpr size_t kMaxMembers = 160, kMaxOperands = 56;
 
 bool is_loop(const Node& n) { return n.op->has(kElementwise) || n.op->has(kReduction); }
 
-// Over domain dims [lo, hi), an operand of shape s is either whole or broadcast, so that they act as one dim.
+// Over domain dims [lo, hi), an operand of shape s is either whole or broadcast, so that they act
+// as one dim.
 bool uniform(const Shape& s, const Shape& domain, int lo, int hi) {
   const int lead = domain.rank() - s.rank();
   bool whole = true, none = true;
   for (int d = lo; d < hi; ++d) {
     if (domain[d] == 1) continue;
-    if (d >= lead && s[d - lead] == domain[d]) none = false;
-    else whole = false;
+    if (d >= lead && s[d - lead] == domain[d])
+      none = false;
+    else
+      whole = false;
   }
   return whole || none;
 }
@@ -34,15 +37,20 @@ class Planner {
     for (uint32_t i = 0; i < g_.size(); ++i) {
       const Node& n = g_.node(i);
       if (!live_[i] || n.kind != Node::kOp) continue;
-      if (n.op->has(kView)) place(i, Unit::kView, {});
-      else if (!is_loop(n)) place(i, Unit::kLibrary, {});
-      else place_loop(n);
+      if (n.op->has(kView))
+        place(i, Unit::kView, {});
+      else if (!is_loop(n))
+        place(i, Unit::kLibrary, {});
+      else
+        place_loop(n);
     }
     return order();
   }
 
  private:
-  const Shape& domain_of(const Node& n) const { return n.op->has(kReduction) ? g_.node(n.in[0]).type.shape : n.type.shape; }
+  const Shape& domain_of(const Node& n) const {
+    return n.op->has(kReduction) ? g_.node(n.in[0]).type.shape : n.type.shape;
+  }
   static void run_of(const Node& n, int rank, int* lo, int* hi) {
     const auto axes = normalize_axes(n.op->name, std::get<std::vector<int64_t>>(n.attrs[0]), rank);
     *lo = axes.empty() ? 0 : static_cast<int>(axes.front());
@@ -79,14 +87,17 @@ class Planner {
     std::set<uint32_t> ext;
     for (auto id : u.nodes)
       for (auto s : g_.node(id).in)
-        if (s != kNoNode && std::find(u.nodes.begin(), u.nodes.end(), s) == u.nodes.end()) ext.insert(s);
+        if (s != kNoNode && std::find(u.nodes.begin(), u.nodes.end(), s) == u.nodes.end())
+          ext.insert(s);
     return ext.size() + u.nodes.size();
   }
 
   // Can a node (with its reduced run, if any) be computed inside unit u?
   bool fits(const Node& n, int u) const {
     const Unit& unit = plan_.units[u];
-    if (unit.kind != Unit::kLoop || !(unit.domain == domain_of(n)) || unit.nodes.size() >= kMaxMembers) return false;
+    if (unit.kind != Unit::kLoop || !(unit.domain == domain_of(n)) ||
+        unit.nodes.size() >= kMaxMembers)
+      return false;
     int lo = unit.lo, hi = unit.hi;
     if (n.op->has(kReduction)) {
       run_of(n, unit.domain.rank(), &lo, &hi);
@@ -117,7 +128,8 @@ class Planner {
     const Unit &x = plan_.units[a], &y = plan_.units[b];
     if (x.kind != Unit::kLoop || y.kind != Unit::kLoop || !(x.domain == y.domain)) return false;
     if (anc_[a].count(b) || anc_[b].count(a) || x.reduces() || y.reduces()) return false;
-    return x.nodes.size() + y.nodes.size() < kMaxMembers && operands(x) + operands(y) <= kMaxOperands;
+    return x.nodes.size() + y.nodes.size() < kMaxMembers &&
+           operands(x) + operands(y) <= kMaxOperands;
   }
   void merge(int into, int from) {
     Unit &x = plan_.units[into], &y = plan_.units[from];
@@ -141,12 +153,16 @@ class Planner {
         if (s == kNoNode || plan_.unit_of[s] < 0) continue;
         const int u = plan_.unit_of[s];
         if (u == home || !fits(n, u)) continue;
-        if (home < 0) home = u;
-        else if (can_merge(home, u)) merge(home, u);
+        if (home < 0)
+          home = u;
+        else if (can_merge(home, u))
+          merge(home, u);
       }
     }
-    if (home < 0) home = place(n.id, Unit::kLoop, domain_of(n));
-    else add(n.id, home);
+    if (home < 0)
+      home = place(n.id, Unit::kLoop, domain_of(n));
+    else
+      add(n.id, home);
     Unit& unit = plan_.units[home];
     if (n.op->has(kReduction)) run_of(n, unit.domain.rank(), &unit.lo, &unit.hi);
   }
@@ -163,7 +179,8 @@ class Planner {
       state[u] = 1;
       for (auto id : plan_.units[u].nodes)
         for (auto s : g_.node(id).in)
-          if (s != kNoNode && plan_.unit_of[s] >= 0 && plan_.unit_of[s] != u) visit(plan_.unit_of[s]);
+          if (s != kNoNode && plan_.unit_of[s] >= 0 && plan_.unit_of[s] != u)
+            visit(plan_.unit_of[s]);
       state[u] = 2;
       for (auto id : plan_.units[u].nodes) out.unit_of[id] = static_cast<int>(out.units.size());
       out.units.push_back(std::move(plan_.units[u]));

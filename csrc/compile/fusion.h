@@ -1,8 +1,8 @@
 // Fusion: partitions the live op nodes of a lowered graph into units, each one kernel (or view).
 //
-// Elementwise nodes with one domain share a unit; a reduction joins the unit of its operand. A unit holds
-// reductions over one run of axes at most. Nothing is computed twice, and a merge that would make two
-// units wait for each other is refused.
+// Elementwise nodes with one domain share a unit; a reduction joins the unit of its operand. A unit
+// holds reductions over one run of axes at most. Nothing is computed twice, and a merge that would
+// make two units wait for each other is refused.
 #pragma once
 #include "graph/graph.h"
 
@@ -17,8 +17,8 @@ struct Unit {
 };
 
 struct FusionPlan {
-  std::vector<Unit> units;          // in an order of execution
-  std::vector<int> unit_of;         // per node; -1: input, constant, dead
+  std::vector<Unit> units;   // in an order of execution
+  std::vector<int> unit_of;  // per node; -1: input, constant, dead
 };
 
 FusionPlan plan_fusion(const Graph& g);

@@ -1,6 +1,7 @@
-// Inner loops as AVX-512 machine code. One scalar IR node becomes one or two instructions on 16 lanes
-// (8 when a 64-bit type takes part); bools live in mask registers; the tail runs once more under a mask.
-// asmjit's compiler allocates registers. Code pages are mapped twice (one writable, one executable).
+// Inner loops as AVX-512 machine code. One scalar IR node becomes one or two instructions on 16
+// lanes (8 when a 64-bit type takes part); bools live in mask registers; the tail runs once more
+// under a mask. asmjit's compiler allocates registers. Code pages are mapped twice (one writable,
+// one executable).
 #include <asmjit/x86.h>
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 #include "base/log.h"
 #include "cpu/cpu.h"
 
-// Debian's static asmjit is compiled for executables: its references to `stderr` cannot be linked into a
-// shared object. The build renames that symbol in a copy of the archive to this one.
+// Debian's static asmjit is compiled for executables: its references to `stderr` cannot be linked
+// into a shared object. The build renames that symbol in a copy of the archive to this one.
 extern "C" {
 __attribute__((visibility("hidden"))) FILE* pijit_stderr = nullptr;
 __attribute__((constructor)) static void pijit_init_stderr() { pijit_stderr = stderr; }
@@ -47,7 +48,8 @@ void call2_block(double* x, uint64_t f) {  // x[0..7] with x[8..15]
 }
 
 bool supported(DType t) {
-  return t == DType::F32 || t == DType::F64 || t == DType::I32 || t == DType::I64 || t == DType::Bool;
+  return t == DType::F32 || t == DType::F64 || t == DType::I32 || t == DType::I64 ||
+         t == DType::Bool;
 }
 
 class Emitter {
@@ -61,16 +63,21 @@ class Emitter {
     for (auto& n : s_.body) {
       if (!supported(n.dt)) return *why = "dtype", false;
       const bool integer = n.dt == DType::I32 || n.dt == DType::I64;
-      if (integer && (n.op == SOp::kDiv || n.op == SOp::kFloorDiv || n.op == SOp::kFloorMod || n.op == SOp::kTruncMod))
+      if (integer && (n.op == SOp::kDiv || n.op == SOp::kFloorDiv || n.op == SOp::kFloorMod ||
+                      n.op == SOp::kTruncMod))
         return *why = "integer division", false;
-      if (n.op == SOp::kBitcast && size_of(n.dt) != size_of(s_.body[n.a].dt)) return *why = "bitcast", false;
-      if (n.dt == DType::Bool && (n.op == SOp::kMin || n.op == SOp::kMax || n.op == SOp::kAdd || n.op == SOp::kMul || n.op == SOp::kAbs))
+      if (n.op == SOp::kBitcast && size_of(n.dt) != size_of(s_.body[n.a].dt))
+        return *why = "bitcast", false;
+      if (n.dt == DType::Bool && (n.op == SOp::kMin || n.op == SOp::kMax || n.op == SOp::kAdd ||
+                                  n.op == SOp::kMul || n.op == SOp::kAbs))
         return *why = "bool arithmetic", false;
-      if (n.dt == DType::Bool && n.op >= SOp::kEq && n.op <= SOp::kGe && s_.body[n.a].dt == DType::Bool)
+      if (n.dt == DType::Bool && n.op >= SOp::kEq && n.op <= SOp::kGe &&
+          s_.body[n.a].dt == DType::Bool)
         return *why = "bool comparison", false;
     }
     for (size_t k = 0; k < s_.in_types.size(); ++k)
-      if (!supported(s_.in_types[k]) || (s_.in_strides[k] != 0 && s_.in_strides[k] != 1)) return *why = "strided input", false;
+      if (!supported(s_.in_types[k]) || (s_.in_strides[k] != 0 && s_.in_strides[k] != 1))
+        return *why = "strided input", false;
     for (size_t k = 0; k < s_.out.size(); ++k) {
       const auto& o = s_.out[k];
       if (!supported(o.dt)) return *why = "dtype", false;
@@ -79,7 +86,8 @@ class Emitter {
       } else if (o.dt == DType::Bool || (size_of(o.dt) == 4 && wide_)) {
         return *why = "reduction lanes", false;  // the tree needs 64 bytes of lanes
       }
-      if (o.combine != Combiner::kNone && o.dt == DType::Bool) return *why = "bool reduction", false;
+      if (o.combine != Combiner::kNone && o.dt == DType::Bool)
+        return *why = "bool reduction", false;
     }
     return true;
   }
@@ -89,13 +97,18 @@ class Emitter {
     asmjit::CodeHolder code;
     code.init(jit_runtime().environment());
     struct Handler : asmjit::ErrorHandler {
-      void handleError(asmjit::Error, const char* message, asmjit::BaseEmitter*) override { throw InternalError(message); }
+      void handleError(asmjit::Error, const char* message, asmjit::BaseEmitter*) override {
+        throw InternalError(message);
+      }
     } handler;
     code.setErrorHandler(&handler);
     x86::Compiler cc(&code);
-    if (config().verify) cc.addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateIntermediate | asmjit::DiagnosticOptions::kValidateAssembler);
+    if (config().verify)
+      cc.addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateIntermediate |
+                              asmjit::DiagnosticOptions::kValidateAssembler);
     cc_ = &cc;
-    asmjit::FuncNode* f = cc.addFunc(asmjit::FuncSignatureT<void, char* const*, int64_t>(asmjit::CallConvId::kHost));
+    asmjit::FuncNode* f =
+        cc.addFunc(asmjit::FuncSignatureT<void, char* const*, int64_t>(asmjit::CallConvId::kHost));
     f->frame().setAvx512Enabled();
     x86::Gp ptrs = cc.newIntPtr(), n = cc.newInt64();
     f->setArg(0, ptrs);
@@ -106,15 +119,20 @@ class Emitter {
       p_.push_back(cc.newIntPtr());
       cc.mov(p_[k], x86::ptr(ptrs, static_cast<int>(8 * k)));
     }
-    const int n_const = static_cast<int>(std::count_if(s_.body.begin(), s_.body.end(), [](auto& x) { return x.op == SOp::kConst; }));
+    const int n_const = static_cast<int>(
+        std::count_if(s_.body.begin(), s_.body.end(), [](auto& x) { return x.op == SOp::kConst; }));
     hoist_ = n_const <= 14;
     hoisted_.resize(s_.body.size());
     for (size_t id = 0; id < s_.body.size(); ++id) {
       const SNode& x = s_.body[id];
       if (x.op == SOp::kConst && hoist_) hoisted_[id] = constant(x);
-      if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0) hoisted_[id] = broadcast(x.dt, p_[x.imm]);
+      if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0)
+        hoisted_[id] = broadcast(x.dt, p_[x.imm]);
     }
-    for (auto& o : s_.out) acc_.push_back(reduces_in_registers(o) ? constant({SOp::kConst, o.dt, -1, -1, -1, combiner_identity(o.combine, o.dt)}) : Reg{});
+    for (auto& o : s_.out)
+      acc_.push_back(reduces_in_registers(o) ? constant({SOp::kConst, o.dt, -1, -1, -1,
+                                                         combiner_identity(o.combine, o.dt)})
+                                             : Reg{});
     asmjit::Label loop = cc.newLabel(), tail = cc.newLabel(), done = cc.newLabel();
     x86::Gp limit = cc.newInt64();
     cc.xor_(i_, i_);
@@ -157,7 +175,9 @@ class Emitter {
     x86::Mem constant;  // a constant in memory, read as a broadcast operand where it is used
   };
 
-  bool reduces_in_registers(const LoopOutput& o) const { return o.combine != Combiner::kNone && s_.form == LoopSpec::kRow; }
+  bool reduces_in_registers(const LoopOutput& o) const {
+    return o.combine != Combiner::kNone && s_.form == LoopSpec::kRow;
+  }
   bool zmm(DType t) const { return size_of(t) == 8 || !wide_; }
   x86::Vec new_vec(DType t) { return zmm(t) ? x86::Vec(cc_->newZmm()) : x86::Vec(cc_->newYmm()); }
   x86::KReg new_k() { return cc_->newKw(); }
@@ -168,22 +188,31 @@ class Emitter {
     Reg r;
     if (is_bool(n.dt)) {
       r.k = new_k();
-      if (n.imm) cc_->kxnorw(r.k, r.k, r.k);
-      else cc_->kxorw(r.k, r.k, r.k);
+      if (n.imm)
+        cc_->kxnorw(r.k, r.k, r.k);
+      else
+        cc_->kxorw(r.k, r.k, r.k);
       return r;
     }
     r.v = new_vec(n.dt);
-    if (is64(n.dt)) cc_->vbroadcastsd(r.v, cc_->newInt64Const(asmjit::ConstPoolScope::kLocal, static_cast<int64_t>(n.imm)));
-    else cc_->vbroadcastss(r.v, cc_->newInt32Const(asmjit::ConstPoolScope::kLocal, static_cast<int32_t>(n.imm)));
+    if (is64(n.dt))
+      cc_->vbroadcastsd(
+          r.v, cc_->newInt64Const(asmjit::ConstPoolScope::kLocal, static_cast<int64_t>(n.imm)));
+    else
+      cc_->vbroadcastss(
+          r.v, cc_->newInt32Const(asmjit::ConstPoolScope::kLocal, static_cast<int32_t>(n.imm)));
     return r;
   }
   Reg constant_in_memory(const SNode& n) {
     Reg r;
-    if (is64(n.dt)) r.constant = cc_->newInt64Const(asmjit::ConstPoolScope::kLocal, static_cast<int64_t>(n.imm));
-    else r.constant = cc_->newInt32Const(asmjit::ConstPoolScope::kLocal, static_cast<int32_t>(n.imm));
+    if (is64(n.dt))
+      r.constant = cc_->newInt64Const(asmjit::ConstPoolScope::kLocal, static_cast<int64_t>(n.imm));
+    else
+      r.constant = cc_->newInt32Const(asmjit::ConstPoolScope::kLocal, static_cast<int32_t>(n.imm));
     return r;
   }
-  // The operand as an instruction may take it in its last place: a register, or memory with broadcast.
+  // The operand as an instruction may take it in its last place: a register, or memory with
+  // broadcast.
   asmjit::Operand last(const Reg& r, DType t) {
     if (!r.constant.hasBase()) return r.v;
     x86::Mem m = r.constant;
@@ -195,8 +224,10 @@ class Emitter {
     if (!r.constant.hasBase()) return r;
     Reg d;
     d.v = new_vec(t);
-    if (is64(t)) cc_->vbroadcastsd(d.v, r.constant);
-    else cc_->vbroadcastss(d.v, r.constant);
+    if (is64(t))
+      cc_->vbroadcastsd(d.v, r.constant);
+    else
+      cc_->vbroadcastss(d.v, r.constant);
     return d;
   }
   Reg broadcast(DType t, x86::Gp p) {
@@ -210,8 +241,10 @@ class Emitter {
       return r;
     }
     r.v = new_vec(t);
-    if (is64(t)) cc_->vbroadcastsd(r.v, x86::ptr(p));
-    else cc_->vbroadcastss(r.v, x86::ptr(p));
+    if (is64(t))
+      cc_->vbroadcastsd(r.v, x86::ptr(p));
+    else
+      cc_->vbroadcastss(r.v, x86::ptr(p));
     return r;
   }
   x86::Mem address(int k, DType t) {
@@ -222,9 +255,12 @@ class Emitter {
     Reg r;
     if (is_bool(t)) {
       x86::Xmm bytes = cc_->newXmm();
-      if (tail) cc_->k(mask_).z().vmovdqu8(bytes, address(k, t));
-      else if (lanes_ == 16) cc_->vmovdqu(bytes, address(k, t));
-      else cc_->vmovq(bytes, address(k, t));
+      if (tail)
+        cc_->k(mask_).z().vmovdqu8(bytes, address(k, t));
+      else if (lanes_ == 16)
+        cc_->vmovdqu(bytes, address(k, t));
+      else
+        cc_->vmovq(bytes, address(k, t));
       x86::KReg k64 = cc_->newKd();
       cc_->vptestmb(k64, bytes, bytes);
       r.k = k64;
@@ -232,8 +268,10 @@ class Emitter {
     }
     r.v = new_vec(t);
     if (tail) {
-      if (is64(t)) cc_->k(mask_).z().vmovupd(r.v, address(k, t));
-      else cc_->k(mask_).z().vmovups(r.v, address(k, t));
+      if (is64(t))
+        cc_->k(mask_).z().vmovupd(r.v, address(k, t));
+      else
+        cc_->k(mask_).z().vmovups(r.v, address(k, t));
     } else {
       cc_->vmovups(r.v, address(k, t));
     }
@@ -245,14 +283,19 @@ class Emitter {
       x86::Gp one = cc_->newInt32();
       cc_->mov(one, 1);
       cc_->k(r.k).z().vpbroadcastb(bytes, one);
-      if (tail) cc_->k(mask_).vmovdqu8(address(k, t), bytes);
-      else if (lanes_ == 16) cc_->vmovdqu(address(k, t), bytes);
-      else cc_->vmovq(address(k, t), bytes);
+      if (tail)
+        cc_->k(mask_).vmovdqu8(address(k, t), bytes);
+      else if (lanes_ == 16)
+        cc_->vmovdqu(address(k, t), bytes);
+      else
+        cc_->vmovq(address(k, t), bytes);
       return;
     }
     if (tail) {
-      if (is64(t)) cc_->k(mask_).vmovupd(address(k, t), r.v);
-      else cc_->k(mask_).vmovups(address(k, t), r.v);
+      if (is64(t))
+        cc_->k(mask_).vmovupd(address(k, t), r.v);
+      else
+        cc_->k(mask_).vmovups(address(k, t), r.v);
     } else {
       cc_->vmovups(address(k, t), r.v);
     }
@@ -261,29 +304,43 @@ class Emitter {
   void combine_into(Combiner c, DType t, Reg acc, Reg x, x86::Vec dst) {
     const uint32_t D = x86::Inst::kIdVaddpd, S = x86::Inst::kIdVaddps;
     auto emit3 = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
-      cc_->emit(t == DType::F32 ? fs : t == DType::F64 ? fd : t == DType::I32 ? i32 : i64, dst, acc.v, x.v);
+      cc_->emit(t == DType::F32   ? fs
+                : t == DType::F64 ? fd
+                : t == DType::I32 ? i32
+                                  : i64,
+                dst, acc.v, x.v);
     };
     switch (c) {
       case Combiner::kSum: emit3(S, D, x86::Inst::kIdVpaddd, x86::Inst::kIdVpaddq); break;
-      case Combiner::kProd: emit3(x86::Inst::kIdVmulps, x86::Inst::kIdVmulpd, x86::Inst::kIdVpmulld, x86::Inst::kIdVpmullq); break;
+      case Combiner::kProd:
+        emit3(x86::Inst::kIdVmulps, x86::Inst::kIdVmulpd, x86::Inst::kIdVpmulld,
+              x86::Inst::kIdVpmullq);
+        break;
       case Combiner::kMax:
       case Combiner::kMin: {
         x86::KReg nan;
         x86::Vec keep;
         if (is_float(t)) {
           nan = new_k();
-          cc_->emit(f32(t) ? x86::Inst::kIdVcmpps : x86::Inst::kIdVcmppd, nan, acc.v, acc.v, Imm(3));
+          cc_->emit(f32(t) ? x86::Inst::kIdVcmpps : x86::Inst::kIdVcmppd, nan, acc.v, acc.v,
+                    Imm(3));
           keep = acc.v;
           if (dst.id() == acc.v.id()) {
             keep = like(acc.v);
             cc_->vmovaps(keep, acc.v);
           }
         }
-        if (c == Combiner::kMax) emit3(x86::Inst::kIdVmaxps, x86::Inst::kIdVmaxpd, x86::Inst::kIdVpmaxsd, x86::Inst::kIdVpmaxsq);
-        else emit3(x86::Inst::kIdVminps, x86::Inst::kIdVminpd, x86::Inst::kIdVpminsd, x86::Inst::kIdVpminsq);
+        if (c == Combiner::kMax)
+          emit3(x86::Inst::kIdVmaxps, x86::Inst::kIdVmaxpd, x86::Inst::kIdVpmaxsd,
+                x86::Inst::kIdVpmaxsq);
+        else
+          emit3(x86::Inst::kIdVminps, x86::Inst::kIdVminpd, x86::Inst::kIdVpminsd,
+                x86::Inst::kIdVpminsq);
         if (is_float(t)) {
-          if (f32(t)) cc_->k(nan).vmovaps(dst, keep);
-          else cc_->k(nan).vmovapd(dst, keep);
+          if (f32(t))
+            cc_->k(nan).vmovaps(dst, keep);
+          else
+            cc_->k(nan).vmovapd(dst, keep);
         }
         break;
       }
@@ -291,7 +348,9 @@ class Emitter {
     }
   }
   x86::Vec like(const x86::Vec& v) {
-    return v.isZmm() ? x86::Vec(cc_->newZmm()) : v.isYmm() ? x86::Vec(cc_->newYmm()) : x86::Vec(cc_->newXmm());
+    return v.isZmm()   ? x86::Vec(cc_->newZmm())
+           : v.isYmm() ? x86::Vec(cc_->newYmm())
+                       : x86::Vec(cc_->newXmm());
   }
 
   // lane i = combine(lane i, lane i + h), h halving; the result goes to *p.
@@ -323,9 +382,13 @@ class Emitter {
     std::vector<Reg> r(s_.body.size());
     for (size_t id = 0; id < s_.body.size(); ++id) {
       const SNode& n = s_.body[id];
-      if (n.op == SOp::kConst) r[id] = hoist_ ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
-      else if (n.op == SOp::kInput) r[id] = s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), n.dt, tail);
-      else r[id] = compute(n, r);
+      if (n.op == SOp::kConst)
+        r[id] = hoist_ ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
+      else if (n.op == SOp::kInput)
+        r[id] =
+            s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), n.dt, tail);
+      else
+        r[id] = compute(n, r);
     }
     const int ni = static_cast<int>(s_.in_types.size());
     for (size_t k = 0; k < s_.out.size(); ++k) {
@@ -343,8 +406,10 @@ class Emitter {
         x86::Vec t = new_vec(o.dt);
         cc_->vmovaps(t, acc_[k].v);
         combine_into(o.combine, o.dt, Reg{t, {}}, x, t);
-        if (is64(o.dt)) cc_->k(mask_).vmovapd(acc_[k].v, t);
-        else cc_->k(mask_).vmovaps(acc_[k].v, t);
+        if (is64(o.dt))
+          cc_->k(mask_).vmovapd(acc_[k].v, t);
+        else
+          cc_->k(mask_).vmovaps(acc_[k].v, t);
       }
     }
   }
@@ -352,20 +417,31 @@ class Emitter {
   Reg compute(const SNode& n, const std::vector<Reg>& r) {
     const DType src = n.a >= 0 ? s_.body[n.a].dt : n.dt;
     auto reg = [&](int id) { return id >= 0 ? in_register(r[id], s_.body[id].dt) : Reg{}; };
-    // where the last operand may be memory, it stays there; commutative ops move a constant to the back
-    const bool binary = n.op == SOp::kAdd || n.op == SOp::kSub || n.op == SOp::kMul || n.op == SOp::kDiv || n.op == SOp::kScale || n.op == SOp::kMin || n.op == SOp::kMax ||
-                        ((n.op == SOp::kAnd || n.op == SOp::kOr || n.op == SOp::kXor || n.op == SOp::kShl || n.op == SOp::kShr) && !is_bool(n.dt));
+    // where the last operand may be memory, it stays there; commutative ops move a constant to the
+    // back
+    const bool binary = n.op == SOp::kAdd || n.op == SOp::kSub || n.op == SOp::kMul ||
+                        n.op == SOp::kDiv || n.op == SOp::kScale || n.op == SOp::kMin ||
+                        n.op == SOp::kMax ||
+                        ((n.op == SOp::kAnd || n.op == SOp::kOr || n.op == SOp::kXor ||
+                          n.op == SOp::kShl || n.op == SOp::kShr) &&
+                         !is_bool(n.dt));
     int ia = n.a, ib = n.b;
-    if ((n.op == SOp::kAdd || n.op == SOp::kMul) && ia >= 0 && r[ia].constant.hasBase() && !r[ib].constant.hasBase()) std::swap(ia, ib);
+    if ((n.op == SOp::kAdd || n.op == SOp::kMul) && ia >= 0 && r[ia].constant.hasBase() &&
+        !r[ib].constant.hasBase())
+      std::swap(ia, ib);
     const bool fma = n.op == SOp::kFma;
     const Reg a = reg(ia), b = binary ? r[ib] : reg(ib), c = fma ? r[n.c] : reg(n.c);
     Reg d;
-    if (is_bool(n.dt)) d.k = new_k();
-    else d.v = new_vec(n.dt);
+    if (is_bool(n.dt))
+      d.k = new_k();
+    else
+      d.v = new_vec(n.dt);
     auto by_type = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
       return n.dt == DType::F32 ? fs : n.dt == DType::F64 ? fd : n.dt == DType::I32 ? i32 : i64;
     };
-    auto op3 = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) { cc_->emit(by_type(fs, fd, i32, i64), d.v, a.v, last(b, n.dt)); };
+    auto op3 = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
+      cc_->emit(by_type(fs, fd, i32, i64), d.v, a.v, last(b, n.dt));
+    };
     namespace I = x86::Inst;
     if (is_bool(n.dt)) {
       switch (n.op) {
@@ -385,9 +461,12 @@ class Emitter {
           compare(SOp::kNe, src, d.k, a.v, zero.v);
           return d;
         }
-        case SOp::kNe: case SOp::kEq: case SOp::kLt: case SOp::kLe: case SOp::kGt: case SOp::kGe:
-          compare(n.op, src, d.k, a.v, b.v);
-          return d;
+        case SOp::kNe:
+        case SOp::kEq:
+        case SOp::kLt:
+        case SOp::kLe:
+        case SOp::kGt:
+        case SOp::kGe: compare(n.op, src, d.k, a.v, b.v); return d;
         default: throw InternalError("bool scalar op");
       }
     }
@@ -405,7 +484,8 @@ class Emitter {
         break;
       case SOp::kNeg: {
         if (is_float(n.dt)) {
-          Reg sign = constant({SOp::kConst, n.dt, -1, -1, -1, f32(n.dt) ? 0x80000000ull : 1ull << 63});
+          Reg sign =
+              constant({SOp::kConst, n.dt, -1, -1, -1, f32(n.dt) ? 0x80000000ull : 1ull << 63});
           cc_->emit(I::kIdVpxorq, d.v, a.v, sign.v);
         } else {
           Reg zero = constant({SOp::kConst, n.dt, -1, -1, -1, 0});
@@ -415,7 +495,8 @@ class Emitter {
       }
       case SOp::kAbs: {
         if (is_float(n.dt)) {
-          Reg m = constant({SOp::kConst, n.dt, -1, -1, -1, f32(n.dt) ? 0x7fffffffull : ~(1ull << 63)});
+          Reg m =
+              constant({SOp::kConst, n.dt, -1, -1, -1, f32(n.dt) ? 0x7fffffffull : ~(1ull << 63)});
           cc_->emit(I::kIdVpandq, d.v, a.v, m.v);
         } else {
           cc_->emit(by_type(0, 0, I::kIdVpabsd, I::kIdVpabsq), d.v, a.v);
@@ -429,12 +510,20 @@ class Emitter {
       case SOp::kTrunc: round(n.dt, d.v, a.v, 11); break;
       case SOp::kSelect:
         cc_->vmovaps(d.v, c.v);
-        if (is64(n.dt)) cc_->k(a.k).vmovapd(d.v, b.v);
-        else cc_->k(a.k).vmovaps(d.v, b.v);
+        if (is64(n.dt))
+          cc_->k(a.k).vmovapd(d.v, b.v);
+        else
+          cc_->k(a.k).vmovaps(d.v, b.v);
         break;
-      case SOp::kAnd: cc_->emit(is64(n.dt) ? I::kIdVpandq : I::kIdVpandd, d.v, a.v, last(b, n.dt)); break;
-      case SOp::kOr: cc_->emit(is64(n.dt) ? I::kIdVporq : I::kIdVpord, d.v, a.v, last(b, n.dt)); break;
-      case SOp::kXor: cc_->emit(is64(n.dt) ? I::kIdVpxorq : I::kIdVpxord, d.v, a.v, last(b, n.dt)); break;
+      case SOp::kAnd:
+        cc_->emit(is64(n.dt) ? I::kIdVpandq : I::kIdVpandd, d.v, a.v, last(b, n.dt));
+        break;
+      case SOp::kOr:
+        cc_->emit(is64(n.dt) ? I::kIdVporq : I::kIdVpord, d.v, a.v, last(b, n.dt));
+        break;
+      case SOp::kXor:
+        cc_->emit(is64(n.dt) ? I::kIdVpxorq : I::kIdVpxord, d.v, a.v, last(b, n.dt));
+        break;
       case SOp::kNot: {
         Reg ones = constant({SOp::kConst, n.dt, -1, -1, -1, ~0ull});
         cc_->emit(I::kIdVpxorq, d.v, a.v, ones.v);
@@ -452,9 +541,11 @@ class Emitter {
         x86::Gp arg = cc_->newIntPtr(), fn = cc_->newInt64(), target = cc_->newIntPtr();
         cc_->lea(arg, stack);
         cc_->mov(fn, n.imm);
-        cc_->mov(target, reinterpret_cast<uint64_t>(n.op == SOp::kCall1 ? &call1_block : &call2_block));
+        cc_->mov(target,
+                 reinterpret_cast<uint64_t>(n.op == SOp::kCall1 ? &call1_block : &call2_block));
         asmjit::InvokeNode* call;
-        cc_->invoke(&call, target, asmjit::FuncSignatureT<void, double*, uint64_t>(asmjit::CallConvId::kHost));
+        cc_->invoke(&call, target,
+                    asmjit::FuncSignatureT<void, double*, uint64_t>(asmjit::CallConvId::kHost));
         call->setArg(0, arg);
         call->setArg(1, fn);
         cc_->vmovupd(d.v, stack);
@@ -478,8 +569,10 @@ class Emitter {
       case SOp::kGt: f = 30, i = 6; break;
       default: f = 29, i = 5; break;
     }
-    if (is_float(t)) cc_->emit(f32(t) ? I::kIdVcmpps : I::kIdVcmppd, k, a, b, Imm(f));
-    else cc_->emit(t == DType::I32 ? I::kIdVpcmpd : I::kIdVpcmpq, k, a, b, Imm(i));
+    if (is_float(t))
+      cc_->emit(f32(t) ? I::kIdVcmpps : I::kIdVcmppd, k, a, b, Imm(f));
+    else
+      cc_->emit(t == DType::I32 ? I::kIdVpcmpd : I::kIdVpcmpq, k, a, b, Imm(i));
   }
   void cast(DType from, DType to, Reg a, Reg d) {
     namespace I = x86::Inst;
@@ -487,21 +580,36 @@ class Emitter {
     if (is_bool(from)) {
       SBuilder sb;
       Reg one = constant(sb.nodes[sb.constant_int(to, 1).id]);
-      if (is64(to)) cc_->k(a.k).z().vmovapd(d.v, one.v);
-      else cc_->k(a.k).z().vmovaps(d.v, one.v);
-    } else if (is(DType::F32, DType::F64)) cc_->emit(I::kIdVcvtps2pd, d.v, a.v);
-    else if (is(DType::F64, DType::F32)) cc_->emit(I::kIdVcvtpd2ps, d.v, a.v);
-    else if (is(DType::F32, DType::I32)) cc_->emit(I::kIdVcvttps2dq, d.v, a.v);
-    else if (is(DType::I32, DType::F32)) cc_->emit(I::kIdVcvtdq2ps, d.v, a.v);
-    else if (is(DType::F32, DType::I64)) cc_->emit(I::kIdVcvttps2qq, d.v, a.v);
-    else if (is(DType::I64, DType::F32)) cc_->emit(I::kIdVcvtqq2ps, d.v, a.v);
-    else if (is(DType::F64, DType::I64)) cc_->emit(I::kIdVcvttpd2qq, d.v, a.v);
-    else if (is(DType::I64, DType::F64)) cc_->emit(I::kIdVcvtqq2pd, d.v, a.v);
-    else if (is(DType::F64, DType::I32)) cc_->emit(I::kIdVcvttpd2dq, d.v, a.v);
-    else if (is(DType::I32, DType::F64)) cc_->emit(I::kIdVcvtdq2pd, d.v, a.v);
-    else if (is(DType::I32, DType::I64)) cc_->emit(I::kIdVpmovsxdq, d.v, a.v);
-    else if (is(DType::I64, DType::I32)) cc_->emit(I::kIdVpmovqd, d.v, a.v);
-    else throw InternalError("cast");
+      if (is64(to))
+        cc_->k(a.k).z().vmovapd(d.v, one.v);
+      else
+        cc_->k(a.k).z().vmovaps(d.v, one.v);
+    } else if (is(DType::F32, DType::F64))
+      cc_->emit(I::kIdVcvtps2pd, d.v, a.v);
+    else if (is(DType::F64, DType::F32))
+      cc_->emit(I::kIdVcvtpd2ps, d.v, a.v);
+    else if (is(DType::F32, DType::I32))
+      cc_->emit(I::kIdVcvttps2dq, d.v, a.v);
+    else if (is(DType::I32, DType::F32))
+      cc_->emit(I::kIdVcvtdq2ps, d.v, a.v);
+    else if (is(DType::F32, DType::I64))
+      cc_->emit(I::kIdVcvttps2qq, d.v, a.v);
+    else if (is(DType::I64, DType::F32))
+      cc_->emit(I::kIdVcvtqq2ps, d.v, a.v);
+    else if (is(DType::F64, DType::I64))
+      cc_->emit(I::kIdVcvttpd2qq, d.v, a.v);
+    else if (is(DType::I64, DType::F64))
+      cc_->emit(I::kIdVcvtqq2pd, d.v, a.v);
+    else if (is(DType::F64, DType::I32))
+      cc_->emit(I::kIdVcvttpd2dq, d.v, a.v);
+    else if (is(DType::I32, DType::F64))
+      cc_->emit(I::kIdVcvtdq2pd, d.v, a.v);
+    else if (is(DType::I32, DType::I64))
+      cc_->emit(I::kIdVpmovsxdq, d.v, a.v);
+    else if (is(DType::I64, DType::I32))
+      cc_->emit(I::kIdVpmovqd, d.v, a.v);
+    else
+      throw InternalError("cast");
   }
 
   const InnerSpec& s_;

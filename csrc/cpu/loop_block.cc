@@ -1,5 +1,5 @@
-// Inner loops run by the block interpreter: every dtype, every stride; the definition of the reduction
-// trees that the code generators reproduce.
+// Inner loops run by the block interpreter: every dtype, every stride; the definition of the
+// reduction trees that the code generators reproduce.
 #include "cpu/cpu.h"
 
 #include <cstring>
@@ -55,7 +55,8 @@ class BlockLoop : public InnerLoop {
       dst[k] = reduce ? allocate(n * 8 + 8) : ptrs[ni + k];
       stride[k] = reduce ? 1 : spec_.out_strides[k];
     }
-    program_.run(reinterpret_cast<const void* const*>(ptrs), spec_.in_strides.data(), spec_.in_types.data(), dst, stride, n);
+    program_.run(reinterpret_cast<const void* const*>(ptrs), spec_.in_strides.data(),
+                 spec_.in_types.data(), dst, stride, n);
     for (size_t k = 0; k < no; ++k) {
       const auto& o = spec_.out[k];
       if (o.combine == Combiner::kNone) continue;
@@ -70,7 +71,8 @@ class BlockLoop : public InnerLoop {
           T lane[kLanes];
           const uint64_t id = combiner_identity(o.combine, o.dt);
           for (auto& l : lane) std::memcpy(&l, &id, sizeof(T));
-          for (int64_t i = 0; i < n; ++i) lane[i % kLanes] = combine_one(o.combine, lane[i % kLanes], x[i]);
+          for (int64_t i = 0; i < n; ++i)
+            lane[i % kLanes] = combine_one(o.combine, lane[i % kLanes], x[i]);
           for (int h = kLanes / 2; h > 0; h /= 2)
             for (int i = 0; i < h; ++i) lane[i] = combine_one(o.combine, lane[i], lane[i + h]);
           std::memcpy(ptrs[ni + k], lane, sizeof(T));
@@ -97,6 +99,8 @@ class BlockLoop : public InnerLoop {
 
 }  // namespace
 
-std::shared_ptr<const InnerLoop> block_inner_loop(const InnerSpec& s) { return std::make_shared<BlockLoop>(s); }
+std::shared_ptr<const InnerLoop> block_inner_loop(const InnerSpec& s) {
+  return std::make_shared<BlockLoop>(s);
+}
 
 }  // namespace pijit

@@ -1,6 +1,6 @@
-// oneDNN candidates: float32 matrix products and convolutions. Primitives are built once per kernel and
-// hold their scratch memory; tensors stay row-major outside, layouts that oneDNN prefers are made by
-// reorders inside the kernel.
+// oneDNN candidates: float32 matrix products and convolutions. Primitives are built once per kernel
+// and hold their scratch memory; tensors stay row-major outside, layouts that oneDNN prefers are
+// made by reorders inside the kernel.
 #include <dnnl.hpp>
 #include <omp.h>
 
@@ -26,7 +26,9 @@ dnnl::stream& stream() {
   return s;
 }
 
-memory::desc desc(const Ints& dims, const Ints& strides) { return {dims, memory::data_type::f32, strides}; }
+memory::desc desc(const Ints& dims, const Ints& strides) {
+  return {dims, memory::data_type::f32, strides};
+}
 memory::desc desc(const Ints& dims, tag t) { return {dims, memory::data_type::f32, t}; }
 Ints row_major(const Ints& d) {
   Ints s(d.size(), 1);
@@ -51,7 +53,8 @@ class Primitive : public OpKernel {
     int id;
     memory::desc outside, inside;
   };
-  Primitive(dnnl::primitive p, std::vector<Arg> in, Arg out, double flops) : prim_(std::move(p)), in_(std::move(in)), out_(std::move(out)), small_(flops < 2e6) {}
+  Primitive(dnnl::primitive p, std::vector<Arg> in, Arg out, double flops)
+      : prim_(std::move(p)), in_(std::move(in)), out_(std::move(out)), small_(flops < 2e6) {}
 
   void run(const void* const* in, void* out) override {
     const int saved = omp_get_max_threads();
@@ -75,7 +78,8 @@ class Primitive : public OpKernel {
   }
 
  private:
-  // Memory for other layouts comes from the array pool: freshly mapped pages would cost more than the work.
+  // Memory for other layouts comes from the array pool: freshly mapped pages would cost more than
+  // the work.
   struct Scratch {
     std::vector<std::pair<void*, size_t>> blocks;
     memory make(const memory::desc& d) {
@@ -117,15 +121,21 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
         std::swap(d[d.size() - 1], d[d.size() - 2]);
         std::swap(st[st.size() - 1], st[st.size() - 2]);
       }
-      while (static_cast<int>(d.size()) < rank) d.insert(d.begin(), 1), st.insert(st.begin(), s.numel());
+      while (static_cast<int>(d.size()) < rank)
+        d.insert(d.begin(), 1), st.insert(st.begin(), s.numel());
       return desc(d, st);
     };
     const int rank = r.out.shape.rank();
-    const auto a = operand(r.in[0].shape, r.ctx().flag("trans_a"), rank), b = operand(r.in[1].shape, r.ctx().flag("trans_b"), rank);
+    const auto a = operand(r.in[0].shape, r.ctx().flag("trans_a"), rank),
+               b = operand(r.in[1].shape, r.ctx().flag("trans_b"), rank);
     const auto c = desc(r.out.shape.vec(), row_major(r.out.shape.vec()));
     dnnl::matmul::primitive_desc pd(engine(), a, b, c);
-    const double flops = 2.0 * static_cast<double>(r.out.shape.numel()) * static_cast<double>(a.get_dims().back());
-    return std::make_unique<Primitive>(dnnl::matmul(pd), std::vector<Primitive::Arg>{{DNNL_ARG_SRC, a, a}, {DNNL_ARG_WEIGHTS, b, b}}, Primitive::Arg{DNNL_ARG_DST, c, c}, flops);
+    const double flops =
+        2.0 * static_cast<double>(r.out.shape.numel()) * static_cast<double>(a.get_dims().back());
+    return std::make_unique<Primitive>(
+        dnnl::matmul(pd),
+        std::vector<Primitive::Arg>{{DNNL_ARG_SRC, a, a}, {DNNL_ARG_WEIGHTS, b, b}},
+        Primitive::Arg{DNNL_ARG_DST, c, c}, flops);
   });
 }
 
@@ -133,11 +143,15 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
   if (!serves(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     const int64_t k = r.in[1].shape[1], n = r.in[1].shape[0], m = r.in[0].shape.numel() / k;
-    const auto x = desc({m, k}, Ints{k, 1}), w = desc({k, n}, Ints{1, k}), b = desc({1, n}, Ints{n, 1}), y = desc({m, n}, Ints{n, 1});
-    std::vector<Primitive::Arg> in{{DNNL_ARG_SRC, x, x}, {DNNL_ARG_WEIGHTS, w, w}, {DNNL_ARG_BIAS, b, b}};
-    const auto pd = r.present[2] ? dnnl::matmul::primitive_desc(engine(), x, w, b, y) : dnnl::matmul::primitive_desc(engine(), x, w, y);
+    const auto x = desc({m, k}, Ints{k, 1}), w = desc({k, n}, Ints{1, k}),
+               b = desc({1, n}, Ints{n, 1}), y = desc({m, n}, Ints{n, 1});
+    std::vector<Primitive::Arg> in{
+        {DNNL_ARG_SRC, x, x}, {DNNL_ARG_WEIGHTS, w, w}, {DNNL_ARG_BIAS, b, b}};
+    const auto pd = r.present[2] ? dnnl::matmul::primitive_desc(engine(), x, w, b, y)
+                                 : dnnl::matmul::primitive_desc(engine(), x, w, y);
     if (!r.present[2]) in.pop_back();
-    return std::make_unique<Primitive>(dnnl::matmul(pd), in, Primitive::Arg{DNNL_ARG_DST, y, y}, 2.0 * static_cast<double>(m * n * k));
+    return std::make_unique<Primitive>(dnnl::matmul(pd), in, Primitive::Arg{DNNL_ARG_DST, y, y},
+                                       2.0 * static_cast<double>(m * n * k));
   });
 }
 
@@ -170,8 +184,14 @@ using dnnl::algorithm;
 dnnl::convolution_forward::primitive_desc forward_pd(const Conv& c, bool bias) {
   const auto kind = dnnl::prop_kind::forward_training;
   if (bias)
-    return {engine(), kind, algorithm::convolution_direct, c.any(c.x), c.any(c.w), desc({c.y[1]}, tag::a), c.any(c.y), c.stride, c.dil, c.pad_lo, c.pad_hi};
-  return {engine(), kind, algorithm::convolution_direct, c.any(c.x), c.any(c.w), c.any(c.y), c.stride, c.dil, c.pad_lo, c.pad_hi};
+    return {engine(),   kind,       algorithm::convolution_direct,
+            c.any(c.x), c.any(c.w), desc({c.y[1]}, tag::a),
+            c.any(c.y), c.stride,   c.dil,
+            c.pad_lo,   c.pad_hi};
+  return {engine(),   kind,       algorithm::convolution_direct,
+          c.any(c.x), c.any(c.w), c.any(c.y),
+          c.stride,   c.dil,      c.pad_lo,
+          c.pad_hi};
 }
 
 std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
@@ -179,25 +199,40 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     const Conv c = conv_of(r, r.in[0].shape, r.in[1].shape, r.out.shape);
     const auto pd = forward_pd(c, r.present[2]);
-    std::vector<Primitive::Arg> in{{DNNL_ARG_SRC, c.x_plain, pd.src_desc()}, {DNNL_ARG_WEIGHTS, c.w_plain, pd.weights_desc()}};
+    std::vector<Primitive::Arg> in{{DNNL_ARG_SRC, c.x_plain, pd.src_desc()},
+                                   {DNNL_ARG_WEIGHTS, c.w_plain, pd.weights_desc()}};
     if (r.present[2]) in.push_back({DNNL_ARG_BIAS, pd.bias_desc(), pd.bias_desc()});
-    return std::make_unique<Primitive>(dnnl::convolution_forward(pd), in, Primitive::Arg{DNNL_ARG_DST, c.y_plain, pd.dst_desc()}, c.flops);
+    return std::make_unique<Primitive>(dnnl::convolution_forward(pd), in,
+                                       Primitive::Arg{DNNL_ARG_DST, c.y_plain, pd.dst_desc()},
+                                       c.flops);
   });
 }
 std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
   if (!serves(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     const Conv c = conv_of(r, r.out.shape, r.in[1].shape, r.in[0].shape);
-    const dnnl::convolution_backward_data::primitive_desc pd(engine(), algorithm::convolution_direct, c.any(c.x), c.any(c.w), c.any(c.y), c.stride, c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false));
-    return std::make_unique<Primitive>(dnnl::convolution_backward_data(pd), std::vector<Primitive::Arg>{{DNNL_ARG_DIFF_DST, c.y_plain, pd.diff_dst_desc()}, {DNNL_ARG_WEIGHTS, c.w_plain, pd.weights_desc()}}, Primitive::Arg{DNNL_ARG_DIFF_SRC, c.x_plain, pd.diff_src_desc()}, c.flops);
+    const dnnl::convolution_backward_data::primitive_desc pd(
+        engine(), algorithm::convolution_direct, c.any(c.x), c.any(c.w), c.any(c.y), c.stride,
+        c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false));
+    return std::make_unique<Primitive>(
+        dnnl::convolution_backward_data(pd),
+        std::vector<Primitive::Arg>{{DNNL_ARG_DIFF_DST, c.y_plain, pd.diff_dst_desc()},
+                                    {DNNL_ARG_WEIGHTS, c.w_plain, pd.weights_desc()}},
+        Primitive::Arg{DNNL_ARG_DIFF_SRC, c.x_plain, pd.diff_src_desc()}, c.flops);
   });
 }
 std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
   if (!serves(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     const Conv c = conv_of(r, r.in[0].shape, r.out.shape, r.in[1].shape);
-    const dnnl::convolution_backward_weights::primitive_desc pd(engine(), algorithm::convolution_direct, c.any(c.x), c.any(c.w), c.any(c.y), c.stride, c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false));
-    return std::make_unique<Primitive>(dnnl::convolution_backward_weights(pd), std::vector<Primitive::Arg>{{DNNL_ARG_SRC, c.x_plain, pd.src_desc()}, {DNNL_ARG_DIFF_DST, c.y_plain, pd.diff_dst_desc()}}, Primitive::Arg{DNNL_ARG_DIFF_WEIGHTS, c.w_plain, pd.diff_weights_desc()}, c.flops);
+    const dnnl::convolution_backward_weights::primitive_desc pd(
+        engine(), algorithm::convolution_direct, c.any(c.x), c.any(c.w), c.any(c.y), c.stride,
+        c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false));
+    return std::make_unique<Primitive>(
+        dnnl::convolution_backward_weights(pd),
+        std::vector<Primitive::Arg>{{DNNL_ARG_SRC, c.x_plain, pd.src_desc()},
+                                    {DNNL_ARG_DIFF_DST, c.y_plain, pd.diff_dst_desc()}},
+        Primitive::Arg{DNNL_ARG_DIFF_WEIGHTS, c.w_plain, pd.diff_weights_desc()}, c.flops);
   });
 }
 

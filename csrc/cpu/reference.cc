@@ -1,4 +1,5 @@
-// Reference kernels: the living definition of every op that is not a loop. Plain loops, every dtype.
+// Reference kernels: the living definition of every op that is not a loop. Plain loops, every
+// dtype.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -46,14 +47,20 @@ double read(const void* p, DType t, int64_t i) {
   return r;
 }
 void write(void* p, DType t, int64_t i, double v) {
-  if (t == DType::F16) static_cast<uint16_t*>(p)[i] = float_to_half(static_cast<float>(v));
-  else if (t == DType::BF16) static_cast<uint16_t*>(p)[i] = float_to_bf16(static_cast<float>(v));
-  else if (t == DType::Bool) static_cast<uint8_t*>(p)[i] = v != 0;
-  else for_dtype(t, [&](auto z) {
-    using T = decltype(z);
-    if constexpr (std::is_integral_v<T>) static_cast<T*>(p)[i] = static_cast<T>(static_cast<int64_t>(v));
-    else static_cast<T*>(p)[i] = static_cast<T>(v);
-  });
+  if (t == DType::F16)
+    static_cast<uint16_t*>(p)[i] = float_to_half(static_cast<float>(v));
+  else if (t == DType::BF16)
+    static_cast<uint16_t*>(p)[i] = float_to_bf16(static_cast<float>(v));
+  else if (t == DType::Bool)
+    static_cast<uint8_t*>(p)[i] = v != 0;
+  else
+    for_dtype(t, [&](auto z) {
+      using T = decltype(z);
+      if constexpr (std::is_integral_v<T>)
+        static_cast<T*>(p)[i] = static_cast<T>(static_cast<int64_t>(v));
+      else
+        static_cast<T*>(p)[i] = static_cast<T>(v);
+    });
 }
 int64_t read_index(const void* p, DType t, int64_t i) {
   int64_t r = 0;
@@ -61,7 +68,8 @@ int64_t read_index(const void* p, DType t, int64_t i) {
   return r;
 }
 int64_t checked_index(const char* op, int64_t i, int64_t n) {
-  OP_CHECK(i >= -n && i < n, kIndex, "[", op, "] index ", i, " is out of range for a dimension of ", n);
+  OP_CHECK(i >= -n && i < n, kIndex, "[", op, "] index ", i, " is out of range for a dimension of ",
+           n);
   return i < 0 ? i + n : i;
 }
 
@@ -81,8 +89,10 @@ void strided_copy(const T* src, T* dst, const Shape& dims, const int64_t* ss, co
     const T* s = src;
     T* d = dst;
     for (int k = 0; k + 1 < r; ++k) s += index[k] * ss[k], d += index[k] * ds[k];
-    if (si == 1 && di == 1) std::memcpy(d, s, n * sizeof(T));
-    else for (int64_t i = 0; i < n; ++i) d[i * di] = s[i * si];
+    if (si == 1 && di == 1)
+      std::memcpy(d, s, n * sizeof(T));
+    else
+      for (int64_t i = 0; i < n; ++i) d[i * di] = s[i * si];
     for (int k = r - 2; k >= 0; --k) {
       if (++index[k] < dims[k]) break;
       index[k] = 0;
@@ -116,7 +126,8 @@ KERNEL(ref_transpose) {
           for (int64_t i0 = 0; i0 < rows; i0 += 16)
             for (int64_t j0 = 0; j0 < cols; j0 += 16)
               for (int64_t i = i0; i < std::min(rows, i0 + 16); ++i)
-                for (int64_t j = j0; j < std::min(cols, j0 + 16); ++j) db[i * cols + j] = sb[j * ld + i];
+                for (int64_t j = j0; j < std::min(cols, j0 + 16); ++j)
+                  db[i * cols + j] = sb[j * ld + i];
           for (int k = n - 3; k >= 0; --k) {
             if (++index[k] < out.shape[k]) break;
             index[k] = 0;
@@ -139,7 +150,10 @@ KERNEL(ref_slice) {
     const auto is = in.shape.strides(), os = out.shape.strides();
     int64_t ss[kMaxRank], off = 0;
     for (size_t i = 0; i < b.size(); ++i) ss[i] = is[i] * st[i], off += b[i] * is[i];
-    for_size(in.dtype, [&](auto z) { strided_copy(static_cast<const decltype(z)*>(x[0]) + off, static_cast<decltype(z)*>(y), out.shape, ss, os.data()); });
+    for_size(in.dtype, [&](auto z) {
+      strided_copy(static_cast<const decltype(z)*>(x[0]) + off, static_cast<decltype(z)*>(y),
+                   out.shape, ss, os.data());
+    });
   });
 }
 KERNEL(ref_slice_update) {
@@ -151,7 +165,10 @@ KERNEL(ref_slice_update) {
     int64_t ds[kMaxRank], off = 0;
     for (size_t i = 0; i < b.size(); ++i) ds[i] = is[i] * st[i], off += b[i] * is[i];
     if (val.shape.numel() == 0) return;
-    for_size(in.dtype, [&](auto z) { strided_copy(static_cast<const decltype(z)*>(x[1]), static_cast<decltype(z)*>(y) + off, val.shape, vs.data(), ds); });
+    for_size(in.dtype, [&](auto z) {
+      strided_copy(static_cast<const decltype(z)*>(x[1]), static_cast<decltype(z)*>(y) + off,
+                   val.shape, vs.data(), ds);
+    });
   });
 }
 KERNEL(ref_pad) {
@@ -167,7 +184,8 @@ KERNEL(ref_pad) {
     for_size(in.dtype, [&](auto z) {
       using T = decltype(z);
       std::fill_n(static_cast<T*>(y), out.shape.numel(), static_cast<T>(fill));
-      strided_copy(static_cast<const T*>(x[0]), static_cast<T*>(y) + off, in.shape, is.data(), os.data());
+      strided_copy(static_cast<const T*>(x[0]), static_cast<T*>(y) + off, in.shape, is.data(),
+                   os.data());
     });
   });
 }
@@ -192,11 +210,13 @@ KERNEL(ref_arange) {
   const double start = r.ctx().f("start"), step = r.ctx().f("step");
   const Type out = r.out;
   return fn_kernel([=](const void* const*, void* y) {
-    for (int64_t i = 0; i < out.shape[0]; ++i) write(y, out.dtype, i, start + static_cast<double>(i) * step);
+    for (int64_t i = 0; i < out.shape[0]; ++i)
+      write(y, out.dtype, i, start + static_cast<double>(i) * step);
   });
 }
 
-// --- reductions that are no combiner ---------------------------------------------------------------
+// --- reductions that are no combiner
+// ---------------------------------------------------------------
 std::unique_ptr<OpKernel> arg_reduce(const KernelRequest& r, bool max) {
   const int axis = normalize_axis(r.op.name, r.ctx().i("axis"), r.in[0].shape.rank());
   const Type in = r.in[0];
@@ -217,7 +237,9 @@ std::unique_ptr<OpKernel> arg_reduce(const KernelRequest& r, bool max) {
           static_cast<int64_t*>(y)[o * inner + j] = at;
         }
     };
-    if (!for_dtype(in.dtype, [&](auto z) { go([&](int64_t i) { return static_cast<const decltype(z)*>(x[0])[i]; }); }))
+    if (!for_dtype(in.dtype, [&](auto z) {
+          go([&](int64_t i) { return static_cast<const decltype(z)*>(x[0])[i]; });
+        }))
       go([&](int64_t i) { return read(x[0], in.dtype, i); });
   });
 }
@@ -232,7 +254,9 @@ KERNEL(ref_cumsum) {
     const int64_t n = in.shape[axis];
     for (int i = 0; i < axis; ++i) outer *= in.shape[i];
     for (int i = axis + 1; i < in.shape.rank(); ++i) inner *= in.shape[i];
-    auto place = [&](int64_t o, int64_t i, int64_t j) { return (o * n + (reverse ? n - 1 - i : i)) * inner + j; };
+    auto place = [&](int64_t o, int64_t i, int64_t j) {
+      return (o * n + (reverse ? n - 1 - i : i)) * inner + j;
+    };
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t j = 0; j < inner; ++j) {
         if (!for_dtype(in.dtype, [&](auto z) {
@@ -253,7 +277,8 @@ KERNEL(ref_cumsum) {
   });
 }
 
-// --- gather and scatter ----------------------------------------------------------------------------
+// --- gather and scatter
+// ----------------------------------------------------------------------------
 KERNEL(ref_gather) {
   const int axis = normalize_axis("gather", r.ctx().i("axis"), r.in[0].shape.rank());
   const Type in = r.in[0], idx = r.in[1];
@@ -265,7 +290,8 @@ KERNEL(ref_gather) {
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t k = 0; k < m; ++k) {
         const int64_t i = checked_index("gather", read_index(x[1], idx.dtype, k), n);
-        std::memcpy(static_cast<char*>(y) + (o * m + k) * inner, static_cast<const char*>(x[0]) + (o * n + i) * inner, inner);
+        std::memcpy(static_cast<char*>(y) + (o * m + k) * inner,
+                    static_cast<const char*>(x[0]) + (o * n + i) * inner, inner);
       }
   });
 }
@@ -285,7 +311,8 @@ T apply_mode(const std::string& mode, T a, T b) {
   return static_cast<T>(a / b);
 }
 // dst[j] = mode(dst[j], src[k])
-void combine_at(const std::string& mode, DType t, void* dst, int64_t j, const void* src, int64_t k) {
+void combine_at(const std::string& mode, DType t, void* dst, int64_t j, const void* src,
+                int64_t k) {
   if (t == DType::Bool) {
     auto* d = static_cast<uint8_t*>(dst) + j;
     const uint8_t b = static_cast<const uint8_t*>(src)[k];
@@ -294,9 +321,12 @@ void combine_at(const std::string& mode, DType t, void* dst, int64_t j, const vo
   }
   if (!for_dtype(t, [&](auto z) {
         using T = decltype(z);
-        static_cast<T*>(dst)[j] = apply_mode(mode, static_cast<T*>(dst)[j], static_cast<const T*>(src)[k]);
+        static_cast<T*>(dst)[j] =
+            apply_mode(mode, static_cast<T*>(dst)[j], static_cast<const T*>(src)[k]);
       }))
-    write(dst, t, j, apply_mode<float>(mode, static_cast<float>(read(dst, t, j)), static_cast<float>(read(src, t, k))));
+    write(dst, t, j,
+          apply_mode<float>(mode, static_cast<float>(read(dst, t, j)),
+                            static_cast<float>(read(src, t, k))));
 }
 KERNEL(ref_index_add) {
   const int axis = normalize_axis("index_add", r.ctx().i("axis"), r.in[0].shape.rank());
@@ -310,7 +340,8 @@ KERNEL(ref_index_add) {
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t k = 0; k < m; ++k) {
         const int64_t i = checked_index("index_add", read_index(x[1], idx.dtype, k), n);
-        for (int64_t j = 0; j < inner; ++j) combine_at("add", in.dtype, y, (o * n + i) * inner + j, x[2], (o * m + k) * inner + j);
+        for (int64_t j = 0; j < inner; ++j)
+          combine_at("add", in.dtype, y, (o * n + i) * inner + j, x[2], (o * m + k) * inner + j);
       }
   });
 }
@@ -323,7 +354,9 @@ void along(const Type& in, const Type& idx, int axis, const char* op, const void
   for (int64_t k = 0; k < n; ++k) {
     int64_t off = 0;
     for (int d = 0; d < idx.shape.rank(); ++d)
-      off += (d == axis ? checked_index(op, read_index(indices, idx.dtype, k), in.shape[d]) : index[d]) * is[d];
+      off += (d == axis ? checked_index(op, read_index(indices, idx.dtype, k), in.shape[d])
+                        : index[d]) *
+             is[d];
     f(off, k);
     for (int d = idx.shape.rank() - 1; d >= 0; --d) {
       if (++index[d] < idx.shape[d]) break;
@@ -337,7 +370,8 @@ KERNEL(ref_gather_d) {
   return fn_kernel([=](const void* const* x, void* y) {
     for_size(in.dtype, [&](auto z) {
       using T = decltype(z);
-      along(in, idx, axis, "gather_d", x[1], [&](int64_t s, int64_t k) { static_cast<T*>(y)[k] = static_cast<const T*>(x[0])[s]; });
+      along(in, idx, axis, "gather_d", x[1],
+            [&](int64_t s, int64_t k) { static_cast<T*>(y)[k] = static_cast<const T*>(x[0])[s]; });
     });
   });
 }
@@ -347,24 +381,28 @@ KERNEL(ref_scatter_d) {
   const Type in = r.in[0], idx = r.in[1];
   return fn_kernel([=](const void* const* x, void* y) {
     std::memcpy(y, x[0], in.bytes());
-    along(in, idx, axis, "scatter_d", x[1], [&](int64_t d, int64_t k) { combine_at(mode, in.dtype, y, d, x[2], k); });
+    along(in, idx, axis, "scatter_d", x[1],
+          [&](int64_t d, int64_t k) { combine_at(mode, in.dtype, y, d, x[2], k); });
   });
 }
 // Calls f(flat offset of the addressed block, block number).
 template <class F>
 void nd_blocks(const Type& in, const Type& idx, const char* op, const void* indices, F f) {
   const int64_t k = idx.shape[idx.shape.rank() - 1];
-  const int64_t n = k ? idx.shape.numel() / k : Shape(std::span(idx.shape.begin(), idx.shape.rank() - 1)).numel();
+  const int64_t n =
+      k ? idx.shape.numel() / k : Shape(std::span(idx.shape.begin(), idx.shape.rank() - 1)).numel();
   const auto is = in.shape.strides();
   for (int64_t b = 0; b < n; ++b) {
     int64_t off = 0;
-    for (int64_t d = 0; d < k; ++d) off += checked_index(op, read_index(indices, idx.dtype, b * k + d), in.shape[d]) * is[d];
+    for (int64_t d = 0; d < k; ++d)
+      off += checked_index(op, read_index(indices, idx.dtype, b * k + d), in.shape[d]) * is[d];
     f(off, b);
   }
 }
 int64_t nd_block_size(const Type& in, const Type& idx) {
   int64_t n = 1;
-  for (int d = static_cast<int>(idx.shape[idx.shape.rank() - 1]); d < in.shape.rank(); ++d) n *= in.shape[d];
+  for (int d = static_cast<int>(idx.shape[idx.shape.rank() - 1]); d < in.shape.rank(); ++d)
+    n *= in.shape[d];
   return n;
 }
 KERNEL(ref_gather_nd) {
@@ -372,7 +410,9 @@ KERNEL(ref_gather_nd) {
   return fn_kernel([=](const void* const* x, void* y) {
     const int64_t block = nd_block_size(in, idx) * static_cast<int64_t>(size_of(in.dtype));
     nd_blocks(in, idx, "gather_nd", x[1], [&](int64_t off, int64_t b) {
-      std::memcpy(static_cast<char*>(y) + b * block, static_cast<const char*>(x[0]) + off * static_cast<int64_t>(size_of(in.dtype)), block);
+      std::memcpy(static_cast<char*>(y) + b * block,
+                  static_cast<const char*>(x[0]) + off * static_cast<int64_t>(size_of(in.dtype)),
+                  block);
     });
   });
 }
@@ -383,7 +423,8 @@ KERNEL(ref_scatter_nd) {
     std::memcpy(y, x[0], in.bytes());
     const int64_t block = nd_block_size(in, idx);
     nd_blocks(in, idx, "scatter_nd", x[1], [&](int64_t off, int64_t b) {
-      for (int64_t j = 0; j < block; ++j) combine_at(mode, in.dtype, y, off + j, x[2], b * block + j);
+      for (int64_t j = 0; j < block; ++j)
+        combine_at(mode, in.dtype, y, off + j, x[2], b * block + j);
     });
   });
 }
@@ -399,13 +440,15 @@ KERNEL(ref_one_hot) {
   });
 }
 
-// --- matrix products, convolution, pooling ---------------------------------------------------------
+// --- matrix products, convolution, pooling
+// ---------------------------------------------------------
 KERNEL(ref_matmul) {
   const Type ta = r.in[0], tb = r.in[1], out = r.out;
   const bool trans_a = r.ctx().flag("trans_a"), trans_b = r.ctx().flag("trans_b");
   return fn_kernel([=](const void* const* x, void* y) {
     const int ra = ta.shape.rank(), rb = tb.shape.rank(), ro = out.shape.rank();
-    const int64_t m = out.shape[ro - 2], n = out.shape[ro - 1], k = ta.shape[ra - (trans_a ? 2 : 1)];
+    const int64_t m = out.shape[ro - 2], n = out.shape[ro - 1],
+                  k = ta.shape[ra - (trans_a ? 2 : 1)];
     const auto sa = ta.shape.strides(), sb = tb.shape.strides();
     const int64_t am = sa[ra - (trans_a ? 1 : 2)], ak = sa[ra - (trans_a ? 2 : 1)];
     const int64_t bk = sb[rb - (trans_b ? 1 : 2)], bn = sb[rb - (trans_b ? 2 : 1)];
@@ -425,7 +468,8 @@ KERNEL(ref_matmul) {
         for (int64_t i = 0; i < m; ++i)
           for (int64_t j = 0; j < n; ++j) {
             T acc = 0;
-            for (int64_t p = 0; p < k; ++p) acc = static_cast<T>(acc + A[i * am + p * ak] * B[p * bk + j * bn]);
+            for (int64_t p = 0; p < k; ++p)
+              acc = static_cast<T>(acc + A[i * am + p * ak] * B[p * bk + j * bn]);
             C[i * n + j] = acc;
           }
       });
@@ -434,7 +478,8 @@ KERNEL(ref_matmul) {
           for (int64_t j = 0; j < n; ++j) {
             float acc = 0;
             for (int64_t p = 0; p < k; ++p)
-              acc += static_cast<float>(read(x[0], ta.dtype, oa + i * am + p * ak)) * static_cast<float>(read(x[1], tb.dtype, ob + p * bk + j * bn));
+              acc += static_cast<float>(read(x[0], ta.dtype, oa + i * am + p * ak)) *
+                     static_cast<float>(read(x[1], tb.dtype, ob + p * bk + j * bn));
             write(y, out.dtype, b * m * n + i * n + j, acc);
           }
       for (int d = ro - 3; d >= 0; --d) {
@@ -448,22 +493,29 @@ KERNEL(ref_dense) {
   const Type tx = r.in[0], tw = r.in[1];
   const bool bias = r.present[2];
   return fn_kernel([=](const void* const* x, void* y) {
-    const int64_t k = tw.shape[1], n = tw.shape[0], m = k ? tx.shape.numel() / k : Shape(std::span(tx.shape.begin(), tx.shape.rank() - 1)).numel();
+    const int64_t k = tw.shape[1], n = tw.shape[0],
+                  m = k ? tx.shape.numel() / k
+                        : Shape(std::span(tx.shape.begin(), tx.shape.rank() - 1)).numel();
     if (!for_dtype(tx.dtype, [&](auto z) {
           using T = decltype(z);
-          const T *X = static_cast<const T*>(x[0]), *W = static_cast<const T*>(x[1]), *B = static_cast<const T*>(x[2]);
+          const T *X = static_cast<const T*>(x[0]), *W = static_cast<const T*>(x[1]),
+                  *B = static_cast<const T*>(x[2]);
           for (int64_t i = 0; i < m; ++i)
             for (int64_t j = 0; j < n; ++j) {
               T acc = 0;
-              for (int64_t p = 0; p < k; ++p) acc = static_cast<T>(acc + X[i * k + p] * W[j * k + p]);
+              for (int64_t p = 0; p < k; ++p)
+                acc = static_cast<T>(acc + X[i * k + p] * W[j * k + p]);
               static_cast<T*>(y)[i * n + j] = bias ? static_cast<T>(acc + B[j]) : acc;
             }
         }))
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < n; ++j) {
           float acc = 0;
-          for (int64_t p = 0; p < k; ++p) acc += static_cast<float>(read(x[0], tx.dtype, i * k + p)) * static_cast<float>(read(x[1], tx.dtype, j * k + p));
-          write(y, tx.dtype, i * n + j, bias ? acc + static_cast<float>(read(x[2], tx.dtype, j)) : acc);
+          for (int64_t p = 0; p < k; ++p)
+            acc += static_cast<float>(read(x[0], tx.dtype, i * k + p)) *
+                   static_cast<float>(read(x[1], tx.dtype, j * k + p));
+          write(y, tx.dtype, i * n + j,
+                bias ? acc + static_cast<float>(read(x[2], tx.dtype, j)) : acc);
         }
   });
 }
@@ -483,9 +535,12 @@ struct ConvGeometry {
             for (int64_t c = 0; c < cpg; ++c)
               for (int64_t a = 0; a < w[2]; ++a)
                 for (int64_t b = 0; b < w[3]; ++b) {
-                  const int64_t h = i * stride[0] - pad[0] + a * dilation[0], v = j * stride[1] - pad[2] + b * dilation[1];
+                  const int64_t h = i * stride[0] - pad[0] + a * dilation[0],
+                                v = j * stride[1] - pad[2] + b * dilation[1];
                   if (h < 0 || h >= x[2] || v < 0 || v >= x[3]) continue;
-                  f(((n * y[1] + o) * y[2] + i) * y[3] + j, ((n * x[1] + (o / opg) * cpg + c) * x[2] + h) * x[3] + v, ((o * cpg + c) * w[2] + a) * w[3] + b);
+                  f(((n * y[1] + o) * y[2] + i) * y[3] + j,
+                    ((n * x[1] + (o / opg) * cpg + c) * x[2] + h) * x[3] + v,
+                    ((o * cpg + c) * w[2] + a) * w[3] + b);
                 }
   }
 };
@@ -495,25 +550,36 @@ ConvGeometry conv_geometry(const KernelRequest& r, Shape x, Shape w, Shape y) {
 }
 // Sums in double: the reference has no order of its own to defend.
 template <class Pick>
-std::unique_ptr<OpKernel> conv_kernel(ConvGeometry g, DType t, int64_t out_n, bool bias, int64_t channels, int64_t plane, Pick pick) {
+std::unique_ptr<OpKernel> conv_kernel(ConvGeometry g, DType t, int64_t out_n, bool bias,
+                                      int64_t channels, int64_t plane, Pick pick) {
   return fn_kernel([=](const void* const* x, void* y) {
     std::vector<double> acc(out_n);
     g.each([&](int64_t iy, int64_t ix, int64_t iw) { pick(acc, x, t, iy, ix, iw); });
-    for (int64_t i = 0; i < out_n; ++i) write(y, t, i, acc[i] + (bias ? read(x[2], t, i / plane % channels) : 0));
+    for (int64_t i = 0; i < out_n; ++i)
+      write(y, t, i, acc[i] + (bias ? read(x[2], t, i / plane % channels) : 0));
   });
 }
 KERNEL(ref_conv2d) {
   const ConvGeometry g = conv_geometry(r, r.in[0].shape, r.in[1].shape, r.out.shape);
-  return conv_kernel(g, r.out.dtype, r.out.shape.numel(), r.present[2], g.y[1], std::max<int64_t>(g.y[2] * g.y[3], 1),
-                     [](auto& acc, auto x, DType t, int64_t iy, int64_t ix, int64_t iw) { acc[iy] += read(x[0], t, ix) * read(x[1], t, iw); });
+  return conv_kernel(g, r.out.dtype, r.out.shape.numel(), r.present[2], g.y[1],
+                     std::max<int64_t>(g.y[2] * g.y[3], 1),
+                     [](auto& acc, auto x, DType t, int64_t iy, int64_t ix, int64_t iw) {
+                       acc[iy] += read(x[0], t, ix) * read(x[1], t, iw);
+                     });
 }
 KERNEL(ref_conv2d_dx) {
-  return conv_kernel(conv_geometry(r, r.out.shape, r.in[1].shape, r.in[0].shape), r.out.dtype, r.out.shape.numel(), false, 1, 1,
-                     [](auto& acc, auto x, DType t, int64_t iy, int64_t ix, int64_t iw) { acc[ix] += read(x[0], t, iy) * read(x[1], t, iw); });
+  return conv_kernel(conv_geometry(r, r.out.shape, r.in[1].shape, r.in[0].shape), r.out.dtype,
+                     r.out.shape.numel(), false, 1, 1,
+                     [](auto& acc, auto x, DType t, int64_t iy, int64_t ix, int64_t iw) {
+                       acc[ix] += read(x[0], t, iy) * read(x[1], t, iw);
+                     });
 }
 KERNEL(ref_conv2d_dw) {
-  return conv_kernel(conv_geometry(r, r.in[0].shape, r.out.shape, r.in[1].shape), r.out.dtype, r.out.shape.numel(), false, 1, 1,
-                     [](auto& acc, auto x, DType t, int64_t iy, int64_t ix, int64_t iw) { acc[iw] += read(x[0], t, ix) * read(x[1], t, iy); });
+  return conv_kernel(conv_geometry(r, r.in[0].shape, r.out.shape, r.in[1].shape), r.out.dtype,
+                     r.out.shape.numel(), false, 1, 1,
+                     [](auto& acc, auto x, DType t, int64_t iy, int64_t ix, int64_t iw) {
+                       acc[iw] += read(x[0], t, ix) * read(x[1], t, iy);
+                     });
 }
 
 struct PoolGeometry {
@@ -522,14 +588,19 @@ struct PoolGeometry {
   // Calls f(plane, flat y, h0, h1, w0, w1) per window, clipped to the input.
   template <class F>
   void each(F f) const {
-    parallel_for(x[0] * x[1], std::max<int64_t>(1, 100000 / std::max<int64_t>(1, y[2] * y[3] * kernel[0] * kernel[1])), [&](int64_t b, int64_t e) {
-      for (int64_t p = b; p < e; ++p)
-        for (int64_t i = 0; i < y[2]; ++i)
-          for (int64_t j = 0; j < y[3]; ++j) {
-            const int64_t h = i * stride[0] - pad[0], w = j * stride[1] - pad[2];
-            f(p, (p * y[2] + i) * y[3] + j, std::max<int64_t>(h, 0), std::min(h + kernel[0], x[2]), std::max<int64_t>(w, 0), std::min(w + kernel[1], x[3]));
-          }
-    });
+    parallel_for(
+        x[0] * x[1],
+        std::max<int64_t>(1, 100000 / std::max<int64_t>(1, y[2] * y[3] * kernel[0] * kernel[1])),
+        [&](int64_t b, int64_t e) {
+          for (int64_t p = b; p < e; ++p)
+            for (int64_t i = 0; i < y[2]; ++i)
+              for (int64_t j = 0; j < y[3]; ++j) {
+                const int64_t h = i * stride[0] - pad[0], w = j * stride[1] - pad[2];
+                f(p, (p * y[2] + i) * y[3] + j, std::max<int64_t>(h, 0),
+                  std::min(h + kernel[0], x[2]), std::max<int64_t>(w, 0),
+                  std::min(w + kernel[1], x[3]));
+              }
+        });
   }
 };
 PoolGeometry pool_geometry(const KernelRequest& r, const Shape& x, const Shape& y) {
@@ -537,7 +608,8 @@ PoolGeometry pool_geometry(const KernelRequest& r, const Shape& x, const Shape& 
 }
 // Flat place of the first maximum of a window; the first NaN wins.
 template <class T>
-int64_t window_max(const T* x, const PoolGeometry& g, int64_t p, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
+int64_t window_max(const T* x, const PoolGeometry& g, int64_t p, int64_t h0, int64_t h1, int64_t w0,
+                   int64_t w1) {
   const int64_t base = p * g.x[2] * g.x[3];
   int64_t at = base + h0 * g.x[3] + w0;
   for (int64_t h = h0; h < h1; ++h)
@@ -548,7 +620,8 @@ int64_t window_max(const T* x, const PoolGeometry& g, int64_t p, int64_t h0, int
   return at;
 }
 template <class F>
-std::unique_ptr<OpKernel> max_pool_kernel(const KernelRequest& r, const Shape& y, std::string* why, F f) {
+std::unique_ptr<OpKernel> max_pool_kernel(const KernelRequest& r, const Shape& y, std::string* why,
+                                          F f) {
   const PoolGeometry g = pool_geometry(r, r.in[0].shape, y);
   const DType t = r.in[0].dtype;
   if (is_half(t)) {
@@ -560,92 +633,113 @@ std::unique_ptr<OpKernel> max_pool_kernel(const KernelRequest& r, const Shape& y
     for_dtype(t, [&](auto z) { f(g, z, x, out, out_bytes); });
   });
 }
-// Calls f(first flat y of an output row, values of the maxima, their flat places in x, width). Rows without
-// clipped windows go position by position over the whole row, which the compiler vectorises.
+// Calls f(first flat y of an output row, values of the maxima, their flat places in x, width). Rows
+// without clipped windows go position by position over the whole row, which the compiler
+// vectorises.
 template <class T, class F>
 void each_max_row(const PoolGeometry& g, const T* x, F f) {
   const bool clipped = g.pad != Ints{0, 0, 0, 0};
   const int64_t width = g.y[3], sw = g.stride[1];
-  parallel_for(g.x[0] * g.x[1], std::max<int64_t>(1, 16000 / std::max<int64_t>(1, g.y[2] * width * g.kernel[0] * g.kernel[1])), [&](int64_t b, int64_t e) {
-    std::vector<T> best(width);
-    std::vector<int32_t> at(width);  // relative to the plane
-    for (int64_t p = b; p < e; ++p)
-      for (int64_t i = 0; i < g.y[2]; ++i) {
-        const T* plane = x + p * g.x[2] * g.x[3];
-        T* bv = best.data();
-        int32_t* av = at.data();
-        if (clipped) {
-          const int64_t h = i * g.stride[0] - g.pad[0];
-          for (int64_t j = 0; j < width; ++j) {
-            const int64_t w = j * sw - g.pad[2];
-            const int64_t k = window_max(x, g, p, std::max<int64_t>(h, 0), std::min(h + g.kernel[0], g.x[2]), std::max<int64_t>(w, 0), std::min(w + g.kernel[1], g.x[3]));
-            bv[j] = x[k];
-            av[j] = static_cast<int32_t>(k - (plane - x));
-          }
-        } else {
-          const int32_t row = static_cast<int32_t>(i * g.stride[0] * g.x[3]);
-          const T* first = plane + row;
-          if (width < 16 && g.kernel[0] == 2 && g.kernel[1] == 2) {  // too narrow for vectors
-            const int32_t down = static_cast<int32_t>(g.x[3]);
-            for (int64_t j = 0; j < width; ++j) {
-              const T* s = first + j * sw;
-              T v = s[0];
-              int32_t off = 0;
-              auto step = [&](T x, int32_t o) {
-                const bool take = (x > v) | ((x != x) & (v == v));
-                v = take ? x : v;
-                off = take ? o : off;
-              };
-              step(s[1], 1);
-              step(s[down], down);
-              step(s[down + 1], down + 1);
-              bv[j] = v;
-              av[j] = row + static_cast<int32_t>(j * sw) + off;
+  parallel_for(
+      g.x[0] * g.x[1],
+      std::max<int64_t>(1,
+                        16000 / std::max<int64_t>(1, g.y[2] * width * g.kernel[0] * g.kernel[1])),
+      [&](int64_t b, int64_t e) {
+        std::vector<T> best(width);
+        std::vector<int32_t> at(width);  // relative to the plane
+        for (int64_t p = b; p < e; ++p)
+          for (int64_t i = 0; i < g.y[2]; ++i) {
+            const T* plane = x + p * g.x[2] * g.x[3];
+            T* bv = best.data();
+            int32_t* av = at.data();
+            if (clipped) {
+              const int64_t h = i * g.stride[0] - g.pad[0];
+              for (int64_t j = 0; j < width; ++j) {
+                const int64_t w = j * sw - g.pad[2];
+                const int64_t k =
+                    window_max(x, g, p, std::max<int64_t>(h, 0), std::min(h + g.kernel[0], g.x[2]),
+                               std::max<int64_t>(w, 0), std::min(w + g.kernel[1], g.x[3]));
+                bv[j] = x[k];
+                av[j] = static_cast<int32_t>(k - (plane - x));
+              }
+            } else {
+              const int32_t row = static_cast<int32_t>(i * g.stride[0] * g.x[3]);
+              const T* first = plane + row;
+              if (width < 16 && g.kernel[0] == 2 && g.kernel[1] == 2) {  // too narrow for vectors
+                const int32_t down = static_cast<int32_t>(g.x[3]);
+                for (int64_t j = 0; j < width; ++j) {
+                  const T* s = first + j * sw;
+                  T v = s[0];
+                  int32_t off = 0;
+                  auto step = [&](T x, int32_t o) {
+                    const bool take = (x > v) | ((x != x) & (v == v));
+                    v = take ? x : v;
+                    off = take ? o : off;
+                  };
+                  step(s[1], 1);
+                  step(s[down], down);
+                  step(s[down + 1], down + 1);
+                  bv[j] = v;
+                  av[j] = row + static_cast<int32_t>(j * sw) + off;
+                }
+                f((p * g.y[2] + i) * width, bv, av, p * g.x[2] * g.x[3], width);
+                continue;
+              }
+              for (int64_t j = 0; j < width; ++j)
+                bv[j] = first[j * sw], av[j] = row + static_cast<int32_t>(j * sw);
+              for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
+                for (int64_t kw = kh == 0 ? 1 : 0; kw < g.kernel[1]; ++kw) {
+                  const int32_t off = static_cast<int32_t>(kh * g.x[3] + kw);
+                  const T* src = first + off;
+                  for (int64_t j = 0; j < width; ++j) {
+                    const T v = src[j * sw];
+                    const bool take =
+                        (v > bv[j]) | ((v != v) & (bv[j] == bv[j]));  // the first NaN wins
+                    bv[j] = take ? v : bv[j];
+                    av[j] = take ? row + static_cast<int32_t>(j * sw) + off : av[j];
+                  }
+                }
             }
             f((p * g.y[2] + i) * width, bv, av, p * g.x[2] * g.x[3], width);
-            continue;
           }
-          for (int64_t j = 0; j < width; ++j) bv[j] = first[j * sw], av[j] = row + static_cast<int32_t>(j * sw);
-          for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
-            for (int64_t kw = kh == 0 ? 1 : 0; kw < g.kernel[1]; ++kw) {
-              const int32_t off = static_cast<int32_t>(kh * g.x[3] + kw);
-              const T* src = first + off;
-              for (int64_t j = 0; j < width; ++j) {
-                const T v = src[j * sw];
-                const bool take = (v > bv[j]) | ((v != v) & (bv[j] == bv[j]));  // the first NaN wins
-                bv[j] = take ? v : bv[j];
-                av[j] = take ? row + static_cast<int32_t>(j * sw) + off : av[j];
-              }
-            }
-        }
-        f((p * g.y[2] + i) * width, bv, av, p * g.x[2] * g.x[3], width);
-      }
-  });
+      });
 }
 KERNEL(ref_max_pool2d) {
-  return max_pool_kernel(r, r.out.shape, why, [](const PoolGeometry& g, auto z, const void* const* x, void* out, int64_t) {
-    using T = decltype(z);
-    each_max_row(g, static_cast<const T*>(x[0]), [&](int64_t y0, const T* best, const int32_t*, int64_t, int64_t n) { std::copy_n(best, n, static_cast<T*>(out) + y0); });
-  });
+  return max_pool_kernel(
+      r, r.out.shape, why,
+      [](const PoolGeometry& g, auto z, const void* const* x, void* out, int64_t) {
+        using T = decltype(z);
+        each_max_row(g, static_cast<const T*>(x[0]),
+                     [&](int64_t y0, const T* best, const int32_t*, int64_t, int64_t n) {
+                       std::copy_n(best, n, static_cast<T*>(out) + y0);
+                     });
+      });
 }
 KERNEL(ref_max_pool2d_dx) {
-  return max_pool_kernel(r, r.in[1].shape, why, [](const PoolGeometry& g, auto z, const void* const* x, void* out, int64_t bytes) {
-    using T = decltype(z);
-    std::memset(out, 0, bytes);
-    each_max_row(g, static_cast<const T*>(x[0]), [&](int64_t y0, const T*, const int32_t* at, int64_t plane, int64_t n) {
-      const T* dy = static_cast<const T*>(x[1]) + y0;
-      T* d = static_cast<T*>(out) + plane;
-      for (int64_t j = 0; j < n; ++j) d[at[j]] = static_cast<T>(d[at[j]] + dy[j]);
-    });
-  });
+  return max_pool_kernel(
+      r, r.in[1].shape, why,
+      [](const PoolGeometry& g, auto z, const void* const* x, void* out, int64_t bytes) {
+        using T = decltype(z);
+        std::memset(out, 0, bytes);
+        each_max_row(g, static_cast<const T*>(x[0]),
+                     [&](int64_t y0, const T*, const int32_t* at, int64_t plane, int64_t n) {
+                       const T* dy = static_cast<const T*>(x[1]) + y0;
+                       T* d = static_cast<T*>(out) + plane;
+                       for (int64_t j = 0; j < n; ++j) d[at[j]] = static_cast<T>(d[at[j]] + dy[j]);
+                     });
+      });
 }
 KERNEL(ref_max_pool2d_pick) {
-  return max_pool_kernel(r, r.out.shape, why, [](const PoolGeometry& g, auto z, const void* const* x, void* out, int64_t) {
-    using T = decltype(z);
-    each_max_row(g, static_cast<const T*>(x[0]), [&](int64_t y0, const T*, const int32_t* at, int64_t plane, int64_t n) {
-      for (int64_t j = 0; j < n; ++j) static_cast<T*>(out)[y0 + j] = static_cast<const T*>(x[1])[plane + at[j]];
-    });
-  });
+  return max_pool_kernel(
+      r, r.out.shape, why,
+      [](const PoolGeometry& g, auto z, const void* const* x, void* out, int64_t) {
+        using T = decltype(z);
+        each_max_row(g, static_cast<const T*>(x[0]),
+                     [&](int64_t y0, const T*, const int32_t* at, int64_t plane, int64_t n) {
+                       for (int64_t j = 0; j < n; ++j)
+                         static_cast<T*>(out)[y0 + j] = static_cast<const T*>(x[1])[plane + at[j]];
+                     });
+      });
 }
 KERNEL(ref_avg_pool2d) {
   const PoolGeometry g = pool_geometry(r, r.in[0].shape, r.out.shape);
@@ -656,7 +750,9 @@ KERNEL(ref_avg_pool2d) {
       double acc = 0;
       for (int64_t h = h0; h < h1; ++h)
         for (int64_t w = w0; w < w1; ++w) acc += read(x[0], t, (p * g.x[2] + h) * g.x[3] + w);
-      write(out, t, iy, acc / static_cast<double>(count_pad ? g.kernel[0] * g.kernel[1] : std::max<int64_t>(1, (h1 - h0) * (w1 - w0))));
+      write(out, t, iy,
+            acc / static_cast<double>(count_pad ? g.kernel[0] * g.kernel[1]
+                                                : std::max<int64_t>(1, (h1 - h0) * (w1 - w0))));
     });
   });
 }
@@ -667,7 +763,9 @@ KERNEL(ref_avg_pool2d_dx) {
   return fn_kernel([=](const void* const* x, void* out) {
     std::vector<double> acc(g.x.numel());
     g.each([&](int64_t p, int64_t iy, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
-      const double d = read(x[0], t, iy) / static_cast<double>(count_pad ? g.kernel[0] * g.kernel[1] : std::max<int64_t>(1, (h1 - h0) * (w1 - w0)));
+      const double d = read(x[0], t, iy) /
+                       static_cast<double>(count_pad ? g.kernel[0] * g.kernel[1]
+                                                     : std::max<int64_t>(1, (h1 - h0) * (w1 - w0)));
       for (int64_t h = h0; h < h1; ++h)
         for (int64_t w = w0; w < w1; ++w) acc[(p * g.x[2] + h) * g.x[3] + w] += d;
     });
@@ -675,11 +773,13 @@ KERNEL(ref_avg_pool2d_dx) {
   });
 }
 
-// --- random -----------------------------------------------------------------------------------------
+// --- random
+// -----------------------------------------------------------------------------------------
 void philox(uint32_t c[4], uint32_t k0, uint32_t k1) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t a = 0xD2511F53ull * c[0], b = 0xCD9E8D57ull * c[2];
-    const uint32_t n0 = static_cast<uint32_t>(b >> 32) ^ c[1] ^ k0, n2 = static_cast<uint32_t>(a >> 32) ^ c[3] ^ k1;
+    const uint32_t n0 = static_cast<uint32_t>(b >> 32) ^ c[1] ^ k0,
+                   n2 = static_cast<uint32_t>(a >> 32) ^ c[3] ^ k1;
     c[1] = static_cast<uint32_t>(b);
     c[3] = static_cast<uint32_t>(a);
     c[0] = n0;
@@ -697,7 +797,9 @@ KERNEL(ref_random_bits) {
     parallel_for((n + 3) / 4, 16384, [&](int64_t b, int64_t e) {
       for (int64_t i = b; i < e; ++i) {
         // counter words: block index (64 bits), draw counter (64 bits); key: seed
-        uint32_t c[4] = {static_cast<uint32_t>(i), static_cast<uint32_t>(static_cast<uint64_t>(i) >> 32), static_cast<uint32_t>(state[1]), static_cast<uint32_t>(state[1] >> 32)};
+        uint32_t c[4] = {static_cast<uint32_t>(i),
+                         static_cast<uint32_t>(static_cast<uint64_t>(i) >> 32),
+                         static_cast<uint32_t>(state[1]), static_cast<uint32_t>(state[1] >> 32)};
         philox(c, static_cast<uint32_t>(state[0]), static_cast<uint32_t>(state[0] >> 32));
         for (int64_t j = 0; j < 4 && i * 4 + j < n; ++j) out[i * 4 + j] = c[j];
       }
@@ -708,15 +810,34 @@ KERNEL(ref_random_bits) {
 }  // namespace
 
 void register_reference_kernels(KernelRegistry& r) {
-  const std::pair<const char*, KernelFactory> all[] = {
-      {"transpose", ref_transpose}, {"reshape", ref_reshape}, {"slice", ref_slice}, {"slice_update", ref_slice_update},
-      {"pad", ref_pad}, {"concat", ref_concat}, {"arange", ref_arange}, {"argmax", ref_argmax}, {"argmin", ref_argmin},
-      {"cumsum", ref_cumsum}, {"gather", ref_gather}, {"index_add", ref_index_add}, {"gather_d", ref_gather_d},
-      {"scatter_d", ref_scatter_d}, {"gather_nd", ref_gather_nd}, {"scatter_nd", ref_scatter_nd}, {"one_hot", ref_one_hot},
-      {"matmul", ref_matmul}, {"dense", ref_dense}, {"conv2d", ref_conv2d}, {"conv2d_dx", ref_conv2d_dx},
-      {"conv2d_dw", ref_conv2d_dw}, {"max_pool2d", ref_max_pool2d}, {"max_pool2d_dx", ref_max_pool2d_dx},
-      {"max_pool2d_pick", ref_max_pool2d_pick}, {"avg_pool2d", ref_avg_pool2d}, {"avg_pool2d_dx", ref_avg_pool2d_dx},
-      {"random_bits", ref_random_bits}};
+  const std::pair<const char*, KernelFactory> all[] = {{"transpose", ref_transpose},
+                                                       {"reshape", ref_reshape},
+                                                       {"slice", ref_slice},
+                                                       {"slice_update", ref_slice_update},
+                                                       {"pad", ref_pad},
+                                                       {"concat", ref_concat},
+                                                       {"arange", ref_arange},
+                                                       {"argmax", ref_argmax},
+                                                       {"argmin", ref_argmin},
+                                                       {"cumsum", ref_cumsum},
+                                                       {"gather", ref_gather},
+                                                       {"index_add", ref_index_add},
+                                                       {"gather_d", ref_gather_d},
+                                                       {"scatter_d", ref_scatter_d},
+                                                       {"gather_nd", ref_gather_nd},
+                                                       {"scatter_nd", ref_scatter_nd},
+                                                       {"one_hot", ref_one_hot},
+                                                       {"matmul", ref_matmul},
+                                                       {"dense", ref_dense},
+                                                       {"conv2d", ref_conv2d},
+                                                       {"conv2d_dx", ref_conv2d_dx},
+                                                       {"conv2d_dw", ref_conv2d_dw},
+                                                       {"max_pool2d", ref_max_pool2d},
+                                                       {"max_pool2d_dx", ref_max_pool2d_dx},
+                                                       {"max_pool2d_pick", ref_max_pool2d_pick},
+                                                       {"avg_pool2d", ref_avg_pool2d},
+                                                       {"avg_pool2d_dx", ref_avg_pool2d_dx},
+                                                       {"random_bits", ref_random_bits}};
   for (auto& [name, make] : all) r.add(name, {"reference", make, true});
 }
 

@@ -1,5 +1,5 @@
-// Attributes of a node: plain values in the order of the op's AttrSpecs. Equality, hash and text are
-// derived here once for all ops.
+// Attributes of a node: plain values in the order of the op's AttrSpecs. Equality, hash and text
+// are derived here once for all ops.
 #pragma once
 #include <cstring>
 #include <string>

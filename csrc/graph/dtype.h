@@ -8,19 +8,19 @@
 namespace pijit {
 
 // X(enumerator, printed name, public name, size in bytes, kind)
-#define PIJIT_DTYPES(X)                     \
-  X(Bool, "bool", "bool", 1, kBoolKind)     \
-  X(I8, "i8", "int8", 1, kIntKind)          \
-  X(I16, "i16", "int16", 2, kIntKind)       \
-  X(I32, "i32", "int32", 4, kIntKind)       \
-  X(I64, "i64", "int64", 8, kIntKind)       \
-  X(U8, "u8", "uint8", 1, kUIntKind)        \
-  X(U16, "u16", "uint16", 2, kUIntKind)     \
-  X(U32, "u32", "uint32", 4, kUIntKind)     \
-  X(U64, "u64", "uint64", 8, kUIntKind)     \
-  X(F16, "f16", "float16", 2, kFloatKind)   \
+#define PIJIT_DTYPES(X)                      \
+  X(Bool, "bool", "bool", 1, kBoolKind)      \
+  X(I8, "i8", "int8", 1, kIntKind)           \
+  X(I16, "i16", "int16", 2, kIntKind)        \
+  X(I32, "i32", "int32", 4, kIntKind)        \
+  X(I64, "i64", "int64", 8, kIntKind)        \
+  X(U8, "u8", "uint8", 1, kUIntKind)         \
+  X(U16, "u16", "uint16", 2, kUIntKind)      \
+  X(U32, "u32", "uint32", 4, kUIntKind)      \
+  X(U64, "u64", "uint64", 8, kUIntKind)      \
+  X(F16, "f16", "float16", 2, kFloatKind)    \
   X(BF16, "bf16", "bfloat16", 2, kFloatKind) \
-  X(F32, "f32", "float32", 4, kFloatKind)   \
+  X(F32, "f32", "float32", 4, kFloatKind)    \
   X(F64, "f64", "float64", 8, kFloatKind)
 
 enum DTypeKind : uint8_t { kBoolKind, kIntKind, kUIntKind, kFloatKind };

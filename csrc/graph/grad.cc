@@ -44,7 +44,8 @@ std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span
   for (auto& s : seeds)
     if (varied.count(s.value.id)) accumulate(s.value, s.cotangent);
 
-  // A leaf that is itself computed by a record (the argument of an inner function) stops the walk there.
+  // A leaf that is itself computed by a record (the argument of an inner function) stops the walk
+  // there.
   std::unordered_set<uint32_t> leaves;
   for (auto v : wrt) leaves.insert(v.id);
 
@@ -67,7 +68,8 @@ std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span
       for (size_t k = 0; k < cts.size(); ++k)
         if (!cts[k]) cts[k] = v_zeros(b, r.out[k].type());
       d = r.custom(cts);
-      PIJIT_CHECK(d.size() == r.in.size(), "a custom gradient returned ", d.size(), " values for ", r.in.size(), " inputs");
+      PIJIT_CHECK(d.size() == r.in.size(), "a custom gradient returned ", d.size(), " values for ",
+                  r.in.size(), " inputs");
     } else {
       OP_CHECK(r.op->vjp, kRuntime, "[", r.op->name, "] has no gradient");
       VjpCtx v{{*r.op, r.attrs}, b, r.in, r.out[0], cts[0], d, need};
@@ -77,7 +79,9 @@ std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span
       if (!need[k] || !d[k]) continue;
       Val g = d[k];
       if (r.op && r.op->has(kElementwise)) g = v_unbroadcast(g, r.in[k].shape());
-      if (!r.custom) PIJIT_CHECK(g.type() == r.in[k].type(), "gradient of ", r.op->name, " input ", k, " has type ", g.type().str(), ", not ", r.in[k].type().str());
+      if (!r.custom)
+        PIJIT_CHECK(g.type() == r.in[k].type(), "gradient of ", r.op->name, " input ", k,
+                    " has type ", g.type().str(), ", not ", r.in[k].type().str());
       accumulate(r.in[k], g);
     }
   }

@@ -48,7 +48,8 @@ Val Graph::constant(DType dt, uint64_t bits) {
   return v;
 }
 
-SVal build_scalar(SBuilder& sb, const OpDef& op, const Attrs& attrs, std::span<const SVal> in, DType out) {
+SVal build_scalar(SBuilder& sb, const OpDef& op, const Attrs& attrs, std::span<const SVal> in,
+                  DType out) {
   std::vector<SVal> x(in.begin(), in.end());
   for (auto& v : x)
     if (is_half(v.dtype())) v = s_cast(v, DType::F32);
@@ -61,7 +62,8 @@ uint64_t eval_scalar(const OpDef& op, const Attrs& attrs, std::span<const DType>
                      std::span<const uint64_t> in_bits, DType out) {
   SBuilder sb;
   std::vector<SVal> in;
-  for (size_t i = 0; i < in_types.size(); ++i) in.push_back(sb.input(static_cast<int>(i), in_types[i]));
+  for (size_t i = 0; i < in_types.size(); ++i)
+    in.push_back(sb.input(static_cast<int>(i), in_types[i]));
   SVal r = build_scalar(sb, op, attrs, in, out);
   std::vector<const void*> src;
   std::vector<int64_t> strides(in.size(), 0);
@@ -95,9 +97,9 @@ Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs
   const Node& x = nodes_[in[0].id];
   // The identity of type-preserving views and casts.
   static const OpTable& t = OpTable::get();
-  static const OpDef &cast = t.at("cast"), &broadcast = t.at("broadcast_to"), &transpose = t.at("transpose"),
-                     &reshape = t.at("reshape"), &mul = t.at("mul"), &div = t.at("div"), &sub = t.at("sub"),
-                     &identity = t.at("identity");
+  static const OpDef &cast = t.at("cast"), &broadcast = t.at("broadcast_to"),
+                     &transpose = t.at("transpose"), &reshape = t.at("reshape"), &mul = t.at("mul"),
+                     &div = t.at("div"), &sub = t.at("sub"), &identity = t.at("identity");
   if (&op == &identity) return {};
   if ((&op == &cast || &op == &broadcast || &op == &reshape) && x.type == out) return in[0];
   if (&op == &reshape && x.op == &reshape) {
@@ -120,19 +122,22 @@ Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs
   // x * 1, x / 1 and x - 0 are exact for every value; x + 0 is not (-0.0), x * 0 is not (NaN).
   if (in.size() == 2 && in[1] && nodes_[in[1].id].kind == Node::kConst && x.type == out) {
     const Node& c = nodes_[in[1].id];
-    const uint64_t one = eval_scalar(cast, {out.dtype}, std::vector<DType>{DType::I64}, std::vector<uint64_t>{1}, out.dtype);
+    const uint64_t one = eval_scalar(cast, {out.dtype}, std::vector<DType>{DType::I64},
+                                     std::vector<uint64_t>{1}, out.dtype);
     if ((&op == &mul || &op == &div) && c.bits == one) return in[0];
     if (&op == &sub && c.bits == 0) return in[0];
   }
   if (&op == &mul && x.kind == Node::kConst && nodes_[in[1].id].type == out) {
-    const uint64_t one = eval_scalar(cast, {out.dtype}, std::vector<DType>{DType::I64}, std::vector<uint64_t>{1}, out.dtype);
+    const uint64_t one = eval_scalar(cast, {out.dtype}, std::vector<DType>{DType::I64},
+                                     std::vector<uint64_t>{1}, out.dtype);
     if (x.bits == one) return in[1];
   }
   return {};
 }
 
 Val Graph::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) {
-  for (auto v : in) PIJIT_CHECK(!v || (v.b == this && v.id < nodes_.size()), "value of another graph");
+  for (auto v : in)
+    PIJIT_CHECK(!v || (v.b == this && v.id < nodes_.size()), "value of another graph");
   if (simplify_)
     if (Val f = try_fold(op, in, attrs, out)) return f;
   std::vector<uint32_t> ids;
@@ -183,13 +188,14 @@ void Graph::verify() const {
       continue;
     }
     PIJIT_CHECK(n.op, "node %", n.id, " has no op");
-    PIJIT_CHECK(n.attrs.size() == n.op->attrs.size(), "node %", n.id, " has a wrong number of attributes");
+    PIJIT_CHECK(n.attrs.size() == n.op->attrs.size(), "node %", n.id,
+                " has a wrong number of attributes");
     for (size_t k = 0; k < n.attrs.size(); ++k)
       PIJIT_CHECK(n.attrs[k].index() == static_cast<size_t>(n.op->attrs[k].kind), "node %", n.id,
                   ": attribute ", n.op->attrs[k].name, " has the wrong kind");
     const size_t declared = n.op->inputs.size();
-    PIJIT_CHECK(n.op->variadic() ? n.in.size() + 1 >= declared : n.in.size() == declared, "node %", n.id,
-                " (", n.op->name, ") has ", n.in.size(), " inputs");
+    PIJIT_CHECK(n.op->variadic() ? n.in.size() + 1 >= declared : n.in.size() == declared, "node %",
+                n.id, " (", n.op->name, ") has ", n.in.size(), " inputs");
     std::vector<const Type*> ts;
     for (size_t k = 0; k < n.in.size(); ++k) {
       if (n.in[k] == kNoNode) {
@@ -201,13 +207,16 @@ void Graph::verify() const {
       ts.push_back(&nodes_[n.in[k]].type);
     }
     const Type t = n.op->infer(InferCtx{{*n.op, n.attrs}, ts});
-    PIJIT_CHECK(t == n.type, "node %", n.id, " (", n.op->name, ") has type ", n.type.str(), ", the rule gives ", t.str());
+    PIJIT_CHECK(t == n.type, "node %", n.id, " (", n.op->name, ") has type ", n.type.str(),
+                ", the rule gives ", t.str());
   }
   for (auto& o : outputs) {
     PIJIT_CHECK(o.node < nodes_.size(), "output %", o.node, " does not exist");
     if (o.assign_to >= 0) {
-      PIJIT_CHECK(static_cast<size_t>(o.assign_to) < inputs_.size(), "assignment to a missing input");
-      PIJIT_CHECK(nodes_[inputs_[o.assign_to]].type == nodes_[o.node].type, "assignment changes the type");
+      PIJIT_CHECK(static_cast<size_t>(o.assign_to) < inputs_.size(),
+                  "assignment to a missing input");
+      PIJIT_CHECK(nodes_[inputs_[o.assign_to]].type == nodes_[o.node].type,
+                  "assignment changes the type");
     }
   }
 }

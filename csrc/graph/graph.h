@@ -1,8 +1,9 @@
 // Graph: SSA nodes in an arena, in order of creation. A simplifying graph folds constants, applies
-// exact identities and merges equal nodes at construction. Capture builds a plain graph, because the
-// order in which gradients are summed, and so their last bits, must follow the program as written; the
-// simplify pass rebuilds it afterwards. Effects stay outside the nodes: an output may be bound to an
-// input ("assign"), which is how parameter updates and generator state leave a graph.
+// exact identities and merges equal nodes at construction. Capture builds a plain graph, because
+// the order in which gradients are summed, and so their last bits, must follow the program as
+// written; the simplify pass rebuilds it afterwards. Effects stay outside the nodes: an output may
+// be bound to an input ("assign"), which is how parameter updates and generator state leave a
+// graph.
 //
 // Text form, printed and parsed:
 //   graph(%0: f32[8,4] "x", %1: f32[4] "b") {
@@ -27,16 +28,16 @@ struct Node {
   std::vector<uint32_t> in;  // kNoNode: absent optional input
   Attrs attrs;
   Type type;
-  uint64_t bits = 0;         // kConst
-  std::string name;          // kInput: a label for people
-  int loc = -1;              // index into Graph::locations
-  bool abandoned = false;    // of a capture step that was undone
+  uint64_t bits = 0;       // kConst
+  std::string name;        // kInput: a label for people
+  int loc = -1;            // index into Graph::locations
+  bool abandoned = false;  // of a capture step that was undone
 };
 constexpr uint32_t kNoNode = ~0u;
 
 struct GraphOutput {
   uint32_t node;
-  int assign_to = -1;        // index of the input whose tensor receives this value
+  int assign_to = -1;  // index of the input whose tensor receives this value
 };
 
 class Graph : public Builder {
@@ -81,6 +82,7 @@ class Graph : public Builder {
 uint64_t eval_scalar(const OpDef& op, const Attrs& attrs, std::span<const DType> in_types,
                      std::span<const uint64_t> in_bits, DType out);
 // Builds the scalar rule of an op over given inputs, with halves computed in float32 and rounded.
-SVal build_scalar(SBuilder& sb, const OpDef& op, const Attrs& attrs, std::span<const SVal> in, DType out);
+SVal build_scalar(SBuilder& sb, const OpDef& op, const Attrs& attrs, std::span<const SVal> in,
+                  DType out);
 
 }  // namespace pijit

@@ -10,8 +10,8 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 struct Plan {
-  Ints begin, end, step;        // the basic part, per axis of x
-  struct Axis {                 // what becomes of the sliced result, left to right
+  Ints begin, end, step;  // the basic part, per axis of x
+  struct Axis {           // what becomes of the sliced result, left to right
     enum { kKeep, kDrop, kNew, kTensor } what;
     Val tensor;
   };
@@ -25,8 +25,10 @@ Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
   int used = 0, dots = 0;
   for (auto& it : index) {
     p.advanced |= it.kind == IndexItem::kTensor;
-    if (it.kind == IndexItem::kEllipsis) ++dots;
-    else if (it.kind != IndexItem::kNewAxis) ++used;
+    if (it.kind == IndexItem::kEllipsis)
+      ++dots;
+    else if (it.kind != IndexItem::kNewAxis)
+      ++used;
   }
   OP_CHECK(dots <= 1, kIndex, "[getitem] an index can only have a single ellipsis");
   OP_CHECK(used <= s.rank(), kIndex, "[getitem] too many indices: ", used, " for ", x.type().str());
@@ -47,7 +49,8 @@ Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
       case IndexItem::kEllipsis: keep(s.rank() - used); break;
       case IndexItem::kNewAxis: p.axes.push_back({Plan::Axis::kNew, {}}); break;
       case IndexItem::kInt: {
-        OP_CHECK(it.i >= -s[a] && it.i < s[a], kIndex, "[getitem] index ", it.i, " is out of bounds for axis ", a, " with size ", s[a]);
+        OP_CHECK(it.i >= -s[a] && it.i < s[a], kIndex, "[getitem] index ", it.i,
+                 " is out of bounds for axis ", a, " with size ", s[a]);
         const int64_t i = it.i < 0 ? it.i + s[a] : it.i;
         if (p.advanced) {  // beside tensors an integer is a tensor, too
           full(s[a]);
@@ -116,7 +119,8 @@ Val stacked(Builder& b, const Plan& p, Shape* common) {
   Shape s;
   for (auto& x : p.axes)
     if (x.what == Plan::Axis::kTensor) {
-      OP_CHECK(is_int(x.tensor.dtype()), kIndex, "[getitem] index tensors must be integers, got ", x.tensor.type().str());
+      OP_CHECK(is_int(x.tensor.dtype()), kIndex, "[getitem] index tensors must be integers, got ",
+               x.tensor.type().str());
       s = ts.empty() ? x.tensor.shape() : broadcast_shapes("getitem", s, x.tensor.shape());
       ts.push_back(x.tensor);
     }
@@ -127,14 +131,16 @@ Val stacked(Builder& b, const Plan& p, Shape* common) {
     if (t.dtype() != DType::I64) t = v_cast(t, DType::I64);
     t = v_reshape(v_broadcast(t, s), last);
   }
-  return ts.size() == 1 ? ts[0] : b.op(OpTable::get().at("concat"), ts, {static_cast<int64_t>(s.rank())});
+  return ts.size() == 1 ? ts[0]
+                        : b.op(OpTable::get().at("concat"), ts, {static_cast<int64_t>(s.rank())});
 }
 
 // Axes of x with the tensor axes first.
 Ints front_perm(int rank, const std::vector<int>& tensor_axes) {
   Ints perm(tensor_axes.begin(), tensor_axes.end());
   for (int a = 0; a < rank; ++a)
-    if (std::find(tensor_axes.begin(), tensor_axes.end(), a) == tensor_axes.end()) perm.push_back(a);
+    if (std::find(tensor_axes.begin(), tensor_axes.end(), a) == tensor_axes.end())
+      perm.push_back(a);
   return perm;
 }
 Ints inverse(const Ints& p) {
@@ -145,7 +151,8 @@ Ints inverse(const Ints& p) {
 // NumPy puts the indexed dims where the tensors stood if those were adjacent, else first.
 Ints result_perm(const std::vector<int>& tensor_axes, int index_rank, int rest) {
   bool adjacent = true;
-  for (size_t i = 1; i < tensor_axes.size(); ++i) adjacent &= tensor_axes[i] == tensor_axes[i - 1] + 1;
+  for (size_t i = 1; i < tensor_axes.size(); ++i)
+    adjacent &= tensor_axes[i] == tensor_axes[i - 1] + 1;
   const int at = adjacent ? tensor_axes[0] : 0;
   Ints perm;
   for (int i = 0; i < at; ++i) perm.push_back(index_rank + i);
@@ -165,12 +172,14 @@ Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {
   if (!p.advanced) return y;
   if (tensor_axes.size() == 1) {
     for (auto& a : p.axes)
-      if (a.what == Plan::Axis::kTensor) return b.op("gather", {y, a.tensor}, {static_cast<int64_t>(tensor_axes[0])});
+      if (a.what == Plan::Axis::kTensor)
+        return b.op("gather", {y, a.tensor}, {static_cast<int64_t>(tensor_axes[0])});
   }
   Shape common;
   const Val idx = stacked(b, p, &common);
   const Val got = b.op("gather_nd", {v_transpose(y, front_perm(s.rank(), tensor_axes)), idx});
-  return v_transpose(got, result_perm(tensor_axes, common.rank(), s.rank() - static_cast<int>(tensor_axes.size())));
+  return v_transpose(got, result_perm(tensor_axes, common.rank(),
+                                      s.rank() - static_cast<int>(tensor_axes.size())));
 }
 
 Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
@@ -193,14 +202,18 @@ Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
     Shape common;
     const Val idx = stacked(b, p, &common);
     const int rest = s.rank() - static_cast<int>(tensor_axes.size());
-    const Ints perm = front_perm(s.rank(), tensor_axes), back = result_perm(tensor_axes, common.rank(), rest);
+    const Ints perm = front_perm(s.rank(), tensor_axes),
+               back = result_perm(tensor_axes, common.rank(), rest);
     Shape gathered = common;  // index dims, then the rest
-    for (size_t k = tensor_axes.size(); k < perm.size(); ++k) gathered.push_back(s[static_cast<int>(perm[k])]);
+    for (size_t k = tensor_axes.size(); k < perm.size(); ++k)
+      gathered.push_back(s[static_cast<int>(perm[k])]);
     Shape seen;  // as the user's expression has it
     for (auto k : back) seen.push_back(gathered[static_cast<int>(k)]);
     const Val v = v_transpose(fit(seen), inverse(back));
     const Val t = v_transpose(v_reshape(region, s), perm);
-    updated = v_reshape(v_transpose(b.op("scatter_nd", {t, idx, v}, {std::string("update")}), inverse(perm)), sliced);
+    updated = v_reshape(
+        v_transpose(b.op("scatter_nd", {t, idx, v}, {std::string("update")}), inverse(perm)),
+        sliced);
   }
   return full ? updated : b.op("slice_update", {x, updated}, {p.begin, p.end, p.step});
 }

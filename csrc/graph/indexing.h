@@ -1,4 +1,5 @@
-// x[index] and x[index] = value as compositions of ops, for eager tensors and captured graphs alike.
+// x[index] and x[index] = value as compositions of ops, for eager tensors and captured graphs
+// alike.
 #pragma once
 #include <optional>
 

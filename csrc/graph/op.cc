@@ -13,8 +13,7 @@ OpTable::OpTable() {
   register_conv(*this);
   register_norm(*this);
   register_random(*this);
-  for (auto& op : ops_)
-    PIJIT_CHECK(op->infer, "op ", op->name, " has no shape rule");
+  for (auto& op : ops_) PIJIT_CHECK(op->infer, "op ", op->name, " has no shape rule");
 }
 
 const OpTable& OpTable::get() {
@@ -55,7 +54,8 @@ Val Builder::constant(DType dt, double v) {
 
 Val Builder::op(const OpDef& def, std::span<const Val> in, Attrs attrs) {
   for (size_t k = attrs.size(); k < def.attrs.size(); ++k) {
-    PIJIT_CHECK(!def.attrs[k].required, "op ", def.name, ": attribute ", def.attrs[k].name, " missing");
+    PIJIT_CHECK(!def.attrs[k].required, "op ", def.name, ": attribute ", def.attrs[k].name,
+                " missing");
     attrs.push_back(def.attrs[k].def);
   }
   const Type* types[16];
@@ -97,8 +97,10 @@ DType result_dtype(const OpDef& op, std::span<const Operand> in) {
   } else {
     r = *strong;
     if (weak) {  // only the category of a Python scalar counts
-      if (is_float(*weak) && !is_float(r)) r = DType::F32;
-      else if (!is_bool(*weak) && is_bool(r)) r = DType::I64;
+      if (is_float(*weak) && !is_float(r))
+        r = DType::F32;
+      else if (!is_bool(*weak) && is_bool(r))
+        r = DType::I64;
     }
   }
   if (op.promote == Promote::kFloat && !is_float(r)) r = DType::F32;

@@ -1,4 +1,5 @@
-// The op table: everything the project knows about an op stands in one entry (graph/ops/<family>.cc).
+// The op table: everything the project knows about an op stands in one entry
+// (graph/ops/<family>.cc).
 //
 // An op has tensor inputs (some optional or variadic), attributes, one output. Rules:
 //   infer    output type from input types and attributes; throws OpError on misuse
@@ -39,7 +40,8 @@ struct Val {
 class Builder {
  public:
   virtual ~Builder() = default;
-  // Inputs are already promoted and their types checked by `infer`. Missing optional inputs are Val{}.
+  // Inputs are already promoted and their types checked by `infer`. Missing optional inputs are
+  // Val{}.
   virtual Val emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) = 0;
   virtual const Type& type(Val v) const = 0;
   // A 0-d constant, value given as the raw little-endian bits of dtype.
@@ -61,7 +63,9 @@ struct OpCtx {
   double f(std::string_view n) const { return std::get<double>(attr(n)); }
   bool flag(std::string_view n) const { return std::get<bool>(attr(n)); }
   const std::string& s(std::string_view n) const { return std::get<std::string>(attr(n)); }
-  const std::vector<int64_t>& ints(std::string_view n) const { return std::get<std::vector<int64_t>>(attr(n)); }
+  const std::vector<int64_t>& ints(std::string_view n) const {
+    return std::get<std::vector<int64_t>>(attr(n));
+  }
   DType dt(std::string_view n) const { return std::get<DType>(attr(n)); }
 };
 
@@ -82,8 +86,8 @@ struct VjpCtx : OpCtx {
   Builder& b;
   std::span<const Val> in;
   Val out, ct;
-  std::vector<Val>& d;          // to fill: cotangent per input; left empty means zero
-  std::vector<bool> need;       // which inputs want one
+  std::vector<Val>& d;     // to fill: cotangent per input; left empty means zero
+  std::vector<bool> need;  // which inputs want one
 };
 
 struct LowerCtx : OpCtx {
@@ -93,26 +97,26 @@ struct LowerCtx : OpCtx {
 };
 
 enum OpFlag : uint32_t {
-  kElementwise = 1,     // has a scalar rule; inputs broadcast to the output
+  kElementwise = 1,  // has a scalar rule; inputs broadcast to the output
   kCommutative = 2,
-  kReduction = 4,       // folds axes with a combiner
-  kView = 8,            // output has the input's elements in the same order
-  kLinear = 16,         // linear in all its tensor inputs together: jvp applies the op to the tangents
-  kMultilinear = 32,    // linear in each input alone
-  kNoGradient = 64,     // gradient is zero or undefined by design
-  kInvolution = 128,    // f(f(x)) = x, exactly
-  kIdempotent = 256,    // f(f(x)) = f(x), exactly
-  kCallOut = 512,       // never folded or merged
-  kMayFail = 1024,      // may raise when it runs (an index out of range), so it runs even if unused
+  kReduction = 4,  // folds axes with a combiner
+  kView = 8,       // output has the input's elements in the same order
+  kLinear = 16,    // linear in all its tensor inputs together: jvp applies the op to the tangents
+  kMultilinear = 32,  // linear in each input alone
+  kNoGradient = 64,   // gradient is zero or undefined by design
+  kInvolution = 128,  // f(f(x)) = x, exactly
+  kIdempotent = 256,  // f(f(x)) = f(x), exactly
+  kCallOut = 512,     // never folded or merged
+  kMayFail = 1024,    // may raise when it runs (an index out of range), so it runs even if unused
 };
 
 // How mixed operand dtypes and Python scalars become one dtype before `infer` runs.
 enum class Promote : uint8_t {
-  kNone,     // inputs are taken as they come
-  kSame,     // all inputs to their common dtype
-  kFloat,    // the same, integers to float32
-  kBool,     // all to bool
-  kSelect,   // all but the first input to their common dtype; the first to bool
+  kNone,    // inputs are taken as they come
+  kSame,    // all inputs to their common dtype
+  kFloat,   // the same, integers to float32
+  kBool,    // all to bool
+  kSelect,  // all but the first input to their common dtype; the first to bool
 };
 
 enum class Combiner : uint8_t { kNone, kSum, kProd, kMax, kMin, kAll, kAny };
@@ -156,8 +160,10 @@ class OpEntry {
   OpEntry& in(std::initializer_list<const char*> names) {  // "x", "b?" optional, "xs*" variadic
     for (std::string n : names) {
       InputSpec s;
-      if (n.back() == '?') s.optional = true, n.pop_back();
-      else if (n.back() == '*') s.variadic = true, n.pop_back();
+      if (n.back() == '?')
+        s.optional = true, n.pop_back();
+      else if (n.back() == '*')
+        s.variadic = true, n.pop_back();
       s.name = n;
       d_.inputs.push_back(s);
     }
@@ -171,13 +177,34 @@ class OpEntry {
     d_.attrs.push_back({name, k, false, std::move(def)});
     return *this;
   }
-  OpEntry& flags(uint32_t f) { d_.flags |= f; return *this; }
-  OpEntry& promote(Promote p) { d_.promote = p; return *this; }
-  OpEntry& combiner(Combiner c) { d_.combiner = c; return *this; }
-  OpEntry& infer(InferFn f) { d_.infer = std::move(f); return *this; }
-  OpEntry& scalar(ScalarFn f) { d_.scalar = std::move(f); return *this; }
-  OpEntry& vjp(VjpFn f) { d_.vjp = std::move(f); return *this; }
-  OpEntry& lower(LowerFn f) { d_.lower = std::move(f); return *this; }
+  OpEntry& flags(uint32_t f) {
+    d_.flags |= f;
+    return *this;
+  }
+  OpEntry& promote(Promote p) {
+    d_.promote = p;
+    return *this;
+  }
+  OpEntry& combiner(Combiner c) {
+    d_.combiner = c;
+    return *this;
+  }
+  OpEntry& infer(InferFn f) {
+    d_.infer = std::move(f);
+    return *this;
+  }
+  OpEntry& scalar(ScalarFn f) {
+    d_.scalar = std::move(f);
+    return *this;
+  }
+  OpEntry& vjp(VjpFn f) {
+    d_.vjp = std::move(f);
+    return *this;
+  }
+  OpEntry& lower(LowerFn f) {
+    d_.lower = std::move(f);
+    return *this;
+  }
 
  private:
   OpDef& d_;
@@ -207,8 +234,8 @@ void register_conv(OpTable&);
 void register_norm(OpTable&);
 void register_random(OpTable&);
 
-// An operand of a user's call: a value, or a Python scalar (bool, int, float), whose dtype gives way to
-// the tensors' dtype.
+// An operand of a user's call: a value, or a Python scalar (bool, int, float), whose dtype gives
+// way to the tensors' dtype.
 struct Operand {
   Val v;
   enum Kind : uint8_t { kAbsent, kValue, kPyBool, kPyInt, kPyFloat } kind = kAbsent;
@@ -216,12 +243,30 @@ struct Operand {
   double f = 0;
   Operand() = default;
   Operand(Val v) : v(v), kind(v ? kValue : kAbsent) {}
-  static Operand py_bool(bool x) { Operand o; o.kind = kPyBool; o.i = x; return o; }
-  static Operand py_int(int64_t x) { Operand o; o.kind = kPyInt; o.i = x; return o; }
-  static Operand py_float(double x) { Operand o; o.kind = kPyFloat; o.f = x; return o; }
+  static Operand py_bool(bool x) {
+    Operand o;
+    o.kind = kPyBool;
+    o.i = x;
+    return o;
+  }
+  static Operand py_int(int64_t x) {
+    Operand o;
+    o.kind = kPyInt;
+    o.i = x;
+    return o;
+  }
+  static Operand py_float(double x) {
+    Operand o;
+    o.kind = kPyFloat;
+    o.f = x;
+    return o;
+  }
   bool weak() const { return kind >= kPyBool; }
   DType dtype() const {
-    return kind == kValue ? v.dtype() : kind == kPyBool ? DType::Bool : kind == kPyInt ? DType::I64 : DType::F64;
+    return kind == kValue    ? v.dtype()
+           : kind == kPyBool ? DType::Bool
+           : kind == kPyInt  ? DType::I64
+                             : DType::F64;
   }
 };
 // The road of every user-visible call, eager or captured: promotion, inference, emission.

@@ -81,8 +81,10 @@ std::string Graph::print(bool with_locations) const {
       os << n.op->name << "(";
       for (size_t k = 0; k < n.in.size(); ++k) {
         os << (k ? ", " : "");
-        if (n.in[k] == kNoNode) os << "none";
-        else os << "%" << n.in[k];
+        if (n.in[k] == kNoNode)
+          os << "none";
+        else
+          os << "%" << n.in[k];
       }
       os << ")";
       if (!n.attrs.empty()) {
@@ -117,9 +119,12 @@ struct Parser {
   }
   void ws() {
     while (i < s.size()) {
-      if (s[i] == '#') while (i < s.size() && s[i] != '\n') ++i;
-      else if (std::isspace(static_cast<unsigned char>(s[i]))) ++i;
-      else break;
+      if (s[i] == '#')
+        while (i < s.size() && s[i] != '\n') ++i;
+      else if (std::isspace(static_cast<unsigned char>(s[i])))
+        ++i;
+      else
+        break;
     }
   }
   bool eat(const char* t) {
@@ -129,7 +134,9 @@ struct Parser {
     i += n;
     return true;
   }
-  void need(const char* t) { if (!eat(t)) fail(str_cat("'", t, "'")); }
+  void need(const char* t) {
+    if (!eat(t)) fail(str_cat("'", t, "'"));
+  }
   std::string word() {
     ws();
     const size_t b = i;
@@ -161,8 +168,10 @@ struct Parser {
     need("[");
     if (!eat("]")) {
       do {
-        if (eat("s")) t.shape.push_back(-number() - 1);
-        else t.shape.push_back(number());
+        if (eat("s"))
+          t.shape.push_back(-number() - 1);
+        else
+          t.shape.push_back(number());
       } while (eat(","));
       need("]");
     }
@@ -230,8 +239,10 @@ std::unique_ptr<Graph> Graph::parse(const std::string& text) {
     std::vector<Val> in;
     if (!p.eat(")")) {
       do {
-        if (p.eat("none")) in.push_back({});
-        else in.push_back(g->val(p.use()));
+        if (p.eat("none"))
+          in.push_back({});
+        else
+          in.push_back(g->val(p.use()));
       } while (p.eat(","));
       p.need(")");
     }
@@ -247,10 +258,12 @@ std::unique_ptr<Graph> Graph::parse(const std::string& text) {
       p.need("}");
     }
     if (attrs.size() != op->attrs.size()) p.fail("all attributes of " + name);
-    const bool arity = op->variadic() ? in.size() + 1 >= op->inputs.size() : in.size() == op->inputs.size();
+    const bool arity =
+        op->variadic() ? in.size() + 1 >= op->inputs.size() : in.size() == op->inputs.size();
     if (!arity) p.fail("another number of inputs for " + name);
     Val v = g->Builder::op(*op, in, attrs);
-    if (!(v.type() == t)) p.fail(str_cat("type ", v.type().str(), " for ", name, ", not ", t.str()));
+    if (!(v.type() == t))
+      p.fail(str_cat("type ", v.type().str(), " for ", name, ", not ", t.str()));
     p.ids[id] = v.id;
   }
   p.ws();

@@ -8,7 +8,8 @@
 namespace pijit {
 
 double digamma(double x) {
-  // Recurrence up to 10, then the asymptotic series (Abramowitz & Stegun 6.3.18); reflection below 0.
+  // Recurrence up to 10, then the asymptotic series (Abramowitz & Stegun 6.3.18); reflection below
+  // 0.
   if (std::isnan(x) || x == INFINITY) return x;
   if (x <= 0) {
     if (x == 0) return std::copysign(INFINITY, -x);
@@ -19,7 +20,9 @@ double digamma(double x) {
   for (; x < 10; x += 1) r -= 1 / x;
   const double y = 1 / (x * x);
   return r + std::log(x) - 0.5 / x -
-         y * (1. / 12 - y * (1. / 120 - y * (1. / 252 - y * (1. / 240 - y * (1. / 132 - y * (691. / 32760 - y / 12))))));
+         y * (1. / 12 -
+              y * (1. / 120 -
+                   y * (1. / 252 - y * (1. / 240 - y * (1. / 132 - y * (691. / 32760 - y / 12))))));
 }
 
 double trigamma(double x) {
@@ -35,13 +38,19 @@ double trigamma(double x) {
   for (; x < 10; x += 1) r += 1 / (x * x);
   const double y = 1 / (x * x);
   return r + 1 / x + y / 2 +
-         y / x * (1. / 6 - y * (1. / 30 - y * (1. / 42 - y * (1. / 30 - y * (5. / 66 - y * (691. / 2730))))));
+         y / x *
+             (1. / 6 -
+              y * (1. / 30 - y * (1. / 42 - y * (1. / 30 - y * (5. / 66 - y * (691. / 2730))))));
 }
 
 Fn1 call1_fn(Call1 f) {
   switch (f) {
-#define X(name) \
-  case Call1::name: return static_cast<Fn1>([](double x) { using namespace std; return static_cast<double>(name(x)); });
+#define X(name)                            \
+  case Call1::name:                        \
+    return static_cast<Fn1>([](double x) { \
+      using namespace std;                 \
+      return static_cast<double>(name(x)); \
+    });
     PIJIT_CALLS1(X)
 #undef X
   }
@@ -49,8 +58,12 @@ Fn1 call1_fn(Call1 f) {
 }
 Fn2 call2_fn(Call2 f) {
   switch (f) {
-#define X(name) \
-  case Call2::name: return static_cast<Fn2>([](double x, double y) { using namespace std; return static_cast<double>(name(x, y)); });
+#define X(name)                                      \
+  case Call2::name:                                  \
+    return static_cast<Fn2>([](double x, double y) { \
+      using namespace std;                           \
+      return static_cast<double>(name(x, y));        \
+    });
     PIJIT_CALLS2(X)
 #undef X
   }
@@ -82,8 +95,10 @@ SVal SBuilder::constant(DType dt, double v) {
 SVal SBuilder::constant_int(DType dt, int64_t v) {
   if (is_float(dt)) return constant(dt, static_cast<double>(v));
   uint64_t raw = static_cast<uint64_t>(v);
-  if (is_bool(dt)) raw = v != 0;
-  else if (size_of(dt) < 8) raw &= (1ull << (8 * size_of(dt))) - 1;
+  if (is_bool(dt))
+    raw = v != 0;
+  else if (size_of(dt) < 8)
+    raw &= (1ull << (8 * size_of(dt))) - 1;
   return bits(dt, raw);
 }
 

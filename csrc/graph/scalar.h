@@ -1,6 +1,6 @@
 // Scalar IR: what one element of an elementwise op computes. One rule per op builds a small DAG of
-// exactly defined operations (IEEE, round to nearest; fma only where the rule says so), which the block
-// interpreter and the code generators evaluate to the same bits.
+// exactly defined operations (IEEE, round to nearest; fma only where the rule says so), which the
+// block interpreter and the code generators evaluate to the same bits.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -11,21 +11,52 @@
 namespace pijit {
 
 enum class SOp : uint8_t {
-  kInput, kConst,
-  kAdd, kSub, kMul, kDiv, kFma, kMin, kMax,  // kMin: a < b ? a : b. kMax: a > b ? a : b
-  kScale,                                    // a * 2^b for an integral float b, rounded once
-  kFloorDiv, kFloorMod, kTruncMod,           // integer x / 0 and x % 0 are 0
-  kNeg, kAbs, kSqrt, kFloor, kCeil, kRint, kTrunc,
-  kEq, kNe, kLt, kLe, kGt, kGe,
-  kSelect, kAnd, kOr, kXor, kNot, kShl, kShr,
-  kCast, kBitcast, kCall1, kCall2,
+  kInput,
+  kConst,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFma,
+  kMin,
+  kMax,    // kMin: a < b ? a : b. kMax: a > b ? a : b
+  kScale,  // a * 2^b for an integral float b, rounded once
+  kFloorDiv,
+  kFloorMod,
+  kTruncMod,  // integer x / 0 and x % 0 are 0
+  kNeg,
+  kAbs,
+  kSqrt,
+  kFloor,
+  kCeil,
+  kRint,
+  kTrunc,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kSelect,
+  kAnd,
+  kOr,
+  kXor,
+  kNot,
+  kShl,
+  kShr,
+  kCast,
+  kBitcast,
+  kCall1,
+  kCall2,
 };
 
 // libm functions callable from scalar rules, on float64.
-#define PIJIT_CALLS1(X)                                                                          \
-  X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos)  \
-  X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(lgamma) X(tgamma)  \
-  X(digamma) X(trigamma) X(cbrt)
+// clang-format off
+#define PIJIT_CALLS1(X)                                                                  \
+  X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin)  \
+  X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc)      \
+  X(lgamma) X(tgamma) X(digamma) X(trigamma) X(cbrt)
+// clang-format on
 #define PIJIT_CALLS2(X) X(pow) X(atan2) X(fmod) X(hypot)
 enum class Call1 : uint8_t {
 #define X(f) f,
@@ -46,7 +77,7 @@ Fn2 call2_fn(Call2 f);
 
 struct SNode {
   SOp op;
-  DType dt;        // of the result; halves are held as float32 values that round to the half
+  DType dt;  // of the result; halves are held as float32 values that round to the half
   int a = -1, b = -1, c = -1;
   uint64_t imm = 0;  // kConst: the bits; kInput: the index; kCall: the function
   bool operator==(const SNode&) const = default;
@@ -63,27 +94,31 @@ class SBuilder {
  public:
   std::vector<SNode> nodes;
   SVal add(SNode n);  // hash-consed
-  SVal input(int index, DType dt) { return add({SOp::kInput, dt, -1, -1, -1, static_cast<uint64_t>(index)}); }
+  SVal input(int index, DType dt) {
+    return add({SOp::kInput, dt, -1, -1, -1, static_cast<uint64_t>(index)});
+  }
   SVal constant(DType dt, double v);
   SVal constant_int(DType dt, int64_t v);
   SVal bits(DType dt, uint64_t raw) { return add({SOp::kConst, dt, -1, -1, -1, raw}); }
-  SVal op(SOp o, DType dt, SVal a, SVal b = {}, SVal c = {}) { return add({o, dt, a.id, b.id, c.id}); }
+  SVal op(SOp o, DType dt, SVal a, SVal b = {}, SVal c = {}) {
+    return add({o, dt, a.id, b.id, c.id});
+  }
 };
 
 inline DType SVal::dtype() const { return sb->nodes[id].dt; }
 
 // Operators for rules. Arithmetic keeps the left operand's dtype; comparisons give bool.
-#define PIJIT_SARITH(sym, code)                                                               \
-  inline SVal operator sym(SVal a, SVal b) { return a.sb->op(code, a.dtype(), a, b); }         \
-  inline SVal operator sym(SVal a, double b) { return a sym a.sb->constant(a.dtype(), b); }  \
+#define PIJIT_SARITH(sym, code)                                                             \
+  inline SVal operator sym(SVal a, SVal b) { return a.sb->op(code, a.dtype(), a, b); }      \
+  inline SVal operator sym(SVal a, double b) { return a sym a.sb->constant(a.dtype(), b); } \
   inline SVal operator sym(double a, SVal b) { return b.sb->constant(b.dtype(), a) sym b; }
 PIJIT_SARITH(+, SOp::kAdd)
 PIJIT_SARITH(-, SOp::kSub)
 PIJIT_SARITH(*, SOp::kMul)
 PIJIT_SARITH(/, SOp::kDiv)
 #undef PIJIT_SARITH
-#define PIJIT_SCMP(sym, code)                                                                 \
-  inline SVal operator sym(SVal a, SVal b) { return a.sb->op(code, DType::Bool, a, b); }       \
+#define PIJIT_SCMP(sym, code)                                                            \
+  inline SVal operator sym(SVal a, SVal b) { return a.sb->op(code, DType::Bool, a, b); } \
   inline SVal operator sym(SVal a, double b) { return a sym a.sb->constant(a.dtype(), b); }
 PIJIT_SCMP(<, SOp::kLt)
 PIJIT_SCMP(<=, SOp::kLe)

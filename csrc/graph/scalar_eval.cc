@@ -43,9 +43,11 @@ using Unsigned = std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, 
 template <class To, class From>
 To convert(From x) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    using Wide = std::conditional_t<(sizeof(To) < 8 && !std::is_same_v<To, uint32_t>), int32_t, int64_t>;
+    using Wide =
+        std::conditional_t<(sizeof(To) < 8 && !std::is_same_v<To, uint32_t>), int32_t, int64_t>;
     if constexpr (std::is_same_v<To, uint64_t>)
-      if (x >= 9223372036854775808.0) return x < 18446744073709551616.0 ? static_cast<uint64_t>(x) : uint64_t{1} << 63;
+      if (x >= 9223372036854775808.0)
+        return x < 18446744073709551616.0 ? static_cast<uint64_t>(x) : uint64_t{1} << 63;
     constexpr double lo = static_cast<double>(std::numeric_limits<Wide>::min());
     if (!(x >= lo && x < -lo)) return static_cast<To>(std::numeric_limits<Wide>::min());
     return static_cast<To>(static_cast<Wide>(x));
@@ -95,22 +97,28 @@ template <class T>
 void load(Reg& r, const void* p, int64_t stride, int64_t n) {
   T* d = reinterpret_cast<T*>(&r);
   const T* s = static_cast<const T*>(p);
-  if (stride == 1) std::memcpy(d, s, n * sizeof(T));
-  else for (int64_t i = 0; i < n; ++i) d[i] = s[i * stride];
+  if (stride == 1)
+    std::memcpy(d, s, n * sizeof(T));
+  else
+    for (int64_t i = 0; i < n; ++i) d[i] = s[i * stride];
 }
 template <class T>
 void store(const Reg& r, void* p, int64_t stride, int64_t n) {
   const T* s = reinterpret_cast<const T*>(&r);
   T* d = static_cast<T*>(p);
-  if (stride == 1) std::memcpy(d, s, n * sizeof(T));
-  else for (int64_t i = 0; i < n; ++i) d[i * stride] = s[i];
+  if (stride == 1)
+    std::memcpy(d, s, n * sizeof(T));
+  else
+    for (int64_t i = 0; i < n; ++i) d[i * stride] = s[i];
 }
 
-#define LOOP(expr) for (int64_t i = 0; i < n; ++i) d[i] = (expr)
+#define LOOP(expr) \
+  for (int64_t i = 0; i < n; ++i) d[i] = (expr)
 
 void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
   const DType src = s.a >= 0 ? nodes[s.a].dt : s.dt;
-  const void *pa = s.a >= 0 ? &regs[s.a] : nullptr, *pb = s.b >= 0 ? &regs[s.b] : nullptr, *pc = s.c >= 0 ? &regs[s.c] : nullptr;
+  const void *pa = s.a >= 0 ? &regs[s.a] : nullptr, *pb = s.b >= 0 ? &regs[s.b] : nullptr,
+             *pc = s.c >= 0 ? &regs[s.c] : nullptr;
   void* pd = &regs[id];
   switch (s.op) {
     case SOp::kInput: return;
@@ -122,7 +130,12 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
         T* d = static_cast<T*>(pd);
         LOOP(v);
       });
-    case SOp::kEq: case SOp::kNe: case SOp::kLt: case SOp::kLe: case SOp::kGt: case SOp::kGe:
+    case SOp::kEq:
+    case SOp::kNe:
+    case SOp::kLt:
+    case SOp::kLe:
+    case SOp::kGt:
+    case SOp::kGe:
       return with_type(src, [&](auto t) {
         using T = decltype(t);
         const T *a = static_cast<const T*>(pa), *b = static_cast<const T*>(pb);
@@ -163,9 +176,7 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
           }
         });
       });
-    case SOp::kBitcast:
-      std::memcpy(pd, pa, n * size_of(s.dt));
-      return;
+    case SOp::kBitcast: std::memcpy(pd, pa, n * size_of(s.dt)); return;
     case SOp::kCall1: {
       const Fn1 f = call1_fn(static_cast<Call1>(s.imm));
       const double* a = static_cast<const double*>(pa);
@@ -184,7 +195,8 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
   }
   with_type(s.dt, [&](auto t) {
     using T = decltype(t);
-    const T *a = static_cast<const T*>(pa), *b = static_cast<const T*>(pb), *c = static_cast<const T*>(pc);
+    const T *a = static_cast<const T*>(pa), *b = static_cast<const T*>(pb),
+            *c = static_cast<const T*>(pc);
     T* d = static_cast<T*>(pd);
     switch (s.op) {
       case SOp::kMin: LOOP(a[i] < b[i] ? a[i] : b[i]); return;
@@ -206,12 +218,21 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
         case SOp::kOr: LOOP(a[i] | b[i]); return;
         case SOp::kXor: LOOP(a[i] ^ b[i]); return;
         case SOp::kNot:
-          if (is_bool(s.dt)) LOOP(!a[i]);
-          else LOOP(static_cast<T>(~a[i]));
+          if (is_bool(s.dt))
+            LOOP(!a[i]);
+          else
+            LOOP(static_cast<T>(~a[i]));
           return;
         // shifts by the width or more give 0 (or the sign)
-        case SOp::kShl: LOOP(static_cast<uint64_t>(b[i]) < 8 * sizeof(T) ? static_cast<T>(static_cast<Unsigned<T>>(a[i]) << b[i]) : T{0}); return;
-        case SOp::kShr: LOOP(static_cast<uint64_t>(b[i]) < 8 * sizeof(T) ? static_cast<T>(a[i] >> b[i]) : static_cast<T>(a[i] < 0 ? -1 : 0)); return;
+        case SOp::kShl:
+          LOOP(static_cast<uint64_t>(b[i]) < 8 * sizeof(T)
+                   ? static_cast<T>(static_cast<Unsigned<T>>(a[i]) << b[i])
+                   : T{0});
+          return;
+        case SOp::kShr:
+          LOOP(static_cast<uint64_t>(b[i]) < 8 * sizeof(T) ? static_cast<T>(a[i] >> b[i])
+                                                           : static_cast<T>(a[i] < 0 ? -1 : 0));
+          return;
         default: break;
       }
     } else {
@@ -221,7 +242,11 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
         case SOp::kMul: LOOP(a[i] * b[i]); return;
         case SOp::kDiv: LOOP(a[i] / b[i]); return;
         case SOp::kFma: LOOP(std::fma(a[i], b[i], c[i])); return;
-        case SOp::kScale: LOOP(std::ldexp(a[i], (convert<int32_t, T>(b[i] > 4000 ? T{4000} : b[i] < -4000 ? T{-4000} : b[i])))); return;
+        case SOp::kScale:
+          LOOP(std::ldexp(a[i], (convert<int32_t, T>(b[i] > 4000    ? T{4000}
+                                                     : b[i] < -4000 ? T{-4000}
+                                                                    : b[i]))));
+          return;
         case SOp::kNeg: LOOP(-a[i]); return;
         case SOp::kAbs: LOOP(std::fabs(a[i])); return;
         case SOp::kSqrt: LOOP(std::sqrt(a[i])); return;
@@ -239,11 +264,12 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
 
 }  // namespace
 
-BlockProgram::BlockProgram(std::vector<SNode> nodes, std::vector<int> outputs, std::vector<DType> out_types)
+BlockProgram::BlockProgram(std::vector<SNode> nodes, std::vector<int> outputs,
+                           std::vector<DType> out_types)
     : nodes_(std::move(nodes)), outputs_(std::move(outputs)), out_types_(std::move(out_types)) {}
 
-void BlockProgram::run(const void* const* src, const int64_t* strides, const DType* in_types, void* const* dst,
-                       const int64_t* dst_strides, int64_t n) const {
+void BlockProgram::run(const void* const* src, const int64_t* strides, const DType* in_types,
+                       void* const* dst, const int64_t* dst_strides, int64_t n) const {
   const auto regs = std::make_unique_for_overwrite<Reg[]>(nodes_.size());
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t m = std::min<int64_t>(kBlock, n - at);
@@ -254,11 +280,14 @@ void BlockProgram::run(const void* const* src, const int64_t* strides, const DTy
         continue;
       }
       const int k = static_cast<int>(s.imm);
-      const char* p = static_cast<const char*>(src[k]) + at * strides[k] * static_cast<int64_t>(size_of(in_types[k]));
+      const char* p = static_cast<const char*>(src[k]) +
+                      at * strides[k] * static_cast<int64_t>(size_of(in_types[k]));
       if (is_half(s.dt)) {
         const uint16_t* h = reinterpret_cast<const uint16_t*>(p);
         float* d = reinterpret_cast<float*>(&regs[id]);
-        for (int64_t i = 0; i < m; ++i) d[i] = s.dt == DType::F16 ? half_to_float(h[i * strides[k]]) : bf16_to_float(h[i * strides[k]]);
+        for (int64_t i = 0; i < m; ++i)
+          d[i] = s.dt == DType::F16 ? half_to_float(h[i * strides[k]])
+                                    : bf16_to_float(h[i * strides[k]]);
       } else {
         with_type(s.dt, [&](auto t) { load<decltype(t)>(regs[id], p, strides[k], m); });
       }
@@ -270,7 +299,8 @@ void BlockProgram::run(const void* const* src, const int64_t* strides, const DTy
       if (is_half(t)) {
         const float* f = reinterpret_cast<const float*>(&r);
         uint16_t* h = reinterpret_cast<uint16_t*>(p);
-        for (int64_t i = 0; i < m; ++i) h[i * dst_strides[k]] = t == DType::F16 ? float_to_half(f[i]) : float_to_bf16(f[i]);
+        for (int64_t i = 0; i < m; ++i)
+          h[i * dst_strides[k]] = t == DType::F16 ? float_to_half(f[i]) : float_to_bf16(f[i]);
       } else {
         with_type(t, [&](auto x) { store<decltype(x)>(r, p, dst_strides[k], m); });
       }

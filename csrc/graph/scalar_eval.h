@@ -1,4 +1,5 @@
-// Block interpreter of scalar IR: the definition of what a kernel computes, and the kernel of last resort.
+// Block interpreter of scalar IR: the definition of what a kernel computes, and the kernel of last
+// resort.
 #pragma once
 #include <span>
 #include <vector>

@@ -21,16 +21,16 @@ Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
   for (int i = 0; i < r; ++i) {
     const int ia = a.rank() - 1 - i, ib = b.rank() - 1 - i;
     const int64_t da = ia >= 0 ? a[ia] : 1, db = ib >= 0 ? b[ib] : 1;
-    OP_CHECK(da == db || da == 1 || db == 1, kValue, "[", op, "] shapes ", a.str(), " and ", b.str(),
-             " do not broadcast: dimension ", r - 1 - i, " is ", da, " and ", db);
+    OP_CHECK(da == db || da == 1 || db == 1, kValue, "[", op, "] shapes ", a.str(), " and ",
+             b.str(), " do not broadcast: dimension ", r - 1 - i, " is ", da, " and ", db);
     out[r - 1 - i] = da == 1 ? db : da;
   }
   return Shape(out);
 }
 
 int normalize_axis(std::string_view op, int64_t axis, int rank) {
-  OP_CHECK(axis >= -rank && axis < rank, kValue, "[", op, "] axis ", axis, " is out of range [", -rank,
-           ", ", rank, ") for a tensor of ", rank, " dimensions");
+  OP_CHECK(axis >= -rank && axis < rank, kValue, "[", op, "] axis ", axis, " is out of range [",
+           -rank, ", ", rank, ") for a tensor of ", rank, " dimensions");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

@@ -1,4 +1,5 @@
-// Shape and Type. A dim is a number, or a symbol: the negative number -(k+1) stands for symbol s<k>.
+// Shape and Type. A dim is a number, or a symbol: the negative number -(k+1) stands for symbol
+// s<k>.
 #pragma once
 #include <array>
 #include <initializer_list>
@@ -16,8 +17,12 @@ constexpr int kMaxRank = 8;
 class Shape {
  public:
   Shape() = default;
-  Shape(std::initializer_list<int64_t> d) { for (auto x : d) push_back(x); }
-  explicit Shape(std::span<const int64_t> d) { for (auto x : d) push_back(x); }
+  Shape(std::initializer_list<int64_t> d) {
+    for (auto x : d) push_back(x);
+  }
+  explicit Shape(std::span<const int64_t> d) {
+    for (auto x : d) push_back(x);
+  }
   int rank() const { return rank_; }
   int64_t operator[](int i) const { return d_[i]; }
   int64_t& operator[](int i) { return d_[i]; }

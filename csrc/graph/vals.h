@@ -22,10 +22,18 @@ inline Val v_reshape(Val x, const Shape& s) { return x.b->op("reshape", {x}, {s.
 inline Val v_broadcast(Val x, const Shape& s) { return x.b->op("broadcast_to", {x}, {s.vec()}); }
 inline Val v_cast(Val x, DType t) { return x.b->op("cast", {x}, {t}); }
 inline Val v_select(Val c, Val a, Val b) { return a.b->op("select", {c, a, b}); }
-inline Val v_transpose(Val x, std::vector<int64_t> perm) { return x.b->op("transpose", {x}, {std::move(perm)}); }
-inline Val v_zeros(Builder& b, const Type& t) { return v_broadcast(b.constant(t.dtype, 0.0), t.shape); }
-inline Val v_sum(Val x, std::vector<int64_t> axes, bool keepdims) { return x.b->op("reduce_sum", {x}, {std::move(axes), keepdims}); }
-inline Val v_max(Val x, std::vector<int64_t> axes, bool keepdims) { return x.b->op("reduce_max", {x}, {std::move(axes), keepdims}); }
+inline Val v_transpose(Val x, std::vector<int64_t> perm) {
+  return x.b->op("transpose", {x}, {std::move(perm)});
+}
+inline Val v_zeros(Builder& b, const Type& t) {
+  return v_broadcast(b.constant(t.dtype, 0.0), t.shape);
+}
+inline Val v_sum(Val x, std::vector<int64_t> axes, bool keepdims) {
+  return x.b->op("reduce_sum", {x}, {std::move(axes), keepdims});
+}
+inline Val v_max(Val x, std::vector<int64_t> axes, bool keepdims) {
+  return x.b->op("reduce_max", {x}, {std::move(axes), keepdims});
+}
 // Sums a broadcast result back to the shape of the operand it came from.
 Val v_unbroadcast(Val x, const Shape& to);
 

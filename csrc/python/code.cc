@@ -24,7 +24,8 @@ void compute_liveness(CodeInfo* c) {
   bool reflective = false;
   for (auto& i : c->instrs)
     if (i.op == Op::LOAD_GLOBAL)
-      for (auto k : {"locals", "vars", "dir", "eval", "exec"}) reflective |= PyUnicode_CompareWithASCIIString(i.obj, k) == 0;
+      for (auto k : {"locals", "vars", "dir", "eval", "exec"})
+        reflective |= PyUnicode_CompareWithASCIIString(i.obj, k) == 0;
   c->live.assign(n + 1, std::vector<bool>(c->num_slots, reflective));
   if (reflective) return;
   for (bool changed = true; changed;) {
@@ -63,8 +64,8 @@ std::unordered_map<PyObject*, std::shared_ptr<const CodeInfo>>& table() {
   return *t;
 }
 
-// Values on their way into resume functions. A stack: a finalizer that runs inside a resume function's
-// first instructions may resume something else.
+// Values on their way into resume functions. A stack: a finalizer that runs inside a resume
+// function's first instructions may resume something else.
 struct ResumeValues {
   std::vector<py::object> values;
   size_t at = 0;
@@ -78,7 +79,8 @@ std::shared_ptr<const CodeInfo> code_info(PyObject* code) {
   if (it != table().end()) return it->second;
   auto* co = reinterpret_cast<PyCodeObject*>(code);
   std::shared_ptr<const CodeInfo> result;
-  if (!(co->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) && (co->co_flags & CO_OPTIMIZED)) {
+  if (!(co->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) &&
+      (co->co_flags & CO_OPTIMIZED)) {
     auto info = std::make_shared<CodeInfo>();
     info->code = py::reinterpret_borrow<py::object>(code);
     py::object o = info->code;
@@ -87,7 +89,8 @@ std::shared_ptr<const CodeInfo> code_info(PyObject* code) {
     info->num_locals = py::cast<int>(o.attr("co_nlocals"));
     decode_code(code, info.get());
     std::unordered_map<int, int> at;  // offset -> instruction
-    for (int i = static_cast<int>(info->instrs.size()) - 1; i >= 0; --i) at[info->instrs[i].offset] = i;
+    for (int i = static_cast<int>(info->instrs.size()) - 1; i >= 0; --i)
+      at[info->instrs[i].offset] = i;
     for (auto [b, e] : exception_ranges(code)) {
       int ib = -1, ie = static_cast<int>(info->instrs.size());
       for (int i = 0; i < static_cast<int>(info->instrs.size()); ++i) {
@@ -129,7 +132,9 @@ PyObject* resume_value_function() {
 }
 
 extern "C" void _PyTraceback_Add(const char*, const char*, int);
-void add_traceback(const CodeInfo& info, int line) { _PyTraceback_Add(info.name.c_str(), info.filename.c_str(), line); }
+void add_traceback(const CodeInfo& info, int line) {
+  _PyTraceback_Add(info.name.c_str(), info.filename.c_str(), line);
+}
 
 bool thread_is_traced() {
   PyThreadState* t = PyThreadState_Get();
@@ -150,7 +155,8 @@ PyObject** closure_of(PyObject* func, Py_ssize_t* n) {
 
 PyObject* instance_dict(PyObject* o) {
   if (PyType_Check(o) || PyModule_Check(o)) {
-    PyObject* d = PyModule_Check(o) ? PyModule_GetDict(o) : reinterpret_cast<PyTypeObject*>(o)->tp_dict;
+    PyObject* d =
+        PyModule_Check(o) ? PyModule_GetDict(o) : reinterpret_cast<PyTypeObject*>(o)->tp_dict;
     return Py_XNewRef(d);
   }
   PyTypeObject* t = Py_TYPE(o);
@@ -162,7 +168,9 @@ PyObject* instance_dict(PyObject* o) {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-uint64_t dict_version(PyObject* dict) { return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag; }
+uint64_t dict_version(PyObject* dict) {
+  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+}
 #pragma GCC diagnostic pop
 
 extern "C" PyObject* _PyType_Lookup(PyTypeObject*, PyObject*);

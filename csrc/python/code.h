@@ -1,5 +1,5 @@
-// Code objects: decoded instructions, and code made for continuing after a break. Everything that differs
-// between CPython versions stays in this folder.
+// Code objects: decoded instructions, and code made for continuing after a break. Everything that
+// differs between CPython versions stays in this folder.
 #pragma once
 #include <pybind11/pybind11.h>
 
@@ -22,18 +22,19 @@ struct Instr {
   int a = 0;
   PyObject* obj = nullptr;  // borrowed: owned by the code object or interned
   int target = -1;          // instruction index
-  int offset = 0;           // of the original instruction, in code units, extended arguments included
+  int offset = 0;  // of the original instruction, in code units, extended arguments included
   int line = -1;
 };
 
 struct CodeInfo {
   py::object code;
   std::vector<Instr> instrs;
-  int num_slots = 0;                      // locals, cells, free variables
+  int num_slots = 0;  // locals, cells, free variables
   int num_locals = 0;
   std::vector<std::string> slot_names;
-  std::vector<std::pair<int, int>> protected_ranges;  // instruction indices covered by exception handlers
-  std::vector<std::vector<bool>> live;    // per instruction: slots that may be read later
+  std::vector<std::pair<int, int>>
+      protected_ranges;                 // instruction indices covered by exception handlers
+  std::vector<std::vector<bool>> live;  // per instruction: slots that may be read later
   std::string filename, name;
   bool in_protected(int i) const {
     for (auto [b, e] : protected_ranges)
@@ -50,20 +51,24 @@ void decode_code(PyObject* code, CodeInfo* out);
 // Exception table entries as (begin, end) in code units.
 std::vector<std::pair<int, int>> exception_ranges(PyObject* code);
 
-// A function that continues `func` at an instruction. It takes its state from set_resume_values: the
-// listed slots, then the stack from the bottom; null_mask tells which stack entries are NULL.
-py::object make_resume_function(PyObject* func, const CodeInfo& info, int instr, const std::vector<int>& slots, const std::vector<bool>& stack_nulls);
+// A function that continues `func` at an instruction. It takes its state from set_resume_values:
+// the listed slots, then the stack from the bottom; null_mask tells which stack entries are NULL.
+py::object make_resume_function(PyObject* func, const CodeInfo& info, int instr,
+                                const std::vector<int>& slots,
+                                const std::vector<bool>& stack_nulls);
 void set_resume_values(std::vector<py::object> values);  // in the order of use
 
-// A function of n + 1 arguments (the callable first) that makes one call at the place of an instruction.
-py::object make_call_stub(PyObject* func, const CodeInfo& info, int instr, int nargs, PyObject* kwnames, bool ex, bool ex_kwargs);
+// A function of n + 1 arguments (the callable first) that makes one call at the place of an
+// instruction.
+py::object make_call_stub(PyObject* func, const CodeInfo& info, int instr, int nargs,
+                          PyObject* kwnames, bool ex, bool ex_kwargs);
 
 // Adds a traceback entry for the code at a line to the current exception.
 void add_traceback(const CodeInfo& info, int line);
 // A tracer, profiler or debugger watches this thread.
 bool thread_is_traced();
 
-PyObject* builtins_of(PyObject* globals);      // borrowed dict
+PyObject* builtins_of(PyObject* globals);  // borrowed dict
 PyObject** closure_of(PyObject* func, Py_ssize_t* n);
 // The dict of an instance, or null. New reference.
 PyObject* instance_dict(PyObject* o);

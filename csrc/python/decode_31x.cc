@@ -1,7 +1,8 @@
-// CPython 3.11 and 3.12: bytes to our instructions, and our instructions back to bytes for resume code.
-// Both share inline caches, relative jumps, exception tables and location tables; what differs is in the
-// few places that test the version. Sources: Lib/opcode.py, Include/internal/pycore_opcode.h, Objects/locations.md
-// and Objects/exception_handling_notes.txt of each version.
+// CPython 3.11 and 3.12: bytes to our instructions, and our instructions back to bytes for resume
+// code. Both share inline caches, relative jumps, exception tables and location tables; what
+// differs is in the few places that test the version. Sources: Lib/opcode.py,
+// Include/internal/pycore_opcode.h, Objects/locations.md and Objects/exception_handling_notes.txt
+// of each version.
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
@@ -10,7 +11,8 @@
 #include "python/code.h"
 
 #if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030D0000
-#error "pijit decodes the bytecode of CPython 3.11 and 3.12; another version needs a decoder of its own"
+#error \
+    "pijit decodes the bytecode of CPython 3.11 and 3.12; another version needs a decoder of its own"
 #endif
 
 namespace pijit {
@@ -48,18 +50,23 @@ const Opcodes& opcodes() {
   return *o;
 }
 
-PyObject* interned(const char* s) { return PyUnicode_InternFromString(s); }  // kept for good: a few names
+PyObject* interned(const char* s) {
+  return PyUnicode_InternFromString(s);
+}  // kept for good: a few names
 
-const char* kBinary[] = {"add", "and", "floordiv", "lshift", "matmul", "mul", "mod", "or", "pow", "rshift", "sub", "truediv", "xor"};
+const char* kBinary[] = {"add", "and", "floordiv", "lshift", "matmul",  "mul", "mod",
+                         "or",  "pow", "rshift",   "sub",    "truediv", "xor"};
 const char* kCompare[] = {"lt", "le", "eq", "ne", "gt", "ge"};
 
 std::string code_bytes(PyObject* code) {
-  py::object b = py::reinterpret_steal<py::object>(PyCode_GetCode(reinterpret_cast<PyCodeObject*>(code)));
+  py::object b =
+      py::reinterpret_steal<py::object>(PyCode_GetCode(reinterpret_cast<PyCodeObject*>(code)));
   return py::cast<std::string>(py::bytes(b));
 }
 
 struct Raw {
-  int op, arg, start, at, next;  // offsets in units: first extended argument, the instruction, behind its caches
+  int op, arg, start, at,
+      next;  // offsets in units: first extended argument, the instruction, behind its caches
 };
 std::vector<Raw> raw_instructions(PyObject* code) {
   const std::string b = code_bytes(code);
@@ -69,7 +76,8 @@ std::vector<Raw> raw_instructions(PyObject* code) {
   for (int i = 0; i < n;) {
     Raw x{0, 0, i, i, 0};
     int arg = 0;
-    while (static_cast<uint8_t>(b[2 * i]) == kExtended) arg = (arg << 8) | static_cast<uint8_t>(b[2 * i + 1]), ++i;
+    while (static_cast<uint8_t>(b[2 * i]) == kExtended)
+      arg = (arg << 8) | static_cast<uint8_t>(b[2 * i + 1]), ++i;
     arg = (arg << 8) | static_cast<uint8_t>(b[2 * i + 1]);
     x.op = static_cast<uint8_t>(b[2 * i]);
     x.arg = arg;
@@ -85,7 +93,8 @@ std::vector<Raw> raw_instructions(PyObject* code) {
 
 std::vector<std::pair<int, int>> exception_ranges(PyObject* code) {
   std::vector<std::pair<int, int>> out;
-  const std::string t = py::cast<std::string>(py::bytes(py::handle(code).attr("co_exceptiontable")));
+  const std::string t =
+      py::cast<std::string>(py::bytes(py::handle(code).attr("co_exceptiontable")));
   size_t i = 0;
   auto varint = [&] {
     int v = t[i] & 63;
@@ -106,14 +115,17 @@ void decode_code(PyObject* code, CodeInfo* out) {
   const auto raw = raw_instructions(code);
   py::object o = py::reinterpret_borrow<py::object>(code);
   py::tuple consts = o.attr("co_consts"), names = o.attr("co_names");
-  for (auto n : py::cast<py::tuple>(o.attr("co_varnames"))) out->slot_names.push_back(py::cast<std::string>(n));
+  for (auto n : py::cast<py::tuple>(o.attr("co_varnames")))
+    out->slot_names.push_back(py::cast<std::string>(n));
   std::vector<std::string> cells;
   for (auto n : py::cast<py::tuple>(o.attr("co_cellvars"))) {
     const auto s = py::cast<std::string>(n);
-    if (std::find(out->slot_names.begin(), out->slot_names.end(), s) == out->slot_names.end()) cells.push_back(s);
+    if (std::find(out->slot_names.begin(), out->slot_names.end(), s) == out->slot_names.end())
+      cells.push_back(s);
   }
   out->slot_names.insert(out->slot_names.end(), cells.begin(), cells.end());
-  for (auto n : py::cast<py::tuple>(o.attr("co_freevars"))) out->slot_names.push_back(py::cast<std::string>(n));
+  for (auto n : py::cast<py::tuple>(o.attr("co_freevars")))
+    out->slot_names.push_back(py::cast<std::string>(n));
   out->num_slots = static_cast<int>(out->slot_names.size());
 
   std::unordered_map<int, int> first;  // unit offset -> our instruction
@@ -144,72 +156,137 @@ void decode_code(PyObject* code, CodeInfo* out) {
     auto name = [&](int i) { return PyTuple_GET_ITEM(names.ptr(), i); };
     auto constant = [&](int i) { return PyTuple_GET_ITEM(consts.ptr(), i); };
     const int fwd = r.next + r.arg, back = r.next - r.arg;
-    if (n == "NOP" || n == "RESUME" || n == "PRECALL" || n == "CACHE" || n == "END_FOR") emit(Op::NOP);
-    else if (n == "LOAD_CONST") emit(Op::LOAD_CONST, r.arg, constant(r.arg));
-    else if (n == "RETURN_CONST") emit(Op::LOAD_CONST, r.arg, constant(r.arg)), emit(Op::RETURN_VALUE);
-    else if (n == "RETURN_VALUE") emit(Op::RETURN_VALUE);
-    else if (n == "LOAD_FAST" || n == "LOAD_FAST_CHECK") emit(Op::LOAD_FAST, r.arg);
-    else if (n == "LOAD_FAST_AND_CLEAR") emit(Op::LOAD_FAST_AND_CLEAR, r.arg);
-    else if (n == "STORE_FAST") emit(Op::STORE_FAST, r.arg);
-    else if (n == "DELETE_FAST") emit(Op::DELETE_FAST, r.arg);
-    else if (n == "LOAD_GLOBAL") emit(Op::LOAD_GLOBAL, r.arg & 1, name(r.arg >> 1));
-    else if (n == "STORE_GLOBAL") emit(Op::STORE_GLOBAL, 0, name(r.arg));
+    if (n == "NOP" || n == "RESUME" || n == "PRECALL" || n == "CACHE" || n == "END_FOR")
+      emit(Op::NOP);
+    else if (n == "LOAD_CONST")
+      emit(Op::LOAD_CONST, r.arg, constant(r.arg));
+    else if (n == "RETURN_CONST")
+      emit(Op::LOAD_CONST, r.arg, constant(r.arg)), emit(Op::RETURN_VALUE);
+    else if (n == "RETURN_VALUE")
+      emit(Op::RETURN_VALUE);
+    else if (n == "LOAD_FAST" || n == "LOAD_FAST_CHECK")
+      emit(Op::LOAD_FAST, r.arg);
+    else if (n == "LOAD_FAST_AND_CLEAR")
+      emit(Op::LOAD_FAST_AND_CLEAR, r.arg);
+    else if (n == "STORE_FAST")
+      emit(Op::STORE_FAST, r.arg);
+    else if (n == "DELETE_FAST")
+      emit(Op::DELETE_FAST, r.arg);
+    else if (n == "LOAD_GLOBAL")
+      emit(Op::LOAD_GLOBAL, r.arg & 1, name(r.arg >> 1));
+    else if (n == "STORE_GLOBAL")
+      emit(Op::STORE_GLOBAL, 0, name(r.arg));
     else if (n == "LOAD_ATTR") {
-      if (k312) emit(r.arg & 1 ? Op::LOAD_METHOD : Op::LOAD_ATTR, 0, name(r.arg >> 1));
-      else emit(Op::LOAD_ATTR, 0, name(r.arg));
-    } else if (n == "LOAD_METHOD") emit(Op::LOAD_METHOD, 0, name(r.arg));
-    else if (n == "LOAD_SUPER_ATTR") emit(Op::LOAD_SUPER_ATTR, r.arg & 1, name(r.arg >> 2));
-    else if (n == "STORE_ATTR") emit(Op::STORE_ATTR, 0, name(r.arg));
-    else if (n == "LOAD_DEREF") emit(Op::LOAD_DEREF, r.arg);
-    else if (n == "STORE_DEREF") emit(Op::STORE_DEREF, r.arg);
-    else if (n == "LOAD_CLOSURE") emit(Op::LOAD_CLOSURE, r.arg);
-    else if (n == "MAKE_CELL") emit(Op::MAKE_CELL, r.arg);
-    else if (n == "COPY_FREE_VARS") emit(Op::COPY_FREE_VARS, r.arg);
-    else if (n == "PUSH_NULL") emit(Op::PUSH_NULL);
-    else if (n == "POP_TOP") emit(Op::POP_TOP);
-    else if (n == "COPY") emit(Op::COPY, r.arg);
-    else if (n == "SWAP") emit(Op::SWAP, r.arg);
-    else if (n == "UNARY_NEGATIVE") emit(Op::UNARY, 0, interned("neg"));
-    else if (n == "UNARY_POSITIVE") emit(Op::UNARY, 0, interned("pos"));
-    else if (n == "UNARY_NOT") emit(Op::UNARY, 0, interned("not"));
-    else if (n == "UNARY_INVERT") emit(Op::UNARY, 0, interned("invert"));
-    else if (n == "BINARY_OP") emit(Op::BINARY, r.arg >= 13, interned(kBinary[r.arg % 13]));
-    else if (n == "COMPARE_OP") emit(Op::COMPARE, 0, interned(kCompare[k312 ? r.arg >> 4 : r.arg]));
-    else if (n == "IS_OP") emit(Op::IS_OP, r.arg);
-    else if (n == "CONTAINS_OP") emit(Op::CONTAINS_OP, r.arg);
-    else if (n == "BINARY_SUBSCR") emit(Op::BINARY_SUBSCR);
-    else if (n == "STORE_SUBSCR") emit(Op::STORE_SUBSCR);
-    else if (n == "DELETE_SUBSCR") emit(Op::DELETE_SUBSCR);
-    else if (n == "BINARY_SLICE") emit(Op::BINARY_SLICE);
-    else if (n == "STORE_SLICE") emit(Op::STORE_SLICE);
-    else if (n == "BUILD_TUPLE") emit(Op::BUILD_TUPLE, r.arg);
-    else if (n == "BUILD_LIST") emit(Op::BUILD_LIST, r.arg);
-    else if (n == "BUILD_MAP") emit(Op::BUILD_MAP, r.arg);
-    else if (n == "BUILD_CONST_KEY_MAP") emit(Op::BUILD_CONST_KEY_MAP, r.arg);
-    else if (n == "BUILD_SLICE") emit(Op::BUILD_SLICE, r.arg);
-    else if (n == "BUILD_STRING") emit(Op::BUILD_STRING, r.arg);
-    else if (n == "FORMAT_VALUE") emit(Op::FORMAT_VALUE, r.arg);
-    else if (n == "LIST_APPEND") emit(Op::LIST_APPEND, r.arg);
-    else if (n == "LIST_EXTEND") emit(Op::LIST_EXTEND, r.arg);
-    else if (n == "MAP_ADD") emit(Op::MAP_ADD, r.arg);
-    else if (n == "DICT_UPDATE") emit(Op::DICT_UPDATE, r.arg);
-    else if (n == "DICT_MERGE") emit(Op::DICT_MERGE, r.arg);
-    else if (n == "LIST_TO_TUPLE" || (n == "CALL_INTRINSIC_1" && r.arg == 6)) emit(Op::LIST_TO_TUPLE);
-    else if (n == "CALL_INTRINSIC_1" && r.arg == 5) emit(Op::UNARY, 0, interned("pos"));
-    else if (n == "UNPACK_SEQUENCE") emit(Op::UNPACK_SEQUENCE, r.arg);
-    else if (n == "JUMP_FORWARD") jump(Op::JUMP, fwd);
-    else if (n == "JUMP_BACKWARD" || n == "JUMP_BACKWARD_NO_INTERRUPT") jump(Op::JUMP, back);
-    else if (n == "POP_JUMP_FORWARD_IF_FALSE" || n == "POP_JUMP_IF_FALSE") jump(Op::POP_JUMP, fwd, 0);
-    else if (n == "POP_JUMP_FORWARD_IF_TRUE" || n == "POP_JUMP_IF_TRUE") jump(Op::POP_JUMP, fwd, 1);
-    else if (n == "POP_JUMP_FORWARD_IF_NONE" || n == "POP_JUMP_IF_NONE") jump(Op::POP_JUMP, fwd, 2);
-    else if (n == "POP_JUMP_FORWARD_IF_NOT_NONE" || n == "POP_JUMP_IF_NOT_NONE") jump(Op::POP_JUMP, fwd, 3);
-    else if (n == "POP_JUMP_BACKWARD_IF_FALSE") jump(Op::POP_JUMP, back, 0);
-    else if (n == "POP_JUMP_BACKWARD_IF_TRUE") jump(Op::POP_JUMP, back, 1);
-    else if (n == "POP_JUMP_BACKWARD_IF_NONE") jump(Op::POP_JUMP, back, 2);
-    else if (n == "POP_JUMP_BACKWARD_IF_NOT_NONE") jump(Op::POP_JUMP, back, 3);
-    else if (n == "JUMP_IF_FALSE_OR_POP") jump(Op::JUMP_OR_POP, fwd, 0);
-    else if (n == "JUMP_IF_TRUE_OR_POP") jump(Op::JUMP_OR_POP, fwd, 1);
-    else if (n == "GET_ITER") emit(Op::GET_ITER);
+      if (k312)
+        emit(r.arg & 1 ? Op::LOAD_METHOD : Op::LOAD_ATTR, 0, name(r.arg >> 1));
+      else
+        emit(Op::LOAD_ATTR, 0, name(r.arg));
+    } else if (n == "LOAD_METHOD")
+      emit(Op::LOAD_METHOD, 0, name(r.arg));
+    else if (n == "LOAD_SUPER_ATTR")
+      emit(Op::LOAD_SUPER_ATTR, r.arg & 1, name(r.arg >> 2));
+    else if (n == "STORE_ATTR")
+      emit(Op::STORE_ATTR, 0, name(r.arg));
+    else if (n == "LOAD_DEREF")
+      emit(Op::LOAD_DEREF, r.arg);
+    else if (n == "STORE_DEREF")
+      emit(Op::STORE_DEREF, r.arg);
+    else if (n == "LOAD_CLOSURE")
+      emit(Op::LOAD_CLOSURE, r.arg);
+    else if (n == "MAKE_CELL")
+      emit(Op::MAKE_CELL, r.arg);
+    else if (n == "COPY_FREE_VARS")
+      emit(Op::COPY_FREE_VARS, r.arg);
+    else if (n == "PUSH_NULL")
+      emit(Op::PUSH_NULL);
+    else if (n == "POP_TOP")
+      emit(Op::POP_TOP);
+    else if (n == "COPY")
+      emit(Op::COPY, r.arg);
+    else if (n == "SWAP")
+      emit(Op::SWAP, r.arg);
+    else if (n == "UNARY_NEGATIVE")
+      emit(Op::UNARY, 0, interned("neg"));
+    else if (n == "UNARY_POSITIVE")
+      emit(Op::UNARY, 0, interned("pos"));
+    else if (n == "UNARY_NOT")
+      emit(Op::UNARY, 0, interned("not"));
+    else if (n == "UNARY_INVERT")
+      emit(Op::UNARY, 0, interned("invert"));
+    else if (n == "BINARY_OP")
+      emit(Op::BINARY, r.arg >= 13, interned(kBinary[r.arg % 13]));
+    else if (n == "COMPARE_OP")
+      emit(Op::COMPARE, 0, interned(kCompare[k312 ? r.arg >> 4 : r.arg]));
+    else if (n == "IS_OP")
+      emit(Op::IS_OP, r.arg);
+    else if (n == "CONTAINS_OP")
+      emit(Op::CONTAINS_OP, r.arg);
+    else if (n == "BINARY_SUBSCR")
+      emit(Op::BINARY_SUBSCR);
+    else if (n == "STORE_SUBSCR")
+      emit(Op::STORE_SUBSCR);
+    else if (n == "DELETE_SUBSCR")
+      emit(Op::DELETE_SUBSCR);
+    else if (n == "BINARY_SLICE")
+      emit(Op::BINARY_SLICE);
+    else if (n == "STORE_SLICE")
+      emit(Op::STORE_SLICE);
+    else if (n == "BUILD_TUPLE")
+      emit(Op::BUILD_TUPLE, r.arg);
+    else if (n == "BUILD_LIST")
+      emit(Op::BUILD_LIST, r.arg);
+    else if (n == "BUILD_MAP")
+      emit(Op::BUILD_MAP, r.arg);
+    else if (n == "BUILD_CONST_KEY_MAP")
+      emit(Op::BUILD_CONST_KEY_MAP, r.arg);
+    else if (n == "BUILD_SLICE")
+      emit(Op::BUILD_SLICE, r.arg);
+    else if (n == "BUILD_STRING")
+      emit(Op::BUILD_STRING, r.arg);
+    else if (n == "FORMAT_VALUE")
+      emit(Op::FORMAT_VALUE, r.arg);
+    else if (n == "LIST_APPEND")
+      emit(Op::LIST_APPEND, r.arg);
+    else if (n == "LIST_EXTEND")
+      emit(Op::LIST_EXTEND, r.arg);
+    else if (n == "MAP_ADD")
+      emit(Op::MAP_ADD, r.arg);
+    else if (n == "DICT_UPDATE")
+      emit(Op::DICT_UPDATE, r.arg);
+    else if (n == "DICT_MERGE")
+      emit(Op::DICT_MERGE, r.arg);
+    else if (n == "LIST_TO_TUPLE" || (n == "CALL_INTRINSIC_1" && r.arg == 6))
+      emit(Op::LIST_TO_TUPLE);
+    else if (n == "CALL_INTRINSIC_1" && r.arg == 5)
+      emit(Op::UNARY, 0, interned("pos"));
+    else if (n == "UNPACK_SEQUENCE")
+      emit(Op::UNPACK_SEQUENCE, r.arg);
+    else if (n == "JUMP_FORWARD")
+      jump(Op::JUMP, fwd);
+    else if (n == "JUMP_BACKWARD" || n == "JUMP_BACKWARD_NO_INTERRUPT")
+      jump(Op::JUMP, back);
+    else if (n == "POP_JUMP_FORWARD_IF_FALSE" || n == "POP_JUMP_IF_FALSE")
+      jump(Op::POP_JUMP, fwd, 0);
+    else if (n == "POP_JUMP_FORWARD_IF_TRUE" || n == "POP_JUMP_IF_TRUE")
+      jump(Op::POP_JUMP, fwd, 1);
+    else if (n == "POP_JUMP_FORWARD_IF_NONE" || n == "POP_JUMP_IF_NONE")
+      jump(Op::POP_JUMP, fwd, 2);
+    else if (n == "POP_JUMP_FORWARD_IF_NOT_NONE" || n == "POP_JUMP_IF_NOT_NONE")
+      jump(Op::POP_JUMP, fwd, 3);
+    else if (n == "POP_JUMP_BACKWARD_IF_FALSE")
+      jump(Op::POP_JUMP, back, 0);
+    else if (n == "POP_JUMP_BACKWARD_IF_TRUE")
+      jump(Op::POP_JUMP, back, 1);
+    else if (n == "POP_JUMP_BACKWARD_IF_NONE")
+      jump(Op::POP_JUMP, back, 2);
+    else if (n == "POP_JUMP_BACKWARD_IF_NOT_NONE")
+      jump(Op::POP_JUMP, back, 3);
+    else if (n == "JUMP_IF_FALSE_OR_POP")
+      jump(Op::JUMP_OR_POP, fwd, 0);
+    else if (n == "JUMP_IF_TRUE_OR_POP")
+      jump(Op::JUMP_OR_POP, fwd, 1);
+    else if (n == "GET_ITER")
+      emit(Op::GET_ITER);
     else if (n == "FOR_ITER") {
       // an exhausted loop continues behind END_FOR, with the iterator popped
       jump(Op::FOR_ITER, k312 ? fwd + 1 : fwd);
@@ -219,9 +296,12 @@ void decode_code(PyObject* code, CodeInfo* out) {
     } else if (n == "CALL") {
       emit(Op::CALL, r.arg, kwnames);
       kwnames = nullptr;
-    } else if (n == "CALL_FUNCTION_EX") emit(Op::CALL_EX, r.arg & 1);
-    else if (n == "MAKE_FUNCTION") emit(Op::MAKE_FUNCTION, r.arg);
-    else emit(Op::UNSUPPORTED, r.arg, interned(n.c_str()));
+    } else if (n == "CALL_FUNCTION_EX")
+      emit(Op::CALL_EX, r.arg & 1);
+    else if (n == "MAKE_FUNCTION")
+      emit(Op::MAKE_FUNCTION, r.arg);
+    else
+      emit(Op::UNSUPPORTED, r.arg, interned(n.c_str()));
   }
   for (auto& f : fixes) {
     auto it = first.find(f.unit);
@@ -257,11 +337,14 @@ void put_varint(std::string* s, unsigned v) {
   while (v >= 64) s->push_back(static_cast<char>(0x40 | (v & 63))), v >>= 6;
   s->push_back(static_cast<char>(v));
 }
-void put_svarint(std::string* s, int v) { put_varint(s, v < 0 ? (static_cast<unsigned>(-v) << 1) | 1 : static_cast<unsigned>(v) << 1); }
+void put_svarint(std::string* s, int v) {
+  put_varint(s, v < 0 ? (static_cast<unsigned>(-v) << 1) | 1 : static_cast<unsigned>(v) << 1);
+}
 
 // Location entries (Objects/locations.md): `units` code units without a place, or at one place.
 void put_no_location(std::string* s, int units) {
-  for (; units > 0; units -= 8) s->push_back(static_cast<char>(0x80 | (15 << 3) | (std::min(units, 8) - 1)));
+  for (; units > 0; units -= 8)
+    s->push_back(static_cast<char>(0x80 | (15 << 3) | (std::min(units, 8) - 1)));
 }
 void put_location(std::string* s, int units, int line_delta, py::tuple pos) {
   for (bool first = true; units > 0; units -= 8, first = false) {
@@ -312,16 +395,21 @@ std::string shift_exception_table(const std::string& t, int by) {
 }
 
 py::object function_like(PyObject* func, py::object code, bool closure) {
-  py::object f = py::reinterpret_steal<py::object>(PyFunction_New(code.ptr(), PyFunction_GetGlobals(func)));
+  py::object f =
+      py::reinterpret_steal<py::object>(PyFunction_New(code.ptr(), PyFunction_GetGlobals(func)));
   if (!f) throw py::error_already_set();
-  if (closure && PyFunction_GetClosure(func) && PyFunction_SetClosure(f.ptr(), PyFunction_GetClosure(func)) < 0) throw py::error_already_set();
+  if (closure && PyFunction_GetClosure(func) &&
+      PyFunction_SetClosure(f.ptr(), PyFunction_GetClosure(func)) < 0)
+    throw py::error_already_set();
   f.attr("__qualname__") = py::handle(func).attr("__qualname__");
   return f;
 }
 
 }  // namespace
 
-py::object make_resume_function(PyObject* func, const CodeInfo& info, int instr, const std::vector<int>& slots, const std::vector<bool>& stack_nulls) {
+py::object make_resume_function(PyObject* func, const CodeInfo& info, int instr,
+                                const std::vector<int>& slots,
+                                const std::vector<bool>& stack_nulls) {
   py::object code = info.code;
   Assembler a;
   py::tuple consts = code.attr("co_consts");
@@ -341,8 +429,10 @@ py::object make_resume_function(PyObject* func, const CodeInfo& info, int instr,
     a.op("STORE_FAST", s);
   }
   for (bool null : stack_nulls) {
-    if (null) a.op("PUSH_NULL");
-    else push_next();
+    if (null)
+      a.op("PUSH_NULL");
+    else
+      push_next();
   }
   // KW_NAMES belongs to the CALL behind it
   int unit = info.instrs[instr].offset;
@@ -361,13 +451,17 @@ py::object make_resume_function(PyObject* func, const CodeInfo& info, int instr,
   using namespace py::literals;
   const int flags = py::cast<int>(code.attr("co_flags")) & ~(CO_VARARGS | CO_VARKEYWORDS);
   py::object made = code.attr("replace")(
-      "co_code"_a = py::bytes(a.bytes + code_bytes(code.ptr())), "co_consts"_a = py::tuple(all), "co_argcount"_a = 0, "co_posonlyargcount"_a = 0, "co_kwonlyargcount"_a = 0,
-      "co_flags"_a = flags, "co_stacksize"_a = py::cast<int>(code.attr("co_stacksize")) + 3, "co_linetable"_a = py::bytes(lines),
-      "co_exceptiontable"_a = py::bytes(shift_exception_table(py::cast<std::string>(py::bytes(code.attr("co_exceptiontable"))), shift)));
+      "co_code"_a = py::bytes(a.bytes + code_bytes(code.ptr())), "co_consts"_a = py::tuple(all),
+      "co_argcount"_a = 0, "co_posonlyargcount"_a = 0, "co_kwonlyargcount"_a = 0,
+      "co_flags"_a = flags, "co_stacksize"_a = py::cast<int>(code.attr("co_stacksize")) + 3,
+      "co_linetable"_a = py::bytes(lines),
+      "co_exceptiontable"_a = py::bytes(shift_exception_table(
+          py::cast<std::string>(py::bytes(code.attr("co_exceptiontable"))), shift)));
   return function_like(func, made, true);
 }
 
-py::object make_call_stub(PyObject* func, const CodeInfo& info, int instr, int nargs, PyObject* kwnames, bool ex, bool ex_kwargs) {
+py::object make_call_stub(PyObject* func, const CodeInfo& info, int instr, int nargs,
+                          PyObject* kwnames, bool ex, bool ex_kwargs) {
   py::object code = info.code;
   Assembler a;
   py::list consts, vars;
@@ -390,17 +484,24 @@ py::object make_call_stub(PyObject* func, const CodeInfo& info, int instr, int n
   a.op("RETURN_VALUE");
   // the place of the call instruction itself: behind its extended arguments
   int unit = info.instrs[instr].offset;
-  for (const std::string b = code_bytes(code.ptr()); opcodes().name[static_cast<uint8_t>(b[2 * unit])] == "EXTENDED_ARG";) ++unit;
+  for (const std::string b = code_bytes(code.ptr());
+       opcodes().name[static_cast<uint8_t>(b[2 * unit])] == "EXTENDED_ARG";)
+    ++unit;
   const py::tuple pos = position_of(code.ptr(), unit);
   std::string lines;
   const int first = py::cast<int>(code.attr("co_firstlineno"));
-  if (pos[0].is_none()) put_no_location(&lines, a.units());
-  else put_location(&lines, a.units(), py::cast<int>(pos[0]) - first, pos);
+  if (pos[0].is_none())
+    put_no_location(&lines, a.units());
+  else
+    put_location(&lines, a.units(), py::cast<int>(pos[0]) - first, pos);
   using namespace py::literals;
   py::object made = code.attr("replace")(
-      "co_code"_a = py::bytes(a.bytes), "co_consts"_a = py::tuple(consts), "co_names"_a = py::tuple(), "co_varnames"_a = py::tuple(vars), "co_cellvars"_a = py::tuple(), "co_freevars"_a = py::tuple(),
-      "co_nlocals"_a = nargs + 1, "co_argcount"_a = nargs + 1, "co_posonlyargcount"_a = 0, "co_kwonlyargcount"_a = 0,
-      "co_flags"_a = CO_OPTIMIZED | CO_NEWLOCALS, "co_stacksize"_a = nargs + 4, "co_linetable"_a = py::bytes(lines), "co_exceptiontable"_a = py::bytes(""));
+      "co_code"_a = py::bytes(a.bytes), "co_consts"_a = py::tuple(consts),
+      "co_names"_a = py::tuple(), "co_varnames"_a = py::tuple(vars), "co_cellvars"_a = py::tuple(),
+      "co_freevars"_a = py::tuple(), "co_nlocals"_a = nargs + 1, "co_argcount"_a = nargs + 1,
+      "co_posonlyargcount"_a = 0, "co_kwonlyargcount"_a = 0,
+      "co_flags"_a = CO_OPTIMIZED | CO_NEWLOCALS, "co_stacksize"_a = nargs + 4,
+      "co_linetable"_a = py::bytes(lines), "co_exceptiontable"_a = py::bytes(""));
   return function_like(func, made, false);
 }
 

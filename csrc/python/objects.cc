@@ -23,7 +23,10 @@ PyObject* raise_current_exception() {
   } catch (py::error_already_set& e) {
     e.restore();
   } catch (const OpError& e) {
-    PyObject* t = e.kind == OpError::kValue ? PyExc_ValueError : e.kind == OpError::kType ? PyExc_TypeError : e.kind == OpError::kIndex ? PyExc_IndexError : PyExc_RuntimeError;
+    PyObject* t = e.kind == OpError::kValue   ? PyExc_ValueError
+                  : e.kind == OpError::kType  ? PyExc_TypeError
+                  : e.kind == OpError::kIndex ? PyExc_IndexError
+                                              : PyExc_RuntimeError;
     PyErr_SetString(t, e.what());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
@@ -33,7 +36,8 @@ PyObject* raise_current_exception() {
   return nullptr;
 }
 
-// --- DType -----------------------------------------------------------------------------------------
+// --- DType
+// -----------------------------------------------------------------------------------------
 namespace {
 PyObject* dtype_repr(PyObject* o) {
   std::string s(public_name_of(reinterpret_cast<DTypeObject*>(o)->dtype));
@@ -42,9 +46,16 @@ PyObject* dtype_repr(PyObject* o) {
   if (s == "Bfloat16") s = "BFloat16";
   return PyUnicode_FromString(s.c_str());
 }
-PyObject* dtype_name(PyObject* o, void*) { return PyUnicode_FromString(std::string(public_name_of(reinterpret_cast<DTypeObject*>(o)->dtype)).c_str()); }
-PyObject* dtype_size(PyObject* o, void*) { return PyLong_FromSize_t(size_of(reinterpret_cast<DTypeObject*>(o)->dtype)); }
-PyObject* dtype_is_float(PyObject* o, void*) { return PyBool_FromLong(is_float(reinterpret_cast<DTypeObject*>(o)->dtype)); }
+PyObject* dtype_name(PyObject* o, void*) {
+  return PyUnicode_FromString(
+      std::string(public_name_of(reinterpret_cast<DTypeObject*>(o)->dtype)).c_str());
+}
+PyObject* dtype_size(PyObject* o, void*) {
+  return PyLong_FromSize_t(size_of(reinterpret_cast<DTypeObject*>(o)->dtype));
+}
+PyObject* dtype_is_float(PyObject* o, void*) {
+  return PyBool_FromLong(is_float(reinterpret_cast<DTypeObject*>(o)->dtype));
+}
 PyObject* dtype_reduce(PyObject* o, PyObject*) {
   PyObject* m = PyImport_ImportModule("pijit._C");
   if (!m) return nullptr;
@@ -57,9 +68,14 @@ PyGetSetDef dtype_getset[] = {{"name", dtype_name, nullptr, "public name, as 'fl
                               {"itemsize", dtype_size, nullptr, "bytes per element", nullptr},
                               {"is_floating_point", dtype_is_float, nullptr, nullptr, nullptr},
                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)}, {Py_tp_getset, dtype_getset}, {Py_tp_methods, dtype_methods}, {0, nullptr}};
-PyType_Spec dtype_spec = {"pijit._C.DType", sizeof(DTypeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
+PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
+                               {nullptr, nullptr, 0, nullptr}};
+PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
+                             {Py_tp_getset, dtype_getset},
+                             {Py_tp_methods, dtype_methods},
+                             {0, nullptr}};
+PyType_Spec dtype_spec = {"pijit._C.DType", sizeof(DTypeObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 }  // namespace
 
 PyObject* dtype_object(DType t) { return dtype_singletons[static_cast<int>(t)]; }
@@ -82,11 +98,14 @@ std::optional<DType> dtype_of(PyObject* o) {
   return dtype_from_name(name);
 }
 
-// --- data in and out -------------------------------------------------------------------------------
+// --- data in and out
+// -------------------------------------------------------------------------------
 namespace {
 py::array numpy_like(const Type& t) {
   std::vector<py::ssize_t> shape(t.shape.begin(), t.shape.end());
-  return py::array(py::dtype(t.dtype == DType::BF16 ? "float32" : std::string(public_name_of(t.dtype)).c_str()), shape);
+  return py::array(
+      py::dtype(t.dtype == DType::BF16 ? "float32" : std::string(public_name_of(t.dtype)).c_str()),
+      shape);
 }
 ArrayRef cast_array(ArrayRef a, DType t) {
   if (a->type.dtype == t) return a;
@@ -102,7 +121,9 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
   }
   if (PyBool_Check(data) || PyFloat_CheckExact(data) || PyLong_CheckExact(data)) {
     EagerBuilder b;
-    const DType own = PyBool_Check(data) ? DType::Bool : PyFloat_CheckExact(data) ? DType::F32 : DType::I64;
+    const DType own = PyBool_Check(data)         ? DType::Bool
+                      : PyFloat_CheckExact(data) ? DType::F32
+                                                 : DType::I64;
     const DType t = dtype.value_or(own);
     if (PyFloat_CheckExact(data)) return b.array(b.constant(t, PyFloat_AS_DOUBLE(data)));
     const long long v = PyLong_AsLongLong(data);
@@ -128,9 +149,13 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
   py::array a = py::reinterpret_steal<py::array>(np.attr("asarray")(src).release());
   std::string name = py::str(a.dtype().attr("name"));
   auto t = dtype_from_name(name);
-  OP_CHECK(t, kType, "[Tensor] cannot hold data of type ", name, "; expected bool, integers or floats");
-  if (!is_array && *t == DType::F64 && !py::hasattr(src, "dtype") && !dtype) dtype = DType::F32;  // Python floats
-  a = py::reinterpret_steal<py::array>(np.attr("ascontiguousarray")(a, py::dtype(std::string(public_name_of(*t)).c_str())).release());
+  OP_CHECK(t, kType, "[Tensor] cannot hold data of type ", name,
+           "; expected bool, integers or floats");
+  if (!is_array && *t == DType::F64 && !py::hasattr(src, "dtype") && !dtype)
+    dtype = DType::F32;  // Python floats
+  a = py::reinterpret_steal<py::array>(
+      np.attr("ascontiguousarray")(a, py::dtype(std::string(public_name_of(*t)).c_str()))
+          .release());
   Type type{*t, {}};
   // ascontiguousarray makes 0-d arrays 1-d
   py::array original = py::reinterpret_steal<py::array>(np.attr("asarray")(src).release());
@@ -146,7 +171,8 @@ py::array to_numpy(const ArrayRef& a, bool copy) {
     std::vector<py::ssize_t> shape(a->type.shape.begin(), a->type.shape.end());
     auto* keep = new ArrayRef(a);
     py::capsule owner(keep, [](void* p) { delete static_cast<ArrayRef*>(p); });
-    py::array r(py::dtype(std::string(public_name_of(a->type.dtype)).c_str()), shape, a->data, owner);
+    py::array r(py::dtype(std::string(public_name_of(a->type.dtype)).c_str()), shape, a->data,
+                owner);
     r.attr("setflags")(py::arg("write") = false);
     return r;
   }
@@ -155,7 +181,8 @@ py::array to_numpy(const ArrayRef& a, bool copy) {
   return r;
 }
 
-// --- Tensor ----------------------------------------------------------------------------------------
+// --- Tensor
+// ----------------------------------------------------------------------------------------
 PyObject* new_tensor(ArrayRef a) {
   PyObject* o = tensor_type->tp_alloc(tensor_type, 0);
   if (!o) throw py::error_already_set();
@@ -173,7 +200,8 @@ std::optional<Operand> to_operand(EagerBuilder& b, PyObject* o) {
     if (v == -1 && PyErr_Occurred()) throw py::error_already_set();
     return Operand::py_int(v);
   }
-  if (PyList_Check(o) || PyTuple_Check(o) || py::isinstance<py::array>(o) || (PyObject_HasAttrString(o, "dtype") && PyObject_HasAttrString(o, "__array__")))
+  if (PyList_Check(o) || PyTuple_Check(o) || py::isinstance<py::array>(o) ||
+      (PyObject_HasAttrString(o, "dtype") && PyObject_HasAttrString(o, "__array__")))
     return Operand(b.wrap(array_from(o, std::nullopt)));
   return std::nullopt;
 }
@@ -182,7 +210,25 @@ namespace {
 struct OperatorName {
   const char *python, *op;
 };
-constexpr OperatorName kOperators[] = {{"add", "add"}, {"sub", "sub"}, {"mul", "mul"}, {"truediv", "div"}, {"floordiv", "floor_div"}, {"mod", "mod"}, {"pow", "pow"}, {"matmul", "matmul"}, {"and", "bitwise_and"}, {"or", "bitwise_or"}, {"xor", "bitwise_xor"}, {"lshift", "left_shift"}, {"rshift", "right_shift"}, {"lt", "less"}, {"le", "less_equal"}, {"eq", "equal"}, {"ne", "not_equal"}, {"gt", "greater"}, {"ge", "greater_equal"}};
+constexpr OperatorName kOperators[] = {{"add", "add"},
+                                       {"sub", "sub"},
+                                       {"mul", "mul"},
+                                       {"truediv", "div"},
+                                       {"floordiv", "floor_div"},
+                                       {"mod", "mod"},
+                                       {"pow", "pow"},
+                                       {"matmul", "matmul"},
+                                       {"and", "bitwise_and"},
+                                       {"or", "bitwise_or"},
+                                       {"xor", "bitwise_xor"},
+                                       {"lshift", "left_shift"},
+                                       {"rshift", "right_shift"},
+                                       {"lt", "less"},
+                                       {"le", "less_equal"},
+                                       {"eq", "equal"},
+                                       {"ne", "not_equal"},
+                                       {"gt", "greater"},
+                                       {"ge", "greater_equal"}};
 }  // namespace
 
 const OpDef* binary_operator(std::string_view name) {
@@ -201,9 +247,13 @@ PyObject* tensor_new(PyTypeObject* type, PyObject*, PyObject*) {
   PIJIT_SLOT(t->array = new_array(Type{DType::F32, Shape{0}}); return o;)
 }
 int tensor_init(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"input_data", "dtype", "shape", "init", "const_arg", "device", nullptr};
-  PyObject *data = nullptr, *dtype = Py_None, *shape = Py_None, *init = Py_None, *const_arg = Py_None, *device = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOOOO:Tensor", const_cast<char**>(names), &data, &dtype, &shape, &init, &const_arg, &device)) return -1;
+  static const char* names[] = {"input_data", "dtype",  "shape", "init",
+                                "const_arg",  "device", nullptr};
+  PyObject *data = nullptr, *dtype = Py_None, *shape = Py_None, *init = Py_None,
+           *const_arg = Py_None, *device = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOOOO:Tensor", const_cast<char**>(names), &data,
+                                   &dtype, &shape, &init, &const_arg, &device))
+    return -1;
   try {
     std::optional<DType> t;
     if (dtype != Py_None) {
@@ -214,13 +264,17 @@ int tensor_init(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (!data || data == Py_None) {
       OP_CHECK(shape != Py_None, kValue, "[Tensor] needs input_data, or shape and init");
       std::vector<int64_t> dims;
-      if (PyLong_Check(shape)) dims = {PyLong_AsLongLong(shape)};
-      else dims = py::cast<std::vector<int64_t>>(py::handle(shape));
+      if (PyLong_Check(shape))
+        dims = {PyLong_AsLongLong(shape)};
+      else
+        dims = py::cast<std::vector<int64_t>>(py::handle(shape));
       for (auto d : dims) OP_CHECK(d >= 0, kValue, "[Tensor] negative dimension ", d);
       ArrayRef a = new_array(Type{t.value_or(DType::F32), Shape(dims)});
       std::memset(a->data, 0, a->type.bytes());
       if (init != Py_None) {
-        py::object filled = py::module_::import("pijit.initializer").attr("fill")(py::handle(init), py::cast(dims), py::handle(dtype_object(a->type.dtype)));
+        py::object filled = py::module_::import("pijit.initializer")
+                                .attr("fill")(py::handle(init), py::cast(dims),
+                                              py::handle(dtype_object(a->type.dtype)));
         a = array_from(filled.ptr(), a->type.dtype);
       }
       self_t->array = std::move(a);
@@ -248,50 +302,43 @@ PyObject* run_op(const OpDef& op, EagerBuilder& b, std::span<const Operand> in, 
   return new_tensor(b.array(r));
 }
 
-PyObject* binary(const OpDef& op, PyObject* x, PyObject* y) {
-  PIJIT_SLOT({
-    EagerBuilder b;
-    auto l = to_operand(b, x);
-    if (!l) Py_RETURN_NOTIMPLEMENTED;
-    auto r = to_operand(b, y);
-    if (!r) Py_RETURN_NOTIMPLEMENTED;
-    const Operand in[] = {*l, *r};
-    return run_op(op, b, in, {});
-  })
-}
-#define BINARY_SLOT(name, op)                                      \
-  PyObject* tensor_##name(PyObject* x, PyObject* y) {              \
-    static const OpDef& def = OpTable::get().at(op);               \
-    return binary(def, x, y);                                      \
+PyObject* binary(const OpDef& op, PyObject* x, PyObject* y){PIJIT_SLOT({
+  EagerBuilder b;
+  auto l = to_operand(b, x);
+  if (!l) Py_RETURN_NOTIMPLEMENTED;
+  auto r = to_operand(b, y);
+  if (!r) Py_RETURN_NOTIMPLEMENTED;
+  const Operand in[] = {*l, *r};
+  return run_op(op, b, in, {});
+})}
+#define BINARY_SLOT(name, op)                         \
+  PyObject* tensor_##name(PyObject* x, PyObject* y) { \
+    static const OpDef& def = OpTable::get().at(op);  \
+    return binary(def, x, y);                         \
   }
-BINARY_SLOT(add, "add")
-BINARY_SLOT(sub, "sub")
-BINARY_SLOT(mul, "mul")
-BINARY_SLOT(truediv, "div")
-BINARY_SLOT(floordiv, "floor_div")
-BINARY_SLOT(mod, "mod")
-BINARY_SLOT(and, "bitwise_and")
-BINARY_SLOT(or, "bitwise_or")
-BINARY_SLOT(xor, "bitwise_xor")
-BINARY_SLOT(lshift, "left_shift")
-BINARY_SLOT(rshift, "right_shift")
-PyObject* tensor_pow(PyObject* x, PyObject* y, PyObject*) {
+BINARY_SLOT(add, "add") BINARY_SLOT(sub, "sub") BINARY_SLOT(mul, "mul") BINARY_SLOT(truediv, "div")
+    BINARY_SLOT(floordiv, "floor_div") BINARY_SLOT(mod, "mod") BINARY_SLOT(and, "bitwise_and")
+        BINARY_SLOT(or, "bitwise_or") BINARY_SLOT(xor, "bitwise_xor")
+            BINARY_SLOT(lshift, "left_shift")
+                BINARY_SLOT(rshift, "right_shift") PyObject* tensor_pow(PyObject* x, PyObject* y,
+                                                                        PyObject*) {
   static const OpDef& def = OpTable::get().at("pow");
   return binary(def, x, y);
 }
-PyObject* unary(const char* name, PyObject* x) {
-  PIJIT_SLOT({
-    EagerBuilder b;
-    const Operand in[] = {Operand(b.wrap(array_of(x)))};
-    return run_op(OpTable::get().at(name), b, in, {});
-  })
+PyObject* unary(const char* name, PyObject* x){PIJIT_SLOT({
+  EagerBuilder b;
+  const Operand in[] = {Operand(b.wrap(array_of(x)))};
+  return run_op(OpTable::get().at(name), b, in, {});
+})} PyObject* tensor_neg(PyObject* x) {
+  return unary("neg", x);
 }
-PyObject* tensor_neg(PyObject* x) { return unary("neg", x); }
 PyObject* tensor_abs(PyObject* x) { return unary("abs", x); }
 PyObject* tensor_invert(PyObject* x) { return unary("bitwise_not", x); }
 PyObject* tensor_pos(PyObject* x) { return Py_NewRef(x); }
 PyObject* tensor_compare(PyObject* x, PyObject* y, int what) {
-  static const OpDef* defs[] = {&OpTable::get().at("less"), &OpTable::get().at("less_equal"), &OpTable::get().at("equal"), &OpTable::get().at("not_equal"), &OpTable::get().at("greater"), &OpTable::get().at("greater_equal")};
+  static const OpDef* defs[] = {&OpTable::get().at("less"),    &OpTable::get().at("less_equal"),
+                                &OpTable::get().at("equal"),   &OpTable::get().at("not_equal"),
+                                &OpTable::get().at("greater"), &OpTable::get().at("greater_equal")};
   if (y == Py_None) Py_RETURN_NOTIMPLEMENTED;
   return binary(*defs[what], x, y);
 }
@@ -299,7 +346,9 @@ int tensor_bool(PyObject* x) {
   const Array& a = *array_of(x);
   const int64_t n = a.type.shape.numel();
   if (n != 1) {
-    PyErr_Format(PyExc_ValueError, "The truth value of a tensor with %lld elements is ambiguous; use any() or all()", static_cast<long long>(n));
+    PyErr_Format(PyExc_ValueError,
+                 "The truth value of a tensor with %lld elements is ambiguous; use any() or all()",
+                 static_cast<long long>(n));
     return -1;
   }
   const char* p = static_cast<const char*>(a.data);
@@ -312,8 +361,10 @@ int tensor_bool(PyObject* x) {
   if (a.type.dtype == DType::F32 || a.type.dtype == DType::F64) {
     double v = 0;
     float f;
-    if (size == 4) std::memcpy(&f, p, 4), v = f;
-    else std::memcpy(&v, p, 8);
+    if (size == 4)
+      std::memcpy(&f, p, 4), v = f;
+    else
+      std::memcpy(&v, p, 8);
     return v != 0;
   }
   for (size_t i = 0; i < size; ++i)
@@ -323,7 +374,8 @@ int tensor_bool(PyObject* x) {
 PyObject* tensor_item(PyObject* x, PyObject*) {
   const ArrayRef& a = array_of(x);
   if (a->type.shape.numel() != 1) {
-    PyErr_Format(PyExc_ValueError, "item() needs a tensor of one element, got %s", a->type.str().c_str());
+    PyErr_Format(PyExc_ValueError, "item() needs a tensor of one element, got %s",
+                 a->type.str().c_str());
     return nullptr;
   }
   PIJIT_SLOT(return to_numpy(a, false).attr("item")().release().ptr();)
@@ -343,7 +395,9 @@ PyObject* tensor_float(PyObject* x) {
   return r;
 }
 PyObject* tensor_index(PyObject* x) {
-  if (!is_int(array_of(x)->type.dtype)) return PyErr_SetString(PyExc_TypeError, "only integer tensors of one element can be an index"), nullptr;
+  if (!is_int(array_of(x)->type.dtype))
+    return PyErr_SetString(PyExc_TypeError, "only integer tensors of one element can be an index"),
+           nullptr;
   return tensor_item(x, nullptr);
 }
 Py_ssize_t tensor_len(PyObject* x) {
@@ -354,16 +408,22 @@ Py_ssize_t tensor_len(PyObject* x) {
 
 // Boolean masks become index tensors of their true places.
 py::object replace_masks(py::handle index) {
-  auto is_mask = [](py::handle h) { return (is_tensor(h.ptr()) && is_bool(array_of(h.ptr())->type.dtype)) || (py::isinstance<py::array>(h) && py::cast<py::array>(h).dtype().kind() == 'b'); };
+  auto is_mask = [](py::handle h) {
+    return (is_tensor(h.ptr()) && is_bool(array_of(h.ptr())->type.dtype)) ||
+           (py::isinstance<py::array>(h) && py::cast<py::array>(h).dtype().kind() == 'b');
+  };
   py::list out;
   py::module_ np = py::module_::import("numpy");
   auto expand = [&](py::handle h) {
     if (!is_mask(h)) return out.append(h);
-    py::object m = is_tensor(h.ptr()) ? py::object(to_numpy(array_of(h.ptr()), false)) : py::reinterpret_borrow<py::object>(h);
+    py::object m = is_tensor(h.ptr()) ? py::object(to_numpy(array_of(h.ptr()), false))
+                                      : py::reinterpret_borrow<py::object>(h);
     for (auto x : np.attr("nonzero")(m)) out.append(x);
   };
-  if (PyTuple_Check(index.ptr())) for (auto h : index) expand(h);
-  else expand(index);
+  if (PyTuple_Check(index.ptr()))
+    for (auto h : index) expand(h);
+  else
+    expand(index);
   return py::tuple(out);
 }
 
@@ -375,18 +435,16 @@ bool parse_eager_index(EagerBuilder& b, PyObject* index, std::vector<IndexItem>*
   return parse_index(replaced.ptr(), items, tensor_val);
 }
 
-PyObject* tensor_getitem(PyObject* x, PyObject* index) {
-  PIJIT_SLOT({
-    EagerBuilder b;
-    const Val v = b.wrap(array_of(x));
-    std::vector<IndexItem> items;
-    parse_eager_index(b, index, &items);
-    return new_tensor(b.array(index_get(b, v, items)));
-  })
-}
-PyObject* tensor_sq_item(PyObject* x, Py_ssize_t i) {
+PyObject* tensor_getitem(PyObject* x, PyObject* index){PIJIT_SLOT({
+  EagerBuilder b;
+  const Val v = b.wrap(array_of(x));
+  std::vector<IndexItem> items;
+  parse_eager_index(b, index, &items);
+  return new_tensor(b.array(index_get(b, v, items)));
+})} PyObject* tensor_sq_item(PyObject* x, Py_ssize_t i) {
   const Shape& s = array_of(x)->type.shape;
-  if (s.rank() == 0) return PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor"), nullptr;
+  if (s.rank() == 0)
+    return PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor"), nullptr;
   if (i < 0 || i >= s[0]) return PyErr_SetString(PyExc_IndexError, "index out of range"), nullptr;
   PIJIT_SLOT({
     EagerBuilder b;
@@ -403,8 +461,10 @@ int tensor_setitem(PyObject* x, PyObject* index, PyObject* value) {
     std::vector<IndexItem> items;
     parse_eager_index(b, index, &items);
     auto o = to_operand(b, value);
-    OP_CHECK(o, kType, "[setitem] cannot assign a ", Py_TYPE(value)->tp_name, " to tensor elements");
-    array_of(x) = b.array(index_set(b, v, items, materialize(b, *o, o->weak() ? v.dtype() : o->dtype())));
+    OP_CHECK(o, kType, "[setitem] cannot assign a ", Py_TYPE(value)->tp_name,
+             " to tensor elements");
+    array_of(x) =
+        b.array(index_set(b, v, items, materialize(b, *o, o->weak() ? v.dtype() : o->dtype())));
     return 0;
   } catch (...) {
     raise_current_exception();
@@ -412,11 +472,15 @@ int tensor_setitem(PyObject* x, PyObject* index, PyObject* value) {
   }
 }
 
-PyObject* tensor_asnumpy(PyObject* x, PyObject*) { PIJIT_SLOT(return to_numpy(array_of(x), true).release().ptr();) }
+PyObject* tensor_asnumpy(PyObject* x, PyObject*) {
+  PIJIT_SLOT(return to_numpy(array_of(x), true).release().ptr();)
+}
 PyObject* tensor_array(PyObject* x, PyObject* args, PyObject* kwargs) {
   PyObject *dtype = Py_None, *copy = Py_None;
   static const char* names[] = {"dtype", "copy", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype, &copy)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype,
+                                   &copy))
+    return nullptr;
   PIJIT_SLOT({
     py::object a = to_numpy(array_of(x), true);
     if (dtype != Py_None) a = a.attr("astype")(py::handle(dtype));
@@ -424,29 +488,28 @@ PyObject* tensor_array(PyObject* x, PyObject* args, PyObject* kwargs) {
   })
 }
 // Takes another tensor's value: how in-place updates and assignments work.
-PyObject* tensor_assign(PyObject* x, PyObject* value) {
-  PIJIT_SLOT({
-    const Type& t = array_of(x)->type;
-    ArrayRef v = array_from(value, t.dtype);
-    OP_CHECK(v->type.shape == t.shape, kValue, "[assign] a tensor of shape ", t.shape.str(), " cannot take a value of shape ", v->type.shape.str());
-    array_of(x) = std::move(v);
-    return Py_NewRef(x);
-  })
-}
-// The same, with another shape or dtype allowed.
-PyObject* tensor_replace(PyObject* x, PyObject* value) {
-  PIJIT_SLOT({
-    array_of(x) = array_from(value, std::nullopt);
-    return Py_NewRef(x);
-  })
-}
-PyObject* tensor_alias(PyObject* x, PyObject*) {
+PyObject* tensor_assign(PyObject* x, PyObject* value){PIJIT_SLOT({
+  const Type& t = array_of(x)->type;
+  ArrayRef v = array_from(value, t.dtype);
+  OP_CHECK(v->type.shape == t.shape, kValue, "[assign] a tensor of shape ", t.shape.str(),
+           " cannot take a value of shape ", v->type.shape.str());
+  array_of(x) = std::move(v);
+  return Py_NewRef(x);
+})}  // The same, with another shape or dtype allowed.
+PyObject* tensor_replace(PyObject* x, PyObject* value){PIJIT_SLOT({
+  array_of(x) = array_from(value, std::nullopt);
+  return Py_NewRef(x);
+})} PyObject* tensor_alias(PyObject* x, PyObject*) {
   if (!Tape::active().empty()) return unary("identity", x);  // so that outer gradients pass through
   PIJIT_SLOT({ return new_tensor(alias_array(array_of(x), array_of(x)->type)); })
 }
-PyObject* tensor_detached(PyObject* x, PyObject*) { PIJIT_SLOT(return new_tensor(alias_array(array_of(x), array_of(x)->type));) }
+PyObject* tensor_detached(PyObject* x, PyObject*) {
+  PIJIT_SLOT(return new_tensor(alias_array(array_of(x), array_of(x)->type));)
+}
 PyObject* tensor_held(PyObject* x, PyObject*) { PIJIT_SLOT(return new_tensor(array_of(x));) }
-PyObject* tensor_dtype(PyObject* x, void*) { return Py_NewRef(dtype_object(array_of(x)->type.dtype)); }
+PyObject* tensor_dtype(PyObject* x, void*) {
+  return Py_NewRef(dtype_object(array_of(x)->type.dtype));
+}
 PyObject* tensor_shape(PyObject* x, void*) {
   const Shape& s = array_of(x)->type.shape;
   PyObject* t = PyTuple_New(s.rank());
@@ -454,16 +517,23 @@ PyObject* tensor_shape(PyObject* x, void*) {
   for (int i = 0; i < s.rank(); ++i) PyTuple_SET_ITEM(t, i, PyLong_FromLongLong(s[i]));
   return t;
 }
-PyObject* tensor_ndim(PyObject* x, void*) { return PyLong_FromLong(array_of(x)->type.shape.rank()); }
-PyObject* tensor_size(PyObject* x, void*) { return PyLong_FromLongLong(array_of(x)->type.shape.numel()); }
-PyObject* tensor_itemsize(PyObject* x, void*) { return PyLong_FromSize_t(size_of(array_of(x)->type.dtype)); }
+PyObject* tensor_ndim(PyObject* x, void*) {
+  return PyLong_FromLong(array_of(x)->type.shape.rank());
+}
+PyObject* tensor_size(PyObject* x, void*) {
+  return PyLong_FromLongLong(array_of(x)->type.shape.numel());
+}
+PyObject* tensor_itemsize(PyObject* x, void*) {
+  return PyLong_FromSize_t(size_of(array_of(x)->type.dtype));
+}
 PyObject* tensor_nbytes(PyObject* x, void*) { return PyLong_FromSize_t(array_of(x)->type.bytes()); }
 PyObject* tensor_strides(PyObject* x, void*) {
   const Type& t = array_of(x)->type;
   const auto st = t.shape.strides();
   PyObject* r = PyTuple_New(t.shape.rank());
   if (!r) return nullptr;
-  for (int i = 0; i < t.shape.rank(); ++i) PyTuple_SET_ITEM(r, i, PyLong_FromLongLong(st[i] * static_cast<int64_t>(size_of(t.dtype))));
+  for (int i = 0; i < t.shape.rank(); ++i)
+    PyTuple_SET_ITEM(r, i, PyLong_FromLongLong(st[i] * static_cast<int64_t>(size_of(t.dtype))));
   return r;
 }
 
@@ -476,20 +546,23 @@ int tensor_getbuffer(PyObject* x, Py_buffer* view, int flags) {
   const ArrayRef& a = array_of(x);
   static const char* kFormats[] = {"?", "b", "h", "i", "q", "B", "H", "I", "Q", "e", "H", "f", "d"};
   if (flags & PyBUF_WRITABLE) {
-    PyErr_SetString(PyExc_BufferError, "tensors export read-only buffers; use asnumpy() for a copy");
+    PyErr_SetString(PyExc_BufferError,
+                    "tensors export read-only buffers; use asnumpy() for a copy");
     view->obj = nullptr;
     return -1;
   }
   auto* info = new BufferInfo{a, {}, {}};
   const auto st = a->type.shape.strides();
   const Py_ssize_t item = static_cast<Py_ssize_t>(size_of(a->type.dtype));
-  for (int i = 0; i < a->type.shape.rank(); ++i) info->shape[i] = a->type.shape[i], info->strides[i] = st[i] * item;
+  for (int i = 0; i < a->type.shape.rank(); ++i)
+    info->shape[i] = a->type.shape[i], info->strides[i] = st[i] * item;
   view->buf = a->data;
   view->obj = Py_NewRef(x);
   view->len = static_cast<Py_ssize_t>(a->type.bytes());
   view->readonly = 1;
   view->itemsize = item;
-  view->format = flags & PyBUF_FORMAT ? const_cast<char*>(kFormats[static_cast<int>(a->type.dtype)]) : nullptr;
+  view->format =
+      flags & PyBUF_FORMAT ? const_cast<char*>(kFormats[static_cast<int>(a->type.dtype)]) : nullptr;
   view->ndim = a->type.shape.rank();
   view->shape = flags & PyBUF_ND ? info->shape : nullptr;
   view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? info->strides : nullptr;
@@ -497,43 +570,83 @@ int tensor_getbuffer(PyObject* x, Py_buffer* view, int flags) {
   view->internal = info;
   return 0;
 }
-void tensor_releasebuffer(PyObject*, Py_buffer* view) { delete static_cast<BufferInfo*>(view->internal); }
+void tensor_releasebuffer(PyObject*, Py_buffer* view) {
+  delete static_cast<BufferInfo*>(view->internal);
+}
 
 PyMethodDef tensor_methods[] = {
-    {"asnumpy", tensor_asnumpy, METH_NOARGS, "A NumPy array with a copy of the data (bfloat16 as float32)."},
-    {"__array__", reinterpret_cast<PyCFunction>(tensor_array), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"asnumpy", tensor_asnumpy, METH_NOARGS,
+     "A NumPy array with a copy of the data (bfloat16 as float32)."},
+    {"__array__", reinterpret_cast<PyCFunction>(tensor_array), METH_VARARGS | METH_KEYWORDS,
+     nullptr},
     {"item", tensor_item, METH_NOARGS, "The one element as a Python scalar."},
-    {"_assign", tensor_assign, METH_O, "Takes another value of the same shape, cast to this dtype."},
+    {"_assign", tensor_assign, METH_O,
+     "Takes another value of the same shape, cast to this dtype."},
     {"_replace", tensor_replace, METH_O, "Takes another value."},
-    {"_held", tensor_held, METH_NOARGS, "A tensor object of its own for this very value, which later assignments do not change."},
+    {"_held", tensor_held, METH_NOARGS,
+     "A tensor object of its own for this very value, which later assignments do not change."},
     {"_detached", tensor_detached, METH_NOARGS, "The value under an identity that no tape knows."},
     {"_alias", tensor_alias, METH_NOARGS, "Another tensor with the same value."},
     {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef tensor_getset[] = {{"dtype", tensor_dtype, nullptr, "element type", nullptr},
-                               {"shape", tensor_shape, nullptr, "tuple of dimensions", nullptr},
-                               {"ndim", tensor_ndim, nullptr, "number of dimensions", nullptr},
-                               {"size", tensor_size, nullptr, "number of elements", nullptr},
-                               {"itemsize", tensor_itemsize, nullptr, "bytes per element", nullptr},
-                               {"nbytes", tensor_nbytes, nullptr, "bytes in all", nullptr},
-                               {"strides", tensor_strides, nullptr, "bytes to step in each dimension", nullptr},
-                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMemberDef tensor_members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
-#define SLOT(id, f) {id, reinterpret_cast<void*>(f)}
-PyType_Slot tensor_slots[] = {
-    SLOT(Py_tp_new, tensor_new), SLOT(Py_tp_init, tensor_init), SLOT(Py_tp_dealloc, tensor_dealloc), SLOT(Py_tp_methods, tensor_methods),
-    SLOT(Py_tp_getset, tensor_getset), SLOT(Py_tp_members, tensor_members), SLOT(Py_tp_richcompare, tensor_compare), SLOT(Py_tp_hash, PyObject_HashNotImplemented),
-    SLOT(Py_nb_add, tensor_add), SLOT(Py_nb_subtract, tensor_sub), SLOT(Py_nb_multiply, tensor_mul), SLOT(Py_nb_true_divide, tensor_truediv),
-    SLOT(Py_nb_floor_divide, tensor_floordiv), SLOT(Py_nb_remainder, tensor_mod), SLOT(Py_nb_power, tensor_pow), SLOT(Py_nb_and, tensor_and), SLOT(Py_nb_or, tensor_or),
-    SLOT(Py_nb_xor, tensor_xor), SLOT(Py_nb_lshift, tensor_lshift), SLOT(Py_nb_rshift, tensor_rshift), SLOT(Py_nb_negative, tensor_neg),
-    SLOT(Py_nb_positive, tensor_pos), SLOT(Py_nb_absolute, tensor_abs), SLOT(Py_nb_invert, tensor_invert), SLOT(Py_nb_bool, tensor_bool), SLOT(Py_nb_int, tensor_int),
-    SLOT(Py_nb_float, tensor_float), SLOT(Py_nb_index, tensor_index), SLOT(Py_mp_length, tensor_len), SLOT(Py_mp_subscript, tensor_getitem),
-    SLOT(Py_mp_ass_subscript, tensor_setitem), SLOT(Py_sq_item, tensor_sq_item), SLOT(Py_sq_length, tensor_len), SLOT(Py_bf_getbuffer, tensor_getbuffer), SLOT(Py_bf_releasebuffer, tensor_releasebuffer),
-    {0, nullptr}};
-PyType_Spec tensor_spec = {"pijit.Tensor", sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, tensor_slots};
+PyGetSetDef tensor_getset[] = {
+    {"dtype", tensor_dtype, nullptr, "element type", nullptr},
+    {"shape", tensor_shape, nullptr, "tuple of dimensions", nullptr},
+    {"ndim", tensor_ndim, nullptr, "number of dimensions", nullptr},
+    {"size", tensor_size, nullptr, "number of elements", nullptr},
+    {"itemsize", tensor_itemsize, nullptr, "bytes per element", nullptr},
+    {"nbytes", tensor_nbytes, nullptr, "bytes in all", nullptr},
+    {"strides", tensor_strides, nullptr, "bytes to step in each dimension", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef tensor_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+#define SLOT(id, f) \
+  { id, reinterpret_cast<void*>(f) }
+PyType_Slot tensor_slots[] = {SLOT(Py_tp_new, tensor_new),
+                              SLOT(Py_tp_init, tensor_init),
+                              SLOT(Py_tp_dealloc, tensor_dealloc),
+                              SLOT(Py_tp_methods, tensor_methods),
+                              SLOT(Py_tp_getset, tensor_getset),
+                              SLOT(Py_tp_members, tensor_members),
+                              SLOT(Py_tp_richcompare, tensor_compare),
+                              SLOT(Py_tp_hash, PyObject_HashNotImplemented),
+                              SLOT(Py_nb_add, tensor_add),
+                              SLOT(Py_nb_subtract, tensor_sub),
+                              SLOT(Py_nb_multiply, tensor_mul),
+                              SLOT(Py_nb_true_divide, tensor_truediv),
+                              SLOT(Py_nb_floor_divide, tensor_floordiv),
+                              SLOT(Py_nb_remainder, tensor_mod),
+                              SLOT(Py_nb_power, tensor_pow),
+                              SLOT(Py_nb_and, tensor_and),
+                              SLOT(Py_nb_or, tensor_or),
+                              SLOT(Py_nb_xor, tensor_xor),
+                              SLOT(Py_nb_lshift, tensor_lshift),
+                              SLOT(Py_nb_rshift, tensor_rshift),
+                              SLOT(Py_nb_negative, tensor_neg),
+                              SLOT(Py_nb_positive, tensor_pos),
+                              SLOT(Py_nb_absolute, tensor_abs),
+                              SLOT(Py_nb_invert, tensor_invert),
+                              SLOT(Py_nb_bool, tensor_bool),
+                              SLOT(Py_nb_int, tensor_int),
+                              SLOT(Py_nb_float, tensor_float),
+                              SLOT(Py_nb_index, tensor_index),
+                              SLOT(Py_mp_length, tensor_len),
+                              SLOT(Py_mp_subscript, tensor_getitem),
+                              SLOT(Py_mp_ass_subscript, tensor_setitem),
+                              SLOT(Py_sq_item, tensor_sq_item),
+                              SLOT(Py_sq_length, tensor_len),
+                              SLOT(Py_bf_getbuffer, tensor_getbuffer),
+                              SLOT(Py_bf_releasebuffer, tensor_releasebuffer),
+                              {0, nullptr}};
+PyType_Spec tensor_spec = {"pijit.Tensor", sizeof(TensorObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, tensor_slots};
 
-Py_hash_t tensor_hash(PyObject* o) { return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(o) >> 4); }
+Py_hash_t tensor_hash(PyObject* o) {
+  return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(o) >> 4);
+}
 
-// --- OpFunction ------------------------------------------------------------------------------------
+// --- OpFunction
+// ------------------------------------------------------------------------------------
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const OpDef& op = *reinterpret_cast<OpFunctionObject*>(self)->op;
   PIJIT_SLOT({
@@ -561,12 +674,15 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
     std::vector<Operand> in;
     auto operand = [&](const std::string& name, PyObject* o) {
       auto v = to_operand(b, o);
-      OP_CHECK(v, kType, "[", op.name, "] ", name, " must be a tensor or a number, got ", Py_TYPE(o)->tp_name);
+      OP_CHECK(v, kType, "[", op.name, "] ", name, " must be a tensor or a number, got ",
+               Py_TYPE(o)->tp_name);
       in.push_back(*v);
     };
     for (size_t k = 0; k < op.inputs.size(); ++k) {
       if (op.inputs[k].variadic) {
-        OP_CHECK(PyList_Check(slots[k]) || PyTuple_Check(slots[k]), kType, "[", op.name, "] ", op.inputs[k].name, " must be a list or tuple of tensors, got ", Py_TYPE(slots[k])->tp_name);
+        OP_CHECK(PyList_Check(slots[k]) || PyTuple_Check(slots[k]), kType, "[", op.name, "] ",
+                 op.inputs[k].name, " must be a list or tuple of tensors, got ",
+                 Py_TYPE(slots[k])->tp_name);
         for (auto h : py::handle(slots[k])) operand(op.inputs[k].name, h.ptr());
       } else if (!slots[k] || (slots[k] == Py_None && op.inputs[k].optional)) {
         in.push_back({});
@@ -582,8 +698,13 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
     return run_op(op, b, in, std::move(attrs));
   })
 }
-PyObject* op_repr(PyObject* o) { return PyUnicode_FromFormat("<pijit op %s>", reinterpret_cast<OpFunctionObject*>(o)->op->name.c_str()); }
-PyObject* op_name(PyObject* o, void*) { return PyUnicode_FromString(reinterpret_cast<OpFunctionObject*>(o)->op->name.c_str()); }
+PyObject* op_repr(PyObject* o) {
+  return PyUnicode_FromFormat("<pijit op %s>",
+                              reinterpret_cast<OpFunctionObject*>(o)->op->name.c_str());
+}
+PyObject* op_name(PyObject* o, void*) {
+  return PyUnicode_FromString(reinterpret_cast<OpFunctionObject*>(o)->op->name.c_str());
+}
 PyObject* op_reduce(PyObject* o, PyObject*) {
   PyObject* m = PyImport_ImportModule("pijit._C");
   if (!m) return nullptr;
@@ -591,17 +712,26 @@ PyObject* op_reduce(PyObject* o, PyObject*) {
   Py_DECREF(m);
   return f ? Py_BuildValue("(N(N))", f, op_name(o, nullptr)) : nullptr;
 }
-PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef op_getset[] = {{"__name__", op_name, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMemberDef op_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(OpFunctionObject, vectorcall), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
-PyType_Slot op_slots[] = {SLOT(Py_tp_call, PyVectorcall_Call), SLOT(Py_tp_repr, op_repr), SLOT(Py_tp_getset, op_getset), SLOT(Py_tp_members, op_members), SLOT(Py_tp_methods, op_methods), {0, nullptr}};
-PyType_Spec op_spec = {"pijit._C.OpFunction", sizeof(OpFunctionObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, op_slots};
+PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr},
+                            {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef op_getset[] = {{"__name__", op_name, nullptr, nullptr, nullptr},
+                           {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef op_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OpFunctionObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot op_slots[] = {SLOT(Py_tp_call, PyVectorcall_Call), SLOT(Py_tp_repr, op_repr),
+                          SLOT(Py_tp_getset, op_getset),       SLOT(Py_tp_members, op_members),
+                          SLOT(Py_tp_methods, op_methods),     {0, nullptr}};
+PyType_Spec op_spec = {
+    "pijit._C.OpFunction", sizeof(OpFunctionObject), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, op_slots};
 
 int64_t as_int(const OpDef& op, const std::string& name, PyObject* o) {
   PyObject* i = PyNumber_Index(o);
   if (!i) {
     PyErr_Clear();
-    throw OpError(OpError::kType, str_cat("[", op.name, "] ", name, " must be an integer, got ", Py_TYPE(o)->tp_name));
+    throw OpError(OpError::kType, str_cat("[", op.name, "] ", name, " must be an integer, got ",
+                                          Py_TYPE(o)->tp_name));
   }
   const long long v = PyLong_AsLongLong(i);
   Py_DECREF(i);
@@ -612,13 +742,17 @@ int64_t as_int(const OpDef& op, const std::string& name, PyObject* o) {
 }  // namespace
 
 AttrValue to_attr(const OpDef& op, const AttrSpec& spec, PyObject* o) {
-  auto bad = [&](const char* want) { return OpError(OpError::kType, str_cat("[", op.name, "] ", spec.name, " must be ", want, ", got ", Py_TYPE(o)->tp_name)); };
+  auto bad = [&](const char* want) {
+    return OpError(OpError::kType, str_cat("[", op.name, "] ", spec.name, " must be ", want,
+                                           ", got ", Py_TYPE(o)->tp_name));
+  };
   switch (spec.kind) {
     case AttrKind::kInt:
       if (PyFloat_Check(o)) throw bad("an integer");
       return as_int(op, spec.name, o);
     case AttrKind::kFloat: {
-      if (!PyFloat_Check(o) && !PyLong_Check(o) && !is_tensor(o) && !PyNumber_Check(o)) throw bad("a number");
+      if (!PyFloat_Check(o) && !PyLong_Check(o) && !is_tensor(o) && !PyNumber_Check(o))
+        throw bad("a number");
       const double v = PyFloat_AsDouble(o);
       if (v == -1 && PyErr_Occurred()) throw py::error_already_set();
       return v;
@@ -631,9 +765,12 @@ AttrValue to_attr(const OpDef& op, const AttrSpec& spec, PyObject* o) {
       return std::string(py::str(py::handle(o)));
     case AttrKind::kInts: {
       std::vector<int64_t> v;
-      if (PyList_Check(o) || PyTuple_Check(o)) for (auto h : py::handle(o)) v.push_back(as_int(op, spec.name, h.ptr()));
-      else if (PyIndex_Check(o) && !PyFloat_Check(o)) v.push_back(as_int(op, spec.name, o));
-      else throw bad("an integer or a sequence of integers");
+      if (PyList_Check(o) || PyTuple_Check(o))
+        for (auto h : py::handle(o)) v.push_back(as_int(op, spec.name, h.ptr()));
+      else if (PyIndex_Check(o) && !PyFloat_Check(o))
+        v.push_back(as_int(op, spec.name, o));
+      else
+        throw bad("an integer or a sequence of integers");
       return v;
     }
     case AttrKind::kDType:
@@ -643,11 +780,14 @@ AttrValue to_attr(const OpDef& op, const AttrSpec& spec, PyObject* o) {
   throw InternalError("attribute kind");
 }
 
-bool parse_index(PyObject* index, std::vector<IndexItem>* items, const std::function<Val(PyObject*)>& tensor_val) {
+bool parse_index(PyObject* index, std::vector<IndexItem>* items,
+                 const std::function<Val(PyObject*)>& tensor_val) {
   auto one = [&](PyObject* o) {
     IndexItem it{IndexItem::kInt};
-    if (o == Py_None) it.kind = IndexItem::kNewAxis;
-    else if (o == Py_Ellipsis) it.kind = IndexItem::kEllipsis;
+    if (o == Py_None)
+      it.kind = IndexItem::kNewAxis;
+    else if (o == Py_Ellipsis)
+      it.kind = IndexItem::kEllipsis;
     else if (PySlice_Check(o)) {
       it.kind = IndexItem::kSlice;
       auto* s = reinterpret_cast<PySliceObject*>(o);
@@ -665,12 +805,15 @@ bool parse_index(PyObject* index, std::vector<IndexItem>* items, const std::func
       it.stop = part(s->stop);
       it.step = part(s->step);
     } else if (PyBool_Check(o)) {
-      throw OpError(OpError::kIndex, "[getitem] a bool is no index; use an integer, a slice, None, ... or a tensor");
-    } else if (is_tensor(o) || PyList_Check(o) || PyTuple_Check(o) || py::isinstance<py::array>(o)) {
+      throw OpError(OpError::kIndex,
+                    "[getitem] a bool is no index; use an integer, a slice, None, ... or a tensor");
+    } else if (is_tensor(o) || PyList_Check(o) || PyTuple_Check(o) ||
+               py::isinstance<py::array>(o)) {
       it.kind = IndexItem::kTensor;
       it.tensor = tensor_val(o);
       if (is_bool(it.tensor.dtype())) return false;
-      OP_CHECK(is_int(it.tensor.dtype()), kIndex, "[getitem] index tensors must be integers or bool, got ", it.tensor.type().str());
+      OP_CHECK(is_int(it.tensor.dtype()), kIndex,
+               "[getitem] index tensors must be integers or bool, got ", it.tensor.type().str());
     } else if (PyIndex_Check(o)) {
       PyObject* i = PyNumber_Index(o);
       if (!i) throw py::error_already_set();
@@ -681,7 +824,8 @@ bool parse_index(PyObject* index, std::vector<IndexItem>* items, const std::func
         throw OpError(OpError::kIndex, "[getitem] index out of range");
       }
     } else {
-      throw OpError(OpError::kIndex, str_cat("[getitem] unsupported index of type ", Py_TYPE(o)->tp_name));
+      throw OpError(OpError::kIndex,
+                    str_cat("[getitem] unsupported index of type ", Py_TYPE(o)->tp_name));
     }
     items->push_back(it);
     return true;

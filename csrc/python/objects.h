@@ -16,56 +16,62 @@ namespace py = pybind11;
 
 // Raises the Python exception for a C++ error; returns null for use in slots.
 PyObject* raise_current_exception();
-#define PIJIT_SLOT(...)                    \
-  try {                                    \
-    __VA_ARGS__                            \
-  } catch (...) {                          \
-    return raise_current_exception();      \
+#define PIJIT_SLOT(...)               \
+  try {                               \
+    __VA_ARGS__                       \
+  } catch (...) {                     \
+    return raise_current_exception(); \
   }
 
-// --- DType -----------------------------------------------------------------------------------------
+// --- DType
+// -----------------------------------------------------------------------------------------
 struct DTypeObject {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
 };
 extern PyTypeObject* dtype_type;
-PyObject* dtype_object(DType t);             // borrowed singleton
-std::optional<DType> dtype_of(PyObject* o);  // DType object, name, NumPy dtype or Python scalar type
+PyObject* dtype_object(DType t);  // borrowed singleton
+std::optional<DType> dtype_of(
+    PyObject* o);  // DType object, name, NumPy dtype or Python scalar type
 
-// --- Tensor ----------------------------------------------------------------------------------------
+// --- Tensor
+// ----------------------------------------------------------------------------------------
 struct TensorObject {
-  PyObject_HEAD
-  ArrayRef array;
+  PyObject_HEAD ArrayRef array;
   PyObject* weakrefs;
 };
 extern PyTypeObject* tensor_type;
 inline bool is_tensor(PyObject* o) { return PyObject_TypeCheck(o, tensor_type); }
 inline ArrayRef& array_of(PyObject* o) { return reinterpret_cast<TensorObject*>(o)->array; }
-PyObject* new_tensor(ArrayRef a);            // new reference
+PyObject* new_tensor(ArrayRef a);  // new reference
 // Array from any data: tensors, NumPy arrays, scalars, nested sequences. Throws.
 ArrayRef array_from(PyObject* data, std::optional<DType> dtype);
 py::array to_numpy(const ArrayRef& a, bool copy);
 
-// --- Ops -------------------------------------------------------------------------------------------
+// --- Ops
+// -------------------------------------------------------------------------------------------
 struct OpFunctionObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   const OpDef* op;
 };
 extern PyTypeObject* op_function_type;
 
-// Python scalars become weak operands; tensors values; arrays and sequences tensors. Empty: not an operand.
+// Python scalars become weak operands; tensors values; arrays and sequences tensors. Empty: not an
+// operand.
 std::optional<Operand> to_operand(EagerBuilder& b, PyObject* o);
 // Throws OpError when `o` does not convert.
 AttrValue to_attr(const OpDef& op, const AttrSpec& spec, PyObject* o);
 
-// Distributes call arguments over inputs and attributes; null slots take defaults. A variadic input takes
-// one sequence. Throws OpError(kType) as Python does for bad calls.
+// Distributes call arguments over inputs and attributes; null slots take defaults. A variadic input
+// takes one sequence. Throws OpError(kType) as Python does for bad calls.
 template <class T>
-std::vector<T> bind_args(const OpDef& op, std::span<const T> args, std::span<const std::pair<std::string_view, T>> kwargs) {
+std::vector<T> bind_args(const OpDef& op, std::span<const T> args,
+                         std::span<const std::pair<std::string_view, T>> kwargs) {
   const size_t n = op.inputs.size() + op.attrs.size();
-  auto name = [&](size_t k) -> const std::string& { return k < op.inputs.size() ? op.inputs[k].name : op.attrs[k - op.inputs.size()].name; };
-  OP_CHECK(args.size() <= n, kType, op.name, "() takes ", n, " arguments but ", args.size(), " were given");
+  auto name = [&](size_t k) -> const std::string& {
+    return k < op.inputs.size() ? op.inputs[k].name : op.attrs[k - op.inputs.size()].name;
+  };
+  OP_CHECK(args.size() <= n, kType, op.name, "() takes ", n, " arguments but ", args.size(),
+           " were given");
   std::vector<T> slots(n);
   for (size_t k = 0; k < args.size(); ++k) slots[k] = args[k];
   for (auto& [key, value] : kwargs) {
@@ -76,18 +82,21 @@ std::vector<T> bind_args(const OpDef& op, std::span<const T> args, std::span<con
     slots[k] = value;
   }
   for (size_t k = 0; k < n; ++k) {
-    const bool need = k < op.inputs.size() ? !op.inputs[k].optional : op.attrs[k - op.inputs.size()].required;
+    const bool need =
+        k < op.inputs.size() ? !op.inputs[k].optional : op.attrs[k - op.inputs.size()].required;
     OP_CHECK(slots[k] || !need, kType, op.name, "() missing required argument '", name(k), "'");
   }
   return slots;
 }
 
-// The op of a Python operator, by the names that our bytecode instructions use ("add", "less", ...).
+// The op of a Python operator, by the names that our bytecode instructions use ("add", "less",
+// ...).
 const OpDef* binary_operator(std::string_view name);
 
-// An index expression; tensors and lists become Vals of the builder through `tensor_val`. Returns false
-// where the index needs data (boolean masks), which only eager code can serve.
-bool parse_index(PyObject* index, std::vector<IndexItem>* items, const std::function<Val(PyObject*)>& tensor_val);
+// An index expression; tensors and lists become Vals of the builder through `tensor_val`. Returns
+// false where the index needs data (boolean masks), which only eager code can serve.
+bool parse_index(PyObject* index, std::vector<IndexItem>* items,
+                 const std::function<Val(PyObject*)>& tensor_val);
 
 void init_objects(py::module_& m);
 

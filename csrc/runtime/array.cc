@@ -9,8 +9,9 @@
 namespace pijit {
 namespace {
 
-// Size classes: multiples of 64 up to 1 KiB, then four steps per power of two. Freshly mapped pages are
-// several times slower than recycled ones, so blocks go back to a free list (at most kMaxCached bytes).
+// Size classes: multiples of 64 up to 1 KiB, then four steps per power of two. Freshly mapped pages
+// are several times slower than recycled ones, so blocks go back to a free list (at most kMaxCached
+// bytes).
 constexpr size_t kMaxCached = size_t{1} << 30;
 
 size_t class_of(size_t bytes, size_t* rounded) {
@@ -77,8 +78,10 @@ void release(void* ptr, size_t bytes) {
 size_t allocated_bytes() { return pool().used; }
 
 void destroy(Storage* s) {
-  if (s->free_external) s->free_external(s->ctx);
-  else release(s->data, s->bytes);
+  if (s->free_external)
+    s->free_external(s->ctx);
+  else
+    release(s->data, s->bytes);
   s->~Storage();
   release(s, sizeof(Storage));
 }

@@ -1,6 +1,6 @@
-// Array: an immutable, contiguous, row-major value with shared storage. Tensors of the front end point to
-// arrays; an in-place update gives the tensor another array. Storage may be overwritten only by whoever
-// holds the single reference to it (Program's donated inputs).
+// Array: an immutable, contiguous, row-major value with shared storage. Tensors of the front end
+// point to arrays; an in-place update gives the tensor another array. Storage may be overwritten
+// only by whoever holds the single reference to it (Program's donated inputs).
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -27,12 +27,26 @@ template <class T>
 class Ref {
  public:
   Ref() = default;
-  static Ref steal(T* p) { Ref r; r.p_ = p; return r; }
-  static Ref share(T* p) { if (p) p->refs.fetch_add(1, std::memory_order_relaxed); return steal(p); }
-  Ref(const Ref& o) : p_(o.p_) { if (p_) p_->refs.fetch_add(1, std::memory_order_relaxed); }
+  static Ref steal(T* p) {
+    Ref r;
+    r.p_ = p;
+    return r;
+  }
+  static Ref share(T* p) {
+    if (p) p->refs.fetch_add(1, std::memory_order_relaxed);
+    return steal(p);
+  }
+  Ref(const Ref& o) : p_(o.p_) {
+    if (p_) p_->refs.fetch_add(1, std::memory_order_relaxed);
+  }
   Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
-  Ref& operator=(Ref o) noexcept { std::swap(p_, o.p_); return *this; }
-  ~Ref() { if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(p_); }
+  Ref& operator=(Ref o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~Ref() {
+    if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(p_);
+  }
   T* get() const { return p_; }
   T* operator->() const { return p_; }
   T& operator*() const { return *p_; }
@@ -61,7 +75,8 @@ ArrayRef new_external_array(const Type& t, void* data, void (*free_external)(voi
 ArrayRef alias_array(const ArrayRef& a, const Type& t);
 ArrayRef scalar_array(DType t, uint64_t bits);
 inline bool sole_owner(const Array& a) {
-  return a.refs.load(std::memory_order_acquire) == 1 && a.storage->refs.load(std::memory_order_acquire) == 1 && !a.storage->free_external;
+  return a.refs.load(std::memory_order_acquire) == 1 &&
+         a.storage->refs.load(std::memory_order_acquire) == 1 && !a.storage->free_external;
 }
 
 }  // namespace pijit

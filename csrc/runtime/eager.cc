@@ -26,7 +26,9 @@ size_t hash_type(const Type& t) {
   return h;
 }
 
-std::shared_ptr<const Program> compile_one(const OpDef& op, const Attrs& attrs, std::span<const Val> in, const Type& out, const EagerBuilder& b) {
+std::shared_ptr<const Program> compile_one(const OpDef& op, const Attrs& attrs,
+                                           std::span<const Val> in, const Type& out,
+                                           const EagerBuilder& b) {
   Graph g(false);
   std::vector<Val> x;
   for (auto v : in) x.push_back(v ? g.add_input(b.type(v)) : Val{});
@@ -56,12 +58,16 @@ Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, co
   size_t h = hash_mix(op.id, attrs.empty() ? 0 : hash_of(attrs));
   uint32_t absent = 0;
   for (size_t i = 0; i < in.size(); ++i) {
-    if (in[i]) h = hash_mix(h, hash_type(type(in[i])));
-    else absent |= 1u << i;
+    if (in[i])
+      h = hash_mix(h, hash_type(type(in[i])));
+    else
+      absent |= 1u << i;
   }
   h = hash_mix(h, absent);
   auto matches = [&](const Entry& e) {
-    if (e.key.op != &op || e.key.absent != absent || e.key.in.size() != in.size() || !same(e.key.attrs, attrs)) return false;
+    if (e.key.op != &op || e.key.absent != absent || e.key.in.size() != in.size() ||
+        !same(e.key.attrs, attrs))
+      return false;
     for (size_t i = 0; i < in.size(); ++i)
       if (in[i] && !(e.key.in[i] == type(in[i]))) return false;
     return true;
@@ -127,7 +133,8 @@ void Tape::stop() {
   if (it != tapes.end()) tapes.erase(it);
 }
 
-void Tape::record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in, const ArrayRef& out) {
+void Tape::record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in,
+                  const ArrayRef& out) {
   if (op.has(kNoGradient)) return;
   bool any = false;
   for (auto* a : in) any |= a && watches(a->get());
@@ -143,7 +150,9 @@ void Tape::record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Ba
   entries_.push_back({nullptr, {}, std::move(in), std::move(out), std::move(f)});
 }
 
-std::vector<ArrayRef> Tape::gradient(std::span<const ArrayRef> outputs, std::span<const ArrayRef> cts, std::span<const ArrayRef> wrt) const {
+std::vector<ArrayRef> Tape::gradient(std::span<const ArrayRef> outputs,
+                                     std::span<const ArrayRef> cts,
+                                     std::span<const ArrayRef> wrt) const {
   EagerBuilder b;
   std::unordered_map<const Array*, Val> ids;
   auto val = [&](const ArrayRef& a) {

@@ -1,5 +1,5 @@
-// Eager execution: each op is a one-node graph, compiled once per (op, attributes, operand types) and
-// kept; and the tape that records ops for reverse mode.
+// Eager execution: each op is a one-node graph, compiled once per (op, attributes, operand types)
+// and kept; and the tape that records ops for reverse mode.
 #pragma once
 #include <functional>
 #include <unordered_set>
@@ -13,11 +13,15 @@ namespace pijit {
 class EagerBuilder : public Builder {
  public:
   Val wrap(ArrayRef a) {
-    if (n_ < kInline) inline_[n_] = std::move(a);
-    else more_.push_back(std::move(a));
+    if (n_ < kInline)
+      inline_[n_] = std::move(a);
+    else
+      more_.push_back(std::move(a));
     return {this, n_++};
   }
-  const ArrayRef& array(Val v) const { return v.id < kInline ? inline_[v.id] : more_[v.id - kInline]; }
+  const ArrayRef& array(Val v) const {
+    return v.id < kInline ? inline_[v.id] : more_[v.id - kInline];
+  }
   Val emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) override;
   const Type& type(Val v) const override { return array(v)->type; }
   using Builder::constant;
@@ -30,7 +34,8 @@ class EagerBuilder : public Builder {
   uint32_t n_ = 0;
 };
 
-// Records what depends on watched arrays while it is active. Tapes nest; each thread has its own stack.
+// Records what depends on watched arrays while it is active. Tapes nest; each thread has its own
+// stack.
 class Tape {
  public:
   using Backward = std::function<std::vector<ArrayRef>(const std::vector<ArrayRef>& cts)>;
@@ -39,10 +44,13 @@ class Tape {
   void stop();  // must be the innermost active tape of this thread
   void watch(const ArrayRef& a) { watched_.insert(a.get()), keep_.push_back(a); }
   bool watches(const Array* a) const { return watched_.count(a); }
-  void record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in, const ArrayRef& out);
+  void record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in,
+              const ArrayRef& out);
   void record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Backward f);
-  // Cotangents of `wrt` from cotangents of `outputs`. Ops run by the rules are recorded on outer tapes.
-  std::vector<ArrayRef> gradient(std::span<const ArrayRef> outputs, std::span<const ArrayRef> cts, std::span<const ArrayRef> wrt) const;
+  // Cotangents of `wrt` from cotangents of `outputs`. Ops run by the rules are recorded on outer
+  // tapes.
+  std::vector<ArrayRef> gradient(std::span<const ArrayRef> outputs, std::span<const ArrayRef> cts,
+                                 std::span<const ArrayRef> wrt) const;
 
   static Tape* innermost();  // active on this thread, or null
   static const std::vector<Tape*>& active();

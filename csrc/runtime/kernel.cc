@@ -29,7 +29,8 @@ std::unique_ptr<OpKernel> KernelRegistry::make(const KernelRequest& r) const {
       PIJIT_LOG("dispatch", r.op.name, ": ", c.name, " refuses: ", why);
     }
   }
-  throw OpError(OpError::kType, str_cat("[", r.op.name, "] no kernel for ", r.in.empty() ? r.out.str() : r.in[0].str()));
+  throw OpError(OpError::kType, str_cat("[", r.op.name, "] no kernel for ",
+                                        r.in.empty() ? r.out.str() : r.in[0].str()));
 }
 
 int max_threads() {

@@ -36,7 +36,9 @@ class FnKernel : public OpKernel {
   F f_;
 };
 template <class F>
-std::unique_ptr<OpKernel> fn_kernel(F f) { return std::make_unique<FnKernel<F>>(std::move(f)); }
+std::unique_ptr<OpKernel> fn_kernel(F f) {
+  return std::make_unique<FnKernel<F>>(std::move(f));
+}
 
 using KernelFactory = std::unique_ptr<OpKernel> (*)(const KernelRequest&, std::string* why_not);
 
@@ -60,8 +62,8 @@ class KernelRegistry {
 
 void register_cpu_kernels(KernelRegistry& r);  // cpu/impl_list.cc
 
-// Runs f(begin, end) over [0, n), in parallel when n exceeds `grain`. The split never changes results:
-// callers give each index its own output.
+// Runs f(begin, end) over [0, n), in parallel when n exceeds `grain`. The split never changes
+// results: callers give each index its own output.
 void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f);
 int max_threads();
 

@@ -13,7 +13,8 @@
 namespace pijit {
 
 void LoopSpec::collapse() {
-  // The trailing dims with their own meaning: the reduced one (row), the reduced one and the inner (col).
+  // The trailing dims with their own meaning: the reduced one (row), the reduced one and the inner
+  // (col).
   auto all = [&](auto f) {
     for (auto& o : in)
       if (!f(o.strides)) return false;
@@ -50,13 +51,15 @@ std::string InnerSpec::key() const {
   num(static_cast<int64_t>(body.size()));
   for (auto& n : body) {
     num(static_cast<int64_t>(n.op) | static_cast<int64_t>(n.dt) << 8);
-    num(static_cast<int64_t>(n.a) | static_cast<int64_t>(n.b) << 20 | static_cast<int64_t>(n.c) << 40);
+    num(static_cast<int64_t>(n.a) | static_cast<int64_t>(n.b) << 20 |
+        static_cast<int64_t>(n.c) << 40);
     num(static_cast<int64_t>(n.imm));
   }
   for (auto t : in_types) num(static_cast<int64_t>(t));
   for (auto s : in_strides) num(s);
   for (size_t i = 0; i < out.size(); ++i) {
-    num(static_cast<int64_t>(out[i].dt) | static_cast<int64_t>(out[i].combine) << 8 | static_cast<int64_t>(out[i].node) << 16);
+    num(static_cast<int64_t>(out[i].dt) | static_cast<int64_t>(out[i].combine) << 8 |
+        static_cast<int64_t>(out[i].node) << 16);
     num(out_strides[i]);
   }
   return k;
@@ -75,15 +78,18 @@ LoopKernel::LoopKernel(LoopSpec s) : spec_(std::move(s)) {
   for (auto& o : spec_.in) is.in_types.push_back(o.dt), is.in_strides.push_back(o.strides.back());
   for (auto& o : spec_.out) is.out.push_back(o), is.out_strides.push_back(o.strides.back());
   for (auto& o : is.out) o.strides.clear();
-  for (auto& o : spec_.out) identity_.push_back(o.combine == Combiner::kNone ? 0 : combiner_identity(o.combine, o.dt));
+  for (auto& o : spec_.out)
+    identity_.push_back(o.combine == Combiner::kNone ? 0 : combiner_identity(o.combine, o.dt));
   loop_ = make_inner_loop(is);
 }
 
 std::string LoopKernel::describe() const {
   static const char* kForms[] = {"map", "row", "col"};
   std::string s = str_cat("loop.", kForms[spec_.form], "[");
-  for (size_t i = 0; i < spec_.dims.size(); ++i) s += (i ? "," : "") + std::to_string(spec_.dims[i]);
-  return s + str_cat("] ", spec_.in.size(), " in ", spec_.out.size(), " out ", spec_.body.size(), " instructions");
+  for (size_t i = 0; i < spec_.dims.size(); ++i)
+    s += (i ? "," : "") + std::to_string(spec_.dims[i]);
+  return s + str_cat("] ", spec_.in.size(), " in ", spec_.out.size(), " out ", spec_.body.size(),
+                     " instructions");
 }
 
 void LoopKernel::run(const void* const* in, void* const* out) const {
@@ -91,13 +97,18 @@ void LoopKernel::run(const void* const* in, void* const* out) const {
   const bool reducing = spec_.form != LoopSpec::kMap;
   if (total == 0 && !reducing) return;
   // About 2 cycles per instruction and vector; a parallel region costs some microseconds.
-  const int64_t cost = total * static_cast<int64_t>(spec_.body.size() + spec_.in.size() + spec_.out.size());
+  const int64_t cost =
+      total * static_cast<int64_t>(spec_.body.size() + spec_.in.size() + spec_.out.size());
   constexpr int64_t kParallelCost = 400000;
   const int threads = cost < kParallelCost ? 1 : max_threads();
-  if (threads == 1) return run_range(in, out, 0, spec_.form == LoopSpec::kMap && outer_dims_ == 0 ? inner_ : outer_);
+  if (threads == 1)
+    return run_range(in, out, 0,
+                     spec_.form == LoopSpec::kMap && outer_dims_ == 0 ? inner_ : outer_);
   if (spec_.form == LoopSpec::kMap && outer_dims_ == 0) {
     const int64_t blocks = (inner_ + 1023) / 1024;  // whole cache lines per thread
-    parallel_for(blocks, 1, [&](int64_t b, int64_t e) { run_range(in, out, b * 1024, std::min(inner_, e * 1024)); });
+    parallel_for(blocks, 1, [&](int64_t b, int64_t e) {
+      run_range(in, out, b * 1024, std::min(inner_, e * 1024));
+    });
   } else if (outer_ >= threads) {
     parallel_for(outer_, 1, [&](int64_t b, int64_t e) { run_range(in, out, b, e); });
   } else {
@@ -105,15 +116,19 @@ void LoopKernel::run(const void* const* in, void* const* out) const {
   }
 }
 
-void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begin, int64_t end) const {
+void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begin,
+                           int64_t end) const {
   const size_t ni = spec_.in.size(), no = spec_.out.size(), n_ops = ni + no;
   char* base[64];
   char* ptrs[64];
   int64_t size[64];
   PIJIT_CHECK(n_ops <= 64, "a loop kernel with more than 64 operands");
-  auto strides = [&](size_t k) -> const std::vector<int64_t>& { return k < ni ? spec_.in[k].strides : spec_.out[k - ni].strides; };
+  auto strides = [&](size_t k) -> const std::vector<int64_t>& {
+    return k < ni ? spec_.in[k].strides : spec_.out[k - ni].strides;
+  };
   for (size_t k = 0; k < n_ops; ++k) {
-    base[k] = k < ni ? static_cast<char*>(const_cast<void*>(in[k])) : static_cast<char*>(out[k - ni]);
+    base[k] =
+        k < ni ? static_cast<char*>(const_cast<void*>(in[k])) : static_cast<char*>(out[k - ni]);
     size[k] = static_cast<int64_t>(size_of(k < ni ? spec_.in[k].dt : spec_.out[k - ni].dt));
   }
   if (spec_.form == LoopSpec::kMap && outer_dims_ == 0) {
@@ -126,8 +141,8 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
     index[d] = rest % spec_.dims[d];
     rest /= spec_.dims[d];
   }
-  char* cur[64];      // at the outer index
-  int64_t step[64];   // bytes along the innermost outer dim
+  char* cur[64];     // at the outer index
+  int64_t step[64];  // bytes along the innermost outer dim
   auto locate = [&] {
     for (size_t k = 0; k < n_ops; ++k) {
       int64_t off = 0;
@@ -136,7 +151,8 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
       cur[k] = base[k] + off * size[k];
     }
   };
-  for (size_t k = 0; k < n_ops; ++k) step[k] = outer_dims_ ? strides(k)[outer_dims_ - 1] * size[k] : 0;
+  for (size_t k = 0; k < n_ops; ++k)
+    step[k] = outer_dims_ ? strides(k)[outer_dims_ - 1] * size[k] : 0;
   locate();
   for (int64_t o = begin; o < end; ++o) {
     std::copy_n(cur, n_ops, ptrs);
@@ -157,15 +173,18 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
           for (size_t k = 0; k < n_ops; ++k) {
             if (k >= ni && spec_.out[k - ni].combine != Combiner::kNone) {
               const auto& out_k = spec_.out[k - ni];
-              if (inner_ <= kChunk) acc[k - ni] = part[k - ni];
-              else combine_scalar(out_k.combine, out_k.dt, &acc[k - ni], &part[k - ni]);
+              if (inner_ <= kChunk)
+                acc[k - ni] = part[k - ni];
+              else
+                combine_scalar(out_k.combine, out_k.dt, &acc[k - ni], &part[k - ni]);
             } else {
               ptrs[k] += n * strides(k).back() * size[k];
             }
           }
         }
         for (size_t k = 0; k < no; ++k)
-          if (spec_.out[k].combine != Combiner::kNone) std::memcpy(dst[k], &acc[k], size_of(spec_.out[k].dt));
+          if (spec_.out[k].combine != Combiner::kNone)
+            std::memcpy(dst[k], &acc[k], size_of(spec_.out[k].dt));
         break;
       }
       case LoopSpec::kCol: {
@@ -173,7 +192,8 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
           const auto& out_k = spec_.out[k];
           if (out_k.combine == Combiner::kNone) continue;
           const uint64_t id = identity_[k];
-          for (int64_t j = 0; j < inner_; ++j) std::memcpy(ptrs[ni + k] + j * size[ni + k], &id, size[ni + k]);
+          for (int64_t j = 0; j < inner_; ++j)
+            std::memcpy(ptrs[ni + k] + j * size[ni + k], &id, size[ni + k]);
         }
         for (int64_t r = 0; r < reduce_; ++r) {
           loop_->run(ptrs, inner_);
@@ -199,7 +219,9 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
 uint64_t combiner_identity(Combiner c, DType t) {
   SBuilder sb;
   const double inf = std::numeric_limits<double>::infinity();
-  auto bits = [&](double f, int64_t i) { return sb.nodes[(is_float(t) ? sb.constant(t, f) : sb.constant_int(t, i)).id].imm; };
+  auto bits = [&](double f, int64_t i) {
+    return sb.nodes[(is_float(t) ? sb.constant(t, f) : sb.constant_int(t, i)).id].imm;
+  };
   const int64_t width = static_cast<int64_t>(8 * size_of(t));
   const bool sign = is_signed_int(t);
   switch (c) {
@@ -207,8 +229,12 @@ uint64_t combiner_identity(Combiner c, DType t) {
     case Combiner::kAny: return bits(0, 0);
     case Combiner::kProd:
     case Combiner::kAll: return bits(1, 1);
-    case Combiner::kMax: return bits(-inf, sign ? std::numeric_limits<int64_t>::min() >> (64 - width) : 0);
-    case Combiner::kMin: return bits(inf, is_bool(t) ? 1 : sign ? static_cast<int64_t>((uint64_t{1} << (width - 1)) - 1) : -1);
+    case Combiner::kMax:
+      return bits(-inf, sign ? std::numeric_limits<int64_t>::min() >> (64 - width) : 0);
+    case Combiner::kMin:
+      return bits(inf, is_bool(t) ? 1
+                       : sign     ? static_cast<int64_t>((uint64_t{1} << (width - 1)) - 1)
+                                  : -1);
     case Combiner::kNone: break;
   }
   throw InternalError("no combiner");

@@ -4,8 +4,9 @@
 //   map   outputs are stored at every index
 //   row   the last dim is reduced: [rows..., n]
 //   col   the dim before the last is reduced: [outer..., r, n]; rows are added in order
-// Reduction trees are fixed by sizes alone. Row form: chunks of kChunk elements in order; inside a chunk
-// 64/size lanes, element i to lane i mod lanes; lanes fold by halves. Threads and fusion change nothing.
+// Reduction trees are fixed by sizes alone. Row form: chunks of kChunk elements in order; inside a
+// chunk 64/size lanes, element i to lane i mod lanes; lanes fold by halves. Threads and fusion
+// change nothing.
 #pragma once
 #include <memory>
 #include <vector>
@@ -34,14 +35,15 @@ struct LoopSpec {
   void collapse();
 };
 
-// One pass along the innermost dim: ptrs are inputs then outputs; in row form a reduced output points to
-// the accumulator of the chunk, in col form to the row of accumulators.
+// One pass along the innermost dim: ptrs are inputs then outputs; in row form a reduced output
+// points to the accumulator of the chunk, in col form to the row of accumulators.
 class InnerLoop {
  public:
   virtual ~InnerLoop() = default;
   virtual void run(char* const* ptrs, int64_t n) const = 0;
 };
-// What the inner loop's code depends on: form, body, dtypes, inner strides (0, 1, or another value).
+// What the inner loop's code depends on: form, body, dtypes, inner strides (0, 1, or another
+// value).
 struct InnerSpec {
   LoopSpec::Form form;
   std::vector<SNode> body;
@@ -64,7 +66,7 @@ class LoopKernel {
  private:
   void run_range(const void* const* in, void* const* out, int64_t begin, int64_t end) const;
   LoopSpec spec_;
-  int outer_dims_;            // dims iterated here, before the reduced dim or the inner one
+  int outer_dims_;  // dims iterated here, before the reduced dim or the inner one
   int64_t outer_ = 1, reduce_ = 1, inner_ = 1;
   std::vector<uint64_t> identity_;  // per output: of its combiner
   std::shared_ptr<const InnerLoop> loop_;

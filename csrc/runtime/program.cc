@@ -15,18 +15,23 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
   void** ptr = small_ptr;
   ArrayRef* buf = small_buf;
   if (slots.size() > kSmall) ptr = (big_ptr = std::make_unique<void*[]>(slots.size())).get();
-  if (output_buffers.size() > kSmall / 2) buf = (big_buf = std::make_unique<ArrayRef[]>(output_buffers.size())).get();
+  if (output_buffers.size() > kSmall / 2)
+    buf = (big_buf = std::make_unique<ArrayRef[]>(output_buffers.size())).get();
 
   for (size_t b = 0; b < output_buffers.size(); ++b) {
     const auto& o = output_buffers[b];
-    if (o.donor >= 0 && donate && donate[o.donor]) buf[b] = ArrayRef::share(inputs[o.donor]);
-    else buf[b] = new_array(o.type);
+    if (o.donor >= 0 && donate && donate[o.donor])
+      buf[b] = ArrayRef::share(inputs[o.donor]);
+    else
+      buf[b] = new_array(o.type);
   }
   struct Arena {
     size_t n;
     char* p;
     explicit Arena(size_t n) : n(n), p(n ? static_cast<char*>(allocate(n)) : nullptr) {}
-    ~Arena() { if (p) release(p, n); }
+    ~Arena() {
+      if (p) release(p, n);
+    }
   } arena(arena_bytes);
   for (size_t s = 0; s < slots.size(); ++s) {
     const Slot& k = slots[s];
@@ -39,7 +44,8 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
   }
   const bool timed = !config().log.empty() && log_enabled("exec");
   for (const Step& st : steps) {
-    const auto t0 = timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+    const auto t0 =
+        timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     const void* in_small[16];
     std::vector<const void*> in_big;
     const void** in = in_small;
@@ -55,7 +61,11 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
       for (size_t k = 0; k < st.out.size(); ++k) o[k] = ptr[st.out[k]];
       st.loop->run(in, o);
     }
-    if (timed) PIJIT_LOG("exec", std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t0).count(), " us ", st.text);
+    if (timed)
+      PIJIT_LOG(
+          "exec",
+          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t0).count(),
+          " us ", st.text);
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     const Slot& s = slots[outputs[k].slot];

@@ -1,5 +1,5 @@
-// Program: a compiled graph. Steps run in order over slots; intermediates share one arena whose layout
-// was planned at compile time; outputs are fresh arrays, or a donated input's own memory.
+// Program: a compiled graph. Steps run in order over slots; intermediates share one arena whose
+// layout was planned at compile time; outputs are fresh arrays, or a donated input's own memory.
 #pragma once
 #include <memory>
 #include <span>
@@ -19,24 +19,24 @@ class Program {
     size_t index = 0;  // input, literal or output buffer; arena: byte offset
   };
   struct Step {
-    std::unique_ptr<LoopKernel> loop;    // one of the two
+    std::unique_ptr<LoopKernel> loop;  // one of the two
     std::unique_ptr<OpKernel> op;
-    std::vector<int> in, out;            // slots; -1: absent
+    std::vector<int> in, out;  // slots; -1: absent
     std::string text;
     bool may_fail = false;
   };
   struct OutputBuffer {
     Type type;
-    int donor = -1;                      // input whose memory may be overwritten
+    int donor = -1;  // input whose memory may be overwritten
   };
   struct Output {
     int slot;
     Type type;
   };
 
-  // donate[i]: input i's array is owned by the caller alone and dies with this call. Throws OpError when
-  // a kernel finds bad data (an index out of range); nothing has been changed then, except donated memory,
-  // which is used only where no later step can fail.
+  // donate[i]: input i's array is owned by the caller alone and dies with this call. Throws OpError
+  // when a kernel finds bad data (an index out of range); nothing has been changed then, except
+  // donated memory, which is used only where no later step can fail.
   void run(std::span<Array* const> inputs, const bool* donate, ArrayRef* outputs) const;
 
   size_t num_inputs() const { return input_types.size(); }

@@ -1,5 +1,5 @@
-// Convolution and pooling on NCHW tensors. Each gradient is an op of its own, linear in both its tensor
-// inputs, so that gradients of any order stay within the family.
+// Convolution and pooling on NCHW tensors. Each gradient is an op of its own, linear in both its
+// tensor inputs, so that gradients of any order stay within the family.
 #include "graph/vals.h"
 
 namespace pijit {
@@ -10,31 +10,43 @@ using Ints = std::vector<int64_t>;
 struct Window {
   const Ints &stride, &pad, &dilation;
 };
-int64_t out_size(const OpCtx& c, int64_t in, int64_t k, int64_t stride, int64_t dil, int64_t lo, int64_t hi) {
+int64_t out_size(const OpCtx& c, int64_t in, int64_t k, int64_t stride, int64_t dil, int64_t lo,
+                 int64_t hi) {
   const int64_t eff = dil * (k - 1) + 1;
-  OP_CHECK(in + lo + hi >= eff, kValue, "[", c.op.name, "] the kernel of ", eff, " is larger than the padded input of ", in + lo + hi);
+  OP_CHECK(in + lo + hi >= eff, kValue, "[", c.op.name, "] the kernel of ", eff,
+           " is larger than the padded input of ", in + lo + hi);
   return (in + lo + hi - eff) / stride + 1;
 }
 void check_window(const OpCtx& c, bool dilation) {
-  OP_CHECK(c.ints("stride").size() == 2 && c.ints("pad").size() == 4, kValue, "[", c.op.name, "] expected 2 strides and 4 paddings");
-  for (auto s : c.ints("stride")) OP_CHECK(s > 0, kValue, "[", c.op.name, "] stride must be > 0, got ", s);
-  for (auto s : c.ints("pad")) OP_CHECK(s >= 0, kValue, "[", c.op.name, "] padding must be >= 0, got ", s);
+  OP_CHECK(c.ints("stride").size() == 2 && c.ints("pad").size() == 4, kValue, "[", c.op.name,
+           "] expected 2 strides and 4 paddings");
+  for (auto s : c.ints("stride"))
+    OP_CHECK(s > 0, kValue, "[", c.op.name, "] stride must be > 0, got ", s);
+  for (auto s : c.ints("pad"))
+    OP_CHECK(s >= 0, kValue, "[", c.op.name, "] padding must be >= 0, got ", s);
   if (dilation) {
     OP_CHECK(c.ints("dilation").size() == 2, kValue, "[", c.op.name, "] expected 2 dilations");
-    for (auto s : c.ints("dilation")) OP_CHECK(s > 0, kValue, "[", c.op.name, "] dilation must be > 0, got ", s);
+    for (auto s : c.ints("dilation"))
+      OP_CHECK(s > 0, kValue, "[", c.op.name, "] dilation must be > 0, got ", s);
   }
 }
 Shape conv_out(const OpCtx& c, const Shape& x, const Shape& w) {
   check_window(c, true);
-  OP_CHECK(x.rank() == 4 && w.rank() == 4, kValue, "[", c.op.name, "] expected x[N,C,H,W] and w[O,C/group,kh,kw], got ", x.str(), " and ", w.str());
+  OP_CHECK(x.rank() == 4 && w.rank() == 4, kValue, "[", c.op.name,
+           "] expected x[N,C,H,W] and w[O,C/group,kh,kw], got ", x.str(), " and ", w.str());
   const int64_t g = c.i("group");
-  OP_CHECK(g > 0 && x[1] == w[1] * g && w[0] % g == 0, kValue, "[", c.op.name, "] x ", x.str(), " has ", x[1], " channels, the weight ", w.str(), " takes ", w[1], " in each of ", g, " groups");
+  OP_CHECK(g > 0 && x[1] == w[1] * g && w[0] % g == 0, kValue, "[", c.op.name, "] x ", x.str(),
+           " has ", x[1], " channels, the weight ", w.str(), " takes ", w[1], " in each of ", g,
+           " groups");
   const Ints &s = c.ints("stride"), &p = c.ints("pad"), &d = c.ints("dilation");
-  return Shape{x[0], w[0], out_size(c, x[2], w[2], s[0], d[0], p[0], p[1]), out_size(c, x[3], w[3], s[1], d[1], p[2], p[3])};
+  return Shape{x[0], w[0], out_size(c, x[2], w[2], s[0], d[0], p[0], p[1]),
+               out_size(c, x[3], w[3], s[1], d[1], p[2], p[3])};
 }
 OpEntry conv_attrs(OpEntry e) {
-  return e.attr("stride", AttrKind::kInts, Ints{1, 1}).attr("pad", AttrKind::kInts, Ints{0, 0, 0, 0})
-      .attr("dilation", AttrKind::kInts, Ints{1, 1}).attr("group", AttrKind::kInt, int64_t{1});
+  return e.attr("stride", AttrKind::kInts, Ints{1, 1})
+      .attr("pad", AttrKind::kInts, Ints{0, 0, 0, 0})
+      .attr("dilation", AttrKind::kInts, Ints{1, 1})
+      .attr("group", AttrKind::kInt, int64_t{1});
 }
 Attrs with_shape(const Attrs& a, const Shape& s) {
   Attrs r = a;
@@ -45,20 +57,28 @@ Attrs with_shape(const Attrs& a, const Shape& s) {
 Attrs without_shape(const Attrs& a) { return {a.begin(), a.begin() + 4}; }
 Shape pool_out(const OpCtx& c, const Shape& x) {
   check_window(c, false);
-  OP_CHECK(x.rank() == 4 && c.ints("kernel").size() == 2, kValue, "[", c.op.name, "] expected x[N,C,H,W] and 2 kernel sizes, got ", x.str());
+  OP_CHECK(x.rank() == 4 && c.ints("kernel").size() == 2, kValue, "[", c.op.name,
+           "] expected x[N,C,H,W] and 2 kernel sizes, got ", x.str());
   const Ints &k = c.ints("kernel"), &s = c.ints("stride"), &p = c.ints("pad");
   for (int i = 0; i < 2; ++i) {
     OP_CHECK(k[i] > 0, kValue, "[", c.op.name, "] kernel must be > 0, got ", k[i]);
-    OP_CHECK(p[2 * i] < k[i] && p[2 * i + 1] < k[i], kValue, "[", c.op.name, "] padding must be smaller than the kernel");
+    OP_CHECK(p[2 * i] < k[i] && p[2 * i + 1] < k[i], kValue, "[", c.op.name,
+             "] padding must be smaller than the kernel");
   }
-  return Shape{x[0], x[1], out_size(c, x[2], k[0], s[0], 1, p[0], p[1]), out_size(c, x[3], k[1], s[1], 1, p[2], p[3])};
+  return Shape{x[0], x[1], out_size(c, x[2], k[0], s[0], 1, p[0], p[1]),
+               out_size(c, x[3], k[1], s[1], 1, p[2], p[3])};
 }
 OpEntry pool_attrs(OpEntry e) {
-  return e.attr("kernel", AttrKind::kInts).attr("stride", AttrKind::kInts).attr("pad", AttrKind::kInts, Ints{0, 0, 0, 0});
+  return e.attr("kernel", AttrKind::kInts)
+      .attr("stride", AttrKind::kInts)
+      .attr("pad", AttrKind::kInts, Ints{0, 0, 0, 0});
 }
 void same_float(const InferCtx& c) {
   for (size_t i = 0; i < c.in.size(); ++i)
-    if (c.in[i]) OP_CHECK(is_float(c.x(i).dtype) && c.x(i).dtype == c.x(0).dtype, kType, "[", c.op.name, "] expected floating operands of one dtype, got ", c.x(0).str(), " and ", c.x(i).str());
+    if (c.in[i])
+      OP_CHECK(is_float(c.x(i).dtype) && c.x(i).dtype == c.x(0).dtype, kType, "[", c.op.name,
+               "] expected floating operands of one dtype, got ", c.x(0).str(), " and ",
+               c.x(i).str());
 }
 }  // namespace
 
@@ -67,7 +87,9 @@ void register_conv(OpTable& t) {
       .infer([](const InferCtx& c) {
         same_float(c);
         const Shape s = conv_out(c, c.shape(0), c.shape(1));
-        if (c.in[2]) OP_CHECK(c.shape(2) == Shape{s[1]}, kValue, "[conv2d] the bias must have ", s[1], " elements, got ", c.x(2).str());
+        if (c.in[2])
+          OP_CHECK(c.shape(2) == Shape{s[1]}, kValue, "[conv2d] the bias must have ", s[1],
+                   " elements, got ", c.x(2).str());
         return Type{c.x(0).dtype, s};
       })
       .vjp([](V v) {
@@ -76,51 +98,72 @@ void register_conv(OpTable& t) {
         if (v.need[1]) v.d[1] = v.b.op("conv2d_dw", {x, v.ct}, with_shape(v.attrs, w.shape()));
         if (v.need[2]) v.d[2] = v_sum(v.ct, {0, 2, 3}, false);
       });
-  conv_attrs(t.add("conv2d_dx").in({"dy", "w"})).attr("shape", AttrKind::kInts).flags(kMultilinear)
+  conv_attrs(t.add("conv2d_dx").in({"dy", "w"}))
+      .attr("shape", AttrKind::kInts)
+      .flags(kMultilinear)
       .infer([](const InferCtx& c) {
         same_float(c);
         const Shape x(c.ints("shape"));
         const Shape y = conv_out(c, x, c.shape(1));
-        OP_CHECK(y == c.shape(0), kValue, "[conv2d_dx] dy must be ", y.str(), ", got ", c.x(0).str());
+        OP_CHECK(y == c.shape(0), kValue, "[conv2d_dx] dy must be ", y.str(), ", got ",
+                 c.x(0).str());
         return Type{c.x(0).dtype, x};
       })
       .vjp([](V v) {
         if (v.need[0]) v.d[0] = v.b.op("conv2d", {v.ct, v.in[1], Val{}}, without_shape(v.attrs));
-        if (v.need[1]) v.d[1] = v.b.op("conv2d_dw", {v.ct, v.in[0]}, with_shape(v.attrs, v.in[1].shape()));
+        if (v.need[1])
+          v.d[1] = v.b.op("conv2d_dw", {v.ct, v.in[0]}, with_shape(v.attrs, v.in[1].shape()));
       });
-  conv_attrs(t.add("conv2d_dw").in({"x", "dy"})).attr("shape", AttrKind::kInts).flags(kMultilinear)
+  conv_attrs(t.add("conv2d_dw").in({"x", "dy"}))
+      .attr("shape", AttrKind::kInts)
+      .flags(kMultilinear)
       .infer([](const InferCtx& c) {
         same_float(c);
         const Shape w(c.ints("shape"));
         const Shape y = conv_out(c, c.shape(0), w);
-        OP_CHECK(y == c.shape(1), kValue, "[conv2d_dw] dy must be ", y.str(), ", got ", c.x(1).str());
+        OP_CHECK(y == c.shape(1), kValue, "[conv2d_dw] dy must be ", y.str(), ", got ",
+                 c.x(1).str());
         return Type{c.x(0).dtype, w};
       })
       .vjp([](V v) {
-        if (v.need[0]) v.d[0] = v.b.op("conv2d_dx", {v.in[1], v.ct}, with_shape(v.attrs, v.in[0].shape()));
+        if (v.need[0])
+          v.d[0] = v.b.op("conv2d_dx", {v.in[1], v.ct}, with_shape(v.attrs, v.in[0].shape()));
         if (v.need[1]) v.d[1] = v.b.op("conv2d", {v.in[0], v.ct, Val{}}, without_shape(v.attrs));
       });
   pool_attrs(t.add("max_pool2d").in({"x"}))
-      .infer([](const InferCtx& c) { return Type{c.x(0).dtype, pool_out(c, c.shape(0))}; })
-      .vjp([](V v) { v.d[0] = v.b.op("max_pool2d_dx", {v.in[0], v.ct}, v.attrs); });
+      .infer([](const InferCtx& c) {
+        return Type{c.x(0).dtype, pool_out(c, c.shape(0))};
+      })
+      .vjp([](V v) {
+        v.d[0] = v.b.op("max_pool2d_dx", {v.in[0], v.ct}, v.attrs);
+      });
   // dy goes to the first maximum of each window in row-major order.
   pool_attrs(t.add("max_pool2d_dx").in({"x", "dy"}))
       .infer([](const InferCtx& c) {
-        OP_CHECK(pool_out(c, c.shape(0)) == c.shape(1), kValue, "[max_pool2d_dx] dy does not fit: ", c.x(1).str());
+        OP_CHECK(pool_out(c, c.shape(0)) == c.shape(1), kValue,
+                 "[max_pool2d_dx] dy does not fit: ", c.x(1).str());
         return c.x(0);
       })
-      .vjp([](V v) { if (v.need[1]) v.d[1] = v.b.op("max_pool2d_pick", {v.in[0], v.ct}, v.attrs); });
+      .vjp([](V v) {
+        if (v.need[1]) v.d[1] = v.b.op("max_pool2d_pick", {v.in[0], v.ct}, v.attrs);
+      });
   // y at the place of the first maximum of x, per window: the adjoint of max_pool2d_dx in dy.
   pool_attrs(t.add("max_pool2d_pick").in({"x", "y"}))
       .infer([](const InferCtx& c) {
-        OP_CHECK(c.x(0) == c.x(1), kValue, "[max_pool2d_pick] operands differ: ", c.x(0).str(), " and ", c.x(1).str());
+        OP_CHECK(c.x(0) == c.x(1), kValue, "[max_pool2d_pick] operands differ: ", c.x(0).str(),
+                 " and ", c.x(1).str());
         return Type{c.x(0).dtype, pool_out(c, c.shape(0))};
       })
-      .vjp([](V v) { if (v.need[1]) v.d[1] = v.b.op("max_pool2d_dx", {v.in[0], v.ct}, v.attrs); });
+      .vjp([](V v) {
+        if (v.need[1]) v.d[1] = v.b.op("max_pool2d_dx", {v.in[0], v.ct}, v.attrs);
+      });
   // count_pad: padding counts as elements of the mean.
-  pool_attrs(t.add("avg_pool2d").in({"x"})).attr("count_pad", AttrKind::kBool, false).flags(kLinear)
+  pool_attrs(t.add("avg_pool2d").in({"x"}))
+      .attr("count_pad", AttrKind::kBool, false)
+      .flags(kLinear)
       .infer([](const InferCtx& c) {
-        OP_CHECK(is_float(c.x(0).dtype), kType, "[avg_pool2d] expected a floating dtype, got ", c.x(0).str());
+        OP_CHECK(is_float(c.x(0).dtype), kType, "[avg_pool2d] expected a floating dtype, got ",
+                 c.x(0).str());
         return Type{c.x(0).dtype, pool_out(c, c.shape(0))};
       })
       .vjp([](V v) {
@@ -128,10 +171,14 @@ void register_conv(OpTable& t) {
         a.push_back(v.in[0].shape().vec());
         v.d[0] = v.b.op("avg_pool2d_dx", {v.ct}, a);
       });
-  pool_attrs(t.add("avg_pool2d_dx").in({"dy"})).attr("count_pad", AttrKind::kBool, false).attr("shape", AttrKind::kInts).flags(kLinear)
+  pool_attrs(t.add("avg_pool2d_dx").in({"dy"}))
+      .attr("count_pad", AttrKind::kBool, false)
+      .attr("shape", AttrKind::kInts)
+      .flags(kLinear)
       .infer([](const InferCtx& c) {
         const Shape x(c.ints("shape"));
-        OP_CHECK(pool_out(c, x) == c.shape(0), kValue, "[avg_pool2d_dx] dy does not fit: ", c.x(0).str());
+        OP_CHECK(pool_out(c, x) == c.shape(0), kValue,
+                 "[avg_pool2d_dx] dy does not fit: ", c.x(0).str());
         return Type{c.x(0).dtype, x};
       })
       .vjp([](V v) {

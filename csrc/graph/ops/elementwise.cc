@@ -1,6 +1,6 @@
 // Elementwise ops: a scalar rule each; dtype, broadcasting and kernels come from the family.
-// float32 functions have polynomials of their own where they matter for speed (each within 2 ULP, see
-// tests/python/test_accuracy.py); the others, and all of float64, go through libm in float64.
+// float32 functions have polynomials of their own where they matter for speed (each within 2 ULP,
+// see tests/python/test_accuracy.py); the others, and all of float64, go through libm in float64.
 #include "graph/vals.h"
 
 namespace pijit {
@@ -13,8 +13,8 @@ Type infer_broadcast(const InferCtx& c, DType dt) {
 }
 void same_dtypes(const InferCtx& c, size_t from = 0) {
   for (size_t i = from + 1; i < c.in.size(); ++i)
-    OP_CHECK(c.x(i).dtype == c.x(from).dtype, kType, "[", c.op.name, "] operands differ in dtype: ",
-             c.x(from).str(), " and ", c.x(i).str());
+    OP_CHECK(c.x(i).dtype == c.x(from).dtype, kType, "[", c.op.name,
+             "] operands differ in dtype: ", c.x(from).str(), " and ", c.x(i).str());
 }
 InferFn same_type() {
   return [](const InferCtx& c) {
@@ -31,7 +31,8 @@ InferFn bool_type() {
 InferFn logical_type() {
   return [](const InferCtx& c) {
     same_dtypes(c);
-    OP_CHECK(is_bool(c.x(0).dtype), kType, "[", c.op.name, "] expected bool operands, got ", c.x(0).str());
+    OP_CHECK(is_bool(c.x(0).dtype), kType, "[", c.op.name, "] expected bool operands, got ",
+             c.x(0).str());
     return infer_broadcast(c, DType::Bool);
   };
 }
@@ -42,8 +43,8 @@ InferFn checked(Domain d) {
     const DType t = c.x(0).dtype;
     const bool ok = d == kAny || (d == kNumber && !is_bool(t)) || (d == kFloating && is_float(t)) ||
                     (d == kIntegral && is_int(t)) || (d == kBits && !is_float(t));
-    static const char* kExpect[] = {"any dtype", "a number dtype", "a floating dtype", "an integer dtype",
-                                    "an integer or bool dtype"};
+    static const char* kExpect[] = {"any dtype", "a number dtype", "a floating dtype",
+                                    "an integer dtype", "an integer or bool dtype"};
     OP_CHECK(ok, kType, "[", c.op.name, "] expected ", kExpect[d], ", got ", public_name_of(t));
     return infer_broadcast(c, t);
   };
@@ -69,7 +70,8 @@ SVal exp_f32(SVal x0) {
   SVal n = s_unary(SOp::kRint, x * 1.44269504088896341);
   SVal r = s_fma(n, sb.constant(DType::F32, -0.693359375), x);
   r = s_fma(n, sb.constant(DType::F32, 2.12194440e-4), r);
-  SVal p = poly(r, {1.9875691500E-4, 1.3981999507E-3, 8.3334519073E-3, 4.1665795894E-2, 1.6666665459E-1, 5.0000001201E-1});
+  SVal p = poly(r, {1.9875691500E-4, 1.3981999507E-3, 8.3334519073E-3, 4.1665795894E-2,
+                    1.6666665459E-1, 5.0000001201E-1});
   p = s_fma(p, r * r, r) + 1.0;
   return sb.op(SOp::kScale, DType::F32, p, n);
 }
@@ -80,12 +82,17 @@ SVal log_f32(SVal x0) {
   SVal x = s_select(tiny, x0 * 8388608.0, x0);
   SVal u = s_bitcast(x, DType::I32);
   // exponent so that the mantissa lies in [sqrt(1/2), sqrt(2))
-  SVal e = sb.op(SOp::kShr, DType::I32, u - sb.constant_int(DType::I32, 0x3f3504f3), sb.constant_int(DType::I32, 23));
-  SVal m = s_bitcast(u - sb.op(SOp::kShl, DType::I32, e, sb.constant_int(DType::I32, 23)), DType::F32) - 1.0;
-  SVal ef = s_cast(e, DType::F32) - s_select(tiny, sb.constant(DType::F32, 23.0), sb.constant(DType::F32, 0.0));
+  SVal e = sb.op(SOp::kShr, DType::I32, u - sb.constant_int(DType::I32, 0x3f3504f3),
+                 sb.constant_int(DType::I32, 23));
+  SVal m =
+      s_bitcast(u - sb.op(SOp::kShl, DType::I32, e, sb.constant_int(DType::I32, 23)), DType::F32) -
+      1.0;
+  SVal ef = s_cast(e, DType::F32) -
+            s_select(tiny, sb.constant(DType::F32, 23.0), sb.constant(DType::F32, 0.0));
   SVal z = m * m;
-  SVal y = poly(m, {7.0376836292E-2, -1.1514610310E-1, 1.1676998740E-1, -1.2420140846E-1, 1.4249322787E-1,
-                    -1.6668057665E-1, 2.0000714765E-1, -2.4999993993E-1, 3.3333331174E-1});
+  SVal y = poly(
+      m, {7.0376836292E-2, -1.1514610310E-1, 1.1676998740E-1, -1.2420140846E-1, 1.4249322787E-1,
+          -1.6668057665E-1, 2.0000714765E-1, -2.4999993993E-1, 3.3333331174E-1});
   y = y * m * z;
   y = s_fma(ef, sb.constant(DType::F32, -2.12194440e-4), y);
   y = s_fma(z, sb.constant(DType::F32, -0.5), y);
@@ -97,7 +104,8 @@ SVal log_f32(SVal x0) {
 }
 SVal tanh_f32(SVal x) {
   SVal a = s_unary(SOp::kAbs, x), z = x * x;
-  SVal small = poly(z, {-5.70498872745E-3, 2.06390887954E-2, -5.37397155531E-2, 1.33314422036E-1, -3.33332819422E-1});
+  SVal small = poly(z, {-5.70498872745E-3, 2.06390887954E-2, -5.37397155531E-2, 1.33314422036E-1,
+                        -3.33332819422E-1});
   small = s_fma(small * z, x, x);
   SVal e = exp_f32(a + a);
   SVal big = 1.0 - 2.0 / (e + 1.0);
@@ -117,7 +125,8 @@ SVal erf_f32(SVal x) {
   SVal big = 1.0 - exp_f32(r);
   big = s_select(t > 4.0, sb.constant(DType::F32, 1.0), big);
   big = s_select(x < 0.0, -big, big);
-  SVal q = poly(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
+  SVal q = poly(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1,
+                    1.28379166e-1});
   SVal small = s_fma(q, x, x);
   return s_select(t > 0.927734375, s_select(s_is_nan(x), x, big), small);
 }
@@ -131,8 +140,14 @@ SVal s_sigmoid(SVal x) {  // by exp(-|x|), which cannot overflow
   return s_select(x < 0.0, e, x.sb->constant(x.dtype(), 1.0)) / (1.0 + e);
 }
 // NaN-propagating, as maximum and minimum of NumPy.
-SVal s_maximum(SVal a, SVal b) { return is_float(a.dtype()) ? s_select(s_is_nan(a), a, a.sb->op(SOp::kMax, a.dtype(), a, b)) : a.sb->op(SOp::kMax, a.dtype(), a, b); }
-SVal s_minimum(SVal a, SVal b) { return is_float(a.dtype()) ? s_select(s_is_nan(a), a, a.sb->op(SOp::kMin, a.dtype(), a, b)) : a.sb->op(SOp::kMin, a.dtype(), a, b); }
+SVal s_maximum(SVal a, SVal b) {
+  return is_float(a.dtype()) ? s_select(s_is_nan(a), a, a.sb->op(SOp::kMax, a.dtype(), a, b))
+                             : a.sb->op(SOp::kMax, a.dtype(), a, b);
+}
+SVal s_minimum(SVal a, SVal b) {
+  return is_float(a.dtype()) ? s_select(s_is_nan(a), a, a.sb->op(SOp::kMin, a.dtype(), a, b))
+                             : a.sb->op(SOp::kMin, a.dtype(), a, b);
+}
 
 ScalarFn sop1(SOp o) {
   return [o](const ScalarCtx& c) { return s_unary(o, c.x(0)); };
@@ -151,18 +166,39 @@ using V = VjpCtx&;
 OpEntry unary(OpTable& t, const char* n, Domain d, uint32_t flags = 0) {
   return t.add(n).in({"x"}).flags(kElementwise | flags).infer(checked(d));
 }
-OpEntry floating(OpTable& t, const char* n) { return unary(t, n, kFloating).promote(Promote::kFloat); }
+OpEntry floating(OpTable& t, const char* n) {
+  return unary(t, n, kFloating).promote(Promote::kFloat);
+}
 OpEntry binary(OpTable& t, const char* n, Domain d, uint32_t flags = 0) {
-  return t.add(n).in({"x", "y"}).flags(kElementwise | flags).promote(Promote::kSame).infer(checked(d));
+  return t.add(n)
+      .in({"x", "y"})
+      .flags(kElementwise | flags)
+      .promote(Promote::kSame)
+      .infer(checked(d));
 }
 OpEntry compare(OpTable& t, const char* n, SOp o, uint32_t flags = 0) {
-  return t.add(n).in({"x", "y"}).flags(kElementwise | kNoGradient | flags).promote(Promote::kSame).infer(bool_type()).scalar(sop2(o, true));
+  return t.add(n)
+      .in({"x", "y"})
+      .flags(kElementwise | kNoGradient | flags)
+      .promote(Promote::kSame)
+      .infer(bool_type())
+      .scalar(sop2(o, true));
 }
 OpEntry libm(OpTable& t, const char* n, Call1 f) {
   return floating(t, n).scalar([f](const ScalarCtx& c) { return via_libm(f, c.x(0)); });
 }
-#define VJP(expr) [](V v) { const Val x = v.in[0], y = v.out, g = v.ct; (void)x; (void)y; v.d[0] = (expr); }
-#define SC(expr) [](const ScalarCtx& c) { const SVal x = c.x(0); return (expr); }
+#define VJP(expr)                               \
+  [](V v) {                                     \
+    const Val x = v.in[0], y = v.out, g = v.ct; \
+    (void)x;                                    \
+    (void)y;                                    \
+    v.d[0] = (expr);                            \
+  }
+#define SC(expr)           \
+  [](const ScalarCtx& c) { \
+    const SVal x = c.x(0); \
+    return (expr);         \
+  }
 
 }  // namespace
 
@@ -177,65 +213,97 @@ Val v_unbroadcast(Val x, const Shape& to) {
 
 void register_elementwise(OpTable& t) {
   // Arithmetic
-  binary(t, "add", kAny, kCommutative | kLinear).scalar([](const ScalarCtx& c) {
-    return is_bool(c.out) ? (c.x(0) | c.x(1)) : c.x(0) + c.x(1);
-  }).vjp([](V v) { v.d[0] = v.ct; v.d[1] = v.ct; });
-  binary(t, "sub", kNumber, kLinear).scalar(sop2(SOp::kSub)).vjp([](V v) { v.d[0] = v.ct; if (v.need[1]) v.d[1] = -v.ct; });
-  binary(t, "mul", kAny, kCommutative | kMultilinear).scalar([](const ScalarCtx& c) {
-    return is_bool(c.out) ? (c.x(0) & c.x(1)) : c.x(0) * c.x(1);
-  }).vjp([](V v) {
-    if (v.need[0]) v.d[0] = v.ct * v.in[1];
-    if (v.need[1]) v.d[1] = v.ct * v.in[0];
+  binary(t, "add", kAny, kCommutative | kLinear)
+      .scalar(
+          [](const ScalarCtx& c) { return is_bool(c.out) ? (c.x(0) | c.x(1)) : c.x(0) + c.x(1); })
+      .vjp([](V v) {
+        v.d[0] = v.ct;
+        v.d[1] = v.ct;
+      });
+  binary(t, "sub", kNumber, kLinear).scalar(sop2(SOp::kSub)).vjp([](V v) {
+    v.d[0] = v.ct;
+    if (v.need[1]) v.d[1] = -v.ct;
   });
+  binary(t, "mul", kAny, kCommutative | kMultilinear)
+      .scalar(
+          [](const ScalarCtx& c) { return is_bool(c.out) ? (c.x(0) & c.x(1)) : c.x(0) * c.x(1); })
+      .vjp([](V v) {
+        if (v.need[0]) v.d[0] = v.ct * v.in[1];
+        if (v.need[1]) v.d[1] = v.ct * v.in[0];
+      });
   binary(t, "div", kFloating).promote(Promote::kFloat).scalar(sop2(SOp::kDiv)).vjp([](V v) {
     const Val q = v.ct / v.in[1];
     v.d[0] = q;
     if (v.need[1]) v.d[1] = -(q * v.out);
   });
   binary(t, "floor_div", kNumber, kNoGradient).scalar([](const ScalarCtx& c) {
-    return is_float(c.out) ? s_unary(SOp::kFloor, c.x(0) / c.x(1)) : c.sb.op(SOp::kFloorDiv, c.out, c.x(0), c.x(1));
+    return is_float(c.out) ? s_unary(SOp::kFloor, c.x(0) / c.x(1))
+                           : c.sb.op(SOp::kFloorDiv, c.out, c.x(0), c.x(1));
   });
-  binary(t, "mod", kNumber).scalar([](const ScalarCtx& c) {  // the sign of the divisor, as Python's %
-    if (!is_float(c.out)) return c.sb.op(SOp::kFloorMod, c.out, c.x(0), c.x(1));
-    SVal x = s_cast(c.x(0), DType::F64), y = s_cast(c.x(1), DType::F64), r = s_call(Call2::fmod, x, y);
-    SVal zero = c.sb.constant(DType::F64, 0.0);
-    SVal fixed = s_select((r != zero) & ((r < zero) ^ (y < zero)), r + y, r);
-    return s_cast(fixed, c.out);
-  }).vjp([](V v) { v.d[0] = v.ct; if (v.need[1]) v.d[1] = -(v.ct * v_op("floor", v.in[0] / v.in[1])); });
-  binary(t, "fmod", kNumber).scalar([](const ScalarCtx& c) {  // the sign of the dividend, as C's fmod
-    if (!is_float(c.out)) return c.sb.op(SOp::kTruncMod, c.out, c.x(0), c.x(1));
-    return s_cast(s_call(Call2::fmod, s_cast(c.x(0), DType::F64), s_cast(c.x(1), DType::F64)), c.out);
-  }).vjp([](V v) { v.d[0] = v.ct; if (v.need[1]) v.d[1] = -(v.ct * v_op("trunc", v.in[0] / v.in[1])); });
-  binary(t, "pow", kNumber).scalar([](const ScalarCtx& c) {
-    // x**2 is x*x, exactly as NumPy has it, whether the exponent is a constant or not
-    const SVal x = c.x(0), y = c.x(1);
-    const SNode e = c.sb.nodes[y.id];
-    const uint64_t two = c.sb.nodes[c.sb.constant(y.dtype(), 2.0).id].imm;
-    if (e.op == SOp::kConst && e.imm == two) return x * x;
-    SVal r = s_cast(s_call(Call2::pow, s_cast(x, DType::F64), s_cast(y, DType::F64)), c.out);
-    return s_select(y == 2.0, x * x, r);
-  }).vjp([](V v) {
-    const Val x = v.in[0], y = v.in[1];
-    if (v.need[0]) v.d[0] = v.ct * (y * v_op("pow", x, y - 1.0));
-    if (v.need[1]) {
-      const Val zero = v_const(x, 0);
-      const Val positive = v_op("greater", x, zero);
-      v.d[1] = v.ct * v_select(positive, v.out * v_op("log", v_select(positive, x, v_const(x, 1))), zero);
-    }
-  });
-  binary(t, "atan2", kFloating).promote(Promote::kFloat).scalar([](const ScalarCtx& c) {
-    return s_cast(s_call(Call2::atan2, s_cast(c.x(0), DType::F64), s_cast(c.x(1), DType::F64)), c.out);
-  }).vjp([](V v) {
-    const Val x = v.in[0], y = v.in[1], q = v.ct / (x * x + y * y);
-    v.d[0] = q * y;
-    if (v.need[1]) v.d[1] = -(q * x);
-  });
-  binary(t, "hypot", kFloating).promote(Promote::kFloat).scalar([](const ScalarCtx& c) {
-    return s_cast(s_call(Call2::hypot, s_cast(c.x(0), DType::F64), s_cast(c.x(1), DType::F64)), c.out);
-  }).vjp([](V v) {
-    v.d[0] = v.ct * v.in[0] / v.out;
-    if (v.need[1]) v.d[1] = v.ct * v.in[1] / v.out;
-  });
+  binary(t, "mod", kNumber)
+      .scalar([](const ScalarCtx& c) {  // the sign of the divisor, as Python's %
+        if (!is_float(c.out)) return c.sb.op(SOp::kFloorMod, c.out, c.x(0), c.x(1));
+        SVal x = s_cast(c.x(0), DType::F64), y = s_cast(c.x(1), DType::F64),
+             r = s_call(Call2::fmod, x, y);
+        SVal zero = c.sb.constant(DType::F64, 0.0);
+        SVal fixed = s_select((r != zero) & ((r < zero) ^ (y < zero)), r + y, r);
+        return s_cast(fixed, c.out);
+      })
+      .vjp([](V v) {
+        v.d[0] = v.ct;
+        if (v.need[1]) v.d[1] = -(v.ct * v_op("floor", v.in[0] / v.in[1]));
+      });
+  binary(t, "fmod", kNumber)
+      .scalar([](const ScalarCtx& c) {  // the sign of the dividend, as C's fmod
+        if (!is_float(c.out)) return c.sb.op(SOp::kTruncMod, c.out, c.x(0), c.x(1));
+        return s_cast(s_call(Call2::fmod, s_cast(c.x(0), DType::F64), s_cast(c.x(1), DType::F64)),
+                      c.out);
+      })
+      .vjp([](V v) {
+        v.d[0] = v.ct;
+        if (v.need[1]) v.d[1] = -(v.ct * v_op("trunc", v.in[0] / v.in[1]));
+      });
+  binary(t, "pow", kNumber)
+      .scalar([](const ScalarCtx& c) {
+        // x**2 is x*x, exactly as NumPy has it, whether the exponent is a constant or not
+        const SVal x = c.x(0), y = c.x(1);
+        const SNode e = c.sb.nodes[y.id];
+        const uint64_t two = c.sb.nodes[c.sb.constant(y.dtype(), 2.0).id].imm;
+        if (e.op == SOp::kConst && e.imm == two) return x * x;
+        SVal r = s_cast(s_call(Call2::pow, s_cast(x, DType::F64), s_cast(y, DType::F64)), c.out);
+        return s_select(y == 2.0, x * x, r);
+      })
+      .vjp([](V v) {
+        const Val x = v.in[0], y = v.in[1];
+        if (v.need[0]) v.d[0] = v.ct * (y * v_op("pow", x, y - 1.0));
+        if (v.need[1]) {
+          const Val zero = v_const(x, 0);
+          const Val positive = v_op("greater", x, zero);
+          v.d[1] = v.ct * v_select(positive,
+                                   v.out * v_op("log", v_select(positive, x, v_const(x, 1))), zero);
+        }
+      });
+  binary(t, "atan2", kFloating)
+      .promote(Promote::kFloat)
+      .scalar([](const ScalarCtx& c) {
+        return s_cast(s_call(Call2::atan2, s_cast(c.x(0), DType::F64), s_cast(c.x(1), DType::F64)),
+                      c.out);
+      })
+      .vjp([](V v) {
+        const Val x = v.in[0], y = v.in[1], q = v.ct / (x * x + y * y);
+        v.d[0] = q * y;
+        if (v.need[1]) v.d[1] = -(q * x);
+      });
+  binary(t, "hypot", kFloating)
+      .promote(Promote::kFloat)
+      .scalar([](const ScalarCtx& c) {
+        return s_cast(s_call(Call2::hypot, s_cast(c.x(0), DType::F64), s_cast(c.x(1), DType::F64)),
+                      c.out);
+      })
+      .vjp([](V v) {
+        v.d[0] = v.ct * v.in[0] / v.out;
+        if (v.need[1]) v.d[1] = v.ct * v.in[1] / v.out;
+      });
   auto pick = [](const char* cmp) {
     return [cmp](V v) {
       const Val first = v_op(cmp, v.in[0], v.in[1]), zero = v_const(v.ct, 0);
@@ -243,13 +311,18 @@ void register_elementwise(OpTable& t) {
       if (v.need[1]) v.d[1] = v_select(first, zero, v.ct);
     };
   };
-  binary(t, "maximum", kAny, kCommutative).scalar([](const ScalarCtx& c) { return s_maximum(c.x(0), c.x(1)); }).vjp(pick("greater_equal"));
-  binary(t, "minimum", kAny, kCommutative).scalar([](const ScalarCtx& c) { return s_minimum(c.x(0), c.x(1)); }).vjp(pick("less_equal"));
+  binary(t, "maximum", kAny, kCommutative)
+      .scalar([](const ScalarCtx& c) { return s_maximum(c.x(0), c.x(1)); })
+      .vjp(pick("greater_equal"));
+  binary(t, "minimum", kAny, kCommutative)
+      .scalar([](const ScalarCtx& c) { return s_minimum(c.x(0), c.x(1)); })
+      .vjp(pick("less_equal"));
 
   unary(t, "neg", kNumber, kLinear | kInvolution).scalar(sop1(SOp::kNeg)).vjp(VJP(-g));
   unary(t, "abs", kNumber, kIdempotent).scalar(sop1(SOp::kAbs)).vjp(VJP(g * v_op("sign", x)));
   unary(t, "sign", kNumber, kNoGradient).scalar([](const ScalarCtx& c) {
-    const SVal x = c.x(0), zero = c.sb.constant(x.dtype(), 0.0), one = c.sb.constant(x.dtype(), 1.0);
+    const SVal x = c.x(0), zero = c.sb.constant(x.dtype(), 0.0),
+               one = c.sb.constant(x.dtype(), 1.0);
     const SVal minus = info(x.dtype()).kind == kUIntKind ? zero : c.sb.constant(x.dtype(), -1.0);
     const SVal r = s_select(x > zero, one, s_select(x < zero, minus, zero));
     return is_float(x.dtype()) ? s_select(s_is_nan(x), x, r) : r;
@@ -281,7 +354,9 @@ void register_elementwise(OpTable& t) {
   libm(t, "acosh", Call1::acosh).vjp(VJP(g * v_op("rsqrt", x * x - 1.0)));
   libm(t, "atanh", Call1::atanh).vjp(VJP(g / (1.0 - x * x)));
   // Error and gamma functions
-  floating(t, "erf").scalar(SC(s_erf(x))).vjp(VJP(g * (1.12837916709551257390 * v_op("exp", -(x * x)))));
+  floating(t, "erf")
+      .scalar(SC(s_erf(x)))
+      .vjp(VJP(g * (1.12837916709551257390 * v_op("exp", -(x * x)))));
   libm(t, "erfc", Call1::erfc).vjp(VJP(g * (-1.12837916709551257390 * v_op("exp", -(x * x)))));
   libm(t, "lgamma", Call1::lgamma).vjp(VJP(g * v_op("digamma", x)));
   libm(t, "digamma", Call1::digamma).vjp(VJP(g * v_op("trigamma", x)));
@@ -290,7 +365,8 @@ void register_elementwise(OpTable& t) {
   // Rounding
   unary(t, "floor", kNumber, kNoGradient | kIdempotent).scalar(rounding(SOp::kFloor));
   unary(t, "ceil", kNumber, kNoGradient | kIdempotent).scalar(rounding(SOp::kCeil));
-  unary(t, "round", kNumber, kNoGradient | kIdempotent).scalar(rounding(SOp::kRint));  // half to even
+  unary(t, "round", kNumber, kNoGradient | kIdempotent)
+      .scalar(rounding(SOp::kRint));  // half to even
   unary(t, "trunc", kNumber, kNoGradient | kIdempotent).scalar(rounding(SOp::kTrunc));
 
   // Comparison, logic, bits
@@ -300,29 +376,49 @@ void register_elementwise(OpTable& t) {
   compare(t, "less_equal", SOp::kLe);
   compare(t, "greater", SOp::kGt);
   compare(t, "greater_equal", SOp::kGe);
-  for (auto [n, o] : {std::pair{"logical_and", SOp::kAnd}, {"logical_or", SOp::kOr}, {"logical_xor", SOp::kXor}})
-    t.add(n).in({"x", "y"}).flags(kElementwise | kNoGradient | kCommutative).promote(Promote::kBool).infer(logical_type()).scalar(sop2(o, true));
-  t.add("logical_not").in({"x"}).flags(kElementwise | kNoGradient).promote(Promote::kBool).infer(logical_type()).scalar(sop1(SOp::kNot));
-  for (auto [n, o] : {std::pair{"bitwise_and", SOp::kAnd}, {"bitwise_or", SOp::kOr}, {"bitwise_xor", SOp::kXor}})
+  for (auto [n, o] :
+       {std::pair{"logical_and", SOp::kAnd}, {"logical_or", SOp::kOr}, {"logical_xor", SOp::kXor}})
+    t.add(n)
+        .in({"x", "y"})
+        .flags(kElementwise | kNoGradient | kCommutative)
+        .promote(Promote::kBool)
+        .infer(logical_type())
+        .scalar(sop2(o, true));
+  t.add("logical_not")
+      .in({"x"})
+      .flags(kElementwise | kNoGradient)
+      .promote(Promote::kBool)
+      .infer(logical_type())
+      .scalar(sop1(SOp::kNot));
+  for (auto [n, o] :
+       {std::pair{"bitwise_and", SOp::kAnd}, {"bitwise_or", SOp::kOr}, {"bitwise_xor", SOp::kXor}})
     binary(t, n, kBits, kNoGradient | kCommutative).scalar(sop2(o));
   binary(t, "left_shift", kIntegral, kNoGradient).scalar(sop2(SOp::kShl));
   binary(t, "right_shift", kIntegral, kNoGradient).scalar(sop2(SOp::kShr));
   unary(t, "bitwise_not", kBits, kNoGradient | kInvolution).scalar(sop1(SOp::kNot));
   auto classify = [&](const char* n, SVal (*f)(SVal)) {
-    t.add(n).in({"x"}).flags(kElementwise | kNoGradient).infer(bool_type()).scalar([f](const ScalarCtx& c) {
-      SVal x = c.x(0);
-      if (!is_float(x.dtype())) x = s_cast(x, DType::F32);
-      return f(x);
-    });
+    t.add(n)
+        .in({"x"})
+        .flags(kElementwise | kNoGradient)
+        .infer(bool_type())
+        .scalar([f](const ScalarCtx& c) {
+          SVal x = c.x(0);
+          if (!is_float(x.dtype())) x = s_cast(x, DType::F32);
+          return f(x);
+        });
   };
   classify("isnan", [](SVal x) { return x != x; });
   classify("isinf", [](SVal x) { return s_unary(SOp::kAbs, x) == __builtin_inf(); });
   classify("isfinite", [](SVal x) { return s_unary(SOp::kAbs, x) < __builtin_inf(); });
 
   // Selection, casts
-  t.add("select").in({"condition", "x", "y"}).flags(kElementwise).promote(Promote::kSelect)
+  t.add("select")
+      .in({"condition", "x", "y"})
+      .flags(kElementwise)
+      .promote(Promote::kSelect)
       .infer([](const InferCtx& c) {
-        OP_CHECK(is_bool(c.x(0).dtype), kType, "[select] condition must be bool, got ", c.x(0).str());
+        OP_CHECK(is_bool(c.x(0).dtype), kType, "[select] condition must be bool, got ",
+                 c.x(0).str());
         same_dtypes(c, 1);
         return infer_broadcast(c, c.x(1).dtype);
       })
@@ -332,55 +428,86 @@ void register_elementwise(OpTable& t) {
         if (v.need[1]) v.d[1] = v_select(v.in[0], v.ct, zero);
         if (v.need[2]) v.d[2] = v_select(v.in[0], zero, v.ct);
       });
-  t.add("cast").in({"x"}).attr("dtype", AttrKind::kDType).flags(kElementwise | kLinear)
-      .infer([](const InferCtx& c) { return Type{c.dt("dtype"), c.shape(0)}; })
+  t.add("cast")
+      .in({"x"})
+      .attr("dtype", AttrKind::kDType)
+      .flags(kElementwise | kLinear)
+      .infer([](const InferCtx& c) {
+        return Type{c.dt("dtype"), c.shape(0)};
+      })
       .scalar([](const ScalarCtx& c) {
         // (the result of a half cast is rounded by the family)
         if (is_bool(c.out)) return c.x(0) != c.sb.constant(c.x(0).dtype(), 0.0);
         return s_cast(c.x(0), c.out);
       })
-      .vjp([](V v) { if (is_float(v.in[0].dtype())) v.d[0] = v_cast(v.ct, v.in[0].dtype()); });
+      .vjp([](V v) {
+        if (is_float(v.in[0].dtype())) v.d[0] = v_cast(v.ct, v.in[0].dtype());
+      });
   unary(t, "identity", kAny, kLinear | kCallOut).scalar(SC(x)).vjp(VJP(g));
   unary(t, "stop_gradient", kAny, kNoGradient | kIdempotent).scalar(SC(x));
 
   // Activations
-  unary(t, "relu", kNumber, kIdempotent).scalar([](const ScalarCtx& c) {
-    return c.sb.op(SOp::kMax, c.out, c.sb.constant(c.out, 0.0), c.x(0));  // NaN stays NaN
-  }).vjp(VJP(v_select(v_op("greater", y, v_const(y, 0)), g, v_const(g, 0))));
-  unary(t, "relu6", kNumber, kIdempotent).scalar([](const ScalarCtx& c) {
-    SVal r = c.sb.op(SOp::kMax, c.out, c.sb.constant(c.out, 0.0), c.x(0));
-    return c.sb.op(SOp::kMin, c.out, c.sb.constant(c.out, 6.0), r);
-  }).vjp(VJP(v_select(v_op("logical_and", v_op("greater", y, v_const(y, 0)), v_op("less", y, v_const(y, 6))), g, v_const(g, 0))));
+  unary(t, "relu", kNumber, kIdempotent)
+      .scalar([](const ScalarCtx& c) {
+        return c.sb.op(SOp::kMax, c.out, c.sb.constant(c.out, 0.0), c.x(0));  // NaN stays NaN
+      })
+      .vjp(VJP(v_select(v_op("greater", y, v_const(y, 0)), g, v_const(g, 0))));
+  unary(t, "relu6", kNumber, kIdempotent)
+      .scalar([](const ScalarCtx& c) {
+        SVal r = c.sb.op(SOp::kMax, c.out, c.sb.constant(c.out, 0.0), c.x(0));
+        return c.sb.op(SOp::kMin, c.out, c.sb.constant(c.out, 6.0), r);
+      })
+      .vjp(VJP(v_select(
+          v_op("logical_and", v_op("greater", y, v_const(y, 0)), v_op("less", y, v_const(y, 6))), g,
+          v_const(g, 0))));
   floating(t, "sigmoid").scalar(SC(s_sigmoid(x))).vjp(VJP(g * (y * (1.0 - y))));
   floating(t, "silu").scalar(SC(x * s_sigmoid(x))).vjp([](V v) {
     const Val s = v_op("sigmoid", v.in[0]);
     v.d[0] = v.ct * (s + v.out * (1.0 - s));
   });
-  floating(t, "softplus").scalar([](const ScalarCtx& c) {  // max(x, 0) + log1p(exp(-|x|))
-    const SVal x = c.x(0), e = s_exp(-s_unary(SOp::kAbs, x));
-    return c.sb.op(SOp::kMax, x.dtype(), c.sb.constant(x.dtype(), 0.0), x) + via_libm(Call1::log1p, e);
-  }).vjp(VJP(g * v_op("sigmoid", x)));
-  floating(t, "gelu").attr("approximate", AttrKind::kString, std::string("none"))
+  floating(t, "softplus")
+      .scalar([](const ScalarCtx& c) {  // max(x, 0) + log1p(exp(-|x|))
+        const SVal x = c.x(0), e = s_exp(-s_unary(SOp::kAbs, x));
+        return c.sb.op(SOp::kMax, x.dtype(), c.sb.constant(x.dtype(), 0.0), x) +
+               via_libm(Call1::log1p, e);
+      })
+      .vjp(VJP(g * v_op("sigmoid", x)));
+  floating(t, "gelu")
+      .attr("approximate", AttrKind::kString, std::string("none"))
       .scalar([](const ScalarCtx& c) {
         const SVal x = c.x(0);
-        if (c.s("approximate") == "tanh") return 0.5 * x * (1.0 + s_tanh(0.79788456080286535588 * (x + 0.044715 * (x * x * x))));
+        if (c.s("approximate") == "tanh")
+          return 0.5 * x * (1.0 + s_tanh(0.79788456080286535588 * (x + 0.044715 * (x * x * x))));
         return 0.5 * x * (1.0 + s_erf(x * 0.70710678118654752440));
       })
       .vjp([](V v) {
         const Val x = v.in[0];
         if (v.s("approximate") == "tanh") {
           const Val th = v_op("tanh", 0.79788456080286535588 * (x + 0.044715 * (x * x * x)));
-          v.d[0] = v.ct * (0.5 * (1.0 + th) + 0.5 * x * (1.0 - th * th) * (0.79788456080286535588 * (1.0 + 0.134145 * (x * x))));
+          v.d[0] =
+              v.ct * (0.5 * (1.0 + th) + 0.5 * x * (1.0 - th * th) *
+                                             (0.79788456080286535588 * (1.0 + 0.134145 * (x * x))));
         } else {
-          v.d[0] = v.ct * (0.5 * (1.0 + v_op("erf", x * 0.70710678118654752440)) + x * (0.39894228040143267794 * v_op("exp", -0.5 * (x * x))));
+          v.d[0] = v.ct * (0.5 * (1.0 + v_op("erf", x * 0.70710678118654752440)) +
+                           x * (0.39894228040143267794 * v_op("exp", -0.5 * (x * x))));
         }
       });
-  unary(t, "leaky_relu", kFloating).attr("alpha", AttrKind::kFloat, 0.2)
-      .scalar([](const ScalarCtx& c) { return s_select(c.x(0) > 0.0, c.x(0), c.x(0) * c.f("alpha")); })
-      .vjp([](V v) { v.d[0] = v_select(v_op("greater", v.in[0], v_const(v.in[0], 0)), v.ct, v.ct * v.f("alpha")); });
-  unary(t, "elu", kFloating).attr("alpha", AttrKind::kFloat, 1.0)
-      .scalar([](const ScalarCtx& c) { return s_select(c.x(0) > 0.0, c.x(0), (s_exp(c.x(0)) - 1.0) * c.f("alpha")); })
-      .vjp([](V v) { v.d[0] = v_select(v_op("greater", v.in[0], v_const(v.in[0], 0)), v.ct, v.ct * (v.out + v.f("alpha"))); });
+  unary(t, "leaky_relu", kFloating)
+      .attr("alpha", AttrKind::kFloat, 0.2)
+      .scalar(
+          [](const ScalarCtx& c) { return s_select(c.x(0) > 0.0, c.x(0), c.x(0) * c.f("alpha")); })
+      .vjp([](V v) {
+        v.d[0] = v_select(v_op("greater", v.in[0], v_const(v.in[0], 0)), v.ct, v.ct * v.f("alpha"));
+      });
+  unary(t, "elu", kFloating)
+      .attr("alpha", AttrKind::kFloat, 1.0)
+      .scalar([](const ScalarCtx& c) {
+        return s_select(c.x(0) > 0.0, c.x(0), (s_exp(c.x(0)) - 1.0) * c.f("alpha"));
+      })
+      .vjp([](V v) {
+        v.d[0] = v_select(v_op("greater", v.in[0], v_const(v.in[0], 0)), v.ct,
+                          v.ct * (v.out + v.f("alpha")));
+      });
 }
 
 }  // namespace pijit

@@ -1,5 +1,5 @@
-// Gather and scatter. Indices are int32 or int64; negative ones count from the end; out-of-range ones
-// raise IndexError when the kernel runs.
+// Gather and scatter. Indices are int32 or int64; negative ones count from the end; out-of-range
+// ones raise IndexError when the kernel runs.
 #include <algorithm>
 
 #include "graph/vals.h"
@@ -9,13 +9,17 @@ namespace {
 using V = VjpCtx&;
 using Ints = std::vector<int64_t>;
 void check_index(const InferCtx& c, int k) {
-  OP_CHECK(is_int(c.x(k).dtype), kType, "[", c.op.name, "] indices must be integers, got ", c.x(k).str());
+  OP_CHECK(is_int(c.x(k).dtype), kType, "[", c.op.name, "] indices must be integers, got ",
+           c.x(k).str());
 }
 }  // namespace
 
 void register_index(OpTable& t) {
   // out = x with `axis` replaced by the indices' shape.
-  t.add("gather").in({"x", "indices"}).flags(kMayFail).attr("axis", AttrKind::kInt, int64_t{0})
+  t.add("gather")
+      .in({"x", "indices"})
+      .flags(kMayFail)
+      .attr("axis", AttrKind::kInt, int64_t{0})
       .infer([](const InferCtx& c) {
         check_index(c, 1);
         const Shape& s = c.shape(0);
@@ -30,11 +34,15 @@ void register_index(OpTable& t) {
         v.d[0] = v.b.op("index_add", {v_zeros(v.b, v.in[0].type()), v.in[1], v.ct}, {v.i("axis")});
       });
   // x plus updates at the gathered places, in index order.
-  t.add("index_add").in({"x", "indices", "updates"}).flags(kMayFail).attr("axis", AttrKind::kInt, int64_t{0})
+  t.add("index_add")
+      .in({"x", "indices", "updates"})
+      .flags(kMayFail)
+      .attr("axis", AttrKind::kInt, int64_t{0})
       .infer([](const InferCtx& c) {
         const Type* two[] = {c.in[0], c.in[1]};
         const Type r = OpTable::get().at("gather").infer(InferCtx{{c.op, c.attrs}, two});
-        OP_CHECK(c.x(2) == r, kValue, "[index_add] updates must be ", r.str(), ", got ", c.x(2).str());
+        OP_CHECK(c.x(2) == r, kValue, "[index_add] updates must be ", r.str(), ", got ",
+                 c.x(2).str());
         return c.x(0);
       })
       .vjp([](V v) {
@@ -42,18 +50,24 @@ void register_index(OpTable& t) {
         if (v.need[2]) v.d[2] = v.b.op("gather", {v.ct, v.in[1]}, {v.i("axis")});
       });
   // take_along_axis: out has the indices' shape.
-  t.add("gather_d").in({"x", "indices"}).flags(kMayFail).attr("axis", AttrKind::kInt, int64_t{0})
+  t.add("gather_d")
+      .in({"x", "indices"})
+      .flags(kMayFail)
+      .attr("axis", AttrKind::kInt, int64_t{0})
       .infer([](const InferCtx& c) {
         check_index(c, 1);
         const Shape &s = c.shape(0), &i = c.shape(1);
         const int a = normalize_axis(c.op.name, c.i("axis"), s.rank());
-        OP_CHECK(i.rank() == s.rank(), kValue, "[gather_d] indices ", c.x(1).str(), " must have the rank of ", c.x(0).str());
+        OP_CHECK(i.rank() == s.rank(), kValue, "[gather_d] indices ", c.x(1).str(),
+                 " must have the rank of ", c.x(0).str());
         for (int k = 0; k < s.rank(); ++k)
-          OP_CHECK(k == a || i[k] <= s[k], kValue, "[gather_d] indices ", c.x(1).str(), " exceed ", c.x(0).str(), " in dimension ", k);
+          OP_CHECK(k == a || i[k] <= s[k], kValue, "[gather_d] indices ", c.x(1).str(), " exceed ",
+                   c.x(0).str(), " in dimension ", k);
         return Type{c.x(0).dtype, i};
       })
       .vjp([](V v) {
-        v.d[0] = v.b.op("scatter_d", {v_zeros(v.b, v.in[0].type()), v.in[1], v.ct}, {v.i("axis"), std::string("add")});
+        v.d[0] = v.b.op("scatter_d", {v_zeros(v.b, v.in[0].type()), v.in[1], v.ct},
+                        {v.i("axis"), std::string("add")});
       });
   auto scatter_mode = [](const InferCtx& c) {
     const std::string& m = c.s("mode");
@@ -61,54 +75,79 @@ void register_index(OpTable& t) {
       if (m == k) return;
     throw OpError(OpError::kValue, str_cat("[", c.op.name, "] unknown mode '", m, "'"));
   };
-  t.add("scatter_d").in({"x", "indices", "updates"}).flags(kMayFail).attr("axis", AttrKind::kInt, int64_t{0}).attr("mode", AttrKind::kString, std::string("add"))
+  t.add("scatter_d")
+      .in({"x", "indices", "updates"})
+      .flags(kMayFail)
+      .attr("axis", AttrKind::kInt, int64_t{0})
+      .attr("mode", AttrKind::kString, std::string("add"))
       .infer([scatter_mode](const InferCtx& c) {
         check_index(c, 1);
         scatter_mode(c);
         normalize_axis(c.op.name, c.i("axis"), c.shape(0).rank());
-        OP_CHECK(c.shape(1).rank() == c.shape(0).rank() && c.shape(1) == c.shape(2) && c.x(2).dtype == c.x(0).dtype, kValue,
-                 "[scatter_d] updates ", c.x(2).str(), " must match indices ", c.x(1).str(), " and the dtype of ", c.x(0).str());
+        OP_CHECK(c.shape(1).rank() == c.shape(0).rank() && c.shape(1) == c.shape(2) &&
+                     c.x(2).dtype == c.x(0).dtype,
+                 kValue, "[scatter_d] updates ", c.x(2).str(), " must match indices ", c.x(1).str(),
+                 " and the dtype of ", c.x(0).str());
         return c.x(0);
       })
       .vjp([](V v) {
         const bool add = v.s("mode") == "add", update = v.s("mode") == "update";
         OP_CHECK(add || update, kRuntime, "[scatter_d] no gradient for mode ", v.s("mode"));
         if (v.need[0])
-          v.d[0] = add ? v.ct : v.b.op("scatter_d", {v.ct, v.in[1], v_zeros(v.b, v.in[2].type())}, {v.i("axis"), std::string("update")});
+          v.d[0] = add ? v.ct
+                       : v.b.op("scatter_d", {v.ct, v.in[1], v_zeros(v.b, v.in[2].type())},
+                                {v.i("axis"), std::string("update")});
         if (v.need[2]) v.d[2] = v.b.op("gather_d", {v.ct, v.in[1]}, {v.i("axis")});
       });
   // indices[..., k] address the first k axes of x.
-  t.add("gather_nd").in({"x", "indices"}).flags(kMayFail)
+  t.add("gather_nd")
+      .in({"x", "indices"})
+      .flags(kMayFail)
       .infer([](const InferCtx& c) {
         check_index(c, 1);
         const Shape &s = c.shape(0), &i = c.shape(1);
-        OP_CHECK(i.rank() >= 1 && i[i.rank() - 1] <= s.rank(), kValue, "[gather_nd] the last dimension of indices ", c.x(1).str(), " exceeds the rank of ", c.x(0).str());
+        OP_CHECK(i.rank() >= 1 && i[i.rank() - 1] <= s.rank(), kValue,
+                 "[gather_nd] the last dimension of indices ", c.x(1).str(),
+                 " exceeds the rank of ", c.x(0).str());
         Shape out;
         for (int k = 0; k + 1 < i.rank(); ++k) out.push_back(i[k]);
         for (int k = static_cast<int>(i[i.rank() - 1]); k < s.rank(); ++k) out.push_back(s[k]);
         return Type{c.x(0).dtype, out};
       })
       .vjp([](V v) {
-        v.d[0] = v.b.op("scatter_nd", {v_zeros(v.b, v.in[0].type()), v.in[1], v.ct}, {std::string("add")});
+        v.d[0] = v.b.op("scatter_nd", {v_zeros(v.b, v.in[0].type()), v.in[1], v.ct},
+                        {std::string("add")});
       });
-  t.add("scatter_nd").in({"x", "indices", "updates"}).flags(kMayFail).attr("mode", AttrKind::kString, std::string("update"))
+  t.add("scatter_nd")
+      .in({"x", "indices", "updates"})
+      .flags(kMayFail)
+      .attr("mode", AttrKind::kString, std::string("update"))
       .infer([scatter_mode](const InferCtx& c) {
         scatter_mode(c);
         const Type* two[] = {c.in[0], c.in[1]};
         const Type r = OpTable::get().at("gather_nd").infer(InferCtx{{c.op, c.attrs}, two});
-        OP_CHECK(c.x(2) == r, kValue, "[scatter_nd] updates must be ", r.str(), ", got ", c.x(2).str());
+        OP_CHECK(c.x(2) == r, kValue, "[scatter_nd] updates must be ", r.str(), ", got ",
+                 c.x(2).str());
         return c.x(0);
       })
       .vjp([](V v) {
         const bool add = v.s("mode") == "add", update = v.s("mode") == "update";
         OP_CHECK(add || update, kRuntime, "[scatter_nd] no gradient for mode ", v.s("mode"));
         if (v.need[0])
-          v.d[0] = add ? v.ct : v.b.op("scatter_nd", {v.ct, v.in[1], v_zeros(v.b, v.in[2].type())}, {std::string("update")});
+          v.d[0] = add ? v.ct
+                       : v.b.op("scatter_nd", {v.ct, v.in[1], v_zeros(v.b, v.in[2].type())},
+                                {std::string("update")});
         if (v.need[2]) v.d[2] = v.b.op("gather_nd", {v.ct, v.in[1]});
       });
   // On the last axis; indices outside [0, depth) give rows of off_value, as MindSpore has it.
-  t.add("one_hot").in({"indices"}).attr("depth", AttrKind::kInt).attr("on", AttrKind::kFloat, 1.0).attr("off", AttrKind::kFloat, 0.0).attr("dtype", AttrKind::kDType, DType::F32)
-      .flags(kNoGradient).infer([](const InferCtx& c) {
+  t.add("one_hot")
+      .in({"indices"})
+      .attr("depth", AttrKind::kInt)
+      .attr("on", AttrKind::kFloat, 1.0)
+      .attr("off", AttrKind::kFloat, 0.0)
+      .attr("dtype", AttrKind::kDType, DType::F32)
+      .flags(kNoGradient)
+      .infer([](const InferCtx& c) {
         check_index(c, 0);
         OP_CHECK(c.i("depth") >= 0, kValue, "[one_hot] depth must be >= 0, got ", c.i("depth"));
         Shape s = c.shape(0);

@@ -10,18 +10,29 @@ Val fit(Val g, const Shape& to) { return v_unbroadcast(g, to); }
 }  // namespace
 
 void register_matmul(OpTable& t) {
-  // a[..., m, k] @ b[..., k, n]; trans_* swaps the last two axes; batch axes broadcast. 2-d or more.
-  t.add("matmul").in({"a", "b"}).attr("trans_a", AttrKind::kBool, false).attr("trans_b", AttrKind::kBool, false)
-      .promote(Promote::kSame).flags(kMultilinear)
+  // a[..., m, k] @ b[..., k, n]; trans_* swaps the last two axes; batch axes broadcast. 2-d or
+  // more.
+  t.add("matmul")
+      .in({"a", "b"})
+      .attr("trans_a", AttrKind::kBool, false)
+      .attr("trans_b", AttrKind::kBool, false)
+      .promote(Promote::kSame)
+      .flags(kMultilinear)
       .infer([](const InferCtx& c) {
         const Shape &a = c.shape(0), &b = c.shape(1);
-        OP_CHECK(a.rank() >= 2 && b.rank() >= 2, kValue, "[matmul] expected at least 2 dimensions, got ", c.x(0).str(), " x ", c.x(1).str());
-        OP_CHECK(c.x(0).dtype == c.x(1).dtype, kType, "[matmul] operands differ in dtype: ", c.x(0).str(), " and ", c.x(1).str());
+        OP_CHECK(a.rank() >= 2 && b.rank() >= 2, kValue,
+                 "[matmul] expected at least 2 dimensions, got ", c.x(0).str(), " x ",
+                 c.x(1).str());
+        OP_CHECK(c.x(0).dtype == c.x(1).dtype, kType,
+                 "[matmul] operands differ in dtype: ", c.x(0).str(), " and ", c.x(1).str());
         const bool ta = c.flag("trans_a"), tb = c.flag("trans_b");
         const int ra = a.rank(), rb = b.rank();
-        const int64_t m = a[ra - (ta ? 1 : 2)], ka = a[ra - (ta ? 2 : 1)], kb = b[rb - (tb ? 1 : 2)], n = b[rb - (tb ? 2 : 1)];
-        OP_CHECK(ka == kb, kValue, "[matmul] inner dimensions differ: ", c.x(0).str(), ta ? " (transposed)" : "", " x ", c.x(1).str(), tb ? " (transposed)" : "");
-        Shape out = broadcast_shapes("matmul", Shape(std::span(a.begin(), ra - 2)), Shape(std::span(b.begin(), rb - 2)));
+        const int64_t m = a[ra - (ta ? 1 : 2)], ka = a[ra - (ta ? 2 : 1)],
+                      kb = b[rb - (tb ? 1 : 2)], n = b[rb - (tb ? 2 : 1)];
+        OP_CHECK(ka == kb, kValue, "[matmul] inner dimensions differ: ", c.x(0).str(),
+                 ta ? " (transposed)" : "", " x ", c.x(1).str(), tb ? " (transposed)" : "");
+        Shape out = broadcast_shapes("matmul", Shape(std::span(a.begin(), ra - 2)),
+                                     Shape(std::span(b.begin(), rb - 2)));
         out.push_back(m);
         out.push_back(n);
         return Type{c.x(0).dtype, out};
@@ -33,13 +44,21 @@ void register_matmul(OpTable& t) {
         if (v.need[1]) v.d[1] = fit(tb ? mm(g, a, true, ta) : mm(a, g, !ta, false), b.shape());
       });
   // x[..., in] @ w[out, in]^T + b[out]
-  t.add("dense").in({"x", "w", "b?"})
+  t.add("dense")
+      .in({"x", "w", "b?"})
       .infer([](const InferCtx& c) {
         const Shape &x = c.shape(0), &w = c.shape(1);
-        OP_CHECK(x.rank() >= 1 && w.rank() == 2, kValue, "[dense] expected x[..., in] and w[out, in], got ", c.x(0).str(), " and ", c.x(1).str());
-        OP_CHECK(x[x.rank() - 1] == w[1], kValue, "[dense] x ", c.x(0).str(), " has ", x[x.rank() - 1], " channels, the weight ", c.x(1).str(), " takes ", w[1]);
-        OP_CHECK(c.x(0).dtype == c.x(1).dtype, kType, "[dense] x is ", c.x(0).str(), ", the weight ", c.x(1).str());
-        if (c.in[2]) OP_CHECK(c.shape(2) == Shape{w[0]} && c.x(2).dtype == c.x(0).dtype, kValue, "[dense] the bias must be ", Type{c.x(0).dtype, Shape{w[0]}}.str(), ", got ", c.x(2).str());
+        OP_CHECK(x.rank() >= 1 && w.rank() == 2, kValue,
+                 "[dense] expected x[..., in] and w[out, in], got ", c.x(0).str(), " and ",
+                 c.x(1).str());
+        OP_CHECK(x[x.rank() - 1] == w[1], kValue, "[dense] x ", c.x(0).str(), " has ",
+                 x[x.rank() - 1], " channels, the weight ", c.x(1).str(), " takes ", w[1]);
+        OP_CHECK(c.x(0).dtype == c.x(1).dtype, kType, "[dense] x is ", c.x(0).str(),
+                 ", the weight ", c.x(1).str());
+        if (c.in[2])
+          OP_CHECK(c.shape(2) == Shape{w[0]} && c.x(2).dtype == c.x(0).dtype, kValue,
+                   "[dense] the bias must be ", Type{c.x(0).dtype, Shape{w[0]}}.str(), ", got ",
+                   c.x(2).str());
         Shape out = x;
         out[out.rank() - 1] = w[0];
         return Type{c.x(0).dtype, out};

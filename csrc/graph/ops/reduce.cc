@@ -16,8 +16,10 @@ Shape reduced(const InferCtx& c) {
   for (int i = 0; i < s.rank(); ++i) {
     const bool r = k < axes.size() && axes[k] == i;
     if (r) ++k;
-    if (!r) out.push_back(s[i]);
-    else if (keep) out.push_back(1);
+    if (!r)
+      out.push_back(s[i]);
+    else if (keep)
+      out.push_back(1);
   }
   return out;
 }
@@ -28,25 +30,34 @@ Val expand_back(V v, Val x) {
   return v_broadcast(v_reshape(x, keep), v.in[0].shape());
 }
 OpEntry reduction(OpTable& t, const char* n, Combiner k) {
-  return t.add(n).in({"x"}).attr("axis", AttrKind::kInts, std::vector<int64_t>{}).attr("keepdims", AttrKind::kBool, false)
-      .flags(kReduction).combiner(k);
+  return t.add(n)
+      .in({"x"})
+      .attr("axis", AttrKind::kInts, std::vector<int64_t>{})
+      .attr("keepdims", AttrKind::kBool, false)
+      .flags(kReduction)
+      .combiner(k);
 }
 InferFn keep_dtype(bool need_elements) {
   return [need_elements](const InferCtx& c) {
     if (need_elements) {
       const Shape& s = c.shape(0);
       for (auto a : normalize_axes(c.op.name, c.ints("axis"), s.rank()))
-        OP_CHECK(s[a] != 0, kValue, "[", c.op.name, "] cannot reduce the empty axis ", a, " of ", c.x(0).str());
+        OP_CHECK(s[a] != 0, kValue, "[", c.op.name, "] cannot reduce the empty axis ", a, " of ",
+                 c.x(0).str());
     }
     return Type{c.x(0).dtype, reduced(c)};
   };
 }
 OpEntry arg_reduction(OpTable& t, const char* n) {
-  return t.add(n).in({"x"}).attr("axis", AttrKind::kInt, int64_t{-1}).flags(kNoGradient)
+  return t.add(n)
+      .in({"x"})
+      .attr("axis", AttrKind::kInt, int64_t{-1})
+      .flags(kNoGradient)
       .infer([](const InferCtx& c) {
         Shape s = c.shape(0);
         const int a = normalize_axis(c.op.name, c.i("axis"), s.rank());
-        OP_CHECK(s[a] != 0, kValue, "[", c.op.name, "] axis ", a, " of ", c.x(0).str(), " is empty");
+        OP_CHECK(s[a] != 0, kValue, "[", c.op.name, "] axis ", a, " of ", c.x(0).str(),
+                 " is empty");
         s.erase(a);
         return Type{DType::I64, s};
       });
@@ -55,9 +66,14 @@ OpEntry arg_reduction(OpTable& t, const char* n) {
 }  // namespace
 
 void register_reduce(OpTable& t) {
-  reduction(t, "reduce_sum", Combiner::kSum).flags(kLinear)
-      .infer([](const InferCtx& c) { return Type{is_bool(c.x(0).dtype) ? DType::I64 : c.x(0).dtype, reduced(c)}; })
-      .vjp([](V v) { if (is_float(v.in[0].dtype())) v.d[0] = expand_back(v, v.ct); });
+  reduction(t, "reduce_sum", Combiner::kSum)
+      .flags(kLinear)
+      .infer([](const InferCtx& c) {
+        return Type{is_bool(c.x(0).dtype) ? DType::I64 : c.x(0).dtype, reduced(c)};
+      })
+      .vjp([](V v) {
+        if (is_float(v.in[0].dtype())) v.d[0] = expand_back(v, v.ct);
+      });
   reduction(t, "reduce_prod", Combiner::kProd).infer(keep_dtype(false)).vjp([](V v) {
     // The product of the others: exact where no factor is 0, and by exclusion where one is.
     const Val x = v.in[0], zero = v_const(x, 0), one = v_const(x, 1);
@@ -81,12 +97,18 @@ void register_reduce(OpTable& t) {
     reduction(t, n, k).flags(kNoGradient).promote(Promote::kBool).infer(keep_dtype(false));
   arg_reduction(t, "argmax");
   arg_reduction(t, "argmin");
-  t.add("cumsum").in({"x"}).attr("axis", AttrKind::kInt, int64_t{0}).attr("reverse", AttrKind::kBool, false).flags(kLinear)
+  t.add("cumsum")
+      .in({"x"})
+      .attr("axis", AttrKind::kInt, int64_t{0})
+      .attr("reverse", AttrKind::kBool, false)
+      .flags(kLinear)
       .infer([](const InferCtx& c) {
         normalize_axis(c.op.name, c.i("axis"), c.shape(0).rank());
         return c.x(0);
       })
-      .vjp([](V v) { v.d[0] = v.b.op("cumsum", {v.ct}, {v.i("axis"), !v.flag("reverse")}); });
+      .vjp([](V v) {
+        v.d[0] = v.b.op("cumsum", {v.ct}, {v.i("axis"), !v.flag("reverse")});
+      });
 }
 
 }  // namespace pijit

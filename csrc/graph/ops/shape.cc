@@ -11,7 +11,10 @@ using Ints = std::vector<int64_t>;
 }  // namespace
 
 void register_shape(OpTable& t) {
-  t.add("reshape").in({"x"}).attr("shape", AttrKind::kInts).flags(kView | kLinear)
+  t.add("reshape")
+      .in({"x"})
+      .attr("shape", AttrKind::kInts)
+      .flags(kView | kLinear)
       .infer([](const InferCtx& c) {
         Shape s(c.ints("shape"));
         int64_t known = 1;
@@ -27,23 +30,31 @@ void register_shape(OpTable& t) {
         }
         const int64_t n = c.shape(0).numel();
         if (hole >= 0) {
-          OP_CHECK(known && n % known == 0, kValue, "[reshape] ", c.x(0).str(), " of ", n, " elements does not fill ", attr_text(c.attrs[0]));
+          OP_CHECK(known && n % known == 0, kValue, "[reshape] ", c.x(0).str(), " of ", n,
+                   " elements does not fill ", attr_text(c.attrs[0]));
           s[hole] = n / known;
         } else {
-          OP_CHECK(n == known, kValue, "[reshape] ", c.x(0).str(), " has ", n, " elements, the new shape ", s.str(), " has ", known);
+          OP_CHECK(n == known, kValue, "[reshape] ", c.x(0).str(), " has ", n,
+                   " elements, the new shape ", s.str(), " has ", known);
         }
         return Type{c.x(0).dtype, s};
       })
       .vjp([](V v) { v.d[0] = v_reshape(v.ct, v.in[0].shape()); });
-  t.add("transpose").in({"x"}).attr("perm", AttrKind::kInts).flags(kLinear)
+  t.add("transpose")
+      .in({"x"})
+      .attr("perm", AttrKind::kInts)
+      .flags(kLinear)
       .infer([](const InferCtx& c) {
         const Ints& p = c.ints("perm");
         const Shape& s = c.shape(0);
-        OP_CHECK(static_cast<int>(p.size()) == s.rank(), kValue, "[transpose] expected a permutation of ", s.rank(), " axes, got ", attr_text(c.attrs[0]));
+        OP_CHECK(static_cast<int>(p.size()) == s.rank(), kValue,
+                 "[transpose] expected a permutation of ", s.rank(), " axes, got ",
+                 attr_text(c.attrs[0]));
         Ints seen(s.rank());
         Shape out;
         for (auto a : p) {
-          OP_CHECK(a >= 0 && a < s.rank() && !seen[a], kValue, "[transpose] ", attr_text(c.attrs[0]), " is not a permutation of ", s.rank(), " axes");
+          OP_CHECK(a >= 0 && a < s.rank() && !seen[a], kValue, "[transpose] ",
+                   attr_text(c.attrs[0]), " is not a permutation of ", s.rank(), " axes");
           seen[a] = 1;
           out.push_back(s[a]);
         }
@@ -55,22 +66,32 @@ void register_shape(OpTable& t) {
         for (size_t i = 0; i < p.size(); ++i) inv[p[i]] = static_cast<int64_t>(i);
         v.d[0] = v_transpose(v.ct, inv);
       });
-  t.add("broadcast_to").in({"x"}).attr("shape", AttrKind::kInts).flags(kElementwise | kLinear)
+  t.add("broadcast_to")
+      .in({"x"})
+      .attr("shape", AttrKind::kInts)
+      .flags(kElementwise | kLinear)
       .infer([](const InferCtx& c) {
         Shape want(c.ints("shape"));
         const Shape& s = c.shape(0);
         const int lead = want.rank() - s.rank();
-        OP_CHECK(lead >= 0, kValue, "[broadcast_to] ", c.x(0).str(), " has more dimensions than ", want.str());
+        OP_CHECK(lead >= 0, kValue, "[broadcast_to] ", c.x(0).str(), " has more dimensions than ",
+                 want.str());
         for (int i = 0; i < want.rank(); ++i) {
           if (want[i] == -1 && i >= lead) want[i] = s[i - lead];
-          OP_CHECK(want[i] >= 0, kValue, "[broadcast_to] bad dimension ", want[i], " in ", want.str());
-          OP_CHECK(i < lead || s[i - lead] == want[i] || s[i - lead] == 1, kValue, "[broadcast_to] ", c.x(0).str(), " does not broadcast to ", want.str());
+          OP_CHECK(want[i] >= 0, kValue, "[broadcast_to] bad dimension ", want[i], " in ",
+                   want.str());
+          OP_CHECK(i < lead || s[i - lead] == want[i] || s[i - lead] == 1, kValue,
+                   "[broadcast_to] ", c.x(0).str(), " does not broadcast to ", want.str());
         }
         return Type{c.x(0).dtype, want};
       })
       .scalar([](const ScalarCtx& c) { return c.x(0); })
       .vjp([](V v) { v.d[0] = v_unbroadcast(v.ct, v.in[0].shape()); });
-  t.add("concat").in({"xs*"}).attr("axis", AttrKind::kInt, int64_t{0}).flags(kLinear).promote(Promote::kSame)
+  t.add("concat")
+      .in({"xs*"})
+      .attr("axis", AttrKind::kInt, int64_t{0})
+      .flags(kLinear)
+      .promote(Promote::kSame)
       .infer([](const InferCtx& c) {
         OP_CHECK(!c.in.empty(), kValue, "[concat] expected at least one tensor");
         Shape s = c.shape(0);
@@ -79,7 +100,8 @@ void register_shape(OpTable& t) {
           const Shape& o = c.shape(i);
           bool ok = o.rank() == s.rank() && c.x(i).dtype == c.x(0).dtype;
           for (int k = 0; ok && k < s.rank(); ++k) ok = k == a || o[k] == s[k];
-          OP_CHECK(ok, kValue, "[concat] ", c.x(i).str(), " does not join ", c.x(0).str(), " along axis ", a);
+          OP_CHECK(ok, kValue, "[concat] ", c.x(i).str(), " does not join ", c.x(0).str(),
+                   " along axis ", a);
           s[a] += o[a];
         }
         return Type{c.x(0).dtype, s};
@@ -96,32 +118,48 @@ void register_shape(OpTable& t) {
         }
       });
   // Python slices per axis, already clipped: begin, end, step (step may be negative).
-  t.add("slice").in({"x"}).attr("begin", AttrKind::kInts).attr("end", AttrKind::kInts).attr("step", AttrKind::kInts).flags(kLinear)
+  t.add("slice")
+      .in({"x"})
+      .attr("begin", AttrKind::kInts)
+      .attr("end", AttrKind::kInts)
+      .attr("step", AttrKind::kInts)
+      .flags(kLinear)
       .infer([](const InferCtx& c) {
         const Shape& s = c.shape(0);
         const Ints &b = c.ints("begin"), &e = c.ints("end"), &st = c.ints("step");
         const size_t r = static_cast<size_t>(s.rank());
-        OP_CHECK(b.size() == r && e.size() == r && st.size() == r, kValue, "[slice] expected ", r, " begins, ends and steps for ", c.x(0).str());
+        OP_CHECK(b.size() == r && e.size() == r && st.size() == r, kValue, "[slice] expected ", r,
+                 " begins, ends and steps for ", c.x(0).str());
         Shape out;
         for (size_t i = 0; i < r; ++i) {
           OP_CHECK(st[i] != 0, kValue, "[slice] step cannot be zero");
-          const int64_t n = st[i] > 0 ? (e[i] - b[i] + st[i] - 1) / st[i] : (b[i] - e[i] - st[i] - 1) / -st[i];
+          const int64_t n =
+              st[i] > 0 ? (e[i] - b[i] + st[i] - 1) / st[i] : (b[i] - e[i] - st[i] - 1) / -st[i];
           const int64_t len = std::max<int64_t>(n, 0);
-          OP_CHECK(len == 0 || (b[i] >= 0 && b[i] < s[i] && b[i] + (len - 1) * st[i] >= 0 && b[i] + (len - 1) * st[i] < s[i]), kIndex,
-                   "[slice] begin ", b[i], ", end ", e[i], ", step ", st[i], " leave axis ", i, " of ", c.x(0).str());
+          OP_CHECK(len == 0 || (b[i] >= 0 && b[i] < s[i] && b[i] + (len - 1) * st[i] >= 0 &&
+                                b[i] + (len - 1) * st[i] < s[i]),
+                   kIndex, "[slice] begin ", b[i], ", end ", e[i], ", step ", st[i], " leave axis ",
+                   i, " of ", c.x(0).str());
           out.push_back(len);
         }
         return Type{c.x(0).dtype, out};
       })
       .vjp([](V v) {
-        v.d[0] = v.b.op("slice_update", {v_zeros(v.b, v.in[0].type()), v.ct}, {v.ints("begin"), v.ints("end"), v.ints("step")});
+        v.d[0] = v.b.op("slice_update", {v_zeros(v.b, v.in[0].type()), v.ct},
+                        {v.ints("begin"), v.ints("end"), v.ints("step")});
       });
   // x with the region of `slice` replaced by y.
-  t.add("slice_update").in({"x", "y"}).attr("begin", AttrKind::kInts).attr("end", AttrKind::kInts).attr("step", AttrKind::kInts).flags(kLinear)
+  t.add("slice_update")
+      .in({"x", "y"})
+      .attr("begin", AttrKind::kInts)
+      .attr("end", AttrKind::kInts)
+      .attr("step", AttrKind::kInts)
+      .flags(kLinear)
       .infer([](const InferCtx& c) {
         const Type* one[] = {c.in[0]};
         const Type r = OpTable::get().at("slice").infer(InferCtx{{c.op, c.attrs}, one});
-        OP_CHECK(c.x(1) == r, kValue, "[slice_update] the region is ", r.str(), ", the value ", c.x(1).str());
+        OP_CHECK(c.x(1) == r, kValue, "[slice_update] the region is ", r.str(), ", the value ",
+                 c.x(1).str());
         return c.x(0);
       })
       .vjp([](V v) {
@@ -129,11 +167,16 @@ void register_shape(OpTable& t) {
         if (v.need[0]) v.d[0] = v.b.op("slice_update", {v.ct, v_zeros(v.b, v.in[1].type())}, a);
         if (v.need[1]) v.d[1] = v.b.op("slice", {v.ct}, a);
       });
-  t.add("pad").in({"x"}).attr("low", AttrKind::kInts).attr("high", AttrKind::kInts).attr("value", AttrKind::kFloat, 0.0)
+  t.add("pad")
+      .in({"x"})
+      .attr("low", AttrKind::kInts)
+      .attr("high", AttrKind::kInts)
+      .attr("value", AttrKind::kFloat, 0.0)
       .infer([](const InferCtx& c) {
         Shape s = c.shape(0);
         const Ints &lo = c.ints("low"), &hi = c.ints("high");
-        OP_CHECK(static_cast<int>(lo.size()) == s.rank() && lo.size() == hi.size(), kValue, "[pad] expected ", s.rank(), " pairs for ", c.x(0).str());
+        OP_CHECK(static_cast<int>(lo.size()) == s.rank() && lo.size() == hi.size(), kValue,
+                 "[pad] expected ", s.rank(), " pairs for ", c.x(0).str());
         for (int i = 0; i < s.rank(); ++i) {
           OP_CHECK(lo[i] >= 0 && hi[i] >= 0, kValue, "[pad] paddings must be >= 0");
           s[i] += lo[i] + hi[i];
@@ -146,8 +189,13 @@ void register_shape(OpTable& t) {
         for (size_t i = 0; i < lo.size(); ++i) end[i] += v.in[0].shape()[i];
         v.d[0] = v.b.op("slice", {v.ct}, {lo, end, step});
       });
-  t.add("arange").attr("start", AttrKind::kFloat, 0.0).attr("step", AttrKind::kFloat, 1.0).attr("size", AttrKind::kInt).attr("dtype", AttrKind::kDType)
-      .flags(kNoGradient).infer([](const InferCtx& c) {
+  t.add("arange")
+      .attr("start", AttrKind::kFloat, 0.0)
+      .attr("step", AttrKind::kFloat, 1.0)
+      .attr("size", AttrKind::kInt)
+      .attr("dtype", AttrKind::kDType)
+      .flags(kNoGradient)
+      .infer([](const InferCtx& c) {
         OP_CHECK(c.i("size") >= 0, kValue, "[arange] size must be >= 0");
         return Type{c.dt("dtype"), Shape{c.i("size")}};
       });

@@ -6,10 +6,11 @@
 
 namespace pijit {
 
-// Rebuilds what the outputs need in a simplifying graph: dead code, constants, identities, equal nodes.
+// Rebuilds what the outputs need in a simplifying graph: dead code, constants, identities, equal
+// nodes.
 std::unique_ptr<Graph> simplify(const Graph& g);
-// Replaces ops by their `lower` rules; reductions become reductions over one run of adjacent axes, in
-// float32 where the operand is a half.
+// Replaces ops by their `lower` rules; reductions become reductions over one run of adjacent axes,
+// in float32 where the operand is a half.
 std::unique_ptr<Graph> lower(const Graph& g);
 // The ordered list, verified after each pass when PIJIT_VERIFY is set.
 std::unique_ptr<Graph> run_passes(const Graph& g);

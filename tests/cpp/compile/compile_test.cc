@@ -55,8 +55,12 @@ void expect_modes_agree(const Graph& g) {
   config().isa = "";
   for (size_t k = 0; k < fused.size(); ++k) {
     const size_t bytes = fused[k]->type.bytes();
-    EXPECT_EQ(0, std::memcmp(fused[k]->data, unfused[k]->data, bytes)) << "fusion changed output " << k << "\n" << g.print();
-    EXPECT_EQ(0, std::memcmp(fused[k]->data, block[k]->data, bytes)) << "code differs from the interpreter, output " << k << "\n" << g.print();
+    EXPECT_EQ(0, std::memcmp(fused[k]->data, unfused[k]->data, bytes))
+        << "fusion changed output " << k << "\n"
+        << g.print();
+    EXPECT_EQ(0, std::memcmp(fused[k]->data, block[k]->data, bytes))
+        << "code differs from the interpreter, output " << k << "\n"
+        << g.print();
   }
 }
 
@@ -64,26 +68,35 @@ class Sizes : public testing::TestWithParam<std::pair<int64_t, int64_t>> {};
 TEST_P(Sizes, ElementwiseAndReductions) {
   auto [m, n] = GetParam();
   Graph g;
-  Val x = g.add_input({DType::F32, Shape{m, n}}), b = g.add_input({DType::F32, Shape{n}}), s = g.add_input({DType::F32, Shape{}});
+  Val x = g.add_input({DType::F32, Shape{m, n}}), b = g.add_input({DType::F32, Shape{n}}),
+      s = g.add_input({DType::F32, Shape{}});
   Val h = v_op("tanh", x * s + b);
   Val e = v_op("exp", h) - v_op("log", v_op("abs", x) + 1.0);
   Val soft = g.Builder::op("softmax", {h}, {int64_t{-1}});
-  for (Val v : {h, e, soft, v_sum(e, {}, false), v_sum(h, {0}, false), v_sum(h, {1}, true), v_max(e, {1}, false), v_max(e, {0}, false), v_op("erf", h), v_op("sin", x), v_op("sigmoid", h)})
+  for (Val v : {h, e, soft, v_sum(e, {}, false), v_sum(h, {0}, false), v_sum(h, {1}, true),
+                v_max(e, {1}, false), v_max(e, {0}, false), v_op("erf", h), v_op("sin", x),
+                v_op("sigmoid", h)})
     g.outputs.push_back({v.id});
   expect_modes_agree(g);
 }
-INSTANTIATE_TEST_SUITE_P(Shapes, Sizes, testing::Values(std::pair{1, 1}, std::pair{3, 5}, std::pair{1, 16}, std::pair{7, 17}, std::pair{33, 100}, std::pair{2, 9000}, std::pair{300, 300}));
+INSTANTIATE_TEST_SUITE_P(Shapes, Sizes,
+                         testing::Values(std::pair{1, 1}, std::pair{3, 5}, std::pair{1, 16},
+                                         std::pair{7, 17}, std::pair{33, 100}, std::pair{2, 9000},
+                                         std::pair{300, 300}));
 
 TEST(Compile, EveryElementwiseOp) {
   for (auto& op : OpTable::get().all()) {
     if (!op->has(kElementwise) || op->name == "broadcast_to") continue;
-    for (DType t : {DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool, DType::F16, DType::BF16}) {
+    for (DType t :
+         {DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool, DType::F16, DType::BF16}) {
       Graph g;
       std::vector<Val> in;
       for (size_t k = 0; k < op->inputs.size(); ++k)
         in.push_back(g.add_input({op->name == "select" && k == 0 ? DType::Bool : t, Shape{5, 23}}));
       std::vector<DType> targets = {t};
-      if (op->name == "cast") targets = {DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool, DType::F16, DType::BF16};
+      if (op->name == "cast")
+        targets = {DType::F32,  DType::F64, DType::I32, DType::I64,
+                   DType::Bool, DType::F16, DType::BF16};
       for (DType target : targets) {
         Attrs a;
         if (op->name == "cast") a = {target};
@@ -100,8 +113,11 @@ TEST(Compile, EveryElementwiseOp) {
 
 TEST(Compile, MiddleAxesReduceInRuns) {
   Graph g;
-  Val x = g.add_input({DType::F32, Shape{4, 3, 5, 6}}), s = g.add_input({DType::F32, Shape{1, 3, 1, 1}});
-  for (Val v : {v_sum(x * s, {0, 2, 3}, false), v_sum(x, {1}, true), v_max(x - s, {0, 3}, false), v_sum(x, {2, 3}, false)}) g.outputs.push_back({v.id});
+  Val x = g.add_input({DType::F32, Shape{4, 3, 5, 6}}),
+      s = g.add_input({DType::F32, Shape{1, 3, 1, 1}});
+  for (Val v : {v_sum(x * s, {0, 2, 3}, false), v_sum(x, {1}, true), v_max(x - s, {0, 3}, false),
+                v_sum(x, {2, 3}, false)})
+    g.outputs.push_back({v.id});
   expect_modes_agree(g);
 }
 
@@ -117,13 +133,15 @@ TEST(Compile, SumIsCorrect) {
     for (int i = 0; i < 1000; ++i) want += p[r * 1000 + i];
     EXPECT_NEAR(static_cast<float*>(out[0]->data)[r], want, 1e-3);
   }
-  for (int i = 0; i < 1000; ++i) EXPECT_NEAR(static_cast<float*>(out[1]->data)[i], p[i] + p[1000 + i] + p[2000 + i], 1e-5);
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_NEAR(static_cast<float*>(out[1]->data)[i], p[i] + p[1000 + i] + p[2000 + i], 1e-5);
 }
 
 TEST(Fusion, MomentumUpdateIsOneKernelInPlace) {
   Graph g;
   const Type t{DType::F32, Shape{64, 32}};
-  Val p = g.add_input(t), m = g.add_input(t), d = g.add_input(t), lr = g.add_input({DType::F32, Shape{}});
+  Val p = g.add_input(t), m = g.add_input(t), d = g.add_input(t),
+      lr = g.add_input({DType::F32, Shape{}});
   Val m2 = m * 0.9 + d, p2 = p - lr * m2;
   g.outputs = {{m2.id, 1}, {p2.id, 0}};
   auto prog = compile(g);

@@ -12,7 +12,8 @@ namespace {
 TEST(OpTable, EveryOpIsComplete) {
   for (auto& op : OpTable::get().all()) {
     EXPECT_TRUE(op->infer) << op->name;
-    EXPECT_TRUE(op->vjp || op->has(kNoGradient)) << op->name << " has neither a gradient nor kNoGradient";
+    EXPECT_TRUE(op->vjp || op->has(kNoGradient))
+        << op->name << " has neither a gradient nor kNoGradient";
     if (op->has(kElementwise)) EXPECT_TRUE(op->scalar) << op->name;
     if (op->has(kReduction)) EXPECT_NE(op->combiner, Combiner::kNone) << op->name;
   }
@@ -32,8 +33,10 @@ TEST(Graph, PrintedTextParsesBack) {
 }
 
 TEST(Graph, ParserRejectsForeignText) {
-  for (auto t : {"", "graph(", "graph(%0: f32[2]) { return %1 }", "graph(%0: f32[2]) { %1: f32[2] = nope(%0) return %1 }",
-                 "graph(%0: f32[2]) { %1: f32[3] = neg(%0) return %1 }", "graph(%0: f32[99999999999999999999]) { return %0 }"})
+  for (auto t : {"", "graph(", "graph(%0: f32[2]) { return %1 }",
+                 "graph(%0: f32[2]) { %1: f32[2] = nope(%0) return %1 }",
+                 "graph(%0: f32[2]) { %1: f32[3] = neg(%0) return %1 }",
+                 "graph(%0: f32[99999999999999999999]) { return %0 }"})
     EXPECT_THROW(Graph::parse(t), OpError) << t;
 }
 
@@ -48,7 +51,8 @@ TEST(Graph, FoldsOnlyWhatIsExact) {
   EXPECT_EQ(x + x, x + x);
   Val c = g.constant(DType::F32, 2.0) + g.constant(DType::F32, 3.0);
   EXPECT_EQ(c, g.constant(DType::F32, 5.0));
-  EXPECT_EQ(v_broadcast(c, Shape{3}).type().str(), "f32[3]");  // a broadcast constant keeps its shape
+  EXPECT_EQ(v_broadcast(c, Shape{3}).type().str(),
+            "f32[3]");  // a broadcast constant keeps its shape
 }
 
 TEST(Graph, TypeRulesNameTheOp) {
@@ -68,7 +72,8 @@ TEST(Grad, OfAProduct) {
   Val x = g.add_input({DType::F32, Shape{}}), y = g.add_input({DType::F32, Shape{}});
   Val z = x * y;
   auto r = records_of(g, 0, static_cast<uint32_t>(g.size()));
-  auto d = backward(g, r, std::vector<Seed>{{z, g.constant(DType::F32, 1.0)}}, std::vector<Val>{x, y});
+  auto d =
+      backward(g, r, std::vector<Seed>{{z, g.constant(DType::F32, 1.0)}}, std::vector<Val>{x, y});
   g.outputs = {{d[0].id}, {d[1].id}};
   auto s = simplify(g);
   EXPECT_EQ(s->outputs[0].node, s->inputs()[1]);
