@@ -235,6 +235,31 @@ void Tracer::assign_tensor(const V& t, const V& value) {
   t->node = v;
 }
 
+// A callable without effects, run at capture on constants.
+V Tracer::call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
+                    const std::string& name) {
+  auto known = [&](const V& v) {
+    auto c = as_constant(v);
+    if (!c)
+      give_up(v->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall, name);
+    return *c;
+  };
+  py::list positional;
+  for (auto& a : args) positional.append(known(a));
+  py::dict keywords;
+  for (auto& [k, v] : kwargs) keywords[py::str(k)] = known(v);
+  PyObject* r = PyObject_Call(f.ptr(), py::tuple(positional).ptr(), keywords.ptr());
+  if (!r) {
+    py::error_already_set e;
+    give_up(Reason::kRaises, e.what());
+  }
+  py::object result = py::reinterpret_steal<py::object>(r);
+  if (!PyList_CheckExact(result.ptr())) return wrap_static(result.ptr());
+  std::vector<V> items;  // a fresh list at every run
+  for (auto x : result) items.push_back(wrap_static(x.ptr()));
+  return sequence(Value::kList, items);
+}
+
 V Tracer::call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args,
                                  Kwargs& kwargs) {
   auto arity = [&](size_t lo, size_t hi) {
@@ -376,25 +401,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
   // methods of constants (strings, numbers, tuples of constants) run for real: they have no effects
   if (self->kind == Value::kConst || self->kind == Value::kTuple) {
     if (auto c = as_constant(self)) {
-      py::list l;
-      for (auto& a : args) {
-        auto x = as_constant(a);
-        if (!x) give_up(Reason::kUnsupportedCall, name);
-        l.append(*x);
-      }
-      if (!kwargs.empty()) give_up(Reason::kUnsupportedCall, name);
-      PyObject* r = PyObject_CallObject(c->attr(name.c_str()).ptr(), py::tuple(l).ptr());
-      if (!r) {
-        py::error_already_set e;
-        give_up(Reason::kRaises, e.what());
-      }
-      py::object res = py::reinterpret_steal<py::object>(r);
-      if (PyList_CheckExact(res.ptr())) {
-        std::vector<V> items;
-        for (auto x : res) items.push_back(wrap_static(x.ptr()));
-        return sequence(Value::kList, items);
-      }
-      return wrap_static(res.ptr());
+      return call_pure(c->attr(name.c_str()), args, kwargs, name);
     }
   }
   give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
@@ -515,26 +522,8 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
   // pure constructors on constants
   static const std::set<PyTypeObject*> kPure = {&PyLong_Type, &PyFloat_Type, &PyUnicode_Type,
                                                 &PyBool_Type, &PyRange_Type, &PyComplex_Type};
-  if (kPure.count(t)) {
-    py::list l;
-    for (auto& a : args) {
-      auto c = as_constant(a);
-      if (!c) give_up(Reason::kUnsupportedCall, t->tp_name);
-      l.append(*c);
-    }
-    py::dict kw;
-    for (auto& [k, v] : kwargs) {
-      auto c = as_constant(v);
-      if (!c) give_up(Reason::kUnsupportedCall, t->tp_name);
-      kw[py::str(k)] = *c;
-    }
-    PyObject* r = PyObject_Call(reinterpret_cast<PyObject*>(t), py::tuple(l).ptr(), kw.ptr());
-    if (!r) {
-      py::error_already_set e;
-      give_up(Reason::kRaises, e.what());
-    }
-    return wrap_static(py::reinterpret_steal<py::object>(r).ptr());
-  }
+  if (kPure.count(t))
+    return call_pure(share(reinterpret_cast<PyObject*>(t)), args, kwargs, t->tp_name);
   if (t == &PySlice_Type && kwargs.empty() && !args.empty()) {
     auto s = std::make_shared<Value>();
     s->kind = Value::kSlice;
@@ -666,32 +655,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
   } else {
     give_up(Reason::kUnsupportedCall, (from.empty() ? "" : from + ".") + name + "()");
   }
-  py::list l;
-  for (auto& a : args) {
-    auto c = as_constant(a);
-    if (!c)
-      give_up(a->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall,
-              name + "()");
-    l.append(*c);
-  }
-  py::dict kw;
-  for (auto& [k, v] : kwargs) {
-    auto c = as_constant(v);
-    if (!c) give_up(Reason::kUnsupportedCall, name + "()");
-    kw[py::str(k)] = *c;
-  }
-  PyObject* r = PyObject_Call(f, py::tuple(l).ptr(), kw.ptr());
-  if (!r) {
-    py::error_already_set e;
-    give_up(Reason::kRaises, e.what());
-  }
-  py::object res = py::reinterpret_steal<py::object>(r);
-  if (PyList_CheckExact(res.ptr())) {
-    std::vector<V> items;
-    for (auto x : res) items.push_back(wrap_static(x.ptr()));
-    return sequence(Value::kList, items);
-  }
-  return wrap_static(res.ptr());
+  return call_pure(share(f), args, kwargs, name + "()");
 }
 
 // --- gradients

@@ -204,6 +204,5 @@ extern PyTypeObject* jit_function_type;
 PyObject* jit_inner(PyObject* jit_function);  // borrowed
 void init_jit(py::module_& m);
 bool graph_mode();
-bool in_capture_or_graph();
 
 }  // namespace pijit

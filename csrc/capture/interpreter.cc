@@ -60,14 +60,8 @@ std::unique_ptr<Entry> Tracer::run() {
     }
     return wrap(state_[i], src);
   };
-  try {
-    for (int i = 0; i < n; ++i) f.slots.push_back(load(i, f.code->live[f.pc][i]));
-    for (int i = 0; i < start_.stack_size; ++i) f.stack.push_back(load(n + i, true));
-  } catch (const GraphBreak& b) {
-    while (static_cast<int>(f.slots.size()) < n)
-      f.slots.push_back(std::make_shared<Value>(Value{Value::kNull}));
-    throw;
-  }
+  for (int i = 0; i < n; ++i) f.slots.push_back(load(i, f.code->live[f.pc][i]));
+  for (int i = 0; i < start_.stack_size; ++i) f.stack.push_back(load(n + i, true));
   while (true) {
     const std::vector<V> stack = f.stack;
     const std::vector<V> slots = f.slots;

@@ -843,7 +843,6 @@ py::dict explain(py::object f) {
 
 PyObject* jit_inner(PyObject* f) { return reinterpret_cast<JitObject*>(f)->func; }
 bool graph_mode() { return graph_mode_on; }
-bool in_capture_or_graph() { return graph_depth > 0; }
 
 void init_jit(py::module_& m) {
   PyObject* t = PyType_FromSpec(&jit_spec);

@@ -78,6 +78,8 @@ class Tracer {
   V call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
   V call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args,
                            Kwargs& kwargs);
+  V call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
+              const std::string& name);
   V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
   V call_grad(const V& g, std::vector<V> args, Kwargs kwargs);
   Operand operand(const V& v);

@@ -492,13 +492,7 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     if (!found) give_up(Reason::kUnsupportedAttribute, str_cat("class attribute ", name));
     if (name == "__name__" || name == "__mro__" || name == "__dict__")
       give_up(Reason::kUnsupportedAttribute, name);
-    // known while the class stays as it is
-    const unsigned version = type_version(t);
-    const int src = source_of(v);
-    (void)version;
-    V x = static_object(found) || PyFunction_Check(found)
-              ? wrap(found, add_source({Source::kAttr, src, 0, share(name_obj)}))
-              : wrap(found, add_source({Source::kAttr, src, 0, share(name_obj)}));
+    V x = wrap(found, add_source({Source::kAttr, source_of(v), 0, share(name_obj)}));
     if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyStaticMethod_Type)
       return wrap_static(py::object(x->obj.attr("__func__")).ptr());
     if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyClassMethod_Type)
@@ -621,12 +615,10 @@ V Tracer::subscript(const V& x, const V& index) {
     }
     case Value::kTensor: {
       // constants as they are; tensors by number in a list, so that the index parser can find them
-      std::vector<V> tensors;
       std::function<py::object(const V&)> plain = [&](const V& v) -> py::object {
         if (v->kind == Value::kTensor) {
           py::object placeholder =
               py::reinterpret_steal<py::object>(new_tensor(scalar_array(v->node.dtype(), 0)));
-          tensors.push_back(v);
           placeholders_.push_back({placeholder, v});
           return placeholder;
         }
