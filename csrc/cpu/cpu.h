@@ -6,7 +6,7 @@
 namespace pijit {
 
 std::shared_ptr<const InnerLoop> block_inner_loop(const InnerSpec& s);
-// Null where the processor lacks AVX-512 or the kernel uses something the generator does not cover.
+// Null where the processor lacks AVX2 or the kernel uses something the generator does not cover.
 std::shared_ptr<const InnerLoop> asmjit_inner_loop(const InnerSpec& s);
 
 void register_reference_kernels(KernelRegistry& r);

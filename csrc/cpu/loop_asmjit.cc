@@ -1,14 +1,12 @@
-// Inner loops as AVX-512 machine code. One scalar IR node becomes one or two instructions on 16
-// lanes (8 when a 64-bit type takes part); bools live in mask registers; the tail runs once more
-// under a mask. asmjit's compiler allocates registers. Code pages are mapped twice (one writable,
-// one executable).
-#include <asmjit/x86.h>
+// Inner loops as machine code. One scalar IR node becomes a few instructions on 16 lanes (8 when a
+// 64-bit type takes part); the tail runs once more under a mask. asmjit's compiler allocates
+// registers. Code pages are mapped twice (one writable, one executable).
+#include "cpu/loop_asmjit.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/log.h"
-#include "cpu/cpu.h"
 
 // Debian's static asmjit is compiled for executables: its references to `stderr` cannot be linked
 // into a shared object. The build renames that symbol in a copy of the archive to this one.
@@ -18,10 +16,6 @@ __attribute__((constructor)) static void pijit_init_stderr() { pijit_stderr = st
 }
 
 namespace pijit {
-namespace {
-
-namespace x86 = asmjit::x86;
-using asmjit::Imm;
 
 asmjit::JitRuntime& jit_runtime() {
   static asmjit::JitRuntime* rt = [] {
@@ -30,12 +24,6 @@ asmjit::JitRuntime& jit_runtime() {
     return new asmjit::JitRuntime(&p);
   }();
   return *rt;
-}
-
-bool has_avx512() {
-  static const bool ok = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  return ok;
 }
 
 void call1_block(double* x, uint64_t f) {
@@ -47,602 +35,168 @@ void call2_block(double* x, uint64_t f) {  // x[0..7] with x[8..15]
   for (int i = 0; i < 8; ++i) x[i] = fn(x[i], x[i + 8]);
 }
 
+namespace {
 bool supported(DType t) {
   return t == DType::F32 || t == DType::F64 || t == DType::I32 || t == DType::I64 ||
          t == DType::Bool;
 }
 
-class Emitter {
- public:
-  explicit Emitter(const InnerSpec& s) : s_(s) {
-    for (auto& n : s.body) wide_ |= size_of(n.dt) == 8;
-    lanes_ = wide_ ? 8 : 16;
+}  // namespace
+
+LoopEmitter::LoopEmitter(const InnerSpec& s) : s_(s) {
+  for (auto& n : s.body) wide_ |= size_of(n.dt) == 8;
+  lanes_ = wide_ ? 8 : 16;
+}
+
+bool LoopEmitter::covers(std::string* why) const {
+  for (auto& n : s_.body) {
+    if (!supported(n.dt)) return *why = "dtype", false;
+    const bool integer = n.dt == DType::I32 || n.dt == DType::I64;
+    if (integer && (n.op == SOp::kDiv || n.op == SOp::kFloorDiv || n.op == SOp::kFloorMod ||
+                    n.op == SOp::kTruncMod))
+      return *why = "integer division", false;
+    if (n.op == SOp::kBitcast && size_of(n.dt) != size_of(s_.body[n.a].dt))
+      return *why = "bitcast", false;
+    if (n.dt == DType::Bool && (n.op == SOp::kMin || n.op == SOp::kMax || n.op == SOp::kAdd ||
+                                n.op == SOp::kMul || n.op == SOp::kAbs))
+      return *why = "bool arithmetic", false;
+    if (n.dt == DType::Bool && n.op >= SOp::kEq && n.op <= SOp::kGe &&
+        s_.body[n.a].dt == DType::Bool)
+      return *why = "bool comparison", false;
   }
-
-  bool covers(std::string* why) const {
-    for (auto& n : s_.body) {
-      if (!supported(n.dt)) return *why = "dtype", false;
-      const bool integer = n.dt == DType::I32 || n.dt == DType::I64;
-      if (integer && (n.op == SOp::kDiv || n.op == SOp::kFloorDiv || n.op == SOp::kFloorMod ||
-                      n.op == SOp::kTruncMod))
-        return *why = "integer division", false;
-      if (n.op == SOp::kBitcast && size_of(n.dt) != size_of(s_.body[n.a].dt))
-        return *why = "bitcast", false;
-      if (n.dt == DType::Bool && (n.op == SOp::kMin || n.op == SOp::kMax || n.op == SOp::kAdd ||
-                                  n.op == SOp::kMul || n.op == SOp::kAbs))
-        return *why = "bool arithmetic", false;
-      if (n.dt == DType::Bool && n.op >= SOp::kEq && n.op <= SOp::kGe &&
-          s_.body[n.a].dt == DType::Bool)
-        return *why = "bool comparison", false;
+  for (size_t k = 0; k < s_.in_types.size(); ++k)
+    if (!supported(s_.in_types[k]) || (s_.in_strides[k] != 0 && s_.in_strides[k] != 1))
+      return *why = "strided input", false;
+  for (size_t k = 0; k < s_.out.size(); ++k) {
+    const auto& o = s_.out[k];
+    if (!supported(o.dt)) return *why = "dtype", false;
+    if (o.combine == Combiner::kNone || s_.form == LoopSpec::kCol) {
+      if (s_.out_strides[k] != 1) return *why = "strided output", false;
+    } else if (o.dt == DType::Bool || (size_of(o.dt) == 4 && wide_)) {
+      return *why = "reduction lanes", false;  // the tree needs 64 bytes of lanes
     }
-    for (size_t k = 0; k < s_.in_types.size(); ++k)
-      if (!supported(s_.in_types[k]) || (s_.in_strides[k] != 0 && s_.in_strides[k] != 1))
-        return *why = "strided input", false;
-    for (size_t k = 0; k < s_.out.size(); ++k) {
-      const auto& o = s_.out[k];
-      if (!supported(o.dt)) return *why = "dtype", false;
-      if (o.combine == Combiner::kNone || s_.form == LoopSpec::kCol) {
-        if (s_.out_strides[k] != 1) return *why = "strided output", false;
-      } else if (o.dt == DType::Bool || (size_of(o.dt) == 4 && wide_)) {
-        return *why = "reduction lanes", false;  // the tree needs 64 bytes of lanes
-      }
-      if (o.combine != Combiner::kNone && o.dt == DType::Bool)
-        return *why = "bool reduction", false;
-    }
-    return true;
+    if (o.combine != Combiner::kNone && o.dt == DType::Bool)
+      return *why = "bool reduction", false;
   }
+  return true;
+}
 
-  using Fn = void (*)(char* const*, int64_t);
-  Fn emit() {
-    asmjit::CodeHolder code;
-    code.init(jit_runtime().environment());
-    struct Handler : asmjit::ErrorHandler {
-      void handleError(asmjit::Error, const char* message, asmjit::BaseEmitter*) override {
-        throw InternalError(message);
-      }
-    } handler;
-    code.setErrorHandler(&handler);
-    x86::Compiler cc(&code);
-    if (config().verify)
-      cc.addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateIntermediate |
-                              asmjit::DiagnosticOptions::kValidateAssembler);
-    cc_ = &cc;
-    asmjit::FuncNode* f =
-        cc.addFunc(asmjit::FuncSignatureT<void, char* const*, int64_t>(asmjit::CallConvId::kHost));
-    f->frame().setAvx512Enabled();
-    x86::Gp ptrs = cc.newIntPtr(), n = cc.newInt64();
-    f->setArg(0, ptrs);
-    f->setArg(1, n);
-    i_ = cc.newInt64();
-    const size_t ni = s_.in_types.size();
-    for (size_t k = 0; k < ni + s_.out.size(); ++k) {
-      p_.push_back(cc.newIntPtr());
-      cc.mov(p_[k], x86::ptr(ptrs, static_cast<int>(8 * k)));
+LoopEmitter::Fn LoopEmitter::emit() {
+  asmjit::CodeHolder code;
+  code.init(jit_runtime().environment());
+  struct Handler : asmjit::ErrorHandler {
+    void handleError(asmjit::Error, const char* message, asmjit::BaseEmitter*) override {
+      throw InternalError(message);
     }
-    const int n_const = static_cast<int>(
-        std::count_if(s_.body.begin(), s_.body.end(), [](auto& x) { return x.op == SOp::kConst; }));
-    hoist_ = n_const <= 14;
-    hoisted_.resize(s_.body.size());
-    for (size_t id = 0; id < s_.body.size(); ++id) {
-      const SNode& x = s_.body[id];
-      if (x.op == SOp::kConst && hoist_) hoisted_[id] = constant(x);
-      if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0)
-        hoisted_[id] = broadcast(x.dt, p_[x.imm]);
-    }
-    for (auto& o : s_.out)
-      acc_.push_back(reduces_in_registers(o) ? constant({SOp::kConst, o.dt, -1, -1, -1,
-                                                         combiner_identity(o.combine, o.dt)})
-                                             : Reg{});
-    asmjit::Label loop = cc.newLabel(), tail = cc.newLabel(), done = cc.newLabel();
-    x86::Gp limit = cc.newInt64();
-    cc.xor_(i_, i_);
-    cc.mov(limit, n);
-    cc.sub(limit, lanes_);
-    cc.cmp(i_, limit);
-    cc.jg(tail);
-    cc.bind(loop);
-    body(false);
-    cc.add(i_, lanes_);
-    cc.cmp(i_, limit);
-    cc.jle(loop);
-    cc.bind(tail);
-    cc.sub(n, i_);
-    cc.jle(done);
-    {
-      x86::Gp m = cc.newInt32(), one = cc.newInt32();
-      cc.mov(one, 1);
-      cc.shlx(m, one, n.r32());
-      cc.dec(m);
-      mask_ = cc.newKd();
-      cc.kmovd(mask_, m);
-      body(true);
-    }
-    cc.bind(done);
-    for (size_t k = 0; k < s_.out.size(); ++k)
-      if (reduces_in_registers(s_.out[k])) fold(s_.out[k], acc_[k], p_[ni + k]);
-    cc.endFunc();
-    cc.finalize();
-    Fn fn = nullptr;
-    const asmjit::Error err = jit_runtime().add(&fn, &code);
-    PIJIT_CHECK(err == asmjit::kErrorOk, asmjit::DebugUtils::errorAsString(err));
-    return fn;
+  } handler;
+  code.setErrorHandler(&handler);
+  x86::Compiler cc(&code);
+  if (config().verify)
+    cc.addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateIntermediate |
+                            asmjit::DiagnosticOptions::kValidateAssembler);
+  cc_ = &cc;
+  asmjit::FuncNode* f =
+      cc.addFunc(asmjit::FuncSignatureT<void, char* const*, int64_t>(asmjit::CallConvId::kHost));
+  begin(f);
+  x86::Gp ptrs = cc.newIntPtr(), n = cc.newInt64();
+  f->setArg(0, ptrs);
+  f->setArg(1, n);
+  i_ = cc.newInt64();
+  const size_t ni = s_.in_types.size();
+  for (size_t k = 0; k < ni + s_.out.size(); ++k) {
+    p_.push_back(cc.newIntPtr());
+    cc.mov(p_[k], x86::ptr(ptrs, static_cast<int>(8 * k)));
   }
-
- private:
-  struct Reg {
-    x86::Vec v;         // zmm or ymm by type and lane count
-    x86::KReg k;        // bools
-    x86::Mem constant;  // a constant in memory, read as a broadcast operand where it is used
-  };
-
-  bool reduces_in_registers(const LoopOutput& o) const {
-    return o.combine != Combiner::kNone && s_.form == LoopSpec::kRow;
+  const int n_const = static_cast<int>(
+      std::count_if(s_.body.begin(), s_.body.end(), [](auto& x) { return x.op == SOp::kConst; }));
+  hoist_ = n_const <= max_hoisted();
+  hoisted_.resize(s_.body.size());
+  for (size_t id = 0; id < s_.body.size(); ++id) {
+    const SNode& x = s_.body[id];
+    if (x.op == SOp::kConst && hoist_) hoisted_[id] = constant(x);
+    if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0)
+      hoisted_[id] = broadcast(x.dt, p_[x.imm]);
   }
-  bool zmm(DType t) const { return size_of(t) == 8 || !wide_; }
-  x86::Vec new_vec(DType t) { return zmm(t) ? x86::Vec(cc_->newZmm()) : x86::Vec(cc_->newYmm()); }
-  x86::KReg new_k() { return cc_->newKw(); }
-  static bool f32(DType t) { return t == DType::F32; }
-  static bool is64(DType t) { return size_of(t) == 8; }
+  for (auto& o : s_.out)
+    acc_.push_back(reduces_in_registers(o)
+                       ? accumulator(o.dt, combiner_identity(o.combine, o.dt))
+                       : Reg{});
+  asmjit::Label loop = cc.newLabel(), tail = cc.newLabel(), done = cc.newLabel();
+  x86::Gp limit = cc.newInt64();
+  cc.xor_(i_, i_);
+  cc.mov(limit, n);
+  cc.sub(limit, lanes_);
+  cc.cmp(i_, limit);
+  cc.jg(tail);
+  cc.bind(loop);
+  body(false);
+  cc.add(i_, lanes_);
+  cc.cmp(i_, limit);
+  cc.jle(loop);
+  cc.bind(tail);
+  cc.sub(n, i_);
+  cc.jle(done);
+  make_tail_mask(n);
+  body(true);
+  cc.bind(done);
+  for (size_t k = 0; k < s_.out.size(); ++k)
+    if (reduces_in_registers(s_.out[k])) fold(s_.out[k].combine, s_.out[k].dt, acc_[k], p_[ni + k]);
+  cc.endFunc();
+  cc.finalize();
+  Fn fn = nullptr;
+  const asmjit::Error err = jit_runtime().add(&fn, &code);
+  PIJIT_CHECK(err == asmjit::kErrorOk, asmjit::DebugUtils::errorAsString(err));
+  return fn;
+}
 
-  Reg constant(const SNode& n) {
-    Reg r;
-    if (is_bool(n.dt)) {
-      r.k = new_k();
-      if (n.imm)
-        cc_->kxnorw(r.k, r.k, r.k);
-      else
-        cc_->kxorw(r.k, r.k, r.k);
-      return r;
-    }
-    r.v = new_vec(n.dt);
-    if (is64(n.dt))
-      cc_->vbroadcastsd(
-          r.v, cc_->newInt64Const(asmjit::ConstPoolScope::kLocal, static_cast<int64_t>(n.imm)));
+void LoopEmitter::body(bool tail) {
+  std::vector<Reg> r(s_.body.size());
+  for (size_t id = 0; id < s_.body.size(); ++id) {
+    const SNode& n = s_.body[id];
+    if (n.op == SOp::kConst)
+      r[id] = hoist_ ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
+    else if (n.op == SOp::kInput)
+      r[id] = s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), n.dt, tail);
     else
-      cc_->vbroadcastss(
-          r.v, cc_->newInt32Const(asmjit::ConstPoolScope::kLocal, static_cast<int32_t>(n.imm)));
-    return r;
+      r[id] = compute(n, r);
   }
-  Reg constant_in_memory(const SNode& n) {
-    Reg r;
-    if (is64(n.dt))
-      r.constant = cc_->newInt64Const(asmjit::ConstPoolScope::kLocal, static_cast<int64_t>(n.imm));
+  const int ni = static_cast<int>(s_.in_types.size());
+  for (size_t k = 0; k < s_.out.size(); ++k) {
+    const auto& o = s_.out[k];
+    const Reg x = in_register(r[o.node], s_.body[o.node].dt);
+    const int at = ni + static_cast<int>(k);
+    if (o.combine == Combiner::kNone)
+      store(at, o.dt, x, tail);
+    else if (s_.form == LoopSpec::kCol)
+      store(at, o.dt, combined(o.combine, o.dt, load(at, o.dt, tail), x), tail);
     else
-      r.constant = cc_->newInt32Const(asmjit::ConstPoolScope::kLocal, static_cast<int32_t>(n.imm));
-    return r;
+      accumulate(acc_[k], combined(o.combine, o.dt, acc_[k], x), o.dt, tail);
   }
-  // The operand as an instruction may take it in its last place: a register, or memory with
-  // broadcast.
-  asmjit::Operand last(const Reg& r, DType t) {
-    if (!r.constant.hasBase()) return r.v;
-    x86::Mem m = r.constant;
-    const int lanes = zmm(t) ? (is64(t) ? 8 : 16) : 8;
-    m.setBroadcast(lanes == 16 ? x86::Mem::Broadcast::k1To16 : x86::Mem::Broadcast::k1To8);
-    return m;
-  }
-  Reg in_register(const Reg& r, DType t) {
-    if (!r.constant.hasBase()) return r;
-    Reg d;
-    d.v = new_vec(t);
-    if (is64(t))
-      cc_->vbroadcastsd(d.v, r.constant);
-    else
-      cc_->vbroadcastss(d.v, r.constant);
-    return d;
-  }
-  Reg broadcast(DType t, x86::Gp p) {
-    Reg r;
-    if (is_bool(t)) {
-      x86::Gp b = cc_->newInt32();
-      cc_->movzx(b, x86::byte_ptr(p));
-      cc_->neg(b);
-      r.k = new_k();
-      cc_->kmovw(r.k, b);
-      return r;
-    }
-    r.v = new_vec(t);
-    if (is64(t))
-      cc_->vbroadcastsd(r.v, x86::ptr(p));
-    else
-      cc_->vbroadcastss(r.v, x86::ptr(p));
-    return r;
-  }
-  x86::Mem address(int k, DType t) {
-    const uint32_t shift = size_of(t) == 8 ? 3 : size_of(t) == 4 ? 2 : 0;
-    return x86::ptr(p_[k], i_, shift);
-  }
-  Reg load(int k, DType t, bool tail) {
-    Reg r;
-    if (is_bool(t)) {
-      x86::Xmm bytes = cc_->newXmm();
-      if (tail)
-        cc_->k(mask_).z().vmovdqu8(bytes, address(k, t));
-      else if (lanes_ == 16)
-        cc_->vmovdqu(bytes, address(k, t));
-      else
-        cc_->vmovq(bytes, address(k, t));
-      x86::KReg k64 = cc_->newKd();
-      cc_->vptestmb(k64, bytes, bytes);
-      r.k = k64;
-      return r;
-    }
-    r.v = new_vec(t);
-    if (tail) {
-      if (is64(t))
-        cc_->k(mask_).z().vmovupd(r.v, address(k, t));
-      else
-        cc_->k(mask_).z().vmovups(r.v, address(k, t));
-    } else {
-      cc_->vmovups(r.v, address(k, t));
-    }
-    return r;
-  }
-  void store(int k, DType t, Reg r, bool tail) {
-    if (is_bool(t)) {
-      x86::Xmm bytes = cc_->newXmm();
-      x86::Gp one = cc_->newInt32();
-      cc_->mov(one, 1);
-      cc_->k(r.k).z().vpbroadcastb(bytes, one);
-      if (tail)
-        cc_->k(mask_).vmovdqu8(address(k, t), bytes);
-      else if (lanes_ == 16)
-        cc_->vmovdqu(address(k, t), bytes);
-      else
-        cc_->vmovq(address(k, t), bytes);
-      return;
-    }
-    if (tail) {
-      if (is64(t))
-        cc_->k(mask_).vmovupd(address(k, t), r.v);
-      else
-        cc_->k(mask_).vmovups(address(k, t), r.v);
-    } else {
-      cc_->vmovups(address(k, t), r.v);
-    }
-  }
+}
 
-  void combine_into(Combiner c, DType t, Reg acc, Reg x, x86::Vec dst) {
-    const uint32_t D = x86::Inst::kIdVaddpd, S = x86::Inst::kIdVaddps;
-    auto emit3 = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
-      cc_->emit(t == DType::F32   ? fs
-                : t == DType::F64 ? fd
-                : t == DType::I32 ? i32
-                                  : i64,
-                dst, acc.v, x.v);
-    };
-    switch (c) {
-      case Combiner::kSum: emit3(S, D, x86::Inst::kIdVpaddd, x86::Inst::kIdVpaddq); break;
-      case Combiner::kProd:
-        emit3(x86::Inst::kIdVmulps, x86::Inst::kIdVmulpd, x86::Inst::kIdVpmulld,
-              x86::Inst::kIdVpmullq);
-        break;
-      case Combiner::kMax:
-      case Combiner::kMin: {
-        x86::KReg nan;
-        x86::Vec keep;
-        if (is_float(t)) {
-          nan = new_k();
-          cc_->emit(f32(t) ? x86::Inst::kIdVcmpps : x86::Inst::kIdVcmppd, nan, acc.v, acc.v,
-                    Imm(3));
-          keep = acc.v;
-          if (dst.id() == acc.v.id()) {
-            keep = like(acc.v);
-            cc_->vmovaps(keep, acc.v);
-          }
-        }
-        if (c == Combiner::kMax)
-          emit3(x86::Inst::kIdVmaxps, x86::Inst::kIdVmaxpd, x86::Inst::kIdVpmaxsd,
-                x86::Inst::kIdVpmaxsq);
-        else
-          emit3(x86::Inst::kIdVminps, x86::Inst::kIdVminpd, x86::Inst::kIdVpminsd,
-                x86::Inst::kIdVpminsq);
-        if (is_float(t)) {
-          if (f32(t))
-            cc_->k(nan).vmovaps(dst, keep);
-          else
-            cc_->k(nan).vmovapd(dst, keep);
-        }
-        break;
-      }
-      default: throw InternalError("combiner");
-    }
-  }
-  x86::Vec like(const x86::Vec& v) {
-    return v.isZmm()   ? x86::Vec(cc_->newZmm())
-           : v.isYmm() ? x86::Vec(cc_->newYmm())
-                       : x86::Vec(cc_->newXmm());
-  }
-
-  // lane i = combine(lane i, lane i + h), h halving; the result goes to *p.
-  void fold(const LoopOutput& o, Reg acc, x86::Gp p) {
-    x86::Vec v = acc.v;  // zmm: covers() demands 64 bytes of lanes
-    {
-      x86::Ymm hi = cc_->newYmm(), lo = cc_->newYmm();
-      cc_->vextractf64x4(hi, v, 1);
-      cc_->vextractf64x4(lo, v, 0);
-      combine_into(o.combine, o.dt, Reg{lo, {}}, Reg{hi, {}}, lo);
-      v = lo;
-    }
-    x86::Xmm x = cc_->newXmm(), hi = cc_->newXmm();
-    cc_->vextractf128(hi, v.as<x86::Ymm>(), 1);
-    cc_->vextractf128(x, v.as<x86::Ymm>(), 0);
-    combine_into(o.combine, o.dt, Reg{x, {}}, Reg{hi, {}}, x);
-    cc_->vpermilpd(hi, x, 1);
-    combine_into(o.combine, o.dt, Reg{x, {}}, Reg{hi, {}}, x);
-    if (size_of(o.dt) == 4) {
-      cc_->vpermilps(hi, x, 1);
-      combine_into(o.combine, o.dt, Reg{x, {}}, Reg{hi, {}}, x);
-      cc_->vmovss(x86::ptr(p), x);
-    } else {
-      cc_->vmovsd(x86::ptr(p), x);
-    }
-  }
-
-  void body(bool tail) {
-    std::vector<Reg> r(s_.body.size());
-    for (size_t id = 0; id < s_.body.size(); ++id) {
-      const SNode& n = s_.body[id];
-      if (n.op == SOp::kConst)
-        r[id] = hoist_ ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
-      else if (n.op == SOp::kInput)
-        r[id] =
-            s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), n.dt, tail);
-      else
-        r[id] = compute(n, r);
-    }
-    const int ni = static_cast<int>(s_.in_types.size());
-    for (size_t k = 0; k < s_.out.size(); ++k) {
-      const auto& o = s_.out[k];
-      const Reg x = in_register(r[o.node], s_.body[o.node].dt);
-      if (o.combine == Combiner::kNone) {
-        store(ni + static_cast<int>(k), o.dt, x, tail);
-      } else if (s_.form == LoopSpec::kCol) {
-        Reg acc = load(ni + static_cast<int>(k), o.dt, tail);
-        combine_into(o.combine, o.dt, acc, x, acc.v);
-        store(ni + static_cast<int>(k), o.dt, acc, tail);
-      } else if (!tail) {
-        combine_into(o.combine, o.dt, acc_[k], x, acc_[k].v);
-      } else {
-        x86::Vec t = new_vec(o.dt);
-        cc_->vmovaps(t, acc_[k].v);
-        combine_into(o.combine, o.dt, Reg{t, {}}, x, t);
-        if (is64(o.dt))
-          cc_->k(mask_).vmovapd(acc_[k].v, t);
-        else
-          cc_->k(mask_).vmovaps(acc_[k].v, t);
-      }
-    }
-  }
-
-  Reg compute(const SNode& n, const std::vector<Reg>& r) {
-    const DType src = n.a >= 0 ? s_.body[n.a].dt : n.dt;
-    auto reg = [&](int id) { return id >= 0 ? in_register(r[id], s_.body[id].dt) : Reg{}; };
-    // where the last operand may be memory, it stays there; commutative ops move a constant to the
-    // back
-    const bool binary = n.op == SOp::kAdd || n.op == SOp::kSub || n.op == SOp::kMul ||
-                        n.op == SOp::kDiv || n.op == SOp::kScale || n.op == SOp::kMin ||
-                        n.op == SOp::kMax ||
-                        ((n.op == SOp::kAnd || n.op == SOp::kOr || n.op == SOp::kXor ||
-                          n.op == SOp::kShl || n.op == SOp::kShr) &&
-                         !is_bool(n.dt));
-    int ia = n.a, ib = n.b;
-    if ((n.op == SOp::kAdd || n.op == SOp::kMul) && ia >= 0 && r[ia].constant.hasBase() &&
-        !r[ib].constant.hasBase())
-      std::swap(ia, ib);
-    const bool fma = n.op == SOp::kFma;
-    const Reg a = reg(ia), b = binary ? r[ib] : reg(ib), c = fma ? r[n.c] : reg(n.c);
-    Reg d;
-    if (is_bool(n.dt))
-      d.k = new_k();
-    else
-      d.v = new_vec(n.dt);
-    auto by_type = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
-      return n.dt == DType::F32 ? fs : n.dt == DType::F64 ? fd : n.dt == DType::I32 ? i32 : i64;
-    };
-    auto op3 = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
-      cc_->emit(by_type(fs, fd, i32, i64), d.v, a.v, last(b, n.dt));
-    };
-    namespace I = x86::Inst;
-    if (is_bool(n.dt)) {
-      switch (n.op) {
-        case SOp::kAnd: cc_->kandw(d.k, a.k, b.k); return d;
-        case SOp::kOr: cc_->korw(d.k, a.k, b.k); return d;
-        case SOp::kXor: cc_->kxorw(d.k, a.k, b.k); return d;
-        case SOp::kNot: cc_->knotw(d.k, a.k); return d;
-        case SOp::kSelect: {  // (c & x) | (~c & y)
-          x86::KReg t = new_k();
-          cc_->kandw(d.k, a.k, b.k);
-          cc_->kandnw(t, a.k, c.k);
-          cc_->korw(d.k, d.k, t);
-          return d;
-        }
-        case SOp::kCast: {
-          Reg zero = constant({SOp::kConst, src, -1, -1, -1, 0});
-          compare(SOp::kNe, src, d.k, a.v, zero.v);
-          return d;
-        }
-        case SOp::kNe:
-        case SOp::kEq:
-        case SOp::kLt:
-        case SOp::kLe:
-        case SOp::kGt:
-        case SOp::kGe: compare(n.op, src, d.k, a.v, b.v); return d;
-        default: throw InternalError("bool scalar op");
-      }
-    }
-    switch (n.op) {
-      case SOp::kAdd: op3(I::kIdVaddps, I::kIdVaddpd, I::kIdVpaddd, I::kIdVpaddq); break;
-      case SOp::kSub: op3(I::kIdVsubps, I::kIdVsubpd, I::kIdVpsubd, I::kIdVpsubq); break;
-      case SOp::kMul: op3(I::kIdVmulps, I::kIdVmulpd, I::kIdVpmulld, I::kIdVpmullq); break;
-      case SOp::kDiv: op3(I::kIdVdivps, I::kIdVdivpd, 0, 0); break;
-      case SOp::kScale: op3(I::kIdVscalefps, I::kIdVscalefpd, 0, 0); break;
-      case SOp::kMin: op3(I::kIdVminps, I::kIdVminpd, I::kIdVpminsd, I::kIdVpminsq); break;
-      case SOp::kMax: op3(I::kIdVmaxps, I::kIdVmaxpd, I::kIdVpmaxsd, I::kIdVpmaxsq); break;
-      case SOp::kFma:
-        cc_->vmovaps(d.v, a.v);
-        cc_->emit(f32(n.dt) ? I::kIdVfmadd213ps : I::kIdVfmadd213pd, d.v, b.v, last(c, n.dt));
-        break;
-      case SOp::kNeg: {
-        if (is_float(n.dt)) {
-          Reg sign =
-              constant({SOp::kConst, n.dt, -1, -1, -1, f32(n.dt) ? 0x80000000ull : 1ull << 63});
-          cc_->emit(I::kIdVpxorq, d.v, a.v, sign.v);
-        } else {
-          Reg zero = constant({SOp::kConst, n.dt, -1, -1, -1, 0});
-          cc_->emit(by_type(0, 0, I::kIdVpsubd, I::kIdVpsubq), d.v, zero.v, a.v);
-        }
-        break;
-      }
-      case SOp::kAbs: {
-        if (is_float(n.dt)) {
-          Reg m =
-              constant({SOp::kConst, n.dt, -1, -1, -1, f32(n.dt) ? 0x7fffffffull : ~(1ull << 63)});
-          cc_->emit(I::kIdVpandq, d.v, a.v, m.v);
-        } else {
-          cc_->emit(by_type(0, 0, I::kIdVpabsd, I::kIdVpabsq), d.v, a.v);
-        }
-        break;
-      }
-      case SOp::kSqrt: cc_->emit(f32(n.dt) ? I::kIdVsqrtps : I::kIdVsqrtpd, d.v, a.v); break;
-      case SOp::kRint: round(n.dt, d.v, a.v, 8); break;
-      case SOp::kFloor: round(n.dt, d.v, a.v, 9); break;
-      case SOp::kCeil: round(n.dt, d.v, a.v, 10); break;
-      case SOp::kTrunc: round(n.dt, d.v, a.v, 11); break;
-      case SOp::kSelect:
-        cc_->vmovaps(d.v, c.v);
-        if (is64(n.dt))
-          cc_->k(a.k).vmovapd(d.v, b.v);
-        else
-          cc_->k(a.k).vmovaps(d.v, b.v);
-        break;
-      case SOp::kAnd:
-        cc_->emit(is64(n.dt) ? I::kIdVpandq : I::kIdVpandd, d.v, a.v, last(b, n.dt));
-        break;
-      case SOp::kOr:
-        cc_->emit(is64(n.dt) ? I::kIdVporq : I::kIdVpord, d.v, a.v, last(b, n.dt));
-        break;
-      case SOp::kXor:
-        cc_->emit(is64(n.dt) ? I::kIdVpxorq : I::kIdVpxord, d.v, a.v, last(b, n.dt));
-        break;
-      case SOp::kNot: {
-        Reg ones = constant({SOp::kConst, n.dt, -1, -1, -1, ~0ull});
-        cc_->emit(I::kIdVpxorq, d.v, a.v, ones.v);
-        break;
-      }
-      case SOp::kShl: op3(0, 0, I::kIdVpsllvd, I::kIdVpsllvq); break;
-      case SOp::kShr: op3(0, 0, I::kIdVpsravd, I::kIdVpsravq); break;
-      case SOp::kCast: cast(src, n.dt, a, d); break;
-      case SOp::kBitcast: cc_->vmovaps(d.v, a.v); break;
-      case SOp::kCall1:
-      case SOp::kCall2: {
-        x86::Mem stack = cc_->newStack(128, 64);
-        cc_->vmovupd(stack, a.v);
-        if (n.op == SOp::kCall2) cc_->vmovupd(stack.cloneAdjusted(64), b.v);
-        x86::Gp arg = cc_->newIntPtr(), fn = cc_->newInt64(), target = cc_->newIntPtr();
-        cc_->lea(arg, stack);
-        cc_->mov(fn, n.imm);
-        cc_->mov(target,
-                 reinterpret_cast<uint64_t>(n.op == SOp::kCall1 ? &call1_block : &call2_block));
-        asmjit::InvokeNode* call;
-        cc_->invoke(&call, target,
-                    asmjit::FuncSignatureT<void, double*, uint64_t>(asmjit::CallConvId::kHost));
-        call->setArg(0, arg);
-        call->setArg(1, fn);
-        cc_->vmovupd(d.v, stack);
-        break;
-      }
-      default: throw InternalError("scalar op");
-    }
-    return d;
-  }
-  void round(DType t, x86::Vec d, x86::Vec a, int mode) {
-    cc_->emit(f32(t) ? x86::Inst::kIdVrndscaleps : x86::Inst::kIdVrndscalepd, d, a, Imm(mode));
-  }
-  void compare(SOp op, DType t, x86::KReg k, x86::Vec a, x86::Vec b) {
-    namespace I = x86::Inst;
-    int f = 0, i = 0;
-    switch (op) {
-      case SOp::kEq: f = 0, i = 0; break;
-      case SOp::kNe: f = 4, i = 4; break;
-      case SOp::kLt: f = 17, i = 1; break;
-      case SOp::kLe: f = 18, i = 2; break;
-      case SOp::kGt: f = 30, i = 6; break;
-      default: f = 29, i = 5; break;
-    }
-    if (is_float(t))
-      cc_->emit(f32(t) ? I::kIdVcmpps : I::kIdVcmppd, k, a, b, Imm(f));
-    else
-      cc_->emit(t == DType::I32 ? I::kIdVpcmpd : I::kIdVpcmpq, k, a, b, Imm(i));
-  }
-  void cast(DType from, DType to, Reg a, Reg d) {
-    namespace I = x86::Inst;
-    auto is = [&](DType f, DType t) { return from == f && to == t; };
-    if (is_bool(from)) {
-      SBuilder sb;
-      Reg one = constant(sb.nodes[sb.constant_int(to, 1).id]);
-      if (is64(to))
-        cc_->k(a.k).z().vmovapd(d.v, one.v);
-      else
-        cc_->k(a.k).z().vmovaps(d.v, one.v);
-    } else if (is(DType::F32, DType::F64))
-      cc_->emit(I::kIdVcvtps2pd, d.v, a.v);
-    else if (is(DType::F64, DType::F32))
-      cc_->emit(I::kIdVcvtpd2ps, d.v, a.v);
-    else if (is(DType::F32, DType::I32))
-      cc_->emit(I::kIdVcvttps2dq, d.v, a.v);
-    else if (is(DType::I32, DType::F32))
-      cc_->emit(I::kIdVcvtdq2ps, d.v, a.v);
-    else if (is(DType::F32, DType::I64))
-      cc_->emit(I::kIdVcvttps2qq, d.v, a.v);
-    else if (is(DType::I64, DType::F32))
-      cc_->emit(I::kIdVcvtqq2ps, d.v, a.v);
-    else if (is(DType::F64, DType::I64))
-      cc_->emit(I::kIdVcvttpd2qq, d.v, a.v);
-    else if (is(DType::I64, DType::F64))
-      cc_->emit(I::kIdVcvtqq2pd, d.v, a.v);
-    else if (is(DType::F64, DType::I32))
-      cc_->emit(I::kIdVcvttpd2dq, d.v, a.v);
-    else if (is(DType::I32, DType::F64))
-      cc_->emit(I::kIdVcvtdq2pd, d.v, a.v);
-    else if (is(DType::I32, DType::I64))
-      cc_->emit(I::kIdVpmovsxdq, d.v, a.v);
-    else if (is(DType::I64, DType::I32))
-      cc_->emit(I::kIdVpmovqd, d.v, a.v);
-    else
-      throw InternalError("cast");
-  }
-
-  const InnerSpec& s_;
-  x86::Compiler* cc_ = nullptr;
-  bool wide_ = false, hoist_ = false;
-  int lanes_;
-  x86::Gp i_;
-  x86::KReg mask_;
-  std::vector<x86::Gp> p_;
-  std::vector<Reg> hoisted_, acc_;
-};
-
+namespace {
 class AsmLoop : public InnerLoop {
  public:
-  explicit AsmLoop(Emitter::Fn f) : f_(f) {}
+  explicit AsmLoop(LoopEmitter::Fn f) : f_(f) {}
   ~AsmLoop() override { jit_runtime().release(f_); }
   void run(char* const* ptrs, int64_t n) const override { f_(ptrs, n); }
 
  private:
-  Emitter::Fn f_;
+  LoopEmitter::Fn f_;
 };
-
 }  // namespace
 
 std::shared_ptr<const InnerLoop> asmjit_inner_loop(const InnerSpec& s) {
-  if (!has_avx512()) return nullptr;
-  Emitter e(s);
+  std::unique_ptr<LoopEmitter> e;
+  if (config().isa != "avx2") e = avx512_emitter(s);
+  if (!e) e = avx2_emitter(s);
+  if (!e) return nullptr;
   std::string why;
-  if (!e.covers(&why)) {
+  if (!e->covers(&why)) {
     PIJIT_LOG("dispatch", "loop: asmjit refuses: ", why);
     return nullptr;
   }
-  return std::make_shared<AsmLoop>(e.emit());
+  return std::make_shared<AsmLoop>(e->emit());
 }
 
 }  // namespace pijit

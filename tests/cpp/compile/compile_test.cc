@@ -49,6 +49,8 @@ void expect_modes_agree(const Graph& g) {
   const auto fused = run(g, in);
   config().fuse = false;
   const auto unfused = run(g, in);
+  config().isa = "avx2";
+  const auto avx2 = run(g, in);
   config().isa = "none";
   const auto block = run(g, in);
   config().fuse = true;
@@ -57,6 +59,9 @@ void expect_modes_agree(const Graph& g) {
     const size_t bytes = fused[k]->type.bytes();
     EXPECT_EQ(0, std::memcmp(fused[k]->data, unfused[k]->data, bytes))
         << "fusion changed output " << k << "\n"
+        << g.print();
+    EXPECT_EQ(0, std::memcmp(avx2[k]->data, block[k]->data, bytes))
+        << "AVX2 code differs from the interpreter, output " << k << "\n"
         << g.print();
     EXPECT_EQ(0, std::memcmp(fused[k]->data, block[k]->data, bytes))
         << "code differs from the interpreter, output " << k << "\n"

@@ -1,0 +1,81 @@
+// The part of the loop code generators that every vector instruction set shares: the walk over an
+// InnerSpec, the loop around it, and the helpers that generated code calls.
+#pragma once
+#include <asmjit/x86.h>
+
+#include <string>
+#include <vector>
+
+#include "cpu/cpu.h"
+
+namespace pijit {
+
+namespace x86 = asmjit::x86;
+
+asmjit::JitRuntime& jit_runtime();
+
+// libm on 8 doubles in place; the second operand of call2 follows at x[8].
+void call1_block(double* x, uint64_t function);
+void call2_block(double* x, uint64_t function);
+
+class LoopEmitter {
+ public:
+  using Fn = void (*)(char* const*, int64_t);
+  explicit LoopEmitter(const InnerSpec& s);
+  virtual ~LoopEmitter() = default;
+  virtual bool covers(std::string* why) const;
+  Fn emit();
+
+ protected:
+  // A value of all lanes: one 64-byte register (AVX-512), or up to two of 32 bytes (AVX2). Bools
+  // are mask registers, or vectors of all-ones and all-zeros lanes.
+  struct Reg {
+    x86::Vec v, hi;
+    x86::KReg k;
+    x86::Mem constant;  // a constant in memory, read where it is used
+  };
+  virtual void begin(asmjit::FuncNode* f) = 0;
+  virtual int max_hoisted() const = 0;
+  virtual Reg constant(const SNode& n) = 0;
+  virtual Reg constant_in_memory(const SNode& n) = 0;
+  virtual Reg broadcast(DType t, x86::Gp p) = 0;
+  virtual void make_tail_mask(x86::Gp n) = 0;  // n lanes are left, fewer than lanes_
+  virtual Reg load(int k, DType t, bool tail) = 0;
+  virtual void store(int k, DType t, const Reg& r, bool tail) = 0;
+  virtual Reg in_register(const Reg& r, DType t) = 0;
+  virtual Reg compute(const SNode& n, const std::vector<Reg>& r) = 0;
+  // A value to accumulate into: registers of its own, all lanes holding `bits`.
+  virtual Reg accumulator(DType t, uint64_t bits) = 0;
+  virtual Reg combined(Combiner c, DType t, const Reg& acc, const Reg& x) = 0;
+  // acc = x, in the lanes of the tail alone if `tail`.
+  virtual void accumulate(const Reg& acc, const Reg& x, DType t, bool tail) = 0;
+  // lane i = combine(lane i, lane i + h), h halving; the result goes to *p.
+  virtual void fold(Combiner c, DType t, const Reg& acc, x86::Gp p) = 0;
+
+  bool reduces_in_registers(const LoopOutput& o) const {
+    return o.combine != Combiner::kNone && s_.form == LoopSpec::kRow;
+  }
+  x86::Mem address(int k, DType t, int extra = 0) {
+    const uint32_t shift = size_of(t) == 8 ? 3 : size_of(t) == 4 ? 2 : 0;
+    return x86::ptr(p_[k], i_, shift, extra);
+  }
+  static bool f32(DType t) { return t == DType::F32; }
+  static bool is64(DType t) { return size_of(t) == 8; }
+
+  const InnerSpec& s_;
+  x86::Compiler* cc_ = nullptr;
+  bool wide_ = false;  // a 64-bit type takes part: 8 lanes, else 16
+  int lanes_;
+  x86::Gp i_;
+  std::vector<x86::Gp> p_;
+
+ private:
+  void body(bool tail);
+  bool hoist_ = false;
+  std::vector<Reg> hoisted_, acc_;
+};
+
+std::unique_ptr<LoopEmitter> avx512_emitter(const InnerSpec& s);  // null: not this processor
+std::unique_ptr<LoopEmitter> avx2_emitter(const InnerSpec& s);
+
+}  // namespace pijit

@@ -1,0 +1,611 @@
+// AVX2 with FMA: the 64 bytes of lanes that reduction trees are defined on are two ymm registers
+// (one for 4-byte types beside 8-byte ones). Bools are lanes of all ones or zeros, as wide as the
+// widest type of the loop. What AVX2 lacks (64-bit multiply, scaling by a power of two, conversions
+// of 64-bit integers) is put together from what it has, to the same bits.
+#include <array>
+#include <cstring>
+
+#include "cpu/loop_asmjit.h"
+#include "graph/scalar_eval.h"
+
+namespace pijit {
+namespace {
+
+using asmjit::Imm;
+namespace I = x86::Inst;
+
+bool has_avx2() {
+  static const bool ok = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return ok;
+}
+
+// 8 elements at `x` converted, to x + 64.
+template <class From, class To>
+void convert_block(char* x) {
+  static const BlockProgram* const program = [] {
+    SBuilder sb;
+    const DType from = std::is_same_v<From, float>    ? DType::F32
+                       : std::is_same_v<From, double> ? DType::F64
+                                                      : DType::I64;
+    const DType to = std::is_same_v<To, float>    ? DType::F32
+                     : std::is_same_v<To, double> ? DType::F64
+                                                  : DType::I64;
+    const SVal y = s_cast(sb.input(0, from), to);
+    return new BlockProgram(sb.nodes, {y.id}, {to});
+  }();
+  const void* src = x;
+  void* dst = x + 64;
+  const int64_t one = 1;
+  const DType from = std::is_same_v<From, float>    ? DType::F32
+                     : std::is_same_v<From, double> ? DType::F64
+                                                    : DType::I64;
+  program->run(&src, &one, &from, &dst, &one, 8);
+}
+void load_bytes(char* to, const char* from, int64_t n) {
+  std::memset(to, 0, 16);
+  std::memcpy(to, from, n);
+}
+void store_bytes(char* to, const char* from, int64_t n) { std::memcpy(to, from, n); }
+
+class Avx2Emitter : public LoopEmitter {
+ public:
+  using LoopEmitter::LoopEmitter;
+  bool covers(std::string* why) const override {
+    for (auto& n : s_.body)
+      if (n.op == SOp::kScale && n.dt != DType::F32) return *why = "float64 scaling", false;
+    return LoopEmitter::covers(why);
+  }
+
+ private:
+  using Vec = x86::Vec;
+  using Parts = std::array<Vec, 2>;
+
+  void begin(asmjit::FuncNode* f) override { f->frame().setAvxEnabled(); }
+  int max_hoisted() const override { return 5; }
+  int parts(DType t) const { return is_bool(t) || is64(t) || !wide_ ? 2 : 1; }
+  // The width of a bool's lanes.
+  DType mask_type() const { return wide_ ? DType::I64 : DType::I32; }
+
+  x86::Ymm ymm() { return cc_->newYmm(); }
+  static Vec low(const Vec& v) { return v.as<x86::Ymm>().xmm(); }
+  Vec part(const Reg& r, int p) const { return p ? r.hi : r.v; }
+  Reg make(DType t) {
+    Reg r;
+    r.v = ymm();
+    if (parts(t) == 2) r.hi = ymm();
+    return r;
+  }
+  template <class F>
+  Reg each(DType t, F f) {  // f(destination, part)
+    Reg d = make(t);
+    for (int p = 0; p < parts(t); ++p) f(part(d, p), p);
+    return d;
+  }
+  Vec all_lanes(DType t, uint64_t bits) {
+    Vec v = ymm();
+    if (bits == 0)
+      cc_->vpxor(v.as<x86::Ymm>(), v.as<x86::Ymm>(), v.as<x86::Ymm>());
+    else if (bits == ~0ull)
+      cc_->vpcmpeqd(v.as<x86::Ymm>(), v.as<x86::Ymm>(), v.as<x86::Ymm>());
+    else if (is64(t))
+      cc_->vbroadcastsd(v.as<x86::Ymm>(),
+                        cc_->newInt64Const(asmjit::ConstPoolScope::kLocal, int64_t(bits)));
+    else
+      cc_->vbroadcastss(v.as<x86::Ymm>(),
+                        cc_->newInt32Const(asmjit::ConstPoolScope::kLocal, int32_t(bits)));
+    return v;
+  }
+
+  Reg constant(const SNode& n) override {
+    Reg r;
+    r.v = is_bool(n.dt) ? all_lanes(mask_type(), n.imm ? ~0ull : 0) : all_lanes(n.dt, n.imm);
+    r.hi = r.v;
+    return r;
+  }
+  Reg constant_in_memory(const SNode& n) override {
+    alignas(32) char bytes[32];
+    const size_t size = size_of(n.dt);
+    for (size_t i = 0; i < 32; i += size) std::memcpy(bytes + i, &n.imm, size);
+    Reg r;
+    r.constant = cc_->newConst(asmjit::ConstPoolScope::kLocal, bytes, 32);
+    return r;
+  }
+  Reg in_register(const Reg& r, DType) override {
+    if (!r.constant.hasBase()) return r;
+    Reg d;
+    d.v = ymm();
+    cc_->emit(I::kIdVmovups, d.v, r.constant);
+    d.hi = d.v;
+    return d;
+  }
+  asmjit::Operand last(const Reg& r, int p) const {
+    if (r.constant.hasBase()) return r.constant;
+    return part(r, p);
+  }
+  Reg broadcast(DType t, x86::Gp p) override {
+    Reg r;
+    r.v = ymm();
+    if (is_bool(t)) {
+      x86::Gp b = cc_->newInt64();
+      cc_->movzx(b.r32(), x86::byte_ptr(p));
+      cc_->neg(b);
+      x86::Xmm x = cc_->newXmm();
+      cc_->vmovq(x, b);
+      cc_->vpbroadcastq(r.v.as<x86::Ymm>(), x);
+    } else {
+      cc_->emit(is64(t) ? I::kIdVbroadcastsd : I::kIdVbroadcastss, r.v, x86::ptr(p));
+    }
+    r.hi = r.v;
+    return r;
+  }
+
+  void make_tail_mask(x86::Gp n) override {
+    left_ = n;
+    auto masks = [&](DType t, int count) {
+      alignas(32) int64_t i64[4];
+      alignas(32) int32_t i32[8];
+      x86::Xmm x = cc_->newXmm();
+      cc_->vmovq(x, n);
+      x86::Ymm bound = ymm();
+      cc_->emit(is64(t) ? I::kIdVpbroadcastq : I::kIdVpbroadcastd, bound, x);
+      Parts m;
+      for (int p = 0; p < count; ++p) {
+        const int lanes = is64(t) ? 4 : 8;
+        for (int i = 0; i < lanes; ++i)
+          is64(t) ? void(i64[i] = p * lanes + i) : void(i32[i] = p * lanes + i);
+        x86::Mem iota =
+            cc_->newConst(asmjit::ConstPoolScope::kLocal,
+                          is64(t) ? static_cast<void*>(i64) : static_cast<void*>(i32), 32);
+        m[p] = ymm();
+        cc_->emit(is64(t) ? I::kIdVpcmpgtq : I::kIdVpcmpgtd, m[p], bound, iota);
+      }
+      return m;
+    };
+    mask32_ = masks(DType::I32, wide_ ? 1 : 2);
+    if (wide_) mask64_ = masks(DType::I64, 2);
+  }
+  const Parts& tail_mask(DType t) const { return is64(t) ? mask64_ : mask32_; }
+
+  x86::Mem stack(int bytes) { return cc_->newStack(bytes, 32); }
+  template <class... A>
+  void call(void (*f)(A...), std::initializer_list<x86::Gp> args) {
+    x86::Gp target = cc_->newIntPtr();
+    cc_->mov(target, reinterpret_cast<uint64_t>(f));
+    asmjit::InvokeNode* node;
+    cc_->invoke(&node, target, asmjit::FuncSignatureT<void, A...>(asmjit::CallConvId::kHost));
+    int k = 0;
+    for (auto& a : args) node->setArg(k++, a);
+  }
+  x86::Gp address_of(const x86::Mem& m) {
+    x86::Gp a = cc_->newIntPtr();
+    cc_->lea(a, m);
+    return a;
+  }
+
+  Reg load(int k, DType t, bool tail) override {
+    if (is_bool(t)) {
+      x86::Mem bytes;
+      if (tail) {
+        bytes = stack(16);
+        call(load_bytes, {address_of(bytes), address_of(address(k, t)), left_});
+      }
+      const Vec zero = all_lanes(mask_type(), 0);
+      return each(t, [&](Vec d, int p) {
+        const int at = p * lanes_ / 2;
+        x86::Mem from = tail ? bytes.cloneAdjusted(at) : address(k, t, at);
+        cc_->emit(wide_ ? I::kIdVpmovzxbq : I::kIdVpmovzxbd, d, from);
+        cc_->emit(wide_ ? I::kIdVpcmpgtq : I::kIdVpcmpgtd, d, d, zero);
+      });
+    }
+    return each(t, [&](Vec d, int p) {
+      if (tail)
+        cc_->emit(is64(t) ? I::kIdVmaskmovpd : I::kIdVmaskmovps, d, tail_mask(t)[p],
+                  address(k, t, 32 * p));
+      else
+        cc_->emit(I::kIdVmovups, d, address(k, t, 32 * p));
+    });
+  }
+  void store(int k, DType t, const Reg& r, bool tail) override {
+    if (is_bool(t)) {
+      x86::Xmm lo = cc_->newXmm(), hi = cc_->newXmm();
+      x86::Ymm words = ymm();
+      if (wide_) {
+        words = narrow(r).as<x86::Ymm>();
+        cc_->vextracti128(hi, words, 1);
+        cc_->vpackssdw(lo, words.xmm(), hi);
+        cc_->vpacksswb(lo, lo, lo);
+      } else {
+        cc_->vpackssdw(words, r.v.as<x86::Ymm>(), r.hi.as<x86::Ymm>());
+        cc_->vpermq(words, words, Imm(0xd8));
+        cc_->vextracti128(hi, words, 1);
+        cc_->vpacksswb(lo, words.xmm(), hi);
+      }
+      cc_->vpabsb(lo, lo);
+      if (tail) {
+        x86::Mem bytes = stack(16);
+        cc_->vmovups(bytes, lo);
+        call(store_bytes, {address_of(address(k, t)), address_of(bytes), left_});
+      } else if (wide_) {
+        cc_->vmovq(address(k, t), lo);
+      } else {
+        cc_->vmovups(address(k, t), lo);
+      }
+      return;
+    }
+    for (int p = 0; p < parts(t); ++p) {
+      if (tail)
+        cc_->emit(is64(t) ? I::kIdVmaskmovpd : I::kIdVmaskmovps, address(k, t, 32 * p),
+                  tail_mask(t)[p], part(r, p));
+      else
+        cc_->emit(I::kIdVmovups, address(k, t, 32 * p), part(r, p));
+    }
+  }
+
+  // The low halves of 8 64-bit lanes as 8 32-bit lanes.
+  Vec narrow(const Reg& r) {
+    x86::Ymm d = ymm();
+    cc_->vshufps(d, r.v.as<x86::Ymm>(), r.hi.as<x86::Ymm>(), Imm(0x88));
+    cc_->vpermq(d, d, Imm(0xd8));
+    return d;
+  }
+  // 8 32-bit lanes, sign-extended (or as cvt: converted) to 64-bit lanes.
+  Reg widen(const Vec& v, uint32_t inst, DType t) {
+    return each(t, [&](Vec d, int p) {
+      x86::Xmm half = cc_->newXmm();
+      cc_->vextractf128(half, v.as<x86::Ymm>(), p);
+      cc_->emit(inst, d, half);
+    });
+  }
+  // A bool as lanes of type t.
+  Reg mask_for(const Reg& m, DType t) {
+    if (!wide_ || is64(t)) return m;
+    Reg r;
+    r.v = narrow(m);
+    return r;
+  }
+  // A comparison of lanes of type t as a bool.
+  Reg as_bool(const Reg& m, DType t) {
+    return wide_ && !is64(t) ? widen(m.v, I::kIdVpmovsxdq, DType::Bool) : m;
+  }
+  void blend(DType t, Vec d, Vec no, asmjit::Operand yes, Vec mask) {
+    asmjit::Operand ops[] = {d, no, yes, mask};
+    cc_->emitOpArray(is64(t) ? I::kIdVblendvpd : I::kIdVblendvps, ops, 4);
+  }
+
+  static uint32_t by_type(DType t, uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
+    return t == DType::F32 ? fs : t == DType::F64 ? fd : t == DType::I32 ? i32 : i64;
+  }
+  void multiply_i64(Vec d, Vec a, Vec b) {
+    x86::Ymm x = ymm(), y = ymm(), u = a.as<x86::Ymm>(), v = b.as<x86::Ymm>();
+    cc_->vpsrlq(x, u, 32);
+    cc_->vpmuludq(x, x, v);
+    cc_->vpsrlq(y, v, 32);
+    cc_->vpmuludq(y, y, u);
+    cc_->vpaddq(x, x, y);
+    cc_->vpsllq(x, x, 32);
+    cc_->vpmuludq(y, u, v);
+    cc_->vpaddq(d.as<x86::Ymm>(), x, y);
+  }
+  void min_max(bool max, DType t, Vec d, Vec a, asmjit::Operand b) {
+    if (t == DType::I64) {
+      Vec m = ymm();
+      cc_->emit(I::kIdVpcmpgtq, m, a, b);
+      if (max) {
+        Vec other = ymm();
+        cc_->emit(I::kIdVmovups, other, b);
+        blend(t, d, other, a, m);
+      } else {
+        blend(t, d, a, b, m);
+      }
+    } else if (max) {
+      cc_->emit(by_type(t, I::kIdVmaxps, I::kIdVmaxpd, I::kIdVpmaxsd, 0), d, a, b);
+    } else {
+      cc_->emit(by_type(t, I::kIdVminps, I::kIdVminpd, I::kIdVpminsd, 0), d, a, b);
+    }
+  }
+
+  void combine_part(Combiner c, DType t, Vec d, Vec acc, Vec x) {
+    switch (c) {
+      case Combiner::kSum:
+        cc_->emit(by_type(t, I::kIdVaddps, I::kIdVaddpd, I::kIdVpaddd, I::kIdVpaddq), d, acc, x);
+        return;
+      case Combiner::kProd:
+        if (t == DType::I64) {
+          PIJIT_CHECK(acc.isYmm(), "64-bit products fold in ymm");
+          return multiply_i64(d, acc, x);
+        }
+        cc_->emit(by_type(t, I::kIdVmulps, I::kIdVmulpd, I::kIdVpmulld, 0), d, acc, x);
+        return;
+      case Combiner::kMax:
+      case Combiner::kMin: {
+        if (!is_float(t)) return min_max(c == Combiner::kMax, t, d, acc, x);
+        Vec nan = ymm(), picked = ymm();
+        cc_->emit(f32(t) ? I::kIdVcmpps : I::kIdVcmppd, nan, acc, acc, Imm(3));
+        min_max(c == Combiner::kMax, t, picked, acc, x);
+        blend(t, d, picked, acc, nan);
+        return;
+      }
+      default: throw InternalError("combiner");
+    }
+  }
+  Reg accumulator(DType t, uint64_t bits) override {
+    Reg r;
+    r.v = all_lanes(t, bits);
+    r.hi = all_lanes(t, bits);
+    return r;
+  }
+  Reg combined(Combiner c, DType t, const Reg& acc, const Reg& x) override {
+    return each(t, [&](Vec d, int p) { combine_part(c, t, d, part(acc, p), part(x, p)); });
+  }
+  void accumulate(const Reg& acc, const Reg& x, DType t, bool tail) override {
+    for (int p = 0; p < parts(t); ++p) {
+      if (tail)
+        blend(t, part(acc, p), part(acc, p), part(x, p), tail_mask(t)[p]);
+      else
+        cc_->emit(I::kIdVmovups, part(acc, p), part(x, p));
+    }
+  }
+  void fold(Combiner c, DType t, const Reg& acc, x86::Gp p) override {
+    x86::Ymm v = ymm(), other = ymm();
+    combine_part(c, t, v, acc.v, acc.hi);
+    auto step = [&] { combine_part(c, t, v, v, other); };
+    cc_->vperm2f128(other, v, v, Imm(1));
+    step();
+    cc_->vpermilpd(other, v, Imm(5));
+    step();
+    if (size_of(t) == 4) {
+      cc_->vpermilps(other, v, Imm(0xb1));
+      step();
+      cc_->vmovss(x86::ptr(p), v.xmm());
+    } else {
+      cc_->vmovsd(x86::ptr(p), v.xmm());
+    }
+  }
+
+  Reg compare(SOp op, DType t, const Reg& a, const Reg& b) {
+    const Reg m = each(t, [&](Vec d, int p) {
+      if (is_float(t)) {
+        const int f = op == SOp::kEq   ? 0
+                      : op == SOp::kNe ? 4
+                      : op == SOp::kLt ? 17
+                      : op == SOp::kLe ? 18
+                      : op == SOp::kGt ? 30
+                                       : 29;
+        cc_->emit(f32(t) ? I::kIdVcmpps : I::kIdVcmppd, d, part(a, p), part(b, p), Imm(f));
+        return;
+      }
+      const bool q = is64(t);
+      const bool swap = op == SOp::kLt || op == SOp::kGe;
+      const Vec x = part(swap ? b : a, p), y = part(swap ? a : b, p);
+      if (op == SOp::kEq || op == SOp::kNe)
+        cc_->emit(q ? I::kIdVpcmpeqq : I::kIdVpcmpeqd, d, x, y);
+      else
+        cc_->emit(q ? I::kIdVpcmpgtq : I::kIdVpcmpgtd, d, x, y);
+      if (op == SOp::kNe || op == SOp::kLe || op == SOp::kGe)
+        cc_->emit(I::kIdVpxor, d, d, all_lanes(t, ~0ull));
+    });
+    return as_bool(m, t);
+  }
+
+  // a * 2^b by way of float64, where the product is exact; one rounding on the way back.
+  void scale(Vec d, Vec a, Vec b) {
+    x86::Ymm clamped = ymm(), exponent = ymm();
+    const Vec hi = all_lanes(DType::F32, 0x43c80000), lo = all_lanes(DType::F32, 0xc3c80000);  // 400
+    cc_->vminps(clamped, hi.as<x86::Ymm>(), b.as<x86::Ymm>());
+    cc_->vmaxps(clamped, lo.as<x86::Ymm>(), clamped);
+    cc_->vcvttps2dq(exponent, clamped);
+    x86::Xmm half[2];
+    for (int h = 0; h < 2; ++h) {
+      x86::Xmm e = cc_->newXmm(), m = cc_->newXmm();
+      x86::Ymm power = ymm(), wide = ymm();
+      cc_->vextracti128(e, exponent, h);
+      cc_->vpmovsxdq(power, e);
+      cc_->vpaddq(power, power, all_lanes(DType::I64, 1023).as<x86::Ymm>());
+      cc_->vpsllq(power, power, 52);
+      cc_->vextractf128(m, a.as<x86::Ymm>(), h);
+      cc_->vcvtps2pd(wide, m);
+      cc_->vmulpd(wide, wide, power);
+      half[h] = cc_->newXmm();
+      cc_->vcvtpd2ps(half[h], wide);
+    }
+    x86::Ymm t = ymm();
+    cc_->vmovaps(t.xmm(), half[0]);
+    cc_->vinsertf128(d.as<x86::Ymm>(), t, half[1], Imm(1));
+  }
+
+  Reg compute(const SNode& n, const std::vector<Reg>& r) override {
+    const DType t = n.dt, src = n.a >= 0 ? s_.body[n.a].dt : n.dt;
+    auto reg = [&](int id) { return id >= 0 ? in_register(r[id], s_.body[id].dt) : Reg{}; };
+    int ia = n.a, ib = n.b;
+    if ((n.op == SOp::kAdd || n.op == SOp::kMul) && r[ia].constant.hasBase() &&
+        !r[ib].constant.hasBase())
+      std::swap(ia, ib);
+    const bool simple = n.op == SOp::kAdd || n.op == SOp::kSub || n.op == SOp::kDiv ||
+                        (n.op == SOp::kMul && t != DType::I64) ||
+                        ((n.op == SOp::kAnd || n.op == SOp::kOr || n.op == SOp::kXor) &&
+                         !is_bool(t));
+    const Reg a = reg(ia), b = simple ? r[ib] : reg(ib), c = n.op == SOp::kFma ? r[n.c] : reg(n.c);
+    auto op3 = [&](uint32_t inst) {
+      return each(t, [&](Vec d, int p) { cc_->emit(inst, d, part(a, p), last(b, p)); });
+    };
+    auto unary = [&](uint32_t inst) {
+      return each(t, [&](Vec d, int p) { cc_->emit(inst, d, part(a, p)); });
+    };
+    auto round = [&](int mode) {
+      return each(t, [&](Vec d, int p) {
+        cc_->emit(f32(t) ? I::kIdVroundps : I::kIdVroundpd, d, part(a, p), Imm(mode));
+      });
+    };
+    auto with_bits = [&](uint32_t inst, uint64_t bits) {
+      const Vec m = all_lanes(t, bits);
+      return each(t, [&](Vec d, int p) { cc_->emit(inst, d, part(a, p), m); });
+    };
+    const uint64_t sign = is64(t) ? 1ull << 63 : 0x80000000ull;
+    switch (n.op) {
+      case SOp::kAdd:
+        return op3(by_type(t, I::kIdVaddps, I::kIdVaddpd, I::kIdVpaddd, I::kIdVpaddq));
+      case SOp::kSub:
+        return op3(by_type(t, I::kIdVsubps, I::kIdVsubpd, I::kIdVpsubd, I::kIdVpsubq));
+      case SOp::kMul:
+        if (t == DType::I64)
+          return each(t, [&](Vec d, int p) { multiply_i64(d, part(a, p), part(b, p)); });
+        return op3(by_type(t, I::kIdVmulps, I::kIdVmulpd, I::kIdVpmulld, 0));
+      case SOp::kDiv: return op3(f32(t) ? I::kIdVdivps : I::kIdVdivpd);
+      case SOp::kScale:
+        return each(t, [&](Vec d, int p) { scale(d, part(a, p), part(b, p)); });
+      case SOp::kMin:
+      case SOp::kMax:
+        return each(t, [&](Vec d, int p) {
+          min_max(n.op == SOp::kMax, t, d, part(a, p), part(b, p));
+        });
+      case SOp::kFma:
+        return each(t, [&](Vec d, int p) {
+          cc_->emit(I::kIdVmovups, d, part(a, p));
+          cc_->emit(f32(t) ? I::kIdVfmadd213ps : I::kIdVfmadd213pd, d, part(b, p), last(c, p));
+        });
+      case SOp::kNeg: {
+        if (is_float(t)) return with_bits(I::kIdVpxor, sign);
+        const Vec zero = all_lanes(t, 0);
+        return each(t, [&](Vec d, int p) {
+          cc_->emit(is64(t) ? I::kIdVpsubq : I::kIdVpsubd, d, zero, part(a, p));
+        });
+      }
+      case SOp::kAbs: {
+        if (is_float(t)) return with_bits(I::kIdVpand, sign - 1);
+        if (!is64(t)) return unary(I::kIdVpabsd);
+        const Vec zero = all_lanes(t, 0);
+        return each(t, [&](Vec d, int p) {
+          Vec s = ymm();
+          cc_->emit(I::kIdVpcmpgtq, s, zero, part(a, p));
+          cc_->emit(I::kIdVpxor, d, part(a, p), s);
+          cc_->emit(I::kIdVpsubq, d, d, s);
+        });
+      }
+      case SOp::kSqrt: return unary(f32(t) ? I::kIdVsqrtps : I::kIdVsqrtpd);
+      case SOp::kRint: return round(8);
+      case SOp::kFloor: return round(9);
+      case SOp::kCeil: return round(10);
+      case SOp::kTrunc: return round(11);
+      case SOp::kEq:
+      case SOp::kNe:
+      case SOp::kLt:
+      case SOp::kLe:
+      case SOp::kGt:
+      case SOp::kGe: return compare(n.op, src, a, b);
+      case SOp::kSelect: {
+        const DType lanes = is_bool(t) ? mask_type() : t;
+        const Reg m = mask_for(a, lanes);
+        return each(t, [&](Vec d, int p) { blend(lanes, d, part(c, p), part(b, p), part(m, p)); });
+      }
+      case SOp::kAnd: return op3(I::kIdVpand);
+      case SOp::kOr: return op3(I::kIdVpor);
+      case SOp::kXor: return op3(I::kIdVpxor);
+      case SOp::kNot: return with_bits(I::kIdVpxor, ~0ull);
+      case SOp::kShl:
+        return each(t, [&](Vec d, int p) {
+          cc_->emit(is64(t) ? I::kIdVpsllvq : I::kIdVpsllvd, d, part(a, p), part(b, p));
+        });
+      case SOp::kShr: {
+        if (!is64(t))
+          return each(t, [&](Vec d, int p) {
+            cc_->emit(I::kIdVpsravd, d, part(a, p), part(b, p));
+          });
+        const Vec zero = all_lanes(t, 0);
+        return each(t, [&](Vec d, int p) {  // logical shift of the value with its sign removed
+          Vec s = ymm();
+          cc_->emit(I::kIdVpcmpgtq, s, zero, part(a, p));
+          cc_->emit(I::kIdVpxor, d, part(a, p), s);
+          cc_->emit(I::kIdVpsrlvq, d, d, part(b, p));
+          cc_->emit(I::kIdVpxor, d, d, s);
+        });
+      }
+      case SOp::kCast: return cast(src, t, a);
+      case SOp::kBitcast:
+        return each(t, [&](Vec d, int p) { cc_->emit(I::kIdVmovups, d, part(a, p)); });
+      case SOp::kCall1:
+      case SOp::kCall2: {
+        x86::Mem x = stack(128);
+        for (int p = 0; p < 2; ++p) cc_->emit(I::kIdVmovups, x.cloneAdjusted(32 * p), part(a, p));
+        if (n.op == SOp::kCall2)
+          for (int p = 0; p < 2; ++p)
+            cc_->emit(I::kIdVmovups, x.cloneAdjusted(64 + 32 * p), part(b, p));
+        x86::Gp fn = cc_->newInt64();
+        cc_->mov(fn, n.imm);
+        call(n.op == SOp::kCall1 ? call1_block : call2_block, {address_of(x), fn});
+        return each(
+            t, [&](Vec d, int p) { cc_->emit(I::kIdVmovups, d, x.cloneAdjusted(32 * p)); });
+      }
+      default: throw InternalError("scalar op");
+    }
+  }
+
+  // Two 128-bit results joined.
+  template <class F>
+  Reg join(F half) {
+    x86::Xmm x[2];
+    for (int p = 0; p < 2; ++p) half(x[p] = cc_->newXmm(), p);
+    x86::Ymm t = ymm();
+    cc_->vmovaps(t.xmm(), x[0]);
+    cc_->vinsertf128(t, t, x[1], Imm(1));
+    Reg r;
+    r.v = t;
+    return r;
+  }
+  Reg through_memory(void (*f)(char*), DType from, DType to, const Reg& a) {
+    x86::Mem x = stack(128);
+    for (int p = 0; p < parts(from); ++p)
+      cc_->emit(I::kIdVmovups, x.cloneAdjusted(32 * p), part(a, p));
+    call(f, {address_of(x)});
+    return each(to,
+                [&](Vec d, int p) { cc_->emit(I::kIdVmovups, d, x.cloneAdjusted(64 + 32 * p)); });
+  }
+  Reg cast(DType from, DType to, const Reg& a) {
+    auto is = [&](DType f, DType t) { return from == f && to == t; };
+    auto each_part = [&](uint32_t inst) {
+      return each(to, [&](Vec d, int p) { cc_->emit(inst, d, part(a, p)); });
+    };
+    if (is_bool(to)) {
+      Reg zero;
+      zero.v = zero.hi = all_lanes(from, 0);
+      return compare(SOp::kNe, from, a, zero);
+    }
+    if (is_bool(from)) {
+      SBuilder sb;
+      const Vec one = all_lanes(to, sb.nodes[sb.constant_int(to, 1).id].imm);
+      const Reg m = mask_for(a, to);
+      return each(to, [&](Vec d, int p) { cc_->emit(I::kIdVpand, d, part(m, p), one); });
+    }
+    if (is(DType::F32, DType::I32)) return each_part(I::kIdVcvttps2dq);
+    if (is(DType::I32, DType::F32)) return each_part(I::kIdVcvtdq2ps);
+    if (is(DType::F32, DType::F64)) return widen(a.v, I::kIdVcvtps2pd, to);
+    if (is(DType::I32, DType::F64)) return widen(a.v, I::kIdVcvtdq2pd, to);
+    if (is(DType::I32, DType::I64)) return widen(a.v, I::kIdVpmovsxdq, to);
+    if (is(DType::F64, DType::F32))
+      return join([&](x86::Xmm d, int p) { cc_->emit(I::kIdVcvtpd2ps, d, part(a, p)); });
+    if (is(DType::F64, DType::I32))
+      return join([&](x86::Xmm d, int p) { cc_->emit(I::kIdVcvttpd2dq, d, part(a, p)); });
+    if (is(DType::I64, DType::I32)) {
+      Reg r;
+      r.v = narrow(a);
+      return r;
+    }
+    if (is(DType::F32, DType::I64)) return through_memory(convert_block<float, int64_t>, from, to, a);
+    if (is(DType::I64, DType::F32)) return through_memory(convert_block<int64_t, float>, from, to, a);
+    if (is(DType::F64, DType::I64))
+      return through_memory(convert_block<double, int64_t>, from, to, a);
+    if (is(DType::I64, DType::F64))
+      return through_memory(convert_block<int64_t, double>, from, to, a);
+    throw InternalError("cast");
+  }
+
+  x86::Gp left_;
+  Parts mask32_, mask64_;
+};
+
+}  // namespace
+
+std::unique_ptr<LoopEmitter> avx2_emitter(const InnerSpec& s) {
+  return has_avx2() ? std::make_unique<Avx2Emitter>(s) : nullptr;
+}
+
+}  // namespace pijit

@@ -1,0 +1,446 @@
+// AVX-512: one zmm per value (ymm for 4-byte types beside 8-byte ones), bools in mask registers.
+#include "cpu/loop_asmjit.h"
+
+namespace pijit {
+namespace {
+
+using asmjit::Imm;
+
+bool has_avx512() {
+  static const bool ok = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  return ok;
+}
+
+class Avx512Emitter : public LoopEmitter {
+ public:
+  using LoopEmitter::LoopEmitter;
+
+ private:
+  void begin(asmjit::FuncNode* f) override { f->frame().setAvx512Enabled(); }
+  int max_hoisted() const override { return 14; }
+  void make_tail_mask(x86::Gp n) override {
+    x86::Gp m = cc_->newInt32(), one = cc_->newInt32();
+    cc_->mov(one, 1);
+    cc_->shlx(m, one, n.r32());
+    cc_->dec(m);
+    mask_ = cc_->newKd();
+    cc_->kmovd(mask_, m);
+  }
+  Reg accumulator(DType t, uint64_t bits) override {
+    return constant({SOp::kConst, t, -1, -1, -1, bits});
+  }
+  Reg combined(Combiner c, DType t, const Reg& acc, const Reg& x) override {
+    Reg d;
+    d.v = new_vec(t);
+    combine_into(c, t, acc, x, d.v);
+    return d;
+  }
+  void accumulate(const Reg& acc, const Reg& x, DType t, bool tail) override {
+    if (!tail)
+      cc_->vmovaps(acc.v, x.v);
+    else if (is64(t))
+      cc_->k(mask_).vmovapd(acc.v, x.v);
+    else
+      cc_->k(mask_).vmovaps(acc.v, x.v);
+  }
+  bool zmm(DType t) const { return size_of(t) == 8 || !wide_; }
+  x86::Vec new_vec(DType t) { return zmm(t) ? x86::Vec(cc_->newZmm()) : x86::Vec(cc_->newYmm()); }
+  x86::KReg new_k() { return cc_->newKw(); }
+
+  Reg constant(const SNode& n) override {
+    Reg r;
+    if (is_bool(n.dt)) {
+      r.k = new_k();
+      if (n.imm)
+        cc_->kxnorw(r.k, r.k, r.k);
+      else
+        cc_->kxorw(r.k, r.k, r.k);
+      return r;
+    }
+    r.v = new_vec(n.dt);
+    if (is64(n.dt))
+      cc_->vbroadcastsd(
+          r.v, cc_->newInt64Const(asmjit::ConstPoolScope::kLocal, static_cast<int64_t>(n.imm)));
+    else
+      cc_->vbroadcastss(
+          r.v, cc_->newInt32Const(asmjit::ConstPoolScope::kLocal, static_cast<int32_t>(n.imm)));
+    return r;
+  }
+  Reg constant_in_memory(const SNode& n) override {
+    Reg r;
+    if (is64(n.dt))
+      r.constant = cc_->newInt64Const(asmjit::ConstPoolScope::kLocal, static_cast<int64_t>(n.imm));
+    else
+      r.constant = cc_->newInt32Const(asmjit::ConstPoolScope::kLocal, static_cast<int32_t>(n.imm));
+    return r;
+  }
+  // The operand as an instruction may take it in its last place: a register, or memory with
+  // broadcast.
+  asmjit::Operand last(const Reg& r, DType t) {
+    if (!r.constant.hasBase()) return r.v;
+    x86::Mem m = r.constant;
+    const int lanes = zmm(t) ? (is64(t) ? 8 : 16) : 8;
+    m.setBroadcast(lanes == 16 ? x86::Mem::Broadcast::k1To16 : x86::Mem::Broadcast::k1To8);
+    return m;
+  }
+  Reg in_register(const Reg& r, DType t) override {
+    if (!r.constant.hasBase()) return r;
+    Reg d;
+    d.v = new_vec(t);
+    if (is64(t))
+      cc_->vbroadcastsd(d.v, r.constant);
+    else
+      cc_->vbroadcastss(d.v, r.constant);
+    return d;
+  }
+  Reg broadcast(DType t, x86::Gp p) override {
+    Reg r;
+    if (is_bool(t)) {
+      x86::Gp b = cc_->newInt32();
+      cc_->movzx(b, x86::byte_ptr(p));
+      cc_->neg(b);
+      r.k = new_k();
+      cc_->kmovw(r.k, b);
+      return r;
+    }
+    r.v = new_vec(t);
+    if (is64(t))
+      cc_->vbroadcastsd(r.v, x86::ptr(p));
+    else
+      cc_->vbroadcastss(r.v, x86::ptr(p));
+    return r;
+  }
+  Reg load(int k, DType t, bool tail) override {
+    Reg r;
+    if (is_bool(t)) {
+      x86::Xmm bytes = cc_->newXmm();
+      if (tail)
+        cc_->k(mask_).z().vmovdqu8(bytes, address(k, t));
+      else if (lanes_ == 16)
+        cc_->vmovdqu(bytes, address(k, t));
+      else
+        cc_->vmovq(bytes, address(k, t));
+      x86::KReg k64 = cc_->newKd();
+      cc_->vptestmb(k64, bytes, bytes);
+      r.k = k64;
+      return r;
+    }
+    r.v = new_vec(t);
+    if (tail) {
+      if (is64(t))
+        cc_->k(mask_).z().vmovupd(r.v, address(k, t));
+      else
+        cc_->k(mask_).z().vmovups(r.v, address(k, t));
+    } else {
+      cc_->vmovups(r.v, address(k, t));
+    }
+    return r;
+  }
+  void store(int k, DType t, const Reg& r, bool tail) override {
+    if (is_bool(t)) {
+      x86::Xmm bytes = cc_->newXmm();
+      x86::Gp one = cc_->newInt32();
+      cc_->mov(one, 1);
+      cc_->k(r.k).z().vpbroadcastb(bytes, one);
+      if (tail)
+        cc_->k(mask_).vmovdqu8(address(k, t), bytes);
+      else if (lanes_ == 16)
+        cc_->vmovdqu(address(k, t), bytes);
+      else
+        cc_->vmovq(address(k, t), bytes);
+      return;
+    }
+    if (tail) {
+      if (is64(t))
+        cc_->k(mask_).vmovupd(address(k, t), r.v);
+      else
+        cc_->k(mask_).vmovups(address(k, t), r.v);
+    } else {
+      cc_->vmovups(address(k, t), r.v);
+    }
+  }
+
+  void combine_into(Combiner c, DType t, Reg acc, Reg x, x86::Vec dst) {
+    const uint32_t D = x86::Inst::kIdVaddpd, S = x86::Inst::kIdVaddps;
+    auto emit3 = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
+      cc_->emit(t == DType::F32   ? fs
+                : t == DType::F64 ? fd
+                : t == DType::I32 ? i32
+                                  : i64,
+                dst, acc.v, x.v);
+    };
+    switch (c) {
+      case Combiner::kSum: emit3(S, D, x86::Inst::kIdVpaddd, x86::Inst::kIdVpaddq); break;
+      case Combiner::kProd:
+        emit3(x86::Inst::kIdVmulps, x86::Inst::kIdVmulpd, x86::Inst::kIdVpmulld,
+              x86::Inst::kIdVpmullq);
+        break;
+      case Combiner::kMax:
+      case Combiner::kMin: {
+        x86::KReg nan;
+        x86::Vec keep;
+        if (is_float(t)) {
+          nan = new_k();
+          cc_->emit(f32(t) ? x86::Inst::kIdVcmpps : x86::Inst::kIdVcmppd, nan, acc.v, acc.v,
+                    Imm(3));
+          keep = acc.v;
+          if (dst.id() == acc.v.id()) {
+            keep = like(acc.v);
+            cc_->vmovaps(keep, acc.v);
+          }
+        }
+        if (c == Combiner::kMax)
+          emit3(x86::Inst::kIdVmaxps, x86::Inst::kIdVmaxpd, x86::Inst::kIdVpmaxsd,
+                x86::Inst::kIdVpmaxsq);
+        else
+          emit3(x86::Inst::kIdVminps, x86::Inst::kIdVminpd, x86::Inst::kIdVpminsd,
+                x86::Inst::kIdVpminsq);
+        if (is_float(t)) {
+          if (f32(t))
+            cc_->k(nan).vmovaps(dst, keep);
+          else
+            cc_->k(nan).vmovapd(dst, keep);
+        }
+        break;
+      }
+      default: throw InternalError("combiner");
+    }
+  }
+  x86::Vec like(const x86::Vec& v) {
+    return v.isZmm()   ? x86::Vec(cc_->newZmm())
+           : v.isYmm() ? x86::Vec(cc_->newYmm())
+                       : x86::Vec(cc_->newXmm());
+  }
+
+  void fold(Combiner c, DType t, const Reg& acc, x86::Gp p) override {
+    x86::Vec v = acc.v;  // zmm: covers() demands 64 bytes of lanes
+    {
+      x86::Ymm hi = cc_->newYmm(), lo = cc_->newYmm();
+      cc_->vextractf64x4(hi, v, 1);
+      cc_->vextractf64x4(lo, v, 0);
+      combine_into(c, t, Reg{lo}, Reg{hi}, lo);
+      v = lo;
+    }
+    x86::Xmm x = cc_->newXmm(), hi = cc_->newXmm();
+    cc_->vextractf128(hi, v.as<x86::Ymm>(), 1);
+    cc_->vextractf128(x, v.as<x86::Ymm>(), 0);
+    combine_into(c, t, Reg{x}, Reg{hi}, x);
+    cc_->vpermilpd(hi, x, 1);
+    combine_into(c, t, Reg{x}, Reg{hi}, x);
+    if (size_of(t) == 4) {
+      cc_->vpermilps(hi, x, 1);
+      combine_into(c, t, Reg{x}, Reg{hi}, x);
+      cc_->vmovss(x86::ptr(p), x);
+    } else {
+      cc_->vmovsd(x86::ptr(p), x);
+    }
+  }
+
+  Reg compute(const SNode& n, const std::vector<Reg>& r) override {
+    const DType src = n.a >= 0 ? s_.body[n.a].dt : n.dt;
+    auto reg = [&](int id) { return id >= 0 ? in_register(r[id], s_.body[id].dt) : Reg{}; };
+    // where the last operand may be memory, it stays there; commutative ops move a constant to the
+    // back
+    const bool binary = n.op == SOp::kAdd || n.op == SOp::kSub || n.op == SOp::kMul ||
+                        n.op == SOp::kDiv || n.op == SOp::kScale || n.op == SOp::kMin ||
+                        n.op == SOp::kMax ||
+                        ((n.op == SOp::kAnd || n.op == SOp::kOr || n.op == SOp::kXor ||
+                          n.op == SOp::kShl || n.op == SOp::kShr) &&
+                         !is_bool(n.dt));
+    int ia = n.a, ib = n.b;
+    if ((n.op == SOp::kAdd || n.op == SOp::kMul) && ia >= 0 && r[ia].constant.hasBase() &&
+        !r[ib].constant.hasBase())
+      std::swap(ia, ib);
+    const bool fma = n.op == SOp::kFma;
+    const Reg a = reg(ia), b = binary ? r[ib] : reg(ib), c = fma ? r[n.c] : reg(n.c);
+    Reg d;
+    if (is_bool(n.dt))
+      d.k = new_k();
+    else
+      d.v = new_vec(n.dt);
+    auto by_type = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
+      return n.dt == DType::F32 ? fs : n.dt == DType::F64 ? fd : n.dt == DType::I32 ? i32 : i64;
+    };
+    auto op3 = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
+      cc_->emit(by_type(fs, fd, i32, i64), d.v, a.v, last(b, n.dt));
+    };
+    namespace I = x86::Inst;
+    if (is_bool(n.dt)) {
+      switch (n.op) {
+        case SOp::kAnd: cc_->kandw(d.k, a.k, b.k); return d;
+        case SOp::kOr: cc_->korw(d.k, a.k, b.k); return d;
+        case SOp::kXor: cc_->kxorw(d.k, a.k, b.k); return d;
+        case SOp::kNot: cc_->knotw(d.k, a.k); return d;
+        case SOp::kSelect: {  // (c & x) | (~c & y)
+          x86::KReg t = new_k();
+          cc_->kandw(d.k, a.k, b.k);
+          cc_->kandnw(t, a.k, c.k);
+          cc_->korw(d.k, d.k, t);
+          return d;
+        }
+        case SOp::kCast: {
+          Reg zero = constant({SOp::kConst, src, -1, -1, -1, 0});
+          compare(SOp::kNe, src, d.k, a.v, zero.v);
+          return d;
+        }
+        case SOp::kNe:
+        case SOp::kEq:
+        case SOp::kLt:
+        case SOp::kLe:
+        case SOp::kGt:
+        case SOp::kGe: compare(n.op, src, d.k, a.v, b.v); return d;
+        default: throw InternalError("bool scalar op");
+      }
+    }
+    switch (n.op) {
+      case SOp::kAdd: op3(I::kIdVaddps, I::kIdVaddpd, I::kIdVpaddd, I::kIdVpaddq); break;
+      case SOp::kSub: op3(I::kIdVsubps, I::kIdVsubpd, I::kIdVpsubd, I::kIdVpsubq); break;
+      case SOp::kMul: op3(I::kIdVmulps, I::kIdVmulpd, I::kIdVpmulld, I::kIdVpmullq); break;
+      case SOp::kDiv: op3(I::kIdVdivps, I::kIdVdivpd, 0, 0); break;
+      case SOp::kScale: op3(I::kIdVscalefps, I::kIdVscalefpd, 0, 0); break;
+      case SOp::kMin: op3(I::kIdVminps, I::kIdVminpd, I::kIdVpminsd, I::kIdVpminsq); break;
+      case SOp::kMax: op3(I::kIdVmaxps, I::kIdVmaxpd, I::kIdVpmaxsd, I::kIdVpmaxsq); break;
+      case SOp::kFma:
+        cc_->vmovaps(d.v, a.v);
+        cc_->emit(f32(n.dt) ? I::kIdVfmadd213ps : I::kIdVfmadd213pd, d.v, b.v, last(c, n.dt));
+        break;
+      case SOp::kNeg: {
+        if (is_float(n.dt)) {
+          Reg sign =
+              constant({SOp::kConst, n.dt, -1, -1, -1, f32(n.dt) ? 0x80000000ull : 1ull << 63});
+          cc_->emit(I::kIdVpxorq, d.v, a.v, sign.v);
+        } else {
+          Reg zero = constant({SOp::kConst, n.dt, -1, -1, -1, 0});
+          cc_->emit(by_type(0, 0, I::kIdVpsubd, I::kIdVpsubq), d.v, zero.v, a.v);
+        }
+        break;
+      }
+      case SOp::kAbs: {
+        if (is_float(n.dt)) {
+          Reg m =
+              constant({SOp::kConst, n.dt, -1, -1, -1, f32(n.dt) ? 0x7fffffffull : ~(1ull << 63)});
+          cc_->emit(I::kIdVpandq, d.v, a.v, m.v);
+        } else {
+          cc_->emit(by_type(0, 0, I::kIdVpabsd, I::kIdVpabsq), d.v, a.v);
+        }
+        break;
+      }
+      case SOp::kSqrt: cc_->emit(f32(n.dt) ? I::kIdVsqrtps : I::kIdVsqrtpd, d.v, a.v); break;
+      case SOp::kRint: round(n.dt, d.v, a.v, 8); break;
+      case SOp::kFloor: round(n.dt, d.v, a.v, 9); break;
+      case SOp::kCeil: round(n.dt, d.v, a.v, 10); break;
+      case SOp::kTrunc: round(n.dt, d.v, a.v, 11); break;
+      case SOp::kSelect:
+        cc_->vmovaps(d.v, c.v);
+        if (is64(n.dt))
+          cc_->k(a.k).vmovapd(d.v, b.v);
+        else
+          cc_->k(a.k).vmovaps(d.v, b.v);
+        break;
+      case SOp::kAnd:
+        cc_->emit(is64(n.dt) ? I::kIdVpandq : I::kIdVpandd, d.v, a.v, last(b, n.dt));
+        break;
+      case SOp::kOr:
+        cc_->emit(is64(n.dt) ? I::kIdVporq : I::kIdVpord, d.v, a.v, last(b, n.dt));
+        break;
+      case SOp::kXor:
+        cc_->emit(is64(n.dt) ? I::kIdVpxorq : I::kIdVpxord, d.v, a.v, last(b, n.dt));
+        break;
+      case SOp::kNot: {
+        Reg ones = constant({SOp::kConst, n.dt, -1, -1, -1, ~0ull});
+        cc_->emit(I::kIdVpxorq, d.v, a.v, ones.v);
+        break;
+      }
+      case SOp::kShl: op3(0, 0, I::kIdVpsllvd, I::kIdVpsllvq); break;
+      case SOp::kShr: op3(0, 0, I::kIdVpsravd, I::kIdVpsravq); break;
+      case SOp::kCast: cast(src, n.dt, a, d); break;
+      case SOp::kBitcast: cc_->vmovaps(d.v, a.v); break;
+      case SOp::kCall1:
+      case SOp::kCall2: {
+        x86::Mem stack = cc_->newStack(128, 64);
+        cc_->vmovupd(stack, a.v);
+        if (n.op == SOp::kCall2) cc_->vmovupd(stack.cloneAdjusted(64), b.v);
+        x86::Gp arg = cc_->newIntPtr(), fn = cc_->newInt64(), target = cc_->newIntPtr();
+        cc_->lea(arg, stack);
+        cc_->mov(fn, n.imm);
+        cc_->mov(target,
+                 reinterpret_cast<uint64_t>(n.op == SOp::kCall1 ? &call1_block : &call2_block));
+        asmjit::InvokeNode* call;
+        cc_->invoke(&call, target,
+                    asmjit::FuncSignatureT<void, double*, uint64_t>(asmjit::CallConvId::kHost));
+        call->setArg(0, arg);
+        call->setArg(1, fn);
+        cc_->vmovupd(d.v, stack);
+        break;
+      }
+      default: throw InternalError("scalar op");
+    }
+    return d;
+  }
+  void round(DType t, x86::Vec d, x86::Vec a, int mode) {
+    cc_->emit(f32(t) ? x86::Inst::kIdVrndscaleps : x86::Inst::kIdVrndscalepd, d, a, Imm(mode));
+  }
+  void compare(SOp op, DType t, x86::KReg k, x86::Vec a, x86::Vec b) {
+    namespace I = x86::Inst;
+    int f = 0, i = 0;
+    switch (op) {
+      case SOp::kEq: f = 0, i = 0; break;
+      case SOp::kNe: f = 4, i = 4; break;
+      case SOp::kLt: f = 17, i = 1; break;
+      case SOp::kLe: f = 18, i = 2; break;
+      case SOp::kGt: f = 30, i = 6; break;
+      default: f = 29, i = 5; break;
+    }
+    if (is_float(t))
+      cc_->emit(f32(t) ? I::kIdVcmpps : I::kIdVcmppd, k, a, b, Imm(f));
+    else
+      cc_->emit(t == DType::I32 ? I::kIdVpcmpd : I::kIdVpcmpq, k, a, b, Imm(i));
+  }
+  void cast(DType from, DType to, Reg a, Reg d) {
+    namespace I = x86::Inst;
+    auto is = [&](DType f, DType t) { return from == f && to == t; };
+    if (is_bool(from)) {
+      SBuilder sb;
+      Reg one = constant(sb.nodes[sb.constant_int(to, 1).id]);
+      if (is64(to))
+        cc_->k(a.k).z().vmovapd(d.v, one.v);
+      else
+        cc_->k(a.k).z().vmovaps(d.v, one.v);
+    } else if (is(DType::F32, DType::F64))
+      cc_->emit(I::kIdVcvtps2pd, d.v, a.v);
+    else if (is(DType::F64, DType::F32))
+      cc_->emit(I::kIdVcvtpd2ps, d.v, a.v);
+    else if (is(DType::F32, DType::I32))
+      cc_->emit(I::kIdVcvttps2dq, d.v, a.v);
+    else if (is(DType::I32, DType::F32))
+      cc_->emit(I::kIdVcvtdq2ps, d.v, a.v);
+    else if (is(DType::F32, DType::I64))
+      cc_->emit(I::kIdVcvttps2qq, d.v, a.v);
+    else if (is(DType::I64, DType::F32))
+      cc_->emit(I::kIdVcvtqq2ps, d.v, a.v);
+    else if (is(DType::F64, DType::I64))
+      cc_->emit(I::kIdVcvttpd2qq, d.v, a.v);
+    else if (is(DType::I64, DType::F64))
+      cc_->emit(I::kIdVcvtqq2pd, d.v, a.v);
+    else if (is(DType::F64, DType::I32))
+      cc_->emit(I::kIdVcvttpd2dq, d.v, a.v);
+    else if (is(DType::I32, DType::F64))
+      cc_->emit(I::kIdVcvtdq2pd, d.v, a.v);
+    else if (is(DType::I32, DType::I64))
+      cc_->emit(I::kIdVpmovsxdq, d.v, a.v);
+    else if (is(DType::I64, DType::I32))
+      cc_->emit(I::kIdVpmovqd, d.v, a.v);
+    else
+      throw InternalError("cast");
+  }
+  x86::KReg mask_;
+};
+
+}  // namespace
+
+std::unique_ptr<LoopEmitter> avx512_emitter(const InnerSpec& s) {
+  return has_avx512() ? std::make_unique<Avx512Emitter>(s) : nullptr;
+}
+
+}  // namespace pijit
