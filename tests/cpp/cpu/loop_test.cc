@@ -30,7 +30,7 @@ InnerSpec spec_of(std::initializer_list<const char*> ops, DType t) {
 
 TEST(Loop, CodeIsGeneratedForEveryInstructionSet) {
   for (const char* isa : {"avx512", "avx2"}) {
-    if (!__builtin_cpu_supports(std::string(isa) == "avx2" ? "avx2" : "avx512bw")) continue;
+    if (std::string(isa) == "avx512" && !__builtin_cpu_supports("avx512bw")) continue;
     config().isa = isa;
     for (auto t : {DType::F32, DType::F64})
       EXPECT_NE(nullptr, asmjit_inner_loop(spec_of({"exp", "log", "tanh", "add", "mul"}, t))) << isa;
