@@ -66,7 +66,7 @@ class Explanation:
         lines = [f"{self.name}: {len(self.entries)} compiled entries, {self.compile_count} captures, {self.compile_ms:.1f} ms to compile"]
         for i, e in enumerate(self.entries):
             ops = ", ".join(f"{n} x{c}" if c > 1 else n for n, c in e["ops"])
-            lines.append(f"  entry {i} at {e['where']}: {e['calls']} calls, {e['steps']} kernels, {len(e['guards'])} guards")
+            lines.append(f"  entry {i} at {e['where']}: {e['calls']} calls, {e['sizes']} sizes, {e['steps']} kernels, {len(e['guards'])} guards")
             lines.append(f"    ops: {ops or 'none'}")
             lines += [f"    guard: {g}" for g in e["guards"]]
         for b in self.breaks:

@@ -17,27 +17,11 @@ PyTypeObject* grad_type() {
 }
 }  // namespace
 
-Operand Tracer::operand(const V& v) {
-  if (v->kind == Value::kTensor) return Operand(v->node);
-  if (v->kind == Value::kConst) {
-    PyObject* o = v->obj.ptr();
-    if (PyBool_Check(o)) return Operand::py_bool(o == Py_True);
-    if (PyLong_Check(o)) {
-      auto i = as_int(v);
-      if (!i) give_up(Reason::kRaises, "integer too large");
-      return Operand::py_int(*i);
-    }
-    if (PyFloat_Check(o)) return Operand::py_float(PyFloat_AS_DOUBLE(o));
-    if (o == Py_None) return {};
-  }
-  give_up(Reason::kUnsupportedOperand, str_cat(type_of(v)->tp_name, " as an operand of an op"));
-}
-
 V Tracer::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs) {
   std::vector<std::pair<std::string_view, V>> kw;
   for (auto& [k, v] : kwargs) kw.push_back({k, v});
   const auto slots = bind_args<V>(op, std::span<const V>(args), kw);
-  std::vector<Operand> in;
+  std::vector<DeferredOperand> in;
   for (size_t k = 0; k < op.inputs.size(); ++k) {
     if (op.inputs[k].variadic) {
       auto items = unpack(slots[k]);
@@ -45,25 +29,35 @@ V Tracer::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwa
         give_up(Reason::kUnsupportedOperand, op.name);
       for (auto& x : *items) in.push_back(operand(x));
     } else {
-      in.push_back(slots[k] ? operand(slots[k]) : Operand());
-      OP_CHECK(in.back().kind != Operand::kAbsent || op.inputs[k].optional, kType, "[", op.name,
-               "] ", op.inputs[k].name, " must be a tensor or a number");
+      const bool none =
+          !slots[k] || (slots[k]->kind == Value::kConst && slots[k]->obj.is_none());
+      OP_CHECK(!none || op.inputs[k].optional, kType, "[", op.name, "] ", op.inputs[k].name,
+               " must be a tensor or a number");
+      in.push_back(none ? [](Scope&) { return Operand(); } : operand(slots[k]));
     }
   }
   Attrs attrs;
+  std::vector<std::pair<size_t, std::function<py::object(Scope&)>>> sized;  // attributes with sizes
   for (size_t k = 0; k < op.attrs.size(); ++k) {
     const V& v = slots[op.inputs.size() + k];
     if (!v) {
       attrs.push_back(op.attrs[k].def);
       continue;
     }
-    auto c = as_constant(v);
-    if (!c)
+    auto make = deferred_object(v);
+    if (!make)
       give_up(v->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
               str_cat("attribute ", op.attrs[k].name, " of ", op.name));
-    attrs.push_back(to_attr(op, op.attrs[k], c->ptr()));
+    attrs.push_back(to_attr(op, op.attrs[k], make(*scope_).ptr()));
+    if (holds_size(v)) sized.push_back({k, make});
   }
-  return tensor(pijit::call_op(*graph_, op, in, std::move(attrs)));
+  return tensor(record([&op, in, attrs, sized](Scope& s) {
+    std::vector<Operand> operands;
+    for (auto& o : in) operands.push_back(o(s));
+    Attrs a = attrs;
+    for (auto& [k, make] : sized) a[k] = to_attr(op, op.attrs[k], make(s).ptr());
+    return pijit::call_op(s.graph(), op, operands, std::move(a));
+  }));
 }
 
 V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
@@ -227,10 +221,12 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
 }
 
 void Tracer::assign_tensor(const V& t, const V& value) {
-  const Operand o = operand(value);
-  Val v = materialize(*graph_, o, t->node.dtype());
-  OP_CHECK(v.shape() == t->node.shape(), kValue, "[assign] a tensor of shape ",
-           t->node.shape().str(), " cannot take a value of shape ", v.shape().str());
+  const Val v = record([n = t->node, value = operand(value)](Scope& s) {
+    const Val old = s.val(n), v = materialize(s.graph(), value(s), old.dtype());
+    OP_CHECK(v.shape() == old.shape(), kValue, "[assign] a tensor of shape ", old.shape().str(),
+             " cannot take a value of shape ", v.shape().str());
+    return v;
+  });
   touch(t);
   t->node = v;
 }
@@ -295,7 +291,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     if (name == "__neg__") return unary("neg", self);
     if (name == "__getitem__" && args.size() == 1) return subscript(self, args[0]);
     if (name == "__len__")
-      return constant_int(self->node.shape().rank() ? self->node.shape()[0] : 0);
+      return self->node.shape().rank() ? dim(self, 0) : constant_int(0);
     give_up(Reason::kTensorValue, "Tensor." + name);
   }
   if (self->kind == Value::kList) {
@@ -399,6 +395,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     }
   }
   // methods of constants (strings, numbers, tuples of constants) run for real: they have no effects
+  fix(self);
   if (self->kind == Value::kConst || self->kind == Value::kTuple) {
     if (auto c = as_constant(self)) {
       return call_pure(c->attr(name.c_str()), args, kwargs, name);
@@ -469,6 +466,11 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     give_up(args[0]->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall,
             "bool()");
   }
+  if ((is(&PyLong_Type) || is(&PyFloat_Type)) && args.size() == 1 && unfixed(args[0]) &&
+      Py_TYPE(args[0]->obj.ptr()) == t)
+    return args[0];
+  if (is(&PyFloat_Type) && args.size() == 1 && unfixed(args[0]))
+    if (V r = unfixed_arithmetic("truediv", args[0], constant_int(1))) return r;
   if ((is(&PyLong_Type) || is(&PyFloat_Type)) && args.size() == 1 &&
       args[0]->kind == Value::kTensor)
     give_up(Reason::kTensorValue, t->tp_name);
@@ -513,9 +515,11 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
       if (!c || !(want = dtype_of(c->ptr()))) give_up(Reason::kUnsupportedCall, "Tensor()");
     }
     if (data && args.size() <= 2 && is_operand(data)) {
-      const Operand o = operand(data);
-      const DType own = o.kind == Operand::kPyFloat ? DType::F32 : o.dtype();
-      return tensor(materialize(*graph_, o, want.value_or(own)));
+      return tensor(record([data = operand(data), want](Scope& s) {
+        const Operand o = data(s);
+        const DType own = o.kind == Operand::kPyFloat ? DType::F32 : o.dtype();
+        return materialize(s.graph(), o, want.value_or(own));
+      }));
     }
     give_up(Reason::kUnsupportedCall, "Tensor()");
   }
@@ -551,7 +555,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
         case Value::kList:
         case Value::kDict: return constant_int(static_cast<int64_t>(x->items.size()));
         case Value::kTensor:
-          if (x->node.shape().rank()) return constant_int(x->node.shape()[0]);
+          if (x->node.shape().rank()) return dim(x, 0);
           break;
         case Value::kConst: {
           const Py_ssize_t n = PyObject_Size(x->obj.ptr());
@@ -620,6 +624,10 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       return call_op(OpTable::get().at("abs"), args, kwargs);
     if (name == "pow" && args.size() == 2 && args[0]->kind == Value::kTensor)
       return binary("pow", args[0], args[1]);
+    if ((name == "max" || name == "min") && args.size() == 2 && kwargs.empty() &&
+        is_number(args[0]) && is_number(args[1]) && (unfixed(args[0]) || unfixed(args[1])))
+      if (auto second = unfixed_relation(name == "max" ? "gt" : "lt", args[1], args[0]))
+        return args[*second];
     if (name == "sum" && !args.empty() && kwargs.empty()) {
       auto items = unpack(args[0]);
       if (!items) give_up(Reason::kUnsupportedIterable, "sum()");
@@ -673,8 +681,10 @@ void Tracer::flatten(const V& x, std::vector<V>* out) {
 V Tracer::alias(const V& x, std::vector<V>* leaves) {
   static const OpDef& identity = OpTable::get().at("identity");
   if (x->kind == Value::kTensor) {
-    const Val in[] = {x->node};
-    V t = tensor(graph_->Builder::op(identity, in, {}));
+    V t = tensor(record([n = x->node](Scope& s) {
+      const Val in[] = {s.val(n)};
+      return s.graph().Builder::op(identity, in, {});
+    }));
     leaves->push_back(t);
     return t;
   }
@@ -754,14 +764,15 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
       if (w->kind != Value::kTensor || !seen.insert(w.get()).second)
         give_up(Reason::kRaises, "weights");
       undoable([w, n = w->node] { w->node = n; });
-      const Val in[] = {w->node};
-      w->node = graph_->Builder::op(identity, in, {});
+      w->node = record([n = w->node](Scope& s) {
+        const Val in[] = {s.val(n)};
+        return s.graph().Builder::op(identity, in, {});
+      });
       wrt.push_back(w->node);
     }
   }
-  const uint32_t begin = static_cast<uint32_t>(graph_->size());
+  const size_t begin = actions_->size();
   const V value = call(field("fn"), args, kwargs);
-  const uint32_t end = static_cast<uint32_t>(graph_->size());
   std::vector<V> outputs;
   if (has_aux) {
     if (value->kind != Value::kTuple && value->kind != Value::kList)
@@ -772,23 +783,34 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
     flatten(value, &outputs);
   }
   if (outputs.empty()) give_up(Reason::kRaises, "no output to differentiate");
-  std::vector<Seed> seeds;
-  std::vector<V> given;
+  std::vector<DeferredOperand> given;
   if (sens) {
+    std::vector<V> parts;
     if (is_number(sens))
-      given.assign(outputs.size(), sens);
+      parts.assign(outputs.size(), sens);
     else
-      flatten(sens, &given);
-    if (given.size() != outputs.size()) give_up(Reason::kRaises, "sens");
+      flatten(sens, &parts);
+    if (parts.size() != outputs.size()) give_up(Reason::kRaises, "sens");
+    for (auto& p : parts) given.push_back(operand(p));
   }
-  for (size_t k = 0; k < outputs.size(); ++k) {
-    const Val o = outputs[k]->node;
-    const Val one = sens ? materialize(*graph_, operand(given[k]), o.dtype())
-                         : graph_->constant(o.dtype(), 1.0);
-    seeds.push_back({o, graph_->op("broadcast_to", {one}, {o.shape().vec()})});
-  }
-  const auto records = records_of(*graph_, begin, end);
-  const auto grads = backward(*graph_, records, seeds, wrt);
+  std::vector<Val> results;
+  for (auto& o : outputs) results.push_back(o->node);
+  const auto grads = record_all([begin, wrt, results, given](Scope& s) {
+    Graph& g = s.graph();
+    const uint32_t first =
+        begin < s.starts.size() ? s.starts[begin] : static_cast<uint32_t>(g.size());
+    const uint32_t end = static_cast<uint32_t>(g.size());
+    std::vector<Val> to;
+    for (auto& w : wrt) to.push_back(s.val(w));
+    std::vector<Seed> seeds;
+    for (size_t k = 0; k < results.size(); ++k) {
+      const Val o = s.val(results[k]);
+      const Val one =
+          given.empty() ? g.constant(o.dtype(), 1.0) : materialize(g, given[k](s), o.dtype());
+      seeds.push_back({o, g.op("broadcast_to", {one}, {o.shape().vec()})});
+    }
+    return backward(g, records_of(g, first, end), seeds, to);
+  });
 
   size_t next = 0;
   std::function<V(const V&)> like = [&](const V& x) -> V {

@@ -11,6 +11,10 @@
 #include <optional>
 #include <unordered_map>
 
+#include <map>
+#include <set>
+
+#include "capture/scope.h"
 #include "graph/grad.h"
 #include "python/code.h"
 #include "python/objects.h"
@@ -63,7 +67,10 @@ struct Guard {
     kType,         // exact type `obj`, of version `num`
     kIs,           // the very object
     kEquals,       // same type and equal
-    kTensor,       // tensor of python type `obj` and the element type and shape of `type`
+    kTensor,       // tensor of python type `obj` and the element type and shape of `type`, but
+                   // for the dims in the bit mask `num`
+    kNumber,       // int (of 31 bits) or float, of type `obj`
+    kRelation,     // compared with number `obj` by num / 2 (Py_LT ...), the answer is num % 2
     kLength,       // tuple or list of `num` items
     kKeys,         // dict with exactly these keys in this order
     kCode,         // function with this code and globals
@@ -88,6 +95,8 @@ struct Recipe {
     kConst,
     kSource,
     kOutput,
+    kNumber,  // an output as a Python number
+    kSize,    // a number that follows from sizes
     kTuple,
     kList,
     kDict,
@@ -119,6 +128,8 @@ struct Value {
   enum Kind : uint8_t {
     kNull,
     kConst,
+    kNumber,
+    kSize,
     kTensor,
     kTuple,
     kList,
@@ -134,7 +145,10 @@ struct Value {
   int src = -1;    // reachable from the frame's state
   py::object obj;  // the object: constants, objects, tensors and containers that have a source
 
-  Val node;                // kTensor
+  Val node;                // kTensor; kNumber: 0-d
+  SizeExpr expr;           // kSize
+  std::vector<int> roots;  // kNumber: sources that it follows from
+  double bound = 0;        // kNumber, an int: greatest magnitude
   bool parameter = false;  // kTensor: may be assigned
   std::vector<V> items;  // kTuple, kList: null items are read from the source on demand. kSlice: 3.
                          // kIter: operands
@@ -156,15 +170,34 @@ struct BreakRecord {
   std::string detail, location;
 };
 
+// An entry's program for inputs of certain sizes.
+struct Instance {
+  bool fits = true;  // false: with these sizes, capture would have taken another way
+  std::shared_ptr<const Program> program;  // null: nothing to compute
+  std::vector<bool> donatable;
+  std::vector<Number> sizes;  // of kSize recipes
+};
+
 struct Entry {
   std::vector<Source> sources;
   std::vector<Guard> guards;
   std::vector<std::pair<int, int>> guard_range;  // per source
-  std::shared_ptr<const Program> program;        // null: nothing to compute
-  std::string graph_text;
+  std::string graph_text;                        // of the capture's own sizes
   std::vector<std::pair<std::string, int>> ops;
   std::vector<int> inputs;  // source per program input
-  std::vector<bool> donatable;
+  // What varies: dims of inputs, as (input, axis). Instances by those dims.
+  std::vector<std::pair<int, int>> varying;
+  std::map<std::vector<int64_t>, std::shared_ptr<const Instance>> instances;
+  // How to build a further instance.
+  struct Output {
+    Val node;
+    int assign_to;  // input, or -1
+  };
+  std::vector<Val> captured_inputs;
+  std::vector<Action> actions;
+  std::vector<Output> captured_outputs;
+  std::vector<SizeExpr> sizes;
+  std::shared_ptr<Graph> graph;  // the capture's own: captured Vals point into it
   std::vector<int> changed;     // sources of objects that effects change, and
   std::vector<int> identities;  // of all objects with an identity: none of these may be the same
   std::vector<Recipe> recipes;
@@ -185,6 +218,9 @@ struct StartPoint {
   std::shared_ptr<const CodeInfo> code;
   int instr = 0;
   int stack_size = 0;
+  // What changed between calls before: numbers, and dims of tensors (a bit mask), by the text of
+  // their sources.
+  std::map<std::string, uint64_t> varying = {};
 };
 
 // Captures from a state (slots, then stack; null: unbound). Throws InternalError on our own faults;
@@ -195,7 +231,13 @@ std::unique_ptr<Entry> capture(const StartPoint& p, const std::vector<PyObject*>
 // Checks guards. `values` receives the objects of all sources (new references).
 bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
                   std::vector<py::object>* values, int* failed);
-std::string describe_source(const Entry& e, int src, const CodeInfo& code);
+// The instance for the sizes of these inputs, built if need be; null: the entry does not fit them.
+std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::object>& values);
+// Adds what in `state` differs from what the entry was captured for, if numbers and sizes are all
+// that differs.
+void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,
+                  std::map<std::string, uint64_t>* varying);
+std::string describe_source(const std::vector<Source>& sources, int src, const CodeInfo& code);
 std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code);
 
 // --- JitFunction

@@ -90,6 +90,13 @@ bool equal_constants(PyObject* a, PyObject* b) {
   return r == 1;
 }
 
+bool same_but_for(const Type& a, const Type& b, uint64_t dims) {
+  if (a.dtype != b.dtype || a.shape.rank() != b.shape.rank()) return false;
+  for (int d = 0; d < a.shape.rank(); ++d)
+    if (a.shape[d] != b.shape[d] && !(dims >> d & 1)) return false;
+  return true;
+}
+
 bool check(const Guard& g, const std::vector<py::object>& values) {
   PyObject* o = values[g.src].ptr();
   if (g.kind == Guard::kNull) return !o;
@@ -102,7 +109,19 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
     case Guard::kIs: return o == g.obj.ptr();
     case Guard::kEquals: return equal_constants(o, g.obj.ptr());
     case Guard::kTensor:
-      return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() && array_of(o)->type == g.type;
+      return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
+             (g.num ? same_but_for(array_of(o)->type, g.type, g.num)
+                    : array_of(o)->type == g.type);
+    case Guard::kNumber: {
+      if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != g.obj.ptr()) return false;
+      if (PyFloat_CheckExact(o)) return true;
+      int overflow = 0;
+      const int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
+      return !overflow && std::abs(i) < (int64_t{1} << 31);
+    }
+    case Guard::kRelation:
+      return PyObject_RichCompareBool(o, g.obj.ptr(), static_cast<int>(g.num / 2)) ==
+             static_cast<int>(g.num % 2);
     case Guard::kLength:
       return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
              (PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : PyList_GET_SIZE(o)) ==
@@ -154,19 +173,50 @@ bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
   return true;
 }
 
-std::string describe_source(const Entry& e, int src, const CodeInfo& code) {
-  const Source& s = e.sources[src];
-  auto p = [&] { return describe_source(e, s.parent, code); };
+void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,
+                  std::map<std::string, uint64_t>* varying) {
+  std::map<std::string, uint64_t> found;
+  std::vector<py::object> values(e.sources.size());
+  for (size_t s = 0; s < e.sources.size(); ++s) {
+    values[s] = fetch(e.sources[s], values, func, state);
+    const auto [b, n] = e.guard_range[s];
+    for (int k = b; k < n; ++k) {
+      const Guard& g = e.guards[k];
+      if (check(g, values)) continue;
+      PyObject* o = values[s].ptr();
+      if (!o || o == g.obj.ptr()) return;
+      uint64_t mask = 0;
+      if (g.kind == Guard::kEquals && Py_TYPE(o) == Py_TYPE(g.obj.ptr()) &&
+          (PyFloat_CheckExact(o) || PyLong_CheckExact(o))) {
+        mask = ~0ull;
+      } else if (g.kind == Guard::kTensor &&
+                 reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
+                 same_but_for(array_of(o)->type, g.type, ~0ull)) {
+        mask = g.num;
+        for (int d = 0; d < g.type.shape.rank(); ++d)
+          if (array_of(o)->type.shape[d] != g.type.shape[d]) mask |= 1ull << d;
+      } else if (g.kind != Guard::kRelation) {
+        return;
+      }
+      found[describe_source(e.sources, static_cast<int>(s), code)] |= mask;
+    }
+  }
+  for (auto& [k, m] : found) (*varying)[k] |= m;
+}
+
+std::string describe_source(const std::vector<Source>& sources, int src, const CodeInfo& code) {
+  const Source& s = sources[src];
+  auto p = [&] { return describe_source(sources, s.parent, code); };
   auto text = [](const py::object& o) { return py::cast<std::string>(py::str(o)); };
   switch (s.kind) {
     case Source::kState:
       return s.index < code.num_slots ? code.slot_names[s.index]
                                       : str_cat("stack", s.index - code.num_slots);
     case Source::kClosure:
-      return "closure." + (code.num_slots - 1 >= s.index
-                               ? code.slot_names[code.slot_names.size() - 1 - 0]
-                               : std::string("?"));
-    case Source::kGlobal: return text(e.sources[s.parent].key);
+      return "closure." +
+             code.slot_names[code.num_slots -
+                             static_cast<int>(py::len(code.code.attr("co_freevars"))) + s.index];
+    case Source::kGlobal: return text(sources[s.parent].key);
     case Source::kDictAttr: return p() + "." + text(s.key);
     case Source::kAttr: return "type(" + p() + ")." + text(s.key);
     case Source::kItem: return str_cat(p(), "[", s.index, "]");
@@ -187,7 +237,7 @@ std::string describe_source(const Entry& e, int src, const CodeInfo& code) {
 }
 
 std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code) {
-  const std::string s = describe_source(e, g.src, code);
+  const std::string s = describe_source(e.sources, g.src, code);
   auto name = [](const py::object& o) {
     return py::cast<std::string>(py::handle(o).attr("__name__"));
   };
@@ -198,6 +248,14 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
       return s + " is " + (py::hasattr(g.obj, "__name__") ? name(g.obj) : repr(g.obj));
     case Guard::kEquals: return s + " == " + repr(g.obj);
     case Guard::kTensor: {
+      if (g.num) {  // some dims vary
+        std::string t = str_cat("type(", s, ") is ", name(g.obj), " and ", s, ".dtype.name == '",
+                                public_name_of(g.type.dtype), "' and ", s,
+                                ".ndim == ", g.type.shape.rank());
+        for (int d = 0; d < g.type.shape.rank(); ++d)
+          if (!(g.num >> d & 1)) t += str_cat(" and ", s, ".shape[", d, "] == ", g.type.shape[d]);
+        return t;
+      }
       std::string t = "(";
       for (auto d : g.type.shape) t += std::to_string(d) + ", ";
       if (g.type.shape.rank() > 1)
@@ -207,13 +265,19 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
       return "type(" + s + ") is " + name(g.obj) + " and " + s + ".dtype.name == '" +
              std::string(public_name_of(g.type.dtype)) + "' and " + s + ".shape == " + t + ")";
     }
+    case Guard::kNumber: return "type(" + s + ") is " + name(g.obj);
+    case Guard::kRelation: {
+      static const char* signs[] = {" < ", " <= ", " == ", " != ", " > ", " >= "};
+      const std::string t = s + signs[g.num / 2] + repr(g.obj);
+      return g.num % 2 ? t : "not " + t;
+    }
     case Guard::kLength:
       return str_cat("type(", s, ") is ", name(g.obj), " and len(", s, ") == ", g.num);
     case Guard::kKeys: return "tuple(" + s + ") == " + repr(g.obj);
     case Guard::kCode:
       return s + ".__code__ is " + py::cast<std::string>(py::str(g.obj.attr("co_name"))) +
              ".__code__";
-    case Guard::kSame: return s + " is " + describe_source(e, static_cast<int>(g.num), code);
+    case Guard::kSame: return s + " is " + describe_source(e.sources, static_cast<int>(g.num), code);
     case Guard::kNoDictAttr: return repr(g.obj) + " not in vars(" + s + ")";
     case Guard::kDictVersion:
       return (g.obj.contains("__name__")

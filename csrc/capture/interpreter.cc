@@ -67,6 +67,7 @@ std::unique_ptr<Entry> Tracer::run() {
     const std::vector<V> slots = f.slots;
     const size_t undo = undo_.size(), notes = journal_.size();
     const uint32_t nodes = static_cast<uint32_t>(graph_->size());
+    const size_t actions = root_actions_.size();
     const int pc = f.pc;
     try {
       if (--budget_ < 0) give_up(Reason::kBudget);
@@ -86,6 +87,8 @@ std::unique_ptr<Entry> Tracer::run() {
       journal_.erase(journal_.begin() + static_cast<std::ptrdiff_t>(notes), journal_.end());
       returned_ = false;
       graph_->abandon(nodes);
+      root_actions_.resize(actions);
+      root_scope_.starts.resize(actions);
       frames_.resize(1);
       f.stack = stack;
       f.slots = slots;
@@ -139,7 +142,7 @@ V Tracer::get_iter(const V& x) {
   if (x->kind == Value::kTensor) {
     if (x->node.shape().rank() == 0) give_up(Reason::kRaises, "iteration over a 0-d tensor");
     std::vector<V> rows;
-    for (int64_t i = 0; i < x->node.shape()[0]; ++i) rows.push_back(subscript(x, constant_int(i)));
+    for (int64_t i = 0, n = *as_int(dim(x, 0)); i < n; ++i) rows.push_back(subscript(x, constant_int(i)));
     it->items = {sequence(Value::kTuple, rows)};
     return it;
   }
@@ -617,14 +620,20 @@ int Tracer::recipe(const V& v) {
       r.obj = v->obj;
       break;
     case Value::kTensor:
+    case Value::kNumber:
       if (v->src >= 0) {
         r.kind = Recipe::kSource;
         r.index = v->src;
       } else {
-        r.kind = Recipe::kOutput;
+        r.kind = v->kind == Value::kTensor ? Recipe::kOutput : Recipe::kNumber;
         r.index = static_cast<int>(outputs_.size());
-        outputs_.push_back({v->node.id});
+        outputs_.push_back({v->node, -1});
       }
+      break;
+    case Value::kSize:
+      r.kind = Recipe::kSize;
+      r.index = static_cast<int>(entry_->sizes.size());
+      entry_->sizes.push_back(v->expr);
       break;
     case Value::kTuple:
     case Value::kList:
@@ -717,6 +726,64 @@ int Tracer::recipe(const V& v) {
   return recipe_of_[v.get()] = static_cast<int>(entry_->recipes.size()) - 1;
 }
 
+// Outputs, program and sizes of an instance whose graph is complete but for its outputs.
+static void finish_instance(const Entry& e, Graph& g, Scope& scope, Instance* x) {
+  for (auto& o : e.captured_outputs) {
+    const Val v = scope.val(o.node);
+    const bool same = o.assign_to >= 0 && v.type() == g.node(g.inputs()[o.assign_to]).type;
+    g.outputs.push_back({v.id, same ? o.assign_to : -1});
+  }
+  bool may_fail = false;
+  const auto live = g.live();
+  for (uint32_t k = 0; k < g.size(); ++k)
+    may_fail |= live[k] && g.node(k).op && g.node(k).op->has(kMayFail);
+  if (!g.outputs.empty() || may_fail) x->program = compile(g);
+  x->donatable.assign(e.inputs.size(), false);
+  if (x->program)
+    for (auto& b : x->program->output_buffers)
+      if (b.donor >= 0) x->donatable[b.donor] = true;
+  for (auto& n : e.sizes) x->sizes.push_back(n(scope));
+}
+
+std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::object>& values) {
+  std::vector<int64_t> dims;
+  for (auto [k, d] : e.varying)
+    dims.push_back(array_of(values[e.inputs[k]].ptr())->type.shape[d]);
+  auto it = e.instances.find(dims);
+  if (it == e.instances.end()) {
+    constexpr size_t kMaxInstances = 256;
+    if (e.instances.size() >= kMaxInstances) e.instances.clear();
+    auto made = std::make_shared<Instance>();
+    Instance& x = *made;
+    Graph g(false);
+    Scope s(&g, true);
+    try {
+      for (size_t k = 0; k < e.inputs.size(); ++k) {
+        PyObject* o = values[e.inputs[k]].ptr();
+        s.bind(e.captured_inputs[k],
+               g.add_input(is_tensor(o) ? array_of(o)->type : e.captured_inputs[k].type()));
+      }
+      replay(e.actions, s);
+      finish_instance(e, g, s, &x);
+    } catch (const Misfit&) {
+      x.fits = false;
+    } catch (const OpError&) {
+      x.fits = false;
+    } catch (py::error_already_set&) {
+      x.fits = false;
+    }
+    it = e.instances.emplace(dims, std::move(made)).first;
+  }
+  return it->second->fits ? it->second : nullptr;
+}
+
+Val Tracer::add_input(const Type& t, int src, uint64_t varying) {
+  input_source_.push_back(src);
+  varying_dims_.push_back(varying);
+  sizes_vary_ |= varying != 0;
+  return graph_->add_input(t);
+}
+
 void Tracer::finish(Entry* e) {
   // effects, in order; containers and tensors get their final state
   for (auto& n : journal_) {
@@ -729,11 +796,9 @@ void Tracer::finish(Entry* e) {
     switch (v->kind) {
       case Value::kTensor: {
         x.kind = Effect::kAssign;
-        GraphOutput o{v->node.id};
+        Entry::Output o{v->node, -1};
         for (size_t k = 0; k < input_source_.size(); ++k)
-          if (input_source_[k] == v->src &&
-              v->node.type() == graph_->node(graph_->inputs()[k]).type)
-            o.assign_to = static_cast<int>(k);
+          if (input_source_[k] == v->src) o.assign_to = static_cast<int>(k);
         x.value = static_cast<int>(outputs_.size());
         outputs_.push_back(o);
         break;
@@ -766,23 +831,27 @@ void Tracer::finish(Entry* e) {
             !PyModule_Check(o))))
         e->identities.push_back(v->src);
 
-  graph_->outputs = outputs_;
+  e->inputs = input_source_;
+  for (size_t k = 0; k < varying_dims_.size(); ++k)
+    for (int d = 0; d < kMaxRank; ++d)
+      if (varying_dims_[k] >> d & 1) e->varying.push_back({static_cast<int>(k), d});
+  std::vector<int64_t> dims;
+  for (auto [k, d] : e->varying) dims.push_back(graph_->node(graph_->inputs()[k]).type.shape[d]);
+  for (auto id : graph_->inputs()) e->captured_inputs.push_back(graph_->val(id));
+  e->captured_outputs = outputs_;
+  auto made = std::make_shared<Instance>();
+  finish_instance(*e, *graph_, root_scope_, made.get());
+  const Instance& first = *made;
+  e->instances[dims] = made;
   e->ops = graph_->op_counts();
-  bool may_fail = false;
-  const auto live = graph_->live();
-  for (uint32_t k = 0; k < graph_->size(); ++k)
-    may_fail |= live[k] && graph_->node(k).op && graph_->node(k).op->has(kMayFail);
-  if (!outputs_.empty() || may_fail) {
+  if (first.program) {
     e->graph_text = graph_->print();
-    e->program = compile(*graph_);
     PIJIT_LOG("graph", "\n", e->graph_text);
   }
-  // inputs: only what the program reads, but keep positions
-  e->inputs = input_source_;
-  e->donatable.assign(e->inputs.size(), false);
-  if (e->program)
-    for (auto& b : e->program->output_buffers)
-      if (b.donor >= 0) e->donatable[b.donor] = true;
+  if (!e->varying.empty()) {
+    e->actions = std::move(root_actions_);
+    e->graph = graph_;
+  }
 
   e->sources = std::move(sources_);
   std::stable_sort(guards_.begin(), guards_.end(), [](auto& a, auto& b) { return a.src < b.src; });
@@ -833,6 +902,7 @@ std::unique_ptr<Entry> capture(const StartPoint& p, const std::vector<PyObject*>
     auto e = std::make_unique<Entry>();
     e->instr = p.instr;
     e->rest_in_python = true;
+    e->instances[{}] = std::make_shared<Instance>();
     e->first_line = p.code->instrs[p.instr].line;
     e->break_record =
         BreakRecord{b.reason, b.detail,

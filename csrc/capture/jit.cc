@@ -21,7 +21,7 @@ constexpr size_t kMaxEntries = 16;
 
 struct Point {
   std::vector<std::unique_ptr<Entry>> entries;  // newest first
-  int misses = 0;
+  std::map<std::string, uint64_t> varying;  // numbers and dims seen to change
   bool never = false;  // capture does not pay here
 };
 
@@ -61,13 +61,14 @@ py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
 struct Runner {
   const Entry& e;
+  const Instance& instance;  // kept by the caller
   std::vector<py::object>& values;  // of sources
   std::vector<ArrayRef> outputs;
   std::vector<py::object> made;  // per recipe
 
   bool compute() {
     made.resize(e.recipes.size());
-    if (!e.program) return true;
+    if (!instance.program) return true;
     const size_t n = e.inputs.size();
     Array* raw[64];
     bool donate[64];
@@ -81,12 +82,28 @@ struct Runner {
       donate_big = std::make_unique<bool[]>(n);
       give = donate_big.get();
     }
+    std::vector<ArrayRef> numbers;
     for (size_t k = 0; k < n; ++k) {
-      in[k] = array_of(values[e.inputs[k]].ptr()).get();
-      give[k] = e.donatable[k] && sole_owner(*in[k]);
+      PyObject* o = values[e.inputs[k]].ptr();
+      if (!is_tensor(o)) {
+        uint64_t bits;
+        if (PyFloat_Check(o)) {
+          const double d = PyFloat_AS_DOUBLE(o);
+          std::memcpy(&bits, &d, 8);
+          numbers.push_back(scalar_array(DType::F64, bits));
+        } else {
+          numbers.push_back(
+              scalar_array(DType::I64, static_cast<uint64_t>(PyLong_AsLongLong(o))));
+        }
+        in[k] = numbers.back().get();
+        give[k] = false;
+        continue;
+      }
+      in[k] = array_of(o).get();
+      give[k] = instance.donatable[k] && sole_owner(*in[k]);
     }
-    outputs.resize(e.program->outputs.size());
-    e.program->run(std::span<Array* const>(in, n), give, outputs.data());
+    outputs.resize(instance.program->outputs.size());
+    instance.program->run(std::span<Array* const>(in, n), give, outputs.data());
     return true;
   }
 
@@ -102,6 +119,22 @@ struct Runner {
       case Recipe::kOutput:
         o = py::reinterpret_steal<py::object>(new_tensor(outputs[r.index]));
         break;
+      case Recipe::kNumber: {
+        const Array& a = *outputs[r.index];
+        if (a.type.dtype == DType::F64)
+          o = py::float_(*static_cast<const double*>(a.data));
+        else
+          o = py::int_(*static_cast<const int64_t*>(a.data));
+        break;
+      }
+      case Recipe::kSize: {
+        const Number& x = instance.sizes[r.index];
+        if (x.index())
+          o = py::float_(std::get<double>(x));
+        else
+          o = py::int_(std::get<int64_t>(x));
+        break;
+      }
       case Recipe::kTuple: {
         o = py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(r.items.size())));
         for (size_t k = 0; k < r.items.size(); ++k)
@@ -471,9 +504,12 @@ py::object run(JitObject* jit, std::vector<py::object> slots,
     for (auto& s : slots) raw.push_back(s.ptr());
     for (auto& s : stack) raw.push_back(s.ptr());
     Entry* entry = nullptr;
+    std::shared_ptr<const Instance> instance;
     for (size_t k = 0; k < point.entries.size(); ++k) {
       int failed = -1;
       if (check_guards(*point.entries[k], jit->func, raw.data(), &values, &failed)) {
+        instance = instance_for(*point.entries[k], values);
+        if (!instance) continue;
         entry = point.entries[k].get();
         break;
       }
@@ -483,6 +519,9 @@ py::object run(JitObject* jit, std::vector<py::object> slots,
     }
     if (!entry) {
       if (point.entries.size() >= kMaxEntries || state.busy) return plain();
+      for (auto& e : point.entries)
+        find_varying(*e, jit->func, raw.data(), *code, &point.varying);
+      at.varying = point.varying;
       state.busy = true;
       const auto t0 = std::chrono::steady_clock::now();
       std::unique_ptr<Entry> fresh;
@@ -522,7 +561,10 @@ py::object run(JitObject* jit, std::vector<py::object> slots,
       }
       point.entries.insert(point.entries.begin(), std::move(fresh));
       entry = point.entries.front().get();
-      if (!check_guards(*entry, jit->func, raw.data(), &values, nullptr)) {
+      instance = check_guards(*entry, jit->func, raw.data(), &values, nullptr)
+                     ? instance_for(*entry, values)
+                     : nullptr;
+      if (!instance) {
         // a guard that does not even hold at capture: never reuse, and say so
         PIJIT_CHECK(!config().strict, "a fresh entry of ", code->name, " refuses its own state");
         point.entries.erase(point.entries.begin());
@@ -531,7 +573,7 @@ py::object run(JitObject* jit, std::vector<py::object> slots,
       }
     }
     ++entry->calls;
-    Runner r{*entry, values, {}, {}};
+    Runner r{*entry, *instance, values, {}, {}};
     try {
       r.compute();
     } catch (const OpError&) {
@@ -543,7 +585,7 @@ py::object run(JitObject* jit, std::vector<py::object> slots,
     for (size_t s = 0; s < slots.size(); ++s) slots[s] = r.make(entry->slot_recipes[s]);
     stack.clear();
     for (int id : entry->stack_recipes) stack.push_back(r.make(id));
-    first = first && entry->effects.empty() && !entry->program && entry->instr == at.instr;
+    first = first && entry->effects.empty() && !instance->program && entry->instr == at.instr;
     const int pc = entry->instr;
     const bool rest = entry->rest_in_python;
     r.outputs.clear();
@@ -820,8 +862,10 @@ py::dict explain(py::object f) {
       for (auto& [n, c] : e->ops) ops.append(py::make_tuple(n, c));
       x["ops"] = ops;
       x["calls"] = e->calls;
-      x["steps"] = e->program ? e->program->steps.size() : 0;
-      x["program"] = e->program ? e->program->describe() : "";
+      const Instance& one = *e->instances.begin()->second;
+      x["steps"] = one.program ? one.program->steps.size() : 0;
+      x["program"] = one.program ? one.program->describe() : "";
+      x["sizes"] = e->instances.size();
       x["where"] = str_cat(code->filename, ":", e->first_line);
       x["complete"] = e->result >= 0;
       entries.append(x);

@@ -14,6 +14,7 @@ struct Frame {
   int pc = 0;
 };
 
+using DeferredOperand = std::function<Operand(Scope&)>;
 using Kwargs = std::vector<std::pair<std::string, V>>;
 
 class Tracer {
@@ -65,11 +66,27 @@ class Tracer {
   std::optional<bool> contains(const V& container, const V& x);
   int find_key(const V& dict, PyObject* key);
   void touch(const V& v);  // before a change in place
-  Val placeholder_val(PyObject* o);
-  std::vector<std::pair<py::object, V>>
-      placeholders_;  // stand for tensors inside an index expression
   V python_operation(const char* name,
                      const std::vector<V>& args);  // on constants, by the operator module
+
+  // --- numbers.cc ---
+  Val record(std::function<Val(Scope&)> f);  // an action
+  std::vector<Val> record_all(std::function<std::vector<Val>(Scope&)> f);
+  V size_value(SizeExpr e);
+  V dim(const V& tensor, int axis);
+  V shape_of(const V& tensor);
+  V element_count(const V& tensor, int64_t times);
+  bool is_varying_number(PyObject* o, int src);
+  V number_input(PyObject* o, int src);
+  void fix(const V& v);
+  V unfixed_negation(const V& x);
+  V unfixed_arithmetic(const std::string& op, const V& a, const V& b);  // null: not possible
+  std::optional<bool> unfixed_relation(const std::string& op, const V& a, const V& b);
+  std::function<py::object(Scope&)> deferred_object(const V& v);
+  static bool holds_size(const V& v);
+  static bool unfixed(const V& v) {
+    return v->kind == Value::kSize || v->kind == Value::kNumber;
+  }
 
   // --- calls.cc ---
   V call(const V& f, std::vector<V> args, Kwargs kwargs);
@@ -82,8 +99,10 @@ class Tracer {
               const std::string& name);
   V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
   V call_grad(const V& g, std::vector<V> args, Kwargs kwargs);
-  Operand operand(const V& v);
+  DeferredOperand operand(const V& v);
   bool is_operand(const V& v) const { return v->kind == Value::kTensor || is_number(v); }
+  // An index expression: parsed in a scope.
+  std::function<bool(Scope&, std::vector<IndexItem>*)> deferred_index(const V& index);
   void assign_tensor(const V& t, const V& value);
   V alias(const V& x, std::vector<V>* leaves);
   void flatten(const V& x, std::vector<V>* out);
@@ -103,8 +122,17 @@ class Tracer {
   StartPoint start_;
   const std::vector<PyObject*>& state_;
   bool whole_;
-  std::unique_ptr<Graph> graph_ = std::make_unique<Graph>(false);
+  Val add_input(const Type& t, int src, uint64_t varying);
+
+  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>(false);
+  Scope root_scope_{graph_.get(), false};
+  Scope* scope_ = &root_scope_;
+  std::vector<Action> root_actions_;
+  std::vector<Action>* actions_ = &root_actions_;
   std::vector<int> input_source_;
+  std::vector<uint64_t> varying_dims_;  // per input: bit mask
+  bool sizes_vary_ = false;
+  std::unordered_map<int, V> numbers_;  // inputs, by source
   std::vector<Source> sources_;
   std::map<std::tuple<int, int, int, PyObject*>, int> source_index_;
   std::vector<Guard> guards_;
@@ -122,7 +150,7 @@ class Tracer {
   std::vector<Frame*> frames_;
   std::unordered_map<const Value*, int> recipe_of_;
   std::vector<V> keep_;  // values whose recipes exist: their addresses stay theirs
-  std::vector<GraphOutput> outputs_;
+  std::vector<Entry::Output> outputs_;
   Entry* entry_ = nullptr;
   int64_t budget_;
   std::optional<GraphBreak> inner_break_;

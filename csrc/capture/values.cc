@@ -113,6 +113,7 @@ V Tracer::wrap_static(PyObject* o) {
 
 V Tracer::wrap(PyObject* o, int src) {
   if (immutable_constant(o)) {
+    if (is_varying_number(o, src)) return number_input(o, src);
     if (sources_[src].kind != Source::kConst) guard(Guard::kEquals, src, share(o));
     return constant(share(o));
   }
@@ -132,9 +133,13 @@ V Tracer::wrap(PyObject* o, int src) {
     v->kind = Value::kTensor;
     v->parameter = t != tensor_type;
     const Type& ty = array_of(o)->type;
-    guards_.push_back({Guard::kTensor, src, type, {}, 0, ty});
-    v->node = graph_->add_input(ty);
-    input_source_.push_back(src);
+    uint64_t varying = 0;
+    if (!start_.varying.empty()) {
+      auto it = start_.varying.find(describe_source(sources_, src, *start_.code));
+      if (it != start_.varying.end()) varying = it->second & ((1ull << ty.shape.rank()) - 1);
+    }
+    guards_.push_back({Guard::kTensor, src, type, {}, varying, ty});
+    v->node = add_input(ty, src, varying);
   } else if (plain_tuple(o)) {
     v->kind = Value::kTuple;
     guard(Guard::kLength, src, type, static_cast<uint64_t>(PyTuple_GET_SIZE(o)));
@@ -215,6 +220,8 @@ V Tracer::item(const V& c, size_t i) {
 PyTypeObject* Tracer::type_of(const V& v) const {
   switch (v->kind) {
     case Value::kNull: return Py_TYPE(Py_None);
+    case Value::kNumber:
+    case Value::kSize:
     case Value::kConst: return Py_TYPE(v->obj.ptr());
     case Value::kTensor: return v->obj ? Py_TYPE(v->obj.ptr()) : tensor_type;
     case Value::kTuple: return v->obj ? Py_TYPE(v->obj.ptr()) : &PyTuple_Type;
@@ -232,6 +239,7 @@ PyTypeObject* Tracer::type_of(const V& v) const {
 }
 
 std::optional<py::object> Tracer::as_constant(const V& v) {
+  fix(v);
   if (v->kind == Value::kConst) return v->obj;
   if (v->kind == Value::kObject && static_object(v->obj.ptr())) return v->obj;
   if (v->kind == Value::kTuple || v->kind == Value::kList || v->kind == Value::kSlice) {
@@ -250,6 +258,7 @@ std::optional<py::object> Tracer::as_constant(const V& v) {
 }
 
 std::optional<int64_t> Tracer::as_int(const V& v) {
+  if (unfixed(v) && PyLong_Check(v->obj.ptr())) fix(v);
   if (v->kind != Value::kConst || !PyLong_Check(v->obj.ptr())) return std::nullopt;
   int overflow = 0;
   const long long i = PyLong_AsLongLongAndOverflow(v->obj.ptr(), &overflow);
@@ -258,11 +267,17 @@ std::optional<int64_t> Tracer::as_int(const V& v) {
 }
 
 bool Tracer::is_number(const V& v) const {
+  if (unfixed(v)) return true;
   return v->kind == Value::kConst && (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
 }
 
 std::optional<bool> Tracer::truth(const V& v) {
   switch (v->kind) {
+    case Value::kNumber:
+    case Value::kSize:
+      if (auto r = unfixed_relation("ne", v, constant_int(0))) return r;
+      fix(v);
+      [[fallthrough]];
     case Value::kConst: return PyObject_IsTrue(v->obj.ptr()) == 1;
     case Value::kTuple:
     case Value::kList:
@@ -414,15 +429,13 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
   if (v->kind == Value::kTensor) {
     const Type& t = v->node.type();
     if (name == "shape") {
-      std::vector<V> dims;
-      for (auto d : t.shape) dims.push_back(constant_int(d));
-      return sequence(Value::kTuple, dims);
+      return shape_of(v);
     }
     if (name == "dtype") return wrap_static(dtype_object(t.dtype));
     if (name == "ndim") return constant_int(t.shape.rank());
-    if (name == "size") return constant_int(t.shape.numel());
+    if (name == "size") return element_count(v, 1);
     if (name == "itemsize") return constant_int(static_cast<int64_t>(size_of(t.dtype)));
-    if (name == "nbytes") return constant_int(static_cast<int64_t>(t.bytes()));
+    if (name == "nbytes") return element_count(v, static_cast<int64_t>(size_of(t.dtype)));
     if (v->obj && v->parameter) {  // attributes of its own: name, requires_grad
       py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
       if (d)
@@ -436,6 +449,7 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     guard(Guard::kTypeVersion, add_source({Source::kConst, -1, 0, cls}), cls, type_version(type));
     return bind(wrap_static(found), v, type);
   }
+  fix(v);
   if (v->kind == Value::kConst || v->kind == Value::kTuple || v->kind == Value::kList ||
       v->kind == Value::kDict || v->kind == Value::kSlice) {
     PyTypeObject* type = type_of(v);
@@ -614,30 +628,11 @@ V Tracer::subscript(const V& x, const V& index) {
       return item(x, static_cast<size_t>(i));
     }
     case Value::kTensor: {
-      // constants as they are; tensors by number in a list, so that the index parser can find them
-      std::function<py::object(const V&)> plain = [&](const V& v) -> py::object {
-        if (v->kind == Value::kTensor) {
-          py::object placeholder =
-              py::reinterpret_steal<py::object>(new_tensor(scalar_array(v->node.dtype(), 0)));
-          placeholders_.push_back({placeholder, v});
-          return placeholder;
-        }
-        if (v->kind == Value::kTuple || v->kind == Value::kSlice) {
-          py::list l;
-          for (size_t k = 0; k < v->items.size(); ++k)
-            l.append(plain(v->kind == Value::kSlice ? v->items[k] : item(v, k)));
-          if (v->kind == Value::kTuple) return py::tuple(l);
-          return py::reinterpret_steal<py::object>(
-              PySlice_New(py::object(l[0]).ptr(), py::object(l[1]).ptr(), py::object(l[2]).ptr()));
-        }
-        auto c = as_constant(v);
-        if (!c) give_up(Reason::kUnsupportedOperand, "index");
-        return *c;
-      };
-      std::vector<IndexItem> items;
-      if (!parse_index(plain(index).ptr(), &items, [&](PyObject* o) { return placeholder_val(o); }))
-        give_up(Reason::kTensorValue, "boolean mask");
-      return tensor(index_get(*graph_, x->node, items));
+      return tensor(record([n = x->node, parse = deferred_index(index)](Scope& s) {
+        std::vector<IndexItem> items;
+        parse(s, &items);
+        return index_get(s.graph(), s.val(n), items);
+      }));
     }
     case Value::kConst: return python_operation("getitem", {x, index});
     case Value::kObject: {
@@ -651,25 +646,66 @@ V Tracer::subscript(const V& x, const V& index) {
   give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type_of(x)->tp_name));
 }
 
-Val Tracer::placeholder_val(PyObject* o) {
-  for (auto& [p, v] : placeholders_)
-    if (p.ptr() == o) return v->node;
-  if (PyList_Check(o) || PyTuple_Check(o)) {  // a list of constants
-    const ArrayRef a = array_from(o, std::nullopt);
-    const int64_t n = a->type.shape.numel();
-    if (n == 0 || n > 64) give_up(Reason::kUnsupportedOperand, "long list as an index");
-    std::vector<Val> items;
-    for (int64_t k = 0; k < n; ++k) {
-      uint64_t bits = 0;
-      const size_t size = size_of(a->type.dtype);
-      __builtin_memcpy(&bits, static_cast<const char*>(a->data) + static_cast<size_t>(k) * size,
-                       size);
-      items.push_back(v_reshape(graph_->constant(a->type.dtype, bits), Shape{1}));
+// Constants as they are; tensors by placeholders, which the parser hands back.
+std::function<bool(Scope&, std::vector<IndexItem>*)> Tracer::deferred_index(const V& index) {
+  using Make = std::function<py::object(Scope&)>;
+  auto tensors = std::make_shared<std::vector<std::pair<py::object, Val>>>();
+  std::function<Make(const V&)> plain = [&](const V& v) -> Make {
+    if (v->kind == Value::kTensor) {
+      if (is_bool(v->node.dtype())) give_up(Reason::kTensorValue, "boolean mask");
+      py::object placeholder =
+          py::reinterpret_steal<py::object>(new_tensor(scalar_array(v->node.dtype(), 0)));
+      tensors->push_back({placeholder, v->node});
+      return [placeholder](Scope&) { return placeholder; };
     }
-    return v_reshape(graph_->Builder::op(OpTable::get().at("concat"), items, {int64_t{0}}),
-                     a->type.shape);
-  }
-  give_up(Reason::kUnsupportedOperand, "index");
+    if (v->kind == Value::kTuple) {
+      std::vector<Make> parts;
+      for (size_t k = 0; k < v->items.size(); ++k) parts.push_back(plain(item(v, k)));
+      return [parts](Scope& s) -> py::object {
+        py::list l;
+        for (auto& p : parts) l.append(p(s));
+        return py::tuple(l);
+      };
+    }
+    Make m = deferred_object(v);
+    if (!m) give_up(Reason::kUnsupportedOperand, "index");
+    return m;
+  };
+  auto parse = [make = plain(index), tensors](Scope& s, std::vector<IndexItem>* items) {
+    return parse_index(make(s).ptr(), items, [&](PyObject* o) -> Val {
+      for (auto& [p, v] : *tensors)
+        if (p.ptr() == o) return s.val(v);
+      const ArrayRef a = array_from(o, std::nullopt);  // a list of constants
+      std::vector<Val> parts;
+      for (int64_t k = 0; k < a->type.shape.numel(); ++k) {
+        uint64_t bits = 0;
+        const size_t size = size_of(a->type.dtype);
+        __builtin_memcpy(&bits, static_cast<const char*>(a->data) + static_cast<size_t>(k) * size,
+                         size);
+        parts.push_back(v_reshape(s.graph().constant(a->type.dtype, bits), Shape{1}));
+      }
+      return v_reshape(s.graph().Builder::op(OpTable::get().at("concat"), parts, {int64_t{0}}),
+                       a->type.shape);
+    });
+  };
+  // A trial outside the graph: what cannot be parsed, or holds a long or empty list, is not for it.
+  Graph trial(false);
+  std::vector<IndexItem> items;
+  bool short_lists = true;
+  const bool ok = parse_index(plain(index)(*scope_).ptr(), &items, [&](PyObject* o) -> Val {
+    if (!is_tensor(o)) {
+      const ArrayRef a = array_from(o, std::nullopt);
+      const int64_t n = a->type.shape.numel();
+      short_lists &= n > 0 && n <= 64;
+      return trial.add_input(a->type);
+    }
+    for (auto& [p, v] : *tensors)
+      if (p.ptr() == o) return trial.add_input(v.type());
+    return trial.add_input(array_of(o)->type);
+  });
+  if (!short_lists) give_up(Reason::kUnsupportedOperand, "long list as an index");
+  if (!ok) give_up(Reason::kTensorValue, "boolean mask");
+  return parse;
 }
 
 void Tracer::touch(const V& v) {
@@ -710,23 +746,15 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
     }
     case Value::kTensor: {
       if (!is_operand(value)) break;
-      std::vector<IndexItem> items;
-      std::vector<V> parts = index->kind == Value::kTuple ? items_of(index) : std::vector<V>{index};
-      for (auto& p : parts) {
-        if (p->kind == Value::kTensor) {
-          if (is_bool(p->node.dtype())) give_up(Reason::kTensorValue, "boolean mask");
-          IndexItem it{IndexItem::kTensor};
-          it.tensor = p->node;
-          items.push_back(it);
-        } else {
-          auto c = as_constant(p);
-          if (!c || !parse_index(c->ptr(), &items, [&](PyObject* o) { return placeholder_val(o); }))
-            give_up(Reason::kUnsupportedOperand, "index");
-        }
-      }
-      const Operand o = operand(value);
-      const Val r = index_set(*graph_, x->node, items,
-                              materialize(*graph_, o, o.weak() ? x->node.dtype() : o.dtype()));
+      const Val r = record([n = x->node, parse = deferred_index(index),
+                            value = operand(value)](Scope& s) {
+        std::vector<IndexItem> items;
+        parse(s, &items);
+        const Operand o = value(s);
+        const Val x = s.val(n);
+        return index_set(s.graph(), x, items,
+                         materialize(s.graph(), o, o.weak() ? x.dtype() : o.dtype()));
+      });
       touch(x);
       x->node = r;
       return;
@@ -765,9 +793,14 @@ V Tracer::unary(const std::string& op, const V& x) {
   }
   if (x->kind == Value::kTensor) {
     if (op == "pos") return x;
-    return tensor(pijit::call_op(*graph_, OpTable::get().at(op == "neg" ? "neg" : "bitwise_not"),
-                                 std::vector<Operand>{Operand(x->node)}, {}));
+    const OpDef& d = OpTable::get().at(op == "neg" ? "neg" : "bitwise_not");
+    return tensor(record([&d, n = x->node](Scope& s) {
+      return pijit::call_op(s.graph(), d, std::vector<Operand>{Operand(s.val(n))}, {});
+    }));
   }
+  if (unfixed(x) && op == "pos") return x;
+  if (unfixed(x) && op == "neg")
+    if (V r = unfixed_negation(x)) return r;
   return python_operation(op == "not" ? "not_" : op.c_str(), {x});
 }
 
@@ -780,7 +813,14 @@ V Tracer::binary(const std::string& op, const V& a, const V& b) {
       return call(wrap_static(fn), {a, b}, {});
     }
     if (const OpDef* d = binary_operator(op))
-      return tensor(pijit::call_op(*graph_, *d, std::vector<Operand>{operand(a), operand(b)}, {}));
+      return tensor(record([d, x = operand(a), y = operand(b)](Scope& s) {
+        return pijit::call_op(s.graph(), *d, std::vector<Operand>{x(s), y(s)}, {});
+      }));
+  }
+  if (unfixed(a) || unfixed(b)) {
+    if (V r = unfixed_arithmetic(op, a, b)) return r;
+    fix(a);
+    fix(b);
   }
   auto seq = [](const V& v) { return v->kind == Value::kTuple || v->kind == Value::kList; };
   if (op == "add" && seq(a) && a->kind == b->kind) {
@@ -816,13 +856,29 @@ V Tracer::compare(const std::string& op, const V& a, const V& b) {
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors) {
     if (is_operand(a) && is_operand(b))
-      return tensor(pijit::call_op(*graph_, *binary_operator(op),
-                                   std::vector<Operand>{operand(a), operand(b)}, {}));
+      return tensor(record([d = binary_operator(op), x = operand(a), y = operand(b)](Scope& s) {
+        return pijit::call_op(s.graph(), *d, std::vector<Operand>{x(s), y(s)}, {});
+      }));
     auto none = [](const V& v) {
       return v->kind == Value::kConst && (v->obj.is_none() || PyUnicode_Check(v->obj.ptr()));
     };
     if ((op == "eq" || op == "ne") && (none(a) || none(b))) return constant(py::bool_(op == "ne"));
     give_up(Reason::kUnsupportedOperand, "comparison of a tensor");
+  }
+  if (unfixed(a) || unfixed(b)) {
+    if (auto r = unfixed_relation(op, a, b)) return constant(py::bool_(*r));
+    fix(a);
+    fix(b);
+  }
+  if ((op == "eq" || op == "ne") && a->kind == b->kind &&
+      (a->kind == Value::kTuple || a->kind == Value::kList) && (holds_size(a) || holds_size(b))) {
+    bool same = a->items.size() == b->items.size();
+    for (size_t k = 0; same && k < a->items.size(); ++k) {
+      auto t = truth(compare("eq", item(a, k), item(b, k)));
+      if (!t) give_up(Reason::kUnsupportedOperand, "equality");
+      same = *t;
+    }
+    return constant(py::bool_(same == (op == "eq")));
   }
   if (op == "eq" || op == "ne") {
     auto c = as_constant(a), d = as_constant(b);

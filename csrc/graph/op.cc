@@ -108,14 +108,15 @@ DType result_dtype(const OpDef& op, std::span<const Operand> in) {
 }
 
 Val materialize(Builder& b, const Operand& o, DType t) {
+  if (o.v) return o.v.dtype() == t ? o.v : b.op("cast", {o.v}, {t});
   switch (o.kind) {
-    case Operand::kAbsent: return {};
+    case Operand::kAbsent:
+    case Operand::kValue: return {};
     case Operand::kPyBool:
     case Operand::kPyInt: return b.constant_int(t, o.i);
     case Operand::kPyFloat: return b.constant(t, o.f);
-    case Operand::kValue: break;
   }
-  return o.v.dtype() == t ? o.v : b.op("cast", {o.v}, {t});
+  return {};
 }
 
 Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attrs) {

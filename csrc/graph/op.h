@@ -261,6 +261,13 @@ struct Operand {
     o.f = x;
     return o;
   }
+  // A Python number that is known at run time only: a 0-d int64 or float64 value.
+  static Operand weak_value(Val v) {
+    Operand o;
+    o.kind = is_float(v.dtype()) ? kPyFloat : kPyInt;
+    o.v = v;
+    return o;
+  }
   bool weak() const { return kind >= kPyBool; }
   DType dtype() const {
     return kind == kValue    ? v.dtype()

@@ -374,7 +374,10 @@ def arange(start=0, end=None, step=1, *, dtype=None):
         dtype = mstype.float32 if isinstance(start, float) or isinstance(end, float) or isinstance(step, float) else mstype.int64
     if step == 0:
         raise ValueError("For 'arange', 'step' must not be 0.")
-    count = builtins.max(0, math.ceil((end - start) / step))
+    if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
+        count = builtins.max(0, -((start - end) // step))
+    else:
+        count = builtins.max(0, math.ceil((end - start) / step))
     return _ops["arange"](start, step, count, dtype)
 
 

@@ -49,6 +49,12 @@ def run(fn, args, kwargs):
 
 def check(make, *args, graphs=None, breaks=None, calls=2, **kwargs):
     """Compares; returns the explanation of the jitted function."""
+    return check_calls(make, [(args, kwargs)] * calls, graphs=graphs, breaks=breaks)
+
+
+def check_calls(make, calls, *, graphs=None, breaks=None, captures=None):
+    """The same for calls with arguments of their own: each one args, or (args, kwargs)."""
+    calls = [c if len(c) == 2 and isinstance(c[0], tuple) and isinstance(c[1], dict) else (c, {}) for c in calls]
     records = []
     for use_jit in (False, True):
         ms.set_seed(3)
@@ -57,7 +63,7 @@ def check(make, *args, graphs=None, breaks=None, calls=2, **kwargs):
         if use_jit:
             fn = ms.jit(fn)
         record = []
-        for _ in range(calls):
+        for args, kwargs in calls:
             a, k = copy.deepcopy(args), copy.deepcopy(kwargs)
             record.append((run(fn, a, k), freeze(a), freeze(k), freeze(observe())))
         records.append(record)
@@ -66,6 +72,8 @@ def check(make, *args, graphs=None, breaks=None, calls=2, **kwargs):
     e = ms.explain(fn)
     if graphs is not None:
         assert len(e.graphs) == graphs, f"expected {graphs} graphs\n{e}"
+    if captures is not None:
+        assert e.compile_count == captures, f"expected {captures} captures\n{e}"
     if breaks is not None:
         assert len(e.breaks) == breaks, f"expected {breaks} breaks\n{e}"
     return e

@@ -1,0 +1,172 @@
+"""Sizes and numbers that change between calls: one compiled version serves them all."""
+
+import math
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import Tensor, nn, ops
+from tests.python.differential import check_calls
+
+RNG = np.random.default_rng(5)
+
+
+def batch(n, width=6):
+    return Tensor(RNG.standard_normal((n, width)).astype(np.float32))
+
+
+GRAD = ms.grad(lambda v: (v * v).mean())
+LOSS = nn.MSELoss()
+SIZES = [4, 7, 1, 12, 5, 4, 9, 2, 3, 30]
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: x * 2 + 1,
+    lambda x: x.mean() + x.sum(0) - x.max(),
+    lambda x: x.reshape(x.shape[0], 2, 3).transpose(1, 0, 2).flatten(),
+    lambda x: x.reshape(-1, 3) / x.shape[0],
+    lambda x: x / len(x) + x.size,
+    lambda x: x[: x.shape[0] // 2],
+    lambda x: x[x.shape[0] - 1],
+    lambda x: (x.shape, x.shape[0] * 2 + 1, x.shape[0] / 4, x.size % 5),
+    lambda x: ops.softmax(x) @ x.T,
+    lambda x: ops.zeros((x.shape[0], 2)) + x[:, :2],
+    lambda x: ops.concat([x, x], 0).reshape(2 * x.shape[0], -1)[::2],
+    lambda x: ops.broadcast_to(x.sum(0), x.shape) * x,
+    lambda x: GRAD(x),
+    lambda x: ops.one_hot(x.argmax(1), x.shape[1]),
+    lambda x: ops.arange(x.shape[0]) * 2,
+    lambda x: x + (1 if x.shape[1] == 6 else 2),
+    lambda x: x / math.sqrt(x.shape[1]),
+    lambda x: [x[:, i] for i in range(x.shape[1])],
+    lambda x: x.std() + x.var(1).sum() + ops.norm(x),
+    lambda x: ops.tile(x, (2, 1)) + x.sum(),
+    lambda x: LOSS(x, x * 2),
+])
+def test_one_version_for_all_sizes(fn):
+    check_calls(lambda: (lambda x: fn(x)), [(batch(n),) for n in SIZES], captures=2, breaks=0)
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: x * 2 if x.shape[0] > 4 else x - 1,
+    lambda x: x * (x.shape[0] % 2),
+    lambda x: x + len(x) if len(x) % 2 else x,
+])
+def test_a_branch_on_a_size_is_a_version_of_its_own(fn):
+    e = check_calls(lambda: (lambda x: fn(x)), [(batch(n),) for n in SIZES], breaks=0)
+    assert e.compile_count <= 3
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: sum(x[i] for i in range(x.shape[0])) if False else [x[i] for i in range(x.shape[0])],
+    lambda x: [row.sum() for row in x],
+    lambda x: f"{x.shape[0]} rows",
+])
+def test_what_needs_the_size_itself_is_right(fn):
+    check_calls(lambda: (lambda x: fn(x)), [(batch(n),) for n in SIZES])
+
+
+def test_shapes_that_no_longer_fit_raise():
+    def add(x, y):
+        return x + y
+    check_calls(lambda: add, [(batch(4), batch(4)), (batch(5), batch(5)), (batch(4), batch(5)), (batch(1), batch(5)), (batch(6), batch(6))])
+
+
+def test_train_step_with_thirty_batch_sizes_compiles_twice():
+    def make():
+        ms.set_seed(1)
+        net = nn.SequentialCell(nn.Dense(6, 16), nn.ReLU(), nn.Dropout(p=0.2), nn.Dense(16, 3))
+        loss_fn = nn.CrossEntropyLoss()
+        opt = nn.Adam(net.trainable_params(), 0.01)
+        grad_fn = ms.value_and_grad(lambda x, y: loss_fn(net(x), y), None, opt.parameters)
+
+        def step(x, y):
+            loss, grads = grad_fn(x, y)
+            opt(grads)
+            return loss
+        return step, lambda: [p.asnumpy() for p in net.trainable_params()]
+    calls = [(batch(n), Tensor(RNG.integers(0, 3, n).astype(np.int32))) for n in range(1, 31)]
+    check_calls(make, calls, captures=2, graphs=2, breaks=0)
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x, k: x * k,
+    lambda x, k: x + (k + 1) * 2 - k,
+    lambda x, k: (x / k, k, k * 2),
+    lambda x, k: x ** k,
+    lambda x, k: (x > k).astype("float32") * -k,
+    lambda x, k: k * 3 // 2 if isinstance(k, int) else k / 2,
+    lambda x, k: x * (k if k > 0 else 0),
+    lambda x, k: ops.clip(x, -k, k),
+    lambda x, k: Tensor(k) + x,
+    lambda x, k: x * (k * x.shape[0]),
+    lambda x, k: [k, {"k": k + 1}, (k - 1, x)],
+    lambda x, k: x if k else -x,
+])
+@pytest.mark.parametrize("numbers", [
+    [0.5, 0.25, 1.5, 2.25, 7.125, 1e-3, 3.3], [3, 5, 2, 11, 700, 4, 6, 2**31 - 1, 2**40, 2**70], [2, 0.5, 3, 0.25, 5, 0.75]])
+def test_numbers_that_change(fn, numbers):
+    e = check_calls(lambda: (lambda x, k: fn(x, k)), [(batch(3), k) for k in numbers])
+    assert e.compile_count <= 6
+
+
+def test_a_changing_number_compiles_twice():
+    check_calls(lambda: (lambda x, lr: x - lr * (x * x)), [(batch(3), 0.1 * k) for k in range(30)], captures=2, graphs=2, breaks=0)
+
+
+def test_specials():
+    check_calls(lambda: (lambda x, k: (x * k, k + 0.0, -k)), [(batch(2), k) for k in (0.0, -0.0, math.inf, -math.inf, math.nan, 1e308, 5e-324)])
+
+
+def test_bool_is_not_a_number_that_varies():
+    check_calls(lambda: (lambda x, k: x * k), [(batch(2), k) for k in (True, False, 1, 0, 2, True)])
+
+
+def test_counters():
+    def make():
+        class Net(nn.Cell):
+            def __init__(self):
+                super().__init__()
+                self.step = 0
+
+            def construct(self, x):
+                self.step += 1
+                return x * self.step
+        net = Net()
+        return (lambda x: net(x)), lambda: net.step
+    e = check_calls(make, [(batch(2),)] * 20, breaks=0)
+    assert e.compile_count <= 3
+
+
+TOTAL = 0
+
+
+def test_global_counter_and_closure():
+    def make():
+        global TOTAL
+        TOTAL = 0
+        seen = 0.5
+
+        def f(x):
+            global TOTAL
+            nonlocal seen
+            TOTAL += 2
+            seen = seen * 1.5
+            return x + TOTAL * seen
+        return f, lambda: TOTAL
+    e = check_calls(make, [(batch(2),)] * 20, breaks=0)
+    assert e.compile_count <= 3
+
+
+def test_division_by_a_number_that_becomes_zero():
+    check_calls(lambda: (lambda x, k: x * (1 / k)), [(batch(2), k) for k in (2.0, 3.0, 4.0, 0.0, 5.0)])
+    check_calls(lambda: (lambda x, k: x * (7 % k) + 7 // k), [(batch(2), k) for k in (2, 3, 4, 0, 5)])
+
+
+def test_explain_names_the_sizes():
+    f = ms.jit(lambda x, k: x * k)
+    for n in (2, 3, 4):
+        f(batch(n), 0.5 * n)
+    text = str(ms.explain(f))
+    assert "x.shape[1] == 6" in text and "type(k) is float" in text and "2 sizes" in text
