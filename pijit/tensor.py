@@ -29,234 +29,164 @@ for _n in ("swapaxes expand_dims unsqueeze squeeze ravel broadcast_to split chun
     setattr(Tensor, _n, getattr(F, _n))
 
 
-def _attach(fn):
-    setattr(Tensor, fn.__name__, fn)
-    return fn
+class _Methods:
+    # in a class, so that `int` or `all` mean Python's own in the bodies
+    def reshape(self, *shape):
+        """The same elements in another shape."""
+        return F.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+
+    def flatten(self, order="C", *, start_dim=0, end_dim=-1):
+        """Dimensions start_dim..end_dim merged: all by default, unlike ops.flatten, which keeps the first."""
+        return F.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
+
+    def view(self, *shape):
+        """As reshape."""
+        return F.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+
+    def transpose(self, *axes):
+        """Dimensions permuted; reversed when no axes are given."""
+        if len(axes) == 1 and not isinstance(axes[0], int):
+            axes = axes[0]
+        if axes is None or len(axes) == 0:
+            axes = tuple(range(self.ndim - 1, -1, -1))
+        return F.transpose(self, tuple(axes))
+
+    def permute(self, *axes):
+        """Dimensions permuted."""
+        return F.transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+
+    def all(self, axis=None, keep_dims=False):
+        """Logical and over axes."""
+        return F.all(self, axis, keep_dims)
+
+    def any(self, axis=None, keep_dims=False):
+        """Logical or over axes."""
+        return F.any(self, axis, keep_dims)
+
+    def max(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
+        """The maximum, with indices on request."""
+        v = F.amax(self, axis, keepdims)
+        return (v, F.argmax(self, axis, keepdims)) if return_indices else v
+
+    def min(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
+        """The minimum, with indices on request."""
+        v = F.amin(self, axis, keepdims)
+        return (v, F.argmin(self, axis, keepdims)) if return_indices else v
+
+    def gather(self, input_indices, axis, batch_dims=0):
+        """Slices of one axis by index."""
+        return F.gather(self, input_indices, axis)
+
+    def astype(self, dtype, copy=True):
+        """Elements converted."""
+        return F.cast(self, dtype)
+
+    def to(self, dtype):
+        """Elements converted."""
+        return F.cast(self, dtype)
+
+    def type(self, dtype=None):
+        """Elements converted, or the dtype."""
+        return self.dtype if dtype is None else F.cast(self, dtype)
+
+    def float(self):
+        """As float32."""
+        return F.cast(self, mstype.float32)
+
+    def half(self):
+        """As float16."""
+        return F.cast(self, mstype.float16)
+
+    def int(self):
+        """As int32."""
+        return F.cast(self, mstype.int32)
+
+    def long(self):
+        """As int64."""
+        return F.cast(self, mstype.int64)
+
+    def bool(self):
+        """As bool."""
+        return F.cast(self, mstype.bool_)
+
+    def copy(self):
+        """The same value in a new tensor."""
+        return self._alias()
+
+    def clone(self):
+        """The same value in a new tensor."""
+        return self._alias()
+
+    def contiguous(self):
+        """Tensors are contiguous."""
+        return self
+
+    def is_contiguous(self):
+        """Always true."""
+        return True
+
+    def numpy(self):
+        """As asnumpy."""
+        return self.asnumpy()
+
+    def tolist(self):
+        """Nested lists of Python scalars."""
+        return self.asnumpy().tolist()
 
+    def value(self):
+        """The same value."""
+        return self
 
-@_attach
-def reshape(self, *shape):
-    """The same elements in another shape."""
-    return F.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+    def dim(self):
+        """The number of dimensions."""
+        return self.ndim
 
+    def numel(self):
+        """The number of elements."""
+        return self.size
 
-@_attach
-def flatten(self, order="C", *, start_dim=0, end_dim=-1):
-    """Dimensions start_dim..end_dim merged: all by default, unlike ops.flatten, which keeps the first."""
-    return F.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
+    def allclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+        """Whether all elements are close."""
+        return np.allclose(self.asnumpy(), np.asarray(other), rtol, atol, equal_nan)
 
+    def assign_value(self, value):
+        """Takes another value of the same shape."""
+        return self._assign(value)
 
-@_attach
-def view(self, *shape):
-    """As reshape."""
-    return F.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+    def set_data(self, value):
+        """Takes another value of the same shape."""
+        return self._assign(value)
 
+    def fill(self, value):
+        """A tensor of this shape and dtype filled with one value."""
+        return F.full(self.shape, value, dtype=self.dtype)
 
-@_attach
-def transpose(self, *axes):
-    """Dimensions permuted; reversed when no axes are given."""
-    if len(axes) == 1 and not isinstance(axes[0], int):
-        axes = axes[0]
-    if axes is None or len(axes) == 0:
-        axes = tuple(range(self.ndim - 1, -1, -1))
-    return F.transpose(self, tuple(axes))
+    def new_zeros(self, size, dtype=None):
+        """Zeros of this dtype."""
+        return F.zeros(size, self.dtype if dtype is None else dtype)
 
+    def new_ones(self, size, dtype=None):
+        """Ones of this dtype."""
+        return F.ones(size, self.dtype if dtype is None else dtype)
 
-@_attach
-def permute(self, *axes):
-    """Dimensions permuted."""
-    return F.transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+    def view_as(self, other):
+        """The same elements in other's shape."""
+        return F.reshape(self, other.shape)
 
+    def expand_as(self, other):
+        """Broadcast to other's shape."""
+        return F.broadcast_to(self, other.shape)
 
-@_attach
-def all(self, axis=None, keep_dims=False):
-    """Logical and over axes."""
-    return F.all(self, axis, keep_dims)
+    def where(self, condition, y):
+        """self where condition, else y."""
+        return F.select(condition, self, y)
 
 
-@_attach
-def any(self, axis=None, keep_dims=False):
-    """Logical or over axes."""
-    return F.any(self, axis, keep_dims)
+for _n, _op in vars(_Methods).items():
+    if not _n.startswith("__"):
+        setattr(Tensor, _n, _op)
 
 
-@_attach
-def max(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
-    """The maximum, with indices on request."""
-    v = F.amax(self, axis, keepdims)
-    return (v, F.argmax(self, axis, keepdims)) if return_indices else v
-
-
-@_attach
-def min(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
-    """The minimum, with indices on request."""
-    v = F.amin(self, axis, keepdims)
-    return (v, F.argmin(self, axis, keepdims)) if return_indices else v
-
-
-@_attach
-def gather(self, input_indices, axis, batch_dims=0):
-    """Slices of one axis by index."""
-    return F.gather(self, input_indices, axis)
-
-
-@_attach
-def astype(self, dtype, copy=True):
-    """Elements converted."""
-    return F.cast(self, dtype)
-
-
-@_attach
-def to(self, dtype):
-    """Elements converted."""
-    return F.cast(self, dtype)
-
-
-@_attach
-def type(self, dtype=None):
-    """Elements converted, or the dtype."""
-    return self.dtype if dtype is None else F.cast(self, dtype)
-
-
-@_attach
-def float(self):
-    """As float32."""
-    return F.cast(self, mstype.float32)
-
-
-@_attach
-def half(self):
-    """As float16."""
-    return F.cast(self, mstype.float16)
-
-
-@_attach
-def int(self):
-    """As int32."""
-    return F.cast(self, mstype.int32)
-
-
-@_attach
-def long(self):
-    """As int64."""
-    return F.cast(self, mstype.int64)
-
-
-@_attach
-def bool(self):
-    """As bool."""
-    return F.cast(self, mstype.bool_)
-
-
-@_attach
-def copy(self):
-    """The same value in a new tensor."""
-    return self._alias()
-
-
-@_attach
-def clone(self):
-    """The same value in a new tensor."""
-    return self._alias()
-
-
-@_attach
-def contiguous(self):
-    """Tensors are contiguous."""
-    return self
-
-
-@_attach
-def is_contiguous(self):
-    """Always true."""
-    return True
-
-
-@_attach
-def numpy(self):
-    """As asnumpy."""
-    return self.asnumpy()
-
-
-@_attach
-def tolist(self):
-    """Nested lists of Python scalars."""
-    return self.asnumpy().tolist()
-
-
-@_attach
-def value(self):
-    """The same value."""
-    return self
-
-
-@_attach
-def dim(self):
-    """The number of dimensions."""
-    return self.ndim
-
-
-@_attach
-def numel(self):
-    """The number of elements."""
-    return self.size
-
-
-@_attach
-def allclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether all elements are close."""
-    return np.allclose(self.asnumpy(), np.asarray(other), rtol, atol, equal_nan)
-
-
-@_attach
-def assign_value(self, value):
-    """Takes another value of the same shape."""
-    return self._assign(value)
-
-
-@_attach
-def set_data(self, value):
-    """Takes another value of the same shape."""
-    return self._assign(value)
-
-
-@_attach
-def fill(self, value):
-    """A tensor of this shape and dtype filled with one value."""
-    return F.full(self.shape, value, dtype=self.dtype)
-
-
-@_attach
-def new_zeros(self, size, dtype=None):
-    """Zeros of this dtype."""
-    return F.zeros(size, self.dtype if dtype is None else dtype)
-
-
-@_attach
-def new_ones(self, size, dtype=None):
-    """Ones of this dtype."""
-    return F.ones(size, self.dtype if dtype is None else dtype)
-
-
-@_attach
-def view_as(self, other):
-    """The same elements in other's shape."""
-    return F.reshape(self, other.shape)
-
-
-@_attach
-def expand_as(self, other):
-    """Broadcast to other's shape."""
-    return F.broadcast_to(self, other.shape)
-
-
-@_attach
-def where(self, condition, y):
-    """self where condition, else y."""
-    return F.select(condition, self, y)
-
-
-@_attach
 def from_numpy(array):
     """A tensor with the array's data."""
     if not isinstance(array, np.ndarray):
@@ -277,7 +207,7 @@ Tensor.__dlpack_device__ = lambda self: (1, 0)
 Tensor.T = property(lambda self: self.transpose())
 Tensor.__array_priority__ = 1000
 Tensor.__matmul__ = lambda self, other: F.matmul(self, other)
-Tensor.__rmatmul__ = lambda self, other: F.matmul(F._as_tensor(other), self)
+Tensor.__rmatmul__ = lambda self, other: F.matmul(other if isinstance(other, Tensor) else Tensor(other), self)
 Tensor.__str__ = lambda self: str(self.asnumpy())
 Tensor.__format__ = lambda self, spec: format(self.item() if spec and self.size == 1 else str(self), spec)
 

@@ -1,8 +1,11 @@
 // The extension module: conversions only. Errors of the core become Python exceptions here.
+#include <chrono>
+
 #include "base/config.h"
 #include "base/log.h"
 #include "bindings/bindings.h"
 #include "compile/compile.h"
+#include "runtime/program.h"
 #include "python/objects.h"
 
 namespace pijit {
@@ -91,6 +94,7 @@ void init_graph(py::module_& m) {
   m.def("op_table", [] {
     py::list l;
     for (auto& op : OpTable::get().all()) {
+      if (op->has(kRegion)) continue;
       py::list in, at;
       for (auto& i : op->inputs) in.append(i.name);
       for (auto& a : op->attrs) at.append(a.name);
@@ -121,6 +125,14 @@ PYBIND11_MODULE(_C, m) {
   init_config(m);
   init_graph(m);
   init_capture(m);
+  loop_interrupt = [] {  // other threads get their turn, signals their handlers
+    using Clock = std::chrono::steady_clock;
+    static auto last = Clock::now();
+    if (Clock::now() - last < std::chrono::milliseconds(5)) return;
+    { py::gil_scoped_release others; }
+    last = Clock::now();
+    if (PyErr_CheckSignals() < 0) throw py::error_already_set();
+  };
 }
 
 }  // namespace pijit

@@ -29,8 +29,7 @@ V Tracer::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwa
         give_up(Reason::kUnsupportedOperand, op.name);
       for (auto& x : *items) in.push_back(operand(x));
     } else {
-      const bool none =
-          !slots[k] || (slots[k]->kind == Value::kConst && slots[k]->obj.is_none());
+      const bool none = !slots[k] || (slots[k]->kind == Value::kConst && slots[k]->obj.is_none());
       OP_CHECK(!none || op.inputs[k].optional, kType, "[", op.name, "] ", op.inputs[k].name,
                " must be a tensor or a number");
       in.push_back(none ? [](Scope&) { return Operand(); } : operand(slots[k]));
@@ -290,8 +289,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
                               : binary(it->second, self, args[0]);
     if (name == "__neg__") return unary("neg", self);
     if (name == "__getitem__" && args.size() == 1) return subscript(self, args[0]);
-    if (name == "__len__")
-      return self->node.shape().rank() ? dim(self, 0) : constant_int(0);
+    if (name == "__len__") return self->node.shape().rank() ? dim(self, 0) : constant_int(0);
     give_up(Reason::kTensorValue, "Tensor." + name);
   }
   if (self->kind == Value::kList) {
@@ -763,6 +761,7 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
     for (auto& w : items_of(weights_v)) {
       if (w->kind != Value::kTensor || !seen.insert(w.get()).second)
         give_up(Reason::kRaises, "weights");
+      check_effect(w);
       undoable([w, n = w->node] { w->node = n; });
       w->node = record([n = w->node](Scope& s) {
         const Val in[] = {s.val(n)};
@@ -772,7 +771,16 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
     }
   }
   const size_t begin = actions_->size();
-  const V value = call(field("fn"), args, kwargs);
+  struct Deeper {
+    int& n;
+    explicit Deeper(int& n) : n(n) { ++n; }
+    ~Deeper() { --n; }
+  };
+  V value;
+  {
+    Deeper deeper(grad_depth_);
+    value = call(field("fn"), args, kwargs);
+  }
   std::vector<V> outputs;
   if (has_aux) {
     if (value->kind != Value::kTuple && value->kind != Value::kList)

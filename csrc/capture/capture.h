@@ -94,6 +94,7 @@ struct Recipe {
     kNull,
     kConst,
     kSource,
+    kChoice,  // items[0] where output `index` is true, else items[1]
     kOutput,
     kNumber,  // an output as a Python number
     kSize,    // a number that follows from sizes
@@ -150,6 +151,13 @@ struct Value {
   std::vector<int> roots;  // kNumber: sources that it follows from
   double bound = 0;        // kNumber, an int: greatest magnitude
   bool parameter = false;  // kTensor: may be assigned
+  // kTensor that a branch on a tensor gave: where pred, it is the object `first`, else the object
+  // `second`; null stands for a new one.
+  Val pred;
+  V first, second;
+  bool aliased = false;  // such a tensor may be this object
+  static inline uint64_t next_serial = 1;
+  uint64_t serial = next_serial++;  // in order of making
   std::vector<V> items;  // kTuple, kList: null items are read from the source on demand. kSlice: 3.
                          // kIter: operands
   std::vector<py::object> keys;  // kDict, with items
@@ -198,8 +206,8 @@ struct Entry {
   std::vector<Output> captured_outputs;
   std::vector<SizeExpr> sizes;
   std::shared_ptr<Graph> graph;  // the capture's own: captured Vals point into it
-  std::vector<int> changed;     // sources of objects that effects change, and
-  std::vector<int> identities;  // of all objects with an identity: none of these may be the same
+  std::vector<int> changed;      // sources of objects that effects change, and
+  std::vector<int> identities;   // of all objects with an identity: none of these may be the same
   std::vector<Recipe> recipes;
   std::vector<Effect> effects;
   int result = -1;  // recipe; -1: ends in a break

@@ -110,8 +110,7 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
     case Guard::kEquals: return equal_constants(o, g.obj.ptr());
     case Guard::kTensor:
       return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
-             (g.num ? same_but_for(array_of(o)->type, g.type, g.num)
-                    : array_of(o)->type == g.type);
+             (g.num ? same_but_for(array_of(o)->type, g.type, g.num) : array_of(o)->type == g.type);
     case Guard::kNumber: {
       if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != g.obj.ptr()) return false;
       if (PyFloat_CheckExact(o)) return true;
@@ -249,9 +248,9 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     case Guard::kEquals: return s + " == " + repr(g.obj);
     case Guard::kTensor: {
       if (g.num) {  // some dims vary
-        std::string t = str_cat("type(", s, ") is ", name(g.obj), " and ", s, ".dtype.name == '",
-                                public_name_of(g.type.dtype), "' and ", s,
-                                ".ndim == ", g.type.shape.rank());
+        std::string t =
+            str_cat("type(", s, ") is ", name(g.obj), " and ", s, ".dtype.name == '",
+                    public_name_of(g.type.dtype), "' and ", s, ".ndim == ", g.type.shape.rank());
         for (int d = 0; d < g.type.shape.rank(); ++d)
           if (!(g.num >> d & 1)) t += str_cat(" and ", s, ".shape[", d, "] == ", g.type.shape[d]);
         return t;
@@ -277,7 +276,8 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     case Guard::kCode:
       return s + ".__code__ is " + py::cast<std::string>(py::str(g.obj.attr("co_name"))) +
              ".__code__";
-    case Guard::kSame: return s + " is " + describe_source(e.sources, static_cast<int>(g.num), code);
+    case Guard::kSame:
+      return s + " is " + describe_source(e.sources, static_cast<int>(g.num), code);
     case Guard::kNoDictAttr: return repr(g.obj) + " not in vars(" + s + ")";
     case Guard::kDictVersion:
       return (g.obj.contains("__name__")

@@ -142,7 +142,8 @@ V Tracer::get_iter(const V& x) {
   if (x->kind == Value::kTensor) {
     if (x->node.shape().rank() == 0) give_up(Reason::kRaises, "iteration over a 0-d tensor");
     std::vector<V> rows;
-    for (int64_t i = 0, n = *as_int(dim(x, 0)); i < n; ++i) rows.push_back(subscript(x, constant_int(i)));
+    for (int64_t i = 0, n = *as_int(dim(x, 0)); i < n; ++i)
+      rows.push_back(subscript(x, constant_int(i)));
     it->items = {sequence(Value::kTuple, rows)};
     return it;
   }
@@ -171,6 +172,7 @@ V Tracer::get_iter(const V& x) {
 }
 
 bool Tracer::iterate(const V& it, V* value) {
+  check_effect(it);
   undoable([it, pos = it->pos] { it->pos = pos; });
   switch (it->iter) {
     case Value::kRange:
@@ -258,6 +260,7 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::STORE_GLOBAL: {
+      if (arm_serial_) give_up(Reason::kTensorValue, "a global set in a branch on a tensor");
       V v = pop();
       const std::pair<PyObject*, std::string> key{f.globals, name()};
       auto old = global_writes_.find(key);
@@ -304,6 +307,7 @@ void Tracer::step(Frame& f) {
     }
     case Op::STORE_DEREF: {
       V c = f.slots[in.a], v = pop();
+      check_effect(c);
       undoable([c, old = c->content, d = c->dirty] { c->content = old, c->dirty = d; });
       c->content = v;
       if (c->src >= 0 && !c->dirty) {
@@ -503,6 +507,9 @@ void Tracer::step(Frame& f) {
         jump = none == (in.a == 2);
       } else {
         auto t = truth(x);
+        if (!t && x->kind == Value::kTensor)
+          return in.a == 1 ? branch_on_tensor(f, x, in.target, next)
+                           : branch_on_tensor(f, x, next, in.target);
         if (!t)
           give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
                   str_cat("truth value of ", type_of(x)->tp_name));
@@ -624,6 +631,15 @@ int Tracer::recipe(const V& v) {
       if (v->src >= 0) {
         r.kind = Recipe::kSource;
         r.index = v->src;
+      } else if (v->first || v->second) {
+        Recipe own{Recipe::kOutput, static_cast<int>(outputs_.size())};
+        outputs_.push_back({v->node, -1});
+        entry_->recipes.push_back(own);
+        const int made = static_cast<int>(entry_->recipes.size()) - 1;
+        r.kind = Recipe::kChoice;
+        r.index = static_cast<int>(outputs_.size());
+        outputs_.push_back({v->pred, -1});
+        r.items = {v->first ? recipe(v->first) : made, v->second ? recipe(v->second) : made};
       } else {
         r.kind = v->kind == Value::kTensor ? Recipe::kOutput : Recipe::kNumber;
         r.index = static_cast<int>(outputs_.size());
@@ -747,8 +763,7 @@ static void finish_instance(const Entry& e, Graph& g, Scope& scope, Instance* x)
 
 std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::object>& values) {
   std::vector<int64_t> dims;
-  for (auto [k, d] : e.varying)
-    dims.push_back(array_of(values[e.inputs[k]].ptr())->type.shape[d]);
+  for (auto [k, d] : e.varying) dims.push_back(array_of(values[e.inputs[k]].ptr())->type.shape[d]);
   auto it = e.instances.find(dims);
   if (it == e.instances.end()) {
     constexpr size_t kMaxInstances = 256;

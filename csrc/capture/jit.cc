@@ -21,8 +21,8 @@ constexpr size_t kMaxEntries = 16;
 
 struct Point {
   std::vector<std::unique_ptr<Entry>> entries;  // newest first
-  std::map<std::string, uint64_t> varying;  // numbers and dims seen to change
-  bool never = false;  // capture does not pay here
+  std::map<std::string, uint64_t> varying;      // numbers and dims seen to change
+  bool never = false;                           // capture does not pay here
 };
 
 struct State {
@@ -61,7 +61,7 @@ py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
 struct Runner {
   const Entry& e;
-  const Instance& instance;  // kept by the caller
+  const Instance& instance;         // kept by the caller
   std::vector<py::object>& values;  // of sources
   std::vector<ArrayRef> outputs;
   std::vector<py::object> made;  // per recipe
@@ -82,7 +82,7 @@ struct Runner {
       donate_big = std::make_unique<bool[]>(n);
       give = donate_big.get();
     }
-    std::vector<ArrayRef> numbers;
+    std::vector<ArrayRef> held;
     for (size_t k = 0; k < n; ++k) {
       PyObject* o = values[e.inputs[k]].ptr();
       if (!is_tensor(o)) {
@@ -90,17 +90,17 @@ struct Runner {
         if (PyFloat_Check(o)) {
           const double d = PyFloat_AS_DOUBLE(o);
           std::memcpy(&bits, &d, 8);
-          numbers.push_back(scalar_array(DType::F64, bits));
+          held.push_back(scalar_array(DType::F64, bits));
         } else {
-          numbers.push_back(
-              scalar_array(DType::I64, static_cast<uint64_t>(PyLong_AsLongLong(o))));
+          held.push_back(scalar_array(DType::I64, static_cast<uint64_t>(PyLong_AsLongLong(o))));
         }
-        in[k] = numbers.back().get();
+        in[k] = held.back().get();
         give[k] = false;
         continue;
       }
       in[k] = array_of(o).get();
-      give[k] = instance.donatable[k] && sole_owner(*in[k]);
+      give[k] = instance.donatable[k] && !instance.program->loops && sole_owner(*in[k]);
+      if (instance.program->loops) held.push_back(array_of(o));  // other threads may run
     }
     outputs.resize(instance.program->outputs.size());
     instance.program->run(std::span<Array* const>(in, n), give, outputs.data());
@@ -118,6 +118,9 @@ struct Runner {
       case Recipe::kSource: o = values[r.index]; break;
       case Recipe::kOutput:
         o = py::reinterpret_steal<py::object>(new_tensor(outputs[r.index]));
+        break;
+      case Recipe::kChoice:
+        o = make(r.items[*static_cast<const bool*>(outputs[r.index]->data) ? 0 : 1]);
         break;
       case Recipe::kNumber: {
         const Array& a = *outputs[r.index];
@@ -519,8 +522,7 @@ py::object run(JitObject* jit, std::vector<py::object> slots,
     }
     if (!entry) {
       if (point.entries.size() >= kMaxEntries || state.busy) return plain();
-      for (auto& e : point.entries)
-        find_varying(*e, jit->func, raw.data(), *code, &point.varying);
+      for (auto& e : point.entries) find_varying(*e, jit->func, raw.data(), *code, &point.varying);
       at.varying = point.varying;
       state.busy = true;
       const auto t0 = std::chrono::steady_clock::now();

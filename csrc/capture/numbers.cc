@@ -114,17 +114,19 @@ void Tracer::fix(const V& v) {
       return {};
     });
   } else if (v->kind == Value::kNumber) {
+    for (int src : v->roots)
+      if (src < 0) give_up(Reason::kTensorValue, "the value of a number that a tensor decided");
     for (int src : v->roots) guard(Guard::kEquals, src, numbers_.at(src)->obj);
   } else {
     return;
   }
+  undoable([v, kind = v->kind] { v->kind = kind; });
   v->kind = Value::kConst;
 }
 
 // The number as an operand of an op: a function of the scope.
 DeferredOperand Tracer::operand(const V& v) {
-  if (v->kind == Value::kTensor)
-    return [n = v->node](Scope& s) { return Operand(s.val(n)); };
+  if (v->kind == Value::kTensor) return [n = v->node](Scope& s) { return Operand(s.val(n)); };
   if (v->kind == Value::kNumber)
     return [n = v->node](Scope& s) { return Operand::weak_value(s.val(n)); };
   if (v->kind == Value::kSize)
@@ -145,8 +147,7 @@ DeferredOperand Tracer::operand(const V& v) {
     } else if (PyFloat_Check(o)) {
       r = Operand::py_float(PyFloat_AS_DOUBLE(o));
     } else if (o != Py_None) {
-      give_up(Reason::kUnsupportedOperand,
-              str_cat(type_of(v)->tp_name, " as an operand of an op"));
+      give_up(Reason::kUnsupportedOperand, str_cat(type_of(v)->tp_name, " as an operand of an op"));
     }
     return [r](Scope&) { return r; };
   }
@@ -156,8 +157,7 @@ DeferredOperand Tracer::operand(const V& v) {
 // A constant, possibly with sizes in it, as the Python object that it is in a scope; numbers passed
 // in are fixed. Null: not a constant.
 std::function<py::object(Scope&)> Tracer::deferred_object(const V& v) {
-  if (v->kind == Value::kSize)
-    return [e = v->expr](Scope& s) { return python_number(e(s)); };
+  if (v->kind == Value::kSize) return [e = v->expr](Scope& s) { return python_number(e(s)); };
   if (v->kind == Value::kTuple || v->kind == Value::kList || v->kind == Value::kSlice) {
     std::vector<std::function<py::object(Scope&)>> parts;
     for (size_t k = 0; k < v->items.size(); ++k) {
@@ -198,9 +198,8 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
   };
   if (a->kind != Value::kNumber && b->kind != Value::kNumber) {
     try {
-      return size_value([op, x = expr(a), y = expr(b)](Scope& s) {
-        return number_arithmetic(op, x(s), y(s));
-      });
+      return size_value(
+          [op, x = expr(a), y = expr(b)](Scope& s) { return number_arithmetic(op, x(s), y(s)); });
     } catch (const Misfit&) {
       return nullptr;
     }
@@ -242,8 +241,7 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
   r->kind = Value::kNumber;
   r->obj = hint;
   r->bound = is_real ? 0 : limit;
-  for (auto& v : {a, b})
-    r->roots.insert(r->roots.end(), v->roots.begin(), v->roots.end());
+  for (auto& v : {a, b}) r->roots.insert(r->roots.end(), v->roots.begin(), v->roots.end());
   r->node = record([op = binary_operator(op), t, x = operand(a), y = operand(b)](Scope& s) {
     return s.graph().Builder::op(
         *op, std::vector<Val>{materialize(s.graph(), x(s), t), materialize(s.graph(), y(s), t)},

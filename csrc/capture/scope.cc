@@ -11,7 +11,7 @@ Val Scope::val(Val captured) {
   if (it != here_.end()) return it->second;
   PIJIT_CHECK(parent_, "a value of the capture is missing in its replay");
   const Val outer = parent_->val(captured);
-  for (size_t k = 0; k < operands.size(); ++k)
+  for (size_t k = own; k < operands.size(); ++k)
     if (operands[k] == outer) {
       const Val in = graph_->val(graph_->inputs()[k]);
       bind(captured, in);

@@ -1,8 +1,8 @@
 // Actions: what a capture did to its graph, kept so that it can be done again. Every change of the
-// graph during capture is an action, a function of a Scope. Capture runs it once; a call whose sizes
-// differ from those of the capture runs the same actions on a new graph, where all shape rules see
-// the new sizes. A decision that capture took from a size is an action, too: it throws Misfit where
-// the new sizes would decide otherwise.
+// graph during capture is an action, a function of a Scope. Capture runs it once; a call whose
+// sizes differ from those of the capture runs the same actions on a new graph, where all shape
+// rules see the new sizes. A decision that capture took from a size is an action, too: it throws
+// Misfit where the new sizes would decide otherwise.
 #pragma once
 #include <functional>
 #include <map>
@@ -26,7 +26,8 @@ class Scope {
   void bind(Val captured, Val here) { here_[{captured.b, captured.id}] = here; }
 
   std::vector<uint32_t> starts;  // number of nodes before each action
-  std::vector<Val> operands;     // of the parent: what the inputs made by val() stand for
+  std::vector<Val> operands;     // of the parent: what the inputs stand for; those made by val()
+  size_t own = 0;                // come after `own` others
 
  private:
   Graph* graph_;

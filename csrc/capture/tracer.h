@@ -38,6 +38,24 @@ class Tracer {
   [[noreturn]] void give_up(Reason r, const std::string& detail = "") const;
   std::string location() const;
 
+  // --- branches.cc ---
+  struct Arm {
+    Graph graph{false};
+    std::unique_ptr<Scope> scope;
+    std::vector<Action> actions;
+    bool returned = false;
+    V value;
+  };
+  class Inside;
+  void branch_on_tensor(Frame& f, const V& x, int if_true, int if_false);
+  void loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated);
+  void run_until(Frame& f, int pc, int stop, Arm* arm);
+  Val truth_val(const V& x, bool negated);
+  void check_effect(const V& v) const;  // may it be changed here?
+  uint64_t arm_serial_ = 0;             // what was made before is outside of the branch
+  int grad_depth_ = 0;
+  std::vector<std::pair<Frame*, int>> branching_;  // branches being traced, by their jump
+
   // --- values.cc: kinds of values ---
   V wrap(PyObject* o, int src);  // an object with a source; adds guards
   V wrap_static(PyObject* o);    // an object known for good (library, constant of the code)
@@ -84,9 +102,7 @@ class Tracer {
   std::optional<bool> unfixed_relation(const std::string& op, const V& a, const V& b);
   std::function<py::object(Scope&)> deferred_object(const V& v);
   static bool holds_size(const V& v);
-  static bool unfixed(const V& v) {
-    return v->kind == Value::kSize || v->kind == Value::kNumber;
-  }
+  static bool unfixed(const V& v) { return v->kind == Value::kSize || v->kind == Value::kNumber; }
 
   // --- calls.cc ---
   V call(const V& f, std::vector<V> args, Kwargs kwargs);

@@ -586,6 +586,7 @@ void Tracer::set_attribute(const V& v, PyObject* name_obj, const V& value) {
     give_up(Reason::kUnsupportedAttribute, str_cat("descriptor ", name));
   }
   guard_type(v);
+  check_effect(v);
   auto old = v->attrs.find(name);
   if (old == v->attrs.end())
     undoable([v, name] { v->attrs.erase(name); });
@@ -709,6 +710,7 @@ std::function<bool(Scope&, std::vector<IndexItem>*)> Tracer::deferred_index(cons
 }
 
 void Tracer::touch(const V& v) {
+  check_effect(v);
   undoable([v, items = v->items, keys = v->keys, node = v->node, dirty = v->dirty] {
     v->items = items, v->keys = keys, v->node = node, v->dirty = dirty;
   });
@@ -746,15 +748,15 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
     }
     case Value::kTensor: {
       if (!is_operand(value)) break;
-      const Val r = record([n = x->node, parse = deferred_index(index),
-                            value = operand(value)](Scope& s) {
-        std::vector<IndexItem> items;
-        parse(s, &items);
-        const Operand o = value(s);
-        const Val x = s.val(n);
-        return index_set(s.graph(), x, items,
-                         materialize(s.graph(), o, o.weak() ? x.dtype() : o.dtype()));
-      });
+      const Val r =
+          record([n = x->node, parse = deferred_index(index), value = operand(value)](Scope& s) {
+            std::vector<IndexItem> items;
+            parse(s, &items);
+            const Operand o = value(s);
+            const Val x = s.val(n);
+            return index_set(s.graph(), x, items,
+                             materialize(s.graph(), o, o.weak() ? x.dtype() : o.dtype()));
+          });
       touch(x);
       x->node = r;
       return;

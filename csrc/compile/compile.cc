@@ -78,7 +78,11 @@ class Compiler {
   void build(const Unit& unit, int position) {
     if (unit.kind == Unit::kView) return;
     Program::Step step;
-    if (unit.kind == Unit::kLibrary) {
+    const Node& lead = g_.node(unit.nodes[0]);
+    if (lead.op->has(kRegion)) {
+      if (lead.regions.empty()) return;  // a result: stored by its region op
+      build_region(lead, position, &step);
+    } else if (unit.kind == Unit::kLibrary) {
       const Node& n = g_.node(unit.nodes[0]);
       KernelRequest r{*n.op, n.attrs, {}, {}, n.type};
       for (auto s : n.in) {
@@ -95,6 +99,35 @@ class Compiler {
     }
     unit_step_[position] = static_cast<int>(p_->steps.size());
     p_->steps.push_back(std::move(step));
+  }
+
+  void build_region(const Node& n, int position, Program::Step* step) {
+    step->region = std::make_unique<RegionStep>();
+    RegionStep& r = *step->region;
+    r.loop = n.op->name == "while_loop";
+    p_->loops |= r.loop;
+    for (auto& g : n.regions) {
+      r.programs.push_back(compile(*g));
+      p_->loops |= r.programs.back()->loops;
+    }
+    for (auto s : n.in) {
+      r.in_types.push_back(g_.node(s).type);
+      step->in.push_back(slot(s));
+    }
+    for (auto& o : n.regions.back()->outputs)
+      r.out_types.push_back(n.regions.back()->node(o.node).type);
+    step->out.assign(r.out_types.size(), -1);
+    for (uint32_t i = n.id + 1; i < g_.size(); ++i) {
+      const Node& user = g_.node(i);
+      if (plan_.unit_of[i] < 0 || user.op->name != "result" || user.in[0] != n.id) continue;
+      int& out = step->out[std::get<int64_t>(user.attrs[0])];
+      if (out < 0)
+        out = define(i, position);
+      else
+        slot_of_[i] = out;
+    }
+    step->text = n.op->name;
+    step->may_fail = true;  // it may be interrupted
   }
 
   void build_loop(const Unit& unit, int position, Program::Step* step) {

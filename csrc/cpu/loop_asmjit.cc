@@ -75,8 +75,7 @@ bool LoopEmitter::covers(std::string* why) const {
     } else if (o.dt == DType::Bool || (size_of(o.dt) == 4 && wide_)) {
       return *why = "reduction lanes", false;  // the tree needs 64 bytes of lanes
     }
-    if (o.combine != Combiner::kNone && o.dt == DType::Bool)
-      return *why = "bool reduction", false;
+    if (o.combine != Combiner::kNone && o.dt == DType::Bool) return *why = "bool reduction", false;
   }
   return true;
 }
@@ -114,13 +113,11 @@ LoopEmitter::Fn LoopEmitter::emit() {
   for (size_t id = 0; id < s_.body.size(); ++id) {
     const SNode& x = s_.body[id];
     if (x.op == SOp::kConst && hoist_) hoisted_[id] = constant(x);
-    if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0)
-      hoisted_[id] = broadcast(x.dt, p_[x.imm]);
+    if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0) hoisted_[id] = broadcast(x.dt, p_[x.imm]);
   }
   for (auto& o : s_.out)
-    acc_.push_back(reduces_in_registers(o)
-                       ? accumulator(o.dt, combiner_identity(o.combine, o.dt))
-                       : Reg{});
+    acc_.push_back(reduces_in_registers(o) ? accumulator(o.dt, combiner_identity(o.combine, o.dt))
+                                           : Reg{});
   asmjit::Label loop = cc.newLabel(), tail = cc.newLabel(), done = cc.newLabel();
   x86::Gp limit = cc.newInt64();
   cc.xor_(i_, i_);

@@ -390,7 +390,8 @@ class Avx2Emitter : public LoopEmitter {
   // a * 2^b by way of float64, where the product is exact; one rounding on the way back.
   void scale(Vec d, Vec a, Vec b) {
     x86::Ymm clamped = ymm(), exponent = ymm();
-    const Vec hi = all_lanes(DType::F32, 0x43c80000), lo = all_lanes(DType::F32, 0xc3c80000);  // 400
+    const Vec hi = all_lanes(DType::F32, 0x43c80000),
+              lo = all_lanes(DType::F32, 0xc3c80000);  // 400
     cc_->vminps(clamped, hi.as<x86::Ymm>(), b.as<x86::Ymm>());
     cc_->vmaxps(clamped, lo.as<x86::Ymm>(), clamped);
     cc_->vcvttps2dq(exponent, clamped);
@@ -420,10 +421,10 @@ class Avx2Emitter : public LoopEmitter {
     if ((n.op == SOp::kAdd || n.op == SOp::kMul) && r[ia].constant.hasBase() &&
         !r[ib].constant.hasBase())
       std::swap(ia, ib);
-    const bool simple = n.op == SOp::kAdd || n.op == SOp::kSub || n.op == SOp::kDiv ||
-                        (n.op == SOp::kMul && t != DType::I64) ||
-                        ((n.op == SOp::kAnd || n.op == SOp::kOr || n.op == SOp::kXor) &&
-                         !is_bool(t));
+    const bool simple =
+        n.op == SOp::kAdd || n.op == SOp::kSub || n.op == SOp::kDiv ||
+        (n.op == SOp::kMul && t != DType::I64) ||
+        ((n.op == SOp::kAnd || n.op == SOp::kOr || n.op == SOp::kXor) && !is_bool(t));
     const Reg a = reg(ia), b = simple ? r[ib] : reg(ib), c = n.op == SOp::kFma ? r[n.c] : reg(n.c);
     auto op3 = [&](uint32_t inst) {
       return each(t, [&](Vec d, int p) { cc_->emit(inst, d, part(a, p), last(b, p)); });
@@ -451,13 +452,11 @@ class Avx2Emitter : public LoopEmitter {
           return each(t, [&](Vec d, int p) { multiply_i64(d, part(a, p), part(b, p)); });
         return op3(by_type(t, I::kIdVmulps, I::kIdVmulpd, I::kIdVpmulld, 0));
       case SOp::kDiv: return op3(f32(t) ? I::kIdVdivps : I::kIdVdivpd);
-      case SOp::kScale:
-        return each(t, [&](Vec d, int p) { scale(d, part(a, p), part(b, p)); });
+      case SOp::kScale: return each(t, [&](Vec d, int p) { scale(d, part(a, p), part(b, p)); });
       case SOp::kMin:
       case SOp::kMax:
-        return each(t, [&](Vec d, int p) {
-          min_max(n.op == SOp::kMax, t, d, part(a, p), part(b, p));
-        });
+        return each(
+            t, [&](Vec d, int p) { min_max(n.op == SOp::kMax, t, d, part(a, p), part(b, p)); });
       case SOp::kFma:
         return each(t, [&](Vec d, int p) {
           cc_->emit(I::kIdVmovups, d, part(a, p));
@@ -507,9 +506,8 @@ class Avx2Emitter : public LoopEmitter {
         });
       case SOp::kShr: {
         if (!is64(t))
-          return each(t, [&](Vec d, int p) {
-            cc_->emit(I::kIdVpsravd, d, part(a, p), part(b, p));
-          });
+          return each(t,
+                      [&](Vec d, int p) { cc_->emit(I::kIdVpsravd, d, part(a, p), part(b, p)); });
         const Vec zero = all_lanes(t, 0);
         return each(t, [&](Vec d, int p) {  // logical shift of the value with its sign removed
           Vec s = ymm();
@@ -532,8 +530,7 @@ class Avx2Emitter : public LoopEmitter {
         x86::Gp fn = cc_->newInt64();
         cc_->mov(fn, n.imm);
         call(n.op == SOp::kCall1 ? call1_block : call2_block, {address_of(x), fn});
-        return each(
-            t, [&](Vec d, int p) { cc_->emit(I::kIdVmovups, d, x.cloneAdjusted(32 * p)); });
+        return each(t, [&](Vec d, int p) { cc_->emit(I::kIdVmovups, d, x.cloneAdjusted(32 * p)); });
       }
       default: throw InternalError("scalar op");
     }
@@ -589,8 +586,10 @@ class Avx2Emitter : public LoopEmitter {
       r.v = narrow(a);
       return r;
     }
-    if (is(DType::F32, DType::I64)) return through_memory(convert_block<float, int64_t>, from, to, a);
-    if (is(DType::I64, DType::F32)) return through_memory(convert_block<int64_t, float>, from, to, a);
+    if (is(DType::F32, DType::I64))
+      return through_memory(convert_block<float, int64_t>, from, to, a);
+    if (is(DType::I64, DType::F32))
+      return through_memory(convert_block<int64_t, float>, from, to, a);
     if (is(DType::F64, DType::I64))
       return through_memory(convert_block<double, int64_t>, from, to, a);
     if (is(DType::I64, DType::F64))

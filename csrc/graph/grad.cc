@@ -7,11 +7,88 @@
 
 namespace pijit {
 
+namespace {
+
+// g's nodes, again in `to`, on other inputs.
+std::vector<Val> inlined(const Graph& g, Graph& to, std::span<const Val> inputs) {
+  std::vector<Val> map(g.size());
+  for (size_t k = 0; k < inputs.size(); ++k) map[g.inputs()[k]] = inputs[k];
+  for (uint32_t i = 0; i < g.size(); ++i) {
+    const Node& n = g.node(i);
+    if (n.kind == Node::kInput) continue;
+    if (n.kind == Node::kConst) {
+      map[i] = to.constant(n.type.dtype, n.bits);
+      continue;
+    }
+    std::vector<Val> in;
+    for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : map[s]);
+    map[i] = n.regions.empty() ? to.emit(*n.op, in, n.attrs, n.type)
+                               : to.emit_region(*n.op, in, n.regions);
+  }
+  std::vector<Val> out;
+  for (auto& o : g.outputs) out.push_back(map[o.node]);
+  return out;
+}
+
+// The gradient of a region: from its inputs and the cotangents of some outputs to the cotangents
+// of its floating inputs. What the backward walk needs is computed again.
+std::shared_ptr<Graph> backward_region(const Graph& g, std::span<const int64_t> outputs) {
+  auto b = std::make_shared<Graph>(false);
+  std::vector<Val> in, wrt, cts;
+  for (auto i : g.inputs()) {
+    in.push_back(b->add_input(g.node(i).type));
+    if (is_float(in.back().dtype())) wrt.push_back(in.back());
+  }
+  for (auto k : outputs) cts.push_back(b->add_input(g.node(g.outputs[k].node).type));
+  const uint32_t begin = static_cast<uint32_t>(b->size());
+  const auto out = inlined(g, *b, in);
+  const auto records = records_of(*b, begin, static_cast<uint32_t>(b->size()));
+  std::vector<Seed> seeds;
+  for (size_t k = 0; k < outputs.size(); ++k) seeds.push_back({out[outputs[k]], cts[k]});
+  for (auto v : backward(*b, records, seeds, wrt)) b->outputs.push_back({v.id});
+  return b;
+}
+
+// A cond's gradient is the cond of its regions' gradients.
+Record cond_record(Graph& g, uint32_t id, uint32_t end) {
+  Record rec;
+  std::vector<int64_t> indices;
+  for (auto s : g.node(id).in) rec.in.push_back(g.val(s));
+  for (uint32_t i = id + 1; i < end; ++i) {
+    const Node& n = g.node(i);
+    if (n.kind != Node::kOp || n.op->name != "result" || n.in[0] != id) continue;
+    rec.out.push_back(g.val(i));
+    indices.push_back(std::get<int64_t>(n.attrs[0]));
+  }
+  rec.custom = [&g, id, indices](std::span<const Val> cts) {
+    const Node& n = g.node(id);
+    OP_CHECK(n.op->name == "cond", kRuntime, "[", n.op->name, "] has no gradient");
+    std::vector<std::shared_ptr<const Graph>> regions;
+    for (auto& r : n.regions) regions.push_back(backward_region(*r, indices));
+    std::vector<Val> in;
+    for (auto s : n.in) in.push_back(g.val(s));
+    in.insert(in.end(), cts.begin(), cts.end());
+    const Val node = g.emit_region(*n.op, in, std::move(regions));
+    std::vector<Val> d(g.node(id).in.size());
+    int64_t next = 0;
+    for (size_t k = 1; k < d.size(); ++k)
+      if (is_float(in[k].dtype())) d[k] = g.result(node, next++);
+    return d;
+  };
+  return rec;
+}
+
+}  // namespace
+
 std::vector<Record> records_of(Graph& g, uint32_t begin, uint32_t end) {
   std::vector<Record> r;
   for (uint32_t i = begin; i < end; ++i) {
     const Node& n = g.node(i);
-    if (n.kind != Node::kOp) continue;
+    if (n.kind != Node::kOp || n.op->name == "result") continue;
+    if (!n.regions.empty()) {
+      r.push_back(cond_record(g, i, end));
+      continue;
+    }
     Record rec;
     rec.op = n.op;
     rec.attrs = n.attrs;

@@ -150,9 +150,14 @@ Val Graph::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Typ
       if (n.op == &op && n.in == ids && same(n.attrs, attrs)) return {this, n.id};
     }
   }
+  if (op.has(kRegion)) {
+    OP_CHECK(op.name == "result", kValue, "[", op.name, "] needs regions");
+    check_result(ids.at(0), std::get<int64_t>(attrs[0]), out);
+  }
   Node n;
   n.kind = Node::kOp;
   n.op = &op;
+  n.may_fail = op.has(kMayFail);
   n.in = std::move(ids);
   n.attrs = std::move(attrs);
   n.type = out;
@@ -161,11 +166,79 @@ Val Graph::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Typ
   return v;
 }
 
+Val Graph::emit_region(const OpDef& op, std::span<const Val> in,
+                       std::vector<std::shared_ptr<const Graph>> regions) {
+  const bool loop = op.name == "while_loop";
+  const std::span<const Val> xs = loop ? in : in.subspan(std::min<size_t>(in.size(), 1));
+  OP_CHECK(regions.size() == 2, kValue, "[", op.name, "] has two regions, got ", regions.size());
+  if (!loop)
+    OP_CHECK(!in.empty() && in[0].type() == (Type{DType::Bool, {}}), kType,
+             "[cond] the predicate must be bool[]");
+  for (auto& r : regions) {
+    OP_CHECK(r->inputs().size() == xs.size(), kValue, "[", op.name, "] a region takes ",
+             r->inputs().size(), " values, the op ", xs.size());
+    for (size_t k = 0; k < xs.size(); ++k)
+      OP_CHECK(r->node(r->inputs()[k]).type == xs[k].type(), kType, "[", op.name,
+               "] a region takes ", r->node(r->inputs()[k]).type.str(), " as value ", k,
+               ", the op ", xs[k].type().str());
+    for (auto& o : r->outputs)
+      OP_CHECK(o.assign_to < 0, kValue, "[", op.name, "] a region cannot assign");
+  }
+  auto out_type = [&](int r, size_t k) {
+    return regions[r]->node(regions[r]->outputs[k].node).type;
+  };
+  if (loop) {
+    OP_CHECK(regions[0]->outputs.size() == 1 && out_type(0, 0) == (Type{DType::Bool, {}}), kType,
+             "[while_loop] the condition must give bool[]");
+    OP_CHECK(regions[1]->outputs.size() == xs.size(), kValue,
+             "[while_loop] the body must give as many values as it takes");
+    for (size_t k = 0; k < xs.size(); ++k)
+      OP_CHECK(out_type(1, k) == xs[k].type(), kType, "[while_loop] the body changes value ", k,
+               " from ", xs[k].type().str(), " to ", out_type(1, k).str());
+  } else {
+    OP_CHECK(regions[0]->outputs.size() == regions[1]->outputs.size(), kValue,
+             "[cond] the regions give different numbers of values");
+    for (size_t k = 0; k < regions[0]->outputs.size(); ++k)
+      OP_CHECK(out_type(0, k) == out_type(1, k), kType, "[cond] the regions give ",
+               out_type(0, k).str(), " and ", out_type(1, k).str(), " as value ", k);
+  }
+  Node n;
+  n.kind = Node::kOp;
+  n.op = &op;
+  for (auto v : in) {
+    PIJIT_CHECK(v.b == this && v.id < nodes_.size(), "value of another graph");
+    n.in.push_back(v.id);
+  }
+  n.type = {DType::U8, Shape{0}};
+  for (auto& r : regions) {
+    const auto live = r->live();
+    for (uint32_t i = 0; i < r->size(); ++i) n.may_fail |= live[i] && r->node(i).may_fail;
+  }
+  n.regions = std::move(regions);
+  return push(std::move(n));
+}
+
+void Graph::check_result(uint32_t of, int64_t index, const Type& t) const {
+  const Node& n = nodes_[of];
+  OP_CHECK(!n.regions.empty(), kValue, "[result] needs an op with regions");
+  const Graph& r = *n.regions.back();
+  OP_CHECK(index >= 0 && index < static_cast<int64_t>(r.outputs.size()), kValue,
+           "[result] has no value ", index);
+  OP_CHECK(r.node(r.outputs[index].node).type == t, kType, "[result] value ", index, " is ",
+           r.node(r.outputs[index].node).type.str(), ", not ", t.str());
+}
+
+Val Graph::result(Val region, int64_t index) {
+  const Graph& r = *nodes_[region.id].regions.back();
+  const Type& t = r.node(r.outputs.at(index).node).type;
+  return op("result", {region}, {index, t.dtype, t.shape.vec()});
+}
+
 std::vector<bool> Graph::live() const {
   std::vector<bool> live(nodes_.size());
   for (auto& o : outputs) live[o.node] = true;
   for (auto& n : nodes_)
-    if (n.op && n.op->has(kMayFail) && !n.abandoned) live[n.id] = true;
+    if (n.may_fail && !n.abandoned) live[n.id] = true;
   for (size_t i = nodes_.size(); i-- > 0;)
     if (live[i])
       for (auto s : nodes_[i].in)
@@ -206,6 +279,7 @@ void Graph::verify() const {
       PIJIT_CHECK(n.in[k] < n.id, "node %", n.id, " uses %", n.in[k], " before its definition");
       ts.push_back(&nodes_[n.in[k]].type);
     }
+    for (auto& r : n.regions) r->verify();
     const Type t = n.op->infer(InferCtx{{*n.op, n.attrs}, ts});
     PIJIT_CHECK(t == n.type, "node %", n.id, " (", n.op->name, ") has type ", n.type.str(),
                 ", the rule gives ", t.str());

@@ -20,6 +20,8 @@
 
 namespace pijit {
 
+class Graph;
+
 struct Node {
   enum Kind : uint8_t { kInput, kConst, kOp };
   uint32_t id;
@@ -28,9 +30,11 @@ struct Node {
   std::vector<uint32_t> in;  // kNoNode: absent optional input
   Attrs attrs;
   Type type;
-  uint64_t bits = 0;       // kConst
-  std::string name;        // kInput: a label for people
-  int loc = -1;            // index into Graph::locations
+  uint64_t bits = 0;  // kConst
+  std::string name;   // kInput: a label for people
+  int loc = -1;       // index into Graph::locations
+  std::vector<std::shared_ptr<const Graph>> regions;
+  bool may_fail = false;   // the op, or something in a region
   bool abandoned = false;  // of a capture step that was undone
 };
 constexpr uint32_t kNoNode = ~0u;
@@ -48,6 +52,12 @@ class Graph : public Builder {
   const Type& type(Val v) const override { return nodes_[v.id].type; }
   using Builder::constant;
   Val constant(DType dt, uint64_t bits) override;
+  // A node with regions, and one of its results. Throws OpError where types do not agree.
+  Val emit_region(const OpDef& op, std::span<const Val> in,
+                  std::vector<std::shared_ptr<const Graph>> regions);
+  Val result(Val region, int64_t index);
+  // Inputs in this order; `ids` holds all of them.
+  void order_inputs(std::vector<uint32_t> ids) { inputs_ = std::move(ids); }
 
   const Node& node(uint32_t id) const { return nodes_[id]; }
   size_t size() const { return nodes_.size(); }
@@ -75,6 +85,7 @@ class Graph : public Builder {
   std::deque<Node> nodes_;
   std::vector<uint32_t> inputs_;
   std::unordered_multimap<size_t, uint32_t> cse_;
+  void check_result(uint32_t of, int64_t index, const Type& t) const;
   bool simplify_;
 };
 

@@ -13,6 +13,7 @@ OpTable::OpTable() {
   register_conv(*this);
   register_norm(*this);
   register_random(*this);
+  register_control(*this);
   for (auto& op : ops_) PIJIT_CHECK(op->infer, "op ", op->name, " has no shape rule");
 }
 

@@ -107,6 +107,7 @@ enum OpFlag : uint32_t {
   kInvolution = 128,  // f(f(x)) = x, exactly
   kIdempotent = 256,  // f(f(x)) = f(x), exactly
   kCallOut = 512,     // never folded or merged
+  kRegion = 2048,     // holds sub-graphs, or takes results out of them: in graphs only
   kMayFail = 1024,    // may raise when it runs (an index out of range), so it runs even if unused
 };
 
@@ -233,6 +234,7 @@ void register_matmul(OpTable&);
 void register_conv(OpTable&);
 void register_norm(OpTable&);
 void register_random(OpTable&);
+void register_control(OpTable&);
 
 // An operand of a user's call: a value, or a Python scalar (bool, int, float), whose dtype gives
 // way to the tensors' dtype.

@@ -2,6 +2,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstring>
+#include <sstream>
 
 #include "graph/graph.h"
 
@@ -96,6 +97,11 @@ std::string Graph::print(bool with_locations) const {
     }
     if (with_locations && n.loc >= 0) os << "  # " << locations[n.loc];
     os << "\n";
+    for (auto& r : n.regions) {
+      std::istringstream lines(r->print(false));
+      os << "    region\n";
+      for (std::string line; std::getline(lines, line);) os << "    " << line << "\n";
+    }
   }
   os << "  return ";
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -201,8 +207,8 @@ struct Parser {
 };
 }  // namespace
 
-std::unique_ptr<Graph> Graph::parse(const std::string& text) {
-  Parser p{text, 0, {}};
+static std::unique_ptr<Graph> parse_graph(Parser& p, int depth) {
+  if (depth > 50) p.fail("fewer nested regions");
   auto g = std::make_unique<Graph>();
   p.need("graph");
   p.need("(");
@@ -261,7 +267,15 @@ std::unique_ptr<Graph> Graph::parse(const std::string& text) {
     const bool arity =
         op->variadic() ? in.size() + 1 >= op->inputs.size() : in.size() == op->inputs.size();
     if (!arity) p.fail("another number of inputs for " + name);
-    Val v = g->Builder::op(*op, in, attrs);
+    std::vector<std::shared_ptr<const Graph>> regions;
+    while (p.eat("region")) {
+      const auto outer = p.ids;
+      regions.push_back(parse_graph(p, depth + 1));
+      p.ids = outer;
+    }
+    for (auto v : in)
+      if (!v && !regions.empty()) p.fail("values");
+    Val v = regions.empty() ? g->Builder::op(*op, in, attrs) : g->emit_region(*op, in, regions);
     if (!(v.type() == t))
       p.fail(str_cat("type ", v.type().str(), " for ", name, ", not ", t.str()));
     p.ids[id] = v.id;
@@ -272,8 +286,8 @@ std::unique_ptr<Graph> Graph::parse(const std::string& text) {
       uint32_t a = p.use();
       GraphOutput o{a};
       if (p.eat(":=")) {
-        for (size_t k = 0; k < g->inputs_.size(); ++k)
-          if (g->inputs_[k] == a) o.assign_to = static_cast<int>(k);
+        for (size_t k = 0; k < g->inputs().size(); ++k)
+          if (g->inputs()[k] == a) o.assign_to = static_cast<int>(k);
         if (o.assign_to < 0) p.fail("an input on the left of :=");
         o.node = p.use();
       }
@@ -282,6 +296,11 @@ std::unique_ptr<Graph> Graph::parse(const std::string& text) {
     p.need("}");
   }
   return g;
+}
+
+std::unique_ptr<Graph> Graph::parse(const std::string& text) {
+  Parser p{text, 0, {}};
+  return parse_graph(p, 0);
 }
 
 }  // namespace pijit

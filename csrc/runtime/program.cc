@@ -1,10 +1,38 @@
 #include "runtime/program.h"
 
 #include <chrono>
+#include <cstring>
 
 #include "base/log.h"
 
 namespace pijit {
+
+void (*loop_interrupt)() = nullptr;
+
+void RegionStep::run(const void* const* in, void* const* out) const {
+  const size_t first = loop ? 0 : 1;  // a cond's predicate comes first
+  std::vector<ArrayRef> state;
+  for (size_t k = first; k < in_types.size(); ++k)
+    state.push_back(new_external_array(
+        in_types[k], const_cast<void*>(in[k]), [](void*) {}, nullptr));
+  auto apply = [&](const Program& p) {
+    std::vector<Array*> raw;
+    for (auto& a : state) raw.push_back(a.get());
+    std::vector<ArrayRef> r(p.outputs.size());
+    p.run(raw, nullptr, r.data());
+    return r;
+  };
+  if (loop) {
+    while (*static_cast<const bool*>(apply(*programs[0])[0]->data)) {
+      state = apply(*programs[1]);
+      if (loop_interrupt) loop_interrupt();
+    }
+  } else {
+    state = apply(*programs[*static_cast<const bool*>(in[0]) ? 0 : 1]);
+  }
+  for (size_t k = 0; k < out_types.size(); ++k)
+    if (out[k] && out_types[k].bytes()) std::memcpy(out[k], state[k]->data, out_types[k].bytes());
+}
 
 void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* out) const {
   constexpr size_t kSmall = 48;
@@ -56,10 +84,14 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
     for (size_t k = 0; k < st.in.size(); ++k) in[k] = st.in[k] < 0 ? nullptr : ptr[st.in[k]];
     if (st.op) {
       st.op->run(in, ptr[st.out[0]]);
-    } else {
+    } else if (st.loop) {
       void* o[64];
       for (size_t k = 0; k < st.out.size(); ++k) o[k] = ptr[st.out[k]];
       st.loop->run(in, o);
+    } else {
+      std::vector<void*> o;
+      for (int s : st.out) o.push_back(s < 0 ? nullptr : ptr[s]);
+      st.region->run(in, o.data());
     }
     if (timed)
       PIJIT_LOG(
@@ -87,6 +119,8 @@ std::string Program::describe() const {
     s += ") -> ";
     for (size_t i = 0; i < st.out.size(); ++i) s += str_cat(i ? ", " : "", "$", st.out[i]);
     s += "\n";
+    if (st.region)
+      for (auto& p : st.region->programs) s += p->describe();
   }
   return s;
 }

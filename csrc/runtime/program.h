@@ -12,6 +12,18 @@
 
 namespace pijit {
 
+class Program;
+
+// A cond or a loop: programs of its regions.
+struct RegionStep {
+  bool loop = false;  // programs: condition and body; else: then and otherwise
+  std::vector<std::shared_ptr<const Program>> programs;
+  std::vector<Type> in_types, out_types;
+  void run(const void* const* in, void* const* out) const;
+};
+// Called at every turn of a loop; may throw.
+extern void (*loop_interrupt)();
+
 class Program {
  public:
   struct Slot {
@@ -19,8 +31,9 @@ class Program {
     size_t index = 0;  // input, literal or output buffer; arena: byte offset
   };
   struct Step {
-    std::unique_ptr<LoopKernel> loop;  // one of the two
+    std::unique_ptr<LoopKernel> loop;  // one of the three
     std::unique_ptr<OpKernel> op;
+    std::unique_ptr<RegionStep> region;
     std::vector<int> in, out;  // slots; -1: absent
     std::string text;
     bool may_fail = false;
@@ -38,6 +51,9 @@ class Program {
   // when a kernel finds bad data (an index out of range); nothing has been changed then, except
   // donated memory, which is used only where no later step can fail.
   void run(std::span<Array* const> inputs, const bool* donate, ArrayRef* outputs) const;
+
+  // Runs a loop whose length depends on data; loop_interrupt may be called meanwhile.
+  bool loops = false;
 
   size_t num_inputs() const { return input_types.size(); }
   std::string describe() const;

@@ -2,6 +2,7 @@
 
 from pijit.nn.cell import Cell
 from pijit.ops import function as F
+from pijit.ops.function.loss import reduce_loss
 
 
 class LossBase(Cell):
@@ -17,7 +18,7 @@ class LossBase(Cell):
 
     def get_loss(self, x, weights=1.0):
         """x, weighted and reduced."""
-        return F._reduce_loss(x * weights, self.reduction)
+        return reduce_loss(x * weights, self.reduction)
 
 
 class MSELoss(LossBase):
@@ -68,7 +69,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
             loss = F.nll_loss(F.log_softmax(logits, -1), labels, reduction="none")
         else:
             loss = -F.sum(F.log_softmax(logits, -1) * labels, -1)
-        return F._reduce_loss(loss, self.reduction)
+        return reduce_loss(loss, self.reduction)
 
 
 class CrossEntropyLoss(LossBase):

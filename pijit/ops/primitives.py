@@ -1,6 +1,7 @@
 """Operators as primitives: `ops.Add()(x, y)`. Each wraps a function of `pijit.ops.function`."""
 
 from pijit import dtype as mstype
+from pijit._C import ops as _ops
 from pijit.ops import function as F
 
 
@@ -55,7 +56,7 @@ class MatMul(Primitive):
         self.transpose_a, self.transpose_b = transpose_a, transpose_b
 
     def __call__(self, x, y):
-        return F._ops["matmul"](x, y, self.transpose_a, self.transpose_b)
+        return _ops["matmul"](x, y, self.transpose_a, self.transpose_b)
 
 
 class BatchMatMul(MatMul):
@@ -176,7 +177,7 @@ class CumSum(Primitive):
         self.exclusive, self.reverse = exclusive, reverse
 
     def __call__(self, x, axis):
-        y = F._ops["cumsum"](x, axis, self.reverse)
+        y = _ops["cumsum"](x, axis, self.reverse)
         return y - x if self.exclusive else y
 
 
@@ -210,7 +211,7 @@ class Pad(Primitive):
         self.paddings = paddings
 
     def __call__(self, x):
-        return F._ops["pad"](x, tuple([p[0] for p in self.paddings]), tuple([p[1] for p in self.paddings]), 0.0)
+        return _ops["pad"](x, tuple([p[0] for p in self.paddings]), tuple([p[1] for p in self.paddings]), 0.0)
 
 
 class Flatten(Primitive):

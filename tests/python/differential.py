@@ -36,11 +36,26 @@ def freeze(x):
     return type(x).__name__, x
 
 
+def tensors(x):
+    if isinstance(x, ms.Tensor):
+        return [x]
+    if isinstance(x, dict):
+        x = list(x.values())
+    return [t for v in x for t in tensors(v)] if isinstance(x, (list, tuple)) else []
+
+
+def identities(result, args):
+    """Which tensors of a result are the same object as an argument or an earlier part of the result."""
+    known = tensors(args) + tensors(result)
+    return [next(i for i, k in enumerate(known) if k is t) for t in tensors(result)]
+
+
 def run(fn, args, kwargs):
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         try:
-            result = ("value", freeze(fn(*args, **kwargs)))
+            value = fn(*args, **kwargs)
+            result = ("value", freeze(value), identities(value, [list(args), kwargs]))
         except Exception as e:  # noqa: BLE001 (any exception is a result to compare)
             lines = [(f.name, f.lineno) for f in traceback.extract_tb(e.__traceback__) if "differential" not in f.filename]
             result = ("raises", type(e).__name__, str(e), lines)

@@ -26,10 +26,13 @@ std::unique_ptr<Graph> rebuild(const Graph& g, const Rewrite& rewrite) {
       } else {
         std::vector<Val> in;
         for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : map[s]);
-        map[i] = rewrite(*to, n, in);
+        map[i] = n.regions.empty() ? rewrite(*to, n, in) : to->emit_region(*n.op, in, n.regions);
       }
     }
   }
+  std::vector<uint32_t> order;
+  for (auto i : g.inputs()) order.push_back(map[i].id);
+  to->order_inputs(std::move(order));
   for (auto& o : g.outputs) to->outputs.push_back({map[o.node].id, o.assign_to});
   return to;
 }

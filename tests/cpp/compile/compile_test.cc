@@ -191,5 +191,44 @@ TEST(Kernels, BadIndicesThrow) {
   EXPECT_EQ(*static_cast<float*>(run(g, {xs, idx})[0]->data), static_cast<float*>(xs->data)[2]);
 }
 
+TEST(Regions, RunWhatThePredicateChooses) {
+  auto g = Graph::parse(R"(graph(%0: bool[], %1: f32[2], %2: f32[2]) {
+    %3: u8[0] = cond(%0, %1, %2)
+      region graph(%0: f32[2], %1: f32[2]) { %2: f32[2] = add(%0, %1) return %2, %0 }
+      region graph(%0: f32[2], %1: f32[2]) { %2: f32[2] = sub(%0, %1) return %2, %1 }
+    %4: f32[2] = result(%3) {index=0, dtype=f32, shape=(2)}
+    %5: f32[2] = result(%3) {index=1, dtype=f32, shape=(2)}
+    %6: f32[2] = mul(%4, %5)
+    return %6, %4 })");
+  for (bool p : {true, false}) {
+    std::vector<ArrayRef> in = {scalar_array(DType::Bool, p),
+                                random_array({DType::F32, Shape{2}}, 1),
+                                random_array({DType::F32, Shape{2}}, 2)};
+    const auto out = run(*g, in);
+    auto at = [](const ArrayRef& a, int i) { return static_cast<const float*>(a->data)[i]; };
+    for (int i = 0; i < 2; ++i) {
+      const float x = at(in[1], i), y = at(in[2], i), first = p ? x + y : x - y;
+      EXPECT_EQ(at(out[1], i), first);
+      EXPECT_EQ(at(out[0], i), first * (p ? x : y));
+    }
+  }
+}
+
+TEST(Regions, ALoopRunsUntilItsConditionFails) {
+  auto g = Graph::parse(R"(graph(%0: i64[], %1: i64[]) {
+    %2: u8[0] = while_loop(%0, %1)
+      region graph(%0: i64[], %1: i64[]) { %2: bool[] = less(%0, %1) return %2 }
+      region graph(%0: i64[], %1: i64[]) { %2: i64[] = add(%0, %0) return %2, %1 }
+    %3: i64[] = result(%2) {index=0, dtype=i64, shape=()}
+    return %3 })");
+  auto run1 = [&](int64_t a, int64_t b) {
+    const auto out = run(*g, {scalar_array(DType::I64, static_cast<uint64_t>(a)),
+                              scalar_array(DType::I64, static_cast<uint64_t>(b))});
+    return *static_cast<const int64_t*>(out[0]->data);
+  };
+  EXPECT_EQ(run1(3, 50), 96);
+  EXPECT_EQ(run1(60, 50), 60);
+}
+
 }  // namespace
 }  // namespace pijit

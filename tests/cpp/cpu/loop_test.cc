@@ -33,7 +33,8 @@ TEST(Loop, CodeIsGeneratedForEveryInstructionSet) {
     if (std::string(isa) == "avx512" && !__builtin_cpu_supports("avx512bw")) continue;
     config().isa = isa;
     for (auto t : {DType::F32, DType::F64})
-      EXPECT_NE(nullptr, asmjit_inner_loop(spec_of({"exp", "log", "tanh", "add", "mul"}, t))) << isa;
+      EXPECT_NE(nullptr, asmjit_inner_loop(spec_of({"exp", "log", "tanh", "add", "mul"}, t)))
+          << isa;
     for (auto t : {DType::I32, DType::I64})
       EXPECT_NE(nullptr, asmjit_inner_loop(spec_of({"add", "mul", "maximum"}, t))) << isa;
     config().isa = "";

@@ -80,5 +80,65 @@ TEST(Grad, OfAProduct) {
   EXPECT_EQ(s->outputs[1].node, s->inputs()[0]);
 }
 
+const char* const kCond = R"(graph(%0: bool[], %1: f32[3]) {
+  %2: u8[0] = cond(%0, %1)
+    region
+    graph(%0: f32[3]) {
+      %1: f32[3] = exp(%0)
+      return %1
+    }
+    region
+    graph(%0: f32[3]) {
+      %1: f32[3] = mul(%0, %0)
+      return %1
+    }
+  %3: f32[3] = result(%2) {index=0, dtype=f32, shape=(3)}
+  return %3
+}
+)";
+
+TEST(Regions, PrintAndParse) {
+  auto g = Graph::parse(kCond);
+  g->verify();
+  EXPECT_EQ(g->print(), kCond);
+  EXPECT_EQ(run_passes(*g)->print(false), kCond);
+}
+
+TEST(Regions, TypesMustAgree) {
+  auto broken = [](const std::string& from, const std::string& to) {
+    std::string t = kCond;
+    t.replace(t.find(from), from.size(), to);
+    EXPECT_THROW(Graph::parse(t), OpError) << t;
+  };
+  broken("%0: bool[]", "%0: f32[]");
+  broken("index=0", "index=1");
+  broken("shape=(3)", "shape=(4)");
+  broken("cond(%0, %1)", "cond(%0)");
+  broken("return %1\n    }\n    region", "return %1, %0\n    }\n    region");
+  EXPECT_THROW(Graph::parse("graph(%0: bool[]) { %1: u8[0] = cond(%0) return %0 }"), OpError);
+  EXPECT_THROW(
+      Graph::parse("graph(%0: f32[2]) { %1: u8[0] = while_loop(%0) region graph(%0: f32[2]) {"
+                   " return %0 } region graph(%0: f32[2]) { return %0 } return %0 }"),
+      OpError);  // the condition is no bool[]
+}
+
+TEST(Regions, GradientOfACondIsACond) {
+  auto g = Graph::parse(kCond);
+  Graph b(false);
+  Val p = b.add_input({DType::Bool, {}}), x = b.add_input({DType::F32, Shape{3}});
+  const uint32_t begin = static_cast<uint32_t>(b.size());
+  const Val node =
+      b.emit_region(OpTable::get().at("cond"), std::vector<Val>{p, x}, g->node(2).regions);
+  const Val y = b.result(node, 0);
+  auto r = records_of(b, begin, static_cast<uint32_t>(b.size()));
+  auto d =
+      backward(b, r, std::vector<Seed>{{y, v_broadcast(b.constant(DType::F32, 1.0), Shape{3})}},
+               std::vector<Val>{x});
+  b.outputs = {{d[0].id}};
+  b.verify();
+  const std::string text = run_passes(b)->print(false);
+  EXPECT_NE(text.find("cond(%0, %1, "), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace pijit

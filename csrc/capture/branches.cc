@@ -1,0 +1,616 @@
+// Branches and loops on a tensor's value as regions of the graph. Both ways of a branch are traced
+// up to where they meet (the immediate post-dominator of the jump); the body of a loop is traced
+// once, with the variables that it assigns as loop values. What cannot be a region (a side effect
+// on something that exists outside, values that do not agree) ends the graph instead.
+#include <algorithm>
+#include <cmath>
+
+#include "capture/tracer.h"
+#include "graph/vals.h"
+
+namespace pijit {
+namespace {
+
+constexpr int kExit = -1;
+constexpr double kSmallInt = 2147483648.0;
+
+std::vector<int> successors(const CodeInfo& c, int pc) {
+  const Instr& in = c.instrs[pc];
+  switch (in.op) {
+    case Op::JUMP: return {in.target};
+    case Op::POP_JUMP:
+    case Op::JUMP_OR_POP:
+    case Op::FOR_ITER: return {pc + 1, in.target};
+    case Op::RETURN_VALUE:
+    case Op::UNSUPPORTED: return {kExit};
+    default: return {pc + 1};
+  }
+}
+
+// Instructions that can follow `from`, itself included, without going through `barrier`.
+std::vector<bool> reachable(const CodeInfo& c, int from, int barrier = kExit) {
+  std::vector<bool> seen(c.instrs.size());
+  std::vector<int> todo{from};
+  while (!todo.empty()) {
+    const int pc = todo.back();
+    todo.pop_back();
+    if (pc == kExit || pc == barrier || seen[pc]) continue;
+    seen[pc] = true;
+    for (int s : successors(c, pc)) todo.push_back(s);
+  }
+  return seen;
+}
+
+// Where all ways from `pc` meet again; kExit if only outside the function.
+int join_of(const CodeInfo& c, int pc) {
+  // Without instruction k, can the exit (or a cycle without exit) still be reached from pc? The
+  // first k on a way to the exit for which it cannot is the join.
+  const auto from = reachable(c, pc);
+  std::vector<int> candidates;  // in order of distance from pc
+  std::vector<bool> seen(c.instrs.size());
+  std::vector<int> queue{pc};
+  for (size_t q = 0; q < queue.size(); ++q)
+    for (int s : successors(c, queue[q]))
+      if (s != kExit && !seen[s]) {
+        seen[s] = true;
+        queue.push_back(s);
+        candidates.push_back(s);
+      }
+  for (int k : candidates) {
+    if (k == pc) continue;
+    std::vector<bool> been(c.instrs.size());
+    std::vector<int> todo{pc};
+    bool avoids = false;
+    while (!todo.empty() && !avoids) {
+      const int at = todo.back();
+      todo.pop_back();
+      if (at == kExit) {
+        avoids = true;
+        break;
+      }
+      if (been[at] || (at == k)) continue;
+      been[at] = true;
+      for (int s : successors(c, at)) todo.push_back(s);
+    }
+    if (!avoids) return k;
+  }
+  return kExit;
+}
+
+bool same_constant(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyFloat_CheckExact(a)) {
+    const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+    return __builtin_memcmp(&x, &y, sizeof x) == 0;
+  }
+  const int r = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (r < 0) PyErr_Clear();
+  return r == 1;
+}
+// A Python int or float, known or not.
+bool plain_number(const V& v) {
+  return (v->kind == Value::kConst || v->kind == Value::kNumber || v->kind == Value::kSize) &&
+         (PyFloat_CheckExact(v->obj.ptr()) || PyLong_CheckExact(v->obj.ptr()));
+}
+DType number_dtype(const V& v) { return PyFloat_Check(v->obj.ptr()) ? DType::F64 : DType::I64; }
+double magnitude(const V& v) {
+  if (v->kind == Value::kNumber) return v->bound;
+  return PyFloat_Check(v->obj.ptr()) ? 0 : std::abs(PyLong_AsDouble(v->obj.ptr()));
+}
+
+// One of several values that a region gives, and who waits for it.
+struct Outputs {
+  struct One {
+    DeferredOperand first, second;
+    DType dtype;
+  };
+  std::vector<One> list;
+  std::vector<std::pair<Val*, size_t>> waiting;
+  std::vector<V> keep;
+};
+
+}  // namespace
+
+// While it lives, actions go to a graph of their own.
+class Tracer::Inside {
+ public:
+  explicit Inside(Tracer& t)
+      : t_(t),
+        scope_(t.scope_),
+        actions_(t.actions_),
+        serial_(t.arm_serial_),
+        arm(std::make_shared<Arm>()) {
+    arm->scope = std::make_unique<Scope>(&arm->graph, false, t.scope_);
+    t.scope_ = arm->scope.get();
+    t.actions_ = &arm->actions;
+    t.arm_serial_ = Value::next_serial;
+  }
+  ~Inside() {
+    t_.scope_ = scope_;
+    t_.actions_ = actions_;
+    t_.arm_serial_ = serial_;
+  }
+  uint64_t serial() const { return t_.arm_serial_; }
+
+ private:
+  Tracer& t_;
+  Scope* scope_;
+  std::vector<Action>* actions_;
+  uint64_t serial_;
+
+ public:
+  std::shared_ptr<Arm> arm;
+};
+
+void Tracer::check_effect(const V& v) const {
+  if (arm_serial_ && (v->serial < arm_serial_ || v->src >= 0))
+    give_up(Reason::kTensorValue, "a side effect in a branch or loop on a tensor");
+  if (v->aliased || v->first || v->second)
+    give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too");
+}
+
+// Runs the frame from `pc` to `stop`, which is not run.
+void Tracer::run_until(Frame& f, int pc, int stop, Arm* arm) {
+  f.pc = pc;
+  do {
+    if (--budget_ < 0) give_up(Reason::kBudget);
+    step(f);
+    if (returned_) {
+      returned_ = false;
+      arm->returned = true;
+      arm->value = return_value_;
+      return;
+    }
+  } while (f.pc != stop);
+}
+
+Val Tracer::truth_val(const V& x, bool negated) {
+  return record([n = x->node, negated](Scope& s) {
+    Val v = s.val(n);
+    OP_CHECK(v.shape().numel() == 1, kValue, "the truth value of a tensor with ", v.shape().numel(),
+             " elements is ambiguous");
+    v = v_reshape(v, {});
+    if (!is_bool(v.dtype())) v = v_op("not_equal", v, s.graph().constant_int(v.dtype(), 0));
+    return negated ? v_op("logical_not", v) : v;
+  });
+}
+
+namespace {
+
+// The value of a variable after a branch: the same in both arms, or a value of the region.
+class Merge {
+ public:
+  Merge(Val pred, uint64_t serial, Outputs* out, std::function<DeferredOperand(const V&)> operand)
+      : pred_(pred), serial_(serial), out_(*out), operand_(std::move(operand)) {}
+  std::string problem;
+
+  V merge(const V& a, const V& b) {
+    if (a == b) return a;
+    V& known = merged_[{a, b}];
+    if (!known) known = merge_new(a, b);
+    return known;
+  }
+
+ private:
+  V merge_new(const V& a, const V& b) {
+    if (a->kind == Value::kTensor && b->kind == Value::kTensor) return tensors(a, b);
+    if (a->kind == Value::kConst && b->kind == Value::kConst &&
+        same_constant(a->obj.ptr(), b->obj.ptr()))
+      return a;
+    if (plain_number(a) && plain_number(b) && Py_TYPE(a->obj.ptr()) == Py_TYPE(b->obj.ptr()))
+      return numbers(a, b);
+    if (a->kind == b->kind && a->kind == Value::kObject && a->obj && a->obj.ptr() == b->obj.ptr())
+      return a;
+    const bool containers =
+        a->kind == b->kind &&
+        (a->kind == Value::kTuple || a->kind == Value::kList || a->kind == Value::kDict);
+    // lists and dicts can change later, so both must be new; a tuple's identity does not matter
+    const bool fresh = containers && a->src < 0 && b->src < 0 &&
+                       (a->kind == Value::kTuple || (a->serial >= serial_ && b->serial >= serial_));
+    if (!fresh || a->items.size() != b->items.size())
+      return fail("the branches leave different values in a variable");
+    if (a->kind == Value::kDict)
+      for (size_t k = 0; k < a->keys.size(); ++k)
+        if (!same_constant(a->keys[k].ptr(), b->keys[k].ptr()))
+          return fail("the branches leave dicts with different keys");
+    for (auto& v : {a, b})  // two variables hold it in one branch alone
+      if (v->kind != Value::kTuple && !containers_.insert(v).second)
+        return fail("a container that two variables share");
+    auto r = std::make_shared<Value>();
+    r->kind = a->kind;
+    r->keys = a->keys;
+    for (size_t k = 0; k < a->items.size(); ++k) {
+      if (!a->items[k] || !b->items[k]) return fail("a container is not read yet");
+      r->items.push_back(merge(a->items[k], b->items[k]));
+      if (!r->items.back()) return nullptr;
+    }
+    return r;
+  }
+  V fail(const char* why) {
+    if (problem.empty()) problem = why;
+    return nullptr;
+  }
+  size_t output(DeferredOperand a, DeferredOperand b, DType t) {
+    out_.list.push_back({std::move(a), std::move(b), t});
+    return out_.list.size() - 1;
+  }
+  void wait(const V& v, Val* place, size_t index) {
+    out_.waiting.push_back({place, index});
+    out_.keep.push_back(v);
+  }
+  V tensors(const V& a, const V& b) {
+    if (!(a->node.type() == b->node.type()))
+      return fail("the branches give tensors of different types");
+    auto r = std::make_shared<Value>();
+    r->kind = Value::kTensor;
+    const size_t index = output(operand_(a), operand_(b), a->node.dtype());
+    wait(r, &r->node, index);
+    r->pred = pred_;
+    outer(a, &r->first, index, true);
+    outer(b, &r->second, index, false);
+    return r;
+  }
+  // Fills `slot` with the object that an arm hands on, if it exists outside of the arm or is handed
+  // on twice: its identity must survive.
+  void outer(const V& v, V* slot, size_t index, bool is_first) {
+    if (v->serial < serial_ || v->src >= 0) {
+      v->aliased = true;
+      *slot = v;
+      return;
+    }
+    if (!v->first && !v->second) {
+      // an object that the arm makes; if two variables hold it, they do so afterwards
+      Made& m = made_[{v, is_first}];
+      if (!m.slot) {
+        m.slot = slot;
+        m.index = index;
+        return;
+      }
+      if (!m.object) {
+        m.object = std::make_shared<Value>();
+        m.object->kind = Value::kTensor;
+        wait(m.object, &m.object->node, m.index);
+        *m.slot = m.object;
+      }
+      *slot = m.object;
+      return;
+    }
+    // the outcome of a branch inside the arm: its predicate leaves the region as well
+    auto c = std::make_shared<Value>();
+    c->kind = Value::kTensor;
+    wait(c, &c->node, index);
+    auto inner = [p = v->pred](Scope& s) { return Operand(s.val(p)); };
+    auto no = [](Scope&) { return Operand::py_bool(false); };
+    wait(c, &c->pred, is_first ? output(inner, no, DType::Bool) : output(no, inner, DType::Bool));
+    if (v->first) outer(v->first, &c->first, index, is_first);
+    if (v->second) outer(v->second, &c->second, index, is_first);
+    *slot = c;
+  }
+  V numbers(const V& a, const V& b) {
+    auto r = std::make_shared<Value>();
+    r->kind = Value::kNumber;
+    r->obj = a->obj;
+    r->roots = {-1};
+    r->bound = std::max(magnitude(a), magnitude(b));
+    if (r->bound > 9007199254740992.0) return fail("a number that is too large");
+    wait(r, &r->node, output(operand_(a), operand_(b), number_dtype(a)));
+    return r;
+  }
+
+  Val pred_;
+  uint64_t serial_;
+  Outputs& out_;
+  std::function<DeferredOperand(const V&)> operand_;
+  std::map<std::pair<V, V>, V> merged_;
+  std::set<V> containers_;
+  struct Made {
+    V* slot = nullptr;  // of its first holder
+    size_t index = 0;
+    V object;
+  };
+  std::map<std::pair<V, bool>, Made> made_;
+};
+
+// Region graphs with the same inputs, in the order of `operands`.
+void unify(std::vector<Val>* operands, std::initializer_list<std::pair<Graph*, Scope*>> regions) {
+  for (auto& [g, s] : regions)
+    for (auto v : s->operands)
+      if (std::find(operands->begin(), operands->end(), v) == operands->end())
+        operands->push_back(v);
+  for (auto& [g, s] : regions) {
+    std::vector<uint32_t> ids;
+    for (auto v : *operands) {
+      const auto it = std::find(s->operands.begin(), s->operands.end(), v);
+      ids.push_back(it == s->operands.end() ? g->add_input(v.type()).id
+                                            : g->inputs()[it - s->operands.begin()]);
+    }
+    g->order_inputs(ids);
+  }
+}
+
+}  // namespace
+
+void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false) {
+  if (x->node.shape().numel() != 1) give_up(Reason::kRaises, "truth value of a tensor");
+  const CodeInfo& code = *f.code;
+  const int join = join_of(code, f.pc);
+  auto back = [&](int pc) -> bool { return reachable(code, pc, join)[f.pc]; };
+  const bool loop_true = back(if_true), loop_false = back(if_false);
+  if (loop_true != loop_false)
+    return loop_on_tensor(f, x, loop_true ? if_true : if_false, loop_true ? if_false : if_true,
+                          !loop_true);
+  for (auto [frame, pc] : branching_)
+    if (frame == &f && pc == f.pc) give_up(Reason::kTensorValue, "a loop that is left early");
+  if (branching_.size() > 24) give_up(Reason::kTensorValue, "branches nested too deep");
+  branching_.push_back({&f, f.pc});
+  struct Pop {
+    std::vector<std::pair<Frame*, int>>& v;
+    ~Pop() { v.pop_back(); }
+  } pop{branching_};
+  const Val pred = truth_val(x, false);
+  const std::vector<V> stack = f.stack, slots = f.slots;
+  const uint64_t serial = Value::next_serial;
+  auto trace = [&](int pc, std::vector<V>* end_stack, std::vector<V>* end_slots) {
+    Inside inside(*this);
+    if (pc == join)
+      f.pc = pc;
+    else
+      run_until(f, pc, join, inside.arm.get());
+    *end_stack = f.stack;
+    *end_slots = f.slots;
+    f.stack = stack;
+    f.slots = slots;
+    return inside.arm;
+  };
+  std::vector<V> stacks[2], locals[2];
+  const auto first = trace(if_true, &stacks[0], &locals[0]);
+  const auto second = trace(if_false, &stacks[1], &locals[1]);
+  if (first->returned != second->returned || (join != kExit && first->returned) ||
+      (!first->returned && stacks[0].size() != stacks[1].size()))
+    give_up(Reason::kTensorValue, "the branches do not meet");
+
+  Outputs out;
+  Merge merge(pred, serial, &out, [this](const V& v) { return operand(v); });
+  std::vector<V> new_stack, new_slots;
+  V value;
+  if (first->returned) {
+    value = merge.merge(first->value, second->value);
+  } else {
+    for (size_t k = 0; k < stacks[0].size(); ++k)
+      new_stack.push_back(merge.merge(stacks[0][k], stacks[1][k]));
+    for (size_t k = 0; k < locals[0].size(); ++k) {
+      const V &a = locals[0][k], &b = locals[1][k];
+      const bool live = code.live[join][k];
+      const bool unbound = a->kind == Value::kNull && b->kind == Value::kNull;
+      new_slots.push_back(!live || unbound ? std::make_shared<Value>(Value{Value::kNull})
+                                           : merge.merge(a, b));
+    }
+  }
+  if (!merge.problem.empty()) give_up(Reason::kTensorValue, merge.problem);
+
+  if (!first->actions.empty() || !second->actions.empty() || !out.list.empty()) {
+    const auto results = record_all([pred, first, second, list = out.list](Scope& s) {
+      auto a = std::make_shared<Graph>(false), b = std::make_shared<Graph>(false);
+      Scope sa(a.get(), true, &s), sb(b.get(), true, &s);
+      replay(first->actions, sa);
+      replay(second->actions, sb);
+      for (auto& o : list) {
+        const Val va = materialize(*a, o.first(sa), o.dtype),
+                  vb = materialize(*b, o.second(sb), o.dtype);
+        a->outputs.push_back({va.id});
+        b->outputs.push_back({vb.id});
+      }
+      std::vector<Val> operands;
+      unify(&operands, {{a.get(), &sa}, {b.get(), &sb}});
+      operands.insert(operands.begin(), s.val(pred));
+      static const OpDef& cond = OpTable::get().at("cond");
+      const Val node = s.graph().emit_region(cond, operands, {a, b});
+      std::vector<Val> r;
+      for (size_t k = 0; k < list.size(); ++k)
+        r.push_back(s.graph().result(node, static_cast<int64_t>(k)));
+      return r;
+    });
+    for (auto& [place, index] : out.waiting) *place = results[index];
+  }
+  if (first->returned) {
+    return_value_ = value;
+    returned_ = true;
+    return;
+  }
+  f.stack = new_stack;
+  f.slots = new_slots;
+  f.pc = join;
+}
+
+void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated) {
+  if (grad_depth_ > 0) give_up(Reason::kTensorValue, "a loop on a tensor inside a gradient");
+  const CodeInfo& code = *f.code;
+  const int test = f.pc;
+  const Val pred = truth_val(x, negated);
+  const std::vector<V> stack = f.stack, slots = f.slots;
+  // the variables that the loop assigns
+  const auto in_loop = reachable(code, body, after);
+  std::vector<bool> assigned(slots.size());
+  for (size_t pc = 0; pc < code.instrs.size(); ++pc)
+    if (in_loop[pc] && reachable(code, static_cast<int>(pc), after)[test]) {
+      const Instr& in = code.instrs[pc];
+      if (in.op == Op::STORE_FAST || in.op == Op::DELETE_FAST || in.op == Op::LOAD_FAST_AND_CLEAR)
+        assigned[in.a] = true;
+    }
+
+  struct Carried {
+    V before, inner, next;
+    DType dtype;
+  };
+  std::vector<Carried> carried;
+  std::vector<V> at_entry = slots;
+  struct LoopValue {
+    Val inner;
+    DeferredOperand before, next;
+    DType dtype;
+  };
+  std::vector<LoopValue> values;
+  std::shared_ptr<Arm> arm;
+  Val again;
+  auto live_in_loop = [&](size_t k) { return code.live[body][k] || code.live[after][k]; };
+  {
+    Inside inside(*this);
+    arm = inside.arm;
+    const uint64_t serial = inside.serial();
+    // v with its tensors and numbers replaced by values of the loop
+    std::function<V(const V&)> carry = [&](const V& v) -> V {
+      if (v->kind == Value::kTensor) {
+        V t = tensor(arm->graph.add_input(v->node.type()));
+        carried.push_back({v, t, nullptr, v->node.dtype()});
+        return t;
+      }
+      if (plain_number(v)) {
+        if (!PyFloat_Check(v->obj.ptr()) && magnitude(v) > kSmallInt) return v;
+        auto n = std::make_shared<Value>();
+        n->kind = Value::kNumber;
+        n->obj = v->obj;
+        n->roots = {-1};
+        n->bound = kSmallInt;
+        n->node = arm->graph.add_input({number_dtype(v), {}});
+        carried.push_back({v, n, nullptr, number_dtype(v)});
+        return n;
+      }
+      if ((v->kind == Value::kTuple || v->kind == Value::kList) && v->src < 0) {
+        auto r = std::make_shared<Value>();
+        r->kind = v->kind;
+        for (size_t k = 0; k < v->items.size(); ++k) r->items.push_back(carry(item(v, k)));
+        return r;
+      }
+      return v;
+    };
+    for (size_t k = 0; k < slots.size(); ++k) {
+      if (!assigned[k] || !live_in_loop(k)) continue;
+      if (slots[k]->kind == Value::kNull) {
+        if (code.live[after][k])
+          give_up(Reason::kTensorValue, "a variable that only the loop binds");
+        continue;
+      }
+      at_entry[k] = carry(slots[k]);
+    }
+    f.slots = at_entry;
+    run_until(f, body, test, arm.get());
+    if (arm->returned || f.stack.empty()) give_up(Reason::kTensorValue, "return inside a loop");
+    const V last = f.stack.back();
+    f.stack.pop_back();
+    if (f.stack != stack || last->kind != Value::kTensor || last->node.shape().numel() != 1)
+      give_up(Reason::kTensorValue, "the loop's test is not a tensor each time");
+    again = truth_val(last, negated);
+
+    // pairs every value of the loop with what the body made of it
+    size_t next = 0;
+    std::function<void(const V&, const V&)> pair = [&](const V& inner, const V& now) {
+      if (next < carried.size() && carried[next].inner == inner) {
+        Carried& c = carried[next++];
+        c.next = now;
+        const bool same_kind =
+            c.inner->kind == Value::kTensor
+                ? now->kind == Value::kTensor && now->node.type() == c.inner->node.type()
+                : plain_number(now) && Py_TYPE(now->obj.ptr()) == Py_TYPE(inner->obj.ptr()) &&
+                      magnitude(now) <= kSmallInt + kSmallInt / 2;
+        if (!same_kind) give_up(Reason::kTensorValue, "the loop changes the type of a variable");
+        if (now != inner && now->kind == Value::kTensor) {
+          if (now->serial < serial || now->src >= 0 || now->first || now->second)
+            give_up(Reason::kTensorValue, "the loop hands on a tensor from outside");
+          for (auto& other : carried)
+            if (other.inner == now && other.before->src >= 0)
+              give_up(Reason::kTensorValue, "the loop hands on a tensor from outside");
+        }
+        return;
+      }
+      if (inner == now) return;
+      if ((inner->kind == Value::kTuple || inner->kind == Value::kList) &&
+          now->kind == inner->kind && now->src < 0 && now->serial >= serial &&
+          now->items.size() == inner->items.size()) {
+        for (size_t k = 0; k < inner->items.size(); ++k) pair(inner->items[k], item(now, k));
+        return;
+      }
+      if (inner->kind == Value::kConst && now->kind == Value::kConst &&
+          same_constant(inner->obj.ptr(), now->obj.ptr()))
+        return;
+      give_up(Reason::kTensorValue, "the loop leaves another value in a variable");
+    };
+    for (size_t k = 0; k < slots.size(); ++k)
+      if (assigned[k] && live_in_loop(k) && slots[k]->kind != Value::kNull)
+        pair(at_entry[k], f.slots[k]);
+    for (auto& c : carried)
+      values.push_back({c.inner->node, operand(c.before), operand(c.next), c.dtype});
+  }
+  const auto results = record_all([pred, again, values, arm](Scope& s) {
+    auto g = std::make_shared<Graph>(false);
+    Scope sb(g.get(), true, &s);
+    auto own = [&](Val v) {
+      sb.operands.push_back(v);
+      ++sb.own;
+      return g->add_input(v.type());
+    };
+    own(s.val(pred));
+    for (auto& v : values) sb.bind(v.inner, own(materialize(s.graph(), v.before(s), v.dtype)));
+    replay(arm->actions, sb);
+    g->outputs.push_back({sb.val(again).id});
+    for (auto& v : values) g->outputs.push_back({materialize(*g, v.next(sb), v.dtype).id});
+    for (size_t k = sb.own; k < sb.operands.size(); ++k)
+      g->outputs.push_back({g->inputs()[k]});  // what the loop only reads
+    auto test = std::make_shared<Graph>(false);
+    for (auto v : sb.operands) test->add_input(v.type());
+    test->outputs.push_back({test->inputs()[0]});
+    static const OpDef& loop = OpTable::get().at("while_loop");
+    const Val node = s.graph().emit_region(loop, sb.operands, {test, g});
+    std::vector<Val> r;
+    for (size_t k = 0; k < values.size(); ++k)
+      r.push_back(s.graph().result(node, static_cast<int64_t>(k) + 1));
+    return r;
+  });
+
+  // after the loop
+  size_t at = 0;
+  std::map<V, V> objects;
+  std::function<V(const V&, const V&)> finished = [&](const V& inner, const V& before) -> V {
+    if (at < carried.size() && carried[at].inner == inner) {
+      const size_t k = at++;
+      if (carried[k].next == inner) return before;
+      auto r = std::make_shared<Value>();
+      r->kind = inner->kind;
+      r->node = results[k];
+      if (inner->kind == Value::kTensor) {
+        r->pred = pred;
+        r->second = before;  // no turn: still the same object
+        V& made = objects[carried[k].next];
+        if (made)
+          r->first = made;  // another variable holds it, too
+        else
+          made = tensor(results[k]);
+        for (auto& c : carried)
+          if (&c != &carried[k] && c.next == carried[k].next) r->first = made;
+        before->aliased = true;
+      } else {
+        r->obj = inner->obj;
+        r->roots = {-1};
+        r->bound = 9007199254740992.0;
+      }
+      return r;
+    }
+    if (inner == before || (inner->kind != Value::kTuple && inner->kind != Value::kList))
+      return before;
+    auto r = std::make_shared<Value>();
+    r->kind = inner->kind;
+    for (size_t k = 0; k < inner->items.size(); ++k)
+      r->items.push_back(finished(inner->items[k], item(before, k)));
+    return r;
+  };
+  f.stack = stack;
+  f.slots = slots;
+  for (size_t k = 0; k < slots.size(); ++k)
+    if (assigned[k])
+      f.slots[k] = live_in_loop(k) && slots[k]->kind != Value::kNull
+                       ? finished(at_entry[k], slots[k])
+                       : std::make_shared<Value>(Value{Value::kNull});
+  f.pc = after;
+}
+
+}  // namespace pijit

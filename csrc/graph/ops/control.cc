@@ -1,0 +1,29 @@
+// Ops with regions: sub-graphs that run as part of the node. A region op's own value is empty; its
+// results are taken out of it by `result` nodes.
+//   cond(pred, xs...)   the first region applied to xs where pred, else the second
+//   while_loop(xs...)   xs = second region(xs) as long as the first gives true
+// Regions take the xs as their inputs. All of their types are fixed.
+#include "graph/vals.h"
+
+namespace pijit {
+namespace {
+Type bundle(const InferCtx&) { return {DType::U8, Shape{0}}; }
+}  // namespace
+
+void register_control(OpTable& t) {
+  t.add("cond").in({"pred", "xs*"}).flags(kRegion | kCallOut | kNoGradient).infer(bundle);
+  t.add("while_loop").in({"xs*"}).flags(kRegion | kCallOut | kNoGradient).infer(bundle);
+  t.add("result")
+      .in({"of"})
+      .attr("index", AttrKind::kInt)
+      .attr("dtype", AttrKind::kDType)
+      .attr("shape", AttrKind::kInts)
+      .flags(kRegion | kNoGradient)
+      .infer([](const InferCtx& c) {
+        Shape s(c.ints("shape"));
+        for (auto d : s) OP_CHECK(d >= 0, kValue, "[result] bad shape ", s.str());
+        return Type{c.dt("dtype"), s};
+      });
+}
+
+}  // namespace pijit

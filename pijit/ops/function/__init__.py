@@ -1,0 +1,14 @@
+"""Operators as functions, by family."""
+
+from pijit.ops.function.elementwise import *  # noqa: F401,F403
+from pijit.ops.function.shapes import *  # noqa: F401,F403
+from pijit.ops.function.creation import *  # noqa: F401,F403
+from pijit.ops.function.random import *  # noqa: F401,F403
+from pijit.ops.function.reduce import *  # noqa: F401,F403
+from pijit.ops.function.index import *  # noqa: F401,F403
+from pijit.ops.function.selection import *  # noqa: F401,F403
+from pijit.ops.function.linalg import *  # noqa: F401,F403
+from pijit.ops.function.network import *  # noqa: F401,F403
+from pijit.ops.function.loss import *  # noqa: F401,F403
+from pijit.ops.function.state import *  # noqa: F401,F403
+from pijit.ops.function.control import *  # noqa: F401,F403

@@ -1,0 +1,38 @@
+"""Control flow on the value of a tensor. Jitted, they are regions of the graph."""
+
+from pijit._C import Tensor
+
+
+def cond(pred, true_fn=None, false_fn=None, *operands):
+    """true_fn(*operands) where `pred` (a bool, or a tensor of one element) is true, else false_fn(*operands).
+
+    cond(A, p=None) of a matrix is its condition number norm(A) * norm(inverse of A), as MindSpore has it."""
+    if callable(true_fn):
+        if not callable(false_fn):
+            raise TypeError(f"For 'cond', 'false_fn' must be callable, but got {type(false_fn).__name__}.")
+        return true_fn(*operands) if pred else false_fn(*operands)
+    import numpy as np
+    if not isinstance(pred, Tensor):
+        raise TypeError(f"For 'cond', 'A' must be a Tensor, but got {type(pred).__name__}.")
+    p = 2 if true_fn is None else true_fn
+    return Tensor(np.asarray(np.linalg.cond(pred.asnumpy(), p), dtype=pred.asnumpy().dtype))
+
+
+def while_loop(cond_fn, body_fn, loop_vars):
+    """loop_vars = body_fn(*loop_vars) as long as cond_fn(*loop_vars) is true."""
+    if not callable(cond_fn) or not callable(body_fn):
+        raise TypeError("For 'while_loop', 'cond_fn' and 'body_fn' must be callable.")
+    single = not isinstance(loop_vars, (tuple, list))
+    values = (loop_vars,) if single else tuple(loop_vars)
+    while cond_fn(*values):
+        result = body_fn(*values)
+        values = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+    return values[0] if single else values
+
+
+def fori_loop(lower, upper, loop_func, init_val):
+    """init_val = loop_func(i, init_val) for i in range(lower, upper)."""
+    value = init_val
+    for i in range(lower, upper):
+        value = loop_func(i, value)
+    return value

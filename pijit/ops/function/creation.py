@@ -1,0 +1,102 @@
+"""Tensors from scratch."""
+
+import builtins
+import math
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.shapes import _ints, expand_dims, moveaxis
+
+
+def full(size, fill_value, *, dtype=None):
+    """A tensor of `size` filled with one value."""
+    if dtype is None:
+        dtype = mstype.bool_ if isinstance(fill_value, bool) else mstype.int64 if isinstance(fill_value, int) else mstype.float32
+    return _ops["broadcast_to"](_ops["cast"](fill_value, dtype), _ints(size))
+
+
+def fill(type, shape, value):
+    """A tensor of `shape` and dtype `type` filled with `value`."""
+    return full(shape, value, dtype=type)
+
+
+def zeros(size, dtype=None):
+    """Zeros."""
+    return full(size, 0, dtype=mstype.float32 if dtype is None else dtype)
+
+
+def ones(shape, dtype=None):
+    """Ones."""
+    return full(shape, 1, dtype=mstype.float32 if dtype is None else dtype)
+
+
+def zeros_like(input, *, dtype=None):
+    """Zeros of the same shape and dtype."""
+    return full(input.shape, 0, dtype=input.dtype if dtype is None else dtype)
+
+
+def ones_like(input, *, dtype=None):
+    """Ones of the same shape and dtype."""
+    return full(input.shape, 1, dtype=input.dtype if dtype is None else dtype)
+
+
+def full_like(input, fill_value, *, dtype=None):
+    """One value in the same shape and dtype."""
+    return full(input.shape, fill_value, dtype=input.dtype if dtype is None else dtype)
+
+
+def arange(start=0, end=None, step=1, *, dtype=None):
+    """Values from start to end (not included) by step."""
+    if end is None:
+        start, end = 0, start
+    if dtype is None:
+        dtype = mstype.float32 if isinstance(start, float) or isinstance(end, float) or isinstance(step, float) else mstype.int64
+    if step == 0:
+        raise ValueError("For 'arange', 'step' must not be 0.")
+    if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
+        count = builtins.max(0, -((start - end) // step))
+    else:
+        count = builtins.max(0, math.ceil((end - start) / step))
+    return _ops["arange"](start, step, count, dtype)
+
+
+def range(start, end=None, step=1, maxlen=1000000):  # noqa: A001
+    """Like arange."""
+    return arange(start, end, step)
+
+
+def linspace(start, end, steps):
+    """`steps` values from start to end, both included."""
+    if steps == 1:
+        return full((1,), float(start))
+    return _ops["arange"](0, 1, steps, mstype.float32) * ((end - start) / (steps - 1)) + start
+
+
+def eye(n, m=None, dtype=None):
+    """Ones on the diagonal."""
+    m = n if m is None else m
+    d = mstype.float32 if dtype is None else dtype
+    return _ops["cast"](expand_dims(arange(n), 1) == arange(m), d)
+
+
+def tril(input, diagonal=0):
+    """The lower triangle; the rest is 0."""
+    m, n = input.shape[-2:]
+    keep = (expand_dims(arange(m), 1) + diagonal) >= arange(n)
+    return _ops["select"](keep, input, zeros_like(input))
+
+
+def triu(input, diagonal=0):
+    """The upper triangle; the rest is 0."""
+    m, n = input.shape[-2:]
+    keep = (expand_dims(arange(m), 1) + diagonal) <= arange(n)
+    return _ops["select"](keep, input, zeros_like(input))
+
+
+def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
+    """Rows with on_value at the index."""
+    d = on_value.dtype if isinstance(on_value, Tensor) else mstype.float32 if isinstance(on_value, float) else mstype.int64
+    on = on_value.item() if isinstance(on_value, Tensor) else on_value
+    off = off_value.item() if isinstance(off_value, Tensor) else off_value
+    x = _ops["one_hot"](indices, depth, on, off, d)
+    return x if axis == -1 or axis == indices.ndim else moveaxis(x, -1, axis)

@@ -1,0 +1,137 @@
+"""Matrix products."""
+
+import builtins
+
+from pijit._C import ops as _ops
+from pijit.ops.function.creation import eye
+from pijit.ops.function.shapes import _axis, _ints, expand_dims, squeeze
+
+
+def matmul(input, other):
+    """Matrix product with NumPy's rules for 1-d operands and batches."""
+    if input.ndim == 0 or other.ndim == 0:
+        raise ValueError("For 'matmul', operands must have at least 1 dimension.")
+    a = _ops["reshape"](input, (1,) + input.shape) if input.ndim == 1 else input
+    b = _ops["reshape"](other, other.shape + (1,)) if other.ndim == 1 else other
+    r = _ops["matmul"](a, b)
+    if input.ndim == 1:
+        r = squeeze(r, -2)
+    return squeeze(r, -1) if other.ndim == 1 else r
+
+
+mm = matmul
+
+
+def bmm(input_x, mat2):
+    """Batched matrix product of 3-d tensors."""
+    return _ops["matmul"](input_x, mat2)
+
+
+batch_matmul = bmm
+
+
+def dense(input, weight, bias=None):
+    """input @ weight.T + bias."""
+    return _ops["dense"](input, weight, bias)
+
+
+linear = dense
+
+
+def dot(input, other):
+    """The product over the last axis of input and the second-last of other."""
+    if input.ndim == 1 or other.ndim == 1 or (input.ndim == 2 and other.ndim == 2):
+        return matmul(input, other)
+    return tensor_dot(input, other, ((input.ndim - 1,), (other.ndim - 2,)))
+
+
+def outer(input, vec2):
+    """All products of two vectors."""
+    return expand_dims(input, 1) * vec2
+
+
+def tensor_dot(x1, x2, axes):
+    """Products summed over the named axes."""
+    if isinstance(axes, int):
+        axes = (tuple(builtins.range(x1.ndim - axes, x1.ndim)), tuple(builtins.range(axes)))
+    a, b = [_axis(k, x1.ndim) for k in _ints(axes[0])], [_axis(k, x2.ndim) for k in _ints(axes[1])]
+    ra = [k for k in builtins.range(x1.ndim) if k not in a]
+    rb = [k for k in builtins.range(x2.ndim) if k not in b]
+    n = 1
+    for k in a:
+        n *= x1.shape[k]
+    l = _ops["reshape"](_ops["transpose"](x1, tuple(ra + a)), (-1, n))
+    r = _ops["reshape"](_ops["transpose"](x2, tuple(b + rb)), (n, -1))
+    return _ops["reshape"](_ops["matmul"](l, r), tuple([x1.shape[k] for k in ra] + [x2.shape[k] for k in rb]))
+
+
+tensordot = tensor_dot
+
+
+def einsum(equation, *operands):
+    """Einstein summation; operands are contracted from left to right."""
+    eq = equation.replace(" ", "")
+    if "." in eq:
+        raise ValueError("For 'einsum', '...' is not supported: name all the dimensions.")
+    left, arrow, right = eq.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands):
+        raise ValueError(f"For 'einsum', the equation names {len(terms)} operands, but got {len(operands)}.")
+    if not arrow:
+        right = "".join([c for c in sorted(set(left.replace(",", ""))) if left.count(c) == 1])
+    x, tx = _einsum_diagonal(operands[0], terms[0])
+    for i in builtins.range(1, len(terms)):
+        y, ty = _einsum_diagonal(operands[i], terms[i])
+        later = "".join(terms[i + 1:]) + right
+        x, tx = _einsum_pair(x, tx, y, ty, later)
+    drop = tuple([k for k, c in enumerate(tx) if c not in right])
+    if drop:
+        x = _ops["reduce_sum"](x, drop, False)
+        tx = "".join([c for c in tx if c in right])
+    for c in right:
+        if c not in tx:
+            raise ValueError(f"For 'einsum', the output index {c!r} is in no operand.")
+    return _ops["transpose"](x, tuple([tx.index(c) for c in right]))
+
+
+def _einsum_diagonal(x, term):
+    if x.ndim != len(term):
+        raise ValueError(f"For 'einsum', the term {term!r} does not fit a tensor of shape {x.shape}.")
+    while len(set(term)) < len(term):
+        for c in term:
+            if term.count(c) > 1:
+                i = term.index(c)
+                j = term.index(c, i + 1)
+                break
+        n = x.shape[i]
+        perm = [k for k in builtins.range(x.ndim) if k not in (i, j)] + [i, j]
+        x = _ops["transpose"](x, tuple(perm))
+        x = _ops["reduce_sum"](x * eye(n, dtype=x.dtype), (x.ndim - 1,), False)
+        term = "".join([term[k] for k in perm[:-2]]) + c
+    return x, term
+
+
+def _einsum_pair(x, tx, y, ty, later):
+    both = [c for c in tx if c in ty]
+    batch = [c for c in both if c in later]
+    contract = [c for c in both if c not in later]
+    fx, fy = [c for c in tx if c not in ty], [c for c in ty if c not in tx]
+    dims = {}
+    for term, v in ((tx, x), (ty, y)):
+        for c, d in zip(term, v.shape):
+            if dims.setdefault(c, d) != d:
+                raise ValueError(f"For 'einsum', index {c!r} has sizes {dims[c]} and {d}.")
+
+    def group(v, term, parts):
+        v = _ops["transpose"](v, tuple([term.index(c) for p in parts for c in p]))
+        shape = [dims[c] for c in parts[0]]
+        for p in parts[1:]:
+            n = 1
+            for c in p:
+                n *= dims[c]
+            shape.append(n)
+        return _ops["reshape"](v, tuple(shape))
+
+    r = _ops["matmul"](group(x, tx, [batch, fx, contract]), group(y, ty, [batch, contract, fy]))
+    out = batch + fx + fy
+    return _ops["reshape"](r, tuple([dims[c] for c in out])), "".join(out)

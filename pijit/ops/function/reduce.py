@@ -1,0 +1,133 @@
+"""Reductions and norms."""
+
+from pijit import dtype as mstype
+from pijit._C import ops as _ops
+from pijit.ops.function.creation import zeros
+from pijit.ops.function.elementwise import cast, exp, isfinite, log, sqrt, stop_gradient
+from pijit.ops.function.shapes import _axis, _ints, expand_dims, ravel, squeeze
+
+
+def _axes(axis):
+    if axis is None:
+        return ()
+    return axis if isinstance(axis, int) else tuple(axis)
+
+
+def sum(input, dim=None, keepdim=False, *, dtype=None):
+    """Sum over axes (all by default)."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    return _ops["reduce_sum"](input, _axes(dim), keepdim)
+
+
+def _count(x, axis):
+    if axis is None or axis == ():
+        return x.size
+    n = 1
+    for a in _ints(axis):
+        n *= x.shape[a]
+    return n
+
+
+def mean(x, axis=None, keep_dims=False):
+    """Arithmetic mean over axes (all by default); integers give float32."""
+    if not x.dtype.is_floating_point:
+        x = cast(x, mstype.float32)
+    n = _count(x, axis)
+    return _ops["reduce_sum"](x, _axes(axis), keep_dims) / (float(n) if n else float("nan"))
+
+
+def prod(input, axis=None, keep_dims=False, dtype=None):
+    """Product over axes."""
+    if dtype is not None:
+        input = cast(input, dtype)
+    return _ops["reduce_prod"](input, _axes(axis), keep_dims)
+
+
+def amax(input, axis=None, keepdims=False, *, initial=None, where=None):
+    """Maximum over axes."""
+    return _ops["reduce_max"](input, _axes(axis), keepdims)
+
+
+def amin(input, axis=None, keepdims=False, *, initial=None, where=None):
+    """Minimum over axes."""
+    return _ops["reduce_min"](input, _axes(axis), keepdims)
+
+
+def all(input, axis=None, keep_dims=False):
+    """Logical and over axes."""
+    return _ops["reduce_all"](input, _axes(axis), keep_dims)
+
+
+def any(input, axis=None, keep_dims=False):
+    """Logical or over axes."""
+    return _ops["reduce_any"](input, _axes(axis), keep_dims)
+
+
+def argmax(input, dim=None, keepdim=False):
+    """Index of the (first) maximum; over all elements when dim is None."""
+    return _arg(_ops["argmax"], input, dim, keepdim)
+
+
+def argmin(input, axis=None, keepdims=False):
+    """Index of the (first) minimum as int32; over all elements when axis is None."""
+    return cast(_arg(_ops["argmin"], input, axis, keepdims), mstype.int32)
+
+
+def _arg(op, x, axis, keep):
+    if axis is None:
+        return op(ravel(x), 0)
+    r = op(x, axis)
+    return expand_dims(r, _axis(axis, x.ndim)) if keep else r
+
+
+def max(input, axis=None, keepdims=False, *, initial=None, where=None):
+    """(values, indices) along one axis; over everything, the maximum and index 0, as MindSpore has it."""
+    if axis is None:
+        return amax(input), zeros((), mstype.int64)
+    return amax(input, axis, keepdims), argmax(input, axis, keepdims)
+
+
+def min(input, axis=None, keepdims=False, *, initial=None, where=None):
+    """(values, indices) along one axis; over everything, the minimum and index 0."""
+    if axis is None:
+        return amin(input), zeros((), mstype.int64)
+    return amin(input, axis, keepdims), argmin(input, axis, keepdims)
+
+
+def var(input, axis=None, ddof=0, keepdims=False):
+    """Variance over axes, with n - ddof as divisor."""
+    m = mean(input, axis, True)
+    d = input - m
+    n = _count(input, axis) - int(ddof)
+    return _ops["reduce_sum"](d * d, _axes(axis), keepdims) / (float(n) if n > 0 else 0.0)
+
+
+def std(input, axis=None, ddof=0, keepdims=False):
+    """Standard deviation over axes."""
+    return sqrt(var(input, axis, ddof, keepdims))
+
+
+def logsumexp(input, axis, keep_dims=False):
+    """log(sum(exp(x))), shifted by the maximum."""
+    m = stop_gradient(_ops["reduce_max"](input, _axes(axis), True))
+    m = _ops["select"](isfinite(m), m, 0.0)
+    s = log(_ops["reduce_sum"](exp(input - m), _axes(axis), True)) + m
+    return s if keep_dims else squeeze(s, axis)
+
+
+def cumsum(x, axis, dtype=None):
+    """Running sums."""
+    return _ops["cumsum"](x if dtype is None else cast(x, dtype), axis, False)
+
+
+def count_nonzero(x, axis=(), keep_dims=False, dtype=mstype.int32):
+    """The number of elements that are not 0."""
+    return _ops["reduce_sum"](cast(x != 0, dtype), _axes(axis), keep_dims)
+
+
+def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """The Frobenius or Euclidean norm."""
+    if ord not in (None, 2, "fro"):
+        raise ValueError(f"For 'norm', 'ord' must be None, 2 or 'fro', but got {ord!r}.")
+    return sqrt(sum(A * A, dim, keepdim))

@@ -1,0 +1,77 @@
+"""Selection by condition or order."""
+
+from pijit._C import ops as _ops
+from pijit.ops.function.elementwise import abs, equal, isfinite, isnan, less_equal, logical_and, logical_or, maximum, minimum, sqrt, square
+from pijit.ops.function.reduce import norm, sum
+
+
+def clamp(input, min=None, max=None):
+    """Elements limited to [min, max]."""
+    if min is None and max is None:
+        raise ValueError("For 'clamp', at least one of 'min' and 'max' must be given.")
+    if min is not None:
+        input = maximum(input, min)
+    if max is not None:
+        input = minimum(input, max)
+    return input
+
+
+clip = clamp
+
+
+def clip_by_value(x, clip_value_min=None, clip_value_max=None):
+    """Elements limited to [clip_value_min, clip_value_max]."""
+    return clamp(x, clip_value_min, clip_value_max)
+
+
+def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
+    """Scaled down so that the norm is at most max_norm."""
+    n = norm(x)
+    return x * minimum(max_norm / (n + 1e-6), 1.0)
+
+
+def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
+    """All scaled down together so that their joint norm is at most clip_norm."""
+    total = sum(square(x[0]))
+    for g in x[1:]:
+        total = total + sum(square(g))
+    n = sqrt(total)
+    scale = clip_norm / maximum(n, clip_norm)
+    return tuple([g * scale for g in x])
+
+
+def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
+    """NaN and infinities replaced."""
+    big = 3.4028234663852886e38
+    x = _ops["select"](isnan(input), nan, input)
+    x = _ops["select"](equal(x, float("inf")), big if posinf is None else posinf, x)
+    return _ops["select"](equal(x, float("-inf")), -big if neginf is None else neginf, x)
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """|input - other| <= atol + rtol * |other|."""
+    close = logical_or(equal(input, other), logical_and(less_equal(abs(input - other), atol + rtol * abs(other)), isfinite(other)))
+    return logical_or(close, logical_and(isnan(input), isnan(other))) if equal_nan else close
+
+
+def lerp(input, end, weight):
+    """input + weight * (end - input)."""
+    return input + weight * (end - input)
+
+
+def addn(x):
+    """The sum of several tensors."""
+    r = x[0]
+    for y in x[1:]:
+        r = r + y
+    return r
+
+
+def addcmul(input, tensor1, tensor2, value=1):
+    """input + value * tensor1 * tensor2."""
+    return input + tensor1 * tensor2 * value
+
+
+def addcdiv(input, tensor1, tensor2, value=1):
+    """input + value * tensor1 / tensor2."""
+    return input + tensor1 / tensor2 * value

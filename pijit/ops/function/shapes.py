@@ -1,0 +1,281 @@
+"""Shapes: reshape, transpose, join, split, pad."""
+
+import builtins
+
+from pijit._C import Tensor, ops as _ops
+
+
+def _ints(x):
+    if isinstance(x, Tensor):
+        return tuple(x.asnumpy().reshape(-1).tolist())
+    if isinstance(x, int):
+        return (x,)
+    return tuple(x)
+
+
+def _axis(axis, ndim):
+    return axis + ndim if axis < 0 else axis
+
+
+def shape(input_x):
+    """The shape as a tuple."""
+    return input_x.shape
+
+
+def rank(input_x):
+    """The number of dimensions."""
+    return input_x.ndim
+
+
+def size(input_x):
+    """The number of elements."""
+    return input_x.size
+
+
+numel = size
+
+
+def dtype(input_x):
+    """The element type."""
+    return input_x.dtype
+
+
+def reshape(input, shape):
+    """The same elements in another shape; one dimension may be -1."""
+    return _ops["reshape"](input, _ints(shape))
+
+
+def transpose(input, input_perm):
+    """Dimensions permuted."""
+    n = input.ndim
+    return _ops["transpose"](input, tuple([_axis(a, n) for a in input_perm]))
+
+
+permute = transpose
+
+
+def swapaxes(input, axis0, axis1):
+    """Two dimensions exchanged."""
+    n = input.ndim
+    perm = list(builtins.range(n))
+    a, b = _axis(axis0, n), _axis(axis1, n)
+    if not (0 <= a < n and 0 <= b < n):
+        raise ValueError(f"For 'swapaxes', axes {axis0} and {axis1} are out of range for {n} dimensions.")
+    perm[a], perm[b] = perm[b], perm[a]
+    return _ops["transpose"](input, tuple(perm))
+
+
+def moveaxis(x, source, destination):
+    """Dimensions moved to new places."""
+    n = x.ndim
+    src = [_axis(a, n) for a in _ints(source)]
+    dst = [_axis(a, n) for a in _ints(destination)]
+    perm = [a for a in builtins.range(n) if a not in src]
+    for d, s in sorted(zip(dst, src)):
+        perm.insert(d, s)
+    return _ops["transpose"](x, tuple(perm))
+
+
+movedim = moveaxis
+
+
+def t(input):
+    """The transpose of a matrix."""
+    return _ops["transpose"](input, (1, 0)) if input.ndim == 2 else input
+
+
+def expand_dims(input_x, axis):
+    """A dimension of 1 inserted at `axis`."""
+    s = list(input_x.shape)
+    n = len(s) + 1
+    if not -n <= axis < n:
+        raise ValueError(f"For 'expand_dims', 'axis' must be in [{-n}, {n}), but got {axis}.")
+    s.insert(axis + n if axis < 0 else axis, 1)
+    return _ops["reshape"](input_x, tuple(s))
+
+
+unsqueeze = expand_dims
+
+
+def squeeze(input, axis=None):
+    """Dimensions of 1 removed: all, or those named."""
+    s = input.shape
+    n = len(s)
+    if axis is None:
+        return _ops["reshape"](input, tuple([d for d in s if d != 1]))
+    drop = [_axis(a, n) for a in _ints(axis)]
+    for a in drop:
+        if not 0 <= a < n:
+            raise ValueError(f"For 'squeeze', 'axis' {axis} is out of range for {n} dimensions.")
+        if s[a] != 1:
+            raise ValueError(f"Cannot select an axis to squeeze out which has size not equal to one: axis {a} of shape {s}.")
+    return _ops["reshape"](input, tuple([s[a] for a in builtins.range(n) if a not in drop]))
+
+
+def flatten(input, order="C", *, start_dim=1, end_dim=-1):
+    """Dimensions start_dim..end_dim merged."""
+    s = input.shape
+    n = len(s)
+    if n == 0:
+        return _ops["reshape"](input, (1,))
+    a, b = _axis(start_dim, n), _axis(end_dim, n)
+    if n == 1:
+        a, b = 0, 0
+    return _ops["reshape"](input, s[:a] + (-1,) + s[b + 1:])
+
+
+def ravel(input):
+    """All elements in one dimension."""
+    return _ops["reshape"](input, (-1,))
+
+
+def broadcast_to(input, shape):
+    """Broadcast to `shape`; -1 keeps a dimension."""
+    return _ops["broadcast_to"](input, _ints(shape))
+
+
+def expand(input, size):
+    """Broadcast to `size`."""
+    return _ops["broadcast_to"](input, _ints(size))
+
+
+def cat(tensors, axis=0):
+    """Joined along an existing axis."""
+    return _ops["concat"](tensors, axis)
+
+
+concat = cat
+
+
+def stack(tensors, axis=0):
+    """Joined along a new axis."""
+    if len(tensors) == 0:
+        raise ValueError("For 'stack', 'tensors' must not be empty.")
+    return _ops["concat"]([expand_dims(x, axis) for x in tensors], axis)
+
+
+def split(tensor, split_size_or_sections, axis=0):
+    """Pieces of split_size along `axis` (the last may be smaller), or of the sizes listed."""
+    n = tensor.shape[axis]
+    if isinstance(split_size_or_sections, int):
+        k = split_size_or_sections
+        if k <= 0:
+            raise ValueError(f"For 'split', 'split_size_or_sections' must be > 0, but got {k}.")
+        sizes = [builtins.min(k, n - i) for i in builtins.range(0, n, k)]
+    else:
+        sizes = list(split_size_or_sections)
+        if builtins.sum(sizes) != n:
+            raise ValueError(f"For 'split', the sections {sizes} do not add up to {n}, the size of axis {axis}.")
+    out = []
+    at = 0
+    for k in sizes:
+        out.append(narrow(tensor, axis, at, k))
+        at += k
+    return tuple(out)
+
+
+def chunk(input, chunks, axis=0):
+    """At most `chunks` pieces along `axis`."""
+    n = input.shape[axis]
+    return split(input, -(-n // chunks), axis)
+
+
+def narrow(input, axis, start, length):
+    """`length` elements of one axis, from `start`."""
+    s = input.shape
+    a = _axis(axis, len(s))
+    begin, end = [0] * len(s), list(s)
+    begin[a], end[a] = start, start + length
+    return _ops["slice"](input, tuple(begin), tuple(end), (1,) * len(s))
+
+
+def slice(input_x, begin, size):
+    """The box of `size` at `begin`; a size of -1 reaches to the end."""
+    s = input_x.shape
+    end = tuple([s[i] if size[i] == -1 else begin[i] + size[i] for i in builtins.range(len(s))])
+    return _ops["slice"](input_x, tuple(begin), end, (1,) * len(s))
+
+
+def strided_slice(input_x, begin, end, strides):
+    """Python slices per axis."""
+    return input_x[tuple([builtins.slice(b, e, st) for b, e, st in zip(begin, end, strides)])]
+
+
+def unbind(input, dim=0):
+    """The slices along one axis."""
+    return tuple([squeeze(narrow(input, dim, i, 1), dim) for i in builtins.range(input.shape[dim])])
+
+
+unstack = unbind
+
+
+def flip(input, dims):
+    """Axes reversed."""
+    s = input.shape
+    n = len(s)
+    axes = [_axis(a, n) for a in _ints(dims)]
+    begin = tuple([s[a] - 1 if a in axes and s[a] else 0 for a in builtins.range(n)])
+    end = tuple([-1 if a in axes and s[a] else s[a] for a in builtins.range(n)])
+    return _ops["slice"](input, begin, end, tuple([-1 if a in axes and s[a] else 1 for a in builtins.range(n)]))
+
+
+reverse = flip
+
+
+def tile(input, dims):
+    """Repeated dims[i] times along axis i."""
+    reps = list(_ints(dims))
+    s = list(input.shape)
+    while len(reps) < len(s):
+        reps.insert(0, 1)
+    while len(s) < len(reps):
+        s.insert(0, 1)
+    inner, wide = [], []
+    for r, d in zip(reps, s):
+        inner += [1, d]
+        wide += [r, d]
+    x = _ops["broadcast_to"](_ops["reshape"](input, tuple(inner)), tuple(wide)) if len(wide) <= 8 else None
+    if x is None:
+        x = _ops["reshape"](input, tuple(s))
+        for a, r in enumerate(reps):
+            if r != 1:
+                x = _ops["concat"]([x] * r, a)
+        return x
+    return _ops["reshape"](x, tuple([r * d for r, d in zip(reps, s)]))
+
+
+def repeat_interleave(input, repeats, axis=None):
+    """Each element repeated in place."""
+    if axis is None:
+        input, axis = ravel(input), 0
+    s = input.shape
+    a = _axis(axis, len(s))
+    x = _ops["broadcast_to"](expand_dims(input, a + 1), s[:a + 1] + (repeats,) + s[a + 1:])
+    return _ops["reshape"](x, s[:a] + (s[a] * repeats,) + s[a + 1:])
+
+
+def pad(input_x, padding, mode="constant", value=None):
+    """Padded from the last dimension backwards: (left, right, top, bottom, ...)."""
+    if mode != "constant":
+        raise ValueError(f"For 'pad', 'mode' must be 'constant', but got {mode!r}.")
+    p = _ints(padding)
+    n = input_x.ndim
+    if len(p) % 2 or len(p) // 2 > n:
+        raise ValueError(f"For 'pad', 'padding' must hold pairs for at most {n} dimensions, but got {p}.")
+    low, high = [0] * n, [0] * n
+    for i in builtins.range(len(p) // 2):
+        low[n - 1 - i], high[n - 1 - i] = p[2 * i], p[2 * i + 1]
+    return _ops["pad"](input_x, tuple(low), tuple(high), 0.0 if value is None else value)
+
+
+def meshgrid(*inputs, indexing="xy"):
+    """Coordinate matrices from vectors."""
+    xs = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else inputs
+    shape = [x.size for x in xs]
+    out = []
+    for i, x in enumerate(xs):
+        s = [1] * len(xs)
+        s[i] = -1
+        g = _ops["broadcast_to"](_ops["reshape"](x, tuple(s)), tuple(shape))
+        out.append(swapaxes(g, 0, 1) if indexing == "xy" and len(xs) > 1 else g)
+    return tuple(out)
