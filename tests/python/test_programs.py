@@ -48,7 +48,7 @@ def block(draw, depth=2):
         elif kind == 5:
             lines.append(f"{name} = ops.where({draw(ATOMS)} > {draw(NUMBERS)}, {draw(expression(1))}, {name})")
         elif kind == 6:
-            other = draw(st.sampled_from(NAMES))
+            other = draw(st.sampled_from([n for n in NAMES if n != name]))
             lines += ["i = 0", f"while ({name} * {name}).sum() < {draw(st.sampled_from(['4', '40']))}:",
                       f"    {name} = {name} * {name} + {draw(st.sampled_from(['1', 'k * k', 'i + 1']))}"]  # grows: the loop ends
             lines += draw(st.sampled_from([[], ["    i += 1"], [f"    {other} = {other} + {name}"], ["    log.append(i)"], [f"    if {name}.sum() > 9:", f"        {other} = {other} - 1"]]))
