@@ -236,9 +236,9 @@ def vjp(fn, *inputs, weights=None, has_aux=False):
 
 
 def jvp(fn, inputs, v, has_aux=False):
-    """(fn(inputs), directional derivative along v), by transposing the pullback, which is linear.
+    """(fn(inputs), its derivative along v) in forward mode: tangents are pushed through the recorded ops.
 
-    inputs and v are tensors or tuples of tensors of equal shapes. Works at any order and under jit."""
+    inputs and v are tensors or tuples of tensors of equal shapes. Nests with itself and with reverse mode."""
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     v = tuple(v) if isinstance(v, (tuple, list)) else (v,)
     if len(inputs) != len(v):
@@ -246,23 +246,21 @@ def jvp(fn, inputs, v, has_aux=False):
     for x, t in zip(inputs, v):
         if x.shape != t.shape:
             raise ValueError(f"For 'jvp', a tangent of shape {t.shape} does not fit an input of shape {x.shape}.")
-    value = fn(*inputs)
+    inputs = _alias(inputs)
+    held = [x._held() for x in inputs]
+    tape = _C.Tape()
+    for x in held:
+        tape.watch(x)
+    tape.start()
+    try:
+        value = fn(*inputs)
+    finally:
+        tape.stop()
     head = value[0] if has_aux else value
-    pull = GradFunction(fn, tuple(range(len(inputs))), None, has_aux, False, True, True)
-    if isinstance(head, (tuple, list)):
-        raise TypeError("For 'jvp', the function must return one tensor.")
-
-    def along(u):
-        g = pull(*inputs, u)
-        if has_aux:
-            g = g[0]
-        total = (g[0] * v[0]).sum()
-        for gi, vi in zip(g[1:], v[1:]):
-            total = total + (gi * vi).sum()
-        return total
-
-    zero = _ops["broadcast_to"](_ops["cast"](0.0, head.dtype), head.shape)
-    tangent = GradFunction(along, (0,), None, False, False, False, False)(zero)
+    outputs = _flatten(head, [])
+    if not outputs:
+        raise TypeError(f"For 'jvp', the function must return a Tensor, but returned {type(head).__name__}.")
+    tangent = _like(head, iter(tape.pushforward(held, v, outputs)))
     if has_aux:
         return head, tangent, tuple(value[1:])
     return head, tangent

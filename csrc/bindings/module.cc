@@ -46,6 +46,11 @@ void init_tape(py::module_& m) {
                return r;
              });
            })
+      .def("pushforward",
+           [](const Tape& t, const py::sequence& inputs, const py::sequence& tangents,
+              const py::sequence& outputs) {
+             return tensors(t.pushforward(arrays(inputs), arrays(tangents), arrays(outputs)));
+           })
       .def("gradient", [](const Tape& t, const py::sequence& outputs, const py::sequence& cts,
                           const py::sequence& wrt) {
         return tensors(t.gradient(arrays(outputs), arrays(cts), arrays(wrt)));

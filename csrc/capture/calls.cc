@@ -74,6 +74,9 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   if (f->kind == Value::kFunction) return call_function(f, args, kwargs);
   if (f->kind != Value::kObject) give_up(Reason::kUnsupportedCall, type_of(f)->tp_name);
   PyObject* o = f->obj.ptr();
+  static PyObject* jvp = py::object(py::module_::import("pijit.grad").attr("jvp")).release().ptr();
+  if (o == jvp && kwargs.empty() && args.size() == 3)
+    return call_jvp(args[0], args[1], args[2]);
   if (PyFunction_Check(o)) return call_function(f, args, kwargs);
   if (Py_TYPE(o) == op_function_type)
     return call_op(*reinterpret_cast<OpFunctionObject*>(o)->op, args, kwargs);
@@ -701,6 +704,33 @@ V Tracer::alias(const V& x, std::vector<V>* leaves) {
   return x;
 }
 
+// x with its tensors replaced, in order, by the given ones; lists become tuples.
+V Tracer::like(const V& x, std::span<const Val> tensors, size_t* next) {
+  if (x->kind == Value::kTensor) return tensor(tensors[(*next)++]);
+  if (x->kind == Value::kTuple || x->kind == Value::kList) {
+    std::vector<V> items;
+    for (size_t k = 0; k < x->items.size(); ++k) items.push_back(like(item(x, k), tensors, next));
+    return sequence(Value::kTuple, items);
+  }
+  if (x->kind == Value::kDict) {
+    auto d = std::make_shared<Value>();
+    d->kind = Value::kDict;
+    d->keys = x->keys;
+    for (size_t k = 0; k < x->items.size(); ++k)
+      d->items.push_back(like(item(x, k), tensors, next));
+    return d;
+  }
+  return constant(py::none());
+}
+
+namespace {
+struct Deeper {
+  int& n;
+  explicit Deeper(int& n) : n(n) { ++n; }
+  ~Deeper() { --n; }
+};
+}  // namespace
+
 // Mirrors GradFunction.__call__ (pijit/grad.py), with the tape replaced by the range of nodes that
 // the function adds to the graph.
 V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
@@ -771,11 +801,6 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
     }
   }
   const size_t begin = actions_->size();
-  struct Deeper {
-    int& n;
-    explicit Deeper(int& n) : n(n) { ++n; }
-    ~Deeper() { --n; }
-  };
   V value;
   {
     Deeper deeper(grad_depth_);
@@ -821,24 +846,8 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
   });
 
   size_t next = 0;
-  std::function<V(const V&)> like = [&](const V& x) -> V {
-    if (x->kind == Value::kTensor) return tensor(grads[next++]);
-    if (x->kind == Value::kTuple || x->kind == Value::kList) {
-      std::vector<V> items;
-      for (size_t k = 0; k < x->items.size(); ++k) items.push_back(like(item(x, k)));
-      return sequence(Value::kTuple, items);
-    }
-    if (x->kind == Value::kDict) {
-      auto d = std::make_shared<Value>();
-      d->kind = Value::kDict;
-      d->keys = x->keys;
-      for (size_t k = 0; k < x->items.size(); ++k) d->items.push_back(like(item(x, k)));
-      return d;
-    }
-    return constant(py::none());
-  };
   std::vector<V> by_arg;
-  for (auto& o : originals) by_arg.push_back(like(o));
+  for (auto& o : originals) by_arg.push_back(like(o, grads, &next));
   V arg_part =
       by_position && !tuple_out && by_arg.size() == 1 ? by_arg[0] : sequence(Value::kTuple, by_arg);
   std::vector<V> ws;
@@ -854,6 +863,49 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
     return sequence(Value::kTuple, {result, sequence(Value::kTuple, rest)});
   }
   return result;
+}
+
+// Mirrors jvp (pijit/grad.py).
+V Tracer::call_jvp(const V& fn, const V& inputs, const V& tangents) {
+  auto tuple = [&](const V& v) {
+    return v->kind == Value::kTuple || v->kind == Value::kList ? items_of(v) : std::vector<V>{v};
+  };
+  std::vector<V> args = tuple(inputs), leaves;
+  const std::vector<V> along = tuple(tangents);
+  if (args.size() != along.size()) give_up(Reason::kRaises, "jvp");
+  for (auto& a : args) {
+    if (a->kind != Value::kTensor) give_up(Reason::kUnsupportedCall, "jvp of a nested input");
+    a = alias(a, &leaves);
+  }
+  std::vector<std::pair<Val, Val>> seeds;
+  for (size_t k = 0; k < args.size(); ++k) {
+    if (along[k]->kind != Value::kTensor || !(along[k]->node.type() == args[k]->node.type()))
+      give_up(Reason::kRaises, "jvp");
+    seeds.push_back({args[k]->node, along[k]->node});
+  }
+  const size_t begin = actions_->size();
+  V value;
+  {
+    Deeper deeper(grad_depth_);
+    value = call(fn, args, {});
+  }
+  std::vector<V> outputs;
+  flatten(value, &outputs);
+  if (outputs.empty()) give_up(Reason::kRaises, "jvp");
+  std::vector<Val> of;
+  for (auto& o : outputs) of.push_back(o->node);
+  const auto results = record_all([begin, seeds, of](Scope& s) {
+    Graph& g = s.graph();
+    const uint32_t end = static_cast<uint32_t>(g.size());
+    const uint32_t first = begin < s.starts.size() ? s.starts[begin] : end;
+    std::vector<Seed> t;
+    for (auto& [x, v] : seeds) t.push_back({s.val(x), s.val(v)});
+    std::vector<Val> to;
+    for (auto o : of) to.push_back(s.val(o));
+    return pushforward(g, records_of(g, first, end), t, to);
+  });
+  size_t next = 0;
+  return sequence(Value::kTuple, {value, like(value, results, &next)});
 }
 
 }  // namespace pijit

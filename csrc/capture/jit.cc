@@ -503,6 +503,8 @@ py::object run(JitObject* jit, std::vector<py::object> slots,
       return first ? original() : rest_in_python(jit, *code, at.instr, slots, stack);
     };
     if (point.never) return plain();
+    // a tape or a tracer that was started meanwhile must see each op
+    if (!first && (!Tape::active().empty() || thread_is_traced())) return plain();
     raw.clear();
     for (auto& s : slots) raw.push_back(s.ptr());
     for (auto& s : stack) raw.push_back(s.ptr());

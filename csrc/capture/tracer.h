@@ -115,6 +115,8 @@ class Tracer {
               const std::string& name);
   V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
   V call_grad(const V& g, std::vector<V> args, Kwargs kwargs);
+  V call_jvp(const V& fn, const V& inputs, const V& tangents);
+  V like(const V& x, std::span<const Val> tensors, size_t* next);
   DeferredOperand operand(const V& v);
   bool is_operand(const V& v) const { return v->kind == Value::kTensor || is_number(v); }
   // An index expression: parsed in a scope.

@@ -24,6 +24,10 @@ struct Seed {
 std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span<const Seed> seeds,
                           std::span<const Val> wrt);
 
+// Tangents of `of` from tangents of other values (Seed::cotangent holds the tangent).
+std::vector<Val> pushforward(Builder& b, std::span<const Record> records,
+                             std::span<const Seed> tangents, std::span<const Val> of);
+
 // The records of graph nodes [begin, end).
 std::vector<Record> records_of(Graph& g, uint32_t begin, uint32_t end);
 

@@ -14,6 +14,8 @@ OpTable::OpTable() {
   register_norm(*this);
   register_random(*this);
   register_control(*this);
+  for (auto& op : ops_)
+    if (op->vjp && !op->jvp) op->jvp = derived_jvp(*op);
   for (auto& op : ops_) PIJIT_CHECK(op->infer, "op ", op->name, " has no shape rule");
 }
 

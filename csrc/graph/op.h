@@ -5,7 +5,8 @@
 //   infer    output type from input types and attributes; throws OpError on misuse
 //   scalar   elementwise ops: one element, in scalar IR
 //   vjp      cotangents of the inputs, written with graph ops
-//   jvp      derived for elementwise and linear ops, else by transposing vjp twice (graph/jvp.cc)
+//   jvp      tangent of the output; where an entry has none, it is derived from the flags or, by
+//            transposition, from vjp (graph/jvp.cc)
 //   lower    the op as a combination of others, applied before kernels are chosen
 #pragma once
 #include <functional>
@@ -90,6 +91,13 @@ struct VjpCtx : OpCtx {
   std::vector<bool> need;  // which inputs want one
 };
 
+struct JvpCtx : OpCtx {
+  Builder& b;
+  std::span<const Val> in;
+  Val out;
+  std::span<const Val> t;  // tangents of the inputs; Val{}: zero
+};
+
 struct LowerCtx : OpCtx {
   Builder& b;
   std::span<const Val> in;
@@ -130,6 +138,7 @@ struct InputSpec {
 using InferFn = std::function<Type(const InferCtx&)>;
 using ScalarFn = std::function<SVal(const ScalarCtx&)>;
 using VjpFn = std::function<void(VjpCtx&)>;
+using JvpFn = std::function<Val(JvpCtx&)>;  // Val{}: zero
 using LowerFn = std::function<Val(const LowerCtx&)>;
 
 struct OpDef {
@@ -143,6 +152,7 @@ struct OpDef {
   InferFn infer;
   ScalarFn scalar;
   VjpFn vjp;
+  JvpFn jvp;
   LowerFn lower;
   bool has(OpFlag f) const { return flags & f; }
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
@@ -202,6 +212,10 @@ class OpEntry {
     d_.vjp = std::move(f);
     return *this;
   }
+  OpEntry& jvp(JvpFn f) {
+    d_.jvp = std::move(f);
+    return *this;
+  }
   OpEntry& lower(LowerFn f) {
     d_.lower = std::move(f);
     return *this;
@@ -224,6 +238,8 @@ class OpTable {
   std::vector<std::unique_ptr<OpDef>> ops_;
   std::unordered_map<std::string_view, OpDef*> by_name_;
 };
+
+JvpFn derived_jvp(const OpDef& op);
 
 // Families, one per file of graph/ops.
 void register_elementwise(OpTable&);

@@ -150,41 +150,70 @@ void Tape::record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Ba
   entries_.push_back({nullptr, {}, std::move(in), std::move(out), std::move(f)});
 }
 
+// The entries as records of Vals.
+class Tape::Replay {
+ public:
+  EagerBuilder b;
+  std::vector<Record> records;
+
+  explicit Replay(const Tape& t) {
+    for (auto& e : t.entries_) {
+      Record r;
+      r.op = e.op;
+      r.attrs = e.attrs;
+      for (auto& a : e.in) r.in.push_back(val(a));
+      for (auto& a : e.out) r.out.push_back(val(a));
+      if (e.custom)
+        r.custom = [this, f = e.custom](std::span<const Val> cts) {
+          std::vector<ArrayRef> a;
+          for (auto v : cts) a.push_back(b.array(v));
+          std::vector<Val> d;
+          for (auto& x : f(a)) d.push_back(x ? b.wrap(x) : Val{});
+          return d;
+        };
+      records.push_back(std::move(r));
+    }
+  }
+  Val val(const ArrayRef& a) {
+    if (!a) return Val{};
+    auto [it, fresh] = ids_.emplace(a.get(), Val{});
+    if (fresh) it->second = b.wrap(a);
+    return it->second;
+  }
+  std::vector<Val> vals(std::span<const ArrayRef> a) {
+    std::vector<Val> r;
+    for (auto& x : a) r.push_back(val(x));
+    return r;
+  }
+  std::vector<Seed> seeds(std::span<const ArrayRef> values, std::span<const ArrayRef> cts) {
+    std::vector<Seed> r;
+    for (size_t i = 0; i < values.size(); ++i) r.push_back({val(values[i]), val(cts[i])});
+    return r;
+  }
+  std::vector<ArrayRef> arrays(std::span<const Val> v) {
+    std::vector<ArrayRef> r;
+    for (auto x : v) r.push_back(b.array(x));
+    return r;
+  }
+
+ private:
+  std::unordered_map<const Array*, Val> ids_;
+};
+
 std::vector<ArrayRef> Tape::gradient(std::span<const ArrayRef> outputs,
                                      std::span<const ArrayRef> cts,
                                      std::span<const ArrayRef> wrt) const {
-  EagerBuilder b;
-  std::unordered_map<const Array*, Val> ids;
-  auto val = [&](const ArrayRef& a) {
-    if (!a) return Val{};
-    auto [it, fresh] = ids.emplace(a.get(), Val{});
-    if (fresh) it->second = b.wrap(a);
-    return it->second;
-  };
-  std::vector<Record> records;
-  for (auto& e : entries_) {
-    Record r;
-    r.op = e.op;
-    r.attrs = e.attrs;
-    for (auto& a : e.in) r.in.push_back(val(a));
-    for (auto& a : e.out) r.out.push_back(val(a));
-    if (e.custom)
-      r.custom = [&b, f = e.custom](std::span<const Val> cts) {
-        std::vector<ArrayRef> a;
-        for (auto v : cts) a.push_back(b.array(v));
-        std::vector<Val> d;
-        for (auto& x : f(a)) d.push_back(x ? b.wrap(x) : Val{});
-        return d;
-      };
-    records.push_back(std::move(r));
-  }
-  std::vector<Seed> seeds;
-  for (size_t i = 0; i < outputs.size(); ++i) seeds.push_back({val(outputs[i]), val(cts[i])});
-  std::vector<Val> leaves;
-  for (auto& a : wrt) leaves.push_back(val(a));
-  std::vector<ArrayRef> out;
-  for (auto v : backward(b, records, seeds, leaves)) out.push_back(b.array(v));
-  return out;
+  Replay r(*this);
+  const auto seeds = r.seeds(outputs, cts);
+  return r.arrays(backward(r.b, r.records, seeds, r.vals(wrt)));
+}
+
+std::vector<ArrayRef> Tape::pushforward(std::span<const ArrayRef> inputs,
+                                        std::span<const ArrayRef> tangents,
+                                        std::span<const ArrayRef> outputs) const {
+  Replay r(*this);
+  const auto seeds = r.seeds(inputs, tangents);
+  return r.arrays(pijit::pushforward(r.b, r.records, seeds, r.vals(outputs)));
 }
 
 }  // namespace pijit

@@ -52,6 +52,11 @@ class Tape {
   std::vector<ArrayRef> gradient(std::span<const ArrayRef> outputs, std::span<const ArrayRef> cts,
                                  std::span<const ArrayRef> wrt) const;
 
+  // Tangents of `outputs` from those of `inputs`.
+  std::vector<ArrayRef> pushforward(std::span<const ArrayRef> inputs,
+                                    std::span<const ArrayRef> tangents,
+                                    std::span<const ArrayRef> outputs) const;
+
   static Tape* innermost();  // active on this thread, or null
   static const std::vector<Tape*>& active();
 
@@ -62,6 +67,7 @@ class Tape {
     std::vector<ArrayRef> in, out;
     Backward custom;
   };
+  class Replay;
   std::vector<Entry> entries_;
   std::unordered_set<const Array*> watched_;
   std::vector<ArrayRef> keep_;

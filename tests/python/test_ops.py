@@ -148,6 +148,10 @@ def test_gradients(name):
     for k in positions:
         want = numeric_gradient(lambda v: scalar(*[Tensor(v if j == k else xs[j]) for j in positions]).item(), xs[k])
         np.testing.assert_allclose(got[k].asnumpy(), want, rtol=2e-5, atol=2e-6)
+    # forward mode along a direction is the gradient times the direction
+    direction = [r.uniform(-1, 1, s) for s in shapes]
+    _, tangent = ms.jvp(scalar, tuple(map(Tensor, xs)), tuple(map(Tensor, direction)))
+    np.testing.assert_allclose(tangent.item(), sum((g.asnumpy() * d).sum() for g, d in zip(got, direction)), rtol=1e-10, atol=1e-12)
     g = ms.grad(scalar, positions)
     captured = ms.jit(lambda *a: g(*a))(*map(Tensor, xs))
     for a, b in zip(got, captured):
@@ -161,6 +165,8 @@ def test_elementwise_gradients(name):
     got = ms.grad(lambda t: f(t).sum())(Tensor(x)).asnumpy()
     want = numeric_gradient(lambda v: f(Tensor(v)).sum().item(), x)
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    _, tangent = ms.jvp(f, Tensor(x), Tensor(np.full_like(x, 2.0)))
+    np.testing.assert_allclose(tangent.asnumpy(), 2 * got, rtol=1e-12)
 
 
 def test_higher_order():
@@ -280,8 +286,17 @@ def test_forward_mode():
     eps = 1e-6
     want = (f(x + v * eps).asnumpy() - f(x - v * eps).asnumpy()) / (2 * eps)
     np.testing.assert_allclose(tangent.asnumpy(), want, rtol=1e-6)
-    captured = ms.jit(lambda x, v: ms.jvp(f, x, v)[1])(x, v)
-    assert captured.asnumpy().tobytes() == tangent.asnumpy().tobytes()
+    for push in (lambda x, v: ms.jvp(f, x, v)[1], lambda x, v: ms.jvp(f, inputs=x, v=v)[1]):  # a graph transform; broken and resumed
+        assert ms.jit(push)(x, v).asnumpy().tobytes() == tangent.asnumpy().tobytes()
+    # forward over reverse: the Hessian times v
+    g = ms.grad(lambda x: (ops.sin(x) * x ** 2).sum())
+    second = 2 * np.sin(x.asnumpy()) + 4 * x.asnumpy() * np.cos(x.asnumpy()) - x.asnumpy() ** 2 * np.sin(x.asnumpy())
+    hvp = lambda x, v: ms.jvp(lambda y: g(y), x, v)[1]  # noqa: E731
+    np.testing.assert_allclose(hvp(x, v).asnumpy(), second * v.asnumpy(), rtol=1e-12)
+    assert ms.jit(hvp)(x, v).asnumpy().tobytes() == hvp(x, v).asnumpy().tobytes()
+    # forward over forward
+    twice = lambda x, v: ms.jvp(lambda y: ms.jvp(f, y, v)[1], x, v)[1]  # noqa: E731
+    assert ms.jit(twice)(x, v).asnumpy().tobytes() == twice(x, v).asnumpy().tobytes()
     value, pull = ms.vjp(lambda a, b: a * b, x, v)
     ga, gb = pull(Tensor(np.ones(3)))
     assert np.array_equal(ga.asnumpy(), v.asnumpy()) and np.array_equal(gb.asnumpy(), x.asnumpy())

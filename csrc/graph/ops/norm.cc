@@ -22,6 +22,10 @@ void register_norm(OpTable& t) {
         const Val gy = v.ct * v.out;
         v.d[0] = gy - v.out * v_sum(gy, {v.i("axis")}, true);
       })
+      .jvp([](JvpCtx& c) {
+        const Val ty = c.t[0] * c.out;
+        return ty - c.out * v_sum(ty, {c.i("axis")}, true);
+      })
       .lower([](const LowerCtx& c) {
         const Val x = c.in[0];
         const Val e = v_op("exp", x - v_max(x, {c.i("axis")}, true));
@@ -32,6 +36,9 @@ void register_norm(OpTable& t) {
       .attr("axis", AttrKind::kInt, int64_t{-1})
       .infer(softmax_type)
       .vjp([](V v) { v.d[0] = v.ct - v_op("exp", v.out) * v_sum(v.ct, {v.i("axis")}, true); })
+      .jvp([](JvpCtx& c) {
+        return c.t[0] - v_sum(v_op("exp", c.out) * c.t[0], {c.i("axis")}, true);
+      })
       .lower([](const LowerCtx& c) {
         const Val x = c.in[0];
         const Val z = x - v_max(x, {c.i("axis")}, true);
