@@ -63,17 +63,34 @@ SVal clamp_keep_nan(SVal x, double lo, double hi) {
   x = sb.op(SOp::kMin, x.dtype(), sb.constant(x.dtype(), hi), x);
   return sb.op(SOp::kMax, x.dtype(), sb.constant(x.dtype(), lo), x);
 }
-SVal exp_f32(SVal x0) {
-  // Cody & Waite reduction, degree 5 polynomial (Cephes expf).
+// exp(x) = p * 2^n with p near 1, by Cody & Waite reduction and a polynomial of degree 5 (Cephes
+// expf). The precise form carries the low parts of the reduced argument and of 1 + r along: 0.6 ULP
+// instead of 1.0, for functions that round several times more.
+struct ExpParts {
+  SVal p, n;
+};
+ExpParts exp_parts(SVal x0, double least, bool precise) {
   SBuilder& sb = *x0.sb;
-  SVal x = clamp_keep_nan(x0, -104.0, 89.0);
+  SVal x = clamp_keep_nan(x0, least, 89.0);
   SVal n = s_unary(SOp::kRint, x * 1.44269504088896341);
-  SVal r = s_fma(n, sb.constant(DType::F32, -0.693359375), x);
-  r = s_fma(n, sb.constant(DType::F32, 2.12194440e-4), r);
+  const SVal low = sb.constant(DType::F32, 2.12194440e-4);
+  const SVal t = s_fma(n, sb.constant(DType::F32, -0.693359375), x);
+  const SVal r = s_fma(n, low, t);
   SVal p = poly(r, {1.9875691500E-4, 1.3981999507E-3, 8.3334519073E-3, 4.1665795894E-2,
                     1.6666665459E-1, 5.0000001201E-1});
-  p = s_fma(p, r * r, r) + 1.0;
-  return sb.op(SOp::kScale, DType::F32, p, n);
+  if (precise) {
+    const SVal r_low = s_fma(n, low, t - r);
+    const SVal s = r + 1.0;
+    const SVal s_low = r - (s - 1.0);
+    p = s + (s_low + s_fma(p, r * r, r_low));
+  } else {
+    p = s_fma(p, r * r, r) + 1.0;
+  }
+  return {p, n};
+}
+SVal exp_f32(SVal x, bool precise = false) {
+  const ExpParts e = exp_parts(x, -104.0, precise);
+  return x.sb->op(SOp::kScale, DType::F32, e.p, e.n);
 }
 SVal log_f32(SVal x0) {
   // Cephes logf; subnormals are scaled up first.
@@ -135,9 +152,30 @@ SVal s_exp(SVal x) { return x.dtype() == DType::F32 ? exp_f32(x) : s_call(Call1:
 SVal s_log(SVal x) { return x.dtype() == DType::F32 ? log_f32(x) : s_call(Call1::log, x); }
 SVal s_tanh(SVal x) { return x.dtype() == DType::F32 ? tanh_f32(x) : s_call(Call1::tanh, x); }
 SVal s_erf(SVal x) { return x.dtype() == DType::F32 ? erf_f32(x) : s_call(Call1::erf, x); }
-SVal s_sigmoid(SVal x) {  // by exp(-|x|), which cannot overflow
-  SVal e = s_exp(-s_unary(SOp::kAbs, x));
-  return s_select(x < 0.0, e, x.sb->constant(x.dtype(), 1.0)) / (1.0 + e);
+SVal s_precise_exp(SVal x) {
+  return x.dtype() == DType::F32 ? exp_f32(x, true) : s_exp(x);
+}
+SVal s_sigmoid(SVal x) {  // by e = exp(-|x|), which cannot overflow
+  const SVal e = s_precise_exp(-s_unary(SOp::kAbs, x)), one = x.sb->constant(x.dtype(), 1.0);
+  const SVal d = e + 1.0, y = s_select(x < 0.0, e, one) / d;
+  if (x.dtype() != DType::F32) return y;
+  // what 1 + e has lost, times 1 / d
+  const SVal d_low = e - (d - 1.0);
+  return s_fma(-(y * d_low), s_select(x < 0.0, 1.0 - y, y), y);
+}
+// x / (1 + exp(-x)); far down, where that overflows, x * exp(x) with one rounding at the end,
+// because exp(x) alone would be subnormal and short of bits.
+SVal s_silu(SVal x) {
+  if (x.dtype() != DType::F32) return x * s_sigmoid(x);
+  const SVal far = x < -80.0;
+  const ExpParts parts = exp_parts(s_select(far, x, -x), -120.0, true);
+  const SVal e = x.sb->op(SOp::kScale, DType::F32, parts.p, parts.n), d = e + 1.0, y = x / d;
+  const SVal d_low = s_select(e > 1.0, 1.0 - (d - e), e - (d - 1.0));
+  const SVal least = x.sb->constant(DType::F32, -120.0);  // x - x: not a number at -inf
+  const SVal tail = x.sb->op(SOp::kScale, DType::F32,
+                             x.sb->op(SOp::kMax, DType::F32, least, x) * parts.p, parts.n) +
+                    (x - x);
+  return s_select(far, tail, s_fma(-y, d_low / d, y));
 }
 // NaN-propagating, as maximum and minimum of NumPy.
 SVal s_maximum(SVal a, SVal b) {
@@ -461,7 +499,7 @@ void register_elementwise(OpTable& t) {
           v_op("logical_and", v_op("greater", y, v_const(y, 0)), v_op("less", y, v_const(y, 6))), g,
           v_const(g, 0))));
   floating(t, "sigmoid").scalar(SC(s_sigmoid(x))).vjp(VJP(g * (y * (1.0 - y))));
-  floating(t, "silu").scalar(SC(x * s_sigmoid(x))).vjp([](V v) {
+  floating(t, "silu").scalar(SC(s_silu(x))).vjp([](V v) {
     const Val s = v_op("sigmoid", v.in[0]);
     v.d[0] = v.ct * (s + v.out * (1.0 - s));
   });
