@@ -46,33 +46,39 @@ bool serves(const KernelRequest& r, std::string* why) {
 }
 
 // A primitive with arguments that come from outside in plain layout and may need a reorder. Small
-// problems run on the calling thread: a barrier costs more than they do.
+// problems run on the calling thread: a barrier costs more than they do. Memory objects are made
+// once and pointed at the data of each call.
 class Primitive : public OpKernel {
  public:
   struct Arg {
     int id;
     memory::desc outside, inside;
   };
-  Primitive(dnnl::primitive p, std::vector<Arg> in, Arg out, double flops)
-      : prim_(std::move(p)), in_(std::move(in)), out_(std::move(out)), small_(flops < 2e6) {}
+  Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops)
+      : prim_(std::move(p)), small_(flops < 2e6) {
+    for (auto& a : in) bound_.push_back(bind(a, true));
+    bound_.push_back(bind(out, false));
+    for (auto& b : bound_)
+      args_.push_back({b.id, (b.reorder ? b.inside : b.outside).get()});
+  }
 
   void run(const void* const* in, void* out) override {
+    std::lock_guard lock(mu_);
     const int saved = omp_get_max_threads();
     const int want = small_ ? 1 : max_threads();
     if (want != saved) omp_set_num_threads(want);
-    std::unordered_map<int, memory> args;
     Scratch scratch;
     dnnl::stream& s = stream();
-    for (size_t i = 0; i < in_.size(); ++i) {
-      if (!in[i] || in_[i].id == 0) continue;
-      memory m(in_[i].outside, engine(), const_cast<void*>(in[i]));
-      args[in_[i].id] = reorder_in(in_[i], m, s, &scratch);
+    for (size_t i = 0; i < bound_.size(); ++i) {
+      Bound& b = bound_[i];
+      const bool last = i + 1 == bound_.size();
+      b.outside.set_data_handle(last ? out : const_cast<void*>(in[i]));
+      if (!b.reorder) continue;
+      b.inside.set_data_handle(scratch.take(b.inside.get_desc().get_size()));
+      if (!last) execute(b.reorder, b.reorder_args, 2, s);
     }
-    memory dst(out_.outside, engine(), out);
-    const bool reorder_out = out_.inside != out_.outside;
-    args[out_.id] = reorder_out ? scratch.make(out_.inside) : dst;
-    prim_.execute(s, args);
-    if (reorder_out) dnnl::reorder(args[out_.id], dst).execute(s, args[out_.id], dst);
+    execute(prim_, args_.data(), args_.size(), s);
+    if (bound_.back().reorder) execute(bound_.back().reorder, bound_.back().reorder_args, 2, s);
     s.wait();
     if (want != saved) omp_set_num_threads(saved);
   }
@@ -82,23 +88,40 @@ class Primitive : public OpKernel {
   // the work.
   struct Scratch {
     std::vector<std::pair<void*, size_t>> blocks;
-    memory make(const memory::desc& d) {
-      blocks.push_back({allocate(d.get_size()), d.get_size()});
-      return memory(d, engine(), blocks.back().first);
+    void* take(size_t n) {
+      blocks.push_back({allocate(n), n});
+      return blocks.back().first;
     }
     ~Scratch() {
       for (auto [p, n] : blocks) release(p, n);
     }
   };
-  static memory reorder_in(const Arg& a, memory& m, dnnl::stream& s, Scratch* scratch) {
-    if (a.inside == a.outside) return m;
-    memory t = scratch->make(a.inside);
-    dnnl::reorder(m, t).execute(s, m, t);
-    return t;
+  struct Bound {
+    int id;
+    memory outside, inside;
+    dnnl::primitive reorder;  // empty: not needed
+    dnnl_exec_arg_t reorder_args[2];
+  };
+  static Bound bind(const Arg& a, bool input) {
+    Bound b{a.id, memory(a.outside, engine(), nullptr), {}, {}, {}};
+    if (a.inside == a.outside) return b;
+    b.inside = memory(a.inside, engine(), nullptr);
+    const memory &from = input ? b.outside : b.inside, &to = input ? b.inside : b.outside;
+    b.reorder = dnnl::reorder(from, to);
+    b.reorder_args[0] = {DNNL_ARG_FROM, from.get()};
+    b.reorder_args[1] = {DNNL_ARG_TO, to.get()};
+    return b;
+  }
+  static void execute(const dnnl::primitive& p, const dnnl_exec_arg_t* args, size_t n,
+                      dnnl::stream& s) {
+    const dnnl_status_t status =
+        dnnl_primitive_execute(p.get(), s.get(), static_cast<int>(n), args);
+    PIJIT_CHECK(status == dnnl_success, "oneDNN: status ", static_cast<int>(status));
   }
   dnnl::primitive prim_;
-  std::vector<Arg> in_;
-  Arg out_;
+  std::vector<Bound> bound_;  // inputs, then the output
+  std::vector<dnnl_exec_arg_t> args_;
+  std::mutex mu_;  // the memory objects belong to one call at a time
   bool small_;
 };
 
@@ -225,9 +248,12 @@ std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
   if (!serves(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     const Conv c = conv_of(r, r.in[0].shape, r.out.shape, r.in[1].shape);
+    // Few input channels leave most of a channel block empty; with channels last nothing is padded
+    // (measured: 6 to 16 channels, 5 x 5: 55 us instead of 106).
+    const auto layout = c.x[1] <= 16 && c.y[1] >= 16 ? tag::nhwc : tag::any;
     const dnnl::convolution_backward_weights::primitive_desc pd(
-        engine(), algorithm::convolution_direct, c.any(c.x), c.any(c.w), c.any(c.y), c.stride,
-        c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false));
+        engine(), algorithm::convolution_direct, desc(c.x, layout), c.any(c.w), desc(c.y, layout),
+        c.stride, c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false));
     return std::make_unique<Primitive>(
         dnnl::convolution_backward_weights(pd),
         std::vector<Primitive::Arg>{{DNNL_ARG_SRC, c.x_plain, pd.src_desc()},

@@ -1,6 +1,9 @@
 // The code generators are really used: a kernel of common ops is covered on every instruction set.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
+
 #include "base/config.h"
 #include "cpu/cpu.h"
 #include "graph/graph.h"
@@ -38,6 +41,41 @@ TEST(Loop, CodeIsGeneratedForEveryInstructionSet) {
     for (auto t : {DType::I32, DType::I64})
       EXPECT_NE(nullptr, asmjit_inner_loop(spec_of({"add", "mul", "maximum"}, t))) << isa;
     config().isa = "";
+  }
+}
+
+// The vector kernel and the reference choose the same maxima, whatever the sizes and values.
+TEST(Pool, VectorKernelMatchesReference) {
+  for (auto [h, w] : {std::pair{2, 2}, {4, 10}, {5, 7}, {28, 28}, {6, 33}, {3, 16}}) {
+    const Shape x{2, 3, h, w}, y{2, 3, h / 2, w / 2};
+    std::vector<float> in(x.numel()), dy(y.numel());
+    for (size_t i = 0; i < in.size(); ++i) {
+      const size_t k = i * 2654435761u >> 7;
+      in[i] = k % 11 == 0 ? std::nanf("") : static_cast<float>(k % 5) - 2.0f;  // ties, too
+    }
+    for (size_t i = 0; i < dy.size(); ++i) dy[i] = i % 4 ? static_cast<float>(i) : -0.0f;
+    const Attrs attrs{std::vector<int64_t>{2, 2}, std::vector<int64_t>{2, 2},
+                      std::vector<int64_t>{0, 0, 0, 0}};
+    auto run = [&](const char* name, std::vector<Type> types, const Type& out,
+                   std::vector<const void*> args, const char* backend) {
+      config().backend = backend;
+      const KernelRequest r{OpTable::get().at(name), attrs, types,
+                            std::vector<bool>(types.size(), true), out};
+      std::vector<float> result(out.shape.numel(), 7.0f);
+      KernelRegistry::get().make(r)->run(args.data(), result.data());
+      config().backend = "cpu";
+      return result;
+    };
+    const Type tx{DType::F32, x}, ty{DType::F32, y};
+    auto same_bits = [](const std::vector<float>& a, const std::vector<float>& b) {
+      return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * 4) == 0;
+    };
+    EXPECT_TRUE(same_bits(run("max_pool2d", {tx}, ty, {in.data()}, "cpu"),
+                          run("max_pool2d", {tx}, ty, {in.data()}, "reference")))
+        << h << " x " << w;
+    EXPECT_TRUE(same_bits(run("max_pool2d_dx", {tx, ty}, tx, {in.data(), dy.data()}, "cpu"),
+                          run("max_pool2d_dx", {tx, ty}, tx, {in.data(), dy.data()}, "reference")))
+        << h << " x " << w;
   }
 }
 
