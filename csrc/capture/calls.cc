@@ -75,8 +75,7 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   if (f->kind != Value::kObject) give_up(Reason::kUnsupportedCall, type_of(f)->tp_name);
   PyObject* o = f->obj.ptr();
   static PyObject* jvp = py::object(py::module_::import("pijit.grad").attr("jvp")).release().ptr();
-  if (o == jvp && kwargs.empty() && args.size() == 3)
-    return call_jvp(args[0], args[1], args[2]);
+  if (o == jvp && kwargs.empty() && args.size() == 3) return call_jvp(args[0], args[1], args[2]);
   if (PyFunction_Check(o)) return call_function(f, args, kwargs);
   if (Py_TYPE(o) == op_function_type)
     return call_op(*reinterpret_cast<OpFunctionObject*>(o)->op, args, kwargs);

@@ -58,8 +58,7 @@ class Primitive : public OpKernel {
       : prim_(std::move(p)), small_(flops < 2e6) {
     for (auto& a : in) bound_.push_back(bind(a, true));
     bound_.push_back(bind(out, false));
-    for (auto& b : bound_)
-      args_.push_back({b.id, (b.reorder ? b.inside : b.outside).get()});
+    for (auto& b : bound_) args_.push_back({b.id, (b.reorder ? b.inside : b.outside).get()});
   }
 
   void run(const void* const* in, void* out) override {

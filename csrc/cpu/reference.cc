@@ -633,76 +633,60 @@ std::unique_ptr<OpKernel> max_pool_kernel(const KernelRequest& r, const Shape& y
     for_dtype(t, [&](auto z) { f(g, z, x, out, out_bytes); });
   });
 }
-// Calls f(first flat y of an output row, values of the maxima, their flat places in x, width). Rows
-// without clipped windows go position by position over the whole row, which the compiler
-// vectorises.
+// Calls f(first flat y of an output row, values of the maxima, their flat places in x, width).
+// Windows that no edge clips go position by position along the row, which the compiler vectorises.
 template <class T, class F>
 void each_max_row(const PoolGeometry& g, const T* x, F f) {
-  const bool clipped = g.pad != Ints{0, 0, 0, 0};
   const int64_t width = g.y[3], sw = g.stride[1];
-  parallel_for(
-      g.x[0] * g.x[1],
-      std::max<int64_t>(1,
-                        16000 / std::max<int64_t>(1, g.y[2] * width * g.kernel[0] * g.kernel[1])),
-      [&](int64_t b, int64_t e) {
-        std::vector<T> best(width);
-        std::vector<int32_t> at(width);  // relative to the plane
-        for (int64_t p = b; p < e; ++p)
-          for (int64_t i = 0; i < g.y[2]; ++i) {
-            const T* plane = x + p * g.x[2] * g.x[3];
-            T* bv = best.data();
-            int32_t* av = at.data();
-            if (clipped) {
-              const int64_t h = i * g.stride[0] - g.pad[0];
-              for (int64_t j = 0; j < width; ++j) {
-                const int64_t w = j * sw - g.pad[2];
-                const int64_t k =
-                    window_max(x, g, p, std::max<int64_t>(h, 0), std::min(h + g.kernel[0], g.x[2]),
-                               std::max<int64_t>(w, 0), std::min(w + g.kernel[1], g.x[3]));
-                bv[j] = x[k];
-                av[j] = static_cast<int32_t>(k - (plane - x));
-              }
-            } else {
-              const int32_t row = static_cast<int32_t>(i * g.stride[0] * g.x[3]);
-              const T* first = plane + row;
-              if (width < 16 && g.kernel[0] == 2 && g.kernel[1] == 2) {  // too narrow for vectors
-                const int32_t down = static_cast<int32_t>(g.x[3]);
-                for (int64_t j = 0; j < width; ++j) {
-                  const T* s = first + j * sw;
-                  T v = s[0];
-                  int32_t off = 0;
-                  auto step = [&](T x, int32_t o) {
-                    const bool take = (x > v) | ((x != x) & (v == v));
-                    v = take ? x : v;
-                    off = take ? o : off;
-                  };
-                  step(s[1], 1);
-                  step(s[down], down);
-                  step(s[down + 1], down + 1);
-                  bv[j] = v;
-                  av[j] = row + static_cast<int32_t>(j * sw) + off;
-                }
-                f((p * g.y[2] + i) * width, bv, av, p * g.x[2] * g.x[3], width);
-                continue;
-              }
-              for (int64_t j = 0; j < width; ++j)
-                bv[j] = first[j * sw], av[j] = row + static_cast<int32_t>(j * sw);
-              for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
-                for (int64_t kw = kh == 0 ? 1 : 0; kw < g.kernel[1]; ++kw) {
-                  const int32_t off = static_cast<int32_t>(kh * g.x[3] + kw);
-                  const T* src = first + off;
-                  for (int64_t j = 0; j < width; ++j) {
-                    const T v = src[j * sw];
-                    const bool take =
-                        (v > bv[j]) | ((v != v) & (bv[j] == bv[j]));  // the first NaN wins
-                    bv[j] = take ? v : bv[j];
-                    av[j] = take ? row + static_cast<int32_t>(j * sw) + off : av[j];
-                  }
-                }
-            }
-            f((p * g.y[2] + i) * width, bv, av, p * g.x[2] * g.x[3], width);
-          }
-      });
+  parallel_for(g.x[0] * g.x[1],
+               std::max<int64_t>(
+                   1, 16000 / std::max<int64_t>(1, g.y[2] * width * g.kernel[0] * g.kernel[1])),
+               [&](int64_t b, int64_t e) {
+                 std::vector<T> best(width);
+                 std::vector<int32_t> at(width);  // relative to the plane
+                 for (int64_t p = b; p < e; ++p)
+                   for (int64_t i = 0; i < g.y[2]; ++i) {
+                     const T* plane = x + p * g.x[2] * g.x[3];
+                     T* bv = best.data();
+                     int32_t* av = at.data();
+                     // windows that the plane's left or right edge clips, one by one
+                     const int64_t h = i * g.stride[0] - g.pad[0], h0 = std::max<int64_t>(h, 0),
+                                   h1 = std::min(h + g.kernel[0], g.x[2]);
+                     const int64_t left = std::min(width, (g.pad[2] + sw - 1) / sw);
+                     const int64_t fit = g.x[3] + g.pad[2] - g.kernel[1];
+                     const int64_t right =
+                         std::max(left, fit < 0 ? 0 : std::min(width, fit / sw + 1));
+                     auto clip = [&](int64_t from, int64_t to) {
+                       for (int64_t j = from; j < to; ++j) {
+                         const int64_t w = j * sw - g.pad[2];
+                         const int64_t k = window_max(x, g, p, h0, h1, std::max<int64_t>(w, 0),
+                                                      std::min(w + g.kernel[1], g.x[3]));
+                         bv[j] = x[k];
+                         av[j] = static_cast<int32_t>(k - (plane - x));
+                       }
+                     };
+                     clip(0, left);
+                     clip(right, width);
+                     // the others position by position along the row
+                     const int32_t start = static_cast<int32_t>(h0 * g.x[3] - g.pad[2]);
+                     const T* first = plane + start;
+                     for (int64_t j = left; j < right; ++j)
+                       bv[j] = first[j * sw], av[j] = start + static_cast<int32_t>(j * sw);
+                     for (int64_t kh = 0; kh < h1 - h0; ++kh)
+                       for (int64_t kw = kh == 0 ? 1 : 0; kw < g.kernel[1]; ++kw) {
+                         const int32_t off = static_cast<int32_t>(kh * g.x[3] + kw);
+                         const T* src = first + off;
+                         for (int64_t j = left; j < right; ++j) {
+                           const T v = src[j * sw];
+                           const bool take =
+                               (v > bv[j]) | ((v != v) & (bv[j] == bv[j]));  // the first NaN wins
+                           bv[j] = take ? v : bv[j];
+                           av[j] = take ? start + static_cast<int32_t>(j * sw) + off : av[j];
+                         }
+                       }
+                     f((p * g.y[2] + i) * width, bv, av, p * g.x[2] * g.x[3], width);
+                   }
+               });
 }
 KERNEL(ref_max_pool2d) {
   return max_pool_kernel(

@@ -41,8 +41,7 @@ Val diagonal_jvp(JvpCtx& c) {
     VjpCtx v{{c.op, c.attrs}, c.b, c.in, c.out, t, d, need};
     c.op.vjp(v);
     if (!d[k]) continue;
-    const Val term =
-        d[k].shape() == c.out.shape() ? d[k] : v_broadcast(d[k], c.out.shape());
+    const Val term = d[k].shape() == c.out.shape() ? d[k] : v_broadcast(d[k], c.out.shape());
     sum = sum ? sum + term : term;
   }
   return sum;

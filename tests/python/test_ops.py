@@ -268,6 +268,21 @@ def test_forked_children_compute():
     assert status == 0
 
 
+@pytest.mark.parametrize("kernel,stride,pad,size", [(2, 2, 0, (6, 8)), (3, 2, 1, (9, 7)), (3, 1, 1, (5, 20)), (2, 1, 0, (4, 4)), (4, 3, 2, (11, 10)), (5, 5, 0, (7, 19)), (3, 4, 1, (3, 2))])
+@pytest.mark.parametrize("pool", [ops.max_pool2d, ops.avg_pool2d])
+def test_pooling_against_float64(pool, kernel, stride, pad, size):
+    x = np.random.RandomState(0).permutation(6 * size[0] * size[1]).reshape(2, 3, *size).astype(np.float32)  # no ties
+    padded = np.pad(x.astype(np.float64), [(0, 0), (0, 0), (pad, pad), (pad, pad)], constant_values=np.nan)
+    rows, cols = [(n + 2 * pad - kernel) // stride + 1 for n in size]
+    windows = [[padded[:, :, i * stride:i * stride + kernel, j * stride:j * stride + kernel] for j in range(cols)] for i in range(rows)]
+    reduce = np.nanmax if pool is ops.max_pool2d else np.nanmean
+    want = np.moveaxis(np.array([[reduce(w, (2, 3)) for w in r] for r in windows]), (0, 1), (2, 3))
+    f = lambda t: pool(t, kernel, stride, pad)  # noqa: E731
+    np.testing.assert_allclose(f(Tensor(x)).asnumpy(), want, rtol=1e-6)
+    g = ms.grad(lambda t: (f(t) * f(t)).sum())
+    np.testing.assert_allclose(g(Tensor(x)).asnumpy(), g(Tensor(x.astype(np.float64))).asnumpy(), rtol=1e-5, atol=1e-5)
+
+
 def test_forward_mode():
     x, v = Tensor(np.array([0.3, 1.2, -0.7])), Tensor(np.array([1.0, -2.0, 0.5]))
     f = lambda x: ops.sin(x) * x ** 2 + x.sum()  # noqa: E731

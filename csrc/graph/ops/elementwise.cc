@@ -152,9 +152,7 @@ SVal s_exp(SVal x) { return x.dtype() == DType::F32 ? exp_f32(x) : s_call(Call1:
 SVal s_log(SVal x) { return x.dtype() == DType::F32 ? log_f32(x) : s_call(Call1::log, x); }
 SVal s_tanh(SVal x) { return x.dtype() == DType::F32 ? tanh_f32(x) : s_call(Call1::tanh, x); }
 SVal s_erf(SVal x) { return x.dtype() == DType::F32 ? erf_f32(x) : s_call(Call1::erf, x); }
-SVal s_precise_exp(SVal x) {
-  return x.dtype() == DType::F32 ? exp_f32(x, true) : s_exp(x);
-}
+SVal s_precise_exp(SVal x) { return x.dtype() == DType::F32 ? exp_f32(x, true) : s_exp(x); }
 SVal s_sigmoid(SVal x) {  // by e = exp(-|x|), which cannot overflow
   const SVal e = s_precise_exp(-s_unary(SOp::kAbs, x)), one = x.sb->constant(x.dtype(), 1.0);
   const SVal d = e + 1.0, y = s_select(x < 0.0, e, one) / d;

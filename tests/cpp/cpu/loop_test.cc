@@ -79,5 +79,27 @@ TEST(Pool, VectorKernelMatchesReference) {
   }
 }
 
+TEST(Pool, SeparableKernelMatchesReference) {
+  const std::vector<int64_t> k{3, 2}, stride{2, 1}, pad{1, 0, 1, 1};
+  const Attrs attrs{k, stride, pad};
+  const Type x{DType::F32, Shape{1, 2, 7, 9}};
+  std::vector<float> in(x.shape.numel());
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = i % 13 == 5 ? std::nanf("") : static_cast<float>(i * 7 % 10);
+  const OpDef& op = OpTable::get().at("max_pool2d");
+  const Type* types[] = {&x};
+  const Type y = op.infer(InferCtx{{op, attrs}, types});
+  std::vector<float> out[2];
+  for (int i = 0; i < 2; ++i) {
+    config().backend = i ? "reference" : "cpu";
+    out[i].resize(y.shape.numel());
+    const void* args[] = {in.data()};
+    KernelRegistry::get().make({op, attrs, {x}, {true}, y})->run(args, out[i].data());
+  }
+  config().backend = "cpu";
+  for (size_t i = 0; i < out[0].size(); ++i)
+    EXPECT_TRUE(out[0][i] == out[1][i] || (std::isnan(out[0][i]) && std::isnan(out[1][i]))) << i;
+}
+
 }  // namespace
 }  // namespace pijit
