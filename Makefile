@@ -50,6 +50,7 @@ test-asan: deps venv
 test-wheel: deps venv
 	rm -rf build/wheel && $(PYTHON) -m venv build/wheel
 	build/wheel/bin/pip install -q --disable-pip-version-check .
+	test -f build/wheel/lib/python*/site-packages/pijit/libgomp.so.1
 	cd build/wheel && PYTHONPATH= bin/python -c "import pijit as ms; f = ms.jit(lambda x: (x * 2 + 1).sum()); print(f(ms.Tensor([1.0, 2.0])))"
 
 # Many generated programs: PIJIT_FUZZ of them.

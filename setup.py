@@ -1,6 +1,7 @@
 """Builds the extension with CMake; everything else stands in pyproject.toml."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -17,6 +18,11 @@ class CMakeBuild(build_ext):
         subprocess.check_call(["cmake", "-S", source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON",
                                f"-DPython_EXECUTABLE={sys.executable}", f"-DPIJIT_OUTPUT={target}"])
         subprocess.check_call(["cmake", "--build", build, "-j2", "--target", "_C"])
+        # The OpenMP runtime, for systems without a compiler's libraries (pijit/_libs.py).
+        compiler = os.environ.get("CXX", "g++")
+        libgomp = subprocess.check_output([compiler, "-print-file-name=libgomp.so.1"], text=True).strip()
+        if os.path.isabs(libgomp):
+            shutil.copy(os.path.realpath(libgomp), os.path.join(target, "libgomp.so.1"))
 
 
 setup(ext_modules=[Extension("pijit._C", sources=[])], cmdclass={"build_ext": CMakeBuild})

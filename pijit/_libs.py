@@ -1,4 +1,4 @@
-"""Finds the oneDNN library of the `onednn-cpu-gomp` wheel and loads it before the extension."""
+"""Finds the OpenMP runtime and the oneDNN library of the `onednn-cpu-gomp` wheel and loads it before the extension."""
 
 import ctypes
 import importlib.metadata
@@ -7,6 +7,15 @@ import os
 # A spinning barrier stalls whenever anything else wants the core; these bound it. They must be set
 # before the OpenMP runtime starts, and a user's own settings win.
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")
+
+
+def _load_openmp():
+    try:
+        ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
+    except OSError:  # the wheel brings a copy for systems without one
+        copy = os.path.join(os.path.dirname(__file__), "libgomp.so.1")
+        if os.path.exists(copy):
+            ctypes.CDLL(copy, mode=ctypes.RTLD_GLOBAL)
 
 
 def _load_onednn():
@@ -22,4 +31,5 @@ def _load_onednn():
                 return
 
 
+_load_openmp()
 _load_onednn()

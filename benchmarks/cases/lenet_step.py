@@ -1,12 +1,18 @@
 """Train step of LeNet-5 on 32 x 1 x 28 x 28, cross entropy, Momentum(0.01, 0.9)."""
 
-CHECK = False  # initial weights differ between frameworks; shapes and work are the same
+SHAPES = [(6, 1, 5, 5), (6,), (16, 6, 5, 5), (16,), (120, 400), (120,), (84, 120), (84,), (10, 84), (10,)]
 
 
 def _data():
     import numpy as np
     r = np.random.RandomState(0)
     return r.randn(32, 1, 28, 28).astype(np.float32), r.randint(0, 10, 32)
+
+
+def _weights():
+    import numpy as np
+    r = np.random.RandomState(1)
+    return [(r.randn(*s) * 0.1).astype(np.float32) for s in SHAPES]
 
 
 def _pijit(use_jit):
@@ -18,6 +24,8 @@ def _pijit(use_jit):
     x, y = ms.Tensor(x), ms.Tensor(y.astype(np.int32))
     net = nn.SequentialCell(nn.Conv2d(1, 6, 5, pad_mode="pad", padding=2, has_bias=True), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Conv2d(6, 16, 5, pad_mode="valid", has_bias=True), nn.ReLU(),
                             nn.MaxPool2d(2, 2), nn.Flatten(), nn.Dense(400, 120), nn.ReLU(), nn.Dense(120, 84), nn.ReLU(), nn.Dense(84, 10))
+    for p, w in zip(net.trainable_params(), _weights()):
+        p.set_data(ms.Tensor(w))
     loss_fn, opt = nn.CrossEntropyLoss(), nn.Momentum(net.trainable_params(), 0.01, 0.9)
     grad_fn = ms.value_and_grad(lambda x, y: loss_fn(net(x), y), None, opt.parameters)
 
@@ -44,6 +52,9 @@ def _torch(compiled):
     x, y = map(torch.from_numpy, _data())
     net = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 120), nn.ReLU(),
                         nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
+    with torch.no_grad():
+        for p, w in zip(net.parameters(), _weights()):
+            p.copy_(torch.from_numpy(w))
     opt = torch.optim.SGD(net.parameters(), 0.01, momentum=0.9)
 
     def forward(x, y):
@@ -73,11 +84,8 @@ def jax(size):
 
     import jax
     import jax.numpy as jnp
-    import numpy as np
     x, y = map(jnp.asarray, _data())
-    r = np.random.RandomState(0)
-    shapes = [(6, 1, 5, 5), (6,), (16, 6, 5, 5), (16,), (120, 400), (120,), (84, 120), (84,), (10, 84), (10,)]
-    params = [jnp.asarray((r.randn(*s) * 0.1).astype(np.float32)) for s in shapes]
+    params = [jnp.asarray(w) for w in _weights()]
 
     def pool(x):
         return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")

@@ -284,6 +284,16 @@ def test_pooling_against_float64(pool, kernel, stride, pad, size):
     np.testing.assert_allclose(g(Tensor(x)).asnumpy(), g(Tensor(x.astype(np.float64))).asnumpy(), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("eq,shapes", [("...ij,...jk->...ik", [(2, 3, 4), (4, 5)]), ("...i->...", [(2, 3, 4)]), ("i...,i...", [(3, 2), (3, 2)]), ("b...d,...de->b...e", [(2, 3, 4), (3, 4, 5)]),
+                                       ("...,...->...", [(2, 1, 3), (4, 1)]), ("ii...->i...", [(3, 3, 2)]), ("...ij->...ji", [(2, 3)])])
+def test_einsum_ellipsis(eq, shapes):
+    r = np.random.RandomState(0)
+    xs = [r.randn(*s) for s in shapes]
+    want = np.einsum(eq, *xs)
+    np.testing.assert_allclose(ops.einsum(eq, *map(Tensor, xs)).asnumpy(), want, rtol=1e-12)
+    np.testing.assert_allclose(ms.jit(lambda *a: ops.einsum(eq, *a))(*map(Tensor, xs)).asnumpy(), want, rtol=1e-12)
+
+
 def test_forward_mode():
     x, v = Tensor(np.array([0.3, 1.2, -0.7])), Tensor(np.array([1.0, -2.0, 0.5]))
     f = lambda x: ops.sin(x) * x ** 2 + x.sum()  # noqa: E731

@@ -69,10 +69,11 @@ tensordot = tensor_dot
 
 
 def einsum(equation, *operands):
-    """Einstein summation; operands are contracted from left to right."""
+    """Einstein summation; operands are contracted from left to right. `...` stands for the dimensions
+    that have no letter, which broadcast; without `->` they come first in the result."""
     eq = equation.replace(" ", "")
     if "." in eq:
-        raise ValueError("For 'einsum', '...' is not supported: name all the dimensions.")
+        eq, operands = _einsum_ellipsis(eq, operands)
     left, arrow, right = eq.partition("->")
     terms = left.split(",")
     if len(terms) != len(operands):
@@ -92,6 +93,47 @@ def einsum(equation, *operands):
         if c not in tx:
             raise ValueError(f"For 'einsum', the output index {c!r} is in no operand.")
     return _ops["transpose"](x, tuple([tx.index(c) for c in right]))
+
+
+def _einsum_ellipsis(eq, operands):
+    left, arrow, right = eq.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands):
+        raise ValueError(f"For 'einsum', the equation names {len(terms)} operands, but got {len(operands)}.")
+    shapes = []  # of the dimensions without a letter, per operand
+    for t, x in zip(terms, operands):
+        head, dots, tail = t.partition("...")
+        if "." in head + tail:
+            raise ValueError(f"For 'einsum', the term {t!r} is malformed: '...' may stand once.")
+        n = x.ndim - len(head) - len(tail)
+        if n < 0 or (n > 0 and not dots):
+            raise ValueError(f"For 'einsum', the term {t!r} does not fit a tensor of shape {x.shape}.")
+        shapes.append(tuple(x.shape[len(head):len(head) + n]))
+    rank = builtins.max([len(s) for s in shapes])
+    common = [1] * rank
+    for s in shapes:
+        for k, d in enumerate(s):
+            at = rank - len(s) + k
+            if common[at] == 1:
+                common[at] = d
+            elif d != 1 and d != common[at]:
+                raise ValueError(f"For 'einsum', the dimensions under '...' do not broadcast: {shapes}.")
+    free = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" if c not in eq][:rank]
+    full, named = [], []
+    for t, x, s in zip(terms, operands, shapes):
+        head, _, tail = t.partition("...")
+        start = len(head)
+        want = tuple(common[rank - len(s):])
+        if s != want:
+            x = _ops["broadcast_to"](x, tuple(x.shape[:start]) + want + tuple(x.shape[start + len(s):]))
+        full.append(x)
+        named.append(head + "".join(free[rank - len(s):]) + tail)
+    if arrow:
+        out = right.replace("...", "".join(free))
+    else:
+        letters = "".join(terms).replace(".", "")
+        out = "".join(free) + "".join([c for c in sorted(set(letters)) if letters.count(c) == 1])
+    return ",".join(named) + "->" + out, tuple(full)
 
 
 def _einsum_diagonal(x, term):
