@@ -332,11 +332,10 @@ class Avx512Emitter : public LoopEmitter {
       case SOp::kCeil: round(n.dt, d.v, a.v, 10); break;
       case SOp::kTrunc: round(n.dt, d.v, a.v, 11); break;
       case SOp::kSelect:
-        cc_->vmovaps(d.v, c.v);
         if (is64(n.dt))
-          cc_->k(a.k).vmovapd(d.v, b.v);
+          cc_->k(a.k).vblendmpd(d.v, c.v, b.v);
         else
-          cc_->k(a.k).vmovaps(d.v, b.v);
+          cc_->k(a.k).vblendmps(d.v, c.v, b.v);
         break;
       case SOp::kAnd:
         cc_->emit(is64(n.dt) ? I::kIdVpandq : I::kIdVpandd, d.v, a.v, last(b, n.dt));

@@ -69,9 +69,9 @@ SVal clamp_keep_nan(SVal x, double lo, double hi) {
 struct ExpParts {
   SVal p, n;
 };
-ExpParts exp_parts(SVal x0, double least, bool precise) {
-  SBuilder& sb = *x0.sb;
-  SVal x = clamp_keep_nan(x0, least, 89.0);
+ExpParts exp_parts(SVal x, double least, bool precise) {  // least 0: x needs no bounds
+  SBuilder& sb = *x.sb;
+  if (least < 0) x = clamp_keep_nan(x, least, 89.0);
   SVal n = s_unary(SOp::kRint, x * 1.44269504088896341);
   const SVal low = sb.constant(DType::F32, 2.12194440e-4);
   const SVal t = s_fma(n, sb.constant(DType::F32, -0.693359375), x);
@@ -130,8 +130,11 @@ SVal tanh_f32(SVal x) {
   return s_select(a < 0.625, small, s_select(s_is_nan(x), x, big));
 }
 SVal erf_f32(SVal x) {
-  SVal t = s_unary(SOp::kAbs, x), s = x * x;
   SBuilder& sb = *x.sb;
+  // From 4 on erf is 1. Larger arguments would only make exp(r) subnormal, which is slow.
+  const SVal t = sb.op(SOp::kMin, DType::F32, sb.constant(DType::F32, 4.0),
+                       s_unary(SOp::kAbs, x)),
+             s = t * t;
   SVal r = s_fma(t, sb.constant(DType::F32, -1.72853470e-5), 3.83197126e-4);
   SVal u = s_fma(t, sb.constant(DType::F32, -3.88396438e-3), 2.42546219e-2);
   r = s_fma(r, s, u);
@@ -139,13 +142,15 @@ SVal erf_f32(SVal x) {
   r = s_fma(r, t, -6.34846687e-1);
   r = s_fma(r, t, -1.28717512e-1);
   r = s_fma(r, t, -t);
-  SVal big = 1.0 - exp_f32(r);
-  big = s_select(t > 4.0, sb.constant(DType::F32, 1.0), big);
-  big = s_select(x < 0.0, -big, big);
+  // r lies in [-18, 0], or is NaN
+  const ExpParts e = exp_parts(r, 0, false);
+  SVal big = 1.0 - sb.op(SOp::kScale, DType::F32, e.p, e.n);
+  const SVal sign = s_bitcast(x, DType::I32) & sb.constant_int(DType::I32, INT32_MIN);
+  big = s_bitcast(s_bitcast(big, DType::I32) | sign, DType::F32);
   SVal q = poly(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1,
                     1.28379166e-1});
   SVal small = s_fma(q, x, x);
-  return s_select(t > 0.927734375, s_select(s_is_nan(x), x, big), small);
+  return s_select(t > 0.927734375, big, small);
 }
 SVal via_libm(Call1 f, SVal x) { return s_cast(s_call(f, s_cast(x, DType::F64)), x.dtype()); }
 SVal s_exp(SVal x) { return x.dtype() == DType::F32 ? exp_f32(x) : s_call(Call1::exp, x); }
