@@ -21,7 +21,12 @@ def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PI
     The result is called, inspected and pickled like `fn`, returns what `fn` returns, raises what `fn` raises
     and leaves the same side effects. mode="PIJit" splits the function where it can't be captured;
     mode="PSJit" or fullgraph=True raises RuntimeError there instead. Usable bare, with arguments, or as
-    `jit(f)`."""
+    `jit(f)`.
+
+    input_signature: a Tensor, or a tuple of Tensors, that describes the arguments: other dtypes raise
+    TypeError, other shapes ValueError. Any object with dtype and shape serves; where its shape has None or
+    -1, the size may vary, and the first call already compiles for all sizes. hash_args and jit_config are accepted: what a function uses is guarded anyway, and all
+    levels compile alike."""
     if fn is None:
         fn = function
     if mode not in ("PIJit", "PSJit"):
@@ -33,9 +38,22 @@ def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PI
     def wrap(f):
         if not callable(f):
             raise TypeError(f"For 'jit', 'fn' must be a function, but got {type(f).__name__}.")
-        return _C.jit(f, whole)
+        jitted = _C.jit(f, whole)
+        if input_signature is not None:
+            _C.set_signature(jitted, _signature(input_signature))
+        return jitted
 
     return wrap if fn is None else wrap(fn)
+
+
+def _signature(described):
+    described = described if isinstance(described, (tuple, list)) else (described,)
+    out = []
+    for t in described:
+        if not hasattr(t, "dtype") or not hasattr(t, "shape"):
+            raise TypeError(f"For 'jit', 'input_signature' must hold Tensors, but got {type(t).__name__}.")
+        out.append((t.dtype, tuple([-1 if d is None else d for d in t.shape])))
+    return out
 
 
 ms_function = functools.partial(jit)

@@ -25,7 +25,7 @@ for _n, _op in _METHODS.items():
 for _n in ("swapaxes expand_dims unsqueeze squeeze ravel broadcast_to split chunk narrow unbind flip tile "
            "repeat_interleave sum mean prod amax amin argmax argmin var std logsumexp cumsum count_nonzero norm gather_elements "
            "gather_nd index_select masked_fill masked_select nonzero clamp clip nan_to_num isclose lerp matmul mm bmm dot outer softmax "
-           "log_softmax tril triu moveaxis movedim take relu addcmul addcdiv t").split():
+           "log_softmax sort argsort topk median unique roll diagonal tril triu moveaxis movedim take relu addcmul addcdiv t").split():
     setattr(Tensor, _n, getattr(F, _n))
 
 
@@ -168,6 +168,46 @@ class _Methods:
     def new_ones(self, size, dtype=None):
         """Ones of this dtype."""
         return F.ones(size, self.dtype if dtype is None else dtype)
+
+    def double(self):
+        """As float64."""
+        return F.cast(self, mstype.float64)
+
+    def bfloat16(self):
+        """As bfloat16."""
+        return F.cast(self, mstype.bfloat16)
+
+    def expand(self, *size):
+        """Broadcast to a shape, in which -1 keeps a dimension."""
+        return F.expand(self, size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
+
+    def add_(self, other, *, alpha=1):
+        """self + alpha * other, in place."""
+        return self._assign(self + (other if alpha == 1 else other * alpha))
+
+    def mul_(self, other):
+        """self * other, in place."""
+        return self._assign(self * other)
+
+    def copy_(self, src):
+        """The value of src, broadcast to this shape and in this dtype, in place."""
+        return self._assign(F.broadcast_to(F.cast(src, self.dtype), self.shape))
+
+    def fill_(self, value):
+        """One value for all elements, in place."""
+        return self._assign(F.full(self.shape, value, dtype=self.dtype))
+
+    def zero_(self):
+        """Zeros, in place."""
+        return self._assign(F.zeros(self.shape, self.dtype))
+
+    def scatter(self, axis, index, src):
+        """src at the indices along an axis, the rest from self."""
+        return F.tensor_scatter_elements(self, index, src, axis)
+
+    def scatter_add(self, dim, index, src):
+        """src added at the indices along a dimension."""
+        return F.tensor_scatter_elements(self, index, src, dim, "add")
 
     def view_as(self, other):
         """The same elements in other's shape."""

@@ -33,6 +33,8 @@ struct State {
   uint64_t compile_count = 0;
   double compile_ms = 0;
   bool busy = false;  // a capture of this function is under way
+  // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
+  std::vector<Type> signature;
 };
 
 struct JitObject {
@@ -523,6 +525,11 @@ py::object run(JitObject* jit, std::vector<py::object> slots,
                   describe_guard(*point.entries[k], point.entries[k]->guards[failed], *code));
     }
     if (!entry) {
+      if (at.instr == 0)
+        for (size_t k = 0; k < state.signature.size(); ++k)
+          for (int d = 0; d < state.signature[k].shape.rank(); ++d)
+            if (state.signature[k].shape[d] < 0)
+              point.varying[code->slot_names[k]] |= uint64_t{1} << d;
       if (point.entries.size() >= kMaxEntries || state.busy) return plain();
       for (auto& e : point.entries) find_varying(*e, jit->func, raw.data(), *code, &point.varying);
       at.varying = point.varying;
@@ -661,6 +668,26 @@ bool bind(PyObject* func, const CodeInfo& code, PyObject* const* args, Py_ssize_
   return true;
 }
 
+// Arguments against the declared types: TypeError or ValueError, as MindSpore raises.
+void check_signature(const State& s, const CodeInfo& code, const std::vector<py::object>& slots) {
+  for (size_t k = 0; k < s.signature.size(); ++k) {
+    const Type& want = s.signature[k];
+    const std::string& name = code.slot_names[k];
+    PyObject* o = slots[k].ptr();
+    OP_CHECK(o && is_tensor(o), kType, "[jit] argument '", name, "' must be a Tensor of type ",
+             public_name_of(want.dtype), " by input_signature, got ",
+             o ? Py_TYPE(o)->tp_name : "nothing");
+    const Type& got = array_of(o)->type;
+    OP_CHECK(got.dtype == want.dtype, kType, "[jit] argument '", name, "' must be ",
+             public_name_of(want.dtype), " by input_signature, got ", public_name_of(got.dtype));
+    bool same = got.shape.rank() == want.shape.rank();
+    for (int d = 0; same && d < want.shape.rank(); ++d)
+      same = want.shape[d] < 0 || want.shape[d] == got.shape[d];
+    OP_CHECK(same, kValue, "[jit] argument '", name, "' has shape ", got.shape.str(),
+             ", which does not fit the one of input_signature");
+  }
+}
+
 PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* jit = reinterpret_cast<JitObject*>(self);
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
@@ -678,6 +705,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     std::vector<py::object> slots;
     if (!code || !bind(jit->func, *code, args, nargs, kwnames, &slots))
       return original().release().ptr();
+    if (!jit->state->signature.empty()) check_signature(*jit->state, *code, slots);
     struct Depth {
       bool on;
       explicit Depth(bool on) : on(on) { graph_depth += on; }
@@ -843,6 +871,26 @@ py::object jit(py::object f, bool whole) {
   return f;  // builtins and classes: nothing to read bytecode from
 }
 
+// signature: (dtype, dims) per argument; dims of -1 vary. self is not among them.
+void set_signature(py::object f, const py::list& signature) {
+  OP_CHECK(Py_TYPE(f.ptr()) == jit_function_type, kType,
+           "[jit] input_signature is for functions, got ", Py_TYPE(f.ptr())->tp_name);
+  auto* jit = reinterpret_cast<JitObject*>(f.ptr());
+  auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(jit->func));
+  OP_CHECK(static_cast<int>(signature.size()) <= co->co_argcount, kValue,
+           "[jit] input_signature describes ", signature.size(), " arguments of ", co->co_argcount);
+  std::vector<Type> types;
+  for (auto s : signature) {
+    const auto pair = py::cast<py::tuple>(s);
+    const auto dt = dtype_of(pair[0].ptr());
+    OP_CHECK(dt, kType, "[jit] input_signature holds an unknown dtype");
+    Type t{*dt, {}};
+    for (auto d : py::cast<py::tuple>(pair[1])) t.shape.push_back(py::cast<int64_t>(d));
+    types.push_back(t);
+  }
+  jit->state->signature = std::move(types);
+}
+
 py::dict explain(py::object f) {
   if (PyMethod_Check(f.ptr())) f = share(PyMethod_GET_FUNCTION(f.ptr()));
   OP_CHECK(Py_TYPE(f.ptr()) == jit_function_type, kType,
@@ -899,6 +947,7 @@ void init_jit(py::module_& m) {
   m.attr("JitFunction") = py::handle(t);
   m.def("jit", &jit);
   m.def("explain", &explain);
+  m.def("set_signature", &set_signature);
   m.def("set_graph_mode", [](bool on) { graph_mode_on = on; });
   m.def("graph_mode", [] { return graph_mode_on && graph_depth == 0 && Tape::active().empty(); });
   // GRAPH_MODE: an outermost Cell's construct as one graph. One JitFunction per construct function.

@@ -245,6 +245,40 @@ std::unique_ptr<OpKernel> arg_reduce(const KernelRequest& r, bool max) {
 }
 KERNEL(ref_argmax) { return arg_reduce(r, true); }
 KERNEL(ref_argmin) { return arg_reduce(r, false); }
+KERNEL(ref_argsort) {
+  const int axis = normalize_axis(r.op.name, r.ctx().i("axis"), r.in[0].shape.rank());
+  const bool descending = r.ctx().flag("descending");
+  const Type in = r.in[0];
+  return fn_kernel([=](const void* const* x, void* y) {
+    int64_t outer = 1, inner = 1;
+    const int64_t n = in.shape[axis];
+    for (int i = 0; i < axis; ++i) outer *= in.shape[i];
+    for (int i = axis + 1; i < in.shape.rank(); ++i) inner *= in.shape[i];
+    auto go = [&](auto get) {
+      std::vector<int64_t> order(n);
+      for (int64_t o = 0; o < outer; ++o)
+        for (int64_t j = 0; j < inner; ++j) {
+          auto at = [&](int64_t i) { return get((o * n + i) * inner + j); };
+          auto less = [&](int64_t a, int64_t b) {
+            const auto u = at(a), v = at(b);
+            return u < v || (v != v && u == u);
+          };
+          for (int64_t i = 0; i < n; ++i) order[i] = i;
+          if (descending)
+            std::stable_sort(order.begin(), order.end(),
+                             [&](int64_t a, int64_t b) { return less(b, a); });
+          else
+            std::stable_sort(order.begin(), order.end(), less);
+          for (int64_t i = 0; i < n; ++i)
+            static_cast<int64_t*>(y)[(o * n + i) * inner + j] = order[i];
+        }
+    };
+    if (!for_dtype(in.dtype, [&](auto z) {
+          go([&](int64_t i) { return static_cast<const decltype(z)*>(x[0])[i]; });
+        }))
+      go([&](int64_t i) { return read(x[0], in.dtype, i); });
+  });
+}
 KERNEL(ref_cumsum) {
   const int axis = normalize_axis("cumsum", r.ctx().i("axis"), r.in[0].shape.rank());
   const bool reverse = r.ctx().flag("reverse");
@@ -802,6 +836,7 @@ void register_reference_kernels(KernelRegistry& r) {
                                                        {"concat", ref_concat},
                                                        {"arange", ref_arange},
                                                        {"argmax", ref_argmax},
+                                                       {"argsort", ref_argsort},
                                                        {"argmin", ref_argmin},
                                                        {"cumsum", ref_cumsum},
                                                        {"gather", ref_gather},

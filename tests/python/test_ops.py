@@ -294,6 +294,57 @@ def test_einsum_ellipsis(eq, shapes):
     np.testing.assert_allclose(ms.jit(lambda *a: ops.einsum(eq, *a))(*map(Tensor, xs)).asnumpy(), want, rtol=1e-12)
 
 
+SORTED = {
+    "sort": (lambda x: ops.sort(x)[0], lambda x: np.sort(x, -1)), "sort 0": (lambda x: ops.sort(x, 0, True)[0], lambda x: -np.sort(-x, 0)),
+    "argsort": (lambda x: ops.argsort(x, 0), lambda x: np.argsort(x, 0, kind="stable")), "topk": (lambda x: ops.topk(x, 2)[0], lambda x: -np.sort(-x, -1)[..., :2]),
+    "smallest": (lambda x: x.topk(3, 0, False)[0], lambda x: np.sort(x, 0)[:3]), "median": (lambda x: ops.median(x)[0], lambda x: np.sort(x, -1)[..., (x.shape[-1] - 1) // 2]),
+    "median of all": (lambda x: ops.median(x, None)[0], lambda x: np.sort(x, None)[(x.size - 1) // 2]), "msort": (lambda x: ops.msort(x), lambda x: np.sort(x, 0)),
+    "roll": (lambda x: ops.roll(x, (1, -2), (0, 1)), lambda x: np.roll(x, (1, -2), (0, 1))), "roll flat": (lambda x: x.roll(3), lambda x: np.roll(x, 3)),
+    "diagonal": (lambda x: ops.diagonal(x), lambda x: np.diagonal(x)), "diagonal above": (lambda x: ops.diagonal(x, 2), lambda x: np.diagonal(x, 2)),
+    "diagonal below": (lambda x: ops.diagonal(x, -1, 1, 0), lambda x: np.diagonal(x, -1, 1, 0)), "no diagonal": (lambda x: ops.diagonal(x, 9), lambda x: np.diagonal(x, 9)),
+}
+
+
+@pytest.mark.parametrize("name", SORTED)
+def test_order(name):
+    f, want = SORTED[name]
+    x = np.random.RandomState(3).permutation(20).reshape(4, 5).astype(np.float32)
+    for dtype in (np.float32, np.int32, np.float16):
+        a = x.astype(dtype)
+        assert np.array_equal(f(Tensor(a)).asnumpy(), want(a)), dtype
+        assert np.array_equal(ms.jit(lambda t: f(t))(Tensor(a)).asnumpy(), want(a)), dtype
+    if "argsort" not in name:
+        g = ms.grad(lambda t: (f(t) * 2).sum())(Tensor(x)).asnumpy()
+        chosen = want(np.arange(20).reshape(4, 5) if "roll" in name or "diag" in name else x)
+        assert g.sum() == 2 * chosen.size and set(g.ravel()) <= {0, 2}
+
+
+def test_sort_of_nan_and_bad_arguments():
+    x = Tensor(np.array([2, np.nan, 1], np.float32))
+    assert ops.argsort(x).asnumpy().tolist() == [2, 0, 1] and ops.argsort(x, descending=True).asnumpy().tolist() == [1, 0, 2]
+    values, inverse = ops.unique(Tensor([[3, 1], [3, 2]]))
+    assert values.asnumpy().tolist() == [1, 2, 3] and inverse.asnumpy().tolist() == [[2, 0], [2, 1]]
+    with pytest.raises(ValueError, match="'k' must be in"):
+        ops.topk(x, 4)
+    with pytest.raises(ValueError, match="out of range"):
+        ops.sort(x, 1)
+
+
+def test_in_place_methods():
+    from tests.python.differential import check
+
+    def f(x):
+        y = x * 1
+        z = y
+        y.add_(2).mul_(x)
+        y.copy_(y.sum())
+        w = x + 0
+        w.zero_()
+        w.fill_(3)
+        return z, w, x.double().dtype, x.bfloat16(), x.expand(2, -1, -1)
+    check(lambda: f, Tensor(A), graphs=1, breaks=0)
+
+
 def test_forward_mode():
     x, v = Tensor(np.array([0.3, 1.2, -0.7])), Tensor(np.array([1.0, -2.0, 0.5]))
     f = lambda x: ops.sin(x) * x ** 2 + x.sum()  # noqa: E731

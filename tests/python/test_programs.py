@@ -55,7 +55,8 @@ def block(draw, depth=2):
             lines += ["    if i > 50:", "        break"] if draw(st.booleans()) else []
         else:
             inner = ["    " + line for line in draw(block(depth=depth - 1))]
-            head = draw(st.sampled_from(["for i in range(3):", f"if {name}.shape[0] == 3:", "if flag:", f"if {name}.sum() > {draw(NUMBERS)}:", f"if {name}.mean() > 0:", "if k > 1:", "for v in [x, y]:", "try:", "if len(log) % 2:"]))
+            head = draw(st.sampled_from([
+                "for i in range(3):", f"if {name}.shape[0] == 3:", "if flag:", f"if {name}.sum() > {draw(NUMBERS)}:", f"if {name}.mean() > 0:", "if k > 1:", "for v in [x, y]:", "try:", "if len(log) % 2:"]))
             lines += [head] + inner
             if head == "try:":
                 lines += ["finally:", "    log.append('f')"]

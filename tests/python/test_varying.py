@@ -170,3 +170,27 @@ def test_explain_names_the_sizes():
         f(batch(n), 0.5 * n)
     text = str(ms.explain(f))
     assert "x.shape[1] == 6" in text and "type(k) is float" in text and "2 sizes" in text
+
+
+def test_input_signature():
+    import types
+    spec = types.SimpleNamespace(dtype=ms.float32, shape=(None, 6))
+
+    @ms.jit(input_signature=(spec, Tensor(np.ones(6, np.float32))))
+    def f(x, y, k=2):
+        return x * y + k
+    for n in (3, 4, 9):
+        assert np.array_equal(f(batch(n), Tensor(np.ones(6, np.float32))).shape, (n, 6))
+    assert ms.explain(f).compile_count == 1
+    with pytest.raises(TypeError, match="'x' must be float32"):
+        f(Tensor(np.ones((2, 6))), Tensor(np.ones(6, np.float32)))
+    with pytest.raises(TypeError, match="must be a Tensor"):
+        f(3.0, Tensor(np.ones(6, np.float32)))
+    with pytest.raises(ValueError, match="'x' has shape"):
+        f(batch(2, 5), Tensor(np.ones(6, np.float32)))
+    with pytest.raises(ValueError, match="'y' has shape"):
+        f(batch(2), Tensor(np.ones(5, np.float32)))
+    with pytest.raises(TypeError, match="must hold Tensors"):
+        ms.jit(lambda x: x, input_signature=3)
+    with pytest.raises(ValueError, match="describes 2 arguments of 1"):
+        ms.jit(lambda x: x, input_signature=(spec, spec))

@@ -97,6 +97,16 @@ void register_reduce(OpTable& t) {
     reduction(t, n, k).flags(kNoGradient).promote(Promote::kBool).infer(keep_dtype(false));
   arg_reduction(t, "argmax");
   arg_reduction(t, "argmin");
+  // Stable; NaN counts as the greatest value.
+  t.add("argsort")
+      .in({"x"})
+      .attr("axis", AttrKind::kInt, int64_t{-1})
+      .attr("descending", AttrKind::kBool, false)
+      .flags(kNoGradient)
+      .infer([](const InferCtx& c) {
+        normalize_axis(c.op.name, c.i("axis"), c.shape(0).rank());
+        return Type{DType::I64, c.shape(0)};
+      });
   t.add("cumsum")
       .in({"x"})
       .attr("axis", AttrKind::kInt, int64_t{0})

@@ -1,5 +1,7 @@
 """Operators as functions, by family."""
 
+from types import ModuleType as _Module
+
 from pijit.ops.function.elementwise import *  # noqa: F401,F403
 from pijit.ops.function.shapes import *  # noqa: F401,F403
 from pijit.ops.function.creation import *  # noqa: F401,F403
@@ -12,3 +14,6 @@ from pijit.ops.function.network import *  # noqa: F401,F403
 from pijit.ops.function.loss import *  # noqa: F401,F403
 from pijit.ops.function.state import *  # noqa: F401,F403
 from pijit.ops.function.control import *  # noqa: F401,F403
+from pijit.ops.function.sort import *  # noqa: F401,F403
+
+__all__ = [n for n, v in globals().items() if not n.startswith("_") and not isinstance(v, _Module) and n not in ("Tensor", "softplus_")]

@@ -279,3 +279,40 @@ def meshgrid(*inputs, indexing="xy"):
         g = _ops["broadcast_to"](_ops["reshape"](x, tuple(s)), tuple(shape))
         out.append(swapaxes(g, 0, 1) if indexing == "xy" and len(xs) > 1 else g)
     return tuple(out)
+
+
+def roll(input, shifts, dims=None):
+    """Elements shifted along dimensions, what leaves at the end coming in at the start; of the flattened
+    tensor if dims is None."""
+    if dims is None:
+        return reshape(roll(ravel(input), shifts, 0), input.shape)
+    shifts, dims = _ints(shifts), _ints(dims)
+    if len(shifts) != len(dims):
+        raise ValueError(f"For 'roll', 'shifts' and 'dims' must agree in number, but got {len(shifts)} and {len(dims)}.")
+    for k, d in zip(shifts, dims):
+        n = input.shape[d]
+        k = k % n if n else 0
+        if k:
+            input = _ops["concat"]([narrow(input, d, n - k, k), narrow(input, d, 0, n - k)], _axis(d, input.ndim))
+    return input
+
+
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """The diagonal of two dimensions, `offset` above the main one, as the last dimension."""
+    n = input.ndim
+    a, b = _axis(dim1, n), _axis(dim2, n)
+    if n < 2 or a == b:
+        raise ValueError(f"For 'diagonal', expected two different dimensions, but got {dim1} and {dim2} of {n}.")
+    x = _ops["transpose"](input, tuple([k for k in builtins.range(n) if k not in (a, b)] + [a, b]))
+    if offset > 0:
+        x = narrow(x, -1, builtins.min(offset, x.shape[-1]), builtins.max(x.shape[-1] - offset, 0))
+    elif offset < 0:
+        x = narrow(x, -2, builtins.min(-offset, x.shape[-2]), builtins.max(x.shape[-2] + offset, 0))
+    rows, cols = x.shape[-2:]
+    k = builtins.min(rows, cols)
+    lead = tuple(x.shape[:-2])
+    if k == 0:
+        return reshape(narrow(narrow(x, -1, 0, k), -2, 0, builtins.min(rows, 1)) if rows else x, lead + (0,))
+    x = narrow(narrow(x, -1, 0, k), -2, 0, k)
+    x = _ops["pad"](reshape(x, lead + (k * k,)), (0,) * (n - 1), (0,) * (n - 2) + (k,), 0.0)
+    return narrow(reshape(x, lead + (k, k + 1)), -1, 0, 1).reshape(lead + (k,))

@@ -47,6 +47,3 @@ def scalar_to_tensor(input_x, dtype=mstype.float32):
 def typeof(x):
     """The dtype of a tensor."""
     return _as_dtype(x.dtype)
-
-
-__all__ = [n for n in globals() if not n.startswith("_") and n not in ("builtins", "math", "np", "mstype", "Tensor", "softplus_")]

@@ -1,0 +1,51 @@
+"""Order: sorting and what follows from it. Gradients flow to the chosen elements."""
+
+import numpy as np
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.elementwise import cast
+from pijit.ops.function.shapes import _axis, narrow, ravel, squeeze
+
+
+def argsort(input, axis=-1, descending=False):
+    """Indices (int32) that sort along an axis; stable, NaN last (first if descending)."""
+    return cast(_ops["argsort"](input, axis, descending), mstype.int32)
+
+
+def sort(input_x, axis=-1, descending=False):
+    """(values in order along an axis, their indices as int32)."""
+    i = _ops["argsort"](input_x, axis, descending)
+    return _ops["gather_d"](input_x, i, _axis(axis, input_x.ndim)), cast(i, mstype.int32)
+
+
+def msort(input):
+    """Values in ascending order along the first axis."""
+    return sort(input, 0)[0]
+
+
+def topk(input, k, dim=None, largest=True, sorted=True):
+    """(the k largest, or smallest, values along a dimension, their indices as int32), in order."""
+    axis = _axis(-1 if dim is None else dim, input.ndim)
+    if not 0 <= k <= input.shape[axis]:
+        raise ValueError(f"For 'topk', 'k' must be in [0, {input.shape[axis]}], but got {k}.")
+    i = narrow(_ops["argsort"](input, axis, largest), axis, 0, k)
+    return _ops["gather_d"](input, i, axis), cast(i, mstype.int32)
+
+
+def median(input, axis=-1, keepdims=False):
+    """(the lower median along an axis, its index as int64); of all elements if axis is None."""
+    x = ravel(input) if axis is None else input
+    a = 0 if axis is None else _axis(axis, input.ndim)
+    i = narrow(_ops["argsort"](x, a, False), a, (x.shape[a] - 1) // 2, 1)
+    v = _ops["gather_d"](x, i, a)
+    if axis is None:
+        return squeeze(v, 0), squeeze(i, 0)
+    return (v, i) if keepdims else (squeeze(v, a), squeeze(i, a))
+
+
+def unique(input):
+    """(the distinct values in ascending order, for each element the index of its value as int32). The
+    number of values depends on the data: not part of a graph."""
+    values, inverse = np.unique(input.asnumpy(), return_inverse=True)
+    return Tensor(values), Tensor(inverse.reshape(input.shape).astype(np.int32))
