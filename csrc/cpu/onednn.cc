@@ -55,7 +55,10 @@ class Primitive : public OpKernel {
     memory::desc outside, inside;
   };
   Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops)
-      : prim_(std::move(p)), small_(flops < 2e6) {
+      : prim_(std::move(p)) {
+    size_t bytes = out.outside.get_size();
+    for (auto& a : in) bytes += a.outside.get_size();
+    small_ = flops < 2e6 && bytes < (size_t{1} << 19);
     for (auto& a : in) bound_.push_back(bind(a, true));
     bound_.push_back(bind(out, false));
     for (auto& b : bound_) args_.push_back({b.id, (b.reorder ? b.inside : b.outside).get()});
