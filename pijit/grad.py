@@ -249,6 +249,7 @@ def jvp(fn, inputs, v, has_aux=False):
     inputs = _alias(inputs)
     held = [x._held() for x in inputs]
     tape = _C.Tape()
+    tape.takes_regions = False
     for x in held:
         tape.watch(x)
     tape.start()

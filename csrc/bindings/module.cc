@@ -31,6 +31,7 @@ void init_tape(py::module_& m) {
       .def(py::init<>())
       .def("start", &Tape::start)
       .def("stop", &Tape::stop)
+      .def_readwrite("takes_regions", &Tape::takes_regions)
       .def("watch", [](Tape& t, py::handle x) { t.watch(arrays(py::make_tuple(x))[0]); })
       .def("watches",
            [](const Tape& t, py::handle x) {

@@ -15,6 +15,7 @@
 #include <set>
 
 #include "capture/scope.h"
+#include "compile/differentiated.h"
 #include "graph/grad.h"
 #include "python/code.h"
 #include "python/objects.h"
@@ -184,6 +185,9 @@ struct Instance {
   std::shared_ptr<const Program> program;  // null: nothing to compute
   std::vector<bool> donatable;
   std::vector<Number> sizes;  // of kSize recipes
+  // For a tape: by the inputs that it watches.
+  std::shared_ptr<const Graph> graph;
+  mutable std::map<std::vector<bool>, std::shared_ptr<Differentiated>> differentiated;
 };
 
 struct Entry {

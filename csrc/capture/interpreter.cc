@@ -743,7 +743,9 @@ int Tracer::recipe(const V& v) {
 }
 
 // Outputs, program and sizes of an instance whose graph is complete but for its outputs.
-static void finish_instance(const Entry& e, Graph& g, Scope& scope, Instance* x) {
+static void finish_instance(const Entry& e, const std::shared_ptr<Graph>& graph, Scope& scope,
+                            Instance* x) {
+  Graph& g = *graph;
   for (auto& o : e.captured_outputs) {
     const Val v = scope.val(o.node);
     const bool same = o.assign_to >= 0 && v.type() == g.node(g.inputs()[o.assign_to]).type;
@@ -753,7 +755,10 @@ static void finish_instance(const Entry& e, Graph& g, Scope& scope, Instance* x)
   const auto live = g.live();
   for (uint32_t k = 0; k < g.size(); ++k)
     may_fail |= live[k] && g.node(k).op && g.node(k).op->has(kMayFail);
-  if (!g.outputs.empty() || may_fail) x->program = compile(g);
+  if (!g.outputs.empty() || may_fail) {
+    x->program = compile(g);
+    x->graph = graph;
+  }
   x->donatable.assign(e.inputs.size(), false);
   if (x->program)
     for (auto& b : x->program->output_buffers)
@@ -770,7 +775,8 @@ std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::obj
     if (e.instances.size() >= kMaxInstances) e.instances.clear();
     auto made = std::make_shared<Instance>();
     Instance& x = *made;
-    Graph g(false);
+    auto graph = std::make_shared<Graph>(false);
+    Graph& g = *graph;
     Scope s(&g, true);
     try {
       for (size_t k = 0; k < e.inputs.size(); ++k) {
@@ -779,7 +785,7 @@ std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::obj
                g.add_input(is_tensor(o) ? array_of(o)->type : e.captured_inputs[k].type()));
       }
       replay(e.actions, s);
-      finish_instance(e, g, s, &x);
+      finish_instance(e, graph, s, &x);
     } catch (const Misfit&) {
       x.fits = false;
     } catch (const OpError&) {
@@ -855,7 +861,7 @@ void Tracer::finish(Entry* e) {
   for (auto id : graph_->inputs()) e->captured_inputs.push_back(graph_->val(id));
   e->captured_outputs = outputs_;
   auto made = std::make_shared<Instance>();
-  finish_instance(*e, *graph_, root_scope_, made.get());
+  finish_instance(*e, graph_, root_scope_, made.get());
   const Instance& first = *made;
   e->instances[dims] = made;
   e->ops = graph_->op_counts();

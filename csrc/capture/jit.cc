@@ -4,6 +4,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -61,6 +62,13 @@ py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 // --- running an entry
 // ------------------------------------------------------------------------------
 
+// A tape records a captured region as one op, unless it is nested (the gradient's own ops would
+// have to be recorded, too) or in forward mode.
+bool tape_needs_single_ops() {
+  const auto& active = Tape::active();
+  return active.size() > 1 || (!active.empty() && !active[0]->takes_regions);
+}
+
 struct Runner {
   const Entry& e;
   const Instance& instance;         // kept by the caller
@@ -105,7 +113,67 @@ struct Runner {
       if (instance.program->loops) held.push_back(array_of(o));  // other threads may run
     }
     outputs.resize(instance.program->outputs.size());
+    if (Tape* tape = Tape::innermost())
+      if (compute_under(*tape, std::span<Array* const>(in, n))) return true;
     instance.program->run(std::span<Array* const>(in, n), give, outputs.data());
+    return true;
+  }
+
+  // False: nothing that the tape watches takes part.
+  bool compute_under(Tape& tape, std::span<Array* const> in) {
+    std::vector<bool> watched(in.size());
+    std::vector<ArrayRef> leaves;
+    for (size_t k = 0; k < in.size(); ++k)
+      if (is_float(in[k]->type.dtype) && tape.watches(in[k])) {
+        watched[k] = true;
+        leaves.push_back(ArrayRef::share(in[k]));
+      }
+    if (leaves.empty()) return false;
+    auto& d = instance.differentiated[watched];
+    if (!d) {
+      try {
+        d = std::make_shared<Differentiated>(instance.graph, watched);
+      } catch (const InternalError& e) {
+        if (config().strict) throw;
+        PIJIT_LOG("capture", "gradient of a region: ", e.what());
+        throw OpError(OpError::kRuntime, e.what());  // the plain run takes over
+      }
+    }
+    std::vector<ArrayRef> all(d->forward().outputs.size());
+    d->forward().run(in, nullptr, all.data());
+    const size_t n = outputs.size();
+    std::vector<ArrayRef> results;
+    std::vector<size_t> place;  // of each result among the outputs
+    for (size_t k = 0; k < n; ++k) {
+      bool shared = std::any_of(in.begin(), in.end(), [&](auto* a) { return a == all[k].get(); });
+      for (size_t i = 0; i < all.size(); ++i) shared |= i != k && all[i].get() == all[k].get();
+      outputs[k] = shared ? alias_array(all[k], all[k]->type) : all[k];
+      if (!is_float(outputs[k]->type.dtype)) continue;
+      results.push_back(outputs[k]);
+      place.push_back(k);
+    }
+    std::vector<ArrayRef> residuals(all.begin() + static_cast<std::ptrdiff_t>(n), all.end());
+    tape.record_region(leaves, results,
+                       [d, residuals, place, n](const std::vector<ArrayRef>& cts,
+                                                const std::vector<ArrayRef>& so_far) {
+                         std::vector<bool> present(n);
+                         std::vector<Array*> args;
+                         for (auto& r : residuals) args.push_back(r.get());
+                         for (size_t k = 0; k < cts.size(); ++k)
+                           if (cts[k]) {
+                             present[place[k]] = true;
+                             args.push_back(cts[k].get());
+                           }
+                         std::vector<bool> received;
+                         for (auto& a : so_far) {
+                           received.push_back(static_cast<bool>(a));
+                           if (a) args.push_back(a.get());
+                         }
+                         const auto program = d->backward(present, received);
+                         std::vector<ArrayRef> grads(program->outputs.size());
+                         program->run(args, nullptr, grads.data());
+                         return grads;
+                       });
     return true;
   }
 
@@ -506,7 +574,7 @@ py::object run(JitObject* jit, std::vector<py::object> slots,
     };
     if (point.never) return plain();
     // a tape or a tracer that was started meanwhile must see each op
-    if (!first && (!Tape::active().empty() || thread_is_traced())) return plain();
+    if (tape_needs_single_ops() || (!first && thread_is_traced())) return plain();
     raw.clear();
     for (auto& s : slots) raw.push_back(s.ptr());
     for (auto& s : stack) raw.push_back(s.ptr());
@@ -697,9 +765,9 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     return py::reinterpret_steal<py::object>(r);
   };
   try {
-    // The plain function runs under a tracer, inside an eager gradient (whose tape must see each
-    // op), and in GRAPH_MODE, where Cells are compiled whole.
-    if (thread_is_traced() || !Tape::active().empty() || (graph_mode_on && !jit->whole))
+    // The plain function runs under a tracer, under tapes that must see each op, and in
+    // GRAPH_MODE, where Cells are compiled whole.
+    if (thread_is_traced() || tape_needs_single_ops() || (graph_mode_on && !jit->whole))
       return original().release().ptr();
     auto code = code_info(PyFunction_GET_CODE(jit->func));
     std::vector<py::object> slots;
@@ -740,7 +808,7 @@ bool holds_tensor(PyObject* o) {
 }
 
 py::object capturing_callee(const py::object& callee, const std::vector<py::object>& args) {
-  if (!Tape::active().empty() ||
+  if (tape_needs_single_ops() ||
       std::none_of(args.begin(), args.end(), [](auto& a) { return holds_tensor(a.ptr()); }))
     return callee;
   auto wrap = [](PyObject* f) -> py::object {

@@ -141,6 +141,23 @@ std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span
     std::vector<Val> d(r.in.size());
     std::vector<bool> need(r.in.size());
     for (size_t k = 0; k < r.in.size(); ++k) need[k] = r.in[k] && varied.count(r.in[k].id);
+    if (r.region) {
+      std::vector<Val> so_far(r.in.size());
+      std::unordered_set<uint32_t> seen;
+      for (size_t k = 0; k < r.in.size(); ++k) {
+        auto it = ct.find(r.in[k].id);
+        if (seen.insert(r.in[k].id).second && it != ct.end()) so_far[k] = it->second;
+      }
+      d = r.region(cts, so_far);
+      seen.clear();
+      for (size_t k = 0; k < r.in.size(); ++k) {
+        if (seen.insert(r.in[k].id).second)
+          ct[r.in[k].id] = d[k];
+        else
+          accumulate(r.in[k], d[k]);
+      }
+      continue;
+    }
     if (r.custom) {
       for (size_t k = 0; k < cts.size(); ++k)
         if (!cts[k]) cts[k] = v_zeros(b, r.out[k].type());

@@ -14,6 +14,9 @@ struct Record {
   std::vector<Val> out;  // one, except for custom records
   // A gradient given by the user: cotangents of the inputs (Val{}: zero) from those of the outputs.
   std::function<std::vector<Val>(std::span<const Val> cts)> custom;
+  // A region recorded as one: it also takes what its inputs have received so far, and gives the
+  // sums, added up in the order in which its single ops would have added. Val{}: nothing.
+  std::function<std::vector<Val>(std::span<const Val> cts, std::span<const Val> so_far)> region;
 };
 
 struct Seed {

@@ -145,6 +145,11 @@ void Tape::record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef*
   entries_.push_back(std::move(e));
 }
 
+void Tape::record_region(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Region f) {
+  for (auto& o : out) watched_.insert(o.get());
+  entries_.push_back({nullptr, {}, std::move(in), std::move(out), nullptr, std::move(f)});
+}
+
 void Tape::record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Backward f) {
   for (auto& o : out) watched_.insert(o.get());
   entries_.push_back({nullptr, {}, std::move(in), std::move(out), std::move(f)});
@@ -169,6 +174,17 @@ class Tape::Replay {
           for (auto v : cts) a.push_back(b.array(v));
           std::vector<Val> d;
           for (auto& x : f(a)) d.push_back(x ? b.wrap(x) : Val{});
+          return d;
+        };
+      if (e.region)
+        r.region = [this, f = e.region](std::span<const Val> cts, std::span<const Val> so_far) {
+          auto arrays = [&](std::span<const Val> v) {
+            std::vector<ArrayRef> a;
+            for (auto x : v) a.push_back(x ? b.array(x) : ArrayRef());
+            return a;
+          };
+          std::vector<Val> d;
+          for (auto& x : f(arrays(cts), arrays(so_far))) d.push_back(b.wrap(x));
           return d;
         };
       records.push_back(std::move(r));

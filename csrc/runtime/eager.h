@@ -47,6 +47,10 @@ class Tape {
   void record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in,
               const ArrayRef& out);
   void record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Backward f);
+  // A compiled region as one op: Record::region.
+  using Region = std::function<std::vector<ArrayRef>(const std::vector<ArrayRef>& cts,
+                                                     const std::vector<ArrayRef>& so_far)>;
+  void record_region(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Region f);
   // Cotangents of `wrt` from cotangents of `outputs`. Ops run by the rules are recorded on outer
   // tapes.
   std::vector<ArrayRef> gradient(std::span<const ArrayRef> outputs, std::span<const ArrayRef> cts,
@@ -57,6 +61,9 @@ class Tape {
                                     std::span<const ArrayRef> tangents,
                                     std::span<const ArrayRef> outputs) const;
 
+  // Whether a compiled region may be recorded as one op; not for forward mode.
+  bool takes_regions = true;
+
   static Tape* innermost();  // active on this thread, or null
   static const std::vector<Tape*>& active();
 
@@ -66,6 +73,7 @@ class Tape {
     Attrs attrs;
     std::vector<ArrayRef> in, out;
     Backward custom;
+    Region region = nullptr;
   };
   class Replay;
   std::vector<Entry> entries_;

@@ -132,8 +132,7 @@ SVal tanh_f32(SVal x) {
 SVal erf_f32(SVal x) {
   SBuilder& sb = *x.sb;
   // From 4 on erf is 1. Larger arguments would only make exp(r) subnormal, which is slow.
-  const SVal t = sb.op(SOp::kMin, DType::F32, sb.constant(DType::F32, 4.0),
-                       s_unary(SOp::kAbs, x)),
+  const SVal t = sb.op(SOp::kMin, DType::F32, sb.constant(DType::F32, 4.0), s_unary(SOp::kAbs, x)),
              s = t * t;
   SVal r = s_fma(t, sb.constant(DType::F32, -1.72853470e-5), 3.83197126e-4);
   SVal u = s_fma(t, sb.constant(DType::F32, -3.88396438e-3), 2.42546219e-2);
