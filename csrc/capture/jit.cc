@@ -1017,7 +1017,7 @@ void init_jit(py::module_& m) {
   m.def("explain", &explain);
   m.def("set_signature", &set_signature);
   m.def("set_graph_mode", [](bool on) { graph_mode_on = on; });
-  m.def("graph_mode", [] { return graph_mode_on && graph_depth == 0 && Tape::active().empty(); });
+  m.def("graph_mode", [] { return graph_mode_on && graph_depth == 0 && !tape_needs_single_ops(); });
   // GRAPH_MODE: an outermost Cell's construct as one graph. One JitFunction per construct function.
   m.def("run_cell", [](py::object cell, py::tuple args, py::dict kwargs) {
     static auto* made = new std::unordered_map<PyObject*, py::object>;  // holds the functions, so

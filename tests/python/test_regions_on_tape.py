@@ -149,3 +149,21 @@ def test_it_really_is_one_op():
     g(X)
     g(X)
     assert ms.explain(f).entries[0]["calls"] == 2
+
+
+def test_graph_mode_network_under_a_gradient():
+    results = []
+    for mode in (ms.PYNATIVE_MODE, ms.GRAPH_MODE):
+        ms.set_context(mode=mode)
+        try:
+            ms.set_seed(1)
+            net = nn.SequentialCell(nn.Dense(5, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dense(8, 3))
+            opt = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+            grad = ms.value_and_grad(lambda x: (net(x) ** 2).sum(), None, opt.parameters)
+            for _ in range(3):
+                loss, grads = grad(X)
+                opt(grads)
+            results.append(freeze([loss, grads, list(net.get_parameters())]))
+        finally:
+            ms.set_context(mode=ms.PYNATIVE_MODE)
+    assert results[0] == results[1]
