@@ -124,6 +124,33 @@ V Tracer::load_global(Frame& f, PyObject* name) {
               add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(f.globals)}));
 }
 
+// An import of what is imported already finds it in sys.modules and does nothing else.
+V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t level) {
+  static PyObject* hook = PyUnicode_InternFromString("__import__");
+  static PyObject* const own = py::object(py::module_::import("builtins").attr("__import__"))
+                                   .release()
+                                   .ptr();
+  PyObject* import = PyDict_GetItemWithError(builtins_of(f.globals), hook);
+  if (level != 0 || import != own) give_up(Reason::kUnsupportedOpcode, "import of " + name);
+  const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(hook)});
+  wrap(import,
+       add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(f.globals)}));
+  PyObject* modules = PyImport_GetModuleDict();
+  const int src =
+      add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(modules)});
+  auto loaded = [&](const std::string& module) {
+    PyObject* text = PyUnicode_FromString(module.c_str());
+    PyUnicode_InternInPlace(&text);  // sources are told apart by the addresses of their keys
+    const py::object key = py::reinterpret_steal<py::object>(text);
+    PyObject* m = PyDict_GetItemWithError(modules, key.ptr());
+    if (!m || !PyModule_Check(m)) give_up(Reason::kUnsupportedOpcode, "first import of " + module);
+    return wrap(m, add_source({Source::kDictItem, src, 0, key}));
+  };
+  const V whole = loaded(name);
+  const size_t dot = name.find('.');
+  return top && dot != std::string::npos ? loaded(name.substr(0, dot)) : whole;
+}
+
 V Tracer::get_iter(const V& x) {
   if (x->kind == Value::kIter) return x;
   auto it = std::make_shared<Value>();
@@ -579,6 +606,13 @@ void Tracer::step(Frame& f) {
       st.push_back(call(callee, *items, kw));
       break;
     }
+    case Op::IMPORT_NAME: {
+      const V from = pop(), level = pop();
+      st.push_back(import_module(f, name(), from->kind == Value::kConst && from->obj.is_none(),
+                                 as_int(level).value_or(-1)));
+      break;
+    }
+    case Op::IMPORT_FROM: st.push_back(attribute(st.back(), in.obj)); break;
     case Op::MAKE_FUNCTION: {
       auto fn = std::make_shared<Value>();
       fn->kind = Value::kFunction;

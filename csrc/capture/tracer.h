@@ -29,6 +29,7 @@ class Tracer {
   bool returned_ = false;
   V return_value_;
   V load_global(Frame& f, PyObject* name);
+  V import_module(Frame& f, const std::string& name, bool top, int64_t level);
   bool iterate(const V& it, V* value);  // false: exhausted
   V get_iter(const V& x);
   std::unique_ptr<Entry> finish_return(const V& result);

@@ -669,3 +669,50 @@ def test_threads_share_a_function():
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     [t.start() for t in threads], [t.join() for t in threads]
     assert not bad
+
+
+def test_imports_of_loaded_modules():
+    def f(x):
+        import math
+        import os.path
+        import numpy.linalg as la
+        from math import pi, sqrt
+        from pijit import ops as o
+        return o.tanh(x) * math.sqrt(2) * sqrt(pi), os.path.sep, la.norm.__name__
+    check(lambda: f, X, graphs=1, breaks=0)
+
+
+def test_an_import_that_runs_a_module_is_left_to_python(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "pijit_test_fresh.py").write_text("print('imported')\nvalue = 3\n")
+
+    def make():
+        import sys
+        sys.modules.pop("pijit_test_fresh", None)
+
+        def f(x):
+            y = x + 1
+            import pijit_test_fresh
+            return y * pijit_test_fresh.value
+        return f
+    check(make, X)
+
+
+def test_a_replaced_import_hook_is_called(monkeypatch):
+    import builtins
+    original = builtins.__import__
+    seen = []
+
+    def hook(name, *args):
+        seen.append(name)
+        return original(name, *args)
+
+    @ms.jit
+    def f(x):
+        import math
+        return x * math.pi
+    f(X)
+    f(X)
+    monkeypatch.setattr(builtins, "__import__", hook)
+    f(X)
+    assert "math" in seen
