@@ -12,11 +12,14 @@ import pijit as ms
 
 BLOCK = 1 << 22
 
+_INFO = np.finfo(np.float32)
+SPECIAL = np.array([s * v for v in (0, 1, 2, 0.5, np.inf, np.nan, _INFO.max, _INFO.tiny, _INFO.smallest_subnormal, 87, 88, 89, 104, 120) for s in (1, -1)], np.float32)
+
 FUNCTIONS = {
     "exp": np.exp, "log": np.log, "tanh": np.tanh, "erf": scipy.special.erf, "sigmoid": scipy.special.expit, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sqrt": np.sqrt,
     "rsqrt": lambda x: 1 / np.sqrt(x), "exp2": np.exp2, "expm1": np.expm1, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "erfc": scipy.special.erfc, "cbrt": np.cbrt,
-    "lgamma": scipy.special.gammaln, "digamma": scipy.special.digamma, "softplus": lambda x: np.logaddexp(0, x), "silu": lambda x: x * scipy.special.expit(x), "reciprocal": lambda x: 1 / x,
+    "lgamma": lambda x: np.where(np.isneginf(x), np.inf, scipy.special.gammaln(x)), "digamma": scipy.special.digamma, "softplus": lambda x: np.logaddexp(0, x), "silu": lambda x: x * scipy.special.expit(x), "reciprocal": lambda x: 1 / x,
 }
 
 
@@ -25,7 +28,7 @@ def worst(name, stride=1):
     function, op, most, at = FUNCTIONS[name], ms._C.ops[name], 0.0, 0.0
     for start in range(0, 1 << 32, BLOCK * stride):
         bits = np.arange(start, min(start + BLOCK * stride, 1 << 32), stride, dtype=np.uint64).astype(np.uint32)
-        x = bits.view(np.float32)
+        x = np.concatenate([bits.view(np.float32), SPECIAL])
         got = op(ms.Tensor(x)).asnumpy()
         with np.errstate(all="ignore"):
             exact = function(x.astype(np.float64))

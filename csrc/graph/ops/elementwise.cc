@@ -177,7 +177,8 @@ SVal s_silu(SVal x) {
   const SVal tail = x.sb->op(SOp::kScale, DType::F32,
                              x.sb->op(SOp::kMax, DType::F32, least, x) * parts.p, parts.n) +
                     (x - x);
-  return s_select(far, tail, s_fma(-y, d_low / d, y));
+  const SVal fixed = s_select(d_low == 0.0, y, s_fma(-y, d_low / d, y));  // infinity * 0 at inf
+  return s_select(far, tail, fixed);
 }
 // NaN-propagating, as maximum and minimum of NumPy.
 SVal s_maximum(SVal a, SVal b) {
