@@ -154,54 +154,58 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
   for (size_t k = 0; k < n_ops; ++k)
     step[k] = outer_dims_ ? strides(k)[outer_dims_ - 1] * size[k] : 0;
   locate();
+  // Maps, and rows of one chunk, whose fold goes straight to the output.
+  const bool direct =
+      spec_.form == LoopSpec::kMap || (spec_.form == LoopSpec::kRow && inner_ <= kChunk);
   for (int64_t o = begin; o < end; ++o) {
-    std::copy_n(cur, n_ops, ptrs);
-    switch (spec_.form) {
-      case LoopSpec::kMap: loop_->run(ptrs, inner_); break;
-      case LoopSpec::kRow: {
-        char* dst[64];
-        alignas(64) uint64_t acc[64], part[64];
-        for (size_t k = 0; k < no; ++k) {
-          dst[k] = ptrs[ni + k];
-          if (spec_.out[k].combine == Combiner::kNone) continue;
-          acc[k] = identity_[k];
-          ptrs[ni + k] = reinterpret_cast<char*>(&part[k]);
-        }
-        for (int64_t at = 0; at < inner_; at += kChunk) {
-          const int64_t n = std::min(kChunk, inner_ - at);
-          loop_->run(ptrs, n);
-          for (size_t k = 0; k < n_ops; ++k) {
-            if (k >= ni && spec_.out[k - ni].combine != Combiner::kNone) {
-              const auto& out_k = spec_.out[k - ni];
-              if (inner_ <= kChunk)
-                acc[k - ni] = part[k - ni];
-              else
+    if (direct) {
+      loop_->run(cur, inner_);
+    } else {
+      std::copy_n(cur, n_ops, ptrs);
+    }
+    if (!direct) switch (spec_.form) {
+        case LoopSpec::kMap: break;
+        case LoopSpec::kRow: {
+          char* dst[64];
+          alignas(64) uint64_t acc[64], part[64];
+          for (size_t k = 0; k < no; ++k) {
+            dst[k] = ptrs[ni + k];
+            if (spec_.out[k].combine == Combiner::kNone) continue;
+            acc[k] = identity_[k];
+            ptrs[ni + k] = reinterpret_cast<char*>(&part[k]);
+          }
+          for (int64_t at = 0; at < inner_; at += kChunk) {
+            const int64_t n = std::min(kChunk, inner_ - at);
+            loop_->run(ptrs, n);
+            for (size_t k = 0; k < n_ops; ++k) {
+              if (k >= ni && spec_.out[k - ni].combine != Combiner::kNone) {
+                const auto& out_k = spec_.out[k - ni];
                 combine_scalar(out_k.combine, out_k.dt, &acc[k - ni], &part[k - ni]);
-            } else {
-              ptrs[k] += n * strides(k).back() * size[k];
+              } else {
+                ptrs[k] += n * strides(k).back() * size[k];
+              }
             }
           }
+          for (size_t k = 0; k < no; ++k)
+            if (spec_.out[k].combine != Combiner::kNone)
+              std::memcpy(dst[k], &acc[k], size_of(spec_.out[k].dt));
+          break;
         }
-        for (size_t k = 0; k < no; ++k)
-          if (spec_.out[k].combine != Combiner::kNone)
-            std::memcpy(dst[k], &acc[k], size_of(spec_.out[k].dt));
-        break;
+        case LoopSpec::kCol: {
+          for (size_t k = 0; k < no; ++k) {
+            const auto& out_k = spec_.out[k];
+            if (out_k.combine == Combiner::kNone) continue;
+            const uint64_t id = identity_[k];
+            for (int64_t j = 0; j < inner_; ++j)
+              std::memcpy(ptrs[ni + k] + j * size[ni + k], &id, size[ni + k]);
+          }
+          for (int64_t r = 0; r < reduce_; ++r) {
+            loop_->run(ptrs, inner_);
+            for (size_t k = 0; k < n_ops; ++k) ptrs[k] += strides(k)[outer_dims_] * size[k];
+          }
+          break;
+        }
       }
-      case LoopSpec::kCol: {
-        for (size_t k = 0; k < no; ++k) {
-          const auto& out_k = spec_.out[k];
-          if (out_k.combine == Combiner::kNone) continue;
-          const uint64_t id = identity_[k];
-          for (int64_t j = 0; j < inner_; ++j)
-            std::memcpy(ptrs[ni + k] + j * size[ni + k], &id, size[ni + k]);
-        }
-        for (int64_t r = 0; r < reduce_; ++r) {
-          loop_->run(ptrs, inner_);
-          for (size_t k = 0; k < n_ops; ++k) ptrs[k] += strides(k)[outer_dims_] * size[k];
-        }
-        break;
-      }
-    }
     if (outer_dims_ == 0) break;
     if (++index[outer_dims_ - 1] < spec_.dims[outer_dims_ - 1]) {
       for (size_t k = 0; k < n_ops; ++k) cur[k] += step[k];
