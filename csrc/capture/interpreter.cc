@@ -127,17 +127,14 @@ V Tracer::load_global(Frame& f, PyObject* name) {
 // An import of what is imported already finds it in sys.modules and does nothing else.
 V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t level) {
   static PyObject* hook = PyUnicode_InternFromString("__import__");
-  static PyObject* const own = py::object(py::module_::import("builtins").attr("__import__"))
-                                   .release()
-                                   .ptr();
+  static PyObject* const own =
+      py::object(py::module_::import("builtins").attr("__import__")).release().ptr();
   PyObject* import = PyDict_GetItemWithError(builtins_of(f.globals), hook);
   if (level != 0 || import != own) give_up(Reason::kUnsupportedOpcode, "import of " + name);
   const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(hook)});
-  wrap(import,
-       add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(f.globals)}));
+  wrap(import, add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(f.globals)}));
   PyObject* modules = PyImport_GetModuleDict();
-  const int src =
-      add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(modules)});
+  const int src = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(modules)});
   auto loaded = [&](const std::string& module) {
     PyObject* text = PyUnicode_FromString(module.c_str());
     PyUnicode_InternInPlace(&text);  // sources are told apart by the addresses of their keys

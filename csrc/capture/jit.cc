@@ -1,6 +1,7 @@
 // JitFunction: the callable in front of a function, its cache of entries, and the loop that runs
 // entries, break instructions and what follows them.
 #include "capture/capture.h"
+#include "capture/runner.h"
 
 #include <structmember.h>
 
@@ -58,246 +59,6 @@ PyObject* make_jit(PyObject* func, bool whole, std::shared_ptr<State> state = nu
 py::object capturing_callee(const py::object& callee, const std::vector<py::object>& args);
 
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
-
-// --- running an entry
-// ------------------------------------------------------------------------------
-
-// A tape records a captured region as one op, unless it is nested (the gradient's own ops would
-// have to be recorded, too) or in forward mode.
-bool tape_needs_single_ops() {
-  const auto& active = Tape::active();
-  return active.size() > 1 || (!active.empty() && !active[0]->takes_regions);
-}
-
-struct Runner {
-  const Entry& e;
-  const Instance& instance;         // kept by the caller
-  std::vector<py::object>& values;  // of sources
-  std::vector<ArrayRef> outputs;
-  std::vector<py::object> made;  // per recipe
-
-  bool compute() {
-    made.resize(e.recipes.size());
-    if (!instance.program) return true;
-    const size_t n = e.inputs.size();
-    Array* raw[64];
-    bool donate[64];
-    std::vector<Array*> raw_big;
-    std::unique_ptr<bool[]> donate_big;
-    Array** in = raw;
-    bool* give = donate;
-    if (n > 64) {
-      raw_big.resize(n);
-      in = raw_big.data();
-      donate_big = std::make_unique<bool[]>(n);
-      give = donate_big.get();
-    }
-    std::vector<ArrayRef> held;
-    for (size_t k = 0; k < n; ++k) {
-      PyObject* o = values[e.inputs[k]].ptr();
-      if (!is_tensor(o)) {
-        uint64_t bits;
-        if (PyFloat_Check(o)) {
-          const double d = PyFloat_AS_DOUBLE(o);
-          std::memcpy(&bits, &d, 8);
-          held.push_back(scalar_array(DType::F64, bits));
-        } else {
-          held.push_back(scalar_array(DType::I64, static_cast<uint64_t>(PyLong_AsLongLong(o))));
-        }
-        in[k] = held.back().get();
-        give[k] = false;
-        continue;
-      }
-      in[k] = array_of(o).get();
-      give[k] = instance.donatable[k] && !instance.program->loops && sole_owner(*in[k]);
-      if (instance.program->loops) held.push_back(array_of(o));  // other threads may run
-    }
-    outputs.resize(instance.program->outputs.size());
-    if (Tape* tape = Tape::innermost())
-      if (compute_under(*tape, std::span<Array* const>(in, n))) return true;
-    instance.program->run(std::span<Array* const>(in, n), give, outputs.data());
-    return true;
-  }
-
-  // False: nothing that the tape watches takes part.
-  bool compute_under(Tape& tape, std::span<Array* const> in) {
-    std::vector<bool> watched(in.size());
-    std::vector<ArrayRef> leaves;
-    for (size_t k = 0; k < in.size(); ++k)
-      if (is_float(in[k]->type.dtype) && tape.watches(in[k])) {
-        watched[k] = true;
-        leaves.push_back(ArrayRef::share(in[k]));
-      }
-    if (leaves.empty()) return false;
-    auto& d = instance.differentiated[watched];
-    if (!d) {
-      try {
-        d = std::make_shared<Differentiated>(instance.graph, watched);
-      } catch (const InternalError& e) {
-        if (config().strict) throw;
-        PIJIT_LOG("capture", "gradient of a region: ", e.what());
-        throw OpError(OpError::kRuntime, e.what());  // the plain run takes over
-      }
-    }
-    std::vector<ArrayRef> all(d->forward().outputs.size());
-    d->forward().run(in, nullptr, all.data());
-    const size_t n = outputs.size();
-    std::vector<ArrayRef> results;
-    std::vector<size_t> place;  // of each result among the outputs
-    for (size_t k = 0; k < n; ++k) {
-      bool shared = std::any_of(in.begin(), in.end(), [&](auto* a) { return a == all[k].get(); });
-      for (size_t i = 0; i < all.size(); ++i) shared |= i != k && all[i].get() == all[k].get();
-      outputs[k] = shared ? alias_array(all[k], all[k]->type) : all[k];
-      if (!is_float(outputs[k]->type.dtype)) continue;
-      results.push_back(outputs[k]);
-      place.push_back(k);
-    }
-    std::vector<ArrayRef> residuals(all.begin() + static_cast<std::ptrdiff_t>(n), all.end());
-    tape.record_region(leaves, results,
-                       [d, residuals, place, n](const std::vector<ArrayRef>& cts,
-                                                const std::vector<ArrayRef>& so_far) {
-                         std::vector<bool> present(n);
-                         std::vector<Array*> args;
-                         for (auto& r : residuals) args.push_back(r.get());
-                         for (size_t k = 0; k < cts.size(); ++k)
-                           if (cts[k]) {
-                             present[place[k]] = true;
-                             args.push_back(cts[k].get());
-                           }
-                         std::vector<bool> received;
-                         for (auto& a : so_far) {
-                           received.push_back(static_cast<bool>(a));
-                           if (a) args.push_back(a.get());
-                         }
-                         const auto program = d->backward(present, received);
-                         std::vector<ArrayRef> grads(program->outputs.size());
-                         program->run(args, nullptr, grads.data());
-                         return grads;
-                       });
-    return true;
-  }
-
-  py::object make(int id) {
-    if (id < 0) return {};
-    if (made[id]) return made[id];
-    const Recipe& r = e.recipes[id];
-    py::object o;
-    switch (r.kind) {
-      case Recipe::kNull: return {};
-      case Recipe::kConst: o = r.obj; break;
-      case Recipe::kSource: o = values[r.index]; break;
-      case Recipe::kOutput:
-        o = py::reinterpret_steal<py::object>(new_tensor(outputs[r.index]));
-        break;
-      case Recipe::kChoice:
-        o = make(r.items[*static_cast<const bool*>(outputs[r.index]->data) ? 0 : 1]);
-        break;
-      case Recipe::kNumber: {
-        const Array& a = *outputs[r.index];
-        if (a.type.dtype == DType::F64)
-          o = py::float_(*static_cast<const double*>(a.data));
-        else
-          o = py::int_(*static_cast<const int64_t*>(a.data));
-        break;
-      }
-      case Recipe::kSize: {
-        const Number& x = instance.sizes[r.index];
-        if (x.index())
-          o = py::float_(std::get<double>(x));
-        else
-          o = py::int_(std::get<int64_t>(x));
-        break;
-      }
-      case Recipe::kTuple: {
-        o = py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(r.items.size())));
-        for (size_t k = 0; k < r.items.size(); ++k)
-          PyTuple_SET_ITEM(o.ptr(), static_cast<Py_ssize_t>(k), make(r.items[k]).release().ptr());
-        break;
-      }
-      case Recipe::kList: {
-        py::list l;
-        for (int k : r.items) l.append(make(k));
-        o = l;
-        break;
-      }
-      case Recipe::kDict: {
-        py::dict d;
-        for (size_t k = 0; k < r.items.size(); ++k)
-          d[py::handle(PyTuple_GET_ITEM(r.obj.ptr(), static_cast<Py_ssize_t>(k)))] =
-              make(r.items[k]);
-        o = d;
-        break;
-      }
-      case Recipe::kSlice:
-        o = py::reinterpret_steal<py::object>(
-            PySlice_New(make(r.items[0]).ptr(), make(r.items[1]).ptr(), make(r.items[2]).ptr()));
-        break;
-      case Recipe::kCell:
-        o = py::reinterpret_steal<py::object>(
-            PyCell_New(r.items.empty() ? nullptr : make(r.items[0]).ptr()));
-        break;
-      case Recipe::kFunction: {
-        o = py::reinterpret_steal<py::object>(PyFunction_New(r.obj.ptr(), r.obj2.ptr()));
-        if (!o) throw py::error_already_set();
-        if (r.items[0] >= 0) PyFunction_SetDefaults(o.ptr(), make(r.items[0]).ptr());
-        if (r.items[1] >= 0) PyFunction_SetKwDefaults(o.ptr(), make(r.items[1]).ptr());
-        if (r.items[2] >= 0) PyFunction_SetClosure(o.ptr(), make(r.items[2]).ptr());
-        break;
-      }
-      case Recipe::kMethod:
-        o = py::reinterpret_steal<py::object>(
-            PyMethod_New(make(r.items[0]).ptr(), make(r.items[1]).ptr()));
-        break;
-      case Recipe::kListIter: {
-        o = py::reinterpret_steal<py::object>(PyObject_GetIter(make(r.items[0]).ptr()));
-        if (!o) throw py::error_already_set();
-        o.attr("__setstate__")(r.index);
-        break;
-      }
-      case Recipe::kCall: {
-        py::list args;
-        for (int k : r.items) args.append(make(k));
-        o = r.obj(*args);
-        break;
-      }
-    }
-    if (!o) throw py::error_already_set();
-    return made[id] = o;
-  }
-
-  void apply_effects() {
-    for (auto& x : e.effects) {
-      switch (x.kind) {
-        case Effect::kAssign: array_of(make(x.target).ptr()) = outputs[x.value]; break;
-        case Effect::kSetAttr: {
-          // generic: the class has no __setattr__ that could see it (Cell's own stores plainly,
-          // too)
-          py::object o = make(x.target), v = make(x.value);
-          if (PyObject_GenericSetAttr(o.ptr(), x.name.ptr(), v.ptr()) < 0)
-            throw py::error_already_set();
-          break;
-        }
-        case Effect::kSetGlobal:
-          if (PyDict_SetItem(x.globals.ptr(), x.name.ptr(), make(x.value).ptr()) < 0)
-            throw py::error_already_set();
-          break;
-        case Effect::kSetCell: PyCell_Set(make(x.target).ptr(), make(x.value).ptr()); break;
-        case Effect::kSetList: {
-          py::object l = make(x.target);
-          if (PyList_SetSlice(l.ptr(), 0, PyList_GET_SIZE(l.ptr()), make(x.value).ptr()) < 0)
-            throw py::error_already_set();
-          break;
-        }
-        case Effect::kSetDict: {
-          py::object d = make(x.target);
-          PyDict_Clear(d.ptr());
-          if (PyDict_Update(d.ptr(), make(x.value).ptr()) < 0) throw py::error_already_set();
-          break;
-        }
-      }
-    }
-  }
-};
 
 // --- break instructions
 // ----------------------------------------------------------------------------
@@ -652,7 +413,7 @@ py::object run(JitObject* jit, std::vector<py::object> slots,
       }
     }
     ++entry->calls;
-    Runner r{*entry, *instance, values, {}, {}};
+    Runner r(*entry, *instance, values);
     try {
       r.compute();
     } catch (const OpError&) {
@@ -667,8 +428,7 @@ py::object run(JitObject* jit, std::vector<py::object> slots,
     first = first && entry->effects.empty() && !instance->program && entry->instr == at.instr;
     const int pc = entry->instr;
     const bool rest = entry->rest_in_python;
-    r.outputs.clear();
-    r.made.clear();
+    r.clear();
     values.clear();
     if (rest) {
       if (first) return original();

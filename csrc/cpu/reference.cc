@@ -217,14 +217,22 @@ KERNEL(ref_arange) {
 
 // --- reductions that are no combiner
 // ---------------------------------------------------------------
+// Element i of line (o, j) along an axis stands at (o * n + i) * inner + j.
+struct Lines {
+  int64_t outer = 1, n, inner = 1;
+};
+Lines lines_along(const Shape& s, int axis) {
+  Lines l;
+  l.n = s[axis];
+  for (int i = 0; i < axis; ++i) l.outer *= s[i];
+  for (int i = axis + 1; i < s.rank(); ++i) l.inner *= s[i];
+  return l;
+}
 std::unique_ptr<OpKernel> arg_reduce(const KernelRequest& r, bool max) {
   const int axis = normalize_axis(r.op.name, r.ctx().i("axis"), r.in[0].shape.rank());
   const Type in = r.in[0];
   return fn_kernel([=](const void* const* x, void* y) {
-    int64_t outer = 1, inner = 1;
-    const int64_t n = in.shape[axis];
-    for (int i = 0; i < axis; ++i) outer *= in.shape[i];
-    for (int i = axis + 1; i < in.shape.rank(); ++i) inner *= in.shape[i];
+    const auto [outer, n, inner] = lines_along(in.shape, axis);
     auto go = [&](auto get) {
       for (int64_t o = 0; o < outer; ++o)
         for (int64_t j = 0; j < inner; ++j) {
@@ -250,10 +258,7 @@ KERNEL(ref_argsort) {
   const bool descending = r.ctx().flag("descending");
   const Type in = r.in[0];
   return fn_kernel([=](const void* const* x, void* y) {
-    int64_t outer = 1, inner = 1;
-    const int64_t n = in.shape[axis];
-    for (int i = 0; i < axis; ++i) outer *= in.shape[i];
-    for (int i = axis + 1; i < in.shape.rank(); ++i) inner *= in.shape[i];
+    const auto [outer, n, inner] = lines_along(in.shape, axis);
     auto go = [&](auto get) {
       std::vector<int64_t> order(n);
       for (int64_t o = 0; o < outer; ++o)
@@ -284,10 +289,7 @@ KERNEL(ref_cumsum) {
   const bool reverse = r.ctx().flag("reverse");
   const Type in = r.in[0];
   return fn_kernel([=](const void* const* x, void* y) {
-    int64_t outer = 1, inner = 1;
-    const int64_t n = in.shape[axis];
-    for (int i = 0; i < axis; ++i) outer *= in.shape[i];
-    for (int i = axis + 1; i < in.shape.rank(); ++i) inner *= in.shape[i];
+    const auto [outer, n, inner] = lines_along(in.shape, axis);
     auto place = [&](int64_t o, int64_t i, int64_t j) {
       return (o * n + (reverse ? n - 1 - i : i)) * inner + j;
     };

@@ -1,0 +1,35 @@
+// Running an entry: its program, the objects that the caller sees, the side effects.
+#pragma once
+#include "capture/capture.h"
+
+namespace pijit {
+
+// A tape records a captured region as one op, unless it is nested (the gradient's own ops would
+// have to be recorded, too) or in forward mode.
+bool tape_needs_single_ops();
+
+class Runner {
+ public:
+  // `instance` and `values` (of the entry's sources) are kept by the caller.
+  Runner(const Entry& e, const Instance& instance, std::vector<py::object>& values)
+      : e(e), instance(instance), values(values) {}
+  void compute();  // throws OpError when a kernel finds bad data: nothing has happened then
+  py::object make(int recipe);
+  void apply_effects();
+  // Drops what the run held.
+  void clear() {
+    outputs.clear();
+    made.clear();
+  }
+
+ private:
+  bool compute_under(Tape& tape, std::span<Array* const> in);
+
+  const Entry& e;
+  const Instance& instance;
+  std::vector<py::object>& values;
+  std::vector<ArrayRef> outputs;
+  std::vector<py::object> made;  // per recipe
+};
+
+}  // namespace pijit
