@@ -47,8 +47,8 @@ std::string differentiated(const std::string& text, bool forward) {
   std::vector<Seed> seeds;
   for (auto v : forward ? inputs : outputs)
     seeds.push_back({v, g.add_input(v.type(), forward ? "tangent" : "cotangent")});
-  const auto r = forward ? pushforward(g, records, seeds, outputs)
-                         : backward(g, records, seeds, inputs);
+  const auto r =
+      forward ? pushforward(g, records, seeds, outputs) : backward(g, records, seeds, inputs);
   for (auto v : r) g.outputs.push_back({v.id});
   return simplify(g)->print(false);
 }
