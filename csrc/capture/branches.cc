@@ -27,67 +27,39 @@ std::vector<int> successors(const CodeInfo& c, int pc) {
   }
 }
 
-// Instructions that can follow `from`, itself included, without going through `barrier`.
-std::vector<bool> reachable(const CodeInfo& c, int from, int barrier = kExit) {
-  std::vector<bool> seen(c.instrs.size());
+// Instructions that can follow `from`, itself included, without going through `barrier`; one more
+// entry, the last, for the exit.
+std::vector<bool> reachable(const CodeInfo& c, int from, int barrier) {
+  const int exit = static_cast<int>(c.instrs.size());
+  std::vector<bool> seen(c.instrs.size() + 1);
   std::vector<int> todo{from};
   while (!todo.empty()) {
-    const int pc = todo.back();
+    const int pc = todo.back() == kExit ? exit : todo.back();
     todo.pop_back();
-    if (pc == kExit || pc == barrier || seen[pc]) continue;
+    if ((pc == barrier && pc != exit) || seen[pc]) continue;
     seen[pc] = true;
-    for (int s : successors(c, pc)) todo.push_back(s);
+    if (pc != exit)
+      for (int s : successors(c, pc)) todo.push_back(s);
   }
   return seen;
 }
 
-// Where all ways from `pc` meet again; kExit if only outside the function.
+// Where all ways from `pc` meet again, the nearest instruction without which the exit cannot be
+// reached; kExit if there is none.
 int join_of(const CodeInfo& c, int pc) {
-  // Without instruction k, can the exit (or a cycle without exit) still be reached from pc? The
-  // first k on a way to the exit for which it cannot is the join.
-  const auto from = reachable(c, pc);
-  std::vector<int> candidates;  // in order of distance from pc
   std::vector<bool> seen(c.instrs.size());
-  std::vector<int> queue{pc};
-  for (size_t q = 0; q < queue.size(); ++q)
+  std::vector<int> queue{pc};  // in order of distance
+  for (size_t q = 0; q < queue.size(); ++q) {
+    if (queue[q] != pc && !reachable(c, pc, queue[q]).back()) return queue[q];
     for (int s : successors(c, queue[q]))
       if (s != kExit && !seen[s]) {
         seen[s] = true;
         queue.push_back(s);
-        candidates.push_back(s);
       }
-  for (int k : candidates) {
-    if (k == pc) continue;
-    std::vector<bool> been(c.instrs.size());
-    std::vector<int> todo{pc};
-    bool avoids = false;
-    while (!todo.empty() && !avoids) {
-      const int at = todo.back();
-      todo.pop_back();
-      if (at == kExit) {
-        avoids = true;
-        break;
-      }
-      if (been[at] || (at == k)) continue;
-      been[at] = true;
-      for (int s : successors(c, at)) todo.push_back(s);
-    }
-    if (!avoids) return k;
   }
   return kExit;
 }
 
-bool same_constant(PyObject* a, PyObject* b) {
-  if (a == b) return true;
-  if (Py_TYPE(a) != Py_TYPE(b)) return false;
-  if (PyFloat_CheckExact(a)) {
-    const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
-    return __builtin_memcmp(&x, &y, sizeof x) == 0;
-  }
-  const int r = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (r < 0) PyErr_Clear();
-  return r == 1;
-}
 // A Python int or float, known or not.
 bool plain_number(const V& v) {
   return (v->kind == Value::kConst || v->kind == Value::kNumber || v->kind == Value::kSize) &&
@@ -196,7 +168,7 @@ class Merge {
   V merge_new(const V& a, const V& b) {
     if (a->kind == Value::kTensor && b->kind == Value::kTensor) return tensors(a, b);
     if (a->kind == Value::kConst && b->kind == Value::kConst &&
-        same_constant(a->obj.ptr(), b->obj.ptr()))
+        equal_constants(a->obj.ptr(), b->obj.ptr()))
       return a;
     if (plain_number(a) && plain_number(b) && Py_TYPE(a->obj.ptr()) == Py_TYPE(b->obj.ptr()))
       return numbers(a, b);
@@ -212,7 +184,7 @@ class Merge {
       return fail("the branches leave different values in a variable");
     if (a->kind == Value::kDict)
       for (size_t k = 0; k < a->keys.size(); ++k)
-        if (!same_constant(a->keys[k].ptr(), b->keys[k].ptr()))
+        if (!equal_constants(a->keys[k].ptr(), b->keys[k].ptr()))
           return fail("the branches leave dicts with different keys");
     for (auto& v : {a, b})  // two variables hold it in one branch alone
       if (v->kind != Value::kTuple && !containers_.insert(v).second)
@@ -518,8 +490,8 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
           if (now->serial < serial || now->src >= 0 || now->first || now->second)
             give_up(Reason::kTensorValue, "the loop hands on a tensor from outside");
           for (auto& other : carried)
-            if (other.inner == now && other.before->src >= 0)
-              give_up(Reason::kTensorValue, "the loop hands on a tensor from outside");
+            if (other.inner == now)
+              give_up(Reason::kTensorValue, "the loop hands a tensor from variable to variable");
         }
         return;
       }
@@ -531,7 +503,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
         return;
       }
       if (inner->kind == Value::kConst && now->kind == Value::kConst &&
-          same_constant(inner->obj.ptr(), now->obj.ptr()))
+          equal_constants(inner->obj.ptr(), now->obj.ptr()))
         return;
       give_up(Reason::kTensorValue, "the loop leaves another value in a variable");
     };

@@ -224,6 +224,11 @@ struct Entry {
   int first_line = 0;
 };
 
+// Equal for a guard: of one type, floats by their bits.
+bool equal_constants(PyObject* a, PyObject* b);
+// An int that may vary: sums and products of a few stay exact.
+inline bool small_int(int64_t i) { return i > -(int64_t{1} << 31) && i < (int64_t{1} << 31); }
+
 // What a frame starts from: the function's entry, or an instruction after a break.
 struct StartPoint {
   PyObject* func;  // borrowed

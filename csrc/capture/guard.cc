@@ -78,6 +78,8 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
   return {};
 }
 
+}  // namespace
+
 bool equal_constants(PyObject* a, PyObject* b) {
   if (a == b) return true;
   if (Py_TYPE(a) != Py_TYPE(b)) return false;
@@ -89,6 +91,8 @@ bool equal_constants(PyObject* a, PyObject* b) {
   if (r < 0) PyErr_Clear();
   return r == 1;
 }
+
+namespace {
 
 bool same_but_for(const Type& a, const Type& b, uint64_t dims) {
   if (a.dtype != b.dtype || a.shape.rank() != b.shape.rank()) return false;
@@ -116,7 +120,7 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
       if (PyFloat_CheckExact(o)) return true;
       int overflow = 0;
       const int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
-      return !overflow && std::abs(i) < (int64_t{1} << 31);
+      return !overflow && small_int(i);
     }
     case Guard::kRelation:
       return PyObject_RichCompareBool(o, g.obj.ptr(), static_cast<int>(g.num / 2)) ==

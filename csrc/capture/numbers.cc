@@ -98,7 +98,7 @@ bool Tracer::is_varying_number(PyObject* o, int src) {
   if (PyFloat_CheckExact(o)) return true;
   int overflow = 0;
   const int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
-  return !overflow && std::abs(i) < (int64_t{1} << 31);
+  return !overflow && small_int(i);
 }
 
 // --- both

@@ -53,7 +53,6 @@ void Runner::compute() {
   if (Tape* tape = Tape::innermost())
     if (compute_under(*tape, std::span<Array* const>(in, n))) return;
   instance.program->run(std::span<Array* const>(in, n), give, outputs.data());
-  return;
 }
 
 // False: nothing that the tape watches takes part.
@@ -66,7 +65,9 @@ bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
       leaves.push_back(ArrayRef::share(in[k]));
     }
   if (leaves.empty()) return false;
-  auto& d = instance.differentiated[watched];
+  const auto [slot, fresh] = instance.differentiated.emplace(watched, nullptr);
+  auto& d = slot->second;
+  OP_CHECK(d || fresh, kRuntime, "this region has no gradient");  // found out before
   if (!d) {
     try {
       d = std::make_shared<Differentiated>(instance.graph, watched);

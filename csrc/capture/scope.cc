@@ -31,6 +31,14 @@ void replay(const std::vector<Action>& actions, Scope& s) {
   }
 }
 
+// As a double, exactly.
+static double real(Number n) {
+  if (n.index()) return std::get<double>(n);
+  const int64_t i = std::get<int64_t>(n), limit = int64_t{1} << 53;
+  if (i > limit || i < -limit) throw Misfit{};
+  return static_cast<double>(i);
+}
+
 Number number_arithmetic(const std::string& op, Number a, Number b) {
   if (a.index() == 0 && b.index() == 0 && op != "truediv") {
     const int64_t x = std::get<int64_t>(a), y = std::get<int64_t>(b);
@@ -53,12 +61,6 @@ Number number_arithmetic(const std::string& op, Number a, Number b) {
     if (over) throw Misfit{};
     return r;
   }
-  auto real = [](Number n) {
-    if (n.index()) return std::get<double>(n);
-    const int64_t i = std::get<int64_t>(n);
-    if (std::abs(i) > (int64_t{1} << 53)) throw Misfit{};
-    return static_cast<double>(i);
-  };
   const double x = real(a), y = real(b);
   if (op == "add") return x + y;
   if (op == "sub") return x - y;
@@ -77,12 +79,6 @@ bool number_relation(const std::string& op, Number a, Number b) {
                         : x != y;
   };
   if (a.index() == 0 && b.index() == 0) return test(std::get<int64_t>(a), std::get<int64_t>(b));
-  auto real = [](Number n) {
-    if (n.index()) return std::get<double>(n);
-    const int64_t i = std::get<int64_t>(n);
-    if (std::abs(i) > (int64_t{1} << 53)) throw Misfit{};
-    return static_cast<double>(i);
-  };
   return test(real(a), real(b));
 }
 

@@ -672,7 +672,8 @@ std::function<bool(Scope&, std::vector<IndexItem>*)> Tracer::deferred_index(cons
     if (!m) give_up(Reason::kUnsupportedOperand, "index");
     return m;
   };
-  auto parse = [make = plain(index), tensors](Scope& s, std::vector<IndexItem>* items) {
+  const Make make = plain(index);
+  auto parse = [make, tensors](Scope& s, std::vector<IndexItem>* items) {
     return parse_index(make(s).ptr(), items, [&](PyObject* o) -> Val {
       for (auto& [p, v] : *tensors)
         if (p.ptr() == o) return s.val(v);
@@ -693,7 +694,7 @@ std::function<bool(Scope&, std::vector<IndexItem>*)> Tracer::deferred_index(cons
   Graph trial(false);
   std::vector<IndexItem> items;
   bool short_lists = true;
-  const bool ok = parse_index(plain(index)(*scope_).ptr(), &items, [&](PyObject* o) -> Val {
+  const bool ok = parse_index(make(*scope_).ptr(), &items, [&](PyObject* o) -> Val {
     if (!is_tensor(o)) {
       const ArrayRef a = array_from(o, std::nullopt);
       const int64_t n = a->type.shape.numel();

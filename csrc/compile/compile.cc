@@ -121,10 +121,8 @@ class Compiler {
       const Node& user = g_.node(i);
       if (plan_.unit_of[i] < 0 || user.op->name != "result" || user.in[0] != n.id) continue;
       int& out = step->out[std::get<int64_t>(user.attrs[0])];
-      if (out < 0)
-        out = define(i, position);
-      else
-        slot_of_[i] = out;
+      PIJIT_CHECK(out < 0, "a result is taken twice");  // equal nodes are merged
+      out = define(i, position);
     }
     step->text = n.op->name;
     step->may_fail = true;  // it may be interrupted

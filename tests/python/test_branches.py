@@ -190,7 +190,15 @@ def test_one_graph(fn):
     check_calls(lambda: fn, CALLS, graphs=1, breaks=0)
 
 
-@pytest.mark.parametrize("fn", [swap])
+def hand_on(x):
+    a, b = x * 1, x + 1
+    c = b
+    while a.sum() < 4:
+        a, b = b, a + b + 1
+    return a, b, c  # after one turn a is c
+
+
+@pytest.mark.parametrize("fn", [swap, hand_on])
 def test_right_if_not_one_graph(fn):
     check_calls(lambda: fn, CALLS)
 

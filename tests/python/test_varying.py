@@ -105,7 +105,7 @@ def test_train_step_with_thirty_batch_sizes_compiles_twice():
     lambda x, k: x if k else -x,
 ])
 @pytest.mark.parametrize("numbers", [
-    [0.5, 0.25, 1.5, 2.25, 7.125, 1e-3, 3.3], [3, 5, 2, 11, 700, 4, 6, 2**31 - 1, 2**40, 2**70], [2, 0.5, 3, 0.25, 5, 0.75]])
+    [0.5, 0.25, 1.5, 2.25, 7.125, 1e-3, 3.3], [3, 5, 2, 11, 700, 4, 6, 2**31 - 1, 2**40, -2**63, 2**70], [2, 0.5, 3, 0.25, 5, 0.75]])
 def test_numbers_that_change(fn, numbers):
     e = check_calls(lambda: (lambda x, k: fn(x, k)), [(batch(3), k) for k in numbers])
     assert e.compile_count <= 6
