@@ -69,8 +69,9 @@ def jit_class(cls):
 class Explanation:
     """What is known about a jitted function so far.
 
-    name, compile_count, compile_ms, entries (each with guards, graph, ops, program, calls), breaks (each with
-    reason, location, hint)"""
+    name, calls, graph_runs, compile_count, compile_ms, entries (each with guards, graph, ops, program, calls), breaks (each with
+    reason, location, hint), callees (undecorated functions that were captured on their own because a break ran
+    them: each with where, compile_count, calls, graph_runs, breaks)"""
 
     def __init__(self, data):
         self.__dict__.update(data)
@@ -91,9 +92,13 @@ class Explanation:
             lines.append(f"  break at {b['location']}: {b['reason']}" + (f" ({b['detail']})" if b["detail"] else ""))
             if b["hint"]:
                 lines.append(f"    hint: {b['hint']}")
+        for c in self.callees:
+            lines.append(f"  callee {c['where']}: {c['calls']} calls, {c['graph_runs']} graph runs, {c['compile_count']} captures, {c['breaks']} breaks")
         return "\n".join(lines)
 
 
 def explain(f):
-    """An Explanation of a jitted function."""
+    """An Explanation of a jitted function, or of one that a jitted function called across a break.
+
+    TypeError for anything else."""
     return Explanation(_C.explain(f))

@@ -232,7 +232,7 @@ inline bool small_int(int64_t i) { return i > -(int64_t{1} << 31) && i < (int64_
 // What a frame starts from: the function's entry, or an instruction after a break.
 struct StartPoint {
   PyObject* func;  // borrowed
-  std::shared_ptr<const CodeInfo> code;
+  Code code;
   int instr = 0;
   int stack_size = 0;
   // What changed between calls before: numbers, and dims of tensors (a bit mask), by the text of

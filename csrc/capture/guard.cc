@@ -216,9 +216,7 @@ std::string describe_source(const std::vector<Source>& sources, int src, const C
       return s.index < code.num_slots ? code.slot_names[s.index]
                                       : str_cat("stack", s.index - code.num_slots);
     case Source::kClosure:
-      return "closure." +
-             code.slot_names[code.num_slots -
-                             static_cast<int>(py::len(code.code.attr("co_freevars"))) + s.index];
+      return "closure." + code.slot_names[code.num_slots - code.num_free + s.index];
     case Source::kGlobal: return text(sources[s.parent].key);
     case Source::kDictAttr: return p() + "." + text(s.key);
     case Source::kAttr: return "type(" + p() + ")." + text(s.key);

@@ -7,7 +7,7 @@
 namespace pijit {
 
 struct Frame {
-  std::shared_ptr<const CodeInfo> code;
+  Code code;
   PyObject* globals;  // borrowed
   V func;
   std::vector<V> slots, stack;

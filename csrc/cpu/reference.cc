@@ -117,7 +117,7 @@ KERNEL(ref_transpose) {
       // the last two axes swapped: tiles keep both sides in cache
       if (n >= 2 && ss[n - 2] == 1 && ss[n - 1] != 1) {
         const int64_t rows = out.shape[n - 2], cols = out.shape[n - 1], ld = ss[n - 1];
-        const int64_t batch = rows * cols ? out.shape.numel() / (rows * cols) : 0;
+        const int64_t batch = rows * cols != 0 ? out.shape.numel() / (rows * cols) : 0;
         int64_t index[kMaxRank] = {};
         for (int64_t b = 0; b < batch; ++b) {
           const T* sb = s;
@@ -488,7 +488,7 @@ KERNEL(ref_matmul) {
     const auto sa = ta.shape.strides(), sb = tb.shape.strides();
     const int64_t am = sa[ra - (trans_a ? 1 : 2)], ak = sa[ra - (trans_a ? 2 : 1)];
     const int64_t bk = sb[rb - (trans_b ? 1 : 2)], bn = sb[rb - (trans_b ? 2 : 1)];
-    const int64_t batch = m * n ? out.shape.numel() / (m * n) : 0;
+    const int64_t batch = m * n != 0 ? out.shape.numel() / (m * n) : 0;
     int64_t index[kMaxRank] = {};
     for (int64_t b = 0; b < batch; ++b) {
       int64_t oa = 0, ob = 0;

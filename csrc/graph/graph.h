@@ -24,8 +24,8 @@ class Graph;
 
 struct Node {
   enum Kind : uint8_t { kInput, kConst, kOp };
-  uint32_t id;
-  Kind kind;
+  uint32_t id = 0;
+  Kind kind = kInput;
   const OpDef* op = nullptr;
   std::vector<uint32_t> in;  // kNoNode: absent optional input
   Attrs attrs;

@@ -58,10 +58,30 @@ void compute_liveness(CodeInfo* c) {
   }
 }
 
-// Keyed by address; the entry holds the code object, so the address stays its own.
-std::unordered_map<PyObject*, std::shared_ptr<const CodeInfo>>& table() {
-  static auto* t = new std::unordered_map<PyObject*, std::shared_ptr<const CodeInfo>>;
-  return *t;
+// Kept in the code object's co_extra.
+struct CodeExtra {
+  bool decoded = false;
+  std::unique_ptr<const CodeInfo> info;
+  std::shared_ptr<void> attached;
+};
+
+#if PY_VERSION_HEX >= 0x030C0000
+#define PIJIT_CODE_EXTRA(name) PyUnstable_##name
+#else
+#define PIJIT_CODE_EXTRA(name) _Py##name
+#endif
+
+CodeExtra& extra_of(PyObject* code) {
+  static const Py_ssize_t index = PIJIT_CODE_EXTRA(Eval_RequestCodeExtraIndex)(
+      [](void* p) { delete static_cast<CodeExtra*>(p); });
+  PIJIT_CHECK(index >= 0, "no place for data in code objects");
+  void* p = nullptr;
+  if (PIJIT_CODE_EXTRA(Code_GetExtra)(code, index, &p) < 0) throw py::error_already_set();
+  if (!p) {
+    p = new CodeExtra;
+    if (PIJIT_CODE_EXTRA(Code_SetExtra)(code, index, p) < 0) throw py::error_already_set();
+  }
+  return *static_cast<CodeExtra*>(p);
 }
 
 // Values on their way into resume functions. A stack: a finalizer that runs inside a resume
@@ -74,19 +94,21 @@ thread_local std::vector<ResumeValues> resume_stack;
 
 }  // namespace
 
-std::shared_ptr<const CodeInfo> code_info(PyObject* code) {
-  auto it = table().find(code);
-  if (it != table().end()) return it->second;
+std::shared_ptr<void>& attached_to_code(PyObject* code) { return extra_of(code).attached; }
+
+Code code_info(PyObject* code) {
+  CodeExtra& extra = extra_of(code);
+  if (extra.decoded) return {extra.info.get(), code};
   auto* co = reinterpret_cast<PyCodeObject*>(code);
-  std::shared_ptr<const CodeInfo> result;
   if (!(co->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) &&
       (co->co_flags & CO_OPTIMIZED)) {
-    auto info = std::make_shared<CodeInfo>();
-    info->code = py::reinterpret_borrow<py::object>(code);
-    py::object o = info->code;
+    auto info = std::make_unique<CodeInfo>();
+    info->code = code;
+    const py::handle o = code;
     info->filename = py::cast<std::string>(o.attr("co_filename"));
     info->name = py::cast<std::string>(o.attr("co_name"));
     info->num_locals = py::cast<int>(o.attr("co_nlocals"));
+    info->num_free = static_cast<int>(py::len(o.attr("co_freevars")));
     decode_code(code, info.get());
     std::unordered_map<int, int> at;  // offset -> instruction
     for (int i = static_cast<int>(info->instrs.size()) - 1; i >= 0; --i)
@@ -103,9 +125,10 @@ std::shared_ptr<const CodeInfo> code_info(PyObject* code) {
       if (ib >= 0) info->protected_ranges.push_back({ib, ie});
     }
     compute_liveness(info.get());
-    result = info;
+    extra.info = std::move(info);
   }
-  return table().emplace(code, result).first->second;
+  extra.decoded = true;
+  return {extra.info.get(), code};
 }
 
 void set_resume_values(std::vector<py::object> values) {
@@ -134,11 +157,6 @@ PyObject* resume_value_function() {
 extern "C" void _PyTraceback_Add(const char*, const char*, int);
 void add_traceback(const CodeInfo& info, int line) {
   _PyTraceback_Add(info.name.c_str(), info.filename.c_str(), line);
-}
-
-bool thread_is_traced() {
-  PyThreadState* t = PyThreadState_Get();
-  return t->c_tracefunc || t->c_profilefunc;
 }
 
 PyObject* builtins_of(PyObject* globals) {

@@ -27,10 +27,11 @@ struct Instr {
 };
 
 struct CodeInfo {
-  py::object code;
+  PyObject* code;  // borrowed: it owns this
   std::vector<Instr> instrs;
   int num_slots = 0;  // locals, cells, free variables
   int num_locals = 0;
+  int num_free = 0;  // the last slots
   std::vector<std::string> slot_names;
   std::vector<std::pair<int, int>>
       protected_ranges;                 // instruction indices covered by exception handlers
@@ -43,19 +44,38 @@ struct CodeInfo {
   }
 };
 
-// Decoded once per code object and kept as long as that lives; null for generators and coroutines.
-std::shared_ptr<const CodeInfo> code_info(PyObject* code);
+// A code object with its decoding.
+class Code {
+ public:
+  Code() = default;
+  Code(const CodeInfo* info, PyObject* code)
+      : info_(info), code_(py::reinterpret_borrow<py::object>(code)) {}
+  explicit operator bool() const { return info_; }
+  const CodeInfo& operator*() const { return *info_; }
+  const CodeInfo* operator->() const { return info_; }
+
+ private:
+  const CodeInfo* info_ = nullptr;
+  py::object code_;
+};
+
+// Decoded once per code object and kept as long as that lives; false for generators, coroutines,
+// and code whose names live in dicts.
+Code code_info(PyObject* code);
+// What else is kept with a code object: one thing, of whoever asks.
+std::shared_ptr<void>& attached_to_code(PyObject* code);
 
 // The version's own decoding.
 void decode_code(PyObject* code, CodeInfo* out);
 // Exception table entries as (begin, end) in code units.
 std::vector<std::pair<int, int>> exception_ranges(PyObject* code);
 
-// A function that continues `func` at an instruction. It takes its state from set_resume_values:
-// the listed slots, then the stack from the bottom; null_mask tells which stack entries are NULL.
-py::object make_resume_function(PyObject* func, const CodeInfo& info, int instr,
-                                const std::vector<int>& slots,
-                                const std::vector<bool>& stack_nulls);
+// Code that continues a function at an instruction. It takes its state from set_resume_values: the
+// listed slots, then the stack from the bottom; stack_nulls tells which stack entries are NULL.
+py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<int>& slots,
+                            const std::vector<bool>& stack_nulls);
+// A function of `code` in the place of `func`, with its globals and, where asked for, its closure.
+py::object function_like(PyObject* func, const py::object& code, bool closure);
 void set_resume_values(std::vector<py::object> values);  // in the order of use
 
 // A function of n + 1 arguments (the callable first) that makes one call at the place of an
@@ -65,8 +85,6 @@ py::object make_call_stub(PyObject* func, const CodeInfo& info, int instr, int n
 
 // Adds a traceback entry for the code at a line to the current exception.
 void add_traceback(const CodeInfo& info, int line);
-// A tracer, profiler or debugger watches this thread.
-bool thread_is_traced();
 
 PyObject* builtins_of(PyObject* globals);  // borrowed dict
 PyObject** closure_of(PyObject* func, Py_ssize_t* n);

@@ -398,7 +398,9 @@ std::string shift_exception_table(const std::string& t, int by) {
   return out;
 }
 
-py::object function_like(PyObject* func, py::object code, bool closure) {
+}  // namespace
+
+py::object function_like(PyObject* func, const py::object& code, bool closure) {
   py::object f =
       py::reinterpret_steal<py::object>(PyFunction_New(code.ptr(), PyFunction_GetGlobals(func)));
   if (!f) throw py::error_already_set();
@@ -409,19 +411,15 @@ py::object function_like(PyObject* func, py::object code, bool closure) {
   return f;
 }
 
-}  // namespace
-
-py::object make_resume_function(PyObject* func, const CodeInfo& info, int instr,
-                                const std::vector<int>& slots,
-                                const std::vector<bool>& stack_nulls) {
-  py::object code = info.code;
+py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<int>& slots,
+                            const std::vector<bool>& stack_nulls) {
+  const auto code = py::reinterpret_borrow<py::object>(info.code);
   Assembler a;
   py::tuple consts = code.attr("co_consts");
   const int next = static_cast<int>(consts.size());
   py::list all(consts);
   all.append(py::handle(resume_value_function()));
-  const int nfree = static_cast<int>(py::len(code.attr("co_freevars")));
-  if (nfree) a.op("COPY_FREE_VARS", nfree);
+  if (info.num_free) a.op("COPY_FREE_VARS", info.num_free);
   a.op("RESUME", 0);
   auto push_next = [&] {
     a.op("PUSH_NULL");
@@ -454,19 +452,18 @@ py::object make_resume_function(PyObject* func, const CodeInfo& info, int instr,
   lines += py::cast<std::string>(py::bytes(code.attr("co_linetable")));
   using namespace py::literals;
   const int flags = py::cast<int>(code.attr("co_flags")) & ~(CO_VARARGS | CO_VARKEYWORDS);
-  py::object made = code.attr("replace")(
+  return code.attr("replace")(
       "co_code"_a = py::bytes(a.bytes + code_bytes(code.ptr())), "co_consts"_a = py::tuple(all),
       "co_argcount"_a = 0, "co_posonlyargcount"_a = 0, "co_kwonlyargcount"_a = 0,
       "co_flags"_a = flags, "co_stacksize"_a = py::cast<int>(code.attr("co_stacksize")) + 3,
       "co_linetable"_a = py::bytes(lines),
       "co_exceptiontable"_a = py::bytes(shift_exception_table(
           py::cast<std::string>(py::bytes(code.attr("co_exceptiontable"))), shift)));
-  return function_like(func, made, true);
 }
 
 py::object make_call_stub(PyObject* func, const CodeInfo& info, int instr, int nargs,
                           PyObject* kwnames, bool ex, bool ex_kwargs) {
-  py::object code = info.code;
+  const auto code = py::reinterpret_borrow<py::object>(info.code);
   Assembler a;
   py::list consts, vars;
   consts.append(py::none());

@@ -577,8 +577,8 @@ void tensor_releasebuffer(PyObject*, Py_buffer* view) {
 PyMethodDef tensor_methods[] = {
     {"asnumpy", tensor_asnumpy, METH_NOARGS,
      "A NumPy array with a copy of the data (bfloat16 as float32)."},
-    {"__array__", reinterpret_cast<PyCFunction>(tensor_array), METH_VARARGS | METH_KEYWORDS,
-     nullptr},
+    {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_array)),
+     METH_VARARGS | METH_KEYWORDS, nullptr},
     {"item", tensor_item, METH_NOARGS, "The one element as a Python scalar."},
     {"_assign", tensor_assign, METH_O,
      "Takes another value of the same shape, cast to this dtype."},

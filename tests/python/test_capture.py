@@ -3,6 +3,7 @@
 import functools
 import inspect
 import pickle
+import sys
 import time
 
 import numpy as np
@@ -651,6 +652,31 @@ def test_profilers_and_tracers_see_the_plain_function():
     finally:
         sys.settrace(None)
     assert "f" in seen
+
+
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="sys.monitoring came with CPython 3.12")
+def test_monitoring_tools_see_the_plain_function():
+    def inner(t):
+        return t + 1
+
+    @ms.jit
+    def f(x):
+        y = inner(x)
+        return y * 2
+    f(X)
+    monitoring, seen = sys.monitoring, []
+    monitoring.use_tool_id(3, "test")
+    try:
+        monitoring.register_callback(3, monitoring.events.PY_START, lambda code, offset: seen.append(code.co_name))
+        monitoring.set_events(3, monitoring.events.PY_START)
+        f(X)
+    finally:
+        monitoring.set_events(3, 0)
+        monitoring.free_tool_id(3)
+    assert seen[:2] == ["f", "inner"]
+    before = ms.explain(f).graph_runs
+    f(X)
+    assert ms.explain(f).graph_runs == before + 1
 
 
 def test_threads_share_a_function():

@@ -16,12 +16,6 @@ void same_dtypes(const InferCtx& c, size_t from = 0) {
     OP_CHECK(c.x(i).dtype == c.x(from).dtype, kType, "[", c.op.name,
              "] operands differ in dtype: ", c.x(from).str(), " and ", c.x(i).str());
 }
-InferFn same_type() {
-  return [](const InferCtx& c) {
-    same_dtypes(c);
-    return infer_broadcast(c, c.x(0).dtype);
-  };
-}
 InferFn bool_type() {
   return [](const InferCtx& c) {
     same_dtypes(c);

@@ -1,0 +1,153 @@
+// Undecorated functions that CPython calls while it runs a broken region: each is captured like a
+// decorated one. Its State belongs to the decorated function; its code object knows it.
+#include <algorithm>
+
+#include "capture/run.h"
+#include "capture/runner.h"
+
+namespace pijit {
+
+namespace {
+
+thread_local State* owner = nullptr;
+thread_local uint64_t found = 0;  // calls that ran a graph
+
+struct Callee {
+  std::weak_ptr<State> state;
+  bool skip = false;
+};
+
+bool holds_tensor(PyObject* o) {
+  if (!o) return false;
+  if (is_tensor(o)) return true;
+  if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
+    PyObject** items = PySequence_Fast_ITEMS(o);
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o) && k < 16; ++k)
+      if (is_tensor(items[k])) return true;
+  }
+  return false;
+}
+
+// Arguments and free variables.
+bool works_on_tensors(const PendingCall& call) {
+  auto* co = reinterpret_cast<PyCodeObject*>(call.code());
+  const int n = co->co_argcount + co->co_kwonlyargcount + !!(co->co_flags & CO_VARARGS);
+  if (std::any_of(call.slots(), call.slots() + n, holds_tensor)) return true;
+  Py_ssize_t cells;
+  PyObject** closure = closure_of(call.func(), &cells);
+  return std::any_of(closure, closure + cells,
+                     [](PyObject* c) { return PyCell_Check(c) && holds_tensor(PyCell_GET(c)); });
+}
+
+// Our own library's functions are a few ops each: eager calls of them are as fast.
+bool own_library(PyObject* globals) {
+  PyObject* name = PyDict_GetItemString(globals, "__name__");
+  if (!name || !PyUnicode_Check(name)) return false;
+  const auto module = py::cast<std::string>(py::handle(name));
+  auto starts = [&](const char* s) { return module.rfind(s, 0) == 0; };
+  return starts("pijit.") && !starts("pijit.nn");
+}
+
+Callee* callee_of(PyObject* code) { return static_cast<Callee*>(attached_to_code(code).get()); }
+
+PyObject* on_call(PendingCall& call) {
+  try {
+    if (graph_mode() || tape_needs_single_ops() || thread_is_traced()) return call.run();
+    Callee* callee = callee_of(call.code());
+    if ((callee && callee->skip) || !works_on_tensors(call)) return call.run();
+    PyObject* globals = PyFunction_GET_GLOBALS(call.func());
+    const Code code = code_info(call.code());
+    if (!callee) {
+      auto made = std::make_shared<Callee>();
+      made->skip = !code || own_library(globals);
+      callee = made.get();
+      attached_to_code(call.code()) = std::move(made);
+    }
+    if (callee->skip) return call.run();
+    std::shared_ptr<State> state = callee->state.lock();
+    if (!state) {
+      state = std::make_shared<State>();
+      state->globals = py::reinterpret_borrow<py::object>(globals);
+      callee->state = state;
+    }
+    // a function that shares its code with one of other globals is none of ours
+    if (state->globals.ptr() != globals) return call.run();
+    owner->callees.insert_or_assign(
+        str_cat(code->name, " at ", code->filename, ":", code->instrs.front().line), state);
+    std::vector<py::object> slots(code->num_slots);
+    for (int k = 0; k < code->num_slots; ++k)
+      if (PyObject* o = call.slots()[k]) slots[k] = py::reinterpret_borrow<py::object>(o);
+    HookScope quiet(false);
+    const uint64_t runs = state->graph_runs, calls = state->calls;
+    py::object r = run({call.func(), *state, false}, std::move(slots), [&] {
+      PyObject* r = call.run();
+      if (!r) throw py::error_already_set();
+      return py::reinterpret_steal<py::object>(r);
+    });
+    if (state->graph_runs != runs) ++found;
+    if (state->graph_runs == 0 && calls >= 3) callee_of(code->code)->skip = true;
+    return r.release().ptr();
+  } catch (...) {
+    return raise_current_exception();
+  }
+}
+
+}  // namespace
+
+CalleeScope::CalleeScope(const Front& front, HookUse& use, PyObject* but) {
+  if (front.whole || tape_needs_single_ops() || !use.worth_it()) {
+    hook_.emplace(false);
+    return;
+  }
+  use_ = &use;
+  found_before_ = found;
+  hook_.emplace(true, but);
+}
+CalleeScope::~CalleeScope() {
+  if (!use_) return;
+  use_->report(found != found_before_);
+}
+
+OwnerScope::OwnerScope(State* s) : before_(std::exchange(owner, s)) {}
+OwnerScope::~OwnerScope() { owner = before_; }
+
+void never_capture(PyObject* code) {
+  auto callee = std::make_shared<Callee>();
+  callee->skip = true;
+  attached_to_code(code) = std::move(callee);
+}
+
+int traverse(const State& s, visitproc visit, void* arg) {
+  for (auto& [at, point] : s.points)
+    for (auto& e : point.entries) {
+      for (auto& x : e->sources) Py_VISIT(x.key.ptr());
+      for (auto& x : e->guards) {
+        Py_VISIT(x.obj.ptr());
+        Py_VISIT(x.obj2.ptr());
+      }
+      for (auto& x : e->recipes) {
+        Py_VISIT(x.obj.ptr());
+        Py_VISIT(x.obj2.ptr());
+      }
+      for (auto& x : e->effects) {
+        Py_VISIT(x.name.ptr());
+        Py_VISIT(x.globals.ptr());
+      }
+    }
+  for (auto& [at, stub] : s.stubs) Py_VISIT(stub.ptr());
+  for (auto& [at, code] : s.resumes) Py_VISIT(code.ptr());
+  Py_VISIT(s.globals.ptr());
+  for (auto& [place, callee] : s.callees)
+    if (callee.use_count() == 1)
+      if (const int r = traverse(*callee, visit, arg)) return r;
+  return 0;
+}
+
+void init_callees() { set_call_handler(on_call); }
+
+std::shared_ptr<State> callee_state(PyObject* code) {
+  Callee* c = callee_of(code);
+  return c ? c->state.lock() : nullptr;
+}
+
+}  // namespace pijit

@@ -1,0 +1,208 @@
+#include "capture/run.h"
+
+#include <algorithm>
+
+#include "base/config.h"
+#include "base/log.h"
+#include "capture/runner.h"
+
+namespace pijit {
+
+namespace {
+
+constexpr size_t kMaxEntries = 16;
+
+py::object rest_in_python(const Front& front, const CodeInfo& code, int instr,
+                          const std::vector<py::object>& slots,
+                          const std::vector<py::object>& stack) {
+  std::vector<int> bound;
+  std::vector<bool> nulls;
+  std::vector<py::object> values;
+  std::string shape;
+  for (size_t s = 0; s < slots.size(); ++s) {
+    shape.push_back(slots[s] ? '1' : '0');
+    if (slots[s]) bound.push_back(static_cast<int>(s)), values.push_back(slots[s]);
+  }
+  for (auto& v : stack) {
+    shape.push_back(v ? 'v' : 'n');
+    nulls.push_back(!v);
+    if (v) values.push_back(v);
+  }
+  py::object& made = front.state.resumes[{instr, shape}];
+  // free variables come with the closure, not as values
+  const int nfree = code.num_free;
+  if (!made) {
+    std::vector<int> own;
+    for (int s : bound)
+      if (s < code.num_slots - nfree) own.push_back(s);
+    made = make_resume_code(code, instr, own, nulls);
+    never_capture(made.ptr());
+  }
+  if (nfree) {
+    std::vector<py::object> kept;
+    size_t at = 0;
+    for (int s : bound) {
+      if (s < code.num_slots - nfree) kept.push_back(values[at]);
+      ++at;
+    }
+    kept.insert(kept.end(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+    values = std::move(kept);
+  }
+  // functions that share their code differ in closure
+  const py::object f = function_like(front.func, made, true);
+  CalleeScope callees(front, front.state.hook_uses[instr]);
+  set_resume_values(std::move(values));
+  PyObject* r = PyObject_CallNoArgs(f.ptr());
+  if (!r) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(r);
+}
+
+}  // namespace
+
+// Calls with these arguments in slots; `original` runs the function plainly.
+py::object run(const Front& front, std::vector<py::object> slots,
+               const std::function<py::object()>& original) {
+  State& state = front.state;
+  ++state.calls;
+  auto code = code_info(PyFunction_GET_CODE(front.func));
+  StartPoint at{front.func, code, 0, 0};
+  std::vector<py::object> stack;
+  std::vector<PyObject*> raw;
+  std::vector<py::object> values;
+  bool first = true;
+  auto from_start = [&] {
+    slots.clear();  // the function may drop its arguments
+    raw.clear();
+    values.clear();
+    CalleeScope callees(front, state.plain_use, PyFunction_GET_CODE(front.func));
+    return original();
+  };
+  while (true) {
+    Point& point = state.points[{at.instr, at.stack_size}];
+    auto plain = [&] {
+      return first ? from_start() : rest_in_python(front, *code, at.instr, slots, stack);
+    };
+    if (point.never) return plain();
+    // a tape or a tracer that was started meanwhile must see each op
+    if (tape_needs_single_ops() || (!first && thread_is_traced())) return plain();
+    raw.clear();
+    for (auto& s : slots) raw.push_back(s.ptr());
+    for (auto& s : stack) raw.push_back(s.ptr());
+    Entry* entry = nullptr;
+    std::shared_ptr<const Instance> instance;
+    for (size_t k = 0; k < point.entries.size(); ++k) {
+      int failed = -1;
+      if (check_guards(*point.entries[k], front.func, raw.data(), &values, &failed)) {
+        instance = instance_for(*point.entries[k], values);
+        if (!instance) continue;
+        entry = point.entries[k].get();
+        break;
+      }
+      if (failed >= 0 && log_enabled("recompiles"))
+        PIJIT_LOG("recompiles", code->name, ": guard failed: ",
+                  describe_guard(*point.entries[k], point.entries[k]->guards[failed], *code));
+    }
+    if (!entry) {
+      if (at.instr == 0)
+        for (size_t k = 0; k < state.signature.size(); ++k)
+          for (int d = 0; d < state.signature[k].shape.rank(); ++d)
+            if (state.signature[k].shape[d] < 0)
+              point.varying[code->slot_names[k]] |= uint64_t{1} << d;
+      if (point.entries.size() >= kMaxEntries || state.busy) return plain();
+      for (auto& e : point.entries) find_varying(*e, front.func, raw.data(), *code, &point.varying);
+      at.varying = point.varying;
+      state.busy = true;
+      const auto t0 = std::chrono::steady_clock::now();
+      std::unique_ptr<Entry> fresh;
+      try {
+        fresh = capture(at, raw, front.whole);
+      } catch (const InternalError& e) {
+        state.busy = false;
+        if (config().strict) throw;
+        PIJIT_LOG("capture", code->name, ": ", e.what());
+        point.never = true;
+        return plain();
+      } catch (...) {
+        state.busy = false;
+        throw;
+      }
+      state.busy = false;
+      state.compile_ms +=
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count();
+      ++state.compile_count;
+      if (fresh->break_record) {
+        state.breaks.push_back(*fresh->break_record);
+        if (front.whole) {
+          const BreakRecord& b = *fresh->break_record;
+          if (b.reason == Reason::kRaises)
+            return plain();  // the plain run raises the user's own error
+          throw OpError(
+              OpError::kRuntime,
+              str_cat(b.location, ": cannot be compiled as one graph: ", reason_text(b.reason),
+                      b.detail.empty() ? "" : " (" + b.detail + ")"));
+        }
+      }
+      bool tensors = false;
+      for (auto& g : fresh->guards) tensors |= g.kind == Guard::kTensor;
+      if (first && fresh->result >= 0 && fresh->ops.empty() && !tensors) {
+        point.never = true;  // nothing for a graph in it
+        return plain();
+      }
+      point.entries.insert(point.entries.begin(), std::move(fresh));
+      entry = point.entries.front().get();
+      instance = check_guards(*entry, front.func, raw.data(), &values, nullptr)
+                     ? instance_for(*entry, values)
+                     : nullptr;
+      if (!instance) {
+        // a guard that does not even hold at capture: never reuse, and say so
+        PIJIT_CHECK(!config().strict, "a fresh entry of ", code->name, " refuses its own state");
+        point.entries.erase(point.entries.begin());
+        point.never = true;
+        return plain();
+      }
+    }
+    ++entry->calls;
+    Runner r(*entry, *instance, values);
+    try {
+      r.compute();
+    } catch (const OpError&) {
+      return plain();  // nothing has happened yet: the plain run raises the error at its line
+    }
+    if (instance->program) ++state.graph_runs;
+    r.apply_effects();
+    if (entry->result >= 0) return r.make(entry->result);
+    // the break
+    for (size_t s = 0; s < slots.size(); ++s) slots[s] = r.make(entry->slot_recipes[s]);
+    stack.clear();
+    for (int id : entry->stack_recipes) stack.push_back(r.make(id));
+    first = first && entry->effects.empty() && !instance->program && entry->instr == at.instr;
+    const int pc = entry->instr;
+    const bool rest = entry->rest_in_python;
+    r.clear();
+    values.clear();
+    if (rest) {
+      if (first) return from_start();
+      return rest_in_python(front, *code, pc, slots, stack);
+    }
+    if (code->instrs[pc].op == Op::RETURN_VALUE) return stack.back();
+    BreakStep step(front, *code, &stack);
+    bool done;
+    {
+      CalleeScope callees(front, state.hook_uses[pc]);
+      done = step.run(pc);
+    }
+    if (!done) {
+      if (first) return from_start();
+      return rest_in_python(front, *code, pc, slots, stack);
+    }
+    first = false;
+    at.instr = step.next;
+    at.stack_size = static_cast<int>(stack.size());
+    if (PyErr_CheckSignals() < 0) {
+      add_traceback(*code, code->instrs[pc].line);
+      throw py::error_already_set();
+    }
+  }
+}
+
+}  // namespace pijit

@@ -1,0 +1,109 @@
+// Running captured functions: the cache of entries of a function, and the loop over entries, break
+// instructions and what follows them.
+#pragma once
+#include <chrono>
+
+#include "capture/capture.h"
+#include "python/hook.h"
+
+namespace pijit {
+
+struct Point {
+  std::vector<std::unique_ptr<Entry>> entries;  // newest first
+  std::map<std::string, uint64_t> varying;      // numbers and dims seen to change
+  bool never = false;                           // capture does not pay here
+};
+
+// Whether it pays to look for captured callees under a place of a function. The hook costs each
+// Python call below, so after some runs without a find it is tried ever more rarely.
+class HookUse {
+ public:
+  bool worth_it() {
+    ++runs_;
+    return fruitless_ < 3 || (runs_ & (runs_ - 1)) == 0;
+  }
+  void report(bool found) { fruitless_ = found ? 0 : fruitless_ + 1; }
+
+ private:
+  uint64_t runs_ = 0;
+  unsigned fruitless_ = 0;
+};
+
+// What is known of a function.
+struct State {
+  std::map<std::pair<int, int>, Point> points;                // (instruction, stack size)
+  std::map<int, py::object> stubs;                            // call stubs, by instruction
+  std::map<std::pair<int, std::string>, py::object> resumes;  // code
+  std::map<int, HookUse> hook_uses;                           // by instruction
+  HookUse plain_use;                                          // where the function runs plainly
+  // Of a decorated function: what was captured below its breaks, by place. Callees own nothing of
+  // one another, so that no State keeps itself.
+  std::map<std::string, std::shared_ptr<State>> callees;
+  py::object globals;  // of a callee
+  std::vector<BreakRecord> breaks;
+  uint64_t compile_count = 0;
+  double compile_ms = 0;
+  uint64_t calls = 0;
+  uint64_t graph_runs = 0;
+  bool busy = false;  // a capture of this function is under way
+  // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
+  std::vector<Type> signature;
+};
+
+// The objects that a State keeps, for the garbage collector.
+int traverse(const State& s, visitproc visit, void* arg);
+
+// A function to run.
+struct Front {
+  PyObject* func;  // borrowed
+  State& state;
+  bool whole;  // as one graph, or not at all
+};
+
+// A call of a decorated function: it owns what is captured below it.
+class OwnerScope {
+ public:
+  explicit OwnerScope(State* owner);
+  ~OwnerScope();
+
+ private:
+  State* before_;
+};
+// Under it, functions that CPython calls are captured, where that pays, but for the next call of
+// code `but`.
+class CalleeScope {
+ public:
+  CalleeScope(const Front& front, HookUse& use, PyObject* but = nullptr);
+  ~CalleeScope();
+
+ private:
+  HookUse* use_ = nullptr;
+  uint64_t found_before_ = 0;
+  std::optional<HookScope> hook_;
+};
+void init_callees();
+// The State of a function that was captured as a callee, or null.
+std::shared_ptr<State> callee_state(PyObject* code);
+void never_capture(PyObject* code);
+
+// Calls with these arguments in slots; `original` runs the function plainly.
+py::object run(const Front& front, std::vector<py::object> slots,
+               const std::function<py::object()>& original);
+
+// Runs the instruction at `pc` on a real stack; false: it must run in CPython with all that
+// follows. On a Python error, adds the traceback entry and throws.
+class BreakStep {
+ public:
+  BreakStep(const Front& front, const CodeInfo& code, std::vector<py::object>* stack)
+      : front_(front), code_(code), st_(*stack) {}
+  bool run(int pc);
+  int next = 0;
+
+ private:
+  [[noreturn]] void fail(const Instr& in);
+  const Front& front_;
+  const CodeInfo& code_;
+  std::vector<py::object>& st_;
+};
+
+}  // namespace pijit

@@ -1,0 +1,376 @@
+"""Functions nobody decorated, captured because a break of a jitted function runs them."""
+
+import functools
+import gc
+import sys
+import threading
+import weakref
+from itertools import starmap
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import Tensor, nn, ops
+
+from tests.python.differential import check
+
+X = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4) / 10)
+opaque = print  # any call that capture cannot follow
+
+
+def captured(e, name):
+    return [c for c in e.callees if c["where"].startswith(name + " at ") and c["graph_runs"]]
+
+
+def test_callbacks_of_c_code():
+    def make():
+        def key(t):
+            return float(((t - 1) * (t - 1)).sum().asnumpy())
+
+        def step(acc, t):
+            return acc * 0.5 + ops.tanh(t)
+
+        def f(x):
+            rows = sorted([x[0], x[1] * 3, x[2] - 1], key=key)
+            total = functools.reduce(step, rows)
+            return total, list(map(lambda t: t * t + 1, rows)), max(rows, key=key)
+        return f
+    e = check(make, X, calls=4)
+    assert captured(e, "key") and captured(e, "step"), e
+
+
+def test_special_methods_properties_and_iterators():
+    class Rows:
+        def __init__(self, x):
+            self.x, self.log = x, []
+
+        def __iter__(self):
+            for k in range(3):
+                yield scaled(self.x[k], k)  # called inside a generator
+
+        def __getitem__(self, k):
+            self.log.append(k)
+            return scaled(self.x[k], k)
+
+        @property
+        def total(self):
+            return scaled(self.x, 2).sum()
+
+        def __contains__(self, t):
+            return bool((scaled(t, 1) == self.x).all())
+
+    def scaled(t, k):
+        return t * (k + 2) - ops.exp(t)
+
+    def make():
+        def f(x):
+            rows = Rows(x)
+            y = x.sum()
+            for r in rows:
+                y = y + r.sum()
+            return y + rows.total + rows[1].sum(), x in rows, rows.log
+        return f
+    e = check(make, X, calls=4)
+    assert captured(e, "scaled"), e
+
+
+def test_calls_inside_try_and_with():
+    class Guard:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *exc):
+            return exc[0] is ValueError
+
+    def inner(x, k):
+        y = ops.tanh(x) * k
+        if k > 2:
+            raise ValueError(f"too much: {k}")
+        return y + 1
+
+    def make():
+        def f(x, k):
+            with Guard():
+                opaque("in")
+                x = inner(x, k)
+            try:
+                opaque("try")
+                x = x + inner(x * 2, k)
+            except ValueError as e:
+                return x, str(e)
+            finally:
+                opaque("out")
+            return x
+        return f
+    assert captured(check(make, X, 1, calls=3), "inner")
+    check(make, X, 5, calls=3)
+
+
+def test_functions_that_share_their_code_keep_their_own_closures():
+    def make():
+        def scale_by(k):
+            def inner(x):
+                y = x * k
+                try:
+                    opaque("k", k)
+                    return y + k
+                finally:
+                    opaque("done")
+            return inner
+
+        def f(x):
+            return [g(x) for g in [scale_by(2.0), scale_by(5.0), scale_by(5.0), scale_by(2.0)]]
+        return f
+    check(make, X, calls=3)
+
+
+def test_errors_in_callees_have_their_lines():
+    def inner(x, k):
+        y = ops.exp(x)
+        z = y[k]
+        return z * 2
+
+    def outer(x, k):
+        opaque("outer")
+        return inner(x, k) + 1
+
+    def make():
+        def f(x, k):
+            return list(starmap(outer, [(x, 0), (x + 1, k)]))
+        return f
+    check(make, X, 1, calls=3)
+    check(make, X, 9, calls=3)
+
+
+def test_networks_called_by_library_code():
+    def make():
+        ms.set_seed(1)
+        net = nn.SequentialCell(nn.Dense(4, 5), nn.ReLU(), nn.Dense(5, 2))
+
+        def f(x):
+            return list(starmap(net, [(x,), (x * 2,)]))
+        return f
+    e = check(make, X, calls=3)
+    assert captured(e, "__call__"), e
+
+
+def test_gradients_go_through_callees():
+    def make():
+        def square(t):
+            return t * t * 0.5
+
+        def f(x):
+            return sum(t.sum() for t in map(square, [x, x * 3]))
+
+        return lambda x: ms.grad(f)(x)
+    check(make, X, calls=3)
+
+    def make2():
+        def loss(x):
+            opaque("loss")
+            return functools.reduce(lambda a, b: a * b, [x, x + 1]).sum()
+
+        def f(x):
+            opaque("outside")
+            return ms.value_and_grad(loss)(x)
+        return f
+    check(make2, X, calls=3)
+
+
+def test_arguments_die_when_the_plain_function_drops_them():
+    died = []
+
+    class Box:
+        def __init__(self, name):
+            self.name = name
+
+        def __del__(self):
+            died.append(self.name)
+
+    def inner(t, box):
+        opaque("in", died)
+        del box
+        opaque("after", died)
+        y = ops.tanh(t)
+        return y * 2
+
+    def make():
+        died.clear()
+
+        def f(x):
+            return list(starmap(inner, [(x, Box("a")), (x, Box("b"))])), list(died)
+        return f
+    check(make, X, calls=3)
+
+
+def test_hook_is_there_only_while_needed():
+    """Plain calls between Python functions need no C stack where no hook is installed."""
+    def depth(n):
+        return 0 if n == 0 else 1 + depth(n - 1)
+
+    def use(t):
+        return t * 2 + 1
+
+    f = ms.jit(lambda x: list(starmap(use, [(x,)]))[0])
+    for _ in range(3):
+        f(X)
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(60000)
+    try:
+        assert depth(50000) == 50000
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_deep_recursion_below_a_break():
+    """The hook steps aside before the C stack runs short."""
+    def depth(n, t):
+        return 0 if n == 0 else 1 + depth(n - 1, t)
+
+    def run(n):
+        return depth(n, None)
+
+    def make():
+        def f(x, n):
+            return sorted([n, n - 1], key=run), x * 2
+        return f
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(60000)
+    try:
+        check(make, X, 50000)
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_recursion_of_a_jitted_function_ends_in_recursion_error():
+    def make():
+        def f(x, n):
+            opaque("", end="")
+            return x if n == 0 else f(x + 1, n - 1)
+        f = ms.jit(f)
+        return f
+    assert make()(X, 50).asnumpy()[0, 0] == 50
+    with pytest.raises(RecursionError):
+        make()(X, 10**6)
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(10**7)
+    try:
+        with pytest.raises(RecursionError):
+            make()(X, 10**6)
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_other_threads_are_left_alone():
+    ready, go, seen = threading.Event(), threading.Event(), []
+
+    def use(t):
+        return t * 2 + 1
+
+    def wait(t):
+        ready.set()
+        go.wait(10)
+        return use(t)
+
+    f = ms.jit(lambda x: list(starmap(wait, [(x,)]))[0])
+    worker = threading.Thread(target=lambda: seen.append(f(X)))
+    worker.start()
+    ready.wait(10)
+
+    def elsewhere(t):
+        return t * 3 + 1
+    assert np.array_equal(elsewhere(X).asnumpy(), X.asnumpy() * 3 + 1)
+    with pytest.raises(TypeError, match="explain"):
+        ms.explain(elsewhere)
+    go.set()
+    worker.join(10)
+    assert np.array_equal(seen[0].asnumpy(), X.asnumpy() * 2 + 1)
+    assert ms.explain(wait).graph_runs == 1
+
+
+def test_many_threads():
+    def use(t, k):
+        return ops.tanh(t) * k
+
+    @ms.jit
+    def f(x):
+        opaque("", end="")
+        return list(starmap(use, [(x, 2.0), (x + 1, 3.0)]))
+    expected = [t.asnumpy() for t in (ops.tanh(X) * 2.0, ops.tanh(X + 1) * 3.0)]
+    wrong = []
+
+    def work():
+        for _ in range(200):
+            wrong.extend(1 for a, b in zip(f(X), expected) if not np.array_equal(a.asnumpy(), b))
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [t.start() for t in threads]
+    [t.join(60) for t in threads]
+    assert not wrong
+
+
+def test_code_assigned_anew():
+    def double(x):
+        return x * 2
+
+    def triple(x):
+        opaque("triple")
+        return x * 3
+    f = ms.jit(double)
+    assert np.array_equal(f(X).asnumpy(), X.asnumpy() * 2)
+    f.__code__ = triple.__code__
+    assert np.array_equal(f(X).asnumpy(), X.asnumpy() * 3)
+
+
+def test_code_is_freed_with_its_functions():
+    def make():
+        space = {"ops": ops, "opaque": opaque, "starmap": starmap}
+        exec("def inner(t):\n    return ops.tanh(t) * 2\ndef f(x):\n    opaque('', end='')\n    return list(starmap(inner, [(x,)]))[0]", space)
+        return ms.jit(space["f"]), space["inner"]
+    f, inner = make()
+    for _ in range(3):
+        f(X)
+    assert ms.explain(inner).compile_count == 1
+    gone = [weakref.ref(f.__code__)]
+    del f, inner
+    gc.collect()
+    assert gone[0]() is None
+
+
+def test_references_stay_balanced():
+    class Thing:
+        pass
+
+    def inner(t, thing):
+        return t * 2 + 1
+
+    def broken(t, thing):
+        y = t + 1
+        opaque("", end="")
+        return inner(y, thing)
+
+    f = ms.jit(lambda x, thing: list(starmap(broken, [(x, thing)] * 2)) + list(starmap(inner, [(x, thing)])))
+    thing = Thing()
+    for _ in range(5):
+        f(X, thing)
+    gc.collect()
+    counts = [sys.getrefcount(o) for o in (X, thing, inner, broken, inner.__code__, broken.__code__, None)]
+    for _ in range(200):
+        f(X, thing)
+    gc.collect()
+    after = [sys.getrefcount(o) for o in (X, thing, inner, broken, inner.__code__, broken.__code__, None)]
+    assert all(abs(a - b) < 20 for a, b in zip(after, counts)), (counts, after)
+
+
+def test_functions_that_are_not_worth_it_are_left_alone():
+    def no_graph(t, names):
+        opaque("", end="")
+        names.append(t.shape)
+        return names
+
+    f = ms.jit(lambda x, names: list(starmap(no_graph, [(x, names)]))[0])
+    names = []
+    for _ in range(10):
+        f(X, names)
+    assert len(names) == 10
+    assert ms.explain(no_graph).calls < 10
