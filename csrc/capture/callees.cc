@@ -68,12 +68,13 @@ PyObject* on_call(PendingCall& call) {
     if (!state) {
       state = std::make_shared<State>();
       state->globals = py::reinterpret_borrow<py::object>(globals);
+      state->place =
+          str_cat(code->name, " at ", code->filename, ":", code->instrs.front().line);
       callee->state = state;
     }
     // a function that shares its code with one of other globals is none of ours
     if (state->globals.ptr() != globals) return call.run();
-    owner->callees.insert_or_assign(
-        str_cat(code->name, " at ", code->filename, ":", code->instrs.front().line), state);
+    owner->callees.try_emplace(state.get(), state);
     std::vector<py::object> slots(code->num_slots);
     for (int k = 0; k < code->num_slots; ++k)
       if (PyObject* o = call.slots()[k]) slots[k] = py::reinterpret_borrow<py::object>(o);

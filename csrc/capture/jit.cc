@@ -5,6 +5,8 @@
 
 #include <structmember.h>
 
+#include <algorithm>
+
 namespace pijit {
 
 PyTypeObject* jit_function_type;
@@ -312,9 +314,12 @@ py::dict explain(py::object f) {
     x["hint"] = reason_hint(b.reason);
     breaks.append(x);
   }
-  for (auto& [where, c] : s.callees) {
+  std::vector<const State*> below;
+  for (auto& [c, owned] : s.callees) below.push_back(c);
+  std::sort(below.begin(), below.end(), [](auto* a, auto* b) { return a->place < b->place; });
+  for (auto* c : below) {
     py::dict x;
-    x["where"] = where;
+    x["where"] = c->place;
     x["compile_count"] = c->compile_count;
     x["calls"] = c->calls;
     x["graph_runs"] = c->graph_runs;

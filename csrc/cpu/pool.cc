@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "cpu/cpu.h"
@@ -144,15 +145,14 @@ struct Windows {
   int64_t kernel[2], stride[2], pad[2];  // down, across; pad: before
   bool count_pad = false;
 
+  // Of a row with all positions of all windows, and some more for loads of 8 windows.
+  int64_t row_length() const {
+    return std::max(pad[1] + p.width, (p.out_width + 8) * stride[1] + kernel[1]) + 16;
+  }
   // Rows and columns of window i or j, clipped to the plane.
   std::pair<int64_t, int64_t> span(int64_t i, int axis) const {
     const int64_t at = i * stride[axis] - pad[axis], n = axis ? p.width : p.height;
     return {std::clamp<int64_t>(at, 0, n), std::clamp<int64_t>(at + kernel[axis], 0, n)};
-  }
-  float count(std::pair<int64_t, int64_t> h, std::pair<int64_t, int64_t> w) const {
-    const int64_t n = count_pad ? kernel[0] * kernel[1]
-                                : std::max<int64_t>(1, (h.second - h.first) * (w.second - w.first));
-    return static_cast<float>(n);
   }
 };
 
@@ -165,68 +165,189 @@ bool windows(const KernelRequest& r, const Shape& x, const Shape& y, Windows* g,
     g->stride[a] = c.ints("stride")[a];
     g->pad[a] = c.ints("pad")[2 * a];
   }
-  if (r.op.name != "max_pool2d") g->count_pad = c.flag("count_pad");
+  if (r.op.name.starts_with("avg")) g->count_pad = c.flag("count_pad");
   return true;
 }
 
-// Calls f(plane, scratch row) in parallel; the row holds an input row and its right padding.
+// Calls f(plane, row of floats, row of ints) in parallel. A row has a place for each position that
+// a window covers, padding included, from the first window's left edge.
 template <class F>
-void each_plane_with_row(const Windows& g, F f) {
+void each_plane_with_rows(const Windows& g, float fill, F f) {
   const int64_t work = std::max<int64_t>(1, g.p.out_height * g.p.out_width * g.kernel[0]);
+  const int64_t length = g.row_length();
   parallel_for(g.p.count, std::max<int64_t>(1, 40000 / work), [&](int64_t b, int64_t e) {
-    std::vector<float> row(g.p.width + g.kernel[1] * 2 + g.pad[1]);
-    for (int64_t p = b; p < e; ++p) f(p, row.data());
+    std::vector<float> row(length, fill);
+    std::vector<int32_t> place(length, std::numeric_limits<int32_t>::max());
+    for (int64_t p = b; p < e; ++p) f(p, row.data(), place.data());
   });
+}
+// Strides that the compiler knows make loops over windows vector code.
+template <class F>
+void with_stride(int64_t stride, F f) {
+  if (stride == 1)
+    f(std::integral_constant<int64_t, 1>());
+  else if (stride == 2)
+    f(std::integral_constant<int64_t, 2>());
+  else
+    f(stride);
 }
 
 // NaN-propagating maximum.
-inline float larger(float a, float b) { return (b > a) | ((b != b) & (a == a)) ? b : a; }
+inline __m256 larger(__m256 a, __m256 b) {
+  return _mm256_blendv_ps(_mm256_max_ps(b, a), b, _mm256_cmp_ps(b, b, _CMP_UNORD_Q));
+}
+// 8 floats, `stride` apart; may read up to the 16th.
+template <class S>
+__m256 load_apart(const float* p, S stride) {
+  if constexpr (std::is_same_v<S, std::integral_constant<int64_t, 1>>) {
+    return _mm256_loadu_ps(p);
+  } else if constexpr (std::is_same_v<S, std::integral_constant<int64_t, 2>>) {
+    return Pairs(p, 8).even;
+  } else {
+    alignas(32) float v[8];
+    for (int k = 0; k < 8; ++k) v[k] = p[k * stride];
+    return _mm256_load_ps(v);
+  }
+}
+// row[w] = rows h0 to h1 of x at w, combined from above.
+template <class F>
+void combine_rows(const float* x, int64_t width, int64_t h0, int64_t h1, float* row, F f) {
+  for (int64_t w = 0; w < width; w += 8) {
+    const __m256i in = lanes(width - w);
+    __m256 v = _mm256_maskload_ps(x + h0 * width + w, in);
+    for (int64_t h = h0 + 1; h < h1; ++h) v = f(v, _mm256_maskload_ps(x + h * width + w, in));
+    _mm256_maskstore_ps(row + w, in, v);
+  }
+}
+// y[j] = positions of window j in a row, combined from the left, then finished.
+template <class F, class G>
+void combine_windows(const Windows& g, const float* row, float* y, F f, G finish) {
+  with_stride(g.stride[1], [&](auto stride) {
+    for (int64_t j = 0; j < g.p.out_width; j += 8) {
+      const float* p = row + j * stride;
+      __m256 v = load_apart(p, stride);
+      for (int64_t k = 1; k < g.kernel[1]; ++k) v = f(v, load_apart(p + k, stride));
+      _mm256_maskstore_ps(y + j, lanes(g.p.out_width - j), finish(v, j));
+    }
+  });
+}
+
+// a where t, else b.
+inline __m256i select(__m256 t, __m256i a, __m256i b) {
+  return _mm256_blendv_epi8(b, a, _mm256_castps_si256(t));
+}
+
+constexpr float kLeast = -std::numeric_limits<float>::infinity();
 
 std::unique_ptr<OpKernel> max_pool_any(const KernelRequest& r, std::string* why) {
   Windows g;
   if (!windows(r, r.in[0].shape, r.out.shape, &g, why)) return nullptr;
   return fn_kernel([g](const void* const* in, void* out) {
-    each_plane_with_row(g, [&](int64_t p, float* row) {
+    each_plane_with_rows(g, kLeast, [&](int64_t p, float* row, int32_t*) {
       const float* x = static_cast<const float*>(in[0]) + p * g.p.height * g.p.width;
       float* y = static_cast<float*>(out) + p * g.p.out_height * g.p.out_width;
       for (int64_t i = 0; i < g.p.out_height; ++i, y += g.p.out_width) {
         const auto [h0, h1] = g.span(i, 0);
-        std::copy_n(x + h0 * g.p.width, g.p.width, row);
-        for (int64_t h = h0 + 1; h < h1; ++h) {
-          const float* line = x + h * g.p.width;
-          for (int64_t w = 0; w < g.p.width; ++w) row[w] = larger(row[w], line[w]);
-        }
-        for (int64_t j = 0; j < g.p.out_width; ++j) {
-          const auto [w0, w1] = g.span(j, 1);
-          float m = row[w0];
-          for (int64_t w = w0 + 1; w < w1; ++w) m = larger(m, row[w]);
-          y[j] = m;
-        }
+        combine_rows(x, g.p.width, h0, h1, row + g.pad[1], larger);
+        combine_windows(g, row, y, larger, [](__m256 v, int64_t) { return v; });
       }
     });
   });
 }
 
+// The first maximum in row-major order takes a window's gradient: first the first maximum of each
+// column and its row, then along the row the greater one, and of equal ones the higher up.
+std::unique_ptr<OpKernel> max_pool_dx_any(const KernelRequest& r, std::string* why) {
+  Windows g;
+  if (!windows(r, r.in[0].shape, r.in[1].shape, &g, why)) return nullptr;
+  if (g.p.height * g.p.width > std::numeric_limits<int32_t>::max())
+    return *why = "planes too large", nullptr;
+  return fn_kernel([g](const void* const* in, void* out) {
+    each_plane_with_rows(g, kLeast, [&](int64_t p, float* row, int32_t* place) {
+      const float* x = static_cast<const float*>(in[0]) + p * g.p.height * g.p.width;
+      const float* dy = static_cast<const float*>(in[1]) + p * g.p.out_height * g.p.out_width;
+      float* dx = static_cast<float*>(out) + p * g.p.height * g.p.width;
+      std::fill_n(dx, g.p.height * g.p.width, 0.0f);
+      std::vector<int32_t> winners(g.p.out_width + 8);
+      int32_t* at = winners.data();
+      const float* places = reinterpret_cast<const float*>(place);  // bits only
+      const __m256i iota = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+      for (int64_t i = 0; i < g.p.out_height; ++i, dy += g.p.out_width) {
+        const auto [h0, h1] = g.span(i, 0);
+        for (int64_t w = 0; w < g.p.width; w += 8) {
+          const __m256i inside = lanes(g.p.width - w);
+          __m256 best = _mm256_maskload_ps(x + h0 * g.p.width + w, inside);
+          __m256i from = _mm256_set1_epi32(static_cast<int32_t>(h0 * g.p.width));
+          for (int64_t h = h0 + 1; h < h1; ++h) {
+            const __m256 t = take(&best, _mm256_maskload_ps(x + h * g.p.width + w, inside));
+            from = select(t, _mm256_set1_epi32(static_cast<int32_t>(h * g.p.width)), from);
+          }
+          _mm256_maskstore_ps(row + g.pad[1] + w, inside, best);
+          _mm256_maskstore_epi32(place + g.pad[1] + w, inside, from);
+        }
+        with_stride(g.stride[1], [&](auto stride) {
+          for (int64_t j = 0; j < g.p.out_width; j += 8) {
+            const int64_t first = j * stride;
+            __m256 best = load_apart(row + first, stride);
+            __m256i best_row = _mm256_castps_si256(load_apart(places + first, stride));
+            __m256i best_k = _mm256_setzero_si256();
+            for (int64_t k = 1; k < g.kernel[1]; ++k) {
+              const __m256 v = load_apart(row + first + k, stride), old = best;
+              const __m256i v_row = _mm256_castps_si256(load_apart(places + first + k, stride));
+              const __m256 both_nan = _mm256_and_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q),
+                                                    _mm256_cmp_ps(old, old, _CMP_UNORD_Q));
+              const __m256 tie = _mm256_or_ps(_mm256_cmp_ps(v, old, _CMP_EQ_OQ), both_nan);
+              const __m256 higher = _mm256_castsi256_ps(_mm256_cmpgt_epi32(best_row, v_row));
+              const __m256 t = _mm256_or_ps(take(&best, v), _mm256_and_ps(tie, higher));
+              best = _mm256_blendv_ps(best, v, t);
+              best_row = select(t, v_row, best_row);
+              best_k = select(t, _mm256_set1_epi32(static_cast<int32_t>(k)), best_k);
+            }
+            const auto apart = static_cast<int32_t>(stride);
+            const __m256i left =
+                _mm256_add_epi32(_mm256_mullo_epi32(iota, _mm256_set1_epi32(apart)),
+                                 _mm256_set1_epi32(static_cast<int32_t>(first - g.pad[1])));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(at + j),
+                                _mm256_add_epi32(best_row, _mm256_add_epi32(left, best_k)));
+          }
+        });
+        for (int64_t j = 0; j < g.p.out_width; ++j) dx[at[j]] += dy[j];
+      }
+    });
+  });
+}
+
+// Elements per window, padding included where that counts: per column of windows, for full height.
+std::vector<float> window_widths(const Windows& g) {
+  std::vector<float> n(g.p.out_width + 8);
+  for (int64_t j = 0; j < g.p.out_width; ++j) {
+    const auto w = g.span(j, 1);
+    n[j] = static_cast<float>(g.count_pad ? g.kernel[1] : w.second - w.first);
+  }
+  return n;
+}
+float window_height(const Windows& g, std::pair<int64_t, int64_t> h) {
+  return static_cast<float>(g.count_pad ? g.kernel[0] : h.second - h.first);
+}
+
 std::unique_ptr<OpKernel> avg_pool(const KernelRequest& r, std::string* why) {
   Windows g;
   if (!windows(r, r.in[0].shape, r.out.shape, &g, why)) return nullptr;
-  return fn_kernel([g](const void* const* in, void* out) {
-    each_plane_with_row(g, [&](int64_t p, float* row) {
+  return fn_kernel([g, widths = window_widths(g)](const void* const* in, void* out) {
+    each_plane_with_rows(g, 0, [&](int64_t p, float* row, int32_t*) {
       const float* x = static_cast<const float*>(in[0]) + p * g.p.height * g.p.width;
       float* y = static_cast<float*>(out) + p * g.p.out_height * g.p.out_width;
+      auto sum = [](__m256 a, __m256 b) { return _mm256_add_ps(a, b); };
       for (int64_t i = 0; i < g.p.out_height; ++i, y += g.p.out_width) {
         const auto h = g.span(i, 0);
-        std::fill_n(row, g.p.width, 0.0f);
-        for (int64_t k = h.first; k < h.second; ++k) {
-          const float* line = x + k * g.p.width;
-          for (int64_t w = 0; w < g.p.width; ++w) row[w] += line[w];
-        }
-        for (int64_t j = 0; j < g.p.out_width; ++j) {
-          const auto w = g.span(j, 1);
-          float sum = 0;
-          for (int64_t k = w.first; k < w.second; ++k) sum += row[k];
-          y[j] = sum / g.count(h, w);
-        }
+        combine_rows(x, g.p.width, h.first, h.second, row + g.pad[1], sum);
+        const __m256 height = _mm256_set1_ps(window_height(g, h));
+        combine_windows(g, row, y, sum, [&](__m256 v, int64_t j) {
+          const __m256 n = _mm256_mul_ps(height, _mm256_loadu_ps(widths.data() + j));
+          // a sum that starts at 0: no -0.0
+          return _mm256_div_ps(_mm256_add_ps(v, _mm256_setzero_ps()),
+                               _mm256_max_ps(n, _mm256_set1_ps(1)));
+        });
       }
     });
   });
@@ -235,22 +356,28 @@ std::unique_ptr<OpKernel> avg_pool(const KernelRequest& r, std::string* why) {
 std::unique_ptr<OpKernel> avg_pool_dx(const KernelRequest& r, std::string* why) {
   Windows g;
   if (!windows(r, r.out.shape, r.in[0].shape, &g, why)) return nullptr;
-  return fn_kernel([g](const void* const* in, void* out) {
-    each_plane_with_row(g, [&](int64_t p, float* row) {
+  return fn_kernel([g, widths = window_widths(g)](const void* const* in, void* out) {
+    each_plane_with_rows(g, 0, [&](int64_t p, float* row, int32_t*) {
       float* x = static_cast<float*>(out) + p * g.p.height * g.p.width;
       const float* y = static_cast<const float*>(in[0]) + p * g.p.out_height * g.p.out_width;
       std::fill_n(x, g.p.height * g.p.width, 0.0f);
+      const int64_t length = g.row_length();
+      std::vector<float> share(g.p.out_width);
+      const float* column = row + g.pad[1];
       for (int64_t i = 0; i < g.p.out_height; ++i, y += g.p.out_width) {
         const auto h = g.span(i, 0);
-        std::fill_n(row, g.p.width, 0.0f);
-        for (int64_t j = 0; j < g.p.out_width; ++j) {
-          const auto w = g.span(j, 1);
-          const float d = y[j] / g.count(h, w);
-          for (int64_t k = w.first; k < w.second; ++k) row[k] += d;
-        }
+        const float height = window_height(g, h);
+        for (int64_t j = 0; j < g.p.out_width; ++j)
+          share[j] = y[j] / std::max(1.0f, height * widths[j]);
+        std::fill_n(row, length, 0.0f);
+        // windows from left to right at each place
+        with_stride(g.stride[1], [&](auto stride) {
+          for (int64_t k = g.kernel[1]; k-- > 0;)
+            for (int64_t j = 0; j < g.p.out_width; ++j) row[j * stride + k] += share[j];
+        });
         for (int64_t k = h.first; k < h.second; ++k) {
           float* line = x + k * g.p.width;
-          for (int64_t w = 0; w < g.p.width; ++w) line[w] += row[w];
+          for (int64_t w = 0; w < g.p.width; ++w) line[w] += column[w];
         }
       }
     });
@@ -263,6 +390,7 @@ void register_pool_kernels(KernelRegistry& r) {
   r.add("max_pool2d", {"avx2", max_pool});
   r.add("max_pool2d", {"separable", max_pool_any});
   r.add("max_pool2d_dx", {"avx2", max_pool_dx});
+  r.add("max_pool2d_dx", {"separable", max_pool_dx_any});
   r.add("avg_pool2d", {"separable", avg_pool});
   r.add("avg_pool2d_dx", {"separable", avg_pool_dx});
 }

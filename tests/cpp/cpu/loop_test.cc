@@ -79,26 +79,65 @@ TEST(Pool, VectorKernelMatchesReference) {
   }
 }
 
-TEST(Pool, SeparableKernelMatchesReference) {
-  const std::vector<int64_t> k{3, 2}, stride{2, 1}, pad{1, 0, 1, 1};
-  const Attrs attrs{k, stride, pad};
-  const Type x{DType::F32, Shape{1, 2, 7, 9}};
-  std::vector<float> in(x.shape.numel());
-  for (size_t i = 0; i < in.size(); ++i)
-    in[i] = i % 13 == 5 ? std::nanf("") : static_cast<float>(i * 7 % 10);
-  const OpDef& op = OpTable::get().at("max_pool2d");
-  const Type* types[] = {&x};
-  const Type y = op.infer(InferCtx{{op, attrs}, types});
-  std::vector<float> out[2];
-  for (int i = 0; i < 2; ++i) {
-    config().backend = i ? "reference" : "cpu";
-    out[i].resize(y.shape.numel());
-    const void* args[] = {in.data()};
-    KernelRegistry::get().make({op, attrs, {x}, {true}, y})->run(args, out[i].data());
-  }
-  config().backend = "cpu";
-  for (size_t i = 0; i < out[0].size(); ++i)
-    EXPECT_TRUE(out[0][i] == out[1][i] || (std::isnan(out[0][i]) && std::isnan(out[1][i]))) << i;
+// Windows of any size, stride and padding; equal values, infinities, NaN, zeros of both signs.
+TEST(Pool, SeparableKernelsMatchReference) {
+  struct Case {
+    std::vector<int64_t> kernel, stride, pad;
+    int64_t h, w;
+  };
+  const std::vector<Case> cases = {
+      {{3, 2}, {2, 1}, {1, 0, 1, 1}, 7, 9},   {{3, 3}, {2, 2}, {0, 0, 0, 0}, 56, 56},
+      {{3, 3}, {2, 2}, {1, 1, 1, 1}, 15, 33}, {{3, 3}, {1, 1}, {1, 1, 1, 1}, 8, 8},
+      {{2, 5}, {3, 3}, {0, 1, 2, 2}, 11, 40}, {{1, 1}, {2, 2}, {0, 0, 0, 0}, 5, 17},
+      {{5, 4}, {1, 2}, {2, 2, 1, 2}, 6, 3}};
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  for (auto& c : cases)
+    for (int fill = 0; fill < 4; ++fill) {
+      const Type x{DType::F32, Shape{2, 3, c.h, c.w}};
+      std::vector<float> in(x.shape.numel());
+      for (size_t i = 0; i < in.size(); ++i) {
+        const size_t hash = i * 2654435761u >> 7;
+        in[i] = fill == 0   ? static_cast<float>(hash % 1000) - 500
+                : fill == 1 ? (hash % 3 ? (hash % 2 ? 0.0f : -0.0f) : -1.0f)
+                : fill == 2 ? (hash % 5 ? static_cast<float>(hash % 4) : nan)
+                            : (hash % 4   ? -inf
+                               : hash % 8 ? nan
+                                          : inf);
+      }
+      for (const char* kind : {"max_pool2d", "avg_pool2d"}) {
+        const bool max = kind[0] == 'm';
+        if (!max && fill > 1) continue;  // sums of the reference are exact in double only
+        Attrs attrs;
+        for (auto* part : {&c.kernel, &c.stride, &c.pad}) attrs.push_back(*part);
+        if (!max) attrs.push_back(fill == 1);
+        const OpDef& op = OpTable::get().at(kind);
+        const Type* types[] = {&x};
+        const Type y = op.infer(InferCtx{{op, attrs}, types});
+        std::vector<float> dy(y.shape.numel());
+        for (size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i % 7) - 3;
+        auto run = [&](const std::string& name, std::vector<Type> in_types, const Type& out,
+                       std::vector<const void*> args) {
+          std::vector<std::vector<float>> results;
+          for (const char* backend : {"cpu", "reference"}) {
+            config().backend = backend;
+            const KernelRequest r{OpTable::get().at(name), attrs, in_types,
+                                  std::vector<bool>(in_types.size(), true), out};
+            results.emplace_back(out.shape.numel(), 7.0f);
+            KernelRegistry::get().make(r)->run(args.data(), results.back().data());
+          }
+          config().backend = "cpu";
+          for (size_t i = 0; i < results[0].size(); ++i) {
+            const float a = results[0][i], b = results[1][i];
+            const bool near = std::abs(a - b) <= 1e-6f * std::max(1.0f, std::abs(b)) * 200;
+            EXPECT_TRUE(max ? a == b || (std::isnan(a) && std::isnan(b)) : near)
+                << name << " " << c.h << " x " << c.w << " fill " << fill << " at " << i << ": "
+                << a << " and " << b;
+          }
+        };
+        run(kind, {x}, y, {in.data()});
+        if (max) run("max_pool2d_dx", {x, y}, x, {in.data(), dy.data()});
+      }
+    }
 }
 
 }  // namespace
