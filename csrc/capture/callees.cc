@@ -68,8 +68,7 @@ PyObject* on_call(PendingCall& call) {
     if (!state) {
       state = std::make_shared<State>();
       state->globals = py::reinterpret_borrow<py::object>(globals);
-      state->place =
-          str_cat(code->name, " at ", code->filename, ":", code->instrs.front().line);
+      state->place = str_cat(code->name, " at ", code->filename, ":", code->instrs.front().line);
       callee->state = state;
     }
     // a function that shares its code with one of other globals is none of ours

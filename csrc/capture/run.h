@@ -36,8 +36,8 @@ struct State {
   std::map<std::pair<int, std::string>, py::object> resumes;  // code
   std::map<int, HookUse> hook_uses;                           // by instruction
   HookUse plain_use;                                          // where the function runs plainly
-  // Of a decorated function: what was captured below its breaks. Callees own nothing of one another,
-  // so that no State keeps itself.
+  // Of a decorated function: what was captured below its breaks. Callees own nothing of one
+  // another, so that no State keeps itself.
   std::map<const State*, std::shared_ptr<State>> callees;
   // Of a callee:
   py::object globals;
