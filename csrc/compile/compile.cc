@@ -4,8 +4,10 @@
 #include <map>
 #include <set>
 
+#include "base/config.h"
 #include "base/log.h"
 #include "compile/fusion.h"
+#include "compile/tiling.h"
 #include "graph/passes/passes.h"
 
 namespace pijit {
@@ -24,6 +26,7 @@ class Compiler {
     }
     find_uses();
     for (size_t u = 0; u < plan_.units.size(); ++u) build(plan_.units[u], static_cast<int>(u));
+    group_tiles();
     choose_outputs();
     plan_memory();
     return p_;
@@ -209,6 +212,81 @@ class Compiler {
     step->text = step->loop->describe();
   }
 
+  // Replaces runs of loop steps by tiles.
+  void group_tiles() {
+    const auto groups = plan_tiles(
+        p_->steps, [&](int s) { return g_.node(value_of_slot_.at(s)).type.shape.numel(); });
+    if (groups.empty()) return;
+    std::map<int, int> unit_at;  // step -> unit
+    for (auto [u, s] : unit_step_) unit_at[s] = u;
+    std::set<int> leaves;  // slots read by outputs
+    for (auto& o : g_.outputs) leaves.insert(slot(o.node));
+    std::vector<Program::Step> steps;
+    size_t at = 0;
+    auto keep_until = [&](size_t end) {
+      for (; at < end; ++at) {
+        unit_step_[unit_at.at(static_cast<int>(at))] = static_cast<int>(steps.size());
+        steps.push_back(std::move(p_->steps[at]));
+      }
+    };
+    for (auto& g : groups) {
+      keep_until(g.begin);
+      const std::pair<int, int> extent{unit_at.at(static_cast<int>(g.begin)),
+                                       unit_at.at(static_cast<int>(g.end) - 1)};
+      std::set<int> made, outside = leaves;
+      for (size_t k = 0; k < p_->steps.size(); ++k) {
+        const bool inside = k >= g.begin && k < g.end;
+        if (inside) made.insert(p_->steps[k].out.begin(), p_->steps[k].out.end());
+        if (!inside) outside.insert(p_->steps[k].in.begin(), p_->steps[k].in.end());
+      }
+      Program::Step step;
+      std::map<int, Tiles::Operand> operand;  // by slot
+      std::vector<size_t> row_bytes;
+      auto operand_of = [&](int s) {
+        auto [it, fresh] = operand.try_emplace(s);
+        if (!fresh) return it->second;
+        if (!made.count(s)) {
+          it->second = {Tiles::Operand::kIn, static_cast<int>(step.in.size())};
+          step.in.push_back(s);
+        } else if (outside.count(s)) {
+          it->second = {Tiles::Operand::kOut, static_cast<int>(step.out.size())};
+          step.out.push_back(s);
+        } else {
+          it->second = {Tiles::Operand::kScratch, static_cast<int>(row_bytes.size())};
+          row_bytes.push_back(g_.node(value_of_slot_.at(s)).type.bytes() /
+                              static_cast<size_t>(g.rows));
+          p_->slots[s].kind = Program::Slot::kTile;
+        }
+        return it->second;
+      };
+      std::vector<Tiles::Member> members;
+      for (; at < g.end; ++at) {
+        Program::Step& old = p_->steps[at];
+        Tiles::Member m;
+        for (int s : old.in) m.in.push_back(operand_of(s));
+        for (int s : old.out) m.out.push_back(operand_of(s));
+        m.kernel = std::move(old.loop);
+        members.push_back(std::move(m));
+        const int u = unit_at.at(static_cast<int>(at));
+        unit_step_[u] = static_cast<int>(steps.size());
+        extent_[u] = extent;
+      }
+      const int64_t tile =
+          std::clamp<int64_t>(config().tile_bytes / std::max<int64_t>(1, g.row_bytes), 1,
+                              std::max<int64_t>(1, g.rows / 4));
+      step.tiles = std::make_unique<Tiles>(std::move(members), g.rows, tile, std::move(row_bytes));
+      step.text = step.tiles->describe();
+      steps.push_back(std::move(step));
+    }
+    keep_until(p_->steps.size());
+    p_->steps = std::move(steps);
+  }
+  // The units that run together with this one: all of them read and write before any is done.
+  std::pair<int, int> extent(int unit) const {
+    auto it = extent_.find(unit);
+    return it == extent_.end() ? std::pair(unit, unit) : it->second;
+  }
+
   void choose_outputs() {
     std::map<int, int> buffer_of;  // slot -> output buffer
     for (auto& o : g_.outputs) {
@@ -236,6 +314,11 @@ class Compiler {
     if (last_use_[in] > u) return -1;
     for (auto& b : p_->output_buffers)
       if (b.donor == index) return -1;
+    const auto [first, last] = extent(u);
+    for (int other = first; other <= last; ++other)
+      if (other != u)
+        for (auto [s, same_index] : loop_inputs_[other])
+          if (root(s) == in && !same_index) return -1;  // rows that another tile writes
     for (auto [s, same_index] : loop_inputs_[u])
       if (root(s) == in && !same_index) return -1;
     for (auto& o : g_.outputs)
@@ -257,7 +340,8 @@ class Compiler {
       if (p_->slots[s].kind != Program::Slot::kArena) continue;
       const uint32_t id = value_of_slot_.at(static_cast<int>(s));
       const size_t size = (g_.node(id).type.bytes() + 63) / 64 * 64;
-      const int from = born_.at(id), to = std::max(from, last_use_[id]);
+      const int born = born_.at(id), from = extent(born).first,
+                to = std::max(extent(born).second, extent(std::max(born, last_use_[id])).second);
       if (size == 0) continue;
       std::vector<Block> busy;
       for (auto& b : placed)
@@ -270,6 +354,7 @@ class Compiler {
       }
       // in place: an operand read at the same index, as large, dying here
       for (auto [in, same_index] : loop_inputs_[from]) {
+        if (extent_.count(born)) break;
         const uint32_t r = root(in);
         if (!same_index || last_use_[r] != from || slot_of_[r] < 0 ||
             p_->slots[slot_of_[r]].kind != Program::Slot::kArena)
@@ -310,6 +395,7 @@ class Compiler {
   std::map<int, std::vector<std::pair<uint32_t, bool>>>
       loop_inputs_;  // per unit: operand, read at its own index
   std::map<int, int> unit_step_;
+  std::map<int, std::pair<int, int>> extent_;  // of units that run in tiles
   std::set<std::pair<int, size_t>> taken_;
 };
 

@@ -92,15 +92,22 @@ std::string LoopKernel::describe() const {
                      " instructions");
 }
 
+int64_t LoopKernel::cost() const {
+  return outer_ * reduce_ * inner_ *
+         static_cast<int64_t>(spec_.body.size() + spec_.in.size() + spec_.out.size());
+}
+
+void LoopKernel::run_rows(const void* const* in, void* const* out, int64_t begin, int64_t end,
+                          int64_t rows) const {
+  const int64_t per_row = (outer_dims_ == 0 ? inner_ : outer_) / rows;
+  run_range(in, out, begin * per_row, end * per_row);
+}
+
 void LoopKernel::run(const void* const* in, void* const* out) const {
   const int64_t total = outer_ * reduce_ * inner_;
   const bool reducing = spec_.form != LoopSpec::kMap;
   if (total == 0 && !reducing) return;
-  // About 2 cycles per instruction and vector; a parallel region costs some microseconds.
-  const int64_t cost =
-      total * static_cast<int64_t>(spec_.body.size() + spec_.in.size() + spec_.out.size());
-  constexpr int64_t kParallelCost = 400000;
-  const int threads = cost < kParallelCost ? 1 : max_threads();
+  const int threads = cost() < kParallelCost ? 1 : max_threads();
   if (threads == 1)
     return run_range(in, out, 0,
                      spec_.form == LoopSpec::kMap && outer_dims_ == 0 ? inner_ : outer_);

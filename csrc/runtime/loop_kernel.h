@@ -60,6 +60,14 @@ class LoopKernel {
  public:
   explicit LoopKernel(LoopSpec s);
   void run(const void* const* in, void* const* out) const;
+  // Can it be divided along its first dim? Then run_rows computes rows [begin, end) of `rows` equal
+  // ones, into which dims[0] divides.
+  bool has_rows() const { return outer_dims_ > 0 || spec_.form == LoopSpec::kMap; }
+  void run_rows(const void* const* in, void* const* out, int64_t begin, int64_t end,
+                int64_t rows) const;
+  // About 2 cycles per unit and vector; a parallel region costs some microseconds.
+  int64_t cost() const;
+  static constexpr int64_t kParallelCost = 400000;
   const LoopSpec& spec() const { return spec_; }
   std::string describe() const;
 

@@ -68,6 +68,7 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
       case Slot::kLiteral: ptr[s] = const_cast<uint64_t*>(&literals[k.index]); break;
       case Slot::kArena: ptr[s] = arena.p + k.index; break;
       case Slot::kOutput: ptr[s] = buf[k.index]->data; break;
+      case Slot::kTile: ptr[s] = nullptr; break;
     }
   }
   const bool timed = !config().log.empty() && log_enabled("exec");
@@ -91,7 +92,10 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
     } else {
       std::vector<void*> o;
       for (int s : st.out) o.push_back(s < 0 ? nullptr : ptr[s]);
-      st.region->run(in, o.data());
+      if (st.tiles)
+        st.tiles->run(in, o.data());
+      else
+        st.region->run(in, o.data());
     }
     if (timed)
       PIJIT_LOG(
@@ -105,7 +109,8 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
       case Slot::kInput: out[k] = ArrayRef::share(inputs[s.index]); break;
       case Slot::kLiteral: out[k] = scalar_array(outputs[k].type.dtype, literals[s.index]); break;
       case Slot::kOutput: out[k] = buf[s.index]; break;
-      case Slot::kArena: throw InternalError("an output in the arena");
+      case Slot::kArena:
+      case Slot::kTile: throw InternalError("an output in the arena");
     }
     if (!(out[k]->type == outputs[k].type)) out[k] = alias_array(out[k], outputs[k].type);
   }

@@ -9,6 +9,7 @@
 #include "runtime/array.h"
 #include "runtime/kernel.h"
 #include "runtime/loop_kernel.h"
+#include "runtime/tiles.h"
 
 namespace pijit {
 
@@ -27,11 +28,12 @@ extern void (*loop_interrupt)();
 class Program {
  public:
   struct Slot {
-    enum Kind : uint8_t { kInput, kLiteral, kArena, kOutput } kind;
-    size_t index = 0;  // input, literal or output buffer; arena: byte offset
+    enum Kind : uint8_t { kInput, kLiteral, kArena, kOutput, kTile } kind;
+    size_t index = 0;  // input, literal or output buffer; arena: byte offset; tile: unused
   };
   struct Step {
-    std::unique_ptr<LoopKernel> loop;  // one of the three
+    std::unique_ptr<LoopKernel> loop;  // one of the four
+    std::unique_ptr<Tiles> tiles;
     std::unique_ptr<OpKernel> op;
     std::unique_ptr<RegionStep> region;
     std::vector<int> in, out;  // slots; -1: absent

@@ -47,6 +47,15 @@ void expect_modes_agree(const Graph& g) {
   std::vector<ArrayRef> in;
   for (auto id : g.inputs()) in.push_back(random_array(g.node(id).type, static_cast<int>(id) + 1));
   const auto fused = run(g, in);
+  for (int bytes : {64, 3000}) {
+    config().tile_bytes = bytes;
+    const auto tiled = run(g, in);
+    for (size_t k = 0; k < fused.size(); ++k)
+      EXPECT_EQ(0, std::memcmp(fused[k]->data, tiled[k]->data, fused[k]->type.bytes()))
+          << "tiles of " << bytes << " bytes changed output " << k << "\n"
+          << g.print();
+  }
+  config().tile_bytes = 65536;
   config().fuse = false;
   const auto unfused = run(g, in);
   config().isa = "avx2";
@@ -154,6 +163,54 @@ TEST(Fusion, MomentumUpdateIsOneKernelInPlace) {
   EXPECT_EQ(prog->output_buffers[0].donor, 1);
   EXPECT_EQ(prog->output_buffers[1].donor, 0);
   EXPECT_EQ(prog->arena_bytes, 0u);
+}
+
+TEST(Tiles, NormalisationRunsRowByRowWithoutFullTemporaries) {
+  Graph g;
+  const Type t{DType::F32, Shape{4, 100, 500}};
+  Val x = g.add_input(t), w = g.add_input({DType::F32, Shape{500}});
+  Val c = x - v_sum(x, {2}, true) / 500.0;
+  Val y = c * v_op("rsqrt", v_sum(c * c, {2}, true) / 500.0 + 1e-5) * w;
+  Val z = v_sum(v_op("tanh", y), {2}, false);
+  g.outputs = {{y.id}, {z.id}, {(z * 2.0).id}};
+  auto p = compile(g);
+  EXPECT_EQ(p->steps.size(), 1u) << p->describe();
+  EXPECT_EQ(p->arena_bytes, 0u) << p->describe();
+  expect_modes_agree(g);
+}
+
+TEST(Tiles, ValuesThatOtherRowsNeedAreNotTiled) {
+  Graph g;
+  const Type t{DType::F32, Shape{200, 200}};
+  Val x = g.add_input(t), b = g.add_input({DType::F32, Shape{200}});
+  Val r = v_sum(x, {1}, false);  // one number per row ...
+  Val y = v_op("tanh", x * r);   // ... along the columns of the next kernel
+  Val s = v_sum(y, {1}, true) + b;
+  Val u = v_sum(y, {0}, false) + r;
+  g.outputs = {{y.id}, {s.id}, {(s * u).id}};
+  expect_modes_agree(g);
+}
+
+TEST(Tiles, ADonatedInputIsOverwrittenOnlyWhereNoOtherTileReadsIt) {
+  Graph own;  // every kernel reads row r of p for row r
+  const Type t{DType::F32, Shape{64, 64}};
+  Val p = own.add_input(t), d = own.add_input(t);
+  own.outputs = {{(p - v_sum(p * d, {1}, true) * d).id, 0}};
+  Graph all;  // the sums read all of v for each row
+  Val v = all.add_input({DType::F32, Shape{64}}), x = all.add_input(t);
+  all.outputs = {{(v - v_sum(x * v, {1}, false)).id, 0}};
+  for (int bytes : {64, 1 << 20}) {
+    config().tile_bytes = bytes;
+    const bool tiled = bytes == 64;
+    auto a = compile(own), b = compile(all);
+    EXPECT_EQ(a->steps.size(), tiled ? 1u : 2u) << a->describe();
+    EXPECT_EQ(b->steps.size(), tiled ? 1u : 2u) << b->describe();
+    EXPECT_EQ(a->output_buffers[0].donor, 0) << a->describe();
+    EXPECT_EQ(b->output_buffers[0].donor, tiled ? -1 : 0) << b->describe();
+  }
+  config().tile_bytes = 65536;
+  expect_modes_agree(own);
+  expect_modes_agree(all);
 }
 
 TEST(Fusion, RefusesCycles) {
