@@ -57,20 +57,20 @@ void Runner::compute() {
 
 // False: nothing that the tape watches takes part.
 bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
-  std::vector<bool> watched(in.size());
+  std::vector<int> leaf_of(in.size(), -1);
   std::vector<ArrayRef> leaves;
   for (size_t k = 0; k < in.size(); ++k)
     if (is_float(in[k]->type.dtype) && tape.watches(in[k])) {
-      watched[k] = true;
-      leaves.push_back(ArrayRef::share(in[k]));
+      leaf_of[k] = static_cast<int>(std::find(in.begin(), in.end(), in[k]) - in.begin());
+      if (leaf_of[k] == static_cast<int>(k)) leaves.push_back(ArrayRef::share(in[k]));
     }
   if (leaves.empty()) return false;
-  const auto [slot, fresh] = instance.differentiated.emplace(watched, nullptr);
+  const auto [slot, fresh] = instance.differentiated.emplace(leaf_of, nullptr);
   auto& d = slot->second;
   OP_CHECK(d || fresh, kRuntime, "this region has no gradient");  // found out before
   if (!d) {
     try {
-      d = std::make_shared<Differentiated>(instance.graph, watched);
+      d = std::make_shared<Differentiated>(*instance.graph, leaf_of);
     } catch (const InternalError& e) {
       if (config().strict) throw;
       PIJIT_LOG("capture", "gradient of a region: ", e.what());

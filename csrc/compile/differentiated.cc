@@ -23,27 +23,27 @@ Val copied(Graph& to, const Node& n, std::span<const Val> in) {
 std::unique_ptr<Differentiated::Joint> Differentiated::joint(
     const std::vector<bool>& present, const std::vector<bool>& so_far) const {
   auto j = std::make_unique<Joint>();
-  for (uint32_t i = 0; i < g_->size(); ++i) {
-    const Node& n = g_->node(i);
+  for (uint32_t i = 0; i < g_.size(); ++i) {
+    const Node& n = g_.node(i);
     std::vector<Val> in;
     for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : j->g.val(s));
     const Val v = copied(j->g, n, in);
     PIJIT_CHECK(v.id == i, "a copy of a graph renumbers it");
     if (n.abandoned) j->g.abandon(i);
   }
-  j->g.order_inputs(g_->inputs());
+  j->g.order_inputs(g_.inputs());
   const auto records = records_of(j->g, 0, static_cast<uint32_t>(j->g.size()));
   std::vector<Seed> seeds, earlier;
-  for (size_t k = 0; k < g_->outputs.size(); ++k) {
+  for (size_t k = 0; k < g_.outputs.size(); ++k) {
     if (!present[k]) continue;
-    const Val o = j->g.val(g_->outputs[k].node);
+    const Val o = j->g.val(g_.outputs[k].node);
     j->cotangents.push_back(j->g.add_input(o.type()));
     seeds.push_back({o, j->cotangents.back()});
   }
   std::vector<Val> wrt;
   for (size_t k = 0; k < wrt_.size(); ++k) {
     if (!wrt_[k]) continue;
-    const Val x = j->g.val(g_->inputs()[k]);
+    const Val x = j->g.val(g_.inputs()[k]);
     if (so_far.size() > wrt.size() && so_far[wrt.size()]) {
       j->cotangents.push_back(j->g.add_input(x.type()));
       earlier.push_back({x, j->cotangents.back()});
@@ -64,41 +64,56 @@ bool Differentiated::recomputed(const Node& n) const {
                                      n.op->name == "identity" || n.op->name == "stop_gradient"));
 }
 
-Differentiated::Differentiated(std::shared_ptr<const Graph> g, std::vector<bool> wrt)
-    : g_(std::move(g)), wrt_(std::move(wrt)) {
+Differentiated::Differentiated(const Graph& g, const std::vector<int>& leaf_of) {
+  // What a tape would see: inputs that are one array are one.
+  std::vector<uint32_t> first(g.size());
+  for (uint32_t i = 0; i < g.size(); ++i) first[i] = i;
+  for (size_t k = 0; k < leaf_of.size(); ++k) {
+    wrt_.push_back(leaf_of[k] == static_cast<int>(k));
+    if (leaf_of[k] >= 0) first[g.inputs()[k]] = g.inputs()[leaf_of[k]];
+  }
+  for (uint32_t i = 0; i < g.size(); ++i) {
+    const Node& n = g.node(i);
+    std::vector<Val> in;
+    for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : g_.val(first[s]));
+    copied(g_, n, in);
+    if (n.abandoned) g_.abandon(i);
+  }
+  g_.order_inputs(g.inputs());
+  for (auto& o : g.outputs) g_.outputs.push_back({first[o.node]});
   std::vector<bool> all;
-  for (auto& o : g_->outputs) all.push_back(is_float(g_->node(o.node).type.dtype));
+  for (auto& o : g_.outputs) all.push_back(is_float(g_.node(o.node).type.dtype));
   const auto j = joint(all, {});
   // what the gradient's nodes read of the graph's
   const auto live = j->g.live();
-  std::vector<bool> kept(g_->size());
+  std::vector<bool> kept(g_.size());
   std::function<void(uint32_t)> keep = [&](uint32_t id) {
-    if (!recomputed(g_->node(id))) {
+    if (!recomputed(g_.node(id))) {
       kept[id] = true;
     } else {
-      for (auto s : g_->node(id).in)
+      for (auto s : g_.node(id).in)
         if (s != kNoNode) keep(s);
     }
   };
-  for (uint32_t i = static_cast<uint32_t>(g_->size()); i < j->g.size(); ++i)
+  for (uint32_t i = static_cast<uint32_t>(g_.size()); i < j->g.size(); ++i)
     if (live[i])
       for (auto s : j->g.node(i).in)
-        if (s != kNoNode && s < g_->size()) keep(s);
+        if (s != kNoNode && s < g_.size()) keep(s);
   for (auto v : j->gradients)
-    if (v.id < g_->size()) keep(v.id);
-  for (uint32_t i = 0; i < g_->size(); ++i)
+    if (v.id < g_.size()) keep(v.id);
+  for (uint32_t i = 0; i < g_.size(); ++i)
     if (kept[i]) residuals_.push_back(i);
 
   Graph f(false);
-  for (uint32_t i = 0; i < g_->size(); ++i) {
-    const Node& n = g_->node(i);
+  for (uint32_t i = 0; i < g_.size(); ++i) {
+    const Node& n = g_.node(i);
     std::vector<Val> in;
     for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : f.val(s));
     copied(f, n, in);
     if (n.abandoned) f.abandon(i);
   }
-  f.order_inputs(g_->inputs());
-  for (auto& o : g_->outputs) f.outputs.push_back({o.node});
+  f.order_inputs(g_.inputs());
+  for (auto& o : g_.outputs) f.outputs.push_back({o.node});
   for (auto id : residuals_) f.outputs.push_back({id});
   forward_ = compile(f);
 }
@@ -110,18 +125,18 @@ std::shared_ptr<const Program> Differentiated::backward(const std::vector<bool>&
   const auto j = joint(present, so_far);
   Graph b(false);
   std::vector<Val> map(j->g.size());
-  for (auto id : residuals_) map[id] = b.add_input(g_->node(id).type);
+  for (auto id : residuals_) map[id] = b.add_input(g_.node(id).type);
   for (auto v : j->cotangents) map[v.id] = b.add_input(v.type());
   const auto live = j->g.live();
   std::function<Val(uint32_t)> make = [&](uint32_t id) -> Val {
     if (map[id]) return map[id];
     const Node& n = j->g.node(id);
-    PIJIT_CHECK(id >= g_->size() || recomputed(n), "a residual of the gradient is missing");
+    PIJIT_CHECK(id >= g_.size() || recomputed(n), "a residual of the gradient is missing");
     std::vector<Val> in;
     for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : make(s));
     return map[id] = copied(b, n, in);
   };
-  for (uint32_t i = static_cast<uint32_t>(g_->size()); i < j->g.size(); ++i)
+  for (uint32_t i = static_cast<uint32_t>(g_.size()); i < j->g.size(); ++i)
     if (live[i]) make(i);
   for (auto v : j->gradients) b.outputs.push_back({make(v.id).id});
   return program = compile(b);

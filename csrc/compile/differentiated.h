@@ -11,8 +11,9 @@ namespace pijit {
 
 class Differentiated {
  public:
-  // wrt: the inputs to differentiate by, all of floating dtype.
-  Differentiated(std::shared_ptr<const Graph> g, std::vector<bool> wrt);
+  // leaf_of: per input, -1, or the input that it is the same array as (mostly itself), of floating
+  // dtype: those are differentiated by.
+  Differentiated(const Graph& g, const std::vector<int>& leaf_of);
   // Outputs: those of the graph, then the residuals.
   const Program& forward() const { return *forward_; }
   size_t num_residuals() const { return residuals_.size(); }
@@ -32,7 +33,7 @@ class Differentiated {
                                const std::vector<bool>& so_far) const;
   bool recomputed(const Node& n) const;
 
-  std::shared_ptr<const Graph> g_;
+  Graph g_{false};
   std::vector<bool> wrt_;
   std::vector<uint32_t> residuals_;  // nodes of the graph
   std::shared_ptr<const Program> forward_;

@@ -30,9 +30,11 @@ std::vector<Val> inlined(const Graph& g, Graph& to, std::span<const Val> inputs)
   return out;
 }
 
-// The gradient of a region: from its inputs and the cotangents of some outputs to the cotangents
-// of its floating inputs. What the backward walk needs is computed again.
-std::shared_ptr<Graph> backward_region(const Graph& g, std::span<const int64_t> outputs) {
+// The gradient of a region: from its inputs, the cotangents of some outputs and what some floating
+// inputs have received so far to the sums of all floating inputs. What the backward walk needs is
+// computed again.
+std::shared_ptr<Graph> backward_region(const Graph& g, std::span<const int64_t> outputs,
+                                       const std::vector<bool>& received) {
   auto b = std::make_shared<Graph>(false);
   std::vector<Val> in, wrt, cts;
   for (auto i : g.inputs()) {
@@ -40,10 +42,12 @@ std::shared_ptr<Graph> backward_region(const Graph& g, std::span<const int64_t> 
     if (is_float(in.back().dtype())) wrt.push_back(in.back());
   }
   for (auto k : outputs) cts.push_back(b->add_input(g.node(g.outputs[k].node).type));
+  std::vector<Seed> seeds;  // what came before comes first in the sums
+  for (size_t k = 0; k < wrt.size(); ++k)
+    if (received[k]) seeds.push_back({wrt[k], b->add_input(wrt[k].type())});
   const uint32_t begin = static_cast<uint32_t>(b->size());
   const auto out = inlined(g, *b, in);
   const auto records = records_of(*b, begin, static_cast<uint32_t>(b->size()));
-  std::vector<Seed> seeds;
   for (size_t k = 0; k < outputs.size(); ++k) seeds.push_back({out[outputs[k]], cts[k]});
   for (auto v : backward(*b, records, seeds, wrt)) b->outputs.push_back({v.id});
   return b;
@@ -53,26 +57,32 @@ std::shared_ptr<Graph> backward_region(const Graph& g, std::span<const int64_t> 
 Record cond_record(Graph& g, uint32_t id, uint32_t end) {
   Record rec;
   std::vector<int64_t> indices;
-  for (auto s : g.node(id).in) rec.in.push_back(g.val(s));
+  for (auto s : g.node(id).in)
+    if (is_float(g.node(s).type.dtype)) rec.in.push_back(g.val(s));
   for (uint32_t i = id + 1; i < end; ++i) {
     const Node& n = g.node(i);
     if (n.kind != Node::kOp || n.op->name != "result" || n.in[0] != id) continue;
     rec.out.push_back(g.val(i));
     indices.push_back(std::get<int64_t>(n.attrs[0]));
   }
-  rec.custom = [&g, id, indices](std::span<const Val> cts) {
+  rec.region = [&g, id, indices](std::span<const Val> cts, std::span<const Val> so_far) {
     const Node& n = g.node(id);
     OP_CHECK(n.op->name == "cond", kRuntime, "[", n.op->name, "] has no gradient");
-    std::vector<std::shared_ptr<const Graph>> regions;
-    for (auto& r : n.regions) regions.push_back(backward_region(*r, indices));
     std::vector<Val> in;
     for (auto s : n.in) in.push_back(g.val(s));
-    in.insert(in.end(), cts.begin(), cts.end());
+    std::vector<int64_t> present;
+    for (size_t k = 0; k < cts.size(); ++k)
+      if (cts[k]) present.push_back(indices[k]), in.push_back(cts[k]);
+    std::vector<bool> received;
+    for (auto v : so_far) {
+      received.push_back(static_cast<bool>(v));
+      if (v) in.push_back(v);
+    }
+    std::vector<std::shared_ptr<const Graph>> regions;
+    for (auto& r : n.regions) regions.push_back(backward_region(*r, present, received));
     const Val node = g.emit_region(*n.op, in, std::move(regions));
-    std::vector<Val> d(g.node(id).in.size());
-    int64_t next = 0;
-    for (size_t k = 1; k < d.size(); ++k)
-      if (is_float(in[k].dtype())) d[k] = g.result(node, next++);
+    std::vector<Val> d;
+    for (size_t k = 0; k < so_far.size(); ++k) d.push_back(g.result(node, static_cast<int64_t>(k)));
     return d;
   };
   return rec;
