@@ -185,10 +185,10 @@ struct Instance {
   std::shared_ptr<const Program> program;  // null: nothing to compute
   std::vector<bool> donatable;
   std::vector<Number> sizes;  // of kSize recipes
-  // For a tape: by the inputs that it watches, each by the first that is the same array; -1: not
-  // watched.
+  // For a tape: gradients, by the inputs that it watches.
   std::shared_ptr<const Graph> graph;
-  mutable std::map<std::vector<int>, std::shared_ptr<Differentiated>> differentiated;
+  mutable std::map<std::vector<Differentiated::Leaf>, std::shared_ptr<Differentiated>>
+      differentiated;
 };
 
 struct Entry {

@@ -57,12 +57,13 @@ void Runner::compute() {
 
 // False: nothing that the tape watches takes part.
 bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
-  std::vector<int> leaf_of(in.size(), -1);
+  std::vector<Differentiated::Leaf> leaf_of(in.size());
   std::vector<ArrayRef> leaves;
   for (size_t k = 0; k < in.size(); ++k)
     if (is_float(in[k]->type.dtype) && tape.watches(in[k])) {
-      leaf_of[k] = static_cast<int>(std::find(in.begin(), in.end(), in[k]) - in.begin());
-      if (leaf_of[k] == static_cast<int>(k)) leaves.push_back(ArrayRef::share(in[k]));
+      const int first = static_cast<int>(std::find(in.begin(), in.end(), in[k]) - in.begin());
+      leaf_of[k] = {first, tape.is_leaf(in[k])};
+      if (first == static_cast<int>(k)) leaves.push_back(ArrayRef::share(in[k]));
     }
   if (leaves.empty()) return false;
   const auto [slot, fresh] = instance.differentiated.emplace(leaf_of, nullptr);
@@ -107,9 +108,14 @@ bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
                          received.push_back(static_cast<bool>(a));
                          if (a) args.push_back(a.get());
                        }
-                       const auto program = d->backward(present, received);
-                       std::vector<ArrayRef> grads(program->outputs.size());
-                       program->run(args, nullptr, grads.data());
+                       const auto& [program, parts] = d->backward(present, received);
+                       std::vector<ArrayRef> sums(program->outputs.size());
+                       program->run(args, nullptr, sums.data());
+                       std::vector<std::pair<ArrayRef, ArrayRef>> grads(parts.size());
+                       for (size_t k = 0, next = 0; k < parts.size(); ++k) {
+                         if (parts[k] > 0) grads[k].first = sums[next++];
+                         if (parts[k] > 1) grads[k].second = sums[next++];
+                       }
                        return grads;
                      });
   return true;

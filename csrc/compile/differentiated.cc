@@ -52,8 +52,10 @@ std::unique_ptr<Differentiated::Joint> Differentiated::joint(
   }
   // what came before comes first in the sums
   seeds.insert(seeds.begin(), earlier.begin(), earlier.end());
-  j->gradients = pijit::backward(j->g, records, seeds, wrt);
-  for (auto v : j->gradients) j->g.outputs.push_back({v.id});
+  j->gradients = backward_part(j->g, records, seeds, wrt, last_);
+  for (auto& r : j->gradients)
+    for (auto v : {r.sum, r.alone})
+      if (v) j->g.outputs.push_back({v.id});
   return j;
 }
 
@@ -64,13 +66,14 @@ bool Differentiated::recomputed(const Node& n) const {
                                      n.op->name == "identity" || n.op->name == "stop_gradient"));
 }
 
-Differentiated::Differentiated(const Graph& g, const std::vector<int>& leaf_of) {
+Differentiated::Differentiated(const Graph& g, const std::vector<Leaf>& leaves) {
   // What a tape would see: inputs that are one array are one.
   std::vector<uint32_t> first(g.size());
   for (uint32_t i = 0; i < g.size(); ++i) first[i] = i;
-  for (size_t k = 0; k < leaf_of.size(); ++k) {
-    wrt_.push_back(leaf_of[k] == static_cast<int>(k));
-    if (leaf_of[k] >= 0) first[g.inputs()[k]] = g.inputs()[leaf_of[k]];
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    wrt_.push_back(leaves[k].of == static_cast<int>(k));
+    if (wrt_.back()) last_.push_back(leaves[k].last);
+    if (leaves[k].of >= 0) first[g.inputs()[k]] = g.inputs()[leaves[k].of];
   }
   for (uint32_t i = 0; i < g.size(); ++i) {
     const Node& n = g.node(i);
@@ -82,8 +85,18 @@ Differentiated::Differentiated(const Graph& g, const std::vector<int>& leaf_of) 
   g_.order_inputs(g.inputs());
   for (auto& o : g.outputs) g_.outputs.push_back({first[o.node]});
   std::vector<bool> all;
+  bool branches = false;
   for (auto& o : g_.outputs) all.push_back(is_float(g_.node(o.node).type.dtype));
-  const auto j = joint(all, {});
+  for (uint32_t i = 0; i < g_.size(); ++i) branches |= !g_.node(i).regions.empty();
+  // A gradient that is refused is refused now, not in the backward walk. Sums are longest with all
+  // that may come in. Whether a branch passes something on is settled by each output alone: what
+  // several pass on is the union.
+  const auto j = joint(all, std::vector<bool>(wrt_.size(), true));
+  for (size_t k = 0; branches && k < all.size(); ++k) {
+    std::vector<bool> one(all.size());
+    one[k] = all[k];
+    if (one[k]) joint(one, {});
+  }
   // what the gradient's nodes read of the graph's
   const auto live = j->g.live();
   std::vector<bool> kept(g_.size());
@@ -99,8 +112,9 @@ Differentiated::Differentiated(const Graph& g, const std::vector<int>& leaf_of) 
     if (live[i])
       for (auto s : j->g.node(i).in)
         if (s != kNoNode && s < g_.size()) keep(s);
-  for (auto v : j->gradients)
-    if (v.id < g_.size()) keep(v.id);
+  for (auto& r : j->gradients)
+    for (auto v : {r.sum, r.alone})
+      if (v && v.id < g_.size()) keep(v.id);
   for (uint32_t i = 0; i < g_.size(); ++i)
     if (kept[i]) residuals_.push_back(i);
 
@@ -118,10 +132,10 @@ Differentiated::Differentiated(const Graph& g, const std::vector<int>& leaf_of) 
   forward_ = compile(f);
 }
 
-std::shared_ptr<const Program> Differentiated::backward(const std::vector<bool>& present,
-                                                        const std::vector<bool>& so_far) {
-  auto& program = backward_[{present, so_far}];
-  if (program) return program;
+const Differentiated::Backward& Differentiated::backward(const std::vector<bool>& present,
+                                                         const std::vector<bool>& so_far) {
+  Backward& result = backward_[{present, so_far}];
+  if (result.program) return result;
   const auto j = joint(present, so_far);
   Graph b(false);
   std::vector<Val> map(j->g.size());
@@ -138,8 +152,14 @@ std::shared_ptr<const Program> Differentiated::backward(const std::vector<bool>&
   };
   for (uint32_t i = static_cast<uint32_t>(g_.size()); i < j->g.size(); ++i)
     if (live[i]) make(i);
-  for (auto v : j->gradients) b.outputs.push_back({make(v.id).id});
-  return program = compile(b);
+  result.parts.clear();
+  for (auto& r : j->gradients) {
+    result.parts.push_back(0);
+    for (auto v : {r.sum, r.alone})
+      if (v) b.outputs.push_back({make(v.id).id}), ++result.parts.back();
+  }
+  result.program = compile(b);
+  return result;
 }
 
 }  // namespace pijit

@@ -1,5 +1,8 @@
 #include "graph/grad.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -30,27 +33,84 @@ std::vector<Val> inlined(const Graph& g, Graph& to, std::span<const Val> inputs)
   return out;
 }
 
-// The gradient of a region: from its inputs, the cotangents of some outputs and what some floating
-// inputs have received so far to the sums of all floating inputs. What the backward walk needs is
-// computed again.
-std::shared_ptr<Graph> backward_region(const Graph& g, std::span<const int64_t> outputs,
-                                       const std::vector<bool>& received) {
+// The floating inputs of a graph, by their places, that a value may be.
+void inputs_that_may_be(const Graph& g, uint32_t id, std::set<size_t>* places) {
+  const Node& n = g.node(id);
+  if (n.kind == Node::kInput) {
+    const auto& in = g.inputs();
+    places->insert(static_cast<size_t>(std::find(in.begin(), in.end(), id) - in.begin()));
+  } else if (n.kind == Node::kOp && n.op->name == "result") {
+    const Node& from = g.node(n.in[0]);
+    const auto k = static_cast<size_t>(std::get<int64_t>(n.attrs[0]));
+    if (from.op->name != "cond") return;
+    for (auto& r : from.regions) {
+      std::set<size_t> inner;
+      inputs_that_may_be(*r, r->outputs[k].node, &inner);
+      for (auto i : inner) inputs_that_may_be(g, from.in[i + 1], places);
+    }
+  }
+}
+
+std::vector<uint32_t> float_inputs(const Graph& g) {
+  std::vector<uint32_t> r;
+  for (auto i : g.inputs())
+    if (is_float(g.node(i).type.dtype)) r.push_back(i);
+  return r;
+}
+
+// Terms that reach one object under two names, in the order of the plain program: the first name's
+// sum may have any number of terms before all others, each further name one. Else they would have
+// to be added term by term, and which ones is not known before the program runs.
+void check_order(std::vector<Sum> sums) {
+  std::sort(sums.begin(), sums.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  for (size_t k = 1; k < sums.size(); ++k)
+    OP_CHECK(sums[k].terms == 1 && sums[k - 1].last < sums[k].first, kRuntime,
+             "[cond] the gradient adds up in an order that depends on the branch");
+}
+
+// What a region's gradient starts from: cotangents of outputs, and what floating inputs have
+// received so far.
+struct RegionSeed {
+  bool of_output;
+  size_t index;  // of the output, or among the floating inputs
+  Sum sum;
+};
+
+// The gradient of a region: from its inputs and the seeds to the sums of the floating inputs that
+// receive something, not yet made outputs. What the backward walk needs is computed again.
+struct RegionGradient {
+  std::shared_ptr<Graph> g;
+  std::vector<Received> sums;
+};
+RegionGradient backward_region(const Graph& g, std::span<const RegionSeed> from,
+                               const std::vector<bool>& last) {
   auto b = std::make_shared<Graph>(false);
   std::vector<Val> in, wrt, cts;
   for (auto i : g.inputs()) {
     in.push_back(b->add_input(g.node(i).type));
     if (is_float(in.back().dtype())) wrt.push_back(in.back());
   }
-  for (auto k : outputs) cts.push_back(b->add_input(g.node(g.outputs[k].node).type));
-  std::vector<Seed> seeds;  // what came before comes first in the sums
-  for (size_t k = 0; k < wrt.size(); ++k)
-    if (received[k]) seeds.push_back({wrt[k], b->add_input(wrt[k].type())});
+  for (auto& s : from) cts.push_back(b->add_input(s.sum.value.type()));
   const uint32_t begin = static_cast<uint32_t>(b->size());
   const auto out = inlined(g, *b, in);
   const auto records = records_of(*b, begin, static_cast<uint32_t>(b->size()));
-  for (size_t k = 0; k < outputs.size(); ++k) seeds.push_back({out[outputs[k]], cts[k]});
-  for (auto v : backward(*b, records, seeds, wrt)) b->outputs.push_back({v.id});
-  return b;
+  std::vector<Seed> seeds;
+  for (size_t k = 0; k < from.size(); ++k)
+    seeds.push_back({from[k].of_output ? out[from[k].index] : wrt[from[k].index], cts[k]});
+  std::map<size_t, std::vector<Sum>> names;  // by floating input
+  for (auto& s : from) {
+    if (!s.of_output) continue;
+    std::set<size_t> places;
+    inputs_that_may_be(g, g.outputs[s.index].node, &places);
+    for (auto p : places) {
+      const size_t k = static_cast<size_t>(std::find(wrt.begin(), wrt.end(), in[p]) - wrt.begin());
+      names[k].push_back(s.sum);
+    }
+  }
+  for (auto& s : from)
+    if (!s.of_output && names.count(s.index)) names[s.index].push_back(s.sum);
+  for (auto& [k, sums] : names) check_order(sums);
+  return {b, backward_part(*b, records, seeds, wrt, last)};
 }
 
 // A cond's gradient is the cond of its regions' gradients.
@@ -65,24 +125,53 @@ Record cond_record(Graph& g, uint32_t id, uint32_t end) {
     rec.out.push_back(g.val(i));
     indices.push_back(std::get<int64_t>(n.attrs[0]));
   }
-  rec.region = [&g, id, indices](std::span<const Val> cts, std::span<const Val> so_far) {
+  rec.region = [&g, id, indices](std::span<const Sum> cts, std::span<const Sum> so_far,
+                                 const std::vector<bool>& last) {
     const Node& n = g.node(id);
     OP_CHECK(n.op->name == "cond", kRuntime, "[", n.op->name, "] has no gradient");
     std::vector<Val> in;
     for (auto s : n.in) in.push_back(g.val(s));
-    std::vector<int64_t> present;
+    std::vector<RegionSeed> seeds;
     for (size_t k = 0; k < cts.size(); ++k)
-      if (cts[k]) present.push_back(indices[k]), in.push_back(cts[k]);
-    std::vector<bool> received;
-    for (auto v : so_far) {
-      received.push_back(static_cast<bool>(v));
-      if (v) in.push_back(v);
+      if (cts[k].value) seeds.push_back({true, static_cast<size_t>(indices[k]), cts[k]});
+    for (size_t k = 0; k < so_far.size(); ++k)
+      if (so_far[k].value) seeds.push_back({false, k, so_far[k]});
+    std::sort(seeds.begin(), seeds.end(),
+              [](auto& a, auto& b) { return a.sum.first < b.sum.first; });
+    for (auto& s : seeds) in.push_back(s.sum.value);
+    std::vector<RegionGradient> arms;
+    for (auto& r : n.regions) arms.push_back(backward_region(*r, seeds, last));
+    std::vector<size_t> flows;
+    for (size_t k = 0; k < so_far.size(); ++k) {
+      const auto none = [&](auto& arm) { return !arm.sums[k].sum; };
+      if (std::all_of(arms.begin(), arms.end(), none)) continue;
+      OP_CHECK(last[k] || std::none_of(arms.begin(), arms.end(), none), kRuntime,
+               "[cond] whether an operand has a gradient depends on the branch");
+      flows.push_back(k);
     }
+    std::vector<Received> d(so_far.size());
+    if (flows.empty()) return d;
+    // two outputs for those that may be alone
+    std::vector<bool> doubled(so_far.size());
+    for (auto k : flows)
+      for (auto& arm : arms) doubled[k] = doubled[k] || !arm.sums[k].sum || arm.sums[k].alone;
     std::vector<std::shared_ptr<const Graph>> regions;
-    for (auto& r : n.regions) regions.push_back(backward_region(*r, present, received));
+    for (auto& arm : arms) {
+      for (auto k : flows) {
+        const Received& r = arm.sums[k];
+        const Type t = arm.g->node(float_inputs(*arm.g)[k]).type;
+        arm.g->outputs.push_back({(r.sum ? r.sum : v_full(*arm.g, t, -0.0)).id});
+        if (doubled[k])
+          arm.g->outputs.push_back({(r.alone ? r.alone : r.sum ? r.sum : v_zeros(*arm.g, t)).id});
+      }
+      regions.push_back(arm.g);
+    }
     const Val node = g.emit_region(*n.op, in, std::move(regions));
-    std::vector<Val> d;
-    for (size_t k = 0; k < so_far.size(); ++k) d.push_back(g.result(node, static_cast<int64_t>(k)));
+    int64_t next = 0;
+    for (auto k : flows) {
+      d[k].sum = g.result(node, next++);
+      if (doubled[k]) d[k].alone = g.result(node, next++);
+    }
     return d;
   };
   return rec;
@@ -111,6 +200,15 @@ std::vector<Record> records_of(Graph& g, uint32_t begin, uint32_t end) {
 
 std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span<const Seed> seeds,
                           std::span<const Val> wrt) {
+  std::vector<Val> d;
+  for (auto& r : backward_part(b, records, seeds, wrt, std::vector<bool>(wrt.size(), true)))
+    d.push_back(r.alone ? r.alone : r.sum ? r.sum : v_zeros(b, wrt[d.size()].type()));
+  return d;
+}
+
+std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
+                                    std::span<const Seed> seeds, std::span<const Val> wrt,
+                                    const std::vector<bool>& last) {
   std::unordered_set<uint32_t> varied;  // depends on wrt
   for (auto v : wrt) varied.insert(v.id);
   std::vector<bool> active(records.size());
@@ -123,28 +221,34 @@ std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span
       for (auto o : r.out) varied.insert(o.id);
   }
 
-  std::unordered_map<uint32_t, Val> ct;
+  std::unordered_map<uint32_t, Sum> ct;
+  int place = 0;
   auto accumulate = [&](Val v, Val g) {
-    auto [it, fresh] = ct.emplace(v.id, g);
-    if (!fresh) it->second = it->second + g;
+    Sum& s = ct[v.id];
+    s.value = s.terms ? s.value + g : g;
+    s.alone = {};
+    if (!s.terms++) s.first = place;
+    s.last = place++;
   };
   for (auto& s : seeds)
     if (varied.count(s.value.id)) accumulate(s.value, s.cotangent);
 
   // A leaf that is itself computed by a record (the argument of an inner function) stops the walk
   // there.
-  std::unordered_set<uint32_t> leaves;
-  for (auto v : wrt) leaves.insert(v.id);
+  std::unordered_map<uint32_t, bool> leaves;  // whether the walk ends there for good
+  for (size_t k = 0; k < wrt.size(); ++k) leaves.emplace(wrt[k].id, last[k]);
 
   for (size_t i = records.size(); i-- > 0;) {
     if (!active[i]) continue;
     const Record& r = records[i];
+    std::vector<Sum> sums;
     std::vector<Val> cts;
     bool any = false;
     for (auto o : r.out) {
       auto it = ct.find(o.id);
       const bool use = it != ct.end() && !leaves.count(o.id);
-      cts.push_back(use ? it->second : Val{});
+      sums.push_back(use ? it->second : Sum{});
+      cts.push_back(sums.back().value);
       any |= use;
     }
     if (!any) continue;
@@ -152,19 +256,31 @@ std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span
     std::vector<bool> need(r.in.size());
     for (size_t k = 0; k < r.in.size(); ++k) need[k] = r.in[k] && varied.count(r.in[k].id);
     if (r.region) {
-      std::vector<Val> so_far(r.in.size());
+      std::vector<Sum> so_far(r.in.size());
       std::unordered_set<uint32_t> seen;
       for (size_t k = 0; k < r.in.size(); ++k) {
         auto it = ct.find(r.in[k].id);
         if (seen.insert(r.in[k].id).second && it != ct.end()) so_far[k] = it->second;
       }
-      d = r.region(cts, so_far);
+      std::vector<bool> ends;
+      for (auto v : r.in) {
+        auto it = leaves.find(v.id);
+        ends.push_back(it != leaves.end() ? it->second : !varied.count(v.id));
+      }
+      const auto received = r.region(sums, so_far, ends);
       seen.clear();
       for (size_t k = 0; k < r.in.size(); ++k) {
-        if (seen.insert(r.in[k].id).second)
-          ct[r.in[k].id] = d[k];
-        else
-          accumulate(r.in[k], d[k]);
+        if (!seen.insert(r.in[k].id).second) {
+          if (received[k].sum) accumulate(r.in[k], received[k].sum);
+          continue;
+        }
+        if (!received[k].sum) continue;
+        Sum& s = ct[r.in[k].id];
+        if (!s.terms) s.first = place;
+        s.terms += 2;  // of unknown number
+        s.last = place++;
+        s.value = received[k].sum;
+        s.alone = received[k].alone;
       }
       continue;
     }
@@ -189,10 +305,10 @@ std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span
       accumulate(r.in[k], g);
     }
   }
-  std::vector<Val> out;
+  std::vector<Received> out;
   for (auto v : wrt) {
     auto it = ct.find(v.id);
-    out.push_back(it != ct.end() ? it->second : v_zeros(b, v.type()));
+    out.push_back(it != ct.end() ? Received{it->second.value, it->second.alone} : Received{});
   }
   return out;
 }

@@ -7,6 +7,21 @@
 
 namespace pijit {
 
+// A cotangent as the walk adds it up. Its terms have places in the order of the whole walk, by
+// which sums of values that may be one object can be checked to add in the order of the plain
+// program.
+struct Sum {
+  Val value;
+  Val alone = {};  // stands for the value if no more terms come; empty: the value itself
+  int first = 0, last = 0, terms = 0;
+};
+
+// What a region passes on to an input. Where a branch passes nothing on, but another one does, the
+// sum is -0.0, which adds nothing to any further term, and `alone` is the 0.0 of no gradient.
+struct Received {
+  Val sum = {}, alone = {};  // empty: nothing; the same as the sum
+};
+
 struct Record {
   const OpDef* op = nullptr;
   Attrs attrs;
@@ -15,8 +30,11 @@ struct Record {
   // A gradient given by the user: cotangents of the inputs (Val{}: zero) from those of the outputs.
   std::function<std::vector<Val>(std::span<const Val> cts)> custom;
   // A region recorded as one: it also takes what its inputs have received so far, and gives the
-  // sums, added up in the order in which its single ops would have added. Val{}: nothing.
-  std::function<std::vector<Val>(std::span<const Val> cts, std::span<const Val> so_far)> region;
+  // sums, added up in the order in which its single ops would have added. Empty values: nothing;
+  // zeros may stand for nothing only where the walk ends (`last`).
+  std::function<std::vector<Received>(std::span<const Sum> cts, std::span<const Sum> so_far,
+                                      const std::vector<bool>& last)>
+      region;
 };
 
 struct Seed {
@@ -26,6 +44,11 @@ struct Seed {
 // Cotangents of `wrt`; zeros where nothing flows. Records stand in order of execution.
 std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span<const Seed> seeds,
                           std::span<const Val> wrt);
+// The same as part of a longer walk: nothing where nothing flows. `last`: per wrt, whether zeros do
+// as well, because nothing is computed from them. (0 times infinity would be NaN.)
+std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
+                                    std::span<const Seed> seeds, std::span<const Val> wrt,
+                                    const std::vector<bool>& last);
 
 // Tangents of `of` from tangents of other values (Seed::cotangent holds the tangent).
 std::vector<Val> pushforward(Builder& b, std::span<const Record> records,

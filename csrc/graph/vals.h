@@ -25,9 +25,10 @@ inline Val v_select(Val c, Val a, Val b) { return a.b->op("select", {c, a, b}); 
 inline Val v_transpose(Val x, std::vector<int64_t> perm) {
   return x.b->op("transpose", {x}, {std::move(perm)});
 }
-inline Val v_zeros(Builder& b, const Type& t) {
-  return v_broadcast(b.constant(t.dtype, 0.0), t.shape);
+inline Val v_full(Builder& b, const Type& t, double c) {
+  return v_broadcast(b.constant(t.dtype, c), t.shape);
 }
+inline Val v_zeros(Builder& b, const Type& t) { return v_full(b, t, 0.0); }
 inline Val v_sum(Val x, std::vector<int64_t> axes, bool keepdims) {
   return x.b->op("reduce_sum", {x}, {std::move(axes), keepdims});
 }

@@ -177,14 +177,17 @@ class Tape::Replay {
           return d;
         };
       if (e.region)
-        r.region = [this, f = e.region](std::span<const Val> cts, std::span<const Val> so_far) {
-          auto arrays = [&](std::span<const Val> v) {
+        r.region = [this, f = e.region](std::span<const Sum> cts, std::span<const Sum> so_far,
+                                        const std::vector<bool>&) {
+          auto arrays = [&](std::span<const Sum> v) {
             std::vector<ArrayRef> a;
-            for (auto x : v) a.push_back(x ? b.array(x) : ArrayRef());
+            for (auto& x : v) a.push_back(x.value ? b.array(x.value) : ArrayRef());
             return a;
           };
-          std::vector<Val> d;
-          for (auto& x : f(arrays(cts), arrays(so_far))) d.push_back(b.wrap(x));
+          auto val = [&](const ArrayRef& x) { return x ? b.wrap(x) : Val{}; };
+          std::vector<Received> d;
+          for (auto& [sum, alone] : f(arrays(cts), arrays(so_far)))
+            d.push_back({val(sum), val(alone)});
           return d;
         };
       records.push_back(std::move(r));

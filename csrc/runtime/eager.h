@@ -42,14 +42,19 @@ class Tape {
 
   void start();
   void stop();  // must be the innermost active tape of this thread
-  void watch(const ArrayRef& a) { watched_.insert(a.get()), keep_.push_back(a); }
+  void watch(const ArrayRef& a) {
+    if (watched_.insert(a.get()).second) leaves_.insert(a.get());
+    keep_.push_back(a);
+  }
   bool watches(const Array* a) const { return watched_.count(a); }
+  // Watched, and computed by nothing that was recorded.
+  bool is_leaf(const Array* a) const { return leaves_.count(a); }
   void record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in,
               const ArrayRef& out);
   void record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Backward f);
-  // A compiled region as one op: Record::region.
-  using Region = std::function<std::vector<ArrayRef>(const std::vector<ArrayRef>& cts,
-                                                     const std::vector<ArrayRef>& so_far)>;
+  // A compiled region as one op: Record::region, given by arrays. Pairs of sum and alone.
+  using Region = std::function<std::vector<std::pair<ArrayRef, ArrayRef>>(
+      const std::vector<ArrayRef>& cts, const std::vector<ArrayRef>& so_far)>;
   void record_region(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Region f);
   // Cotangents of `wrt` from cotangents of `outputs`. Ops run by the rules are recorded on outer
   // tapes.
@@ -77,7 +82,7 @@ class Tape {
   };
   class Replay;
   std::vector<Entry> entries_;
-  std::unordered_set<const Array*> watched_;
+  std::unordered_set<const Array*> watched_, leaves_;
   std::vector<ArrayRef> keep_;
 };
 
