@@ -237,3 +237,21 @@ def test_random_generator():
     for bad, error in (("x", TypeError), (-1, ValueError)):
         with pytest.raises(error):
             ms.set_seed(bad)
+
+
+def test_lists_of_learning_rates():
+    """Values of MindSpore 2.7.1."""
+    close = lambda got, want: np.testing.assert_allclose(got, want, rtol=1e-12)  # noqa: E731
+    close(nn.exponential_decay_lr(0.1, 0.9, 6, 2, 1), [0.1, 0.1, 0.09, 0.09, 0.081, 0.081])
+    close(nn.exponential_decay_lr(0.1, 0.9, 6, 2, 2, True), [0.1, 0.1, 0.1, 0.1, 0.09, 0.09])
+    close(nn.natural_exp_decay_lr(0.1, 0.9, 6, 2, 2), [0.1, 0.1, 0.04065696597405991, 0.04065696597405991, 0.016529888822158657, 0.016529888822158657])
+    close(nn.natural_exp_decay_lr(0.1, 0.9, 6, 2, 2, True), [0.1, 0.1, 0.1, 0.1, 0.016529888822158657, 0.016529888822158657])
+    close(nn.inverse_decay_lr(0.1, 0.5, 6, 1, 2, True), [0.1, 0.1, 0.1 / 1.5, 0.1 / 1.5, 0.05, 0.05])
+    close(nn.cosine_decay_lr(0.01, 0.1, 6, 2, 2), [0.1, 0.1, 0.055, 0.055, 0.01, 0.01])
+    close(nn.polynomial_decay_lr(0.1, 0.01, 6, 2, 2, 0.5), [0.1, 0.1, 0.07363961030678928, 0.07363961030678928, 0.01, 0.01])
+    close(nn.piecewise_constant_lr([2, 5, 6], [0.1, 0.05, 0.01]), [0.1, 0.1, 0.05, 0.05, 0.05, 0.01])
+    close(nn.warmup_lr(0.1, 6, 2, 2), [0, 0, 0.05, 0.05, 0.1, 0.1])
+    for bad, error in [(lambda: nn.exponential_decay_lr(-0.1, 0.9, 6, 2, 1), ValueError), (lambda: nn.warmup_lr(0.1, 6.5, 2, 1), TypeError), (lambda: nn.piecewise_constant_lr([2, 1], [0.1, 0.2]), ValueError),
+                       (lambda: nn.cosine_decay_lr(0.1, 0.01, 6, 2, 2), ValueError), (lambda: nn.piecewise_constant_lr([2], [0.1, 0.2]), ValueError), (lambda: nn.inverse_decay_lr("a", 0.5, 6, 1, 2), TypeError)]:
+        with pytest.raises(error):
+            bad()
