@@ -46,8 +46,8 @@ bool serves(const KernelRequest& r, std::string* why) {
 }
 
 // A primitive with arguments that come from outside in plain layout and may need a reorder. Small
-// problems run on the calling thread: a barrier costs more than they do. Memory objects are made
-// once and pointed at the data of each call.
+// problems run on the calling thread: a barrier, and data in the other core's cache, cost more.
+// Memory objects are made once and pointed at the data of each call.
 class Primitive : public OpKernel {
  public:
   struct Arg {
@@ -58,7 +58,7 @@ class Primitive : public OpKernel {
       : prim_(std::move(p)) {
     size_t bytes = out.outside.get_size();
     for (auto& a : in) bytes += a.outside.get_size();
-    small_ = flops < 2e6 && bytes < (size_t{1} << 19);
+    small_ = flops < 6e6 && bytes < (size_t{1} << 20);
     for (auto& a : in) bound_.push_back(bind(a, true));
     bound_.push_back(bind(out, false));
     for (auto& b : bound_) args_.push_back({b.id, (b.reorder ? b.inside : b.outside).get()});
