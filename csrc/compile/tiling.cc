@@ -37,7 +37,7 @@ std::vector<TileGroup> plan_tiles(const std::vector<Program::Step>& steps,
   };
   for (size_t k = 0; k < steps.size(); ++k) {
     const Program::Step& st = steps[k];
-    if (!st.loop || !st.loop->has_rows()) {
+    if (!st.loop || !st.loop->has_rows() || st.loop->spec().dims[0] == 0) {
       close();
       g = {k + 1, k + 1, 0, 0};
       continue;

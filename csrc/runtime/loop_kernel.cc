@@ -125,6 +125,7 @@ void LoopKernel::run(const void* const* in, void* const* out) const {
 
 void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begin,
                            int64_t end) const {
+  if (begin >= end) return;
   const size_t ni = spec_.in.size(), no = spec_.out.size(), n_ops = ni + no;
   char* base[64];
   char* ptrs[64];

@@ -368,3 +368,13 @@ def test_forward_mode():
     assert np.array_equal(ga.asnumpy(), v.asnumpy()) and np.array_equal(gb.asnumpy(), x.asnumpy())
     with pytest.raises(ValueError, match="tangent of shape"):
         ms.jvp(f, x, Tensor(np.ones(2)))
+
+
+def test_reductions_of_empty_tensors():
+    for shape, axis in [((0, 3), 1), ((0, 3), 0), ((3, 0), 1), ((3, 0), 0), ((0,), 0), ((2, 0, 4), 2), ((2, 0, 4), (0, 2)), ((0, 0), 1)]:
+        x = np.zeros(shape, np.float32)
+        for f in (lambda t: ops.sum(t, axis), lambda t: ops.exp(t - 1).sum(axis), lambda t: ops.prod(t * 2, axis) if isinstance(axis, int) else ops.sum(t * 2, axis)):
+            for g in (f, ms.jit(f)):
+                got = g(Tensor(x)).asnumpy()
+                assert got.shape == x.sum(axis).shape
+        assert np.array_equal(ops.sum(Tensor(x), axis).asnumpy(), x.sum(axis))

@@ -179,6 +179,16 @@ TEST(Tiles, NormalisationRunsRowByRowWithoutFullTemporaries) {
   expect_modes_agree(g);
 }
 
+TEST(Tiles, EmptyTensors) {
+  for (auto shape : {Shape{0, 3}, Shape{3, 0}, Shape{0}}) {
+    Graph g;
+    Val x = g.add_input({DType::F32, shape});
+    Val y = x - v_sum(x, {-1}, true);
+    g.outputs = {{y.id}, {v_sum(v_op("exp", y), {-1}, false).id}};
+    expect_modes_agree(g);
+  }
+}
+
 TEST(Tiles, ValuesThatOtherRowsNeedAreNotTiled) {
   Graph g;
   const Type t{DType::F32, Shape{200, 200}};
