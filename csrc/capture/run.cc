@@ -12,47 +12,41 @@ namespace {
 
 constexpr size_t kMaxEntries = 16;
 
+// Takes the state: what the rest drops is to die there.
 py::object rest_in_python(const Front& front, const CodeInfo& code, int instr,
-                          const std::vector<py::object>& slots,
-                          const std::vector<py::object>& stack) {
+                          std::vector<py::object>&& slots, std::vector<py::object>&& stack) {
+  // free variables come with the closure
+  const auto own = static_cast<size_t>(code.num_slots - code.num_free);
   std::vector<int> bound;
   std::vector<bool> nulls;
-  std::vector<py::object> values;
   std::string shape;
-  for (size_t s = 0; s < slots.size(); ++s) {
+  for (size_t s = 0; s < own; ++s) {
     shape.push_back(slots[s] ? '1' : '0');
-    if (slots[s]) bound.push_back(static_cast<int>(s)), values.push_back(slots[s]);
+    if (slots[s]) bound.push_back(static_cast<int>(s));
   }
   for (auto& v : stack) {
     shape.push_back(v ? 'v' : 'n');
     nulls.push_back(!v);
-    if (v) values.push_back(v);
   }
   py::object& made = front.state.resumes[{instr, shape}];
-  // free variables come with the closure, not as values
-  const int nfree = code.num_free;
   if (!made) {
-    std::vector<int> own;
-    for (int s : bound)
-      if (s < code.num_slots - nfree) own.push_back(s);
-    made = make_resume_code(code, instr, own, nulls);
+    made = make_resume_code(code, instr, bound, nulls);
     never_capture(made.ptr());
-  }
-  if (nfree) {
-    std::vector<py::object> kept;
-    size_t at = 0;
-    for (int s : bound) {
-      if (s < code.num_slots - nfree) kept.push_back(values[at]);
-      ++at;
-    }
-    kept.insert(kept.end(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
-    values = std::move(kept);
   }
   // functions that share their code differ in closure
   const py::object f = function_like(front.func, made, true);
+  const bool takes_first = reinterpret_cast<PyCodeObject*>(made.ptr())->co_argcount > 0;
+  const py::object first = takes_first && slots[0] ? slots[0] : py::none();
+  std::vector<py::object> values;
+  for (int s : bound) values.push_back(std::move(slots[s]));
+  for (auto& v : stack)
+    if (v) values.push_back(std::move(v));
+  slots.clear();
+  stack.clear();
   CalleeScope callees(front, front.state.hook_uses[instr]);
   set_resume_values(std::move(values));
-  PyObject* r = PyObject_CallNoArgs(f.ptr());
+  PyObject* args[] = {first.ptr()};
+  PyObject* r = PyObject_Vectorcall(f.ptr(), args, takes_first ? 1 : 0, nullptr);
   if (!r) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(r);
 }
@@ -80,7 +74,8 @@ py::object run(const Front& front, std::vector<py::object> slots,
   while (true) {
     Point& point = state.points[{at.instr, at.stack_size}];
     auto plain = [&] {
-      return first ? from_start() : rest_in_python(front, *code, at.instr, slots, stack);
+      return first ? from_start()
+                   : rest_in_python(front, *code, at.instr, std::move(slots), std::move(stack));
     };
     if (point.never) return plain();
     // a tape or a tracer that was started meanwhile must see each op
@@ -182,7 +177,7 @@ py::object run(const Front& front, std::vector<py::object> slots,
     values.clear();
     if (rest) {
       if (first) return from_start();
-      return rest_in_python(front, *code, pc, slots, stack);
+      return rest_in_python(front, *code, pc, std::move(slots), std::move(stack));
     }
     if (code->instrs[pc].op == Op::RETURN_VALUE) return stack.back();
     BreakStep step(front, *code, &stack);
@@ -193,7 +188,7 @@ py::object run(const Front& front, std::vector<py::object> slots,
     }
     if (!done) {
       if (first) return from_start();
-      return rest_in_python(front, *code, pc, slots, stack);
+      return rest_in_python(front, *code, pc, std::move(slots), std::move(stack));
     }
     first = false;
     at.instr = step.next;

@@ -1,5 +1,6 @@
 #include "python/code.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -28,6 +29,11 @@ void compute_liveness(CodeInfo* c) {
         reflective |= PyUnicode_CompareWithASCIIString(i.obj, k) == 0;
   c->live.assign(n + 1, std::vector<bool>(c->num_slots, reflective));
   if (reflective) return;
+  // super() without arguments reads the first one from the frame.
+  const bool self_used =
+      c->num_locals > 0 && std::any_of(c->instrs.begin(), c->instrs.end(), [](auto& i) {
+        return i.op == Op::LOAD_GLOBAL && PyUnicode_CompareWithASCIIString(i.obj, "super") == 0;
+      });
   for (bool changed = true; changed;) {
     changed = false;
     for (int i = n - 1; i >= 0; --i) {
@@ -51,6 +57,7 @@ void compute_liveness(CodeInfo* c) {
         case Op::MAKE_CELL: l[in.a] = true; break;
         default: break;
       }
+      if (self_used) l[0] = true;
       // a handler may read anything
       if (c->in_protected(i)) l.assign(c->num_slots, true);
       if (l != c->live[i]) c->live[i] = l, changed = true;

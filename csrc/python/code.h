@@ -71,7 +71,8 @@ void decode_code(PyObject* code, CodeInfo* out);
 std::vector<std::pair<int, int>> exception_ranges(PyObject* code);
 
 // Code that continues a function at an instruction. It takes its state from set_resume_values: the
-// listed slots, then the stack from the bottom; stack_nulls tells which stack entries are NULL.
+// listed slots, then the stack from the bottom; stack_nulls tells which stack entries are NULL. It
+// takes a function's first argument as its own, where there is one: super() looks for it.
 py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<int>& slots,
                             const std::vector<bool>& stack_nulls);
 // A function of `code` in the place of `func`, with its globals and, where asked for, its closure.

@@ -421,6 +421,8 @@ py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<i
   all.append(py::handle(resume_value_function()));
   if (info.num_free) a.op("COPY_FREE_VARS", info.num_free);
   a.op("RESUME", 0);
+  const int own_args = py::cast<int>(code.attr("co_argcount")) > 0 ? 1 : 0;
+  if (own_args && std::find(slots.begin(), slots.end(), 0) == slots.end()) a.op("DELETE_FAST", 0);
   auto push_next = [&] {
     a.op("PUSH_NULL");
     a.op("LOAD_CONST", next);
@@ -454,7 +456,7 @@ py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<i
   const int flags = py::cast<int>(code.attr("co_flags")) & ~(CO_VARARGS | CO_VARKEYWORDS);
   return code.attr("replace")(
       "co_code"_a = py::bytes(a.bytes + code_bytes(code.ptr())), "co_consts"_a = py::tuple(all),
-      "co_argcount"_a = 0, "co_posonlyargcount"_a = 0, "co_kwonlyargcount"_a = 0,
+      "co_argcount"_a = own_args, "co_posonlyargcount"_a = 0, "co_kwonlyargcount"_a = 0,
       "co_flags"_a = flags, "co_stacksize"_a = py::cast<int>(code.attr("co_stacksize")) + 3,
       "co_linetable"_a = py::bytes(lines),
       "co_exceptiontable"_a = py::bytes(shift_exception_table(

@@ -1,5 +1,6 @@
 """Functions nobody decorated, captured because a break of a jitted function runs them."""
 
+import contextlib
 import functools
 import gc
 import sys
@@ -201,6 +202,81 @@ def test_arguments_die_when_the_plain_function_drops_them():
         def f(x):
             return list(starmap(inner, [(x, Box("a")), (x, Box("b"))])), list(died)
         return f
+    check(make, X, calls=3)
+
+
+def test_super_without_arguments_behind_a_break():
+    class Base:
+        def scale(self, t):
+            return t * 2
+
+        def __getattribute__(self, name):
+            return super().__getattribute__(name)
+
+    class Derived(Base):
+        def scale(self, t):
+            opaque("scale")
+            return super().scale(t) + 1
+
+        def twice(self, t):
+            with contextlib.suppress(ZeroDivisionError):
+                opaque("twice")
+                return super().scale(super().scale(t))
+
+        def captured(self, t):  # self lives in a cell
+            def use():
+                return self, t
+            opaque("captured")
+            return super().scale(t), use()[1]
+
+        def forgets(self, t):
+            f = super().scale
+            del self
+            opaque("forgets")
+            try:
+                return self, f(t)
+            except UnboundLocalError as e:
+                return str(e), f(t)
+
+        def __setattr__(self, name, value):
+            opaque("set", name)
+            super().__setattr__(name, value)
+
+    def make():
+        d = Derived()
+
+        def f(x):
+            d.last = x
+            return d.scale(x), d.twice(x), d.captured(x), d.forgets(x), d.last
+        return f, lambda: vars(d)
+    check(make, X, calls=3)
+    for name in ("scale", "twice", "captured", "forgets"):
+        def make_method(name=name):
+            method = ms.jit(getattr(Derived, name))
+            d = Derived()
+            return lambda x: method(d, x)
+        check(make_method, X, calls=3)
+
+
+def test_the_rest_of_a_broken_function_drops_its_arguments():
+    died = []
+
+    class Box:
+        def __del__(self):
+            died.append("box")
+
+    def make():
+        died.clear()
+
+        def f(x, box):
+            with contextlib.suppress(ValueError):
+                opaque("in", died)
+                del box
+                opaque("after", died)
+                return x + 1
+
+        jitted = ms.jit(f)
+        return lambda x: (jitted(x, Box()), list(died))
     check(make, X, calls=3)
 
 
