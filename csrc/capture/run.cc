@@ -145,12 +145,15 @@ py::object run(const Front& front, std::vector<py::object> slots,
       }
       point.entries.insert(point.entries.begin(), std::move(fresh));
       entry = point.entries.front().get();
-      instance = check_guards(*entry, front.func, raw.data(), &values, nullptr)
+      int failed = -1;
+      instance = check_guards(*entry, front.func, raw.data(), &values, &failed)
                      ? instance_for(*entry, values)
                      : nullptr;
       if (!instance) {
         // a guard that does not even hold at capture: never reuse, and say so
-        PIJIT_CHECK(!config().strict, "a fresh entry of ", code->name, " refuses its own state");
+        PIJIT_CHECK(
+            !config().strict, "a fresh entry of ", code->name, " refuses its own state: ",
+            failed < 0 ? "its sizes" : describe_guard(*entry, entry->guards[failed], *code));
         point.entries.erase(point.entries.begin());
         point.never = true;
         return plain();

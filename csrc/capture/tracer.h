@@ -156,6 +156,8 @@ class Tracer {
   std::map<std::tuple<int, int, int, PyObject*>, int> source_index_;
   std::vector<Guard> guards_;
   std::unordered_map<PyObject*, V> known_;  // objects with identity
+  std::unordered_map<PyObject*, std::pair<int, V>>
+      fronts_;  // JitFunctions: their source, and the function behind
   std::map<std::pair<PyObject*, std::string>, V> global_writes_;
   struct Note {
     Effect::Kind kind;

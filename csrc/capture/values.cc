@@ -181,9 +181,16 @@ V Tracer::wrap(PyObject* o, int src) {
     v->self = wrap(PyMethod_GET_SELF(o), add_source({Source::kMethodSelf, src, 0, {}}));
     v->func = wrap(PyMethod_GET_FUNCTION(o), add_source({Source::kMethodFunc, src, 0, {}}));
   } else if (t == jit_function_type) {
+    const auto [it, fresh] = fronts_.try_emplace(o, src, nullptr);
+    if (!fresh) {
+      const int other = it->second.first;
+      if (other != src)
+        guard(Guard::kSame, std::max(src, other), {}, static_cast<uint64_t>(std::min(src, other)));
+      return it->second.second;
+    }
     guard(Guard::kType, src, type, type_version(t));
     V inner = wrap(jit_inner(o), add_source({Source::kMethodFunc, src, 0, {}}));
-    return known_[o] = inner;
+    return fronts_[o].second = inner;
   } else if (PyFunction_Check(o)) {
     v->kind = Value::kObject;
     guard(Guard::kCode, src, share(PyFunction_GET_CODE(o)), 0, share(PyFunction_GET_GLOBALS(o)));

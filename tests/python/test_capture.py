@@ -742,3 +742,22 @@ def test_a_replaced_import_hook_is_called(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", hook)
     f(X)
     assert "math" in seen
+
+
+def test_jitted_functions_inside_jitted_functions():
+    def make():
+        @ms.jit
+        def helper(x, k=2):
+            return ops.tanh(x) * k
+
+        class Model:
+            @ms.jit
+            def step(self, x):
+                return helper(x) + 1
+
+        model, table = Model(), {"h": helper}
+
+        def f(x):
+            return helper(x) + helper(x * 2, 3) + model.step(x) + model.step(x + 1) + table["h"](x)
+        return f
+    check(make, X, graphs=1, breaks=0, calls=3)
