@@ -510,9 +510,23 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
   if (PyType_Check(o)) {
     auto* t = reinterpret_cast<PyTypeObject*>(o);
     PyObject* found = type_lookup(t, name_obj);
-    if (!found) give_up(Reason::kUnsupportedAttribute, str_cat("class attribute ", name));
-    if (name == "__name__" || name == "__mro__" || name == "__dict__")
-      give_up(Reason::kUnsupportedAttribute, name);
+    // what the metaclass computes comes first: names, documentation, annotations ...
+    PyObject* above = type_lookup(type, name_obj);
+    if (!found || type->tp_getattro != PyType_Type.tp_getattro ||
+        (above && Py_TYPE(above)->tp_descr_set))
+      give_up(Reason::kUnsupportedAttribute, str_cat("class attribute ", name));
+    if (Py_TYPE(found) == &PyClassMethodDescr_Type) {  // int.from_bytes: C code, always the same
+      PyObject* r = PyObject_GetAttr(o, name_obj);
+      if (!r) throw py::error_already_set();
+      return wrap_static(py::reinterpret_steal<py::object>(r).ptr());
+    }
+    static const std::set<PyTypeObject*> kThemselves = {
+        &PyFunction_Type,    &PyStaticMethod_Type, &PyClassMethod_Type, &PyProperty_Type,
+        &PyMethodDescr_Type, &PyWrapperDescr_Type, &PyMemberDescr_Type, &PyGetSetDescr_Type,
+        &PyType_Type,        jit_function_type};
+    if (Py_TYPE(found)->tp_descr_get && !PyType_Check(found) && !kThemselves.count(Py_TYPE(found)))
+      give_up(Reason::kUnsupportedAttribute,
+              str_cat("descriptor ", Py_TYPE(found)->tp_name, " ", name));
     V x = wrap(found, add_source({Source::kAttr, source_of(v), 0, share(name_obj)}));
     if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyStaticMethod_Type)
       return wrap_static(py::object(x->obj.attr("__func__")).ptr());

@@ -761,3 +761,58 @@ def test_jitted_functions_inside_jitted_functions():
             return helper(x) + helper(x * 2, 3) + model.step(x) + model.step(x + 1) + table["h"](x)
         return f
     check(make, X, graphs=1, breaks=0, calls=3)
+
+
+def test_class_attributes():
+    import enum
+    import itertools
+
+    class Color(enum.Enum):
+        RED = 2
+        BLUE = 3
+
+    class Computed:
+        def __get__(self, obj, owner=None):
+            return 5 if obj is None else 7
+
+    class Meta(type):
+        @property
+        def above(cls):
+            return 11
+
+        def __getattr__(cls, name):
+            return len(name)
+
+    class Base:
+        """Documented."""
+        note: int = 3
+
+    class Thing(Base, metaclass=Meta):
+        computed = Computed()
+        plain = 2
+        above = 1
+
+        @classmethod
+        def made(cls, x):
+            return x * cls.plain
+
+        @staticmethod
+        def fixed(x):
+            return x + 1
+
+        def method(self, x):
+            return x - 1
+
+    def make():
+        def f(x):
+            y = x * Color.RED.value + Color["BLUE"].value + Thing.computed * Thing().computed + Thing.above * Thing.missing + Thing.plain
+            y = Thing.made(y) + Thing.fixed(y) + Thing.method(None, y) + Thing().made(y)
+            return y, int.from_bytes(b"abc", "big"), list(itertools.chain.from_iterable([[1, 2], [3]])), dict.fromkeys("ab", 1), str.join(",", ["a", "b"]), float.fromhex("0x1p3")
+        return f
+    check(make, X, calls=3)
+
+    def make_names():
+        def f(x):
+            return x + 1, Thing.__doc__, Base.__doc__, Thing.__name__, Thing.__class__, Thing.__module__, Thing.__mro__, Thing.__annotations__, Base.__annotations__, Thing.__qualname__
+        return f
+    check(make_names, X, calls=3)
