@@ -363,19 +363,13 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     }
     if (name == "keys" || name == "values" || name == "items") {
       arity(0, 0);
-      std::vector<V> out;
-      for (size_t k = 0; k < self->keys.size(); ++k) {
-        if (name == "keys")
-          out.push_back(constant(self->keys[k]));
-        else if (name == "values")
-          out.push_back(item(self, k));
-        else
-          out.push_back(sequence(Value::kTuple, {constant(self->keys[k]), item(self, k)}));
-      }
-      auto it = std::make_shared<Value>();  // views are only iterated under capture
-      it->kind = Value::kIter;
-      it->items = {sequence(Value::kTuple, out)};
-      return it;
+      auto view = std::make_shared<Value>();
+      view->kind = Value::kView;
+      view->view = name == "keys"     ? Value::kKeys
+                   : name == "values" ? Value::kValues
+                                      : Value::kItems;
+      view->items = {self};
+      return view;
     }
     if (name == "update") {
       arity(0, 1);
@@ -554,6 +548,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
         case Value::kTuple:
         case Value::kList:
         case Value::kDict: return constant_int(static_cast<int64_t>(x->items.size()));
+        case Value::kView: return constant_int(static_cast<int64_t>(x->items[0]->keys.size()));
         case Value::kTensor:
           if (x->node.shape().rank()) return dim(x, 0);
           break;

@@ -107,6 +107,7 @@ struct Recipe {
     kFunction,
     kMethod,
     kListIter,
+    kDictIter,  // over items[0], `index` steps on
     kCall
   } kind;
   int index = 0;           // source or program output
@@ -141,6 +142,7 @@ struct Value {
     kFunction,
     kMethod,
     kIter,
+    kView,  // of a dict: items[0]
     kSuper,
     kObject
   } kind;
@@ -169,6 +171,8 @@ struct Value {
   V defaults, kwdefaults, closure;
   enum IterKind : uint8_t { kSequence, kRange, kZip, kEnumerate, kMap } iter = kSequence;
   int64_t pos = 0, stop = 0, step = 1;
+  V watched;  // kIter: a dict that had `stop` entries and must keep them; self is what is iterated
+  enum ViewKind : uint8_t { kKeys, kValues, kItems } view = kKeys;
   std::unordered_map<std::string, V> attrs;  // kObject: pending attribute writes
 };
 

@@ -171,10 +171,20 @@ V Tracer::get_iter(const V& x) {
     it->items = {sequence(Value::kTuple, rows)};
     return it;
   }
-  if (x->kind == Value::kDict) {
-    std::vector<V> keys;
-    for (auto& k : x->keys) keys.push_back(constant(k));
-    it->items = {sequence(Value::kTuple, keys)};
+  if (x->kind == Value::kDict || x->kind == Value::kView) {
+    const V d = x->kind == Value::kDict ? x : x->items[0];
+    const auto part = x->kind == Value::kDict ? Value::kKeys : x->view;
+    std::vector<V> out;
+    for (size_t k = 0; k < d->keys.size(); ++k) {
+      const V key = constant(d->keys[k]);
+      out.push_back(part == Value::kKeys     ? key
+                    : part == Value::kValues ? item(d, k)
+                                             : sequence(Value::kTuple, {key, item(d, k)}));
+    }
+    it->items = {sequence(Value::kTuple, out)};
+    it->watched = d;
+    it->self = x;
+    it->stop = static_cast<int64_t>(out.size());
     return it;
   }
   if (x->kind == Value::kConst && PyUnicode_Check(x->obj.ptr())) {
@@ -205,6 +215,8 @@ bool Tracer::iterate(const V& it, V* value) {
       it->pos += it->step;
       return true;
     case Value::kSequence:
+      if (it->watched && static_cast<int64_t>(it->watched->keys.size()) != it->stop)
+        give_up(Reason::kRaises, "dictionary changed size during iteration");
       if (it->pos >= static_cast<int64_t>(it->items[0]->items.size())) return false;
       *value = item(it->items[0], static_cast<size_t>(it->pos++));
       return true;
@@ -726,19 +738,18 @@ int Tracer::recipe(const V& v) {
         r.index = v->src;
         break;
       }
-      if (v->func->kind == Value::kObject &&
-          !PyFunction_Check(v->func->obj.ptr())) {  // a bound C method
-        r.kind = Recipe::kCall;
-        r.obj = v->func->obj.attr("__get__");
-        sub(v->self);
-        break;
-      }
       r.kind = Recipe::kMethod;
       sub(v->func);
       sub(v->self);
       break;
     case Value::kIter: {
-      if (v->iter == Value::kSequence) {
+      if (v->watched) {
+        if (static_cast<int64_t>(v->watched->keys.size()) != v->stop)
+          give_up(Reason::kRebuild, "iterator over a dict that has changed");
+        r.kind = Recipe::kDictIter;
+        r.index = static_cast<int>(v->pos);
+        sub(v->self);
+      } else if (v->iter == Value::kSequence) {
         r.kind = Recipe::kListIter;
         r.index = static_cast<int>(v->pos);
         sub(v->items[0]);
@@ -754,6 +765,14 @@ int Tracer::recipe(const V& v) {
       } else {
         give_up(Reason::kRebuild, "iterator");
       }
+      break;
+    }
+    case Value::kView: {
+      static const char* names[] = {"keys", "values", "items"};
+      r.kind = Recipe::kCall;
+      r.obj = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyDict_Type))
+                  .attr(names[v->view]);
+      sub(v->items[0]);
       break;
     }
     case Value::kSuper: give_up(Reason::kRebuild, "super()");

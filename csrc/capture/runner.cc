@@ -187,14 +187,27 @@ py::object Runner::make(int id) {
       if (r.items[2] >= 0) PyFunction_SetClosure(o.ptr(), make(r.items[2]).ptr());
       break;
     }
-    case Recipe::kMethod:
+    case Recipe::kMethod: {
+      const py::object f = make(r.items[0]), self = make(r.items[1]);
+      const descrgetfunc bind = Py_TYPE(f.ptr())->tp_descr_get;
+      const bool c_method = PyObject_TypeCheck(f.ptr(), &PyMethodDescr_Type) ||
+                            PyObject_TypeCheck(f.ptr(), &PyWrapperDescr_Type);
       o = py::reinterpret_steal<py::object>(
-          PyMethod_New(make(r.items[0]).ptr(), make(r.items[1]).ptr()));
+          c_method ? bind(f.ptr(), self.ptr(), reinterpret_cast<PyObject*>(Py_TYPE(self.ptr())))
+                   : PyMethod_New(f.ptr(), self.ptr()));
       break;
+    }
     case Recipe::kListIter: {
       o = py::reinterpret_steal<py::object>(PyObject_GetIter(make(r.items[0]).ptr()));
       if (!o) throw py::error_already_set();
       o.attr("__setstate__")(r.index);
+      break;
+    }
+    case Recipe::kDictIter: {
+      o = py::reinterpret_steal<py::object>(PyObject_GetIter(make(r.items[0]).ptr()));
+      if (!o) throw py::error_already_set();
+      for (int k = 0; k < r.index; ++k)
+        if (!py::reinterpret_steal<py::object>(PyIter_Next(o.ptr()))) break;
       break;
     }
     case Recipe::kCall: {

@@ -239,6 +239,10 @@ PyTypeObject* Tracer::type_of(const V& v) const {
     case Value::kFunction: return &PyFunction_Type;
     case Value::kMethod: return &PyMethod_Type;
     case Value::kIter: return &PyListIter_Type;
+    case Value::kView:
+      return v->view == Value::kKeys     ? &PyDictKeys_Type
+             : v->view == Value::kValues ? &PyDictValues_Type
+                                         : &PyDictItems_Type;
     case Value::kSuper: return &PySuper_Type;
     case Value::kObject: return Py_TYPE(v->obj.ptr());
   }
@@ -289,6 +293,7 @@ std::optional<bool> Tracer::truth(const V& v) {
     case Value::kTuple:
     case Value::kList:
     case Value::kDict: return !v->items.empty();
+    case Value::kView: return !v->items[0]->keys.empty();
     case Value::kFunction:
     case Value::kMethod:
     case Value::kCell:
@@ -337,10 +342,13 @@ std::optional<bool> Tracer::contains(const V& c, const V& x) {
   auto cx = as_constant(x);
   if (!cx) return std::nullopt;
   if (c->kind == Value::kDict) return find_key(c, cx->ptr()) >= 0;
+  if (c->kind == Value::kView && c->view == Value::kKeys)
+    return find_key(c->items[0], cx->ptr()) >= 0;
   py::object box;
-  if (c->kind == Value::kObject && PyFrozenSet_CheckExact(c->obj.ptr()))
+  if (c->kind == Value::kObject && PyFrozenSet_CheckExact(c->obj.ptr())) {
     box = c->obj;
-  else if (auto cc = as_constant(c))
+    if (c->src >= 0 && sources_[c->src].kind != Source::kConst) guard(Guard::kIs, c->src, box);
+  } else if (auto cc = as_constant(c))
     box = *cc;
   else
     return std::nullopt;
@@ -367,8 +375,8 @@ std::optional<std::vector<V>> Tracer::unpack(const V& v) {
     for (size_t k = 0; k < v->items.size(); ++k) out.push_back(item(v, k));
     return out;
   }
-  if (v->kind == Value::kIter || v->kind == Value::kDict || v->kind == Value::kObject ||
-      v->kind == Value::kTensor || v->kind == Value::kConst) {
+  if (v->kind == Value::kIter || v->kind == Value::kView || v->kind == Value::kDict ||
+      v->kind == Value::kObject || v->kind == Value::kTensor || v->kind == Value::kConst) {
     if (v->kind == Value::kConst && !PyRange_Check(v->obj.ptr()) && !PyUnicode_Check(v->obj.ptr()))
       return std::nullopt;
     V it = get_iter(v), x;

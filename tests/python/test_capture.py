@@ -816,3 +816,49 @@ def test_class_attributes():
             return x + 1, Thing.__doc__, Base.__doc__, Thing.__name__, Thing.__class__, Thing.__module__, Thing.__mro__, Thing.__annotations__, Base.__annotations__, Thing.__qualname__
         return f
     check(make_names, X, calls=3)
+
+
+def test_dict_views():
+    results = []
+    for wrap in (lambda g: g, ms.jit):
+        def f(x, d):
+            keys, values, items = d.keys(), d.values(), d.items()
+            y = x
+            for _ in range(2):
+                for k, v in items:
+                    y = y + v * len(k)
+            d["new"] = x * 2
+            n = len(keys), len(list(values)), "new" in keys, "old" in d.keys(), bool(items), isinstance(keys, list)
+            print(sorted(keys - ["new"]))
+            return y, n, keys, [k for k in keys], list(items)[-1], keys & {"a", "new"}
+        g = wrap(f)
+        for _ in range(3):
+            y, n, keys, listed, last, common = g(X, {"a": X + 1, "bc": X - 1})
+            results.append((y.asnumpy().tobytes(), n, type(keys).__name__, list(keys), listed, last[0], last[1].asnumpy().tobytes(), common))
+    assert all(r == results[0] for r in results)
+
+
+def test_dict_that_changes_under_an_iterator():
+    def make():
+        def f(x):
+            d = {"a": x, "b": x + 1}
+            for k in d:
+                d[k + "2"] = x
+            return d
+        return f
+    check(make, X, calls=2)
+
+
+def test_membership_in_a_frozenset_attribute():
+    class Words:
+        def __init__(self, known):
+            self.known = frozenset(known)
+
+    def make():
+        a, b = Words("abc"), Words("xyz")
+
+        def has(words, x, c):
+            return x + 1 if c in words.known else x - 1
+        jitted = ms.jit(has)
+        return lambda x: [jitted(w, x, c) for w in (a, b) for c in "ax"]
+    check(make, X, calls=2)
