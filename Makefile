@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libgtest-dev
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp bench lint clean
+.PHONY: fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython bench lint clean
 all: build
 
 deps:
@@ -56,6 +56,10 @@ test-wheel: deps venv
 # Many generated programs: PIJIT_FUZZ of them.
 fuzz: build
 	PIJIT_FUZZ=$${PIJIT_FUZZ:-5000} PIJIT_STRICT=1 $(PY) -m pytest -q tests/python/test_programs.py
+
+# CPython's own tests of the standard library, its modules jitted.
+test-cpython: build
+	PIJIT_ALL_MODULES=1 $(PY) -m pytest -q tests/python/test_stdlib.py
 
 # float32 functions on all 2**32 inputs, some minutes each.
 test-ulp: build

@@ -77,6 +77,7 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   static PyObject* jvp = py::object(py::module_::import("pijit.grad").attr("jvp")).release().ptr();
   if (o == jvp && kwargs.empty() && args.size() == 3) return call_jvp(args[0], args[1], args[2]);
   if (PyFunction_Check(o)) return call_function(f, args, kwargs);
+  if (Py_TYPE(o) == jit_function_type) return call_function(behind(f), args, kwargs);
   if (Py_TYPE(o) == op_function_type)
     return call_op(*reinterpret_cast<OpFunctionObject*>(o)->op, args, kwargs);
   if (PyType_Check(o)) return call_type(reinterpret_cast<PyTypeObject*>(o), args, kwargs);

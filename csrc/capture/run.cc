@@ -44,7 +44,7 @@ py::object rest_in_python(const Front& front, const CodeInfo& code, int instr,
   slots.clear();
   stack.clear();
   CalleeScope callees(front, front.state.hook_uses[instr]);
-  set_resume_values(std::move(values));
+  ResumeScope scope(std::move(values));
   PyObject* args[] = {first.ptr()};
   PyObject* r = PyObject_Vectorcall(f.ptr(), args, takes_first ? 1 : 0, nullptr);
   if (!r) throw py::error_already_set();

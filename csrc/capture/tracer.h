@@ -73,6 +73,7 @@ class Tracer {
   std::optional<std::vector<V>> unpack(const V& v);  // all items of an iterable known in advance
   std::vector<V> items_of(const V& v);               // the same, or gives up
   V attribute(const V& v, PyObject* name);
+  V behind(const V& front);                                     // the function of a JitFunction
   std::optional<V> find_attribute(const V& v, PyObject* name);  // empty: no such attribute
   void set_attribute(const V& v, PyObject* name, const V& value);
   V bind(const V& found, const V& self, PyTypeObject* owner);
@@ -156,8 +157,6 @@ class Tracer {
   std::map<std::tuple<int, int, int, PyObject*>, int> source_index_;
   std::vector<Guard> guards_;
   std::unordered_map<PyObject*, V> known_;  // objects with identity
-  std::unordered_map<PyObject*, std::pair<int, V>>
-      fronts_;  // JitFunctions: their source, and the function behind
   std::map<std::pair<PyObject*, std::string>, V> global_writes_;
   struct Note {
     Effect::Kind kind;

@@ -180,17 +180,6 @@ V Tracer::wrap(PyObject* o, int src) {
     guard(Guard::kType, src, type, type_version(t));
     v->self = wrap(PyMethod_GET_SELF(o), add_source({Source::kMethodSelf, src, 0, {}}));
     v->func = wrap(PyMethod_GET_FUNCTION(o), add_source({Source::kMethodFunc, src, 0, {}}));
-  } else if (t == jit_function_type) {
-    const auto [it, fresh] = fronts_.try_emplace(o, src, nullptr);
-    if (!fresh) {
-      const int other = it->second.first;
-      if (other != src)
-        guard(Guard::kSame, std::max(src, other), {}, static_cast<uint64_t>(std::min(src, other)));
-      return it->second.second;
-    }
-    guard(Guard::kType, src, type, type_version(t));
-    V inner = wrap(jit_inner(o), add_source({Source::kMethodFunc, src, 0, {}}));
-    return fronts_[o].second = inner;
   } else if (PyFunction_Check(o)) {
     v->kind = Value::kObject;
     guard(Guard::kCode, src, share(PyFunction_GET_CODE(o)), 0, share(PyFunction_GET_GLOBALS(o)));
@@ -408,7 +397,7 @@ V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
     return m;
   };
   if (found->kind != Value::kObject) return found;
-  if (PyFunction_Check(o) || Py_TYPE(o) == &PyMethodDescr_Type ||
+  if (PyFunction_Check(o) || Py_TYPE(o) == jit_function_type || Py_TYPE(o) == &PyMethodDescr_Type ||
       Py_TYPE(o) == &PyWrapperDescr_Type)
     return method(self);
   if (PyObject_TypeCheck(o, &PyProperty_Type)) {
@@ -429,6 +418,11 @@ V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
   if (Py_TYPE(o)->tp_descr_get && !PyType_Check(o) && !PyCFunction_Check(o))
     give_up(Reason::kUnsupportedAttribute, std::string("descriptor ") + Py_TYPE(o)->tp_name);
   return found;
+}
+
+V Tracer::behind(const V& front) {
+  return wrap(jit_inner(front->obj.ptr()),
+              add_source({Source::kMethodFunc, source_of(front), 0, {}}));
 }
 
 V Tracer::attribute(const V& v, PyObject* name) {
@@ -542,6 +536,7 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
       return bind(x, v, t);
     return x;
   }
+  if (type == jit_function_type) return find_attribute(behind(v), name_obj);
   if (PyFunction_Check(o)) {
     if (name == "__name__" || name == "__qualname__" || name == "__doc__") {
       PyObject* r = PyObject_GetAttr(o, name_obj);

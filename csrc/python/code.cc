@@ -138,8 +138,14 @@ Code code_info(PyObject* code) {
   return {extra.info.get(), code};
 }
 
-void set_resume_values(std::vector<py::object> values) {
+ResumeScope::ResumeScope(std::vector<py::object> values) : depth_(resume_stack.size()) {
   if (!values.empty()) resume_stack.push_back({std::move(values), 0});
+}
+ResumeScope::~ResumeScope() {
+  while (resume_stack.size() > depth_) {
+    const ResumeValues unused = std::move(resume_stack.back());  // may run code as it dies
+    resume_stack.pop_back();
+  }
 }
 
 namespace {

@@ -70,14 +70,24 @@ void decode_code(PyObject* code, CodeInfo* out);
 // Exception table entries as (begin, end) in code units.
 std::vector<std::pair<int, int>> exception_ranges(PyObject* code);
 
-// Code that continues a function at an instruction. It takes its state from set_resume_values: the
+// Code that continues a function at an instruction. It takes its state from a ResumeScope: the
 // listed slots, then the stack from the bottom; stack_nulls tells which stack entries are NULL. It
 // takes a function's first argument as its own, where there is one: super() looks for it.
 py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<int>& slots,
                             const std::vector<bool>& stack_nulls);
 // A function of `code` in the place of `func`, with its globals and, where asked for, its closure.
 py::object function_like(PyObject* func, const py::object& code, bool closure);
-void set_resume_values(std::vector<py::object> values);  // in the order of use
+// Values in the order of use, around the call of a resume function. What that did not get to,
+// because the call failed as it began, is dropped.
+class ResumeScope {
+ public:
+  explicit ResumeScope(std::vector<py::object> values);
+  ~ResumeScope();
+  ResumeScope(const ResumeScope&) = delete;
+
+ private:
+  size_t depth_;
+};
 
 // A function of n + 1 arguments (the callable first) that makes one call at the place of an
 // instruction.

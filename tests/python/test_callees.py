@@ -234,7 +234,7 @@ def test_super_without_arguments_behind_a_break():
             del self
             opaque("forgets")
             try:
-                return self, f(t)
+                return self, f(t)  # noqa: F821 (unbound, as it should be)
             except UnboundLocalError as e:
                 return str(e), f(t)
 
@@ -336,6 +336,29 @@ def test_recursion_of_a_jitted_function_ends_in_recursion_error():
             make()(X, 10**6)
     finally:
         sys.setrecursionlimit(before)
+
+
+def test_a_resumed_function_that_cannot_begin():
+    """Recursion ends as a function is resumed: its state is dropped, not left for others."""
+    class Box:
+        alive = 0
+
+        def __init__(self):
+            Box.alive += 1
+
+        def __del__(self):
+            Box.alive -= 1
+
+    @ms.jit
+    def f(x, box):
+        with contextlib.suppress(ValueError):
+            opaque("", end="")
+            return f(x, Box())
+    for _ in range(3):
+        with pytest.raises(RecursionError):
+            f(X, Box())
+    gc.collect()
+    assert Box.alive == 0
 
 
 def test_other_threads_are_left_alone():

@@ -862,3 +862,29 @@ def test_membership_in_a_frozenset_attribute():
         jitted = ms.jit(has)
         return lambda x: [jitted(w, x, c) for w in (a, b) for c in "ax"]
     check(make, X, calls=2)
+
+
+def test_jitted_functions_as_objects():
+    def make():
+        @ms.jit
+        def helper(x):
+            return x * 2
+        helper.note = 3
+
+        class Model:
+            step = ms.jit(lambda self, x: x + 1)
+        model, table = Model(), {helper: 1}
+
+        def f(x):
+            y = helper(x) + model.step(x) * helper.note
+            return y, helper, model.step, [helper], helper in (helper,), helper is helper, table[helper], helper.__name__, model.step == model.step
+        jitted = ms.jit(f)
+
+        def run(x):
+            y, h, step, inside, *rest = jitted(x)
+            return y, h is helper, step == model.step, type(step.__func__).__name__, inside[0] is helper, rest
+        return run
+    want = check(make, X, calls=2)
+    assert want is not None
+    y, h, step, *rest = (lambda r: r)(make()(X))
+    assert h is True and step is True and rest[0] == "JitFunction" and rest[1] is True and rest[2] == [True, True, 1, "helper", True]
