@@ -13,6 +13,16 @@ namespace pijit {
 // Memory blocks, 64-byte aligned, recycled by size class.
 void* allocate(size_t bytes);
 void release(void* p, size_t bytes);
+// A block of the pool; null for 0 bytes.
+struct Block {
+  size_t bytes;
+  char* p;
+  explicit Block(size_t n) : bytes(n), p(n ? static_cast<char*>(allocate(n)) : nullptr) {}
+  ~Block() {
+    if (p) release(p, bytes);
+  }
+  Block(const Block&) = delete;
+};
 size_t allocated_bytes();  // in use, without what the cache holds
 
 struct Storage {

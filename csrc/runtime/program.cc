@@ -53,14 +53,7 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
     else
       buf[b] = new_array(o.type);
   }
-  struct Arena {
-    size_t n;
-    char* p;
-    explicit Arena(size_t n) : n(n), p(n ? static_cast<char*>(allocate(n)) : nullptr) {}
-    ~Arena() {
-      if (p) release(p, n);
-    }
-  } arena(arena_bytes);
+  const Block arena(arena_bytes);
   for (size_t s = 0; s < slots.size(); ++s) {
     const Slot& k = slots[s];
     switch (k.kind) {

@@ -24,14 +24,7 @@ void Tiles::run(const void* const* in, void* const* out) const {
 }
 
 void Tiles::run_rows(const void* const* in, void* const* out, int64_t begin, int64_t end) const {
-  struct Scratch {
-    size_t n;
-    char* p;
-    explicit Scratch(size_t n) : n(n), p(n ? static_cast<char*>(allocate(n)) : nullptr) {}
-    ~Scratch() {
-      if (p) release(p, n);
-    }
-  } scratch(scratch_);
+  const Block scratch(scratch_);
   for (int64_t at = begin; at < end; at += tile_) {
     const int64_t stop = std::min(end, at + tile_);
     // Kernels address rows from the first of all: the scratch value's row `at` is its first one.

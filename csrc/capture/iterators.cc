@@ -1,0 +1,109 @@
+// Iterators: what a loop gets from an object, one item at a time.
+#include "capture/tracer.h"
+
+namespace pijit {
+
+V Tracer::get_iter(const V& x) {
+  if (x->kind == Value::kIter) return x;
+  auto it = std::make_shared<Value>();
+  it->kind = Value::kIter;
+  if (x->kind == Value::kConst && PyRange_Check(x->obj.ptr())) {
+    it->iter = Value::kRange;
+    it->pos = py::cast<int64_t>(x->obj.attr("start"));
+    it->stop = py::cast<int64_t>(x->obj.attr("stop"));
+    it->step = py::cast<int64_t>(x->obj.attr("step"));
+    return it;
+  }
+  if (x->kind == Value::kTuple || x->kind == Value::kList) {
+    it->items = {x};
+    return it;
+  }
+  if (x->kind == Value::kTensor) {
+    if (x->node.shape().rank() == 0) give_up(Reason::kRaises, "iteration over a 0-d tensor");
+    std::vector<V> rows;
+    for (int64_t i = 0, n = *as_int(dim(x, 0)); i < n; ++i)
+      rows.push_back(subscript(x, constant_int(i)));
+    it->items = {sequence(Value::kTuple, rows)};
+    return it;
+  }
+  if (x->kind == Value::kDict || x->kind == Value::kView) {
+    const V d = x->kind == Value::kDict ? x : x->items[0];
+    const auto part = x->kind == Value::kDict ? Value::kKeys : x->view;
+    std::vector<V> out;
+    for (size_t k = 0; k < d->keys.size(); ++k) {
+      const V key = constant(d->keys[k]);
+      out.push_back(part == Value::kKeys     ? key
+                    : part == Value::kValues ? item(d, k)
+                                             : sequence(Value::kTuple, {key, item(d, k)}));
+    }
+    it->items = {sequence(Value::kTuple, out)};
+    it->watched = d;
+    it->self = x;
+    it->stop = static_cast<int64_t>(out.size());
+    return it;
+  }
+  if (x->kind == Value::kConst && PyUnicode_Check(x->obj.ptr())) {
+    std::vector<V> chars;
+    for (auto c : py::cast<py::list>(py::list(x->obj)))
+      chars.push_back(constant(py::reinterpret_borrow<py::object>(c)));
+    it->items = {sequence(Value::kTuple, chars)};
+    return it;
+  }
+  if (x->kind == Value::kObject) {
+    static PyObject* name = PyUnicode_InternFromString("__iter__");
+    PyObject* f = type_lookup(type_of(x), name);
+    if (f && PyFunction_Check(f)) {
+      V r = call(wrap_static(f), {x}, {});
+      if (r->kind == Value::kIter) return r;
+    }
+  }
+  give_up(Reason::kUnsupportedIterable, type_of(x)->tp_name);
+}
+
+bool Tracer::iterate(const V& it, V* value) {
+  check_effect(it);
+  undoable([it, pos = it->pos] { it->pos = pos; });
+  switch (it->iter) {
+    case Value::kRange:
+      if (it->step > 0 ? it->pos >= it->stop : it->pos <= it->stop) return false;
+      *value = constant_int(it->pos);
+      it->pos += it->step;
+      return true;
+    case Value::kSequence:
+      if (it->watched && static_cast<int64_t>(it->watched->keys.size()) != it->stop)
+        give_up(Reason::kRaises, "dictionary changed size during iteration");
+      if (it->pos >= static_cast<int64_t>(it->items[0]->items.size())) return false;
+      *value = item(it->items[0], static_cast<size_t>(it->pos++));
+      return true;
+    case Value::kZip: {
+      std::vector<V> parts;
+      for (auto& sub : it->items) {
+        V v;
+        if (!iterate(sub, &v)) return false;
+        parts.push_back(v);
+      }
+      if (parts.empty()) return false;
+      *value = sequence(Value::kTuple, parts);
+      return true;
+    }
+    case Value::kEnumerate: {
+      V v;
+      if (!iterate(it->items[0], &v)) return false;
+      *value = sequence(Value::kTuple, {constant_int(it->pos++), v});
+      return true;
+    }
+    case Value::kMap: {
+      std::vector<V> args;
+      for (size_t k = 1; k < it->items.size(); ++k) {
+        V v;
+        if (!iterate(it->items[k], &v)) return false;
+        args.push_back(v);
+      }
+      *value = call(it->items[0], args, {});
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace pijit
