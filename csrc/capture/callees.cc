@@ -9,6 +9,9 @@ namespace pijit {
 
 namespace {
 
+// Of one decorated function. Code that is made anew at every call (exec) would add up for ever.
+constexpr size_t kMaxCallees = 1024;
+
 thread_local State* owner = nullptr;
 thread_local uint64_t found = 0;  // calls that ran a graph
 
@@ -66,6 +69,7 @@ PyObject* on_call(PendingCall& call) {
     if (callee->skip) return call.run();
     std::shared_ptr<State> state = callee->state.lock();
     if (!state) {
+      if (owner->callees.size() >= kMaxCallees) return call.run();
       state = std::make_shared<State>();
       state->globals = py::reinterpret_borrow<py::object>(globals);
       state->place = str_cat(code->name, " at ", code->filename, ":", code->instrs.front().line);

@@ -1,6 +1,7 @@
 #include "compile/differentiated.h"
 
 #include <functional>
+#include <numeric>
 
 #include "compile/compile.h"
 #include "graph/grad.h"
@@ -18,20 +19,30 @@ Val copied(Graph& to, const Node& n, std::span<const Val> in) {
                            : to.emit_region(*n.op, in, n.regions);
 }
 
+// `from` in the empty graph `to`, with equal ids; first[i] is read instead of node i.
+void copy_graph(const Graph& from, const std::vector<uint32_t>& first, Graph* to) {
+  for (uint32_t i = 0; i < from.size(); ++i) {
+    const Node& n = from.node(i);
+    std::vector<Val> in;
+    for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : to->val(first[s]));
+    const Val v = copied(*to, n, in);
+    PIJIT_CHECK(v.id == i, "a copy of a graph renumbers it");
+    if (n.abandoned) to->abandon(i);
+  }
+  to->order_inputs(from.inputs());
+}
+void copy_graph(const Graph& from, Graph* to) {
+  std::vector<uint32_t> same(from.size());
+  std::iota(same.begin(), same.end(), 0);
+  copy_graph(from, same, to);
+}
+
 }  // namespace
 
 std::unique_ptr<Differentiated::Joint> Differentiated::joint(
     const std::vector<bool>& present, const std::vector<bool>& so_far) const {
   auto j = std::make_unique<Joint>();
-  for (uint32_t i = 0; i < g_.size(); ++i) {
-    const Node& n = g_.node(i);
-    std::vector<Val> in;
-    for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : j->g.val(s));
-    const Val v = copied(j->g, n, in);
-    PIJIT_CHECK(v.id == i, "a copy of a graph renumbers it");
-    if (n.abandoned) j->g.abandon(i);
-  }
-  j->g.order_inputs(g_.inputs());
+  copy_graph(g_, &j->g);
   const auto records = records_of(j->g, 0, static_cast<uint32_t>(j->g.size()));
   std::vector<Seed> seeds, earlier;
   for (size_t k = 0; k < g_.outputs.size(); ++k) {
@@ -69,20 +80,13 @@ bool Differentiated::recomputed(const Node& n) const {
 Differentiated::Differentiated(const Graph& g, const std::vector<Leaf>& leaves) {
   // What a tape would see: inputs that are one array are one.
   std::vector<uint32_t> first(g.size());
-  for (uint32_t i = 0; i < g.size(); ++i) first[i] = i;
+  std::iota(first.begin(), first.end(), 0);
   for (size_t k = 0; k < leaves.size(); ++k) {
     wrt_.push_back(leaves[k].of == static_cast<int>(k));
     if (wrt_.back()) last_.push_back(leaves[k].last);
     if (leaves[k].of >= 0) first[g.inputs()[k]] = g.inputs()[leaves[k].of];
   }
-  for (uint32_t i = 0; i < g.size(); ++i) {
-    const Node& n = g.node(i);
-    std::vector<Val> in;
-    for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : g_.val(first[s]));
-    copied(g_, n, in);
-    if (n.abandoned) g_.abandon(i);
-  }
-  g_.order_inputs(g.inputs());
+  copy_graph(g, first, &g_);
   for (auto& o : g.outputs) g_.outputs.push_back({first[o.node]});
   std::vector<bool> all;
   bool branches = false;
@@ -119,14 +123,7 @@ Differentiated::Differentiated(const Graph& g, const std::vector<Leaf>& leaves) 
     if (kept[i]) residuals_.push_back(i);
 
   Graph f(false);
-  for (uint32_t i = 0; i < g_.size(); ++i) {
-    const Node& n = g_.node(i);
-    std::vector<Val> in;
-    for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : f.val(s));
-    copied(f, n, in);
-    if (n.abandoned) f.abandon(i);
-  }
-  f.order_inputs(g_.inputs());
+  copy_graph(g_, &f);
   for (auto& o : g_.outputs) f.outputs.push_back({o.node});
   for (auto id : residuals_) f.outputs.push_back({id});
   forward_ = compile(f);

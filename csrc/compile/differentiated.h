@@ -21,7 +21,6 @@ class Differentiated {
   Differentiated(const Graph& g, const std::vector<Leaf>& leaves);
   // Outputs: those of the graph, then the residuals.
   const Program& forward() const { return *forward_; }
-  size_t num_residuals() const { return residuals_.size(); }
   // Inputs: the residuals, then the cotangents of the outputs marked in `present`, then what the
   // marked ones of the inputs to differentiate by have received so far. Outputs: what the inputs to
   // differentiate by receive, in order: for each nothing, a sum, or a sum and the same alone.

@@ -421,6 +421,15 @@ def test_code_assigned_anew():
     assert np.array_equal(f(X).asnumpy(), X.asnumpy() * 3)
 
 
+def test_callees_made_anew_do_not_add_up():
+    f = ms.jit(lambda x, g: list(starmap(g, [(x,)]))[0])
+    for k in range(1200):
+        space = {}
+        exec("def g(t):\n    return t * 2 + 1", space)
+        y = f(X, space["g"])
+    assert np.array_equal(y.asnumpy(), X.asnumpy() * 2 + 1) and len(ms.explain(f).callees) <= 1024
+
+
 def test_code_is_freed_with_its_functions():
     def make():
         space = {"ops": ops, "opaque": opaque, "starmap": starmap}
