@@ -66,12 +66,19 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
                                             Py_TYPE(f->func->obj.ptr()) == &PyWrapperDescr_Type)) {
       const V self = args[0];
       args.erase(args.begin());
-      return call_method_descriptor(py::cast<std::string>(f->func->obj.attr("__name__")), self,
-                                    args, kwargs);
+      return call_descriptor(f->func->obj.ptr(), self, args, kwargs);
     }
     return call(f->func, args, kwargs);
   }
   if (f->kind == Value::kFunction) return call_function(f, args, kwargs);
+  if (f->kind == Value::kInstance) {
+    if (type_of(f) == grad_type()) return call_grad(f, args, kwargs);
+    PyObject* c = type_lookup(type_of(f), PyUnicode_InternFromString("__call__"));
+    if (c && (PyFunction_Check(c) || Py_TYPE(c) == jit_function_type)) {
+      args.insert(args.begin(), f);
+      return call(wrap_static(PyFunction_Check(c) ? c : jit_inner(c)), args, kwargs);
+    }
+  }
   if (f->kind != Value::kObject) give_up(Reason::kUnsupportedCall, type_of(f)->tp_name);
   PyObject* o = f->obj.ptr();
   static PyObject* jvp = py::object(py::module_::import("pijit.grad").attr("jvp")).release().ptr();
@@ -82,11 +89,10 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     return call_op(*reinterpret_cast<OpFunctionObject*>(o)->op, args, kwargs);
   if (PyType_Check(o)) return call_type(reinterpret_cast<PyTypeObject*>(o), args, kwargs);
   if (PyCFunction_Check(o)) return call_builtin(o, args, kwargs);
-  if (Py_TYPE(o) == &PyMethodDescr_Type && !args.empty()) {  // Type.method(self, ...)
-    const V self = args[0];
+  if ((Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyWrapperDescr_Type) && !args.empty()) {
+    const V self = args[0];  // Type.method(self, ...)
     args.erase(args.begin());
-    return call_method_descriptor(py::cast<std::string>(f->obj.attr("__name__")), self, args,
-                                  kwargs);
+    return call_descriptor(o, self, args, kwargs);
   }
   if (Py_TYPE(o) == grad_type()) return call_grad(f, args, kwargs);
   static PyObject* name = PyUnicode_InternFromString("__call__");
@@ -256,6 +262,17 @@ V Tracer::call_pure(const py::object& f, const std::vector<V>& args, const Kwarg
   std::vector<V> items;  // a fresh list at every run
   for (auto x : result) items.push_back(wrap_static(x.ptr()));
   return sequence(Value::kList, items);
+}
+
+V Tracer::call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs) {
+  const std::string name =
+      py::cast<std::string>(py::object(py::handle(d).attr("__name__")));
+  if (self->kind == Value::kInstance) {
+    if (reinterpret_cast<PyDescrObject*>(d)->d_type == &PyBaseObject_Type && kwargs.empty())
+      return call_object_method(name, self, args);
+    give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
+  }
+  return call_method_descriptor(name, self, args, kwargs);
 }
 
 V Tracer::call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args,
@@ -483,9 +500,9 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
         self = f.slots[0]->kind == Value::kCell ? f.slots[0]->content : f.slots[0];
     }
     if (!cls || !self || cls->kind != Value::kObject || !PyType_Check(cls->obj.ptr()) ||
-        self->kind != Value::kObject)
+        (self->kind != Value::kObject && self->kind != Value::kInstance))
       give_up(Reason::kUnsupportedCall, "super()");
-    guard_type(self);
+    if (self->kind == Value::kObject) guard_type(self);
     auto proxy = std::make_shared<Value>();
     proxy->kind = Value::kSuper;
     proxy->self = self;
@@ -533,6 +550,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
       s->items = {args[0], args[1], args.size() > 2 ? args[2] : none};
     return s;
   }
+  if (plain_class(t)) return make_instance(t, args, kwargs);
   give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
 }
 
@@ -558,11 +576,10 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
           if (n < 0) throw py::error_already_set();
           return constant_int(n);
         }
-        case Value::kObject: {
-          PyObject* l = type_lookup(type_of(x), PyUnicode_InternFromString("__len__"));
-          if (l && PyFunction_Check(l)) return call(wrap_static(l), {x}, {});
+        case Value::kInstance:
+        case Value::kObject:
+          if (PyObject* l = user_method(x, "__len__")) return call(wrap_static(l), {x}, {});
           break;
-        }
         default: break;
       }
       give_up(Reason::kUnsupportedCall, "len()");

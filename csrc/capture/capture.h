@@ -46,7 +46,8 @@ struct Source {
     kState,
     kClosure,
     kGlobal,
-    kAttr,
+    kAttr,       // of the class, through the MRO
+    kClassName,  // __name__, __qualname__ or __module__ of a class
     kDictAttr,
     kItem,
     kDictItem,
@@ -108,6 +109,7 @@ struct Recipe {
     kMethod,
     kListIter,
     kDictIter,  // over items[0], `index` steps on
+    kInstance,  // of class `obj`, with attributes named by `obj2`
     kCall
   } kind;
   int index = 0;           // source or program output
@@ -144,7 +146,8 @@ struct Value {
     kIter,
     kView,  // of a dict: items[0]
     kSuper,
-    kObject
+    kObject,
+    kInstance  // of class `obj`, made during capture: its attributes are keys and items
   } kind;
   int src = -1;    // reachable from the frame's state
   py::object obj;  // the object: constants, objects, tensors and containers that have a source

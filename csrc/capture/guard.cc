@@ -38,6 +38,12 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
                                 s.key.ptr());
       return v ? share(v) : py::object();
     }
+    case Source::kClassName: {
+      if (!PyType_Check(p)) return {};
+      PyObject* v = PyObject_GetAttr(p, s.key.ptr());
+      if (!v) PyErr_Clear();
+      return py::reinterpret_steal<py::object>(v);
+    }
     case Source::kItem: {
       if (PyTuple_Check(p))
         return s.index < PyTuple_GET_SIZE(p) ? share(PyTuple_GET_ITEM(p, s.index)) : py::object();
@@ -220,6 +226,7 @@ std::string describe_source(const std::vector<Source>& sources, int src, const C
     case Source::kGlobal: return text(sources[s.parent].key);
     case Source::kDictAttr: return p() + "." + text(s.key);
     case Source::kAttr: return "type(" + p() + ")." + text(s.key);
+    case Source::kClassName: return p() + "." + text(s.key);
     case Source::kItem: return str_cat(p(), "[", s.index, "]");
     case Source::kDictItem: return p() + "[" + py::cast<std::string>(py::repr(s.key)) + "]";
     case Source::kCell: return p() + ".cell_contents";

@@ -285,6 +285,10 @@ void Tracer::step(Frame& f) {
       auto a = popn(2);
       if (in.a && (a[0]->kind == Value::kList || a[0]->kind == Value::kDict ||
                    a[0]->kind == Value::kObject)) {
+        if (V r = user_operation(name(), a[0], a[1], true)) {
+          st.push_back(r);
+          break;
+        }
         if (a[0]->kind != Value::kList || name() != "add")
           give_up(Reason::kUnsupportedOperand, "in-place operation");
         std::vector<V> args{a[1]};
@@ -293,7 +297,7 @@ void Tracer::step(Frame& f) {
         st.push_back(a[0]);
         break;
       }
-      st.push_back(binary(name(), a[0], a[1]));
+      st.push_back(binary(name(), a[0], a[1], in.a));
       break;
     }
     case Op::COMPARE: {
@@ -673,6 +677,20 @@ int Tracer::recipe(const V& v) {
       break;
     }
     case Value::kSuper: give_up(Reason::kRebuild, "super()");
+    case Value::kInstance: {
+      // known before its attributes are, which may lead back to it
+      r.kind = Recipe::kInstance;
+      r.obj = v->obj;
+      py::list names;
+      for (auto& k : v->keys) names.append(k);
+      r.obj2 = py::tuple(names);
+      const int id = static_cast<int>(entry_->recipes.size());
+      entry_->recipes.push_back(r);
+      recipe_of_[v.get()] = id;
+      for (auto& x : v->items) sub(x);
+      entry_->recipes[id].items = r.items;
+      return id;
+    }
     case Value::kObject:
       if (v->src >= 0) {
         r.kind = Recipe::kSource;

@@ -49,13 +49,9 @@ V Tracer::get_iter(const V& x) {
     it->items = {sequence(Value::kTuple, chars)};
     return it;
   }
-  if (x->kind == Value::kObject) {
-    static PyObject* name = PyUnicode_InternFromString("__iter__");
-    PyObject* f = type_lookup(type_of(x), name);
-    if (f && PyFunction_Check(f)) {
-      V r = call(wrap_static(f), {x}, {});
-      if (r->kind == Value::kIter) return r;
-    }
+  if (PyObject* f = user_method(x, "__iter__")) {
+    V r = call(wrap_static(f), {x}, {});
+    if (r->kind == Value::kIter) return r;
   }
   give_up(Reason::kUnsupportedIterable, type_of(x)->tp_name);
 }

@@ -210,6 +210,18 @@ py::object Runner::make(int id) {
         if (!py::reinterpret_steal<py::object>(PyIter_Next(o.ptr()))) break;
       break;
     }
+    case Recipe::kInstance: {
+      auto* t = reinterpret_cast<PyTypeObject*>(r.obj.ptr());
+      static PyObject* none = PyTuple_New(0);
+      o = made[id] = py::reinterpret_steal<py::object>(PyBaseObject_Type.tp_new(t, none, nullptr));
+      if (!o) throw py::error_already_set();
+      for (size_t k = 0; k < r.items.size(); ++k) {
+        const py::object x = make(r.items[k]);
+        PyObject* name = PyTuple_GET_ITEM(r.obj2.ptr(), static_cast<Py_ssize_t>(k));
+        if (PyObject_GenericSetAttr(o.ptr(), name, x.ptr()) < 0) throw py::error_already_set();
+      }
+      break;
+    }
     case Recipe::kCall: {
       py::list args;
       for (int k : r.items) args.append(make(k));

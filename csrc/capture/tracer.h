@@ -73,6 +73,7 @@ class Tracer {
   std::optional<std::vector<V>> unpack(const V& v);  // all items of an iterable known in advance
   std::vector<V> items_of(const V& v);               // the same, or gives up
   V attribute(const V& v, PyObject* name);
+  V class_attribute(PyObject* found, int owner, PyObject* name);
   V behind(const V& front);                                     // the function of a JitFunction
   std::optional<V> find_attribute(const V& v, PyObject* name);  // empty: no such attribute
   void set_attribute(const V& v, PyObject* name, const V& value);
@@ -80,7 +81,7 @@ class Tracer {
   V subscript(const V& x, const V& index);
   void set_subscript(const V& x, const V& index, const V& value);
   V unary(const std::string& op, const V& x);
-  V binary(const std::string& op, const V& a, const V& b);
+  V binary(const std::string& op, const V& a, const V& b, bool in_place = false);
   V compare(const std::string& op, const V& a, const V& b);
   std::optional<bool> identical(const V& a, const V& b);
   std::optional<bool> contains(const V& container, const V& x);
@@ -88,6 +89,17 @@ class Tracer {
   void touch(const V& v);  // before a change in place
   V python_operation(const char* name,
                      const std::vector<V>& args);  // on constants, by the operator module
+
+  // --- instances.cc: objects of Python classes ---
+  bool plain_class(PyTypeObject* t) const;
+  int guard_class(PyTypeObject* t);
+  V make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
+  std::optional<V> instance_attribute(const V& v, PyObject* name);
+  void set_instance_attribute(const V& v, PyObject* name, const V& value);
+  V call_object_method(const std::string& name, const V& self, const std::vector<V>& args);
+  PyObject* user_method(const V& v, const std::string& name) const;
+  V user_operation(const std::string& op, const V& a, const V& b, bool in_place);
+  V user_comparison(const std::string& op, const V& a, const V& b);
 
   // --- numbers.cc ---
   Val record(std::function<Val(Scope&)> f);  // an action
@@ -111,6 +123,7 @@ class Tracer {
   V call_function(const V& f, std::vector<V> args, Kwargs kwargs);
   V call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs);
   V call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
+  V call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs);
   V call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args,
                            Kwargs& kwargs);
   V call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,

@@ -234,6 +234,7 @@ PyTypeObject* Tracer::type_of(const V& v) const {
                                          : &PyDictItems_Type;
     case Value::kSuper: return &PySuper_Type;
     case Value::kObject: return Py_TYPE(v->obj.ptr());
+    case Value::kInstance: return reinterpret_cast<PyTypeObject*>(v->obj.ptr());
   }
   return nullptr;
 }
@@ -287,15 +288,19 @@ std::optional<bool> Tracer::truth(const V& v) {
     case Value::kMethod:
     case Value::kCell:
     case Value::kSlice: return true;
+    case Value::kInstance:
     case Value::kObject: {
-      PyTypeObject* t = Py_TYPE(v->obj.ptr());
-      if (PyFunction_Check(v->obj.ptr()) || static_object(v->obj.ptr())) return true;
+      PyTypeObject* t = type_of(v);
+      if (v->kind == Value::kObject &&
+          (PyFunction_Check(v->obj.ptr()) || static_object(v->obj.ptr())))
+        return true;
+      if (PyObject* f = user_method(v, "__bool__")) return truth(call(wrap_static(f), {v}, {}));
       const bool has_bool = t->tp_as_number && t->tp_as_number->nb_bool;
       const bool has_len = (t->tp_as_mapping && t->tp_as_mapping->mp_length) ||
                            (t->tp_as_sequence && t->tp_as_sequence->sq_length);
       if (!has_bool && !has_len) return true;
-      PyObject* len = type_lookup(t, PyUnicode_InternFromString("__len__"));
-      if (!has_bool && len && PyFunction_Check(len)) return truth(call(wrap_static(len), {v}, {}));
+      PyObject* len = user_method(v, "__len__");
+      if (!has_bool && len) return truth(call(wrap_static(len), {v}, {}));
       return std::nullopt;
     }
     default: return std::nullopt;
@@ -328,6 +333,8 @@ std::optional<bool> Tracer::identical(const V& a, const V& b) {
 }
 
 std::optional<bool> Tracer::contains(const V& c, const V& x) {
+  if (PyObject* f = user_method(c, "__contains__"))
+    return truth(call(wrap_static(f), {c, x}, {}));
   auto cx = as_constant(x);
   if (!cx) return std::nullopt;
   if (c->kind == Value::kDict) return find_key(c, cx->ptr()) >= 0;
@@ -365,7 +372,8 @@ std::optional<std::vector<V>> Tracer::unpack(const V& v) {
     return out;
   }
   if (v->kind == Value::kIter || v->kind == Value::kView || v->kind == Value::kDict ||
-      v->kind == Value::kObject || v->kind == Value::kTensor || v->kind == Value::kConst) {
+      v->kind == Value::kObject || v->kind == Value::kInstance || v->kind == Value::kTensor ||
+      v->kind == Value::kConst) {
     if (v->kind == Value::kConst && !PyRange_Check(v->obj.ptr()) && !PyUnicode_Check(v->obj.ptr()))
       return std::nullopt;
     V it = get_iter(v), x;
@@ -479,18 +487,19 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     return find_attribute(v->func, name_obj);
   }
   if (v->kind == Value::kSuper) {
-    PyObject* mro = Py_TYPE(v->self->obj.ptr())->tp_mro;
+    PyObject* mro = type_of(v->self)->tp_mro;
     bool behind = false;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(mro); ++k) {
       PyObject* base = PyTuple_GET_ITEM(mro, k);
       PyObject* d = reinterpret_cast<PyTypeObject*>(base)->tp_dict;
       if (behind && d)
         if (PyObject* x = PyDict_GetItemWithError(d, name_obj))
-          return bind(wrap_static(x), v->self, Py_TYPE(v->self->obj.ptr()));
+          return bind(wrap_static(x), v->self, type_of(v->self));
       behind |= base == v->func->obj.ptr();
     }
     give_up(Reason::kUnsupportedAttribute, str_cat("super().", name));
   }
+  if (v->kind == Value::kInstance) return instance_attribute(v, name_obj);
   if (v->kind != Value::kObject) give_up(Reason::kUnsupportedAttribute, name);
 
   auto pending = v->attrs.find(name);
@@ -511,6 +520,14 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
   }
   if (PyType_Check(o)) {
     auto* t = reinterpret_cast<PyTypeObject*>(o);
+    if ((name == "__name__" || name == "__qualname__" || name == "__module__") &&
+        type->tp_getattro == PyType_Type.tp_getattro &&
+        type_lookup(type, name_obj) == type_lookup(&PyType_Type, name_obj)) {
+      PyObject* r = PyObject_GetAttr(o, name_obj);
+      if (!r) throw py::error_already_set();
+      const py::object keep = py::reinterpret_steal<py::object>(r);
+      return wrap(r, add_source({Source::kClassName, source_of(v), 0, share(name_obj)}));
+    }
     PyObject* found = type_lookup(t, name_obj);
     // what the metaclass computes comes first: names, documentation, annotations ...
     PyObject* above = type_lookup(type, name_obj);
@@ -575,16 +592,42 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     }
     return std::nullopt;
   }
-  // the type's version guards the class attribute; mutable ones are read through a source
-  V x = immutable_constant(found) || static_object(found) || PyFunction_Check(found) ||
-                Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type ||
-                PyObject_TypeCheck(found, &PyProperty_Type)
-            ? wrap_static(found)
-            : wrap(found, add_source({Source::kAttr, source_of(v), 0, share(name_obj)}));
-  return bind(x, v, type);
+  return bind(class_attribute(found, source_of(v), name_obj), v, type);
+}
+
+// What a class has under a name, found by way of the object at `owner`. The type's version guards
+// it; mutable ones are read through a source.
+V Tracer::class_attribute(PyObject* found, int owner, PyObject* name) {
+  return immutable_constant(found) || static_object(found) || PyFunction_Check(found) ||
+                 Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type ||
+                 PyObject_TypeCheck(found, &PyProperty_Type)
+             ? wrap_static(found)
+             : wrap(found, add_source({Source::kAttr, owner, 0, share(name)}));
 }
 
 void Tracer::set_attribute(const V& v, PyObject* name_obj, const V& value) {
+  if (v->kind == Value::kInstance || v->kind == Value::kObject) {
+    PyObject* found = type_lookup(type_of(v), name_obj);
+    if (v->kind == Value::kInstance && type_of(v)->tp_setattro != PyObject_GenericSetAttr) {
+      PyObject* f = user_method(v, "__setattr__");
+      if (!f) give_up(Reason::kUnsupportedAttribute, "__setattr__");
+      call(wrap_static(f), {v, constant(share(name_obj)), value}, {});
+      return;
+    }
+    if (found && PyObject_TypeCheck(found, &PyProperty_Type) &&
+        type_of(v)->tp_setattro == PyObject_GenericSetAttr) {
+      py::object set = share(found).attr("fset");
+      if (set.is_none()) give_up(Reason::kRaises, "property without setter");
+      call(wrap_static(set.ptr()), {v, value}, {});
+      return;
+    }
+    if (v->kind == Value::kInstance) {
+      if (found && Py_TYPE(found)->tp_descr_set && Py_TYPE(found) != &PyMemberDescr_Type)
+        give_up(Reason::kUnsupportedAttribute,
+                str_cat("descriptor ", py::cast<std::string>(py::handle(name_obj))));
+      return set_instance_attribute(v, name_obj, value);
+    }
+  }
   if (v->kind != Value::kObject || PyType_Check(v->obj.ptr()) || PyModule_Check(v->obj.ptr()))
     give_up(Reason::kUnsupportedAttribute,
             str_cat("assignment to an attribute of ", type_of(v)->tp_name));
@@ -660,12 +703,10 @@ V Tracer::subscript(const V& x, const V& index) {
       }));
     }
     case Value::kConst: return python_operation("getitem", {x, index});
-    case Value::kObject: {
-      static PyObject* get = PyUnicode_InternFromString("__getitem__");
-      PyObject* f = type_lookup(type_of(x), get);
-      if (f && PyFunction_Check(f)) return call(wrap_static(f), {x, index}, {});
+    case Value::kInstance:
+    case Value::kObject:
+      if (PyObject* f = user_method(x, "__getitem__")) return call(wrap_static(f), {x, index}, {});
       break;
-    }
     default: break;
   }
   give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type_of(x)->tp_name));
@@ -786,6 +827,13 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
       x->node = r;
       return;
     }
+    case Value::kInstance:
+    case Value::kObject:
+      if (PyObject* f = user_method(x, "__setitem__")) {
+        call(wrap_static(f), {x, index, value}, {});
+        return;
+      }
+      break;
     default: break;
   }
   give_up(Reason::kUnsupportedOperand, str_cat("item assignment on ", type_of(x)->tp_name));
@@ -825,13 +873,15 @@ V Tracer::unary(const std::string& op, const V& x) {
       return pijit::call_op(s.graph(), d, std::vector<Operand>{Operand(s.val(n))}, {});
     }));
   }
+  if (PyObject* f = user_method(x, "__" + op + "__")) return call(wrap_static(f), {x}, {});
   if (unfixed(x) && op == "pos") return x;
   if (unfixed(x) && op == "neg")
     if (V r = unfixed_negation(x)) return r;
   return python_operation(op == "not" ? "not_" : op.c_str(), {x});
 }
 
-V Tracer::binary(const std::string& op, const V& a, const V& b) {
+V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
+  if (V r = user_operation(op, a, b, in_place)) return r;
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors && is_operand(a) && is_operand(b)) {
     if (op == "matmul") {
@@ -880,6 +930,7 @@ V Tracer::binary(const std::string& op, const V& a, const V& b) {
 }
 
 V Tracer::compare(const std::string& op, const V& a, const V& b) {
+  if (V r = user_comparison(op, a, b)) return r;
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors) {
     if (is_operand(a) && is_operand(b))
@@ -910,9 +961,9 @@ V Tracer::compare(const std::string& op, const V& a, const V& b) {
   if (op == "eq" || op == "ne") {
     auto c = as_constant(a), d = as_constant(b);
     if (!c || !d) {
-      auto plain = [](const V& v) {
-        return v->kind == Value::kObject &&
-               Py_TYPE(v->obj.ptr())->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+      auto plain = [this](const V& v) {
+        return (v->kind == Value::kObject || v->kind == Value::kInstance) &&
+               type_of(v)->tp_richcompare == PyBaseObject_Type.tp_richcompare;
       };
       if (plain(a) && plain(b)) {
         auto same = identical(a, b);

@@ -1,0 +1,167 @@
+// Objects of Python classes: those made during capture, whose construction is Python code alone, and
+// what both they and objects from outside do by methods of their class (operators, containers).
+#include "capture/tracer.h"
+
+namespace pijit {
+namespace {
+
+py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
+
+PyObject* interned(const std::string& name) {
+  static std::unordered_map<std::string, PyObject*> known;
+  PyObject*& s = known[name];
+  if (!s) s = PyUnicode_InternFromString(name.c_str());
+  return s;
+}
+
+bool is_none(const V& v) { return v->kind == Value::kConst && v->obj.is_none(); }
+bool not_implemented(const V& v) {
+  return v->kind == Value::kConst && v->obj.ptr() == Py_NotImplemented;
+}
+
+}  // namespace
+
+// Making one is alloc, then __init__, and nobody sees it go.
+bool Tracer::plain_class(PyTypeObject* t) const {
+  static PyObject* hook = interned("__getattribute__");
+  return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) &&
+         Py_TYPE(t)->tp_call == PyType_Type.tp_call && t->tp_new == PyBaseObject_Type.tp_new &&
+         t->tp_alloc == PyType_GenericAlloc && !PyType_HasFeature(t, Py_TPFLAGS_IS_ABSTRACT) &&
+         !t->tp_finalize && !t->tp_del &&
+         type_lookup(t, hook) == type_lookup(&PyBaseObject_Type, hook);
+}
+
+int Tracer::guard_class(PyTypeObject* t) {
+  py::object cls = share(reinterpret_cast<PyObject*>(t));
+  const unsigned version = type_version(t);
+  if (!version)
+    give_up(Reason::kUnsupportedAttribute, std::string("type ") + t->tp_name + " has no version");
+  const int src = add_source({Source::kConst, -1, 0, cls});
+  guard(Guard::kTypeVersion, src, cls, version);
+  return src;
+}
+
+V Tracer::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
+  auto v = std::make_shared<Value>();
+  v->kind = Value::kInstance;
+  v->obj = share(reinterpret_cast<PyObject*>(t));
+  guard_class(t);
+  static PyObject* name = interned("__init__");
+  PyObject* init = type_lookup(t, name);
+  if (init == type_lookup(&PyBaseObject_Type, name)) {
+    if (!args.empty() || !kwargs.empty())
+      give_up(Reason::kRaises, str_cat(t->tp_name, "() takes no arguments"));
+    return v;
+  }
+  if (!PyFunction_Check(init))
+    give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+  args.insert(args.begin(), v);
+  if (!is_none(call(wrap_static(init), args, kwargs)))
+    give_up(Reason::kRaises, "__init__() should return None");
+  return v;
+}
+
+std::optional<V> Tracer::instance_attribute(const V& v, PyObject* name_obj) {
+  const std::string name = py::cast<std::string>(py::handle(name_obj));
+  PyTypeObject* type = type_of(v);
+  if (name == "__class__") return wrap_static(reinterpret_cast<PyObject*>(type));
+  if (name == "__dict__") give_up(Reason::kUnsupportedAttribute, name);
+  PyObject* found = type_lookup(type, name_obj);
+  const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
+  if (found && Py_TYPE(found)->tp_descr_set && !slot) {
+    if (Py_TYPE(found) == &PyGetSetDescr_Type)
+      give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
+    return bind(wrap_static(found), v, type);
+  }
+  if (const int k = find_key(v, name_obj); k >= 0) return v->items[k];
+  if (found && !slot) return bind(class_attribute(found, guard_class(type), name_obj), v, type);
+  static PyObject* hook = interned("__getattr__");
+  if (PyObject* g = type_lookup(type, hook)) {
+    if (!PyFunction_Check(g)) give_up(Reason::kUnsupportedAttribute, "__getattr__");
+    return call(wrap_static(g), {v, constant(share(name_obj))}, {});
+  }
+  return std::nullopt;
+}
+
+void Tracer::set_instance_attribute(const V& v, PyObject* name_obj, const V& value) {
+  touch(v);
+  const int k = find_key(v, name_obj);
+  if (k >= 0) {
+    v->items[k] = value;
+  } else {
+    v->keys.push_back(share(name_obj));
+    v->items.push_back(value);
+  }
+}
+
+// Methods of `object`, as super() and object.__setattr__ reach them.
+V Tracer::call_object_method(const std::string& name, const V& self, const std::vector<V>& args) {
+  if (name == "__init__" && args.empty()) return constant(py::none());
+  if (name == "__setattr__" && args.size() == 2) {
+    auto n = as_constant(args[0]);
+    PyObject* found = n ? type_lookup(type_of(self), n->ptr()) : nullptr;
+    if (n && PyUnicode_Check(n->ptr()) &&
+        (!found || !Py_TYPE(found)->tp_descr_set || Py_TYPE(found) == &PyMemberDescr_Type)) {
+      PyObject* text = n->release().ptr();
+      PyUnicode_InternInPlace(&text);
+      set_instance_attribute(self, text, args[1]);
+      Py_DECREF(text);
+      return constant(py::none());
+    }
+  }
+  give_up(Reason::kUnsupportedCall, "object." + name);
+}
+
+// The method `name` of an object whose class is Python's, if it is a Python function there.
+PyObject* Tracer::user_method(const V& v, const std::string& name) const {
+  if (v->kind != Value::kInstance && v->kind != Value::kObject) return nullptr;
+  PyTypeObject* t = type_of(v);
+  if (!PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  PyObject* f = type_lookup(t, interned(name));
+  return f && PyFunction_Check(f) ? f : nullptr;
+}
+
+// Null: neither operand has a method of that name.
+V Tracer::user_operation(const std::string& op, const V& a, const V& b, bool in_place) {
+  auto attempt = [&](const V& self, const std::string& name, const V& other) -> V {
+    PyObject* f = user_method(self, name);
+    V r = f ? call(wrap_static(f), {self, other}, {}) : nullptr;
+    return r && not_implemented(r) ? nullptr : r;
+  };
+  if (in_place)
+    if (V r = attempt(a, "__i" + op + "__", b)) return r;
+  const std::string reflected = "__r" + op + "__";
+  const bool different = type_of(a) != type_of(b);
+  const bool derived = different && PyType_IsSubtype(type_of(b), type_of(a));
+  if (derived)
+    if (V r = attempt(b, reflected, a)) return r;
+  if (V r = attempt(a, "__" + op + "__", b)) return r;
+  // what a is must decline: numbers and containers do, but for text % anything
+  const bool declines =
+      user_method(a, "__" + op + "__") || a->kind == Value::kInstance || a->kind == Value::kTuple ||
+      a->kind == Value::kList || a->kind == Value::kDict || is_none(a) || is_number(a);
+  if (different && !derived && declines)
+    if (V r = attempt(b, reflected, a)) return r;
+  return nullptr;
+}
+
+V Tracer::user_comparison(const std::string& op, const V& a, const V& b) {
+  static const std::map<std::string, std::string> kReflected = {
+      {"eq", "eq"}, {"ne", "ne"}, {"lt", "gt"}, {"gt", "lt"}, {"le", "ge"}, {"ge", "le"}};
+  if (type_of(a) != type_of(b) && PyType_IsSubtype(type_of(b), type_of(a))) return nullptr;
+  if (PyObject* f = user_method(a, "__" + op + "__")) {
+    V r = call(wrap_static(f), {a, b}, {});
+    if (!not_implemented(r)) return r;
+    if (PyObject* g = user_method(b, "__" + kReflected.at(op) + "__")) {
+      r = call(wrap_static(g), {b, a}, {});
+      if (!not_implemented(r)) return r;
+    }
+    return nullptr;
+  }
+  if (op == "ne" && user_method(a, "__eq__"))  // object.__ne__ inverts it
+    if (V r = user_comparison("eq", a, b))
+      if (auto t = truth(r)) return constant(py::bool_(!*t));
+  return nullptr;
+}
+
+}  // namespace pijit

@@ -1,0 +1,452 @@
+"""Objects of Python classes made, changed and used inside captured functions."""
+
+import abc
+import dataclasses
+
+import numpy as np
+import pytest
+from differential import check, check_calls
+
+import pijit as ms
+from pijit import Tensor, nn, ops
+
+
+def tensor(*shape):
+    return Tensor(np.asarray(np.random.RandomState(0).randn(*shape), np.float32))
+
+
+class Scale:
+    unit = 2
+
+    def __init__(self, factor, *, shift=0):
+        self.factor = factor
+        self.shift = shift
+
+    def __call__(self, x):
+        return x * self.factor + self.shift
+
+    @property
+    def twice(self):
+        return self.factor * 2
+
+    @twice.setter
+    def twice(self, v):
+        self.factor = v / 2
+
+    @classmethod
+    def of(cls, v):
+        return cls(v, shift=cls.unit)
+
+    @staticmethod
+    def plain(v):
+        return v + 1
+
+
+class Deep(Scale):
+    def __init__(self, factor):
+        super().__init__(factor, shift=1)
+        self.more = [factor]
+
+    def __call__(self, x):
+        return super().__call__(x) - len(self.more)
+
+
+class Vec:
+    def __init__(self, items):
+        self.items = list(items)
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, i):
+        return self.items[i]
+
+    def __setitem__(self, i, v):
+        self.items[i] = v
+
+    def __contains__(self, v):
+        return any(v is x for x in self.items)
+
+    def __iter__(self):
+        return iter(self.items)
+
+    def __add__(self, other):
+        if not isinstance(other, Vec):
+            return NotImplemented
+        return Vec([a + b for a, b in zip(self.items, other.items)])
+
+    def __radd__(self, other):
+        return Vec([other + a for a in self.items])
+
+    def __rmul__(self, k):
+        return Vec([k * a for a in self.items])
+
+    def __iadd__(self, other):
+        self.items.append(other)
+        return self
+
+    def __neg__(self):
+        return Vec([-a for a in self.items])
+
+    def __eq__(self, other):
+        return isinstance(other, Vec) and len(self) == len(other)
+
+    def __lt__(self, other):
+        return len(self) < len(other)
+
+    def __bool__(self):
+        return len(self.items) > 1
+
+
+class Slots:
+    __slots__ = ("a", "b")
+
+    def __init__(self, a):
+        self.a = a
+
+
+@dataclasses.dataclass
+class State:
+    x: object
+    n: int = 3
+    tags: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    x: object
+    n: int = 3
+
+
+class Lazy:
+    def __getattr__(self, name):
+        if name == "missing":
+            raise AttributeError(name)
+        return len(name)
+
+
+class Node:
+    def __init__(self, value):
+        self.value, self.next = value, self
+
+
+class Recorder:
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+        object.__setattr__(self, "last", name)
+
+
+def use(x):
+    s = Scale(3)
+    s.extra = x
+    return s(x) + s.extra + s.twice + Scale.plain(1) + s.unit
+
+
+def returned(x):
+    s = Scale(x, shift=2)
+    s.history = [s.factor, 1]
+    return s
+
+
+def inherited(x):
+    d = Deep(2)
+    d.more.append(x)
+    return d(x), d.more
+
+
+def by_classmethod(x):
+    return Scale.of(4)(x)
+
+
+def setter(x):
+    s = Scale(1)
+    s.twice = 6
+    return s(x), s
+
+
+def operators(x):
+    v = Vec([x, x + 1])
+    w = v + v
+    v += 3
+    u = 2 * w
+    return len(v), v[0], w.items, u.items, x in v, -w, (1 + w).items, v == w, v != w, w < v, bool(Vec([])), sum(w[i] for i in [0, 1])
+
+
+def iterated(x):
+    total = 0
+    v = Vec([x, 2, x])
+    v[1] = 5
+    for a in v:
+        total = total + a
+    return total if v else None
+
+
+def slots(x):
+    s = Slots(x)
+    s.b = 2
+    return s.a * s.b, s.a, s.b, hasattr(s, "c")
+
+
+def slots_returned(x):
+    s = Slots(x)
+    s.b = 2
+    return [s, s.a]
+
+
+def data(x):
+    s = State(x)
+    s.tags.append(s.n)
+    return s, s == State(x) if s.n > 5 else dataclasses.is_dataclass(s)
+
+
+def frozen(x):
+    f = Frozen(x, n=4)
+    return f.x * f.n, f
+
+
+def lazy(x):
+    o = Lazy()
+    return x * o.abc, hasattr(o, "there"), getattr(o, "other", 7)
+
+
+def cycle(x):
+    n = Node(x)
+    n.other = [n]
+    return n.next is n, n.other[0] is n, n.value
+
+
+def hooked(x):
+    r = Recorder()
+    r.a = x
+    r.b = 2
+    return r.a * r.b, r.last, r
+
+
+def across_break(x):
+    s = Scale(2)
+    y = s(x)
+    s.seen = [y]
+    print("break", type(s).__name__)
+    s.seen.append(s(y))
+    return s.seen, s
+
+
+def one_identity(x):
+    s = Scale(2)
+    pair = [s, s]
+    s.factor = 5
+    return pair[0] is pair[1], pair, isinstance(s, Scale), isinstance(s, Deep), type(s) is Scale, s == s, s == Scale(5)
+
+
+def handler(x):
+    class_ = Scale
+    return class_(2)(x)
+
+
+def in_loop(x):
+    out = []
+    for i in range(3):
+        out.append(Scale(i))
+    return [o(x) for o in out], out
+
+
+CASES = [use, returned, inherited, by_classmethod, setter, iterated, slots, data, frozen, lazy, cycle, hooked, one_identity, handler, in_loop]
+
+
+@pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
+def test_objects_made_inside_are_captured(f):
+    check(lambda: f, tensor(2, 3), breaks=0)
+
+
+def test_operators_of_classes():
+    check(lambda: operators, tensor(2, 3))
+
+
+def test_an_object_lives_on_behind_a_break():
+    check(lambda: across_break, tensor(2, 3), breaks=1)
+
+
+def test_objects_from_outside_have_operators_too():
+    def make():
+        v = Vec([tensor(2), 1])
+
+        def f(x):
+            w = v + Vec([x, 2])
+            return w.items, len(v), v[0], -v, v == w, 1 in v if len(v) > 5 else x
+        return f
+    check(make, tensor(2), breaks=0)
+
+
+def test_property_setters_of_objects_from_outside_run():
+    def make():
+        s = Scale(1)
+
+        def f(x):
+            s.twice = 8
+            return s(x)
+        return f, lambda: vars(s)
+    check(make, tensor(2), breaks=0)
+
+
+def test_a_changed_class_is_seen():
+    class Local:
+        k = 1
+
+        def value(self):
+            return self.k
+
+    def make():
+        Local.k = 1
+
+        def f(x, k):
+            return x * Local().value()
+        return f
+    f = ms.jit(make())
+    x = tensor(2)
+    assert np.array_equal(f(x, 0).asnumpy(), x.asnumpy())
+    Local.k = 5
+    assert np.array_equal(f(x, 0).asnumpy(), x.asnumpy() * 5)
+    Local.value = lambda self: 7
+    assert np.array_equal(f(x, 0).asnumpy(), x.asnumpy() * 7)
+
+
+def test_mistakes_raise_what_python_raises():
+    class Bad:
+        def __init__(self):
+            return 3
+
+    class Abstract(abc.ABC):
+        @abc.abstractmethod
+        def f(self):
+            pass
+
+    class Plain:
+        pass
+
+    def bad(x):
+        return Bad()
+
+    def abstract(x):
+        return Abstract()
+
+    def arguments(x):
+        return Plain(x)
+
+    def missing(x):
+        return Scale(1).nothing
+
+    def too_many(x):
+        return Scale(1, 2, 3)
+
+    def read_only(x):
+        f = Frozen(x)
+        f.x = 1
+
+    for f in (bad, abstract, arguments, missing, too_many, read_only):
+        check(lambda f=f: f, tensor(2))
+
+
+def test_slots_are_filled_in_the_object_that_comes_out():
+    for f in (slots_returned, ms.jit(slots_returned)):
+        x = tensor(2)
+        s, a = f(x)
+        assert type(s) is Slots and s.a is a is x and s.b == 2
+
+
+def test_an_exception_in_getattr_is_seen_by_hasattr():
+    def f(x):
+        o = Lazy()
+        return hasattr(o, "missing"), getattr(o, "missing", 7), x + 1
+    check(lambda: f, tensor(2))
+
+
+def test_what_python_sees_go_is_not_virtual():
+    log = []
+
+    class Loud:
+        def __del__(self):
+            log.append("gone")
+
+    def f(x):
+        Loud()
+        return x + 1
+    check(lambda: (log.clear(), (f, log.copy))[1], tensor(2))
+    assert log == ["gone"] * 2
+
+
+def test_a_class_with_new_or_a_metaclass():
+    class Single:
+        it = None
+
+        def __new__(cls):
+            if cls.it is None:
+                cls.it = super().__new__(cls)
+            return cls.it
+
+    class Meta(type):
+        def __call__(cls, *args):
+            return super().__call__(*args), "meta"
+
+    class Made(metaclass=Meta):
+        pass
+
+    def f(x):
+        return Single() is Single(), type(Made()[0]).__name__, x + 1
+    check(lambda: f, tensor(2))
+
+
+def test_gradients_of_functions_made_inside_are_one_graph():
+    def grad(x):
+        return ms.grad(lambda a: (a * a * a).sum())(x)
+
+    def operation(x, y):
+        return ops.GradOperation(get_all=True)(lambda a, b: (a * b).sum())(x, y)
+
+    def second(x):
+        return ms.grad(ms.grad(lambda a: (a * a * a).sum()), 0)(x) if x.ndim == 0 else ms.value_and_grad(lambda a: (a.sum(), a), has_aux=True)(x)
+    check(lambda: grad, tensor(2, 3), graphs=1, breaks=0)
+    check(lambda: operation, tensor(2, 3), tensor(2, 3), graphs=1, breaks=0)
+    check(lambda: second, tensor(2, 3), graphs=1, breaks=0)
+    check(lambda: second, tensor(), graphs=1, breaks=0)
+
+
+def test_a_training_step_that_makes_its_gradient_function_is_one_graph():
+    def make():
+        net = nn.SequentialCell(nn.Dense(4, 8, weight_init="ones"), nn.ReLU(), nn.Dense(8, 2, weight_init="ones"))
+        loss_fn, opt = nn.CrossEntropyLoss(), nn.Momentum(net.trainable_params(), 0.1, 0.9)
+
+        def step(x, y):
+            def forward(x, y):
+                logits = net(x)
+                return loss_fn(logits, y), logits
+            (loss, logits), grads = ms.value_and_grad(forward, None, opt.parameters, has_aux=True)(x, y)
+            opt(grads)
+            return loss, logits
+        return step, lambda: [p.asnumpy().tobytes() for p in net.trainable_params()]
+    check(make, tensor(3, 4), Tensor(np.array([0, 1, 0], np.int32)), graphs=1, breaks=0, calls=4)
+
+
+def test_primitives_and_layers_made_inside():
+    def f(x):
+        y = ops.ReduceSum(keep_dims=True)(x, 1)
+        return ops.Add()(nn.ReLU()(x), y), nn.Softmax()(x), nn.Flatten()(x)
+    check(lambda: f, tensor(2, 3))
+
+
+def test_objects_in_a_branch_on_a_tensor():
+    def f(x):
+        s = Scale(2)
+        if x.sum() > 0:
+            t = Scale(3)
+            y = t(x)
+        else:
+            y = s(x)
+        return y, s
+    check_calls(lambda: f, [(tensor(3),), (-tensor(3),)])
+
+    def g(x):
+        s = Scale(2)
+        if x.sum() > 0:
+            s.factor = 3
+        return s(x), s
+    check_calls(lambda: g, [(tensor(3),), (-tensor(3),)])
