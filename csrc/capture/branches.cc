@@ -322,6 +322,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false) {
   } pop{branching_};
   const Val pred = truth_val(x, false);
   const std::vector<V> stack = f.stack, slots = f.slots;
+  if (code.generator) give_up(Reason::kTensorValue, "a branch of a generator");
   const uint64_t serial = Value::next_serial;
   auto trace = [&](int pc, std::vector<V>* end_stack, std::vector<V>* end_slots) {
     Inside inside(*this);
@@ -398,6 +399,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false) {
 void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated) {
   if (grad_depth_ > 0) give_up(Reason::kTensorValue, "a loop on a tensor inside a gradient");
   const CodeInfo& code = *f.code;
+  if (code.generator) give_up(Reason::kTensorValue, "a loop of a generator");
   const int test = f.pc;
   const Val pred = truth_val(x, negated);
   const std::vector<V> stack = f.stack, slots = f.slots;

@@ -165,6 +165,11 @@ bool BreakStep::run(int pc) {
       if (PyObject_SetItem(o.ptr(), k.ptr(), v.ptr()) < 0) fail(in);
       return true;
     }
+    case Op::DELETE_SUBSCR: {
+      py::object k = pop(), o = pop();
+      if (PyObject_DelItem(o.ptr(), k.ptr()) < 0) fail(in);
+      return true;
+    }
     case Op::UNARY: {
       py::object x = pop();
       const std::string n = py::cast<std::string>(py::handle(in.obj));

@@ -132,8 +132,8 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   PyObject* code_obj = fn ? PyFunction_GET_CODE(fn) : f->code.ptr();
   auto* co = reinterpret_cast<PyCodeObject*>(code_obj);
   const std::string name = py::cast<std::string>(py::handle(code_obj).attr("co_name"));
-  auto code = code_info(code_obj);
-  if (!code)
+  auto code = code_info(code_obj, generators_);
+  if (!code || (code->generator && cleans_up(*code)))
     give_up(co->co_flags & CO_OPTIMIZED ? Reason::kGenerator : Reason::kUnsupportedCall, name);
   if (fn && f->src >= 0 && sources_[f->src].kind == Source::kConst)
     guard(Guard::kCode, f->src, share(code_obj), 0, share(PyFunction_GET_GLOBALS(fn)));
@@ -214,6 +214,19 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   }
   for (auto& s : fr.slots)
     if (!s) s = std::make_shared<Value>(Value{Value::kNull});
+  if (code->generator) {
+    auto it = std::make_shared<Value>();
+    it->kind = Value::kIter;
+    it->iter = Value::kGenerator;
+    it->frame = std::make_shared<Frame>(fr);
+    if (!varkw && !nkw) {  // what it takes to call it again
+      it->self = f;
+      for (int k = 0; k < nargs; ++k) it->items.push_back(fr.slots[k]);
+      if (varargs)
+        for (auto& x : fr.slots[nargs]->items) it->items.push_back(x);
+    }
+    return it;
+  }
   const size_t depth = frames_.size();
   try {
     return run_inlined(fr);
@@ -358,6 +371,18 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
       return constant(py::none());
     }
     if (name == "copy") return sequence(Value::kList, items_of(self));
+    if (name == "index" || name == "count")
+      if (auto c = as_constant(self)) return call_pure(c->attr(name.c_str()), args, kwargs, name);
+  }
+  if (self->kind == Value::kSet) {
+    if (name == "add") {
+      arity(1, 1);
+      add_to_set(self, args[0]);
+      return constant(py::none());
+    }
+    static const std::set<std::string> kQuestions = {"issubset", "issuperset", "isdisjoint"};
+    if (kQuestions.count(name))
+      return call_pure(as_constant(self)->attr(name.c_str()), args, kwargs, name);
   }
   if (self->kind == Value::kDict) {
     if (name == "get" || name == "pop" || name == "setdefault") {
@@ -389,13 +414,18 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
       view->items = {self};
       return view;
     }
-    if (name == "update") {
-      arity(0, 1);
-      if (args.size() == 1 && args[0]->kind == Value::kDict) {
-        for (size_t k = 0; k < args[0]->keys.size(); ++k)
-          set_subscript(self, constant(args[0]->keys[k]), item(args[0], k));
-        return constant(py::none());
-      }
+    if (name == "update" && args.size() <= 1 && (args.empty() || args[0]->kind == Value::kDict)) {
+      for (size_t k = 0; !args.empty() && k < args[0]->keys.size(); ++k)
+        set_subscript(self, constant(args[0]->keys[k]), item(args[0], k));
+      for (auto& [k, v] : kwargs) set_subscript(self, constant(py::str(k)), v);
+      return constant(py::none());
+    }
+    if (name == "clear") {
+      arity(0, 0);
+      touch(self);
+      self->keys.clear();
+      self->items.clear();
+      return constant(py::none());
     }
     if (name == "copy") {
       auto d = std::make_shared<Value>();
@@ -416,8 +446,35 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
   give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
 }
 
+// Prints after the graph, in the order of all effects, what the values are now.
+V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
+  if (arm_serial_) give_up(Reason::kTensorValue, "print() in a branch or loop on a tensor");
+  py::dict keywords;
+  for (auto& [k, v] : kwargs) {
+    auto c = as_constant(v);
+    if (!c || k == "file") give_up(Reason::kUnsupportedCall, "print()");
+    keywords[py::str(k)] = *c;
+  }
+  std::vector<V> values;
+  for (auto& x : args) {
+    if (x->kind == Value::kTensor) {
+      if (x->dirty && x->parameter) give_up(Reason::kUnsupportedCall, "print()");
+      values.push_back(x->src >= 0 && !x->dirty ? x : tensor(x->node));
+    } else if (auto c = as_constant(x)) {
+      values.push_back(constant(*c));
+    } else {
+      give_up(Reason::kUnsupportedCall, "print()");
+    }
+  }
+  journal_.push_back({Effect::kPrint, nullptr, keywords, {}, sequence(Value::kTuple, values)});
+  return constant(py::none());
+}
+
 V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
   auto is = [&](PyTypeObject* x) { return t == x && kwargs.empty(); };
+  if (is(&PySet_Type) && (args.empty() || (args.size() == 1 && args[0]->kind != Value::kDict &&
+                                           args[0]->kind != Value::kSet)))
+    return set_of(args.empty() ? std::vector<V>() : items_of(args[0]));
   if (is(&PyTuple_Type) || is(&PyList_Type)) {
     if (args.size() <= 1) {
       auto items = args.empty() ? std::optional<std::vector<V>>(std::vector<V>{}) : unpack(args[0]);
@@ -533,6 +590,26 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
         return materialize(s.graph(), o, want.value_or(own));
       }));
     }
+    py::list l;
+    py::dict kw;
+    bool constants = data != nullptr;
+    auto known = [&](const V& v) {
+      auto c = as_constant(v);
+      constants &= c.has_value();
+      return c.value_or(py::none());
+    };
+    for (auto& a : args) l.append(known(a));
+    for (auto& [k, v] : kwargs) kw[py::str(k)] = known(v);
+    if (constants) {  // the tensor is made here, and each run gives a new one of its value
+      py::object made = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(t))(
+          *py::tuple(l), **kw);
+      const V x = wrap(made.ptr(), add_source({Source::kConst, -1, 0, made}));
+      static const OpDef& identity = OpTable::get().at("identity");
+      return tensor(record([n = x->node](Scope& s) {
+        const Val in[] = {s.val(n)};
+        return s.graph().Builder::op(identity, in, {});
+      }));
+    }
     give_up(Reason::kUnsupportedCall, "Tensor()");
   }
   // pure constructors on constants
@@ -568,6 +645,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
         case Value::kList:
         case Value::kDict: return constant_int(static_cast<int64_t>(x->items.size()));
         case Value::kView: return constant_int(static_cast<int64_t>(x->items[0]->keys.size()));
+        case Value::kSet: return constant_int(static_cast<int64_t>(py::len(*as_constant(x))));
         case Value::kTensor:
           if (x->node.shape().rank()) return dim(x, 0);
           break;
@@ -601,6 +679,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       };
       return constant(py::bool_(test(c->ptr())));
     }
+    if (name == "print") return call_print(args, kwargs);
     if (name == "iter" && args.size() == 1) return get_iter(args[0]);
     if (name == "next" && !args.empty() && args[0]->kind == Value::kIter) {
       V v;
@@ -649,9 +728,10 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       return r;
     }
     if ((name == "any" || name == "all") && args.size() == 1) {
-      auto items = unpack(args[0]);
-      if (!items) give_up(Reason::kUnsupportedIterable, name);
-      for (auto& x : *items) {
+      const V it = get_iter(args[0]);  // read no further than the answer
+      V x;
+      while (iterate(it, &x)) {
+        if (--budget_ < 0) give_up(Reason::kBudget);
         auto t = truth(x);
         if (!t) give_up(Reason::kTensorValue, name);
         if (*t == (name == "any")) return constant(py::bool_(*t));
@@ -662,6 +742,17 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
                                                 "ord", "chr", "hash",  "repr",   "sorted", "bin",
                                                 "hex", "oct", "ascii", "format"};
     if (!kPure.count(name)) give_up(Reason::kUnsupportedCall, name + "()");
+    if ((name == "max" || name == "min" || name == "sorted") && args.size() == 1 &&
+        (args[0]->kind == Value::kIter || args[0]->kind == Value::kView ||
+         args[0]->kind == Value::kDict))
+      args[0] = sequence(Value::kList, items_of(args[0]));
+  } else if (from == "_functools" && name == "reduce" && args.size() >= 2 && kwargs.empty()) {
+    const auto items = items_of(args[1]);
+    size_t k = 0;
+    if (args.size() < 3 && items.empty()) give_up(Reason::kRaises, "reduce() of nothing");
+    V r = args.size() > 2 ? args[2] : items[k++];
+    for (; k < items.size(); ++k) r = call(args[0], {r, items[k]}, {});
+    return r;
   } else if (from == "math" || from == "_operator") {
     if (from == "_operator" &&
         std::any_of(args.begin(), args.end(), [](auto& a) { return a->kind == Value::kTensor; })) {

@@ -64,6 +64,10 @@ struct Source {
   py::object key;  // name, dict key, globals dict or constant
 };
 
+// Thrown where a generator that has run can't be handed to CPython: capture begins anew and leaves
+// generators alone.
+struct StartedGenerator {};
+
 struct Guard {
   enum Kind : uint8_t {
     kType,         // exact type `obj`, of version `num`
@@ -103,6 +107,7 @@ struct Recipe {
     kTuple,
     kList,
     kDict,
+    kSet,  // of frozenset obj2 (or null), then obj
     kSlice,
     kCell,
     kFunction,
@@ -110,7 +115,7 @@ struct Recipe {
     kListIter,
     kDictIter,  // over items[0], `index` steps on
     kInstance,  // of class `obj`, with attributes named by `obj2`
-    kCall
+    kCall  // of obj, or of items[0]
   } kind;
   int index = 0;           // source or program output
   py::object obj;          // constant; code; keys of a dict; callable
@@ -118,15 +123,16 @@ struct Recipe {
   std::vector<int> items;  // recipes
 };
 struct Effect {
-  enum Kind : uint8_t { kAssign, kSetAttr, kSetGlobal, kSetCell, kSetList, kSetDict } kind;
+  enum Kind : uint8_t { kAssign, kSetAttr, kSetGlobal, kSetCell, kSetList, kSetDict, kPrint } kind;
   int target = -1;  // recipe of the object
-  py::object name;  // attribute, global, or globals dict in obj
+  py::object name;  // attribute, global; kPrint: keywords
   py::object globals;
   int value = -1;  // recipe
 };
 
 // --- Values
 // ----------------------------------------------------------------------------------------
+struct Frame;
 struct Value;
 using V = std::shared_ptr<Value>;
 struct Value {
@@ -139,6 +145,7 @@ struct Value {
     kTuple,
     kList,
     kDict,
+    kSet,  // made during capture, of constants: of the frozenset obj, then keys added in order
     kSlice,
     kCell,
     kFunction,
@@ -171,8 +178,10 @@ struct Value {
   V content;                     // kCell
   V self, func;                  // kMethod; kSuper: self, and the class to look behind
   py::object code, globals;      // kFunction
-  V defaults, kwdefaults, closure;
-  enum IterKind : uint8_t { kSequence, kRange, kZip, kEnumerate, kMap } iter = kSequence;
+  V defaults, kwdefaults, closure, annotations;
+  // kGenerator: self is the function, items are what it was called with
+  enum IterKind : uint8_t { kSequence, kRange, kZip, kEnumerate, kMap, kGenerator } iter = kSequence;
+  std::shared_ptr<Frame> frame;  // of a generator; null: it has ended
   int64_t pos = 0, stop = 0, step = 1;
   V watched;  // kIter: a dict that had `stop` entries and must keep them; self is what is iterated
   enum ViewKind : uint8_t { kKeys, kValues, kItems } view = kKeys;

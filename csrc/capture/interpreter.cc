@@ -25,10 +25,12 @@ const char* reason_hint(Reason r) {
   return t[static_cast<int>(r)];
 }
 
-Tracer::Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool whole)
+Tracer::Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool whole,
+               bool generators)
     : start_(p),
       state_(state),
       whole_(whole),
+      generators_(generators),
       budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
 
 std::string Tracer::location() const {
@@ -289,6 +291,10 @@ void Tracer::step(Frame& f) {
           st.push_back(r);
           break;
         }
+        if (name() == "or" && a[0]->kind == Value::kDict && a[1]->kind == Value::kDict) {
+          st.push_back(binary("or", a[0], a[1], true));
+          break;
+        }
         if (a[0]->kind != Value::kList || name() != "add")
           give_up(Reason::kUnsupportedOperand, "in-place operation");
         std::vector<V> args{a[1]};
@@ -344,6 +350,24 @@ void Tracer::step(Frame& f) {
     }
     case Op::BUILD_TUPLE: st.push_back(sequence(Value::kTuple, popn(in.a))); break;
     case Op::BUILD_LIST: st.push_back(sequence(Value::kList, popn(in.a))); break;
+    case Op::BUILD_SET: st.push_back(set_of(popn(in.a))); break;
+    case Op::SET_ADD: {
+      V x = pop();
+      add_to_set(st[st.size() - in.a], x);
+      break;
+    }
+    case Op::SET_UPDATE: {
+      V x = pop(), set = st[st.size() - in.a];
+      if (x->kind == Value::kObject && PyFrozenSet_CheckExact(x->obj.ptr()) && x->src < 0 &&
+          set->keys.empty() && !set->obj) {
+        check_effect(set);
+        undoable([set] { set->obj = {}; });
+        set->obj = x->obj;
+        break;
+      }
+      for (auto& i : items_of(x)) add_to_set(set, i);
+      break;
+    }
     case Op::BUILD_MAP: {
       auto a = popn(2 * in.a);
       auto d = std::make_shared<Value>();
@@ -435,6 +459,28 @@ void Tracer::step(Frame& f) {
       for (int k = in.a - 1; k >= 0; --k) st.push_back((*items)[k]);
       break;
     }
+    case Op::UNPACK_EX: {
+      const size_t before = in.a & 255, after = in.a >> 8;
+      const auto items = items_of(pop());
+      if (items.size() < before + after)
+        give_up(Reason::kRaises, "not enough values to unpack");
+      for (size_t k = items.size(); k-- > items.size() - after;) st.push_back(items[k]);
+      st.push_back(sequence(Value::kList,
+                            {items.begin() + static_cast<std::ptrdiff_t>(before),
+                             items.end() - static_cast<std::ptrdiff_t>(after)}));
+      for (size_t k = before; k-- > 0;) st.push_back(items[k]);
+      break;
+    }
+    case Op::GET_LEN: {
+      static PyObject* len =
+          py::object(py::module_::import("builtins").attr("len")).release().ptr();
+      st.push_back(call(wrap_static(len), {st.back()}, {}));
+      break;
+    }
+    case Op::MATCH_KIND:
+      st.push_back(constant(py::bool_(PyType_HasFeature(
+          type_of(st.back()), in.a ? Py_TPFLAGS_MAPPING : Py_TPFLAGS_SEQUENCE))));
+      break;
     case Op::JUMP: next = in.target; break;
     case Op::POP_JUMP: {
       V x = pop();
@@ -529,22 +575,38 @@ void Tracer::step(Frame& f) {
       fn->code = pop()->obj;
       fn->globals = py::reinterpret_borrow<py::object>(f.globals);
       if (in.a & 8) fn->closure = pop();
-      if (in.a & 4) give_up(Reason::kUnsupportedOpcode, "annotated inner function");
+      if (in.a & 4) fn->annotations = pop();
       if (in.a & 2) fn->kwdefaults = pop();
       if (in.a & 1) fn->defaults = pop();
       st.push_back(fn);
       break;
     }
+    case Op::BEFORE_WITH: {
+      V manager = pop();
+      PyObject *enter = user_method(manager, "__enter__"), *exit = user_method(manager, "__exit__");
+      if (!enter || !exit) give_up(Reason::kContextManager, type_of(manager)->tp_name);
+      st.push_back(bind(wrap_static(exit), manager, type_of(manager)));
+      st.push_back(call(wrap_static(enter), {manager}, {}));
+      break;
+    }
+    case Op::RETURN_GENERATOR: st.push_back(constant(py::none())); break;
+    case Op::YIELD_VALUE:
+      yielded_ = pop();
+      st.push_back(constant(py::none()));
+      break;
     case Op::RETURN_VALUE:
       return_value_ = pop();
       returned_ = true;
       return;
-    case Op::DELETE_SUBSCR: give_up(Reason::kUnsupportedOpcode, "del x[i]");
+    case Op::DELETE_SUBSCR: {
+      auto a = popn(2);
+      delete_subscript(a[0], a[1]);
+      break;
+    }
     case Op::UNSUPPORTED: {
       const std::string n = name();
       if (n == "RAISE_VARARGS" || n == "RERAISE" || n == "LOAD_ASSERTION_ERROR")
         give_up(Reason::kRaises);
-      if (n == "BEFORE_WITH") give_up(Reason::kContextManager);
       give_up(Reason::kUnsupportedOpcode, n);
     }
   }
@@ -613,6 +675,14 @@ int Tracer::recipe(const V& v) {
         r.obj = py::tuple(keys);
       }
       break;
+    case Value::kSet: {
+      r.kind = Recipe::kSet;
+      py::list keys;
+      for (auto& k : v->keys) keys.append(k);
+      r.obj = py::tuple(keys);
+      r.obj2 = v->obj;
+      break;
+    }
     case Value::kSlice:
       r.kind = Recipe::kSlice;
       for (auto& x : v->items) sub(x);
@@ -630,7 +700,7 @@ int Tracer::recipe(const V& v) {
       r.kind = Recipe::kFunction;
       r.obj = v->code;
       r.obj2 = v->globals;
-      for (auto& x : {v->defaults, v->kwdefaults, v->closure})
+      for (auto& x : {v->defaults, v->kwdefaults, v->closure, v->annotations})
         r.items.push_back(x ? recipe(x) : -1);
       break;
     case Value::kMethod:
@@ -664,7 +734,11 @@ int Tracer::recipe(const V& v) {
         for (auto& x : v->items) sub(x);
         if (v->iter == Value::kEnumerate) sub(constant_int(v->pos));
       } else {
-        give_up(Reason::kRebuild, "iterator");
+        if (v->iter == Value::kGenerator && (v->pos > 0 || !v->self)) throw StartedGenerator();
+        if (v->iter != Value::kGenerator) give_up(Reason::kRebuild, "iterator");
+        r.kind = Recipe::kCall;
+        sub(v->self);
+        for (auto& x : v->items) sub(x);
       }
       break;
     }
@@ -907,8 +981,11 @@ std::unique_ptr<Entry> capture(const StartPoint& p, const std::vector<PyObject*>
     return e;
   };
   try {
-    Tracer t(p, state, whole);
-    return t.run();
+    try {
+      return Tracer(p, state, whole, true).run();
+    } catch (const StartedGenerator&) {
+      return Tracer(p, state, whole, false).run();
+    }
   } catch (const GraphBreak& b) {
     return plain(b);
   } catch (const OpError& err) {

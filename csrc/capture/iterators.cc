@@ -42,6 +42,13 @@ V Tracer::get_iter(const V& x) {
     it->stop = static_cast<int64_t>(out.size());
     return it;
   }
+  if (x->kind == Value::kSet) {
+    std::vector<V> out;
+    const py::object copy = *as_constant(x);
+    for (auto o : copy) out.push_back(wrap_static(o.ptr()));
+    it->items = {sequence(Value::kTuple, out)};
+    return it;
+  }
   if (x->kind == Value::kConst && PyUnicode_Check(x->obj.ptr())) {
     std::vector<V> chars;
     for (auto c : py::cast<py::list>(py::list(x->obj)))
@@ -54,6 +61,41 @@ V Tracer::get_iter(const V& x) {
     if (r->kind == Value::kIter) return r;
   }
   give_up(Reason::kUnsupportedIterable, type_of(x)->tp_name);
+}
+
+bool Tracer::resume_generator(const V& it, V* value) {
+  if (!it->frame) return false;
+  undoable([it, frame = it->frame, copy = *it->frame] {
+    it->frame = frame;
+    *frame = copy;
+  });
+  const auto frame = it->frame;  // a step may end it
+  if (frames_.size() > 60) give_up(Reason::kRecursion);
+  const size_t depth = frames_.size();
+  frames_.push_back(frame.get());
+  try {
+    while (true) {
+      if (--budget_ < 0) give_up(Reason::kBudget);
+      step(*frame);
+      if (returned_) {
+        returned_ = false;
+        frames_.pop_back();
+        it->frame = nullptr;
+        return false;
+      }
+      if (yielded_) {
+        frames_.pop_back();
+        *value = std::move(yielded_);
+        yielded_ = nullptr;
+        return true;
+      }
+    }
+  } catch (...) {
+    frames_.resize(depth);
+    returned_ = false;
+    yielded_ = nullptr;
+    throw;
+  }
 }
 
 bool Tracer::iterate(const V& it, V* value) {
@@ -98,6 +140,9 @@ bool Tracer::iterate(const V& it, V* value) {
       *value = call(it->items[0], args, {});
       return true;
     }
+    case Value::kGenerator:
+      ++it->pos;  // it has started
+      return resume_generator(it, value);
   }
   return false;
 }

@@ -171,6 +171,13 @@ py::object Runner::make(int id) {
       o = d;
       break;
     }
+    case Recipe::kSet: {
+      py::set s;
+      if (r.obj2) s.attr("update")(r.obj2);
+      for (auto k : r.obj) s.add(k);
+      o = s;
+      break;
+    }
     case Recipe::kSlice:
       o = py::reinterpret_steal<py::object>(
           PySlice_New(make(r.items[0]).ptr(), make(r.items[1]).ptr(), make(r.items[2]).ptr()));
@@ -185,6 +192,12 @@ py::object Runner::make(int id) {
       if (r.items[0] >= 0) PyFunction_SetDefaults(o.ptr(), make(r.items[0]).ptr());
       if (r.items[1] >= 0) PyFunction_SetKwDefaults(o.ptr(), make(r.items[1]).ptr());
       if (r.items[2] >= 0) PyFunction_SetClosure(o.ptr(), make(r.items[2]).ptr());
+      if (r.items[3] >= 0) {  // names and values in turn
+        const py::tuple pairs = make(r.items[3]);
+        py::dict d;
+        for (size_t k = 0; k + 1 < pairs.size(); k += 2) d[pairs[k]] = pairs[k + 1];
+        PyFunction_SetAnnotations(o.ptr(), d.ptr());
+      }
       break;
     }
     case Recipe::kMethod: {
@@ -224,8 +237,8 @@ py::object Runner::make(int id) {
     }
     case Recipe::kCall: {
       py::list args;
-      for (int k : r.items) args.append(make(k));
-      o = r.obj(*args);
+      for (size_t k = r.obj ? 0 : 1; k < r.items.size(); ++k) args.append(make(r.items[k]));
+      o = (r.obj ? r.obj : make(r.items[0]))(*args);
       break;
     }
   }
@@ -249,6 +262,14 @@ void Runner::apply_effects() {
         if (PyDict_SetItem(x.globals.ptr(), x.name.ptr(), make(x.value).ptr()) < 0)
           throw py::error_already_set();
         break;
+      case Effect::kPrint: {
+        static PyObject* print =
+            py::object(py::module_::import("builtins").attr("print")).release().ptr();
+        const py::object args = make(x.value);
+        if (!py::reinterpret_steal<py::object>(PyObject_Call(print, args.ptr(), x.name.ptr())))
+          throw py::error_already_set();
+        break;
+      }
       case Effect::kSetCell: PyCell_Set(make(x.target).ptr(), make(x.value).ptr()); break;
       case Effect::kSetList: {
         py::object l = make(x.target);

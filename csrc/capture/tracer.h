@@ -19,7 +19,7 @@ using Kwargs = std::vector<std::pair<std::string, V>>;
 
 class Tracer {
  public:
-  Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool whole);
+  Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators);
   std::unique_ptr<Entry> run();
 
  private:
@@ -28,9 +28,11 @@ class Tracer {
   V run_inlined(Frame& f);
   bool returned_ = false;
   V return_value_;
+  V yielded_;
   V load_global(Frame& f, PyObject* name);
   V import_module(Frame& f, const std::string& name, bool top, int64_t level);
   bool iterate(const V& it, V* value);  // false: exhausted
+  bool resume_generator(const V& it, V* value);
   V get_iter(const V& x);
   std::unique_ptr<Entry> finish_return(const V& result);
   std::unique_ptr<Entry> finish_break(Frame& f, const GraphBreak& b);
@@ -86,6 +88,9 @@ class Tracer {
   std::optional<bool> identical(const V& a, const V& b);
   std::optional<bool> contains(const V& container, const V& x);
   int find_key(const V& dict, PyObject* key);
+  V set_of(const std::vector<V>& items);
+  void add_to_set(const V& set, const V& x);
+  void delete_subscript(const V& x, const V& index);
   void touch(const V& v);  // before a change in place
   V python_operation(const char* name,
                      const std::vector<V>& args);  // on constants, by the operator module
@@ -122,6 +127,7 @@ class Tracer {
   V call(const V& f, std::vector<V> args, Kwargs kwargs);
   V call_function(const V& f, std::vector<V> args, Kwargs kwargs);
   V call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs);
+  V call_print(const std::vector<V>& args, const Kwargs& kwargs);
   V call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
   V call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs);
   V call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args,
@@ -155,6 +161,7 @@ class Tracer {
   StartPoint start_;
   const std::vector<PyObject*>& state_;
   bool whole_;
+  bool generators_;  // follow them
   Val add_input(const Type& t, int src, uint64_t varying);
 
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>(false);

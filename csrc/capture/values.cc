@@ -223,11 +223,12 @@ PyTypeObject* Tracer::type_of(const V& v) const {
     case Value::kTuple: return v->obj ? Py_TYPE(v->obj.ptr()) : &PyTuple_Type;
     case Value::kList: return &PyList_Type;
     case Value::kDict: return v->obj ? Py_TYPE(v->obj.ptr()) : &PyDict_Type;
+    case Value::kSet: return &PySet_Type;
     case Value::kSlice: return &PySlice_Type;
     case Value::kCell: return &PyCell_Type;
     case Value::kFunction: return &PyFunction_Type;
     case Value::kMethod: return &PyMethod_Type;
-    case Value::kIter: return &PyListIter_Type;
+    case Value::kIter: return v->iter == Value::kGenerator ? &PyGen_Type : &PyListIter_Type;
     case Value::kView:
       return v->view == Value::kKeys     ? &PyDictKeys_Type
              : v->view == Value::kValues ? &PyDictValues_Type
@@ -243,6 +244,12 @@ std::optional<py::object> Tracer::as_constant(const V& v) {
   fix(v);
   if (v->kind == Value::kConst) return v->obj;
   if (v->kind == Value::kObject && static_object(v->obj.ptr())) return v->obj;
+  if (v->kind == Value::kSet) {  // its order is that of an equal history
+    py::set s;
+    if (v->obj) s.attr("update")(v->obj);
+    for (auto& k : v->keys) s.add(k);
+    return py::object(s);
+  }
   if (v->kind == Value::kTuple || v->kind == Value::kList || v->kind == Value::kSlice) {
     py::list l;
     for (size_t k = 0; k < v->items.size(); ++k) {
@@ -284,6 +291,7 @@ std::optional<bool> Tracer::truth(const V& v) {
     case Value::kList:
     case Value::kDict: return !v->items.empty();
     case Value::kView: return !v->items[0]->keys.empty();
+    case Value::kSet: return !v->keys.empty() || (v->obj && py::len(v->obj) > 0);
     case Value::kFunction:
     case Value::kMethod:
     case Value::kCell:
@@ -372,6 +380,7 @@ std::optional<std::vector<V>> Tracer::unpack(const V& v) {
     return out;
   }
   if (v->kind == Value::kIter || v->kind == Value::kView || v->kind == Value::kDict ||
+      v->kind == Value::kSet ||
       v->kind == Value::kObject || v->kind == Value::kInstance || v->kind == Value::kTensor ||
       v->kind == Value::kConst) {
     if (v->kind == Value::kConst && !PyRange_Check(v->obj.ptr()) && !PyUnicode_Check(v->obj.ptr()))
@@ -468,7 +477,7 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
   }
   fix(v);
   if (v->kind == Value::kConst || v->kind == Value::kTuple || v->kind == Value::kList ||
-      v->kind == Value::kDict || v->kind == Value::kSlice) {
+      v->kind == Value::kDict || v->kind == Value::kSet || v->kind == Value::kSlice) {
     PyTypeObject* type = type_of(v);
     PyObject* found = type_lookup(type, name_obj);
     if (!found) return std::nullopt;
@@ -775,6 +784,50 @@ std::function<bool(Scope&, std::vector<IndexItem>*)> Tracer::deferred_index(cons
   return parse;
 }
 
+V Tracer::set_of(const std::vector<V>& items) {
+  V s = std::make_shared<Value>();
+  s->kind = Value::kSet;
+  for (auto& x : items) add_to_set(s, x);
+  return s;
+}
+
+void Tracer::add_to_set(const V& set, const V& x) {
+  auto c = x->kind == Value::kConst || x->kind == Value::kTuple || unfixed(x)
+               ? as_constant(x)
+               : std::optional<py::object>();
+  if (!c) give_up(Reason::kUnsupportedOperand, "a set of other things than constants");
+  if (PyObject_Hash(c->ptr()) == -1) throw py::error_already_set();
+  touch(set);
+  set->keys.push_back(*c);
+}
+
+void Tracer::delete_subscript(const V& x, const V& index) {
+  if (x->kind == Value::kList) {
+    if (auto i = as_int(index)) {
+      const int64_t n = static_cast<int64_t>(x->items.size());
+      if (*i < -n || *i >= n) give_up(Reason::kRaises, "index out of range");
+      touch(x);
+      x->items.erase(x->items.begin() + (*i < 0 ? *i + n : *i));
+      return;
+    }
+  }
+  if (x->kind == Value::kDict) {
+    if (auto k = as_constant(index)) {
+      const int i = find_key(x, k->ptr());
+      if (i < 0) give_up(Reason::kRaises, "KeyError");
+      touch(x);
+      x->keys.erase(x->keys.begin() + i);
+      x->items.erase(x->items.begin() + i);
+      return;
+    }
+  }
+  if (PyObject* f = user_method(x, "__delitem__")) {
+    call(wrap_static(f), {x, index}, {});
+    return;
+  }
+  give_up(Reason::kUnsupportedOperand, str_cat("del of an item of ", type_of(x)->tp_name));
+}
+
 void Tracer::touch(const V& v) {
   check_effect(v);
   undoable([v, items = v->items, keys = v->keys, node = v->node, dirty = v->dirty] {
@@ -916,6 +969,16 @@ V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
       }
       return sequence(s->kind, out);
     }
+  }
+  if (op == "or" && a->kind == Value::kDict && b->kind == Value::kDict) {
+    auto d = in_place ? a : std::make_shared<Value>();
+    if (!in_place) {
+      d->kind = Value::kDict;
+      d->keys = a->keys;
+      for (size_t k = 0; k < a->items.size(); ++k) d->items.push_back(item(a, k));
+    }
+    for (size_t k = 0; k < b->keys.size(); ++k) set_subscript(d, constant(b->keys[k]), item(b, k));
+    return d;
   }
   if (a->kind == Value::kConst && b->kind == Value::kConst) {
     if (op == "pow" || op == "lshift" || op == "mul")  // no astronomically large numbers

@@ -103,14 +103,22 @@ thread_local std::vector<ResumeValues> resume_stack;
 
 std::shared_ptr<void>& attached_to_code(PyObject* code) { return extra_of(code).attached; }
 
-Code code_info(PyObject* code) {
+bool cleans_up(const CodeInfo& info) {
+  // from 3.12 on, one handler turns a StopIteration that leaves a generator into a RuntimeError
+  return info.protected_ranges.size() > (PY_VERSION_HEX >= 0x030C0000 ? 1 : 0);
+}
+
+Code code_info(PyObject* code, bool generators) {
   CodeExtra& extra = extra_of(code);
-  if (extra.decoded) return {extra.info.get(), code};
   auto* co = reinterpret_cast<PyCodeObject*>(code);
-  if (!(co->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) &&
+  const bool generator = co->co_flags & CO_GENERATOR;
+  if (generator && !generators) return {};
+  if (extra.decoded) return {extra.info.get(), code};
+  if (!(co->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)) &&
       (co->co_flags & CO_OPTIMIZED)) {
     auto info = std::make_unique<CodeInfo>();
     info->code = code;
+    info->generator = generator;
     const py::handle o = code;
     info->filename = py::cast<std::string>(o.attr("co_filename"));
     info->name = py::cast<std::string>(o.attr("co_name"));

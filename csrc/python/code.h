@@ -36,6 +36,7 @@ struct CodeInfo {
   std::vector<std::pair<int, int>>
       protected_ranges;                 // instruction indices covered by exception handlers
   std::vector<std::vector<bool>> live;  // per instruction: slots that may be read later
+  bool generator = false;
   std::string filename, name;
   bool in_protected(int i) const {
     for (auto [b, e] : protected_ranges)
@@ -59,9 +60,11 @@ class Code {
   py::object code_;
 };
 
-// Decoded once per code object and kept as long as that lives; false for generators, coroutines,
-// and code whose names live in dicts.
-Code code_info(PyObject* code);
+// Decoded once per code object and kept as long as that lives; false for coroutines, code whose names
+// live in dicts, and, if they are not asked for, generators.
+Code code_info(PyObject* code, bool generators = false);
+// Does a generator clean up when it is dropped (try, with)?
+bool cleans_up(const CodeInfo& info);
 // What else is kept with a code object: one thing, of whoever asks.
 std::shared_ptr<void>& attached_to_code(PyObject* code);
 

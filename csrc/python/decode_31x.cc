@@ -265,6 +265,24 @@ void decode_code(PyObject* code, CodeInfo* out) {
       emit(Op::UNARY, 0, interned("pos"));
     else if (n == "UNPACK_SEQUENCE")
       emit(Op::UNPACK_SEQUENCE, r.arg);
+    else if (n == "UNPACK_EX")
+      emit(Op::UNPACK_EX, r.arg);
+    else if (n == "BUILD_SET")
+      emit(Op::BUILD_SET, r.arg);
+    else if (n == "SET_UPDATE")
+      emit(Op::SET_UPDATE, r.arg);
+    else if (n == "SET_ADD")
+      emit(Op::SET_ADD, r.arg);
+    else if (n == "GET_LEN")
+      emit(Op::GET_LEN);
+    else if (n == "MATCH_SEQUENCE" || n == "MATCH_MAPPING")
+      emit(Op::MATCH_KIND, n == "MATCH_MAPPING");
+    else if (n == "BEFORE_WITH")
+      emit(Op::BEFORE_WITH);
+    else if (n == "RETURN_GENERATOR")
+      emit(Op::RETURN_GENERATOR);
+    else if (n == "YIELD_VALUE")
+      emit(Op::YIELD_VALUE);
     else if (n == "JUMP_FORWARD")
       jump(Op::JUMP, fwd);
     else if (n == "JUMP_BACKWARD" || n == "JUMP_BACKWARD_NO_INTERRUPT")

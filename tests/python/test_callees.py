@@ -1,8 +1,9 @@
 """Functions nobody decorated, captured because a break of a jitted function runs them."""
 
 import contextlib
-import functools
 import gc
+import itertools
+import operator
 import sys
 import threading
 import weakref
@@ -17,7 +18,7 @@ from pijit import Tensor, nn, ops
 from tests.python.differential import check
 
 X = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4) / 10)
-opaque = print  # any call that capture cannot follow
+opaque = operator.methodcaller  # a call that capture cannot follow
 
 
 def captured(e, name):
@@ -34,7 +35,7 @@ def test_callbacks_of_c_code():
 
         def f(x):
             rows = sorted([x[0], x[1] * 3, x[2] - 1], key=key)
-            total = functools.reduce(step, rows)
+            total = list(itertools.accumulate(rows, step))[-1]
             return total, list(map(lambda t: t * t + 1, rows)), max(rows, key=key)
         return f
     e = check(make, X, calls=4)
@@ -47,8 +48,11 @@ def test_special_methods_properties_and_iterators():
             self.x, self.log = x, []
 
         def __iter__(self):
-            for k in range(3):
-                yield scaled(self.x[k], k)  # called inside a generator
+            try:
+                for k in range(3):
+                    yield scaled(self.x[k], k)  # called inside a generator that runs by itself
+            finally:
+                self.log.append("end")
 
         def __getitem__(self, k):
             self.log.append(k)

@@ -1,0 +1,277 @@
+"""Generators, sets, unpacking, matching and with statements inside captured functions."""
+
+import contextlib
+
+import numpy as np
+import pytest
+from differential import check, check_calls
+
+import pijit as ms
+from pijit import Tensor, ops
+
+X = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4) / 10)
+
+
+def count(n, *, start=0):
+    for i in range(start, n):
+        yield i
+
+
+def scaled(x, *factors):
+    for f in factors:
+        yield x * f
+    return "end"
+
+
+def chained(*parts):
+    for p in parts:
+        yield from p
+
+
+def cleaning(x, log):
+    try:
+        yield x
+        yield x + 1
+    finally:
+        log.append("clean")
+
+
+class Manager:
+    def __init__(self, log, swallow=False):
+        self.log, self.swallow = log, swallow
+
+    def __enter__(self):
+        self.log.append("in")
+        return len(self.log)
+
+    def __exit__(self, kind, value, traceback):
+        self.log.append(kind and kind.__name__)
+        return self.swallow
+
+
+def expressions(x):
+    return sum(x * i for i in range(3)), any(i > 1 for i in (1, 2)), all(x.shape[k] > 0 for k in range(x.ndim)), [v for v in (i * i for i in count(4)) if v], max(i % 3 for i in range(5)), tuple(scaled(x, 1, 2))
+
+
+def loops(x):
+    out = {}
+    for i, v in enumerate(scaled(x, 2, 3)):
+        out[i] = v
+    for a, b in zip(count(3), scaled(x, 5, 6, 7)):
+        out[f"z{a}"] = b
+    g = count(9, start=7)
+    return out, next(g), next(g), next(g, "none")
+
+
+def partly(x):
+    g = scaled(x, 1, 2, 3)
+    first = next(g)
+    rest = list(g)
+    h = count(10)
+    for i in h:
+        if i == 3:
+            break
+    return first, rest, next(h), any(True for _ in h), next(h)
+
+
+def effects(x):
+    log = []
+
+    def noisy():
+        for i in range(3):
+            log.append(i)
+            print("gives", i)
+            yield x + i
+    total = 0
+    for t in noisy():
+        log.append("used")
+        total = total + t
+    return total, log
+
+
+def handed_on(x):
+    return scaled(x, 4), (i for i in (1, 2)), count(2)
+
+
+def sets(x):
+    s = {1, 2, 3}
+    s.add(x.shape[0] + 4)
+    t = {i % 3 for i in range(7)}
+    u = set("hello")
+    u.add("z")
+    return x * len(s), s, t, sorted(u), 2 in s, 9 in t, u, set(), bool(set()), [v for v in s], s.issuperset({1})
+
+
+def unpacking(x):
+    a, *b = [x, 1, 2]
+    *c, d = (1, 2, x)
+    e, *f, g = "abcd"
+    h, *i = {"k": 1}
+    return a, b, c, d, e, f, g, h, i
+
+
+def deletion(x):
+    d = {"a": x, "b": 2, "c": 3}
+    del d["b"]
+    items = [1, x, 3]
+    del items[-1], items[0]
+    d |= {"z": 1}
+    e = d | {"a": 0}
+    d.update(q=4)
+    return d, items, e, [1, 2, 1].count(1), [5, 6].index(6)
+
+
+def matched(x):
+    match x.shape:
+        case (3, n):
+            y = n
+        case _:
+            y = 0
+    match [1, y, 3]:
+        case [1, *rest]:
+            z = rest
+    return x * y, z
+
+
+def annotated(x):
+    def inner(a: Tensor, b: int = 2) -> Tensor:
+        return a * b
+    return inner(x), inner.__name__ if x.ndim > 5 else 0
+
+
+def constants(x):
+    t = Tensor([1.0, 2, 3, 4])
+    u = Tensor([[1, 2]], ms.int32)
+    t += 1
+    return x + t, u, Tensor(5), Tensor((True, False)), t
+
+
+@pytest.mark.parametrize("f", [expressions, loops, effects, sets, unpacking, deletion, matched, annotated, constants, partly], ids=lambda f: f.__name__)
+def test_captured_whole(f):
+    check(lambda: f, X, breaks=0)
+
+
+def test_generators_that_leave_the_function():
+    def plain(f, *args):
+        return [list(g) for g in f(*args)]
+    for f in (handed_on, ms.jit(handed_on)):
+        a, b, c = plain(f, X)
+        assert np.array_equal(a[0].asnumpy(), X.asnumpy() * 4) and b == [1, 2] and c == [0, 1]
+
+
+def test_a_break_in_a_loop_over_a_generator():
+    def f(x):
+        total = 0
+        for t in scaled(x, 1, 2, 3):
+            id(total)
+            total = total + t
+        g = scaled(x, 5, 6)
+        first = next(g)
+        id(first)
+        return total, first, next(g)
+    check(lambda: f, X)
+
+
+def test_yield_from_and_cleaning_up_run_in_python():
+    def make():
+        log = []
+
+        def f(x):
+            total = 0
+            for i in chained([1, 2], (x, 3)):
+                total = total + i
+            for t in cleaning(x, log):
+                total = total + t
+                break
+            return total, any(i is x for i in cleaning(x, log))
+        return f, lambda: log
+    check(make, X)
+
+
+def test_an_exception_inside_a_generator():
+    def bad(x):
+        yield x
+        raise ValueError("inside")
+
+    def f(x):
+        return [t * 2 for t in bad(x)]
+
+    def stop(x):
+        def g():
+            yield x
+            raise StopIteration
+        return list(g())
+
+    def empty(x):
+        g = count(1)
+        next(g)
+        return next(g)
+
+    for h in (f, stop, empty):
+        check(lambda h=h: h, X)
+
+
+def test_annotations_survive():
+    @ms.jit
+    def f(x):
+        def inner(a: Tensor, b: "int" = 2) -> Tensor:
+            return a * b
+        return inner
+    assert f(X).__annotations__ == {"a": Tensor, "b": "int", "return": Tensor}
+
+
+def test_with_statements():
+    def make():
+        log = []
+
+        def f(x, fail):
+            with Manager(log) as n, Manager(log, swallow=True) as m:
+                y = x * n + m
+                if fail:
+                    raise ValueError("swallowed")
+                y = y + 1
+            return y, len(log)
+        return f, lambda: log
+    check(make, X, False, breaks=0)
+    check(make, X, True)
+
+
+def test_a_break_inside_with():
+    def make():
+        log = []
+
+        def f(x):
+            with Manager(log):
+                y = x * 2
+                id(y)
+                y = y + 1
+            return y * 3
+
+        return f, lambda: log
+    check(make, X)
+
+
+def test_an_exception_leaves_with():
+    def make():
+        log = []
+
+        def f(x):
+            with Manager(log), contextlib.suppress(KeyError):
+                y = x * 2
+                y = y + {}["missing"]
+            return x + 1, log[-1] if x.sum() > 1e9 else ops.exp(x + 0) @ x
+        return f, lambda: log
+    check(make, X)
+
+
+def test_a_branch_on_a_tensor_inside_a_generator():
+    def g(x):
+        for i in range(3):
+            if (x * i).sum() > 5:
+                yield x
+            else:
+                yield -x
+
+    def f(x):
+        return sum(t for t in g(x))
+    check_calls(lambda: f, [(X,), (X * 9,), (-X,)])
