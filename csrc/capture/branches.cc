@@ -115,6 +115,22 @@ class Tracer::Inside {
   std::shared_ptr<Arm> arm;
 };
 
+// A jump whose ways are being traced. Who meets it again is in a loop with several exits.
+class Tracer::Branching {
+ public:
+  Branching(Tracer& t, const Frame& f) : list_(t.branching_) {
+    for (auto [frame, pc] : list_)
+      if (frame == &f && pc == f.pc) t.give_up(Reason::kTensorValue, "a loop that is left early");
+    if (list_.size() > 24) t.give_up(Reason::kTensorValue, "branches nested too deep");
+    list_.push_back({&f, f.pc});
+  }
+  ~Branching() { list_.pop_back(); }
+  Branching(const Branching&) = delete;
+
+ private:
+  std::vector<std::pair<const Frame*, int>>& list_;
+};
+
 void Tracer::check_effect(const V& v) const {
   if (arm_serial_ && (v->serial < arm_serial_ || v->src >= 0))
     give_up(Reason::kTensorValue, "a side effect in a branch or loop on a tensor");
@@ -303,29 +319,26 @@ void unify(std::vector<Val>* operands, std::initializer_list<std::pair<Graph*, S
 
 }  // namespace
 
-void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false) {
+// `keeps`: the way (0 false, 1 true) that has x on the stack; -1 for none.
+void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, int keeps) {
   if (x->node.shape().numel() != 1) give_up(Reason::kRaises, "truth value of a tensor");
   const CodeInfo& code = *f.code;
   const int join = join_of(code, f.pc);
   auto back = [&](int pc) -> bool { return reachable(code, pc, join)[f.pc]; };
   const bool loop_true = back(if_true), loop_false = back(if_false);
+  if (loop_true != loop_false && keeps >= 0)
+    give_up(Reason::kTensorValue, "a loop whose test is also a value");
   if (loop_true != loop_false)
     return loop_on_tensor(f, x, loop_true ? if_true : if_false, loop_true ? if_false : if_true,
                           !loop_true);
-  for (auto [frame, pc] : branching_)
-    if (frame == &f && pc == f.pc) give_up(Reason::kTensorValue, "a loop that is left early");
-  if (branching_.size() > 24) give_up(Reason::kTensorValue, "branches nested too deep");
-  branching_.push_back({&f, f.pc});
-  struct Pop {
-    std::vector<std::pair<Frame*, int>>& v;
-    ~Pop() { v.pop_back(); }
-  } pop{branching_};
+  const Branching branching(*this, f);
   const Val pred = truth_val(x, false);
   const std::vector<V> stack = f.stack, slots = f.slots;
   if (code.generator) give_up(Reason::kTensorValue, "a branch of a generator");
   const uint64_t serial = Value::next_serial;
-  auto trace = [&](int pc, std::vector<V>* end_stack, std::vector<V>* end_slots) {
+  auto trace = [&](int pc, bool keep, std::vector<V>* end_stack, std::vector<V>* end_slots) {
     Inside inside(*this);
+    if (keep) f.stack.push_back(x);
     if (pc == join)
       f.pc = pc;
     else
@@ -337,8 +350,8 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false) {
     return inside.arm;
   };
   std::vector<V> stacks[2], locals[2];
-  const auto first = trace(if_true, &stacks[0], &locals[0]);
-  const auto second = trace(if_false, &stacks[1], &locals[1]);
+  const auto first = trace(if_true, keeps == 1, &stacks[0], &locals[0]);
+  const auto second = trace(if_false, keeps == 0, &stacks[1], &locals[1]);
   if (first->returned != second->returned || (join != kExit && first->returned) ||
       (!first->returned && stacks[0].size() != stacks[1].size()))
     give_up(Reason::kTensorValue, "the branches do not meet");
@@ -400,6 +413,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
   if (grad_depth_ > 0) give_up(Reason::kTensorValue, "a loop on a tensor inside a gradient");
   const CodeInfo& code = *f.code;
   if (code.generator) give_up(Reason::kTensorValue, "a loop of a generator");
+  const Branching branching(*this, f);
   const int test = f.pc;
   const Val pred = truth_val(x, negated);
   const std::vector<V> stack = f.stack, slots = f.slots;

@@ -219,6 +219,7 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
     it->kind = Value::kIter;
     it->iter = Value::kGenerator;
     it->frame = std::make_shared<Frame>(fr);
+    made_.push_back(it);
     if (!varkw && !nkw) {  // what it takes to call it again
       it->self = f;
       for (int k = 0; k < nargs; ++k) it->items.push_back(fr.slots[k]);

@@ -33,6 +33,14 @@ Tracer::Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool wh
       generators_(generators),
       budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
 
+Tracer::~Tracer() {
+  for (auto& w : made_)
+    if (const V v = w.lock()) {
+      v->items.clear();
+      v->frame = nullptr;
+    }
+}
+
 std::string Tracer::location() const {
   const Frame& f = *frames_.back();
   return str_cat(f.code->filename, ":", f.code->instrs[f.pc].line);
@@ -503,6 +511,11 @@ void Tracer::step(Frame& f) {
     }
     case Op::JUMP_OR_POP: {
       auto t = truth(st.back());
+      if (!t && st.back()->kind == Value::kTensor) {
+        const V x = pop();
+        return in.a == 1 ? branch_on_tensor(f, x, in.target, next, 1)
+                         : branch_on_tensor(f, x, next, in.target, 0);
+      }
       if (!t)
         give_up(
             st.back()->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,

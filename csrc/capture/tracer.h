@@ -20,6 +20,7 @@ using Kwargs = std::vector<std::pair<std::string, V>>;
 class Tracer {
  public:
   Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators);
+  ~Tracer();
   std::unique_ptr<Entry> run();
 
  private:
@@ -50,14 +51,15 @@ class Tracer {
     V value;
   };
   class Inside;
-  void branch_on_tensor(Frame& f, const V& x, int if_true, int if_false);
+  void branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, int keeps = -1);
   void loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated);
   void run_until(Frame& f, int pc, int stop, Arm* arm);
   Val truth_val(const V& x, bool negated);
   void check_effect(const V& v) const;  // may it be changed here?
   uint64_t arm_serial_ = 0;             // what was made before is outside of the branch
   int grad_depth_ = 0;
-  std::vector<std::pair<Frame*, int>> branching_;  // branches being traced, by their jump
+  class Branching;
+  std::vector<std::pair<const Frame*, int>> branching_;
 
   // --- values.cc: kinds of values ---
   V wrap(PyObject* o, int src);  // an object with a source; adds guards
@@ -176,6 +178,7 @@ class Tracer {
   std::vector<Source> sources_;
   std::map<std::tuple<int, int, int, PyObject*>, int> source_index_;
   std::vector<Guard> guards_;
+  std::vector<std::weak_ptr<Value>> made_;  // what may hold itself by way of others
   std::unordered_map<PyObject*, V> known_;  // objects with identity
   std::map<std::pair<PyObject*, std::string>, V> global_writes_;
   struct Note {

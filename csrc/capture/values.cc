@@ -328,6 +328,8 @@ std::optional<bool> Tracer::identical(const V& a, const V& b) {
     return false;
   }
   if (a->kind != b->kind) return false;
+  for (auto& v : {a, b})  // one object or another, as a branch on a tensor decides
+    if (v->first || v->second) return std::nullopt;
   if (a->kind == Value::kObject && a->obj && b->obj) {
     if (static_object(a->obj.ptr()) || a->src < 0 || b->src < 0)
       return a->obj.ptr() == b->obj.ptr();
@@ -830,6 +832,7 @@ void Tracer::delete_subscript(const V& x, const V& index) {
 
 void Tracer::touch(const V& v) {
   check_effect(v);
+  if (v->src < 0 && v->kind != Value::kTensor) made_.push_back(v);
   undoable([v, items = v->items, keys = v->keys, node = v->node, dirty = v->dirty] {
     v->items = items, v->keys = keys, v->node = node, v->dirty = dirty;
   });

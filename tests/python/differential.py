@@ -29,7 +29,7 @@ def freeze(x):
         return "dict", [(k, freeze(v)) for k, v in x.items()]
     if isinstance(x, float):
         return "float", np.float64(x).tobytes()
-    if callable(x) and not isinstance(x, type):
+    if callable(x) and not isinstance(x, type) and (hasattr(x, "__name__") or not hasattr(x, "__dict__")):
         return "callable", getattr(x, "__name__", "?")
     if hasattr(x, "__dict__") and type(x).__module__ not in ("builtins",):
         return type(x).__name__, {k: freeze(v) for k, v in vars(x).items() if not k.startswith("_")}

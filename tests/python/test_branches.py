@@ -432,3 +432,27 @@ def test_a_loop_can_be_interrupted():
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         f(ZERO)
+
+
+def test_and_or_on_tensors_as_values():
+    def f(x):
+        a = x.sum() > 0 and x.max() > 1
+        b = x.min() > 0 or x.sum() < 2
+        c = x if a else -x
+        d = (x.sum() > 100 and x.sum() > 200) or (a and b)
+        return a, b, c, d, (x.sum() > 0) and (x.max() > 3) and (x.min() > 2)
+    for scale in (1.0, -1.0, 30.0, 0.01):
+        check(lambda: f, Tensor(np.linspace(-0.5, 2, 6, dtype=np.float32) * scale), breaks=0)
+
+    def identity(x, y):
+        z = x.sum() and y
+        w = x.sum() or x
+        return z is y, w, z
+    check(lambda: identity, Tensor(np.ones((), np.float32)), Tensor(np.ones((), np.float32)))
+    check(lambda: identity, Tensor(np.zeros((), np.float32)), Tensor(np.ones((), np.float32)))
+
+    def loop(x):
+        while x.sum() < 20 and x.max() < 9:
+            x = x * 2 + 1
+        return x
+    check(lambda: loop, Tensor(np.ones(3, np.float32)))

@@ -58,10 +58,28 @@ def calls(draw, name):
 
 
 @st.composite
+def objects(draw, name):
+    """Objects, generators, sets, with statements, unpacking; some of them alive across a break (id() is never captured)."""
+    n, other, factor = draw(st.integers(0, 99)), draw(ATOMS), draw(NUMBERS)
+    opaque = draw(st.sampled_from([[], [], ["id(log)"]]))
+    use = draw(st.sampled_from([
+        [f"o{n}.scale *= 2", f"{name} = o{n}({name})"], [f"o{n}.kept = {name}", f"{name} = o{n}.kept + o{n}.twice"], [f"{name} = (o{n} + {name}).value({other})"], [f"box.last = o{n}.scale"],
+        [f"log.append((o{n}.scale, o{n} == o{n}, len(o{n}), isinstance(o{n}, Thing)))"], [f"o{n}.items.append({name})", f"{name} = o{n}.items[-1] * len(o{n})"], [f"o{n}.twice = 3", f"{name} = o{n}({name})"],
+        [f"{name} = Thing.of({factor})({name})"], [f"with o{n} as s:", f"    {name} = {name} * s"] + ["    " + line for line in opaque], [f"log.append(o{n})"], [f"for v in o{n}:", f"    {name} = {name} + v"],
+        [f"if {name}.sum() > 1:", f"    {name} = o{n}({name})"], [f"other = o{n}", "other.scale = 7", f"{name} = {name} * o{n}.scale"]]))
+    rest = draw(st.sampled_from([
+        [f"{name} = sum(t * i for i, t in enumerate([{name}, {other}]))"], [f"g{n} = parts({name}, 3)", f"{name} = next(g{n})"] + opaque + [f"for t in g{n}:", f"    {name} = {name} + t * 0.5"],
+        [f"first, *more = parts({name}, 2)", f"{name} = first + more[0]"], ["seen = {i % 3 for i in range(len(log))}", "seen.add(k)", "log.append(sorted(seen))"],
+        ["log.append(any(v == k for v in counted(log, 4)))"], [f"{name} = reduce(lambda p, q: p * 0.5 + q, parts({name}, 2), {other})"], ["table.update(n=k)", "log.append(sorted(table | {'z': 1}, key=str))"],
+        ["del table[max(table, key=str)]" if draw(st.booleans()) else "table.pop('q', None)"], [f"for i, t in zip(counted(log, 9), parts({name}, 2)):", f"    {name} = t + i"] + ["    " + line for line in opaque]]))
+    return [f"o{n} = {draw(st.sampled_from(['Thing', 'Derived']))}({factor})"] + opaque + use + (rest if draw(st.booleans()) else [])
+
+
+@st.composite
 def block(draw, depth=2):
     lines = []
     for _ in range(draw(st.integers(1, 6 if depth == 2 else 3))):
-        kind = draw(st.integers(0, 11 if depth else 5))
+        kind = draw(st.integers(0, 13 if depth else 5))
         name = draw(st.sampled_from(NAMES))
         if kind <= 3:
             lines.append(f"{name} = {draw(expression())}")
@@ -72,15 +90,19 @@ def block(draw, depth=2):
             lines.append(f"{name} = ops.where({draw(ATOMS)} > {draw(NUMBERS)}, {draw(expression(1))}, {name})")
         elif kind == 10:
             lines += draw(calls(name))
+        elif kind >= 12:
+            lines += draw(objects(name))
         elif kind == 11:
             lines += draw(st.sampled_from([
+                [f"test = {name}.sum() > {draw(NUMBERS)} {draw(st.sampled_from(['and', 'or']))} {draw(ATOMS)}.mean() > 0", f"{name} = ops.where(test, {name}, {draw(ATOMS)})", "log.append(test)"],
                 [f"{name}[0] = {draw(NUMBERS)}"], [f"{name} += {draw(ATOMS)}"], [f"{name} = ops.cat([{name}[:, 1:], {name}[:, :1]], 1)"], [f"{name} = {name}.T.reshape({name}.shape)"],
                 ["for i in range(4):", f"    {name} = {name} * 0.5 + i", "    if i == k:", "        continue", f"    if i > 1 and {name}.shape[0] == 3:", "        break", "else:", "    log.append('else')"],
                 ["if k == 3:", f"    return {name}, log"], [f"log.append({name}[{draw(st.sampled_from(['0', 'k', '4', '-3']))}])"], [f"{name} = {name} / (k - 1)"],
                 [f"pair = ({name}, {draw(ATOMS)})", f"{name}, rest = pair[::-1]"], [f"table['{name}'] = {name}", f"{name} = table.pop('{name}') * 2"], [f"print(f'{{{name}.shape}} {{k}}')"]]))
         elif kind == 6:
             other = draw(st.sampled_from([n for n in NAMES if n != name]))
-            lines += ["i = 0", f"while ({name} * {name}).sum() < {draw(st.sampled_from(['4', '40']))}:",
+            more = draw(st.sampled_from(["", "", f" and {name}.max() < 9", " and i < 20", f" or {other}.sum() < -50", f" and not ({name}.min() > 5)"]))
+            lines += ["i = 0", f"while ({name} * {name}).sum() < {draw(st.sampled_from(['4', '40']))}{more}:",
                       f"    {name} = {name} * {name} + {draw(st.sampled_from(['1', 'k * k', 'i + 1']))}"]  # grows: the loop ends
             lines += draw(st.sampled_from([[], ["    i += 1"], [f"    {other} = {other} + {name}"], ["    log.append(i)"], [f"    if {name}.sum() > 9:", f"        {other} = {other} - 1"]]))
             lines += ["    if i > 50:", "        break"] if draw(st.booleans()) else []
@@ -114,7 +136,69 @@ def run_program(source, flag):
         def quiet():
             yield
 
-        space = {"ms": ms, "ops": ms.ops, "log": [], "table": {}, "box": Box(), "reduce": functools.reduce, "starmap": itertools.starmap, "twice": twice, "each": each, "quiet": quiet}
+        class Thing:
+            def __init__(self, scale):
+                self.scale, self.items = scale, []
+
+            def __call__(self, t):
+                return t * self.scale
+
+            def __add__(self, t):
+                made = type(self)(self.scale)
+                made.value = lambda u: t + u * self.scale
+                return made
+
+            def __len__(self):
+                return len(self.items) + 1
+
+            def __enter__(self):
+                log.append("enter")
+                return self.scale
+
+            def __exit__(self, *exc):
+                log.append("exit")
+
+            def __iter__(self):
+                for i in range(2):
+                    yield self.scale + i
+
+            def __repr__(self):
+                return f"{type(self).__name__}({self.scale}, {len(self.items)})"
+
+            @property
+            def twice(self):
+                return self.scale * 2
+
+            @twice.setter
+            def twice(self, v):
+                self.scale = v / 2
+
+            @classmethod
+            def of(cls, scale):
+                return cls(scale)
+
+        class Derived(Thing):
+            def __init__(self, scale):
+                super().__init__(scale)
+                self.items.append(scale)
+
+            def __call__(self, t):
+                return super().__call__(t) + len(self)
+
+            def __eq__(self, other):
+                return isinstance(other, Thing) and len(self) == len(other)
+
+        def parts(t, n):
+            for i in range(n):
+                yield t * i + 1
+
+        def counted(log, n):
+            for i in range(n):
+                log.append(i)
+                yield i
+
+        log = []
+        space = {"Thing": Thing, "Derived": Derived, "parts": parts, "counted": counted, "ms": ms, "ops": ms.ops, "log": log, "table": {}, "box": Box(), "reduce": functools.reduce, "starmap": itertools.starmap, "twice": twice, "each": each, "quiet": quiet}
         exec(source, space)
         return space["f"], lambda: (space["log"], space["table"], vars(space["box"]), space["total"])
 
