@@ -205,9 +205,17 @@ class Merge {
     for (auto& v : {a, b})  // two variables hold it in one branch alone
       if (v->kind != Value::kTuple && !containers_.insert(v).second)
         return fail("a container that two variables share");
+    auto class_of = [](const V& v) {
+      PyObject* c = v->obj ? reinterpret_cast<PyObject*>(Py_TYPE(v->obj.ptr())) : v->cls.ptr();
+      return c == reinterpret_cast<PyObject*>(&PyTuple_Type) ? nullptr : c;
+    };
+    if (a->kind == Value::kTuple && class_of(a) != class_of(b))
+      return fail("the branches leave tuples of different classes");
     auto r = std::make_shared<Value>();
     r->kind = a->kind;
     r->keys = a->keys;
+    if (a->kind == Value::kTuple && class_of(a))
+      r->cls = py::reinterpret_borrow<py::object>(class_of(a));
     for (size_t k = 0; k < a->items.size(); ++k) {
       if (!a->items[k] || !b->items[k]) return fail("a container is not read yet");
       r->items.push_back(merge(a->items[k], b->items[k]));

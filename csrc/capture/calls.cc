@@ -628,6 +628,8 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
       s->items = {args[0], args[1], args.size() > 2 ? args[2] : none};
     return s;
   }
+  if (PyType_IsSubtype(t, &PyTuple_Type) && t != &PyTuple_Type)
+    return make_named_tuple(t, args, kwargs);
   if (plain_class(t)) return make_instance(t, args, kwargs);
   give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
 }
@@ -638,6 +640,14 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
   const std::string module = self && PyModule_Check(self) ? PyModule_GetName(self) : "";
   py::object mod = py::reinterpret_steal<py::object>(PyObject_GetAttrString(f, "__module__"));
   const std::string from = mod && PyUnicode_Check(mod.ptr()) ? py::cast<std::string>(mod) : module;
+  if (name == "__new__" && self == reinterpret_cast<PyObject*>(&PyTuple_Type) &&
+      args.size() == 2 && kwargs.empty() && args[1]->kind == Value::kTuple) {
+    auto cls = as_constant(args[0]);
+    if (!cls || !PyType_Check(cls->ptr())) give_up(Reason::kUnsupportedCall, "tuple.__new__()");
+    V made = sequence(Value::kTuple, items_of(args[1]));
+    made->cls = *cls;
+    return made;
+  }
   if (from == "builtins") {
     if (name == "len" && args.size() == 1) {
       const V& x = args[0];

@@ -176,6 +176,7 @@ struct Value {
   std::vector<py::object> keys;  // kDict, with items
   bool dirty = false;            // kList, kDict, kCell, kTensor: differs from its source
   V content;                     // kCell
+  py::object cls;                // kTuple made during capture: its class, if that is not tuple
   V self, func;                  // kMethod; kSuper: self, and the class to look behind
   py::object code, globals;      // kFunction
   V defaults, kwdefaults, closure, annotations;

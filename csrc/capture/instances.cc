@@ -61,6 +61,20 @@ V Tracer::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
   return v;
 }
 
+// What collections.namedtuple and typing.NamedTuple make: a __new__ in Python ends in tuple.__new__.
+V Tracer::make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
+  guard_class(t);
+  PyObject* make = type_lookup(t, interned("__new__"));
+  if (!make || Py_TYPE(make) != &PyStaticMethod_Type || !plain_tuple_type(t) ||
+      Py_TYPE(t)->tp_call != PyType_Type.tp_call || t->tp_finalize ||
+      type_lookup(t, interned("__init__")) !=
+          type_lookup(&PyBaseObject_Type, interned("__init__")))
+    give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+  const py::object fn = share(make).attr("__func__");
+  args.insert(args.begin(), wrap_static(reinterpret_cast<PyObject*>(t)));
+  return call(wrap_static(fn.ptr()), args, kwargs);
+}
+
 std::optional<V> Tracer::instance_attribute(const V& v, PyObject* name_obj) {
   const std::string name = py::cast<std::string>(py::handle(name_obj));
   PyTypeObject* type = type_of(v);
@@ -114,7 +128,8 @@ V Tracer::call_object_method(const std::string& name, const V& self, const std::
 
 // The method `name` of an object whose class is Python's, if it is a Python function there.
 PyObject* Tracer::user_method(const V& v, const std::string& name) const {
-  if (v->kind != Value::kInstance && v->kind != Value::kObject) return nullptr;
+  if (v->kind != Value::kInstance && v->kind != Value::kObject && v->kind != Value::kTuple)
+    return nullptr;
   PyTypeObject* t = type_of(v);
   if (!PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) return nullptr;
   PyObject* f = type_lookup(t, interned(name));

@@ -682,6 +682,7 @@ int Tracer::recipe(const V& v) {
                : v->kind == Value::kList ? Recipe::kList
                                          : Recipe::kDict;
       for (size_t k = 0; k < v->items.size(); ++k) sub(item(v, k));
+      r.obj = v->cls;
       if (v->kind == Value::kDict) {
         py::list keys;
         for (auto& k : v->keys) keys.append(k);

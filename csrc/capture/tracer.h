@@ -17,6 +17,8 @@ struct Frame {
 using DeferredOperand = std::function<Operand(Scope&)>;
 using Kwargs = std::vector<std::pair<std::string, V>>;
 
+bool plain_tuple_type(PyTypeObject* t);
+
 class Tracer {
  public:
   Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators);
@@ -100,6 +102,7 @@ class Tracer {
   // --- instances.cc: objects of Python classes ---
   bool plain_class(PyTypeObject* t) const;
   int guard_class(PyTypeObject* t);
+  V make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
   V make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
   std::optional<V> instance_attribute(const V& v, PyObject* name);
   void set_instance_attribute(const V& v, PyObject* name, const V& value);

@@ -15,20 +15,33 @@ bool immutable_constant(PyObject* o) {
          PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || o == Py_Ellipsis ||
          o == Py_NotImplemented || PyRange_Check(o) || PyComplex_CheckExact(o);
 }
+bool is_enum(PyTypeObject* t) {
+  static auto* meta = reinterpret_cast<PyTypeObject*>(
+      py::object(py::module_::import("enum").attr("EnumMeta")).release().ptr());
+  return PyType_IsSubtype(Py_TYPE(t), meta);
+}
 // Objects whose identity is their meaning and that outlive any model: kept by strong reference.
 bool static_object(PyObject* o) {
   return PyType_Check(o) || PyCFunction_Check(o) || PyModule_Check(o) ||
          Py_TYPE(o) == op_function_type || Py_TYPE(o) == dtype_type || PyCode_Check(o) ||
          Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyGetSetDescr_Type ||
-         Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type;
-}
-bool plain_tuple(PyObject* o) {
-  return PyTuple_Check(o) && Py_TYPE(o)->tp_iter == PyTuple_Type.tp_iter &&
-         Py_TYPE(o)->tp_as_mapping &&
-         Py_TYPE(o)->tp_as_mapping->mp_subscript == PyTuple_Type.tp_as_mapping->mp_subscript;
+         Py_TYPE(o) == &PyWrapperDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type ||
+         is_enum(Py_TYPE(o));
 }
 
 }  // namespace
+
+// A container like a tuple; operators may be its class's own.
+bool plain_tuple_type(PyTypeObject* t) {
+  if (!PyType_IsSubtype(t, &PyTuple_Type)) return false;
+  if (t == &PyTuple_Type) return true;
+  const PyMappingMethods *m = t->tp_as_mapping, *own_m = PyTuple_Type.tp_as_mapping;
+  const PySequenceMethods *s = t->tp_as_sequence, *own_s = PyTuple_Type.tp_as_sequence;
+  return t->tp_iter == PyTuple_Type.tp_iter && m && s && m->mp_subscript == own_m->mp_subscript &&
+         m->mp_length == own_m->mp_length && s->sq_length == own_s->sq_length &&
+         s->sq_contains == own_s->sq_contains &&
+         !(t->tp_as_number && t->tp_as_number->nb_bool);
+}
 
 // --- sources and guards
 // ----------------------------------------------------------------------------
@@ -140,7 +153,7 @@ V Tracer::wrap(PyObject* o, int src) {
     }
     guards_.push_back({Guard::kTensor, src, type, {}, varying, ty});
     v->node = add_input(ty, src, varying);
-  } else if (plain_tuple(o)) {
+  } else if (plain_tuple_type(t)) {
     v->kind = Value::kTuple;
     guard(Guard::kLength, src, type, static_cast<uint64_t>(PyTuple_GET_SIZE(o)));
     v->items.resize(PyTuple_GET_SIZE(o));
@@ -220,7 +233,10 @@ PyTypeObject* Tracer::type_of(const V& v) const {
     case Value::kSize:
     case Value::kConst: return Py_TYPE(v->obj.ptr());
     case Value::kTensor: return v->obj ? Py_TYPE(v->obj.ptr()) : tensor_type;
-    case Value::kTuple: return v->obj ? Py_TYPE(v->obj.ptr()) : &PyTuple_Type;
+    case Value::kTuple:
+      return v->obj   ? Py_TYPE(v->obj.ptr())
+             : v->cls ? reinterpret_cast<PyTypeObject*>(v->cls.ptr())
+                      : &PyTuple_Type;
     case Value::kList: return &PyList_Type;
     case Value::kDict: return v->obj ? Py_TYPE(v->obj.ptr()) : &PyDict_Type;
     case Value::kSet: return &PySet_Type;
@@ -257,6 +273,9 @@ std::optional<py::object> Tracer::as_constant(const V& v) {
       if (!c) return std::nullopt;
       l.append(*c);
     }
+    if (v->kind == Value::kTuple && type_of(v) != &PyTuple_Type)
+      return py::reinterpret_steal<py::object>(PyTuple_Type.tp_new(
+          type_of(v), py::make_tuple(py::tuple(l)).ptr(), nullptr));
     if (v->kind == Value::kTuple) return py::object(py::tuple(l));
     if (v->kind == Value::kList) return py::object(l);
     return py::reinterpret_steal<py::object>(
@@ -485,6 +504,16 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     if (!found) return std::nullopt;
     if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found))
       return bind(wrap_static(found), v, type);
+    if (v->kind == Value::kTuple && type != &PyTuple_Type) {  // a named tuple, as a rule
+      static PyObject* getter =
+          py::object(py::module_::import("collections").attr("_tuplegetter")).release().ptr();
+      if (reinterpret_cast<PyObject*>(Py_TYPE(found)) == getter) {
+        const py::tuple made = share(found).attr("__reduce__")();
+        return item(v, py::cast<size_t>(py::tuple(made[1])[0]));
+      }
+      if (!Py_TYPE(found)->tp_descr_set || PyObject_TypeCheck(found, &PyProperty_Type))
+        return bind(class_attribute(found, guard_class(type), name_obj), v, type);
+    }
     if (v->kind == Value::kConst) {
       PyObject* r = PyObject_GetAttr(v->obj.ptr(), name_obj);
       if (!r) throw py::error_already_set();
@@ -539,6 +568,15 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
       const py::object keep = py::reinterpret_steal<py::object>(r);
       return wrap(r, add_source({Source::kClassName, source_of(v), 0, share(name_obj)}));
     }
+    if (is_enum(t)) {  // members, found in ways of their own
+      PyObject* r = PyObject_GetAttr(o, name_obj);
+      if (!r) throw py::error_already_set();
+      const py::object keep = py::reinterpret_steal<py::object>(r);
+      if (is_enum(Py_TYPE(r))) {
+        guard_class(t);
+        return wrap_static(r);
+      }
+    }
     PyObject* found = type_lookup(t, name_obj);
     // what the metaclass computes comes first: names, documentation, annotations ...
     PyObject* above = type_lookup(type, name_obj);
@@ -565,6 +603,15 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     return x;
   }
   if (type == jit_function_type) return find_attribute(behind(v), name_obj);
+  if (is_enum(type) && (name == "value" || name == "name")) {
+    static PyObject* own =
+        py::object(py::module_::import("enum").attr("property")).release().ptr();
+    PyObject* found = type_lookup(type, name_obj);
+    if (found && reinterpret_cast<PyObject*>(Py_TYPE(found)) == own) {
+      guard_class(type);
+      return wrap_static(py::object(share(o).attr(name.c_str())).ptr());
+    }
+  }
   if (PyFunction_Check(o)) {
     if (name == "__name__" || name == "__qualname__" || name == "__doc__") {
       PyObject* r = PyObject_GetAttr(o, name_obj);

@@ -41,6 +41,10 @@ void LoopSpec::collapse() {
     for (auto& o : in) o.strides = {0};
     for (auto& o : out) o.strides = {1};
   }
+  if (dims.back() == 1 && form != kRow)  // any stride will do: these are what emitters know
+    for (auto& o : out) o.strides.back() = 1;
+  if (dims.back() == 1)
+    for (auto& o : in) o.strides.back() = 0;
 }
 
 std::string InnerSpec::key() const {

@@ -1,7 +1,10 @@
 """Objects of Python classes made, changed and used inside captured functions."""
 
 import abc
+import collections
 import dataclasses
+import enum
+import typing
 
 import numpy as np
 import pytest
@@ -372,6 +375,73 @@ def test_what_python_sees_go_is_not_virtual():
         return x + 1
     check(lambda: (log.clear(), (f, log.copy))[1], tensor(2))
     assert log == ["gone"] * 2
+
+
+class Pair(typing.NamedTuple):
+    x: object
+    n: int = 3
+
+    def __add__(self, other):
+        return Pair(self.x + other.x, self.n + other.n)
+
+    @property
+    def both(self):
+        return self.x * self.n
+
+
+Point = collections.namedtuple("Point", "a b", defaults=[7])
+
+
+class Mode(enum.Enum):
+    TRAIN = "train"
+    TEST = "test"
+
+    def flag(self):
+        return self is Mode.TRAIN
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+    TWO = 2
+
+
+def test_named_tuples():
+    def make():
+        outside = Pair(tensor(2, 3), 5)
+
+        def f(x):
+            p = Pair(x)
+            q = p + outside
+            r = Point(b=x, a=2)
+            a, b = r
+            print(f"{Pair(1)} {Point(1, b='k')} {q.n}")
+            return p, q, q.both, r.a, r[1] is x, b is x, r, Point(1), isinstance(p, tuple), type(r).__name__, len(p), p.n, outside, Point(1) == (1, 7), p[1:]
+        return f
+    check(make, tensor(2, 3), breaks=0)
+
+    def branch(x):
+        p = Pair(x, 1) if x.sum() > 0 else Pair(-x, 1)
+        return p, p.both
+    for t in (tensor(3), -tensor(3)):
+        check(lambda: branch, t)
+
+    def wrong(x):
+        return Pair(x, 1, 2)
+    check(lambda: wrong, tensor(2))
+
+
+def test_enums():
+    def make():
+        mode = Mode.TEST
+        table = {Mode.TRAIN: 2, Mode.TEST: 3}
+
+        def f(x, m):
+            if m is Mode.TRAIN:
+                x = x + 1
+            y = x * table[m] + len(m.value) + (m == mode) + m.flag()
+            return y, m, Mode.TEST.name, m != Mode.TEST, m in (Mode.TRAIN,), Number.ONE, [m for m in Mode], Number.TWO + 1
+        return f
+    check_calls(make, [(tensor(2), Mode.TRAIN), (tensor(2), Mode.TEST), (tensor(2), Mode.TRAIN)])
 
 
 def test_a_class_with_new_or_a_metaclass():
