@@ -95,6 +95,16 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     return call_descriptor(o, self, args, kwargs);
   }
   if (Py_TYPE(o) == grad_type()) return call_grad(f, args, kwargs);
+  static PyObject* ufunc = py::object(py::module_::import("numpy").attr("ufunc")).release().ptr();
+  static PyTypeObject* dispatcher = Py_TYPE(py::object(py::module_::import("numpy").attr("prod")).ptr());
+  if (reinterpret_cast<PyObject*>(Py_TYPE(o)) == ufunc) return call_numpy(f, args, kwargs);
+  if (Py_TYPE(o) == dispatcher && dispatcher != &PyFunction_Type) {
+    // of those that have no effect but a result
+    static const std::set<std::string> kPure = {"prod", "sum", "max",  "min",  "amax", "amin",
+                                                "mean", "std", "ndim", "size", "round"};
+    if (kPure.count(py::cast<std::string>(py::str(share(o).attr("__name__")))))
+      return call_numpy(f, args, kwargs);
+  }
   static PyObject* name = PyUnicode_InternFromString("__call__");
   PyObject* c = type_lookup(Py_TYPE(o), name);
   if (c && PyFunction_Check(c)) {
@@ -125,6 +135,31 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     return call(wrap_static(py::object(share(o).attr("func")).ptr()), all, kw);
   }
   give_up(Reason::kUnsupportedCall, Py_TYPE(o)->tp_name);
+}
+
+// NumPy's functions on constants give constants. Where a floating-point warning is due, they don't.
+V Tracer::call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwargs) {
+  const std::string name = py::cast<std::string>(py::str(f->obj.attr("__name__")));
+  if (f->src >= 0 && sources_[f->src].kind != Source::kConst) guard(Guard::kIs, f->src, f->obj);
+  py::list positional;
+  py::dict keywords;
+  auto known = [&](const V& v) {
+    auto c = v->kind == Value::kTensor ? std::nullopt : as_constant(v);
+    if (!c) give_up(Reason::kUnsupportedCall, "numpy." + name);
+    return *c;
+  };
+  for (auto& a : args) positional.append(known(a));
+  for (auto& [k, v] : kwargs) keywords[py::str(k)] = known(v);
+  const NumpyRaises strict;
+  const py::object r = py::reinterpret_steal<py::object>(
+      PyObject_Call(f->obj.ptr(), py::tuple(positional).ptr(), keywords.ptr()));
+  if (!r) {
+    py::error_already_set e;
+    give_up(Reason::kRaises, e.what());
+  }
+  if (!is_numpy_scalar(r.ptr()) && !PyLong_CheckExact(r.ptr()) && !PyFloat_CheckExact(r.ptr()))
+    give_up(Reason::kUnsupportedCall, "numpy." + name);
+  return constant(r);
 }
 
 V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
@@ -272,7 +307,13 @@ V Tracer::call_pure(const py::object& f, const std::vector<V>& args, const Kwarg
     give_up(Reason::kRaises, e.what());
   }
   py::object result = py::reinterpret_steal<py::object>(r);
-  if (!PyList_CheckExact(result.ptr())) return wrap_static(result.ptr());
+  if (!PyList_CheckExact(result.ptr())) {
+    const V v = wrap_static(result.ptr());
+    // what can change must be new at every run
+    if (v->kind != Value::kConst && v->kind != Value::kTuple && !as_constant(v))
+      give_up(Reason::kUnsupportedCall, name);
+    return v;
+  }
   std::vector<V> items;  // a fresh list at every run
   for (auto x : result) items.push_back(wrap_static(x.ptr()));
   return sequence(Value::kList, items);
@@ -618,6 +659,10 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
                                                 &PyBool_Type, &PyRange_Type, &PyComplex_Type};
   if (kPure.count(t))
     return call_pure(share(reinterpret_cast<PyObject*>(t)), args, kwargs, t->tp_name);
+  static PyObject* generic =
+      py::object(py::module_::import("numpy").attr("generic")).release().ptr();
+  if (PyType_IsSubtype(t, reinterpret_cast<PyTypeObject*>(generic)))
+    return call_numpy(wrap_static(reinterpret_cast<PyObject*>(t)), args, kwargs);
   if (t == &PySlice_Type && kwargs.empty() && !args.empty()) {
     auto s = std::make_shared<Value>();
     s->kind = Value::kSlice;

@@ -93,6 +93,19 @@ bool equal_constants(PyObject* a, PyObject* b) {
     const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
     return __builtin_memcmp(&x, &y, sizeof x) == 0;
   }
+  if (is_numpy_scalar(a)) {
+    Py_buffer x, y;
+    if (PyObject_GetBuffer(a, &x, PyBUF_SIMPLE) < 0) return PyErr_Clear(), false;
+    const bool both = PyObject_GetBuffer(b, &y, PyBUF_SIMPLE) == 0;
+    const bool same = both && x.len == y.len &&
+                      __builtin_memcmp(x.buf, y.buf, static_cast<size_t>(x.len)) == 0;
+    if (both)
+      PyBuffer_Release(&y);
+    else
+      PyErr_Clear();
+    PyBuffer_Release(&x);
+    return same;
+  }
   const int r = PyObject_RichCompareBool(a, b, Py_EQ);
   if (r < 0) PyErr_Clear();
   return r == 1;

@@ -146,6 +146,11 @@ DeferredOperand Tracer::operand(const V& v) {
       r = Operand::py_int(*i);
     } else if (PyFloat_Check(o)) {
       r = Operand::py_float(PyFloat_AS_DOUBLE(o));
+    } else if (is_numpy_scalar(o)) {
+      const ArrayRef a = array_from(o, std::nullopt);
+      uint64_t bits = 0;
+      __builtin_memcpy(&bits, a->data, size_of(a->type.dtype));
+      return [t = a->type.dtype, bits](Scope& s) { return Operand(s.graph().constant(t, bits)); };
     } else if (o != Py_None) {
       give_up(Reason::kUnsupportedOperand, str_cat(type_of(v)->tp_name, " as an operand of an op"));
     }

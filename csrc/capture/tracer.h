@@ -139,12 +139,16 @@ class Tracer {
                            Kwargs& kwargs);
   V call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
               const std::string& name);
+  V call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwargs);
   V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
   V call_grad(const V& g, std::vector<V> args, Kwargs kwargs);
   V call_jvp(const V& fn, const V& inputs, const V& tangents);
   V like(const V& x, std::span<const Val> tensors, size_t* next);
   DeferredOperand operand(const V& v);
-  bool is_operand(const V& v) const { return v->kind == Value::kTensor || is_number(v); }
+  bool is_operand(const V& v) const {
+    return v->kind == Value::kTensor || is_number(v) ||
+           (v->kind == Value::kConst && is_numpy_scalar(v->obj.ptr()));
+  }
   // An index expression: parsed in a scope.
   std::function<bool(Scope&, std::vector<IndexItem>*)> deferred_index(const V& index);
   void assign_tensor(const V& t, const V& value);

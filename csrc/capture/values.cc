@@ -13,7 +13,8 @@ py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 bool immutable_constant(PyObject* o) {
   return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
          PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || o == Py_Ellipsis ||
-         o == Py_NotImplemented || PyRange_Check(o) || PyComplex_CheckExact(o);
+         o == Py_NotImplemented || PyRange_Check(o) || PyComplex_CheckExact(o) ||
+         is_numpy_scalar(o);
 }
 bool is_enum(PyTypeObject* t) {
   static auto* meta = reinterpret_cast<PyTypeObject*>(
@@ -947,9 +948,11 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
 
 V Tracer::python_operation(const char* name, const std::vector<V>& args) {
   py::list l;
+  std::optional<NumpyRaises> strict;
   for (auto& a : args) {
     auto c = as_constant(a);
     if (!c) give_up(Reason::kUnsupportedOperand, str_cat(name, " of ", type_of(a)->tp_name));
+    if (is_numpy_scalar(c->ptr()) && !strict) strict.emplace();
     l.append(*c);
   }
   PyObject* r =

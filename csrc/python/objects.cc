@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include <cstring>
+#include <set>
 #include <functional>
 
 #include "base/config.h"
@@ -163,6 +164,18 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
   ArrayRef r = new_array(type);
   std::memcpy(r->data, a.data(), type.bytes());
   return dtype ? cast_array(r, *dtype) : r;
+}
+
+bool is_numpy_scalar(PyObject* o) {
+  static const auto* types = [] {
+    auto* t = new std::set<PyTypeObject*>;
+    py::module_ np = py::module_::import("numpy");
+    for (auto n : {"bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+                   "float16", "float32", "float64"})
+      t->insert(reinterpret_cast<PyTypeObject*>(py::object(np.attr(n)).release().ptr()));
+    return t;
+  }();
+  return types->count(Py_TYPE(o));
 }
 
 py::array to_numpy(const ArrayRef& a, bool copy) {

@@ -45,6 +45,27 @@ inline ArrayRef& array_of(PyObject* o) { return reinterpret_cast<TensorObject*>(
 PyObject* new_tensor(ArrayRef a);  // new reference
 // Array from any data: tensors, NumPy arrays, scalars, nested sequences. Throws.
 ArrayRef array_from(PyObject* data, std::optional<DType> dtype);
+// A NumPy scalar of a dtype that tensors have.
+bool is_numpy_scalar(PyObject* o);
+// While it lives, what NumPy would warn of raises FloatingPointError.
+class NumpyRaises {
+ public:
+  NumpyRaises() : state_(py::module_::import("numpy").attr("errstate")(py::arg("all") = "raise")) {
+    state_.attr("__enter__")();
+  }
+  ~NumpyRaises() {
+    static PyObject* exit = PyUnicode_InternFromString("__exit__");
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject* args[] = {state_.ptr(), Py_None, Py_None, Py_None};
+    Py_XDECREF(PyObject_VectorcallMethod(exit, args, 4, nullptr));
+    PyErr_Restore(type, value, trace);
+  }
+  NumpyRaises(const NumpyRaises&) = delete;
+
+ private:
+  py::object state_;
+};
 py::array to_numpy(const ArrayRef& a, bool copy);
 
 // --- Ops
