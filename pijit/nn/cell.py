@@ -26,11 +26,11 @@ class Cell:
 
     def __init__(self, auto_prefix=True, flags=None):
         d = self.__dict__
-        d["_params"] = OrderedDict()
-        d["_cells"] = OrderedDict()
-        d["_forward_pre_hooks"] = OrderedDict()
-        d["_forward_hooks"] = OrderedDict()
-        d["_backward_hooks"] = OrderedDict()
+        d["_params"] = {}
+        d["_cells"] = {}
+        d["_forward_pre_hooks"] = {}
+        d["_forward_hooks"] = {}
+        d["_backward_hooks"] = {}
         d["_auto_prefix"] = auto_prefix
         d["training"] = False
         d["requires_grad"] = False

@@ -1,6 +1,7 @@
 """Functions nobody decorated, captured because a break of a jitted function runs them."""
 
 import contextlib
+import functools
 import gc
 import itertools
 import operator

@@ -198,7 +198,8 @@ def run_program(source, flag):
                 yield i
 
         log = []
-        space = {"Thing": Thing, "Derived": Derived, "parts": parts, "counted": counted, "ms": ms, "ops": ms.ops, "log": log, "table": {}, "box": Box(), "reduce": functools.reduce, "starmap": itertools.starmap, "twice": twice, "each": each, "quiet": quiet}
+        space = {"Thing": Thing, "Derived": Derived, "parts": parts, "counted": counted, "ms": ms, "ops": ms.ops, "log": log,
+                 "table": {}, "box": Box(), "reduce": functools.reduce, "starmap": itertools.starmap, "twice": twice, "each": each, "quiet": quiet}
         exec(source, space)
         return space["f"], lambda: (space["log"], space["table"], vars(space["box"]), space["total"])
 

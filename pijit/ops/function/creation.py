@@ -96,7 +96,9 @@ def triu(input, diagonal=0):
 def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
     """Rows with on_value at the index."""
     d = on_value.dtype if isinstance(on_value, Tensor) else mstype.float32 if isinstance(on_value, float) else mstype.int64
-    on = on_value.item() if isinstance(on_value, Tensor) else on_value
-    off = off_value.item() if isinstance(off_value, Tensor) else off_value
-    x = _ops["one_hot"](indices, depth, on, off, d)
+    if isinstance(on_value, Tensor) or isinstance(off_value, Tensor):
+        hit = _ops["one_hot"](indices, depth, 1, 0, mstype.int32)
+        x = _ops["select"](_ops["not_equal"](hit, 0), _ops["cast"](on_value, d), _ops["cast"](off_value, d))
+    else:
+        x = _ops["one_hot"](indices, depth, on_value, off_value, d)
     return x if axis == -1 or axis == indices.ndim else moveaxis(x, -1, axis)
