@@ -96,7 +96,8 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   }
   if (Py_TYPE(o) == grad_type()) return call_grad(f, args, kwargs);
   static PyObject* ufunc = py::object(py::module_::import("numpy").attr("ufunc")).release().ptr();
-  static PyTypeObject* dispatcher = Py_TYPE(py::object(py::module_::import("numpy").attr("prod")).ptr());
+  static PyTypeObject* dispatcher =
+      Py_TYPE(py::object(py::module_::import("numpy").attr("prod")).ptr());
   if (reinterpret_cast<PyObject*>(Py_TYPE(o)) == ufunc) return call_numpy(f, args, kwargs);
   if (Py_TYPE(o) == dispatcher && dispatcher != &PyFunction_Type) {
     // of those that have no effect but a result
@@ -320,8 +321,7 @@ V Tracer::call_pure(const py::object& f, const std::vector<V>& args, const Kwarg
 }
 
 V Tracer::call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs) {
-  const std::string name =
-      py::cast<std::string>(py::object(py::handle(d).attr("__name__")));
+  const std::string name = py::cast<std::string>(py::object(py::handle(d).attr("__name__")));
   if (self->kind == Value::kInstance) {
     if (reinterpret_cast<PyDescrObject*>(d)->d_type == &PyBaseObject_Type && kwargs.empty())
       return call_object_method(name, self, args);
@@ -643,8 +643,8 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     for (auto& a : args) l.append(known(a));
     for (auto& [k, v] : kwargs) kw[py::str(k)] = known(v);
     if (constants) {  // the tensor is made here, and each run gives a new one of its value
-      py::object made = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(t))(
-          *py::tuple(l), **kw);
+      py::object made =
+          py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(t))(*py::tuple(l), **kw);
       const V x = wrap(made.ptr(), add_source({Source::kConst, -1, 0, made}));
       static const OpDef& identity = OpTable::get().at("identity");
       return tensor(record([n = x->node](Scope& s) {
@@ -685,8 +685,8 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
   const std::string module = self && PyModule_Check(self) ? PyModule_GetName(self) : "";
   py::object mod = py::reinterpret_steal<py::object>(PyObject_GetAttrString(f, "__module__"));
   const std::string from = mod && PyUnicode_Check(mod.ptr()) ? py::cast<std::string>(mod) : module;
-  if (name == "__new__" && self == reinterpret_cast<PyObject*>(&PyTuple_Type) &&
-      args.size() == 2 && kwargs.empty() && args[1]->kind == Value::kTuple) {
+  if (name == "__new__" && self == reinterpret_cast<PyObject*>(&PyTuple_Type) && args.size() == 2 &&
+      kwargs.empty() && args[1]->kind == Value::kTuple) {
     auto cls = as_constant(args[0]);
     if (!cls || !PyType_Check(cls->ptr())) give_up(Reason::kUnsupportedCall, "tuple.__new__()");
     V made = sequence(Value::kTuple, items_of(args[1]));

@@ -115,7 +115,7 @@ struct Recipe {
     kListIter,
     kDictIter,  // over items[0], `index` steps on
     kInstance,  // of class `obj`, with attributes named by `obj2`
-    kCall  // of obj, or of items[0]
+    kCall       // of obj, or of items[0]
   } kind;
   int index = 0;           // source or program output
   py::object obj;          // constant; code; keys of a dict; callable
@@ -181,7 +181,14 @@ struct Value {
   py::object code, globals;      // kFunction
   V defaults, kwdefaults, closure, annotations;
   // kGenerator: self is the function, items are what it was called with
-  enum IterKind : uint8_t { kSequence, kRange, kZip, kEnumerate, kMap, kGenerator } iter = kSequence;
+  enum IterKind : uint8_t {
+    kSequence,
+    kRange,
+    kZip,
+    kEnumerate,
+    kMap,
+    kGenerator
+  } iter = kSequence;
   std::shared_ptr<Frame> frame;  // of a generator; null: it has ended
   int64_t pos = 0, stop = 0, step = 1;
   V watched;  // kIter: a dict that had `stop` entries and must keep them; self is what is iterated

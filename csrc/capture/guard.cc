@@ -97,8 +97,8 @@ bool equal_constants(PyObject* a, PyObject* b) {
     Py_buffer x, y;
     if (PyObject_GetBuffer(a, &x, PyBUF_SIMPLE) < 0) return PyErr_Clear(), false;
     const bool both = PyObject_GetBuffer(b, &y, PyBUF_SIMPLE) == 0;
-    const bool same = both && x.len == y.len &&
-                      __builtin_memcmp(x.buf, y.buf, static_cast<size_t>(x.len)) == 0;
+    const bool same =
+        both && x.len == y.len && __builtin_memcmp(x.buf, y.buf, static_cast<size_t>(x.len)) == 0;
     if (both)
       PyBuffer_Release(&y);
     else

@@ -1,5 +1,5 @@
-// Objects of Python classes: those made during capture, whose construction is Python code alone, and
-// what both they and objects from outside do by methods of their class (operators, containers).
+// Objects of Python classes: those made during capture, whose construction is Python code alone,
+// and what both they and objects from outside do by methods of their class (operators, containers).
 #include "capture/tracer.h"
 
 namespace pijit {
@@ -24,10 +24,9 @@ bool not_implemented(const V& v) {
 // Making one is alloc, then __init__, and nobody sees it go.
 bool Tracer::plain_class(PyTypeObject* t) const {
   static PyObject* hook = interned("__getattribute__");
-  return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) &&
-         Py_TYPE(t)->tp_call == PyType_Type.tp_call && t->tp_new == PyBaseObject_Type.tp_new &&
-         t->tp_alloc == PyType_GenericAlloc && !PyType_HasFeature(t, Py_TPFLAGS_IS_ABSTRACT) &&
-         !t->tp_finalize && !t->tp_del &&
+  return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) && Py_TYPE(t)->tp_call == PyType_Type.tp_call &&
+         t->tp_new == PyBaseObject_Type.tp_new && t->tp_alloc == PyType_GenericAlloc &&
+         !PyType_HasFeature(t, Py_TPFLAGS_IS_ABSTRACT) && !t->tp_finalize && !t->tp_del &&
          type_lookup(t, hook) == type_lookup(&PyBaseObject_Type, hook);
 }
 
@@ -53,22 +52,21 @@ V Tracer::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
       give_up(Reason::kRaises, str_cat(t->tp_name, "() takes no arguments"));
     return v;
   }
-  if (!PyFunction_Check(init))
-    give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+  if (!PyFunction_Check(init)) give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
   args.insert(args.begin(), v);
   if (!is_none(call(wrap_static(init), args, kwargs)))
     give_up(Reason::kRaises, "__init__() should return None");
   return v;
 }
 
-// What collections.namedtuple and typing.NamedTuple make: a __new__ in Python ends in tuple.__new__.
+// What collections.namedtuple and typing.NamedTuple make: a __new__ in Python ends in
+// tuple.__new__.
 V Tracer::make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
   guard_class(t);
   PyObject* make = type_lookup(t, interned("__new__"));
   if (!make || Py_TYPE(make) != &PyStaticMethod_Type || !plain_tuple_type(t) ||
       Py_TYPE(t)->tp_call != PyType_Type.tp_call || t->tp_finalize ||
-      type_lookup(t, interned("__init__")) !=
-          type_lookup(&PyBaseObject_Type, interned("__init__")))
+      type_lookup(t, interned("__init__")) != type_lookup(&PyBaseObject_Type, interned("__init__")))
     give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
   const py::object fn = share(make).attr("__func__");
   args.insert(args.begin(), wrap_static(reinterpret_cast<PyObject*>(t)));
@@ -152,9 +150,9 @@ V Tracer::user_operation(const std::string& op, const V& a, const V& b, bool in_
     if (V r = attempt(b, reflected, a)) return r;
   if (V r = attempt(a, "__" + op + "__", b)) return r;
   // what a is must decline: numbers and containers do, but for text % anything
-  const bool declines =
-      user_method(a, "__" + op + "__") || a->kind == Value::kInstance || a->kind == Value::kTuple ||
-      a->kind == Value::kList || a->kind == Value::kDict || is_none(a) || is_number(a);
+  const bool declines = user_method(a, "__" + op + "__") || a->kind == Value::kInstance ||
+                        a->kind == Value::kTuple || a->kind == Value::kList ||
+                        a->kind == Value::kDict || is_none(a) || is_number(a);
   if (different && !derived && declines)
     if (V r = attempt(b, reflected, a)) return r;
   return nullptr;

@@ -470,12 +470,10 @@ void Tracer::step(Frame& f) {
     case Op::UNPACK_EX: {
       const size_t before = in.a & 255, after = in.a >> 8;
       const auto items = items_of(pop());
-      if (items.size() < before + after)
-        give_up(Reason::kRaises, "not enough values to unpack");
+      if (items.size() < before + after) give_up(Reason::kRaises, "not enough values to unpack");
       for (size_t k = items.size(); k-- > items.size() - after;) st.push_back(items[k]);
-      st.push_back(sequence(Value::kList,
-                            {items.begin() + static_cast<std::ptrdiff_t>(before),
-                             items.end() - static_cast<std::ptrdiff_t>(after)}));
+      st.push_back(sequence(Value::kList, {items.begin() + static_cast<std::ptrdiff_t>(before),
+                                           items.end() - static_cast<std::ptrdiff_t>(after)}));
       for (size_t k = before; k-- > 0;) st.push_back(items[k]);
       break;
     }
@@ -486,8 +484,8 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::MATCH_KIND:
-      st.push_back(constant(py::bool_(PyType_HasFeature(
-          type_of(st.back()), in.a ? Py_TPFLAGS_MAPPING : Py_TPFLAGS_SEQUENCE))));
+      st.push_back(constant(py::bool_(
+          PyType_HasFeature(type_of(st.back()), in.a ? Py_TPFLAGS_MAPPING : Py_TPFLAGS_SEQUENCE))));
       break;
     case Op::JUMP: next = in.target; break;
     case Op::POP_JUMP: {

@@ -157,9 +157,8 @@ py::object Runner::make(int id) {
       for (size_t k = 0; k < r.items.size(); ++k)
         PyTuple_SET_ITEM(o.ptr(), static_cast<Py_ssize_t>(k), make(r.items[k]).release().ptr());
       if (r.obj)
-        o = py::reinterpret_steal<py::object>(
-            PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(r.obj.ptr()),
-                                py::make_tuple(o).ptr(), nullptr));
+        o = py::reinterpret_steal<py::object>(PyTuple_Type.tp_new(
+            reinterpret_cast<PyTypeObject*>(r.obj.ptr()), py::make_tuple(o).ptr(), nullptr));
       break;
     }
     case Recipe::kList: {

@@ -40,8 +40,7 @@ bool plain_tuple_type(PyTypeObject* t) {
   const PySequenceMethods *s = t->tp_as_sequence, *own_s = PyTuple_Type.tp_as_sequence;
   return t->tp_iter == PyTuple_Type.tp_iter && m && s && m->mp_subscript == own_m->mp_subscript &&
          m->mp_length == own_m->mp_length && s->sq_length == own_s->sq_length &&
-         s->sq_contains == own_s->sq_contains &&
-         !(t->tp_as_number && t->tp_as_number->nb_bool);
+         s->sq_contains == own_s->sq_contains && !(t->tp_as_number && t->tp_as_number->nb_bool);
 }
 
 // --- sources and guards
@@ -275,8 +274,8 @@ std::optional<py::object> Tracer::as_constant(const V& v) {
       l.append(*c);
     }
     if (v->kind == Value::kTuple && type_of(v) != &PyTuple_Type)
-      return py::reinterpret_steal<py::object>(PyTuple_Type.tp_new(
-          type_of(v), py::make_tuple(py::tuple(l)).ptr(), nullptr));
+      return py::reinterpret_steal<py::object>(
+          PyTuple_Type.tp_new(type_of(v), py::make_tuple(py::tuple(l)).ptr(), nullptr));
     if (v->kind == Value::kTuple) return py::object(py::tuple(l));
     if (v->kind == Value::kList) return py::object(l);
     return py::reinterpret_steal<py::object>(
@@ -363,8 +362,7 @@ std::optional<bool> Tracer::identical(const V& a, const V& b) {
 }
 
 std::optional<bool> Tracer::contains(const V& c, const V& x) {
-  if (PyObject* f = user_method(c, "__contains__"))
-    return truth(call(wrap_static(f), {c, x}, {}));
+  if (PyObject* f = user_method(c, "__contains__")) return truth(call(wrap_static(f), {c, x}, {}));
   auto cx = as_constant(x);
   if (!cx) return std::nullopt;
   if (c->kind == Value::kDict) return find_key(c, cx->ptr()) >= 0;
@@ -402,9 +400,8 @@ std::optional<std::vector<V>> Tracer::unpack(const V& v) {
     return out;
   }
   if (v->kind == Value::kIter || v->kind == Value::kView || v->kind == Value::kDict ||
-      v->kind == Value::kSet ||
-      v->kind == Value::kObject || v->kind == Value::kInstance || v->kind == Value::kTensor ||
-      v->kind == Value::kConst) {
+      v->kind == Value::kSet || v->kind == Value::kObject || v->kind == Value::kInstance ||
+      v->kind == Value::kTensor || v->kind == Value::kConst) {
     if (v->kind == Value::kConst && !PyRange_Check(v->obj.ptr()) && !PyUnicode_Check(v->obj.ptr()))
       return std::nullopt;
     V it = get_iter(v), x;
@@ -605,8 +602,7 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
   }
   if (type == jit_function_type) return find_attribute(behind(v), name_obj);
   if (is_enum(type) && (name == "value" || name == "name")) {
-    static PyObject* own =
-        py::object(py::module_::import("enum").attr("property")).release().ptr();
+    static PyObject* own = py::object(py::module_::import("enum").attr("property")).release().ptr();
     PyObject* found = type_lookup(type, name_obj);
     if (found && reinterpret_cast<PyObject*>(Py_TYPE(found)) == own) {
       guard_class(type);

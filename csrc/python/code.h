@@ -60,8 +60,8 @@ class Code {
   py::object code_;
 };
 
-// Decoded once per code object and kept as long as that lives; false for coroutines, code whose names
-// live in dicts, and, if they are not asked for, generators.
+// Decoded once per code object and kept as long as that lives; false for coroutines, code whose
+// names live in dicts, and, if they are not asked for, generators.
 Code code_info(PyObject* code, bool generators = false);
 // Does a generator clean up when it is dropped (try, with)?
 bool cleans_up(const CodeInfo& info);

@@ -170,8 +170,8 @@ bool is_numpy_scalar(PyObject* o) {
   static const auto* types = [] {
     auto* t = new std::set<PyTypeObject*>;
     py::module_ np = py::module_::import("numpy");
-    for (auto n : {"bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-                   "float16", "float32", "float64"})
+    for (auto n : {"bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+                   "uint64", "float16", "float32", "float64"})
       t->insert(reinterpret_cast<PyTypeObject*>(py::object(np.attr(n)).release().ptr()));
     return t;
   }();
