@@ -122,14 +122,20 @@ void LoopKernel::run(const void* const* in, void* const* out) const {
     });
   } else if (outer_ >= threads) {
     parallel_for(outer_, 1, [&](int64_t b, int64_t e) { run_range(in, out, b, e); });
+  } else if (spec_.form == LoopSpec::kCol && inner_ >= 64 * threads) {
+    const int64_t blocks = (inner_ + 15) / 16;  // columns by whole cache lines
+    parallel_for(blocks, 1, [&](int64_t b, int64_t e) {
+      run_part(in, out, 0, outer_, b * 16, std::min(inner_, e * 16));
+    });
   } else {
     run_range(in, out, 0, outer_);
   }
 }
 
-void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begin,
-                           int64_t end) const {
+void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin, int64_t end,
+                          int64_t first, int64_t last) const {
   if (begin >= end) return;
+  const int64_t inner = last - first;
   const size_t ni = spec_.in.size(), no = spec_.out.size(), n_ops = ni + no;
   char* base[64];
   char* ptrs[64];
@@ -142,6 +148,7 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
     base[k] =
         k < ni ? static_cast<char*>(const_cast<void*>(in[k])) : static_cast<char*>(out[k - ni]);
     size[k] = static_cast<int64_t>(size_of(k < ni ? spec_.in[k].dt : spec_.out[k - ni].dt));
+    base[k] += first * strides(k).back() * size[k];
   }
   if (spec_.form == LoopSpec::kMap && outer_dims_ == 0) {
     for (size_t k = 0; k < n_ops; ++k) ptrs[k] = base[k] + begin * strides(k)[0] * size[k];
@@ -171,7 +178,7 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
       spec_.form == LoopSpec::kMap || (spec_.form == LoopSpec::kRow && inner_ <= kChunk);
   for (int64_t o = begin; o < end; ++o) {
     if (direct) {
-      loop_->run(cur, inner_);
+      loop_->run(cur, inner);
     } else {
       std::copy_n(cur, n_ops, ptrs);
     }
@@ -208,11 +215,11 @@ void LoopKernel::run_range(const void* const* in, void* const* out, int64_t begi
             const auto& out_k = spec_.out[k];
             if (out_k.combine == Combiner::kNone) continue;
             const uint64_t id = identity_[k];
-            for (int64_t j = 0; j < inner_; ++j)
+            for (int64_t j = 0; j < inner; ++j)
               std::memcpy(ptrs[ni + k] + j * size[ni + k], &id, size[ni + k]);
           }
           for (int64_t r = 0; r < reduce_; ++r) {
-            loop_->run(ptrs, inner_);
+            loop_->run(ptrs, inner);
             for (size_t k = 0; k < n_ops; ++k) ptrs[k] += strides(k)[outer_dims_] * size[k];
           }
           break;

@@ -74,7 +74,12 @@ class LoopKernel {
   std::string describe() const;
 
  private:
-  void run_range(const void* const* in, void* const* out, int64_t begin, int64_t end) const;
+  void run_range(const void* const* in, void* const* out, int64_t begin, int64_t end) const {
+    run_part(in, out, begin, end, 0, inner_);
+  }
+  // Outer indices [begin, end); of the inner dim, [first, last).
+  void run_part(const void* const* in, void* const* out, int64_t begin, int64_t end, int64_t first,
+                int64_t last) const;
   LoopSpec spec_;
   int outer_dims_;  // dims iterated here, before the reduced dim or the inner one
   int64_t outer_ = 1, reduce_ = 1, inner_ = 1;

@@ -378,3 +378,14 @@ def test_reductions_of_empty_tensors():
                 got = g(Tensor(x)).asnumpy()
                 assert got.shape == x.sum(axis).shape
         assert np.array_equal(ops.sum(Tensor(x), axis).asnumpy(), x.sum(axis))
+
+
+def test_long_column_sums_add_rows_in_order_on_any_number_of_threads():
+    x = np.random.RandomState(0).randn(3000, 333).astype(np.float32)
+    total = np.zeros(333, np.float32)
+    for row in x:
+        total = total + row
+    assert np.array_equal(ops.sum(Tensor(x), 0).asnumpy(), total)
+    both = ms.jit(lambda t: (ops.sum(t, 0), ops.amax(t * 2, 0), t * 2))(Tensor(x))
+    assert np.array_equal(both[0].asnumpy(), total)
+    assert np.array_equal(both[1].asnumpy(), (x * 2).max(0)) and np.array_equal(both[2].asnumpy(), x * 2)
