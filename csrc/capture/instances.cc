@@ -96,6 +96,9 @@ std::optional<V> Tracer::instance_attribute(const V& v, PyObject* name_obj) {
 }
 
 void Tracer::set_instance_attribute(const V& v, PyObject* name_obj, const V& value) {
+  PyObject* found = type_lookup(type_of(v), name_obj);
+  if (!(found && Py_TYPE(found) == &PyMemberDescr_Type) && !instances_have_dict(type_of(v)))
+    give_up(Reason::kRaises, "AttributeError");
   touch(v);
   const int k = find_key(v, name_obj);
   if (k >= 0) {

@@ -192,14 +192,17 @@ PyObject** closure_of(PyObject* func, Py_ssize_t* n) {
   return c ? reinterpret_cast<PyTupleObject*>(c)->ob_item : nullptr;
 }
 
+bool instances_have_dict(PyTypeObject* t) {
+  return t->tp_dictoffset || PyType_HasFeature(t, Py_TPFLAGS_MANAGED_DICT);
+}
+
 PyObject* instance_dict(PyObject* o) {
   if (PyType_Check(o) || PyModule_Check(o)) {
     PyObject* d =
         PyModule_Check(o) ? PyModule_GetDict(o) : reinterpret_cast<PyTypeObject*>(o)->tp_dict;
     return Py_XNewRef(d);
   }
-  PyTypeObject* t = Py_TYPE(o);
-  if (!t->tp_dictoffset && !PyType_HasFeature(t, Py_TPFLAGS_MANAGED_DICT)) return nullptr;
+  if (!instances_have_dict(Py_TYPE(o))) return nullptr;
   PyObject* d = PyObject_GenericGetDict(o, nullptr);
   if (!d) PyErr_Clear();
   return d;

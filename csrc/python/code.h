@@ -102,6 +102,7 @@ void add_traceback(const CodeInfo& info, int line);
 
 PyObject* builtins_of(PyObject* globals);  // borrowed dict
 PyObject** closure_of(PyObject* func, Py_ssize_t* n);
+bool instances_have_dict(PyTypeObject* t);
 // The dict of an instance, or null. New reference.
 PyObject* instance_dict(PyObject* o);
 // A number that changes whenever the dict does.

@@ -341,11 +341,18 @@ def test_mistakes_raise_what_python_raises():
     def too_many(x):
         return Scale(1, 2, 3)
 
+    def no_such_slot(x):
+        s = Slots(x)
+        s.c = 1
+
+    def unfilled_slot(x):
+        return Slots(x).b
+
     def read_only(x):
         f = Frozen(x)
         f.x = 1
 
-    for f in (bad, abstract, arguments, missing, too_many, read_only):
+    for f in (bad, abstract, arguments, missing, too_many, read_only, no_such_slot, unfilled_slot):
         check(lambda f=f: f, tensor(2))
 
 
