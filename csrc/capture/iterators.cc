@@ -47,6 +47,8 @@ V Tracer::get_iter(const V& x) {
     const py::object copy = *as_constant(x);
     for (auto o : copy) out.push_back(wrap_static(o.ptr()));
     it->items = {sequence(Value::kTuple, out)};
+    it->watched = it->self = x;
+    it->stop = static_cast<int64_t>(x->keys.size());
     return it;
   }
   if (x->kind == Value::kConst && PyUnicode_Check(x->obj.ptr())) {
@@ -109,7 +111,7 @@ bool Tracer::iterate(const V& it, V* value) {
       return true;
     case Value::kSequence:
       if (it->watched && static_cast<int64_t>(it->watched->keys.size()) != it->stop)
-        give_up(Reason::kRaises, "dictionary changed size during iteration");
+        give_up(Reason::kRaises, "a dict or set changed during iteration");
       if (it->pos >= static_cast<int64_t>(it->items[0]->items.size())) return false;
       *value = item(it->items[0], static_cast<size_t>(it->pos++));
       return true;

@@ -211,6 +211,29 @@ def test_an_exception_inside_a_generator():
         check(lambda h=h: h, X)
 
 
+def test_a_set_that_changes_while_it_is_walked():
+    def grows(x):
+        s = {1, 2}
+        for v in s:
+            s.add(v + 10)
+        return x
+
+    def same(x):
+        s = {1, 2}
+        for v in s:
+            s.add(v)
+        return x + len(s)
+
+    def kept(x):
+        s = {3, 1, 2}
+        it = iter(s)
+        first = next(it)
+        id(s)
+        return x + first, list(it), s
+    for f in (grows, same, kept):
+        check(lambda f=f: f, X)
+
+
 def test_annotations_survive():
     @ms.jit
     def f(x):
