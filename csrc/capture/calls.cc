@@ -15,6 +15,17 @@ PyTypeObject* grad_type() {
       py::object(py::module_::import("pijit.grad").attr("GradFunction")).release().ptr();
   return reinterpret_cast<PyTypeObject*>(t);
 }
+// NumPy functions that make a new array of constants.
+bool makes_array(PyObject* f) {
+  static const std::set<std::string> kNames = {"array",  "zeros", "ones",     "full",
+                                               "arange", "eye",   "identity", "linspace"};
+  PyObject* np = PyImport_GetModule(py::str("numpy").ptr());
+  const py::object keep = py::reinterpret_steal<py::object>(np);
+  const py::object name = py::getattr(f, "__name__", py::none());
+  if (!np || !py::isinstance<py::str>(name) || !kNames.count(py::cast<std::string>(name)))
+    return false;
+  return py::object(py::getattr(np, name, py::none())).ptr() == f;
+}
 }  // namespace
 
 V Tracer::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs) {
@@ -81,8 +92,12 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   }
   if (f->kind != Value::kObject) give_up(Reason::kUnsupportedCall, type_of(f)->tp_name);
   PyObject* o = f->obj.ptr();
+  static PyTypeObject* dispatcher =
+      Py_TYPE(py::object(py::module_::import("numpy").attr("prod")).ptr());
   static PyObject* jvp = py::object(py::module_::import("pijit.grad").attr("jvp")).release().ptr();
   if (o == jvp && kwargs.empty() && args.size() == 3) return call_jvp(args[0], args[1], args[2]);
+  if ((PyFunction_Check(o) || PyCFunction_Check(o) || Py_TYPE(o) == dispatcher) && makes_array(o))
+    return call_numpy(f, args, kwargs);
   if (PyFunction_Check(o)) return call_function(f, args, kwargs);
   if (Py_TYPE(o) == jit_function_type) return call_function(behind(f), args, kwargs);
   if (Py_TYPE(o) == op_function_type)
@@ -96,8 +111,6 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   }
   if (Py_TYPE(o) == grad_type()) return call_grad(f, args, kwargs);
   static PyObject* ufunc = py::object(py::module_::import("numpy").attr("ufunc")).release().ptr();
-  static PyTypeObject* dispatcher =
-      Py_TYPE(py::object(py::module_::import("numpy").attr("prod")).ptr());
   if (reinterpret_cast<PyObject*>(Py_TYPE(o)) == ufunc) return call_numpy(f, args, kwargs);
   if (Py_TYPE(o) == dispatcher && dispatcher != &PyFunction_Type) {
     // of those that have no effect but a result
@@ -145,12 +158,14 @@ V Tracer::call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwarg
   py::list positional;
   py::dict keywords;
   auto known = [&](const V& v) {
+    if (v->kind == Value::kArray) return v->obj;
     auto c = v->kind == Value::kTensor ? std::nullopt : as_constant(v);
     if (!c) give_up(Reason::kUnsupportedCall, "numpy." + name);
     return *c;
   };
   for (auto& a : args) positional.append(known(a));
   for (auto& [k, v] : kwargs) keywords[py::str(k)] = known(v);
+  if (keywords.contains("out")) give_up(Reason::kUnsupportedCall, "numpy." + name);
   const NumpyRaises strict;
   const py::object r = py::reinterpret_steal<py::object>(
       PyObject_Call(f->obj.ptr(), py::tuple(positional).ptr(), keywords.ptr()));
@@ -158,9 +173,30 @@ V Tracer::call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwarg
     py::error_already_set e;
     give_up(Reason::kRaises, e.what());
   }
-  if (!is_numpy_scalar(r.ptr()) && !PyLong_CheckExact(r.ptr()) && !PyFloat_CheckExact(r.ptr()))
-    give_up(Reason::kUnsupportedCall, "numpy." + name);
-  return constant(r);
+  for (auto a : positional)
+    if (a.ptr() == r.ptr()) give_up(Reason::kUnsupportedCall, "numpy." + name);
+  return numpy_result(r, "numpy." + name);
+}
+
+// A scalar, or an array with memory of its own and not too much of it.
+V Tracer::numpy_result(const py::object& r, const std::string& name) {
+  if (is_numpy_scalar(r.ptr()) || PyLong_CheckExact(r.ptr()) || PyFloat_CheckExact(r.ptr()))
+    return constant(r);
+  constexpr py::ssize_t kMaxBytes = 1 << 20;
+  if (py::isinstance<py::array>(r)) {
+    const auto a = py::cast<py::array>(r);
+    static PyObject* exact =
+        py::object(py::module_::import("numpy").attr("ndarray")).release().ptr();
+    if (reinterpret_cast<PyObject*>(Py_TYPE(r.ptr())) == exact && a.owndata() &&
+        a.nbytes() <= kMaxBytes &&
+        std::string("biuf").find(a.dtype().kind()) != std::string::npos) {
+      auto v = std::make_shared<Value>();
+      v->kind = Value::kArray;
+      v->obj = r;
+      return v;
+    }
+  }
+  give_up(Reason::kUnsupportedCall, name);
 }
 
 V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
@@ -478,6 +514,18 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
       return d;
     }
   }
+  if (self->kind == Value::kArray) {
+    static const std::set<std::string> kFresh = {"astype", "sum",  "mean", "max",
+                                                 "min",    "copy", "item", "flatten"};
+    if (!kFresh.count(name) || std::any_of(kwargs.begin(), kwargs.end(), [](auto& k) {
+          return k.first == "copy" || k.first == "out";
+        }))
+      give_up(Reason::kUnsupportedCall, "ndarray." + name);
+    V method = std::make_shared<Value>();
+    method->kind = Value::kObject;
+    method->obj = self->obj.attr(name.c_str());
+    return call_numpy(method, args, kwargs);
+  }
   // methods of constants (strings, numbers, tuples of constants) run for real: they have no effects
   fix(self);
   if (self->kind == Value::kConst || self->kind == Value::kTuple) {
@@ -636,7 +684,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     py::dict kw;
     bool constants = data != nullptr;
     auto known = [&](const V& v) {
-      auto c = as_constant(v);
+      auto c = v->kind == Value::kArray ? v->obj : as_constant(v);
       constants &= c.has_value();
       return c.value_or(py::none());
     };

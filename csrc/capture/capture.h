@@ -154,6 +154,8 @@ struct Value {
     kView,  // of a dict: items[0]
     kSuper,
     kObject,
+    kArray,  // an ndarray made during capture, of constants: never seen by others, each run copies
+             // it
     kInstance  // of class `obj`, made during capture: its attributes are keys and items
   } kind;
   int src = -1;    // reachable from the frame's state

@@ -763,6 +763,17 @@ int Tracer::recipe(const V& v) {
       break;
     }
     case Value::kSuper: give_up(Reason::kRebuild, "super()");
+    case Value::kArray: {
+      static PyObject* copy =
+          py::object(py::module_::import("numpy").attr("ndarray").attr("copy")).release().ptr();
+      Recipe own{Recipe::kConst};
+      own.obj = v->obj;
+      entry_->recipes.push_back(own);
+      r.kind = Recipe::kCall;
+      r.obj = py::reinterpret_borrow<py::object>(copy);
+      r.items = {static_cast<int>(entry_->recipes.size()) - 1};
+      break;
+    }
     case Value::kInstance: {
       // known before its attributes are, which may lead back to it
       r.kind = Recipe::kInstance;

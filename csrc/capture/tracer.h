@@ -140,6 +140,7 @@ class Tracer {
   V call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
               const std::string& name);
   V call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwargs);
+  V numpy_result(const py::object& r, const std::string& name);
   V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
   V call_grad(const V& g, std::vector<V> args, Kwargs kwargs);
   V call_jvp(const V& fn, const V& inputs, const V& tangents);

@@ -251,6 +251,7 @@ PyTypeObject* Tracer::type_of(const V& v) const {
                                          : &PyDictItems_Type;
     case Value::kSuper: return &PySuper_Type;
     case Value::kObject: return Py_TYPE(v->obj.ptr());
+    case Value::kArray: return Py_TYPE(v->obj.ptr());
     case Value::kInstance: return reinterpret_cast<PyTypeObject*>(v->obj.ptr());
   }
   return nullptr;
@@ -538,6 +539,15 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     give_up(Reason::kUnsupportedAttribute, str_cat("super().", name));
   }
   if (v->kind == Value::kInstance) return instance_attribute(v, name_obj);
+  if (v->kind == Value::kArray) {
+    static const std::set<std::string> kFields = {"shape", "ndim",     "size",
+                                                  "dtype", "itemsize", "nbytes"};
+    PyObject* found = type_lookup(type_of(v), name_obj);
+    if (found && Py_TYPE(found) == &PyMethodDescr_Type)
+      return bind(wrap_static(found), v, type_of(v));
+    if (kFields.count(name)) return wrap_static(py::object(v->obj.attr(name.c_str())).ptr());
+    give_up(Reason::kUnsupportedAttribute, str_cat("ndarray.", name));
+  }
   if (v->kind != Value::kObject) give_up(Reason::kUnsupportedAttribute, name);
 
   auto pending = v->attrs.find(name);

@@ -72,6 +72,42 @@ def test_results_that_can_change_are_new_at_every_call():
     check(lambda: f, X, calls=3)
 
 
+def test_arrays_of_constants_are_new_at_every_call():
+    def f(x):
+        a = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+        t = Tensor(np.ones((2, 3)), ms.float32) + Tensor(a) + Tensor(np.arange(3).astype(np.float32))
+        b = np.full((2,), 2.5)
+        return x + t, a, b, a.sum(), a.shape[0], a.max(axis=0), np.sqrt(b), np.array(b)
+    check(lambda: f, X, breaks=0, calls=3)
+
+    def changed(x):
+        a = np.zeros(3, np.float32)
+        b = a
+        a += 1
+        a[0] = 5
+        c = a.T
+        c[1] = 7
+        return x + Tensor(a), a, b is a, b, c
+    check(lambda: changed, X, calls=3)
+
+    def kept(x):
+        a = np.zeros(2)
+        id(a)
+        a[1] = 3
+        return a, [a, a], x + 1
+    j = ms.jit(kept)
+    first, (second, third), _ = j(X)
+    assert first is second is third and first.tolist() == [0, 3]
+    first[0] = 9
+    assert j(X)[0].tolist() == [0, 3]
+
+    def same(x):
+        a = np.ones(2)
+        return np.array(a, copy=False) is a, np.asarray(a) is a, a.astype(np.float64, copy=False) is a, a.flatten() is a
+    if int(np.__version__.split(".")[0]) < 2:
+        check(lambda: same, X)
+
+
 def test_a_replaced_numpy_function_is_seen():
     import types
     lib = types.SimpleNamespace(f=np.sqrt)
