@@ -18,6 +18,9 @@ using DeferredOperand = std::function<Operand(Scope&)>;
 using Kwargs = std::vector<std::pair<std::string, V>>;
 
 bool plain_tuple_type(PyTypeObject* t);
+bool immutable_constant(PyObject* o);
+bool static_object(PyObject* o);
+bool is_enum(PyTypeObject* t);
 
 class Tracer {
  public:
@@ -37,10 +40,12 @@ class Tracer {
   bool iterate(const V& it, V* value);  // false: exhausted
   bool resume_generator(const V& it, V* value);
   V get_iter(const V& x);
+  // --- outcome.cc ---
   std::unique_ptr<Entry> finish_return(const V& result);
   std::unique_ptr<Entry> finish_break(Frame& f, const GraphBreak& b);
   void finish(Entry* e);
   int recipe(const V& v);
+
   [[noreturn]] void give_up(Reason r, const std::string& detail = "") const;
   std::string location() const;
 
@@ -63,7 +68,7 @@ class Tracer {
   class Branching;
   std::vector<std::pair<const Frame*, int>> branching_;
 
-  // --- values.cc: kinds of values ---
+  // --- values.cc, attributes.cc: kinds of values ---
   V wrap(PyObject* o, int src);  // an object with a source; adds guards
   V wrap_static(PyObject* o);    // an object known for good (library, constant of the code)
   V constant(py::object o);
@@ -139,12 +144,7 @@ class Tracer {
                            Kwargs& kwargs);
   V call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
               const std::string& name);
-  V call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwargs);
-  V numpy_result(const py::object& r, const std::string& name);
   V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
-  V call_grad(const V& g, std::vector<V> args, Kwargs kwargs);
-  V call_jvp(const V& fn, const V& inputs, const V& tangents);
-  V like(const V& x, std::span<const Val> tensors, size_t* next);
   DeferredOperand operand(const V& v);
   bool is_operand(const V& v) const {
     return v->kind == Value::kTensor || is_number(v) ||
@@ -153,8 +153,18 @@ class Tracer {
   // An index expression: parsed in a scope.
   std::function<bool(Scope&, std::vector<IndexItem>*)> deferred_index(const V& index);
   void assign_tensor(const V& t, const V& value);
+
+  // --- gradients.cc ---
+  V call_grad(const V& g, std::vector<V> args, Kwargs kwargs);
+  V call_jvp(const V& fn, const V& inputs, const V& tangents);
+  V like(const V& x, std::span<const Val> tensors, size_t* next);
   V alias(const V& x, std::vector<V>* leaves);
   void flatten(const V& x, std::vector<V>* out);
+
+  // --- numpy.cc ---
+  static bool makes_array(PyObject* f);
+  V call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwargs);
+  V numpy_result(const py::object& r, const std::string& name);
 
   // --- sources and guards ---
   int add_source(Source s);

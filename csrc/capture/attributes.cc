@@ -1,0 +1,315 @@
+// Attributes: what a value, its class or its metaclass has under a name.
+#include <set>
+
+#include "capture/tracer.h"
+
+namespace pijit {
+namespace {
+py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
+}  // namespace
+
+V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
+  PyObject* o = found->obj.ptr();
+  auto method = [&](const V& s) {
+    auto m = std::make_shared<Value>();
+    m->kind = Value::kMethod;
+    m->self = s;
+    m->func = found;
+    return m;
+  };
+  if (found->kind != Value::kObject) return found;
+  if (PyFunction_Check(o) || Py_TYPE(o) == jit_function_type || Py_TYPE(o) == &PyMethodDescr_Type ||
+      Py_TYPE(o) == &PyWrapperDescr_Type)
+    return method(self);
+  if (PyObject_TypeCheck(o, &PyProperty_Type)) {
+    PyObject* get = PyObject_GetAttrString(o, "fget");
+    if (!get || get == Py_None) give_up(Reason::kUnsupportedAttribute, "property without getter");
+    py::object keep = py::reinterpret_steal<py::object>(get);
+    return call(wrap_static(get), {self}, {});
+  }
+  if (Py_TYPE(o) == &PyStaticMethod_Type)
+    return wrap_static(py::object(share(o).attr("__func__")).ptr());
+  if (Py_TYPE(o) == &PyClassMethod_Type) {
+    auto m = std::make_shared<Value>();
+    m->kind = Value::kMethod;
+    m->self = wrap_static(reinterpret_cast<PyObject*>(owner));
+    m->func = wrap_static(py::object(share(o).attr("__func__")).ptr());
+    return m;
+  }
+  if (Py_TYPE(o)->tp_descr_get && !PyType_Check(o) && !PyCFunction_Check(o))
+    give_up(Reason::kUnsupportedAttribute, std::string("descriptor ") + Py_TYPE(o)->tp_name);
+  return found;
+}
+
+V Tracer::behind(const V& front) {
+  return wrap(jit_inner(front->obj.ptr()),
+              add_source({Source::kMethodFunc, source_of(front), 0, {}}));
+}
+
+V Tracer::attribute(const V& v, PyObject* name) {
+  auto r = find_attribute(v, name);
+  if (!r)
+    give_up(Reason::kRaises, str_cat("'", type_of(v)->tp_name, "' object has no attribute '",
+                                     py::cast<std::string>(py::handle(name)), "'"));
+  return *r;
+}
+
+std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
+  const std::string name = py::cast<std::string>(py::handle(name_obj));
+  if (v->kind == Value::kTensor) {
+    const Type& t = v->node.type();
+    if (name == "shape") {
+      return shape_of(v);
+    }
+    if (name == "dtype") return wrap_static(dtype_object(t.dtype));
+    if (name == "ndim") return constant_int(t.shape.rank());
+    if (name == "size") return element_count(v, 1);
+    if (name == "itemsize") return constant_int(static_cast<int64_t>(size_of(t.dtype)));
+    if (name == "nbytes") return element_count(v, static_cast<int64_t>(size_of(t.dtype)));
+    if (v->obj && v->parameter) {  // attributes of its own: name, requires_grad
+      py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
+      if (d)
+        if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj))
+          return wrap(x, add_source({Source::kDictAttr, v->src, 0, share(name_obj)}));
+    }
+    PyTypeObject* type = type_of(v);
+    PyObject* found = type_lookup(type, name_obj);
+    if (!found) return std::nullopt;
+    py::object cls = share(reinterpret_cast<PyObject*>(type));
+    guard(Guard::kTypeVersion, add_source({Source::kConst, -1, 0, cls}), cls, type_version(type));
+    return bind(wrap_static(found), v, type);
+  }
+  fix(v);
+  if (v->kind == Value::kConst || v->kind == Value::kTuple || v->kind == Value::kList ||
+      v->kind == Value::kDict || v->kind == Value::kSet || v->kind == Value::kSlice) {
+    PyTypeObject* type = type_of(v);
+    PyObject* found = type_lookup(type, name_obj);
+    if (!found) return std::nullopt;
+    if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found))
+      return bind(wrap_static(found), v, type);
+    if (v->kind == Value::kTuple && type != &PyTuple_Type) {  // a named tuple, as a rule
+      static PyObject* getter =
+          py::object(py::module_::import("collections").attr("_tuplegetter")).release().ptr();
+      if (reinterpret_cast<PyObject*>(Py_TYPE(found)) == getter) {
+        const py::tuple made = share(found).attr("__reduce__")();
+        return item(v, py::cast<size_t>(py::tuple(made[1])[0]));
+      }
+      if (!Py_TYPE(found)->tp_descr_set || PyObject_TypeCheck(found, &PyProperty_Type))
+        return bind(class_attribute(found, guard_class(type), name_obj), v, type);
+    }
+    if (v->kind == Value::kConst) {
+      PyObject* r = PyObject_GetAttr(v->obj.ptr(), name_obj);
+      if (!r) throw py::error_already_set();
+      return wrap_static(py::reinterpret_steal<py::object>(r).ptr());
+    }
+    give_up(Reason::kUnsupportedAttribute, name);
+  }
+  if (v->kind == Value::kMethod) {
+    if (name == "__self__") return v->self;
+    if (name == "__func__") return v->func;
+    return find_attribute(v->func, name_obj);
+  }
+  if (v->kind == Value::kSuper) {
+    PyObject* mro = type_of(v->self)->tp_mro;
+    bool behind = false;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(mro); ++k) {
+      PyObject* base = PyTuple_GET_ITEM(mro, k);
+      PyObject* d = reinterpret_cast<PyTypeObject*>(base)->tp_dict;
+      if (behind && d)
+        if (PyObject* x = PyDict_GetItemWithError(d, name_obj))
+          return bind(wrap_static(x), v->self, type_of(v->self));
+      behind |= base == v->func->obj.ptr();
+    }
+    give_up(Reason::kUnsupportedAttribute, str_cat("super().", name));
+  }
+  if (v->kind == Value::kInstance) return instance_attribute(v, name_obj);
+  if (v->kind == Value::kArray) {
+    static const std::set<std::string> kFields = {"shape", "ndim",     "size",
+                                                  "dtype", "itemsize", "nbytes"};
+    PyObject* found = type_lookup(type_of(v), name_obj);
+    if (found && Py_TYPE(found) == &PyMethodDescr_Type)
+      return bind(wrap_static(found), v, type_of(v));
+    if (kFields.count(name)) return wrap_static(py::object(v->obj.attr(name.c_str())).ptr());
+    give_up(Reason::kUnsupportedAttribute, str_cat("ndarray.", name));
+  }
+  if (v->kind != Value::kObject) give_up(Reason::kUnsupportedAttribute, name);
+
+  auto pending = v->attrs.find(name);
+  if (pending != v->attrs.end()) return pending->second;
+  PyObject* o = v->obj.ptr();
+  PyTypeObject* type = Py_TYPE(o);
+  if (type == dtype_type) {
+    PyObject* r = PyObject_GetAttr(o, name_obj);
+    if (!r) throw py::error_already_set();
+    return constant(py::reinterpret_steal<py::object>(r));
+  }
+  if (PyModule_Check(o)) {
+    PyObject* d = PyModule_GetDict(o);
+    PyObject* x = PyDict_GetItemWithError(d, name_obj);
+    if (!x) give_up(Reason::kUnsupportedAttribute, str_cat("module attribute ", name));
+    if (is_library(d)) return wrap_static(x);
+    return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(name_obj)}));
+  }
+  if (PyType_Check(o)) {
+    auto* t = reinterpret_cast<PyTypeObject*>(o);
+    if ((name == "__name__" || name == "__qualname__" || name == "__module__") &&
+        type->tp_getattro == PyType_Type.tp_getattro &&
+        type_lookup(type, name_obj) == type_lookup(&PyType_Type, name_obj)) {
+      PyObject* r = PyObject_GetAttr(o, name_obj);
+      if (!r) throw py::error_already_set();
+      const py::object keep = py::reinterpret_steal<py::object>(r);
+      return wrap(r, add_source({Source::kClassName, source_of(v), 0, share(name_obj)}));
+    }
+    if (is_enum(t)) {  // members, found in ways of their own
+      PyObject* r = PyObject_GetAttr(o, name_obj);
+      if (!r) throw py::error_already_set();
+      const py::object keep = py::reinterpret_steal<py::object>(r);
+      if (is_enum(Py_TYPE(r))) {
+        guard_class(t);
+        return wrap_static(r);
+      }
+    }
+    PyObject* found = type_lookup(t, name_obj);
+    // what the metaclass computes comes first: names, documentation, annotations ...
+    PyObject* above = type_lookup(type, name_obj);
+    if (!found || type->tp_getattro != PyType_Type.tp_getattro ||
+        (above && Py_TYPE(above)->tp_descr_set))
+      give_up(Reason::kUnsupportedAttribute, str_cat("class attribute ", name));
+    if (Py_TYPE(found) == &PyClassMethodDescr_Type) {  // int.from_bytes: C code, always the same
+      PyObject* r = PyObject_GetAttr(o, name_obj);
+      if (!r) throw py::error_already_set();
+      return wrap_static(py::reinterpret_steal<py::object>(r).ptr());
+    }
+    static const std::set<PyTypeObject*> kThemselves = {
+        &PyFunction_Type,    &PyStaticMethod_Type, &PyClassMethod_Type, &PyProperty_Type,
+        &PyMethodDescr_Type, &PyWrapperDescr_Type, &PyMemberDescr_Type, &PyGetSetDescr_Type,
+        &PyType_Type,        jit_function_type};
+    if (Py_TYPE(found)->tp_descr_get && !PyType_Check(found) && !kThemselves.count(Py_TYPE(found)))
+      give_up(Reason::kUnsupportedAttribute,
+              str_cat("descriptor ", Py_TYPE(found)->tp_name, " ", name));
+    V x = wrap(found, add_source({Source::kAttr, source_of(v), 0, share(name_obj)}));
+    if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyStaticMethod_Type)
+      return wrap_static(py::object(x->obj.attr("__func__")).ptr());
+    if (x->kind == Value::kObject && Py_TYPE(x->obj.ptr()) == &PyClassMethod_Type)
+      return bind(x, v, t);
+    return x;
+  }
+  if (type == jit_function_type) return find_attribute(behind(v), name_obj);
+  if (is_enum(type) && (name == "value" || name == "name")) {
+    static PyObject* own = py::object(py::module_::import("enum").attr("property")).release().ptr();
+    PyObject* found = type_lookup(type, name_obj);
+    if (found && reinterpret_cast<PyObject*>(Py_TYPE(found)) == own) {
+      guard_class(type);
+      return wrap_static(py::object(share(o).attr(name.c_str())).ptr());
+    }
+  }
+  if (PyFunction_Check(o)) {
+    if (name == "__name__" || name == "__qualname__" || name == "__doc__") {
+      PyObject* r = PyObject_GetAttr(o, name_obj);
+      if (!r) throw py::error_already_set();
+      return constant(py::reinterpret_steal<py::object>(r));
+    }
+    give_up(Reason::kUnsupportedAttribute, str_cat("function attribute ", name));
+  }
+  if (type->tp_getattro != PyObject_GenericGetAttr) {
+    // a class with __getattr__ still finds what is there; one with __getattribute__ does not
+    static PyObject* hook = PyUnicode_InternFromString("__getattribute__");
+    if (type_lookup(type, hook) != type_lookup(&PyBaseObject_Type, hook))
+      give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, " defines __getattribute__"));
+  }
+  // super objects made by call_type
+  PyObject* found = type_lookup(type, name_obj);
+  const bool data = found && Py_TYPE(found)->tp_descr_set;
+  if (name == "__class__") return wrap_static(reinterpret_cast<PyObject*>(type));
+  if (data) {
+    if (Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type)
+      give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
+    return bind(wrap_static(found), v, type);
+  }
+  py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
+  if (name == "__dict__") give_up(Reason::kUnsupportedAttribute, "__dict__");
+  if (d) {
+    if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj))
+      return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(name_obj)}));
+    guard(Guard::kNoDictAttr, source_of(v), share(name_obj));
+  }
+  if (!found) {
+    static PyObject* hook = PyUnicode_InternFromString("__getattr__");
+    if (PyObject* g = type_lookup(type, hook)) {
+      if (!PyFunction_Check(g)) give_up(Reason::kUnsupportedAttribute, "__getattr__");
+      return call(wrap_static(g), {v, constant(share(name_obj))}, {});
+    }
+    return std::nullopt;
+  }
+  return bind(class_attribute(found, source_of(v), name_obj), v, type);
+}
+
+// What a class has under a name, found by way of the object at `owner`. The type's version guards
+// it; mutable ones are read through a source.
+V Tracer::class_attribute(PyObject* found, int owner, PyObject* name) {
+  return immutable_constant(found) || static_object(found) || PyFunction_Check(found) ||
+                 Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type ||
+                 PyObject_TypeCheck(found, &PyProperty_Type)
+             ? wrap_static(found)
+             : wrap(found, add_source({Source::kAttr, owner, 0, share(name)}));
+}
+
+void Tracer::set_attribute(const V& v, PyObject* name_obj, const V& value) {
+  if (v->kind == Value::kInstance || v->kind == Value::kObject) {
+    PyObject* found = type_lookup(type_of(v), name_obj);
+    if (v->kind == Value::kInstance && type_of(v)->tp_setattro != PyObject_GenericSetAttr) {
+      PyObject* f = user_method(v, "__setattr__");
+      if (!f) give_up(Reason::kUnsupportedAttribute, "__setattr__");
+      call(wrap_static(f), {v, constant(share(name_obj)), value}, {});
+      return;
+    }
+    if (found && PyObject_TypeCheck(found, &PyProperty_Type) &&
+        type_of(v)->tp_setattro == PyObject_GenericSetAttr) {
+      py::object set = share(found).attr("fset");
+      if (set.is_none()) give_up(Reason::kRaises, "property without setter");
+      call(wrap_static(set.ptr()), {v, value}, {});
+      return;
+    }
+    if (v->kind == Value::kInstance) {
+      if (found && Py_TYPE(found)->tp_descr_set && Py_TYPE(found) != &PyMemberDescr_Type)
+        give_up(Reason::kUnsupportedAttribute,
+                str_cat("descriptor ", py::cast<std::string>(py::handle(name_obj))));
+      return set_instance_attribute(v, name_obj, value);
+    }
+  }
+  if (v->kind != Value::kObject || PyType_Check(v->obj.ptr()) || PyModule_Check(v->obj.ptr()))
+    give_up(Reason::kUnsupportedAttribute,
+            str_cat("assignment to an attribute of ", type_of(v)->tp_name));
+  const std::string name = py::cast<std::string>(py::handle(name_obj));
+  PyTypeObject* type = Py_TYPE(v->obj.ptr());
+  if (type->tp_setattro != PyObject_GenericSetAttr) {
+    static PyObject* hook = PyUnicode_InternFromString("__setattr__");
+    PyObject* f = type_lookup(type, hook);
+    // Cell.__setattr__ stores plainly what is neither a parameter nor a cell nor one of their names
+    py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
+    const bool cell = f && PyFunction_Check(f) &&
+                      py::cast<std::string>(share(f).attr("__qualname__")) == "Cell.__setattr__" &&
+                      py::cast<std::string>(share(f).attr("__module__")) == "pijit.nn.cell";
+    auto registered = [&](const char* table) {
+      PyObject* t = PyDict_GetItemString(d.ptr(), table);
+      return !t || PyDict_Contains(t, name_obj) != 0;
+    };
+    if (!cell || !d || registered("_params") || registered("_cells"))
+      give_up(Reason::kUnsupportedAttribute, "__setattr__");
+    if (value->kind == Value::kObject || (value->kind == Value::kTensor && value->parameter))
+      give_up(Reason::kUnsupportedAttribute, "assignment of an object to a Cell");
+  } else if (PyObject* found = type_lookup(type, name_obj); found && Py_TYPE(found)->tp_descr_set) {
+    give_up(Reason::kUnsupportedAttribute, str_cat("descriptor ", name));
+  }
+  guard_type(v);
+  check_effect(v);
+  auto old = v->attrs.find(name);
+  if (old == v->attrs.end())
+    undoable([v, name] { v->attrs.erase(name); });
+  else
+    undoable([v, name, o = old->second] { v->attrs[name] = o; });
+  v->attrs[name] = value;
+  journal_.push_back({Effect::kSetAttr, v, share(name_obj), {}, value});
+}
+
+}  // namespace pijit

@@ -1,0 +1,68 @@
+// NumPy on constants: scalars are constants, arrays are made here and copied by every run.
+#include <set>
+
+#include "capture/tracer.h"
+
+namespace pijit {
+
+// NumPy's functions on constants give constants. Where a floating-point warning is due, they don't.
+V Tracer::call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwargs) {
+  const std::string name = py::cast<std::string>(py::str(f->obj.attr("__name__")));
+  if (f->src >= 0 && sources_[f->src].kind != Source::kConst) guard(Guard::kIs, f->src, f->obj);
+  py::list positional;
+  py::dict keywords;
+  auto known = [&](const V& v) {
+    if (v->kind == Value::kArray) return v->obj;
+    auto c = v->kind == Value::kTensor ? std::nullopt : as_constant(v);
+    if (!c) give_up(Reason::kUnsupportedCall, "numpy." + name);
+    return *c;
+  };
+  for (auto& a : args) positional.append(known(a));
+  for (auto& [k, v] : kwargs) keywords[py::str(k)] = known(v);
+  if (keywords.contains("out")) give_up(Reason::kUnsupportedCall, "numpy." + name);
+  const NumpyRaises strict;
+  const py::object r = py::reinterpret_steal<py::object>(
+      PyObject_Call(f->obj.ptr(), py::tuple(positional).ptr(), keywords.ptr()));
+  if (!r) {
+    py::error_already_set e;
+    give_up(Reason::kRaises, e.what());
+  }
+  for (auto a : positional)
+    if (a.ptr() == r.ptr()) give_up(Reason::kUnsupportedCall, "numpy." + name);
+  return numpy_result(r, "numpy." + name);
+}
+
+// A scalar, or an array with memory of its own and not too much of it.
+V Tracer::numpy_result(const py::object& r, const std::string& name) {
+  if (is_numpy_scalar(r.ptr()) || PyLong_CheckExact(r.ptr()) || PyFloat_CheckExact(r.ptr()))
+    return constant(r);
+  constexpr py::ssize_t kMaxBytes = 1 << 20;
+  if (py::isinstance<py::array>(r)) {
+    const auto a = py::cast<py::array>(r);
+    static PyObject* exact =
+        py::object(py::module_::import("numpy").attr("ndarray")).release().ptr();
+    if (reinterpret_cast<PyObject*>(Py_TYPE(r.ptr())) == exact && a.owndata() &&
+        a.nbytes() <= kMaxBytes &&
+        std::string("biuf").find(a.dtype().kind()) != std::string::npos) {
+      auto v = std::make_shared<Value>();
+      v->kind = Value::kArray;
+      v->obj = r;
+      return v;
+    }
+  }
+  give_up(Reason::kUnsupportedCall, name);
+}
+
+// NumPy functions that make a new array of constants.
+bool Tracer::makes_array(PyObject* f) {
+  static const std::set<std::string> kNames = {"array",  "zeros", "ones",     "full",
+                                               "arange", "eye",   "identity", "linspace"};
+  PyObject* np = PyImport_GetModule(py::str("numpy").ptr());
+  const py::object keep = py::reinterpret_steal<py::object>(np);
+  const py::object name = py::getattr(f, "__name__", py::none());
+  if (!np || !py::isinstance<py::str>(name) || !kNames.count(py::cast<std::string>(name)))
+    return false;
+  return py::object(py::getattr(np, name, py::none())).ptr() == f;
+}
+
+}  // namespace pijit

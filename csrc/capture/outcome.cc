@@ -1,0 +1,361 @@
+// The outcome of a capture: recipes, effects, guards and program of an entry.
+#include <algorithm>
+
+#include "base/log.h"
+#include "capture/tracer.h"
+#include "compile/compile.h"
+
+namespace pijit {
+
+int Tracer::recipe(const V& v) {
+  auto it = recipe_of_.find(v.get());
+  if (it != recipe_of_.end()) {
+    if (it->second < 0) give_up(Reason::kRebuild, "a container that holds itself");
+    return it->second;
+  }
+  recipe_of_[v.get()] = -1;
+  keep_.push_back(v);
+  Recipe r{Recipe::kNull};
+  auto sub = [&](const V& x) { r.items.push_back(recipe(x)); };
+  switch (v->kind) {
+    case Value::kNull: break;
+    case Value::kConst:
+      r.kind = Recipe::kConst;
+      r.obj = v->obj;
+      break;
+    case Value::kTensor:
+    case Value::kNumber:
+      if (v->src >= 0) {
+        r.kind = Recipe::kSource;
+        r.index = v->src;
+      } else if (v->first || v->second) {
+        Recipe own{Recipe::kOutput, static_cast<int>(outputs_.size())};
+        outputs_.push_back({v->node, -1});
+        entry_->recipes.push_back(own);
+        const int made = static_cast<int>(entry_->recipes.size()) - 1;
+        r.kind = Recipe::kChoice;
+        r.index = static_cast<int>(outputs_.size());
+        outputs_.push_back({v->pred, -1});
+        r.items = {v->first ? recipe(v->first) : made, v->second ? recipe(v->second) : made};
+      } else {
+        r.kind = v->kind == Value::kTensor ? Recipe::kOutput : Recipe::kNumber;
+        r.index = static_cast<int>(outputs_.size());
+        outputs_.push_back({v->node, -1});
+      }
+      break;
+    case Value::kSize:
+      r.kind = Recipe::kSize;
+      r.index = static_cast<int>(entry_->sizes.size());
+      entry_->sizes.push_back(v->expr);
+      break;
+    case Value::kTuple:
+    case Value::kList:
+    case Value::kDict:
+      if (v->src >= 0) {
+        r.kind = Recipe::kSource;
+        r.index = v->src;
+        break;
+      }
+      r.kind = v->kind == Value::kTuple  ? Recipe::kTuple
+               : v->kind == Value::kList ? Recipe::kList
+                                         : Recipe::kDict;
+      for (size_t k = 0; k < v->items.size(); ++k) sub(item(v, k));
+      r.obj = v->cls;
+      if (v->kind == Value::kDict) {
+        py::list keys;
+        for (auto& k : v->keys) keys.append(k);
+        r.obj = py::tuple(keys);
+      }
+      break;
+    case Value::kSet: {
+      r.kind = Recipe::kSet;
+      py::list keys;
+      for (auto& k : v->keys) keys.append(k);
+      r.obj = py::tuple(keys);
+      r.obj2 = v->obj;
+      break;
+    }
+    case Value::kSlice:
+      r.kind = Recipe::kSlice;
+      for (auto& x : v->items) sub(x);
+      break;
+    case Value::kCell:
+      if (v->src >= 0) {
+        r.kind = Recipe::kSource;
+        r.index = v->src;
+      } else {
+        r.kind = Recipe::kCell;
+        if (v->content) sub(v->content);
+      }
+      break;
+    case Value::kFunction:
+      r.kind = Recipe::kFunction;
+      r.obj = v->code;
+      r.obj2 = v->globals;
+      for (auto& x : {v->defaults, v->kwdefaults, v->closure, v->annotations})
+        r.items.push_back(x ? recipe(x) : -1);
+      break;
+    case Value::kMethod:
+      if (v->src >= 0) {
+        r.kind = Recipe::kSource;
+        r.index = v->src;
+        break;
+      }
+      r.kind = Recipe::kMethod;
+      sub(v->func);
+      sub(v->self);
+      break;
+    case Value::kIter: {
+      if (v->watched) {
+        if (static_cast<int64_t>(v->watched->keys.size()) != v->stop)
+          give_up(Reason::kRebuild, "iterator over a dict that has changed");
+        r.kind = Recipe::kDictIter;
+        r.index = static_cast<int>(v->pos);
+        sub(v->self);
+      } else if (v->iter == Value::kSequence) {
+        r.kind = Recipe::kListIter;
+        r.index = static_cast<int>(v->pos);
+        sub(v->items[0]);
+      } else if (v->iter == Value::kRange) {
+        r.kind = Recipe::kCall;
+        r.obj = py::module_::import("builtins").attr("iter");
+        sub(constant(py::module_::import("builtins").attr("range")(v->pos, v->stop, v->step)));
+      } else if (v->iter == Value::kZip || v->iter == Value::kEnumerate) {
+        r.kind = Recipe::kCall;
+        r.obj = py::module_::import("builtins").attr(v->iter == Value::kZip ? "zip" : "enumerate");
+        for (auto& x : v->items) sub(x);
+        if (v->iter == Value::kEnumerate) sub(constant_int(v->pos));
+      } else {
+        if (v->iter == Value::kGenerator && (v->pos > 0 || !v->self)) throw StartedGenerator();
+        if (v->iter != Value::kGenerator) give_up(Reason::kRebuild, "iterator");
+        r.kind = Recipe::kCall;
+        sub(v->self);
+        for (auto& x : v->items) sub(x);
+      }
+      break;
+    }
+    case Value::kView: {
+      static const char* names[] = {"keys", "values", "items"};
+      r.kind = Recipe::kCall;
+      r.obj = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyDict_Type))
+                  .attr(names[v->view]);
+      sub(v->items[0]);
+      break;
+    }
+    case Value::kSuper: give_up(Reason::kRebuild, "super()");
+    case Value::kArray: {
+      static PyObject* copy =
+          py::object(py::module_::import("numpy").attr("ndarray").attr("copy")).release().ptr();
+      Recipe own{Recipe::kConst};
+      own.obj = v->obj;
+      entry_->recipes.push_back(own);
+      r.kind = Recipe::kCall;
+      r.obj = py::reinterpret_borrow<py::object>(copy);
+      r.items = {static_cast<int>(entry_->recipes.size()) - 1};
+      break;
+    }
+    case Value::kInstance: {
+      // known before its attributes are, which may lead back to it
+      r.kind = Recipe::kInstance;
+      r.obj = v->obj;
+      py::list names;
+      for (auto& k : v->keys) names.append(k);
+      r.obj2 = py::tuple(names);
+      const int id = static_cast<int>(entry_->recipes.size());
+      entry_->recipes.push_back(r);
+      recipe_of_[v.get()] = id;
+      for (auto& x : v->items) sub(x);
+      entry_->recipes[id].items = r.items;
+      return id;
+    }
+    case Value::kObject:
+      if (v->src >= 0) {
+        r.kind = Recipe::kSource;
+        r.index = v->src;
+      } else if (v->obj) {
+        r.kind = Recipe::kConst;
+        r.obj = v->obj;
+      } else {
+        give_up(Reason::kRebuild, "object");
+      }
+      break;
+  }
+  entry_->recipes.push_back(std::move(r));
+  return recipe_of_[v.get()] = static_cast<int>(entry_->recipes.size()) - 1;
+}
+
+// Outputs, program and sizes of an instance whose graph is complete but for its outputs.
+static void finish_instance(const Entry& e, const std::shared_ptr<Graph>& graph, Scope& scope,
+                            Instance* x) {
+  Graph& g = *graph;
+  for (auto& o : e.captured_outputs) {
+    const Val v = scope.val(o.node);
+    const bool same = o.assign_to >= 0 && v.type() == g.node(g.inputs()[o.assign_to]).type;
+    g.outputs.push_back({v.id, same ? o.assign_to : -1});
+  }
+  bool may_fail = false;
+  const auto live = g.live();
+  for (uint32_t k = 0; k < g.size(); ++k)
+    may_fail |= live[k] && g.node(k).op && g.node(k).op->has(kMayFail);
+  if (!g.outputs.empty() || may_fail) {
+    x->program = compile(g);
+    x->graph = graph;
+  }
+  x->donatable.assign(e.inputs.size(), false);
+  if (x->program)
+    for (auto& b : x->program->output_buffers)
+      if (b.donor >= 0) x->donatable[b.donor] = true;
+  for (auto& n : e.sizes) x->sizes.push_back(n(scope));
+}
+
+std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::object>& values) {
+  std::vector<int64_t> dims;
+  for (auto [k, d] : e.varying) dims.push_back(array_of(values[e.inputs[k]].ptr())->type.shape[d]);
+  auto it = e.instances.find(dims);
+  if (it == e.instances.end()) {
+    constexpr size_t kMaxInstances = 256;
+    if (e.instances.size() >= kMaxInstances) e.instances.clear();
+    auto made = std::make_shared<Instance>();
+    Instance& x = *made;
+    auto graph = std::make_shared<Graph>(false);
+    Graph& g = *graph;
+    Scope s(&g, true);
+    try {
+      for (size_t k = 0; k < e.inputs.size(); ++k) {
+        PyObject* o = values[e.inputs[k]].ptr();
+        s.bind(e.captured_inputs[k],
+               g.add_input(is_tensor(o) ? array_of(o)->type : e.captured_inputs[k].type()));
+      }
+      replay(e.actions, s);
+      finish_instance(e, graph, s, &x);
+    } catch (const Misfit&) {
+      x.fits = false;
+    } catch (const OpError&) {
+      x.fits = false;
+    } catch (py::error_already_set&) {
+      x.fits = false;
+    }
+    it = e.instances.emplace(dims, std::move(made)).first;
+  }
+  return it->second->fits ? it->second : nullptr;
+}
+
+Val Tracer::add_input(const Type& t, int src, uint64_t varying) {
+  input_source_.push_back(src);
+  varying_dims_.push_back(varying);
+  sizes_vary_ |= varying != 0;
+  return graph_->add_input(t);
+}
+
+void Tracer::finish(Entry* e) {
+  // effects, in order; containers and tensors get their final state
+  for (auto& n : journal_) {
+    Effect x{n.kind, n.target ? recipe(n.target) : -1, n.name, n.globals, recipe(n.value)};
+    e->effects.push_back(x);
+  }
+  for (size_t i = 0; i < dirty_.size(); ++i) {
+    const V v = dirty_[i];
+    Effect x{Effect::kSetCell, recipe(v), {}, {}, -1};
+    switch (v->kind) {
+      case Value::kTensor: {
+        x.kind = Effect::kAssign;
+        Entry::Output o{v->node, -1};
+        for (size_t k = 0; k < input_source_.size(); ++k)
+          if (input_source_[k] == v->src) o.assign_to = static_cast<int>(k);
+        x.value = static_cast<int>(outputs_.size());
+        outputs_.push_back(o);
+        break;
+      }
+      case Value::kList:
+      case Value::kDict: {
+        x.kind = v->kind == Value::kList ? Effect::kSetList : Effect::kSetDict;
+        auto copy = std::make_shared<Value>(*v);
+        copy->src = -1;
+        for (size_t k = 0; k < v->items.size(); ++k) copy->items[k] = item(v, k);
+        x.value = recipe(copy);
+        break;
+      }
+      default:
+        if (v->content) x.value = recipe(v->content);
+        break;
+    }
+    e->effects.push_back(x);
+  }
+  // what is changed must be an object of its own at every call, as it was here
+  for (auto& v : dirty_) e->changed.push_back(v->src);
+  for (auto& n : journal_)
+    if (n.target && n.target->src >= 0) e->changed.push_back(n.target->src);
+  if (!e->changed.empty())
+    for (auto& [o, v] : known_)
+      if (v->src >= 0 && v->obj.ptr() == o &&
+          (v->kind == Value::kTensor || v->kind == Value::kList || v->kind == Value::kDict ||
+           v->kind == Value::kCell ||
+           (v->kind == Value::kObject && !PyFunction_Check(o) && !PyType_Check(o) &&
+            !PyModule_Check(o))))
+        e->identities.push_back(v->src);
+
+  e->inputs = input_source_;
+  for (size_t k = 0; k < varying_dims_.size(); ++k)
+    for (int d = 0; d < kMaxRank; ++d)
+      if (varying_dims_[k] >> d & 1) e->varying.push_back({static_cast<int>(k), d});
+  std::vector<int64_t> dims;
+  for (auto [k, d] : e->varying) dims.push_back(graph_->node(graph_->inputs()[k]).type.shape[d]);
+  for (auto id : graph_->inputs()) e->captured_inputs.push_back(graph_->val(id));
+  e->captured_outputs = outputs_;
+  auto made = std::make_shared<Instance>();
+  finish_instance(*e, graph_, root_scope_, made.get());
+  const Instance& first = *made;
+  e->instances[dims] = made;
+  e->ops = graph_->op_counts();
+  if (first.program) {
+    e->graph_text = graph_->print();
+    PIJIT_LOG("graph", "\n", e->graph_text);
+  }
+  if (!e->varying.empty()) {
+    e->actions = std::move(root_actions_);
+    e->graph = graph_;
+  }
+
+  e->sources = std::move(sources_);
+  std::stable_sort(guards_.begin(), guards_.end(), [](auto& a, auto& b) { return a.src < b.src; });
+  e->guards = std::move(guards_);
+  e->guard_range.resize(e->sources.size());
+  size_t g = 0;
+  for (size_t s = 0; s < e->sources.size(); ++s) {
+    const int b = static_cast<int>(g);
+    while (g < e->guards.size() && e->guards[g].src == static_cast<int>(s)) ++g;
+    e->guard_range[s] = {b, static_cast<int>(g)};
+  }
+}
+
+std::unique_ptr<Entry> Tracer::finish_return(const V& result) {
+  auto e = std::make_unique<Entry>();
+  entry_ = e.get();
+  frames_.resize(1);
+  e->first_line = start_.code->instrs[start_.instr].line;
+  e->result = recipe(result);
+  finish(e.get());
+  return e;
+}
+
+std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
+  auto e = std::make_unique<Entry>();
+  entry_ = e.get();
+  e->first_line = start_.code->instrs[start_.instr].line;
+  e->break_record = BreakRecord{b.reason, b.detail, location()};
+  if (!b.where.empty() && b.where != location())
+    e->break_record->detail += (b.detail.empty() ? "in " : ", in ") + b.where;
+  e->instr = f.pc;
+  for (size_t s = 0; s < f.slots.size(); ++s) {
+    const bool live = f.code->live[f.pc][s] && f.slots[s]->kind != Value::kNull;
+    e->slot_recipes.push_back(live ? recipe(f.slots[s]) : -1);
+  }
+  for (auto& v : f.stack) e->stack_recipes.push_back(v->kind == Value::kNull ? -1 : recipe(v));
+  e->rest_in_python = f.code->in_protected(f.pc);
+  finish(e.get());
+  PIJIT_LOG("breaks", e->break_record->location, ": ", reason_text(b.reason),
+            b.detail.empty() ? "" : " (", b.detail, b.detail.empty() ? "" : ")");
+  return e;
+}
+
+}  // namespace pijit
