@@ -233,14 +233,7 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
       return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(name_obj)}));
     guard(Guard::kNoDictAttr, source_of(v), share(name_obj));
   }
-  if (!found) {
-    static PyObject* hook = PyUnicode_InternFromString("__getattr__");
-    if (PyObject* g = type_lookup(type, hook)) {
-      if (!PyFunction_Check(g)) give_up(Reason::kUnsupportedAttribute, "__getattr__");
-      return call(wrap_static(g), {v, constant(share(name_obj))}, {});
-    }
-    return std::nullopt;
-  }
+  if (!found) return missing_attribute(v, name_obj);
   return bind(class_attribute(found, source_of(v), name_obj), v, type);
 }
 

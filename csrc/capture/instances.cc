@@ -87,12 +87,16 @@ std::optional<V> Tracer::instance_attribute(const V& v, PyObject* name_obj) {
   }
   if (const int k = find_key(v, name_obj); k >= 0) return v->items[k];
   if (found && !slot) return bind(class_attribute(found, guard_class(type), name_obj), v, type);
+  return missing_attribute(v, name_obj);
+}
+
+// What __getattr__ gives.
+std::optional<V> Tracer::missing_attribute(const V& v, PyObject* name) {
   static PyObject* hook = interned("__getattr__");
-  if (PyObject* g = type_lookup(type, hook)) {
-    if (!PyFunction_Check(g)) give_up(Reason::kUnsupportedAttribute, "__getattr__");
-    return call(wrap_static(g), {v, constant(share(name_obj))}, {});
-  }
-  return std::nullopt;
+  PyObject* g = type_lookup(type_of(v), hook);
+  if (!g) return std::nullopt;
+  if (!PyFunction_Check(g)) give_up(Reason::kUnsupportedAttribute, "__getattr__");
+  return call(wrap_static(g), {v, constant(share(name))}, {});
 }
 
 void Tracer::set_instance_attribute(const V& v, PyObject* name_obj, const V& value) {

@@ -110,6 +110,7 @@ class Tracer {
   V make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
   V make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
   std::optional<V> instance_attribute(const V& v, PyObject* name);
+  std::optional<V> missing_attribute(const V& v, PyObject* name);
   void set_instance_attribute(const V& v, PyObject* name, const V& value);
   V call_object_method(const std::string& name, const V& self, const std::vector<V>& args);
   PyObject* user_method(const V& v, const std::string& name) const;
