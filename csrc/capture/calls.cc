@@ -766,10 +766,12 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       if (auto second = unfixed_relation(name == "max" ? "gt" : "lt", args[1], args[0]))
         return args[*second];
     if (name == "sum" && !args.empty() && kwargs.empty()) {
-      auto items = unpack(args[0]);
-      if (!items) give_up(Reason::kUnsupportedIterable, "sum()");
-      V r = args.size() > 1 ? args[1] : constant_int(0);
-      for (auto& x : *items) r = binary("add", r, x);
+      const V it = get_iter(args[0]);  // item and addition in turn
+      V r = args.size() > 1 ? args[1] : constant_int(0), x;
+      while (iterate(it, &x)) {
+        if (--budget_ < 0) give_up(Reason::kBudget);
+        r = binary("add", r, x);
+      }
       return r;
     }
     if ((name == "any" || name == "all") && args.size() == 1) {
@@ -792,11 +794,16 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
          args[0]->kind == Value::kDict))
       args[0] = sequence(Value::kList, items_of(args[0]));
   } else if (from == "_functools" && name == "reduce" && args.size() >= 2 && kwargs.empty()) {
-    const auto items = items_of(args[1]);
-    size_t k = 0;
-    if (args.size() < 3 && items.empty()) give_up(Reason::kRaises, "reduce() of nothing");
-    V r = args.size() > 2 ? args[2] : items[k++];
-    for (; k < items.size(); ++k) r = call(args[0], {r, items[k]}, {});
+    const V it = get_iter(args[1]);  // item and call in turn: the order of ops is the program's
+    V r, x;
+    if (args.size() > 2)
+      r = args[2];
+    else if (!iterate(it, &r))
+      give_up(Reason::kRaises, "reduce() of nothing");
+    while (iterate(it, &x)) {
+      if (--budget_ < 0) give_up(Reason::kBudget);
+      r = call(args[0], {r, x}, {});
+    }
     return r;
   } else if (from == "math" || from == "_operator") {
     if (from == "_operator" &&

@@ -1,6 +1,7 @@
 """Generators, sets, unpacking, matching and with statements inside captured functions."""
 
 import contextlib
+import functools
 
 import numpy as np
 import pytest
@@ -209,6 +210,31 @@ def test_an_exception_inside_a_generator():
 
     for h in (f, stop, empty):
         check(lambda h=h: h, X)
+
+
+def test_sum_and_reduce_take_items_as_they_need_them():
+    def f(x):
+        log = []
+
+        def items(n):
+            for i in range(n):
+                log.append(("item", i))
+                yield x * i + 1
+
+        def step(p, q):
+            log.append("step")
+            return p * 0.5 + q
+
+        class Total:
+            def __radd__(self, other):
+                log.append("added")
+                return other
+        return functools.reduce(step, items(3), x), sum(items(2)), sum((Total() for i in items(2)), x), log
+
+    def g(x):
+        return ms.grad(lambda t: (functools.reduce(lambda p, q: p * 0.3 + q, (t * i * 0.7 + 1 for i in range(3)), t) * sum(t * t * i for i in range(4)) * t).sum())(x)
+    check(lambda: f, X)
+    check(lambda: g, X)
 
 
 def test_a_set_that_changes_while_it_is_walked():
