@@ -100,7 +100,7 @@ void init_graph(py::module_& m) {
   m.def("op_table", [] {
     py::list l;
     for (auto& op : OpTable::get().all()) {
-      if (op->has(kRegion)) continue;
+      if (op->has(kRegion) || op->has(kPhysical)) continue;
       py::list in, at;
       for (auto& i : op->inputs) in.append(i.name);
       for (auto& a : op->attrs) at.append(a.name);

@@ -7,11 +7,21 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "compile/fusion.h"
+#include "compile/layout.h"
 #include "compile/tiling.h"
 #include "graph/passes/passes.h"
 
 namespace pijit {
 namespace {
+
+KernelRequest request_of(const Graph& g, const Node& n) {
+  KernelRequest r{*n.op, n.attrs, {}, {}, n.type};
+  for (auto s : n.in) {
+    r.present.push_back(s != kNoNode);
+    r.in.push_back(s == kNoNode ? Type{} : g.node(s).type);
+  }
+  return r;
+}
 
 class Compiler {
  public:
@@ -87,13 +97,8 @@ class Compiler {
       build_region(lead, position, &step);
     } else if (unit.kind == Unit::kLibrary) {
       const Node& n = g_.node(unit.nodes[0]);
-      KernelRequest r{*n.op, n.attrs, {}, {}, n.type};
-      for (auto s : n.in) {
-        r.present.push_back(s != kNoNode);
-        r.in.push_back(s == kNoNode ? Type{} : g_.node(s).type);
-        step.in.push_back(s == kNoNode ? -1 : slot(s));
-      }
-      step.op = KernelRegistry::get().make(r);
+      for (auto s : n.in) step.in.push_back(s == kNoNode ? -1 : slot(s));
+      step.op = KernelRegistry::get().make(request_of(g_, n));
       step.out.push_back(define(n.id, position));
       step.text = n.op->name + " " + n.type.str();
       step.may_fail = n.op->has(kMayFail);
@@ -339,10 +344,13 @@ class Compiler {
     for (size_t s = 0; s < p_->slots.size(); ++s) {
       if (p_->slots[s].kind != Program::Slot::kArena) continue;
       const uint32_t id = value_of_slot_.at(static_cast<int>(s));
-      const size_t size = (g_.node(id).type.bytes() + 63) / 64 * 64;
+      // Blocks that begin at the same place of a page share the sets of a cache, and a kernel that
+      // reads a dozen of them would throw out its own lines.
+      size_t size = (g_.node(id).type.bytes() + 63) / 64 * 64;
+      if (size % 4096 == 0) size += kStagger;
       const int born = born_.at(id), from = extent(born).first,
                 to = std::max(extent(born).second, extent(std::max(born, last_use_[id])).second);
-      if (size == 0) continue;
+      if (g_.node(id).type.bytes() == 0) continue;
       std::vector<Block> busy;
       for (auto& b : placed)
         if (!(b.to < from || b.from > to)) busy.push_back(b);
@@ -402,7 +410,15 @@ class Compiler {
 }  // namespace
 
 std::shared_ptr<const Program> compile(const Graph& g) {
-  const auto lowered = run_passes(g);
+  auto lowered = run_passes(g, [](const Graph& of, const Node& n) {
+    return KernelRegistry::get().serves(request_of(of, n));
+  });
+  if (const int64_t block = channel_block())
+    if (auto laid_out = assign_layouts(*lowered, block)) {
+      lowered = std::move(laid_out);
+      if (config().verify) lowered->verify();
+      dump_stage("layout", lowered->print());
+    }
   auto p = Compiler(*lowered).run();
   PIJIT_LOG("kernels", p->describe());
   dump_stage("program", p->describe());

@@ -122,6 +122,11 @@ Val materialize(Builder& b, const Operand& o, DType t) {
   return {};
 }
 
+static bool is_number(const Operand& o, double value) {
+  return !o.v && ((o.kind == Operand::kPyFloat && o.f == value) ||
+                  (o.kind == Operand::kPyInt && static_cast<double>(o.i) == value));
+}
+
 Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attrs) {
   Val small[8];
   std::vector<Val> many;
@@ -142,6 +147,10 @@ Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attr
     }
     vals[i] = materialize(b, in[i], want);
   }
+  // A square, by the rule of pow itself; said here so that eager mode, to which exponents are
+  // operands like any other, need not call pow for it.
+  static const OpDef &pow = OpTable::get().at("pow"), &mul = OpTable::get().at("mul");
+  if (&op == &pow && is_number(in[1], 2.0)) return b.op(mul, std::vector<Val>{vals[0], vals[0]}, {});
   return b.op(op, vals, std::move(attrs));
 }
 

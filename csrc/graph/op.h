@@ -116,6 +116,8 @@ enum OpFlag : uint32_t {
   kIdempotent = 256,  // f(f(x)) = f(x), exactly
   kCallOut = 512,     // never folded or merged
   kRegion = 2048,     // holds sub-graphs, or takes results out of them: in graphs only
+  kWhole = 4096,      // lowered only where no kernel but the reference takes it as it is
+  kPhysical = 8192,   // written by passes into programs; no one calls or differentiates it
   kMayFail = 1024,    // may raise when it runs (an index out of range), so it runs even if unused
 };
 
@@ -178,6 +180,11 @@ class OpEntry {
       s.name = n;
       d_.inputs.push_back(s);
     }
+    return *this;
+  }
+  OpEntry& like(const OpDef& o) {  // the same inputs and attributes
+    d_.inputs = o.inputs;
+    d_.attrs = o.attrs;
     return *this;
   }
   OpEntry& attr(const char* name, AttrKind k) {

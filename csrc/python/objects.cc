@@ -874,7 +874,7 @@ void init_objects(py::module_& m) {
   });
   py::dict ops;
   for (auto& op : OpTable::get().all()) {
-    if (op->has(kRegion)) continue;
+    if (op->has(kRegion) || op->has(kPhysical)) continue;
     PyObject* o = op_function_type->tp_alloc(op_function_type, 0);
     auto* f = reinterpret_cast<OpFunctionObject*>(o);
     f->vectorcall = op_vectorcall;

@@ -3,6 +3,8 @@
 #include <omp.h>
 #include <pthread.h>
 
+#include <exception>
+
 #include "base/log.h"
 
 namespace pijit {
@@ -33,6 +35,15 @@ std::unique_ptr<OpKernel> KernelRegistry::make(const KernelRequest& r) const {
                                         r.in.empty() ? r.out.str() : r.in[0].str()));
 }
 
+bool KernelRegistry::serves(const KernelRequest& r) const {
+  auto it = list_.find(r.op.name);
+  if (it == list_.end() || config().backend == "reference") return false;
+  std::string why;
+  for (auto& c : it->second)
+    if (!c.reference && c.make(r, &why)) return true;
+  return false;
+}
+
 int max_threads() {
   // The OpenMP runtime's threads die in a forked child, and it would wait for them for ever.
   static bool forked = false;
@@ -46,12 +57,19 @@ int max_threads() {
 void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) {
   const int threads = static_cast<int>(std::min<int64_t>(max_threads(), grain > 0 ? n / grain : n));
   if (threads <= 1 || omp_in_parallel()) return f(0, n);
+  std::exception_ptr error;  // none may leave the region
 #pragma omp parallel num_threads(threads)
   {
     const int64_t t = omp_get_thread_num(), k = omp_get_num_threads();
     const int64_t b = n * t / k, e = n * (t + 1) / k;
-    if (b < e) f(b, e);
+    try {
+      if (b < e) f(b, e);
+    } catch (...) {
+#pragma omp critical(pijit_parallel_for)
+      error = std::current_exception();
+    }
   }
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace pijit

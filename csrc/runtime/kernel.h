@@ -54,6 +54,8 @@ class KernelRegistry {
   static KernelRegistry& get();
   void add(const std::string& op, Candidate c) { list_[op].push_back(c); }
   std::unique_ptr<OpKernel> make(const KernelRequest& r) const;
+  // Does a candidate other than the reference take it?
+  bool serves(const KernelRequest& r) const;
   bool has(const std::string& op) const { return list_.count(op); }
 
  private:
@@ -61,6 +63,8 @@ class KernelRegistry {
 };
 
 void register_cpu_kernels(KernelRegistry& r);  // cpu/impl_list.cc
+// Channels per block in which convolutions compute; 0: none.
+int64_t channel_block();
 
 // Runs f(begin, end) over [0, n), in parallel when n exceeds `grain`. The split never changes
 // results: callers give each index its own output.

@@ -80,6 +80,32 @@ void same_float(const InferCtx& c) {
                "] expected floating operands of one dtype, got ", c.x(0).str(), " and ",
                c.x(i).str());
 }
+
+// The same op on feature maps whose channels stand in blocks of b, [N,C/b,H,W,b]: the order that
+// convolutions compute in. The first input may have its channels in the usual place, where there are too few for a block.
+Shape without_blocks(const Shape& s) {
+  return s.rank() == 5 ? Shape{s[0], s[1] * s[4], s[2], s[3]} : s;
+}
+void add_blocked(OpTable& t, const char* name, bool blocked_output) {
+  const OpDef& plain = t.at(name);
+  OpEntry e = t.add(str_cat(name, "_blocked").c_str());
+  e.like(plain).attr("block", AttrKind::kInt).flags(kPhysical);
+  e.infer([&plain, blocked_output](const InferCtx& c) {
+    std::vector<Type> types;
+    std::vector<const Type*> in;
+    for (auto* x : c.in) types.push_back(x ? Type{x->dtype, without_blocks(x->shape)} : Type{});
+    for (size_t k = 0; k < types.size(); ++k) in.push_back(c.in[k] ? &types[k] : nullptr);
+    const Attrs attrs(c.attrs.begin(), c.attrs.end() - 1);
+    Type out = plain.infer(InferCtx{{plain, attrs}, in});
+    if (!blocked_output) return out;
+    const int64_t b = c.i("block");
+    OP_CHECK(b > 0 && out.shape[1] % b == 0, kValue, "[", c.op.name, "] ", out.str(),
+             " has no blocks of ", b, " channels");
+    out.shape[1] /= b;
+    out.shape.push_back(b);
+    return out;
+  });
+}
 }  // namespace
 
 void register_conv(OpTable& t) {
@@ -186,6 +212,27 @@ void register_conv(OpTable& t) {
         a.pop_back();
         v.d[0] = v.b.op("avg_pool2d", {v.ct}, a);
       });
+  for (auto [name, blocked_output] :
+       {std::pair{"conv2d", true}, {"conv2d_dx", true}, {"conv2d_dw", false}, {"max_pool2d", true},
+        {"max_pool2d_dx", true}, {"avg_pool2d", true}, {"avg_pool2d_dx", true}})
+    add_blocked(t, name, blocked_output);
+  // [N,C,H,W] to [N,C/b,H,W,b] and back.
+  t.add("block_channels")
+      .in({"x"})
+      .flags(kPhysical)
+      .attr("block", AttrKind::kInt)
+      .infer([](const InferCtx& c) {
+        const Shape& s = c.shape(0);
+        const int64_t b = c.i("block");
+        OP_CHECK(s.rank() == 4 && b > 0 && s[1] % b == 0, kValue, "[block_channels] ",
+                 c.x(0).str(), " has no blocks of ", b, " channels");
+        return Type{c.x(0).dtype, Shape{s[0], s[1] / b, s[2], s[3], b}};
+      });
+  t.add("unblock_channels").in({"x"}).flags(kPhysical).infer([](const InferCtx& c) {
+    OP_CHECK(c.shape(0).rank() == 5, kValue, "[unblock_channels] expected 5 dimensions, got ",
+             c.x(0).str());
+    return Type{c.x(0).dtype, without_blocks(c.shape(0))};
+  });
 }
 
 }  // namespace pijit

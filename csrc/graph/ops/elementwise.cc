@@ -305,6 +305,8 @@ void register_elementwise(OpTable& t) {
         const SNode e = c.sb.nodes[y.id];
         const uint64_t two = c.sb.nodes[c.sb.constant(y.dtype(), 2.0).id].imm;
         if (e.op == SOp::kConst && e.imm == two) return x * x;
+        if (e.op == SOp::kConst && e.imm == c.sb.nodes[c.sb.constant(y.dtype(), 1.0).id].imm)
+          return x;  // as pow has it, in every bit
         SVal r = s_cast(s_call(Call2::pow, s_cast(x, DType::F64), s_cast(y, DType::F64)), c.out);
         return s_select(y == 2.0, x * x, r);
       })

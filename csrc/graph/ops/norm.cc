@@ -1,5 +1,5 @@
-// Softmax family: one node with a closed gradient, lowered to reductions and elementwise ops, which
-// the fusion pass packs again.
+// Softmax family and layer normalisation: one node with a closed gradient, lowered to reductions and
+// elementwise ops, which the fusion pass packs again.
 #include "graph/vals.h"
 
 namespace pijit {
@@ -11,6 +11,24 @@ Type softmax_type(const InferCtx& c) {
   normalize_axis(c.op.name, c.i("axis"), c.shape(0).rank());
   return c.x(0);
 }
+
+// Layer normalisation over the axes from `begin` on.
+struct Normalized {
+  std::vector<int64_t> axes;
+  double count = 1;
+  Val inverse_deviation, x;  // x: of mean 0 and variance 1
+  Normalized(const OpCtx& c, Val in) {
+    const Shape& s = in.shape();
+    for (int64_t a = c.i("begin"); a < s.rank(); ++a) {
+      axes.push_back(a);
+      count *= static_cast<double>(s[static_cast<int>(a)]);
+    }
+    const Val d = in - mean(in);
+    inverse_deviation = v_op("rsqrt", mean(d * d) + c.f("eps"));
+    x = d * inverse_deviation;
+  }
+  Val mean(Val v) const { return v_sum(v, axes, true) / count; }
+};
 }  // namespace
 
 void register_norm(OpTable& t) {
@@ -43,6 +61,41 @@ void register_norm(OpTable& t) {
         const Val x = c.in[0];
         const Val z = x - v_max(x, {c.i("axis")}, true);
         return z - v_op("log", v_sum(v_op("exp", z), {c.i("axis")}, true));
+      });
+  t.add("layer_norm")
+      .in({"x", "gamma?", "beta?"})
+      .attr("begin", AttrKind::kInt)
+      .attr("eps", AttrKind::kFloat, 1e-5)
+      .promote(Promote::kSame)
+      .flags(kWhole)
+      .infer([](const InferCtx& c) {
+        const Shape& s = c.shape(0);
+        const int64_t begin = c.i("begin");
+        OP_CHECK(is_float(c.x(0).dtype), kType, "[layer_norm] expected a floating dtype, got ",
+                 c.x(0).str());
+        OP_CHECK(begin >= 0 && begin < s.rank(), kValue, "[layer_norm] ", c.x(0).str(),
+                 " has no axis ", begin, " to begin at");
+        const Shape tail(std::span(s.begin() + begin, s.end()));
+        for (int k : {1, 2})
+          if (c.in[k])
+            OP_CHECK(c.shape(k) == tail && c.x(k).dtype == c.x(0).dtype, kValue,
+                     "[layer_norm] gamma and beta must be ", (Type{c.x(0).dtype, tail}).str(),
+                     ", got ", c.x(k).str());
+        return c.x(0);
+      })
+      .vjp([](V v) {
+        const Normalized n(v, v.in[0]);
+        if (v.need[0]) {
+          const Val g = v.in[1] ? v.ct * v.in[1] : v.ct;
+          v.d[0] = n.inverse_deviation * (g - n.mean(g) - n.x * n.mean(g * n.x));
+        }
+        if (v.need[1]) v.d[1] = v_unbroadcast(v.ct * n.x, v.in[1].shape());
+        if (v.need[2]) v.d[2] = v_unbroadcast(v.ct, v.in[2].shape());
+      })
+      .lower([](const LowerCtx& c) {
+        Val y = Normalized(c, c.in[0]).x;
+        if (c.in[1]) y = y * c.in[1];
+        return c.in[2] ? y + c.in[2] : y;
       });
 }
 

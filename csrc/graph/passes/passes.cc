@@ -68,26 +68,30 @@ std::unique_ptr<Graph> simplify(const Graph& g) {
   });
 }
 
-std::unique_ptr<Graph> lower(const Graph& g) {
-  return rebuild(g, [](Graph& to, const Node& n, std::span<const Val> in) {
-    if (n.op->lower) return n.op->lower(LowerCtx{{*n.op, n.attrs}, to, in, n.type});
+std::unique_ptr<Graph> lower(const Graph& g, const Served& served) {
+  const auto by_rules = rebuild(g, [&](Graph& to, const Node& n, std::span<const Val> in) {
+    if (n.op->lower && !(n.op->has(kWhole) && served && served(g, n)))
+      return n.op->lower(LowerCtx{{*n.op, n.attrs}, to, in, n.type});
+    return to.emit(*n.op, in, n.attrs, n.type);
+  });
+  return rebuild(*by_rules, [](Graph& to, const Node& n, std::span<const Val> in) {
     if (n.op->has(kReduction)) return reduce_runs(to, n, in[0]);
     return to.emit(*n.op, in, n.attrs, n.type);
   });
 }
 
-std::unique_ptr<Graph> run_passes(const Graph& g) {
-  static constexpr struct {
-    const char* name;
-    std::unique_ptr<Graph> (*run)(const Graph&);
-  } kPasses[] = {{"simplify", simplify}, {"lower", lower}, {"simplify-lowered", simplify}};
+std::unique_ptr<Graph> run_passes(const Graph& g, const Served& served) {
+  const std::pair<const char*, std::function<std::unique_ptr<Graph>(const Graph&)>> passes[] = {
+      {"simplify", simplify},
+      {"lower", [&](const Graph& x) { return lower(x, served); }},
+      {"simplify-lowered", simplify}};
   std::unique_ptr<Graph> cur;
   if (config().verify) g.verify();
   dump_stage("capture", g.print());
-  for (auto& p : kPasses) {
-    cur = p.run(cur ? *cur : g);
+  for (auto& [name, run] : passes) {
+    cur = run(cur ? *cur : g);
     if (config().verify) cur->verify();
-    dump_stage(p.name, cur->print());
+    dump_stage(name, cur->print());
   }
   return cur;
 }

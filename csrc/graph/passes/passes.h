@@ -1,5 +1,6 @@
 // Graph → Graph. Each pass returns a new graph with the same inputs and outputs.
 #pragma once
+#include <functional>
 #include <memory>
 
 #include "graph/graph.h"
@@ -9,10 +10,12 @@ namespace pijit {
 // Rebuilds what the outputs need in a simplifying graph: dead code, constants, identities, equal
 // nodes.
 std::unique_ptr<Graph> simplify(const Graph& g);
-// Replaces ops by their `lower` rules; reductions become reductions over one run of adjacent axes,
-// in float32 where the operand is a half.
-std::unique_ptr<Graph> lower(const Graph& g);
+// Is there a kernel made for this node?
+using Served = std::function<bool(const Graph&, const Node&)>;
+// Replaces ops by their `lower` rules, but for kWhole ones that are served; reductions become
+// reductions over one run of adjacent axes, in float32 where the operand is a half.
+std::unique_ptr<Graph> lower(const Graph& g, const Served& served = {});
 // The ordered list, verified after each pass when PIJIT_VERIFY is set.
-std::unique_ptr<Graph> run_passes(const Graph& g);
+std::unique_ptr<Graph> run_passes(const Graph& g, const Served& served = {});
 
 }  // namespace pijit

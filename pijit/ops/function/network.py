@@ -109,15 +109,10 @@ def batch_norm(input_x, running_mean, running_var, weight, bias, training=False,
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     """Layer normalisation over the last dimensions (Ba et al. 2016)."""
-    axes = tuple(builtins.range(input.ndim - len(normalized_shape), input.ndim))
-    if tuple(input.shape[input.ndim - len(normalized_shape):]) != tuple(normalized_shape):
+    begin = input.ndim - len(normalized_shape)
+    if begin < 0 or tuple(input.shape[begin:]) != tuple(normalized_shape):
         raise ValueError(f"For 'layer_norm', the last dimensions of {input.shape} must be {tuple(normalized_shape)}.")
-    m = mean(input, axes, True)
-    d = input - m
-    y = d * rsqrt(mean(d * d, axes, True) + eps)
-    if weight is not None:
-        y = y * weight
-    return y if bias is None else y + bias
+    return _ops["layer_norm"](input, weight, bias, begin, float(eps))
 
 
 def softmax(input, axis=-1, *, dtype=None):

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "compile/compile.h"
+#include "compile/layout.h"
 #include "graph/grad.h"
 #include "graph/passes/passes.h"
 #include "graph/vals.h"
@@ -58,6 +59,7 @@ std::string stage(const std::string& name, const std::string& text) {
   if (name == "lower") return lower(*Graph::parse(text))->print(false);
   if (name == "grad") return differentiated(text, false);
   if (name == "jvp") return differentiated(text, true);
+  if (name == "layout") return assign_layouts(*Graph::parse(text), 16)->print(false);
   if (name == "program") return compile(*Graph::parse(text))->describe();
   throw InternalError("no stage " + name);
 }

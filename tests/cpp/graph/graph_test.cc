@@ -12,7 +12,7 @@ namespace {
 TEST(OpTable, EveryOpIsComplete) {
   for (auto& op : OpTable::get().all()) {
     EXPECT_TRUE(op->infer) << op->name;
-    EXPECT_TRUE(op->vjp || op->has(kNoGradient))
+    EXPECT_TRUE(op->vjp || op->has(kNoGradient) || op->has(kPhysical))
         << op->name << " has neither a gradient nor kNoGradient";
     EXPECT_EQ(static_cast<bool>(op->vjp), static_cast<bool>(op->jvp)) << op->name;
     EXPECT_TRUE(op->scalar || !op->has(kElementwise)) << op->name;

@@ -1,0 +1,192 @@
+#include "compile/layout.h"
+
+#include <algorithm>
+
+#include "graph/vals.h"
+
+namespace pijit {
+namespace {
+
+class Layouts {
+ public:
+  Layouts(const Graph& g, int64_t block)
+      : g_(g),
+        b_(block),
+        live_(g.live()),
+        role_(g.size(), kOther),
+        chosen_(g.size()),
+        plain_(g.size()),
+        blocked_(g.size()) {}
+
+  // Null: nothing to gain.
+  std::unique_ptr<Graph> run() {
+    int convolutions = 0;
+    for (uint32_t i = 0; i < g_.size(); ++i)
+      if (live_[i]) convolutions += (role_[i] = role(g_.node(i))) == kConv;
+    if (convolutions < 2) return nullptr;
+    choose();
+    to_->locations = g_.locations;
+    for (uint32_t i = 0; i < g_.size(); ++i) build(g_.node(i));
+    std::vector<uint32_t> order;
+    for (auto i : g_.inputs()) order.push_back(plain_[i].id);
+    to_->order_inputs(std::move(order));
+    for (auto& o : g_.outputs) to_->outputs.push_back({plain(o.node).id, o.assign_to});
+    return std::move(to_);
+  }
+
+ private:
+  enum Role : uint8_t { kOther, kConv, kPool, kMap };
+
+  const Type& type(uint32_t id) const { return g_.node(id).type; }
+  bool has_blocks(const Shape& s) const { return s.rank() == 4 && s[1] % b_ == 0 && s.numel() > 0; }
+  Role role(const Node& n) const {
+    if (n.kind != Node::kOp) return kOther;
+    const std::string& name = n.op->name;
+    if (name == "conv2d" || name == "conv2d_dx" || name == "conv2d_dw") {
+      const Type& y = name == "conv2d" ? n.type : type(n.in[name == "conv2d_dw"]);
+      const Type& x = name == "conv2d_dx" ? n.type : type(n.in[0]);
+      const bool one_group = std::get<int64_t>(n.attrs[n.op->attr_index("group")]) == 1;
+      // Too few channels for a block, as those of an image, are read where they are.
+      const bool fits = has_blocks(x.shape) || (name != "conv2d_dx" && x.shape[1] <= 4);
+      return y.dtype == DType::F32 && one_group && has_blocks(y.shape) && fits ? kConv : kOther;
+    }
+    if (!has_blocks(n.type.shape)) return kOther;
+    if (name == "max_pool2d" || name == "max_pool2d_dx" || name == "avg_pool2d" ||
+        name == "avg_pool2d_dx")
+      return n.type.dtype == DType::F32 ? kPool : kOther;
+    if (!n.op->has(kElementwise)) return kOther;
+    for (auto s : n.in)
+      if (s != kNoNode && !full(s, n) && !small(type(s).shape)) return kOther;
+    return kMap;
+  }
+  // An operand read at the output's own index.
+  bool full(uint32_t s, const Node& n) const { return type(s).shape == n.type.shape; }
+  // One without extent along both channels and positions: it is cheap in either layout.
+  static bool small(const Shape& s) {
+    const int r = s.rank();  // the axes are C, H, W at the end
+    return r < 3 || s[r - 3] == 1 || s[r - 1] * s[r - 2] == 1;
+  }
+
+  void choose() {
+    std::vector<bool> native(g_.size());  // could come in blocks
+    for (uint32_t i = 0; i < g_.size(); ++i) {
+      const Node& n = g_.node(i);
+      int with = 0, without = 0;
+      bool movable = true;
+      if (role_[i] == kPool || role_[i] == kMap)
+        for (auto s : n.in) {
+          if (s == kNoNode || (role_[i] == kMap && !full(s, n))) continue;
+          native[s] ? ++with : ++without;
+          movable &= native[s] || type(s).dtype == DType::F32;
+        }
+      native[i] = role_[i] == kConv ? n.op->name != "conv2d_dw"
+                                    : with > 0 && with >= without && movable;
+    }
+    std::vector<bool> wanted(g_.size());
+    for (uint32_t i = static_cast<uint32_t>(g_.size()); i-- > 0;) {
+      const Node& n = g_.node(i);
+      if (role_[i] == kOther) continue;
+      chosen_[i] = role_[i] == kConv || (native[i] && (role_[i] == kPool || wanted[i]));
+      if (!chosen_[i]) continue;
+      for (auto s : n.in)
+        if (s != kNoNode && type(s).shape.rank() == 4 && (role_[i] != kMap || full(s, n)))
+          wanted[s] = true;
+    }
+  }
+
+  void build(const Node& n) {
+    to_->current_loc = n.loc;
+    if (n.kind == Node::kInput) {
+      plain_[n.id] = to_->add_input(n.type, n.name);
+    } else if (n.kind == Node::kConst) {
+      if (live_[n.id]) plain_[n.id] = to_->constant(n.type.dtype, n.bits);
+    } else if (live_[n.id] && !chosen_[n.id]) {
+      compute_plain(n);
+    } else if (live_[n.id]) {
+      compute_blocked(n);
+    }
+  }
+  void compute_plain(const Node& n) {
+    std::vector<Val> in;
+    for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : plain(s));
+    plain_[n.id] = n.regions.empty() ? to_->emit(*n.op, in, n.attrs, n.type)
+                                     : to_->emit_region(*n.op, in, n.regions);
+  }
+  void compute_blocked(const Node& n) {
+    std::vector<Val> in;
+    if (role_[n.id] == kMap) {
+      for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : operand(s, n));
+      Attrs attrs = n.attrs;
+      if (n.op->name == "broadcast_to") attrs[0] = in_blocks(n.type.shape).vec();
+      blocked_[n.id] = to_->Builder::op(*n.op, in, attrs);
+      return;
+    }
+    Attrs attrs = n.attrs;
+    attrs.emplace_back(b_);
+    const std::string& name = n.op->name;
+    for (size_t k = 0; k < n.in.size(); ++k) {
+      const bool map = name == "conv2d" ? k == 0 : name == "conv2d_dx" ? k == 0 : true;
+      if (n.in[k] == kNoNode)
+        in.push_back({});
+      else
+        in.push_back(map && has_blocks(type(n.in[k]).shape) ? blocked(n.in[k]) : plain(n.in[k]));
+    }
+    const Val v = to_->Builder::op(OpTable::get().at(name + "_blocked"), in, attrs);
+    (name == "conv2d_dw" ? plain_ : blocked_)[n.id] = v;
+  }
+  Shape in_blocks(const Shape& s) const { return Shape{s[0], s[1] / b_, s[2], s[3], b_}; }
+
+  // An operand of an elementwise node in blocks.
+  Val operand(uint32_t s, const Node& n) {
+    if (full(s, n)) return blocked(s);
+    const Val x = plain(s);
+    if (x.shape().numel() == 1) return x;
+    Shape t = x.shape();
+    while (t.rank() < 4) t.insert(0, 1);
+    if (t[1] == 1) {
+      t.push_back(1);
+      return v_reshape(x, t);
+    }
+    // Per channel: repeated along a row, so that inner loops run over rows and not over one block.
+    const Val y = v_reshape(x, in_blocks(t));
+    return v_broadcast(y, Shape{t[0], t[1] / b_, 1, n.type.shape[3], b_});
+  }
+  Val blocked(uint32_t id) {
+    if (!blocked_[id]) blocked_[id] = to_->op("block_channels", {plain(id)}, {b_});
+    return blocked_[id];
+  }
+  Val plain(uint32_t id) {
+    if (!plain_[id]) {
+      if (at_hand(id))
+        compute_plain(g_.node(id));
+      else
+        plain_[id] = to_->op("unblock_channels", {blocked_[id]});
+    }
+    return plain_[id];
+  }
+  // Can it be computed anew, within the kernel that reads it, from what is there in the plain
+  // layout?
+  bool at_hand(uint32_t id) const {
+    if (plain_[id]) return true;
+    if (role_[id] != kMap) return false;
+    const Node& n = g_.node(id);
+    return std::all_of(n.in.begin(), n.in.end(),
+                       [&](uint32_t s) { return s == kNoNode || at_hand(s); });
+  }
+
+  const Graph& g_;
+  const int64_t b_;
+  std::unique_ptr<Graph> to_ = std::make_unique<Graph>();
+  std::vector<bool> live_;
+  std::vector<Role> role_;
+  std::vector<bool> chosen_;          // computed in blocks
+  std::vector<Val> plain_, blocked_;  // made so far
+};
+
+}  // namespace
+
+std::unique_ptr<Graph> assign_layouts(const Graph& g, int64_t block) {
+  return Layouts(g, block).run();
+}
+
+}  // namespace pijit

@@ -1,0 +1,67 @@
+// What the oneDNN candidates share: engine, memory descriptors and a kernel around a primitive.
+#pragma once
+#include <dnnl.hpp>
+
+#include <mutex>
+
+#include "cpu/cpu.h"
+
+namespace pijit::onednn {
+
+using dnnl::memory;
+using tag = memory::format_tag;
+using Ints = std::vector<int64_t>;
+
+dnnl::engine& engine();
+memory::desc desc(const Ints& dims, const Ints& strides);  // float32
+memory::desc desc(const Ints& dims, tag t);
+Ints row_major(const Ints& dims);
+
+// float32 without empty tensors.
+bool serves(const KernelRequest& r, std::string* why);
+
+// A primitive with arguments that come from outside in one layout and may need a reorder to another.
+// Small problems run on the calling thread: a barrier, and data in the other core's cache, cost
+// more. Memory objects are made once and pointed at the data of each call.
+class Primitive : public OpKernel {
+ public:
+  struct Arg {
+    int id;
+    memory::desc outside, inside;
+  };
+  // Inputs in the order of the op's. Absent ones may be among them: oneDNN passes over what the
+  // primitive does not use.
+  Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops);
+  void run(const void* const* in, void* out) override;
+
+ private:
+  struct Bound {
+    int id;
+    memory outside, inside;
+    dnnl::primitive reorder;  // empty: not needed
+    dnnl_exec_arg_t reorder_args[2];
+  };
+  static Bound bind(const Arg& a, bool input);
+  dnnl::primitive prim_;
+  std::vector<Bound> bound_;  // inputs, then the output
+  std::vector<dnnl_exec_arg_t> args_;
+  std::mutex mu_;  // the memory objects belong to one call at a time
+  bool small_;
+};
+
+template <class F>
+std::unique_ptr<OpKernel> guarded(std::string* why, F f) {
+  try {
+    return f();
+  } catch (const dnnl::error& e) {
+    *why = e.what();
+    return nullptr;
+  }
+}
+
+void register_matmul(KernelRegistry& r);
+void register_conv(KernelRegistry& r);
+void register_norm(KernelRegistry& r);
+void register_transpose(KernelRegistry& r);
+
+}  // namespace pijit::onednn

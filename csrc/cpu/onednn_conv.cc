@@ -1,0 +1,145 @@
+// Convolutions and their gradients.
+#include "base/config.h"
+#include "cpu/onednn.h"
+
+namespace pijit::onednn {
+namespace {
+
+// Feature maps come as [N,C,H,W] or with channels in blocks, [N,C/b,H,W,b]. What is computed, and so
+// each bit, is the same: where both sides have whole blocks, the primitive works on blocks.
+struct Conv {
+  Ints x, w, y, stride, dil, pad_lo, pad_hi;
+  memory::desc x_outside, w_outside, y_outside;
+  memory::desc x_inside, w_inside, y_inside;
+  double flops;
+};
+tag blocks_of(int64_t b) { return b == 16 ? tag::nChw16c : tag::nChw8c; }
+Shape logical(const Shape& s) {
+  return s.rank() == 5 ? Shape{s[0], s[1] * s[4], s[2], s[3]} : s;
+}
+memory::desc outside(const Shape& s) {
+  const Ints d = logical(s).vec();
+  return s.rank() == 5 ? desc(d, blocks_of(s[4])) : desc(d, row_major(d));
+}
+Conv conv_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape& y) {
+  const OpCtx c = r.ctx();
+  Conv v;
+  v.x = logical(x).vec();
+  v.y = logical(y).vec();
+  v.w = w.vec();
+  const int64_t g = c.i("group"), b = channel_block();
+  v.flops = 2.0 * static_cast<double>(y.numel()) * static_cast<double>(w[1] * w[2] * w[3]);
+  if (g > 1) v.w = {g, w[0] / g, w[1], w[2], w[3]};
+  v.stride = c.ints("stride");
+  for (auto d : c.ints("dilation")) v.dil.push_back(d - 1);
+  const Ints& p = c.ints("pad");
+  v.pad_lo = {p[0], p[2]};
+  v.pad_hi = {p[1], p[3]};
+  v.x_outside = outside(x);
+  v.y_outside = outside(y);
+  v.w_outside = desc(v.w, row_major(v.w));
+  v.x_inside = desc(v.x, tag::any);
+  v.w_inside = desc(v.w, tag::any);
+  v.y_inside = desc(v.y, tag::any);
+  if (b && g == 1 && v.x[1] % b == 0 && v.y[1] % b == 0) {
+    v.x_inside = desc(v.x, blocks_of(b));
+    v.y_inside = desc(v.y, blocks_of(b));
+  }
+  return v;
+}
+using dnnl::algorithm;
+dnnl::convolution_forward::primitive_desc forward_pd(const Conv& c, bool bias) {
+  const auto kind = dnnl::prop_kind::forward_training;
+  if (bias)
+    return {engine(),   kind,       algorithm::convolution_direct,
+            c.x_inside, c.w_inside, desc({c.y[1]}, tag::a),
+            c.y_inside, c.stride,   c.dil,
+            c.pad_lo,   c.pad_hi};
+  return {engine(),   kind,     algorithm::convolution_direct,
+          c.x_inside, c.w_inside, c.y_inside,
+          c.stride,   c.dil,    c.pad_lo,
+          c.pad_hi};
+}
+
+std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
+  if (!serves(r, why)) return nullptr;
+  return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
+    const Conv c = conv_of(r, r.in[0].shape, r.in[1].shape, r.out.shape);
+    const auto pd = forward_pd(c, r.present[2]);
+    std::vector<Primitive::Arg> in{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},
+                                   {DNNL_ARG_WEIGHTS, c.w_outside, pd.weights_desc()}};
+    if (r.present[2]) in.push_back({DNNL_ARG_BIAS, pd.bias_desc(), pd.bias_desc()});
+    return std::make_unique<Primitive>(dnnl::convolution_forward(pd), in,
+                                       Primitive::Arg{DNNL_ARG_DST, c.y_outside, pd.dst_desc()},
+                                       c.flops);
+  });
+}
+std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
+  if (!serves(r, why)) return nullptr;
+  return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
+    const Conv c = conv_of(r, r.out.shape, r.in[1].shape, r.in[0].shape);
+    const dnnl::convolution_backward_data::primitive_desc pd(
+        engine(), algorithm::convolution_direct, c.x_inside, c.w_inside, c.y_inside, c.stride,
+        c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false));
+    return std::make_unique<Primitive>(
+        dnnl::convolution_backward_data(pd),
+        std::vector<Primitive::Arg>{{DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()},
+                                    {DNNL_ARG_WEIGHTS, c.w_outside, pd.weights_desc()}},
+        Primitive::Arg{DNNL_ARG_DIFF_SRC, c.x_outside, pd.diff_src_desc()}, c.flops);
+  });
+}
+std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
+  if (!serves(r, why)) return nullptr;
+  return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
+    Conv c = conv_of(r, r.in[0].shape, r.out.shape, r.in[1].shape);
+    // Few input channels leave most of a channel block empty; with channels last nothing is padded
+    // (measured: 6 to 16 channels, 5 x 5: 55 us instead of 106).
+    if (c.x[1] < 16 && c.y[1] >= 16) {
+      c.x_inside = desc(c.x, tag::nhwc);
+      c.y_inside = desc(c.y, tag::nhwc);
+    }
+    const dnnl::convolution_backward_weights::primitive_desc pd(
+        engine(), algorithm::convolution_direct, c.x_inside, c.w_inside, c.y_inside, c.stride,
+        c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false));
+    return std::make_unique<Primitive>(
+        dnnl::convolution_backward_weights(pd),
+        std::vector<Primitive::Arg>{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},
+                                    {DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()}},
+        Primitive::Arg{DNNL_ARG_DIFF_WEIGHTS, c.w_outside, pd.diff_weights_desc()}, c.flops);
+  });
+}
+
+// Into blocks and out of them.
+std::unique_ptr<OpKernel> reorder(const KernelRequest& r, std::string* why) {
+  if (!serves(r, why)) return nullptr;
+  return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
+    const auto from = outside(r.in[0].shape), to = outside(r.out.shape);
+    return std::make_unique<Primitive>(
+        dnnl::reorder({engine(), from, engine(), to}),
+        std::vector<Primitive::Arg>{{DNNL_ARG_FROM, from, from}},
+        Primitive::Arg{DNNL_ARG_TO, to, to}, 0.0);
+  });
+}
+
+}  // namespace
+
+void register_conv(KernelRegistry& r) {
+  for (const std::string layout : {"", "_blocked"}) {
+    r.add("conv2d" + layout, {"onednn", conv2d});
+    r.add("conv2d_dx" + layout, {"onednn", conv2d_dx});
+    r.add("conv2d_dw" + layout, {"onednn", conv2d_dw});
+  }
+  r.add("block_channels", {"onednn", reorder});
+  r.add("unblock_channels", {"onednn", reorder});
+}
+
+}  // namespace pijit::onednn
+
+namespace pijit {
+
+int64_t channel_block() {
+  static const int64_t block = __builtin_cpu_supports("avx512f") ? 16 : 8;
+  return config().backend == "reference" ? 0 : block;
+}
+
+}  // namespace pijit

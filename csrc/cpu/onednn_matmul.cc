@@ -1,0 +1,57 @@
+// Matrix products.
+#include "cpu/onednn.h"
+
+namespace pijit::onednn {
+namespace {
+
+std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
+  if (!serves(r, why)) return nullptr;
+  return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
+    auto operand = [&](const Shape& s, bool trans, int rank) {
+      Ints d = s.vec(), st = row_major(d);
+      if (trans) {
+        std::swap(d[d.size() - 1], d[d.size() - 2]);
+        std::swap(st[st.size() - 1], st[st.size() - 2]);
+      }
+      while (static_cast<int>(d.size()) < rank)
+        d.insert(d.begin(), 1), st.insert(st.begin(), s.numel());
+      return desc(d, st);
+    };
+    const int rank = r.out.shape.rank();
+    const auto a = operand(r.in[0].shape, r.ctx().flag("trans_a"), rank),
+               b = operand(r.in[1].shape, r.ctx().flag("trans_b"), rank);
+    const auto c = desc(r.out.shape.vec(), row_major(r.out.shape.vec()));
+    dnnl::matmul::primitive_desc pd(engine(), a, b, c);
+    const double flops =
+        2.0 * static_cast<double>(r.out.shape.numel()) * static_cast<double>(a.get_dims().back());
+    return std::make_unique<Primitive>(
+        dnnl::matmul(pd),
+        std::vector<Primitive::Arg>{{DNNL_ARG_SRC, a, a}, {DNNL_ARG_WEIGHTS, b, b}},
+        Primitive::Arg{DNNL_ARG_DST, c, c}, flops);
+  });
+}
+
+std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
+  if (!serves(r, why)) return nullptr;
+  return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
+    const int64_t k = r.in[1].shape[1], n = r.in[1].shape[0], m = r.in[0].shape.numel() / k;
+    const auto x = desc({m, k}, Ints{k, 1}), w = desc({k, n}, Ints{1, k}),
+               b = desc({1, n}, Ints{n, 1}), y = desc({m, n}, Ints{n, 1});
+    std::vector<Primitive::Arg> in{
+        {DNNL_ARG_SRC, x, x}, {DNNL_ARG_WEIGHTS, w, w}, {DNNL_ARG_BIAS, b, b}};
+    const auto pd = r.present[2] ? dnnl::matmul::primitive_desc(engine(), x, w, b, y)
+                                 : dnnl::matmul::primitive_desc(engine(), x, w, y);
+    if (!r.present[2]) in.pop_back();
+    return std::make_unique<Primitive>(dnnl::matmul(pd), in, Primitive::Arg{DNNL_ARG_DST, y, y},
+                                       2.0 * static_cast<double>(m * n * k));
+  });
+}
+
+}  // namespace
+
+void register_matmul(KernelRegistry& r) {
+  r.add("matmul", {"onednn", matmul});
+  r.add("dense", {"onednn", dense});
+}
+
+}  // namespace pijit::onednn

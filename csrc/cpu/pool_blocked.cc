@@ -1,0 +1,240 @@
+// Pooling of float32 maps with channels in blocks: 8 channels at a time with AVX2. The bits are
+// those of the kernels for the plain layout (pool.cc), which decide the order.
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "cpu/cpu.h"
+
+namespace pijit {
+namespace {
+
+// Planes of one block of channels each; a pixel is `block` floats.
+struct Windows {
+  int64_t planes, height, width, out_height, out_width, block;
+  int64_t kernel[2], stride[2], pad[2];
+  bool pairs;  // 2 x 2 windows side by side
+  bool count_pad = false;
+
+  std::pair<int64_t, int64_t> span(int64_t i, int axis) const {
+    const int64_t at = i * stride[axis] - pad[axis], n = axis ? width : height;
+    return {std::clamp<int64_t>(at, 0, n), std::clamp<int64_t>(at + kernel[axis], 0, n)};
+  }
+  // f(first float of the plane's input, first of its output, lane) for 8 lanes at a time.
+  template <class F>
+  void each_part(F f) const {
+    const int64_t parts = block / 8, work = std::max<int64_t>(1, out_height * out_width);
+    parallel_for(planes * parts, std::max<int64_t>(1, 5000 / work), [&](int64_t b, int64_t e) {
+      for (int64_t p = b; p < e; ++p) {
+        const int64_t plane = p / parts, lane = p % parts * 8;
+        f(plane * height * width * block + lane, plane * out_height * out_width * block + lane);
+      }
+    });
+  }
+};
+
+bool windows(const KernelRequest& r, const Shape& x, const Shape& y, Windows* g, std::string* why) {
+  const OpCtx c = r.ctx();
+  if (r.out.dtype != DType::F32) return *why = "dtype is not float32", false;
+  if (x[4] % 8 != 0) return *why = "blocks are not of 8 channels", false;
+  if (x[2] * x[3] > std::numeric_limits<int32_t>::max()) return *why = "planes too large", false;
+  *g = {x[0] * x[1], x[2], x[3], y[2], y[3], x[4], {}, {}, {}, false};
+  for (int a = 0; a < 2; ++a) {
+    g->kernel[a] = c.ints("kernel")[a];
+    g->stride[a] = c.ints("stride")[a];
+    g->pad[a] = c.ints("pad")[2 * a];
+  }
+  const std::vector<int64_t> two{2, 2}, none{0, 0, 0, 0};
+  g->pairs = c.ints("kernel") == two && c.ints("stride") == two && c.ints("pad") == none;
+  if (r.op.name.starts_with("avg")) g->count_pad = c.flag("count_pad");
+  return true;
+}
+
+// best = x where x replaces it, as the first maximum or the first NaN; returns those lanes.
+inline __m256 take(__m256* best, __m256 x) {
+  const __m256 greater = _mm256_cmp_ps(x, *best, _CMP_GT_OQ);
+  const __m256 first_nan =
+      _mm256_and_ps(_mm256_cmp_ps(x, x, _CMP_UNORD_Q), _mm256_cmp_ps(*best, *best, _CMP_ORD_Q));
+  const __m256 t = _mm256_or_ps(greater, first_nan);
+  *best = _mm256_blendv_ps(*best, x, t);
+  return t;
+}
+// NaN-propagating maximum.
+inline __m256 larger(__m256 a, __m256 b) {
+  return _mm256_blendv_ps(_mm256_max_ps(b, a), b, _mm256_cmp_ps(b, b, _CMP_UNORD_Q));
+}
+
+std::unique_ptr<OpKernel> max_pool(const KernelRequest& r, std::string* why) {
+  Windows g;
+  if (!windows(r, r.in[0].shape, r.out.shape, &g, why)) return nullptr;
+  return fn_kernel([g](const void* const* in, void* out) {
+    const int64_t row = g.width * g.block;
+    const __m256 least = _mm256_set1_ps(-std::numeric_limits<float>::infinity());
+    g.each_part([&](int64_t from, int64_t to) {
+      const float* x = static_cast<const float*>(in[0]) + from;
+      float* y = static_cast<float*>(out) + to;
+      for (int64_t i = 0; i < g.out_height; ++i) {
+        const auto [h0, h1] = g.span(i, 0);
+        for (int64_t j = 0; j < g.out_width; ++j, y += g.block) {
+          const auto [w0, w1] = g.span(j, 1);
+          if (g.pairs) {
+            const float* p = x + h0 * row + w0 * g.block;
+            __m256 best = _mm256_loadu_ps(p);
+            take(&best, _mm256_loadu_ps(p + g.block));
+            take(&best, _mm256_loadu_ps(p + row));
+            take(&best, _mm256_loadu_ps(p + row + g.block));
+            _mm256_storeu_ps(y, best);
+            continue;
+          }
+          __m256 best = least;  // of an empty column, in the padding
+          for (int64_t w = w0; w < w1; ++w) {
+            const float* p = x + h0 * row + w * g.block;
+            __m256 column = _mm256_loadu_ps(p);
+            for (int64_t h = h0 + 1; h < h1; ++h)
+              column = larger(column, _mm256_loadu_ps(p += row));
+            best = w == w0 && g.pad[1] <= j * g.stride[1] ? column : larger(best, column);
+          }
+          _mm256_storeu_ps(y, best);
+        }
+      }
+    });
+  });
+}
+
+// The first maximum in row-major order takes the gradient of its window.
+std::unique_ptr<OpKernel> max_pool_dx(const KernelRequest& r, std::string* why) {
+  Windows g;
+  if (!windows(r, r.in[0].shape, r.in[1].shape, &g, why)) return nullptr;
+  return fn_kernel([g](const void* const* in, void* out) {
+    const int64_t row = g.width * g.block;
+    const __m256 zero = _mm256_setzero_ps();
+    g.each_part([&](int64_t from, int64_t to) {
+      const float *x = static_cast<const float*>(in[0]) + from,
+                  *dy = static_cast<const float*>(in[1]) + to;
+      float* dx = static_cast<float*>(out) + from;
+      if (!g.pairs || g.height != 2 * g.out_height || g.width != 2 * g.out_width)
+        for (int64_t k = 0; k < g.height * g.width; ++k) _mm256_storeu_ps(dx + k * g.block, zero);
+      for (int64_t i = 0; i < g.out_height; ++i) {
+        const auto [h0, h1] = g.span(i, 0);
+        for (int64_t j = 0; j < g.out_width; ++j, dy += g.block) {
+          const auto [w0, w1] = g.span(j, 1);
+          if (g.pairs) {  // each pixel is in one window: written once
+            const int64_t at = h0 * row + w0 * g.block;
+            const float* p = x + at;
+            float* q = dx + at;
+            const __m256 d = _mm256_add_ps(_mm256_loadu_ps(dy), zero);  // no -0.0
+            __m256 best = _mm256_loadu_ps(p);
+            const __m256 t1 = take(&best, _mm256_loadu_ps(p + g.block)),
+                         t2 = take(&best, _mm256_loadu_ps(p + row)),
+                         t3 = take(&best, _mm256_loadu_ps(p + row + g.block));
+            const __m256 later = _mm256_or_ps(t2, t3);
+            _mm256_storeu_ps(q, _mm256_andnot_ps(_mm256_or_ps(t1, later), d));
+            _mm256_storeu_ps(q + g.block, _mm256_and_ps(_mm256_andnot_ps(later, t1), d));
+            _mm256_storeu_ps(q + row, _mm256_and_ps(_mm256_andnot_ps(t3, t2), d));
+            _mm256_storeu_ps(q + row + g.block, _mm256_and_ps(t3, d));
+            continue;
+          }
+          __m256 best = _mm256_loadu_ps(x + h0 * row + w0 * g.block);
+          __m256i place = _mm256_set1_epi32(static_cast<int32_t>(h0 * g.width + w0));
+          for (int64_t h = h0; h < h1; ++h)
+            for (int64_t w = w0; w < w1; ++w) {
+              const __m256 t = take(&best, _mm256_loadu_ps(x + h * row + w * g.block));
+              const __m256i here = _mm256_set1_epi32(static_cast<int32_t>(h * g.width + w));
+              place = _mm256_blendv_epi8(place, here, _mm256_castps_si256(t));
+            }
+          const __m256 d = _mm256_loadu_ps(dy);
+          for (int64_t h = h0; h < h1; ++h)
+            for (int64_t w = w0; w < w1; ++w) {
+              const __m256i here = _mm256_set1_epi32(static_cast<int32_t>(h * g.width + w));
+              const __m256 hit = _mm256_castsi256_ps(_mm256_cmpeq_epi32(place, here));
+              float* p = dx + h * row + w * g.block;
+              const __m256 old = _mm256_loadu_ps(p);
+              _mm256_storeu_ps(p, _mm256_blendv_ps(old, _mm256_add_ps(old, d), hit));
+            }
+        }
+      }
+    });
+  });
+}
+
+float elements(const Windows& g, std::pair<int64_t, int64_t> h, std::pair<int64_t, int64_t> w) {
+  const auto height = static_cast<float>(g.count_pad ? g.kernel[0] : h.second - h.first),
+             width = static_cast<float>(g.count_pad ? g.kernel[1] : w.second - w.first);
+  return std::max(1.0f, height * width);
+}
+
+std::unique_ptr<OpKernel> avg_pool(const KernelRequest& r, std::string* why) {
+  Windows g;
+  if (!windows(r, r.in[0].shape, r.out.shape, &g, why)) return nullptr;
+  return fn_kernel([g](const void* const* in, void* out) {
+    const int64_t row = g.width * g.block;
+    g.each_part([&](int64_t from, int64_t to) {
+      const float* x = static_cast<const float*>(in[0]) + from;
+      float* y = static_cast<float*>(out) + to;
+      for (int64_t i = 0; i < g.out_height; ++i) {
+        const auto h = g.span(i, 0);
+        for (int64_t j = 0; j < g.out_width; ++j, y += g.block) {
+          const auto w = g.span(j, 1);
+          __m256 sum = _mm256_setzero_ps();
+          for (int64_t k = w.first; k < w.second; ++k) {
+            const float* p = x + h.first * row + k * g.block;
+            __m256 column = _mm256_loadu_ps(p);
+            for (int64_t n = h.first + 1; n < h.second; ++n)
+              column = _mm256_add_ps(column, _mm256_loadu_ps(p += row));
+            sum = _mm256_add_ps(sum, column);
+          }
+          _mm256_storeu_ps(y, _mm256_div_ps(sum, _mm256_set1_ps(elements(g, h, w))));
+        }
+      }
+    });
+  });
+}
+
+std::unique_ptr<OpKernel> avg_pool_dx(const KernelRequest& r, std::string* why) {
+  Windows g;
+  if (!windows(r, r.out.shape, r.in[0].shape, &g, why)) return nullptr;
+  return fn_kernel([g](const void* const* in, void* out) {
+    const int64_t row = g.width * g.block;
+    const __m256 zero = _mm256_setzero_ps();
+    g.each_part([&](int64_t to, int64_t from) {
+      const float* dy = static_cast<const float*>(in[0]) + from;
+      float* dx = static_cast<float*>(out) + to;
+      for (int64_t k = 0; k < g.height * g.width; ++k) _mm256_storeu_ps(dx + k * g.block, zero);
+      // Per row of windows: what a column gets from them, left to right; then down the column.
+      std::vector<float> sums(static_cast<size_t>(g.width * 8));
+      for (int64_t i = 0; i < g.out_height; ++i) {
+        const auto h = g.span(i, 0);
+        std::fill(sums.begin(), sums.end(), 0.0f);
+        for (int64_t j = 0; j < g.out_width; ++j, dy += g.block) {
+          const auto w = g.span(j, 1);
+          const __m256 share =
+              _mm256_div_ps(_mm256_loadu_ps(dy), _mm256_set1_ps(elements(g, h, w)));
+          for (int64_t k = w.first; k < w.second; ++k) {
+            float* s = sums.data() + k * 8;
+            _mm256_storeu_ps(s, _mm256_add_ps(_mm256_loadu_ps(s), share));
+          }
+        }
+        for (int64_t n = h.first; n < h.second; ++n)
+          for (int64_t k = 0; k < g.width; ++k) {
+            float* p = dx + n * row + k * g.block;
+            _mm256_storeu_ps(p,
+                             _mm256_add_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(&sums[k * 8])));
+          }
+      }
+    });
+  });
+}
+
+}  // namespace
+
+void register_blocked_pool_kernels(KernelRegistry& r) {
+  r.add("max_pool2d_blocked", {"avx2", max_pool});
+  r.add("max_pool2d_dx_blocked", {"avx2", max_pool_dx});
+  r.add("avg_pool2d_blocked", {"avx2", avg_pool});
+  r.add("avg_pool2d_dx_blocked", {"avx2", avg_pool_dx});
+}
+
+}  // namespace pijit

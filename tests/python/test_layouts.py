@@ -1,0 +1,173 @@
+"""Values that stay in blocks of channels between convolutions, layout changes and layer normalisation: the
+bits of eager mode, the values of NumPy."""
+
+import itertools
+import os
+
+import numpy as np
+import pytest
+from differential import check
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+import pijit as ms
+from pijit import Tensor, nn, ops
+
+EXAMPLES = int(os.environ.get("PIJIT_FUZZ", "25"))
+
+STEPS = {
+    "conv": lambda c: (nn.Conv2d(c, c, 3, has_bias=True), c), "wide": lambda c: (nn.Conv2d(c, 32, 1), 32), "narrow": lambda c: (nn.Conv2d(c, 16, 3, stride=2), 16), "odd": lambda c: (nn.Conv2d(c, 5, 3), 5),
+    "valid": lambda c: (nn.Conv2d(c, 16, 2, pad_mode="valid"), 16), "group": lambda c: (nn.Conv2d(c, c, 3, group=c), c), "relu": lambda c: (nn.ReLU(), c), "tanh": lambda c: (nn.Tanh(), c),
+    "max": lambda c: (nn.MaxPool2d(2, 2), c), "max_overlapping": lambda c: (nn.MaxPool2d(3, 2, pad_mode="same"), c), "avg": lambda c: (nn.AvgPool2d(2, 2), c), "avg_overlapping": lambda c: (nn.AvgPool2d(3, 1, pad_mode="same"), c),
+    "norm": lambda c: (nn.BatchNorm2d(c), c), "residual": lambda c: (Residual(c), c), "gate": lambda c: (Gate(c), c), "mixed": lambda c: (Mixed(), c), "select": lambda c: (Select(), c)}
+
+
+class Residual(nn.Cell):
+    def __init__(self, c):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(c, c, 3), nn.Conv2d(c, c, 1)
+
+    def construct(self, x):
+        return ops.relu(self.b(ops.relu(self.a(x))) + x)
+
+
+class Gate(nn.Cell):
+    """Squeeze and excitation: a factor per image and channel."""
+
+    def __init__(self, c):
+        super().__init__()
+        self.fc = nn.Dense(c, c)
+
+    def construct(self, x):
+        return x * ops.sigmoid(self.fc(x.mean((2, 3)))).reshape(x.shape[0], -1, 1, 1)
+
+
+class Mixed(nn.Cell):
+    """Operands of every broadcast shape, and a sum over what is in blocks."""
+
+    def construct(self, x):
+        n, c, h, w = x.shape
+        ramp = ops.arange(h * w).reshape(h, w).astype(ms.float32) / (h * w)
+        return x * ramp + ramp.reshape(1, 1, h, w) - x.sum((0, 2, 3), keepdims=True) * 0.01 + ops.arange(n).reshape(n, 1, 1, 1)
+
+
+class Select(nn.Cell):
+    """Bools in blocks, and one operand that comes from elsewhere."""
+
+    def construct(self, x):
+        return ops.where(x > 0, x, x.flip((0,)) * 0.1)
+
+
+def network(steps):
+    layers, c = [], 3
+    for s in ["wide", *steps]:
+        layer, c = STEPS[s](c)
+        layers.append(layer)
+    return nn.SequentialCell(layers)
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=6), st.booleans(), st.integers(0, 99))
+def test_generated_networks(steps, train, seed):
+    rng = np.random.RandomState(seed)
+    x, size = rng.randn(2, 3, 11, 12).astype(np.float32), 11
+    for s in steps:  # maps do not run out
+        size = (size + 1) // 2 if s in ("narrow", "max", "avg", "max_overlapping") else size - (s == "valid")
+        if size < 3:
+            steps = steps[: steps.index(s)]
+            break
+
+    def make():
+        ms.set_seed(seed)
+        net = network(steps)
+        net.set_train(train)
+        if not train:
+            return net, lambda: None
+        params = net.trainable_params()
+        gradient = ms.value_and_grad(lambda x: (net(x) * net(x)).mean(), 0, ms.ParameterTuple(params))
+        return lambda x: gradient(x), lambda: [p.asnumpy().tobytes() for p in net.get_parameters()]
+    check(make, Tensor(x))
+
+
+def compiled(make, x):
+    """The program of a jitted run, as text."""
+    f = ms.jit(make())
+    f(x)
+    return ms.explain(f).entries[0]["program"]
+
+
+blocks_only = pytest.mark.skipif(os.environ.get("PIJIT_BACKEND") == "reference", reason="the reference kernels know one layout")
+
+
+@blocks_only
+def test_one_layout_change_each_way():
+    # Between three convolutions nothing is reordered; the image goes in as it is, the result comes out.
+    def make():
+        a, b, c, pool = nn.Conv2d(3, 32, 3), nn.Conv2d(32, 32, 3, has_bias=True), nn.Conv2d(32, 16, 1), nn.MaxPool2d(2, 2)
+        return lambda x: c(ops.relu(b(pool(ops.relu(a(x))))))
+    text = compiled(make, Tensor(np.ones((2, 3, 8, 8), np.float32)))
+    assert text.count("conv2d_blocked") == 3 and text.count("max_pool2d_blocked") == 1, text
+    assert text.count("unblock_channels") == 1 and "  block_channels" not in text, text
+
+
+def test_a_lone_convolution_keeps_its_layout():
+    def make():
+        a = nn.Conv2d(16, 32, 3)
+        return lambda x: ops.relu(a(x))
+    assert "block" not in compiled(make, Tensor(np.ones((2, 16, 8, 8), np.float32)))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8", "u8", "f2", "?"])
+def test_transpose_moves_bits(dtype):
+    rng = np.random.RandomState(0)
+    for shape in [(64, 128), (5, 7, 131), (3, 17, 9, 16), (2, 3, 5, 7, 33), (1, 1, 70, 70), (2, 2, 2, 3, 4, 5, 50), (1, 4096), (0, 9), (3, 4)]:
+        n = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        x = np.frombuffer(rng.bytes(n), dtype="u1") if dtype != "?" else rng.randint(0, 2, n).astype("u1")
+        x = x.view(dtype).reshape(shape)
+        for p in itertools.islice(itertools.permutations(range(len(shape))), 0, 100, 7 if len(shape) > 4 else 1):
+            assert ops.transpose(Tensor(x), p).asnumpy().tobytes() == np.ascontiguousarray(x.transpose(p)).tobytes(), (shape, p)
+
+
+@pytest.mark.parametrize("shape, axes", [((256, 64), 1), ((8, 16, 32), 2), ((3, 5), 1), ((2, 70, 33), 1), ((4096,), 1), ((1, 5000), 1), ((0, 5), 1), ((5000, 1), 1)])
+def test_layer_norm(shape, axes):
+    rng = np.random.RandomState(0)
+    last, around = shape[-axes:], tuple(range(len(shape) - axes, len(shape)))
+    x, g, b = rng.randn(*shape) * 3 + 1, rng.randn(*last), rng.randn(*last)
+    for dtype, tolerance in (("f4", 2e-5), ("f8", 1e-9), ("f2", 5e-2)):
+        for gamma, beta in itertools.product((False, True), repeat=2):
+            r = ops.layer_norm(Tensor(x.astype(dtype)), last, Tensor(g.astype(dtype)) if gamma else None, Tensor(b.astype(dtype)) if beta else None)
+            want = (x - x.mean(around, keepdims=True)) / np.sqrt(x.var(around, keepdims=True) + 1e-5) * (g if gamma else 1) + (b if beta else 0)
+            assert r.asnumpy().dtype == np.dtype(dtype)
+            np.testing.assert_allclose(r.asnumpy(), want, atol=tolerance, rtol=tolerance)
+
+
+def test_layer_norm_rejects():
+    x = Tensor(np.ones((2, 3), np.float32))
+    with pytest.raises(ValueError, match="last dimensions"):
+        ops.layer_norm(x, (4,))
+    with pytest.raises(ValueError, match="gamma and beta"):
+        ops.layer_norm(x, (3,), Tensor(np.ones(4, np.float32)))
+    with pytest.raises(TypeError, match="floating"):
+        ops.layer_norm(x.astype(ms.int32), (3,))
+
+
+def test_layer_norm_in_a_network():
+    def make():
+        net = nn.SequentialCell([nn.Dense(64, 128), nn.LayerNorm((128,)), nn.ReLU(), nn.Dense(128, 64), nn.LayerNorm((64,))])
+        gradient = ms.value_and_grad(lambda x: (net(x) ** 3).mean(), 0, ms.ParameterTuple(net.trainable_params()))
+        return lambda x: gradient(x)
+    check(make, Tensor(np.random.RandomState(0).randn(80, 64).astype(np.float32)), graphs=1, breaks=0)
+
+
+def test_long_half_reductions_inside_lowered_ops():
+    # Reductions that a lowering rule writes are themselves computed in float32.
+    x = Tensor(np.linspace(-3, 3, 10000, dtype=np.float16).reshape(2, 5000))
+    e = np.exp(x.asnumpy().astype(np.float64))
+    np.testing.assert_allclose(ops.softmax(x, -1).asnumpy(), e / e.sum(1, keepdims=True), rtol=2e-2)
+    assert ops.log_softmax(Tensor(np.ones((40, 5000), np.float16)), -1).asnumpy()[0, 0] == np.float16(-np.log(5000))
+
+
+def test_squares_are_products():
+    for x in (Tensor(np.array([1e-30, -3.1, np.inf, np.nan], np.float32)), Tensor(np.array([-7, 46341], np.int32)), Tensor(np.array([1.1, -2.3]))):
+        assert (x ** 2).asnumpy().tobytes() == (x * x).asnumpy().tobytes() and (x ** 2).dtype == x.dtype
+        assert ops.pow(x, 1).asnumpy().tobytes() == x.asnumpy().tobytes()
+    check(lambda: lambda x: ms.grad(lambda x: (x ** 2).sum())(x), Tensor(np.array([1.5, -2.0], np.float32)), graphs=1)
