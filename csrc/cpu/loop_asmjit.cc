@@ -43,14 +43,26 @@ bool supported(DType t) {
 
 }  // namespace
 
-LoopEmitter::LoopEmitter(const InnerSpec& s) : s_(s) {
+LoopEmitter::LoopEmitter(const InnerSpec& s) : s_(s), body_(s.body) {
   for (auto& n : s.body) wide_ |= size_of(n.dt) == 8;
   lanes_ = wide_ ? 8 : 16;
+  for (auto& n : body_) {
+    if (n.op == SOp::kConst && is_signed_int(n.dt) && narrow(n.dt)) {
+      const int unused = 64 - 8 * static_cast<int>(size_of(n.dt));
+      n.imm = static_cast<uint32_t>(static_cast<int64_t>(n.imm << unused) >> unused);
+    }
+    n.dt = lane_type(n.dt);
+  }
 }
 
 bool LoopEmitter::covers(std::string* why) const {
   for (auto& n : s_.body) {
-    if (!supported(n.dt)) return *why = "dtype", false;
+    if (!supported(lane_type(n.dt))) return *why = "dtype", false;
+    if (narrow(n.dt) && n.op != SOp::kInput && n.op != SOp::kConst && n.op != SOp::kCast &&
+        n.op != SOp::kSelect)
+      return *why = "arithmetic on a narrow type", false;
+    if (narrow(n.dt) && !is_float(n.dt) && n.op == SOp::kCast && is_float(s_.body[n.a].dt))
+      return *why = "a float as a narrow integer", false;
     const bool integer = n.dt == DType::I32 || n.dt == DType::I64;
     if (integer && (n.op == SOp::kDiv || n.op == SOp::kFloorDiv || n.op == SOp::kFloorMod ||
                     n.op == SOp::kTruncMod))
@@ -65,11 +77,12 @@ bool LoopEmitter::covers(std::string* why) const {
       return *why = "bool comparison", false;
   }
   for (size_t k = 0; k < s_.in_types.size(); ++k)
-    if (!supported(s_.in_types[k]) || (s_.in_strides[k] != 0 && s_.in_strides[k] != 1))
+    if (!supported(lane_type(s_.in_types[k])) || (s_.in_strides[k] != 0 && s_.in_strides[k] != 1))
       return *why = "strided input", false;
   for (size_t k = 0; k < s_.out.size(); ++k) {
     const auto& o = s_.out[k];
-    if (!supported(o.dt)) return *why = "dtype", false;
+    if (!supported(lane_type(o.dt))) return *why = "dtype", false;
+    if (o.combine != Combiner::kNone && narrow(o.dt)) return *why = "narrow reduction", false;
     if (o.combine == Combiner::kNone || s_.form == LoopSpec::kCol) {
       if (s_.out_strides[k] != 1) return *why = "strided output", false;
     } else if (o.dt == DType::Bool || (size_of(o.dt) == 4 && wide_)) {
@@ -107,13 +120,14 @@ LoopEmitter::Fn LoopEmitter::emit() {
     cc.mov(p_[k], x86::ptr(ptrs, static_cast<int>(8 * k)));
   }
   const int n_const = static_cast<int>(
-      std::count_if(s_.body.begin(), s_.body.end(), [](auto& x) { return x.op == SOp::kConst; }));
+      std::count_if(body_.begin(), body_.end(), [](auto& x) { return x.op == SOp::kConst; }));
   hoist_ = n_const <= max_hoisted();
-  hoisted_.resize(s_.body.size());
-  for (size_t id = 0; id < s_.body.size(); ++id) {
-    const SNode& x = s_.body[id];
+  hoisted_.resize(body_.size());
+  for (size_t id = 0; id < body_.size(); ++id) {
+    const SNode& x = body_[id];
     if (x.op == SOp::kConst && hoist_) hoisted_[id] = constant(x);
-    if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0) hoisted_[id] = broadcast(x.dt, p_[x.imm]);
+    if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0)
+      hoisted_[id] = broadcast(s_.body[id].dt, p_[x.imm]);
   }
   for (auto& o : s_.out)
     acc_.push_back(reduces_in_registers(o) ? accumulator(o.dt, combiner_identity(o.combine, o.dt))
@@ -147,20 +161,25 @@ LoopEmitter::Fn LoopEmitter::emit() {
 }
 
 void LoopEmitter::body(bool tail) {
-  std::vector<Reg> r(s_.body.size());
-  for (size_t id = 0; id < s_.body.size(); ++id) {
-    const SNode& n = s_.body[id];
+  std::vector<Reg> r(body_.size());
+  for (size_t id = 0; id < body_.size(); ++id) {
+    const SNode& n = body_[id];
+    const DType stored = s_.body[id].dt;
     if (n.op == SOp::kConst)
       r[id] = hoist_ ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
     else if (n.op == SOp::kInput)
-      r[id] = s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), n.dt, tail);
+      r[id] = s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), stored, tail);
+    else if (n.op == SOp::kCast && body_[n.a].dt == n.dt)
+      r[id] = in_register(r[n.a], n.dt);
     else
       r[id] = compute(n, r);
+    if (n.op == SOp::kCast && narrow(stored) && s_.body[n.a].dt != stored)
+      r[id] = rounded(r[id], stored);
   }
   const int ni = static_cast<int>(s_.in_types.size());
   for (size_t k = 0; k < s_.out.size(); ++k) {
     const auto& o = s_.out[k];
-    const Reg x = in_register(r[o.node], s_.body[o.node].dt);
+    const Reg x = in_register(r[o.node], body_[o.node].dt);
     const int at = ni + static_cast<int>(k);
     if (o.combine == Combiner::kNone)
       store(at, o.dt, x, tail);

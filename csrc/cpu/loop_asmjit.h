@@ -27,6 +27,13 @@ class LoopEmitter {
   Fn emit();
 
  protected:
+  // What a storage type is in lanes: halves are float32, integers of 8 and 16 bits are int32.
+  static DType lane_type(DType t) {
+    if (is_half(t)) return DType::F32;
+    return is_int(t) && size_of(t) < 4 ? DType::I32 : t;
+  }
+  static bool narrow(DType t) { return lane_type(t) != t; }
+
   // A value of all lanes: one 64-byte register (AVX-512), or up to two of 32 bytes (AVX2). Bools
   // are mask registers, or vectors of all-ones and all-zeros lanes.
   struct Reg {
@@ -44,6 +51,8 @@ class LoopEmitter {
   virtual void store(int k, DType t, const Reg& r, bool tail) = 0;
   virtual Reg in_register(const Reg& r, DType t) = 0;
   virtual Reg compute(const SNode& n, const std::vector<Reg>& r) = 0;
+  // float32 rounded to a half; int32 wrapped to a narrower integer.
+  virtual Reg rounded(const Reg& r, DType t) = 0;
   // A value to accumulate into: registers of its own, all lanes holding `bits`.
   virtual Reg accumulator(DType t, uint64_t bits) = 0;
   virtual Reg combined(Combiner c, DType t, const Reg& acc, const Reg& x) = 0;
@@ -56,13 +65,24 @@ class LoopEmitter {
     return o.combine != Combiner::kNone && s_.form == LoopSpec::kRow;
   }
   x86::Mem address(int k, DType t, int extra = 0) {
-    const uint32_t shift = size_of(t) == 8 ? 3 : size_of(t) == 4 ? 2 : 0;
+    const uint32_t shift = static_cast<uint32_t>(__builtin_ctzll(size_of(t)));
     return x86::ptr(p_[k], i_, shift, extra);
+  }
+  // A narrow element in a general register: a float16 as it is, others as their lane.
+  x86::Gp narrow_scalar(DType t, x86::Gp p) {
+    x86::Gp x = cc_->newInt32();
+    if (size_of(t) == 1)
+      is_signed_int(t) ? cc_->movsx(x, x86::byte_ptr(p)) : cc_->movzx(x, x86::byte_ptr(p));
+    else
+      is_signed_int(t) ? cc_->movsx(x, x86::word_ptr(p)) : cc_->movzx(x, x86::word_ptr(p));
+    if (t == DType::BF16) cc_->shl(x, 16);
+    return x;
   }
   static bool f32(DType t) { return t == DType::F32; }
   static bool is64(DType t) { return size_of(t) == 8; }
 
   const InnerSpec& s_;
+  std::vector<SNode> body_;  // s_.body in lane types
   x86::Compiler* cc_ = nullptr;
   bool wide_ = false;  // a 64-bit type takes part: 8 lanes, else 16
   int lanes_;

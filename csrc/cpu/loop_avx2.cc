@@ -15,7 +15,8 @@ using asmjit::Imm;
 namespace I = x86::Inst;
 
 bool has_avx2() {
-  static const bool ok = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  static const bool ok = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                         __builtin_cpu_supports("f16c");
   return ok;
 }
 
@@ -42,7 +43,7 @@ void convert_block(char* x) {
   program->run(&src, &one, &from, &dst, &one, 8);
 }
 void load_bytes(char* to, const char* from, int64_t n) {
-  std::memset(to, 0, 16);
+  std::memset(to, 0, 32);
   std::memcpy(to, from, n);
 }
 void store_bytes(char* to, const char* from, int64_t n) { std::memcpy(to, from, n); }
@@ -125,7 +126,12 @@ class Avx2Emitter : public LoopEmitter {
   Reg broadcast(DType t, x86::Gp p) override {
     Reg r;
     r.v = ymm();
-    if (is_bool(t)) {
+    if (narrow(t)) {
+      x86::Xmm one = cc_->newXmm();
+      cc_->vmovd(one, narrow_scalar(t, p));
+      if (t == DType::F16) cc_->vcvtph2ps(one, one);
+      cc_->emit(I::kIdVbroadcastss, r.v, one);
+    } else if (is_bool(t)) {
       x86::Gp b = cc_->newInt64();
       cc_->movzx(b.r32(), x86::byte_ptr(p));
       cc_->neg(b);
@@ -182,11 +188,82 @@ class Avx2Emitter : public LoopEmitter {
     return a;
   }
 
+  // 8 narrow elements as lanes, and back: in the low part of an xmm register.
+  void widen_narrow(const Vec& d, const asmjit::Operand& raw, DType t) {
+    switch (t) {
+      case DType::F16: cc_->emit(I::kIdVcvtph2ps, d, raw); break;
+      case DType::BF16:
+        cc_->emit(I::kIdVpmovzxwd, d, raw);
+        cc_->emit(I::kIdVpslld, d, d, Imm(16));
+        break;
+      case DType::I8: cc_->emit(I::kIdVpmovsxbd, d, raw); break;
+      case DType::U8: cc_->emit(I::kIdVpmovzxbd, d, raw); break;
+      case DType::I16: cc_->emit(I::kIdVpmovsxwd, d, raw); break;
+      case DType::U16: cc_->emit(I::kIdVpmovzxwd, d, raw); break;
+      default: throw InternalError("not a narrow type");
+    }
+  }
+  x86::Xmm narrowed(const Vec& v, DType t) {
+    x86::Xmm d = cc_->newXmm();
+    if (t == DType::F16) {
+      cc_->emit(I::kIdVcvtps2ph, d, v, Imm(0));
+      return d;
+    }
+    x86::Ymm x = ymm();
+    if (t == DType::BF16)
+      cc_->vpsrld(x, v.as<x86::Ymm>(), Imm(16));
+    else
+      cc_->vpand(x, v.as<x86::Ymm>(),
+                 all_lanes(DType::I32, size_of(t) == 1 ? 0xff : 0xffff).as<x86::Ymm>());
+    cc_->vpackusdw(x, x, x);
+    cc_->vpermq(x, x, Imm(0x08));
+    if (size_of(t) == 1)
+      cc_->vpackuswb(d, x.xmm(), x.xmm());
+    else
+      cc_->vmovdqa(d, x.xmm());
+    return d;
+  }
+  Reg rounded(const Reg& r, DType t) override {
+    return each(lane_type(t), [&](Vec d, int p) {
+      const Vec x = part(r, p);
+      if (t != DType::BF16) return widen_narrow(d, narrowed(x, t), t);
+      // to nearest, ties to even, in integers; NaN stays NaN
+      auto bits = [&](uint32_t b) { return all_lanes(DType::I32, b); };
+      Vec odd = ymm(), nan = ymm(), quiet = ymm();
+      cc_->emit(I::kIdVpsrld, odd, x, Imm(16));
+      cc_->emit(I::kIdVpand, odd, odd, bits(1));
+      cc_->emit(I::kIdVpaddd, odd, odd, x);
+      cc_->emit(I::kIdVpaddd, odd, odd, bits(0x7fff));
+      cc_->emit(I::kIdVcmpps, nan, x, x, Imm(3));
+      cc_->emit(I::kIdVpor, quiet, x, bits(0x400000));
+      blend(DType::F32, d, odd, quiet, nan);
+      cc_->emit(I::kIdVpand, d, d, bits(0xffff0000));
+    });
+  }
+  // The bytes that are left of narrow elements.
+  x86::Gp bytes_left(DType t) {
+    if (size_of(t) == 1) return left_;
+    x86::Gp n = cc_->newInt64();
+    cc_->lea(n, x86::ptr(left_, left_));
+    return n;
+  }
+
   Reg load(int k, DType t, bool tail) override {
+    if (narrow(t)) {
+      x86::Mem bytes;
+      if (tail) {
+        bytes = stack(32);
+        call(load_bytes, {address_of(bytes), address_of(address(k, t)), bytes_left(t)});
+      }
+      return each(lane_type(t), [&](Vec d, int p) {
+        const int at = p * 8 * static_cast<int>(size_of(t));
+        widen_narrow(d, tail ? bytes.cloneAdjusted(at) : address(k, t, at), t);
+      });
+    }
     if (is_bool(t)) {
       x86::Mem bytes;
       if (tail) {
-        bytes = stack(16);
+        bytes = stack(32);
         call(load_bytes, {address_of(bytes), address_of(address(k, t)), left_});
       }
       const Vec zero = all_lanes(mask_type(), 0);
@@ -206,11 +283,22 @@ class Avx2Emitter : public LoopEmitter {
     });
   }
   void store(int k, DType t, const Reg& r, bool tail) override {
+    if (narrow(t)) {
+      const x86::Mem bytes = tail ? stack(32) : x86::Mem();
+      for (int p = 0; p < parts(lane_type(t)); ++p) {
+        const int at = p * 8 * static_cast<int>(size_of(t));
+        const x86::Mem to = tail ? bytes.cloneAdjusted(at) : address(k, t, at);
+        const x86::Xmm raw = narrowed(part(r, p), t);
+        size_of(t) == 1 ? cc_->vmovq(to, raw) : cc_->vmovups(to, raw);
+      }
+      if (tail) call(store_bytes, {address_of(address(k, t)), address_of(bytes), bytes_left(t)});
+      return;
+    }
     if (is_bool(t)) {
       x86::Xmm lo = cc_->newXmm(), hi = cc_->newXmm();
       x86::Ymm words = ymm();
       if (wide_) {
-        words = narrow(r).as<x86::Ymm>();
+        words = low_halves(r).as<x86::Ymm>();
         cc_->vextracti128(hi, words, 1);
         cc_->vpackssdw(lo, words.xmm(), hi);
         cc_->vpacksswb(lo, lo, lo);
@@ -242,7 +330,7 @@ class Avx2Emitter : public LoopEmitter {
   }
 
   // The low halves of 8 64-bit lanes as 8 32-bit lanes.
-  Vec narrow(const Reg& r) {
+  Vec low_halves(const Reg& r) {
     x86::Ymm d = ymm();
     cc_->vshufps(d, r.v.as<x86::Ymm>(), r.hi.as<x86::Ymm>(), Imm(0x88));
     cc_->vpermq(d, d, Imm(0xd8));
@@ -260,7 +348,7 @@ class Avx2Emitter : public LoopEmitter {
   Reg mask_for(const Reg& m, DType t) {
     if (!wide_ || is64(t)) return m;
     Reg r;
-    r.v = narrow(m);
+    r.v = low_halves(m);
     return r;
   }
   // A comparison of lanes of type t as a bool.
@@ -415,8 +503,8 @@ class Avx2Emitter : public LoopEmitter {
   }
 
   Reg compute(const SNode& n, const std::vector<Reg>& r) override {
-    const DType t = n.dt, src = n.a >= 0 ? s_.body[n.a].dt : n.dt;
-    auto reg = [&](int id) { return id >= 0 ? in_register(r[id], s_.body[id].dt) : Reg{}; };
+    const DType t = n.dt, src = n.a >= 0 ? body_[n.a].dt : n.dt;
+    auto reg = [&](int id) { return id >= 0 ? in_register(r[id], body_[id].dt) : Reg{}; };
     int ia = n.a, ib = n.b;
     if ((n.op == SOp::kAdd || n.op == SOp::kMul) && r[ia].constant.hasBase() &&
         !r[ib].constant.hasBase())
@@ -583,7 +671,7 @@ class Avx2Emitter : public LoopEmitter {
       return join([&](x86::Xmm d, int p) { cc_->emit(I::kIdVcvttpd2dq, d, part(a, p)); });
     if (is(DType::I64, DType::I32)) {
       Reg r;
-      r.v = narrow(a);
+      r.v = low_halves(a);
       return r;
     }
     if (is(DType::F32, DType::I64))

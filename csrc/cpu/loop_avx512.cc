@@ -96,6 +96,14 @@ class Avx512Emitter : public LoopEmitter {
   }
   Reg broadcast(DType t, x86::Gp p) override {
     Reg r;
+    if (narrow(t)) {
+      r.v = new_vec(lane_type(t));
+      x86::Xmm one = cc_->newXmm();
+      cc_->vmovd(one, narrow_scalar(t, p));
+      if (t == DType::F16) cc_->vcvtph2ps(one, one);
+      cc_->vbroadcastss(r.v, one);
+      return r;
+    }
     if (is_bool(t)) {
       x86::Gp b = cc_->newInt32();
       cc_->movzx(b, x86::byte_ptr(p));
@@ -111,8 +119,78 @@ class Avx512Emitter : public LoopEmitter {
       cc_->vbroadcastss(r.v, x86::ptr(p));
     return r;
   }
+  // Half as many bytes, or a quarter, as the lanes take.
+  x86::Vec new_narrow(DType t) {
+    const size_t bytes = size_of(t) * static_cast<size_t>(lanes_);
+    return bytes == 32 ? x86::Vec(cc_->newYmm()) : x86::Vec(cc_->newXmm());
+  }
+  // Narrow elements in `raw` (register or memory) as lanes.
+  void widen(x86::Vec d, const asmjit::Operand& raw, DType t) {
+    namespace I = x86::Inst;
+    switch (t) {
+      case DType::F16: cc_->emit(I::kIdVcvtph2ps, d, raw); break;
+      case DType::BF16:
+        cc_->emit(I::kIdVpmovzxwd, d, raw);
+        cc_->emit(I::kIdVpslld, d, d, Imm(16));
+        break;
+      case DType::I8: cc_->emit(I::kIdVpmovsxbd, d, raw); break;
+      case DType::U8: cc_->emit(I::kIdVpmovzxbd, d, raw); break;
+      case DType::I16: cc_->emit(I::kIdVpmovsxwd, d, raw); break;
+      case DType::U16: cc_->emit(I::kIdVpmovzxwd, d, raw); break;
+      default: throw InternalError("not a narrow type");
+    }
+  }
+  x86::Vec narrowed(const x86::Vec& v, DType t) {
+    namespace I = x86::Inst;
+    x86::Vec d = new_narrow(t);
+    if (t == DType::F16) {
+      cc_->emit(I::kIdVcvtps2ph, d, v, Imm(0));
+    } else if (t == DType::BF16) {
+      x86::Vec high = like(v);
+      cc_->emit(I::kIdVpsrld, high, v, Imm(16));
+      cc_->emit(I::kIdVpmovdw, d, high);
+    } else {
+      cc_->emit(size_of(t) == 1 ? I::kIdVpmovdb : I::kIdVpmovdw, d, v);
+    }
+    return d;
+  }
+  Reg rounded(const Reg& r, DType t) override {
+    namespace I = x86::Inst;
+    Reg d;
+    d.v = like(r.v);
+    if (t != DType::BF16) {
+      widen(d.v, narrowed(r.v, t), t);
+      return d;
+    }
+    // to nearest, ties to even, in integers; NaN stays NaN
+    auto bits = [&](uint32_t x) { return constant({SOp::kConst, DType::I32, -1, -1, -1, x}).v; };
+    x86::Vec odd = like(r.v), nan = like(r.v);
+    cc_->emit(I::kIdVpsrld, odd, r.v, Imm(16));
+    cc_->emit(I::kIdVpandd, odd, odd, bits(1));
+    cc_->emit(I::kIdVpaddd, d.v, r.v, bits(0x7fff));
+    cc_->emit(I::kIdVpaddd, d.v, d.v, odd);
+    x86::KReg is_nan = new_k();
+    cc_->emit(I::kIdVcmpps, is_nan, r.v, r.v, Imm(3));
+    cc_->emit(I::kIdVpord, nan, r.v, bits(0x400000));
+    cc_->k(is_nan).vmovaps(d.v, nan);
+    cc_->emit(I::kIdVpandd, d.v, d.v, bits(0xffff0000));
+    return d;
+  }
+
   Reg load(int k, DType t, bool tail) override {
     Reg r;
+    if (narrow(t)) {
+      r.v = new_vec(lane_type(t));
+      if (!tail) {
+        widen(r.v, address(k, t), t);
+      } else {
+        x86::Vec raw = new_narrow(t);
+        cc_->k(mask_).z().emit(size_of(t) == 1 ? x86::Inst::kIdVmovdqu8 : x86::Inst::kIdVmovdqu16,
+                               raw, address(k, t));
+        widen(r.v, raw, t);
+      }
+      return r;
+    }
     if (is_bool(t)) {
       x86::Xmm bytes = cc_->newXmm();
       if (tail)
@@ -138,6 +216,18 @@ class Avx512Emitter : public LoopEmitter {
     return r;
   }
   void store(int k, DType t, const Reg& r, bool tail) override {
+    if (narrow(t)) {
+      const x86::Vec raw = narrowed(r.v, t);
+      const size_t bytes = size_of(t) * static_cast<size_t>(lanes_);
+      if (tail)
+        cc_->k(mask_).emit(size_of(t) == 1 ? x86::Inst::kIdVmovdqu8 : x86::Inst::kIdVmovdqu16,
+                           address(k, t), raw);
+      else if (bytes == 8)
+        cc_->vmovq(address(k, t), raw.as<x86::Xmm>());
+      else
+        cc_->emit(x86::Inst::kIdVmovdqu, address(k, t), raw);
+      return;
+    }
     if (is_bool(t)) {
       x86::Xmm bytes = cc_->newXmm();
       x86::Gp one = cc_->newInt32();
@@ -238,8 +328,8 @@ class Avx512Emitter : public LoopEmitter {
   }
 
   Reg compute(const SNode& n, const std::vector<Reg>& r) override {
-    const DType src = n.a >= 0 ? s_.body[n.a].dt : n.dt;
-    auto reg = [&](int id) { return id >= 0 ? in_register(r[id], s_.body[id].dt) : Reg{}; };
+    const DType src = n.a >= 0 ? body_[n.a].dt : n.dt;
+    auto reg = [&](int id) { return id >= 0 ? in_register(r[id], body_[id].dt) : Reg{}; };
     // where the last operand may be memory, it stays there; commutative ops move a constant to the
     // back
     const bool binary = n.op == SOp::kAdd || n.op == SOp::kSub || n.op == SOp::kMul ||

@@ -73,7 +73,18 @@ int64_t checked_index(const char* op, int64_t i, int64_t n) {
   return i < 0 ? i + n : i;
 }
 
-// Copies a strided region: for all indices of `dims`, dst[off + i.ds] = src[off + i.ss].
+// Copies n elements `si` apart to places `di` apart.
+template <class T>
+void copy_line(const T* s, T* d, int64_t n, int64_t si, int64_t di) {
+  if (di == 1 && si == 1) {
+    std::memcpy(d, s, static_cast<size_t>(n) * sizeof(T));
+  } else if (di == 1 && si == -1) {
+    for (int64_t i = 0; i < n; ++i) d[i] = s[-i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) d[i * di] = s[i * si];
+  }
+}
+// Copies a strided region: for all indices of `dims`, dst[i.ds] = src[i.ss].
 template <class T>
 void strided_copy(const T* src, T* dst, const Shape& dims, const int64_t* ss, const int64_t* ds) {
   const int r = dims.rank();
@@ -82,22 +93,29 @@ void strided_copy(const T* src, T* dst, const Shape& dims, const int64_t* ss, co
     *dst = *src;
     return;
   }
-  int64_t index[kMaxRank] = {};
-  const int64_t n = dims[r - 1], si = ss[r - 1], di = ds[r - 1];
-  const int64_t outer = dims.numel() / n;
-  for (int64_t o = 0; o < outer; ++o) {
+  const int64_t n = dims[r - 1], outer = dims.numel() / n;
+  parallel_for(outer, std::max<int64_t>(1, 65536 / n), [&](int64_t begin, int64_t end) {
+    int64_t index[kMaxRank] = {}, rest = begin;
     const T* s = src;
     T* d = dst;
-    for (int k = 0; k + 1 < r; ++k) s += index[k] * ss[k], d += index[k] * ds[k];
-    if (si == 1 && di == 1)
-      std::memcpy(d, s, n * sizeof(T));
-    else
-      for (int64_t i = 0; i < n; ++i) d[i * di] = s[i * si];
     for (int k = r - 2; k >= 0; --k) {
-      if (++index[k] < dims[k]) break;
-      index[k] = 0;
+      index[k] = rest % dims[k];
+      rest /= dims[k];
+      s += index[k] * ss[k];
+      d += index[k] * ds[k];
     }
-  }
+    for (int64_t o = begin; o < end; ++o) {
+      copy_line(s, d, n, ss[r - 1], ds[r - 1]);
+      for (int k = r - 2; k >= 0; --k) {
+        s += ss[k];
+        d += ds[k];
+        if (++index[k] < dims[k]) break;
+        index[k] = 0;
+        s -= ss[k] * dims[k];
+        d -= ds[k] * dims[k];
+      }
+    }
+  });
 }
 
 #define KERNEL(name) std::unique_ptr<OpKernel> name(const KernelRequest& r, std::string* why)
@@ -228,11 +246,47 @@ Lines lines_along(const Shape& s, int axis) {
   for (int i = axis + 1; i < s.rank(); ++i) l.inner *= s[i];
   return l;
 }
+// The first extremum of a contiguous line, or the first NaN: extrema of chunks by lanes, which
+// compilers vectorise, then the place within the best chunk.
+template <bool kMax, class T>
+int64_t arg_extremum(const T* x, int64_t n) {
+  constexpr int64_t kLanes = 64 / sizeof(T), kStep = kLanes * 16;
+  auto better = [](T a, T b) { return kMax ? a > b : a < b; };
+  T best = x[0];
+  int64_t from = 0;  // the chunk that holds it
+  if (best != best) return 0;
+  for (int64_t at = 0; at < n; at += kStep) {
+    const int64_t m = std::min(kStep, n - at);
+    T lane[kLanes];
+    std::fill_n(lane, kLanes, x[at]);
+    bool nan = false;
+    int64_t i = 0;
+    for (; i + kLanes <= m; i += kLanes)
+      for (int64_t k = 0; k < kLanes; ++k) {
+        const T v = x[at + i + k];
+        lane[k] = better(v, lane[k]) ? v : lane[k];
+        nan |= v != v;
+      }
+    for (; i < m; ++i) {
+      const T v = x[at + i];
+      lane[0] = better(v, lane[0]) ? v : lane[0];
+      nan |= v != v;
+    }
+    if (nan)
+      for (int64_t k = at;; ++k)
+        if (x[k] != x[k]) return k;
+    for (T v : lane)
+      if (better(v, best)) best = v, from = at;
+  }
+  while (x[from] != best) ++from;
+  return from;
+}
 std::unique_ptr<OpKernel> arg_reduce(const KernelRequest& r, bool max) {
   const int axis = normalize_axis(r.op.name, r.ctx().i("axis"), r.in[0].shape.rank());
   const Type in = r.in[0];
   return fn_kernel([=](const void* const* x, void* y) {
     const auto [outer, n, inner] = lines_along(in.shape, axis);
+    int64_t* const places = static_cast<int64_t*>(y);
     auto go = [&](auto get) {
       for (int64_t o = 0; o < outer; ++o)
         for (int64_t j = 0; j < inner; ++j) {
@@ -242,11 +296,17 @@ std::unique_ptr<OpKernel> arg_reduce(const KernelRequest& r, bool max) {
             auto v = get((o * n + i) * inner + j);
             if (v != v || (max ? v > best : v < best)) best = v, at = i;
           }
-          static_cast<int64_t*>(y)[o * inner + j] = at;
+          places[o * inner + j] = at;
         }
     };
-    if (!for_dtype(in.dtype, [&](auto z) {
-          go([&](int64_t i) { return static_cast<const decltype(z)*>(x[0])[i]; });
+    if (!for_dtype(in.dtype, [&, n = n, inner = inner, outer = outer](auto z) {
+          using T = decltype(z);
+          const T* p = static_cast<const T*>(x[0]);
+          if (inner != 1) return go([&](int64_t i) { return p[i]; });
+          parallel_for(outer, std::max<int64_t>(1, 65536 / n), [&](int64_t b, int64_t e) {
+            for (int64_t o = b; o < e; ++o)
+              places[o] = max ? arg_extremum<true>(p + o * n, n) : arg_extremum<false>(p + o * n, n);
+          });
         }))
       go([&](int64_t i) { return read(x[0], in.dtype, i); });
   });
@@ -258,25 +318,31 @@ KERNEL(ref_argsort) {
   const bool descending = r.ctx().flag("descending");
   const Type in = r.in[0];
   return fn_kernel([=](const void* const* x, void* y) {
-    const auto [outer, n, inner] = lines_along(in.shape, axis);
+    const auto lines = lines_along(in.shape, axis);
+    const int64_t n = lines.n, inner = lines.inner;
     auto go = [&](auto get) {
-      std::vector<int64_t> order(n);
-      for (int64_t o = 0; o < outer; ++o)
-        for (int64_t j = 0; j < inner; ++j) {
-          auto at = [&](int64_t i) { return get((o * n + i) * inner + j); };
-          auto less = [&](int64_t a, int64_t b) {
-            const auto u = at(a), v = at(b);
-            return u < v || (v != v && u == u);
-          };
-          for (int64_t i = 0; i < n; ++i) order[i] = i;
+      using T = decltype(get(0));
+      struct Item {
+        T key;
+        int64_t at;
+      };
+      const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, n));
+      parallel_for(lines.outer * inner, grain, [&](int64_t b, int64_t e) {
+        std::vector<Item> items(n);
+        auto less = [](const Item& a, const Item& b) {
+          return a.key < b.key || (b.key != b.key && a.key == a.key);
+        };
+        for (int64_t line = b; line < e; ++line) {
+          const int64_t first = line / inner * n * inner + line % inner;
+          for (int64_t i = 0; i < n; ++i) items[i] = {get(first + i * inner), i};
           if (descending)
-            std::stable_sort(order.begin(), order.end(),
-                             [&](int64_t a, int64_t b) { return less(b, a); });
+            std::stable_sort(items.begin(), items.end(),
+                             [&](const Item& a, const Item& b) { return less(b, a); });
           else
-            std::stable_sort(order.begin(), order.end(), less);
-          for (int64_t i = 0; i < n; ++i)
-            static_cast<int64_t*>(y)[(o * n + i) * inner + j] = order[i];
+            std::stable_sort(items.begin(), items.end(), less);
+          for (int64_t i = 0; i < n; ++i) static_cast<int64_t*>(y)[first + i * inner] = items[i].at;
         }
+      });
     };
     if (!for_dtype(in.dtype, [&](auto z) {
           go([&](int64_t i) { return static_cast<const decltype(z)*>(x[0])[i]; });
@@ -469,10 +535,19 @@ KERNEL(ref_one_hot) {
   const double on = r.ctx().f("on"), off = r.ctx().f("off");
   const Type idx = r.in[0], out = r.out;
   return fn_kernel([=](const void* const* x, void* y) {
-    for (int64_t i = 0; i < idx.shape.numel(); ++i) {
-      const int64_t hot = read_index(x[0], idx.dtype, i);
-      for (int64_t d = 0; d < depth; ++d) write(y, out.dtype, i * depth + d, d == hot ? on : off);
-    }
+    uint64_t with = 0, without = 0;
+    write(&with, out.dtype, 0, on);
+    write(&without, out.dtype, 0, off);
+    for_size(out.dtype, [&](auto z) {
+      using T = decltype(z);
+      T* d = static_cast<T*>(y);
+      const int64_t n = idx.shape.numel();
+      std::fill_n(d, n * depth, static_cast<T>(without));
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t hot = read_index(x[0], idx.dtype, i);
+        if (hot >= 0 && hot < depth) d[i * depth + hot] = static_cast<T>(with);
+      }
+    });
   });
 }
 

@@ -6,18 +6,19 @@ import os
 
 import numpy as np
 import pytest
-from differential import check
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import pijit as ms
 from pijit import Tensor, nn, ops
+from tests.python.differential import check
 
 EXAMPLES = int(os.environ.get("PIJIT_FUZZ", "25"))
 
 STEPS = {
     "conv": lambda c: (nn.Conv2d(c, c, 3, has_bias=True), c), "wide": lambda c: (nn.Conv2d(c, 32, 1), 32), "narrow": lambda c: (nn.Conv2d(c, 16, 3, stride=2), 16), "odd": lambda c: (nn.Conv2d(c, 5, 3), 5),
     "valid": lambda c: (nn.Conv2d(c, 16, 2, pad_mode="valid"), 16), "group": lambda c: (nn.Conv2d(c, c, 3, group=c), c), "relu": lambda c: (nn.ReLU(), c), "tanh": lambda c: (nn.Tanh(), c),
-    "max": lambda c: (nn.MaxPool2d(2, 2), c), "max_overlapping": lambda c: (nn.MaxPool2d(3, 2, pad_mode="same"), c), "avg": lambda c: (nn.AvgPool2d(2, 2), c), "avg_overlapping": lambda c: (nn.AvgPool2d(3, 1, pad_mode="same"), c),
+    "max": lambda c: (nn.MaxPool2d(2, 2), c), "max_overlapping": lambda c: (nn.MaxPool2d(3, 2, pad_mode="same"), c), "avg": lambda c: (nn.AvgPool2d(2, 2), c),
+    "avg_overlapping": lambda c: (nn.AvgPool2d(3, 1, pad_mode="same"), c),
     "norm": lambda c: (nn.BatchNorm2d(c), c), "residual": lambda c: (Residual(c), c), "gate": lambda c: (Gate(c), c), "mixed": lambda c: (Mixed(), c), "select": lambda c: (Select(), c)}
 
 

@@ -1,5 +1,7 @@
 """Eager ops against NumPy; gradients against finite differences; both modes against each other."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.special
@@ -389,3 +391,52 @@ def test_long_column_sums_add_rows_in_order_on_any_number_of_threads():
     both = ms.jit(lambda t: (ops.sum(t, 0), ops.amax(t * 2, 0), t * 2))(Tensor(x))
     assert np.array_equal(both[0].asnumpy(), total)
     assert np.array_equal(both[1].asnumpy(), (x * 2).max(0)) and np.array_equal(both[2].asnumpy(), x * 2)
+
+
+NARROW = ["float16", "int8", "uint8", "int16", "uint16"]
+
+
+@pytest.mark.parametrize("n", [1, 7, 16, 41, 5003])
+def test_narrow_types_convert_and_compute_as_numpy(n):
+    rng = np.random.RandomState(n)
+    values = np.concatenate([[0.0, -0.0, np.inf, np.nan, 65504, 65519, 65520, 6e-8, 1e-9, 1 + 2**-11, 1 + 3 * 2**-11], rng.randn(n) * 10.0 ** rng.uniform(-6, 5, n)])[-n:].astype(np.float32)
+    small = rng.randint(0, 100, n)
+    with np.errstate(all="ignore"):
+        half = values.astype(np.float16)
+        assert Tensor(values).astype(ms.float16).asnumpy().tobytes() == half.tobytes()
+        for op in (np.add, np.multiply, np.maximum):
+            np.testing.assert_array_equal(getattr(ops, {"add": "add", "multiply": "mul", "maximum": "maximum"}[op.__name__])(Tensor(half), Tensor(half[::-1].copy())).asnumpy(), op(half, half[::-1]))
+    bits = values.view(np.uint32).astype(np.uint64)
+    nearest = np.where(np.isnan(values), (bits >> 16) | 0x40, (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16) << 16
+    assert Tensor(values).astype(ms.bfloat16).astype(ms.float32).asnumpy().tobytes() == nearest.astype(np.uint32).tobytes()
+    for a in [*NARROW, "bool", "int32", "int64", "float32", "float64"]:
+        x = (small % 2 if a == "bool" else small).astype(a)
+        for b in [*NARROW, "bool", "int32", "int64", "float32", "float64"]:
+            r = Tensor(x).astype(getattr(ms, b if b != "bool" else "bool_")).asnumpy()
+            assert r.dtype == np.dtype(b) and r.tobytes() == x.astype(b).tobytes(), (a, b)
+    for a, b in itertools.product(["int32", "int64", "int16", "uint8"], ["int8", "uint8", "int16", "uint16"]):  # wraps around
+        x = rng.randint(-2**15, 2**15, n).astype(a)
+        assert Tensor(x).astype(getattr(ms, b)).asnumpy().tobytes() == x.astype(b).tobytes(), (a, b)
+    image = rng.randint(0, 256, (n, 3)).astype(np.uint8)
+    np.testing.assert_array_equal((Tensor(image).astype(ms.float32) / 255.0 - Tensor(np.float32([0.5, 0.4, 0.3]))).asnumpy(), image.astype(np.float32) / np.float32(255) - np.float32([0.5, 0.4, 0.3]))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u1", "f2", "i8"])
+def test_order_ops_match_numpy(dtype):
+    rng = np.random.RandomState(0)
+    for shape in [(3, 1), (5, 17), (4, 1000), (70, 3000), (2, 5000), (6, 5, 40)]:
+        for trial in range(4):
+            x = rng.randint(0, 60, shape).astype(dtype)
+            if dtype[0] == "f" and trial > 1:
+                x.reshape(-1)[rng.randint(0, x.size, 3)] = np.nan
+                x.reshape(-1)[0] = -0.0
+            for axis in range(x.ndim):
+                np.testing.assert_array_equal(ops.argmax(Tensor(x), axis).asnumpy(), x.argmax(axis))
+                np.testing.assert_array_equal(ops.argmin(Tensor(x), axis).asnumpy(), x.argmin(axis))
+            sorted_x, order = ops.sort(Tensor(x))
+            np.testing.assert_array_equal(sorted_x.asnumpy(), np.sort(x, -1, kind="stable"))
+            np.testing.assert_array_equal(order.asnumpy(), np.argsort(x, -1, kind="stable"))
+            np.testing.assert_array_equal(ops.flip(Tensor(x), (0, 1)).asnumpy(), x[::-1, ::-1])
+            np.testing.assert_array_equal(Tensor(x)[::-2, ::3].asnumpy(), x[::-2, ::3])
+    hot = rng.randint(0, 10, 600)
+    np.testing.assert_array_equal(ops.one_hot(Tensor(hot.astype(np.int32)), 10).asnumpy(), hot[:, None] == np.arange(10))

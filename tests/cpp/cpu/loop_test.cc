@@ -40,6 +40,8 @@ TEST(Loop, CodeIsGeneratedForEveryInstructionSet) {
           << isa;
     for (auto t : {DType::I32, DType::I64})
       EXPECT_NE(nullptr, asmjit_inner_loop(spec_of({"add", "mul", "maximum"}, t))) << isa;
+    for (auto t : {DType::F16, DType::BF16})
+      EXPECT_NE(nullptr, asmjit_inner_loop(spec_of({"exp", "add", "tanh"}, t))) << isa;
     config().isa = "";
   }
 }
