@@ -277,6 +277,12 @@ bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
                   std::vector<py::object>* values, int* failed);
 // The instance for the sizes of these inputs, built if need be; null: the entry does not fit them.
 std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::object>& values);
+// Does the capture again in the scope of a graph, with these sizes for what varies; false: with
+// them, capture would have taken another way.
+bool build_at(const Entry& e, const std::vector<int64_t>& dims, Scope& s);
+// The graph of an entry whose sizes vary, with symbols: "f32[s0,784]", and a line that says what
+// they are. For an entry without, its graph's text.
+std::string symbolic_text(const Entry& e, const CodeInfo& code);
 // Adds what in `state` differs from what the entry was captured for, if numbers and sizes are all
 // that differs.
 void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,

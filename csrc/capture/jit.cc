@@ -293,7 +293,7 @@ py::dict explain(py::object f) {
       py::list guards;
       for (auto& g : e->guards) guards.append(describe_guard(*e, g, *code));
       x["guards"] = guards;
-      x["graph"] = e->graph_text;
+      x["graph"] = symbolic_text(*e, *code);
       py::list ops;
       for (auto& [n, c] : e->ops) ops.append(py::make_tuple(n, c));
       x["ops"] = ops;

@@ -184,15 +184,37 @@ int Tracer::recipe(const V& v) {
   return recipe_of_[v.get()] = static_cast<int>(entry_->recipes.size()) - 1;
 }
 
-// Outputs, program and sizes of an instance whose graph is complete but for its outputs.
-static void finish_instance(const Entry& e, const std::shared_ptr<Graph>& graph, Scope& scope,
-                            Instance* x) {
-  Graph& g = *graph;
+static void add_outputs(const Entry& e, Scope& s) {
+  Graph& g = s.graph();
   for (auto& o : e.captured_outputs) {
-    const Val v = scope.val(o.node);
+    const Val v = s.val(o.node);
     const bool same = o.assign_to >= 0 && v.type() == g.node(g.inputs()[o.assign_to]).type;
     g.outputs.push_back({v.id, same ? o.assign_to : -1});
   }
+}
+
+bool build_at(const Entry& e, const std::vector<int64_t>& dims, Scope& s) {
+  try {
+    for (size_t k = 0; k < e.inputs.size(); ++k) {
+      Type t = e.captured_inputs[k].type();
+      for (size_t v = 0; v < dims.size(); ++v)
+        if (e.varying[v].first == static_cast<int>(k)) t.shape[e.varying[v].second] = dims[v];
+      s.bind(e.captured_inputs[k], s.graph().add_input(t));
+    }
+    replay(e.actions, s);
+    add_outputs(e, s);
+    return true;
+  } catch (const Misfit&) {
+  } catch (const OpError&) {
+  } catch (py::error_already_set&) {
+  }
+  return false;
+}
+
+// Program and sizes of an instance whose graph is complete.
+static void finish_instance(const Entry& e, const std::shared_ptr<Graph>& graph, Scope& scope,
+                            Instance* x) {
+  Graph& g = *graph;
   bool may_fail = false;
   const auto live = g.live();
   for (uint32_t k = 0; k < g.size(); ++k)
@@ -218,23 +240,9 @@ std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::obj
     auto made = std::make_shared<Instance>();
     Instance& x = *made;
     auto graph = std::make_shared<Graph>(false);
-    Graph& g = *graph;
-    Scope s(&g, true);
-    try {
-      for (size_t k = 0; k < e.inputs.size(); ++k) {
-        PyObject* o = values[e.inputs[k]].ptr();
-        s.bind(e.captured_inputs[k],
-               g.add_input(is_tensor(o) ? array_of(o)->type : e.captured_inputs[k].type()));
-      }
-      replay(e.actions, s);
-      finish_instance(e, graph, s, &x);
-    } catch (const Misfit&) {
-      x.fits = false;
-    } catch (const OpError&) {
-      x.fits = false;
-    } catch (py::error_already_set&) {
-      x.fits = false;
-    }
+    Scope s(graph.get(), true);
+    x.fits = build_at(e, dims, s);
+    if (x.fits) finish_instance(e, graph, s, &x);
     it = e.instances.emplace(dims, std::move(made)).first;
   }
   return it->second->fits ? it->second : nullptr;
@@ -302,6 +310,7 @@ void Tracer::finish(Entry* e) {
   for (auto [k, d] : e->varying) dims.push_back(graph_->node(graph_->inputs()[k]).type.shape[d]);
   for (auto id : graph_->inputs()) e->captured_inputs.push_back(graph_->val(id));
   e->captured_outputs = outputs_;
+  add_outputs(*e, root_scope_);
   auto made = std::make_shared<Instance>();
   finish_instance(*e, graph_, root_scope_, made.get());
   const Instance& first = *made;

@@ -172,6 +172,39 @@ def test_explain_names_the_sizes():
     assert "x.shape[1] == 6" in text and "type(k) is float" in text and "2 sizes" in text
 
 
+def test_explain_shows_symbols():
+    @ms.jit
+    def f(x, y, w):
+        h = ops.relu(x @ w) + y[:, :1]
+        return h.reshape(-1), ops.concat((x, x, w.T)), h.reshape(x.shape[0] * 2, -1), x.mean()
+    for n in (5, 9, 12):
+        f(batch(n, 8), batch(n, 3), batch(8, 6))
+    text = ms.explain(f).graphs[0]
+    for part in ("%0: f32[s0,8]", "f32[s0,6] = matmul", "end=(s0,1)", "f32[6*s0] = reshape", "f32[2*s0+6,8] = concat", "shape=(2*s0,-1)", "# s0 = x.shape[0] = y.shape[0]\n"):
+        assert part in text, text
+    conv, narrow, pool = nn.Conv2d(1, 4, 3, stride=2), nn.Conv2d(4, 4, 3, stride=2, pad_mode="valid"), nn.MaxPool2d(2, 2)
+
+    @ms.jit
+    def g(x):
+        flat = x.reshape(x.shape[2], -1)
+        return narrow(conv(x)), pool(x), x.reshape(x.shape[0], -1), flat @ flat.T
+    for n, size in ((3, 20), (5, 22), (6, 27), (9, 33)):
+        g(Tensor(np.ones((n, 1, size, size), np.float32)))
+    text = ms.explain(g).graphs[0]
+    for part in ("f32[s0,1,s1,s1]", "f32[s0,4,(s1+1)//2,(s1+1)//2] = conv2d", "pad=(s1%2,1,s1%2,1)", "f32[s0,4,(s1-1)//4,(s1-1)//4]", "f32[s0,1,s1//2,s1//2] = max_pool2d", "f32[s1,s0*s1]", "# s1 = x.shape[2] = x.shape[3]"):
+        assert part in text, text
+    assert ms.explain(g).compile_count == 2
+
+
+def test_explain_keeps_numbers_where_only_some_sizes_are_served():
+    @ms.jit
+    def f(x):
+        return x * 2 if x.shape[0] > 10 else x + x.shape[0]
+    for n in (11, 12, 13, 3, 4):
+        f(batch(n))
+    assert any("f32[s0,6] = mul" in g for g in ms.explain(f).graphs)
+
+
 def test_input_signature():
     import types
     spec = types.SimpleNamespace(dtype=ms.float32, shape=(None, 6))
