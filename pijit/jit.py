@@ -6,12 +6,19 @@ from pijit import _C
 
 
 class JitConfig:
-    """Options of compilation: jit_level "O0", "O1" or "O2"; other keywords are kept."""
+    """Options of compilation: jit_level "O0", "O1" or "O2"; other keywords are kept.
 
-    def __init__(self, jit_level="O1", exc_mode="auto", jit_syntax_level="", **kwargs):
+    numerics: "exact" gives the bits of eager mode. "fast" lets results differ in their last digits: scales
+    and shifts of inference-mode batch normalisation become part of a convolution's weights, and ReLU,
+    Sigmoid, Tanh, SiLU and residuals are computed with the product or convolution before them (by oneDNN,
+    whose ReLU turns NaN into 0)."""
+
+    def __init__(self, jit_level="O1", exc_mode="auto", jit_syntax_level="", *, numerics="exact", **kwargs):
         if jit_level not in ("", "O0", "O1", "O2"):
             raise ValueError(f"For 'JitConfig', 'jit_level' must be 'O0', 'O1' or 'O2', but got {jit_level!r}.")
-        self.jit_config_dict = {"jit_level": jit_level, "exc_mode": exc_mode, "jit_syntax_level": jit_syntax_level, **kwargs}
+        if numerics not in ("exact", "fast"):
+            raise ValueError(f"For 'JitConfig', 'numerics' must be 'exact' or 'fast', but got {numerics!r}.")
+        self.jit_config_dict = {"jit_level": jit_level, "exc_mode": exc_mode, "jit_syntax_level": jit_syntax_level, "numerics": numerics, **kwargs}
 
 
 def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PIJit", *, function=None, capture_mode=None, jit_level=None,
@@ -25,20 +32,24 @@ def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PI
 
     input_signature: a Tensor, or a tuple of Tensors, that describes the arguments: other dtypes raise
     TypeError, other shapes ValueError. Any object with dtype and shape serves; where its shape has None or
-    -1, the size may vary, and the first call already compiles for all sizes. hash_args and jit_config are accepted: what a function uses is guarded anyway, and all
-    levels compile alike."""
+    -1, the size may vary, and the first call already compiles for all sizes. jit_config: a JitConfig, of
+    which numerics counts; all levels compile alike. hash_args is accepted: what a function uses is guarded
+    anyway."""
     if fn is None:
         fn = function
     if mode not in ("PIJit", "PSJit"):
         raise ValueError(f"For 'jit', the 'mode' must be 'PIJit' or 'PSJit', but got {mode!r}.")
     if capture_mode not in (None, "ast", "bytecode", "trace"):
         raise ValueError(f"For 'jit', the 'capture_mode' must be 'ast', 'bytecode' or 'trace', but got {capture_mode!r}.")
+    if jit_config is not None and not isinstance(jit_config, JitConfig):
+        raise TypeError(f"For 'jit', 'jit_config' must be a JitConfig, but got {type(jit_config).__name__}.")
+    fast = jit_config is not None and jit_config.jit_config_dict["numerics"] == "fast"
     whole = fullgraph or mode == "PSJit" or capture_mode == "ast"
 
     def wrap(f):
         if not callable(f):
             raise TypeError(f"For 'jit', 'fn' must be a function, but got {type(f).__name__}.")
-        jitted = _C.jit(f, whole)
+        jitted = _C.jit(f, whole, fast)
         if input_signature is not None:
             _C.set_signature(jitted, _signature(input_signature))
         return jitted

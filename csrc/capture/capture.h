@@ -249,6 +249,7 @@ struct Entry {
   std::optional<BreakRecord> break_record;
   uint64_t calls = 0;
   int first_line = 0;
+  bool fast = false;
 };
 
 // Equal for a guard: of one type, floats by their bits.
@@ -265,6 +266,7 @@ struct StartPoint {
   // What changed between calls before: numbers, and dims of tensors (a bit mask), by the text of
   // their sources.
   std::map<std::string, uint64_t> varying = {};
+  bool fast = false;  // numerics
 };
 
 // Captures from a state (slots, then stack; null: unbound). Throws InternalError on our own faults;

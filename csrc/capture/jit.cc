@@ -114,6 +114,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
       return original().release().ptr();
     if (jit->code != code->code) {  // assigned to __code__: nothing that is known holds
       auto fresh = std::make_shared<State>();
+      fresh->fast = jit->state->fast;
       fresh->signature = jit->state->signature;
       jit->state = std::move(fresh);
       Py_XSETREF(jit->code, Py_NewRef(code->code));
@@ -132,7 +133,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   }
 }
 
-PyObject* make_jit(PyObject* func, bool whole) {
+PyObject* make_jit(PyObject* func, bool whole, bool fast) {
   auto* o = reinterpret_cast<JitObject*>(jit_function_type->tp_alloc(jit_function_type, 0));
   if (!o) throw py::error_already_set();
   o->vectorcall = jit_call;
@@ -140,6 +141,7 @@ PyObject* make_jit(PyObject* func, bool whole) {
   o->dict = nullptr;
   o->weakrefs = nullptr;
   new (&o->state) std::shared_ptr<State>(std::make_shared<State>());
+  o->state->fast = fast;
   o->code = nullptr;
   o->whole = whole;
   return reinterpret_cast<PyObject*>(o);
@@ -228,18 +230,19 @@ PyType_Spec jit_spec = {"pijit._C.JitFunction", sizeof(JitObject), 0,
                             Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                         jit_slots};
 
-py::object jit(py::object f, bool whole) {
+py::object jit(py::object f, bool whole, bool fast) {
   if (Py_TYPE(f.ptr()) == jit_function_type) return f;
-  if (PyFunction_Check(f.ptr())) return py::reinterpret_steal<py::object>(make_jit(f.ptr(), whole));
+  if (PyFunction_Check(f.ptr()))
+    return py::reinterpret_steal<py::object>(make_jit(f.ptr(), whole, fast));
   if (PyMethod_Check(f.ptr()) && PyFunction_Check(PyMethod_GET_FUNCTION(f.ptr()))) {
     py::object j =
-        py::reinterpret_steal<py::object>(make_jit(PyMethod_GET_FUNCTION(f.ptr()), whole));
+        py::reinterpret_steal<py::object>(make_jit(PyMethod_GET_FUNCTION(f.ptr()), whole, fast));
     return py::reinterpret_steal<py::object>(PyMethod_New(j.ptr(), PyMethod_GET_SELF(f.ptr())));
   }
   static PyObject* name = PyUnicode_InternFromString("__call__");
   PyObject* c = PyType_Check(f.ptr()) ? nullptr : type_lookup(Py_TYPE(f.ptr()), name);
   if (c && PyFunction_Check(c)) {
-    py::object j = py::reinterpret_steal<py::object>(make_jit(c, whole));
+    py::object j = py::reinterpret_steal<py::object>(make_jit(c, whole, fast));
     return py::reinterpret_steal<py::object>(PyMethod_New(j.ptr(), f.ptr()));
   }
   return f;  // builtins and classes: nothing to read bytecode from
@@ -343,7 +346,7 @@ void init_jit(py::module_& m) {
   jit_function_type = reinterpret_cast<PyTypeObject*>(t);
   m.attr("JitFunction") = py::handle(t);
   init_callees();
-  m.def("jit", &jit);
+  m.def("jit", &jit, py::arg("f"), py::arg("whole"), py::arg("fast") = false);
   m.def("explain", &explain);
   m.def("set_signature", &set_signature);
   m.def("set_graph_mode", [](bool on) { graph_mode_on = on; });
@@ -355,7 +358,7 @@ void init_jit(py::module_& m) {
     py::object f = py::type::of(cell).attr("construct");
     if (Py_TYPE(f.ptr()) == jit_function_type) return f(cell, *args, **kwargs);
     py::object& j = (*made)[f.ptr()];
-    if (!j) j = jit(f, true);
+    if (!j) j = jit(f, true, false);
     return py::object(j(cell, *args, **kwargs));
   });
 }

@@ -220,7 +220,7 @@ static void finish_instance(const Entry& e, const std::shared_ptr<Graph>& graph,
   for (uint32_t k = 0; k < g.size(); ++k)
     may_fail |= live[k] && g.node(k).op && g.node(k).op->has(kMayFail);
   if (!g.outputs.empty() || may_fail) {
-    x->program = compile(g);
+    x->program = compile(g, e.fast);
     x->graph = graph;
   }
   x->donatable.assign(e.inputs.size(), false);
@@ -340,6 +340,7 @@ void Tracer::finish(Entry* e) {
 std::unique_ptr<Entry> Tracer::finish_return(const V& result) {
   auto e = std::make_unique<Entry>();
   entry_ = e.get();
+  e->fast = start_.fast;
   frames_.resize(1);
   e->first_line = start_.code->instrs[start_.instr].line;
   e->result = recipe(result);
@@ -350,6 +351,7 @@ std::unique_ptr<Entry> Tracer::finish_return(const V& result) {
 std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
   auto e = std::make_unique<Entry>();
   entry_ = e.get();
+  e->fast = start_.fast;
   e->first_line = start_.code->instrs[start_.instr].line;
   e->break_record = BreakRecord{b.reason, b.detail, location()};
   if (!b.where.empty() && b.where != location())

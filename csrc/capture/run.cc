@@ -59,7 +59,7 @@ py::object run(const Front& front, std::vector<py::object> slots,
   State& state = front.state;
   ++state.calls;
   auto code = code_info(PyFunction_GET_CODE(front.func));
-  StartPoint at{front.func, code, 0, 0};
+  StartPoint at{front.func, code, 0, 0, {}, state.fast};
   std::vector<py::object> stack;
   std::vector<PyObject*> raw;
   std::vector<py::object> values;

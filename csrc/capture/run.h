@@ -47,6 +47,7 @@ struct State {
   double compile_ms = 0;
   uint64_t calls = 0;
   uint64_t graph_runs = 0;
+  bool fast = false;  // numerics, of what is compiled
   bool busy = false;  // a capture of this function is under way
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
   std::vector<Type> signature;

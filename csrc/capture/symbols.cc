@@ -1,7 +1,7 @@
 // Sizes as symbols. An entry whose sizes vary is a function of them, kept as actions, and shape
-// rules run on numbers. Its graph in terms of symbols is found by interpolation: done again at a few
-// sizes, the capture gives the same text but for some numbers, each a polynomial of degree 2 at most
-// in the sizes, or a quotient as a stride makes it; a number that is neither is shown as `?`.
+// rules run on numbers. Its graph in terms of symbols is found by interpolation: done again at a
+// few sizes, the capture gives the same text but for some numbers, each a polynomial of degree 2 at
+// most in the sizes, or a quotient as a stride makes it; a number that is neither is shown as `?`.
 #include <algorithm>
 #include <cctype>
 #include <map>

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "compile/fusion.h"
 #include "compile/layout.h"
+#include "compile/relax.h"
 #include "compile/tiling.h"
 #include "graph/passes/passes.h"
 
@@ -25,8 +26,8 @@ KernelRequest request_of(const Graph& g, const Node& n) {
 
 class Compiler {
  public:
-  explicit Compiler(const Graph& g)
-      : g_(g), plan_(plan_fusion(g)), p_(std::make_shared<Program>()) {}
+  Compiler(const Graph& g, bool fast)
+      : g_(g), fast_(fast), plan_(plan_fusion(g)), p_(std::make_shared<Program>()) {}
 
   std::shared_ptr<const Program> run() {
     slot_of_.assign(g_.size(), -1);
@@ -115,7 +116,7 @@ class Compiler {
     r.loop = n.op->name == "while_loop";
     p_->loops |= r.loop;
     for (auto& g : n.regions) {
-      r.programs.push_back(compile(*g));
+      r.programs.push_back(compile(*g, fast_));
       p_->loops |= r.programs.back()->loops;
     }
     for (auto s : n.in) {
@@ -394,6 +395,7 @@ class Compiler {
   }
 
   const Graph& g_;
+  const bool fast_;
   FusionPlan plan_;
   std::shared_ptr<Program> p_;
   std::vector<int> slot_of_, last_use_;
@@ -409,17 +411,22 @@ class Compiler {
 
 }  // namespace
 
-std::shared_ptr<const Program> compile(const Graph& g) {
+std::shared_ptr<const Program> compile(const Graph& g, bool fast) {
   auto lowered = run_passes(g, [](const Graph& of, const Node& n) {
     return KernelRegistry::get().serves(request_of(of, n));
   });
+  if (fast && config().backend != "reference") {
+    lowered = relax(*lowered, channel_block());
+    if (config().verify) lowered->verify();
+    dump_stage("relax", lowered->print());
+  }
   if (const int64_t block = channel_block())
     if (auto laid_out = assign_layouts(*lowered, block)) {
       lowered = std::move(laid_out);
       if (config().verify) lowered->verify();
       dump_stage("layout", lowered->print());
     }
-  auto p = Compiler(*lowered).run();
+  auto p = Compiler(*lowered, fast).run();
   PIJIT_LOG("kernels", p->describe());
   dump_stage("program", p->describe());
   return p;

@@ -5,6 +5,7 @@
 
 namespace pijit {
 
-std::shared_ptr<const Program> compile(const Graph& g);
+// fast: results may differ from those of the ops one by one in their last digits (compile/relax.h).
+std::shared_ptr<const Program> compile(const Graph& g, bool fast = false);
 
 }  // namespace pijit

@@ -42,8 +42,9 @@ class Layouts {
   Role role(const Node& n) const {
     if (n.kind != Node::kOp) return kOther;
     const std::string& name = n.op->name;
-    if (name == "conv2d" || name == "conv2d_dx" || name == "conv2d_dw") {
-      const Type& y = name == "conv2d" ? n.type : type(n.in[name == "conv2d_dw"]);
+    if (name == "conv2d" || name == "conv2d_post" || name == "conv2d_dx" || name == "conv2d_dw") {
+      const bool forward = name == "conv2d" || name == "conv2d_post";
+      const Type& y = forward ? n.type : type(n.in[name == "conv2d_dw"]);
       const Type& x = name == "conv2d_dx" ? n.type : type(n.in[0]);
       const bool one_group = std::get<int64_t>(n.attrs[n.op->attr_index("group")]) == 1;
       // Too few channels for a block, as those of an image, are read where they are.
@@ -79,8 +80,8 @@ class Layouts {
           native[s] ? ++with : ++without;
           movable &= native[s] || type(s).dtype == DType::F32;
         }
-      native[i] = role_[i] == kConv ? n.op->name != "conv2d_dw"
-                                    : with > 0 && with >= without && movable;
+      native[i] =
+          role_[i] == kConv ? n.op->name != "conv2d_dw" : with > 0 && with >= without && movable;
     }
     std::vector<bool> wanted(g_.size());
     for (uint32_t i = static_cast<uint32_t>(g_.size()); i-- > 0;) {
@@ -125,11 +126,12 @@ class Layouts {
     attrs.emplace_back(b_);
     const std::string& name = n.op->name;
     for (size_t k = 0; k < n.in.size(); ++k) {
-      const bool map = name == "conv2d" ? k == 0 : name == "conv2d_dx" ? k == 0 : true;
+      const bool weights = k == 1 && (role_[n.id] == kConv && name != "conv2d_dw");
       if (n.in[k] == kNoNode)
         in.push_back({});
       else
-        in.push_back(map && has_blocks(type(n.in[k]).shape) ? blocked(n.in[k]) : plain(n.in[k]));
+        in.push_back(!weights && has_blocks(type(n.in[k]).shape) ? blocked(n.in[k])
+                                                                 : plain(n.in[k]));
     }
     const Val v = to_->Builder::op(OpTable::get().at(name + "_blocked"), in, attrs);
     (name == "conv2d_dw" ? plain_ : blocked_)[n.id] = v;

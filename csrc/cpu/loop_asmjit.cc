@@ -168,7 +168,8 @@ void LoopEmitter::body(bool tail) {
     if (n.op == SOp::kConst)
       r[id] = hoist_ ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
     else if (n.op == SOp::kInput)
-      r[id] = s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), stored, tail);
+      r[id] =
+          s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), stored, tail);
     else if (n.op == SOp::kCast && body_[n.a].dt == n.dt)
       r[id] = in_register(r[n.a], n.dt);
     else

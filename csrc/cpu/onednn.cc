@@ -27,10 +27,8 @@ struct Scratch {
     for (auto [p, n] : blocks) release(p, n);
   }
 };
-void execute(const dnnl::primitive& p, const dnnl_exec_arg_t* args, size_t n,
-                    dnnl::stream& s) {
-  const dnnl_status_t status =
-      dnnl_primitive_execute(p.get(), s.get(), static_cast<int>(n), args);
+void execute(const dnnl::primitive& p, const dnnl_exec_arg_t* args, size_t n, dnnl::stream& s) {
+  const dnnl_status_t status = dnnl_primitive_execute(p.get(), s.get(), static_cast<int>(n), args);
   PIJIT_CHECK(status == dnnl_success, "oneDNN: status ", static_cast<int>(status));
 }
 
@@ -57,6 +55,21 @@ bool serves(const KernelRequest& r, std::string* why) {
     if (r.present[i] && r.in[i].shape.numel() == 0) return *why = "empty tensor", false;
   if (r.out.shape.numel() == 0) return *why = "empty tensor", false;
   return true;
+}
+
+dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& activation) {
+  using dnnl::algorithm;
+  dnnl::post_ops ops;
+  if (residual.get_ndims() > 0) ops.append_binary(algorithm::binary_add, residual);
+  if (!activation.empty())
+    ops.append_eltwise(activation == "relu"      ? algorithm::eltwise_relu
+                       : activation == "sigmoid" ? algorithm::eltwise_logistic
+                       : activation == "tanh"    ? algorithm::eltwise_tanh
+                                                 : algorithm::eltwise_swish,
+                       activation == "silu" ? 1.0f : 0.0f, 0.0f);
+  dnnl::primitive_attr attr;
+  attr.set_post_ops(ops);
+  return attr;
 }
 
 Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops)

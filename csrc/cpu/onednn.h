@@ -20,9 +20,13 @@ Ints row_major(const Ints& dims);
 // float32 without empty tensors.
 bool serves(const KernelRequest& r, std::string* why);
 
-// A primitive with arguments that come from outside in one layout and may need a reorder to another.
-// Small problems run on the calling thread: a barrier, and data in the other core's cache, cost
-// more. Memory objects are made once and pointed at the data of each call.
+// What follows the product itself: an addition of `residual`, where that has dims, and an
+// activation.
+dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& activation);
+
+// A primitive with arguments that come from outside in one layout and may need a reorder to
+// another. Small problems run on the calling thread: a barrier, and data in the other core's cache,
+// cost more. Memory objects are made once and pointed at the data of each call.
 class Primitive : public OpKernel {
  public:
   struct Arg {

@@ -5,8 +5,8 @@
 namespace pijit::onednn {
 namespace {
 
-// Feature maps come as [N,C,H,W] or with channels in blocks, [N,C/b,H,W,b]. What is computed, and so
-// each bit, is the same: where both sides have whole blocks, the primitive works on blocks.
+// Feature maps come as [N,C,H,W] or with channels in blocks, [N,C/b,H,W,b]. What is computed, and
+// so each bit, is the same: where both sides have whole blocks, the primitive works on blocks.
 struct Conv {
   Ints x, w, y, stride, dil, pad_lo, pad_hi;
   memory::desc x_outside, w_outside, y_outside;
@@ -14,9 +14,7 @@ struct Conv {
   double flops;
 };
 tag blocks_of(int64_t b) { return b == 16 ? tag::nChw16c : tag::nChw8c; }
-Shape logical(const Shape& s) {
-  return s.rank() == 5 ? Shape{s[0], s[1] * s[4], s[2], s[3]} : s;
-}
+Shape logical(const Shape& s) { return s.rank() == 5 ? Shape{s[0], s[1] * s[4], s[2], s[3]} : s; }
 memory::desc outside(const Shape& s) {
   const Ints d = logical(s).vec();
   return s.rank() == 5 ? desc(d, blocks_of(s[4])) : desc(d, row_major(d));
@@ -48,27 +46,35 @@ Conv conv_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape
   return v;
 }
 using dnnl::algorithm;
-dnnl::convolution_forward::primitive_desc forward_pd(const Conv& c, bool bias) {
+dnnl::convolution_forward::primitive_desc forward_pd(const Conv& c, bool bias,
+                                                     const dnnl::primitive_attr& attr = {}) {
   const auto kind = dnnl::prop_kind::forward_training;
   if (bias)
     return {engine(),   kind,       algorithm::convolution_direct,
             c.x_inside, c.w_inside, desc({c.y[1]}, tag::a),
             c.y_inside, c.stride,   c.dil,
-            c.pad_lo,   c.pad_hi};
-  return {engine(),   kind,     algorithm::convolution_direct,
+            c.pad_lo,   c.pad_hi,   attr};
+  return {engine(),   kind,       algorithm::convolution_direct,
           c.x_inside, c.w_inside, c.y_inside,
-          c.stride,   c.dil,    c.pad_lo,
-          c.pad_hi};
+          c.stride,   c.dil,      c.pad_lo,
+          c.pad_hi,   attr};
 }
 
 std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
   if (!serves(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     const Conv c = conv_of(r, r.in[0].shape, r.in[1].shape, r.out.shape);
-    const auto pd = forward_pd(c, r.present[2]);
+    const bool post = r.op.name.starts_with("conv2d_post"), residual = post && r.present[3];
+    const auto pd =
+        forward_pd(c, r.present[2],
+                   post ? post_ops(residual ? c.y_inside : memory::desc(), r.ctx().s("activation"))
+                        : dnnl::primitive_attr());
+    const auto bias = desc({c.y[1]}, tag::a);
     std::vector<Primitive::Arg> in{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},
-                                   {DNNL_ARG_WEIGHTS, c.w_outside, pd.weights_desc()}};
-    if (r.present[2]) in.push_back({DNNL_ARG_BIAS, pd.bias_desc(), pd.bias_desc()});
+                                   {DNNL_ARG_WEIGHTS, c.w_outside, pd.weights_desc()},
+                                   {DNNL_ARG_BIAS, bias, bias}};
+    if (residual)
+      in.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.y_outside, c.y_inside});
     return std::make_unique<Primitive>(dnnl::convolution_forward(pd), in,
                                        Primitive::Arg{DNNL_ARG_DST, c.y_outside, pd.dst_desc()},
                                        c.flops);
@@ -114,10 +120,9 @@ std::unique_ptr<OpKernel> reorder(const KernelRequest& r, std::string* why) {
   if (!serves(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     const auto from = outside(r.in[0].shape), to = outside(r.out.shape);
-    return std::make_unique<Primitive>(
-        dnnl::reorder({engine(), from, engine(), to}),
-        std::vector<Primitive::Arg>{{DNNL_ARG_FROM, from, from}},
-        Primitive::Arg{DNNL_ARG_TO, to, to}, 0.0);
+    return std::make_unique<Primitive>(dnnl::reorder({engine(), from, engine(), to}),
+                                       std::vector<Primitive::Arg>{{DNNL_ARG_FROM, from, from}},
+                                       Primitive::Arg{DNNL_ARG_TO, to, to}, 0.0);
   });
 }
 
@@ -126,6 +131,7 @@ std::unique_ptr<OpKernel> reorder(const KernelRequest& r, std::string* why) {
 void register_conv(KernelRegistry& r) {
   for (const std::string layout : {"", "_blocked"}) {
     r.add("conv2d" + layout, {"onednn", conv2d});
+    r.add("conv2d_post" + layout, {"onednn", conv2d});
     r.add("conv2d_dx" + layout, {"onednn", conv2d_dx});
     r.add("conv2d_dw" + layout, {"onednn", conv2d_dw});
   }

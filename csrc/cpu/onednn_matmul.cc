@@ -37,11 +37,12 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
     const int64_t k = r.in[1].shape[1], n = r.in[1].shape[0], m = r.in[0].shape.numel() / k;
     const auto x = desc({m, k}, Ints{k, 1}), w = desc({k, n}, Ints{1, k}),
                b = desc({1, n}, Ints{n, 1}), y = desc({m, n}, Ints{n, 1});
-    std::vector<Primitive::Arg> in{
+    const std::vector<Primitive::Arg> in{
         {DNNL_ARG_SRC, x, x}, {DNNL_ARG_WEIGHTS, w, w}, {DNNL_ARG_BIAS, b, b}};
-    const auto pd = r.present[2] ? dnnl::matmul::primitive_desc(engine(), x, w, b, y)
-                                 : dnnl::matmul::primitive_desc(engine(), x, w, y);
-    if (!r.present[2]) in.pop_back();
+    const auto attr =
+        r.op.name == "dense_post" ? post_ops({}, r.ctx().s("activation")) : dnnl::primitive_attr();
+    const auto pd = r.present[2] ? dnnl::matmul::primitive_desc(engine(), x, w, b, y, attr)
+                                 : dnnl::matmul::primitive_desc(engine(), x, w, y, attr);
     return std::make_unique<Primitive>(dnnl::matmul(pd), in, Primitive::Arg{DNNL_ARG_DST, y, y},
                                        2.0 * static_cast<double>(m * n * k));
   });
@@ -52,6 +53,7 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
 void register_matmul(KernelRegistry& r) {
   r.add("matmul", {"onednn", matmul});
   r.add("dense", {"onednn", dense});
+  r.add("dense_post", {"onednn", dense});
 }
 
 }  // namespace pijit::onednn

@@ -19,10 +19,9 @@ std::unique_ptr<OpKernel> transpose(const KernelRequest& r, std::string* why) {
     for (auto a : perm) strides.push_back(in_strides[a]);
     if (words > 1) strides.push_back(1);
     const auto from = desc(dims, strides), to = desc(dims, row_major(dims));
-    return std::make_unique<Primitive>(
-        dnnl::reorder({engine(), from, engine(), to}),
-        std::vector<Primitive::Arg>{{DNNL_ARG_FROM, from, from}},
-        Primitive::Arg{DNNL_ARG_TO, to, to}, 0.0);
+    return std::make_unique<Primitive>(dnnl::reorder({engine(), from, engine(), to}),
+                                       std::vector<Primitive::Arg>{{DNNL_ARG_FROM, from, from}},
+                                       Primitive::Arg{DNNL_ARG_TO, to, to}, 0.0);
   });
 }
 

@@ -220,8 +220,7 @@ std::unique_ptr<OpKernel> avg_pool_dx(const KernelRequest& r, std::string* why) 
         for (int64_t n = h.first; n < h.second; ++n)
           for (int64_t k = 0; k < g.width; ++k) {
             float* p = dx + n * row + k * g.block;
-            _mm256_storeu_ps(p,
-                             _mm256_add_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(&sums[k * 8])));
+            _mm256_storeu_ps(p, _mm256_add_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(&sums[k * 8])));
           }
       }
     });

@@ -305,7 +305,8 @@ std::unique_ptr<OpKernel> arg_reduce(const KernelRequest& r, bool max) {
           if (inner != 1) return go([&](int64_t i) { return p[i]; });
           parallel_for(outer, std::max<int64_t>(1, 65536 / n), [&](int64_t b, int64_t e) {
             for (int64_t o = b; o < e; ++o)
-              places[o] = max ? arg_extremum<true>(p + o * n, n) : arg_extremum<false>(p + o * n, n);
+              places[o] =
+                  max ? arg_extremum<true>(p + o * n, n) : arg_extremum<false>(p + o * n, n);
           });
         }))
       go([&](int64_t i) { return read(x[0], in.dtype, i); });

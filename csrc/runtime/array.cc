@@ -76,7 +76,8 @@ void release(void* ptr, size_t bytes) {
       return;
     }
   }
-  if (size >= kPaged) ptr = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(ptr) & ~uintptr_t{4095});
+  if (size >= kPaged)
+    ptr = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(ptr) & ~uintptr_t{4095});
   std::free(ptr);
 }
 

@@ -82,7 +82,8 @@ void same_float(const InferCtx& c) {
 }
 
 // The same op on feature maps whose channels stand in blocks of b, [N,C/b,H,W,b]: the order that
-// convolutions compute in. The first input may have its channels in the usual place, where there are too few for a block.
+// convolutions compute in. The first input may have its channels in the usual place, where there
+// are too few for a block.
 Shape without_blocks(const Shape& s) {
   return s.rank() == 5 ? Shape{s[0], s[1] * s[4], s[2], s[3]} : s;
 }
@@ -212,9 +213,27 @@ void register_conv(OpTable& t) {
         a.pop_back();
         v.d[0] = v.b.op("avg_pool2d", {v.ct}, a);
       });
-  for (auto [name, blocked_output] :
-       {std::pair{"conv2d", true}, {"conv2d_dx", true}, {"conv2d_dw", false}, {"max_pool2d", true},
-        {"max_pool2d_dx", true}, {"avg_pool2d", true}, {"avg_pool2d_dx", true}})
+  // The same with a residual, then an activation, added to the result (compile/relax.h).
+  t.add("conv2d_post")
+      .like(t.at("conv2d"))
+      .in({"residual?"})
+      .attr("activation", AttrKind::kString)
+      .flags(kPhysical)
+      .infer([&t](const InferCtx& c) {
+        const OpDef& plain = t.at("conv2d");
+        const Attrs attrs(c.attrs.begin(), c.attrs.end() - 1);
+        const Type y = plain.infer(InferCtx{{plain, attrs}, c.in.first(3)});
+        OP_CHECK(!c.in[3] || c.x(3) == y, kValue, "[conv2d_post] the residual must be ", y.str());
+        return y;
+      });
+  for (auto [name, blocked_output] : {std::pair{"conv2d", true},
+                                      {"conv2d_post", true},
+                                      {"conv2d_dx", true},
+                                      {"conv2d_dw", false},
+                                      {"max_pool2d", true},
+                                      {"max_pool2d_dx", true},
+                                      {"avg_pool2d", true},
+                                      {"avg_pool2d_dx", true}})
     add_blocked(t, name, blocked_output);
   // [N,C,H,W] to [N,C/b,H,W,b] and back.
   t.add("block_channels")
@@ -224,8 +243,8 @@ void register_conv(OpTable& t) {
       .infer([](const InferCtx& c) {
         const Shape& s = c.shape(0);
         const int64_t b = c.i("block");
-        OP_CHECK(s.rank() == 4 && b > 0 && s[1] % b == 0, kValue, "[block_channels] ",
-                 c.x(0).str(), " has no blocks of ", b, " channels");
+        OP_CHECK(s.rank() == 4 && b > 0 && s[1] % b == 0, kValue, "[block_channels] ", c.x(0).str(),
+                 " has no blocks of ", b, " channels");
         return Type{c.x(0).dtype, Shape{s[0], s[1] / b, s[2], s[3], b}};
       });
   t.add("unblock_channels").in({"x"}).flags(kPhysical).infer([](const InferCtx& c) {

@@ -84,6 +84,17 @@ void register_matmul(OpTable& t) {
         if (v.need[1]) v.d[1] = mm(g, v_reshape(x, Shape{g.shape()[0], in}), true, false);
         if (v.need[2]) v.d[2] = v_sum(g, {0}, false);
       });
+  // The same with an activation of the result (compile/relax.h); never a residual.
+  t.add("dense_post")
+      .like(t.at("dense"))
+      .in({"residual?"})
+      .attr("activation", AttrKind::kString)
+      .flags(kPhysical)
+      .infer([&t](const InferCtx& c) {
+        const OpDef& plain = t.at("dense");
+        OP_CHECK(!c.in[3], kValue, "[dense_post] takes no residual");
+        return plain.infer(InferCtx{{plain, Attrs{}}, c.in.first(3)});
+      });
 }
 
 }  // namespace pijit

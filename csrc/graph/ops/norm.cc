@@ -1,5 +1,5 @@
-// Softmax family and layer normalisation: one node with a closed gradient, lowered to reductions and
-// elementwise ops, which the fusion pass packs again.
+// Softmax family and layer normalisation: one node with a closed gradient, lowered to reductions
+// and elementwise ops, which the fusion pass packs again.
 #include "graph/vals.h"
 
 namespace pijit {

@@ -10,6 +10,7 @@
 
 #include "compile/compile.h"
 #include "compile/layout.h"
+#include "compile/relax.h"
 #include "graph/grad.h"
 #include "graph/passes/passes.h"
 #include "graph/vals.h"
@@ -60,6 +61,7 @@ std::string stage(const std::string& name, const std::string& text) {
   if (name == "grad") return differentiated(text, false);
   if (name == "jvp") return differentiated(text, true);
   if (name == "layout") return assign_layouts(*Graph::parse(text), 16)->print(false);
+  if (name == "relax") return relax(*Graph::parse(text), 16)->print(false);
   if (name == "program") return compile(*Graph::parse(text))->describe();
   throw InternalError("no stage " + name);
 }

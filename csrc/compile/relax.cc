@@ -1,0 +1,165 @@
+#include "compile/relax.h"
+
+#include <map>
+#include <optional>
+
+#include "graph/vals.h"
+
+namespace pijit {
+namespace {
+
+class Relaxation {
+ public:
+  Relaxation(const Graph& g, int64_t block)
+      : g_(g), block_(block), live_(g.live()), uses_(g.size()), map_(g.size()) {
+    for (uint32_t i = 0; i < g.size(); ++i)
+      if (live_[i])
+        for (auto s : g.node(i).in)
+          if (s != kNoNode) ++uses_[s];
+    for (auto& o : g.outputs) uses_[o.node] += 2;  // is to be seen as it is
+  }
+
+  std::unique_ptr<Graph> run() {
+    to_->locations = g_.locations;
+    for (uint32_t i = 0; i < g_.size(); ++i) build(g_.node(i));
+    std::vector<uint32_t> order;
+    for (auto i : g_.inputs()) order.push_back(map_[i].id);
+    to_->order_inputs(std::move(order));
+    for (auto& o : g_.outputs) to_->outputs.push_back({value(o.node).id, o.assign_to});
+    return std::move(to_);
+  }
+
+ private:
+  // A convolution or product that may still take in what follows it.
+  struct Pending {
+    const Node* node;
+    Val x, w, b, residual;
+    std::string activation;
+    int channel_axis;
+    bool convolution() const { return node->op->name == "conv2d"; }
+  };
+
+  Val value(uint32_t id) {
+    if (!map_[id]) {
+      auto it = pending_.find(id);
+      PIJIT_CHECK(it != pending_.end(), "value %", id, " is missing");
+      map_[id] = emit(it->second);
+      pending_.erase(it);
+    }
+    return map_[id];
+  }
+  Val emit(const Pending& p) {
+    to_->current_loc = p.node->loc;
+    std::vector<Val> in{p.x, p.w, p.b};
+    Attrs attrs = p.node->attrs;
+    if (!p.residual && p.activation.empty()) return to_->Builder::op(*p.node->op, in, attrs);
+    in.push_back(p.residual);
+    attrs.emplace_back(p.activation);
+    return to_->Builder::op(OpTable::get().at(p.node->op->name + "_post"), in, attrs);
+  }
+
+  void build(const Node& n) {
+    to_->current_loc = n.loc;
+    if (n.kind == Node::kInput) {
+      map_[n.id] = to_->add_input(n.type, n.name);
+      return;
+    }
+    if (!live_[n.id]) return;
+    if (n.kind == Node::kConst) {
+      map_[n.id] = to_->constant(n.type.dtype, n.bits);
+      return;
+    }
+    const std::string& name = n.op->name;
+    if ((name == "conv2d" || name == "dense") && n.type.dtype == DType::F32) {
+      Pending p{&n, value(n.in[0]), value(n.in[1]), {}, {}, "", name == "conv2d" ? 1 : -1};
+      if (n.in[2] != kNoNode) p.b = value(n.in[2]);
+      if (p.channel_axis < 0) p.channel_axis = n.type.shape.rank() - 1;
+      pending_.emplace(n.id, p);
+      return;
+    }
+    if (take_in(n)) return;
+    std::vector<Val> in;
+    for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : value(s));
+    map_[n.id] = n.regions.empty() ? to_->emit(*n.op, in, n.attrs, n.type)
+                                   : to_->emit_region(*n.op, in, n.regions);
+  }
+
+  // Makes n part of the convolution or product that it reads, if it can be.
+  bool take_in(const Node& n) {
+    const std::string& name = n.op->name;
+    const bool sum = name == "add", product = name == "mul";
+    for (size_t k = 0; k < n.in.size() && k < 2; ++k) {
+      auto it = pending_.find(n.in[k]);
+      if (it == pending_.end() || uses_[n.in[k]] != 1 || !it->second.activation.empty() ||
+          !(n.type == g_.node(n.in[k]).type))
+        continue;
+      Pending p = it->second;
+      if (n.in.size() == 1) {
+        static const std::map<std::string, std::string> known{
+            {"relu", "relu"}, {"sigmoid", "sigmoid"}, {"tanh", "tanh"}, {"silu", "silu"}};
+        auto a = known.find(name);
+        if (a == known.end()) return false;
+        p.activation = a->second;
+      } else if (n.in.size() == 2 &&
+                 (sum || product || (k == 0 && (name == "sub" || name == "div")))) {
+        const uint32_t other = n.in[1 - k];
+        if (const auto c = per_channel(other, p)) {
+          if (p.residual) continue;
+          fold(name, *c, &p);
+        } else if (sum && !p.residual && p.convolution() && other != n.in[k] &&
+                   g_.node(other).type == n.type && block_ && n.type.shape[1] % block_ == 0) {
+          p.residual = value(other);
+        } else {
+          continue;
+        }
+      } else {
+        return false;
+      }
+      pending_.erase(n.in[k]);
+      pending_.emplace(n.id, p);
+      return true;
+    }
+    return false;
+  }
+
+  // The operand as [channels], where it differs from channel to channel alone.
+  std::optional<Val> per_channel(uint32_t id, const Pending& p) {
+    if (pending_.count(id)) return std::nullopt;
+    const Shape& s = g_.node(id).type.shape;
+    if (g_.node(id).type.dtype != DType::F32) return std::nullopt;
+    const int64_t channels = p.node->type.shape[p.channel_axis];
+    const int at = p.channel_axis - (p.node->type.shape.rank() - s.rank());
+    if (s.numel() == 1 && s.rank() <= p.node->type.shape.rank())
+      return v_broadcast(v_reshape(value(id), Shape{1}), Shape{channels});
+    if (at < 0 || s.numel() != channels || s[at] != channels) return std::nullopt;
+    return v_reshape(value(id), Shape{channels});
+  }
+  void fold(const std::string& op, Val c, Pending* p) {
+    if (op == "mul" || op == "div") {
+      Shape s{c.shape()[0]};
+      while (s.rank() < p->w.shape().rank()) s.push_back(1);
+      p->w = v_op(op.c_str(), p->w, v_reshape(c, s));
+      if (p->b) p->b = v_op(op.c_str(), p->b, c);
+    } else if (p->b) {
+      p->b = v_op(op.c_str(), p->b, c);
+    } else {
+      p->b = op == "add" ? c : -c;
+    }
+  }
+
+  const Graph& g_;
+  const int64_t block_;
+  std::unique_ptr<Graph> to_ = std::make_unique<Graph>();
+  std::vector<bool> live_;
+  std::vector<int> uses_;
+  std::vector<Val> map_;
+  std::map<uint32_t, Pending> pending_;
+};
+
+}  // namespace
+
+std::unique_ptr<Graph> relax(const Graph& g, int64_t channel_block) {
+  return Relaxation(g, channel_block).run();
+}
+
+}  // namespace pijit

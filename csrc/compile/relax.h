@@ -1,0 +1,11 @@
+// What numerics="fast" allows beyond the same bits: a scale and a shift per channel become part of
+// a convolution's weights and bias, and an activation and a residual are added while the result of
+// a convolution or product is still in registers (oneDNN's post-ops, whose ReLU gives 0 for NaN).
+#pragma once
+#include "graph/graph.h"
+
+namespace pijit {
+
+std::unique_ptr<Graph> relax(const Graph& g, int64_t channel_block);
+
+}  // namespace pijit

@@ -1,0 +1,111 @@
+"""numerics="fast": close to the bits of eager mode, by kernels that take in what follows them."""
+
+import os
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import JitConfig, Tensor, nn, ops
+
+FAST = JitConfig(numerics="fast")
+R = np.random.RandomState(0)
+library_only = pytest.mark.skipif(os.environ.get("PIJIT_BACKEND") == "reference", reason="oneDNN's post-ops")
+
+
+class Block(nn.Cell):
+    def __init__(self, c, act):
+        super().__init__()
+        self.a, self.b, self.c = nn.Conv2d(c, 16, 1), nn.Conv2d(16, 16, 3, has_bias=True), nn.Conv2d(16, c, 1)
+        self.na, self.nb, self.nc, self.act = nn.BatchNorm2d(16), nn.BatchNorm2d(16), nn.BatchNorm2d(c), act
+
+    def construct(self, x):
+        return self.act(self.nc(self.c(self.act(self.nb(self.b(self.act(self.na(self.a(x)))))))) + x)
+
+
+def randomised(net):
+    for p in net.get_parameters():
+        p.set_data(Tensor((R.rand(*p.shape) + 0.5 if p.ndim == 1 else R.randn(*p.shape) * 0.2).astype(np.float32)))
+    return net
+
+
+def program(f):
+    return ms.explain(f).entries[0]["program"]
+
+
+NETS = {
+    "residual": (lambda: Block(32, ops.relu), (2, 32, 9, 9), 3),
+    "sigmoid": (lambda: Block(16, ops.sigmoid), (2, 16, 9, 9), 3),
+    "silu": (lambda: Block(16, ops.silu), (2, 16, 9, 9), 3),
+    "odd": (lambda: nn.SequentialCell([nn.Conv2d(3, 5, 3), nn.BatchNorm2d(5), nn.Tanh(), nn.Conv2d(5, 7, 2)]), (2, 3, 9, 9), 1),
+    "group": (lambda: nn.SequentialCell([nn.Conv2d(16, 16, 3, group=16), nn.ReLU(), nn.Conv2d(16, 16, 1), nn.ReLU()]), (2, 16, 9, 9), 2),
+    "mlp": (lambda: nn.SequentialCell([nn.Dense(12, 8, activation="relu"), nn.Dense(8, 8, activation="tanh"), nn.Dense(8, 3)]), (5, 12), 2),
+    "rows": (lambda: nn.SequentialCell([nn.Dense(12, 8), nn.ReLU(), nn.Dense(8, 8, has_bias=False), nn.Sigmoid()]), (2, 5, 12), 2)}
+
+
+@pytest.mark.parametrize("name", sorted(NETS))
+def test_fast_is_close(name):
+    make, shape, posts = NETS[name]
+    net, x = randomised(make()), Tensor(R.randn(*shape).astype(np.float32))
+    net.set_train(False)
+    f = ms.jit(lambda x: net(x), jit_config=FAST)
+    want = net(x).asnumpy()
+    np.testing.assert_allclose(f(x).asnumpy(), want, rtol=2e-5, atol=2e-5 * np.abs(want).max())
+    np.testing.assert_array_equal(f(x).asnumpy(), f(x).asnumpy())
+    if os.environ.get("PIJIT_BACKEND") != "reference":
+        assert program(f).count("_post") == posts, program(f)
+    exact = ms.jit(lambda x: net(x))
+    assert exact(x).asnumpy().tobytes() == want.tobytes() and "_post" not in program(exact)
+
+
+@library_only
+def test_normalisation_is_folded():
+    net, x = randomised(Block(32, ops.relu)), Tensor(R.randn(2, 32, 9, 9).astype(np.float32))
+    net.set_train(False)
+    f = ms.jit(lambda x: net(x), jit_config=FAST)
+    f(x)
+    # The only loops left are over weights and channels: none over a feature map of 9 x 9.
+    assert "[2,2,9,9,16]" in program(f) and not [line for line in program(f).splitlines() if "loop" in line and "9" in line.split("]")[0]], program(f)
+
+
+def test_training_under_fast():
+    net, x = randomised(Block(16, ops.relu)), Tensor(R.randn(2, 16, 9, 9).astype(np.float32))
+    net.set_train(True)
+    weights = ms.ParameterTuple(net.trainable_params())
+    gradient = ms.value_and_grad(lambda x: (net(x) * net(x)).mean(), 0, weights)
+    state = [p.asnumpy() for p in net.get_parameters()]
+    loss, (dx, dw) = gradient(x)
+    for p, v in zip(net.get_parameters(), state):
+        p.set_data(Tensor(v))
+    fast_loss, (fast_dx, fast_dw) = ms.jit(lambda x: gradient(x), jit_config=FAST)(x)
+    np.testing.assert_allclose(fast_loss.asnumpy(), loss.asnumpy(), rtol=1e-5)
+    for a, b in zip([fast_dx, *fast_dw], [dx, *dw]):
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-3, atol=1e-4 * np.abs(b.asnumpy()).max() + 1e-7)
+
+
+def test_what_is_seen_elsewhere_stays():
+    dense = randomised(nn.Dense(8, 8))
+    f = ms.jit(lambda x: (dense(x), ops.relu(dense(x))), jit_config=FAST)
+    x = Tensor(R.randn(4, 8).astype(np.float32))
+    y, z = f(x)
+    assert y.asnumpy().tobytes() == dense(x).asnumpy().tobytes() and z.asnumpy().tobytes() == ops.relu(dense(x)).asnumpy().tobytes()
+    assert "_post" not in program(f)
+
+
+def test_changed_parameters_and_sizes():
+    net = randomised(Block(16, ops.relu))
+    net.set_train(False)
+    f = ms.jit(lambda x: net(x), jit_config=FAST)
+    for n in (2, 3, 4, 5):
+        x = Tensor(R.randn(n, 16, 9, 9).astype(np.float32))
+        randomised(net)  # folded weights follow
+        want = net(x).asnumpy()
+        np.testing.assert_allclose(f(x).asnumpy(), want, rtol=2e-5, atol=2e-5 * np.abs(want).max())
+
+
+def test_config_is_checked():
+    with pytest.raises(ValueError, match="'numerics' must be"):
+        JitConfig(numerics="sloppy")
+    with pytest.raises(TypeError, match="must be a JitConfig"):
+        ms.jit(lambda x: x, jit_config={"numerics": "fast"})
+    assert ms.jit(lambda x: x + 1, jit_config=JitConfig(jit_level="O0"))(Tensor([1.0])).asnumpy()[0] == 2
