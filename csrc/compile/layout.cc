@@ -1,6 +1,8 @@
 #include "compile/layout.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "graph/vals.h"
 
@@ -169,11 +171,18 @@ class Layouts {
   // Can it be computed anew, within the kernel that reads it, from what is there in the plain
   // layout?
   bool at_hand(uint32_t id) const {
-    if (plain_[id]) return true;
-    if (role_[id] != kMap) return false;
-    const Node& n = g_.node(id);
-    return std::all_of(n.in.begin(), n.in.end(),
-                       [&](uint32_t s) { return s == kNoNode || at_hand(s); });
+    std::map<uint32_t, bool> known;
+    std::function<bool(uint32_t)> ask = [&](uint32_t i) {
+      if (i == kNoNode || plain_[i]) return true;
+      if (role_[i] != kMap) return false;
+      const auto [it, fresh] = known.try_emplace(i, true);
+      if (fresh) {
+        const auto& in = g_.node(i).in;
+        it->second = std::all_of(in.begin(), in.end(), ask);
+      }
+      return it->second;
+    };
+    return ask(id);
   }
 
   const Graph& g_;

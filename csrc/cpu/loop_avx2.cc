@@ -610,6 +610,17 @@ class Avx2Emitter : public LoopEmitter {
         return each(t, [&](Vec d, int p) { cc_->emit(I::kIdVmovups, d, part(a, p)); });
       case SOp::kCall1:
       case SOp::kCall2: {
+        const bool masked = n.op == SOp::kCall1 && n.c >= 0;
+        const asmjit::Label skip = cc_->newLabel();
+        Reg d = make(t);
+        const Reg mask = masked ? reg(n.c) : Reg{};
+        if (masked) {
+          x86::Ymm any = ymm();
+          for (int p = 0; p < 2; ++p) cc_->emit(I::kIdVpxor, part(d, p), part(d, p), part(d, p));
+          cc_->emit(I::kIdVpor, any, mask.v, mask.hi);
+          cc_->vptest(any, any);
+          cc_->jz(skip);
+        }
         x86::Mem x = stack(128);
         for (int p = 0; p < 2; ++p) cc_->emit(I::kIdVmovups, x.cloneAdjusted(32 * p), part(a, p));
         if (n.op == SOp::kCall2)
@@ -618,7 +629,12 @@ class Avx2Emitter : public LoopEmitter {
         x86::Gp fn = cc_->newInt64();
         cc_->mov(fn, n.imm);
         call(n.op == SOp::kCall1 ? call1_block : call2_block, {address_of(x), fn});
-        return each(t, [&](Vec d, int p) { cc_->emit(I::kIdVmovups, d, x.cloneAdjusted(32 * p)); });
+        for (int p = 0; p < 2; ++p) {
+          cc_->emit(I::kIdVmovups, part(d, p), x.cloneAdjusted(32 * p));
+          if (masked) cc_->emit(I::kIdVpand, part(d, p), part(d, p), part(mask, p));
+        }
+        cc_->bind(skip);
+        return d;
       }
       default: throw InternalError("scalar op");
     }

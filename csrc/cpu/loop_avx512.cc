@@ -447,6 +447,12 @@ class Avx512Emitter : public LoopEmitter {
       case SOp::kBitcast: cc_->vmovaps(d.v, a.v); break;
       case SOp::kCall1:
       case SOp::kCall2: {
+        const asmjit::Label skip = cc_->newLabel();
+        if (n.op == SOp::kCall1 && n.c >= 0) {
+          cc_->emit(I::kIdVpxorq, d.v, d.v, d.v);
+          cc_->kortestw(c.k, c.k);
+          cc_->jz(skip);
+        }
         x86::Mem stack = cc_->newStack(128, 64);
         cc_->vmovupd(stack, a.v);
         if (n.op == SOp::kCall2) cc_->vmovupd(stack.cloneAdjusted(64), b.v);
@@ -460,7 +466,11 @@ class Avx512Emitter : public LoopEmitter {
                     asmjit::FuncSignatureT<void, double*, uint64_t>(asmjit::CallConvId::kHost));
         call->setArg(0, arg);
         call->setArg(1, fn);
-        cc_->vmovupd(d.v, stack);
+        if (n.op == SOp::kCall1 && n.c >= 0)
+          cc_->k(c.k).vmovupd(d.v, stack);
+        else
+          cc_->vmovupd(d.v, stack);
+        cc_->bind(skip);
         break;
       }
       default: throw InternalError("scalar op");

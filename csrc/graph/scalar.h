@@ -46,7 +46,7 @@ enum class SOp : uint8_t {
   kShr,
   kCast,
   kBitcast,
-  kCall1,
+  kCall1,  // with a mask as c: 0 in the other lanes
   kCall2,
 };
 
@@ -140,6 +140,10 @@ inline SVal s_cast(SVal a, DType t) { return a.dtype() == t ? a : a.sb->op(SOp::
 inline SVal s_bitcast(SVal a, DType t) { return a.sb->op(SOp::kBitcast, t, a); }
 inline SVal s_call(Call1 f, SVal a) {
   return a.sb->add({SOp::kCall1, DType::F64, a.id, -1, -1, static_cast<uint64_t>(f)});
+}
+// 0 where `mask` is false. Generated code calls only where some lane needs it.
+inline SVal s_call_where(Call1 f, SVal a, SVal mask) {
+  return a.sb->add({SOp::kCall1, DType::F64, a.id, -1, mask.id, static_cast<uint64_t>(f)});
 }
 inline SVal s_call(Call2 f, SVal a, SVal b) {
   return a.sb->add({SOp::kCall2, DType::F64, a.id, b.id, -1, static_cast<uint64_t>(f)});

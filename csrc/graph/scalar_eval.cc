@@ -181,7 +181,10 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
       const Fn1 f = call1_fn(static_cast<Call1>(s.imm));
       const double* a = static_cast<const double*>(pa);
       double* d = static_cast<double*>(pd);
-      LOOP(f(a[i]));
+      if (const auto* mask = static_cast<const uint8_t*>(pc))
+        LOOP(mask[i] ? f(a[i]) : 0.0);
+      else
+        LOOP(f(a[i]));
       return;
     }
     case SOp::kCall2: {

@@ -393,6 +393,27 @@ def test_long_column_sums_add_rows_in_order_on_any_number_of_threads():
     assert np.array_equal(both[1].asnumpy(), (x * 2).max(0)) and np.array_equal(both[2].asnumpy(), x * 2)
 
 
+@pytest.mark.parametrize("big", [False, True])
+def test_pow_of_float32(big):
+    special = np.float32([0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 1.5, np.inf, -np.inf, np.nan, 1e38, -1e38, 1e-38, -1e-38, 1e-45, -1e-45, 16777215, -16777215, 16777216, 3e38, 0.9999999, 1.0000001, 127, -126, -149])
+    x, y = (v.ravel() for v in np.meshgrid(special, special))
+    if big:
+        x = np.concatenate([np.exp(R.uniform(-80, 80, 40000)), np.exp(R.uniform(-1e-3, 1e-3, 40000)), -np.round(R.uniform(0, 50, 10000)), R.uniform(0, 3, 40000)]).astype(np.float32)
+        y = np.concatenate([R.uniform(-1, 1, 40000), R.uniform(-1e5, 1e5, 40000), np.round(R.uniform(-20, 20, 10000)), R.uniform(-50, 50, 40000)]).astype(np.float32)
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.float64), y.astype(np.float64))
+        want = exact.astype(np.float32)
+    got = ops.pow(Tensor(x), Tensor(y)).asnumpy()
+    finite = np.isfinite(want)
+    np.testing.assert_array_equal(got[~finite], want[~finite])
+    np.testing.assert_array_equal(np.signbit(got[want == 0]), np.signbit(want[want == 0]))
+    assert (np.abs(got[finite] - exact[finite]) / np.spacing(np.abs(want[finite])).astype(np.float64)).max() <= 1
+    for k in (1, 2, 3, 2.5):  # a number gives the bits that an operand gives
+        other = Tensor(np.full(x.shape, k, np.float32))
+        f = ms.jit(lambda t, k=k: t ** k)
+        assert (Tensor(x) ** k).asnumpy().tobytes() == ops.pow(Tensor(x), other).asnumpy().tobytes() == f(Tensor(x)).asnumpy().tobytes()
+
+
 NARROW = ["float16", "int8", "uint8", "int16", "uint16"]
 
 

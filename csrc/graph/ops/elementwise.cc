@@ -1,6 +1,8 @@
 // Elementwise ops: a scalar rule each; dtype, broadcasting and kernels come from the family.
-// float32 functions have polynomials of their own where they matter for speed (each within 2 ULP,
-// see tests/python/test_accuracy.py); the others, and all of float64, go through libm in float64.
+// float32 functions have code of their own, within 2 ULP (tests/python/ulp.py): those that matter
+// most for speed in float32 lanes here, most others in float64 lanes (float32_math.cc). The gamma
+// family, and all of float64, go through libm.
+#include "graph/ops/float32_math.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -145,6 +147,7 @@ SVal erf_f32(SVal x) {
   SVal small = s_fma(q, x, x);
   return s_select(t > 0.927734375, big, small);
 }
+SVal s_wide(SVal (*f)(SVal), SVal x) { return s_cast(f(s_cast(x, DType::F64)), DType::F32); }
 SVal via_libm(Call1 f, SVal x) { return s_cast(s_call(f, s_cast(x, DType::F64)), x.dtype()); }
 SVal s_exp(SVal x) { return x.dtype() == DType::F32 ? exp_f32(x) : s_call(Call1::exp, x); }
 SVal s_log(SVal x) { return x.dtype() == DType::F32 ? log_f32(x) : s_call(Call1::log, x); }
@@ -221,6 +224,12 @@ OpEntry compare(OpTable& t, const char* n, SOp o, uint32_t flags = 0) {
 }
 OpEntry libm(OpTable& t, const char* n, Call1 f) {
   return floating(t, n).scalar([f](const ScalarCtx& c) { return via_libm(f, c.x(0)); });
+}
+// libm for float64, own code for float32.
+OpEntry wide(OpTable& t, const char* n, Call1 f, SVal (*own)(SVal)) {
+  return floating(t, n).scalar([f, own](const ScalarCtx& c) {
+    return c.x(0).dtype() == DType::F32 ? s_wide(own, c.x(0)) : via_libm(f, c.x(0));
+  });
 }
 #define VJP(expr)                               \
   [](V v) {                                     \
@@ -300,14 +309,21 @@ void register_elementwise(OpTable& t) {
       });
   binary(t, "pow", kNumber)
       .scalar([](const ScalarCtx& c) {
-        // x**2 is x*x, exactly as NumPy has it, whether the exponent is a constant or not
+        // x**2 is x*x, exactly as NumPy has it, and x**3 of float32 is rounded once, whether the
+        // exponent is a constant or not
         const SVal x = c.x(0), y = c.x(1);
         const SNode e = c.sb.nodes[y.id];
-        const uint64_t two = c.sb.nodes[c.sb.constant(y.dtype(), 2.0).id].imm;
-        if (e.op == SOp::kConst && e.imm == two) return x * x;
-        if (e.op == SOp::kConst && e.imm == c.sb.nodes[c.sb.constant(y.dtype(), 1.0).id].imm)
-          return x;  // as pow has it, in every bit
-        SVal r = s_cast(s_call(Call2::pow, s_cast(x, DType::F64), s_cast(y, DType::F64)), c.out);
+        auto constant = [&](double v) {
+          return e.op == SOp::kConst && e.imm == c.sb.nodes[c.sb.constant(y.dtype(), v).id].imm;
+        };
+        const SVal a = s_cast(x, DType::F64), b = s_cast(y, DType::F64);
+        const bool single = x.dtype() == DType::F32;
+        const SVal cube = s_cast(a * a * a, c.out);
+        if (constant(2)) return x * x;
+        if (constant(1)) return x;  // as pow has it, in every bit
+        if (single && constant(3)) return cube;
+        SVal r = s_cast(single ? f32::pow(a, b) : s_call(Call2::pow, a, b), c.out);
+        if (single) r = s_select(y == 3.0, cube, r);
         return s_select(y == 2.0, x * x, r);
       })
       .vjp([](V v) {
@@ -371,25 +387,25 @@ void register_elementwise(OpTable& t) {
 
   // Exponential, logarithm
   floating(t, "exp").scalar(SC(s_exp(x))).vjp(VJP(g * y));
-  libm(t, "exp2", Call1::exp2).vjp(VJP(g * (y * 0.69314718055994530942)));
-  libm(t, "expm1", Call1::expm1).vjp(VJP(g * (y + 1.0)));
+  wide(t, "exp2", Call1::exp2, f32::exp2).vjp(VJP(g * (y * 0.69314718055994530942)));
+  wide(t, "expm1", Call1::expm1, f32::expm1).vjp(VJP(g * (y + 1.0)));
   floating(t, "log").scalar(SC(s_log(x))).vjp(VJP(g / x));
-  libm(t, "log2", Call1::log2).vjp(VJP(g / (x * 0.69314718055994530942)));
-  libm(t, "log10", Call1::log10).vjp(VJP(g / (x * 2.30258509299404568402)));
-  libm(t, "log1p", Call1::log1p).vjp(VJP(g / (x + 1.0)));
+  wide(t, "log2", Call1::log2, f32::log2).vjp(VJP(g / (x * 0.69314718055994530942)));
+  wide(t, "log10", Call1::log10, f32::log10).vjp(VJP(g / (x * 2.30258509299404568402)));
+  wide(t, "log1p", Call1::log1p, f32::log1p).vjp(VJP(g / (x + 1.0)));
   // Trigonometric, hyperbolic
-  libm(t, "sin", Call1::sin).vjp(VJP(g * v_op("cos", x)));
-  libm(t, "cos", Call1::cos).vjp(VJP(-(g * v_op("sin", x))));
-  libm(t, "tan", Call1::tan).vjp(VJP(g * (1.0 + y * y)));
-  libm(t, "asin", Call1::asin).vjp(VJP(g * v_op("rsqrt", 1.0 - x * x)));
-  libm(t, "acos", Call1::acos).vjp(VJP(-(g * v_op("rsqrt", 1.0 - x * x))));
-  libm(t, "atan", Call1::atan).vjp(VJP(g / (1.0 + x * x)));
-  libm(t, "sinh", Call1::sinh).vjp(VJP(g * v_op("cosh", x)));
-  libm(t, "cosh", Call1::cosh).vjp(VJP(g * v_op("sinh", x)));
+  wide(t, "sin", Call1::sin, f32::sin).vjp(VJP(g * v_op("cos", x)));
+  wide(t, "cos", Call1::cos, f32::cos).vjp(VJP(-(g * v_op("sin", x))));
+  wide(t, "tan", Call1::tan, f32::tan).vjp(VJP(g * (1.0 + y * y)));
+  wide(t, "asin", Call1::asin, f32::asin).vjp(VJP(g * v_op("rsqrt", 1.0 - x * x)));
+  wide(t, "acos", Call1::acos, f32::acos).vjp(VJP(-(g * v_op("rsqrt", 1.0 - x * x))));
+  wide(t, "atan", Call1::atan, f32::atan).vjp(VJP(g / (1.0 + x * x)));
+  wide(t, "sinh", Call1::sinh, f32::sinh).vjp(VJP(g * v_op("cosh", x)));
+  wide(t, "cosh", Call1::cosh, f32::cosh).vjp(VJP(g * v_op("sinh", x)));
   floating(t, "tanh").scalar(SC(s_tanh(x))).vjp(VJP(g * (1.0 - y * y)));
-  libm(t, "asinh", Call1::asinh).vjp(VJP(g * v_op("rsqrt", x * x + 1.0)));
-  libm(t, "acosh", Call1::acosh).vjp(VJP(g * v_op("rsqrt", x * x - 1.0)));
-  libm(t, "atanh", Call1::atanh).vjp(VJP(g / (1.0 - x * x)));
+  wide(t, "asinh", Call1::asinh, f32::asinh).vjp(VJP(g * v_op("rsqrt", x * x + 1.0)));
+  wide(t, "acosh", Call1::acosh, f32::acosh).vjp(VJP(g * v_op("rsqrt", x * x - 1.0)));
+  wide(t, "atanh", Call1::atanh, f32::atanh).vjp(VJP(g / (1.0 - x * x)));
   // Error and gamma functions
   floating(t, "erf")
       .scalar(SC(s_erf(x)))
@@ -398,7 +414,7 @@ void register_elementwise(OpTable& t) {
   libm(t, "lgamma", Call1::lgamma).vjp(VJP(g * v_op("digamma", x)));
   libm(t, "digamma", Call1::digamma).vjp(VJP(g * v_op("trigamma", x)));
   libm(t, "trigamma", Call1::trigamma).flags(kNoGradient);
-  libm(t, "cbrt", Call1::cbrt).vjp(VJP(g * y / (3.0 * x)));
+  wide(t, "cbrt", Call1::cbrt, f32::cbrt).vjp(VJP(g * y / (3.0 * x)));
   // Rounding
   unary(t, "floor", kNumber, kNoGradient | kIdempotent).scalar(rounding(SOp::kFloor));
   unary(t, "ceil", kNumber, kNoGradient | kIdempotent).scalar(rounding(SOp::kCeil));
@@ -506,7 +522,7 @@ void register_elementwise(OpTable& t) {
       .scalar([](const ScalarCtx& c) {  // max(x, 0) + log1p(exp(-|x|))
         const SVal x = c.x(0), e = s_exp(-s_unary(SOp::kAbs, x));
         return c.sb.op(SOp::kMax, x.dtype(), c.sb.constant(x.dtype(), 0.0), x) +
-               via_libm(Call1::log1p, e);
+               (x.dtype() == DType::F32 ? s_wide(f32::log1p, e) : via_libm(Call1::log1p, e));
       })
       .vjp(VJP(g * v_op("sigmoid", x)));
   floating(t, "gelu")

@@ -1,0 +1,232 @@
+#include "graph/ops/float32_math.h"
+
+#include <initializer_list>
+#include <limits>
+
+namespace pijit::f32 {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kPi = 3.14159265358979323846, kLn2 = 0.69314718055994530942;
+
+SVal number(SVal like, double v) { return like.sb->constant(DType::F64, v); }
+SVal integer(SVal like, int64_t v) { return like.sb->constant_int(DType::I64, v); }
+SVal absolute(SVal x) { return s_unary(SOp::kAbs, x); }
+SVal root(SVal x) { return s_unary(SOp::kSqrt, x); }
+SVal shift(SOp o, SVal x, int by) { return x.sb->op(o, DType::I64, x, integer(x, by)); }
+
+SVal poly(SVal x, std::initializer_list<double> highest_first) {
+  auto it = highest_first.begin();
+  SVal r = number(x, *it++);
+  for (; it != highest_first.end(); ++it) r = s_fma(r, x, *it);
+  return r;
+}
+// kMin and kMax return their second operand when unordered, so NaN passes through as `x`.
+SVal clamp_keep_nan(SVal x, double lo, double hi) {
+  x = x.sb->op(SOp::kMin, DType::F64, number(x, hi), x);
+  return x.sb->op(SOp::kMax, DType::F64, number(x, lo), x);
+}
+SVal with_sign_of(SVal magnitude, SVal x) {
+  const SVal sign = s_bitcast(x, DType::I64) & integer(x, std::numeric_limits<int64_t>::min());
+  return s_bitcast(s_bitcast(magnitude, DType::I64) | sign, DType::F64);
+}
+// Adding this leaves an integral double of up to 2^51 in the low bits.
+constexpr double kMagic = 6755399441055744.0;
+SVal low_bits(SVal integral) { return s_bitcast(integral + kMagic, DType::I64); }
+
+// 2^t = (1 + q) * 2^n; t within [-1000, 1000] or NaN.
+struct Power {
+  SVal q, n;
+};
+Power power_of_two(SVal t) {
+  const SVal n = s_unary(SOp::kRint, t), r = (t - n) * kLn2;
+  const SVal q = r * poly(r, {2.76251516426622e-06, 2.487621851114167e-05, 0.00019841208667510687,
+                              0.0013888821579425836, 0.00833333335376197, 0.04166666689144864,
+                              0.1666666666664825, 0.49999999999797345, 1.0});
+  return {q, n};
+}
+SVal scaled(SVal p, SVal n) {  // p * 2^n, p near 1
+  const SVal exponent = shift(SOp::kShl, low_bits(n), 52);
+  return s_bitcast(s_bitcast(p, DType::I64) + exponent, DType::F64);
+}
+// Far beyond what a float32 holds, either way.
+SVal power(SVal t) {
+  t = clamp_keep_nan(t, -400.0, 400.0);
+  const Power p = power_of_two(t);
+  return s_select(s_is_nan(t), t, scaled(p.q + 1.0, p.n));
+}
+SVal exp(SVal x) { return power(x * (1 / kLn2)); }
+
+// log2(x) for a positive, normal x: exponent + log2(mantissa), the mantissa in [sqrt(1/2),
+// sqrt(2)).
+struct Log {
+  SVal exponent, mantissa;  // mantissa: its natural logarithm
+};
+Log log_parts(SVal x) {
+  const SVal u = s_bitcast(x, DType::I64);
+  const SVal e = shift(SOp::kShr, u - integer(x, 0x3fe6a09e667f3bcd), 52);
+  const SVal m = s_bitcast(u - shift(SOp::kShl, e, 52), DType::F64);
+  const SVal exponent =
+      s_bitcast(e + s_bitcast(number(x, kMagic), DType::I64), DType::F64) - kMagic;
+  const SVal f = m - 1.0, s = f / (f + 2.0), z = s * s;
+  const SVal series = poly(z, {0.08311197717477987, 0.09070077658798577, 0.11111431583306297,
+                               0.14285712065052353, 0.20000000005616372, 0.33333333333331033});
+  return {exponent, 2.0 * s_fma(s * z, series, s)};
+}
+SVal log_special(SVal x, SVal r) {
+  r = s_select(x == kInf, x, r);
+  r = s_select(x == 0.0, number(x, -kInf), r);
+  return s_select(x >= 0.0, r, number(x, kNaN));
+}
+SVal scaled_log(SVal x, double per_two, double per_e) {
+  const Log l = log_parts(x);
+  return log_special(x, l.exponent * per_two + l.mantissa * per_e);
+}
+
+// x = quadrant * pi / 2 + r, |r| <= pi / 4.
+struct Reduced {
+  SVal r, quadrant, far;
+};
+Reduced reduce(SVal x) {
+  const SVal far = absolute(x) > 1e9;  // libm reduces those
+  const SVal near = s_select(far, number(x, 0.0), x);
+  const SVal n = s_unary(SOp::kRint, near * (2 / kPi));
+  SVal r = s_fma(n, number(x, -1.57079632679489655800), near);
+  r = s_fma(n, number(x, -6.12323399573676603587e-17), r);
+  return {r, low_bits(n), far};
+}
+SVal sine_of(SVal r) {
+  const SVal z = r * r;
+  return s_fma(r * z,
+               poly(z, {1.5918225624323977e-10, -2.5051133643122742e-08, 2.755731611500911e-06,
+                        -0.00019841269836797613, 0.008333333333331002, -0.16666666666666666}),
+               r);
+}
+SVal cosine_of(SVal r) {
+  const SVal z = r * r;
+  return s_fma(z * z,
+               poly(z, {2.0700589264369855e-09, -2.755636959309124e-07, 2.480158521079604e-05,
+                        -0.0013888888887277641, 0.04166666666666469}),
+               1.0 - 0.5 * z);
+}
+SVal odd(SVal quadrant) { return (quadrant & integer(quadrant, 1)) != integer(quadrant, 0); }
+SVal negative_half(SVal quadrant, SVal y) {  // the sign that bit 1 gives
+  const SVal sign = shift(SOp::kShl, quadrant & integer(quadrant, 2), 62);
+  return s_bitcast(s_bitcast(y, DType::I64) ^ sign, DType::F64);
+}
+SVal or_libm(Call1 f, SVal x, SVal far, SVal y) {
+  return s_select(far, s_call_where(f, x, far), y);
+}
+
+SVal arcsine_of(SVal s, SVal z) {  // |s| <= 1/2, z = s * s
+  return s_fma(s * z,
+               poly(z, {0.02790701966652808, -0.0029397779751651506, 0.0156756544258567,
+                        0.013187918590626574, 0.017441495231144542, 0.022366065991741995,
+                        0.030382182772399114, 0.044642852438099956, 0.07500000003584206,
+                        0.16666666666662183}),
+               s);
+}
+}  // namespace
+
+SVal exp2(SVal x) { return power(x); }
+
+SVal expm1(SVal x) {
+  const SVal t = clamp_keep_nan(x * (1 / kLn2), -400.0, 400.0);
+  const Power p = power_of_two(t);
+  const SVal r = s_select(p.n == 0.0, p.q, scaled(p.q + 1.0, p.n) - 1.0);
+  // below, x rounds to itself; and -0 stays
+  return s_select(absolute(x) > 1e-9, r, x);
+}
+
+SVal log(SVal x) { return scaled_log(x, kLn2, 1.0); }
+SVal log2(SVal x) { return scaled_log(x, 1.0, 1 / kLn2); }
+SVal log10(SVal x) { return scaled_log(x, 0.30102999566398119521, 0.43429448190325182765); }
+SVal log1p(SVal x) {
+  return s_select(absolute(x) > 1e-6, log(x + 1.0), s_fma(x * x, number(x, -0.5), x));
+}
+
+SVal sin(SVal x) {
+  const Reduced a = reduce(x);
+  const SVal y = negative_half(a.quadrant, s_select(odd(a.quadrant), cosine_of(a.r), sine_of(a.r)));
+  return or_libm(Call1::sin, x, a.far, y);
+}
+SVal cos(SVal x) {
+  const Reduced a = reduce(x);
+  const SVal y = s_select(odd(a.quadrant), sine_of(a.r), cosine_of(a.r));
+  return or_libm(Call1::cos, x, a.far, negative_half(a.quadrant + integer(x, 1), y));
+}
+SVal tan(SVal x) {
+  const Reduced a = reduce(x);
+  const SVal s = sine_of(a.r), c = cosine_of(a.r), swap = odd(a.quadrant);
+  return or_libm(Call1::tan, x, a.far, s_select(swap, -c, s) / s_select(swap, s, c));
+}
+
+SVal asin(SVal x) {
+  const SVal a = absolute(x), big = a > 0.5, half = 0.5 * (1.0 - a);
+  const SVal z = s_select(big, half, x * x), s = s_select(big, root(half), a);
+  const SVal y = arcsine_of(s, z);
+  return with_sign_of(s_select(big, kPi / 2 - 2.0 * y, y), x);
+}
+SVal acos(SVal x) {
+  const SVal a = absolute(x), big = a > 0.5, half = 0.5 * (1.0 - a);
+  const SVal z = s_select(big, half, x * x), s = s_select(big, root(half), x);
+  const SVal y = arcsine_of(s, z), twice = 2.0 * y;
+  return s_select(big, s_select(x < 0.0, kPi - twice, twice), kPi / 2 - y);
+}
+SVal atan(SVal x) {  // by way of pi / 2 - atan(1 / x) and pi / 4 + atan((x - 1) / (x + 1))
+  const SVal a = absolute(x), far = a > 2.414213562373095, mid = a > 0.4142135623730950;
+  const SVal one = number(x, 1.0);
+  const SVal top = s_select(far, -one, s_select(mid, a - 1.0, a));
+  const SVal bottom = s_select(far, a, s_select(mid, a + 1.0, one));
+  const SVal base =
+      s_select(far, number(x, kPi / 2), s_select(mid, number(x, kPi / 4), number(x, 0.0)));
+  const SVal t = top / bottom, z = t * t;
+  const SVal y = s_fma(t * z,
+                       poly(z, {-0.027230208571568274, 0.05168662382234952, -0.06550862279293745,
+                                0.07681039111736722, -0.09090255498478261, 0.11111089630907292,
+                                -0.14285713930017355, 0.1999999999772214, -0.3333333333333092}),
+                       t);
+  return with_sign_of(base + y, x);
+}
+
+SVal sinh(SVal x) {
+  const SVal a = absolute(x), e = exp(a), z = x * x;
+  const SVal small =
+      s_fma(x * z,
+            poly(z, {2.5456706533998918e-08, 2.7553770264560512e-06, 0.00019841282530107991,
+                     0.008333333317464392, 0.16666666666698407}),
+            x);
+  return s_select(a < 1.0, small, with_sign_of(0.5 * (e - 1.0 / e), x));
+}
+SVal cosh(SVal x) {
+  const SVal e = exp(absolute(x));
+  return 0.5 * (e + 1.0 / e);
+}
+SVal asinh(SVal x) {
+  const SVal a = absolute(x);
+  return s_select(a > 1e-5, with_sign_of(log(a + root(s_fma(a, a, 1.0))), x), x);
+}
+SVal acosh(SVal x) { return s_select(x >= 1.0, log(x + root(s_fma(x, x, -1.0))), number(x, kNaN)); }
+SVal atanh(SVal x) { return s_select(absolute(x) > 1e-5, 0.5 * log((1.0 + x) / (1.0 - x)), x); }
+SVal cbrt(SVal x) {
+  const SVal a = absolute(x);
+  const Log l = log_parts(a);
+  const SVal r = power((l.exponent + l.mantissa * (1 / kLn2)) * (1.0 / 3.0));
+  return s_select(a > 0.0, s_select(a == kInf, x, with_sign_of(r, x)), x);
+}
+
+SVal pow(SVal x, SVal y) {
+  const SVal a = absolute(x);
+  const SVal t = y * log2(a);
+  SVal r = power(t);
+  // a negative base: odd exponents keep the sign, even ones drop it, others have no result
+  const SVal half = 0.5 * y, whole = s_unary(SOp::kFloor, y) == y;
+  const SVal is_odd = whole & (s_unary(SOp::kFloor, half) != half);
+  r = s_select(is_odd, with_sign_of(r, x), r);
+  r = s_select((x < 0.0) & ~whole & (a != kInf), number(x, kNaN), r);
+  const SVal one = (x == 1.0) | (y == 0.0) | ((a == 1.0) & (absolute(y) == kInf));
+  return s_select(one, number(x, 1.0), r);
+}
+
+}  // namespace pijit::f32
