@@ -119,13 +119,25 @@ LoopEmitter::Fn LoopEmitter::emit() {
     p_.push_back(cc.newIntPtr());
     cc.mov(p_[k], x86::ptr(ptrs, static_cast<int>(8 * k)));
   }
-  const int n_const = static_cast<int>(
-      std::count_if(body_.begin(), body_.end(), [](auto& x) { return x.op == SOp::kConst; }));
-  hoist_ = n_const <= max_hoisted();
+  // Some constants stay in registers, the others in memory. Those that an instruction cannot take
+  // from memory would be loaded each time: they come first.
   hoisted_.resize(body_.size());
+  in_loop_.resize(body_.size(), true);
+  std::vector<bool> loaded(body_.size());
+  for (auto& n : body_)
+    for (int operand : {n.a, n.b, n.c})
+      if (operand >= 0 && body_[operand].op == SOp::kConst && !takes_memory(n, operand))
+        loaded[operand] = true;
+  int room = max_hoisted();
+  for (bool first : {true, false})
+    for (size_t id = 0; id < body_.size() && room > 0; ++id)
+      if (body_[id].op == SOp::kConst && loaded[id] == first) {
+        hoisted_[id] = constant(body_[id]);
+        in_loop_[id] = false;
+        --room;
+      }
   for (size_t id = 0; id < body_.size(); ++id) {
     const SNode& x = body_[id];
-    if (x.op == SOp::kConst && hoist_) hoisted_[id] = constant(x);
     if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0)
       hoisted_[id] = broadcast(s_.body[id].dt, p_[x.imm]);
   }
@@ -160,13 +172,32 @@ LoopEmitter::Fn LoopEmitter::emit() {
   return fn;
 }
 
+// In its last place an instruction may read memory; commutative ones move a constant there.
+bool LoopEmitter::takes_memory(const SNode& n, int operand) const {
+  switch (n.op) {
+    case SOp::kAdd:
+    case SOp::kMul: return n.a != n.b;
+    case SOp::kSub:
+    case SOp::kDiv:
+    case SOp::kMin:
+    case SOp::kMax: return operand == n.b && n.a != n.b;
+    case SOp::kFma: return operand == n.c && n.a != n.c && n.b != n.c;
+    case SOp::kAnd:
+    case SOp::kOr:
+    case SOp::kXor: return operand == n.b && n.a != n.b && !is_bool(n.dt);
+    default: return false;
+  }
+}
+
 void LoopEmitter::body(bool tail) {
   std::vector<Reg> r(body_.size());
   for (size_t id = 0; id < body_.size(); ++id) {
     const SNode& n = body_[id];
     const DType stored = s_.body[id].dt;
     if (n.op == SOp::kConst)
-      r[id] = hoist_ ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
+      r[id] = !in_loop_[id]   ? hoisted_[id]
+              : is_bool(n.dt) ? constant(n)
+                              : constant_in_memory(n);
     else if (n.op == SOp::kInput)
       r[id] =
           s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), stored, tail);

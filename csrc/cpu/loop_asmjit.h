@@ -91,7 +91,8 @@ class LoopEmitter {
 
  private:
   void body(bool tail);
-  bool hoist_ = false;
+  bool takes_memory(const SNode& n, int operand) const;
+  std::vector<bool> in_loop_;  // constants that are not hoisted
   std::vector<Reg> hoisted_, acc_;
 };
 
