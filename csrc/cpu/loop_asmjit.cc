@@ -195,9 +195,7 @@ void LoopEmitter::body(bool tail) {
     const SNode& n = body_[id];
     const DType stored = s_.body[id].dt;
     if (n.op == SOp::kConst)
-      r[id] = !in_loop_[id]   ? hoisted_[id]
-              : is_bool(n.dt) ? constant(n)
-                              : constant_in_memory(n);
+      r[id] = !in_loop_[id] ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
     else if (n.op == SOp::kInput)
       r[id] =
           s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), stored, tail);

@@ -1,7 +1,6 @@
-// Pooling of float32. Max pooling by 2 x 2 windows side by side, the common case, takes 8 windows
-// at a time with AVX2 and makes the same choice as the reference: the first maximum in row-major
-// order, the first NaN. Other windows are separable: first down the columns, along whole rows, then
-// across.
+// Pooling of float32. 2 x 2 windows side by side, the common case, are taken 8 at a time with AVX2.
+// Maxima are those of the reference: the first in row-major order, the first NaN. Other windows are
+// separable: first down the columns, along whole rows, then across.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -135,6 +134,50 @@ std::unique_ptr<OpKernel> max_pool_dx(const KernelRequest& r, std::string* why) 
                       _mm256_and_ps(_mm256_andnot_ps(later, t1), d));
           store_pairs(dx + g.width + 2 * j, n, _mm256_and_ps(_mm256_andnot_ps(t3, t2), d),
                       _mm256_and_ps(t3, d));
+        }
+    });
+  });
+}
+
+// Down the columns, then across, as the kernel for any windows.
+std::unique_ptr<OpKernel> avg_pool_pairs(const KernelRequest& r, std::string* why) {
+  Planes g;
+  if (!geometry(r, r.in[0].shape, r.out.shape, &g, why)) return nullptr;
+  return fn_kernel([g](const void* const* in, void* out) {
+    const __m256 zero = _mm256_setzero_ps(), quarter = _mm256_set1_ps(0.25f);
+    each_plane(g, [&](int64_t p) {
+      const float* x = static_cast<const float*>(in[0]) + p * g.height * g.width;
+      float* y = static_cast<float*>(out) + p * g.out_height * g.out_width;
+      for (int64_t i = 0; i < g.out_height; ++i, x += 2 * g.width, y += g.out_width)
+        for (int64_t at = 0; at < g.out_width; at += 8) {
+          const int64_t j = overlapping(at, g.out_width), n = g.out_width - j;
+          const Pairs up(x + 2 * j, n), down(x + g.width + 2 * j, n);
+          const __m256 sum =
+              _mm256_add_ps(_mm256_add_ps(up.even, down.even), _mm256_add_ps(up.odd, down.odd));
+          // a sum that starts at 0: no -0.0
+          store_first(y + j, n, _mm256_mul_ps(_mm256_add_ps(sum, zero), quarter));
+        }
+    });
+  });
+}
+
+std::unique_ptr<OpKernel> avg_pool_pairs_dx(const KernelRequest& r, std::string* why) {
+  Planes g;
+  if (!geometry(r, r.out.shape, r.in[0].shape, &g, why)) return nullptr;
+  const bool rest = g.height != 2 * g.out_height || g.width != 2 * g.out_width;
+  return fn_kernel([g, rest](const void* const* in, void* out) {
+    const __m256 zero = _mm256_setzero_ps(), quarter = _mm256_set1_ps(0.25f);
+    each_plane(g, [&](int64_t p) {
+      const float* dy = static_cast<const float*>(in[0]) + p * g.out_height * g.out_width;
+      float* dx = static_cast<float*>(out) + p * g.height * g.width;
+      if (rest) std::memset(dx, 0, static_cast<size_t>(g.height * g.width) * sizeof(float));
+      for (int64_t i = 0; i < g.out_height; ++i, dx += 2 * g.width, dy += g.out_width)
+        for (int64_t at = 0; at < g.out_width; at += 8) {
+          const int64_t j = overlapping(at, g.out_width), n = g.out_width - j;
+          const __m256 d = n >= 8 ? _mm256_loadu_ps(dy + j) : _mm256_maskload_ps(dy + j, lanes(n));
+          const __m256 share = _mm256_add_ps(_mm256_mul_ps(d, quarter), zero);
+          store_pairs(dx + 2 * j, n, share, share);
+          store_pairs(dx + g.width + 2 * j, n, share, share);
         }
     });
   });
@@ -404,7 +447,9 @@ void register_pool_kernels(KernelRegistry& r) {
   r.add("max_pool2d", {"separable", max_pool_any});
   r.add("max_pool2d_dx", {"avx2", max_pool_dx});
   r.add("max_pool2d_dx", {"separable", max_pool_dx_any});
+  r.add("avg_pool2d", {"avx2", avg_pool_pairs});
   r.add("avg_pool2d", {"separable", avg_pool});
+  r.add("avg_pool2d_dx", {"avx2", avg_pool_pairs_dx});
   r.add("avg_pool2d_dx", {"separable", avg_pool_dx});
 }
 

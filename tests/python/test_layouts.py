@@ -172,3 +172,20 @@ def test_squares_are_products():
         assert (x ** 2).asnumpy().tobytes() == (x * x).asnumpy().tobytes() and (x ** 2).dtype == x.dtype
         assert ops.pow(x, 1).asnumpy().tobytes() == x.asnumpy().tobytes()
     check(lambda: lambda x: ms.grad(lambda x: (x ** 2).sum())(x), Tensor(np.array([1.5, -2.0], np.float32)), graphs=1)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4, 4), (1, 2, 5, 7), (2, 2, 28, 28), (3, 1, 9, 33), (1, 1, 2, 2), (2, 16, 56, 56), (2, 2, 6, 34)])
+def test_average_of_pairs(shape):
+    rng = np.random.RandomState(0)
+    x = rng.randn(*shape).astype(np.float32)
+    x.reshape(-1)[::7] *= -0.0
+    h, w = shape[2] // 2, shape[3] // 2
+    y = ops.avg_pool2d(Tensor(x), 2, 2).asnumpy()
+    p = x[:, :, : 2 * h, : 2 * w].reshape(shape[0], shape[1], h, 2, w, 2)
+    want = (p[:, :, :, 0, :, 0] + p[:, :, :, 1, :, 0]) + (p[:, :, :, 0, :, 1] + p[:, :, :, 1, :, 1])
+    np.testing.assert_allclose(y, want / 4, rtol=1e-6, atol=1e-7)
+    dy = rng.randn(*y.shape).astype(np.float32)
+    dx = ms.grad(lambda t: (ops.avg_pool2d(t, 2, 2) * Tensor(dy)).sum())(Tensor(x)).asnumpy()
+    spread = np.zeros(shape, np.float32)
+    spread[:, :, : 2 * h, : 2 * w] = np.repeat(np.repeat(dy / np.float32(4), 2, 2), 2, 3)
+    np.testing.assert_array_equal(dx, spread)
