@@ -101,7 +101,7 @@ def block(draw, depth=2):
                 [f"pair = ({name}, {draw(ATOMS)})", f"{name}, rest = pair[::-1]"], [f"table['{name}'] = {name}", f"{name} = table.pop('{name}') * 2"], [f"print(f'{{{name}.shape}} {{k}}')"]]))
         elif kind == 6:
             other = draw(st.sampled_from([n for n in NAMES if n != name]))
-            more = draw(st.sampled_from(["", "", f" and {name}.max() < 9", " and i < 20", f" or {other}.sum() < -50", f" and not ({name}.min() > 5)"]))
+            more = draw(st.sampled_from(["", "", f" and {name}.max() < 9", " and i < 20", f" or {other}.sum() < -50 and {name}.max() < 1e6", f" and not ({name}.min() > 5)"]))
             lines += ["i = 0", f"while ({name} * {name}).sum() < {draw(st.sampled_from(['4', '40']))}{more}:",
                       f"    {name} = {name} * {name} + {draw(st.sampled_from(['1', 'k * k', 'i + 1']))}"]  # grows: the loop ends
             lines += draw(st.sampled_from([[], ["    i += 1"], [f"    {other} = {other} + {name}"], ["    log.append(i)"], [f"    if {name}.sum() > 9:", f"        {other} = {other} - 1"]]))
