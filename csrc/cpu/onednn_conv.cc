@@ -144,7 +144,13 @@ void register_conv(KernelRegistry& r) {
 namespace pijit {
 
 int64_t channel_block() {
-  static const int64_t block = __builtin_cpu_supports("avx512f") ? 16 : 8;
+  static const int64_t block = [] {  // as oneDNN's kernels for the instructions that it may use
+    const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+    auto has = [&](dnnl::cpu_isa i) {
+      return (isa & static_cast<unsigned>(i)) == static_cast<unsigned>(i);
+    };
+    return has(dnnl::cpu_isa::avx512_core) ? 16 : has(dnnl::cpu_isa::avx2) ? 8 : 0;
+  }();
   return config().backend == "reference" ? 0 : block;
 }
 
