@@ -78,6 +78,22 @@ class LoopEmitter {
     if (t == DType::BF16) cc_->shl(x, 16);
     return x;
   }
+  // Narrow elements in `raw` (register or memory) as lanes.
+  void widen_from(const x86::Vec& d, const asmjit::Operand& raw, DType t) {
+    namespace I = x86::Inst;
+    switch (t) {
+      case DType::F16: cc_->emit(I::kIdVcvtph2ps, d, raw); break;
+      case DType::BF16:
+        cc_->emit(I::kIdVpmovzxwd, d, raw);
+        cc_->emit(I::kIdVpslld, d, d, asmjit::Imm(16));
+        break;
+      case DType::I8: cc_->emit(I::kIdVpmovsxbd, d, raw); break;
+      case DType::U8: cc_->emit(I::kIdVpmovzxbd, d, raw); break;
+      case DType::I16: cc_->emit(I::kIdVpmovsxwd, d, raw); break;
+      case DType::U16: cc_->emit(I::kIdVpmovzxwd, d, raw); break;
+      default: throw InternalError("not a narrow type");
+    }
+  }
   static bool f32(DType t) { return t == DType::F32; }
   static bool is64(DType t) { return size_of(t) == 8; }
 

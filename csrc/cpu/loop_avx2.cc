@@ -188,21 +188,7 @@ class Avx2Emitter : public LoopEmitter {
     return a;
   }
 
-  // 8 narrow elements as lanes, and back: in the low part of an xmm register.
-  void widen_narrow(const Vec& d, const asmjit::Operand& raw, DType t) {
-    switch (t) {
-      case DType::F16: cc_->emit(I::kIdVcvtph2ps, d, raw); break;
-      case DType::BF16:
-        cc_->emit(I::kIdVpmovzxwd, d, raw);
-        cc_->emit(I::kIdVpslld, d, d, Imm(16));
-        break;
-      case DType::I8: cc_->emit(I::kIdVpmovsxbd, d, raw); break;
-      case DType::U8: cc_->emit(I::kIdVpmovzxbd, d, raw); break;
-      case DType::I16: cc_->emit(I::kIdVpmovsxwd, d, raw); break;
-      case DType::U16: cc_->emit(I::kIdVpmovzxwd, d, raw); break;
-      default: throw InternalError("not a narrow type");
-    }
-  }
+  // 8 lanes as narrow elements, in the low part of an xmm register.
   x86::Xmm narrowed(const Vec& v, DType t) {
     x86::Xmm d = cc_->newXmm();
     if (t == DType::F16) {
@@ -226,7 +212,7 @@ class Avx2Emitter : public LoopEmitter {
   Reg rounded(const Reg& r, DType t) override {
     return each(lane_type(t), [&](Vec d, int p) {
       const Vec x = part(r, p);
-      if (t != DType::BF16) return widen_narrow(d, narrowed(x, t), t);
+      if (t != DType::BF16) return widen_from(d, narrowed(x, t), t);
       // to nearest, ties to even, in integers; NaN stays NaN
       auto bits = [&](uint32_t b) { return all_lanes(DType::I32, b); };
       Vec odd = ymm(), nan = ymm(), quiet = ymm();
@@ -257,7 +243,7 @@ class Avx2Emitter : public LoopEmitter {
       }
       return each(lane_type(t), [&](Vec d, int p) {
         const int at = p * 8 * static_cast<int>(size_of(t));
-        widen_narrow(d, tail ? bytes.cloneAdjusted(at) : address(k, t, at), t);
+        widen_from(d, tail ? bytes.cloneAdjusted(at) : address(k, t, at), t);
       });
     }
     if (is_bool(t)) {

@@ -124,22 +124,6 @@ class Avx512Emitter : public LoopEmitter {
     const size_t bytes = size_of(t) * static_cast<size_t>(lanes_);
     return bytes == 32 ? x86::Vec(cc_->newYmm()) : x86::Vec(cc_->newXmm());
   }
-  // Narrow elements in `raw` (register or memory) as lanes.
-  void widen(x86::Vec d, const asmjit::Operand& raw, DType t) {
-    namespace I = x86::Inst;
-    switch (t) {
-      case DType::F16: cc_->emit(I::kIdVcvtph2ps, d, raw); break;
-      case DType::BF16:
-        cc_->emit(I::kIdVpmovzxwd, d, raw);
-        cc_->emit(I::kIdVpslld, d, d, Imm(16));
-        break;
-      case DType::I8: cc_->emit(I::kIdVpmovsxbd, d, raw); break;
-      case DType::U8: cc_->emit(I::kIdVpmovzxbd, d, raw); break;
-      case DType::I16: cc_->emit(I::kIdVpmovsxwd, d, raw); break;
-      case DType::U16: cc_->emit(I::kIdVpmovzxwd, d, raw); break;
-      default: throw InternalError("not a narrow type");
-    }
-  }
   x86::Vec narrowed(const x86::Vec& v, DType t) {
     namespace I = x86::Inst;
     x86::Vec d = new_narrow(t);
@@ -159,7 +143,7 @@ class Avx512Emitter : public LoopEmitter {
     Reg d;
     d.v = like(r.v);
     if (t != DType::BF16) {
-      widen(d.v, narrowed(r.v, t), t);
+      widen_from(d.v, narrowed(r.v, t), t);
       return d;
     }
     // to nearest, ties to even, in integers; NaN stays NaN
@@ -182,12 +166,12 @@ class Avx512Emitter : public LoopEmitter {
     if (narrow(t)) {
       r.v = new_vec(lane_type(t));
       if (!tail) {
-        widen(r.v, address(k, t), t);
+        widen_from(r.v, address(k, t), t);
       } else {
         x86::Vec raw = new_narrow(t);
         cc_->k(mask_).z().emit(size_of(t) == 1 ? x86::Inst::kIdVmovdqu8 : x86::Inst::kIdVmovdqu16,
                                raw, address(k, t));
-        widen(r.v, raw, t);
+        widen_from(r.v, raw, t);
       }
       return r;
     }
