@@ -345,13 +345,10 @@ class Compiler {
     for (size_t s = 0; s < p_->slots.size(); ++s) {
       if (p_->slots[s].kind != Program::Slot::kArena) continue;
       const uint32_t id = value_of_slot_.at(static_cast<int>(s));
-      // Blocks that begin at the same place of a page share the sets of a cache, and a kernel that
-      // reads a dozen of them would throw out its own lines.
-      size_t size = (g_.node(id).type.bytes() + 63) / 64 * 64;
-      if (size % 4096 == 0) size += kStagger;
+      const size_t size = (g_.node(id).type.bytes() + 63) / 64 * 64;
       const int born = born_.at(id), from = extent(born).first,
                 to = std::max(extent(born).second, extent(std::max(born, last_use_[id])).second);
-      if (g_.node(id).type.bytes() == 0) continue;
+      if (size == 0) continue;
       std::vector<Block> busy;
       for (auto& b : placed)
         if (!(b.to < from || b.from > to)) busy.push_back(b);

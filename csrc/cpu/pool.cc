@@ -1,14 +1,12 @@
 // Pooling of float32. 2 x 2 windows side by side, the common case, are taken 8 at a time with AVX2.
 // Maxima are those of the reference: the first in row-major order, the first NaN. Other windows are
 // separable: first down the columns, along whole rows, then across.
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <vector>
 
-#include "cpu/cpu.h"
+#include "cpu/pool.h"
 
 namespace pijit {
 namespace {
@@ -64,16 +62,6 @@ void store_pairs(float* p, int64_t n, __m256 even, __m256 odd) {
   const __m256 a = _mm256_permute2f128_ps(lo, hi, 0x20), b = _mm256_permute2f128_ps(lo, hi, 0x31);
   store_first(p, 2 * n, a);
   store_first(p + 8, 2 * n - 8, b);
-}
-
-// best = x where x replaces it; returns those lanes.
-__m256 take(__m256* best, __m256 x) {
-  const __m256 greater = _mm256_cmp_ps(x, *best, _CMP_GT_OQ);
-  const __m256 first_nan =
-      _mm256_and_ps(_mm256_cmp_ps(x, x, _CMP_UNORD_Q), _mm256_cmp_ps(*best, *best, _CMP_ORD_Q));
-  const __m256 t = _mm256_or_ps(greater, first_nan);
-  *best = _mm256_blendv_ps(*best, x, t);
-  return t;
 }
 
 template <class F>
@@ -237,10 +225,6 @@ void with_stride(int64_t stride, F f) {
     f(stride);
 }
 
-// NaN-propagating maximum.
-inline __m256 larger(__m256 a, __m256 b) {
-  return _mm256_blendv_ps(_mm256_max_ps(b, a), b, _mm256_cmp_ps(b, b, _CMP_UNORD_Q));
-}
 // 8 floats, `stride` apart; may read up to the 16th.
 template <class S>
 __m256 load_apart(const float* p, S stride) {

@@ -1,13 +1,11 @@
 // Pooling of float32 maps with channels in blocks: 8 channels at a time with AVX2. The bits are
 // those of the kernels for the plain layout (pool.cc), which decide the order.
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <vector>
 
-#include "cpu/cpu.h"
+#include "cpu/pool.h"
 
 namespace pijit {
 namespace {
@@ -51,20 +49,6 @@ bool windows(const KernelRequest& r, const Shape& x, const Shape& y, Windows* g,
   g->pairs = c.ints("kernel") == two && c.ints("stride") == two && c.ints("pad") == none;
   if (r.op.name.starts_with("avg")) g->count_pad = c.flag("count_pad");
   return true;
-}
-
-// best = x where x replaces it, as the first maximum or the first NaN; returns those lanes.
-inline __m256 take(__m256* best, __m256 x) {
-  const __m256 greater = _mm256_cmp_ps(x, *best, _CMP_GT_OQ);
-  const __m256 first_nan =
-      _mm256_and_ps(_mm256_cmp_ps(x, x, _CMP_UNORD_Q), _mm256_cmp_ps(*best, *best, _CMP_ORD_Q));
-  const __m256 t = _mm256_or_ps(greater, first_nan);
-  *best = _mm256_blendv_ps(*best, x, t);
-  return t;
-}
-// NaN-propagating maximum.
-inline __m256 larger(__m256 a, __m256 b) {
-  return _mm256_blendv_ps(_mm256_max_ps(b, a), b, _mm256_cmp_ps(b, b, _CMP_UNORD_Q));
 }
 
 std::unique_ptr<OpKernel> max_pool(const KernelRequest& r, std::string* why) {

@@ -1,5 +1,4 @@
-// Shape and Type. A dim is a number, or a symbol: the negative number -(k+1) stands for symbol
-// s<k>.
+// Shape and Type. Dims are numbers; in a declared signature -1 stands for one that varies.
 #pragma once
 #include <array>
 #include <initializer_list>
@@ -45,11 +44,6 @@ class Shape {
     if (rank_ != o.rank_) return false;
     for (int i = 0; i < rank_; ++i)
       if (d_[i] != o.d_[i]) return false;
-    return true;
-  }
-  bool is_static() const {
-    for (auto x : *this)
-      if (x < 0) return false;
     return true;
   }
   int64_t numel() const {

@@ -13,8 +13,6 @@ namespace {
 // are several times slower than recycled ones, so blocks go back to a free list (at most kMaxCached
 // bytes).
 constexpr size_t kMaxCached = size_t{1} << 30;
-// From this size on, blocks begin within the first page of what is allocated, each elsewhere.
-constexpr size_t kPaged = 16384;
 
 size_t class_of(size_t bytes, size_t* rounded) {
   if (bytes <= 1024) {
@@ -56,11 +54,9 @@ void* allocate(size_t bytes) {
       return r;
     }
   }
-  void* r = size < kPaged ? std::aligned_alloc(64, size) : std::aligned_alloc(4096, size + 4096);
+  void* r = std::aligned_alloc(64, size);
   if (!r) throw std::bad_alloc();
-  if (size < kPaged) return r;
-  static std::atomic<size_t> count{0};
-  return static_cast<char*>(r) + count++ * kStagger % 4096 / 64 * 64;
+  return r;
 }
 
 void release(void* ptr, size_t bytes) {
@@ -76,8 +72,6 @@ void release(void* ptr, size_t bytes) {
       return;
     }
   }
-  if (size >= kPaged)
-    ptr = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(ptr) & ~uintptr_t{4095});
   std::free(ptr);
 }
 

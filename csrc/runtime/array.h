@@ -11,8 +11,6 @@
 namespace pijit {
 
 // Memory blocks, 64-byte aligned, recycled by size class.
-// Distance in bytes that keeps large blocks from beginning at the same place of a page.
-constexpr size_t kStagger = 320;
 void* allocate(size_t bytes);
 void release(void* p, size_t bytes);
 // A block of the pool; null for 0 bytes.

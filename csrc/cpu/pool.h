@@ -1,0 +1,23 @@
+// Which of two values a maximum keeps, in every layout.
+#pragma once
+#include <immintrin.h>
+
+#include "cpu/cpu.h"
+
+namespace pijit {
+
+// best = x where x replaces it, as the first maximum or the first NaN; returns those lanes.
+inline __m256 take(__m256* best, __m256 x) {
+  const __m256 greater = _mm256_cmp_ps(x, *best, _CMP_GT_OQ);
+  const __m256 first_nan =
+      _mm256_and_ps(_mm256_cmp_ps(x, x, _CMP_UNORD_Q), _mm256_cmp_ps(*best, *best, _CMP_ORD_Q));
+  const __m256 t = _mm256_or_ps(greater, first_nan);
+  *best = _mm256_blendv_ps(*best, x, t);
+  return t;
+}
+// NaN-propagating maximum.
+inline __m256 larger(__m256 a, __m256 b) {
+  return _mm256_blendv_ps(_mm256_max_ps(b, a), b, _mm256_cmp_ps(b, b, _CMP_UNORD_Q));
+}
+
+}  // namespace pijit
