@@ -74,7 +74,7 @@ double magnitude(const V& v) {
 // One of several values that a region gives, and who waits for it.
 struct Outputs {
   struct One {
-    DeferredOperand first, second;
+    V first, second;  // in the arms
     DType dtype;
   };
   std::vector<One> list;
@@ -84,23 +84,20 @@ struct Outputs {
 
 }  // namespace
 
-// While it lives, actions go to a graph of their own.
+// While it lives, ops go to a graph of their own.
 class Tracer::Inside {
  public:
   explicit Inside(Tracer& t)
       : t_(t),
         scope_(t.scope_),
-        actions_(t.actions_),
         serial_(t.arm_serial_),
         arm(std::make_shared<Arm>()) {
-    arm->scope = std::make_unique<Scope>(&arm->graph, false, t.scope_);
+    arm->scope = std::make_unique<Scope>(arm->graph.get(), t.scope_);
     t.scope_ = arm->scope.get();
-    t.actions_ = &arm->actions;
     t.arm_serial_ = Value::next_serial;
   }
   ~Inside() {
     t_.scope_ = scope_;
-    t_.actions_ = actions_;
     t_.arm_serial_ = serial_;
   }
   uint64_t serial() const { return t_.arm_serial_; }
@@ -108,7 +105,6 @@ class Tracer::Inside {
  private:
   Tracer& t_;
   Scope* scope_;
-  std::vector<Action>* actions_;
   uint64_t serial_;
 
  public:
@@ -154,14 +150,10 @@ void Tracer::run_until(Frame& f, int pc, int stop, Arm* arm) {
 }
 
 Val Tracer::truth_val(const V& x, bool negated) {
-  return record([n = x->node, negated](Scope& s) {
-    Val v = s.val(n);
-    OP_CHECK(v.shape().numel() == 1, kValue, "the truth value of a tensor with ", v.shape().numel(),
-             " elements is ambiguous");
-    v = v_reshape(v, {});
-    if (!is_bool(v.dtype())) v = v_op("not_equal", v, s.graph().constant_int(v.dtype(), 0));
-    return negated ? v_op("logical_not", v) : v;
-  });
+  const Val v = v_reshape(scope_->val(x->node), {});
+  const Val t =
+      is_bool(v.dtype()) ? v : v_op("not_equal", v, scope_->graph().constant_int(v.dtype(), 0));
+  return negated ? v_op("logical_not", t) : t;
 }
 
 namespace {
@@ -169,8 +161,7 @@ namespace {
 // The value of a variable after a branch: the same in both arms, or a value of the region.
 class Merge {
  public:
-  Merge(Val pred, uint64_t serial, Outputs* out, std::function<DeferredOperand(const V&)> operand)
-      : pred_(pred), serial_(serial), out_(*out), operand_(std::move(operand)) {}
+  Merge(Val pred, uint64_t serial, Outputs* out) : pred_(pred), serial_(serial), out_(*out) {}
   std::string problem;
 
   V merge(const V& a, const V& b) {
@@ -227,8 +218,8 @@ class Merge {
     if (problem.empty()) problem = why;
     return nullptr;
   }
-  size_t output(DeferredOperand a, DeferredOperand b, DType t) {
-    out_.list.push_back({std::move(a), std::move(b), t});
+  size_t output(const V& a, const V& b, DType t) {
+    out_.list.push_back({a, b, t});
     return out_.list.size() - 1;
   }
   void wait(const V& v, Val* place, size_t index) {
@@ -240,7 +231,7 @@ class Merge {
       return fail("the branches give tensors of different types");
     auto r = std::make_shared<Value>();
     r->kind = Value::kTensor;
-    const size_t index = output(operand_(a), operand_(b), a->node.dtype());
+    const size_t index = output(a, b, a->node.dtype());
     wait(r, &r->node, index);
     r->pred = pred_;
     outer(a, &r->first, index, true);
@@ -276,8 +267,11 @@ class Merge {
     auto c = std::make_shared<Value>();
     c->kind = Value::kTensor;
     wait(c, &c->node, index);
-    auto inner = [p = v->pred](Scope& s) { return Operand(s.val(p)); };
-    auto no = [](Scope&) { return Operand::py_bool(false); };
+    auto inner = std::make_shared<Value>(), no = std::make_shared<Value>();
+    inner->kind = Value::kTensor;
+    inner->node = v->pred;
+    no->kind = Value::kConst;
+    no->obj = py::bool_(false);
     wait(c, &c->pred, is_first ? output(inner, no, DType::Bool) : output(no, inner, DType::Bool));
     if (v->first) outer(v->first, &c->first, index, is_first);
     if (v->second) outer(v->second, &c->second, index, is_first);
@@ -290,14 +284,13 @@ class Merge {
     r->roots = {-1};
     r->bound = std::max(magnitude(a), magnitude(b));
     if (r->bound > 9007199254740992.0) return fail("a number that is too large");
-    wait(r, &r->node, output(operand_(a), operand_(b), number_dtype(a)));
+    wait(r, &r->node, output(a, b, number_dtype(a)));
     return r;
   }
 
   Val pred_;
   uint64_t serial_;
   Outputs& out_;
-  std::function<DeferredOperand(const V&)> operand_;
   std::map<std::pair<V, V>, V> merged_;
   std::set<V> containers_;
   struct Made {
@@ -309,19 +302,15 @@ class Merge {
 };
 
 // Region graphs with the same inputs, in the order of `operands`.
-void unify(std::vector<Val>* operands, std::initializer_list<std::pair<Graph*, Scope*>> regions) {
-  for (auto& [g, s] : regions)
-    for (auto v : s->operands)
-      if (std::find(operands->begin(), operands->end(), v) == operands->end())
-        operands->push_back(v);
-  for (auto& [g, s] : regions) {
+void unify(std::vector<Val>* operands, std::initializer_list<Scope*> regions) {
+  for (Scope* s : regions)
+    for (auto& i : s->imports())
+      if (std::find(operands->begin(), operands->end(), i.outer) == operands->end())
+        operands->push_back(i.outer);
+  for (Scope* s : regions) {
     std::vector<uint32_t> ids;
-    for (auto v : *operands) {
-      const auto it = std::find(s->operands.begin(), s->operands.end(), v);
-      ids.push_back(it == s->operands.end() ? g->add_input(v.type()).id
-                                            : g->inputs()[it - s->operands.begin()]);
-    }
-    g->order_inputs(ids);
+    for (auto v : *operands) ids.push_back(s->import(v).id);
+    s->graph().order_inputs(ids);
   }
 }
 
@@ -365,7 +354,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
     give_up(Reason::kTensorValue, "the branches do not meet");
 
   Outputs out;
-  Merge merge(pred, serial, &out, [this](const V& v) { return operand(v); });
+  Merge merge(pred, serial, &out);
   std::vector<V> new_stack, new_slots;
   V value;
   if (first->returned) {
@@ -383,28 +372,21 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
   }
   if (!merge.problem.empty()) give_up(Reason::kTensorValue, merge.problem);
 
-  if (!first->actions.empty() || !second->actions.empty() || !out.list.empty()) {
-    const auto results = record_all([pred, first, second, list = out.list](Scope& s) {
-      auto a = std::make_shared<Graph>(false), b = std::make_shared<Graph>(false);
-      Scope sa(a.get(), true, &s), sb(b.get(), true, &s);
-      replay(first->actions, sa);
-      replay(second->actions, sb);
-      for (auto& o : list) {
-        const Val va = materialize(*a, o.first(sa), o.dtype),
-                  vb = materialize(*b, o.second(sb), o.dtype);
-        a->outputs.push_back({va.id});
-        b->outputs.push_back({vb.id});
+  if (first->graph->size() > 0 || second->graph->size() > 0 || !out.list.empty()) {
+    for (auto& arm : {first, second})
+      for (auto& o : out.list) {
+        const Operand x = operand(arm == first ? o.first : o.second, *arm->scope);
+        arm->graph->outputs.push_back({materialize(*arm->graph, x, o.dtype).id});
       }
-      std::vector<Val> operands;
-      unify(&operands, {{a.get(), &sa}, {b.get(), &sb}});
-      operands.insert(operands.begin(), s.val(pred));
-      static const OpDef& cond = OpTable::get().at("cond");
-      const Val node = s.graph().emit_region(cond, operands, {a, b});
-      std::vector<Val> r;
-      for (size_t k = 0; k < list.size(); ++k)
-        r.push_back(s.graph().result(node, static_cast<int64_t>(k)));
-      return r;
-    });
+    std::vector<Val> operands;
+    unify(&operands, {first->scope.get(), second->scope.get()});
+    operands.insert(operands.begin(), pred);
+    static const OpDef& cond = OpTable::get().at("cond");
+    Graph& g = scope_->graph();
+    const Val node = g.emit_region(cond, operands, {first->graph, second->graph});
+    std::vector<Val> results;
+    for (size_t k = 0; k < out.list.size(); ++k)
+      results.push_back(g.result(node, static_cast<int64_t>(k)));
     for (auto& [place, index] : out.waiting) *place = results[index];
   }
   if (first->returned) {
@@ -441,12 +423,6 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
   };
   std::vector<Carried> carried;
   std::vector<V> at_entry = slots;
-  struct LoopValue {
-    Val inner;
-    DeferredOperand before, next;
-    DType dtype;
-  };
-  std::vector<LoopValue> values;
   std::shared_ptr<Arm> arm;
   Val again;
   auto live_in_loop = [&](size_t k) { return code.live[body][k] || code.live[after][k]; };
@@ -457,7 +433,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     // v with its tensors and numbers replaced by values of the loop
     std::function<V(const V&)> carry = [&](const V& v) -> V {
       if (v->kind == Value::kTensor) {
-        V t = tensor(arm->graph.add_input(v->node.type()));
+        V t = tensor(arm->graph->add_input(v->node.type()));
         carried.push_back({v, t, nullptr, v->node.dtype()});
         return t;
       }
@@ -468,7 +444,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
         n->obj = v->obj;
         n->roots = {-1};
         n->bound = kSmallInt;
-        n->node = arm->graph.add_input({number_dtype(v), {}});
+        n->node = arm->graph->add_input({number_dtype(v), {}});
         carried.push_back({v, n, nullptr, number_dtype(v)});
         return n;
       }
@@ -534,34 +510,32 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     for (size_t k = 0; k < slots.size(); ++k)
       if (assigned[k] && live_in_loop(k) && slots[k]->kind != Value::kNull)
         pair(at_entry[k], f.slots[k]);
-    for (auto& c : carried)
-      values.push_back({c.inner->node, operand(c.before), operand(c.next), c.dtype});
   }
-  const auto results = record_all([pred, again, values, arm](Scope& s) {
-    auto g = std::make_shared<Graph>(false);
-    Scope sb(g.get(), true, &s);
-    auto own = [&](Val v) {
-      sb.operands.push_back(v);
-      ++sb.own;
-      return g->add_input(v.type());
-    };
-    own(s.val(pred));
-    for (auto& v : values) sb.bind(v.inner, own(materialize(s.graph(), v.before(s), v.dtype)));
-    replay(arm->actions, sb);
-    g->outputs.push_back({sb.val(again).id});
-    for (auto& v : values) g->outputs.push_back({materialize(*g, v.next(sb), v.dtype).id});
-    for (size_t k = sb.own; k < sb.operands.size(); ++k)
-      g->outputs.push_back({g->inputs()[k]});  // what the loop only reads
-    auto test = std::make_shared<Graph>(false);
-    for (auto v : sb.operands) test->add_input(v.type());
-    test->outputs.push_back({test->inputs()[0]});
-    static const OpDef& loop = OpTable::get().at("while_loop");
-    const Val node = s.graph().emit_region(loop, sb.operands, {test, g});
-    std::vector<Val> r;
-    for (size_t k = 0; k < values.size(); ++k)
-      r.push_back(s.graph().result(node, static_cast<int64_t>(k) + 1));
-    return r;
-  });
+  // The region takes the test, the loop's values, and what it only reads; it gives them anew.
+  Graph &g = scope_->graph(), &body_graph = *arm->graph;
+  std::vector<Val> operands{pred};
+  std::vector<uint32_t> ids{body_graph.add_input(pred.type()).id};
+  body_graph.outputs.push_back({again.id});
+  for (auto& c : carried) {
+    operands.push_back(materialize(g, operand(c.before), c.dtype));
+    ids.push_back(c.inner->node.id);
+    body_graph.outputs.push_back(
+        {materialize(body_graph, operand(c.next, *arm->scope), c.dtype).id});
+  }
+  for (auto& i : arm->scope->imports()) {
+    operands.push_back(i.outer);
+    ids.push_back(i.inner.id);
+    body_graph.outputs.push_back({i.inner.id});
+  }
+  body_graph.order_inputs(ids);
+  auto go_on = std::make_shared<Graph>(false);
+  for (auto v : operands) go_on->add_input(v.type());
+  go_on->outputs.push_back({go_on->inputs()[0]});
+  static const OpDef& loop = OpTable::get().at("while_loop");
+  const Val node = g.emit_region(loop, operands, {go_on, arm->graph});
+  std::vector<Val> results;
+  for (size_t k = 0; k < carried.size(); ++k)
+    results.push_back(g.result(node, static_cast<int64_t>(k) + 1));
 
   // after the loop
   size_t at = 0;

@@ -21,7 +21,7 @@ V Tracer::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwa
   std::vector<std::pair<std::string_view, V>> kw;
   for (auto& [k, v] : kwargs) kw.push_back({k, v});
   const auto slots = bind_args<V>(op, std::span<const V>(args), kw);
-  std::vector<DeferredOperand> in;
+  std::vector<Operand> in;
   for (size_t k = 0; k < op.inputs.size(); ++k) {
     if (op.inputs[k].variadic) {
       auto items = unpack(slots[k]);
@@ -32,31 +32,23 @@ V Tracer::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwa
       const bool none = !slots[k] || (slots[k]->kind == Value::kConst && slots[k]->obj.is_none());
       OP_CHECK(!none || op.inputs[k].optional, kType, "[", op.name, "] ", op.inputs[k].name,
                " must be a tensor or a number");
-      in.push_back(none ? [](Scope&) { return Operand(); } : operand(slots[k]));
+      in.push_back(none ? Operand() : operand(slots[k]));
     }
   }
   Attrs attrs;
-  std::vector<std::pair<size_t, std::function<py::object(Scope&)>>> sized;  // attributes with sizes
   for (size_t k = 0; k < op.attrs.size(); ++k) {
     const V& v = slots[op.inputs.size() + k];
     if (!v) {
       attrs.push_back(op.attrs[k].def);
       continue;
     }
-    auto make = deferred_object(v);
-    if (!make)
+    const auto o = object_with_sizes(v);
+    if (!o)
       give_up(v->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
               str_cat("attribute ", op.attrs[k].name, " of ", op.name));
-    attrs.push_back(to_attr(op, op.attrs[k], make(*scope_).ptr()));
-    if (holds_size(v)) sized.push_back({k, make});
+    attrs.push_back(to_attr(op, op.attrs[k], o->ptr()));
   }
-  return tensor(record([&op, in, attrs, sized](Scope& s) {
-    std::vector<Operand> operands;
-    for (auto& o : in) operands.push_back(o(s));
-    Attrs a = attrs;
-    for (auto& [k, make] : sized) a[k] = to_attr(op, op.attrs[k], make(s).ptr());
-    return pijit::call_op(s.graph(), op, operands, std::move(a));
-  }));
+  return tensor(pijit::call_op(scope_->graph(), op, in, std::move(attrs)));
 }
 
 V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
@@ -256,12 +248,10 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
 }
 
 void Tracer::assign_tensor(const V& t, const V& value) {
-  const Val v = record([n = t->node, value = operand(value)](Scope& s) {
-    const Val old = s.val(n), v = materialize(s.graph(), value(s), old.dtype());
-    OP_CHECK(v.shape() == old.shape(), kValue, "[assign] a tensor of shape ", old.shape().str(),
-             " cannot take a value of shape ", v.shape().str());
-    return v;
-  });
+  const Val old = scope_->val(t->node),
+            v = materialize(scope_->graph(), operand(value), old.dtype());
+  OP_CHECK(v.shape() == old.shape(), kValue, "[assign] a tensor of shape ", old.shape().str(),
+           " cannot take a value of shape ", v.shape().str());
   touch(t);
   t->node = v;
 }
@@ -615,11 +605,9 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
       if (!c || !(want = dtype_of(c->ptr()))) give_up(Reason::kUnsupportedCall, "Tensor()");
     }
     if (data && args.size() <= 2 && is_operand(data)) {
-      return tensor(record([data = operand(data), want](Scope& s) {
-        const Operand o = data(s);
-        const DType own = o.kind == Operand::kPyFloat ? DType::F32 : o.dtype();
-        return materialize(s.graph(), o, want.value_or(own));
-      }));
+      const Operand o = operand(data);
+      const DType own = o.kind == Operand::kPyFloat ? DType::F32 : o.dtype();
+      return tensor(materialize(scope_->graph(), o, want.value_or(own)));
     }
     py::list l;
     py::dict kw;
@@ -636,10 +624,8 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
           py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(t))(*py::tuple(l), **kw);
       const V x = wrap(made.ptr(), add_source({Source::kConst, -1, 0, made}));
       static const OpDef& identity = OpTable::get().at("identity");
-      return tensor(record([n = x->node](Scope& s) {
-        const Val in[] = {s.val(n)};
-        return s.graph().Builder::op(identity, in, {});
-      }));
+      const Val in[] = {scope_->val(x->node)};
+      return tensor(scope_->graph().Builder::op(identity, in, {}));
     }
     give_up(Reason::kUnsupportedCall, "Tensor()");
   }

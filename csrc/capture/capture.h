@@ -162,7 +162,7 @@ struct Value {
   py::object obj;  // the object: constants, objects, tensors and containers that have a source
 
   Val node;                // kTensor; kNumber: 0-d
-  SizeExpr expr;           // kSize
+  SizeNumber expr;         // kSize
   std::vector<int> roots;  // kNumber: sources that it follows from
   double bound = 0;        // kNumber, an int: greatest magnitude
   bool parameter = false;  // kTensor: may be assigned
@@ -221,22 +221,17 @@ struct Entry {
   std::vector<Source> sources;
   std::vector<Guard> guards;
   std::vector<std::pair<int, int>> guard_range;  // per source
-  std::string graph_text;                        // of the capture's own sizes
+  std::string graph_text;
   std::vector<std::pair<std::string, int>> ops;
   std::vector<int> inputs;  // source per program input
   // What varies: dims of inputs, as (input, axis). Instances by those dims.
   std::vector<std::pair<int, int>> varying;
   std::map<std::vector<int64_t>, std::shared_ptr<const Instance>> instances;
-  // How to build a further instance.
-  struct Output {
-    Val node;
-    int assign_to;  // input, or -1
-  };
-  std::vector<Val> captured_inputs;
-  std::vector<Action> actions;
-  std::vector<Output> captured_outputs;
-  std::vector<SizeExpr> sizes;
-  std::shared_ptr<Graph> graph;  // the capture's own: captured Vals point into it
+  // Where something varies, how to build a further instance: the graph in terms of a symbol per
+  // varying dim, for sizes that fulfil these constraints.
+  std::shared_ptr<const Graph> graph;
+  SizeEnv symbols;
+  std::vector<SizeNumber> sizes;  // of kSize recipes
   std::vector<int> changed;      // sources of objects that effects change, and
   std::vector<int> identities;   // of all objects with an identity: none of these may be the same
   std::vector<Recipe> recipes;
@@ -279,12 +274,10 @@ bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
                   std::vector<py::object>* values, int* failed);
 // The instance for the sizes of these inputs, built if need be; null: the entry does not fit them.
 std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::object>& values);
-// Does the capture again in the scope of a graph, with these sizes for what varies; false: with
-// them, capture would have taken another way.
-bool build_at(const Entry& e, const std::vector<int64_t>& dims, Scope& s);
-// The graph of an entry whose sizes vary, with symbols: "f32[s0,784]", and a line that says what
-// they are. For an entry without, its graph's text.
-std::string symbolic_text(const Entry& e, const CodeInfo& code);
+// The text of an entry's graph; where sizes vary, with a line per symbol that says what it is.
+std::string graph_text(const Entry& e, const CodeInfo& code);
+// What must hold of the sizes that vary, as Python expressions.
+std::vector<std::string> describe_constraints(const Entry& e, const CodeInfo& code);
 // Adds what in `state` differs from what the entry was captured for, if numbers and sizes are all
 // that differs.
 void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,

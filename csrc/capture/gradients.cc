@@ -18,10 +18,8 @@ void Tracer::flatten(const V& x, std::vector<V>* out) {
 V Tracer::alias(const V& x, std::vector<V>* leaves) {
   static const OpDef& identity = OpTable::get().at("identity");
   if (x->kind == Value::kTensor) {
-    V t = tensor(record([n = x->node](Scope& s) {
-      const Val in[] = {s.val(n)};
-      return s.graph().Builder::op(identity, in, {});
-    }));
+    const Val in[] = {scope_->val(x->node)};
+    V t = tensor(scope_->graph().Builder::op(identity, in, {}));
     leaves->push_back(t);
     return t;
   }
@@ -129,14 +127,12 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
         give_up(Reason::kRaises, "weights");
       check_effect(w);
       undoable([w, n = w->node] { w->node = n; });
-      w->node = record([n = w->node](Scope& s) {
-        const Val in[] = {s.val(n)};
-        return s.graph().Builder::op(identity, in, {});
-      });
+      const Val in[] = {scope_->val(w->node)};
+      w->node = scope_->graph().Builder::op(identity, in, {});
       wrt.push_back(w->node);
     }
   }
-  const size_t begin = actions_->size();
+  const uint32_t begin = static_cast<uint32_t>(scope_->graph().size());
   V value;
   {
     Deeper deeper(grad_depth_);
@@ -152,7 +148,7 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
     flatten(value, &outputs);
   }
   if (outputs.empty()) give_up(Reason::kRaises, "no output to differentiate");
-  std::vector<DeferredOperand> given;
+  std::vector<Operand> given;
   if (sens) {
     std::vector<V> parts;
     if (is_number(sens))
@@ -162,24 +158,17 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
     if (parts.size() != outputs.size()) give_up(Reason::kRaises, "sens");
     for (auto& p : parts) given.push_back(operand(p));
   }
-  std::vector<Val> results;
-  for (auto& o : outputs) results.push_back(o->node);
-  const auto grads = record_all([begin, wrt, results, given](Scope& s) {
-    Graph& g = s.graph();
-    const uint32_t first =
-        begin < s.starts.size() ? s.starts[begin] : static_cast<uint32_t>(g.size());
-    const uint32_t end = static_cast<uint32_t>(g.size());
-    std::vector<Val> to;
-    for (auto& w : wrt) to.push_back(s.val(w));
-    std::vector<Seed> seeds;
-    for (size_t k = 0; k < results.size(); ++k) {
-      const Val o = s.val(results[k]);
-      const Val one =
-          given.empty() ? g.constant(o.dtype(), 1.0) : materialize(g, given[k](s), o.dtype());
-      seeds.push_back({o, g.op("broadcast_to", {one}, {o.shape().vec()})});
-    }
-    return backward(g, records_of(g, first, end), seeds, to);
-  });
+  Graph& graph = scope_->graph();
+  const uint32_t end = static_cast<uint32_t>(graph.size());
+  for (auto& w : wrt) w = scope_->val(w);
+  std::vector<Seed> seeds;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const Val o = scope_->val(outputs[k]->node);
+    const Val one =
+        given.empty() ? graph.constant(o.dtype(), 1.0) : materialize(graph, given[k], o.dtype());
+    seeds.push_back({o, v_broadcast(one, o.shape())});
+  }
+  const auto grads = backward(graph, records_of(graph, begin, end), seeds, wrt);
 
   size_t next = 0;
   std::vector<V> by_arg;
@@ -219,7 +208,7 @@ V Tracer::call_jvp(const V& fn, const V& inputs, const V& tangents) {
       give_up(Reason::kRaises, "jvp");
     seeds.push_back({args[k]->node, along[k]->node});
   }
-  const size_t begin = actions_->size();
+  const uint32_t begin = static_cast<uint32_t>(scope_->graph().size());
   V value;
   {
     Deeper deeper(grad_depth_);
@@ -228,18 +217,13 @@ V Tracer::call_jvp(const V& fn, const V& inputs, const V& tangents) {
   std::vector<V> outputs;
   flatten(value, &outputs);
   if (outputs.empty()) give_up(Reason::kRaises, "jvp");
+  Graph& graph = scope_->graph();
+  const uint32_t end = static_cast<uint32_t>(graph.size());
+  std::vector<Seed> along_inputs;
+  for (auto& [x, t] : seeds) along_inputs.push_back({scope_->val(x), scope_->val(t)});
   std::vector<Val> of;
-  for (auto& o : outputs) of.push_back(o->node);
-  const auto results = record_all([begin, seeds, of](Scope& s) {
-    Graph& g = s.graph();
-    const uint32_t end = static_cast<uint32_t>(g.size());
-    const uint32_t first = begin < s.starts.size() ? s.starts[begin] : end;
-    std::vector<Seed> t;
-    for (auto& [x, v] : seeds) t.push_back({s.val(x), s.val(v)});
-    std::vector<Val> to;
-    for (auto o : of) to.push_back(s.val(o));
-    return pushforward(g, records_of(g, first, end), t, to);
-  });
+  for (auto& o : outputs) of.push_back(scope_->val(o->node));
+  const auto results = pushforward(graph, records_of(graph, begin, end), along_inputs, of);
   size_t next = 0;
   return sequence(Value::kTuple, {value, like(value, results, &next)});
 }

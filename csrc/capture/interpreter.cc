@@ -77,7 +77,6 @@ std::unique_ptr<Entry> Tracer::run() {
     const std::vector<V> slots = f.slots;
     const size_t undo = undo_.size(), notes = journal_.size();
     const uint32_t nodes = static_cast<uint32_t>(graph_->size());
-    const size_t actions = root_actions_.size();
     const int pc = f.pc;
     try {
       if (--budget_ < 0) give_up(Reason::kBudget);
@@ -97,8 +96,6 @@ std::unique_ptr<Entry> Tracer::run() {
       journal_.erase(journal_.begin() + static_cast<std::ptrdiff_t>(notes), journal_.end());
       returned_ = false;
       graph_->abandon(nodes);
-      root_actions_.resize(actions);
-      root_scope_.starts.resize(actions);
       frames_.resize(1);
       f.stack = stack;
       f.slots = slots;

@@ -295,8 +295,9 @@ py::dict explain(py::object f) {
       py::dict x;
       py::list guards;
       for (auto& g : e->guards) guards.append(describe_guard(*e, g, *code));
+      for (auto& c : describe_constraints(*e, *code)) guards.append(c);
       x["guards"] = guards;
-      x["graph"] = symbolic_text(*e, *code);
+      x["graph"] = graph_text(*e, *code);
       py::list ops;
       for (auto& [n, c] : e->ops) ops.append(py::make_tuple(n, c));
       x["ops"] = ops;

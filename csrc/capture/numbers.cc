@@ -24,44 +24,33 @@ std::optional<Number> constant_number(const V& v) {
   if (overflow) return std::nullopt;
   return i;
 }
+// Of a size, or of a constant.
+std::optional<SizeNumber> size_number(const V& v) {
+  if (v->kind == Value::kSize) return v->expr;
+  const auto n = constant_number(v);
+  if (!n) return std::nullopt;
+  if (n->index()) return Real(std::get<double>(*n));
+  return Dim(std::get<int64_t>(*n));
+}
 constexpr double kExactInt = 9007199254740992.0;  // 2^53
 
 }  // namespace
 
-// --- actions
-
-std::vector<Val> Tracer::record_all(std::function<std::vector<Val>(Scope&)> f) {
-  scope_->starts.push_back(static_cast<uint32_t>(scope_->graph().size()));
-  Action a;
-  a.results = f(*scope_);
-  a.run = std::move(f);
-  actions_->push_back(std::move(a));
-  return actions_->back().results;
-}
-Val Tracer::record(std::function<Val(Scope&)> f) {
-  return record_all([f = std::move(f)](Scope& s) { return std::vector<Val>{f(s)}; })[0];
-}
-
 // --- sizes
 
-V Tracer::size_value(SizeExpr e) {
+V Tracer::size_value(const SizeNumber& n) {
+  if (!symbolic(n)) {
+    if (n.index()) return constant(py::float_(std::get<Real>(n).value));
+    return constant_int(std::get<Dim>(n));
+  }
   auto v = std::make_shared<Value>();
   v->kind = Value::kSize;
-  v->obj = python_number(e(*scope_));
-  v->expr = std::move(e);
+  v->obj = python_number(symbols_.hint(n));
+  v->expr = n;
   return v;
 }
 
-V Tracer::dim(const V& t, int axis) {
-  const Val n = t->node;
-  if (!sizes_vary_) return constant_int(n.shape()[axis]);
-  for (size_t k = 0; k < input_source_.size(); ++k)  // an input whose dim does not vary
-    if (n.b == graph_.get() && graph_->inputs()[k] == n.id) {
-      auto& d = varying_dims_[k];
-      if (!(d >> axis & 1)) return constant_int(n.shape()[axis]);
-    }
-  return size_value([n, axis](Scope& s) -> Number { return s.val(n).shape()[axis]; });
-}
+V Tracer::dim(const V& t, int axis) { return size_value(t->node.shape()[axis]); }
 
 V Tracer::shape_of(const V& t) {
   std::vector<V> dims;
@@ -70,9 +59,7 @@ V Tracer::shape_of(const V& t) {
 }
 
 V Tracer::element_count(const V& t, int64_t times) {
-  const Val n = t->node;
-  if (!sizes_vary_) return constant_int(n.shape().numel() * times);
-  return size_value([n, times](Scope& s) -> Number { return s.val(n).shape().numel() * times; });
+  return size_value(t->node.shape().numel() * times);
 }
 
 // --- numbers passed in
@@ -106,13 +93,9 @@ bool Tracer::is_varying_number(PyObject* o, int src) {
 // Makes the number a constant, under a guard.
 void Tracer::fix(const V& v) {
   if (v->kind == Value::kSize) {
-    const py::object value = v->obj;
-    const Number n = PyFloat_Check(value.ptr()) ? Number(PyFloat_AS_DOUBLE(value.ptr()))
-                                                : Number(py::cast<int64_t>(value));
-    record_all([e = v->expr, n](Scope& s) -> std::vector<Val> {
-      if (e(s) != n) throw Misfit{};
-      return {};
-    });
+    const Number n = symbols_.hint(v->expr);
+    symbols_.decide(v->expr, "eq",
+                    n.index() ? SizeNumber(Real(std::get<double>(n))) : Dim(std::get<int64_t>(n)));
   } else if (v->kind == Value::kNumber) {
     for (int src : v->roots)
       if (src < 0) give_up(Reason::kTensorValue, "the value of a number that a tensor decided");
@@ -124,63 +107,50 @@ void Tracer::fix(const V& v) {
   v->kind = Value::kConst;
 }
 
-// The number as an operand of an op: a function of the scope.
-DeferredOperand Tracer::operand(const V& v) {
-  if (v->kind == Value::kTensor) return [n = v->node](Scope& s) { return Operand(s.val(n)); };
-  if (v->kind == Value::kNumber)
-    return [n = v->node](Scope& s) { return Operand::weak_value(s.val(n)); };
+// A tensor or number as an operand of an op in a scope.
+Operand Tracer::operand(const V& v, Scope& s) {
+  if (v->kind == Value::kTensor) return Operand(s.val(v->node));
+  if (v->kind == Value::kNumber) return Operand::weak_value(s.val(v->node));
   if (v->kind == Value::kSize)
-    return [e = v->expr](Scope& s) {
-      const Number n = e(s);
-      return n.index() ? Operand::py_float(std::get<double>(n))
-                       : Operand::py_int(std::get<int64_t>(n));
-    };
+    return v->expr.index() ? Operand::py_float(std::get<Real>(v->expr))
+                           : Operand::py_int(std::get<Dim>(v->expr));
   if (v->kind == Value::kConst) {
     PyObject* o = v->obj.ptr();
-    Operand r;
-    if (PyBool_Check(o)) {
-      r = Operand::py_bool(o == Py_True);
-    } else if (PyLong_Check(o)) {
+    if (o == Py_None) return {};
+    if (PyBool_Check(o)) return Operand::py_bool(o == Py_True);
+    if (PyLong_Check(o)) {
       auto i = as_int(v);
       if (!i) give_up(Reason::kRaises, "integer too large");
-      r = Operand::py_int(*i);
-    } else if (PyFloat_Check(o)) {
-      r = Operand::py_float(PyFloat_AS_DOUBLE(o));
-    } else if (is_numpy_scalar(o)) {
+      return Operand::py_int(*i);
+    }
+    if (PyFloat_Check(o)) return Operand::py_float(PyFloat_AS_DOUBLE(o));
+    if (is_numpy_scalar(o)) {
       const ArrayRef a = array_from(o, std::nullopt);
       uint64_t bits = 0;
       __builtin_memcpy(&bits, a->data, size_of(a->type.dtype));
-      return [t = a->type.dtype, bits](Scope& s) { return Operand(s.graph().constant(t, bits)); };
-    } else if (o != Py_None) {
-      give_up(Reason::kUnsupportedOperand, str_cat(type_of(v)->tp_name, " as an operand of an op"));
+      return Operand(s.graph().constant(a->type.dtype, bits));
     }
-    return [r](Scope&) { return r; };
   }
   give_up(Reason::kUnsupportedOperand, str_cat(type_of(v)->tp_name, " as an operand of an op"));
 }
 
-// A constant, possibly with sizes in it, as the Python object that it is in a scope; numbers passed
-// in are fixed. Null: not a constant.
-std::function<py::object(Scope&)> Tracer::deferred_object(const V& v) {
-  if (v->kind == Value::kSize) return [e = v->expr](Scope& s) { return python_number(e(s)); };
-  if (v->kind == Value::kTuple || v->kind == Value::kList || v->kind == Value::kSlice) {
-    std::vector<std::function<py::object(Scope&)>> parts;
-    for (size_t k = 0; k < v->items.size(); ++k) {
-      parts.push_back(deferred_object(v->kind == Value::kSlice ? v->items[k] : item(v, k)));
-      if (!parts.back()) return nullptr;
-    }
-    return [parts, kind = v->kind](Scope& s) -> py::object {
-      py::list l;
-      for (auto& p : parts) l.append(p(s));
-      if (kind == Value::kTuple) return py::tuple(l);
-      if (kind == Value::kList) return l;
-      return py::reinterpret_steal<py::object>(
-          PySlice_New(py::object(l[0]).ptr(), py::object(l[1]).ptr(), py::object(l[2]).ptr()));
-    };
+// A constant as the Python object that it is, with symbolic_object for the ints in it that vary.
+// Floats and numbers passed in are fixed. Null: not a constant.
+std::optional<py::object> Tracer::object_with_sizes(const V& v) {
+  if (v->kind == Value::kSize && v->expr.index() == 0)
+    return symbolic_object(std::get<Dim>(v->expr));
+  const bool slice = v->kind == Value::kSlice;
+  if (!slice && v->kind != Value::kTuple && v->kind != Value::kList) return as_constant(v);
+  py::list l;
+  for (size_t k = 0; k < v->items.size(); ++k) {
+    auto part = object_with_sizes(slice ? v->items[k] : item(v, k));
+    if (!part) return std::nullopt;
+    l.append(*part);
   }
-  auto c = as_constant(v);
-  if (!c) return nullptr;
-  return [o = *c](Scope&) { return o; };
+  if (v->kind == Value::kTuple) return py::tuple(l);
+  if (v->kind == Value::kList) return l;
+  return py::reinterpret_steal<py::object>(
+      PySlice_New(py::object(l[0]).ptr(), py::object(l[1]).ptr(), py::object(l[2]).ptr()));
 }
 
 // A size, or a container with one in it.
@@ -197,14 +167,9 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
     return v->kind == Value::kSize || v->kind == Value::kNumber || constant_number(v).has_value();
   };
   if (!number(a) || !number(b)) return nullptr;
-  auto expr = [](const V& v) -> SizeExpr {
-    if (v->kind == Value::kSize) return v->expr;
-    return [n = *constant_number(v)](Scope&) { return n; };
-  };
   if (a->kind != Value::kNumber && b->kind != Value::kNumber) {
     try {
-      return size_value(
-          [op, x = expr(a), y = expr(b)](Scope& s) { return number_arithmetic(op, x(s), y(s)); });
+      return size_value(size_arithmetic(op, *size_number(a), *size_number(b)));
     } catch (const Misfit&) {
       return nullptr;
     }
@@ -247,11 +212,10 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
   r->obj = hint;
   r->bound = is_real ? 0 : limit;
   for (auto& v : {a, b}) r->roots.insert(r->roots.end(), v->roots.begin(), v->roots.end());
-  r->node = record([op = binary_operator(op), t, x = operand(a), y = operand(b)](Scope& s) {
-    return s.graph().Builder::op(
-        *op, std::vector<Val>{materialize(s.graph(), x(s), t), materialize(s.graph(), y(s), t)},
-        {});
-  });
+  Graph& g = scope_->graph();
+  r->node = g.Builder::op(
+      *binary_operator(op),
+      std::vector<Val>{materialize(g, operand(a), t), materialize(g, operand(b), t)}, {});
   return r;
 }
 
@@ -261,7 +225,7 @@ V Tracer::unfixed_negation(const V& x) {
   auto r = std::make_shared<Value>(*x);  // 0.0 - x would lose the sign of zero
   r->src = -1;
   r->obj = py::float_(-PyFloat_AS_DOUBLE(x->obj.ptr()));
-  r->node = record([n = x->node](Scope& s) { return s.graph().op("neg", {s.val(n)}); });
+  r->node = scope_->graph().op("neg", {scope_->val(x->node)});
   return r;
 }
 
@@ -269,18 +233,8 @@ std::optional<bool> Tracer::unfixed_relation(const std::string& op, const V& a, 
   auto size = [](const V& v) { return v->kind == Value::kSize; };
   const auto ca = constant_number(a), cb = constant_number(b);
   if ((size(a) || ca) && (size(b) || cb) && (size(a) || size(b))) {
-    auto expr = [](const V& v, std::optional<Number> c) -> SizeExpr {
-      if (!c) return v->expr;
-      return [n = *c](Scope&) { return n; };
-    };
-    const SizeExpr x = expr(a, ca), y = expr(b, cb);
     try {
-      const bool r = number_relation(op, x(*scope_), y(*scope_));
-      record_all([op, x, y, r](Scope& s) -> std::vector<Val> {
-        if (number_relation(op, x(s), y(s)) != r) throw Misfit{};
-        return {};
-      });
-      return r;
+      return symbols_.decide(*size_number(a), op, *size_number(b));
     } catch (const Misfit&) {
       return std::nullopt;
     }

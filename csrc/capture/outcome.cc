@@ -184,37 +184,12 @@ int Tracer::recipe(const V& v) {
   return recipe_of_[v.get()] = static_cast<int>(entry_->recipes.size()) - 1;
 }
 
-static void add_outputs(const Entry& e, Scope& s) {
-  Graph& g = s.graph();
-  for (auto& o : e.captured_outputs) {
-    const Val v = s.val(o.node);
-    const bool same = o.assign_to >= 0 && v.type() == g.node(g.inputs()[o.assign_to]).type;
-    g.outputs.push_back({v.id, same ? o.assign_to : -1});
-  }
-}
-
-bool build_at(const Entry& e, const std::vector<int64_t>& dims, Scope& s) {
-  try {
-    for (size_t k = 0; k < e.inputs.size(); ++k) {
-      Type t = e.captured_inputs[k].type();
-      for (size_t v = 0; v < dims.size(); ++v)
-        if (e.varying[v].first == static_cast<int>(k)) t.shape[e.varying[v].second] = dims[v];
-      s.bind(e.captured_inputs[k], s.graph().add_input(t));
-    }
-    replay(e.actions, s);
-    add_outputs(e, s);
-    return true;
-  } catch (const Misfit&) {
-  } catch (const OpError&) {
-  } catch (py::error_already_set&) {
-  }
-  return false;
-}
-
-// Program and sizes of an instance whose graph is complete.
-static void finish_instance(const Entry& e, const std::shared_ptr<Graph>& graph, Scope& scope,
-                            Instance* x) {
-  Graph& g = *graph;
+// An instance of an entry: its program, for a graph without symbols, and sizes.
+static std::shared_ptr<const Instance> instance_of(const Entry& e,
+                                                     const std::shared_ptr<const Graph>& graph,
+                                                     std::vector<Number> sizes) {
+  auto x = std::make_shared<Instance>();
+  const Graph& g = *graph;
   bool may_fail = false;
   const auto live = g.live();
   for (uint32_t k = 0; k < g.size(); ++k)
@@ -227,7 +202,26 @@ static void finish_instance(const Entry& e, const std::shared_ptr<Graph>& graph,
   if (x->program)
     for (auto& b : x->program->output_buffers)
       if (b.donor >= 0) x->donatable[b.donor] = true;
-  for (auto& n : e.sizes) x->sizes.push_back(n(scope));
+  x->sizes = std::move(sizes);
+  return x;
+}
+
+static std::shared_ptr<const Instance> instance_at(const Entry& e,
+                                                   const std::vector<int64_t>& dims) {
+  auto misfit = std::make_shared<Instance>();
+  misfit->fits = false;
+  if (!e.symbols.fit(dims)) return misfit;
+  const Dims values(dims.begin(), dims.end());
+  try {
+    std::vector<Number> sizes;
+    for (auto& n : e.sizes) {
+      const SizeNumber x = substitute(n, values);
+      sizes.push_back(x.index() ? Number(std::get<Real>(x).value) : int64_t{std::get<Dim>(x)});
+    }
+    return instance_of(e, e.graph->with_sizes(values), std::move(sizes));
+  } catch (const Misfit&) {
+    return misfit;
+  }
 }
 
 std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::object>& values) {
@@ -237,21 +231,52 @@ std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::obj
   if (it == e.instances.end()) {
     constexpr size_t kMaxInstances = 256;
     if (e.instances.size() >= kMaxInstances) e.instances.clear();
-    auto made = std::make_shared<Instance>();
-    Instance& x = *made;
-    auto graph = std::make_shared<Graph>(false);
-    Scope s(graph.get(), true);
-    x.fits = build_at(e, dims, s);
-    if (x.fits) finish_instance(e, graph, s, &x);
-    it = e.instances.emplace(dims, std::move(made)).first;
+    it = e.instances.emplace(dims, instance_at(e, dims)).first;
   }
   return it->second->fits ? it->second : nullptr;
 }
 
-Val Tracer::add_input(const Type& t, int src, uint64_t varying) {
+std::string graph_text(const Entry& e, const CodeInfo& code) {
+  if (e.varying.empty() || e.graph_text.empty()) return e.graph_text;
+  std::string text = e.graph_text;
+  const auto merged = e.symbols.merged();
+  std::map<std::string, std::string> meaning;
+  std::vector<std::string> order;
+  for (size_t v = 0; v < e.varying.size(); ++v) {
+    const auto [k, d] = e.varying[v];
+    std::string& m = meaning[merged[v].str()];
+    if (m.empty()) order.push_back(merged[v].str());
+    m += str_cat(m.empty() ? "" : " = ", describe_source(e.sources, e.inputs[k], code), ".shape[",
+                 d, "]");
+  }
+  for (auto& s : order) text += str_cat("# ", s, " = ", meaning[s], "\n");
+  return text;
+}
+
+std::vector<std::string> describe_constraints(const Entry& e, const CodeInfo& code) {
+  auto name = [&](int v) {
+    const auto [k, d] = e.varying[static_cast<size_t>(v)];
+    return str_cat(describe_source(e.sources, e.inputs[k], code), ".shape[", d, "]");
+  };
+  static const std::map<std::string, std::pair<const char*, const char*>> signs = {
+      {"lt", {"<", ">="}}, {"le", {"<=", ">"}}, {"gt", {">", "<="}},
+      {"ge", {">=", "<"}}, {"eq", {"==", "!="}}, {"ne", {"!=", "=="}}};
+  std::vector<std::string> r;
+  for (auto& c : e.symbols.constraints()) {
+    const auto& sign = signs.at(c.relation);
+    r.push_back(str_cat(str(c.a, name), " ", c.holds ? sign.first : sign.second, " ",
+                        str(c.b, name)));
+  }
+  return r;
+}
+
+Val Tracer::add_input(Type t, int src, uint64_t varying) {
+  for (int d = 0; d < t.shape.rank(); ++d)
+    if (varying >> d & 1) {
+      t.shape[d] = symbols_.symbol(t.shape[d]);
+      varying_.push_back({static_cast<int>(input_source_.size()), d});
+    }
   input_source_.push_back(src);
-  varying_dims_.push_back(varying);
-  sizes_vary_ |= varying != 0;
   return graph_->add_input(t);
 }
 
@@ -267,7 +292,7 @@ void Tracer::finish(Entry* e) {
     switch (v->kind) {
       case Value::kTensor: {
         x.kind = Effect::kAssign;
-        Entry::Output o{v->node, -1};
+        Output o{v->node, -1};
         for (size_t k = 0; k < input_source_.size(); ++k)
           if (input_source_[k] == v->src) o.assign_to = static_cast<int>(k);
         x.value = static_cast<int>(outputs_.size());
@@ -303,27 +328,26 @@ void Tracer::finish(Entry* e) {
         e->identities.push_back(v->src);
 
   e->inputs = input_source_;
-  for (size_t k = 0; k < varying_dims_.size(); ++k)
-    for (int d = 0; d < kMaxRank; ++d)
-      if (varying_dims_[k] >> d & 1) e->varying.push_back({static_cast<int>(k), d});
-  std::vector<int64_t> dims;
-  for (auto [k, d] : e->varying) dims.push_back(graph_->node(graph_->inputs()[k]).type.shape[d]);
-  for (auto id : graph_->inputs()) e->captured_inputs.push_back(graph_->val(id));
-  e->captured_outputs = outputs_;
-  add_outputs(*e, root_scope_);
-  auto made = std::make_shared<Instance>();
-  finish_instance(*e, graph_, root_scope_, made.get());
-  const Instance& first = *made;
-  e->instances[dims] = made;
+  for (auto& o : outputs_) {
+    const bool same =
+        o.assign_to >= 0 && o.node.type() == graph_->node(graph_->inputs()[o.assign_to]).type;
+    graph_->outputs.push_back({scope_->val(o.node).id, same ? o.assign_to : -1});
+  }
   e->ops = graph_->op_counts();
-  if (first.program) {
-    e->graph_text = graph_->print();
-    PIJIT_LOG("graph", "\n", e->graph_text);
-  }
-  if (!e->varying.empty()) {
-    e->actions = std::move(root_actions_);
+  e->varying = varying_;
+  if (varying_.empty()) {
+    const auto made = instance_of(*e, graph_, {});
+    e->instances[{}] = made;
+    if (made->program) e->graph_text = graph_->print();
+  } else {
     e->graph = graph_;
+    e->symbols = std::move(symbols_);
+    const auto made = instance_at(*e, e->symbols.hints());
+    PIJIT_CHECK(made->fits, "the sizes of a capture do not fit it");
+    e->instances[e->symbols.hints()] = made;
+    if (made->program) e->graph_text = graph_->with_sizes(e->symbols.merged())->print();
   }
+  if (!e->graph_text.empty()) PIJIT_LOG("graph", "\n", e->graph_text);
 
   e->sources = std::move(sources_);
   std::stable_sort(guards_.begin(), guards_.end(), [](auto& a, auto& b) { return a.src < b.src; });

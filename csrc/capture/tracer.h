@@ -14,7 +14,6 @@ struct Frame {
   int pc = 0;
 };
 
-using DeferredOperand = std::function<Operand(Scope&)>;
 using Kwargs = std::vector<std::pair<std::string, V>>;
 
 bool plain_tuple_type(PyTypeObject* t);
@@ -51,9 +50,8 @@ class Tracer {
 
   // --- branches.cc ---
   struct Arm {
-    Graph graph{false};
+    std::shared_ptr<Graph> graph = std::make_shared<Graph>(false);
     std::unique_ptr<Scope> scope;
-    std::vector<Action> actions;
     bool returned = false;
     V value;
   };
@@ -118,9 +116,7 @@ class Tracer {
   V user_comparison(const std::string& op, const V& a, const V& b);
 
   // --- numbers.cc ---
-  Val record(std::function<Val(Scope&)> f);  // an action
-  std::vector<Val> record_all(std::function<std::vector<Val>(Scope&)> f);
-  V size_value(SizeExpr e);
+  V size_value(const SizeNumber& n);
   V dim(const V& tensor, int axis);
   V shape_of(const V& tensor);
   V element_count(const V& tensor, int64_t times);
@@ -130,7 +126,7 @@ class Tracer {
   V unfixed_negation(const V& x);
   V unfixed_arithmetic(const std::string& op, const V& a, const V& b);  // null: not possible
   std::optional<bool> unfixed_relation(const std::string& op, const V& a, const V& b);
-  std::function<py::object(Scope&)> deferred_object(const V& v);
+  std::optional<py::object> object_with_sizes(const V& v);
   static bool holds_size(const V& v);
   static bool unfixed(const V& v) { return v->kind == Value::kSize || v->kind == Value::kNumber; }
 
@@ -146,13 +142,13 @@ class Tracer {
   V call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
               const std::string& name);
   V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
-  DeferredOperand operand(const V& v);
+  Operand operand(const V& v, Scope& s);
+  Operand operand(const V& v) { return operand(v, *scope_); }
   bool is_operand(const V& v) const {
     return v->kind == Value::kTensor || is_number(v) ||
            (v->kind == Value::kConst && is_numpy_scalar(v->obj.ptr()));
   }
-  // An index expression: parsed in a scope.
-  std::function<bool(Scope&, std::vector<IndexItem>*)> deferred_index(const V& index);
+  std::vector<IndexItem> index_items(const V& index);
   void assign_tensor(const V& t, const V& value);
 
   // --- gradients.cc ---
@@ -183,16 +179,15 @@ class Tracer {
   const std::vector<PyObject*>& state_;
   bool whole_;
   bool generators_;  // follow them
-  Val add_input(const Type& t, int src, uint64_t varying);
+  Val add_input(Type t, int src, uint64_t varying);
 
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>(false);
-  Scope root_scope_{graph_.get(), false};
+  Scope root_scope_{graph_.get()};
   Scope* scope_ = &root_scope_;
-  std::vector<Action> root_actions_;
-  std::vector<Action>* actions_ = &root_actions_;
+  SizeEnv symbols_;
+  SizeEnv::Use use_symbols_{&symbols_};
   std::vector<int> input_source_;
-  std::vector<uint64_t> varying_dims_;  // per input: bit mask
-  bool sizes_vary_ = false;
+  std::vector<std::pair<int, int>> varying_;  // (input, axis) of each symbol
   std::unordered_map<int, V> numbers_;  // inputs, by source
   std::vector<Source> sources_;
   std::map<std::tuple<int, int, int, PyObject*>, int> source_index_;
@@ -212,7 +207,11 @@ class Tracer {
   std::vector<Frame*> frames_;
   std::unordered_map<const Value*, int> recipe_of_;
   std::vector<V> keep_;  // values whose recipes exist: their addresses stay theirs
-  std::vector<Entry::Output> outputs_;
+  struct Output {
+    Val node;
+    int assign_to;  // input, or -1
+  };
+  std::vector<Output> outputs_;
   Entry* entry_ = nullptr;
   int64_t budget_;
   std::optional<GraphBreak> inner_break_;

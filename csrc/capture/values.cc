@@ -454,11 +454,7 @@ V Tracer::subscript(const V& x, const V& index) {
       return item(x, static_cast<size_t>(i));
     }
     case Value::kTensor: {
-      return tensor(record([n = x->node, parse = deferred_index(index)](Scope& s) {
-        std::vector<IndexItem> items;
-        parse(s, &items);
-        return index_get(s.graph(), s.val(n), items);
-      }));
+      return tensor(index_get(scope_->graph(), scope_->val(x->node), index_items(index)));
     }
     case Value::kConst: return python_operation("getitem", {x, index});
     case Value::kInstance:
@@ -470,67 +466,52 @@ V Tracer::subscript(const V& x, const V& index) {
   give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type_of(x)->tp_name));
 }
 
-// Constants as they are; tensors by placeholders, which the parser hands back.
-std::function<bool(Scope&, std::vector<IndexItem>*)> Tracer::deferred_index(const V& index) {
-  using Make = std::function<py::object(Scope&)>;
-  auto tensors = std::make_shared<std::vector<std::pair<py::object, Val>>>();
-  std::function<Make(const V&)> plain = [&](const V& v) -> Make {
+// An index expression: constants and sizes as they are; tensors by placeholders, which the parser
+// hands back.
+std::vector<IndexItem> Tracer::index_items(const V& index) {
+  std::vector<std::pair<py::object, Val>> tensors;
+  auto part = [&](const V& v) -> py::object {
     if (v->kind == Value::kTensor) {
       if (is_bool(v->node.dtype())) give_up(Reason::kTensorValue, "boolean mask");
       py::object placeholder =
           py::reinterpret_steal<py::object>(new_tensor(scalar_array(v->node.dtype(), 0)));
-      tensors->push_back({placeholder, v->node});
-      return [placeholder](Scope&) { return placeholder; };
+      tensors.push_back({placeholder, v->node});
+      return placeholder;
     }
-    if (v->kind == Value::kTuple) {
-      std::vector<Make> parts;
-      for (size_t k = 0; k < v->items.size(); ++k) parts.push_back(plain(item(v, k)));
-      return [parts](Scope& s) -> py::object {
-        py::list l;
-        for (auto& p : parts) l.append(p(s));
-        return py::tuple(l);
-      };
+    const bool number = v->kind == Value::kSize || v->kind == Value::kSlice;
+    auto o = number ? object_with_sizes(v) : as_constant(v);  // a list becomes an array
+    if (!o) give_up(Reason::kUnsupportedOperand, "index");
+    return *o;
+  };
+  py::object object;
+  if (index->kind == Value::kTuple) {
+    py::list l;
+    for (size_t k = 0; k < index->items.size(); ++k) l.append(part(item(index, k)));
+    object = py::tuple(l);
+  } else {
+    object = part(index);
+  }
+  auto value = [&](PyObject* o) -> Val {
+    for (auto& [p, v] : tensors)
+      if (p.ptr() == o) return scope_->val(v);
+    const ArrayRef a = array_from(o, std::nullopt);  // a list of constants
+    const int64_t n = a->type.shape.numel();
+    if (n == 0 || n > 64) give_up(Reason::kUnsupportedOperand, "long list as an index");
+    if (is_bool(a->type.dtype)) give_up(Reason::kTensorValue, "boolean mask");
+    std::vector<Val> parts;
+    for (int64_t k = 0; k < n; ++k) {
+      uint64_t bits = 0;
+      const size_t size = size_of(a->type.dtype);
+      __builtin_memcpy(&bits, static_cast<const char*>(a->data) + static_cast<size_t>(k) * size,
+                       size);
+      parts.push_back(v_reshape(scope_->graph().constant(a->type.dtype, bits), Shape{1}));
     }
-    Make m = deferred_object(v);
-    if (!m) give_up(Reason::kUnsupportedOperand, "index");
-    return m;
+    return v_reshape(scope_->graph().Builder::op(OpTable::get().at("concat"), parts, {Dim(0)}),
+                     a->type.shape);
   };
-  const Make make = plain(index);
-  auto parse = [make, tensors](Scope& s, std::vector<IndexItem>* items) {
-    return parse_index(make(s).ptr(), items, [&](PyObject* o) -> Val {
-      for (auto& [p, v] : *tensors)
-        if (p.ptr() == o) return s.val(v);
-      const ArrayRef a = array_from(o, std::nullopt);  // a list of constants
-      std::vector<Val> parts;
-      for (int64_t k = 0; k < a->type.shape.numel(); ++k) {
-        uint64_t bits = 0;
-        const size_t size = size_of(a->type.dtype);
-        __builtin_memcpy(&bits, static_cast<const char*>(a->data) + static_cast<size_t>(k) * size,
-                         size);
-        parts.push_back(v_reshape(s.graph().constant(a->type.dtype, bits), Shape{1}));
-      }
-      return v_reshape(s.graph().Builder::op(OpTable::get().at("concat"), parts, {int64_t{0}}),
-                       a->type.shape);
-    });
-  };
-  // A trial outside the graph: what cannot be parsed, or holds a long or empty list, is not for it.
-  Graph trial(false);
   std::vector<IndexItem> items;
-  bool short_lists = true;
-  const bool ok = parse_index(make(*scope_).ptr(), &items, [&](PyObject* o) -> Val {
-    if (!is_tensor(o)) {
-      const ArrayRef a = array_from(o, std::nullopt);
-      const int64_t n = a->type.shape.numel();
-      short_lists &= n > 0 && n <= 64;
-      return trial.add_input(a->type);
-    }
-    for (auto& [p, v] : *tensors)
-      if (p.ptr() == o) return trial.add_input(v.type());
-    return trial.add_input(array_of(o)->type);
-  });
-  if (!short_lists) give_up(Reason::kUnsupportedOperand, "long list as an index");
-  if (!ok) give_up(Reason::kTensorValue, "boolean mask");
-  return parse;
+  if (!parse_index(object.ptr(), &items, value)) give_up(Reason::kTensorValue, "boolean mask");
+  return items;
 }
 
 V Tracer::set_of(const std::vector<V>& items) {
@@ -617,15 +598,12 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
     }
     case Value::kTensor: {
       if (!is_operand(value)) break;
+      Graph& g = scope_->graph();
+      const Val old = scope_->val(x->node);
+      const auto items = index_items(index);
+      const Operand o = operand(value);
       const Val r =
-          record([n = x->node, parse = deferred_index(index), value = operand(value)](Scope& s) {
-            std::vector<IndexItem> items;
-            parse(s, &items);
-            const Operand o = value(s);
-            const Val x = s.val(n);
-            return index_set(s.graph(), x, items,
-                             materialize(s.graph(), o, o.weak() ? x.dtype() : o.dtype()));
-          });
+          index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype()));
       touch(x);
       x->node = r;
       return;
@@ -674,9 +652,7 @@ V Tracer::unary(const std::string& op, const V& x) {
   if (x->kind == Value::kTensor) {
     if (op == "pos") return x;
     const OpDef& d = OpTable::get().at(op == "neg" ? "neg" : "bitwise_not");
-    return tensor(record([&d, n = x->node](Scope& s) {
-      return pijit::call_op(s.graph(), d, std::vector<Operand>{Operand(s.val(n))}, {});
-    }));
+    return tensor(pijit::call_op(scope_->graph(), d, std::vector<Operand>{operand(x)}, {}));
   }
   if (PyObject* f = user_method(x, "__" + op + "__")) return call(wrap_static(f), {x}, {});
   if (unfixed(x) && op == "pos") return x;
@@ -695,9 +671,8 @@ V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
       return call(wrap_static(fn), {a, b}, {});
     }
     if (const OpDef* d = binary_operator(op))
-      return tensor(record([d, x = operand(a), y = operand(b)](Scope& s) {
-        return pijit::call_op(s.graph(), *d, std::vector<Operand>{x(s), y(s)}, {});
-      }));
+      return tensor(pijit::call_op(scope_->graph(), *d,
+                                   std::vector<Operand>{operand(a), operand(b)}, {}));
   }
   if (unfixed(a) || unfixed(b)) {
     if (V r = unfixed_arithmetic(op, a, b)) return r;
@@ -749,9 +724,8 @@ V Tracer::compare(const std::string& op, const V& a, const V& b) {
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors) {
     if (is_operand(a) && is_operand(b))
-      return tensor(record([d = binary_operator(op), x = operand(a), y = operand(b)](Scope& s) {
-        return pijit::call_op(s.graph(), *d, std::vector<Operand>{x(s), y(s)}, {});
-      }));
+      return tensor(pijit::call_op(scope_->graph(), *binary_operator(op),
+                                   std::vector<Operand>{operand(a), operand(b)}, {}));
     auto none = [](const V& v) {
       return v->kind == Value::kConst && (v->obj.is_none() || PyUnicode_Check(v->obj.ptr()));
     };

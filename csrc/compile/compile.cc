@@ -129,7 +129,7 @@ class Compiler {
     for (uint32_t i = n.id + 1; i < g_.size(); ++i) {
       const Node& user = g_.node(i);
       if (plan_.unit_of[i] < 0 || user.op->name != "result" || user.in[0] != n.id) continue;
-      int& out = step->out[std::get<int64_t>(user.attrs[0])];
+      int& out = step->out[std::get<Dim>(user.attrs[0])];
       PIJIT_CHECK(out < 0, "a result is taken twice");  // equal nodes are merged
       out = define(i, position);
     }
@@ -201,7 +201,7 @@ class Compiler {
         o.combine = n.op->combiner;
         o.node = in[0].id;
         Shape keep;
-        for (int d = 0; d < rank; ++d) keep.push_back(d >= unit.lo && d < unit.hi ? 1 : domain[d]);
+        for (int d = 0; d < rank; ++d) keep.push_back(d >= unit.lo && d < unit.hi ? Dim(1) : domain[d]);
         o.strides = strides(keep);
       } else {
         val[id] = build_scalar(sb, *n.op, n.attrs, in, n.type.dtype);

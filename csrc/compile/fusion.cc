@@ -52,7 +52,7 @@ class Planner {
     return n.op->has(kReduction) ? g_.node(n.in[0]).type.shape : n.type.shape;
   }
   static void run_of(const Node& n, int rank, int* lo, int* hi) {
-    const auto axes = normalize_axes(n.op->name, std::get<std::vector<int64_t>>(n.attrs[0]), rank);
+    const auto axes = normalize_axes(n.op->name, std::get<Dims>(n.attrs[0]), rank);
     *lo = axes.empty() ? 0 : static_cast<int>(axes.front());
     *hi = axes.empty() ? 0 : static_cast<int>(axes.back()) + 1;
   }

@@ -48,7 +48,7 @@ class Layouts {
       const bool forward = name == "conv2d" || name == "conv2d_post";
       const Type& y = forward ? n.type : type(n.in[name == "conv2d_dw"]);
       const Type& x = name == "conv2d_dx" ? n.type : type(n.in[0]);
-      const bool one_group = std::get<int64_t>(n.attrs[n.op->attr_index("group")]) == 1;
+      const bool one_group = std::get<Dim>(n.attrs[n.op->attr_index("group")]) == 1;
       // Too few channels for a block, as those of an image, are read where they are.
       const bool fits = has_blocks(x.shape) || (name != "conv2d_dx" && x.shape[1] <= 4);
       return y.dtype == DType::F32 && one_group && has_blocks(y.shape) && fits ? kConv : kOther;
@@ -120,7 +120,7 @@ class Layouts {
     if (role_[n.id] == kMap) {
       for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : operand(s, n));
       Attrs attrs = n.attrs;
-      if (n.op->name == "broadcast_to") attrs[0] = in_blocks(n.type.shape).vec();
+      if (n.op->name == "broadcast_to") attrs[0] = in_blocks(n.type.shape).dims();
       blocked_[n.id] = to_->Builder::op(*n.op, in, attrs);
       return;
     }

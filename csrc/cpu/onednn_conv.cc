@@ -16,21 +16,21 @@ struct Conv {
 tag blocks_of(int64_t b) { return b == 16 ? tag::nChw16c : tag::nChw8c; }
 Shape logical(const Shape& s) { return s.rank() == 5 ? Shape{s[0], s[1] * s[4], s[2], s[3]} : s; }
 memory::desc outside(const Shape& s) {
-  const Ints d = logical(s).vec();
+  const Ints d = logical(s).numbers();
   return s.rank() == 5 ? desc(d, blocks_of(s[4])) : desc(d, row_major(d));
 }
 Conv conv_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape& y) {
   const OpCtx c = r.ctx();
   Conv v;
-  v.x = logical(x).vec();
-  v.y = logical(y).vec();
-  v.w = w.vec();
+  v.x = logical(x).numbers();
+  v.y = logical(y).numbers();
+  v.w = w.numbers();
   const int64_t g = c.i("group"), b = channel_block();
   v.flops = 2.0 * static_cast<double>(y.numel()) * static_cast<double>(w[1] * w[2] * w[3]);
   if (g > 1) v.w = {g, w[0] / g, w[1], w[2], w[3]};
-  v.stride = c.ints("stride");
-  for (auto d : c.ints("dilation")) v.dil.push_back(d - 1);
-  const Ints& p = c.ints("pad");
+  v.stride = c.numbers("stride");
+  for (auto d : c.numbers("dilation")) v.dil.push_back(d - 1);
+  const Ints& p = c.numbers("pad");
   v.pad_lo = {p[0], p[2]};
   v.pad_hi = {p[1], p[3]};
   v.x_outside = outside(x);

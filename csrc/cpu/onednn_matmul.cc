@@ -8,7 +8,7 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
   if (!serves(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     auto operand = [&](const Shape& s, bool trans, int rank) {
-      Ints d = s.vec(), st = row_major(d);
+      Ints d = s.numbers(), st = row_major(d);
       if (trans) {
         std::swap(d[d.size() - 1], d[d.size() - 2]);
         std::swap(st[st.size() - 1], st[st.size() - 2]);
@@ -20,7 +20,7 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
     const int rank = r.out.shape.rank();
     const auto a = operand(r.in[0].shape, r.ctx().flag("trans_a"), rank),
                b = operand(r.in[1].shape, r.ctx().flag("trans_b"), rank);
-    const auto c = desc(r.out.shape.vec(), row_major(r.out.shape.vec()));
+    const auto c = desc(r.out.shape.numbers(), row_major(r.out.shape.numbers()));
     dnnl::matmul::primitive_desc pd(engine(), a, b, c);
     const double flops =
         2.0 * static_cast<double>(r.out.shape.numel()) * static_cast<double>(a.get_dims().back());

@@ -11,9 +11,9 @@ std::unique_ptr<OpKernel> transpose(const KernelRequest& r, std::string* why) {
   if (r.out.shape.numel() < 4096) return *why = "small", nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     // Bits are moved as float32, elements of 8 bytes as pairs.
-    const Ints& perm = r.ctx().ints("perm");
+    const Ints& perm = r.ctx().numbers("perm");
     const int64_t words = static_cast<int64_t>(size / 4);
-    Ints in_dims = r.in[0].shape.vec(), dims = r.out.shape.vec(), strides;
+    Ints in_dims = r.in[0].shape.numbers(), dims = r.out.shape.numbers(), strides;
     if (words > 1) in_dims.push_back(words), dims.push_back(words);
     const Ints in_strides = row_major(in_dims);
     for (auto a : perm) strides.push_back(in_strides[a]);

@@ -19,7 +19,7 @@ bool geometry(const KernelRequest& r, const Shape& x, const Shape& y, Planes* p,
   const OpCtx c = r.ctx();
   const std::vector<int64_t> two{2, 2}, none{0, 0, 0, 0};
   if (r.in[0].dtype != DType::F32) return *why = "dtype is not float32", false;
-  if (c.ints("kernel") != two || c.ints("stride") != two || c.ints("pad") != none)
+  if (c.numbers("kernel") != two || c.numbers("stride") != two || c.numbers("pad") != none)
     return *why = "not 2 x 2 windows side by side", false;
   *p = {x[0] * x[1], x[2], x[3], y[2], y[3]};
   return true;
@@ -194,9 +194,9 @@ bool windows(const KernelRequest& r, const Shape& x, const Shape& y, Windows* g,
   if (r.out.dtype != DType::F32) return *why = "dtype is not float32", false;
   g->p = {x[0] * x[1], x[2], x[3], y[2], y[3]};
   for (int a = 0; a < 2; ++a) {
-    g->kernel[a] = c.ints("kernel")[a];
-    g->stride[a] = c.ints("stride")[a];
-    g->pad[a] = c.ints("pad")[2 * a];
+    g->kernel[a] = c.numbers("kernel")[a];
+    g->stride[a] = c.numbers("stride")[a];
+    g->pad[a] = c.numbers("pad")[2 * a];
   }
   if (r.op.name.starts_with("avg")) g->count_pad = c.flag("count_pad");
   return true;

@@ -41,12 +41,12 @@ bool windows(const KernelRequest& r, const Shape& x, const Shape& y, Windows* g,
   if (x[2] * x[3] > std::numeric_limits<int32_t>::max()) return *why = "planes too large", false;
   *g = {x[0] * x[1], x[2], x[3], y[2], y[3], x[4], {}, {}, {}, false};
   for (int a = 0; a < 2; ++a) {
-    g->kernel[a] = c.ints("kernel")[a];
-    g->stride[a] = c.ints("stride")[a];
-    g->pad[a] = c.ints("pad")[2 * a];
+    g->kernel[a] = c.numbers("kernel")[a];
+    g->stride[a] = c.numbers("stride")[a];
+    g->pad[a] = c.numbers("pad")[2 * a];
   }
   const std::vector<int64_t> two{2, 2}, none{0, 0, 0, 0};
-  g->pairs = c.ints("kernel") == two && c.ints("stride") == two && c.ints("pad") == none;
+  g->pairs = c.numbers("kernel") == two && c.numbers("stride") == two && c.numbers("pad") == none;
   if (r.op.name.starts_with("avg")) g->count_pad = c.flag("count_pad");
   return true;
 }

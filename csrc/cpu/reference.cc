@@ -121,7 +121,7 @@ void strided_copy(const T* src, T* dst, const Shape& dims, const int64_t* ss, co
 #define KERNEL(name) std::unique_ptr<OpKernel> name(const KernelRequest& r, std::string* why)
 
 KERNEL(ref_transpose) {
-  const Ints perm = r.ctx().ints("perm");
+  const Ints perm = r.ctx().numbers("perm");
   const Type in = r.in[0], out = r.out;
   return fn_kernel([=](const void* const* x, void* y) {
     const auto is = in.shape.strides(), os = out.shape.strides();
@@ -135,7 +135,7 @@ KERNEL(ref_transpose) {
       // the last two axes swapped: tiles keep both sides in cache
       if (n >= 2 && ss[n - 2] == 1 && ss[n - 1] != 1) {
         const int64_t rows = out.shape[n - 2], cols = out.shape[n - 1], ld = ss[n - 1];
-        const int64_t batch = rows * cols != 0 ? out.shape.numel() / (rows * cols) : 0;
+        const int64_t batch = rows * cols != 0 ? out.shape.numel() / (rows * cols) : Dim(0);
         int64_t index[kMaxRank] = {};
         for (int64_t b = 0; b < batch; ++b) {
           const T* sb = s;
@@ -162,7 +162,7 @@ KERNEL(ref_reshape) {
   return fn_kernel([=](const void* const* x, void* y) { std::memcpy(y, x[0], bytes); });
 }
 KERNEL(ref_slice) {
-  const Ints b = r.ctx().ints("begin"), st = r.ctx().ints("step");
+  const Ints b = r.ctx().numbers("begin"), st = r.ctx().numbers("step");
   const Type in = r.in[0], out = r.out;
   return fn_kernel([=](const void* const* x, void* y) {
     const auto is = in.shape.strides(), os = out.shape.strides();
@@ -175,7 +175,7 @@ KERNEL(ref_slice) {
   });
 }
 KERNEL(ref_slice_update) {
-  const Ints b = r.ctx().ints("begin"), st = r.ctx().ints("step");
+  const Ints b = r.ctx().numbers("begin"), st = r.ctx().numbers("step");
   const Type in = r.in[0], val = r.in[1];
   return fn_kernel([=](const void* const* x, void* y) {
     std::memcpy(y, x[0], in.bytes());
@@ -190,7 +190,7 @@ KERNEL(ref_slice_update) {
   });
 }
 KERNEL(ref_pad) {
-  const Ints lo = r.ctx().ints("low");
+  const Ints lo = r.ctx().numbers("low");
   const double value = r.ctx().f("value");
   const Type in = r.in[0], out = r.out;
   return fn_kernel([=](const void* const* x, void* y) {
@@ -564,7 +564,7 @@ KERNEL(ref_matmul) {
     const auto sa = ta.shape.strides(), sb = tb.shape.strides();
     const int64_t am = sa[ra - (trans_a ? 1 : 2)], ak = sa[ra - (trans_a ? 2 : 1)];
     const int64_t bk = sb[rb - (trans_b ? 1 : 2)], bn = sb[rb - (trans_b ? 2 : 1)];
-    const int64_t batch = m * n != 0 ? out.shape.numel() / (m * n) : 0;
+    const int64_t batch = m * n != 0 ? out.shape.numel() / (m * n) : Dim(0);
     int64_t index[kMaxRank] = {};
     for (int64_t b = 0; b < batch; ++b) {
       int64_t oa = 0, ob = 0;
@@ -658,7 +658,7 @@ struct ConvGeometry {
 };
 ConvGeometry conv_geometry(const KernelRequest& r, Shape x, Shape w, Shape y) {
   const OpCtx c = r.ctx();
-  return {x, w, y, c.ints("stride"), c.ints("pad"), c.ints("dilation"), c.i("group")};
+  return {x, w, y, c.numbers("stride"), c.numbers("pad"), c.numbers("dilation"), c.i("group")};
 }
 // Sums in double: the reference has no order of its own to defend.
 template <class Pick>
@@ -695,7 +695,7 @@ KERNEL(ref_conv2d_dw) {
 }
 
 struct PoolGeometry {
-  Shape x, y;
+  Ints x, y;
   Ints kernel, stride, pad;
   // Calls f(plane, flat y, h0, h1, w0, w1) per window, clipped to the input.
   template <class F>
@@ -716,7 +716,7 @@ struct PoolGeometry {
   }
 };
 PoolGeometry pool_geometry(const KernelRequest& r, const Shape& x, const Shape& y) {
-  return {x, y, r.ctx().ints("kernel"), r.ctx().ints("stride"), r.ctx().ints("pad")};
+  return {x.numbers(), y.numbers(), r.ctx().numbers("kernel"), r.ctx().numbers("stride"), r.ctx().numbers("pad")};
 }
 // Flat place of the first maximum of a window; the first NaN wins.
 template <class T>
@@ -854,10 +854,11 @@ KERNEL(ref_avg_pool2d) {
 }
 KERNEL(ref_avg_pool2d_dx) {
   const PoolGeometry g = pool_geometry(r, r.out.shape, r.in[0].shape);
+  const size_t count = static_cast<size_t>(int64_t{r.out.shape.numel()});
   const bool count_pad = r.ctx().flag("count_pad");
   const DType t = r.out.dtype;
   return fn_kernel([=](const void* const* x, void* out) {
-    std::vector<double> acc(g.x.numel());
+    std::vector<double> acc(count);
     g.each([&](int64_t p, int64_t iy, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
       const double d = read(x[0], t, iy) /
                        static_cast<double>(count_pad ? g.kernel[0] * g.kernel[1]

@@ -20,7 +20,7 @@ std::vector<Val> inlined(const Graph& g, Graph& to, std::span<const Val> inputs)
     const Node& n = g.node(i);
     if (n.kind == Node::kInput) continue;
     if (n.kind == Node::kConst) {
-      map[i] = to.constant(n.type.dtype, n.bits);
+      map[i] = to.constant_of(n);
       continue;
     }
     std::vector<Val> in;
@@ -41,7 +41,7 @@ void inputs_that_may_be(const Graph& g, uint32_t id, std::set<size_t>* places) {
     places->insert(static_cast<size_t>(std::find(in.begin(), in.end(), id) - in.begin()));
   } else if (n.kind == Node::kOp && n.op->name == "result") {
     const Node& from = g.node(n.in[0]);
-    const auto k = static_cast<size_t>(std::get<int64_t>(n.attrs[0]));
+    const auto k = static_cast<size_t>(int64_t{std::get<Dim>(n.attrs[0])});
     if (from.op->name != "cond") return;
     for (auto& r : from.regions) {
       std::set<size_t> inner;
@@ -123,7 +123,7 @@ Record cond_record(Graph& g, uint32_t id, uint32_t end) {
     const Node& n = g.node(i);
     if (n.kind != Node::kOp || n.op->name != "result" || n.in[0] != id) continue;
     rec.out.push_back(g.val(i));
-    indices.push_back(std::get<int64_t>(n.attrs[0]));
+    indices.push_back(int64_t{std::get<Dim>(n.attrs[0])});
   }
   rec.region = [&g, id, indices](std::span<const Sum> cts, std::span<const Sum> so_far,
                                  const std::vector<bool>& last) {

@@ -48,6 +48,48 @@ Val Graph::constant(DType dt, uint64_t bits) {
   return v;
 }
 
+Val Graph::constant(DType dt, const SizeNumber& x) {
+  if (!symbolic(x)) return Builder::constant(dt, x);
+  Node n;
+  n.kind = Node::kConst;
+  n.type = Type{dt, {}};
+  n.size = x;
+  return push(std::move(n));
+}
+
+Val Graph::append(Node n) {
+  if (n.kind == Node::kInput) inputs_.push_back(static_cast<uint32_t>(nodes_.size()));
+  return push(std::move(n));
+}
+
+std::shared_ptr<Graph> Graph::with_sizes(std::span<const Dim> values) const {
+  auto g = std::make_shared<Graph>(false);
+  g->inputs_ = inputs_;
+  g->outputs = outputs;
+  g->locations = locations;
+  auto set = [&](Dim& d) {
+    if (d.symbolic()) d = substitute(d, values);
+  };
+  for (auto& from : nodes_) {
+    g->nodes_.push_back(from);
+    Node& n = g->nodes_.back();
+    for (int i = 0; i < n.type.shape.rank(); ++i) set(n.type.shape[i]);
+    for (auto& a : n.attrs) {
+      if (auto* d = std::get_if<Dim>(&a)) set(*d);
+      if (auto* list = std::get_if<Dims>(&a))
+        for (auto& d : *list) set(d);
+    }
+    for (auto& r : n.regions) r = r->with_sizes(values);
+    if (!n.size) continue;
+    n.size = substitute(*n.size, values);
+    if (symbolic(*n.size)) continue;
+    Graph one(false);
+    n.bits = one.node(one.constant(n.type.dtype, *n.size).id).bits;
+    n.size.reset();
+  }
+  return g;
+}
+
 SVal build_scalar(SBuilder& sb, const OpDef& op, const Attrs& attrs, std::span<const SVal> in,
                   DType out) {
   std::vector<SVal> x(in.begin(), in.end());
@@ -84,7 +126,7 @@ Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs
     std::vector<DType> dts;
     std::vector<uint64_t> bits;
     for (auto v : in) {
-      if (!v || nodes_[v.id].kind != Node::kConst) {
+      if (!v || nodes_[v.id].kind != Node::kConst || nodes_[v.id].size) {
         all = false;
         break;
       }
@@ -101,18 +143,18 @@ Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs
                      &transpose = t.at("transpose"), &reshape = t.at("reshape"), &mul = t.at("mul"),
                      &div = t.at("div"), &sub = t.at("sub"), &identity = t.at("identity");
   if (&op == &identity) return {};
-  if ((&op == &cast || &op == &broadcast || &op == &reshape) && x.type == out) return in[0];
+  if ((&op == &cast || &op == &broadcast || &op == &reshape) && x.type.same_as(out)) return in[0];
   if (&op == &reshape && x.op == &reshape) {
     const Type& inner = nodes_[x.in[0]].type;
-    if (inner == out) return {this, x.in[0]};
+    if (inner.same_as(out)) return {this, x.in[0]};
     return emit(reshape, std::vector<Val>{{this, x.in[0]}}, attrs, out);
   }
   if (&op == &transpose) {
-    auto& p = std::get<std::vector<int64_t>>(attrs[0]);
+    auto& p = std::get<Dims>(attrs[0]);
     if (std::is_sorted(p.begin(), p.end())) return in[0];
     if (x.op == &transpose) {  // compose
-      auto& q = std::get<std::vector<int64_t>>(x.attrs[0]);
-      std::vector<int64_t> r;
+      auto& q = std::get<Dims>(x.attrs[0]);
+      Dims r;
       for (auto i : p) r.push_back(q[i]);
       return emit(transpose, std::vector<Val>{{this, x.in[0]}}, {r}, out);
     }
@@ -120,14 +162,15 @@ Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs
   if (op.has(kInvolution) && x.op == &op && same(x.attrs, attrs)) return {this, x.in[0]};
   if (op.has(kIdempotent) && x.op == &op && same(x.attrs, attrs)) return in[0];
   // x * 1, x / 1 and x - 0 are exact for every value; x + 0 is not (-0.0), x * 0 is not (NaN).
-  if (in.size() == 2 && in[1] && nodes_[in[1].id].kind == Node::kConst && x.type == out) {
+  if (in.size() == 2 && in[1] && nodes_[in[1].id].kind == Node::kConst &&
+      !nodes_[in[1].id].size && x.type.same_as(out)) {
     const Node& c = nodes_[in[1].id];
     const uint64_t one = eval_scalar(cast, {out.dtype}, std::vector<DType>{DType::I64},
                                      std::vector<uint64_t>{1}, out.dtype);
     if ((&op == &mul || &op == &div) && c.bits == one) return in[0];
     if (&op == &sub && c.bits == 0) return in[0];
   }
-  if (&op == &mul && x.kind == Node::kConst && nodes_[in[1].id].type == out) {
+  if (&op == &mul && x.kind == Node::kConst && !x.size && nodes_[in[1].id].type.same_as(out)) {
     const uint64_t one = eval_scalar(cast, {out.dtype}, std::vector<DType>{DType::I64},
                                      std::vector<uint64_t>{1}, out.dtype);
     if (x.bits == one) return in[1];
@@ -152,7 +195,7 @@ Val Graph::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Typ
   }
   if (op.has(kRegion)) {
     OP_CHECK(op.name == "result", kValue, "[", op.name, "] needs regions");
-    check_result(ids.at(0), std::get<int64_t>(attrs[0]), out);
+    check_result(ids.at(0), std::get<Dim>(attrs[0]), out);
   }
   Node n;
   n.kind = Node::kOp;
@@ -231,7 +274,7 @@ void Graph::check_result(uint32_t of, int64_t index, const Type& t) const {
 Val Graph::result(Val region, int64_t index) {
   const Graph& r = *nodes_[region.id].regions.back();
   const Type& t = r.node(r.outputs.at(index).node).type;
-  return op("result", {region}, {index, t.dtype, t.shape.vec()});
+  return op("result", {region}, {index, t.dtype, t.shape.dims()});
 }
 
 std::vector<bool> Graph::live() const {

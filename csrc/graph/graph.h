@@ -31,6 +31,7 @@ struct Node {
   Attrs attrs;
   Type type;
   uint64_t bits = 0;  // kConst
+  std::optional<SizeNumber> size;  // kConst: the number, where it holds a symbol
   std::string name;   // kInput: a label for people
   int loc = -1;       // index into Graph::locations
   std::vector<std::shared_ptr<const Graph>> regions;
@@ -52,6 +53,15 @@ class Graph : public Builder {
   const Type& type(Val v) const override { return nodes_[v.id].type; }
   using Builder::constant;
   Val constant(DType dt, uint64_t bits) override;
+  Val constant(DType dt, const SizeNumber& n) override;
+  Val constant_of(const Node& n) {  // of another graph
+    return n.size ? constant(n.type.dtype, *n.size) : constant(n.type.dtype, n.bits);
+  }
+  // A node of another graph as it is; what it reads is here under the same numbers.
+  Val append(Node n);
+  // The same graph, node by node, with values for the symbols. Throws Misfit where a number comes
+  // out of int64's range.
+  std::shared_ptr<Graph> with_sizes(std::span<const Dim> values) const;
   // A node with regions, and one of its results. Throws OpError where types do not agree.
   Val emit_region(const OpDef& op, std::span<const Val> in,
                   std::vector<std::shared_ptr<const Graph>> regions);

@@ -7,10 +7,9 @@
 namespace pijit {
 namespace {
 
-using Ints = std::vector<int64_t>;
 
 struct Plan {
-  Ints begin, end, step;  // the basic part, per axis of x
+  Dims begin, end, step;  // the basic part, per axis of x
   struct Axis {           // what becomes of the sliced result, left to right
     enum { kKeep, kDrop, kNew, kTensor } what;
     Val tensor;
@@ -32,7 +31,7 @@ Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
   }
   OP_CHECK(dots <= 1, kIndex, "[getitem] an index can only have a single ellipsis");
   OP_CHECK(used <= s.rank(), kIndex, "[getitem] too many indices: ", used, " for ", x.type().str());
-  auto full = [&](int64_t n) {
+  auto full = [&](Dim n) {
     p.begin.push_back(0);
     p.end.push_back(n);
     p.step.push_back(1);
@@ -51,10 +50,10 @@ Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
       case IndexItem::kInt: {
         OP_CHECK(it.i >= -s[a] && it.i < s[a], kIndex, "[getitem] index ", it.i,
                  " is out of bounds for axis ", a, " with size ", s[a]);
-        const int64_t i = it.i < 0 ? it.i + s[a] : it.i;
+        const Dim i = it.i < 0 ? it.i + s[a] : it.i;
         if (p.advanced) {  // beside tensors an integer is a tensor, too
           full(s[a]);
-          p.axes.push_back({Plan::Axis::kTensor, b.constant_int(DType::I64, i)});
+          p.axes.push_back({Plan::Axis::kTensor, b.constant(DType::I64, SizeNumber(i))});
           break;
         }
         p.begin.push_back(i);
@@ -64,15 +63,15 @@ Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
         break;
       }
       case IndexItem::kSlice: {
-        const int64_t n = s[a], st = it.step.value_or(1);
+        const Dim n = s[a], st = it.step.value_or(1);
         OP_CHECK(st != 0, kValue, "[getitem] slice step cannot be zero");
-        auto clip = [&](std::optional<int64_t> v, int64_t def) {
+        auto clip = [&](std::optional<Dim> v, Dim def) {
           if (!v) return def;
-          const int64_t lo = st > 0 ? 0 : -1, hi = st > 0 ? n : n - 1;
+          const Dim lo = st > 0 ? 0 : -1, hi = st > 0 ? n : n - 1;
           return std::clamp(*v < 0 ? *v + n : *v, lo, hi);
         };
-        int64_t from = clip(it.start, st > 0 ? 0 : n - 1), to = clip(it.stop, st > 0 ? n : -1);
-        if (st > 0 ? to <= from : to >= from) from = to = 0;  // empty
+        Dim from = clip(it.start, st > 0 ? Dim(0) : n - 1), to = clip(it.stop, st > 0 ? n : Dim(-1));
+        if (st > 0 ? to < from : to > from) from = to = 0;  // empty
         p.begin.push_back(from);
         p.end.push_back(to);
         p.step.push_back(st);
@@ -91,7 +90,7 @@ Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
 
 bool is_full(const Plan& p, const Shape& s) {
   for (int a = 0; a < s.rank(); ++a)
-    if (p.begin[a] != 0 || p.end[a] != s[a] || p.step[a] != 1) return false;
+    if (!p.begin[a].same_as(0) || !p.end[a].same_as(s[a]) || !p.step[a].is_one()) return false;
   return true;
 }
 
@@ -136,25 +135,25 @@ Val stacked(Builder& b, const Plan& p, Shape* common) {
 }
 
 // Axes of x with the tensor axes first.
-Ints front_perm(int rank, const std::vector<int>& tensor_axes) {
-  Ints perm(tensor_axes.begin(), tensor_axes.end());
+Dims front_perm(int rank, const std::vector<int>& tensor_axes) {
+  Dims perm(tensor_axes.begin(), tensor_axes.end());
   for (int a = 0; a < rank; ++a)
     if (std::find(tensor_axes.begin(), tensor_axes.end(), a) == tensor_axes.end())
       perm.push_back(a);
   return perm;
 }
-Ints inverse(const Ints& p) {
-  Ints inv(p.size());
+Dims inverse(const Dims& p) {
+  Dims inv(p.size());
   for (size_t i = 0; i < p.size(); ++i) inv[p[i]] = static_cast<int64_t>(i);
   return inv;
 }
 // NumPy puts the indexed dims where the tensors stood if those were adjacent, else first.
-Ints result_perm(const std::vector<int>& tensor_axes, int index_rank, int rest) {
+Dims result_perm(const std::vector<int>& tensor_axes, int index_rank, int rest) {
   bool adjacent = true;
   for (size_t i = 1; i < tensor_axes.size(); ++i)
     adjacent &= tensor_axes[i] == tensor_axes[i - 1] + 1;
   const int at = adjacent ? tensor_axes[0] : 0;
-  Ints perm;
+  Dims perm;
   for (int i = 0; i < at; ++i) perm.push_back(index_rank + i);
   for (int i = 0; i < index_rank; ++i) perm.push_back(i);
   for (int i = at; i < rest; ++i) perm.push_back(index_rank + i);
@@ -202,7 +201,7 @@ Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
     Shape common;
     const Val idx = stacked(b, p, &common);
     const int rest = s.rank() - static_cast<int>(tensor_axes.size());
-    const Ints perm = front_perm(s.rank(), tensor_axes),
+    const Dims perm = front_perm(s.rank(), tensor_axes),
                back = result_perm(tensor_axes, common.rank(), rest);
     Shape gathered = common;  // index dims, then the rest
     for (size_t k = tensor_axes.size(); k < perm.size(); ++k)

@@ -9,8 +9,8 @@ namespace pijit {
 
 struct IndexItem {
   enum Kind : uint8_t { kInt, kSlice, kNewAxis, kEllipsis, kTensor } kind;
-  int64_t i = 0;
-  std::optional<int64_t> start, stop, step;  // kSlice
+  Dim i;
+  std::optional<Dim> start, stop, step;  // kSlice
   Val tensor;                                // kTensor: integer indices
 };
 

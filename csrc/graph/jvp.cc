@@ -83,7 +83,7 @@ Val transposed_jvp(JvpCtx& c) {
     const Node& n = g.node(i);
     if (!live[i] || n.kind == Node::kInput) continue;
     if (n.kind == Node::kConst) {
-      map[i] = c.b.constant(n.type.dtype, n.bits);
+      map[i] = n.size ? c.b.constant(n.type.dtype, *n.size) : c.b.constant(n.type.dtype, n.bits);
       continue;
     }
     std::vector<Val> in;

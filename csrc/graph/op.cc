@@ -83,6 +83,11 @@ Val Builder::constant_int(DType dt, int64_t v) {
   return constant(dt, sb.nodes[sb.constant_int(dt, v).id].imm);
 }
 
+Val Builder::constant(DType dt, const SizeNumber& n) {
+  if (n.index()) return constant(dt, std::get<Real>(n).value);
+  return constant_int(dt, std::get<Dim>(n));
+}
+
 DType result_dtype(const OpDef& op, std::span<const Operand> in) {
   if (op.promote == Promote::kBool) return DType::Bool;
   const bool select = op.promote == Promote::kSelect;
@@ -116,15 +121,17 @@ Val materialize(Builder& b, const Operand& o, DType t) {
     case Operand::kAbsent:
     case Operand::kValue: return {};
     case Operand::kPyBool:
-    case Operand::kPyInt: return b.constant_int(t, o.i);
-    case Operand::kPyFloat: return b.constant(t, o.f);
+    case Operand::kPyInt: return b.constant(t, SizeNumber(o.i));
+    case Operand::kPyFloat: return b.constant(t, SizeNumber(o.f));
   }
   return {};
 }
 
-static bool is_number(const Operand& o, double value) {
-  return !o.v && ((o.kind == Operand::kPyFloat && o.f == value) ||
-                  (o.kind == Operand::kPyInt && static_cast<double>(o.i) == value));
+static bool is_two(const Operand& o) {
+  if (o.v) return false;
+  if (o.kind == Operand::kPyInt) return o.i == 2;
+  if (o.kind != Operand::kPyFloat) return false;
+  return o.f.symbolic() ? SizeEnv::current().decide(o.f, "eq", Real(2.0)) : o.f.value == 2.0;
 }
 
 Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attrs) {
@@ -150,7 +157,7 @@ Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attr
   // A square, by the rule of pow itself; said here so that eager mode, to which exponents are
   // operands like any other, need not call pow for it.
   static const OpDef &pow = OpTable::get().at("pow"), &mul = OpTable::get().at("mul");
-  if (&op == &pow && is_number(in[1], 2.0))
+  if (&op == &pow && is_two(in[1]))
     return b.op(mul, std::vector<Val>{vals[0], vals[0]}, {});
   return b.op(op, vals, std::move(attrs));
 }

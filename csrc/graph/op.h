@@ -50,6 +50,8 @@ class Builder {
 
   Val constant(DType dt, double v);
   Val constant_int(DType dt, int64_t v);
+  // A number that follows from sizes, as the numbers above where it holds no symbol.
+  virtual Val constant(DType dt, const SizeNumber& n);
   // Infers the type and emits. `name` must exist.
   Val op(const char* name, std::initializer_list<Val> in, Attrs attrs = {});
   Val op(const OpDef& op, std::span<const Val> in, Attrs attrs);
@@ -60,13 +62,13 @@ struct OpCtx {
   const OpDef& op;
   const Attrs& attrs;
   const AttrValue& attr(std::string_view name) const;
-  int64_t i(std::string_view n) const { return std::get<int64_t>(attr(n)); }
+  Dim i(std::string_view n) const { return std::get<Dim>(attr(n)); }
   double f(std::string_view n) const { return std::get<double>(attr(n)); }
   bool flag(std::string_view n) const { return std::get<bool>(attr(n)); }
   const std::string& s(std::string_view n) const { return std::get<std::string>(attr(n)); }
-  const std::vector<int64_t>& ints(std::string_view n) const {
-    return std::get<std::vector<int64_t>>(attr(n));
-  }
+  const Dims& ints(std::string_view n) const { return std::get<Dims>(attr(n)); }
+  // For kernels: there sizes are known.
+  std::vector<int64_t> numbers(std::string_view n) const { return numbers_of(ints(n)); }
   DType dt(std::string_view n) const { return std::get<DType>(attr(n)); }
 };
 
@@ -264,23 +266,23 @@ void register_control(OpTable&);
 struct Operand {
   Val v;
   enum Kind : uint8_t { kAbsent, kValue, kPyBool, kPyInt, kPyFloat } kind = kAbsent;
-  int64_t i = 0;
-  double f = 0;
+  Dim i;
+  Real f;
   Operand() = default;
   Operand(Val v) : v(v), kind(v ? kValue : kAbsent) {}
   static Operand py_bool(bool x) {
     Operand o;
     o.kind = kPyBool;
-    o.i = x;
+    o.i = x ? 1 : 0;
     return o;
   }
-  static Operand py_int(int64_t x) {
+  static Operand py_int(Dim x) {
     Operand o;
     o.kind = kPyInt;
     o.i = x;
     return o;
   }
-  static Operand py_float(double x) {
+  static Operand py_float(Real x) {
     Operand o;
     o.kind = kPyFloat;
     o.f = x;

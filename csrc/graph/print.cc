@@ -10,7 +10,7 @@ namespace pijit {
 
 std::string attr_text(const AttrValue& v) {
   struct {
-    std::string operator()(int64_t x) const { return std::to_string(x); }
+    std::string operator()(Dim x) const { return x.str(); }
     std::string operator()(double x) const {
       if (std::isnan(x)) return "nan";
       if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
@@ -25,9 +25,9 @@ std::string attr_text(const AttrValue& v) {
     }
     std::string operator()(bool x) const { return x ? "true" : "false"; }
     std::string operator()(const std::string& s) const { return "\"" + s + "\""; }
-    std::string operator()(const std::vector<int64_t>& s) const {
+    std::string operator()(const Dims& s) const {
       std::string r = "(";
-      for (size_t i = 0; i < s.size(); ++i) r += (i ? "," : "") + std::to_string(s[i]);
+      for (size_t i = 0; i < s.size(); ++i) r += (i ? "," : "") + s[i].str();
       return r + ")";
     }
     std::string operator()(DType t) const { return std::string(name_of(t)); }
@@ -38,18 +38,18 @@ std::string attr_text(const AttrValue& v) {
 AttrValue parse_attr(AttrKind kind, const std::string& t) {
   try {
     switch (kind) {
-      case AttrKind::kInt: return static_cast<int64_t>(std::stoll(t));
+      case AttrKind::kInt: return std::get<Dim>(parse_size(t));
       case AttrKind::kFloat: return std::stod(t);
       case AttrKind::kBool: return t == "true";
       case AttrKind::kString: return t.size() >= 2 ? t.substr(1, t.size() - 2) : std::string();
       case AttrKind::kInts: {
-        std::vector<int64_t> v;
-        size_t i = 1;
-        while (i < t.size() && t[i] != ')') {
-          size_t used = 0;
-          v.push_back(std::stoll(t.substr(i), &used));
-          i += used;
-          if (i < t.size() && t[i] == ',') ++i;
+        Dims v;
+        for (size_t i = 1; i < t.size() && t[i] != ')';) {
+          size_t end = i;  // of an expression: it may hold brackets, but no comma
+          for (int depth = 0; end < t.size() && (depth > 0 || (t[end] != ',' && t[end] != ')')); ++end)
+            depth += (t[end] == '(') - (t[end] == ')');
+          v.push_back(std::get<Dim>(parse_size(t.substr(i, end - i))));
+          i = end + (end < t.size() && t[end] == ',');
         }
         return v;
       }
@@ -74,7 +74,9 @@ std::string Graph::print(bool with_locations) const {
   for (auto& n : nodes_) {
     if (n.kind == Node::kInput || !l[n.id]) continue;
     os << "  %" << n.id << ": " << n.type.str() << " = ";
-    if (n.kind == Node::kConst) {
+    if (n.size) {
+      os << "const(" << str(*n.size) << ")";
+    } else if (n.kind == Node::kConst) {
       char buf[32];
       std::snprintf(buf, sizeof buf, "const(0x%llx)", static_cast<unsigned long long>(n.bits));
       os << buf;
@@ -174,14 +176,21 @@ struct Parser {
     need("[");
     if (!eat("]")) {
       do {
-        if (eat("s"))
-          t.shape.push_back(-number() - 1);
-        else
-          t.shape.push_back(number());
+        t.shape.push_back(std::get<Dim>(parse_size(until(",]"))));
       } while (eat(","));
       need("]");
     }
     return t;
+  }
+  // Up to one of these characters outside of brackets.
+  std::string until(const char* ends) {
+    ws();
+    const size_t b = i;
+    for (int depth = 0; i < s.size() && s[i] != '\n'; ++i) {
+      if (depth == 0 && std::strchr(ends, s[i])) break;
+      depth += (s[i] == '(') - (s[i] == ')');
+    }
+    return s.substr(b, i - b);
   }
   std::string quoted() {
     const size_t b = i;
@@ -196,11 +205,8 @@ struct Parser {
     if (i < s.size() && s[i] == '"') {
       ++i;
       quoted();
-    } else if (i < s.size() && s[i] == '(') {
-      while (i < s.size() && s[i] != ')') ++i;
-      need(")");
     } else {
-      while (i < s.size() && !std::strchr(",}\n", s[i])) ++i;
+      until(",}");
     }
     return s.substr(b, i - b);
   }
@@ -232,12 +238,16 @@ static std::unique_ptr<Graph> parse_graph(Parser& p, int depth) {
     const std::string name = p.word();
     p.need("(");
     if (name == "const") {
-      const std::string w = p.word();
-      char* end = nullptr;
-      const uint64_t bits = std::strtoull(w.c_str(), &end, 16);
-      if (*end) p.fail("constant bits");
+      const std::string w = p.until(")");
       p.need(")");
-      p.ids[id] = g->constant(t.dtype, bits).id;
+      if (w.starts_with("0x")) {
+        char* end = nullptr;
+        const uint64_t bits = std::strtoull(w.c_str(), &end, 16);
+        if (*end) p.fail("constant bits");
+        p.ids[id] = g->constant(t.dtype, bits).id;
+      } else {
+        p.ids[id] = g->constant(t.dtype, parse_size(w)).id;
+      }
       continue;
     }
     const OpDef* op = OpTable::get().find(name);

@@ -8,7 +8,7 @@ std::string Shape::str() const {
   std::string s = "[";
   for (int i = 0; i < rank_; ++i) {
     if (i) s += ",";
-    s += d_[i] < 0 ? "s" + std::to_string(-d_[i] - 1) : std::to_string(d_[i]);
+    s += d_[i].str();
   }
   return s + "]";
 }
@@ -17,15 +17,17 @@ std::string Type::str() const { return std::string(name_of(dtype)) + shape.str()
 
 Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
   const int r = std::max(a.rank(), b.rank());
-  std::vector<int64_t> out(r);
+  Dims out(r);
   for (int i = 0; i < r; ++i) {
     const int ia = a.rank() - 1 - i, ib = b.rank() - 1 - i;
-    const int64_t da = ia >= 0 ? a[ia] : 1, db = ib >= 0 ? b[ib] : 1;
-    OP_CHECK(da == db || da == 1 || db == 1, kValue, "[", op, "] shapes ", a.str(), " and ",
-             b.str(), " do not broadcast: dimension ", r - 1 - i, " is ", da, " and ", db);
-    out[r - 1 - i] = da == 1 ? db : da;
+    const Dim da = ia >= 0 ? a[ia] : Dim(1), db = ib >= 0 ? b[ib] : Dim(1);
+    // What holds for all sizes first: a size that varies is not asked whether it is 1.
+    const bool first = db.is_one() || (!da.is_one() && (da == db || db == 1));
+    OP_CHECK(first || da == 1, kValue, "[", op, "] shapes ", a.str(), " and ", b.str(),
+             " do not broadcast: dimension ", r - 1 - i, " is ", da, " and ", db);
+    out[r - 1 - i] = first ? da : db;
   }
-  return Shape(out);
+  return Shape(std::span<const Dim>(out));
 }
 
 int normalize_axis(std::string_view op, int64_t axis, int rank) {
@@ -34,7 +36,7 @@ int normalize_axis(std::string_view op, int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-std::vector<int64_t> normalize_axes(std::string_view op, std::span<const int64_t> axes, int rank) {
+std::vector<int64_t> normalize_axes(std::string_view op, std::span<const Dim> axes, int rank) {
   std::vector<int64_t> out;
   if (axes.empty()) {
     for (int i = 0; i < rank; ++i) out.push_back(i);

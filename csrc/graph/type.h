@@ -1,5 +1,6 @@
-// Shape and Type. Dims are numbers; in a declared signature -1 stands for one that varies.
+// Shape and Type. In a declared signature a dim of -1 stands for one that varies.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <span>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "graph/dim.h"
 #include "graph/dtype.h"
 
 namespace pijit {
@@ -16,20 +18,23 @@ constexpr int kMaxRank = 8;
 class Shape {
  public:
   Shape() = default;
-  Shape(std::initializer_list<int64_t> d) {
+  Shape(std::initializer_list<Dim> d) {
+    for (auto x : d) push_back(x);
+  }
+  explicit Shape(std::span<const Dim> d) {
     for (auto x : d) push_back(x);
   }
   explicit Shape(std::span<const int64_t> d) {
     for (auto x : d) push_back(x);
   }
   int rank() const { return rank_; }
-  int64_t operator[](int i) const { return d_[i]; }
-  int64_t& operator[](int i) { return d_[i]; }
-  void push_back(int64_t d) {
+  Dim operator[](int i) const { return d_[i]; }
+  Dim& operator[](int i) { return d_[i]; }
+  void push_back(Dim d) {
     OP_CHECK(rank_ < kMaxRank, kValue, "tensors have at most ", kMaxRank, " dimensions");
     d_[rank_++] = d;
   }
-  void insert(int at, int64_t d) {
+  void insert(int at, Dim d) {
     push_back(d);
     for (int i = rank_ - 1; i > at; --i) d_[i] = d_[i - 1];
     d_[at] = d;
@@ -38,20 +43,27 @@ class Shape {
     for (int i = at; i + 1 < rank_; ++i) d_[i] = d_[i + 1];
     --rank_;
   }
-  const int64_t* begin() const { return d_.data(); }
-  const int64_t* end() const { return d_.data() + rank_; }
+  const Dim* begin() const { return d_.data(); }
+  const Dim* end() const { return d_.data() + rank_; }
   bool operator==(const Shape& o) const {
     if (rank_ != o.rank_) return false;
+    for (int i = 0; i < rank_; ++i)  // what numbers decide, symbols are not asked
+      if (!d_[i].symbolic() && !o.d_[i].symbolic() && d_[i] != o.d_[i]) return false;
     for (int i = 0; i < rank_; ++i)
       if (d_[i] != o.d_[i]) return false;
     return true;
   }
-  int64_t numel() const {
-    int64_t n = 1;
+  Dim numel() const {
+    Dim n = 1;
     for (auto x : *this) n *= x;
     return n;
   }
-  std::vector<int64_t> vec() const { return {begin(), end()}; }
+  Dims dims() const { return {begin(), end()}; }
+  std::vector<int64_t> numbers() const { return {begin(), end()}; }  // of a shape without symbols
+  bool same_as(const Shape& o) const {  // the same numbers and expressions
+    return std::equal(begin(), end(), o.begin(), o.end(),
+                      [](Dim a, Dim b) { return a.same_as(b); });
+  }
   std::string str() const;  // "[2,3,s0]"
   // Row-major strides in elements.
   std::array<int64_t, kMaxRank> strides() const {
@@ -65,7 +77,7 @@ class Shape {
   }
 
  private:
-  std::array<int64_t, kMaxRank> d_{};
+  std::array<Dim, kMaxRank> d_{};
   int rank_ = 0;
 };
 
@@ -73,7 +85,8 @@ struct Type {
   DType dtype = DType::F32;
   Shape shape;
   bool operator==(const Type& o) const { return dtype == o.dtype && shape == o.shape; }
-  size_t bytes() const { return static_cast<size_t>(shape.numel()) * size_of(dtype); }
+  bool same_as(const Type& o) const { return dtype == o.dtype && shape.same_as(o.shape); }
+  size_t bytes() const { return static_cast<size_t>(int64_t{shape.numel()}) * size_of(dtype); }
   std::string str() const;  // "f32[2,3]"
 };
 
@@ -82,6 +95,6 @@ Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
 // Axis in [-rank, rank) made non-negative; throws OpError naming `op`.
 int normalize_axis(std::string_view op, int64_t axis, int rank);
 // Normalised, sorted, unique axes; empty means all.
-std::vector<int64_t> normalize_axes(std::string_view op, std::span<const int64_t> axes, int rank);
+std::vector<int64_t> normalize_axes(std::string_view op, std::span<const Dim> axes, int rank);
 
 }  // namespace pijit

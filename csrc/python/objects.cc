@@ -739,7 +739,10 @@ PyType_Spec op_spec = {
     "pijit._C.OpFunction", sizeof(OpFunctionObject), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, op_slots};
 
-int64_t as_int(const OpDef& op, const std::string& name, PyObject* o) {
+constexpr const char* kSymbolicName = "pijit.Dim";
+
+Dim as_int(const OpDef& op, const std::string& name, PyObject* o) {
+  if (auto d = symbolic_dim(o)) return *d;
   PyObject* i = PyNumber_Index(o);
   if (!i) {
     PyErr_Clear();
@@ -754,6 +757,16 @@ int64_t as_int(const OpDef& op, const std::string& name, PyObject* o) {
 
 }  // namespace
 
+py::object symbolic_object(Dim d) {
+  return py::capsule(new Dim(d), kSymbolicName, [](PyObject* o) {
+    delete static_cast<Dim*>(PyCapsule_GetPointer(o, kSymbolicName));
+  });
+}
+std::optional<Dim> symbolic_dim(PyObject* o) {
+  if (!PyCapsule_CheckExact(o) || !PyCapsule_IsValid(o, kSymbolicName)) return std::nullopt;
+  return *static_cast<Dim*>(PyCapsule_GetPointer(o, kSymbolicName));
+}
+
 AttrValue to_attr(const OpDef& op, const AttrSpec& spec, PyObject* o) {
   auto bad = [&](const char* want) {
     return OpError(OpError::kType, str_cat("[", op.name, "] ", spec.name, " must be ", want,
@@ -764,6 +777,7 @@ AttrValue to_attr(const OpDef& op, const AttrSpec& spec, PyObject* o) {
       if (PyFloat_Check(o)) throw bad("an integer");
       return as_int(op, spec.name, o);
     case AttrKind::kFloat: {
+      if (auto d = symbolic_dim(o)) return static_cast<double>(int64_t{*d});
       if (!PyFloat_Check(o) && !PyLong_Check(o) && !is_tensor(o) && !PyNumber_Check(o))
         throw bad("a number");
       const double v = PyFloat_AsDouble(o);
@@ -777,10 +791,10 @@ AttrValue to_attr(const OpDef& op, const AttrSpec& spec, PyObject* o) {
       if (!PyUnicode_Check(o)) throw bad("a string");
       return std::string(py::str(py::handle(o)));
     case AttrKind::kInts: {
-      std::vector<int64_t> v;
+      Dims v;
       if (PyList_Check(o) || PyTuple_Check(o))
         for (auto h : py::handle(o)) v.push_back(as_int(op, spec.name, h.ptr()));
-      else if (PyIndex_Check(o) && !PyFloat_Check(o))
+      else if ((PyIndex_Check(o) && !PyFloat_Check(o)) || symbolic_dim(o))
         v.push_back(as_int(op, spec.name, o));
       else
         throw bad("an integer or a sequence of integers");
@@ -804,8 +818,9 @@ bool parse_index(PyObject* index, std::vector<IndexItem>* items,
     else if (PySlice_Check(o)) {
       it.kind = IndexItem::kSlice;
       auto* s = reinterpret_cast<PySliceObject*>(o);
-      auto part = [&](PyObject* p) -> std::optional<int64_t> {
+      auto part = [&](PyObject* p) -> std::optional<Dim> {
         if (p == Py_None) return std::nullopt;
+        if (auto d = symbolic_dim(p)) return d;
         PyObject* i = PyNumber_Index(p);
         if (!i) throw py::error_already_set();
         int overflow = 0;
@@ -827,15 +842,18 @@ bool parse_index(PyObject* index, std::vector<IndexItem>* items,
       if (is_bool(it.tensor.dtype())) return false;
       OP_CHECK(is_int(it.tensor.dtype()), kIndex,
                "[getitem] index tensors must be integers or bool, got ", it.tensor.type().str());
+    } else if (auto d = symbolic_dim(o)) {
+      it.i = *d;
     } else if (PyIndex_Check(o)) {
       PyObject* i = PyNumber_Index(o);
       if (!i) throw py::error_already_set();
-      it.i = PyLong_AsLongLong(i);
+      const long long v = PyLong_AsLongLong(i);
       Py_DECREF(i);
-      if (it.i == -1 && PyErr_Occurred()) {
+      if (v == -1 && PyErr_Occurred()) {
         PyErr_Clear();
         throw OpError(OpError::kIndex, "[getitem] index out of range");
       }
+      it.i = v;
     } else {
       throw OpError(OpError::kIndex,
                     str_cat("[getitem] unsupported index of type ", Py_TYPE(o)->tp_name));

@@ -81,6 +81,10 @@ extern PyTypeObject* op_function_type;
 std::optional<Operand> to_operand(EagerBuilder& b, PyObject* o);
 // Throws OpError when `o` does not convert.
 AttrValue to_attr(const OpDef& op, const AttrSpec& spec, PyObject* o);
+// During capture, a size that varies stands as an opaque object where the functions of this file
+// take an int.
+py::object symbolic_object(Dim d);
+std::optional<Dim> symbolic_dim(PyObject* o);
 
 // Distributes call arguments over inputs and attributes; null slots take defaults. A variadic input
 // takes one sequence. Throws OpError(kType) as Python does for bad calls.

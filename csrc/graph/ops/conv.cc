@@ -5,14 +5,9 @@
 namespace pijit {
 namespace {
 using V = VjpCtx&;
-using Ints = std::vector<int64_t>;
 
-struct Window {
-  const Ints &stride, &pad, &dilation;
-};
-int64_t out_size(const OpCtx& c, int64_t in, int64_t k, int64_t stride, int64_t dil, int64_t lo,
-                 int64_t hi) {
-  const int64_t eff = dil * (k - 1) + 1;
+Dim out_size(const OpCtx& c, Dim in, Dim k, Dim stride, Dim dil, Dim lo, Dim hi) {
+  const Dim eff = dil * (k - 1) + 1;
   OP_CHECK(in + lo + hi >= eff, kValue, "[", c.op.name, "] the kernel of ", eff,
            " is larger than the padded input of ", in + lo + hi);
   return (in + lo + hi - eff) / stride + 1;
@@ -34,24 +29,24 @@ Shape conv_out(const OpCtx& c, const Shape& x, const Shape& w) {
   check_window(c, true);
   OP_CHECK(x.rank() == 4 && w.rank() == 4, kValue, "[", c.op.name,
            "] expected x[N,C,H,W] and w[O,C/group,kh,kw], got ", x.str(), " and ", w.str());
-  const int64_t g = c.i("group");
+  const Dim g = c.i("group");
   OP_CHECK(g > 0 && x[1] == w[1] * g && w[0] % g == 0, kValue, "[", c.op.name, "] x ", x.str(),
            " has ", x[1], " channels, the weight ", w.str(), " takes ", w[1], " in each of ", g,
            " groups");
-  const Ints &s = c.ints("stride"), &p = c.ints("pad"), &d = c.ints("dilation");
+  const Dims &s = c.ints("stride"), &p = c.ints("pad"), &d = c.ints("dilation");
   return Shape{x[0], w[0], out_size(c, x[2], w[2], s[0], d[0], p[0], p[1]),
                out_size(c, x[3], w[3], s[1], d[1], p[2], p[3])};
 }
 OpEntry conv_attrs(OpEntry e) {
-  return e.attr("stride", AttrKind::kInts, Ints{1, 1})
-      .attr("pad", AttrKind::kInts, Ints{0, 0, 0, 0})
-      .attr("dilation", AttrKind::kInts, Ints{1, 1})
+  return e.attr("stride", AttrKind::kInts, Dims{1, 1})
+      .attr("pad", AttrKind::kInts, Dims{0, 0, 0, 0})
+      .attr("dilation", AttrKind::kInts, Dims{1, 1})
       .attr("group", AttrKind::kInt, int64_t{1});
 }
 Attrs with_shape(const Attrs& a, const Shape& s) {
   Attrs r = a;
   r.resize(4);
-  r.push_back(s.vec());
+  r.push_back(s.dims());
   return r;
 }
 Attrs without_shape(const Attrs& a) { return {a.begin(), a.begin() + 4}; }
@@ -59,7 +54,7 @@ Shape pool_out(const OpCtx& c, const Shape& x) {
   check_window(c, false);
   OP_CHECK(x.rank() == 4 && c.ints("kernel").size() == 2, kValue, "[", c.op.name,
            "] expected x[N,C,H,W] and 2 kernel sizes, got ", x.str());
-  const Ints &k = c.ints("kernel"), &s = c.ints("stride"), &p = c.ints("pad");
+  const Dims &k = c.ints("kernel"), &s = c.ints("stride"), &p = c.ints("pad");
   for (int i = 0; i < 2; ++i) {
     OP_CHECK(k[i] > 0, kValue, "[", c.op.name, "] kernel must be > 0, got ", k[i]);
     OP_CHECK(p[2 * i] < k[i] && p[2 * i + 1] < k[i], kValue, "[", c.op.name,
@@ -71,7 +66,7 @@ Shape pool_out(const OpCtx& c, const Shape& x) {
 OpEntry pool_attrs(OpEntry e) {
   return e.attr("kernel", AttrKind::kInts)
       .attr("stride", AttrKind::kInts)
-      .attr("pad", AttrKind::kInts, Ints{0, 0, 0, 0});
+      .attr("pad", AttrKind::kInts, Dims{0, 0, 0, 0});
 }
 void same_float(const InferCtx& c) {
   for (size_t i = 0; i < c.in.size(); ++i)
@@ -99,7 +94,7 @@ void add_blocked(OpTable& t, const char* name, bool blocked_output) {
     const Attrs attrs(c.attrs.begin(), c.attrs.end() - 1);
     Type out = plain.infer(InferCtx{{plain, attrs}, in});
     if (!blocked_output) return out;
-    const int64_t b = c.i("block");
+    const Dim b = c.i("block");
     OP_CHECK(b > 0 && out.shape[1] % b == 0, kValue, "[", c.op.name, "] ", out.str(),
              " has no blocks of ", b, " channels");
     out.shape[1] /= b;
@@ -195,7 +190,7 @@ void register_conv(OpTable& t) {
       })
       .vjp([](V v) {
         Attrs a = v.attrs;
-        a.push_back(v.in[0].shape().vec());
+        a.push_back(v.in[0].shape().dims());
         v.d[0] = v.b.op("avg_pool2d_dx", {v.ct}, a);
       });
   pool_attrs(t.add("avg_pool2d_dx").in({"dy"}))
@@ -242,7 +237,7 @@ void register_conv(OpTable& t) {
       .attr("block", AttrKind::kInt)
       .infer([](const InferCtx& c) {
         const Shape& s = c.shape(0);
-        const int64_t b = c.i("block");
+        const Dim b = c.i("block");
         OP_CHECK(s.rank() == 4 && b > 0 && s[1] % b == 0, kValue, "[block_channels] ", c.x(0).str(),
                  " has no blocks of ", b, " channels");
         return Type{c.x(0).dtype, Shape{s[0], s[1] / b, s[2], s[3], b}};

@@ -248,10 +248,10 @@ OpEntry wide(OpTable& t, const char* n, Call1 f, SVal (*own)(SVal)) {
 
 Val v_unbroadcast(Val x, const Shape& to) {
   if (x.shape() == to) return x;
-  std::vector<int64_t> axes;
+  Dims axes;
   const int lead = x.shape().rank() - to.rank();
   for (int i = 0; i < x.shape().rank(); ++i)
-    if (i < lead || (to[i - lead] == 1 && x.shape()[i] != 1)) axes.push_back(i);
+    if (i < lead || x.shape()[i] != to[i - lead]) axes.push_back(i);
   return v_reshape(axes.empty() ? x : v_sum(x, axes, false), to);
 }
 

@@ -7,7 +7,6 @@
 namespace pijit {
 namespace {
 using V = VjpCtx&;
-using Ints = std::vector<int64_t>;
 void check_index(const InferCtx& c, int k) {
   OP_CHECK(is_int(c.x(k).dtype), kType, "[", c.op.name, "] indices must be integers, got ",
            c.x(k).str());

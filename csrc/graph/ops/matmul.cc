@@ -27,7 +27,7 @@ void register_matmul(OpTable& t) {
                  "[matmul] operands differ in dtype: ", c.x(0).str(), " and ", c.x(1).str());
         const bool ta = c.flag("trans_a"), tb = c.flag("trans_b");
         const int ra = a.rank(), rb = b.rank();
-        const int64_t m = a[ra - (ta ? 1 : 2)], ka = a[ra - (ta ? 2 : 1)],
+        const Dim m = a[ra - (ta ? 1 : 2)], ka = a[ra - (ta ? 2 : 1)],
                       kb = b[rb - (tb ? 1 : 2)], n = b[rb - (tb ? 2 : 1)];
         OP_CHECK(ka == kb, kValue, "[matmul] inner dimensions differ: ", c.x(0).str(),
                  ta ? " (transposed)" : "", " x ", c.x(1).str(), tb ? " (transposed)" : "");
@@ -78,8 +78,8 @@ void register_matmul(OpTable& t) {
       })
       .vjp([](V v) {
         const Val x = v.in[0], w = v.in[1];
-        const int64_t in = w.shape()[1], out = w.shape()[0];
-        const Val g = v_reshape(v.ct, Shape{v.ct.shape().numel() / std::max<int64_t>(out, 1), out});
+        const Dim in = w.shape()[1], out = w.shape()[0];
+        const Val g = v_reshape(v.ct, Shape{v.ct.shape().numel() / std::max(out, Dim(1)), out});
         if (v.need[0]) v.d[0] = v_reshape(mm(g, w, false, false), x.shape());
         if (v.need[1]) v.d[1] = mm(g, v_reshape(x, Shape{g.shape()[0], in}), true, false);
         if (v.need[2]) v.d[2] = v_sum(g, {0}, false);

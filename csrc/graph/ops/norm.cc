@@ -14,20 +14,20 @@ Type softmax_type(const InferCtx& c) {
 
 // Layer normalisation over the axes from `begin` on.
 struct Normalized {
-  std::vector<int64_t> axes;
-  double count = 1;
+  Dims axes;
+  Dim count = 1;
   Val inverse_deviation, x;  // x: of mean 0 and variance 1
   Normalized(const OpCtx& c, Val in) {
     const Shape& s = in.shape();
     for (int64_t a = c.i("begin"); a < s.rank(); ++a) {
       axes.push_back(a);
-      count *= static_cast<double>(s[static_cast<int>(a)]);
+      count *= s[static_cast<int>(a)];
     }
     const Val d = in - mean(in);
     inverse_deviation = v_op("rsqrt", mean(d * d) + c.f("eps"));
     x = d * inverse_deviation;
   }
-  Val mean(Val v) const { return v_sum(v, axes, true) / count; }
+  Val mean(Val v) const { return v_sum(v, axes, true) / v_size(v, count); }
 };
 }  // namespace
 

@@ -32,7 +32,7 @@ Val expand_back(V v, Val x) {
 OpEntry reduction(OpTable& t, const char* n, Combiner k) {
   return t.add(n)
       .in({"x"})
-      .attr("axis", AttrKind::kInts, std::vector<int64_t>{})
+      .attr("axis", AttrKind::kInts, Dims{})
       .attr("keepdims", AttrKind::kBool, false)
       .flags(kReduction)
       .combiner(k);

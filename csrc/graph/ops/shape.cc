@@ -7,7 +7,6 @@
 namespace pijit {
 namespace {
 using V = VjpCtx&;
-using Ints = std::vector<int64_t>;
 }  // namespace
 
 void register_shape(OpTable& t) {
@@ -17,7 +16,7 @@ void register_shape(OpTable& t) {
       .flags(kView | kLinear)
       .infer([](const InferCtx& c) {
         Shape s(c.ints("shape"));
-        int64_t known = 1;
+        Dim known = 1;
         int hole = -1;
         for (int i = 0; i < s.rank(); ++i) {
           if (s[i] == -1) {
@@ -28,9 +27,9 @@ void register_shape(OpTable& t) {
             known *= s[i];
           }
         }
-        const int64_t n = c.shape(0).numel();
+        const Dim n = c.shape(0).numel();
         if (hole >= 0) {
-          OP_CHECK(known && n % known == 0, kValue, "[reshape] ", c.x(0).str(), " of ", n,
+          OP_CHECK(known != 0 && n % known == 0, kValue, "[reshape] ", c.x(0).str(), " of ", n,
                    " elements does not fill ", attr_text(c.attrs[0]));
           s[hole] = n / known;
         } else {
@@ -45,24 +44,24 @@ void register_shape(OpTable& t) {
       .attr("perm", AttrKind::kInts)
       .flags(kLinear)
       .infer([](const InferCtx& c) {
-        const Ints& p = c.ints("perm");
+        const Dims& p = c.ints("perm");
         const Shape& s = c.shape(0);
         OP_CHECK(static_cast<int>(p.size()) == s.rank(), kValue,
                  "[transpose] expected a permutation of ", s.rank(), " axes, got ",
                  attr_text(c.attrs[0]));
-        Ints seen(s.rank());
+        std::vector<bool> seen(s.rank());
         Shape out;
         for (auto a : p) {
           OP_CHECK(a >= 0 && a < s.rank() && !seen[a], kValue, "[transpose] ",
                    attr_text(c.attrs[0]), " is not a permutation of ", s.rank(), " axes");
-          seen[a] = 1;
+          seen[a] = true;
           out.push_back(s[a]);
         }
         return Type{c.x(0).dtype, out};
       })
       .vjp([](V v) {
-        const Ints& p = v.ints("perm");
-        Ints inv(p.size());
+        const Dims& p = v.ints("perm");
+        Dims inv(p.size());
         for (size_t i = 0; i < p.size(); ++i) inv[p[i]] = static_cast<int64_t>(i);
         v.d[0] = v_transpose(v.ct, inv);
       });
@@ -80,7 +79,7 @@ void register_shape(OpTable& t) {
           if (want[i] == -1 && i >= lead) want[i] = s[i - lead];
           OP_CHECK(want[i] >= 0, kValue, "[broadcast_to] bad dimension ", want[i], " in ",
                    want.str());
-          OP_CHECK(i < lead || s[i - lead] == want[i] || s[i - lead] == 1, kValue,
+          OP_CHECK(i < lead || s[i - lead].is_one() || s[i - lead] == want[i] || s[i - lead] == 1, kValue,
                    "[broadcast_to] ", c.x(0).str(), " does not broadcast to ", want.str());
         }
         return Type{c.x(0).dtype, want};
@@ -109,9 +108,9 @@ void register_shape(OpTable& t) {
       .vjp([](V v) {
         const int rank = v.out.shape().rank();
         const int a = normalize_axis("concat", v.i("axis"), rank);
-        Ints begin(rank, 0), step(rank, 1);
+        Dims begin(rank, 0), step(rank, 1);
         for (size_t i = 0; i < v.in.size(); ++i) {
-          Ints end = v.out.shape().vec();
+          Dims end = v.out.shape().dims();
           end[a] = begin[a] + v.in[i].shape()[a];
           if (v.need[i]) v.d[i] = v.b.op("slice", {v.ct}, {begin, end, step});
           begin[a] = end[a];
@@ -126,17 +125,18 @@ void register_shape(OpTable& t) {
       .flags(kLinear)
       .infer([](const InferCtx& c) {
         const Shape& s = c.shape(0);
-        const Ints &b = c.ints("begin"), &e = c.ints("end"), &st = c.ints("step");
+        const Dims &b = c.ints("begin"), &e = c.ints("end"), &st = c.ints("step");
         const size_t r = static_cast<size_t>(s.rank());
         OP_CHECK(b.size() == r && e.size() == r && st.size() == r, kValue, "[slice] expected ", r,
                  " begins, ends and steps for ", c.x(0).str());
         Shape out;
         for (size_t i = 0; i < r; ++i) {
           OP_CHECK(st[i] != 0, kValue, "[slice] step cannot be zero");
-          const int64_t n =
+          const Dim n =
               st[i] > 0 ? (e[i] - b[i] + st[i] - 1) / st[i] : (b[i] - e[i] - st[i] - 1) / -st[i];
-          const int64_t len = std::max<int64_t>(n, 0);
-          OP_CHECK(len == 0 || (b[i] >= 0 && b[i] < s[i] && b[i] + (len - 1) * st[i] >= 0 &&
+          const Dim len = n >= 0 ? n : Dim(0);
+          const bool inside = st[i] > 0 ? b[i] >= 0 && e[i] <= s[i] : b[i] < s[i] && e[i] >= -1;
+          OP_CHECK(inside || len == 0 || (b[i] >= 0 && b[i] < s[i] && b[i] + (len - 1) * st[i] >= 0 &&
                                 b[i] + (len - 1) * st[i] < s[i]),
                    kIndex, "[slice] begin ", b[i], ", end ", e[i], ", step ", st[i], " leave axis ",
                    i, " of ", c.x(0).str());
@@ -174,7 +174,7 @@ void register_shape(OpTable& t) {
       .attr("value", AttrKind::kFloat, 0.0)
       .infer([](const InferCtx& c) {
         Shape s = c.shape(0);
-        const Ints &lo = c.ints("low"), &hi = c.ints("high");
+        const Dims &lo = c.ints("low"), &hi = c.ints("high");
         OP_CHECK(static_cast<int>(lo.size()) == s.rank() && lo.size() == hi.size(), kValue,
                  "[pad] expected ", s.rank(), " pairs for ", c.x(0).str());
         for (int i = 0; i < s.rank(); ++i) {
@@ -184,8 +184,8 @@ void register_shape(OpTable& t) {
         return Type{c.x(0).dtype, s};
       })
       .vjp([](V v) {
-        const Ints lo = v.ints("low");
-        Ints end = lo, step(lo.size(), 1);
+        const Dims lo = v.ints("low");
+        Dims end = lo, step(lo.size(), 1);
         for (size_t i = 0; i < lo.size(); ++i) end[i] += v.in[0].shape()[i];
         v.d[0] = v.b.op("slice", {v.ct}, {lo, end, step});
       });

@@ -22,7 +22,7 @@ std::unique_ptr<Graph> rebuild(const Graph& g, const Rewrite& rewrite) {
       map[i] = to->add_input(n.type, n.name);
     } else if (live[i]) {
       if (n.kind == Node::kConst) {
-        map[i] = to->constant(n.type.dtype, n.bits);
+        map[i] = to->constant_of(n);
       } else {
         std::vector<Val> in;
         for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : map[s]);
@@ -41,11 +41,11 @@ std::unique_ptr<Graph> rebuild(const Graph& g, const Rewrite& rewrite) {
 Val reduce_runs(Graph& to, const Node& n, Val x) {
   const Type out = n.type;
   auto axes =
-      normalize_axes(n.op->name, std::get<std::vector<int64_t>>(n.attrs[0]), x.shape().rank());
+      normalize_axes(n.op->name, std::get<Dims>(n.attrs[0]), x.shape().rank());
   if (is_half(x.dtype())) x = v_cast(x, DType::F32);
   if (n.op->combiner == Combiner::kSum && is_bool(x.dtype())) x = v_cast(x, DType::I64);
   while (!axes.empty()) {
-    std::vector<int64_t> run{axes.back()};
+    Dims run{axes.back()};
     axes.pop_back();
     while (!axes.empty() && axes.back() == run.front() - 1) {
       run.insert(run.begin(), axes.back());

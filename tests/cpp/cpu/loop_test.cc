@@ -56,8 +56,7 @@ TEST(Pool, VectorKernelMatchesReference) {
       in[i] = k % 11 == 0 ? std::nanf("") : static_cast<float>(k % 5) - 2.0f;  // ties, too
     }
     for (size_t i = 0; i < dy.size(); ++i) dy[i] = i % 4 ? static_cast<float>(i) : -0.0f;
-    const Attrs attrs{std::vector<int64_t>{2, 2}, std::vector<int64_t>{2, 2},
-                      std::vector<int64_t>{0, 0, 0, 0}};
+    const Attrs attrs{Dims{2, 2}, Dims{2, 2}, Dims{0, 0, 0, 0}};
     auto run = [&](const char* name, std::vector<Type> types, const Type& out,
                    std::vector<const void*> args, const char* backend) {
       config().backend = backend;
@@ -110,7 +109,7 @@ TEST(Pool, SeparableKernelsMatchReference) {
         const bool max = kind[0] == 'm';
         if (!max && fill > 1) continue;  // sums of the reference are exact in double only
         Attrs attrs;
-        for (auto* part : {&c.kernel, &c.stride, &c.pad}) attrs.push_back(*part);
+        for (auto* part : {&c.kernel, &c.stride, &c.pad}) attrs.push_back(Dims(part->begin(), part->end()));
         if (!max) attrs.push_back(fill == 1);
         const OpDef& op = OpTable::get().at(kind);
         const Type* types[] = {&x};
