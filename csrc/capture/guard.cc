@@ -116,7 +116,7 @@ namespace {
 bool same_but_for(const Type& a, const Type& b, uint64_t dims) {
   if (a.dtype != b.dtype || a.shape.rank() != b.shape.rank()) return false;
   for (int d = 0; d < a.shape.rank(); ++d)
-    if (a.shape[d] != b.shape[d] && !(dims >> d & 1)) return false;
+    if (!a.shape[d].same_as(b.shape[d]) && !(dims >> d & 1)) return false;
   return true;
 }
 

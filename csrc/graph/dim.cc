@@ -71,8 +71,9 @@ class Table {
   }
   const Atom& atom(int i) { return at(atoms_, static_cast<size_t>(i)); }
   const RealExpr& real(int i) { return at(reals_, static_cast<size_t>(i)); }
+  const Poly& symbolic(Dim d) { return at(polys_, d.index()); }
   Poly poly(Dim d) {
-    if (d.symbolic()) return at(polys_, d.index());
+    if (d.symbolic()) return symbolic(d);
     Poly p;
     p.constant = d;
     return p;
@@ -432,8 +433,36 @@ SizeNumber size_arithmetic(const std::string& op, const SizeNumber& a, const Siz
   return Real(op == "add" ? x + y : op == "sub" ? x - y : op == "mul" ? x * y : x / y);
 }
 
+// With numbers for all symbols.
+static int64_t evaluate(Dim d, std::span<const Dim> values) {
+  if (!d.symbolic()) return d;
+  Table& t = Table::get();
+  const Poly& p = t.symbolic(d);
+  int64_t r = p.constant;
+  for (auto& [atoms, c] : p.terms) {
+    int64_t term = c;
+    for (int i : atoms) {
+      const Atom& a = t.atom(i);
+      int64_t v = 0;
+      if (a.kind == Atom::kSymbol) {
+        PIJIT_CHECK(static_cast<size_t>(a.symbol) < values.size(), "unknown symbol s", a.symbol);
+        v = values[static_cast<size_t>(a.symbol)];
+      } else {
+        const int64_t x = evaluate(a.a, values), y = evaluate(a.b, values);
+        if (y == 0 || y == -1) throw Misfit{};
+        v = a.kind == Atom::kMod ? floor_mod_of(x, y) : floor_div_of(x, y);
+      }
+      term = checked_mul(term, v);
+    }
+    r = checked_add(r, term);
+  }
+  return r;
+}
+
 Dim substitute(Dim d, std::span<const Dim> values) {
   if (!d.symbolic()) return d;
+  if (std::none_of(values.begin(), values.end(), [](Dim v) { return v.symbolic(); }))
+    return evaluate(d, values);
   Table& t = Table::get();
   const Poly p = t.poly(d);
   Poly r;
@@ -450,11 +479,7 @@ Dim substitute(Dim d, std::span<const Dim> values) {
       } else {
         const Dim x = substitute(a.a, values), y = substitute(a.b, values);
         if (!y.symbolic() && (y == 0 || y == -1)) throw Misfit{};
-        const bool mod = a.kind == Atom::kMod;
-        if (!x.symbolic() && !y.symbolic())
-          v = mod ? Dim::floor_mod(x, y) : Dim::floor_div(x, y);
-        else
-          v = mod ? floor_remainder(x, y) : floor_quotient(x, y);
+        v = a.kind == Atom::kMod ? Dim::floor_mod(x, y) : Dim::floor_div(x, y);
       }
       term = product_of(term, t.poly(v));
     }

@@ -16,8 +16,9 @@ std::string Shape::str() const {
 std::string Type::str() const { return std::string(name_of(dtype)) + shape.str(); }
 
 Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
+  if (a.same_as(b)) return a;
   const int r = std::max(a.rank(), b.rank());
-  Dims out(r);
+  Shape out = a.rank() == r ? a : b;
   for (int i = 0; i < r; ++i) {
     const int ia = a.rank() - 1 - i, ib = b.rank() - 1 - i;
     const Dim da = ia >= 0 ? a[ia] : Dim(1), db = ib >= 0 ? b[ib] : Dim(1);
@@ -27,7 +28,7 @@ Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
              " do not broadcast: dimension ", r - 1 - i, " is ", da, " and ", db);
     out[r - 1 - i] = first ? da : db;
   }
-  return Shape(std::span<const Dim>(out));
+  return out;
 }
 
 int normalize_axis(std::string_view op, int64_t axis, int rank) {

@@ -47,9 +47,13 @@ class Shape {
   const Dim* end() const { return d_.data() + rank_; }
   bool operator==(const Shape& o) const {
     if (rank_ != o.rank_) return false;
-    for (int i = 0; i < rank_; ++i)  // what numbers decide, symbols are not asked
-      if (!d_[i].symbolic() && !o.d_[i].symbolic() && d_[i] != o.d_[i]) return false;
-    for (int i = 0; i < rank_; ++i)
+    bool same = true;
+    for (int i = 0; i < rank_; ++i) {
+      if (d_[i].same_as(o.d_[i])) continue;
+      if (!d_[i].symbolic() && !o.d_[i].symbolic()) return false;
+      same = false;
+    }
+    for (int i = 0; !same && i < rank_; ++i)  // asked only where numbers do not decide
       if (d_[i] != o.d_[i]) return false;
     return true;
   }

@@ -22,7 +22,7 @@ struct Entry {
 
 size_t hash_type(const Type& t) {
   size_t h = static_cast<size_t>(t.dtype) * 31 + t.shape.rank();
-  for (auto d : t.shape) h = hash_mix(h, static_cast<size_t>(d));
+  for (auto d : t.shape) h = hash_mix(h, d.hash());
   return h;
 }
 
@@ -69,7 +69,7 @@ Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, co
         !same(e.key.attrs, attrs))
       return false;
     for (size_t i = 0; i < in.size(); ++i)
-      if (in[i] && !(e.key.in[i] == type(in[i]))) return false;
+      if (in[i] && !e.key.in[i].same_as(type(in[i]))) return false;
     return true;
   };
   Cache& c = cache();

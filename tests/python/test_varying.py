@@ -1,9 +1,12 @@
 """Sizes and numbers that change between calls: one compiled version serves them all."""
 
 import math
+import os
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import pijit as ms
 from pijit import Tensor, nn, ops
@@ -18,6 +21,7 @@ def batch(n, width=6):
 
 GRAD = ms.grad(lambda v: (v * v).mean())
 LOSS = nn.MSELoss()
+CONV = nn.Conv2d(1, 1, 3, stride=2)
 SIZES = [4, 7, 1, 12, 5, 4, 9, 2, 3, 30]
 
 
@@ -229,3 +233,30 @@ def test_input_signature():
         ms.jit(lambda x: x, input_signature=3)
     with pytest.raises(ValueError, match="describes 2 arguments of 1"):
         ms.jit(lambda x: x, input_signature=(spec, spec))
+
+
+# Generated functions of an array whose sizes vary, all of them with every call.
+STEPS = [
+    "x = x[: x.shape[0] // {a} + {b}]", "x = x[{b}:]", "x = x[:, ::{a}]", "x = x[-{a}:]", "x = ops.flip(x, (0,))",
+    "x = x[x.shape[0] - 1:]", "x = x[: , : x.shape[1] - {b}]", "x = x.reshape(-1).reshape(x.shape)", "x = x.reshape(x.shape[1], -1)",
+    "x = x.reshape(-1, {a})", "x = ops.concat((x, x[:{a}]))", "x = ops.concat((x, x), 1)", "x = ops.tile(x, ({a}, 1))", "x = x / x.shape[{z}]",
+    "x = x * (x.shape[0] % {a})", "x = x + x.shape[0] / x.shape[1]", "x = x + x.sum({z}, keepdim=True)", "x = x - x.mean()", "x = ops.softmax(x) @ x.T",
+    "x = x.T", "if x.shape[{z}] > {a}: x = x + 1", "if x.shape[0] == x.shape[1]: x = x * x.T", "y.append(x.shape[{z}] * {a} - {b})", "y.append(x.size // {a})",
+    "x = x[:, None, :].sum({z})", "x = x[x.shape[0] // 2] + x", "x = x.var(0) + x", "x = ops.zeros((x.shape[0], {a})) + x[:, :1]", "x = pool(x[None, None])[0, 0]",
+    "x = conv(x[None, None])[0, 0]", "x = x * ops.arange(x.shape[1])", "x[: x.shape[0] // {a}] = {b}", "x = ops.pad(x, ({b}, 1, 0, {a}))", "x = x[(x.shape[0] + {b}) % x.shape[0]][None]",
+    "x = ops.broadcast_to(x[:1], x.shape)", "x = ops.layer_norm(x, x.shape[1:], ops.ones(x.shape[1:]), ops.zeros(x.shape[1:]))", "x = gradient(x)", "x = ops.stack((x, x), {z}).sum({z})",
+    "x = ops.where(x > 0, x, x.shape[{z}])", "for i in range({a}): x = x + x[i % x.shape[0]]", "y.append(len(x) and x.shape[0] > x.shape[1])",
+]
+
+
+@settings(max_examples=int(os.environ.get("PIJIT_FUZZ", 60)), deadline=None, derandomize="PIJIT_FUZZ" not in os.environ, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(1, 3), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=6),
+       st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=3, max_size=8))
+def test_generated_functions_of_sizes(steps, sizes):
+    source = "def f(x):\n    y = []\n" + "".join("    " + s.format(a=a, b=b, z=z) + "\n" for s, a, b, z in steps) + "    return x, y\n"
+
+    def make():
+        scope = {"ops": ops, "pool": nn.AvgPool2d(2, 1, pad_mode="same"), "conv": CONV, "gradient": ms.grad(lambda v: (v * v).mean() + ops.tanh(v).sum(1).max())}
+        exec(source, scope)
+        return scope["f"]
+    check_calls(make, [(batch(n, w),) for n, w in sizes])
