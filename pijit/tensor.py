@@ -4,7 +4,9 @@ import numpy as np
 
 from pijit import dtype as mstype
 from pijit._C import Tensor
+from pijit._C import ops as _ops
 from pijit.ops import function as F
+from pijit.overloads import METHODS as _OVERLOADED
 
 _METHODS = {}
 for _n in ("add sub mul div floor_divide mod fmod pow atan2 maximum minimum neg abs absolute sign square sqrt rsqrt reciprocal exp exp2 expm1 log "
@@ -35,53 +37,32 @@ class _Methods:
         """The same elements in another shape."""
         return F.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
 
-    def flatten(self, order="C", *, start_dim=0, end_dim=-1):
-        """Dimensions start_dim..end_dim merged: all by default, unlike ops.flatten, which keeps the first."""
-        return F.flatten(self, order, start_dim=start_dim, end_dim=end_dim)
-
     def view(self, *shape):
         """As reshape."""
         return F.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
 
-    def transpose(self, *axes):
-        """Dimensions permuted; reversed when no axes are given."""
-        if len(axes) == 1 and not isinstance(axes[0], int):
-            axes = axes[0]
-        if axes is None or len(axes) == 0:
-            axes = tuple(range(self.ndim - 1, -1, -1))
-        return F.transpose(self, tuple(axes))
+    def transpose(self, *args, axes=None, dim0=None, dim1=None):
+        """Dimensions permuted, reversed by default; two integers name two dimensions that change places."""
+        if dim0 is not None or dim1 is not None:
+            args = (*args, *(d for d in (dim0, dim1) if d is not None))
+        elif axes is not None:
+            args = (*args, axes)
+        if len(args) == 1 and not isinstance(args[0], int):
+            args = args[0]
+        elif len(args) == 2:
+            return F.swapaxes(self, args[0], args[1])
+        if args is None or len(args) == 0:
+            args = tuple(range(self.ndim - 1, -1, -1))
+        return F.transpose(self, tuple(args))
 
-    def permute(self, *axes):
+    def permute(self, *args, axis=None, dims=None):
         """Dimensions permuted."""
-        return F.transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
-
-    def all(self, axis=None, keep_dims=False):
-        """Logical and over axes."""
-        return F.all(self, axis, keep_dims)
-
-    def any(self, axis=None, keep_dims=False):
-        """Logical or over axes."""
-        return F.any(self, axis, keep_dims)
-
-    def max(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
-        """The maximum, with indices on request."""
-        v = F.amax(self, axis, keepdims)
-        return (v, F.argmax(self, axis, keepdims)) if return_indices else v
-
-    def min(self, axis=None, keepdims=False, *, initial=None, where=True, return_indices=False):
-        """The minimum, with indices on request."""
-        v = F.amin(self, axis, keepdims)
-        return (v, F.argmin(self, axis, keepdims)) if return_indices else v
-
-    def gather(self, input_indices, axis, batch_dims=0):
-        """Slices of one axis by index."""
-        return F.gather(self, input_indices, axis)
+        order = axis if axis is not None else dims
+        if order is None:
+            order = args[0] if len(args) == 1 and not isinstance(args[0], int) else args
+        return F.transpose(self, order)
 
     def astype(self, dtype, copy=True):
-        """Elements converted."""
-        return F.cast(self, dtype)
-
-    def to(self, dtype):
         """Elements converted."""
         return F.cast(self, dtype)
 
@@ -185,6 +166,14 @@ class _Methods:
         """self + alpha * other, in place."""
         return self._assign(self + (other if alpha == 1 else other * alpha))
 
+    def sub_(self, other, *, alpha=1):
+        """self - alpha * other, in place."""
+        return self._assign(self - (other if alpha == 1 else other * alpha))
+
+    def div_(self, other, *, rounding_mode=None):
+        """self / other, in place."""
+        return self._assign(self.div(other, rounding_mode=rounding_mode))
+
     def mul_(self, other):
         """self * other, in place."""
         return self._assign(self * other)
@@ -209,20 +198,78 @@ class _Methods:
         """src added at the indices along a dimension."""
         return F.tensor_scatter_elements(self, index, src, dim, "add")
 
+    def index_add(self, dim, index, source, *, alpha=1):
+        """alpha * source added to the slices of a dimension that the indices name."""
+        return _ops["index_add"](self, index, source if alpha == 1 else source * alpha, dim)
+
+    def type_as(self, other):
+        """In other's dtype."""
+        return F.cast(self, other.dtype)
+
+    def ndimension(self):
+        """The number of dimensions."""
+        return self.ndim
+
+    def stride(self):
+        """Elements between neighbours, per dimension."""
+        steps = [1]
+        for n in self.shape[:0:-1]:
+            steps.append(steps[-1] * n)
+        return tuple(steps[::-1][-self.ndim:]) if self.ndim else ()
+
+    def argwhere(self):
+        """Indices of the elements that are not 0."""
+        return F.nonzero(self)
+
+    def addmm(self, mat1, mat2, *, beta=1, alpha=1):
+        """beta * self + alpha * (mat1 @ mat2)."""
+        product = F.matmul(mat1, mat2)
+        return (self if beta == 1 else self * beta) + (product if alpha == 1 else product * alpha)
+
+    def repeat(self, *repeats):
+        """The tensor side by side with itself, as often as said per dimension."""
+        return F.tile(self, repeats[0] if len(repeats) == 1 and not isinstance(repeats[0], int) else repeats)
+
+    def trace(self):
+        """The sum of the diagonal."""
+        return F.sum(F.diagonal(self))
+
+    def frac(self):
+        """What is behind the decimal point, with the sign of self."""
+        return self - F.trunc(self)
+
+    def xlogy(self, other):
+        """self * log(other), 0 where self is 0."""
+        return F.select(self == 0, F.zeros_like(self), self * F.log(other))
+
+    def isposinf(self):
+        """Which elements are +inf."""
+        return self == float("inf")
+
+    def isneginf(self):
+        """Which elements are -inf."""
+        return self == -float("inf")
+
+    def logaddexp(self, other):
+        """log(exp(self) + exp(other)), shifted by the greater one."""
+        m = F.maximum(self, other)
+        return F.select(F.isfinite(m), m + F.log(F.exp(self - m) + F.exp(other - m)), m)
+
+    def reshape_as(self, other):
+        """The same elements in other's shape."""
+        return F.reshape(self, other.shape)
+
     def view_as(self, other):
         """The same elements in other's shape."""
         return F.reshape(self, other.shape)
 
-    def expand_as(self, other):
+    def expand_as(self, other=None, *, x=None):
         """Broadcast to other's shape."""
-        return F.broadcast_to(self, other.shape)
-
-    def where(self, condition, y):
-        """self where condition, else y."""
-        return F.select(condition, self, y)
+        return F.broadcast_to(self, (x if other is None else other).shape)
 
 
-for _n, _op in vars(_Methods).items():
+
+for _n, _op in (*vars(_Methods).items(), *_OVERLOADED.items()):
     if not _n.startswith("__"):
         setattr(Tensor, _n, _op)
 
@@ -245,6 +292,8 @@ Tensor.from_dlpack = staticmethod(from_dlpack)
 Tensor.__dlpack__ = lambda self, **kwargs: self.asnumpy().__dlpack__(**kwargs)
 Tensor.__dlpack_device__ = lambda self: (1, 0)
 Tensor.T = property(lambda self: self.transpose())
+Tensor.arctan2 = Tensor.atan2
+Tensor.mT = property(lambda self: F.swapaxes(self, -1, -2))
 Tensor.__array_priority__ = 1000
 Tensor.__matmul__ = lambda self, other: F.matmul(self, other)
 Tensor.__rmatmul__ = lambda self, other: F.matmul(other if isinstance(other, Tensor) else Tensor(other), self)

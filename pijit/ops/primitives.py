@@ -86,7 +86,7 @@ def _reduce(name, fn):
     return type(name, (_Reduce,), {"__call__": __call__, "__doc__": f"{name} over axes; () means all.", "__module__": __name__})
 
 
-ReduceSum, ReduceMean, ReduceProd = _reduce("ReduceSum", F.sum), _reduce("ReduceMean", F.mean), _reduce("ReduceProd", F.prod)
+ReduceSum, ReduceMean, ReduceProd = _reduce("ReduceSum", lambda x, axis, keep: F.sum(x, axis, keep, dtype=x.dtype)), _reduce("ReduceMean", F.mean), _reduce("ReduceProd", lambda x, axis, keep: F.prod(x, axis, keep, x.dtype))
 ReduceMax, ReduceMin = _reduce("ReduceMax", F.amax), _reduce("ReduceMin", F.amin)
 ReduceAll, ReduceAny = _reduce("ReduceAll", F.all), _reduce("ReduceAny", F.any)
 

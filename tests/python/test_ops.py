@@ -124,7 +124,7 @@ GRADS = {
     "softmax": (lambda x: ops.softmax(x, 1), (3, 4)), "log_softmax": (lambda x: ops.log_softmax(x, 0), (3, 4)), "layer_norm": (lambda x, g, b: ops.layer_norm(x, (4,), g, b), (3, 4), (4,), (4,)),
     "broadcast": (lambda a, b: a * b + a / (b * b + 1), (3, 1, 4), (2, 1)), "slice": (lambda x: x[::-1, 1:3] * x[:, :2], (3, 4)), "gather": (lambda x: x[[0, 0, 2]], (3, 4)),
     "advanced": (lambda x: x[[0, 1], :, [1, 1]], (3, 2, 4)), "concat": (lambda a, b: ops.concat([a, b, a], 1), (2, 2), (2, 3)), "pad": (lambda x: ops.pad(x, (1, 2), value=3.0) ** 2, (2, 3)),
-    "transpose": (lambda x: x.transpose(2, 0, 1) * 2, (2, 3, 2)), "max": (lambda x: x.max(1), (3, 4)), "prod": (lambda x: ops.prod(x, 1), (3, 4)), "var": (lambda x: x.var(0), (3, 4)),
+    "transpose": (lambda x: x.transpose(2, 0, 1) * 2, (2, 3, 2)), "max": (lambda x: x.max(axis=1), (3, 4)), "prod": (lambda x: ops.prod(x, 1), (3, 4)), "var": (lambda x: x.var(0), (3, 4)),
     "cumsum": (lambda x: ops.cumsum(x, 1) ** 2, (2, 3)), "where": (lambda a, b: ops.where(a > b, a * b, b), (3, 3), (3, 3)), "tile": (lambda x: ops.tile(x, (2, 3)), (2, 2)),
     "einsum": (lambda a, b: ops.einsum("bij,bjk->bik", a, b), (2, 3, 4), (2, 4, 2)), "take_along": (lambda x: ops.gather_elements(x, 1, Tensor([[0, 1], [2, 2]])), (2, 3)),
     "batch_norm": (lambda x, g, b: ops.batch_norm(x, Tensor(np.zeros(2)), Tensor(np.ones(2)), g, b, True), (3, 2, 2, 2), (2,), (2,)), "logsumexp": (lambda x: ops.logsumexp(x, 1), (3, 4)),

@@ -13,10 +13,16 @@ def _axes(axis):
     return axis if isinstance(axis, int) else tuple(axis)
 
 
+# What sums and products of these count in.
+_SMALL = (mstype.bool_, mstype.int8, mstype.int16, mstype.int32, mstype.uint8)
+
+
 def sum(input, dim=None, keepdim=False, *, dtype=None):
-    """Sum over axes (all by default)."""
+    """Sum over axes (all by default); bool and integers of up to 32 bits give int64."""
     if dtype is not None:
         input = cast(input, dtype)
+    elif input.dtype in _SMALL:
+        input = cast(input, mstype.int64)
     return _ops["reduce_sum"](input, _axes(dim), keepdim)
 
 
@@ -38,20 +44,31 @@ def mean(x, axis=None, keep_dims=False):
 
 
 def prod(input, axis=None, keep_dims=False, dtype=None):
-    """Product over axes."""
+    """Product over axes; bool and integers of up to 32 bits give int64."""
     if dtype is not None:
         input = cast(input, dtype)
+    elif input.dtype in _SMALL:
+        input = cast(input, mstype.int64)
     return _ops["reduce_prod"](input, _axes(axis), keep_dims)
 
 
+def _extremum(pair, reduce, x, axis, keep, initial, where):
+    if where is not None and where is not True:
+        if initial is None:
+            raise ValueError(f"For '{reduce}', 'where' needs 'initial': what no element decides has no value.")
+        x = _ops["select"](where, x, initial)
+    r = _ops[reduce](x, _axes(axis), keep)
+    return r if initial is None else _ops[pair](r, initial)
+
+
 def amax(input, axis=None, keepdims=False, *, initial=None, where=None):
-    """Maximum over axes."""
-    return _ops["reduce_max"](input, _axes(axis), keepdims)
+    """Maximum over axes, of elements where a condition holds, and of `initial`."""
+    return _extremum("maximum", "reduce_max", input, axis, keepdims, initial, where)
 
 
 def amin(input, axis=None, keepdims=False, *, initial=None, where=None):
-    """Minimum over axes."""
-    return _ops["reduce_min"](input, _axes(axis), keepdims)
+    """Minimum over axes, of elements where a condition holds, and of `initial`."""
+    return _extremum("minimum", "reduce_min", input, axis, keepdims, initial, where)
 
 
 def all(input, axis=None, keep_dims=False):
@@ -84,15 +101,15 @@ def _arg(op, x, axis, keep):
 def max(input, axis=None, keepdims=False, *, initial=None, where=None):
     """(values, indices) along one axis; over everything, the maximum and index 0, as MindSpore has it."""
     if axis is None:
-        return amax(input), zeros((), mstype.int64)
-    return amax(input, axis, keepdims), argmax(input, axis, keepdims)
+        return amax(input, initial=initial, where=where), zeros((), mstype.int64)
+    return amax(input, axis, keepdims, initial=initial, where=where), argmax(input, axis, keepdims)
 
 
 def min(input, axis=None, keepdims=False, *, initial=None, where=None):
     """(values, indices) along one axis; over everything, the minimum and index 0."""
     if axis is None:
-        return amin(input), zeros((), mstype.int64)
-    return amin(input, axis, keepdims), argmin(input, axis, keepdims)
+        return amin(input, initial=initial, where=where), zeros((), mstype.int64)
+    return amin(input, axis, keepdims, initial=initial, where=where), argmin(input, axis, keepdims)
 
 
 def var(input, axis=None, ddof=0, keepdims=False):
@@ -108,12 +125,12 @@ def std(input, axis=None, ddof=0, keepdims=False):
     return sqrt(var(input, axis, ddof, keepdims))
 
 
-def logsumexp(input, axis, keep_dims=False):
+def logsumexp(input, dim, keepdim=False):
     """log(sum(exp(x))), shifted by the maximum."""
-    m = stop_gradient(_ops["reduce_max"](input, _axes(axis), True))
+    m = stop_gradient(_ops["reduce_max"](input, _axes(dim), True))
     m = _ops["select"](isfinite(m), m, 0.0)
-    s = log(_ops["reduce_sum"](exp(input - m), _axes(axis), True)) + m
-    return s if keep_dims else squeeze(s, axis)
+    s = log(_ops["reduce_sum"](exp(input - m), _axes(dim), True)) + m
+    return s if keepdim else squeeze(s, dim)
 
 
 def cumsum(x, axis, dtype=None):

@@ -113,9 +113,13 @@ def squeeze(input, axis=None):
 
 
 def flatten(input, order="C", *, start_dim=1, end_dim=-1):
-    """Dimensions start_dim..end_dim merged."""
+    """Dimensions start_dim..end_dim merged; order 'F' reads the elements with the first dimension fastest."""
+    if order not in ("C", "F"):
+        raise ValueError(f"For 'flatten', 'order' must be 'C' or 'F', but got {order!r}.")
+    n = input.ndim
+    if order == "F":
+        input = transpose(input, tuple(builtins.range(n - 1, -1, -1)))
     s = input.shape
-    n = len(s)
     if n == 0:
         return _ops["reshape"](input, (1,))
     a, b = _axis(start_dim, n), _axis(end_dim, n)
