@@ -166,13 +166,15 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
 
     fn maps tensors to a tensor (or a tuple, whose elements are summed); with has_aux, to (loss, *aux).
     Returns gradients shaped like the arguments: one for an int position, a tuple for a tuple, then
-    (by position, by weights) where both are asked for. Raises TypeError and ValueError on bad positions."""
+    (by position, by weights) where both are asked for; with return_ids, (position or parameter name, gradient)
+    in place of each gradient, where `get_grad` finds it. Raises TypeError and ValueError on bad positions."""
     if not callable(fn):
         raise TypeError(f"For 'grad', 'fn' must be callable, but got {type(fn).__name__}.")
     if grad_position is None and weights is None:
         raise ValueError("For 'grad', 'grad_position' and 'weights' can't be None at the same time.")
     w, single = _weights(weights)
-    return GradFunction(fn, _positions(grad_position), w, has_aux, False, False, isinstance(grad_position, tuple), single)
+    g = GradFunction(fn, _positions(grad_position), w, has_aux, False, False, isinstance(grad_position, tuple), single)
+    return _with_ids(g) if return_ids else g
 
 
 def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
@@ -182,14 +184,56 @@ def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=
     if grad_position is None and weights is None:
         raise ValueError("For 'value_and_grad', 'grad_position' and 'weights' can't be None at the same time.")
     w, single = _weights(weights)
-    return GradFunction(fn, _positions(grad_position), w, has_aux, True, False, isinstance(grad_position, tuple), single)
+    g = GradFunction(fn, _positions(grad_position), w, has_aux, True, False, isinstance(grad_position, tuple), single)
+    return _with_ids(g) if return_ids else g
+
+
+def _with_ids(g):
+    """The gradient function, each gradient beside what it is by."""
+    def named(grads):
+        by_arg, by_weight = (None, grads) if g.positions is None else (grads, None) if g.weights is None else grads
+        if by_arg is not None:
+            if g.tuple_out:
+                by_arg = tuple([(p, x) for p, x in zip(g.positions, by_arg)])
+            else:
+                by_arg = (g.positions[0], by_arg)
+                if by_weight is not None:
+                    by_arg = (by_arg,)
+        if by_weight is not None:
+            by_weight = (g.weights[0].name, by_weight) if g.single_weight else tuple([(w.name, x) for w, x in zip(g.weights, by_weight)])
+        return by_weight if by_arg is None else by_arg if by_weight is None else (by_arg, by_weight)
+
+    def gradient(*args, **kwargs):
+        out = g(*args, **kwargs)
+        if g.with_value:
+            return out[0], named(out[1])
+        return (named(out[0]), out[1]) if g.has_aux else named(out)
+    return gradient
 
 
 def get_grad(gradients, identifier):
-    """The gradient at a position, or of a parameter given with its name, from what `grad` returned."""
-    if isinstance(identifier, int):
-        return gradients[identifier]
-    raise ValueError(f"For 'get_grad', 'identifier' must be an int, but got {type(identifier).__name__}.")
+    """The gradient by a position (int) or a Parameter, from what `grad` gave with return_ids=True.
+
+    Raises TypeError for another kind of identifier and RuntimeError where there is no such gradient."""
+    from pijit.parameter import Parameter
+    if isinstance(identifier, bool) or not isinstance(identifier, (int, Parameter)):
+        raise TypeError(f"For 'get_grad', 'identifier' must be an int or a Parameter, but got {type(identifier).__name__}.")
+    wanted = identifier if isinstance(identifier, int) else identifier.name
+
+    def find(x):
+        if not isinstance(x, tuple):
+            return None
+        if len(x) == 2 and isinstance(x[0], (int, str)):
+            return x[1] if type(x[0]) is type(wanted) and x[0] == wanted else None
+        for part in x:
+            found = find(part)
+            if found is not None:
+                return found
+        return None
+    found = find(gradients)
+    if found is None:
+        raise RuntimeError(f"For 'get_grad', there is no gradient by {wanted!r}; was it made with return_ids=True?")
+    return found
 
 
 class GradOperation:

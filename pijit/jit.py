@@ -21,8 +21,8 @@ class JitConfig:
         self.jit_config_dict = {"jit_level": jit_level, "exc_mode": exc_mode, "jit_syntax_level": jit_syntax_level, "numerics": numerics, **kwargs}
 
 
-def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PIJit", *, function=None, capture_mode=None, jit_level=None,
-        dynamic=0, fullgraph=False, backend="", **options):
+def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PIJit", *, function=None, capture_mode=None, jit_level=None,  # noqa: ARG001
+        dynamic=0, fullgraph=False, backend="", **options):  # noqa: ARG001
     """Compiles a function, method or `construct` from its bytecode when it is called.
 
     The result is called, inspected and pickled like `fn`, returns what `fn` returns, raises what `fn` raises

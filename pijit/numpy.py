@@ -168,7 +168,7 @@ def eye(N, M=None, k=0, dtype=float32):
     return _F.cast(_F.expand_dims(rows, 1) + k == columns, dtype)
 
 
-def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0):  # noqa: ARG001
     """num values at equal distances from start to stop."""
     if num < 1 or not endpoint:
         values = _F.linspace(start, stop, num + 1)[:-1]
@@ -178,7 +178,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     return (values, (stop - start) / builtins.max(num - 1 if endpoint else num, 1)) if retstep else values
 
 
-def array(obj, dtype=None, copy=True, ndmin=0):
+def array(obj, dtype=None, copy=True, ndmin=0):  # noqa: ARG001
     """A tensor from data."""
     t = Tensor(obj, dtype) if dtype is not None else Tensor(obj)
     return _F.reshape(t, (1,) * (ndmin - t.ndim) + t.shape) if t.ndim < ndmin else t

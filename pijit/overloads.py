@@ -135,7 +135,7 @@ def _arg(fn):
 
 
 def _sorting(fn):
-    def by_dim(self, dim: _INT = -1, descending: _FLAG = False, stable: _FLAG = False):
+    def by_dim(self, dim: _INT = -1, descending: _FLAG = False, stable: _FLAG = False):  # noqa: ARG001
         return fn(self, dim, descending)  # stable in any case
 
     def by_axis(self, axis: _INT = -1, descending: _FLAG = False):
@@ -250,17 +250,17 @@ def _div(self, other, *, rounding_mode=None):
     return q if self.dtype.is_floating_point or isinstance(other, float) or getattr(other, "dtype", self.dtype).is_floating_point else F.cast(q, self.dtype)
 
 
-def _to_dtype(self, dtype: _DTYPE = None, non_blocking=False, copy=False):
+def _to_dtype(self, dtype: _DTYPE = None, non_blocking=False, copy=False):  # noqa: ARG001
     return self if dtype is None else F.cast(self, dtype)
 
 
-def _to_device(self, device: (str, type(None)), dtype: _DTYPE = None, non_blocking=False, copy=False):
+def _to_device(self, device: (str, type(None)), dtype: _DTYPE = None, non_blocking=False, copy=False):  # noqa: ARG001
     if device is not None and not device.upper().startswith("CPU"):
         raise RuntimeError(f"For 'Tensor.to', the device {device!r} is not there; the devices are: CPU.")
     return self if dtype is None else F.cast(self, dtype)
 
 
-def _to_other(self, other: Tensor, non_blocking=False, copy=False):
+def _to_other(self, other: Tensor, non_blocking=False, copy=False):  # noqa: ARG001
     return F.cast(self, other.dtype)
 
 
@@ -320,7 +320,7 @@ METHODS = {
 }
 METHODS |= {
     "chunk": _renamed(F.chunk, dim="axis"), "index_select": _renamed(F.index_select, dim="axis"), "narrow": _renamed(F.narrow, dim="axis"),
-    "unsqueeze": _renamed(F.unsqueeze, dim="axis"), "tile": _renamed(F.tile, reps="dims"), "matmul": _renamed(F.matmul, tensor2="other"), "mm": _renamed(F.mm, mat2="other"),
+    "unsqueeze": _renamed(F.unsqueeze, axis="dim"), "tile": _renamed(F.tile, reps="dims"), "matmul": _renamed(F.matmul, tensor2="other"), "mm": _renamed(F.mm),
     "isclose": _renamed(F.isclose, x2="other"), "repeat_interleave": _renamed(F.repeat_interleave, dim="axis"),
     "take": _renamed(F.take, index="indices"),
 }

@@ -8,7 +8,7 @@ _count = 0
 class Parameter(Tensor):
     """A named tensor with `requires_grad`. Assigning to it replaces its value in place."""
 
-    def __init__(self, default_input=None, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True, storage_format="", device=None):
+    def __init__(self, default_input=None, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True, storage_format="", device=None):  # noqa: ARG002
         if default_input is None:
             raise TypeError("For 'Parameter', 'default_input' must be a tensor, a number or an array, but got None.")
         super().__init__(default_input)
@@ -47,7 +47,7 @@ class Parameter(Tensor):
             p._assign(initializer(init, self.shape, self.dtype))
         return p
 
-    def init_data(self, *args, **kwargs):
+    def init_data(self, *args, **kwargs):  # noqa: ARG002
         """Parameters hold data from the start."""
         return self
 

@@ -24,11 +24,13 @@ def _raw(t):
     return np.ascontiguousarray(t.asnumpy()).tobytes()
 
 
-def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False, append_dict=None, enc_key=None, enc_mode="AES-GCM", choice_func=None, **kwargs):
+def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False, append_dict=None, enc_key=None, enc_mode="AES-GCM", choice_func=None, **kwargs):  # noqa: ARG001
     """Writes a Cell's parameters, a dict, or a list of {"name", "data"} to a file (".ckpt" is appended when missing).
 
     The file is complete or absent: it is written beside its place and renamed."""
     from pijit.nn import Cell
+    if enc_key is not None:
+        raise ValueError("For 'save_checkpoint', encryption ('enc_key') is not supported; nothing was written.")
     if not isinstance(ckpt_file_name, str):
         raise TypeError(f"For 'save_checkpoint', 'ckpt_file_name' must be a str, but got {type(ckpt_file_name).__name__}.")
     if not ckpt_file_name.endswith((".ckpt", ".safetensors")):
@@ -118,17 +120,26 @@ def _read(path):
     return tensors, meta if isinstance(meta, dict) else {}
 
 
-def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None, dec_mode="AES-GCM", specify_prefix=None, choice_func=None):
-    """A dict of name → Parameter from a file; loaded into `net` when one is given.
+def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None, dec_mode="AES-GCM", specify_prefix=None, choice_func=None,  # noqa: ARG001
+                    crc_check=False, remove_redundancy=False, format="ckpt"):  # noqa: ARG001
+    """A dict of name → Parameter from a file; loaded into `net` when one is given. Left out are names that begin
+    with one of filter_prefix, or with none of specify_prefix, and those that choice_func refuses.
 
     Raises ValueError when the file is missing, cut short or foreign."""
     if not isinstance(ckpt_file_name, str):
         raise TypeError(f"For 'load_checkpoint', 'ckpt_file_name' must be a str, but got {type(ckpt_file_name).__name__}.")
     if not os.path.isfile(ckpt_file_name):
         raise ValueError(f"For 'load_checkpoint', the file {ckpt_file_name!r} does not exist.")
+    if dec_key is not None:
+        raise ValueError("For 'load_checkpoint', encrypted files ('dec_key') are not supported.")
+
+    def begins(name, prefixes):
+        return name.startswith((prefixes,) if isinstance(prefixes, str) else tuple(prefixes))
     tensors, meta = _read(ckpt_file_name)
     out = {}
     for name, t in tensors.items():
+        if (filter_prefix and begins(name, filter_prefix)) or (specify_prefix and not begins(name, specify_prefix)):
+            continue
         if choice_func is None or choice_func(name):
             out[name] = Parameter(t, name=name)
     for k, v in meta.items():
@@ -142,7 +153,7 @@ def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=N
     return out
 
 
-def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):
+def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):  # noqa: ARG001
     """Gives a network's parameters the values of a dict. Returns (names not loaded, names not used).
 
     All shapes are checked before the first parameter changes."""

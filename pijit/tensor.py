@@ -62,7 +62,7 @@ class _Methods:
             order = args[0] if len(args) == 1 and not isinstance(args[0], int) else args
         return F.transpose(self, order)
 
-    def astype(self, dtype, copy=True):
+    def astype(self, dtype, copy=True):  # noqa: ARG002
         """Elements converted."""
         return F.cast(self, dtype)
 
@@ -290,7 +290,7 @@ Tensor.from_numpy = staticmethod(from_numpy)
 Tensor.from_dlpack = staticmethod(from_dlpack)
 # a copy leaves: tensors are values, and whoever gets the capsule may write
 Tensor.__dlpack__ = lambda self, **kwargs: self.asnumpy().__dlpack__(**kwargs)
-Tensor.__dlpack_device__ = lambda self: (1, 0)
+Tensor.__dlpack_device__ = lambda self: (1, 0)  # noqa: ARG005
 Tensor.T = property(lambda self: self.transpose())
 Tensor.arctan2 = Tensor.atan2
 Tensor.mT = property(lambda self: F.swapaxes(self, -1, -2))
@@ -306,7 +306,7 @@ def _repr(self):
 
 
 Tensor.__repr__ = _repr
-Tensor.__deepcopy__ = lambda self, memo: self._alias()
+Tensor.__deepcopy__ = lambda self, memo: self._alias()  # noqa: ARG005
 Tensor.__copy__ = lambda self: self._alias()
 Tensor.__reduce__ = lambda self: (_rebuild, (self.asnumpy(), self.dtype))
 Tensor.__contains__ = lambda self, x: np.asarray(x) in self.asnumpy()

@@ -24,7 +24,7 @@ class Cell:
     Attributes that are Parameters or Cells are registered in the order of assignment. A method
     `bprop(self, *inputs, out, dout)` replaces the derived gradient."""
 
-    def __init__(self, auto_prefix=True, flags=None):
+    def __init__(self, auto_prefix=True, flags=None):  # noqa: ARG002
         d = self.__dict__
         d["_params"] = {}
         d["_cells"] = {}
@@ -194,12 +194,12 @@ class Cell:
     def recompute(self, **kwargs):
         """A memory hint that pijit does not need."""
 
-    def init_parameters_data(self, auto_parallel_mode=False):
+    def init_parameters_data(self, auto_parallel_mode=False):  # noqa: ARG002
         """Parameters hold data from the start."""
         return {}
 
     # -- calls --
-    def construct(self, *args, **kwargs):
+    def construct(self, *args, **kwargs):  # noqa: ARG002
         """The computation: defined by subclasses."""
         raise AttributeError(f"For 'Cell', the method 'construct' of {type(self).__name__} is not defined.")
 

@@ -102,7 +102,7 @@ class CellList(_Indexed):
 class CellDict(Cell):
     """A dictionary of cells; it is not called itself."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args, **kwargs):  # noqa: ARG002
         super().__init__()
         if args:
             self.update(args[0])

@@ -17,6 +17,13 @@ def _positive(name, arg, value):
     return value
 
 
+def _format(name, value, known=("NCHW", "NHWC")):
+    if value not in known:
+        raise ValueError(f"For '{name}', 'data_format' must be one of {list(known)}, but got {value!r}.")
+    if value != "NCHW":
+        raise ValueError(f"For '{name}', the data_format {value!r} is not supported on the CPU.")
+
+
 def _pair(x):
     return (x, x) if isinstance(x, int) else tuple(x)
 
@@ -59,7 +66,11 @@ class Dense(Cell):
         return f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
 
 
-Linear = Dense
+class Linear(Dense):
+    """Dense with PyTorch's arguments."""
+
+    def __init__(self, in_features, out_features, bias=True, weight_init=None, bias_init=None, dtype=mstype.float32):
+        super().__init__(in_features, out_features, weight_init, bias_init, bias, None, dtype)
 
 
 class Conv2d(Cell):
@@ -68,6 +79,7 @@ class Conv2d(Cell):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
                  weight_init=None, bias_init=None, data_format="NCHW", dtype=mstype.float32):
         super().__init__()
+        _format("Conv2d", data_format)
         self.in_channels, self.out_channels = _positive("Conv2d", "in_channels", in_channels), _positive("Conv2d", "out_channels", out_channels)
         self.group = _positive("Conv2d", "group", group)
         if in_channels % group or out_channels % group:
@@ -118,6 +130,7 @@ class _BatchNorm(Cell):
     def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros", moving_mean_init="zeros",
                  moving_var_init="ones", use_batch_statistics=None, data_format="NCHW", dtype=mstype.float32):
         super().__init__()
+        _format(type(self).__name__, data_format)
         n = _positive(type(self).__name__, "num_features", num_features)
         if not 0 <= momentum <= 1:
             raise ValueError(f"For '{type(self).__name__}', 'momentum' must be in [0, 1], but got {momentum}.")
@@ -154,26 +167,40 @@ class BatchNorm3d(_BatchNorm):
 
     rank = (5,)
 
+    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros", moving_mean_init="zeros",
+                 moving_var_init="ones", use_batch_statistics=None, dtype=mstype.float32):
+        super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init, use_batch_statistics, dtype=dtype)
+
 
 class LayerNorm(Cell):
-    """Layer normalisation over the last dimensions."""
+    """Layer normalisation over the dimensions from begin_norm_axis on; gamma and beta have those from begin_params_axis on."""
 
     def __init__(self, normalized_shape, begin_norm_axis=-1, begin_params_axis=-1, gamma_init="ones", beta_init="zeros", epsilon=1e-7, dtype=mstype.float32):
         super().__init__()
         if not isinstance(normalized_shape, (tuple, list)):
             raise TypeError(f"For 'LayerNorm', 'normalized_shape' must be a tuple or list, but got {type(normalized_shape).__name__}.")
         self.normalized_shape, self.epsilon = tuple(normalized_shape), epsilon
+        self.begin_norm_axis, self.begin_params_axis = begin_norm_axis, begin_params_axis
         self.gamma = Parameter(initializer(gamma_init, normalized_shape, dtype), name="gamma")
         self.beta = Parameter(initializer(beta_init, normalized_shape, dtype), name="beta")
 
     def construct(self, input_x):
-        return F.layer_norm(input_x, self.normalized_shape, self.gamma, self.beta, self.epsilon)
+        n = input_x.ndim
+        for axis in (self.begin_norm_axis, self.begin_params_axis):
+            if not -n <= axis < n:
+                raise ValueError(f"For 'LayerNorm', axis {axis} is out of range for an input of {n} dimensions.")
+        begin, params = self.begin_norm_axis % n, self.begin_params_axis % n
+        if tuple(input_x.shape[params:]) != self.normalized_shape:
+            raise ValueError(f"For 'LayerNorm', the dimensions {tuple(input_x.shape[params:])} from begin_params_axis on must be normalized_shape {self.normalized_shape}.")
+        if begin == params:
+            return F.layer_norm(input_x, self.normalized_shape, self.gamma, self.beta, self.epsilon)
+        return F.layer_norm(input_x, input_x.shape[begin:], None, None, self.epsilon) * self.gamma + self.beta
 
 
 class Dropout(Cell):
     """Zeroes elements with probability p while training."""
 
-    def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):
+    def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):  # noqa: ARG002
         super().__init__()
         p = 1 - keep_prob if p is None else p
         if not 0 <= p < 1:
@@ -187,7 +214,7 @@ class Dropout(Cell):
 class Embedding(Cell):
     """Rows of a table by index."""
 
-    def __init__(self, vocab_size, embedding_size, use_one_hot=False, embedding_table="normal", dtype=mstype.float32, padding_idx=None):
+    def __init__(self, vocab_size, embedding_size, use_one_hot=False, embedding_table="normal", dtype=mstype.float32, padding_idx=None):  # noqa: ARG002
         super().__init__()
         self.vocab_size, self.embedding_size = _positive("Embedding", "vocab_size", vocab_size), _positive("Embedding", "embedding_size", embedding_size)
         table = initializer(embedding_table, [vocab_size, embedding_size], dtype)
@@ -224,12 +251,18 @@ class MaxPool2d(Cell):
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False, data_format="NCHW"):
         super().__init__()
+        _format("MaxPool2d", data_format)
+        if pad_mode != "pad" and (padding or return_indices or ceil_mode or _pair(dilation) != (1, 1)):
+            raise ValueError("For 'MaxPool2d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
         self.kernel_size, self.stride, self.pad_mode, self.padding = _pair(kernel_size), _pair(stride), pad_mode, padding
         for k in self.kernel_size + self.stride:
             _positive("MaxPool2d", "kernel_size and stride", k)
+        if any(2 * p > k for p, k in zip(_pair(padding), self.kernel_size)):
+            raise ValueError(f"For 'MaxPool2d', 'padding' must be at most half of kernel_size {self.kernel_size}, but got {padding}.")
+        self.dilation, self.return_indices, self.ceil_mode = _pair(dilation), return_indices, ceil_mode
 
     def construct(self, x):
-        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, pad_mode=self.pad_mode)
+        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
 
 
 class AvgPool2d(Cell):
@@ -241,9 +274,11 @@ class AvgPool2d(Cell):
         self.count = count_include_pad and pad_mode == "pad"
         for k in self.kernel_size + self.stride:
             _positive("AvgPool2d", "kernel_size and stride", k)
+        _format("AvgPool2d", data_format)
+        self.ceil_mode, self.divisor_override = ceil_mode, divisor_override or 0
 
     def construct(self, x):
-        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, count_include_pad=self.count, pad_mode=self.pad_mode)
+        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count, self.divisor_override, self.pad_mode)
 
 
 class AdaptiveAvgPool2d(Cell):
@@ -258,7 +293,7 @@ class AdaptiveAvgPool2d(Cell):
 
 
 def _activation(name, fn, key=None):
-    def construct(self, x):
+    def construct(self, x):  # noqa: ARG001
         return fn(x)
     cls = type(name, (Cell,), {"construct": construct, "__doc__": f"{name} activation.", "__module__": __name__})
     if key:

@@ -170,8 +170,8 @@ class _Adam(Optimizer):
 class Adam(_Adam):
     """Kingma & Ba 2014, with bias correction folded into the rate."""
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0,
-                 loss_scale=1.0, use_amsgrad=False, **kwargs):
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0,  # noqa: ARG002
+                 loss_scale=1.0, use_amsgrad=False, **kwargs):  # noqa: ARG002
         if use_nesterov or use_amsgrad:
             raise ValueError("For 'Adam', 'use_nesterov' and 'use_amsgrad' are not supported.")
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale)
@@ -216,7 +216,7 @@ class AdamWeightDecay(_Adam):
 class RMSProp(Optimizer):
     """Hinton's RMSProp; centered subtracts the squared mean gradient (Graves 2013)."""
 
-    def __init__(self, params, learning_rate=0.1, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False, centered=False, loss_scale=1.0, weight_decay=0.0):
+    def __init__(self, params, learning_rate=0.1, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False, centered=False, loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if decay < 0 or momentum < 0 or epsilon <= 0:
             raise ValueError("For 'RMSProp', 'decay' and 'momentum' must be >= 0 and 'epsilon' > 0.")

@@ -62,10 +62,16 @@ class PolynomialDecayLR(LearningRateSchedule):
     def __init__(self, learning_rate, end_learning_rate, decay_steps, power, update_decay_steps=False):
         super().__init__()
         self.learning_rate, self.end_learning_rate, self.decay_steps, self.power = learning_rate, end_learning_rate, decay_steps, power
+        self.update_decay_steps = update_decay_steps
 
     def construct(self, global_step):
-        p = F.minimum(F.cast(global_step, "float32"), float(self.decay_steps))
-        return (self.learning_rate - self.end_learning_rate) * F.pow(1.0 - p / self.decay_steps, self.power) + self.end_learning_rate
+        step = F.cast(global_step, "float32")
+        steps = float(self.decay_steps)
+        if self.update_decay_steps:  # begins anew, more slowly, whenever it has ended
+            steps = steps * F.maximum(F.ceil(step / steps), 1.0)
+        else:
+            step = F.minimum(step, steps)
+        return (self.learning_rate - self.end_learning_rate) * F.pow(1.0 - step / steps, self.power) + self.end_learning_rate
 
 
 class WarmUpLR(LearningRateSchedule):

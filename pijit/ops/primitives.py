@@ -1,7 +1,7 @@
 """Operators as primitives: `ops.Add()(x, y)`. Each wraps a function of `pijit.ops.function`."""
 
 from pijit import dtype as mstype
-from pijit._C import ops as _ops
+from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 
 
@@ -19,8 +19,15 @@ class PrimitiveWithInfer(Primitive):
     """Kept for its name."""
 
 
+def _format(name, value, known=("NCHW", "NHWC")):
+    if value not in known:
+        raise ValueError(f"For '{name}', 'data_format' must be one of {list(known)}, but got {value!r}.")
+    if value == "NHWC":
+        raise ValueError(f"For '{name}', the data_format 'NHWC' is not supported on the CPU.")
+
+
 def _simple(name, fn, doc):
-    def __call__(self, *args):
+    def __call__(self, *args):  # noqa: ARG001
         return fn(*args)
     return type(name, (Primitive,), {"__call__": __call__, "__doc__": doc, "__module__": __name__})
 
@@ -37,10 +44,10 @@ _SIMPLE = {
     "Invert": F.invert, "IsNan": F.isnan, "IsInf": F.isinf, "IsFinite": F.isfinite, "ReLU": F.relu, "ReLU6": F.relu6, "Sigmoid": F.sigmoid,
     "SeLU": F.selu, "Softplus": F.softplus, "Softsign": F.softsign, "Mish": F.mish, "HSigmoid": F.hardsigmoid, "HSwish": F.hardswish, "PReLU": F.prelu,
     "Select": F.select, "Cast": F.cast, "Reshape": F.reshape, "Transpose": F.transpose, "ExpandDims": F.expand_dims, "BroadcastToOp": F.broadcast_to,
-    "Shape": F.shape, "Rank": F.rank, "Size": F.size, "DType": F.dtype, "Tile": F.tile, "Slice": F.slice, "StridedSlice": F.strided_slice,
-    "ZerosLike": F.zeros_like, "OnesLike": F.ones_like, "Zeros": F.zeros, "Ones": F.ones, "Fill": F.fill, "Range": F.range,
-    "Gather": F.gather, "GatherV2": F.gather, "GatherD": F.gather_elements, "GatherNd": F.gather_nd, "ScatterNd": F.scatter_nd,
-    "TensorScatterUpdate": F.tensor_scatter_update, "TensorScatterAdd": F.tensor_scatter_add, "BiasAdd": F.bias_add, "AddN": F.addn,
+    "Shape": F.shape, "Rank": F.rank, "Size": F.size, "DType": F.dtype, "Tile": F.tile, "Slice": F.slice,
+    "ZerosLike": F.zeros_like, "OnesLike": F.ones_like, "Zeros": F.zeros, "Ones": F.ones, "Fill": F.fill,
+    "GatherD": F.gather_elements, "GatherNd": F.gather_nd, "ScatterNd": F.scatter_nd,
+    "TensorScatterUpdate": F.tensor_scatter_update, "TensorScatterAdd": F.tensor_scatter_add, "AddN": F.addn,
     "Assign": F.assign, "AssignAdd": F.assign_add, "AssignSub": F.assign_sub, "Depend": F.depend, "StopGradient": F.stop_gradient, "Lerp": F.lerp,
     "Dense": F.dense, "Print": F.print_, "MSELoss": F.mse_loss, "Identity": lambda x: x, "MaskedFill": F.masked_fill, "TensorShape": F.shape,
 }
@@ -74,10 +81,70 @@ class BroadcastTo(Primitive):
         return F.broadcast_to(x, self.shape)
 
 
+class StridedSlice(Primitive):
+    """Python slices per axis, with masks as in ops.strided_slice."""
+
+    def __init__(self, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
+        super().__init__()
+        self.masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+
+    def __call__(self, input_x, begin, end, strides):
+        return F.strided_slice(input_x, begin, end, strides, *self.masks)
+
+
+class Gather(Primitive):
+    """Slices of one axis by index."""
+
+    def __init__(self, batch_dims=0):
+        super().__init__()
+        self.batch_dims = batch_dims
+
+    def __call__(self, input_params, input_indices, axis):
+        return F.gather(input_params, input_indices, axis, self.batch_dims)
+
+
+GatherV2 = Gather
+
+
+class Range(Primitive):
+    """Values from start to limit (not included) by delta, at most maxlen of them."""
+
+    def __init__(self, maxlen=1000000):
+        super().__init__()
+        self.maxlen = maxlen
+
+    def __call__(self, start, limit, delta):
+        return F.range(*[v.item() if isinstance(v, Tensor) else v for v in (start, limit, delta)], maxlen=self.maxlen)
+
+
+class BiasAdd(Primitive):
+    """A bias per channel (axis 1)."""
+
+    def __init__(self, data_format="NCHW"):
+        super().__init__()
+        _format("BiasAdd", data_format, ("NCHW", "NHWC", "NCDHW"))
+
+    def __call__(self, input_x, bias):
+        return F.bias_add(input_x, bias)
+
+
 class _Reduce(Primitive):
     def __init__(self, keep_dims=False):
         super().__init__()
         self.keep_dims = keep_dims
+
+
+class ReduceSum(_Reduce):
+    """Sums over axes; () means all, or none with skip_mode."""
+
+    def __init__(self, keep_dims=False, skip_mode=False):
+        super().__init__(keep_dims)
+        self.skip_mode = skip_mode
+
+    def __call__(self, x, axis=()):
+        if axis == () and self.skip_mode:
+            return x
+        return F.sum(x, None if axis == () else axis, self.keep_dims, dtype=x.dtype)
 
 
 def _reduce(name, fn):
@@ -86,7 +153,7 @@ def _reduce(name, fn):
     return type(name, (_Reduce,), {"__call__": __call__, "__doc__": f"{name} over axes; () means all.", "__module__": __name__})
 
 
-ReduceSum, ReduceMean, ReduceProd = _reduce("ReduceSum", lambda x, axis, keep: F.sum(x, axis, keep, dtype=x.dtype)), _reduce("ReduceMean", F.mean), _reduce("ReduceProd", lambda x, axis, keep: F.prod(x, axis, keep, x.dtype))
+ReduceMean, ReduceProd = _reduce("ReduceMean", F.mean), _reduce("ReduceProd", lambda x, axis, keep: F.prod(x, axis, keep, x.dtype))
 ReduceMax, ReduceMin = _reduce("ReduceMax", F.amax), _reduce("ReduceMin", F.amin)
 ReduceAll, ReduceAny = _reduce("ReduceAll", F.all), _reduce("ReduceAny", F.any)
 
@@ -242,7 +309,7 @@ class Elu(Primitive):
 class Dropout(Primitive):
     """(output, mask) of dropout that keeps elements with probability keep_prob."""
 
-    def __init__(self, keep_prob=0.5, Seed0=0, Seed1=0):
+    def __init__(self, keep_prob=0.5, Seed0=0, Seed1=0):  # noqa: ARG002
         super().__init__()
         self.keep_prob = keep_prob
 
@@ -256,9 +323,15 @@ class Conv2D(Primitive):
 
     def __init__(self, out_channel, kernel_size, mode=1, pad_mode="valid", pad=0, stride=1, dilation=1, group=1, data_format="NCHW"):
         super().__init__()
+        _format("Conv2D", data_format)
+        if mode != 1:
+            raise ValueError(f"For 'Conv2D', 'mode' must be 1, but got {mode}.")
+        self.out_channel, self.kernel_size = out_channel, (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
         self.pad_mode, self.pad, self.stride, self.dilation, self.group = pad_mode, pad, stride, dilation, group
 
     def __call__(self, x, w):
+        if w.ndim == 4 and (w.shape[0] != self.out_channel or w.shape[2:] != self.kernel_size):
+            raise ValueError(f"For 'Conv2D', the weight must be [{self.out_channel}, C, {self.kernel_size[0]}, {self.kernel_size[1]}], but got {list(w.shape)}.")
         return F.conv2d(x, w, None, self.stride, self.pad_mode, self.pad, self.dilation, self.group)
 
 
@@ -267,6 +340,7 @@ class MaxPool(Primitive):
 
     def __init__(self, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
         super().__init__()
+        _format(type(self).__name__, data_format)
         self.kernel_size, self.strides, self.pad_mode = kernel_size, strides, pad_mode
 
     def __call__(self, x):

@@ -61,8 +61,11 @@ def arange(start=0, end=None, step=1, *, dtype=None):
 
 
 def range(start, end=None, step=1, maxlen=1000000):  # noqa: A001
-    """Like arange."""
-    return arange(start, end, step)
+    """Like arange, of at most maxlen values."""
+    r = arange(start, end, step)
+    if r.size > maxlen:
+        raise ValueError(f"For 'range', {r.size} values are more than 'maxlen' {maxlen}.")
+    return r
 
 
 def linspace(start, end, steps):

@@ -3,13 +3,27 @@
 import numpy as np
 
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.creation import zeros
-from pijit.ops.function.shapes import ravel
+from pijit.ops.function.creation import arange, zeros
+from pijit.ops.function.shapes import _axis, ravel, reshape, stack, transpose
 
 
 def gather(input_params, input_indices, axis, batch_dims=0):
-    """Slices of one axis by index."""
-    return _ops["gather"](input_params, input_indices, axis)
+    """Slices of one axis by index; the first batch_dims dimensions of both go together."""
+    n = input_params.ndim
+    batch = batch_dims + input_indices.ndim if batch_dims < 0 else batch_dims
+    if batch == 0:
+        return _ops["gather"](input_params, input_indices, axis)
+    at = _axis(axis, n)
+    if not 0 < batch <= at or batch > input_indices.ndim:
+        raise ValueError(f"For 'gather', 'batch_dims' must be in [0, {min(at, input_indices.ndim)}], but got {batch_dims}.")
+    # coordinates of the batch dimensions beside the indices, then the other dimensions where they belong
+    order = (*range(batch), at, *range(batch, at), *range(at + 1, n))
+    shape = input_indices.shape
+    places = [_ops["broadcast_to"](reshape(arange(shape[k]), (1,) * k + (shape[k],) + (1,) * (len(shape) - k - 1)), shape) for k in range(batch)]
+    rows = gather_nd(transpose(input_params, order), stack([*places, _ops["cast"](input_indices, places[0].dtype)], -1))
+    inner = len(shape) - batch
+    between = tuple(range(len(shape), len(shape) + at - batch))
+    return transpose(rows, (*range(batch), *between, *range(batch, batch + inner), *range(len(shape) + at - batch, rows.ndim)))
 
 
 def index_select(input, axis, index):
@@ -29,7 +43,9 @@ def gather_elements(input, dim, index):
     return _ops["gather_d"](input, index, dim)
 
 
-gather_d = gather_elements
+def gather_d(x, dim, index):
+    """take_along_axis."""
+    return gather_elements(x, dim, index)
 
 
 def gather_nd(input_x, indices):
@@ -87,8 +103,10 @@ def masked_fill(input_x, mask, value):
     return _ops["select"](mask, value, input_x)
 
 
-def nonzero(input):
-    """Indices of the elements that are not 0, a row each."""
+def nonzero(input, as_tuple=False):
+    """Indices of the elements that are not 0, a row each; as_tuple: a tensor per dimension."""
+    if as_tuple:
+        return tuple([Tensor(i) for i in np.nonzero(input.asnumpy())])
     return Tensor(np.argwhere(input.asnumpy()))
 
 

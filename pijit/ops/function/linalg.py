@@ -19,7 +19,9 @@ def matmul(input, other):
     return squeeze(r, -1) if other.ndim == 1 else r
 
 
-mm = matmul
+def mm(input, mat2):
+    """Matrix product."""
+    return matmul(input, mat2)
 
 
 def bmm(input_x, mat2):

@@ -3,7 +3,8 @@
 import builtins
 
 from pijit._C import ops as _ops
-from pijit.ops.function.elementwise import abs, cast, relu6, rsqrt, sigmoid, softplus_, stop_gradient, tanh
+from pijit.ops.function.creation import arange, ones
+from pijit.ops.function.elementwise import abs, cast, isnan, logical_and, logical_not, logical_or, relu6, rsqrt, sigmoid, softplus_, stop_gradient, tanh
 from pijit.ops.function.reduce import mean
 from pijit.ops.function.selection import clamp
 from pijit.ops.function.shapes import _ints, expand_dims, reshape, split, squeeze
@@ -55,32 +56,86 @@ def _pool_pad(size, kernel, stride, mode, padding):
     return (0, 0, 0, 0)
 
 
+def _windows(name, size, kernel, stride, pad, dilation, ceil_mode):
+    """Output sizes and the padding (top, bottom, left, right) that windows over them need."""
+    out, full = [], []
+    for i in (0, 1):
+        low, high = pad[2 * i], pad[2 * i + 1]
+        span = dilation[i] * (kernel[i] - 1) + 1
+        if 2 * builtins.max(low, high) > kernel[i]:
+            raise ValueError(f"For '{name}', 'padding' must be at most half the kernel size {kernel[i]}, but got {builtins.max(low, high)}.")
+        n = size[i] + low + high - span
+        if n < 0:
+            raise ValueError(f"For '{name}', the window of {span} is larger than the padded input of {size[i] + low + high}.")
+        count = n // stride[i] + 1
+        if ceil_mode and n % stride[i] and count * stride[i] < size[i] + low:
+            count += 1  # one more window, which begins inside the input or the padding before it
+        out.append(count)
+        full += [low, builtins.max((count - 1) * stride[i] + span - size[i] - low, high)]
+    return out, full
+
+
 def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False, pad_mode="pad"):
-    """Maxima of windows. x [N, C, H, W]."""
-    if return_indices or ceil_mode or dilation not in (1, (1, 1)):
-        raise ValueError("For 'max_pool2d', return_indices, ceil_mode and dilation are not supported.")
-    k = _pair(kernel_size)
+    """Maxima of windows of x [N, C, H, W]; with return_indices, also their places in the plane of H * W as int64."""
+    k, d = _pair(kernel_size), _pair(dilation)
     s = k if stride is None else _pair(stride)
-    return _ops["max_pool2d"](x, k, s, _pool_pad(x.shape[2:], k, s, pad_mode, padding))
+    pad = _pool_pad(x.shape[2:], k, s, pad_mode, padding)
+    if not return_indices and not ceil_mode and d == (1, 1):
+        return _ops["max_pool2d"](x, k, s, pad)
+    h, w = x.shape[2:]
+    (oh, ow), pad = _windows("max_pool2d", (h, w), k, s, pad, d, ceil_mode)
+    padded = _ops["pad"](x, (0, 0, pad[0], pad[2]), (0, 0, pad[1], pad[3]), float("-inf"))
+    best = at = None
+    for i in builtins.range(k[0]):
+        for j in builtins.range(k[1]):
+            top, left = i * d[0], j * d[1]
+            v = padded[:, :, top:top + (oh - 1) * s[0] + 1:s[0], left:left + (ow - 1) * s[1] + 1:s[1]]
+            rows, columns = arange(oh) * s[0] + (top - pad[0]), arange(ow) * s[1] + (left - pad[2])
+            place = expand_dims(rows, 1) * w + columns
+            if best is None:
+                best, at = v, place + _ops["cast"](v != v, place.dtype) * 0
+                continue
+            greater = logical_or(v > best, logical_and(isnan(v), logical_not(isnan(best))))
+            best, at = _ops["select"](greater, v, best), _ops["select"](greater, place, at)
+    return (best, at) if return_indices else best
 
 
 def avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0, pad_mode="pad"):
-    """Means of windows. input_x [N, C, H, W]."""
-    if ceil_mode or divisor_override:
-        raise ValueError("For 'avg_pool2d', ceil_mode and divisor_override are not supported.")
+    """Means of windows of input_x [N, C, H, W], or their sums over divisor_override."""
     k, s = _pair(kernel_size), _pair(stride)
-    return _ops["avg_pool2d"](input_x, k, s, _pool_pad(input_x.shape[2:], k, s, pad_mode, padding), count_include_pad)
+    pad = _pool_pad(input_x.shape[2:], k, s, pad_mode, padding)
+    if not ceil_mode and not divisor_override:
+        return _ops["avg_pool2d"](input_x, k, s, pad, count_include_pad)
+    h, w = input_x.shape[2:]
+    _, full = _windows("avg_pool2d", (h, w), k, s, pad, (1, 1), ceil_mode)
+
+    def sums(x, low, high):
+        x = _ops["pad"](x, (0, 0, *low), (0, 0, *high), 0.0)
+        return _ops["avg_pool2d"](x, k, s, (0, 0, 0, 0), True) * float(k[0] * k[1])
+    total = sums(input_x, (full[0], full[2]), (full[1], full[3]))
+    if divisor_override:
+        return total / float(divisor_override)
+    if count_include_pad:  # but not what ceil_mode adds behind it
+        counted = ones((1, 1, h + pad[0] + pad[1], w + pad[2] + pad[3]), input_x.dtype)
+        return total / sums(counted, (0, 0), (full[1] - pad[1], full[3] - pad[3]))
+    return total / sums(ones((1, 1, h, w), input_x.dtype), (full[0], full[2]), (full[1], full[3]))
 
 
 def adaptive_avg_pool2d(input, output_size):
-    """Means of windows so that the output has the given size, which must divide the input's."""
+    """Means of windows so that the output has the given size: window i of n covers [floor(i h / n), ceil((i + 1) h / n))."""
     oh, ow = _pair(output_size)
-    h, w = input.shape[2:]
+    h, w = input.shape[-2:]
     oh, ow = h if oh is None else oh, w if ow is None else ow
-    if h % oh or w % ow:
-        raise ValueError(f"For 'adaptive_avg_pool2d', the output size {(oh, ow)} must divide the input size {(h, w)}.")
-    k = (h // oh, w // ow)
-    return _ops["avg_pool2d"](input, k, k)
+    if input.ndim == 4 and h % oh == 0 and w % ow == 0:
+        k = (h // oh, w // ow)
+        return _ops["avg_pool2d"](input, k, k)
+
+    def weights(n, size):
+        i, x = expand_dims(arange(n), 1), arange(size)
+        begin, end = i * size // n, ((i + 1) * size + (n - 1)) // n
+        inside = cast(logical_and(x >= begin, x < end), input.dtype)
+        return inside / cast(end - begin, input.dtype)
+    return _ops["matmul"](_ops["matmul"](weights(oh, h), input, False, False), weights(ow, w), False, True)
 
 
 def batch_norm(input_x, running_mean, running_var, weight, bias, training=False, momentum=0.1, eps=1e-5):
@@ -147,15 +202,17 @@ def selu(input_x):
     return _ops["elu"](input_x, 1.67326324) * 1.05070098
 
 
-def prelu(x, weight):
-    """x where x > 0, else weight * x, a weight per channel."""
-    w = reshape(weight, (1, -1) + (1,) * (x.ndim - 2)) if x.ndim > 1 else weight
-    return _ops["select"](x > 0, x, x * w)
+def prelu(input, weight):
+    """input where input > 0, else weight * input, a weight per channel."""
+    w = reshape(weight, (1, -1) + (1,) * (input.ndim - 2)) if input.ndim > 1 else weight
+    return _ops["select"](input > 0, input, input * w)
 
 
 def softplus(input, beta=1, threshold=20):
-    """log(1 + exp(beta * x)) / beta."""
-    return softplus_(input * beta) / beta if beta != 1 else softplus_(input)
+    """log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold."""
+    scaled = input if beta == 1 else input * beta
+    y = softplus_(scaled)
+    return _ops["select"](scaled > threshold, input, y if beta == 1 else y / beta)
 
 
 def logsigmoid(x):
@@ -205,5 +262,13 @@ def bias_add(input_x, bias):
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False):
-    """Rows of weight by index."""
+    """Rows of weight by index; no gradient flows to the row of padding_idx."""
+    if max_norm is not None or scale_grad_by_freq or norm_type != 2.0:
+        raise ValueError("For 'embedding', 'max_norm', 'norm_type' and 'scale_grad_by_freq' are not supported.")
+    if padding_idx is not None:
+        n = weight.shape[0]
+        if not -n <= padding_idx < n:
+            raise ValueError(f"For 'embedding', 'padding_idx' must be in [{-n}, {n}), but got {padding_idx}.")
+        row = expand_dims(arange(n) == padding_idx % n, 1)
+        weight = _ops["select"](row, stop_gradient(weight), weight)
     return _ops["gather"](weight, input, 0)

@@ -3,7 +3,7 @@
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
 from pijit.ops.function.creation import zeros
-from pijit.ops.function.elementwise import cast, exp, isfinite, log, sqrt, stop_gradient
+from pijit.ops.function.elementwise import abs, cast, exp, isfinite, log, sqrt, stop_gradient
 from pijit.ops.function.shapes import _axis, _ints, expand_dims, ravel, squeeze
 
 
@@ -144,7 +144,32 @@ def count_nonzero(x, axis=(), keep_dims=False, dtype=mstype.int32):
 
 
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
-    """The Frobenius or Euclidean norm."""
-    if ord not in (None, 2, "fro"):
-        raise ValueError(f"For 'norm', 'ord' must be None, 2 or 'fro', but got {ord!r}.")
-    return sqrt(sum(A * A, dim, keepdim))
+    """The norm of vectors (one dimension) or matrices (two): Euclidean and Frobenius by default.
+
+    ord: for vectors any number, inf and -inf; for matrices 'fro', 1, -1, inf and -inf. Those that need
+    singular values (2, -2, 'nuc' of matrices) raise ValueError."""
+    if dtype is not None:
+        A = cast(A, dtype)
+    if ord is None:
+        return sqrt(sum(A * A, dim, keepdim))
+    dims = tuple(range(A.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if len(dims) == 1 and isinstance(ord, (int, float)):
+        x = abs(A)
+        if ord == float("inf"):
+            return amax(x, dims, keepdim)
+        if ord == -float("inf"):
+            return amin(x, dims, keepdim)
+        if ord == 0:
+            return cast(sum(cast(A != 0, A.dtype), dims, keepdim), A.dtype)
+        if ord == 2:
+            return sqrt(sum(A * A, dims, keepdim))
+        return sum(x, dims, keepdim) if ord == 1 else _ops["pow"](sum(_ops["pow"](x, float(ord)), dims, keepdim), 1.0 / ord)
+    if len(dims) == 2 and ord == "fro":
+        return sqrt(sum(A * A, dims, keepdim))
+    if len(dims) == 2 and ord in (1, -1, float("inf"), -float("inf")):
+        rows, columns = _axis(dims[0], A.ndim), _axis(dims[1], A.ndim)
+        along, over = (rows, columns) if ord in (1, -1) else (columns, rows)
+        lines = sum(abs(A), along, True)
+        r = amax(lines, over, True) if ord > 0 else amin(lines, over, True)
+        return r if keepdim else squeeze(r, (rows, columns))
+    raise ValueError(f"For 'norm', 'ord' {ord!r} of {len(dims)} dimensions is not supported: it must be a number for one dimension, and 'fro', 1, -1, inf or -inf for two.")

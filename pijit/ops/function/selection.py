@@ -3,6 +3,7 @@
 from pijit._C import ops as _ops
 from pijit.ops.function.elementwise import abs, equal, isfinite, isnan, less_equal, logical_and, logical_or, maximum, minimum, sqrt, square
 from pijit.ops.function.reduce import norm, sum
+from pijit.ops.function.shapes import ravel, stack
 
 
 def clamp(input, min=None, max=None):
@@ -26,12 +27,22 @@ def clip_by_value(x, clip_value_min=None, clip_value_max=None):
 
 def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
     """Scaled down so that the norm is at most max_norm."""
-    n = norm(x)
-    return x * minimum(max_norm / (n + 1e-6), 1.0)
+    if isinstance(x, (tuple, list)):
+        parts = [x[k] for k in range(len(x))]
+    else:
+        parts = [x]
+    total = norm(stack([norm(ravel(p), norm_type) for p in parts], 0), norm_type)
+    if error_if_nonfinite and not bool(isfinite(total)):
+        raise RuntimeError(f"For 'clip_by_norm', the norm of order {norm_type} is not finite.")
+    scale = minimum(max_norm / (total + 1e-6), 1.0)
+    parts = [p * scale for p in parts]
+    return type(x)(parts) if isinstance(x, (tuple, list)) else parts[0]
 
 
 def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
     """All scaled down together so that their joint norm is at most clip_norm."""
+    if use_norm is not None:
+        raise ValueError("For 'clip_by_global_norm', only use_norm=None is supported.")
     total = sum(square(x[0]))
     for g in x[1:]:
         total = total + sum(square(g))

@@ -32,12 +32,14 @@ def size(input_x):
     return input_x.size
 
 
-numel = size
+def numel(input):
+    """The number of elements."""
+    return input.size
 
 
-def dtype(input_x):
+def dtype(x):
     """The element type."""
-    return input_x.dtype
+    return x.dtype
 
 
 def reshape(input, shape):
@@ -45,13 +47,18 @@ def reshape(input, shape):
     return _ops["reshape"](input, _ints(shape))
 
 
-def transpose(input, input_perm):
-    """Dimensions permuted."""
+def transpose(input, dims=None, *, input_perm=None):
+    """Dimensions permuted. input_perm is the older name of dims."""
+    order = input_perm if dims is None else dims
+    if order is None:
+        raise TypeError("transpose() needs 'dims', the order of the dimensions.")
     n = input.ndim
-    return _ops["transpose"](input, tuple([_axis(a, n) for a in input_perm]))
+    return _ops["transpose"](input, tuple([_axis(a, n) for a in order]))
 
 
-permute = transpose
+def permute(input, axis):
+    """Dimensions in another order."""
+    return transpose(input, axis)
 
 
 def swapaxes(input, axis0, axis1):
@@ -94,7 +101,9 @@ def expand_dims(input_x, axis):
     return _ops["reshape"](input_x, tuple(s))
 
 
-unsqueeze = expand_dims
+def unsqueeze(input, dim):
+    """A dimension of 1 inserted at `dim`."""
+    return expand_dims(input, dim)
 
 
 def squeeze(input, axis=None):
@@ -138,9 +147,9 @@ def broadcast_to(input, shape):
     return _ops["broadcast_to"](input, _ints(shape))
 
 
-def expand(input, size):
+def expand(input_x, size):
     """Broadcast to `size`."""
-    return _ops["broadcast_to"](input, _ints(size))
+    return _ops["broadcast_to"](input_x, _ints(size))
 
 
 def cat(tensors, axis=0):
@@ -200,9 +209,20 @@ def slice(input_x, begin, size):
     return _ops["slice"](input_x, tuple(begin), end, (1,) * len(s))
 
 
-def strided_slice(input_x, begin, end, strides):
-    """Python slices per axis."""
-    return input_x[tuple([builtins.slice(b, e, st) for b, e, st in zip(begin, end, strides)])]
+def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
+    """Python slices per axis. Bit k of a mask: place k has no begin, no end, is `...`, a new axis, or an index that drops its axis."""
+    index = []
+    for k in builtins.range(len(begin)):
+        bit = 1 << k
+        if ellipsis_mask & bit:
+            index.append(Ellipsis)
+        elif new_axis_mask & bit:
+            index.append(None)
+        elif shrink_axis_mask & bit:
+            index.append(begin[k])
+        else:
+            index.append(builtins.slice(None if begin_mask & bit else begin[k], None if end_mask & bit else end[k], strides[k]))
+    return input_x[tuple(index)]
 
 
 def unbind(input, dim=0):
@@ -210,7 +230,9 @@ def unbind(input, dim=0):
     return tuple([squeeze(narrow(input, dim, i, 1), dim) for i in builtins.range(input.shape[dim])])
 
 
-unstack = unbind
+def unstack(input_x, axis=0):
+    """The slices along one axis."""
+    return unbind(input_x, axis)
 
 
 def flip(input, dims):
@@ -223,7 +245,9 @@ def flip(input, dims):
     return _ops["slice"](input, begin, end, tuple([-1 if a in axes and s[a] else 1 for a in builtins.range(n)]))
 
 
-reverse = flip
+def reverse(x, axis):
+    """The order of elements reversed along axes."""
+    return flip(x, axis)
 
 
 def tile(input, dims):

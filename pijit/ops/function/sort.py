@@ -24,7 +24,7 @@ def msort(input):
     return sort(input, 0)[0]
 
 
-def topk(input, k, dim=None, largest=True, sorted=True):
+def topk(input, k, dim=None, largest=True, sorted=True):  # noqa: ARG001
     """(the k largest, or smallest, values along a dimension, their indices as int32), in order."""
     axis = _axis(-1 if dim is None else dim, input.ndim)
     if not 0 <= k <= input.shape[axis]:

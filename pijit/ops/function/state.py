@@ -19,7 +19,7 @@ def assign_sub(variable, value):
     return variable._assign(variable - value)
 
 
-def depend(value, expr):
+def depend(value, expr):  # noqa: ARG001
     """value; eager order already holds."""
     return value
 
@@ -34,7 +34,7 @@ def is_tensor(obj):
     return isinstance(obj, Tensor)
 
 
-def mutable(input_data, dynamic_len=False):
+def mutable(input_data, dynamic_len=False):  # noqa: ARG001
     """input_data; pijit treats containers of tensors as mutable always."""
     return input_data
 
