@@ -86,6 +86,8 @@ std::unique_ptr<Entry> Tracer::run() {
         give_up(Reason::kRaises, e.what());
       } catch (py::error_already_set& e) {
         give_up(Reason::kRaises, e.what());
+      } catch (const std::bad_alloc&) {
+        give_up(Reason::kRaises, "MemoryError");
       }
       if (returned_) return finish_return(return_value_);
     } catch (const GraphBreak& b) {

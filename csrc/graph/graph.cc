@@ -74,6 +74,7 @@ std::shared_ptr<Graph> Graph::with_sizes(std::span<const Dim> values) const {
     g->nodes_.push_back(from);
     Node& n = g->nodes_.back();
     for (int i = 0; i < n.type.shape.rank(); ++i) set(n.type.shape[i]);
+    if (!n.type.shape.symbolic()) (void)n.type.bytes();  // throws where they do not fit a number
     for (auto& a : n.attrs) {
       if (auto* d = std::get_if<Dim>(&a)) set(*d);
       if (auto* list = std::get_if<Dims>(&a))

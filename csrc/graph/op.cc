@@ -70,6 +70,7 @@ Val Builder::op(const OpDef& def, std::span<const Val> in, Attrs attrs) {
   }
   for (size_t i = 0; i < in.size(); ++i) ts[i] = in[i] ? &type(in[i]) : nullptr;
   const Type out = def.infer(InferCtx{{def, attrs}, ts});
+  if (!out.shape.symbolic()) (void)out.bytes();  // throws where they do not fit a number
   return emit(def, in, std::move(attrs), out);
 }
 

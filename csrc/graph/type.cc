@@ -1,6 +1,7 @@
 #include "graph/type.h"
 
 #include <algorithm>
+#include <new>
 
 namespace pijit {
 
@@ -11,6 +12,17 @@ std::string Shape::str() const {
     s += d_[i].str();
   }
   return s + "]";
+}
+
+size_t Type::bytes() const {
+  int64_t n = static_cast<int64_t>(size_of(dtype));
+  bool too_many = false;
+  for (auto d : shape) {
+    if (d == 0) return 0;
+    too_many |= __builtin_mul_overflow(n, int64_t{d}, &n);
+  }
+  if (too_many) throw std::bad_alloc();
+  return static_cast<size_t>(n);
 }
 
 std::string Type::str() const { return std::string(name_of(dtype)) + shape.str(); }

@@ -62,6 +62,11 @@ class Shape {
     for (auto x : *this) n *= x;
     return n;
   }
+  bool symbolic() const {
+    for (auto x : *this)
+      if (x.symbolic()) return true;
+    return false;
+  }
   Dims dims() const { return {begin(), end()}; }
   std::vector<int64_t> numbers() const { return {begin(), end()}; }  // of a shape without symbols
   bool same_as(const Shape& o) const {  // the same numbers and expressions
@@ -90,7 +95,7 @@ struct Type {
   Shape shape;
   bool operator==(const Type& o) const { return dtype == o.dtype && shape == o.shape; }
   bool same_as(const Type& o) const { return dtype == o.dtype && shape.same_as(o.shape); }
-  size_t bytes() const { return static_cast<size_t>(int64_t{shape.numel()}) * size_of(dtype); }
+  size_t bytes() const;  // throws std::bad_alloc where no memory could hold it
   std::string str() const;  // "f32[2,3]"
 };
 

@@ -461,3 +461,11 @@ def test_order_ops_match_numpy(dtype):
             np.testing.assert_array_equal(Tensor(x)[::-2, ::3].asnumpy(), x[::-2, ::3])
     hot = rng.randint(0, 10, 600)
     np.testing.assert_array_equal(ops.one_hot(Tensor(hot.astype(np.int32)), 10).asnumpy(), hot[:, None] == np.arange(10))
+
+
+@pytest.mark.parametrize("make", [
+    lambda: ops.arange(-2**63, 2**62, 2), lambda: ops.range(-2**62, 2**62 - 1), lambda: ops.zeros((2**40, 2**40)), lambda: ops.zeros((2**62, 4)), lambda: ops.ones(2**62, ms.float16),
+    lambda: ops.tile(ops.ones((3, 3)), (2**40, 2**40)), lambda: ops.broadcast_to(Tensor(1.0), (2**32, 2**31)), lambda: ms.jit(lambda x: (ops.broadcast_to(x, (2**32, 2**32)) * 2).sum())(Tensor(1.0))])
+def test_sizes_beyond_all_memory(make):
+    with pytest.raises((MemoryError, ValueError, OverflowError)):
+        make()

@@ -14,7 +14,7 @@ def _axes(axis):
 
 
 # What sums and products of these count in.
-_SMALL = (mstype.bool_, mstype.int8, mstype.int16, mstype.int32, mstype.uint8)
+_SMALL = frozenset((mstype.bool_, mstype.int8, mstype.int16, mstype.int32, mstype.uint8))
 
 
 def sum(input, dim=None, keepdim=False, *, dtype=None):
