@@ -658,6 +658,8 @@ std::unique_ptr<Entry> capture(const StartPoint& p, const std::vector<PyObject*>
     return plain(b);
   } catch (const OpError& err) {
     return plain({Reason::kRaises, err.what(), ""});
+  } catch (const std::bad_alloc&) {
+    return plain({Reason::kRaises, "MemoryError", ""});
   }
 }
 

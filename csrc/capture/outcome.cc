@@ -221,7 +221,9 @@ static std::shared_ptr<const Instance> instance_at(const Entry& e,
     return instance_of(e, e.graph->with_sizes(values), std::move(sizes));
   } catch (const Misfit&) {
     return misfit;
-  } catch (const std::bad_alloc&) {  // the plain run raises it at its line
+  } catch (const OpError&) {  // this and the next: the plain run raises it at its line
+    return misfit;
+  } catch (const std::bad_alloc&) {
     return misfit;
   }
 }

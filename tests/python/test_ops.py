@@ -469,3 +469,10 @@ def test_order_ops_match_numpy(dtype):
 def test_sizes_beyond_all_memory(make):
     with pytest.raises((MemoryError, ValueError, OverflowError)):
         make()
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (0, 0), (0, 3)])
+def test_softmax_of_nothing(shape):
+    x = Tensor(np.zeros(shape, np.float32))
+    for f in (ops.softmax, ops.log_softmax):
+        assert f(x, -1).shape == ms.jit(lambda x, f=f: f(x, -1))(x).shape == ms.grad(lambda x, f=f: f(x, -1).sum())(x).shape == shape

@@ -1,5 +1,7 @@
 """Sizes and numbers that change between calls: one compiled version serves them all."""
 
+import contextlib
+import io
 import math
 import os
 
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 import pijit as ms
 from pijit import Tensor, nn, ops
-from tests.python.differential import check_calls
+from tests.python.differential import check_calls, freeze
 
 RNG = np.random.default_rng(5)
 
@@ -245,6 +247,8 @@ STEPS = [
     "x = x[:, None, :].sum({z})", "x = x[x.shape[0] // 2] + x", "x = x.var(0) + x", "x = ops.zeros((x.shape[0], {a})) + x[:, :1]", "x = pool(x[None, None])[0, 0]",
     "x = conv(x[None, None])[0, 0]", "x = x * ops.arange(x.shape[1])", "x[: x.shape[0] // {a}] = {b}", "x = ops.pad(x, ({b}, 1, 0, {a}))", "x = x[(x.shape[0] + {b}) % x.shape[0]][None]",
     "x = ops.broadcast_to(x[:1], x.shape)", "x = ops.layer_norm(x, x.shape[1:], ops.ones(x.shape[1:]), ops.zeros(x.shape[1:]))", "x = gradient(x)", "x = ops.stack((x, x), {z}).sum({z})",
+    "id(y)", "print(x.shape, len(y))", "x = x if x.sum() > 0 else x.shape[0] - x", "while x.sum() > 50: x = x / 2", "x = x.max(axis={z}, keepdims=True) - x", "x = x[:, [0, -1]]", "x = ops.cumsum(x, {z})",
+    "x = helper(x, x.shape[{z}])", "x = ops.gather(x, ops.arange(x.shape[0]) % {a}, 0)", "try: x = x.reshape({a}, -1)\n    except ValueError: y.append('misfit')",
     "x = ops.where(x > 0, x, x.shape[{z}])", "for i in range({a}): x = x + x[i % x.shape[0]]", "y.append(len(x) and x.shape[0] > x.shape[1])",
 ]
 
@@ -253,10 +257,36 @@ STEPS = [
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(1, 3), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=6),
        st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=3, max_size=8))
 def test_generated_functions_of_sizes(steps, sizes):
-    source = "def f(x):\n    y = []\n" + "".join("    " + s.format(a=a, b=b, z=z) + "\n" for s, a, b, z in steps) + "    return x, y\n"
+    check_calls(lambda: of_steps(steps), [(batch(n, w),) for n, w in sizes])
 
-    def make():
-        scope = {"ops": ops, "pool": nn.AvgPool2d(2, 1, pad_mode="same"), "conv": CONV, "gradient": ms.grad(lambda v: (v * v).mean() + ops.tanh(v).sum(1).max())}
-        exec(source, scope)
-        return scope["f"]
-    check_calls(make, [(batch(n, w),) for n, w in sizes])
+
+def of_steps(steps):
+    source = "def f(x):\n    y = []\n" + "".join("    " + s.format(a=a, b=b, z=z) + "\n" for s, a, b, z in steps) + "    return x, y\n"
+    scope = {"ops": ops, "pool": nn.AvgPool2d(2, 1, pad_mode="same"), "conv": CONV, "gradient": ms.grad(lambda v: (v * v).mean() + ops.tanh(v).sum(1).max()), "helper": helper}
+    exec(source, scope)
+    return scope["f"]
+
+
+@ms.jit
+def helper(x, n):
+    return x * n + x.shape[0] if n % 2 else x[: n - n // 3]
+
+
+def outcome(fn, *args):
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            return freeze(fn(*args))
+        except Exception as e:  # noqa: BLE001 (any exception is a result to compare)
+            return type(e).__name__, str(e)
+
+
+@settings(max_examples=int(os.environ.get("PIJIT_FUZZ", 30)), deadline=None, derandomize="PIJIT_FUZZ" not in os.environ, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(1, 3), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=5),
+       st.lists(st.tuples(st.integers(1, 7), st.integers(1, 7)), min_size=3, max_size=6))
+def test_gradients_of_regions_of_any_size(steps, sizes):
+    """A jitted function under an eager tape: its regions are differentiated per size."""
+    plain, jitted = of_steps(steps), ms.jit(of_steps(steps))
+    for n, w in sizes:
+        x = batch(n, w)
+        want, got = [outcome(ms.grad(lambda v, f=f: f(v)[0].sum()), x) for f in (plain, jitted)]
+        assert want == got, str(ms.explain(jitted))

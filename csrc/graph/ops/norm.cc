@@ -46,6 +46,7 @@ void register_norm(OpTable& t) {
       })
       .lower([](const LowerCtx& c) {
         const Val x = c.in[0];
+        if (c.out.shape.numel() == 0) return x;  // maxima of nothing
         const Val e = v_op("exp", x - v_max(x, {c.i("axis")}, true));
         return e / v_sum(e, {c.i("axis")}, true);
       });
@@ -59,6 +60,7 @@ void register_norm(OpTable& t) {
       })
       .lower([](const LowerCtx& c) {
         const Val x = c.in[0];
+        if (c.out.shape.numel() == 0) return x;
         const Val z = x - v_max(x, {c.i("axis")}, true);
         return z - v_op("log", v_sum(v_op("exp", z), {c.i("axis")}, true));
       });
