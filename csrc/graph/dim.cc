@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -57,9 +58,15 @@ class Table {
   }
   Dim dim(Poly p) {
     if (p.terms.empty()) return p.constant;
+    // room for signs and sums
+    constexpr int64_t kLargest = int64_t{1} << 62;
+    auto large = [](int64_t c) { return c > kLargest || c < -kLargest; };
+    if (large(p.constant)) throw Misfit{};
     p.weight = 1;
-    for (auto& [atoms, c] : p.terms)
+    for (auto& [atoms, c] : p.terms) {
+      if (large(c)) throw Misfit{};
       for (int i : atoms) p.weight += atom(i).weight;
+    }
     return Dim::expression(static_cast<size_t>(intern(p, p.key(), &polys_, &poly_index_)));
   }
   Real real(RealExpr e) {
@@ -221,6 +228,7 @@ Dim floor_quotient(Dim a, Dim b) {
     return t.dim(of_atom({Atom::kFloorDiv, 0, a, b}));
   }
   int64_t n = b;
+  if (n == std::numeric_limits<int64_t>::min()) throw Misfit{};
   if (n < 0) return floor_quotient(-a, -n);
   auto [whole, rest] = split(p, n);
   if (rest.terms.empty()) return t.dim(whole);
@@ -255,6 +263,7 @@ Dim floor_remainder(Dim a, Dim b) {
     return t.dim(of_atom({Atom::kMod, 0, a, b}));
   }
   const int64_t n = b;
+  if (n == std::numeric_limits<int64_t>::min()) throw Misfit{};
   if (n < 0) return -floor_remainder(-a, -n);
   const Poly rest = split(p, n).second;
   if (rest.terms.empty()) return rest.constant;
@@ -360,13 +369,11 @@ Dim Dim::product(Dim a, Dim b) {
   }
 }
 Dim Dim::quotient(Dim a, Dim b) {
-  if (b < 0) return quotient(-a, -b);
-  if (b == 0) b = 0;  // numbers again: the caller has asked for it
-  if (!numbers(a, b)) return a < 0 ? -floor_div(-a, b) : floor_div(a, b);
-  return of(a.raw_ / b.raw_);
+  if (b <= 0) return of(int64_t{a} / int64_t{b});  // rules divide by what is positive
+  return a < 0 ? -floor_div(-a, b) : floor_div(a, b);
 }
 Dim Dim::remainder(Dim a, Dim b) {
-  if (b < 0) b = -b;
+  if (b <= 0) return of(int64_t{a} % int64_t{b});
   return a < 0 ? -floor_mod(-a, b) : floor_mod(a, b);
 }
 Dim Dim::floor_div(Dim a, Dim b) {

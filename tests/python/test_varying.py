@@ -290,3 +290,14 @@ def test_gradients_of_regions_of_any_size(steps, sizes):
         x = batch(n, w)
         want, got = [outcome(ms.grad(lambda v, f=f: f(v)[0].sum()), x) for f in (plain, jitted)]
         assert want == got, str(ms.explain(jitted))
+
+
+@pytest.mark.parametrize("number", [-2**63, 2**63 - 1, 2**62, -2**62, 2**70, -1, 0])
+def test_sizes_beside_extreme_numbers(number):
+    def rows(n):
+        return Tensor(np.ones((n, 3), np.float32))
+    for op in ("//", "%", "*", "+", "-", "/"):
+        for text in (f"x.shape[0] {op} k", f"k {op} x.shape[0]", f"(x.shape[0] * x.shape[0]) {op} k {op} x.shape[0]"):
+            check_calls(lambda text=text: eval(f"lambda x: ({text}, x * 2)", {"k": number}), [(rows(n),) for n in (3, 4, 5, 0, 1)])
+    for bounds in ((number, None, None), (None, number, None), (None, None, number)):
+        check_calls(lambda bounds=bounds: (lambda x: x[slice(*bounds)].shape), [(rows(n),) for n in (3, 4, 5, 0, 1)])

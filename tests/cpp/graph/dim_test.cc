@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/error.h"
 #include "graph/graph.h"
 
@@ -99,9 +101,16 @@ TEST(SizeEnv, ArithmeticThatOverflowsFixesSizes) {
   for (int k = 0; k < 40; ++k) d = d * d + 1;  // would not end as an expression
   EXPECT_FALSE(d.symbolic());
   EXPECT_FALSE(env.constraints().empty());
+  const int64_t least = std::numeric_limits<int64_t>::min();
+  const Dim s = env.symbol(7);
+  EXPECT_EQ(int64_t{Dim::floor_div(s, least)}, -1);
+  EXPECT_EQ(int64_t{Dim::floor_mod(s, least)}, least + 7);
+  EXPECT_EQ(int64_t{s / least}, 0);
+  EXPECT_EQ(int64_t{s + least}, least + 7);
+  EXPECT_THROW(size_arithmetic("floordiv", s, Dim(least)), Misfit);
   const SizeNumber big = env.symbol(2);
-  const SizeNumber x = size_arithmetic("mul", big, Dim(int64_t{1} << 61));
-  EXPECT_THROW(substitute(x, std::vector<Dim>{0, 64}), Misfit);
+  const SizeNumber x = size_arithmetic("mul", big, Dim(int64_t{1} << 60));
+  EXPECT_THROW(substitute(x, std::vector<Dim>{0, 0, 64}), Misfit);
 }
 
 TEST(SizeNumber, TextReadsBack) {
