@@ -165,6 +165,7 @@ KERNEL(ref_slice) {
   const Ints b = r.ctx().numbers("begin"), st = r.ctx().numbers("step");
   const Type in = r.in[0], out = r.out;
   return fn_kernel([=](const void* const* x, void* y) {
+    if (out.shape.numel() == 0) return;
     const auto is = in.shape.strides(), os = out.shape.strides();
     int64_t ss[kMaxRank], off = 0;
     for (size_t i = 0; i < b.size(); ++i) ss[i] = is[i] * st[i], off += b[i] * is[i];

@@ -476,3 +476,19 @@ def test_softmax_of_nothing(shape):
     x = Tensor(np.zeros(shape, np.float32))
     for f in (ops.softmax, ops.log_softmax):
         assert f(x, -1).shape == ms.jit(lambda x, f=f: f(x, -1))(x).shape == ms.grad(lambda x, f=f: f(x, -1).sum())(x).shape == shape
+
+
+def test_slices_at_the_ends_of_int64():
+    from pijit._C import ops as raw
+    x = Tensor(np.arange(5, dtype=np.float32))
+    low, high = -2**63, 2**63 - 1
+    for begin in (low, -1, 0, 2, 5, 7, high):
+        for end in (low, -1, 0, 3, 5, 6, high):
+            for step in (low, -2, -1, 1, 2, 2**62, high):
+                places = list(range(begin, end, step)) if abs(begin) < 10 and abs(end) < 10 else [] if (step > 0) == (end < begin) and begin != end else None
+                try:
+                    got = raw["slice"](x, (begin,), (end,), (step,)).asnumpy().tolist()
+                except IndexError:
+                    assert places is None or begin == end or any(not 0 <= p < 5 for p in places) or not (0 <= begin <= 5 and -1 <= end <= 5), (begin, end, step)
+                    continue
+                assert places is not None and got == [float(p) for p in places], (begin, end, step)

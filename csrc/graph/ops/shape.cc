@@ -132,14 +132,13 @@ void register_shape(OpTable& t) {
         Shape out;
         for (size_t i = 0; i < r; ++i) {
           OP_CHECK(st[i] != 0, kValue, "[slice] step cannot be zero");
-          const Dim n =
-              st[i] > 0 ? (e[i] - b[i] + st[i] - 1) / st[i] : (b[i] - e[i] - st[i] - 1) / -st[i];
-          const Dim len = n >= 0 ? n : Dim(0);
-          const bool inside = st[i] > 0 ? b[i] >= 0 && e[i] <= s[i] : b[i] < s[i] && e[i] >= -1;
-          OP_CHECK(inside || len == 0 || (b[i] >= 0 && b[i] < s[i] && b[i] + (len - 1) * st[i] >= 0 &&
-                                b[i] + (len - 1) * st[i] < s[i]),
-                   kIndex, "[slice] begin ", b[i], ", end ", e[i], ", step ", st[i], " leave axis ",
-                   i, " of ", c.x(0).str());
+          const bool up = st[i] > 0, none = up ? e[i] < b[i] : e[i] > b[i];
+          OP_CHECK(none || (up ? b[i] >= 0 && e[i] <= s[i] : b[i] < s[i] && e[i] >= -1), kIndex,
+                   "[slice] begin ", b[i], ", end ", e[i], ", step ", st[i], " leave axis ", i,
+                   " of ", c.x(0).str());
+          constexpr int64_t kLong = int64_t{1} << 60;  // beyond all sizes, and no sum overflows
+          const Dim step = up ? std::min(st[i], Dim(kLong)) : -std::max(st[i], Dim(-kLong));
+          const Dim len = none ? Dim(0) : ((up ? e[i] - b[i] : b[i] - e[i]) + step - 1) / step;
           out.push_back(len);
         }
         return Type{c.x(0).dtype, out};
