@@ -43,10 +43,9 @@ class _Methods:
 
     def transpose(self, *args, axes=None, dim0=None, dim1=None):
         """Dimensions permuted, reversed by default; two integers name two dimensions that change places."""
-        if dim0 is not None or dim1 is not None:
-            args = (*args, *(d for d in (dim0, dim1) if d is not None))
-        elif axes is not None:
-            args = (*args, axes)
+        for given in (dim0, dim1, axes):
+            if given is not None:
+                args = (*args, given)
         if len(args) == 1 and not isinstance(args[0], int):
             args = args[0]
         elif len(args) == 2:
