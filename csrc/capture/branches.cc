@@ -88,10 +88,7 @@ struct Outputs {
 class Tracer::Inside {
  public:
   explicit Inside(Tracer& t)
-      : t_(t),
-        scope_(t.scope_),
-        serial_(t.arm_serial_),
-        arm(std::make_shared<Arm>()) {
+      : t_(t), scope_(t.scope_), serial_(t.arm_serial_), arm(std::make_shared<Arm>()) {
     arm->scope = std::make_unique<Scope>(arm->graph.get(), t.scope_);
     t.scope_ = arm->scope.get();
     t.arm_serial_ = Value::next_serial;

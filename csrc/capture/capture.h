@@ -232,8 +232,8 @@ struct Entry {
   std::shared_ptr<const Graph> graph;
   SizeEnv symbols;
   std::vector<SizeNumber> sizes;  // of kSize recipes
-  std::vector<int> changed;      // sources of objects that effects change, and
-  std::vector<int> identities;   // of all objects with an identity: none of these may be the same
+  std::vector<int> changed;       // sources of objects that effects change, and
+  std::vector<int> identities;    // of all objects with an identity: none of these may be the same
   std::vector<Recipe> recipes;
   std::vector<Effect> effects;
   int result = -1;  // recipe; -1: ends in a break

@@ -186,8 +186,8 @@ int Tracer::recipe(const V& v) {
 
 // An instance of an entry: its program, for a graph without symbols, and sizes.
 static std::shared_ptr<const Instance> instance_of(const Entry& e,
-                                                     const std::shared_ptr<const Graph>& graph,
-                                                     std::vector<Number> sizes) {
+                                                   const std::shared_ptr<const Graph>& graph,
+                                                   std::vector<Number> sizes) {
   auto x = std::make_shared<Instance>();
   const Graph& g = *graph;
   bool may_fail = false;
@@ -263,13 +263,13 @@ std::vector<std::string> describe_constraints(const Entry& e, const CodeInfo& co
     return str_cat(describe_source(e.sources, e.inputs[k], code), ".shape[", d, "]");
   };
   static const std::map<std::string, std::pair<const char*, const char*>> signs = {
-      {"lt", {"<", ">="}}, {"le", {"<=", ">"}}, {"gt", {">", "<="}},
+      {"lt", {"<", ">="}}, {"le", {"<=", ">"}},  {"gt", {">", "<="}},
       {"ge", {">=", "<"}}, {"eq", {"==", "!="}}, {"ne", {"!=", "=="}}};
   std::vector<std::string> r;
   for (auto& c : e.symbols.constraints()) {
     const auto& sign = signs.at(c.relation);
-    r.push_back(str_cat(str(c.a, name), " ", c.holds ? sign.first : sign.second, " ",
-                        str(c.b, name)));
+    r.push_back(
+        str_cat(str(c.a, name), " ", c.holds ? sign.first : sign.second, " ", str(c.b, name)));
   }
   return r;
 }

@@ -188,7 +188,7 @@ class Tracer {
   SizeEnv::Use use_symbols_{&symbols_};
   std::vector<int> input_source_;
   std::vector<std::pair<int, int>> varying_;  // (input, axis) of each symbol
-  std::unordered_map<int, V> numbers_;  // inputs, by source
+  std::unordered_map<int, V> numbers_;        // inputs, by source
   std::vector<Source> sources_;
   std::map<std::tuple<int, int, int, PyObject*>, int> source_index_;
   std::vector<Guard> guards_;

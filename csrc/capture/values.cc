@@ -602,8 +602,7 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
       const Val old = scope_->val(x->node);
       const auto items = index_items(index);
       const Operand o = operand(value);
-      const Val r =
-          index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype()));
+      const Val r = index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype()));
       touch(x);
       x->node = r;
       return;
@@ -671,8 +670,8 @@ V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
       return call(wrap_static(fn), {a, b}, {});
     }
     if (const OpDef* d = binary_operator(op))
-      return tensor(pijit::call_op(scope_->graph(), *d,
-                                   std::vector<Operand>{operand(a), operand(b)}, {}));
+      return tensor(
+          pijit::call_op(scope_->graph(), *d, std::vector<Operand>{operand(a), operand(b)}, {}));
   }
   if (unfixed(a) || unfixed(b)) {
     if (V r = unfixed_arithmetic(op, a, b)) return r;

@@ -201,7 +201,8 @@ class Compiler {
         o.combine = n.op->combiner;
         o.node = in[0].id;
         Shape keep;
-        for (int d = 0; d < rank; ++d) keep.push_back(d >= unit.lo && d < unit.hi ? Dim(1) : domain[d]);
+        for (int d = 0; d < rank; ++d)
+          keep.push_back(d >= unit.lo && d < unit.hi ? Dim(1) : domain[d]);
         o.strides = strides(keep);
       } else {
         val[id] = build_scalar(sb, *n.op, n.attrs, in, n.type.dtype);

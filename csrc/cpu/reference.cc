@@ -717,7 +717,8 @@ struct PoolGeometry {
   }
 };
 PoolGeometry pool_geometry(const KernelRequest& r, const Shape& x, const Shape& y) {
-  return {x.numbers(), y.numbers(), r.ctx().numbers("kernel"), r.ctx().numbers("stride"), r.ctx().numbers("pad")};
+  return {x.numbers(), y.numbers(), r.ctx().numbers("kernel"), r.ctx().numbers("stride"),
+          r.ctx().numbers("pad")};
 }
 // Flat place of the first maximum of a window; the first NaN wins.
 template <class T>

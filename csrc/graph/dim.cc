@@ -72,8 +72,7 @@ class Table {
   Real real(RealExpr e) {
     e.weight = 1 + weight(e.a) + weight(e.b);
     Real r;
-    r.expression =
-        intern(e, std::tuple(e.op, key_of(e.a), key_of(e.b)), &reals_, &real_index_);
+    r.expression = intern(e, std::tuple(e.op, key_of(e.a), key_of(e.b)), &reals_, &real_index_);
     return r;
   }
   const Atom& atom(int i) { return at(atoms_, static_cast<size_t>(i)); }
@@ -292,11 +291,10 @@ std::string text(const Poly& p, const std::function<std::string(int)>& name) {
     std::vector<std::string> parts;
     for (int i : atoms) {
       const Atom a = Table::get().atom(i);
-      const std::string s =
-          a.kind == Atom::kSymbol
-              ? name(a.symbol)
-              : operand_text(a.a, name) + (a.kind == Atom::kMod ? "%" : "//") +
-                    operand_text(a.b, name);
+      const std::string s = a.kind == Atom::kSymbol
+                                ? name(a.symbol)
+                                : operand_text(a.a, name) + (a.kind == Atom::kMod ? "%" : "//") +
+                                      operand_text(a.b, name);
       parts.push_back(a.kind == Atom::kSymbol || alone ? s : "(" + s + ")");
     }
     std::sort(parts.begin(), parts.end());

@@ -44,7 +44,9 @@ class Dim {
   friend Dim operator-(Dim a, Dim b) { return numbers(a, b) ? of(a.raw_ - b.raw_) : sum(a, b, -1); }
   friend Dim operator*(Dim a, Dim b) { return numbers(a, b) ? of(a.raw_ * b.raw_) : product(a, b); }
   // As C++ has it: rounded towards zero.
-  friend Dim operator/(Dim a, Dim b) { return numbers(a, b) ? of(a.raw_ / b.raw_) : quotient(a, b); }
+  friend Dim operator/(Dim a, Dim b) {
+    return numbers(a, b) ? of(a.raw_ / b.raw_) : quotient(a, b);
+  }
   friend Dim operator%(Dim a, Dim b) {
     return numbers(a, b) ? of(a.raw_ % b.raw_) : remainder(a, b);
   }
@@ -59,14 +61,14 @@ class Dim {
   friend bool operator>(Dim a, Dim b) { return b < a; }
   friend bool operator<=(Dim a, Dim b) { return !(b < a); }
   friend bool operator>=(Dim a, Dim b) { return !(a < b); }
-#define PIJIT_WITH_NUMBERS(result, op)      \
-  template <Integer T>                      \
-  friend result operator op(Dim a, T b) {   \
-    return a op Dim(b);                     \
-  }                                         \
-  template <Integer T>                      \
-  friend result operator op(T a, Dim b) {   \
-    return Dim(a) op b;                     \
+#define PIJIT_WITH_NUMBERS(result, op)    \
+  template <Integer T>                    \
+  friend result operator op(Dim a, T b) { \
+    return a op Dim(b);                   \
+  }                                       \
+  template <Integer T>                    \
+  friend result operator op(T a, Dim b) { \
+    return Dim(a) op b;                   \
   }
   PIJIT_WITH_NUMBERS(Dim, +)
   PIJIT_WITH_NUMBERS(Dim, -)

@@ -163,8 +163,8 @@ Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs
   if (op.has(kInvolution) && x.op == &op && same(x.attrs, attrs)) return {this, x.in[0]};
   if (op.has(kIdempotent) && x.op == &op && same(x.attrs, attrs)) return in[0];
   // x * 1, x / 1 and x - 0 are exact for every value; x + 0 is not (-0.0), x * 0 is not (NaN).
-  if (in.size() == 2 && in[1] && nodes_[in[1].id].kind == Node::kConst &&
-      !nodes_[in[1].id].size && x.type.same_as(out)) {
+  if (in.size() == 2 && in[1] && nodes_[in[1].id].kind == Node::kConst && !nodes_[in[1].id].size &&
+      x.type.same_as(out)) {
     const Node& c = nodes_[in[1].id];
     const uint64_t one = eval_scalar(cast, {out.dtype}, std::vector<DType>{DType::I64},
                                      std::vector<uint64_t>{1}, out.dtype);

@@ -30,10 +30,10 @@ struct Node {
   std::vector<uint32_t> in;  // kNoNode: absent optional input
   Attrs attrs;
   Type type;
-  uint64_t bits = 0;  // kConst
+  uint64_t bits = 0;               // kConst
   std::optional<SizeNumber> size;  // kConst: the number, where it holds a symbol
-  std::string name;   // kInput: a label for people
-  int loc = -1;       // index into Graph::locations
+  std::string name;                // kInput: a label for people
+  int loc = -1;                    // index into Graph::locations
   std::vector<std::shared_ptr<const Graph>> regions;
   bool may_fail = false;   // the op, or something in a region
   bool abandoned = false;  // of a capture step that was undone

@@ -7,7 +7,6 @@
 namespace pijit {
 namespace {
 
-
 struct Plan {
   Dims begin, end, step;  // the basic part, per axis of x
   struct Axis {           // what becomes of the sliced result, left to right
@@ -70,7 +69,8 @@ Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
           const Dim lo = st > 0 ? 0 : -1, hi = st > 0 ? n : n - 1;
           return std::clamp(*v < 0 ? *v + n : *v, lo, hi);
         };
-        Dim from = clip(it.start, st > 0 ? Dim(0) : n - 1), to = clip(it.stop, st > 0 ? n : Dim(-1));
+        Dim from = clip(it.start, st > 0 ? Dim(0) : n - 1),
+            to = clip(it.stop, st > 0 ? n : Dim(-1));
         if (st > 0 ? to < from : to > from) from = to = 0;  // empty
         p.begin.push_back(from);
         p.end.push_back(to);

@@ -11,7 +11,7 @@ struct IndexItem {
   enum Kind : uint8_t { kInt, kSlice, kNewAxis, kEllipsis, kTensor } kind;
   Dim i;
   std::optional<Dim> start, stop, step;  // kSlice
-  Val tensor;                                // kTensor: integer indices
+  Val tensor;                            // kTensor: integer indices
 };
 
 Val index_get(Builder& b, Val x, std::span<const IndexItem> index);

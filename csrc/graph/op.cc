@@ -158,8 +158,7 @@ Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attr
   // A square, by the rule of pow itself; said here so that eager mode, to which exponents are
   // operands like any other, need not call pow for it.
   static const OpDef &pow = OpTable::get().at("pow"), &mul = OpTable::get().at("mul");
-  if (&op == &pow && is_two(in[1]))
-    return b.op(mul, std::vector<Val>{vals[0], vals[0]}, {});
+  if (&op == &pow && is_two(in[1])) return b.op(mul, std::vector<Val>{vals[0], vals[0]}, {});
   return b.op(op, vals, std::move(attrs));
 }
 

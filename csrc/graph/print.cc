@@ -46,7 +46,8 @@ AttrValue parse_attr(AttrKind kind, const std::string& t) {
         Dims v;
         for (size_t i = 1; i < t.size() && t[i] != ')';) {
           size_t end = i;  // of an expression: it may hold brackets, but no comma
-          for (int depth = 0; end < t.size() && (depth > 0 || (t[end] != ',' && t[end] != ')')); ++end)
+          for (int depth = 0; end < t.size() && (depth > 0 || (t[end] != ',' && t[end] != ')'));
+               ++end)
             depth += (t[end] == '(') - (t[end] == ')');
           v.push_back(std::get<Dim>(parse_size(t.substr(i, end - i))));
           i = end + (end < t.size() && t[end] == ',');

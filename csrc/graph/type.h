@@ -95,7 +95,7 @@ struct Type {
   Shape shape;
   bool operator==(const Type& o) const { return dtype == o.dtype && shape == o.shape; }
   bool same_as(const Type& o) const { return dtype == o.dtype && shape.same_as(o.shape); }
-  size_t bytes() const;  // throws std::bad_alloc where no memory could hold it
+  size_t bytes() const;     // throws std::bad_alloc where no memory could hold it
   std::string str() const;  // "f32[2,3]"
 };
 

@@ -23,9 +23,7 @@ inline Val v_reshape(Val x, const Shape& s) { return x.b->op("reshape", {x}, {s.
 inline Val v_broadcast(Val x, const Shape& s) { return x.b->op("broadcast_to", {x}, {s.dims()}); }
 inline Val v_cast(Val x, DType t) { return x.b->op("cast", {x}, {t}); }
 inline Val v_select(Val c, Val a, Val b) { return a.b->op("select", {c, a, b}); }
-inline Val v_transpose(Val x, Dims perm) {
-  return x.b->op("transpose", {x}, {std::move(perm)});
-}
+inline Val v_transpose(Val x, Dims perm) { return x.b->op("transpose", {x}, {std::move(perm)}); }
 inline Val v_full(Builder& b, const Type& t, double c) {
   return v_broadcast(b.constant(t.dtype, c), t.shape);
 }

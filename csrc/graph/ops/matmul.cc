@@ -27,8 +27,8 @@ void register_matmul(OpTable& t) {
                  "[matmul] operands differ in dtype: ", c.x(0).str(), " and ", c.x(1).str());
         const bool ta = c.flag("trans_a"), tb = c.flag("trans_b");
         const int ra = a.rank(), rb = b.rank();
-        const Dim m = a[ra - (ta ? 1 : 2)], ka = a[ra - (ta ? 2 : 1)],
-                      kb = b[rb - (tb ? 1 : 2)], n = b[rb - (tb ? 2 : 1)];
+        const Dim m = a[ra - (ta ? 1 : 2)], ka = a[ra - (ta ? 2 : 1)], kb = b[rb - (tb ? 1 : 2)],
+                  n = b[rb - (tb ? 2 : 1)];
         OP_CHECK(ka == kb, kValue, "[matmul] inner dimensions differ: ", c.x(0).str(),
                  ta ? " (transposed)" : "", " x ", c.x(1).str(), tb ? " (transposed)" : "");
         Shape out = broadcast_shapes("matmul", Shape(std::span(a.begin(), ra - 2)),

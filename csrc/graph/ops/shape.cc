@@ -79,8 +79,8 @@ void register_shape(OpTable& t) {
           if (want[i] == -1 && i >= lead) want[i] = s[i - lead];
           OP_CHECK(want[i] >= 0, kValue, "[broadcast_to] bad dimension ", want[i], " in ",
                    want.str());
-          OP_CHECK(i < lead || s[i - lead].is_one() || s[i - lead] == want[i] || s[i - lead] == 1, kValue,
-                   "[broadcast_to] ", c.x(0).str(), " does not broadcast to ", want.str());
+          OP_CHECK(i < lead || s[i - lead].is_one() || s[i - lead] == want[i] || s[i - lead] == 1,
+                   kValue, "[broadcast_to] ", c.x(0).str(), " does not broadcast to ", want.str());
         }
         return Type{c.x(0).dtype, want};
       })

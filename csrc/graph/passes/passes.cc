@@ -40,8 +40,7 @@ std::unique_ptr<Graph> rebuild(const Graph& g, const Rewrite& rewrite) {
 // Reduces runs of adjacent axes one after the other, innermost first.
 Val reduce_runs(Graph& to, const Node& n, Val x) {
   const Type out = n.type;
-  auto axes =
-      normalize_axes(n.op->name, std::get<Dims>(n.attrs[0]), x.shape().rank());
+  auto axes = normalize_axes(n.op->name, std::get<Dims>(n.attrs[0]), x.shape().rank());
   if (is_half(x.dtype())) x = v_cast(x, DType::F32);
   if (n.op->combiner == Combiner::kSum && is_bool(x.dtype())) x = v_cast(x, DType::I64);
   while (!axes.empty()) {

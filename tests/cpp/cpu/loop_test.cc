@@ -109,7 +109,8 @@ TEST(Pool, SeparableKernelsMatchReference) {
         const bool max = kind[0] == 'm';
         if (!max && fill > 1) continue;  // sums of the reference are exact in double only
         Attrs attrs;
-        for (auto* part : {&c.kernel, &c.stride, &c.pad}) attrs.push_back(Dims(part->begin(), part->end()));
+        for (auto* part : {&c.kernel, &c.stride, &c.pad})
+          attrs.push_back(Dims(part->begin(), part->end()));
         if (!max) attrs.push_back(fill == 1);
         const OpDef& op = OpTable::get().at(kind);
         const Type* types[] = {&x};

@@ -79,8 +79,8 @@ TEST(SizeEnv, DecisionsBecomeConstraints) {
   EXPECT_FALSE(s == 1);
   EXPECT_TRUE(s / 2 < 4);
   EXPECT_EQ(int64_t{t}, 6);  // fixed
-  EXPECT_EQ(constraints(env), (std::vector<std::string>{"s0 eq s1", "s0 not eq 1", "s0//2 lt 4",
-                                                        "s1 eq 6"}));
+  EXPECT_EQ(constraints(env),
+            (std::vector<std::string>{"s0 eq s1", "s0 not eq 1", "s0//2 lt 4", "s1 eq 6"}));
   EXPECT_TRUE(env.fit(std::vector<int64_t>{6, 6}));
   EXPECT_FALSE(env.fit(std::vector<int64_t>{7, 7}));
   EXPECT_FALSE(env.fit(std::vector<int64_t>{6}));
