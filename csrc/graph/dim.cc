@@ -403,10 +403,6 @@ std::vector<int64_t> numbers_of(std::span<const Dim> d) { return {d.begin(), d.e
 
 // --- numbers that follow from sizes
 
-bool Real::same_as(const Real& o) const {
-  return expression == o.expression && std::memcmp(&value, &o.value, 8) == 0;
-}
-
 bool symbolic(const SizeNumber& n) {
   return n.index() ? std::get<Real>(n).symbolic() : std::get<Dim>(n).symbolic();
 }

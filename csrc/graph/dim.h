@@ -55,7 +55,6 @@ class Dim {
   Dim& operator-=(Dim o) { return *this = *this - o; }
   Dim& operator*=(Dim o) { return *this = *this * o; }
   Dim& operator/=(Dim o) { return *this = *this / o; }
-  Dim& operator++() { return *this += Dim(1); }
   friend bool operator==(Dim a, Dim b) { return numbers(a, b) ? a.raw_ == b.raw_ : equal(a, b); }
   friend bool operator<(Dim a, Dim b) { return numbers(a, b) ? a.raw_ < b.raw_ : less(a, b); }
   friend bool operator>(Dim a, Dim b) { return b < a; }
@@ -121,7 +120,6 @@ struct Real {
   Real() = default;
   Real(double v) : value(v) {}
   bool symbolic() const { return expression >= 0; }
-  bool same_as(const Real& o) const;
 };
 // What Python computes from sizes, an int or a float.
 using SizeNumber = std::variant<Dim, Real>;
