@@ -219,3 +219,10 @@ def test_checkpoint_options(tmp_path):
     assert set(ms.load_checkpoint(path, specify_prefix=["0.w", "1.w"])) == {"0.weight", "1.weight"}
     with pytest.raises(ValueError):
         ms.load_checkpoint(path, dec_key=b"0123456789abcdef")
+
+
+def test_norms_that_need_singular_values_raise():
+    for order in (2, -2, "nuc"):
+        with pytest.raises(ValueError):
+            ops.norm(Tensor(X), order, (1, 2))
+    assert ops.norm(Tensor(X), "fro", (1, 2)).shape == (2,)
