@@ -347,7 +347,8 @@ void Tracer::finish(Entry* e) {
     e->graph = graph_;
     e->symbols = std::move(symbols_);
     const auto made = instance_at(*e, e->symbols.hints());
-    PIJIT_CHECK(made->fits, "the sizes of a capture do not fit it");
+    // What compiling rejects, the plain run raises.
+    OP_CHECK(made->fits, kRuntime, "the graph cannot be compiled for these sizes");
     e->instances[e->symbols.hints()] = made;
     if (made->program) e->graph_text = graph_->with_sizes(e->symbols.merged())->print();
   }

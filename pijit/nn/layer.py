@@ -6,6 +6,7 @@ from pijit import dtype as mstype
 from pijit.initializer import HeUniform, Uniform, initializer
 from pijit.nn.cell import Cell
 from pijit.ops import function as F
+from pijit.ops.function.network import _format
 from pijit.parameter import Parameter
 
 
@@ -15,13 +16,6 @@ def _positive(name, arg, value):
     if value <= 0:
         raise ValueError(f"For '{name}', '{arg}' must be greater than 0, but got {value}.")
     return value
-
-
-def _format(name, value, known=("NCHW", "NHWC")):
-    if value not in known:
-        raise ValueError(f"For '{name}', 'data_format' must be one of {list(known)}, but got {value!r}.")
-    if value != "NCHW":
-        raise ValueError(f"For '{name}', the data_format {value!r} is not supported on the CPU.")
 
 
 def _pair(x):

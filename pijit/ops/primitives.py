@@ -3,6 +3,7 @@
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
+from pijit.ops.function.network import _format
 
 
 class Primitive:
@@ -17,13 +18,6 @@ class Primitive:
 
 class PrimitiveWithInfer(Primitive):
     """Kept for its name."""
-
-
-def _format(name, value, known=("NCHW", "NHWC")):
-    if value not in known:
-        raise ValueError(f"For '{name}', 'data_format' must be one of {list(known)}, but got {value!r}.")
-    if value == "NHWC":
-        raise ValueError(f"For '{name}', the data_format 'NHWC' is not supported on the CPU.")
 
 
 def _simple(name, fn, doc):
@@ -122,7 +116,8 @@ class BiasAdd(Primitive):
 
     def __init__(self, data_format="NCHW"):
         super().__init__()
-        _format("BiasAdd", data_format, ("NCHW", "NHWC", "NCDHW"))
+        if data_format != "NCDHW":  # channels on axis 1 as well
+            _format("BiasAdd", data_format)
 
     def __call__(self, input_x, bias):
         return F.bias_add(input_x, bias)

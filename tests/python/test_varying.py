@@ -301,3 +301,9 @@ def test_sizes_beside_extreme_numbers(number):
             check_calls(lambda text=text: eval(f"lambda x: ({text}, x * 2)", {"k": number}), [(rows(n),) for n in (3, 4, 5, 0, 1)])
     for bounds in ((number, None, None), (None, number, None), (None, None, number)):
         check_calls(lambda bounds=bounds: (lambda x: x[slice(*bounds)].shape), [(rows(n),) for n in (3, 4, 5, 0, 1)])
+
+
+def test_sizes_that_no_memory_holds_raise_as_in_the_plain_run():
+    def f(x):
+        return (ops.broadcast_to(x, (2**31, 2**31, x.shape[0])) * 2).sum()
+    check_calls(lambda: f, [(Tensor(np.ones(n, np.float32)),) for n in (3, 4, 5, 1)])

@@ -14,6 +14,14 @@ def _pair(x):
     return (x, x) if isinstance(x, int) else tuple(x)
 
 
+def _format(name, value):
+    known = ("NCHW", "NHWC")
+    if value not in known:
+        raise ValueError(f"For '{name}', 'data_format' must be one of {list(known)}, but got {value!r}.")
+    if value != "NCHW":
+        raise ValueError(f"For '{name}', the data_format {value!r} is not supported on the CPU.")
+
+
 def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
     """2-d convolution. input [N, C, H, W], weight [O, C / groups, kh, kw]."""
     stride, dilation = _pair(stride), _pair(dilation)
