@@ -161,7 +161,8 @@ class Layouts {
   }
   Val plain(uint32_t id) {
     if (!plain_[id]) {
-      if (at_hand(id))
+      // Reorders move float32 only; other dtypes come from maps, whose operands lead back to it.
+      if (at_hand(id) || type(id).dtype != DType::F32)
         compute_plain(g_.node(id));
       else
         plain_[id] = to_->op("unblock_channels", {blocked_[id]});

@@ -1,4 +1,5 @@
-// oneDNN: float32 matrix products, convolutions and layout changes. Primitives are built once per
+// oneDNN: matrix products, convolutions, pooling, normalisation and layout changes, of float32 and,
+// where the processor has instructions for it, bfloat16. Primitives are built once per
 // kernel and hold their scratch memory; layouts that oneDNN prefers are made by reorders inside the
 // kernel.
 #include "cpu/onednn.h"
@@ -27,6 +28,10 @@ struct Scratch {
     for (auto [p, n] : blocks) release(p, n);
   }
 };
+memory::data_type type_of(DType t) {
+  PIJIT_CHECK(t == DType::F32 || t == DType::BF16, "oneDNN: no kernel for ", name_of(t));
+  return t == DType::F32 ? memory::data_type::f32 : memory::data_type::bf16;
+}
 void execute(const dnnl::primitive& p, const dnnl_exec_arg_t* args, size_t n, dnnl::stream& s) {
   const dnnl_status_t status = dnnl_primitive_execute(p.get(), s.get(), static_cast<int>(n), args);
   PIJIT_CHECK(status == dnnl_success, "oneDNN: status ", static_cast<int>(status));
@@ -38,10 +43,10 @@ dnnl::engine& engine() {
   static auto* e = new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return *e;
 }
-memory::desc desc(const Ints& dims, const Ints& strides) {
-  return {dims, memory::data_type::f32, strides};
+memory::desc desc(const Ints& dims, const Ints& strides, DType t) {
+  return {dims, type_of(t), strides};
 }
-memory::desc desc(const Ints& dims, tag t) { return {dims, memory::data_type::f32, t}; }
+memory::desc desc(const Ints& dims, tag layout, DType t) { return {dims, type_of(t), layout}; }
 Ints row_major(const Ints& d) {
   Ints s(d.size(), 1);
   for (size_t i = d.size(); i-- > 1;) s[i - 1] = s[i] * d[i];
@@ -49,8 +54,15 @@ Ints row_major(const Ints& d) {
 }
 
 bool serves(const KernelRequest& r, std::string* why) {
+  if (r.out.dtype != DType::F32) return *why = "dtype is not float32", false;
+  return serves_bf16_too(r, why);
+}
+bool serves_bf16_too(const KernelRequest& r, std::string* why) {
+  if (r.out.dtype != DType::F32 && r.out.dtype != DType::BF16)
+    return *why = "dtype is not float32 or bfloat16", false;
   for (size_t i = 0; i < r.in.size(); ++i)
-    if (r.present[i] && r.in[i].dtype != DType::F32) return *why = "dtype is not float32", false;
+    if (r.present[i] && r.in[i].dtype != r.out.dtype)
+      return *why = "operands differ in dtype", false;
   for (size_t i = 0; i < r.in.size(); ++i)
     if (r.present[i] && r.in[i].shape.numel() == 0) return *why = "empty tensor", false;
   if (r.out.shape.numel() == 0) return *why = "empty tensor", false;
@@ -120,6 +132,7 @@ void register_onednn_kernels(KernelRegistry& r) {
   onednn::register_matmul(r);
   onednn::register_conv(r);
   onednn::register_norm(r);
+  onednn::register_pool(r);
   onednn::register_transpose(r);
 }
 

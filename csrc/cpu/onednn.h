@@ -13,12 +13,23 @@ using tag = memory::format_tag;
 using Ints = std::vector<int64_t>;
 
 dnnl::engine& engine();
-memory::desc desc(const Ints& dims, const Ints& strides);  // float32
-memory::desc desc(const Ints& dims, tag t);
+memory::desc desc(const Ints& dims, const Ints& strides, DType t = DType::F32);
+memory::desc desc(const Ints& dims, tag layout, DType t = DType::F32);
 Ints row_major(const Ints& dims);
 
 // float32 without empty tensors.
 bool serves(const KernelRequest& r, std::string* why);
+// The same, or bfloat16, which is summed in float32 and rounded once.
+bool serves_bf16_too(const KernelRequest& r, std::string* why);
+// oneDNN's plain loops are no faster than our own reference, or than the same op in float32.
+// Throws dnnl::error where a bfloat16 primitive is such a one.
+template <class PrimitiveDesc>
+const PrimitiveDesc& not_plain_loops(const PrimitiveDesc& pd, DType t) {
+  if (t == DType::BF16 &&
+      std::string_view(pd.impl_info_str()).find("ref") != std::string_view::npos)
+    throw dnnl::error(dnnl_unimplemented, "only plain loops for bfloat16");
+  return pd;
+}
 
 // What follows the product itself: an addition of `residual`, where that has dims, and an
 // activation.
@@ -66,6 +77,7 @@ std::unique_ptr<OpKernel> guarded(std::string* why, F f) {
 void register_matmul(KernelRegistry& r);
 void register_conv(KernelRegistry& r);
 void register_norm(KernelRegistry& r);
+void register_pool(KernelRegistry& r);
 void register_transpose(KernelRegistry& r);
 
 }  // namespace pijit::onednn

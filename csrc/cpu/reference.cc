@@ -574,7 +574,7 @@ KERNEL(ref_matmul) {
         if (da >= 0 && ta.shape[da] != 1) oa += index[d] * sa[da];
         if (db >= 0 && tb.shape[db] != 1) ob += index[d] * sb[db];
       }
-      const bool direct = for_dtype(out.dtype, [&](auto z) {
+      for_dtype(out.dtype, [&](auto z) {
         using T = decltype(z);
         const T *A = static_cast<const T*>(x[0]) + oa, *B = static_cast<const T*>(x[1]) + ob;
         T* C = static_cast<T*>(y) + b * m * n;
@@ -586,15 +586,6 @@ KERNEL(ref_matmul) {
             C[i * n + j] = acc;
           }
       });
-      if (!direct)
-        for (int64_t i = 0; i < m; ++i)
-          for (int64_t j = 0; j < n; ++j) {
-            float acc = 0;
-            for (int64_t p = 0; p < k; ++p)
-              acc += static_cast<float>(read(x[0], ta.dtype, oa + i * am + p * ak)) *
-                     static_cast<float>(read(x[1], tb.dtype, ob + p * bk + j * bn));
-            write(y, out.dtype, b * m * n + i * n + j, acc);
-          }
       for (int d = ro - 3; d >= 0; --d) {
         if (++index[d] < out.shape[d]) break;
         index[d] = 0;
@@ -609,27 +600,17 @@ KERNEL(ref_dense) {
     const int64_t k = tw.shape[1], n = tw.shape[0],
                   m = k ? tx.shape.numel() / k
                         : Shape(std::span(tx.shape.begin(), tx.shape.rank() - 1)).numel();
-    if (!for_dtype(tx.dtype, [&](auto z) {
-          using T = decltype(z);
-          const T *X = static_cast<const T*>(x[0]), *W = static_cast<const T*>(x[1]),
-                  *B = static_cast<const T*>(x[2]);
-          for (int64_t i = 0; i < m; ++i)
-            for (int64_t j = 0; j < n; ++j) {
-              T acc = 0;
-              for (int64_t p = 0; p < k; ++p)
-                acc = static_cast<T>(acc + X[i * k + p] * W[j * k + p]);
-              static_cast<T*>(y)[i * n + j] = bias ? static_cast<T>(acc + B[j]) : acc;
-            }
-        }))
+    for_dtype(tx.dtype, [&](auto z) {
+      using T = decltype(z);
+      const T *X = static_cast<const T*>(x[0]), *W = static_cast<const T*>(x[1]),
+              *B = static_cast<const T*>(x[2]);
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < n; ++j) {
-          float acc = 0;
-          for (int64_t p = 0; p < k; ++p)
-            acc += static_cast<float>(read(x[0], tx.dtype, i * k + p)) *
-                   static_cast<float>(read(x[1], tx.dtype, j * k + p));
-          write(y, tx.dtype, i * n + j,
-                bias ? acc + static_cast<float>(read(x[2], tx.dtype, j)) : acc);
+          T acc = 0;
+          for (int64_t p = 0; p < k; ++p) acc = static_cast<T>(acc + X[i * k + p] * W[j * k + p]);
+          static_cast<T*>(y)[i * n + j] = bias ? static_cast<T>(acc + B[j]) : acc;
         }
+    });
   });
 }
 
@@ -738,10 +719,6 @@ std::unique_ptr<OpKernel> max_pool_kernel(const KernelRequest& r, const Shape& y
                                           F f) {
   const PoolGeometry g = pool_geometry(r, r.in[0].shape, y);
   const DType t = r.in[0].dtype;
-  if (is_half(t)) {
-    *why = "half dtype";
-    return nullptr;
-  }
   const int64_t out_bytes = static_cast<int64_t>(r.out.bytes());
   return fn_kernel([=](const void* const* x, void* out) {
     for_dtype(t, [&](auto z) { f(g, z, x, out, out_bytes); });

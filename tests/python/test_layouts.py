@@ -110,6 +110,18 @@ def test_one_layout_change_each_way():
     assert text.count("unblock_channels") == 1 and "  block_channels" not in text, text
 
 
+def test_bools_of_maps_in_blocks_are_results():
+    a, b = nn.Conv2d(16, 16, 3), nn.Conv2d(16, 16, 3)
+
+    def make():
+        def f(x):
+            y = a(x)
+            positive = y > 0
+            return b(ops.where(positive, y, 0.1)), positive
+        return f
+    check(make, Tensor(np.random.RandomState(0).randn(2, 16, 8, 8).astype(np.float32)), graphs=1, breaks=0)
+
+
 def test_a_lone_convolution_keeps_its_layout():
     def make():
         a = nn.Conv2d(16, 32, 3)

@@ -106,6 +106,7 @@ void add_blocked(OpTable& t, const char* name, bool blocked_output) {
 
 void register_conv(OpTable& t) {
   conv_attrs(t.add("conv2d").in({"x", "w", "b?"}))
+      .flags(kWidens)
       .infer([](const InferCtx& c) {
         same_float(c);
         const Shape s = conv_out(c, c.shape(0), c.shape(1));
@@ -122,7 +123,7 @@ void register_conv(OpTable& t) {
       });
   conv_attrs(t.add("conv2d_dx").in({"dy", "w"}))
       .attr("shape", AttrKind::kInts)
-      .flags(kMultilinear)
+      .flags(kMultilinear | kWidens)
       .infer([](const InferCtx& c) {
         same_float(c);
         const Shape x(c.ints("shape"));
@@ -138,7 +139,7 @@ void register_conv(OpTable& t) {
       });
   conv_attrs(t.add("conv2d_dw").in({"x", "dy"}))
       .attr("shape", AttrKind::kInts)
-      .flags(kMultilinear)
+      .flags(kMultilinear | kWidens)
       .infer([](const InferCtx& c) {
         same_float(c);
         const Shape w(c.ints("shape"));
@@ -153,6 +154,7 @@ void register_conv(OpTable& t) {
         if (v.need[1]) v.d[1] = v.b.op("conv2d", {v.in[0], v.ct, Val{}}, without_shape(v.attrs));
       });
   pool_attrs(t.add("max_pool2d").in({"x"}))
+      .flags(kWidens)
       .infer([](const InferCtx& c) {
         return Type{c.x(0).dtype, pool_out(c, c.shape(0))};
       })
@@ -161,6 +163,7 @@ void register_conv(OpTable& t) {
       });
   // dy goes to the first maximum of each window in row-major order.
   pool_attrs(t.add("max_pool2d_dx").in({"x", "dy"}))
+      .flags(kWidens)
       .infer([](const InferCtx& c) {
         OP_CHECK(pool_out(c, c.shape(0)) == c.shape(1), kValue,
                  "[max_pool2d_dx] dy does not fit: ", c.x(1).str());
@@ -171,6 +174,7 @@ void register_conv(OpTable& t) {
       });
   // y at the place of the first maximum of x, per window: the adjoint of max_pool2d_dx in dy.
   pool_attrs(t.add("max_pool2d_pick").in({"x", "y"}))
+      .flags(kWidens)
       .infer([](const InferCtx& c) {
         OP_CHECK(c.x(0) == c.x(1), kValue, "[max_pool2d_pick] operands differ: ", c.x(0).str(),
                  " and ", c.x(1).str());
@@ -182,7 +186,7 @@ void register_conv(OpTable& t) {
   // count_pad: padding counts as elements of the mean.
   pool_attrs(t.add("avg_pool2d").in({"x"}))
       .attr("count_pad", AttrKind::kBool, false)
-      .flags(kLinear)
+      .flags(kLinear | kWidens)
       .infer([](const InferCtx& c) {
         OP_CHECK(is_float(c.x(0).dtype), kType, "[avg_pool2d] expected a floating dtype, got ",
                  c.x(0).str());
@@ -196,7 +200,7 @@ void register_conv(OpTable& t) {
   pool_attrs(t.add("avg_pool2d_dx").in({"dy"}))
       .attr("count_pad", AttrKind::kBool, false)
       .attr("shape", AttrKind::kInts)
-      .flags(kLinear)
+      .flags(kLinear | kWidens)
       .infer([](const InferCtx& c) {
         const Shape x(c.ints("shape"));
         OP_CHECK(pool_out(c, x) == c.shape(0), kValue,

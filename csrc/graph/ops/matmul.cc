@@ -17,7 +17,7 @@ void register_matmul(OpTable& t) {
       .attr("trans_a", AttrKind::kBool, false)
       .attr("trans_b", AttrKind::kBool, false)
       .promote(Promote::kSame)
-      .flags(kMultilinear)
+      .flags(kMultilinear | kWidens)
       .infer([](const InferCtx& c) {
         const Shape &a = c.shape(0), &b = c.shape(1);
         OP_CHECK(a.rank() >= 2 && b.rank() >= 2, kValue,
@@ -25,6 +25,7 @@ void register_matmul(OpTable& t) {
                  c.x(1).str());
         OP_CHECK(c.x(0).dtype == c.x(1).dtype, kType,
                  "[matmul] operands differ in dtype: ", c.x(0).str(), " and ", c.x(1).str());
+        OP_CHECK(!is_bool(c.x(0).dtype), kType, "[matmul] expected numbers, got ", c.x(0).str());
         const bool ta = c.flag("trans_a"), tb = c.flag("trans_b");
         const int ra = a.rank(), rb = b.rank();
         const Dim m = a[ra - (ta ? 1 : 2)], ka = a[ra - (ta ? 2 : 1)], kb = b[rb - (tb ? 1 : 2)],
@@ -59,6 +60,7 @@ void register_matmul(OpTable& t) {
   // x[..., in] @ w[out, in]^T + b[out]
   t.add("dense")
       .in({"x", "w", "b?"})
+      .flags(kWidens)
       .infer([](const InferCtx& c) {
         const Shape &x = c.shape(0), &w = c.shape(1);
         OP_CHECK(x.rank() >= 1 && w.rank() == 2, kValue,
@@ -68,6 +70,7 @@ void register_matmul(OpTable& t) {
                  x[x.rank() - 1], " channels, the weight ", c.x(1).str(), " takes ", w[1]);
         OP_CHECK(c.x(0).dtype == c.x(1).dtype, kType, "[dense] x is ", c.x(0).str(),
                  ", the weight ", c.x(1).str());
+        OP_CHECK(!is_bool(c.x(0).dtype), kType, "[dense] expected numbers, got ", c.x(0).str());
         if (c.in[2])
           OP_CHECK(c.shape(2) == Shape{w[0]} && c.x(2).dtype == c.x(0).dtype, kValue,
                    "[dense] the bias must be ", Type{c.x(0).dtype, Shape{w[0]}}.str(), ", got ",

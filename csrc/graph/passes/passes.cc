@@ -56,6 +56,13 @@ Val reduce_runs(Graph& to, const Node& n, Val x) {
   return v_reshape(x, out.shape);
 }
 
+// Halves computed in float32 and rounded once.
+Val widened(Graph& to, const Node& n, std::span<const Val> in) {
+  std::vector<Val> wide;
+  for (auto v : in) wide.push_back(v && is_half(v.dtype()) ? v_cast(v, DType::F32) : v);
+  return v_cast(to.Builder::op(*n.op, wide, n.attrs), n.type.dtype);
+}
+
 }  // namespace
 
 std::unique_ptr<Graph> simplify(const Graph& g) {
@@ -73,8 +80,10 @@ std::unique_ptr<Graph> lower(const Graph& g, const Served& served) {
       return n.op->lower(LowerCtx{{*n.op, n.attrs}, to, in, n.type});
     return to.emit(*n.op, in, n.attrs, n.type);
   });
-  return rebuild(*by_rules, [](Graph& to, const Node& n, std::span<const Val> in) {
+  return rebuild(*by_rules, [&](Graph& to, const Node& n, std::span<const Val> in) {
     if (n.op->has(kReduction)) return reduce_runs(to, n, in[0]);
+    if (n.op->has(kWidens) && is_half(n.type.dtype) && !(served && served(*by_rules, n)))
+      return widened(to, n, in);
     return to.emit(*n.op, in, n.attrs, n.type);
   });
 }
