@@ -104,6 +104,7 @@ void Primitive::run(const void* const* in, void* out) {
   for (size_t i = 0; i < bound_.size(); ++i) {
     Bound& b = bound_[i];
     const bool last = i + 1 == bound_.size();
+    if (!last && !in[i]) continue;
     b.outside.set_data_handle(last ? out : const_cast<void*>(in[i]));
     if (!b.reorder) continue;
     b.inside.set_data_handle(scratch.take(b.inside.get_desc().get_size()));

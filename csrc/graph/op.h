@@ -120,8 +120,8 @@ enum OpFlag : uint32_t {
   kRegion = 2048,     // holds sub-graphs, or takes results out of them: in graphs only
   kWhole = 4096,      // lowered only where no kernel but the reference takes it as it is
   kPhysical = 8192,   // written by passes into programs; no one calls or differentiates it
-  kWidens = 16384,    // halves are computed in float32 where no kernel takes them as they are
-  kMayFail = 1024,    // may raise when it runs (an index out of range), so it runs even if unused
+  kWidens = 16384,  // halves are computed in float32, where no kernel but the reference takes them
+  kMayFail = 1024,  // may raise when it runs (an index out of range), so it runs even if unused
 };
 
 // How mixed operand dtypes and Python scalars become one dtype before `infer` runs.

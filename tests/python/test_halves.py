@@ -26,6 +26,12 @@ CASES = {
     "conv2d_groups": (lambda x, w: ops.conv2d(x, w, groups=2), (2, 6, 8, 8), (4, 3, 2, 2)),
     "max_pool2d": (lambda x: ops.max_pool2d(x, 2, 2), (2, 3, 9, 8)),
     "max_pool2d_wide": (lambda x: ops.max_pool2d(x, 3, 1, 1), (2, 3, 9, 8)),
+    "softmax": (lambda x: ops.softmax(x, -1), (30, 200)),
+    "softmax_first": (lambda x: ops.softmax(x, 0), (30, 20)),
+    "log_softmax": (lambda x: ops.log_softmax(x, -1), (6, 4, 50)),
+    "layer_norm": (lambda x, g, b: ops.layer_norm(x, (50,), g, b), (100, 50), (50,), (50,)),
+    "layer_norm_alone": (lambda x: ops.layer_norm(x, (50,)), (100, 50)),
+    "layer_norm_small": (lambda x: ops.layer_norm(x, (3, 5)), (7, 3, 5)),
     "avg_pool2d": (lambda x: ops.avg_pool2d(x, 2, 2), (2, 3, 9, 8)),
     "avg_pool2d_pad": (lambda x: ops.avg_pool2d(x, 3, 2, 1, count_include_pad=False), (2, 16, 9, 8)),
 }

@@ -12,6 +12,20 @@ Type softmax_type(const InferCtx& c) {
   return c.x(0);
 }
 
+// Cotangents of halves computed in float32 and rounded once, as the op itself.
+VjpFn in_float32(VjpFn rule) {
+  return [rule](V v) {
+    if (!is_half(v.out.dtype())) return rule(v);
+    auto wide = [](Val x) { return x ? v_cast(x, DType::F32) : x; };
+    std::vector<Val> in, d(v.d.size());
+    for (auto x : v.in) in.push_back(wide(x));
+    VjpCtx w{{v.op, v.attrs}, v.b, in, wide(v.out), wide(v.ct), d, v.need};
+    rule(w);
+    for (size_t k = 0; k < d.size(); ++k)
+      if (d[k]) v.d[k] = v_cast(d[k], v.out.dtype());
+  };
+}
+
 // Layer normalisation over the axes from `begin` on.
 struct Normalized {
   Dims axes;
@@ -35,11 +49,12 @@ void register_norm(OpTable& t) {
   t.add("softmax")
       .in({"x"})
       .attr("axis", AttrKind::kInt, int64_t{-1})
+      .flags(kWidens)
       .infer(softmax_type)
-      .vjp([](V v) {
+      .vjp(in_float32([](V v) {
         const Val gy = v.ct * v.out;
         v.d[0] = gy - v.out * v_sum(gy, {v.i("axis")}, true);
-      })
+      }))
       .jvp([](JvpCtx& c) {
         const Val ty = c.t[0] * c.out;
         return ty - c.out * v_sum(ty, {c.i("axis")}, true);
@@ -53,8 +68,10 @@ void register_norm(OpTable& t) {
   t.add("log_softmax")
       .in({"x"})
       .attr("axis", AttrKind::kInt, int64_t{-1})
+      .flags(kWidens)
       .infer(softmax_type)
-      .vjp([](V v) { v.d[0] = v.ct - v_op("exp", v.out) * v_sum(v.ct, {v.i("axis")}, true); })
+      .vjp(in_float32(
+          [](V v) { v.d[0] = v.ct - v_op("exp", v.out) * v_sum(v.ct, {v.i("axis")}, true); }))
       .jvp([](JvpCtx& c) {
         return c.t[0] - v_sum(v_op("exp", c.out) * c.t[0], {c.i("axis")}, true);
       })
@@ -69,7 +86,7 @@ void register_norm(OpTable& t) {
       .attr("begin", AttrKind::kInt)
       .attr("eps", AttrKind::kFloat, 1e-5)
       .promote(Promote::kSame)
-      .flags(kWhole)
+      .flags(kWhole | kWidens)
       .infer([](const InferCtx& c) {
         const Shape& s = c.shape(0);
         const int64_t begin = c.i("begin");
@@ -85,7 +102,7 @@ void register_norm(OpTable& t) {
                      ", got ", c.x(k).str());
         return c.x(0);
       })
-      .vjp([](V v) {
+      .vjp(in_float32([](V v) {
         const Normalized n(v, v.in[0]);
         if (v.need[0]) {
           const Val g = v.in[1] ? v.ct * v.in[1] : v.ct;
@@ -93,7 +110,7 @@ void register_norm(OpTable& t) {
         }
         if (v.need[1]) v.d[1] = v_unbroadcast(v.ct * n.x, v.in[1].shape());
         if (v.need[2]) v.d[2] = v_unbroadcast(v.ct, v.in[2].shape());
-      })
+      }))
       .lower([](const LowerCtx& c) {
         Val y = Normalized(c, c.in[0]).x;
         if (c.in[1]) y = y * c.in[1];

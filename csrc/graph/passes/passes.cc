@@ -60,7 +60,10 @@ Val reduce_runs(Graph& to, const Node& n, Val x) {
 Val widened(Graph& to, const Node& n, std::span<const Val> in) {
   std::vector<Val> wide;
   for (auto v : in) wide.push_back(v && is_half(v.dtype()) ? v_cast(v, DType::F32) : v);
-  return v_cast(to.Builder::op(*n.op, wide, n.attrs), n.type.dtype);
+  const Type out{DType::F32, n.type.shape};
+  const Val y = n.op->lower ? n.op->lower(LowerCtx{{*n.op, n.attrs}, to, wide, out})
+                            : to.emit(*n.op, wide, n.attrs, out);
+  return v_cast(y, n.type.dtype);
 }
 
 }  // namespace
@@ -76,14 +79,14 @@ std::unique_ptr<Graph> simplify(const Graph& g) {
 
 std::unique_ptr<Graph> lower(const Graph& g, const Served& served) {
   const auto by_rules = rebuild(g, [&](Graph& to, const Node& n, std::span<const Val> in) {
-    if (n.op->lower && !(n.op->has(kWhole) && served && served(g, n)))
-      return n.op->lower(LowerCtx{{*n.op, n.attrs}, to, in, n.type});
+    const bool widens = n.op->has(kWidens) && is_half(n.type.dtype);
+    const bool whole = (widens || n.op->has(kWhole)) && served && served(g, n);
+    if (widens && !whole) return widened(to, n, in);
+    if (n.op->lower && !whole) return n.op->lower(LowerCtx{{*n.op, n.attrs}, to, in, n.type});
     return to.emit(*n.op, in, n.attrs, n.type);
   });
-  return rebuild(*by_rules, [&](Graph& to, const Node& n, std::span<const Val> in) {
+  return rebuild(*by_rules, [](Graph& to, const Node& n, std::span<const Val> in) {
     if (n.op->has(kReduction)) return reduce_runs(to, n, in[0]);
-    if (n.op->has(kWidens) && is_half(n.type.dtype) && !(served && served(*by_rules, n)))
-      return widened(to, n, in);
     return to.emit(*n.op, in, n.attrs, n.type);
   });
 }
