@@ -13,8 +13,8 @@ std::unique_ptr<Graph> simplify(const Graph& g);
 // Is there a kernel made for this node?
 using Served = std::function<bool(const Graph&, const Node&)>;
 // Replaces ops by their `lower` rules, but for kWhole ones that are served; reductions become
-// reductions over one run of adjacent axes, in float32 where the operand is a half; so are halves of
-// kWidens ops that are not served.
+// reductions over one run of adjacent axes, in float32 where the operand is a half; so are halves
+// of kWidens ops that are not served.
 std::unique_ptr<Graph> lower(const Graph& g, const Served& served = {});
 // The ordered list, verified after each pass when PIJIT_VERIFY is set.
 std::unique_ptr<Graph> run_passes(const Graph& g, const Served& served = {});
