@@ -48,6 +48,23 @@ InferFn keep_dtype(bool need_elements) {
     return Type{c.x(0).dtype, reduced(c)};
   };
 }
+// A variance: mean, deviations and divisor.
+struct Spread {
+  Dims axes;
+  Dim count = 1;
+  Val deviations;
+  Spread(const OpCtx& c, Val x) {
+    const Shape& s = x.shape();
+    for (auto a : normalize_axes(c.op.name, c.ints("axis"), s.rank())) {
+      axes.push_back(a);
+      count *= s[static_cast<int>(a)];
+    }
+    deviations = x - v_sum(x, axes, true) / v_size(x, count);
+  }
+  Val divisor(const OpCtx& c) const {
+    return v_size(deviations, std::max(count - c.i("ddof"), Dim(0)));
+  }
+};
 OpEntry arg_reduction(OpTable& t, const char* n) {
   return t.add(n)
       .in({"x"})
@@ -95,6 +112,27 @@ void register_reduce(OpTable& t) {
   reduction(t, "reduce_min", Combiner::kMin).infer(keep_dtype(true)).vjp(extremum);
   for (auto [n, k] : {std::pair{"reduce_all", Combiner::kAll}, {"reduce_any", Combiner::kAny}})
     reduction(t, n, k).flags(kNoGradient).promote(Promote::kBool).infer(keep_dtype(false));
+  // Squared deviations from the mean, summed, over count - ddof. One node, as the derivative of the
+  // mean within it is 0 and takes no sum.
+  t.add("variance")
+      .in({"x"})
+      .attr("axis", AttrKind::kInts, Dims{})
+      .attr("keepdims", AttrKind::kBool, false)
+      .attr("ddof", AttrKind::kInt, int64_t{0})
+      .flags(kWidens)
+      .infer([](const InferCtx& c) {
+        OP_CHECK(is_float(c.x(0).dtype), kType, "[variance] expected a floating dtype, got ",
+                 c.x(0).str());
+        return Type{c.x(0).dtype, reduced(c)};
+      })
+      .vjp([](V v) {
+        const Spread s(v, v.in[0]);
+        v.d[0] = s.deviations * expand_back(v, v.ct * (v_const(v.ct, 2) / s.divisor(v)));
+      })
+      .lower([](const LowerCtx& c) {
+        const Spread s(c, c.in[0]);
+        return v_sum(s.deviations * s.deviations, s.axes, c.flag("keepdims")) / s.divisor(c);
+      });
   arg_reduction(t, "argmax");
   arg_reduction(t, "argmin");
   // Stable; NaN counts as the greatest value.

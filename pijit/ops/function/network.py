@@ -155,7 +155,7 @@ def batch_norm(input_x, running_mean, running_var, weight, bias, training=False,
         n = input_x.size // builtins.max(input_x.shape[1], 1)
         m = mean(input_x, axes, True)
         d = input_x - m
-        v = mean(d * d, axes, True)
+        v = _ops["variance"](input_x, axes, True, 0)
         unbiased = stop_gradient(v) * (n / builtins.max(n - 1, 1))
         running_mean._assign(running_mean * (1.0 - momentum) + reshape(stop_gradient(m), (-1,)) * momentum)
         running_var._assign(running_var * (1.0 - momentum) + reshape(unbiased, (-1,)) * momentum)

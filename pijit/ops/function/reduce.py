@@ -114,10 +114,9 @@ def min(input, axis=None, keepdims=False, *, initial=None, where=None):
 
 def var(input, axis=None, ddof=0, keepdims=False):
     """Variance over axes, with n - ddof as divisor."""
-    m = mean(input, axis, True)
-    d = input - m
-    n = _count(input, axis) - int(ddof)
-    return _ops["reduce_sum"](d * d, _axes(axis), keepdims) / (float(n) if n > 0 else 0.0)
+    if not input.dtype.is_floating_point:
+        input = cast(input, mstype.float32)
+    return _ops["variance"](input, _axes(axis), keepdims, int(ddof))
 
 
 def std(input, axis=None, ddof=0, keepdims=False):
