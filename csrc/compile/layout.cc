@@ -5,6 +5,7 @@
 #include <map>
 
 #include "graph/vals.h"
+#include "runtime/loop_kernel.h"
 
 namespace pijit {
 namespace {
@@ -18,7 +19,8 @@ class Layouts {
         role_(g.size(), kOther),
         chosen_(g.size()),
         plain_(g.size()),
-        blocked_(g.size()) {}
+        blocked_(g.size()),
+        mapped_(g.size()) {}
 
   // Null: nothing to gain.
   std::unique_ptr<Graph> run() {
@@ -37,7 +39,7 @@ class Layouts {
   }
 
  private:
-  enum Role : uint8_t { kOther, kConv, kPool, kMap };
+  enum Role : uint8_t { kOther, kConv, kPool, kMap, kSum };
 
   const Type& type(uint32_t id) const { return g_.node(id).type; }
   bool has_blocks(const Shape& s) const { return s.rank() == 4 && s[1] % b_ == 0 && s.numel() > 0; }
@@ -53,6 +55,9 @@ class Layouts {
       const bool fits = has_blocks(x.shape) || (name != "conv2d_dx" && x.shape[1] <= 4);
       return y.dtype == DType::F32 && one_group && has_blocks(y.shape) && fits ? kConv : kOther;
     }
+    if (name == "reduce_sum")
+      return std::get<Dims>(n.attrs[0]) == Dims{2, 3} && sums_in_lanes(type(n.in[0])) ? kSum
+                                                                                      : kOther;
     if (!has_blocks(n.type.shape)) return kOther;
     if (name == "max_pool2d" || name == "max_pool2d_dx" || name == "avg_pool2d" ||
         name == "avg_pool2d_dx")
@@ -61,6 +66,14 @@ class Layouts {
     for (auto s : n.in)
       if (s != kNoNode && !full(s, n) && !small(type(s).shape)) return kOther;
     return kMap;
+  }
+  // Maps that are summed over positions. A row's sum has kLanes lanes (runtime/loop_kernel.h): a
+  // position's place among them must not depend on the layout.
+  static constexpr int64_t kLanes = kLaneBytes / 4;
+  bool sums_in_lanes(const Type& t) const {
+    if (t.dtype != DType::F32 || !has_blocks(t.shape)) return false;
+    const int64_t positions = t.shape[2] * t.shape[3];
+    return positions % kLanes == 0 && (positions <= kChunk || positions % kChunk == 0);
   }
   // An operand read at the output's own index.
   bool full(uint32_t s, const Node& n) const { return type(s).shape == n.type.shape; }
@@ -82,15 +95,20 @@ class Layouts {
           native[s] ? ++with : ++without;
           movable &= native[s] || type(s).dtype == DType::F32;
         }
-      native[i] =
-          role_[i] == kConv ? n.op->name != "conv2d_dw" : with > 0 && with >= without && movable;
+      // What is made of small operands alone is as cheap in blocks.
+      native[i] = role_[i] == kConv ? n.op->name != "conv2d_dw"
+                  : role_[i] == kPool || role_[i] == kMap
+                      ? with >= without && movable && (with > 0 || role_[i] == kMap)
+                      : false;
     }
     std::vector<bool> wanted(g_.size());
     for (uint32_t i = static_cast<uint32_t>(g_.size()); i-- > 0;) {
       const Node& n = g_.node(i);
       if (role_[i] == kOther) continue;
-      chosen_[i] = role_[i] == kConv || (native[i] && (role_[i] == kPool || wanted[i]));
+      chosen_[i] = role_[i] == kConv || (native[i] && (role_[i] == kPool || wanted[i])) ||
+                   (role_[i] == kSum && native[n.in[0]]);
       if (!chosen_[i]) continue;
+      rows_of_lanes_ |= role_[i] == kSum;
       for (auto s : n.in)
         if (s != kNoNode && type(s).shape.rank() == 4 && (role_[i] != kMap || full(s, n)))
           wanted[s] = true;
@@ -120,8 +138,16 @@ class Layouts {
     if (role_[n.id] == kMap) {
       for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : operand(s, n));
       Attrs attrs = n.attrs;
-      if (n.op->name == "broadcast_to") attrs[0] = in_blocks(n.type.shape).dims();
-      blocked_[n.id] = to_->Builder::op(*n.op, in, attrs);
+      if (n.op->name == "broadcast_to") attrs[0] = in_rows(n.type.shape).dims();
+      mapped_[n.id] = to_->Builder::op(*n.op, in, attrs);
+      return;
+    }
+    if (role_[n.id] == kSum) {
+      const Val x = mapped(n.in[0]);  // [N, C/b, (chunks,) rows, lanes, b]
+      const int64_t rows = x.shape().rank() - 3;
+      Val y = to_->op("fold_lanes", {v_sum(x, {rows}, false)});
+      if (rows == 3) y = v_sum(y, {2}, false);
+      plain_[n.id] = v_reshape(y, n.type.shape);
       return;
     }
     Attrs attrs = n.attrs;
@@ -139,25 +165,51 @@ class Layouts {
     (name == "conv2d_dw" ? plain_ : blocked_)[n.id] = v;
   }
   Shape in_blocks(const Shape& s) const { return Shape{s[0], s[1] / b_, s[2], s[3], b_}; }
+  // The same elements as elementwise nodes see them: [N, C/b, rows, positions of a row, b].
+  Shape in_rows(const Shape& s) const {
+    const int64_t positions = s[2] * s[3];
+    if (!rows_of_lanes_ || positions % kLanes != 0) return in_blocks(s);
+    if (positions > kChunk && positions % kChunk == 0)
+      return Shape{s[0], s[1] / b_, positions / kChunk, kChunk / kLanes, kLanes, b_};
+    return Shape{s[0], s[1] / b_, positions / kLanes, kLanes, b_};
+  }
 
   // An operand of an elementwise node in blocks.
   Val operand(uint32_t s, const Node& n) {
-    if (full(s, n)) return blocked(s);
+    if (full(s, n)) return mapped(s);
     const Val x = plain(s);
     if (x.shape().numel() == 1) return x;
     Shape t = x.shape();
     while (t.rank() < 4) t.insert(0, 1);
+    const Shape whole = in_rows(n.type.shape);
     if (t[1] == 1) {
-      t.push_back(1);
-      return v_reshape(x, t);
+      if (t[2] * t[3] == 1 || whole == in_blocks(n.type.shape)) {
+        while (t.rank() < whole.rank()) t.push_back(1);
+        return v_reshape(x, t);
+      }
+      // By position: in full, as rows need not be those of the map.
+      const Shape full{t[0], 1, n.type.shape[2], n.type.shape[3]};
+      Shape rows = in_rows(Shape{t[0], b_, full[2], full[3]});
+      rows[rows.rank() - 1] = 1;
+      return v_reshape(v_broadcast(v_reshape(x, t), full), rows);
     }
     // Per channel: repeated along a row, so that inner loops run over rows and not over one block.
-    const Val y = v_reshape(x, in_blocks(t));
-    return v_broadcast(y, Shape{t[0], t[1] / b_, 1, n.type.shape[3], b_});
+    Shape row{t[0], t[1] / b_};
+    while (row.rank() < whole.rank() - 1) row.push_back(1);
+    row.push_back(b_);
+    const Val y = v_reshape(x, row);
+    row[row.rank() - 2] = whole[whole.rank() - 2];
+    return v_broadcast(y, row);
   }
   Val blocked(uint32_t id) {
-    if (!blocked_[id]) blocked_[id] = to_->op("block_channels", {plain(id)}, {b_});
+    if (!blocked_[id])
+      blocked_[id] = mapped_[id] ? v_reshape(mapped_[id], in_blocks(type(id).shape))
+                                 : to_->op("block_channels", {plain(id)}, {b_});
     return blocked_[id];
+  }
+  Val mapped(uint32_t id) {
+    if (!mapped_[id]) mapped_[id] = v_reshape(blocked(id), in_rows(type(id).shape));
+    return mapped_[id];
   }
   Val plain(uint32_t id) {
     if (!plain_[id]) {
@@ -165,7 +217,7 @@ class Layouts {
       if (at_hand(id) || type(id).dtype != DType::F32)
         compute_plain(g_.node(id));
       else
-        plain_[id] = to_->op("unblock_channels", {blocked_[id]});
+        plain_[id] = to_->op("unblock_channels", {blocked(id)});
     }
     return plain_[id];
   }
@@ -191,8 +243,9 @@ class Layouts {
   std::unique_ptr<Graph> to_ = std::make_unique<Graph>();
   std::vector<bool> live_;
   std::vector<Role> role_;
-  std::vector<bool> chosen_;          // computed in blocks
-  std::vector<Val> plain_, blocked_;  // made so far
+  std::vector<bool> chosen_;                   // computed in blocks
+  bool rows_of_lanes_ = false;                 // there are sums over positions
+  std::vector<Val> plain_, blocked_, mapped_;  // made so far
 };
 
 }  // namespace

@@ -13,5 +13,6 @@ void register_reference_kernels(KernelRegistry& r);
 void register_onednn_kernels(KernelRegistry& r);
 void register_pool_kernels(KernelRegistry& r);
 void register_blocked_pool_kernels(KernelRegistry& r);
+void register_lane_kernels(KernelRegistry& r);
 
 }  // namespace pijit

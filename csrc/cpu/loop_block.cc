@@ -67,7 +67,7 @@ class BlockLoop : public InnerLoop {
           T* acc = reinterpret_cast<T*>(ptrs[ni + k]);
           for (int64_t i = 0; i < n; ++i) acc[i] = combine_one(o.combine, acc[i], x[i]);
         } else {
-          constexpr int kLanes = 64 / sizeof(T);
+          constexpr int kLanes = kLaneBytes / sizeof(T);
           T lane[kLanes];
           const uint64_t id = combiner_identity(o.combine, o.dt);
           for (auto& l : lane) std::memcpy(&l, &id, sizeof(T));

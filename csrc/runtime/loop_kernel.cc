@@ -11,6 +11,18 @@
 #include "runtime/kernel.h"
 
 namespace pijit {
+namespace {
+
+void fill(char* p, int64_t n, int64_t size, uint64_t bits) {
+  switch (size) {
+    case 1: std::memset(p, static_cast<int>(bits), static_cast<size_t>(n)); return;
+    case 2: std::fill_n(reinterpret_cast<uint16_t*>(p), n, static_cast<uint16_t>(bits)); return;
+    case 4: std::fill_n(reinterpret_cast<uint32_t*>(p), n, static_cast<uint32_t>(bits)); return;
+    default: std::fill_n(reinterpret_cast<uint64_t*>(p), n, bits);
+  }
+}
+
+}  // namespace
 
 void LoopSpec::collapse() {
   // The trailing dims with their own meaning: the reduced one (row), the reduced one and the inner
@@ -214,9 +226,7 @@ void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin
           for (size_t k = 0; k < no; ++k) {
             const auto& out_k = spec_.out[k];
             if (out_k.combine == Combiner::kNone) continue;
-            const uint64_t id = identity_[k];
-            for (int64_t j = 0; j < inner; ++j)
-              std::memcpy(ptrs[ni + k] + j * size[ni + k], &id, size[ni + k]);
+            fill(ptrs[ni + k], inner, size[ni + k], identity_[k]);
           }
           for (int64_t r = 0; r < reduce_; ++r) {
             loop_->run(ptrs, inner);

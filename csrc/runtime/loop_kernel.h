@@ -16,6 +16,7 @@
 namespace pijit {
 
 constexpr int64_t kChunk = 4096;
+constexpr int64_t kLaneBytes = 64;
 
 struct LoopOperand {
   DType dt;

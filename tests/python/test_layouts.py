@@ -67,10 +67,10 @@ def network(steps):
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=6), st.booleans(), st.integers(0, 99))
-def test_generated_networks(steps, train, seed):
+@given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=6), st.booleans(), st.integers(0, 99), st.sampled_from([(11, 12), (16, 16), (12, 20)]))
+def test_generated_networks(steps, train, seed, shape):
     rng = np.random.RandomState(seed)
-    x, size = rng.randn(2, 3, 11, 12).astype(np.float32), 11
+    x, size = rng.randn(2, 3, *shape).astype(np.float32), shape[0]
     for s in steps:  # maps do not run out
         size = (size + 1) // 2 if s in ("narrow", "max", "avg", "max_overlapping") else size - (s == "valid")
         if size < 3:
@@ -108,6 +108,31 @@ def test_one_layout_change_each_way():
     text = compiled(make, Tensor(np.ones((2, 3, 8, 8), np.float32)))
     assert text.count("conv2d_blocked") == 3 and text.count("max_pool2d_blocked") == 1, text
     assert text.count("unblock_channels") == 1 and "  block_channels" not in text, text
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (4, 12), (7, 7), (64, 64), (64, 65), (64, 128), (112, 112), (96, 128)])
+def test_sums_over_positions(shape):
+    # The tree of a sum is that of the plain layout, within a chunk of a row and over several.
+    def make():
+        ms.set_seed(0)
+        a, norm, b = nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16).set_train(), nn.Conv2d(16, 16, 1)
+        ramp = ops.arange(shape[0]).astype(ms.float32).reshape(-1, 1)
+
+        def loss(x):
+            y = ops.relu(norm(a(x)))
+            z = b(y * ramp)
+            return (z * z).sum(), z.sum((2, 3)), y.mean((2, 3), True), z.std((0, 2, 3)), y.sum(), z.max((2, 3)), z.sum(3)
+        return ms.value_and_grad(loss, 0, ms.ParameterTuple(a.trainable_params() + norm.trainable_params()), has_aux=True), lambda: norm.moving_variance.asnumpy().tobytes()
+    check(make, Tensor(np.random.RandomState(1).randn(2, 3, *shape).astype(np.float32)), graphs=1, breaks=0)
+
+
+@blocks_only
+def test_batch_norm_between_convolutions_stays_in_blocks():
+    def make():
+        a, norm, b = nn.Conv2d(32, 32, 3), nn.BatchNorm2d(32).set_train(), nn.Conv2d(32, 32, 3)
+        return ms.grad(lambda x: b(ops.relu(norm(a(x)))).sum())
+    text = compiled(make, Tensor(np.ones((2, 32, 8, 8), np.float32)))
+    assert ("loop.col[2,2,4,256]" in text or "loop.col[2,4,4,128]" in text) and text.count("block_channels") == 2, text  # the image and its gradient
 
 
 def test_bools_of_maps_in_blocks_are_results():

@@ -226,3 +226,14 @@ def test_norms_that_need_singular_values_raise():
         with pytest.raises(ValueError):
             ops.norm(Tensor(X), order, (1, 2))
     assert ops.norm(Tensor(X), "fro", (1, 2)).shape == (2,)
+
+
+def test_jit_of_a_gradient_is_one_graph():
+    def loss(x, y):
+        """The loss."""
+        return (x * y).sum()
+    f = ms.jit(ms.grad(loss, (0, 1)))
+    a, b = f(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
+    assert a.asnumpy().tolist() == [3, 4] and b.asnumpy().tolist() == [1, 2]
+    assert len(ms.explain(f).graphs) == 1 and not ms.explain(f).breaks
+    assert f.__name__ == "loss" and f.__doc__ == "The loss."
