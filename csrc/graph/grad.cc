@@ -198,6 +198,22 @@ std::vector<Record> records_of(Graph& g, uint32_t begin, uint32_t end) {
   return r;
 }
 
+std::vector<Val> apply_vjp(Builder& b, const OpDef& op, const Attrs& attrs, std::span<const Val> in,
+                           Val out, Val ct, const std::vector<bool>& need) {
+  OP_CHECK(op.vjp, kRuntime, "[", op.name, "] has no gradient");
+  std::vector<Val> d(in.size());
+  VjpCtx v{{op, attrs}, b, in, out, ct, d, need};
+  op.vjp(v);
+  for (size_t k = 0; k < in.size(); ++k) {
+    if (!need[k]) d[k] = {};
+    if (!d[k]) continue;
+    if (op.has(kElementwise)) d[k] = v_unbroadcast(d[k], in[k].shape());
+    PIJIT_CHECK(d[k].type() == in[k].type(), "gradient of ", op.name, " input ", k, " has type ",
+                d[k].type().str(), ", not ", in[k].type().str());
+  }
+  return d;
+}
+
 std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span<const Seed> seeds,
                           std::span<const Val> wrt) {
   std::vector<Val> d;
@@ -290,20 +306,11 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
       d = r.custom(cts);
       PIJIT_CHECK(d.size() == r.in.size(), "a custom gradient returned ", d.size(), " values for ",
                   r.in.size(), " inputs");
-    } else {
-      OP_CHECK(r.op->vjp, kRuntime, "[", r.op->name, "] has no gradient");
-      VjpCtx v{{*r.op, r.attrs}, b, r.in, r.out[0], cts[0], d, need};
-      r.op->vjp(v);
+    } else if (!b.run_vjp(*r.op, r.attrs, r.in, r.out[0], cts[0], need, &d)) {
+      d = apply_vjp(b, *r.op, r.attrs, r.in, r.out[0], cts[0], need);
     }
-    for (size_t k = 0; k < r.in.size(); ++k) {
-      if (!need[k] || !d[k]) continue;
-      Val g = d[k];
-      if (r.op && r.op->has(kElementwise)) g = v_unbroadcast(g, r.in[k].shape());
-      if (!r.custom)
-        PIJIT_CHECK(g.type() == r.in[k].type(), "gradient of ", r.op->name, " input ", k,
-                    " has type ", g.type().str(), ", not ", r.in[k].type().str());
-      accumulate(r.in[k], g);
-    }
+    for (size_t k = 0; k < r.in.size(); ++k)
+      if (need[k] && d[k]) accumulate(r.in[k], d[k]);
   }
   std::vector<Received> out;
   for (auto v : wrt) {

@@ -41,6 +41,11 @@ struct Seed {
   Val value, cotangent;
 };
 
+// The vjp rule of one op, applied: cotangents of its inputs, in their types. Val{}: zero, or not
+// needed.
+std::vector<Val> apply_vjp(Builder& b, const OpDef& op, const Attrs& attrs, std::span<const Val> in,
+                           Val out, Val ct, const std::vector<bool>& need);
+
 // Cotangents of `wrt`; zeros where nothing flows. Records stand in order of execution.
 std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span<const Seed> seeds,
                           std::span<const Val> wrt);

@@ -52,6 +52,13 @@ class Builder {
   Val constant_int(DType dt, int64_t v);
   // A number that follows from sizes, as the numbers above where it holds no symbol.
   virtual Val constant(DType dt, const SizeNumber& n);
+  // Cotangents of an op's inputs (Val{}: zero), where the builder has a way of its own: else false,
+  // and the rule's ops are emitted one by one.
+  virtual bool run_vjp(const OpDef& op, const Attrs& attrs, std::span<const Val> in, Val out,
+                       Val ct, const std::vector<bool>& need, std::vector<Val>* d) {
+    return false;
+  }
+
   // Infers the type and emits. `name` must exist.
   Val op(const char* name, std::initializer_list<Val> in, Attrs attrs = {});
   Val op(const OpDef& op, std::span<const Val> in, Attrs attrs);

@@ -9,31 +9,26 @@
 namespace pijit {
 namespace {
 
+// An op, or the gradient of one: then the result and its cotangent follow the inputs.
 struct Key {
   const OpDef* op;
   Attrs attrs;
   std::vector<Type> in;
-  uint32_t absent;
+  uint64_t absent;
+  uint64_t need;  // of a gradient: which inputs want a cotangent; kForward: the op itself
 };
+constexpr uint64_t kForward = 0;
+constexpr size_t kMaxMask = 64;
 struct Entry {
   Key key;
   std::shared_ptr<const Program> program;
+  std::vector<size_t> of;  // of a gradient: the inputs whose cotangents the program gives
 };
 
 size_t hash_type(const Type& t) {
   size_t h = static_cast<size_t>(t.dtype) * 31 + t.shape.rank();
   for (auto d : t.shape) h = hash_mix(h, d.hash());
   return h;
-}
-
-std::shared_ptr<const Program> compile_one(const OpDef& op, const Attrs& attrs,
-                                           std::span<const Val> in, const Type& out,
-                                           const EagerBuilder& b) {
-  Graph g(false);
-  std::vector<Val> x;
-  for (auto v : in) x.push_back(v ? g.add_input(b.type(v)) : Val{});
-  g.outputs = {{g.emit(op, x, attrs, out).id}};
-  return compile(g);
 }
 
 // A small direct-mapped table in front of the full one; one lock for both.
@@ -54,19 +49,25 @@ thread_local std::vector<Tape*> tapes;
 
 size_t eager_cache_size() { return cache().all.size(); }
 
-Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) {
-  size_t h = hash_mix(op.id, attrs.empty() ? 0 : hash_of(attrs));
-  uint32_t absent = 0;
+namespace {
+
+// The entry for a call; `make` fills in graph and `of` of a new one, given inputs of the graph.
+template <class Make>
+std::shared_ptr<const Entry> find_entry(const EagerBuilder& b, const OpDef& op, const Attrs& attrs,
+                                        std::span<const Val> in, uint64_t need, Make make) {
+  auto type = [&](Val v) -> const Type& { return b.type(v); };
+  size_t h = hash_mix(hash_mix(op.id, attrs.empty() ? 0 : hash_of(attrs)), need);
+  uint64_t absent = 0;
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i])
       h = hash_mix(h, hash_type(type(in[i])));
     else
-      absent |= 1u << i;
+      absent |= uint64_t{1} << i % kMaxMask;
   }
   h = hash_mix(h, absent);
   auto matches = [&](const Entry& e) {
-    if (e.key.op != &op || e.key.absent != absent || e.key.in.size() != in.size() ||
-        !same(e.key.attrs, attrs))
+    if (e.key.op != &op || e.key.absent != absent || e.key.need != need ||
+        e.key.in.size() != in.size() || !same(e.key.attrs, attrs))
       return false;
     for (size_t i = 0; i < in.size(); ++i)
       if (in[i] && !e.key.in[i].same_as(type(in[i]))) return false;
@@ -87,9 +88,13 @@ Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, co
   }
   if (!entry) {
     auto fresh = std::make_shared<Entry>();
-    fresh->key = {&op, attrs, {}, absent};
+    fresh->key = {&op, attrs, {}, absent, need};
     for (auto v : in) fresh->key.in.push_back(v ? type(v) : Type{});
-    fresh->program = compile_one(op, attrs, in, out, *this);
+    Graph g(false);
+    std::vector<Val> x;
+    for (auto v : in) x.push_back(v ? g.add_input(type(v)) : Val{});
+    make(g, x, &fresh->of);
+    fresh->program = compile(g);
     entry = fresh;
     std::lock_guard lock(c.mu);
     if (c.all.size() >= kMaxEntries) {
@@ -99,6 +104,16 @@ Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, co
     c.all.emplace(h, entry);
     c.front[h & 1023] = entry;
   }
+  return entry;
+}
+
+}  // namespace
+
+Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) {
+  const auto entry = find_entry(*this, op, attrs, in, kForward,
+                                [&](Graph& g, std::span<const Val> x, std::vector<size_t>*) {
+                                  g.outputs = {{g.emit(op, x, attrs, out).id}};
+                                });
   Array* small[8];
   std::vector<Array*> big;
   Array** args = small;
@@ -123,6 +138,32 @@ Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, co
     for (Tape* t : tapes) t->record(op, attrs, refs, result);
   }
   return wrap(std::move(result));
+}
+
+bool EagerBuilder::run_vjp(const OpDef& op, const Attrs& attrs, std::span<const Val> in, Val out,
+                           Val ct, const std::vector<bool>& need, std::vector<Val>* d) {
+  if (!tapes.empty() || in.size() + 2 > kMaxMask) return false;
+  uint64_t mask = 0;
+  for (size_t k = 0; k < in.size(); ++k)
+    if (need[k]) mask |= uint64_t{1} << k;
+  if (mask == kForward) return true;
+  std::vector<Val> args(in.begin(), in.end());
+  args.push_back(out);
+  args.push_back(ct);
+  const auto entry = find_entry(
+      *this, op, attrs, args, mask, [&](Graph& g, std::span<const Val> x, std::vector<size_t>* of) {
+        const size_t n = in.size();
+        const auto cts = apply_vjp(g, op, attrs, x.first(n), x[n], x[n + 1], need);
+        for (size_t k = 0; k < n; ++k)
+          if (cts[k]) g.outputs.push_back({cts[k].id}), of->push_back(k);
+      });
+  std::vector<Array*> arrays;
+  for (auto v : args)
+    if (v) arrays.push_back(array(v).get());
+  std::vector<ArrayRef> results(entry->of.size());
+  entry->program->run(arrays, nullptr, results.data());
+  for (size_t i = 0; i < results.size(); ++i) (*d)[entry->of[i]] = wrap(std::move(results[i]));
+  return true;
 }
 
 Tape* Tape::innermost() { return tapes.empty() ? nullptr : tapes.back(); }

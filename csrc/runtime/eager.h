@@ -1,5 +1,5 @@
 // Eager execution: each op is a one-node graph, compiled once per (op, attributes, operand types)
-// and kept; and the tape that records ops for reverse mode.
+// and kept, and so is its gradient; and the tape that records ops for reverse mode.
 #pragma once
 #include <functional>
 #include <unordered_set>
@@ -26,6 +26,9 @@ class EagerBuilder : public Builder {
   const Type& type(Val v) const override { return array(v)->type; }
   using Builder::constant;
   Val constant(DType dt, uint64_t bits) override { return wrap(scalar_array(dt, bits)); }
+  // The rule as one program, unless its ops are to be recorded.
+  bool run_vjp(const OpDef& op, const Attrs& attrs, std::span<const Val> in, Val out, Val ct,
+               const std::vector<bool>& need, std::vector<Val>* d) override;
 
  private:
   static constexpr uint32_t kInline = 10;

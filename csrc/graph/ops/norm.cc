@@ -1,4 +1,4 @@
-// Softmax family and layer normalisation: one node with a closed gradient, lowered to reductions
+// Softmax family and normalisations: one node with a closed gradient, lowered to reductions
 // and elementwise ops, which the fusion pass packs again.
 #include "graph/vals.h"
 
@@ -80,6 +80,42 @@ void register_norm(OpTable& t) {
         if (c.out.shape.numel() == 0) return x;
         const Val z = x - v_max(x, {c.i("axis")}, true);
         return z - v_op("log", v_sum(v_op("exp", z), {c.i("axis")}, true));
+      });
+  // (x - mean) / sqrt(variance + eps) * gamma + beta, all broadcast to x: batch normalisation,
+  // given its statistics.
+  t.add("normalize")
+      .in({"x", "mean", "variance", "gamma?", "beta?"})
+      .attr("eps", AttrKind::kFloat, 1e-5)
+      .promote(Promote::kSame)
+      .flags(kWidens)
+      .infer([](const InferCtx& c) {
+        OP_CHECK(is_float(c.x(0).dtype), kType, "[normalize] expected a floating dtype, got ",
+                 c.x(0).str());
+        for (size_t k = 1; k < c.in.size(); ++k)
+          if (c.in[k])
+            OP_CHECK(broadcast_shapes("normalize", c.shape(0), c.shape(static_cast<int>(k))) ==
+                             c.shape(0) &&
+                         c.in[k]->dtype == c.x(0).dtype,
+                     kValue, "[normalize] ", c.in[k]->str(), " does not fit ", c.x(0).str());
+        return c.x(0);
+      })
+      .vjp(in_float32([](V v) {
+        const Val x = v.in[0], inverse = v_op("rsqrt", v.in[2] + v.f("eps"));
+        const Val deviations = x - v.in[1], g = v.in[3] ? v.ct * v.in[3] : v.ct;
+        auto fit = [&](Val y, int k) { return v_unbroadcast(y, v.in[k].shape()); };
+        if (v.need[0] || v.need[1]) {
+          const Val dx = g * inverse;
+          if (v.need[0]) v.d[0] = dx;
+          if (v.need[1]) v.d[1] = -fit(dx, 1);
+        }
+        if (v.need[2]) v.d[2] = fit(g * deviations, 2) * (inverse * inverse * inverse * -0.5);
+        if (v.need[3]) v.d[3] = fit(v.ct * (deviations * inverse), 3);
+        if (v.need[4]) v.d[4] = fit(v.ct, 4);
+      }))
+      .lower([](const LowerCtx& c) {
+        Val y = (c.in[0] - c.in[1]) * v_op("rsqrt", c.in[2] + c.f("eps"));
+        if (c.in[3]) y = y * c.in[3];
+        return c.in[4] ? y + c.in[4] : y;
       });
   t.add("layer_norm")
       .in({"x", "gamma?", "beta?"})

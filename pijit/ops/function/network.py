@@ -4,7 +4,7 @@ import builtins
 
 from pijit._C import ops as _ops
 from pijit.ops.function.creation import arange, ones
-from pijit.ops.function.elementwise import abs, cast, isnan, logical_and, logical_not, logical_or, relu6, rsqrt, sigmoid, softplus_, stop_gradient, tanh
+from pijit.ops.function.elementwise import abs, cast, isnan, logical_and, logical_not, logical_or, relu6, sigmoid, softplus_, stop_gradient, tanh
 from pijit.ops.function.reduce import mean
 from pijit.ops.function.selection import clamp
 from pijit.ops.function.shapes import _ints, expand_dims, reshape, split, squeeze
@@ -154,20 +154,13 @@ def batch_norm(input_x, running_mean, running_var, weight, bias, training=False,
         axes = (0,) + tuple(builtins.range(2, input_x.ndim))
         n = input_x.size // builtins.max(input_x.shape[1], 1)
         m = mean(input_x, axes, True)
-        d = input_x - m
         v = _ops["variance"](input_x, axes, True, 0)
         unbiased = stop_gradient(v) * (n / builtins.max(n - 1, 1))
         running_mean._assign(running_mean * (1.0 - momentum) + reshape(stop_gradient(m), (-1,)) * momentum)
         running_var._assign(running_var * (1.0 - momentum) + reshape(unbiased, (-1,)) * momentum)
     else:
-        d = input_x - reshape(running_mean, shape)
-        v = reshape(running_var, shape)
-    y = d * rsqrt(v + eps)
-    if weight is not None:
-        y = y * reshape(weight, shape)
-    if bias is not None:
-        y = y + reshape(bias, shape)
-    return y
+        m, v = reshape(running_mean, shape), reshape(running_var, shape)
+    return _ops["normalize"](input_x, m, v, None if weight is None else reshape(weight, shape), None if bias is None else reshape(bias, shape), float(eps))
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
