@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "compile/fusion.h"
 #include "compile/layout.h"
+#include "compile/recompute.h"
 #include "compile/relax.h"
 #include "compile/tiling.h"
 #include "graph/passes/passes.h"
@@ -424,6 +425,11 @@ std::shared_ptr<const Program> compile(const Graph& g, bool fast) {
       if (config().verify) lowered->verify();
       dump_stage("layout", lowered->print());
     }
+  if (auto with_copies = recompute_cheap_values(*lowered)) {
+    lowered = std::move(with_copies);
+    if (config().verify) lowered->verify();
+    dump_stage("recompute", lowered->print());
+  }
   auto p = Compiler(*lowered, fast).run();
   PIJIT_LOG("kernels", p->describe());
   dump_stage("program", p->describe());

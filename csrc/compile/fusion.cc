@@ -109,25 +109,36 @@ class Planner {
       if (v == u && g_.node(s).op->has(kReduction)) return false;  // needs the finished result
       if (v >= 0 && v != u && anc_[v].count(u)) return false;      // waits for u by another way
     }
-    if (lo >= 0) {
-      auto ok = [&](const Shape& s) {
-        const int rank = unit.domain.rank();
-        return uniform(s, unit.domain, lo, hi) && (hi == rank || uniform(s, unit.domain, hi, rank));
-      };
-      for (auto s : n.in)
-        if (s != kNoNode && !ok(g_.node(s).type.shape)) return false;
-      if (!unit.reduces())
-        for (auto id : unit.nodes)
-          for (auto s : g_.node(id).in)
-            if (s != kNoNode && !ok(g_.node(s).type.shape)) return false;
-    }
+    if (lo >= 0 && !(reads_uniformly(n, unit.domain, lo, hi) &&
+                     (unit.reduces() || reads_uniformly(unit, lo, hi))))
+      return false;
     return operands(unit) + n.in.size() + 1 <= kMaxOperands;
+  }
+
+  // Where [lo, hi) is reduced.
+  bool reads_uniformly(const Node& n, const Shape& domain, int lo, int hi) const {
+    const int rank = domain.rank();
+    for (auto s : n.in) {
+      if (s == kNoNode) continue;
+      const Shape& shape = g_.node(s).type.shape;
+      if (!uniform(shape, domain, lo, hi) || (hi < rank && !uniform(shape, domain, hi, rank)))
+        return false;
+    }
+    return true;
+  }
+  bool reads_uniformly(const Unit& u, int lo, int hi) const {
+    return std::all_of(u.nodes.begin(), u.nodes.end(),
+                       [&](auto id) { return reads_uniformly(g_.node(id), u.domain, lo, hi); });
   }
 
   bool can_merge(int a, int b) const {
     const Unit &x = plan_.units[a], &y = plan_.units[b];
     if (x.kind != Unit::kLoop || y.kind != Unit::kLoop || !(x.domain == y.domain)) return false;
-    if (anc_[a].count(b) || anc_[b].count(a) || x.reduces() || y.reduces()) return false;
+    if (anc_[a].count(b) || anc_[b].count(a)) return false;
+    if (x.reduces() && y.reduces() && (x.lo != y.lo || x.hi != y.hi)) return false;
+    if (x.reduces() != y.reduces() &&
+        !(x.reduces() ? reads_uniformly(y, x.lo, x.hi) : reads_uniformly(x, y.lo, y.hi)))
+      return false;
     return x.nodes.size() + y.nodes.size() < kMaxMembers &&
            operands(x) + operands(y) <= kMaxOperands;
   }
@@ -136,6 +147,7 @@ class Planner {
     for (auto id : y.nodes) plan_.unit_of[id] = into;
     x.nodes.insert(x.nodes.end(), y.nodes.begin(), y.nodes.end());
     std::sort(x.nodes.begin(), x.nodes.end());
+    if (y.reduces()) x.lo = y.lo, x.hi = y.hi;
     y.nodes.clear();
     const std::set<int> up = anc_[from];
     for (auto& s : anc_)

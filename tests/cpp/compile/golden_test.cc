@@ -10,6 +10,7 @@
 
 #include "compile/compile.h"
 #include "compile/layout.h"
+#include "compile/recompute.h"
 #include "compile/relax.h"
 #include "graph/grad.h"
 #include "graph/passes/passes.h"
@@ -61,6 +62,10 @@ std::string stage(const std::string& name, const std::string& text) {
   if (name == "grad") return differentiated(text, false);
   if (name == "jvp") return differentiated(text, true);
   if (name == "layout") return assign_layouts(*Graph::parse(text), 16)->print(false);
+  if (name == "recompute") {
+    const auto r = recompute_cheap_values(*Graph::parse(text));
+    return r ? r->print(false) : "nothing to gain\n";
+  }
   if (name == "relax") return relax(*Graph::parse(text), 16)->print(false);
   if (name == "program") return compile(*Graph::parse(text))->describe();
   throw InternalError("no stage " + name);

@@ -1,0 +1,179 @@
+#include "compile/recompute.h"
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "base/config.h"
+#include "graph/scalar.h"
+
+namespace pijit {
+namespace {
+
+constexpr size_t kMaxInstructions = 6;
+
+// Instructions of an elementwise node; more than kMaxInstructions where one of them is slow.
+size_t instructions(const Graph& g, const Node& n) {
+  SBuilder sb;
+  std::vector<SVal> in;
+  for (size_t k = 0; k < n.in.size(); ++k)
+    in.push_back(sb.input(static_cast<int>(k), g.node(n.in[k]).type.dtype));
+  build_scalar(sb, *n.op, n.attrs, in, n.type.dtype);
+  size_t count = 0;
+  for (auto& s : sb.nodes) {
+    if (s.op == SOp::kInput || s.op == SOp::kConst) continue;
+    const bool slow = s.op == SOp::kDiv || s.op == SOp::kSqrt || s.op == SOp::kFloorDiv ||
+                      s.op == SOp::kFloorMod || s.op == SOp::kTruncMod || s.op == SOp::kCall1 ||
+                      s.op == SOp::kCall2;
+    count += slow ? kMaxInstructions + 1 : 1;
+  }
+  return count;
+}
+
+class Recomputation {
+ public:
+  explicit Recomputation(const Graph& g)
+      : g_(g), plan_(plan_fusion(g)), readers_(g.size()), kept_(g.size()) {}
+
+  std::unique_ptr<Graph> run() {
+    find_readers();
+    for (uint32_t i = 0; i < g_.size(); ++i)
+      if (saves_a_store(i)) chosen_.insert(i);
+    if (chosen_.empty()) return nullptr;
+    auto to = rebuild();
+    // The other fusion that follows may cost more than it saves.
+    return traffic(*to, plan_fusion(*to)) < traffic(g_, plan_) ? std::move(to) : nullptr;
+  }
+
+ private:
+  bool in_loop(uint32_t id) const {
+    return plan_.unit_of[id] >= 0 && plan_.units[plan_.unit_of[id]].kind == Unit::kLoop;
+  }
+  // Which loops other than its own read a value; whether it must be in memory for something else.
+  void find_readers() {
+    for (uint32_t i = 0; i < g_.size(); ++i) {
+      const int u = plan_.unit_of[i];
+      if (u < 0) {
+        kept_[i] = g_.node(i).kind == Node::kInput;
+        continue;
+      }
+      if (!in_loop(i) || g_.node(i).op->has(kReduction)) kept_[i] = true;
+      for (auto s : g_.node(i).in) {
+        if (s == kNoNode || plan_.unit_of[s] == u) continue;
+        if (in_loop(i))
+          readers_[s].insert(u);
+        else
+          kept_[s] = true;
+      }
+    }
+    for (auto& o : g_.outputs) kept_[o.node] = true;
+  }
+  bool small(uint32_t id, const Shape& domain) const {
+    const Node& n = g_.node(id);
+    return n.kind == Node::kConst || n.type.shape.numel() * 8 <= domain.numel();
+  }
+  bool saves_a_store(uint32_t id) {
+    const Node& n = g_.node(id);
+    if (!in_loop(id) || kept_[id] || readers_[id].empty()) return false;
+    const Shape& domain = n.type.shape;
+    // what is smaller is still in the cache when it is read
+    if (n.type.bytes() < static_cast<size_t>(config().tile_bytes) ||
+        !(plan_.units[plan_.unit_of[id]].domain == domain))
+      return false;
+    std::set<uint32_t> leaves;
+    size_t cost = 0;
+    return expand(id, domain, &leaves, &cost) && leaves.size() <= 1;
+  }
+  // Goes through the expression of a value back to what is small, or in memory.
+  bool expand(uint32_t id, const Shape& domain, std::set<uint32_t>* leaves, size_t* cost) {
+    if (small(id, domain)) return true;
+    if (kept_[id]) {
+      leaves->insert(id);
+      return true;
+    }
+    const Node& n = g_.node(id);
+    if (!n.op->has(kElementwise) || !(n.type.shape == domain)) return false;
+    *cost += instructions(g_, n);
+    if (*cost > kMaxInstructions) return false;
+    for (auto s : n.in)
+      if (!expand(s, domain, leaves, cost)) return false;
+    return true;
+  }
+
+  std::unique_ptr<Graph> rebuild() {
+    auto to = std::make_unique<Graph>(false);  // equal nodes stay apart
+    to->locations = g_.locations;
+    std::vector<Val> map(g_.size());
+    std::map<std::pair<int, uint32_t>, Val> again;  // by reading unit
+    auto copy = [&](uint32_t id, auto& operand) {
+      const Node& n = g_.node(id);
+      std::vector<Val> in;
+      for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : operand(s));
+      to->current_loc = n.loc;
+      return n.regions.empty() ? to->emit(*n.op, in, n.attrs, n.type)
+                               : to->emit_region(*n.op, in, n.regions);
+    };
+    std::function<Val(uint32_t, int, const Shape&)> compute = [&](uint32_t id, int unit,
+                                                                  const Shape& domain) {
+      if (small(id, domain) || kept_[id]) return map[id];
+      Val& v = again[{unit, id}];
+      auto operand = [&](uint32_t s) { return compute(s, unit, domain); };
+      if (!v) v = copy(id, operand);
+      return v;
+    };
+    for (uint32_t i = 0; i < g_.size(); ++i) {
+      const Node& n = g_.node(i);
+      if (n.kind == Node::kInput) {
+        map[i] = to->add_input(n.type, n.name);
+      } else if (n.kind == Node::kConst) {
+        map[i] = to->constant_of(n);
+      } else if (plan_.unit_of[i] >= 0) {
+        const int unit = plan_.unit_of[i];
+        auto operand = [&](uint32_t s) {
+          if (!chosen_.count(s) || plan_.unit_of[s] == unit) return map[s];
+          return compute(s, unit, g_.node(s).type.shape);
+        };
+        map[i] = copy(i, operand);
+      }
+    }
+    std::vector<uint32_t> order;
+    for (auto i : g_.inputs()) order.push_back(map[i].id);
+    to->order_inputs(std::move(order));
+    for (auto& o : g_.outputs) to->outputs.push_back({map[o.node].id, o.assign_to});
+    return to;
+  }
+
+  // Bytes that loops load and store.
+  static int64_t traffic(const Graph& g, const FusionPlan& plan) {
+    std::vector<bool> escapes(g.size());
+    int64_t bytes = 0;
+    for (size_t u = 0; u < plan.units.size(); ++u) {
+      std::set<uint32_t> loads;
+      for (auto id : plan.units[u].nodes)
+        for (auto s : g.node(id).in)
+          if (s != kNoNode && plan.unit_of[s] != static_cast<int>(u)) loads.insert(s);
+      for (auto s : loads) {
+        escapes[s] = true;
+        if (plan.units[u].kind == Unit::kLoop && g.node(s).kind != Node::kConst)
+          bytes += static_cast<int64_t>(g.node(s).type.bytes());
+      }
+    }
+    for (auto& o : g.outputs) escapes[o.node] = true;
+    for (uint32_t i = 0; i < g.size(); ++i)
+      if (escapes[i] && plan.unit_of[i] >= 0 && plan.units[plan.unit_of[i]].kind == Unit::kLoop)
+        bytes += static_cast<int64_t>(g.node(i).type.bytes());
+    return bytes;
+  }
+
+  const Graph& g_;
+  const FusionPlan plan_;
+  std::vector<std::set<int>> readers_;
+  std::vector<bool> kept_;
+  std::set<uint32_t> chosen_;
+};
+
+}  // namespace
+
+std::unique_ptr<Graph> recompute_cheap_values(const Graph& g) { return Recomputation(g).run(); }
+
+}  // namespace pijit

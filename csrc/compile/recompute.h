@@ -1,0 +1,12 @@
+// Values that are cheaper computed again than kept: where a kernel stores an elementwise value only
+// for others to load it, and these could compute it from one operand of the same size that is in
+// memory anyway, a store of full size is saved (deviations from a mean, in batch normalisation).
+#pragma once
+#include "compile/fusion.h"
+
+namespace pijit {
+
+// The graph with such values computed once per kernel that reads them. Null: nothing to gain.
+std::unique_ptr<Graph> recompute_cheap_values(const Graph& g);
+
+}  // namespace pijit
