@@ -8,6 +8,7 @@ namespace pijit {
 
 void register_cpu_kernels(KernelRegistry& r) {
   register_onednn_kernels(r);
+  register_gemm_kernels(r);
   register_pool_kernels(r);
   register_blocked_pool_kernels(r);
   register_lane_kernels(r);

@@ -2,6 +2,7 @@
 
 import itertools
 
+
 import numpy as np
 import pytest
 import scipy.special
@@ -492,3 +493,22 @@ def test_slices_at_the_ends_of_int64():
                     assert places is None or begin == end or any(not 0 <= p < 5 for p in places) or not (0 <= begin <= 5 and -1 <= end <= 5), (begin, end, step)
                     continue
                 assert places is not None and got == [float(p) for p in places], (begin, end, step)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "int64", "int8", "uint16"])
+@pytest.mark.parametrize("m, k, n", [(1, 1, 1), (1, 70, 33), (33, 70, 1), (7, 0, 5), (0, 3, 4), (5, 3, 0), (6, 256, 8), (13, 257, 17), (64, 600, 520), (130, 5, 1030)])
+def test_products_of_other_dtypes(dtype, m, k, n):
+    r = np.random.RandomState(0)
+    a, b, bias = ((r.randn(*s) * 9).astype(dtype) for s in ((m, k), (k, n), (n,)))
+    want = a @ b
+
+    def same(got, want):
+        assert got.dtype == want.dtype and got.shape == want.shape
+        assert np.allclose(got, want, rtol=1e-13, atol=1e-10) if dtype == "float64" else (got == want).all()
+    same(ops.matmul(Tensor(a), Tensor(b)).asnumpy(), want)
+    for ta, tb in itertools.product((False, True), repeat=2):
+        x, y = (Tensor(np.ascontiguousarray(v.T if t else v)) for v, t in ((a, ta), (b, tb)))
+        same(ops.MatMul(ta, tb)(x, y).asnumpy(), want)
+    same(ops.dense(Tensor(a), Tensor(np.ascontiguousarray(b.T)), Tensor(bias)).asnumpy(), (want + bias).astype(dtype))
+    batch = np.stack([a, a[::-1], a * 2]).astype(dtype)
+    same(ops.matmul(Tensor(batch[:, None]), Tensor(np.stack([b, b + 1]).astype(dtype))).asnumpy(), np.matmul(batch[:, None], np.stack([b, b + 1]).astype(dtype)))
