@@ -44,7 +44,7 @@ test-asan: deps venv
 	build/asan/core_tests --gtest_brief=1
 	rm -rf build/asan/run && mkdir -p build/asan/run && cp -r pijit tests pyproject.toml build/asan/run/ && rm -f build/asan/run/pijit/_C*.so && cp build/asan/pijit/_C*.so build/asan/run/pijit/
 	cd build/asan/run && PYTHONPATH=. PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PIJIT_STRICT=1 \
-	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" $(CURDIR)/$(PY) -m pytest -q -x
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" $(CURDIR)/$(PY) -m pytest -q -x --capture=sys
 
 # `pip install .` into an empty environment, used from another folder.
 test-wheel: deps venv

@@ -347,10 +347,10 @@ class Compiler {
     for (size_t s = 0; s < p_->slots.size(); ++s) {
       if (p_->slots[s].kind != Program::Slot::kArena) continue;
       const uint32_t id = value_of_slot_.at(static_cast<int>(s));
-      const size_t size = (g_.node(id).type.bytes() + 63) / 64 * 64;
+      // values of no bytes have an address too
+      const size_t size = std::max<size_t>(64, (g_.node(id).type.bytes() + 63) / 64 * 64);
       const int born = born_.at(id), from = extent(born).first,
                 to = std::max(extent(born).second, extent(std::max(born, last_use_[id])).second);
-      if (size == 0) continue;
       std::vector<Block> busy;
       for (auto& b : placed)
         if (!(b.to < from || b.from > to)) busy.push_back(b);
