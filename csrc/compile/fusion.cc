@@ -28,9 +28,26 @@ bool uniform(const Shape& s, const Shape& domain, int lo, int hi) {
   return whole || none;
 }
 
+// A set of units.
+class UnitSet {
+ public:
+  explicit UnitSet(size_t capacity) : words_((capacity + 63) / 64) {}
+  bool has(int u) const { return words_[u / 64] >> (u % 64) & 1; }
+  void insert(int u) { words_[u / 64] |= uint64_t{1} << (u % 64); }
+  void erase(int u) { words_[u / 64] &= ~(uint64_t{1} << (u % 64)); }
+  void insert(const UnitSet& s) {
+    for (size_t i = 0; i < words_.size(); ++i) words_[i] |= s.words_[i];
+  }
+  void clear() { std::fill(words_.begin(), words_.end(), 0); }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
 class Planner {
  public:
-  explicit Planner(const Graph& g) : g_(g), live_(g.live()) {}
+  explicit Planner(const Graph& g)
+      : g_(g), live_(g.live()), none_(std::count(live_.begin(), live_.end(), true)) {}
 
   FusionPlan run() {
     plan_.unit_of.assign(g_.size(), -1);
@@ -60,27 +77,27 @@ class Planner {
   int place(uint32_t id, Unit::Kind kind, const Shape& domain) {
     const int u = static_cast<int>(plan_.units.size());
     plan_.units.push_back({kind, {}, domain});
-    anc_.emplace_back();
+    anc_.push_back(none_);
     add(id, u);
     return u;
   }
   void add(uint32_t id, int u) {
     plan_.unit_of[id] = u;
     plan_.units[u].nodes.push_back(id);
-    std::set<int> more;
+    UnitSet more = none_;
     for (auto s : g_.node(id).in) {
       if (s == kNoNode) continue;
       const int v = plan_.unit_of[s];
       if (v < 0 || v == u) continue;
       more.insert(v);
-      more.insert(anc_[v].begin(), anc_[v].end());
+      more.insert(anc_[v]);
     }
     extend(u, more);
   }
-  void extend(int u, const std::set<int>& more) {
-    anc_[u].insert(more.begin(), more.end());
-    for (size_t w = 0; w < anc_.size(); ++w)
-      if (anc_[w].count(u)) anc_[w].insert(more.begin(), more.end());
+  void extend(int u, const UnitSet& more) {
+    anc_[u].insert(more);
+    for (auto& a : anc_)
+      if (a.has(u)) a.insert(more);
   }
 
   size_t operands(const Unit& u) const {
@@ -107,7 +124,7 @@ class Planner {
       if (s == kNoNode) continue;
       const int v = plan_.unit_of[s];
       if (v == u && g_.node(s).op->has(kReduction)) return false;  // needs the finished result
-      if (v >= 0 && v != u && anc_[v].count(u)) return false;      // waits for u by another way
+      if (v >= 0 && v != u && anc_[v].has(u)) return false;        // waits for u by another way
     }
     if (lo >= 0 && !(reads_uniformly(n, unit.domain, lo, hi) &&
                      (unit.reduces() || reads_uniformly(unit, lo, hi))))
@@ -134,7 +151,7 @@ class Planner {
   bool can_merge(int a, int b) const {
     const Unit &x = plan_.units[a], &y = plan_.units[b];
     if (x.kind != Unit::kLoop || y.kind != Unit::kLoop || !(x.domain == y.domain)) return false;
-    if (anc_[a].count(b) || anc_[b].count(a)) return false;
+    if (anc_[a].has(b) || anc_[b].has(a)) return false;
     if (x.reduces() && y.reduces() && (x.lo != y.lo || x.hi != y.hi)) return false;
     if (x.reduces() != y.reduces() &&
         !(x.reduces() ? reads_uniformly(y, x.lo, x.hi) : reads_uniformly(x, y.lo, y.hi)))
@@ -149,12 +166,12 @@ class Planner {
     std::sort(x.nodes.begin(), x.nodes.end());
     if (y.reduces()) x.lo = y.lo, x.hi = y.hi;
     y.nodes.clear();
-    const std::set<int> up = anc_[from];
+    const UnitSet up = anc_[from];
     for (auto& s : anc_)
-      if (s.erase(from)) s.insert(into);
+      if (s.has(from)) s.erase(from), s.insert(into);
     anc_[from].clear();
     extend(into, up);
-    const std::set<int> all = anc_[into];
+    const UnitSet all = anc_[into];
     extend(into, all);
   }
 
@@ -205,7 +222,8 @@ class Planner {
   const Graph& g_;
   std::vector<bool> live_;
   FusionPlan plan_;
-  std::vector<std::set<int>> anc_;  // units that a unit waits for, transitively
+  const UnitSet none_;
+  std::vector<UnitSet> anc_;  // units that a unit waits for, transitively
 };
 
 }  // namespace
