@@ -55,6 +55,10 @@ class GradFunction:
         self.has_aux, self.with_value, self.sens = has_aux, with_value, sens
         self.tuple_out, self.single_weight = tuple_out, single_weight
 
+    def call(self, *args, **kwargs):
+        """What jit compiles: a gradient is captured as a whole where it is called, not from its own code."""
+        return self(*args, **kwargs)
+
     def __call__(self, *args, **kwargs):
         sens = None
         if self.sens:

@@ -50,20 +50,12 @@ def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PI
     def wrap(f):
         if not callable(f):
             raise TypeError(f"For 'jit', 'fn' must be a function, but got {type(f).__name__}.")
-        jitted = _C.jit(_caller(f) if isinstance(f, GradFunction) else f, whole, fast)
+        jitted = _C.jit(f.call if isinstance(f, GradFunction) else f, whole, fast)
         if input_signature is not None:
             _C.set_signature(jitted, _signature(input_signature))
         return jitted
 
     return wrap if fn is None else wrap(fn)
-
-
-def _caller(gradient):
-    """A function that calls it: a gradient is captured as a whole where it is called, not from its own code."""
-    @functools.wraps(gradient.fn, updated=())
-    def call(*args, **kwargs):
-        return gradient(*args, **kwargs)
-    return call
 
 
 def _signature(described):

@@ -27,8 +27,8 @@ KernelRequest request_of(const Graph& g, const Node& n) {
 
 class Compiler {
  public:
-  Compiler(const Graph& g, bool fast)
-      : g_(g), fast_(fast), plan_(plan_fusion(g)), p_(std::make_shared<Program>()) {}
+  Compiler(const Graph& g, FusionPlan plan, bool fast)
+      : g_(g), fast_(fast), plan_(std::move(plan)), p_(std::make_shared<Program>()) {}
 
   std::shared_ptr<const Program> run() {
     slot_of_.assign(g_.size(), -1);
@@ -425,12 +425,14 @@ std::shared_ptr<const Program> compile(const Graph& g, bool fast) {
       if (config().verify) lowered->verify();
       dump_stage("layout", lowered->print());
     }
-  if (auto with_copies = recompute_cheap_values(*lowered)) {
-    lowered = std::move(with_copies);
+  FusionPlan plan = plan_fusion(*lowered);
+  if (auto again = recompute_cheap_values(*lowered, plan); again.graph) {
+    lowered = std::move(again.graph);
+    plan = std::move(again.plan);
     if (config().verify) lowered->verify();
     dump_stage("recompute", lowered->print());
   }
-  auto p = Compiler(*lowered, fast).run();
+  auto p = Compiler(*lowered, std::move(plan), fast).run();
   PIJIT_LOG("kernels", p->describe());
   dump_stage("program", p->describe());
   return p;

@@ -96,10 +96,9 @@ class Layouts {
           movable &= native[s] || type(s).dtype == DType::F32;
         }
       // What is made of small operands alone is as cheap in blocks.
-      native[i] = role_[i] == kConv ? n.op->name != "conv2d_dw"
-                  : role_[i] == kPool || role_[i] == kMap
-                      ? with >= without && movable && (with > 0 || role_[i] == kMap)
-                      : false;
+      const bool follows = with >= without && movable;
+      native[i] = (role_[i] == kConv && n.op->name != "conv2d_dw") ||
+                  (role_[i] == kMap && follows) || (role_[i] == kPool && follows && with > 0);
     }
     std::vector<bool> wanted(g_.size());
     for (uint32_t i = static_cast<uint32_t>(g_.size()); i-- > 0;) {

@@ -32,17 +32,19 @@ size_t instructions(const Graph& g, const Node& n) {
 
 class Recomputation {
  public:
-  explicit Recomputation(const Graph& g)
-      : g_(g), plan_(plan_fusion(g)), readers_(g.size()), kept_(g.size()) {}
+  Recomputation(const Graph& g, const FusionPlan& plan)
+      : g_(g), plan_(plan), readers_(g.size()), kept_(g.size()) {}
 
-  std::unique_ptr<Graph> run() {
+  Recomputed run() {
     find_readers();
     for (uint32_t i = 0; i < g_.size(); ++i)
       if (saves_a_store(i)) chosen_.insert(i);
-    if (chosen_.empty()) return nullptr;
+    if (chosen_.empty()) return {};
     auto to = rebuild();
+    FusionPlan plan = plan_fusion(*to);
     // The other fusion that follows may cost more than it saves.
-    return traffic(*to, plan_fusion(*to)) < traffic(g_, plan_) ? std::move(to) : nullptr;
+    if (traffic(*to, plan) >= traffic(g_, plan_)) return {};
+    return {std::move(to), std::move(plan)};
   }
 
  private:
@@ -166,7 +168,7 @@ class Recomputation {
   }
 
   const Graph& g_;
-  const FusionPlan plan_;
+  const FusionPlan& plan_;
   std::vector<std::set<int>> readers_;
   std::vector<bool> kept_;
   std::set<uint32_t> chosen_;
@@ -174,6 +176,8 @@ class Recomputation {
 
 }  // namespace
 
-std::unique_ptr<Graph> recompute_cheap_values(const Graph& g) { return Recomputation(g).run(); }
+Recomputed recompute_cheap_values(const Graph& g, const FusionPlan& plan) {
+  return Recomputation(g, plan).run();
+}
 
 }  // namespace pijit

@@ -6,7 +6,11 @@
 
 namespace pijit {
 
-// The graph with such values computed once per kernel that reads them. Null: nothing to gain.
-std::unique_ptr<Graph> recompute_cheap_values(const Graph& g);
+struct Recomputed {
+  std::unique_ptr<Graph> graph;  // null: nothing to gain
+  FusionPlan plan;               // of the graph
+};
+// The graph with such values computed once per kernel that reads them.
+Recomputed recompute_cheap_values(const Graph& g, const FusionPlan& plan);
 
 }  // namespace pijit

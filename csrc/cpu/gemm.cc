@@ -47,7 +47,7 @@ struct Block {
 template <class T>
 void vector_product(const T* x, int64_t step, Matrix<T> m, const T* bias, T* y, int64_t begin,
                     int64_t end, int64_t k) {
-  if (m.col == 1 && end - begin > 1) {
+  if (m.col == 1 && m.row != 1) {
     std::fill(y + begin, y + end, T(0));
     for (int64_t p = 0; p < k; ++p) {
       const T f = x[p * step], *row = m.p + p * m.row;

@@ -226,3 +226,20 @@ def test_average_of_pairs(shape):
     spread = np.zeros(shape, np.float32)
     spread[:, :, : 2 * h, : 2 * w] = np.repeat(np.repeat(dy / np.float32(4), 2, 2), 2, 3)
     np.testing.assert_array_equal(dx, spread)
+
+
+@pytest.mark.parametrize("f", [ops.softmax, ops.log_softmax])
+def test_softmax_of_what_is_no_number(f):
+    rows = np.linspace(-2, 2, 8 * 37, dtype=np.float32).reshape(8, 37)
+    for r, c, v in ((1, 0, np.nan), (2, 36, np.nan), (3, 5, np.inf), (4, 7, -np.inf), (5, 3, 3e38)):
+        rows[r, c] = v
+    rows[6] = -np.inf
+    with np.errstate(all="ignore"):
+        e = np.exp(rows.astype(np.float64) - rows.max(1, keepdims=True))
+        want = e / e.sum(1, keepdims=True)
+        want = np.log(want) if f is ops.log_softmax else want
+    got = f(Tensor(rows), -1).asnumpy()
+    assert np.isnan(got).all(1).tolist() == np.isnan(want).all(1).tolist() == [False, True, True, True, False, False, True, False]
+    for r in (0, 4, 7):
+        np.testing.assert_allclose(got[r], want[r], rtol=3e-6, atol=1e-7)
+    check(lambda: lambda x: f(x, -1), Tensor(rows), graphs=1, breaks=0)

@@ -48,21 +48,21 @@ InferFn keep_dtype(bool need_elements) {
     return Type{c.x(0).dtype, reduced(c)};
   };
 }
-// A variance: mean, deviations and divisor.
-struct Spread {
+// Deviations from the mean over axes, and what a variance divides by.
+struct Deviations {
   Dims axes;
   Dim count = 1;
-  Val deviations;
-  Spread(const OpCtx& c, Val x) {
+  Val values;
+  Deviations(const OpCtx& c, Val x) {
     const Shape& s = x.shape();
     for (auto a : normalize_axes(c.op.name, c.ints("axis"), s.rank())) {
       axes.push_back(a);
       count *= s[static_cast<int>(a)];
     }
-    deviations = x - v_sum(x, axes, true) / v_size(x, count);
+    values = x - v_sum(x, axes, true) / v_size(x, count);
   }
   Val divisor(const OpCtx& c) const {
-    return v_size(deviations, std::max(count - c.i("ddof"), Dim(0)));
+    return v_size(values, std::max(count - c.i("ddof"), Dim(0)));
   }
 };
 OpEntry arg_reduction(OpTable& t, const char* n) {
@@ -126,12 +126,12 @@ void register_reduce(OpTable& t) {
         return Type{c.x(0).dtype, reduced(c)};
       })
       .vjp([](V v) {
-        const Spread s(v, v.in[0]);
-        v.d[0] = s.deviations * expand_back(v, v.ct * (v_const(v.ct, 2) / s.divisor(v)));
+        const Deviations s(v, v.in[0]);
+        v.d[0] = s.values * expand_back(v, v.ct * (v_const(v.ct, 2) / s.divisor(v)));
       })
       .lower([](const LowerCtx& c) {
-        const Spread s(c, c.in[0]);
-        return v_sum(s.deviations * s.deviations, s.axes, c.flag("keepdims")) / s.divisor(c);
+        const Deviations s(c, c.in[0]);
+        return v_sum(s.values * s.values, s.axes, c.flag("keepdims")) / s.divisor(c);
       });
   // [..., lanes, n] to [..., n]: sums by halves of the lanes, as a row's lanes fold at its end
   // (runtime/loop_kernel.h).

@@ -63,8 +63,9 @@ std::string stage(const std::string& name, const std::string& text) {
   if (name == "jvp") return differentiated(text, true);
   if (name == "layout") return assign_layouts(*Graph::parse(text), 16)->print(false);
   if (name == "recompute") {
-    const auto r = recompute_cheap_values(*Graph::parse(text));
-    return r ? r->print(false) : "nothing to gain\n";
+    const auto g = Graph::parse(text);
+    const auto r = recompute_cheap_values(*g, plan_fusion(*g));
+    return r.graph ? r.graph->print(false) : "nothing to gain\n";
   }
   if (name == "relax") return relax(*Graph::parse(text), 16)->print(false);
   if (name == "program") return compile(*Graph::parse(text))->describe();
