@@ -6,7 +6,9 @@
 namespace pijit {
 
 std::shared_ptr<const InnerLoop> block_inner_loop(const InnerSpec& s);
-// Null where the processor lacks AVX2 or the kernel uses something the generator does not cover.
+// Is code generated for loops at all? It takes AVX2, FMA and F16C.
+bool generates_code();
+// Null where it is not, or the kernel uses something the generator does not cover.
 std::shared_ptr<const InnerLoop> asmjit_inner_loop(const InnerSpec& s);
 
 void register_reference_kernels(KernelRegistry& r);

@@ -22,8 +22,7 @@ std::shared_ptr<const InnerLoop> make_inner_loop(const InnerSpec& s) {
   std::lock_guard lock(mu);
   auto it = cache->find(key);
   if (it != cache->end()) return it->second;
-  std::shared_ptr<const InnerLoop> loop;
-  if (config().backend != "reference" && config().isa != "none") loop = asmjit_inner_loop(s);
+  std::shared_ptr<const InnerLoop> loop = asmjit_inner_loop(s);
   if (!loop) loop = block_inner_loop(s);
   return cache->emplace(std::move(key), std::move(loop)).first->second;
 }

@@ -232,11 +232,17 @@ class AsmLoop : public InnerLoop {
 };
 }  // namespace
 
+bool generates_code() {
+  static const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                               __builtin_cpu_supports("f16c");
+  return has_avx2 && config().backend != "reference" && config().isa != "none";
+}
+
 std::shared_ptr<const InnerLoop> asmjit_inner_loop(const InnerSpec& s) {
+  if (!generates_code()) return nullptr;
   std::unique_ptr<LoopEmitter> e;
   if (config().isa != "avx2") e = avx512_emitter(s);
   if (!e) e = avx2_emitter(s);
-  if (!e) return nullptr;
   std::string why;
   if (!e->covers(&why)) {
     PIJIT_LOG("dispatch", "loop: asmjit refuses: ", why);

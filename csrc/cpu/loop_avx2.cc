@@ -14,12 +14,6 @@ namespace {
 using asmjit::Imm;
 namespace I = x86::Inst;
 
-bool has_avx2() {
-  static const bool ok = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                         __builtin_cpu_supports("f16c");
-  return ok;
-}
-
 // 8 elements at `x` converted, to x + 64.
 template <class From, class To>
 void convert_block(char* x) {
@@ -694,7 +688,7 @@ class Avx2Emitter : public LoopEmitter {
 }  // namespace
 
 std::unique_ptr<LoopEmitter> avx2_emitter(const InnerSpec& s) {
-  return has_avx2() ? std::make_unique<Avx2Emitter>(s) : nullptr;
+  return std::make_unique<Avx2Emitter>(s);
 }
 
 }  // namespace pijit

@@ -49,7 +49,7 @@ void register_norm(OpTable& t) {
   t.add("softmax")
       .in({"x"})
       .attr("axis", AttrKind::kInt, int64_t{-1})
-      .flags(kWidens)
+      .flags(kWhole | kWidens)
       .infer(softmax_type)
       .vjp(in_float32([](V v) {
         const Val gy = v.ct * v.out;
@@ -68,7 +68,7 @@ void register_norm(OpTable& t) {
   t.add("log_softmax")
       .in({"x"})
       .attr("axis", AttrKind::kInt, int64_t{-1})
-      .flags(kWidens)
+      .flags(kWhole | kWidens)
       .infer(softmax_type)
       .vjp(in_float32(
           [](V v) { v.d[0] = v.ct - v_op("exp", v.out) * v_sum(v.ct, {v.i("axis")}, true); }))
