@@ -10,6 +10,8 @@ from pijit.dtype import (bfloat16, bool_, dtype_to_nptype, float16, float32, flo
 from pijit.parameter import Parameter, ParameterTuple
 from pijit.random import get_seed, set_seed
 from pijit.grad import GradOperation, get_grad, grad, jvp, value_and_grad, vjp
+from pijit.vmap import vmap
+from pijit.jacobian import hessian, jacfwd, jacrev
 from pijit.jit import JitConfig, explain, jit, jit_class, ms_function
 from pijit import nn, numpy, initializer as common_initializer  # noqa: F401
 from pijit.serialization import load_checkpoint, load_param_into_net, save_checkpoint

@@ -40,7 +40,15 @@ def _like(x, grads):
     return None
 
 
-class GradFunction:
+class Transformed:
+    """A function made of another one, by which jit compiles both together."""
+
+    def call(self, *args, **kwargs):
+        """What jit compiles: the transform is captured where it is called, not from its own code alone."""
+        return self(*args, **kwargs)
+
+
+class GradFunction(Transformed):
     """What grad, value_and_grad and GradOperation return: calling it gives gradients of `fn`.
 
     positions   indices of arguments to differentiate by (None: none)
@@ -54,10 +62,6 @@ class GradFunction:
         self.fn, self.positions, self.weights = fn, positions, weights
         self.has_aux, self.with_value, self.sens = has_aux, with_value, sens
         self.tuple_out, self.single_weight = tuple_out, single_weight
-
-    def call(self, *args, **kwargs):
-        """What jit compiles: a gradient is captured as a whole where it is called, not from its own code."""
-        return self(*args, **kwargs)
 
     def __call__(self, *args, **kwargs):
         sens = None
@@ -296,8 +300,7 @@ def jvp(fn, inputs, v, has_aux=False):
             raise ValueError(f"For 'jvp', a tangent of shape {t.shape} does not fit an input of shape {x.shape}.")
     inputs = _alias(inputs)
     held = [x._held() for x in inputs]
-    tape = _C.Tape()
-    tape.takes_regions = False
+    tape = _C.Tape("forward")
     for x in held:
         tape.watch(x)
     tape.start()

@@ -3,7 +3,7 @@
 import functools
 
 from pijit import _C
-from pijit.grad import GradFunction
+from pijit.grad import Transformed
 
 
 class JitConfig:
@@ -50,7 +50,7 @@ def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PI
     def wrap(f):
         if not callable(f):
             raise TypeError(f"For 'jit', 'fn' must be a function, but got {type(f).__name__}.")
-        jitted = _C.jit(f.call if isinstance(f, GradFunction) else f, whole, fast)
+        jitted = _C.jit(f.call if isinstance(f, Transformed) else f, whole, fast)
         if input_signature is not None:
             _C.set_signature(jitted, _signature(input_signature))
         return jitted

@@ -28,10 +28,14 @@ py::list tensors(const std::vector<ArrayRef>& v) {
 
 void init_tape(py::module_& m) {
   py::class_<Tape>(m, "Tape", "Records ops on watched tensors between start() and stop().")
-      .def(py::init<>())
+      .def(py::init([](const std::string& use) {
+             return std::make_unique<Tape>(use == "forward" ? Tape::kForward
+                                           : use == "batch" ? Tape::kBatch
+                                                            : Tape::kReverse);
+           }),
+           py::arg("use") = "reverse")
       .def("start", &Tape::start)
       .def("stop", &Tape::stop)
-      .def_readwrite("takes_regions", &Tape::takes_regions)
       .def("watch", [](Tape& t, py::handle x) { t.watch(arrays(py::make_tuple(x))[0]); })
       .def("watches",
            [](const Tape& t, py::handle x) {
@@ -46,6 +50,11 @@ void init_tape(py::module_& m) {
                  r.push_back(h.is_none() ? ArrayRef() : array_of(h.ptr()));
                return r;
              });
+           })
+      .def("batch",
+           [](const Tape& t, const py::sequence& examples, const py::sequence& batches,
+              const py::sequence& outputs, int64_t size) {
+             return tensors(t.batch(arrays(examples), arrays(batches), arrays(outputs), size));
            })
       .def("pushforward",
            [](const Tape& t, const py::sequence& inputs, const py::sequence& tangents,

@@ -125,6 +125,12 @@ class Tracer::Branching {
 };
 
 void Tracer::check_effect(const V& v) const {
+  if (mapped_serial_ && (v->serial < mapped_serial_ || v->src >= 0))
+    give_up(Reason::kTensorValue, "a side effect in a mapped function");
+  check_binding(v);
+}
+
+void Tracer::check_binding(const V& v) const {
   if (arm_serial_ && (v->serial < arm_serial_ || v->src >= 0))
     give_up(Reason::kTensorValue, "a side effect in a branch or loop on a tensor");
   if (v->aliased || v->first || v->second)

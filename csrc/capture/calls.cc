@@ -75,8 +75,8 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   PyObject* o = f->obj.ptr();
   static PyTypeObject* dispatcher =
       Py_TYPE(py::object(py::module_::import("numpy").attr("prod")).ptr());
-  static PyObject* jvp = py::object(py::module_::import("pijit.grad").attr("jvp")).release().ptr();
-  if (o == jvp && kwargs.empty() && args.size() == 3) return call_jvp(args[0], args[1], args[2]);
+  if (PyFunction_Check(o))
+    if (auto r = call_transform(o, args, kwargs)) return *r;
   if ((PyFunction_Check(o) || PyCFunction_Check(o) || Py_TYPE(o) == dispatcher) && makes_array(o))
     return call_numpy(f, args, kwargs);
   if (PyFunction_Check(o)) return call_function(f, args, kwargs);
@@ -469,7 +469,8 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
 
 // Prints after the graph, in the order of all effects, what the values are now.
 V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
-  if (arm_serial_) give_up(Reason::kTensorValue, "print() in a branch or loop on a tensor");
+  if (arm_serial_ || mapped_serial_)
+    give_up(Reason::kTensorValue, "print() in a branch or loop on a tensor or a mapped function");
   py::dict keywords;
   for (auto& [k, v] : kwargs) {
     auto c = as_constant(v);

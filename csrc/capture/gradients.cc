@@ -3,6 +3,7 @@
 
 #include "capture/tracer.h"
 #include "graph/vals.h"
+#include "graph/vmap.h"
 
 namespace pijit {
 
@@ -62,6 +63,12 @@ struct Deeper {
   int& n;
   explicit Deeper(int& n) : n(n) { ++n; }
   ~Deeper() { --n; }
+};
+// Changes nothing that was there before.
+struct NoEffects {
+  uint64_t &serial, before;
+  explicit NoEffects(uint64_t& s) : serial(s), before(s) { s = Value::next_serial; }
+  ~NoEffects() { serial = before; }
 };
 }  // namespace
 
@@ -125,7 +132,7 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
     for (auto& w : items_of(weights_v)) {
       if (w->kind != Value::kTensor || !seen.insert(w.get()).second)
         give_up(Reason::kRaises, "weights");
-      check_effect(w);
+      check_binding(w);
       undoable([w, n = w->node] { w->node = n; });
       const Val in[] = {scope_->val(w->node)};
       w->node = scope_->graph().Builder::op(identity, in, {});
@@ -190,6 +197,22 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
   return result;
 }
 
+std::optional<V> Tracer::call_transform(PyObject* f, const std::vector<V>& args,
+                                        const Kwargs& kwargs) {
+  auto function = [](const char* module, const char* name) {
+    return py::object(py::module_::import(module).attr(name)).release().ptr();
+  };
+  static PyObject *jvp = function("pijit.grad", "jvp"),
+                  *vectorize = function("pijit.vmap", "vectorize"),
+                  *pull = function("pijit.jacobian", "pull"),
+                  *push = function("pijit.jacobian", "push");
+  if (!kwargs.empty()) return std::nullopt;
+  if (f == jvp && args.size() == 3) return call_jvp(args[0], args[1], args[2]);
+  if (f == vectorize) return call_vectorize(args);
+  if (f == pull || f == push) return call_jacobian(args, f == push);
+  return std::nullopt;
+}
+
 // Mirrors jvp (pijit/grad.py).
 V Tracer::call_jvp(const V& fn, const V& inputs, const V& tangents) {
   auto tuple = [&](const V& v) {
@@ -226,6 +249,141 @@ V Tracer::call_jvp(const V& fn, const V& inputs, const V& tangents) {
   const auto results = pushforward(graph, records_of(graph, begin, end), along_inputs, of);
   size_t next = 0;
   return sequence(Value::kTuple, {value, like(value, results, &next)});
+}
+
+namespace {
+std::vector<std::pair<std::string, V>> keywords(const V& dict) {
+  std::vector<std::pair<std::string, V>> r;
+  for (size_t k = 0; k < dict->keys.size(); ++k)
+    r.push_back({py::cast<std::string>(dict->keys[k]), dict->items[k]});
+  return r;
+}
+// What failed for one element is found out by the op on all of them.
+void forget_failures(Graph& g, uint32_t begin, uint32_t end, std::span<const Seed> examples) {
+  std::set<uint32_t> of_one;
+  for (auto& s : examples) of_one.insert(s.value.id);
+  for (uint32_t i = begin; i < end; ++i)
+    for (auto x : g.node(i).in)
+      if (of_one.count(x)) {
+        of_one.insert(i);
+        g.abandon(i, i + 1);
+      }
+}
+}  // namespace
+
+// Mirrors vectorize (pijit/vmap.py).
+V Tracer::call_vectorize(const std::vector<V>& args) {
+  const std::vector<V> examples = items_of(args[3]), batches = items_of(args[4]);
+  std::vector<std::pair<Val, Val>> pairs;
+  for (size_t k = 0; k < examples.size(); ++k)
+    pairs.push_back({examples[k]->node, batches[k]->node});
+  Graph& graph = scope_->graph();
+  const uint32_t begin = static_cast<uint32_t>(graph.size());
+  V value;
+  {
+    Deeper deeper(grad_depth_);
+    NoEffects no_effects(mapped_serial_);
+    value = call(args[0], items_of(args[1]), keywords(args[2]));
+  }
+  std::vector<V> outputs;
+  flatten(value, &outputs);
+  const uint32_t end = static_cast<uint32_t>(graph.size());
+  std::vector<Seed> seeds;
+  for (auto& [one, all] : pairs) seeds.push_back({scope_->val(one), scope_->val(all)});
+  std::vector<Val> of;
+  for (auto& o : outputs) of.push_back(scope_->val(o->node));
+  const Dim size = seeds.at(0).cotangent.shape()[0];
+  std::vector<V> results;
+  for (auto v : vmapped(graph, records_of(graph, begin, end), seeds, of, size))
+    results.push_back(v ? tensor(v) : constant(py::none()));
+  forget_failures(graph, begin, end, seeds);
+  return sequence(Value::kTuple, {value, sequence(Value::kList, results)});
+}
+
+// Mirrors pull and push (pijit/jacobian.py).
+V Tracer::call_jacobian(const std::vector<V>& args, bool forward) {
+  std::vector<V> inner = items_of(args[1]), leaves;
+  for (auto& p : items_of(args[3])) {
+    V& a = inner.at(static_cast<size_t>(*as_int(p)));
+    a = alias(a, &leaves);
+  }
+  std::vector<Val> in;
+  for (auto& x : leaves) in.push_back(x->node);
+  Graph& graph = scope_->graph();
+  const uint32_t begin = static_cast<uint32_t>(graph.size());
+  V value;
+  {
+    Deeper deeper(grad_depth_);
+    value = call(args[0], inner, keywords(args[2]));
+  }
+  const bool has_aux = *truth(args[4]);
+  if (has_aux &&
+      ((value->kind != Value::kTuple && value->kind != Value::kList) || value->items.size() < 2))
+    give_up(Reason::kRaises, "has_aux");
+  std::vector<V> outputs;
+  flatten(has_aux ? item(value, 0) : value, &outputs);
+  if (outputs.empty()) give_up(Reason::kRaises, "no output to differentiate");
+  const auto records = records_of(graph, begin, static_cast<uint32_t>(graph.size()));
+  std::vector<Val> out;
+  for (auto& o : outputs) {
+    out.push_back(scope_->val(o->node));
+    if (!is_float(out.back().dtype())) give_up(Reason::kRaises, "an output is not floating");
+  }
+  for (auto& x : in) x = scope_->val(x);
+
+  // f along the units of x's shape: results have the number of the unit in front
+  auto along_basis = [&](Val x, auto f) {
+    const Dim n = x.shape().numel();
+    Shape all = x.shape();
+    all.insert(0, n);
+    const Val units = graph.Builder::op("arange", {}, {0.0, 1.0, n, DType::I64});
+    const Val equal = v_op("equal", v_reshape(units, Shape{n, 1}), units);
+    const Val basis = v_reshape(v_cast(equal, x.dtype()), all);
+    const Val example = v_zeros(graph, x.type());
+    const uint32_t from = static_cast<uint32_t>(graph.size());
+    const std::vector<Val> of = f(example);
+    const uint32_t to = static_cast<uint32_t>(graph.size());
+    const Seed seed{example, basis};
+    auto r = vmapped(graph, records_of(graph, from, to), std::span(&seed, 1), of, n);
+    for (size_t k = 0; k < r.size(); ++k) {
+      Shape s = of[k].shape();
+      s.insert(0, n);
+      if (!r[k]) r[k] = v_broadcast(of[k], s);
+    }
+    forget_failures(graph, from, to, std::span(&seed, 1));
+    return r;
+  };
+  auto joined = [](const Shape& a, const Shape& b) {
+    Shape s = a;
+    for (auto d : b) s.push_back(d);
+    return s;
+  };
+  std::vector<V> columns(out.size() * in.size());
+  if (forward) {
+    for (size_t j = 0; j < in.size(); ++j) {
+      const auto r = along_basis(in[j], [&](Val t) {
+        const Seed seed{in[j], t};
+        return pushforward(graph, records, std::span(&seed, 1), out);
+      });
+      for (size_t i = 0; i < out.size(); ++i) {
+        Dims perm;
+        for (int k = 0; k < out[i].shape().rank(); ++k) perm.push_back(k + 1);
+        perm.push_back(0);
+        columns[i * in.size() + j] =
+            tensor(v_reshape(v_transpose(r[i], perm), joined(out[i].shape(), in[j].shape())));
+      }
+    }
+  } else {
+    for (size_t i = 0; i < out.size(); ++i) {
+      const auto r = along_basis(out[i], [&](Val ct) {
+        const Seed seed{out[i], ct};
+        return backward(graph, records, std::span(&seed, 1), in);
+      });
+      for (size_t j = 0; j < in.size(); ++j)
+        columns[i * in.size() + j] = tensor(v_reshape(r[j], joined(out[i].shape(), in[j].shape())));
+    }
+  }
+  return sequence(Value::kTuple, {value, sequence(Value::kList, columns)});
 }
 
 }  // namespace pijit

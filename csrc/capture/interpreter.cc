@@ -202,7 +202,8 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::STORE_GLOBAL: {
-      if (arm_serial_) give_up(Reason::kTensorValue, "a global set in a branch on a tensor");
+      if (arm_serial_ || mapped_serial_)
+        give_up(Reason::kTensorValue, "a global set in a branch on a tensor or a mapped function");
       V v = pop();
       const std::pair<PyObject*, std::string> key{f.globals, name()};
       auto old = global_writes_.find(key);

@@ -10,7 +10,7 @@ namespace pijit {
 
 bool tape_needs_single_ops() {
   const auto& active = Tape::active();
-  return active.size() > 1 || (!active.empty() && !active[0]->takes_regions);
+  return active.size() > 1 || (!active.empty() && active[0]->use != Tape::kReverse);
 }
 
 void Runner::compute() {

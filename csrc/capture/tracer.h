@@ -60,8 +60,10 @@ class Tracer {
   void loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated);
   void run_until(Frame& f, int pc, int stop, Arm* arm);
   Val truth_val(const V& x, bool negated);
-  void check_effect(const V& v) const;  // may it be changed here?
-  uint64_t arm_serial_ = 0;             // what was made before is outside of the branch
+  void check_effect(const V& v) const;   // may it be changed here?
+  void check_binding(const V& v) const;  // may it be given another node of the same value?
+  uint64_t arm_serial_ = 0;              // what was made before is outside of the branch
+  uint64_t mapped_serial_ = 0;           // the same for a function that vmap runs for one element
   int grad_depth_ = 0;
   class Branching;
   std::vector<std::pair<const Frame*, int>> branching_;
@@ -153,7 +155,11 @@ class Tracer {
 
   // --- gradients.cc ---
   V call_grad(const V& g, std::vector<V> args, Kwargs kwargs);
+  // Functions of the library that run others on a tape; nothing for other functions.
+  std::optional<V> call_transform(PyObject* f, const std::vector<V>& args, const Kwargs& kwargs);
   V call_jvp(const V& fn, const V& inputs, const V& tangents);
+  V call_vectorize(const std::vector<V>& args);
+  V call_jacobian(const std::vector<V>& args, bool forward);
   V like(const V& x, std::span<const Val> tensors, size_t* next);
   V alias(const V& x, std::vector<V>* leaves);
   void flatten(const V& x, std::vector<V>* out);

@@ -83,8 +83,9 @@ class Graph : public Builder {
   // Number of nodes per op name among those that outputs need.
   std::vector<std::pair<std::string, int>> op_counts() const;
   // Gives up the nodes from `begin` on: they no longer run for their failures alone.
-  void abandon(uint32_t begin) {
-    for (uint32_t i = begin; i < nodes_.size(); ++i) nodes_[i].abandoned = true;
+  void abandon(uint32_t begin) { abandon(begin, static_cast<uint32_t>(size())); }
+  void abandon(uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; ++i) nodes_[i].abandoned = true;
   }
   // Marks what must run: what the outputs need, and ops that may fail.
   std::vector<bool> live() const;

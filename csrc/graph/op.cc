@@ -14,8 +14,10 @@ OpTable::OpTable() {
   register_norm(*this);
   register_random(*this);
   register_control(*this);
-  for (auto& op : ops_)
+  for (auto& op : ops_) {
     if (op->vjp && !op->jvp) op->jvp = derived_jvp(*op);
+    if (!op->vmap) op->vmap = derived_vmap(*op);
+  }
   for (auto& op : ops_) PIJIT_CHECK(op->infer, "op ", op->name, " has no shape rule");
 }
 

@@ -7,6 +7,8 @@
 //   vjp      cotangents of the inputs, written with graph ops
 //   jvp      tangent of the output; where an entry has none, it is derived from the flags or, by
 //            transposition, from vjp (graph/jvp.cc)
+//   vmap     the op for a batch of some of its inputs; derived for elementwise ops and reductions,
+//            else element by element (graph/vmap.h)
 //   lower    the op as a combination of others, applied before kernels are chosen
 #pragma once
 #include <functional>
@@ -62,6 +64,9 @@ class Builder {
   // Infers the type and emits. `name` must exist.
   Val op(const char* name, std::initializer_list<Val> in, Attrs attrs = {});
   Val op(const OpDef& op, std::span<const Val> in, Attrs attrs);
+  Val op(const OpDef& def, std::initializer_list<Val> in, Attrs attrs) {
+    return op(def, std::span<const Val>(in.begin(), in.size()), std::move(attrs));
+  }
 };
 inline const Type& Val::type() const { return b->type(*this); }
 
@@ -105,6 +110,21 @@ struct JvpCtx : OpCtx {
   std::span<const Val> in;
   Val out;
   std::span<const Val> t;  // tangents of the inputs; Val{}: zero
+};
+
+struct VmapCtx : OpCtx {
+  Builder& b;
+  std::span<const Val> in;
+  std::vector<bool> batched;  // the batch's axis is the first one of the input
+  Dim size;
+  Type out;                                                                      // of one element
+  int rank(int k) const { return in[k].shape().rank() - (batched[k] ? 1 : 0); }  // of one element
+  Shape with_batch(Shape s) const {
+    s.insert(0, size);
+    return s;
+  }
+  Val front(int k) const;              // with the batch's axis in front, whether batched or not
+  Val aligned(int k, int rank) const;  // so that it broadcasts with values of `rank` axes
 };
 
 struct LowerCtx : OpCtx {
@@ -151,6 +171,7 @@ using InferFn = std::function<Type(const InferCtx&)>;
 using ScalarFn = std::function<SVal(const ScalarCtx&)>;
 using VjpFn = std::function<void(VjpCtx&)>;
 using JvpFn = std::function<Val(JvpCtx&)>;  // Val{}: zero
+using VmapFn = std::function<Val(const VmapCtx&)>;
 using LowerFn = std::function<Val(const LowerCtx&)>;
 
 struct OpDef {
@@ -165,6 +186,7 @@ struct OpDef {
   ScalarFn scalar;
   VjpFn vjp;
   JvpFn jvp;
+  VmapFn vmap;
   LowerFn lower;
   bool has(OpFlag f) const { return flags & f; }
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
@@ -233,6 +255,10 @@ class OpEntry {
     d_.jvp = std::move(f);
     return *this;
   }
+  OpEntry& vmap(VmapFn f) {
+    d_.vmap = std::move(f);
+    return *this;
+  }
   OpEntry& lower(LowerFn f) {
     d_.lower = std::move(f);
     return *this;
@@ -257,6 +283,7 @@ class OpTable {
 };
 
 JvpFn derived_jvp(const OpDef& op);
+VmapFn derived_vmap(const OpDef& op);
 
 // Families, one per file of graph/ops.
 void register_elementwise(OpTable&);

@@ -179,6 +179,7 @@ bool is_numpy_scalar(PyObject* o) {
 }
 
 py::array to_numpy(const ArrayRef& a, bool copy) {
+  Tape::check_read(a.get());
   if (a->type.dtype == DType::BF16) return to_numpy(cast_array(a, DType::F32), copy);
   if (!copy) {
     std::vector<py::ssize_t> shape(a->type.shape.begin(), a->type.shape.end());
@@ -364,6 +365,11 @@ int tensor_bool(PyObject* x) {
                  static_cast<long long>(n));
     return -1;
   }
+  try {
+    Tape::check_read(&a);
+  } catch (...) {
+    return raise_current_exception(), -1;
+  }
   const char* p = static_cast<const char*>(a.data);
   const size_t size = size_of(a.type.dtype);
   if (is_half(a.type.dtype)) {
@@ -466,6 +472,12 @@ PyObject* tensor_getitem(PyObject* x, PyObject* index){PIJIT_SLOT({
     return new_tensor(b.array(index_get(b, b.wrap(array_of(x)), std::span(&it, 1))));
   })
 }
+// Parameters outlive a mapped function, so one element's value must not get into them.
+void store(PyObject* x, ArrayRef value) {
+  ArrayRef& a = array_of(x);
+  if (Py_TYPE(x) != tensor_type) Tape::check_stored(a.get(), value.get());
+  a = std::move(value);
+}
 int tensor_setitem(PyObject* x, PyObject* index, PyObject* value) {
   if (!value) return PyErr_SetString(PyExc_TypeError, "cannot delete tensor elements"), -1;
   try {
@@ -476,8 +488,8 @@ int tensor_setitem(PyObject* x, PyObject* index, PyObject* value) {
     auto o = to_operand(b, value);
     OP_CHECK(o, kType, "[setitem] cannot assign a ", Py_TYPE(value)->tp_name,
              " to tensor elements");
-    array_of(x) =
-        b.array(index_set(b, v, items, materialize(b, *o, o->weak() ? v.dtype() : o->dtype())));
+    store(x,
+          b.array(index_set(b, v, items, materialize(b, *o, o->weak() ? v.dtype() : o->dtype()))));
     return 0;
   } catch (...) {
     raise_current_exception();
@@ -506,20 +518,24 @@ PyObject* tensor_assign(PyObject* x, PyObject* value){PIJIT_SLOT({
   ArrayRef v = array_from(value, t.dtype);
   OP_CHECK(v->type.shape == t.shape, kValue, "[assign] a tensor of shape ", t.shape.str(),
            " cannot take a value of shape ", v->type.shape.str());
-  array_of(x) = std::move(v);
+  store(x, std::move(v));
   return Py_NewRef(x);
 })}  // The same, with another shape or dtype allowed.
 PyObject* tensor_replace(PyObject* x, PyObject* value){PIJIT_SLOT({
-  array_of(x) = array_from(value, std::nullopt);
+  store(x, array_from(value, std::nullopt));
   return Py_NewRef(x);
 })} PyObject* tensor_alias(PyObject* x, PyObject*) {
   if (!Tape::active().empty()) return unary("identity", x);  // so that outer gradients pass through
   PIJIT_SLOT({ return new_tensor(alias_array(array_of(x), array_of(x)->type)); })
 }
-PyObject* tensor_detached(PyObject* x, PyObject*) {
-  PIJIT_SLOT(return new_tensor(alias_array(array_of(x), array_of(x)->type));)
+PyObject* tensor_detached(PyObject* x, PyObject*){PIJIT_SLOT({
+  const ArrayRef& a = array_of(x);
+  ArrayRef r = alias_array(a, a->type);
+  Tape::follow(a, r);
+  return new_tensor(std::move(r));
+})} PyObject* tensor_held(PyObject* x, PyObject*) {
+  PIJIT_SLOT(return new_tensor(array_of(x));)
 }
-PyObject* tensor_held(PyObject* x, PyObject*) { PIJIT_SLOT(return new_tensor(array_of(x));) }
 PyObject* tensor_dtype(PyObject* x, void*) {
   return Py_NewRef(dtype_object(array_of(x)->type.dtype));
 }
@@ -563,6 +579,12 @@ int tensor_getbuffer(PyObject* x, Py_buffer* view, int flags) {
                     "tensors export read-only buffers; use asnumpy() for a copy");
     view->obj = nullptr;
     return -1;
+  }
+  try {
+    Tape::check_read(a.get());
+  } catch (...) {
+    view->obj = nullptr;
+    return raise_current_exception(), -1;
   }
   auto* info = new BufferInfo{a, {}, {}};
   const auto st = a->type.shape.strides();

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "compile/compile.h"
+#include "graph/vmap.h"
 
 namespace pijit {
 namespace {
@@ -176,7 +177,7 @@ void Tape::stop() {
 
 void Tape::record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in,
                   const ArrayRef& out) {
-  if (op.has(kNoGradient)) return;
+  if (op.has(kNoGradient) && use != kBatch) return;
   bool any = false;
   for (auto* a : in) any |= a && watches(a->get());
   if (!any) return;
@@ -191,7 +192,30 @@ void Tape::record_region(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Re
   entries_.push_back({nullptr, {}, std::move(in), std::move(out), nullptr, std::move(f)});
 }
 
+void Tape::check_batches(const Array* a) {
+  for (Tape* t : tapes)
+    OP_CHECK(t->use != kBatch || !t->watches(a), kRuntime,
+             "[vmap] a value that differs from element to element cannot be read, branched on or "
+             "stored inside of the mapped function; use ops, such as where, or return it");
+}
+
+void Tape::follow(const ArrayRef& from, const ArrayRef& to) {
+  static const OpDef& identity = OpTable::get().at("identity");
+  const ArrayRef* in[] = {&from};
+  for (Tape* t : tapes)
+    if (t->use == kBatch) t->record(identity, {}, in, to);
+}
+
 void Tape::record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Backward f) {
+  if (use == kBatch) return;  // it follows the single ops
+  bool inside = false;
+  for (Tape* t : tapes) {
+    for (auto& a : in)
+      OP_CHECK(!inside || t->use != kBatch || !t->watches(a.get()), kRuntime,
+               "[vmap] the gradient of a mapped function cannot use a bprop or a backward hook of "
+               "the user's own; map the gradient instead");
+    inside |= t == this;
+  }
   for (auto& o : out) watched_.insert(o.get());
   entries_.push_back({nullptr, {}, std::move(in), std::move(out), std::move(f)});
 }
@@ -274,6 +298,17 @@ std::vector<ArrayRef> Tape::pushforward(std::span<const ArrayRef> inputs,
   Replay r(*this);
   const auto seeds = r.seeds(inputs, tangents);
   return r.arrays(pijit::pushforward(r.b, r.records, seeds, r.vals(outputs)));
+}
+
+std::vector<ArrayRef> Tape::batch(std::span<const ArrayRef> examples,
+                                  std::span<const ArrayRef> batches, std::span<const ArrayRef> of,
+                                  int64_t size) const {
+  Replay r(*this);
+  const auto seeds = r.seeds(examples, batches);
+  std::vector<ArrayRef> out;
+  for (auto v : vmapped(r.b, r.records, seeds, r.vals(of), size))
+    out.push_back(v ? r.b.array(v) : ArrayRef());
+  return out;
 }
 
 }  // namespace pijit

@@ -42,6 +42,11 @@ class EagerBuilder : public Builder {
 class Tape {
  public:
   using Backward = std::function<std::vector<ArrayRef>(const std::vector<ArrayRef>& cts)>;
+  // What the records are for. A compiled region may be recorded as one op in reverse mode only.
+  // For a batch all ops are recorded, and watched values, of one element, must not be read.
+  enum Use : uint8_t { kReverse, kForward, kBatch };
+  explicit Tape(Use use = kReverse) : use(use) {}
+  const Use use;
 
   void start();
   void stop();  // must be the innermost active tape of this thread
@@ -69,13 +74,27 @@ class Tape {
                                     std::span<const ArrayRef> tangents,
                                     std::span<const ArrayRef> outputs) const;
 
-  // Whether a compiled region may be recorded as one op; not for forward mode.
-  bool takes_regions = true;
+  // `of` for all elements of a batch, its axis in front, from `examples` of one element and the
+  // values of all (`batches`); null where it is the same for all.
+  std::vector<ArrayRef> batch(std::span<const ArrayRef> examples, std::span<const ArrayRef> batches,
+                              std::span<const ArrayRef> of, int64_t size) const;
 
   static Tape* innermost();  // active on this thread, or null
   static const std::vector<Tape*>& active();
+  // For what reads or keeps a value outside of the ops. Throws OpError where it is one element's of
+  // a batch.
+  static void check_read(const Array* a) {
+    if (!active().empty()) check_batches(a);
+  }
+  static void check_stored(const Array* before, const Array* value) {
+    for (Tape* t : active())
+      if (t->use == kBatch && !t->watches(before)) check_read(value);
+  }
+  // A value that ops and gradients take for a new one, but which a batch must follow.
+  static void follow(const ArrayRef& from, const ArrayRef& to);
 
  private:
+  static void check_batches(const Array* a);
   struct Entry {
     const OpDef* op;
     Attrs attrs;

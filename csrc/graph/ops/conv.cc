@@ -1,5 +1,6 @@
 // Convolution and pooling on NCHW tensors. Each gradient is an op of its own, linear in both its
 // tensor inputs, so that gradients of any order stay within the family.
+#include "graph/vmap.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -64,7 +65,8 @@ Shape pool_out(const OpCtx& c, const Shape& x) {
                out_size(c, x[3], k[1], s[1], 1, p[2], p[3])};
 }
 OpEntry pool_attrs(OpEntry e) {
-  return e.attr("kernel", AttrKind::kInts)
+  return e.vmap(vmap_joined)
+      .attr("kernel", AttrKind::kInts)
       .attr("stride", AttrKind::kInts)
       .attr("pad", AttrKind::kInts, Dims{0, 0, 0, 0});
 }
@@ -74,6 +76,50 @@ void same_float(const InferCtx& c) {
       OP_CHECK(is_float(c.x(i).dtype) && c.x(i).dtype == c.x(0).dtype, kType, "[", c.op.name,
                "] expected floating operands of one dtype, got ", c.x(0).str(), " and ",
                c.x(i).str());
+}
+
+// The batch joins the images where the weight is the same for all; else the channels, each element
+// with groups of its own: [batch, images, channels, ...] to [images, batch * channels, ...].
+Val images_to_channels(Val x) {
+  const Shape& s = x.shape();
+  return v_reshape(v_transpose(x, {1, 0, 2, 3, 4}), Shape{s[1], s[0] * s[2], s[3], s[4]});
+}
+Val channels_to_images(Val x, Dim batch) {
+  const Shape& s = x.shape();
+  return v_transpose(v_reshape(x, Shape{s[0], batch, s[1] / batch, s[2], s[3]}), {1, 0, 2, 3, 4});
+}
+Val weights_joined(Val w) {
+  const Shape& s = w.shape();
+  return v_reshape(w, Shape{s[0] * s[1], s[2], s[3], s[4]});
+}
+// Operands of the op in order: 'i' images, 'w' weights, 'b' a bias.
+VmapFn vmap_conv(std::string operands, bool gives_weights) {
+  return [operands, gives_weights](const VmapCtx& c) -> Val {
+    const bool own_weights = gives_weights || c.batched[1] || (c.in.size() > 2 && c.batched[2]);
+    if (!own_weights) {
+      Val x = c.in[0];
+      const Shape& s = x.shape();
+      x = v_reshape(x, Shape{s[0] * s[1], s[2], s[3], s[4]});
+      Attrs a = c.attrs;
+      if (a.size() > 4) std::get<Dims>(a[4])[0] *= c.size;
+      std::vector<Val> in{x, c.in[1]};
+      if (c.in.size() > 2) in.push_back(c.in[2]);
+      return v_reshape(c.b.op(c.op, in, a), c.with_batch(c.out.shape));
+    }
+    std::vector<Val> in;
+    for (size_t k = 0; k < c.in.size(); ++k) {
+      const Val x = c.in[k] ? c.front(static_cast<int>(k)) : Val{};
+      in.push_back(!x                   ? x
+                   : operands[k] == 'i' ? images_to_channels(x)
+                   : operands[k] == 'w' ? weights_joined(x)
+                                        : v_reshape(x, Shape{x.shape().numel()}));
+    }
+    Attrs a = c.attrs;
+    std::get<Dim>(a[3]) *= c.size;
+    if (a.size() > 4) std::get<Dims>(a[4])[gives_weights ? 0 : 1] *= c.size;
+    const Val y = c.b.op(c.op, in, a);
+    return gives_weights ? v_reshape(y, c.with_batch(c.out.shape)) : channels_to_images(y, c.size);
+  };
 }
 
 // The same op on feature maps whose channels stand in blocks of b, [N,C/b,H,W,b]: the order that
@@ -120,7 +166,8 @@ void register_conv(OpTable& t) {
         if (v.need[0]) v.d[0] = v.b.op("conv2d_dx", {v.ct, w}, with_shape(v.attrs, x.shape()));
         if (v.need[1]) v.d[1] = v.b.op("conv2d_dw", {x, v.ct}, with_shape(v.attrs, w.shape()));
         if (v.need[2]) v.d[2] = v_sum(v.ct, {0, 2, 3}, false);
-      });
+      })
+      .vmap(vmap_conv("iwb", false));
   conv_attrs(t.add("conv2d_dx").in({"dy", "w"}))
       .attr("shape", AttrKind::kInts)
       .flags(kMultilinear | kWidens)
@@ -136,7 +183,8 @@ void register_conv(OpTable& t) {
         if (v.need[0]) v.d[0] = v.b.op("conv2d", {v.ct, v.in[1], Val{}}, without_shape(v.attrs));
         if (v.need[1])
           v.d[1] = v.b.op("conv2d_dw", {v.ct, v.in[0]}, with_shape(v.attrs, v.in[1].shape()));
-      });
+      })
+      .vmap(vmap_conv("iw", false));
   conv_attrs(t.add("conv2d_dw").in({"x", "dy"}))
       .attr("shape", AttrKind::kInts)
       .flags(kMultilinear | kWidens)
@@ -152,7 +200,8 @@ void register_conv(OpTable& t) {
         if (v.need[0])
           v.d[0] = v.b.op("conv2d_dx", {v.in[1], v.ct}, with_shape(v.attrs, v.in[0].shape()));
         if (v.need[1]) v.d[1] = v.b.op("conv2d", {v.in[0], v.ct, Val{}}, without_shape(v.attrs));
-      });
+      })
+      .vmap(vmap_conv("ii", true));
   pool_attrs(t.add("max_pool2d").in({"x"}))
       .flags(kWidens)
       .infer([](const InferCtx& c) {

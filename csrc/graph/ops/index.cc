@@ -2,6 +2,7 @@
 // ones raise IndexError when the kernel runs.
 #include <algorithm>
 
+#include "graph/vmap.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -10,6 +11,56 @@ using V = VjpCtx&;
 void check_index(const InferCtx& c, int k) {
   OP_CHECK(is_int(c.x(k).dtype), kType, "[", c.op.name, "] indices must be integers, got ",
            c.x(k).str());
+}
+
+// Indices [batch, ..., k] with the element's number before the k coordinates: [batch, ..., k + 1].
+Val numbered(const VmapCtx& c, Val indices) {
+  const DType t = indices.dtype();
+  if (t != DType::I32 && t != DType::I64) indices = v_cast(indices, DType::I64);
+  Shape one(std::vector<Dim>(indices.shape().rank(), Dim(1))), all = indices.shape();
+  one[0] = c.size;
+  all[all.rank() - 1] = 1;
+  const Val number = c.b.op("arange", {}, {0.0, 1.0, c.size, indices.dtype()});
+  return c.b.op("concat", {v_broadcast(v_reshape(number, one), all), indices},
+                {Dim(indices.shape().rank() - 1)});
+}
+// Axes [from, from + n) moved to `to`, in a tensor whose first axis is the batch's.
+Val moved(Val x, int from, int n, int to) {
+  Dims perm;
+  for (int k = 0; k < x.shape().rank(); ++k)
+    if (k < from || k >= from + n) perm.push_back(k);
+  for (int k = 0; k < n; ++k) perm.insert(perm.begin() + to + k, Dim(from + k));
+  return v_transpose(x, perm);
+}
+int gather_axis(const VmapCtx& c) { return normalize_axis(c.op.name, c.i("axis"), c.rank(0)); }
+Val as_coordinates(Val indices) {
+  Shape s = indices.shape();
+  s.push_back(1);
+  return v_reshape(indices, s);
+}
+Val vmap_gather(const VmapCtx& c) {
+  const int a = gather_axis(c), n = c.rank(1);
+  if (!c.batched[1]) return c.b.op(c.op, c.in, {Dim(a + 1)});
+  if (!c.batched[0]) return moved(c.b.op(c.op, c.in, {Dim(a)}), a, 1, 0);
+  const Val y =
+      c.b.op("gather_nd", {moved(c.in[0], a + 1, 1, 1), numbered(c, as_coordinates(c.in[1]))});
+  return moved(y, 1, n, a + 1);
+}
+Val vmap_index_add(const VmapCtx& c) {
+  const int a = gather_axis(c), n = c.rank(1);
+  if (!c.batched[1]) return c.b.op(c.op, {c.front(0), c.in[1], c.front(2)}, {Dim(a + 1)});
+  const Val y = c.b.op("scatter_nd",
+                       {moved(c.front(0), a + 1, 1, 1), numbered(c, as_coordinates(c.in[1])),
+                        moved(c.front(2), a + 1, n, 1)},
+                       {std::string("add")});
+  return moved(y, 1, 1, a + 1);
+}
+Val vmap_gather_nd(const VmapCtx& c) {
+  if (!c.batched[0]) return c.b.op(c.op, c.in, c.attrs);
+  return c.b.op(c.op, {c.in[0], numbered(c, c.front(1))}, c.attrs);
+}
+Val vmap_scatter_nd(const VmapCtx& c) {
+  return c.b.op(c.op, {c.front(0), numbered(c, c.front(1)), c.front(2)}, c.attrs);
 }
 }  // namespace
 
@@ -31,7 +82,8 @@ void register_index(OpTable& t) {
       })
       .vjp([](V v) {
         v.d[0] = v.b.op("index_add", {v_zeros(v.b, v.in[0].type()), v.in[1], v.ct}, {v.i("axis")});
-      });
+      })
+      .vmap(vmap_gather);
   // x plus updates at the gathered places, in index order.
   t.add("index_add")
       .in({"x", "indices", "updates"})
@@ -47,7 +99,8 @@ void register_index(OpTable& t) {
       .vjp([](V v) {
         if (v.need[0]) v.d[0] = v.ct;
         if (v.need[2]) v.d[2] = v.b.op("gather", {v.ct, v.in[1]}, {v.i("axis")});
-      });
+      })
+      .vmap(vmap_index_add);
   // take_along_axis: out has the indices' shape.
   t.add("gather_d")
       .in({"x", "indices"})
@@ -67,7 +120,8 @@ void register_index(OpTable& t) {
       .vjp([](V v) {
         v.d[0] = v.b.op("scatter_d", {v_zeros(v.b, v.in[0].type()), v.in[1], v.ct},
                         {v.i("axis"), std::string("add")});
-      });
+      })
+      .vmap(vmap_axis);
   auto scatter_mode = [](const InferCtx& c) {
     const std::string& m = c.s("mode");
     for (auto k : {"update", "add", "sub", "mul", "div", "max", "min"})
@@ -97,7 +151,8 @@ void register_index(OpTable& t) {
                        : v.b.op("scatter_d", {v.ct, v.in[1], v_zeros(v.b, v.in[2].type())},
                                 {v.i("axis"), std::string("update")});
         if (v.need[2]) v.d[2] = v.b.op("gather_d", {v.ct, v.in[1]}, {v.i("axis")});
-      });
+      })
+      .vmap(vmap_axis);
   // indices[..., k] address the first k axes of x.
   t.add("gather_nd")
       .in({"x", "indices"})
@@ -116,7 +171,8 @@ void register_index(OpTable& t) {
       .vjp([](V v) {
         v.d[0] = v.b.op("scatter_nd", {v_zeros(v.b, v.in[0].type()), v.in[1], v.ct},
                         {std::string("add")});
-      });
+      })
+      .vmap(vmap_gather_nd);
   t.add("scatter_nd")
       .in({"x", "indices", "updates"})
       .flags(kMayFail)
@@ -137,7 +193,8 @@ void register_index(OpTable& t) {
                        : v.b.op("scatter_nd", {v.ct, v.in[1], v_zeros(v.b, v.in[2].type())},
                                 {std::string("update")});
         if (v.need[2]) v.d[2] = v.b.op("gather_nd", {v.ct, v.in[1]});
-      });
+      })
+      .vmap(vmap_scatter_nd);
   // On the last axis; indices outside [0, depth) give rows of off_value, as MindSpore has it.
   t.add("one_hot")
       .in({"indices"})
@@ -146,6 +203,7 @@ void register_index(OpTable& t) {
       .attr("off", AttrKind::kFloat, 0.0)
       .attr("dtype", AttrKind::kDType, DType::F32)
       .flags(kNoGradient)
+      .vmap([](const VmapCtx& c) { return c.b.op(c.op, c.in, c.attrs); })
       .infer([](const InferCtx& c) {
         check_index(c, 0);
         OP_CHECK(c.i("depth") >= 0, kValue, "[one_hot] depth must be >= 0, got ", c.i("depth"));

@@ -1,4 +1,5 @@
 // Matrix products. Kernels: oneDNN for floats, the reference for the rest.
+#include "graph/vmap.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -7,6 +8,18 @@ using V = VjpCtx&;
 Val mm(Val a, Val b, bool ta, bool tb) { return a.b->op("matmul", {a, b}, {ta, tb}); }
 // Sums leading (batch) axes that were broadcast.
 Val fit(Val g, const Shape& to) { return v_unbroadcast(g, to); }
+Val vmap_dense(const VmapCtx& c) {
+  if (!c.batched[1] && !c.batched[2]) return c.b.op(c.op, c.in, c.attrs);
+  const int rank = c.rank(0);  // x in rows: the other batch axes stand in them
+  Val x = c.in[0];
+  const Dim in = x.shape()[x.shape().rank() - 1];
+  if (c.batched[0])
+    x = v_reshape(x, Shape{c.size, in == 0 ? Dim(0) : x.shape().numel() / (c.size * in), in});
+  else
+    x = v_reshape(x, Shape{in == 0 ? Dim(0) : x.shape().numel() / in, in});
+  const Val y = v_reshape(mm(x, c.front(1), false, true), c.with_batch(c.out.shape));
+  return c.in[2] ? y + c.aligned(2, rank) : y;
+}
 }  // namespace
 
 void register_matmul(OpTable& t) {
@@ -44,6 +57,7 @@ void register_matmul(OpTable& t) {
         if (v.need[0]) v.d[0] = fit(ta ? mm(b, g, tb, true) : mm(g, b, false, !tb), a.shape());
         if (v.need[1]) v.d[1] = fit(tb ? mm(g, a, true, ta) : mm(a, g, !ta, false), b.shape());
       })
+      .vmap(vmap_as_elements)
       // An outer product (the gradient of a weight at batch size 1) is elementwise, so that the
       // update that reads it can be fused with it. + 0 as a sum that starts at 0: no -0.0.
       .lower([](const LowerCtx& c) {
@@ -86,7 +100,8 @@ void register_matmul(OpTable& t) {
         if (v.need[0]) v.d[0] = v_reshape(mm(g, w, false, false), x.shape());
         if (v.need[1]) v.d[1] = mm(g, v_reshape(x, Shape{g.shape()[0], in}), true, false);
         if (v.need[2]) v.d[2] = v_sum(g, {0}, false);
-      });
+      })
+      .vmap(vmap_dense);
   // The same with an activation of the result (compile/relax.h); never a residual.
   t.add("dense_post")
       .like(t.at("dense"))

@@ -1,5 +1,6 @@
 // Softmax family and normalisations: one node with a closed gradient, lowered to reductions
 // and elementwise ops, which the fusion pass packs again.
+#include "graph/vmap.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -50,6 +51,7 @@ void register_norm(OpTable& t) {
       .in({"x"})
       .attr("axis", AttrKind::kInt, int64_t{-1})
       .flags(kWhole | kWidens)
+      .vmap(vmap_axis)
       .infer(softmax_type)
       .vjp(in_float32([](V v) {
         const Val gy = v.ct * v.out;
@@ -69,6 +71,7 @@ void register_norm(OpTable& t) {
       .in({"x"})
       .attr("axis", AttrKind::kInt, int64_t{-1})
       .flags(kWhole | kWidens)
+      .vmap(vmap_axis)
       .infer(softmax_type)
       .vjp(in_float32(
           [](V v) { v.d[0] = v.ct - v_op("exp", v.out) * v_sum(v.ct, {v.i("axis")}, true); }))
@@ -88,6 +91,12 @@ void register_norm(OpTable& t) {
       .attr("eps", AttrKind::kFloat, 1e-5)
       .promote(Promote::kSame)
       .flags(kWidens)
+      .vmap([](const VmapCtx& c) {  // the output has x's shape
+        const int rank = c.out.shape.rank();
+        std::vector<Val> in{c.front(0)};
+        for (int k = 1; k < 5; ++k) in.push_back(c.aligned(k, rank));
+        return c.b.op(c.op, in, c.attrs);
+      })
       .infer([](const InferCtx& c) {
         OP_CHECK(is_float(c.x(0).dtype), kType, "[normalize] expected a floating dtype, got ",
                  c.x(0).str());
@@ -123,6 +132,16 @@ void register_norm(OpTable& t) {
       .attr("eps", AttrKind::kFloat, 1e-5)
       .promote(Promote::kSame)
       .flags(kWhole | kWidens)
+      .vmap([](const VmapCtx& c) {
+        const bool own = c.batched[1] || c.batched[2];  // gamma or beta of each element's own
+        Attrs a = c.attrs;
+        std::get<Dim>(a[0]) += 1;
+        Val y = c.b.op(c.op, {c.front(0), own ? Val{} : c.in[1], own ? Val{} : c.in[2]}, a);
+        if (!own) return y;
+        const int rank = c.out.shape.rank();
+        if (c.in[1]) y = y * c.aligned(1, rank);
+        return c.in[2] ? y + c.aligned(2, rank) : y;
+      })
       .infer([](const InferCtx& c) {
         const Shape& s = c.shape(0);
         const int64_t begin = c.i("begin");

@@ -1,5 +1,6 @@
 // Reductions. Combiner ops fold axes with a fixed tree (runtime/reduce_tree.h); arg-reductions and
 // scans have reference kernels.
+#include "graph/vmap.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -68,6 +69,7 @@ struct Deviations {
 OpEntry arg_reduction(OpTable& t, const char* n) {
   return t.add(n)
       .in({"x"})
+      .vmap(vmap_axis)
       .attr("axis", AttrKind::kInt, int64_t{-1})
       .flags(kNoGradient)
       .infer([](const InferCtx& c) {
@@ -120,6 +122,7 @@ void register_reduce(OpTable& t) {
       .attr("keepdims", AttrKind::kBool, false)
       .attr("ddof", AttrKind::kInt, int64_t{0})
       .flags(kWidens)
+      .vmap(vmap_reduction)
       .infer([](const InferCtx& c) {
         OP_CHECK(is_float(c.x(0).dtype), kType, "[variance] expected a floating dtype, got ",
                  c.x(0).str());
@@ -149,6 +152,7 @@ void register_reduce(OpTable& t) {
       .attr("axis", AttrKind::kInt, int64_t{-1})
       .attr("descending", AttrKind::kBool, false)
       .flags(kNoGradient)
+      .vmap(vmap_axis)
       .infer([](const InferCtx& c) {
         normalize_axis(c.op.name, c.i("axis"), c.shape(0).rank());
         return Type{DType::I64, c.shape(0)};
@@ -158,6 +162,7 @@ void register_reduce(OpTable& t) {
       .attr("axis", AttrKind::kInt, int64_t{0})
       .attr("reverse", AttrKind::kBool, false)
       .flags(kLinear)
+      .vmap(vmap_axis)
       .infer([](const InferCtx& c) {
         normalize_axis(c.op.name, c.i("axis"), c.shape(0).rank());
         return c.x(0);

@@ -2,11 +2,24 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/vmap.h"
 #include "graph/vals.h"
 
 namespace pijit {
 namespace {
 using V = VjpCtx&;
+// slice and slice_update
+Val vmap_slice(const VmapCtx& c) {
+  Attrs a = c.attrs;
+  const Dim whole[] = {0, c.size, 1};
+  for (int k = 0; k < 3; ++k) {
+    auto& places = std::get<Dims>(a[k]);
+    places.insert(places.begin(), whole[k]);
+  }
+  std::vector<Val> in;
+  for (size_t k = 0; k < c.in.size(); ++k) in.push_back(c.front(static_cast<int>(k)));
+  return c.b.op(c.op, in, a);
+}
 }  // namespace
 
 void register_shape(OpTable& t) {
@@ -38,7 +51,8 @@ void register_shape(OpTable& t) {
         }
         return Type{c.x(0).dtype, s};
       })
-      .vjp([](V v) { v.d[0] = v_reshape(v.ct, v.in[0].shape()); });
+      .vjp([](V v) { v.d[0] = v_reshape(v.ct, v.in[0].shape()); })
+      .vmap([](const VmapCtx& c) { return v_reshape(c.in[0], c.with_batch(c.out.shape)); });
   t.add("transpose")
       .in({"x"})
       .attr("perm", AttrKind::kInts)
@@ -64,6 +78,11 @@ void register_shape(OpTable& t) {
         Dims inv(p.size());
         for (size_t i = 0; i < p.size(); ++i) inv[p[i]] = static_cast<int64_t>(i);
         v.d[0] = v_transpose(v.ct, inv);
+      })
+      .vmap([](const VmapCtx& c) {
+        Dims p{Dim(0)};
+        for (auto a : c.ints("perm")) p.push_back(a + 1);
+        return v_transpose(c.in[0], p);
       });
   t.add("broadcast_to")
       .in({"x"})
@@ -85,12 +104,16 @@ void register_shape(OpTable& t) {
         return Type{c.x(0).dtype, want};
       })
       .scalar([](const ScalarCtx& c) { return c.x(0); })
-      .vjp([](V v) { v.d[0] = v_unbroadcast(v.ct, v.in[0].shape()); });
+      .vjp([](V v) { v.d[0] = v_unbroadcast(v.ct, v.in[0].shape()); })
+      .vmap([](const VmapCtx& c) {
+        return v_broadcast(c.aligned(0, c.out.shape.rank()), c.with_batch(c.out.shape));
+      });
   t.add("concat")
       .in({"xs*"})
       .attr("axis", AttrKind::kInt, int64_t{0})
       .flags(kLinear)
       .promote(Promote::kSame)
+      .vmap(vmap_axis)
       .infer([](const InferCtx& c) {
         OP_CHECK(!c.in.empty(), kValue, "[concat] expected at least one tensor");
         Shape s = c.shape(0);
@@ -146,7 +169,8 @@ void register_shape(OpTable& t) {
       .vjp([](V v) {
         v.d[0] = v.b.op("slice_update", {v_zeros(v.b, v.in[0].type()), v.ct},
                         {v.ints("begin"), v.ints("end"), v.ints("step")});
-      });
+      })
+      .vmap(vmap_slice);
   // x with the region of `slice` replaced by y.
   t.add("slice_update")
       .in({"x", "y"})
@@ -165,7 +189,8 @@ void register_shape(OpTable& t) {
         const Attrs a = v.attrs;
         if (v.need[0]) v.d[0] = v.b.op("slice_update", {v.ct, v_zeros(v.b, v.in[1].type())}, a);
         if (v.need[1]) v.d[1] = v.b.op("slice", {v.ct}, a);
-      });
+      })
+      .vmap(vmap_slice);
   t.add("pad")
       .in({"x"})
       .attr("low", AttrKind::kInts)
@@ -187,6 +212,14 @@ void register_shape(OpTable& t) {
         Dims end = lo, step(lo.size(), 1);
         for (size_t i = 0; i < lo.size(); ++i) end[i] += v.in[0].shape()[i];
         v.d[0] = v.b.op("slice", {v.ct}, {lo, end, step});
+      })
+      .vmap([](const VmapCtx& c) {
+        Attrs a = c.attrs;
+        for (int k : {0, 1}) {
+          auto& sizes = std::get<Dims>(a[k]);
+          sizes.insert(sizes.begin(), Dim(0));
+        }
+        return c.b.op(c.op, c.in, a);
       });
   t.add("arange")
       .attr("start", AttrKind::kFloat, 0.0)

@@ -1,0 +1,128 @@
+"""Jacobians and Hessians: gradients or tangents along a whole basis at once, by vectorisation."""
+
+from pijit import _C
+from pijit._C import Tensor, ops as _ops
+from pijit.grad import Transformed, _flatten
+from pijit.vmap import _move_axis, vectorize
+
+
+class JacobianFunction(Transformed):
+    """What jacrev and jacfwd return: calling it gives the Jacobians of `fn` by the arguments at `positions`."""
+
+    def __init__(self, fn, positions, has_aux, forward):
+        self.fn, self.positions, self.has_aux, self.forward = fn, positions, has_aux, forward
+
+    def __call__(self, *args, **kwargs):
+        for p in self.positions:
+            if p >= len(args):
+                raise ValueError(f"grad_position {p} is out of range for {len(args)} positional arguments.")
+            if not isinstance(args[p], Tensor) or not args[p].dtype.is_floating_point:
+                raise TypeError(f"grad_position {p} must be a Tensor of a floating dtype, but got {args[p]!r}.")
+        value, columns = (push if self.forward else pull)(self.fn, args, kwargs, self.positions, self.has_aux)
+        it = iter(columns)
+        jacobians = _pack(value[0] if self.has_aux else value, it, len(self.positions))
+        if not self.has_aux:
+            return jacobians
+        return jacobians, value[1] if len(value) == 2 else tuple(value[1:])
+
+
+def _pack(x, columns, n):
+    """x with each tensor replaced by its Jacobian by the one position, or by a tuple of those by n positions."""
+    if isinstance(x, (tuple, list)):
+        return tuple([_pack(v, columns, n) for v in x])
+    if isinstance(x, dict):
+        return {k: _pack(v, columns, n) for k, v in x.items()}
+    if not isinstance(x, Tensor):
+        return None
+    return next(columns) if n == 1 else tuple([next(columns) for _ in range(n)])
+
+
+def _run(tape, fn, args, kwargs, positions, has_aux):
+    """(value, differentiable outputs, arguments at the positions), recorded."""
+    args = list(args)
+    for p in positions:
+        args[p] = args[p]._alias()
+    held = [args[p]._held() for p in positions]
+    for x in held:
+        tape.watch(x)
+    tape.start()
+    try:
+        value = fn(*args, **kwargs)
+    finally:
+        tape.stop()
+    if has_aux and (not isinstance(value, (tuple, list)) or len(value) < 2):
+        raise ValueError("When 'has_aux' is True, the function must return a tuple of a result and what goes with it.")
+    outputs = _flatten(value[0] if has_aux else value, [])
+    if not outputs:
+        raise TypeError(f"the function to differentiate must return a Tensor, but returned {type(value).__name__}.")
+    for o in outputs:
+        if not o.dtype.is_floating_point:
+            raise TypeError(f"the function to differentiate must return Tensors of a floating dtype, but returned {o.dtype}.")
+    return value, outputs, held
+
+
+def _along_basis(f, x):
+    """f of each unit tensor of x's shape; results have the number of the unit in front."""
+    n = x.size
+    units = _ops["arange"](start=0, step=1, size=n, dtype="int64")
+    basis = _ops["cast"](_ops["equal"](_ops["reshape"](units, (n, 1)), units), x.dtype)
+    basis = _ops["reshape"](basis, (n, *x.shape))
+    example = (basis[0] if n else _ops["broadcast_to"](_ops["cast"](0, x.dtype), x.shape))._alias()
+    examples, results = vectorize(f, (example,), {}, [example], [basis], n)
+    return [_ops["broadcast_to"](e, (n, *e.shape)) if r is None else r for e, r in zip(examples, results)]
+
+
+def pull(fn, args, kwargs, positions, has_aux):
+    """(fn's value, Jacobians): one for each output and position, computed row by row in reverse mode."""
+    tape = _C.Tape()
+    value, outputs, held = _run(tape, fn, args, kwargs, positions, has_aux)
+    columns = []
+    for o in outputs:
+        rows = _along_basis(lambda ct, o=o: tape.gradient([o], [ct], held), o)
+        columns += [_ops["reshape"](r, (*o.shape, *x.shape)) for r, x in zip(rows, held)]
+    return value, columns
+
+
+def push(fn, args, kwargs, positions, has_aux):
+    """The same, computed column by column in forward mode."""
+    tape = _C.Tape("forward")
+    value, outputs, held = _run(tape, fn, args, kwargs, positions, has_aux)
+    by_position = []
+    for x in held:
+        rows = _along_basis(lambda t, x=x: tape.pushforward([x], [t], outputs), x)
+        by_position.append([_ops["reshape"](_move_axis(r, 0, len(o.shape)), (*o.shape, *x.shape)) for r, o in zip(rows, outputs)])
+    return value, [columns[k] for k in range(len(outputs)) for columns in by_position]
+
+
+def _jacobian(name, fn, grad_position, has_aux, forward):
+    if not callable(fn):
+        raise TypeError(f"For '{name}', 'fn' must be callable, but got {type(fn).__name__}.")
+    positions = grad_position if isinstance(grad_position, tuple) else (grad_position,)
+    for p in positions:
+        if isinstance(p, bool) or not isinstance(p, int):
+            raise TypeError(f"For '{name}', 'grad_position' must be an int or a tuple of ints, but got {grad_position!r}.")
+        if p < 0:
+            raise ValueError(f"For '{name}', 'grad_position' must be non-negative, but got {p}.")
+    if not positions:
+        raise ValueError(f"For '{name}', 'grad_position' must hold a position.")
+    return JacobianFunction(fn, positions, has_aux, forward)
+
+
+def jacrev(fn, grad_position=0, has_aux=False):
+    """A function giving the Jacobian of `fn`, in reverse mode: the better way where outputs are fewer than inputs.
+
+    For an output of shape `out` and an argument of shape `in`, the Jacobian has shape out + in. Several positions give
+    a tuple for each output, several outputs a tuple of those; with has_aux, fn returns (output, *aux), and the
+    result is (Jacobian, aux). Raises TypeError for arguments or outputs that are not floating Tensors and ValueError
+    for positions out of range."""
+    return _jacobian("jacrev", fn, grad_position, has_aux, False)
+
+
+def jacfwd(fn, grad_position=0, has_aux=False):
+    """As `jacrev`, in forward mode: the better way where inputs are fewer than outputs."""
+    return _jacobian("jacfwd", fn, grad_position, has_aux, True)
+
+
+def hessian(fn, grad_position=0, has_aux=False):
+    """A function giving the second derivatives of `fn`, by forward over reverse mode; shapes as of jacfwd(jacrev(fn))."""
+    return _jacobian("hessian", _jacobian("hessian", fn, grad_position, has_aux, False), grad_position, has_aux, True)

@@ -1,0 +1,155 @@
+"""Vectorisation of plain functions and Cells.
+
+The function runs once, for one element of the batch, on a tape; each op's batching rule (csrc/graph/vmap.cc) then
+computes what was recorded for all elements at once. Under `jit` the same becomes a graph transform."""
+
+from pijit import _C
+from pijit._C import Tensor, ops as _ops
+from pijit.grad import Transformed, _flatten
+
+
+class VmapFunction(Transformed):
+    """What vmap returns: calling it gives fn's results for all elements of its mapped arguments."""
+
+    def __init__(self, fn, in_axes, out_axes):
+        self.fn, self.in_axes, self.out_axes = fn, in_axes, out_axes
+
+    def __call__(self, *args, **kwargs):
+        examples, batches = [], []
+        inner = _take(tuple(args), self.in_axes, examples, batches)
+        size = _batch_size(batches)
+        value, results = vectorize(self.fn, inner, kwargs, examples, batches, size)
+        return _place(value, self.out_axes, iter(results), size)
+
+
+class _Ensemble(VmapFunction):
+    """The same of several Cells of one kind: element i goes through Cell i."""
+
+    def __call__(self, *args, **kwargs):
+        cells = list(self.fn)
+        rows, batches = [], []
+        for i in range(len(cells)):
+            inner = _take(tuple(args), self.in_axes, [], batches, i)
+            if batches and _batch_size(batches) != len(cells):
+                raise RuntimeError(f"For 'vmap', {len(cells)} cells need mapped arguments of size {len(cells)}, but got {_batch_size(batches)}.")
+            rows.append(cells[i](*inner, **kwargs))
+        leaves = [_flatten(r, []) for r in rows]
+        stacked = [_ops["concat"]([_ops["reshape"](x, (1, *x.shape)) for x in column], axis=0) for column in zip(*leaves)]
+        return _place(rows[0], self.out_axes, iter(stacked), len(cells))
+
+
+def _batch_size(batches):
+    if not batches:
+        raise RuntimeError("For 'vmap', 'in_axes' can't be None for all arguments.")
+    size = batches[0].shape[0]
+    for b in batches:
+        if b.shape[0] != size:
+            raise RuntimeError(f"For 'vmap', all mapped arguments must have one size along their axes, but got {size} and {b.shape[0]}.")
+    return size
+
+
+def _move_axis(x, axis, to):
+    """x with `axis` at the place `to`."""
+    if axis == to:
+        return x
+    perm = [k for k in range(len(x.shape)) if k != axis]
+    perm.insert(to, axis)
+    return _ops["transpose"](x, tuple(perm))
+
+
+def _axis(axis, rank, which):
+    if isinstance(axis, bool) or not isinstance(axis, int):
+        raise RuntimeError(f"For 'vmap', an axis in '{which}' must be an int or None, but got {axis!r}.")
+    if not -rank <= axis < rank:
+        raise RuntimeError(f"For 'vmap', axis {axis} in '{which}' is out of range for {rank} dimensions.")
+    return axis + rank if axis < 0 else axis
+
+
+def _spread(axes, n, which):
+    """One entry of axes for each of n parts."""
+    if not isinstance(axes, (tuple, list)):
+        return (axes,) * n
+    if len(axes) != n:
+        raise RuntimeError(f"For 'vmap', '{which}' {axes!r} must have one entry for each of {n} values.")
+    return axes
+
+
+def _take(x, axes, examples, batches, element=0):
+    """x with one element in place of mapped tensors, which go to `batches` with their axis in front."""
+    if isinstance(x, Tensor):
+        if axes is None:
+            return x
+        batch = _move_axis(x, _axis(axes, len(x.shape), "in_axes"), 0)
+        if batch.shape[0] == 0:
+            example = _ops["broadcast_to"](_ops["cast"](0, x.dtype), batch.shape[1:])
+        else:
+            example = batch[element]._alias()
+        examples.append(example)
+        batches.append(batch)
+        return example
+    if type(x) in (tuple, list):
+        parts = _spread(axes, len(x), "in_axes")
+        return type(x)([_take(v, a, examples, batches, element) for v, a in zip(x, parts)])
+    if type(x) is dict:
+        parts = _spread(axes, len(x), "in_axes")
+        return {k: _take(x[k], a, examples, batches, element) for k, a in zip(x, parts)}
+    if axes is not None and not isinstance(axes, (tuple, list)):
+        raise RuntimeError(f"For 'vmap', the axis of a {type(x).__name__} in 'in_axes' must be None, but got {axes!r}; only Tensors are mapped.")
+    return x
+
+
+def _place(x, axes, results, size):
+    """x with its tensors replaced by the results of all elements, their axis at its place in out_axes."""
+    if type(x) in (tuple, list):
+        return type(x)([_place(v, a, results, size) for v, a in zip(x, _spread(axes, len(x), "out_axes"))])
+    if type(x) is dict:
+        return {k: _place(x[k], a, results, size) for k, a in zip(x, _spread(axes, len(x), "out_axes"))}
+    y = None
+    if isinstance(x, Tensor):
+        y = next(results)
+    elif isinstance(x, (bool, int, float)):
+        x = Tensor(x)
+    else:
+        return x
+    if axes is None:
+        if y is not None:
+            raise RuntimeError("For 'vmap', a result that differs from element to element can't have None in 'out_axes'.")
+        return x
+    if y is None:  # the same for all elements
+        y = _ops["broadcast_to"](x, (size, *x.shape))
+    return _move_axis(y, 0, _axis(axes, len(y.shape), "out_axes"))
+
+
+def vectorize(fn, args, kwargs, examples, batches, size):
+    """(fn(*args, **kwargs), its tensors for all elements): None where a tensor is the same for all.
+
+    `examples` are the tensors in args that stand for one element of `batches`."""
+    held = [x._held() for x in examples]
+    tape = _C.Tape("batch")
+    for x in held:
+        tape.watch(x)
+    tape.start()
+    try:
+        value = fn(*args, **kwargs)
+    finally:
+        tape.stop()
+    return value, tape.batch(held, batches, _flatten(value, []), size)
+
+
+def vmap(fn, in_axes=0, out_axes=0):
+    """A function that maps fn over an axis of its arguments, computing all elements at once.
+
+    fn sees tensors without that axis. in_axes: the axis of each argument, an int, or None for one that is the
+    same for all; or a tuple with one for each argument, nested as the arguments are. out_axes: where the axis
+    goes in fn's results, likewise. Nests with itself, with gradients and with jit.
+
+    fn may be a CellList, whose Cells are the elements: cell i gets element i of the mapped arguments.
+
+    In fn, what differs from element to element can't be read (`if x > 0`, `x.asnumpy()`, `print(x)`) nor stored in
+    a Parameter. Random numbers drawn in fn are the same for all elements.
+
+    Raises RuntimeError for axes that do not fit the arguments, sizes that differ and values that are read."""
+    from pijit.nn import CellList
+    if not callable(fn) and not isinstance(fn, CellList):
+        raise RuntimeError(f"For 'vmap', 'fn' must be a function, a Cell or a CellList, but got {type(fn).__name__}.")
+    return (_Ensemble if isinstance(fn, CellList) else VmapFunction)(fn, in_axes, out_axes)
