@@ -46,6 +46,7 @@ void Runner::compute() {
       continue;
     }
     in[k] = array_of(o).get();
+    if (in[k]->of_one_element) Tape::check_read(in[k]);
     give[k] = instance.donatable[k] && !instance.program->loops && sole_owner(*in[k]);
     if (instance.program->loops) held.push_back(array_of(o));  // other threads may run
   }

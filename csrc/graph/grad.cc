@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -178,6 +179,22 @@ Record cond_record(Graph& g, uint32_t id, uint32_t end) {
 }
 
 }  // namespace
+
+std::vector<bool> needed_records(std::span<const Record> records, std::span<const Val> of,
+                                 bool may_fail) {
+  std::unordered_set<uint32_t> needed;
+  for (auto v : of) needed.insert(v.id);
+  std::vector<bool> r(records.size());
+  for (size_t i = records.size(); i-- > 0;) {
+    const Record& rec = records[i];
+    r[i] = may_fail && rec.op && rec.op->has(kMayFail);
+    for (auto v : rec.out) r[i] = r[i] || needed.count(v.id);
+    if (!r[i]) continue;
+    for (auto v : rec.in)
+      if (v) needed.insert(v.id);
+  }
+  return r;
+}
 
 std::vector<Record> records_of(Graph& g, uint32_t begin, uint32_t end) {
   std::vector<Record> r;

@@ -59,6 +59,10 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
 std::vector<Val> pushforward(Builder& b, std::span<const Record> records,
                              std::span<const Seed> tangents, std::span<const Val> of);
 
+// Which records compute what `of` needs; also those that may fail, if asked for.
+std::vector<bool> needed_records(std::span<const Record> records, std::span<const Val> of,
+                                 bool may_fail);
+
 // The records of graph nodes [begin, end).
 std::vector<Record> records_of(Graph& g, uint32_t begin, uint32_t end);
 

@@ -106,7 +106,10 @@ std::vector<Val> pushforward(Builder& b, std::span<const Record> records,
                              std::span<const Seed> tangents, std::span<const Val> of) {
   std::unordered_map<uint32_t, Val> tangent;
   for (auto& s : tangents) tangent[s.value.id] = s.cotangent;
-  for (auto& r : records) {
+  const auto runs = needed_records(records, of, false);
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (!runs[i]) continue;
+    const Record& r = records[i];
     std::vector<Val> t;
     bool any = false;
     for (auto v : r.in) {

@@ -1,6 +1,5 @@
 #include "graph/vmap.h"
 
-#include <set>
 #include <unordered_map>
 
 #include "graph/vals.h"
@@ -98,17 +97,7 @@ VmapFn derived_vmap(const OpDef& op) {
 
 std::vector<Val> vmapped(Builder& b, std::span<const Record> records,
                          std::span<const Seed> examples, std::span<const Val> of, Dim size) {
-  std::set<uint32_t> needed;
-  for (auto v : of) needed.insert(v.id);
-  std::vector<bool> runs(records.size());
-  for (size_t i = records.size(); i-- > 0;) {
-    const Record& r = records[i];
-    runs[i] = r.op && r.op->has(kMayFail);
-    for (auto v : r.out) runs[i] = runs[i] || needed.count(v.id);
-    if (!runs[i]) continue;
-    for (auto v : r.in)
-      if (v) needed.insert(v.id);
-  }
+  const auto runs = needed_records(records, of, true);
   std::unordered_map<uint32_t, Val> value;
   for (auto& s : examples) value[s.value.id] = s.cotangent;
   for (size_t i = 0; i < records.size(); ++i) {

@@ -524,18 +524,19 @@ PyObject* tensor_assign(PyObject* x, PyObject* value){PIJIT_SLOT({
 PyObject* tensor_replace(PyObject* x, PyObject* value){PIJIT_SLOT({
   store(x, array_from(value, std::nullopt));
   return Py_NewRef(x);
-})} PyObject* tensor_alias(PyObject* x, PyObject*) {
-  if (!Tape::active().empty()) return unary("identity", x);  // so that outer gradients pass through
-  PIJIT_SLOT({ return new_tensor(alias_array(array_of(x), array_of(x)->type)); })
-}
-PyObject* tensor_detached(PyObject* x, PyObject*){PIJIT_SLOT({
-  const ArrayRef& a = array_of(x);
+})}  // Under an identity of its own, which gradients take for a new value.
+PyObject* detached(const ArrayRef& a) {
+  if (a->of_one_element) Tape::check_read(a.get());
   ArrayRef r = alias_array(a, a->type);
   Tape::follow(a, r);
   return new_tensor(std::move(r));
-})} PyObject* tensor_held(PyObject* x, PyObject*) {
-  PIJIT_SLOT(return new_tensor(array_of(x));)
 }
+PyObject* tensor_detached(PyObject* x, PyObject*) { PIJIT_SLOT(return detached(array_of(x));) }
+PyObject* tensor_alias(PyObject* x, PyObject*) {
+  if (!Tape::active().empty()) return unary("identity", x);  // so that outer gradients pass through
+  PIJIT_SLOT(return detached(array_of(x));)
+}
+PyObject* tensor_held(PyObject* x, PyObject*) { PIJIT_SLOT(return new_tensor(array_of(x));) }
 PyObject* tensor_dtype(PyObject* x, void*) {
   return Py_NewRef(dtype_object(array_of(x)->type.dtype));
 }

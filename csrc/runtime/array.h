@@ -72,6 +72,7 @@ struct Array {
   Type type;
   Ref<Storage> storage;
   void* data = nullptr;
+  bool of_one_element = false;  // of a batch, and outlived the mapped function: no one may use it
   Array(const Type& t, Ref<Storage> s) : type(t), storage(std::move(s)) { data = storage->data; }
   static void* operator new(size_t n) { return allocate(n); }
   static void operator delete(void* p, size_t n) { release(p, n); }

@@ -123,8 +123,11 @@ Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, co
     args = big.data();
   }
   size_t n = 0;
-  for (auto v : in)
-    if (v) args[n++] = array(v).get();
+  for (auto v : in) {
+    if (!v) continue;
+    args[n++] = array(v).get();
+    if (args[n - 1]->of_one_element) Tape::check_read(args[n - 1]);
+  }
   ArrayRef result;
   entry->program->run(std::span<Array* const>(args, n), nullptr, &result);
   if (!tapes.empty()) {
@@ -173,6 +176,10 @@ void Tape::start() { tapes.push_back(this); }
 void Tape::stop() {
   auto it = std::find(tapes.begin(), tapes.end(), this);
   if (it != tapes.end()) tapes.erase(it);
+  if (use != kBatch) return;
+  for (auto& a : keep_) a->of_one_element = true;
+  for (auto& e : entries_)
+    for (auto& a : e.out) a->of_one_element = true;
 }
 
 void Tape::record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in,
@@ -193,6 +200,9 @@ void Tape::record_region(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Re
 }
 
 void Tape::check_batches(const Array* a) {
+  OP_CHECK(!a->of_one_element, kRuntime,
+           "[vmap] this value was computed in a mapped function for one element of the batch and "
+           "stored outside; return it from the function instead");
   for (Tape* t : tapes)
     OP_CHECK(t->use != kBatch || !t->watches(a), kRuntime,
              "[vmap] a value that differs from element to element cannot be read, branched on or "

@@ -84,7 +84,7 @@ class Tape {
   // For what reads or keeps a value outside of the ops. Throws OpError where it is one element's of
   // a batch.
   static void check_read(const Array* a) {
-    if (!active().empty()) check_batches(a);
+    if (a->of_one_element || !active().empty()) check_batches(a);
   }
   static void check_stored(const Array* before, const Array* value) {
     for (Tape* t : active())
