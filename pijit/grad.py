@@ -244,6 +244,29 @@ def get_grad(gradients, identifier):
     return found
 
 
+def own_gradients(bprop, name, args, out, cts):
+    """What `bprop` gives for the tensors among args, from their op's results and the cotangents of those."""
+    grads = bprop(*args, out, cts[0] if isinstance(out, Tensor) else tuple(cts))
+    if not isinstance(grads, (tuple, list)):
+        grads = (grads,)
+    if len(grads) != len(args):
+        raise TypeError(f"For 'bprop' of {name}, the number of gradients must equal the {len(args)} inputs, but got {len(grads)}.")
+    return [g for a, g in zip(args, grads) if isinstance(a, Tensor)]
+
+
+def with_own_gradient(fn, bprop, name, args, kwargs):
+    """fn(*args, **kwargs), whose gradient is bprop(*args, out, dout) in place of the derived one."""
+    tapes = [t for t in _C.active_tapes() if any(t.watches(a) for a in args)]
+    out = fn(*args, **kwargs)
+    if not tapes:
+        return out
+    outs = [o._detached() for o in ((out,) if isinstance(out, Tensor) else out)]
+    result = outs[0] if isinstance(out, Tensor) else tuple(outs)
+    for t in tapes:
+        t.record_custom([a for a in args if isinstance(a, Tensor)], outs, lambda cts: own_gradients(bprop, name, args, result, cts))
+    return result
+
+
 class GradOperation:
     """GradOperation(get_all, get_by_list, sens_param)(fn[, weights]) gives gradients of fn.
 

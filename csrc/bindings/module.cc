@@ -46,8 +46,12 @@ void init_tape(py::module_& m) {
              auto fn = std::make_shared<py::function>(std::move(f));
              t.record_custom(arrays(in), arrays(out), [fn](const std::vector<ArrayRef>& cts) {
                std::vector<ArrayRef> r;
-               for (auto h : py::cast<py::sequence>((*fn)(tensors(cts))))
+               for (auto h : py::cast<py::sequence>((*fn)(tensors(cts)))) {
+                 OP_CHECK(h.is_none() || is_tensor(h.ptr()), kType,
+                          "a gradient of the user's own must be a Tensor or None, got ",
+                          Py_TYPE(h.ptr())->tp_name);
                  r.push_back(h.is_none() ? ArrayRef() : array_of(h.ptr()));
+               }
                return r;
              });
            })

@@ -734,6 +734,10 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       set_attribute(args[0], n->ptr(), args[2]);
       return constant(py::none());
     }
+    if (name == "id" && args.size() == 1 && args[0]->src >= 0 && args[0]->obj) {
+      guard(Guard::kIs, args[0]->src, args[0]->obj);  // which keeps the object, and so its address
+      return constant(py::reinterpret_steal<py::object>(PyLong_FromVoidPtr(args[0]->obj.ptr())));
+    }
     if (name == "callable" && args.size() == 1) {
       const V& x = args[0];
       if (x->kind == Value::kFunction || x->kind == Value::kMethod)

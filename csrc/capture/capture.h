@@ -245,6 +245,7 @@ struct Entry {
   uint64_t calls = 0;
   int first_line = 0;
   bool fast = false;
+  bool own_gradients = false;  // of the user; a tape must see them
 };
 
 // Equal for a guard: of one type, floats by their bits.

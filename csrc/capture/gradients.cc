@@ -1,4 +1,5 @@
 // Gradient functions under capture: graph transforms of what a function adds to the graph.
+#include <algorithm>
 #include <set>
 
 #include "capture/tracer.h"
@@ -59,6 +60,12 @@ V Tracer::like(const V& x, std::span<const Val> tensors, size_t* next) {
 }
 
 namespace {
+std::vector<std::pair<std::string, V>> keywords(const V& dict) {
+  std::vector<std::pair<std::string, V>> r;
+  for (size_t k = 0; k < dict->keys.size(); ++k)
+    r.push_back({py::cast<std::string>(dict->keys[k]), dict->items[k]});
+  return r;
+}
 struct Deeper {
   int& n;
   explicit Deeper(int& n) : n(n) { ++n; }
@@ -71,6 +78,81 @@ struct NoEffects {
   ~NoEffects() { serial = before; }
 };
 }  // namespace
+
+// Mirrors with_own_gradient (pijit/grad.py).
+V Tracer::call_with_own_gradient(const std::vector<V>& args) {
+  static PyObject* helper =
+      py::object(py::module_::import("pijit.grad").attr("own_gradients")).release().ptr();
+  const V bprop = args[1], name = args[2], inputs = args[3];
+  const V out = call(args[0], items_of(inputs), keywords(args[4]));
+  has_own_gradients_ = true;
+  if (grad_depth_ == 0) return out;
+  if (arm_serial_) give_up(Reason::kTensorValue, "a gradient of the user's own in a branch");
+  std::vector<V> outs;
+  const bool single = out->kind == Value::kTensor;
+  for (auto& o : single ? std::vector<V>{out} : items_of(out)) {
+    if (o->kind != Value::kTensor) give_up(Reason::kUnsupportedCall, "a result without a gradient");
+    alias(o, &outs);
+  }
+  const V result = single ? outs[0] : sequence(Value::kTuple, outs);
+  OwnGradient g{&scope_->graph(), {}, {}, {}};
+  for (auto& x : items_of(inputs))
+    if (x->kind == Value::kTensor) g.in.push_back(scope_->val(x->node).id);
+  for (auto& o : outs) g.outs.push_back(o->node.id);
+  g.backward = [this, bprop, name, inputs, result](std::span<const Val> cts) {
+    std::vector<V> given;
+    for (auto v : cts) given.push_back(tensor(v));
+    const V grads =
+        call(wrap_static(helper), {bprop, name, inputs, result, sequence(Value::kList, given)}, {});
+    std::vector<Val> r;
+    for (auto& x : items_of(grads)) {
+      const bool none = x->kind == Value::kConst && x->obj.is_none();
+      if (!none && x->kind != Value::kTensor) give_up(Reason::kRaises, "a gradient is no Tensor");
+      r.push_back(none ? Val{} : scope_->val(x->node));
+    }
+    return r;
+  };
+  undoable([this, n = own_gradients_.size()] { own_gradients_.resize(n); });
+  own_gradients_.push_back(std::move(g));
+  return result;
+}
+
+// The records of the nodes from `begin` on, as a tape that watches `wrt` has them.
+std::vector<Record> Tracer::records_from(uint32_t begin, std::span<const Val> wrt) {
+  Graph& graph = scope_->graph();
+  auto records = records_of(graph, begin, static_cast<uint32_t>(graph.size()));
+  std::map<uint32_t, const OwnGradient*> own;  // by the nodes that stand for results
+  for (auto& g : own_gradients_)
+    if (g.graph == &graph && !g.outs.empty() && g.outs[0] >= begin)
+      for (auto o : g.outs) own[o] = &g;
+  if (own.empty()) return records;
+  std::set<uint32_t> watched;
+  for (auto v : wrt) watched.insert(v.id);
+  std::vector<Record> r;
+  for (auto& rec : records) {
+    auto it = rec.out.empty() ? own.end() : own.find(rec.out[0].id);
+    if (it != own.end()) {
+      const OwnGradient& g = *it->second;
+      if (std::any_of(g.in.begin(), g.in.end(), [&](auto i) { return watched.count(i); })) {
+        for (auto o : g.outs) watched.insert(o);
+        if (rec.out[0].id != g.outs[0]) continue;
+        Record custom;
+        for (auto i : g.in) custom.in.push_back(graph.val(i));
+        for (auto o : g.outs) custom.out.push_back(graph.val(o));
+        custom.custom = g.backward;
+        r.push_back(std::move(custom));
+        continue;
+      }
+    }
+    const bool flows =
+        !(rec.op && rec.op->has(kNoGradient)) &&
+        std::any_of(rec.in.begin(), rec.in.end(), [&](Val v) { return v && watched.count(v.id); });
+    if (flows)
+      for (auto v : rec.out) watched.insert(v.id);
+    r.push_back(std::move(rec));
+  }
+  return r;
+}
 
 // Mirrors GradFunction.__call__ (pijit/grad.py), with the tape replaced by the range of nodes that
 // the function adds to the graph.
@@ -166,8 +248,8 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
     for (auto& p : parts) given.push_back(operand(p));
   }
   Graph& graph = scope_->graph();
-  const uint32_t end = static_cast<uint32_t>(graph.size());
   for (auto& w : wrt) w = scope_->val(w);
+  const auto records = records_from(begin, wrt);
   std::vector<Seed> seeds;
   for (size_t k = 0; k < outputs.size(); ++k) {
     const Val o = scope_->val(outputs[k]->node);
@@ -175,7 +257,7 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
         given.empty() ? graph.constant(o.dtype(), 1.0) : materialize(graph, given[k], o.dtype());
     seeds.push_back({o, v_broadcast(one, o.shape())});
   }
-  const auto grads = backward(graph, records_of(graph, begin, end), seeds, wrt);
+  const auto grads = backward(graph, records, seeds, wrt);
 
   size_t next = 0;
   std::vector<V> by_arg;
@@ -205,10 +287,12 @@ std::optional<V> Tracer::call_transform(PyObject* f, const std::vector<V>& args,
   static PyObject *jvp = function("pijit.grad", "jvp"),
                   *vectorize = function("pijit.vmap", "vectorize"),
                   *pull = function("pijit.jacobian", "pull"),
-                  *push = function("pijit.jacobian", "push");
+                  *push = function("pijit.jacobian", "push"),
+                  *own = function("pijit.grad", "with_own_gradient");
   if (!kwargs.empty()) return std::nullopt;
   if (f == jvp && args.size() == 3) return call_jvp(args[0], args[1], args[2]);
   if (f == vectorize) return call_vectorize(args);
+  if (f == own) return call_with_own_gradient(args);
   if (f == pull || f == push) return call_jacobian(args, f == push);
   return std::nullopt;
 }
@@ -240,24 +324,19 @@ V Tracer::call_jvp(const V& fn, const V& inputs, const V& tangents) {
   std::vector<V> outputs;
   flatten(value, &outputs);
   if (outputs.empty()) give_up(Reason::kRaises, "jvp");
-  Graph& graph = scope_->graph();
-  const uint32_t end = static_cast<uint32_t>(graph.size());
   std::vector<Seed> along_inputs;
-  for (auto& [x, t] : seeds) along_inputs.push_back({scope_->val(x), scope_->val(t)});
-  std::vector<Val> of;
+  std::vector<Val> wrt, of;
+  for (auto& [x, t] : seeds) {
+    wrt.push_back(scope_->val(x));
+    along_inputs.push_back({wrt.back(), scope_->val(t)});
+  }
   for (auto& o : outputs) of.push_back(scope_->val(o->node));
-  const auto results = pushforward(graph, records_of(graph, begin, end), along_inputs, of);
+  const auto results = pushforward(scope_->graph(), records_from(begin, wrt), along_inputs, of);
   size_t next = 0;
   return sequence(Value::kTuple, {value, like(value, results, &next)});
 }
 
 namespace {
-std::vector<std::pair<std::string, V>> keywords(const V& dict) {
-  std::vector<std::pair<std::string, V>> r;
-  for (size_t k = 0; k < dict->keys.size(); ++k)
-    r.push_back({py::cast<std::string>(dict->keys[k]), dict->items[k]});
-  return r;
-}
 // What failed for one element is found out by the op on all of them.
 void forget_failures(Graph& g, uint32_t begin, uint32_t end, std::span<const Seed> examples) {
   std::set<uint32_t> of_one;
@@ -279,12 +358,15 @@ V Tracer::call_vectorize(const std::vector<V>& args) {
     pairs.push_back({examples[k]->node, batches[k]->node});
   Graph& graph = scope_->graph();
   const uint32_t begin = static_cast<uint32_t>(graph.size());
+  const size_t own = own_gradients_.size();
   V value;
   {
     Deeper deeper(grad_depth_);
     NoEffects no_effects(mapped_serial_);
     value = call(args[0], items_of(args[1]), keywords(args[2]));
   }
+  if (grad_depth_ > 0 && own_gradients_.size() > own)
+    give_up(Reason::kRaises, "a gradient of the user's own in a mapped function");
   std::vector<V> outputs;
   flatten(value, &outputs);
   const uint32_t end = static_cast<uint32_t>(graph.size());
@@ -323,13 +405,13 @@ V Tracer::call_jacobian(const std::vector<V>& args, bool forward) {
   std::vector<V> outputs;
   flatten(has_aux ? item(value, 0) : value, &outputs);
   if (outputs.empty()) give_up(Reason::kRaises, "no output to differentiate");
-  const auto records = records_of(graph, begin, static_cast<uint32_t>(graph.size()));
+  for (auto& x : in) x = scope_->val(x);
+  const auto records = records_from(begin, in);
   std::vector<Val> out;
   for (auto& o : outputs) {
     out.push_back(scope_->val(o->node));
     if (!is_float(out.back().dtype())) give_up(Reason::kRaises, "an output is not floating");
   }
-  for (auto& x : in) x = scope_->val(x);
 
   // f along the units of x's shape: results have the number of the unit in front
   auto along_basis = [&](Val x, auto f) {

@@ -285,6 +285,7 @@ Val Tracer::add_input(Type t, int src, uint64_t varying) {
 }
 
 void Tracer::finish(Entry* e) {
+  e->own_gradients = has_own_gradients_;
   // effects, in order; containers and tensors get their final state
   for (auto& n : journal_) {
     Effect x{n.kind, n.target ? recipe(n.target) : -1, n.name, n.globals, recipe(n.value)};

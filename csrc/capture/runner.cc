@@ -67,6 +67,7 @@ bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
       if (first == static_cast<int>(k)) leaves.push_back(ArrayRef::share(in[k]));
     }
   if (leaves.empty()) return false;
+  OP_CHECK(!e.own_gradients, kRuntime, "a gradient of the user's own");  // the plain run takes over
   const auto [slot, fresh] = instance.differentiated.emplace(leaf_of, nullptr);
   auto& d = slot->second;
   OP_CHECK(d || fresh, kRuntime, "this region has no gradient");  // found out before

@@ -160,6 +160,17 @@ class Tracer {
   V call_jvp(const V& fn, const V& inputs, const V& tangents);
   V call_vectorize(const std::vector<V>& args);
   V call_jacobian(const std::vector<V>& args, bool forward);
+  V call_with_own_gradient(const std::vector<V>& args);
+  // Where a gradient of the user's own replaces the derived one: `outs` stand for values computed
+  // from `in`, by identity nodes.
+  struct OwnGradient {
+    const Graph* graph;
+    std::vector<uint32_t> in, outs;
+    std::function<std::vector<Val>(std::span<const Val> cts)> backward;
+  };
+  std::vector<OwnGradient> own_gradients_;  // in the order of their nodes
+  bool has_own_gradients_ = false;          // though perhaps outside of any gradient
+  std::vector<Record> records_from(uint32_t begin, std::span<const Val> wrt);
   V like(const V& x, std::span<const Val> tensors, size_t* next);
   V alias(const V& x, std::vector<V>* leaves);
   void flatten(const V& x, std::vector<V>* out);

@@ -321,8 +321,14 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
       for (size_t k = 0; k < cts.size(); ++k)
         if (!cts[k]) cts[k] = v_zeros(b, r.out[k].type());
       d = r.custom(cts);
-      PIJIT_CHECK(d.size() == r.in.size(), "a custom gradient returned ", d.size(), " values for ",
-                  r.in.size(), " inputs");
+      OP_CHECK(d.size() == r.in.size(), kType, "a gradient of the user's own returned ", d.size(),
+               " values for ", r.in.size(), " inputs");
+      for (size_t k = 0; k < d.size(); ++k) {
+        if (!need[k] || !d[k] || d[k].type() == r.in[k].type()) continue;
+        OP_CHECK(d[k].shape() == r.in[k].shape(), kValue, "a gradient of the user's own is ",
+                 d[k].type().str(), ", the input ", r.in[k].type().str());
+        d[k] = v_cast(d[k], r.in[k].dtype());
+      }
     } else if (!b.run_vjp(*r.op, r.attrs, r.in, r.out[0], cts[0], need, &d)) {
       d = apply_vjp(b, *r.op, r.attrs, r.in, r.out[0], cts[0], need);
     }

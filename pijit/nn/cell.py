@@ -3,6 +3,7 @@
 from collections import OrderedDict
 
 from pijit import _C
+from pijit.grad import with_own_gradient
 from pijit._C import Tensor
 from pijit.parameter import Parameter, ParameterTuple
 
@@ -119,7 +120,8 @@ class Cell:
         yield name_prefix, self
         for name, c in self._cells.items():
             if c is not None:
-                yield from c.cells_and_names((name_prefix + "." if name_prefix else "") + name, seen)
+                for found in c.cells_and_names((name_prefix + "." if name_prefix else "") + name, seen):
+                    yield found  # noqa: UP028  (jit captures a loop, not yet a delegation)
 
     def get_parameters(self, expand=True):
         """All parameters."""
@@ -216,7 +218,7 @@ class Cell:
         if self._compute_dtype is not None:
             args = tuple([_cast(a, self._compute_dtype) for a in args])
         if type(self).bprop is not Cell.bprop:
-            out = self._call_with_bprop(args, kwargs)
+            out = with_own_gradient(self.construct, self.bprop, type(self).__name__, args, kwargs)
         elif self._backward_hooks:
             out = self._call_with_backward_hooks(args, kwargs)
         else:
@@ -227,27 +229,6 @@ class Cell:
                 out = changed
         return out
 
-    def _call_with_bprop(self, args, kwargs):
-        tapes = [t for t in _C.active_tapes() if any(t.watches(a) for a in args)]
-        out = self.construct(*args, **kwargs)
-        if not tapes:
-            return out
-        single = isinstance(out, Tensor)
-        outs = [o._detached() for o in ((out,) if single else out)]
-        result = outs[0] if single else tuple(outs)
-        tensors = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-
-        def backward(cts):
-            grads = self.bprop(*args, result, cts[0] if single else tuple(cts))
-            if not isinstance(grads, (tuple, list)):
-                grads = (grads,)
-            if len(grads) != len(args):
-                raise TypeError(f"For 'bprop' of {type(self).__name__}, the number of gradients must equal the {len(args)} inputs, but got {len(grads)}.")
-            return [grads[i] for i in tensors]
-
-        for t in tapes:
-            t.record_custom([args[i] for i in tensors], outs, backward)
-        return result
 
     def _call_with_backward_hooks(self, args, kwargs):
         tapes = _C.active_tapes()
