@@ -5,6 +5,7 @@ import pytest
 
 import pijit as ms
 from pijit import Tensor, nn, ops
+from pijit.ops.grad_base import bprop_getters
 from tests.python.differential import check
 
 X = np.random.RandomState(0).randn(2, 3).astype(np.float32)
@@ -159,3 +160,73 @@ def test_identity_of_objects():
         held[0] = p
         assert (j(Tensor(X)).asnumpy() == f(Tensor(X)).asnumpy()).all()
     assert not ms.explain(j).breaks
+
+
+@pytest.fixture
+def registry():
+    yield bprop_getters
+    bprop_getters.clear()
+
+
+@pytest.mark.parametrize("key", [ops.Mul, ops.Mul(), "Mul"])
+def test_registered_gradient_of_a_primitive(registry, key):
+    plain = ops.Mul.__call__
+
+    @registry.register(key)
+    def get_bprop_mul(self):
+        assert isinstance(self, ops.Mul)
+
+        def bprop(x, y, out, dout):
+            return dout * 100 + out, dout * y * 7
+        return bprop
+    assert registry[ops.Mul] is get_bprop_mul and ops.Mul in registry
+
+    class M(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.mul = ops.Mul()
+
+        def construct(self, x, y):
+            return self.mul(x, y)
+    m = M()
+    x, y = Tensor(X), Tensor(X + 1)
+    dx, dy = ms.grad(m, (0, 1))(x, y)
+    np.testing.assert_array_equal(dx.asnumpy(), 100 + X * (X + 1))
+    np.testing.assert_array_equal(dy.asnumpy(), 7 * (X + 1))
+    np.testing.assert_array_equal(m(x, y).asnumpy(), X * (X + 1))
+    check(lambda: lambda x, y: ms.grad(m, (0, 1))(x, y), x, y, graphs=1, breaks=0)
+    f = ms.jit(lambda x, y: ms.grad(m)(x, y))
+    np.testing.assert_array_equal(f(x, y).asnumpy(), dx.asnumpy())
+    del registry[ops.Mul]
+    np.testing.assert_array_equal(ms.grad(m)(x, y).asnumpy(), X + 1)
+    np.testing.assert_array_equal(f(x, y).asnumpy(), X + 1)  # compiled before
+    assert ops.Mul.__call__ is plain
+
+
+def test_registered_gradients_are_of_one_class(registry):
+    @registry.register(ops.MatMul)
+    def getter(self):
+        return lambda x, y, out, dout: (dout.sum() * x * (2 if self.transpose_b else 1), None)
+    x = Tensor(X @ X.T)
+    np.testing.assert_allclose(ms.grad(lambda a: ops.MatMul(transpose_b=True)(a, a).sum())(x).asnumpy(), 8 * x.asnumpy(), rtol=1e-6)
+    derived = ms.grad(lambda a: ops.BatchMatMul()(a, a).sum())(x).asnumpy()
+    np.testing.assert_allclose(derived, ms.grad(lambda a: (a @ a).sum())(x).asnumpy(), rtol=1e-6)
+    ops.add(x, x)
+
+
+@pytest.mark.parametrize("what,error", [(3, TypeError), (nn.Cell, TypeError), ("NoSuch", ValueError), (ops.add, TypeError)])
+def test_what_cannot_be_registered(registry, what, error):
+    with pytest.raises(error):
+        registry.register(what)
+    with pytest.raises(TypeError):
+        registry.register(ops.Mul)(3)
+
+
+def test_old_import_path():
+    import pijit.compat
+    pijit.compat.install()
+    try:
+        from mindspore.ops._grad.grad_base import bprop_getters as old
+        assert old is bprop_getters
+    finally:
+        pijit.compat.uninstall()

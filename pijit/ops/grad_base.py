@@ -1,0 +1,70 @@
+"""Gradients of primitives, given by the user."""
+
+import collections
+
+from pijit.grad import with_own_gradient
+from pijit.ops import primitives
+
+
+class BpropRegistry(collections.UserDict):
+    """Primitive class → its bprop getter. An entry replaces the gradient of calls of that primitive.
+
+    A getter takes the primitive and gives a function bprop(*inputs, out, dout), which returns one gradient for each
+    input (None: zero). Deleting an entry brings the derived gradient back."""
+
+    def register(self, prim):
+        """Decorator that registers a getter for a primitive: its class, an instance or its name.
+
+        Raises TypeError for anything else and ValueError for a name that is no primitive's."""
+        cls = _class_of(prim)
+
+        def add(getter):
+            if not callable(getter):
+                raise TypeError(f"For 'bprop_getters.register', the getter must be a function, but got {type(getter).__name__}.")
+            self[cls] = getter
+            return getter
+        return add
+
+    def __setitem__(self, cls, getter):
+        cls = _class_of(cls)
+        self.pop(cls, None)
+        super().__setitem__(cls, (getter, cls.__dict__.get("__call__")))
+        plain, name = cls.__call__, cls.__name__
+
+        def __call__(self, *args, **kwargs):
+            def forward(*args, **kwargs):
+                return plain(self, *args, **kwargs)
+
+            def bprop(*args):
+                return getter(self)(*args)
+            if type(self) is not cls:  # a primitive derived from this one
+                return forward(*args, **kwargs)
+            return with_own_gradient(forward, bprop, name, args, kwargs)
+        __call__.__doc__ = plain.__doc__
+        cls.__call__ = __call__
+
+    def __getitem__(self, cls):
+        return super().__getitem__(_class_of(cls))[0]
+
+    def __delitem__(self, cls):
+        cls = _class_of(cls)
+        _, own = self.data.pop(cls)
+        if own is None:
+            del cls.__call__
+        else:
+            cls.__call__ = own
+
+
+def _class_of(prim):
+    if isinstance(prim, str):
+        found = getattr(primitives, prim, None)
+        if not isinstance(found, type) or not issubclass(found, primitives.Primitive):
+            raise ValueError(f"For 'bprop_getters.register', there is no primitive {prim!r}.")
+        return found
+    cls = prim if isinstance(prim, type) else type(prim)
+    if not issubclass(cls, primitives.Primitive):
+        raise TypeError(f"For 'bprop_getters.register', expected a primitive, but got {prim!r}.")
+    return cls
+
+
+bprop_getters = BpropRegistry()
