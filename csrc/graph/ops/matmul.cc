@@ -58,15 +58,20 @@ void register_matmul(OpTable& t) {
         if (v.need[1]) v.d[1] = fit(tb ? mm(g, a, true, ta) : mm(a, g, !ta, false), b.shape());
       })
       .vmap(vmap_as_elements)
-      // An outer product (the gradient of a weight at batch size 1) is elementwise, so that the
-      // update that reads it can be fused with it. + 0 as a sum that starts at 0: no -0.0.
+      // A stack of matrices by one matrix is one product. An outer product (the gradient of a
+      // weight at batch size 1) is elementwise, so that the update that reads it can be fused with
+      // it. + 0 as a sum that starts at 0: no -0.0.
       .lower([](const LowerCtx& c) {
         const Val a = c.in[0], b = c.in[1];
         const bool ta = c.flag("trans_a"), tb = c.flag("trans_b");
         Shape sa = a.shape(), sb = b.shape();
         const int ra = sa.rank(), rb = sb.rank();
-        if (sa[ra - (ta ? 2 : 1)] != 1 || !is_float(a.dtype()))
-          return c.b.emit(c.op, c.in, c.attrs, c.out);
+        if (sa[ra - (ta ? 2 : 1)] != 1 || !is_float(a.dtype())) {
+          if (ra == 2 || rb != 2 || ta) return c.b.emit(c.op, c.in, c.attrs, c.out);
+          Dim rows = 1;  // one product with all rows, as b is the same for all
+          for (int k = 0; k + 1 < ra; ++k) rows *= sa[k];
+          return v_reshape(mm(v_reshape(a, Shape{rows, sa[ra - 1]}), b, false, tb), c.out.shape);
+        }
         if (ta) std::swap(sa[ra - 1], sa[ra - 2]);
         if (tb) std::swap(sb[rb - 1], sb[rb - 2]);
         return v_reshape(a, sa) * v_reshape(b, sb) + 0.0;

@@ -1,0 +1,100 @@
+"""Gradients of each of 256 samples for a network 64-128-128-10, and the Hessian of its output's sum by the 64 inputs; tanh throughout."""
+
+SIZES = ["per_sample_gradients", "hessian"]
+SECONDS = 1.0
+CALLS = 10
+
+
+def _data():
+    import numpy as np
+    r = np.random.RandomState(0)
+    sizes = (64, 128, 128, 10)
+    weights = [(r.randn(m, n) / m ** 0.5).astype(np.float32) for m, n in zip(sizes, sizes[1:])]
+    return weights, r.randn(256, 64).astype(np.float32), r.randn(256, 10).astype(np.float32)
+
+
+def _network(tanh):
+    def network(weights, x):
+        for w in weights[:-1]:
+            x = tanh(x @ w)
+        return x @ weights[-1]
+
+    def loss(weights, x, y):
+        return ((network(weights, x) - y) ** 2).sum()
+    return network, loss
+
+
+class _Head:
+    """The first call gives some of the result, to be compared."""
+
+    def __init__(self, step, to_numpy):
+        self.step, self.to_numpy = step, to_numpy
+
+    def __call__(self):
+        r = self.step()
+        if self.to_numpy:
+            f, self.to_numpy = self.to_numpy, None
+            return f(r[0] if isinstance(r, (tuple, list)) else r).reshape(-1)[:64]
+        return 0
+
+
+def _pijit(name, use_jit):
+    import pijit as ms
+    weights, x, y = _data()
+    weights, x, y = tuple(map(ms.Tensor, weights)), ms.Tensor(x), ms.Tensor(y)
+    network, loss = _network(ms.ops.tanh)
+    if name == "hessian":
+        f, args = ms.hessian(lambda v: network(weights, v).sum()), (x[0],)
+    else:
+        f, args = ms.vmap(ms.grad(loss), (None, 0, 0)), (weights, x, y)
+    if use_jit:
+        f = ms.jit(f)
+    return _Head(lambda: f(*args), lambda r: r.asnumpy())
+
+
+def pijit(name):
+    return _pijit(name, True)
+
+
+def eager(name):
+    return _pijit(name, False)
+
+
+def torch(name):
+    import torch
+    from torch.func import grad, hessian, vmap
+    weights, x, y = _data()
+    weights, x, y = tuple(map(torch.from_numpy, weights)), torch.from_numpy(x), torch.from_numpy(y)
+    network, loss = _network(torch.tanh)
+    if name == "hessian":
+        f, args = hessian(lambda v: network(weights, v).sum()), (x[0],)
+    else:
+        f, args = vmap(grad(loss), (None, 0, 0)), (weights, x, y)
+    return _Head(lambda: f(*args), lambda r: r.numpy())
+
+
+def torch_compile(name):
+    import torch
+    from torch.func import grad, hessian, vmap
+    weights, x, y = _data()
+    weights, x, y = tuple(map(torch.from_numpy, weights)), torch.from_numpy(x), torch.from_numpy(y)
+    network, loss = _network(torch.tanh)
+    if name == "hessian":
+        f, args = torch.compile(hessian(lambda v: network(weights, v).sum())), (x[0],)
+    else:
+        f, args = torch.compile(vmap(grad(loss), (None, 0, 0))), (weights, x, y)
+    return _Head(lambda: f(*args), lambda r: r.numpy())
+
+
+def jax(name):
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    weights, x, y = _data()
+    weights, x, y = tuple(map(jnp.asarray, weights)), jnp.asarray(x), jnp.asarray(y)
+    network, loss = _network(jnp.tanh)
+    if name == "hessian":
+        f, args = jax.jit(jax.hessian(lambda v: network(weights, v).sum())), (x[0],)
+    else:
+        f, args = jax.jit(jax.vmap(jax.grad(loss), (None, 0, 0))), (weights, x, y)
+    return _Head(lambda: jax.block_until_ready(f(*args)), np.asarray)
