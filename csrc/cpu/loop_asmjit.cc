@@ -108,11 +108,14 @@ LoopEmitter::Fn LoopEmitter::emit() {
                             asmjit::DiagnosticOptions::kValidateAssembler);
   cc_ = &cc;
   asmjit::FuncNode* f =
-      cc.addFunc(asmjit::FuncSignatureT<void, char* const*, int64_t>(asmjit::CallConvId::kHost));
+      cc.addFunc(asmjit::FuncSignatureT<void, char* const*, int64_t, int64_t, const int64_t*>(
+          asmjit::CallConvId::kHost));
   begin(f);
-  x86::Gp ptrs = cc.newIntPtr(), n = cc.newInt64();
+  x86::Gp ptrs = cc.newIntPtr(), n = cc.newInt64(), passes = cc.newInt64(), steps = cc.newIntPtr();
   f->setArg(0, ptrs);
   f->setArg(1, n);
+  f->setArg(2, passes);
+  f->setArg(3, steps);
   i_ = cc.newInt64();
   const size_t ni = s_.in_types.size();
   for (size_t k = 0; k < ni + s_.out.size(); ++k) {
@@ -136,6 +139,8 @@ LoopEmitter::Fn LoopEmitter::emit() {
         in_loop_[id] = false;
         --room;
       }
+  asmjit::Label pass = cc.newLabel(), end = cc.newLabel();
+  cc.bind(pass);
   for (size_t id = 0; id < body_.size(); ++id) {
     const SNode& x = body_[id];
     if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0)
@@ -157,13 +162,20 @@ LoopEmitter::Fn LoopEmitter::emit() {
   cc.cmp(i_, limit);
   cc.jle(loop);
   cc.bind(tail);
-  cc.sub(n, i_);
+  x86::Gp left = cc.newInt64();
+  cc.mov(left, n);
+  cc.sub(left, i_);
   cc.jle(done);
-  make_tail_mask(n);
+  make_tail_mask(left);
   body(true);
   cc.bind(done);
   for (size_t k = 0; k < s_.out.size(); ++k)
     if (reduces_in_registers(s_.out[k])) fold(s_.out[k].combine, s_.out[k].dt, acc_[k], p_[ni + k]);
+  cc.dec(passes);
+  cc.jle(end);
+  for (size_t k = 0; k < p_.size(); ++k) cc.add(p_[k], x86::ptr(steps, static_cast<int>(8 * k)));
+  cc.jmp(pass);
+  cc.bind(end);
   cc.endFunc();
   cc.finalize();
   Fn fn = nullptr;
@@ -225,7 +237,9 @@ class AsmLoop : public InnerLoop {
  public:
   explicit AsmLoop(LoopEmitter::Fn f) : f_(f) {}
   ~AsmLoop() override { jit_runtime().release(f_); }
-  void run(char* const* ptrs, int64_t n) const override { f_(ptrs, n); }
+  void run(char* const* ptrs, int64_t n, int64_t passes, const int64_t* steps) const override {
+    f_(ptrs, n, passes, steps);
+  }
 
  private:
   LoopEmitter::Fn f_;

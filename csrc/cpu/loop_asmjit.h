@@ -20,7 +20,7 @@ void call2_block(double* x, uint64_t function);
 
 class LoopEmitter {
  public:
-  using Fn = void (*)(char* const*, int64_t);
+  using Fn = void (*)(char* const*, int64_t n, int64_t passes, const int64_t* steps);
   explicit LoopEmitter(const InnerSpec& s);
   virtual ~LoopEmitter() = default;
   virtual bool covers(std::string* why) const;

@@ -46,7 +46,19 @@ class BlockLoop : public InnerLoop {
  public:
   explicit BlockLoop(const InnerSpec& s) : spec_(s), program_(s.body, nodes(s), types(s)) {}
 
-  void run(char* const* ptrs, int64_t n) const override {
+  void run(char* const* ptrs, int64_t n, int64_t passes, const int64_t* steps) const override {
+    if (passes == 1) return pass(ptrs, n);
+    char* at[64];
+    const size_t count = spec_.in_types.size() + spec_.out.size();
+    std::copy_n(ptrs, count, at);
+    while (passes-- > 0) {
+      pass(at, n);
+      for (size_t k = 0; k < count; ++k) at[k] += steps[k];
+    }
+  }
+
+ private:
+  void pass(char* const* ptrs, int64_t n) const {
     const size_t ni = spec_.in_types.size(), no = spec_.out.size();
     void* dst[64];
     int64_t stride[64];
@@ -82,7 +94,6 @@ class BlockLoop : public InnerLoop {
     }
   }
 
- private:
   static std::vector<int> nodes(const InnerSpec& s) {
     std::vector<int> v;
     for (auto& o : s.out) v.push_back(o.node);

@@ -188,9 +188,15 @@ void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin
   // Maps, and rows of one chunk, whose fold goes straight to the output.
   const bool direct =
       spec_.form == LoopSpec::kMap || (spec_.form == LoopSpec::kRow && inner_ <= kChunk);
-  for (int64_t o = begin; o < end; ++o) {
+  int64_t step_reduced[64];  // along the dim that columns reduce
+  if (spec_.form == LoopSpec::kCol)
+    for (size_t k = 0; k < n_ops; ++k) step_reduced[k] = strides(k)[outer_dims_] * size[k];
+  int64_t passes = 1;
+  for (int64_t o = begin; o < end; o += passes) {
     if (direct) {
-      loop_->run(cur, inner);
+      if (outer_dims_)
+        passes = std::min(end - o, spec_.dims[outer_dims_ - 1] - index[outer_dims_ - 1]);
+      loop_->run(cur, inner, passes, step);
     } else {
       std::copy_n(cur, n_ops, ptrs);
     }
@@ -228,15 +234,12 @@ void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin
             if (out_k.combine == Combiner::kNone) continue;
             fill(ptrs[ni + k], inner, size[ni + k], identity_[k]);
           }
-          for (int64_t r = 0; r < reduce_; ++r) {
-            loop_->run(ptrs, inner);
-            for (size_t k = 0; k < n_ops; ++k) ptrs[k] += strides(k)[outer_dims_] * size[k];
-          }
+          if (reduce_ > 0) loop_->run(ptrs, inner, reduce_, step_reduced);
           break;
         }
       }
     if (outer_dims_ == 0) break;
-    if (++index[outer_dims_ - 1] < spec_.dims[outer_dims_ - 1]) {
+    if ((index[outer_dims_ - 1] += passes) < spec_.dims[outer_dims_ - 1]) {
       for (size_t k = 0; k < n_ops; ++k) cur[k] += step[k];
       continue;
     }

@@ -36,12 +36,14 @@ struct LoopSpec {
   void collapse();
 };
 
-// One pass along the innermost dim: ptrs are inputs then outputs; in row form a reduced output
-// points to the accumulator of the chunk, in col form to the row of accumulators.
+// Passes along the innermost dim, one after the other: ptrs are inputs then outputs, which move by
+// `steps` bytes from one pass to the next; in row form a reduced output points to the accumulator
+// of the chunk, in col form to the row of accumulators. `steps` is read for more than one pass.
 class InnerLoop {
  public:
   virtual ~InnerLoop() = default;
-  virtual void run(char* const* ptrs, int64_t n) const = 0;
+  virtual void run(char* const* ptrs, int64_t n, int64_t passes, const int64_t* steps) const = 0;
+  void run(char* const* ptrs, int64_t n) const { run(ptrs, n, 1, nullptr); }
 };
 // What the inner loop's code depends on: form, body, dtypes, inner strides (0, 1, or another
 // value).
