@@ -48,9 +48,7 @@ V Tracer::behind(const V& front) {
 
 V Tracer::attribute(const V& v, PyObject* name) {
   auto r = find_attribute(v, name);
-  if (!r)
-    give_up(Reason::kRaises, str_cat("'", type_of(v)->tp_name, "' object has no attribute '",
-                                     py::cast<std::string>(py::handle(name)), "'"));
+  if (!r) raise(PyExc_AttributeError);
   return *r;
 }
 
@@ -123,6 +121,7 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     give_up(Reason::kUnsupportedAttribute, str_cat("super().", name));
   }
   if (v->kind == Value::kInstance) return instance_attribute(v, name_obj);
+  if (v->kind == Value::kException) return exception_attribute(v, name_obj);
   if (v->kind == Value::kArray) {
     static const std::set<std::string> kFields = {"shape", "ndim",     "size",
                                                   "dtype", "itemsize", "nbytes"};

@@ -142,7 +142,11 @@ void Tracer::run_until(Frame& f, int pc, int stop, Arm* arm) {
   f.pc = pc;
   do {
     if (--budget_ < 0) give_up(Reason::kBudget);
-    step(f);
+    try {
+      step(f);
+    } catch (const Raised& r) {
+      give_up(Reason::kTensorValue, "an exception in a branch or loop on a tensor");
+    }
     if (returned_) {
       returned_ = false;
       arm->returned = true;

@@ -271,8 +271,7 @@ V Tracer::call_pure(const py::object& f, const std::vector<V>& args, const Kwarg
   for (auto& [k, v] : kwargs) keywords[py::str(k)] = known(v);
   PyObject* r = PyObject_Call(f.ptr(), py::tuple(positional).ptr(), keywords.ptr());
   if (!r) {
-    py::error_already_set e;
-    give_up(Reason::kRaises, e.what());
+    raise(py::error_already_set());
   }
   py::object result = py::reinterpret_steal<py::object>(r);
   if (!PyList_CheckExact(result.ptr())) {
@@ -400,7 +399,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
       if (!k) give_up(Reason::kUnsupportedOperand, "dict key");
       const int i = find_key(self, k->ptr());
       if (i < 0) {
-        if (name == "pop" && args.size() == 1) give_up(Reason::kRaises, "KeyError");
+        if (name == "pop" && args.size() == 1) raise(PyExc_KeyError, {args[0]});
         V def = args.size() == 2 ? args[1] : constant(py::none());
         if (name == "setdefault") set_subscript(self, args[0], def);
         return def;
@@ -494,6 +493,8 @@ V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
 
 V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
   auto is = [&](PyTypeObject* x) { return t == x && kwargs.empty(); };
+  if (is(&PyUnicode_Type) && args.size() == 1 && args[0]->kind == Value::kException)
+    if (auto e = exception_object(args[0])) return constant(py::str(*e));
   if (is(&PySet_Type) && (args.empty() || (args.size() == 1 && args[0]->kind != Value::kDict &&
                                            args[0]->kind != Value::kSet)))
     return set_of(args.empty() ? std::vector<V>() : items_of(args[0]));
@@ -652,6 +653,8 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
   if (PyType_IsSubtype(t, &PyTuple_Type) && t != &PyTuple_Type)
     return make_named_tuple(t, args, kwargs);
   if (plain_class(t)) return make_instance(t, args, kwargs);
+  if (kwargs.empty())
+    if (auto v = make_exception(t, args)) return *v;
   give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
 }
 
@@ -715,9 +718,12 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
     if (name == "iter" && args.size() == 1) return get_iter(args[0]);
     if (name == "next" && !args.empty() && args[0]->kind == Value::kIter) {
       V v;
+      const bool ends = args[0]->frame != nullptr;  // a generator, with a value at its end
       if (iterate(args[0], &v)) return v;
       if (args.size() == 2) return args[1];
-      give_up(Reason::kRaises, "StopIteration");
+      const bool none =
+          return_value_ && return_value_->kind == Value::kConst && return_value_->obj.is_none();
+      raise(PyExc_StopIteration, ends && !none ? std::vector<V>{return_value_} : std::vector<V>());
     }
     if ((name == "getattr" || name == "hasattr") && args.size() >= 2) {
       auto n = as_constant(args[1]);
@@ -726,7 +732,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       if (name == "hasattr") return constant(py::bool_(r.has_value()));
       if (r) return *r;
       if (args.size() == 3) return args[2];
-      give_up(Reason::kRaises, "AttributeError");
+      raise(PyExc_AttributeError);
     }
     if (name == "setattr" && args.size() == 3) {
       auto n = as_constant(args[1]);

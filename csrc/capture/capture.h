@@ -156,7 +156,8 @@ struct Value {
     kObject,
     kArray,  // an ndarray made during capture, of constants: never seen by others, each run copies
              // it
-    kInstance  // of class `obj`, made during capture: its attributes are keys and items
+    kInstance,  // of class `obj`, made during capture: its attributes are keys and items
+    kException  // of class `obj`, made during capture of the arguments `items` (null: not known)
   } kind;
   int src = -1;    // reachable from the frame's state
   py::object obj;  // the object: constants, objects, tensors and containers that have a source
@@ -178,6 +179,7 @@ struct Value {
   std::vector<py::object> keys;  // kDict, with items
   bool dirty = false;            // kList, kDict, kCell, kTensor: differs from its source
   V content;                     // kCell
+  bool raised = false;           // kException: it has a traceback by now, and cannot be rebuilt
   py::object cls;                // kTuple made during capture: its class, if that is not tuple
   V self, func;                  // kMethod; kSuper: self, and the class to look behind
   py::object code, globals;      // kFunction

@@ -72,17 +72,29 @@ std::unique_ptr<Entry> Tracer::run() {
   };
   for (int i = 0; i < n; ++i) f.slots.push_back(load(i, f.code->live[f.pc][i]));
   for (int i = 0; i < start_.stack_size; ++i) f.stack.push_back(load(n + i, true));
+  struct Place {
+    std::vector<V> stack, slots;
+    size_t undo, notes;
+    uint32_t nodes;
+    int pc;
+  };
+  // A handler cannot be entered from outside, so a break in one goes back to what raised.
+  std::optional<Place> raising;
   while (true) {
-    const std::vector<V> stack = f.stack;
-    const std::vector<V> slots = f.slots;
-    const size_t undo = undo_.size(), notes = journal_.size();
-    const uint32_t nodes = static_cast<uint32_t>(graph_->size());
-    const int pc = f.pc;
+    const Place here{
+        f.stack, f.slots, undo_.size(), journal_.size(), static_cast<uint32_t>(graph_->size()),
+        f.pc};
     try {
       if (--budget_ < 0) give_up(Reason::kBudget);
       try {
-        step(f);
-      } catch (const OpError& e) {  // the interpreter raises it, with the right traceback
+        const bool handler = advance(f);
+        if (handler && !raising)
+          raising = here;
+        else if (raising && !handler && !handles_exception(f))
+          raising.reset();
+      } catch (const Raised& r) {  // the interpreter raises it, with the right traceback
+        throw GraphBreak{Reason::kRaises, describe(r), r.where};
+      } catch (const OpError& e) {
         give_up(Reason::kRaises, e.what());
       } catch (py::error_already_set& e) {
         give_up(Reason::kRaises, e.what());
@@ -91,17 +103,19 @@ std::unique_ptr<Entry> Tracer::run() {
       }
       if (returned_) return finish_return(return_value_);
     } catch (const GraphBreak& b) {
-      while (undo_.size() > undo) {
+      const Place& at = raising ? *raising : here;
+      while (undo_.size() > at.undo) {
         undo_.back()();
         undo_.pop_back();
       }
-      journal_.erase(journal_.begin() + static_cast<std::ptrdiff_t>(notes), journal_.end());
+      journal_.erase(journal_.begin() + static_cast<std::ptrdiff_t>(at.notes), journal_.end());
       returned_ = false;
-      graph_->abandon(nodes);
+      graph_->abandon(at.nodes);
       frames_.resize(1);
-      f.stack = stack;
-      f.slots = slots;
-      f.pc = pc;
+      f.stack = at.stack;
+      f.slots = at.slots;
+      f.pc = at.pc;
+      f.handling.clear();
       return finish_break(f, b);
     }
   }
@@ -112,7 +126,7 @@ V Tracer::run_inlined(Frame& f) {
   frames_.push_back(&f);
   while (true) {
     if (--budget_ < 0) give_up(Reason::kBudget);
-    step(f);
+    advance(f);
     if (returned_) {
       returned_ = false;
       frames_.pop_back();
@@ -413,7 +427,8 @@ void Tracer::step(Frame& f) {
     }
     case Op::FORMAT_VALUE: {
       V spec = in.a & 4 ? pop() : nullptr;
-      auto x = as_constant(pop());
+      const V value = pop();
+      auto x = value->kind == Value::kException ? exception_object(value) : as_constant(value);
       auto s = spec ? as_constant(spec) : py::object(py::str(""));
       if (!x || !s) give_up(Reason::kTensorValue, "formatting");
       py::object o = *x;
@@ -600,6 +615,37 @@ void Tracer::step(Frame& f) {
       st.push_back(call(wrap_static(enter), {manager}, {}));
       break;
     }
+    case Op::RAISE:
+      if (in.a == 0) {
+        for (size_t k = frames_.size(); k-- > 0;)
+          if (!frames_[k]->handling.empty()) raise(frames_[k]->handling.back());
+        give_up(Reason::kRaises, "no exception to raise again");
+      }
+      if (in.a == 2) pop();  // the cause: seen by no handler
+      raise(exception_from(pop()));
+    case Op::PUSH_EXC_INFO: {
+      const V e = pop();
+      st.push_back(f.handling.empty() ? constant(py::none()) : f.handling.back());
+      st.push_back(e);
+      f.handling.push_back(e);
+      break;
+    }
+    case Op::CHECK_EXC_MATCH: {
+      const V match = pop();
+      st.push_back(constant(py::bool_(exception_matches(st.back(), match))));
+      break;
+    }
+    case Op::POP_EXCEPT:
+      pop();
+      if (f.handling.empty()) give_up(Reason::kRaises, "no exception is handled");
+      f.handling.pop_back();
+      break;
+    case Op::RERAISE: raise(exception_from(pop()));
+    case Op::WITH_EXCEPT_START: {
+      const V exit = st.at(st.size() - 4), e = st.back();
+      st.push_back(call(exit, {wrap_static(e->obj.ptr()), e, null()}, {}));
+      break;
+    }
     case Op::RETURN_GENERATOR: st.push_back(constant(py::none())); break;
     case Op::YIELD_VALUE:
       yielded_ = pop();
@@ -615,10 +661,7 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::UNSUPPORTED: {
-      const std::string n = name();
-      if (n == "RAISE_VARARGS" || n == "RERAISE" || n == "LOAD_ASSERTION_ERROR")
-        give_up(Reason::kRaises);
-      give_up(Reason::kUnsupportedOpcode, n);
+      give_up(Reason::kUnsupportedOpcode, name());
     }
   }
   f.pc = next;

@@ -78,7 +78,11 @@ bool Tracer::resume_generator(const V& it, V* value) {
   try {
     while (true) {
       if (--budget_ < 0) give_up(Reason::kBudget);
-      step(*frame);
+      try {
+        step(*frame);
+      } catch (const Raised& r) {
+        throw GraphBreak{Reason::kRaises, describe(r), r.where};
+      }
       if (returned_) {
         returned_ = false;
         frames_.pop_back();

@@ -168,6 +168,12 @@ int Tracer::recipe(const V& v) {
       entry_->recipes[id].items = r.items;
       return id;
     }
+    case Value::kException:
+      if (v->raised) give_up(Reason::kRebuild, "an exception that was raised");
+      r.kind = Recipe::kCall;
+      r.obj = v->obj;
+      for (auto& x : v->items) sub(x);
+      break;
     case Value::kObject:
       if (v->src >= 0) {
         r.kind = Recipe::kSource;
@@ -392,7 +398,7 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
     e->slot_recipes.push_back(live ? recipe(f.slots[s]) : -1);
   }
   for (auto& v : f.stack) e->stack_recipes.push_back(v->kind == Value::kNull ? -1 : recipe(v));
-  e->rest_in_python = f.code->in_protected(f.pc);
+  e->rest_in_python = f.code->handler_of(f.pc) != nullptr;
   finish(e.get());
   PIJIT_LOG("breaks", e->break_record->location, ": ", reason_text(b.reason),
             b.detail.empty() ? "" : " (", b.detail, b.detail.empty() ? "" : ")");

@@ -12,6 +12,13 @@ struct Frame {
   V func;
   std::vector<V> slots, stack;
   int pc = 0;
+  std::vector<V> handling = {};  // exceptions whose handlers run, innermost last
+};
+
+// An exception of the captured code, on its way to a handler.
+struct Raised {
+  V exception;
+  std::string where;
 };
 
 using Kwargs = std::vector<std::pair<std::string, V>>;
@@ -46,6 +53,20 @@ class Tracer {
   int recipe(const V& v);
 
   [[noreturn]] void give_up(Reason r, const std::string& detail = "") const;
+
+  // --- exceptions.cc ---
+  bool advance(Frame& f);  // a step; true: into an exception's handler
+  bool handles_exception(const Frame& f) const;
+  [[noreturn]] void raise(const V& exception);
+  [[noreturn]] void raise(PyObject* cls, std::vector<V> args = {unknown()});
+  [[noreturn]] void raise(const py::error_already_set& e);  // of an operation on constants
+  std::optional<V> make_exception(PyTypeObject* t, const std::vector<V>& args);
+  V exception_from(const V& x);  // what `raise x` raises
+  bool exception_matches(const V& exception, const V& match);
+  std::optional<py::object> exception_object(const V& v);
+  std::optional<V> exception_attribute(const V& v, PyObject* name);
+  std::string describe(const Raised& r) const;
+  static V unknown() { return std::make_shared<Value>(Value{Value::kNull}); }
   std::string location() const;
 
   // --- branches.cc ---

@@ -252,7 +252,8 @@ PyTypeObject* Tracer::type_of(const V& v) const {
     case Value::kSuper: return &PySuper_Type;
     case Value::kObject: return Py_TYPE(v->obj.ptr());
     case Value::kArray: return Py_TYPE(v->obj.ptr());
-    case Value::kInstance: return reinterpret_cast<PyTypeObject*>(v->obj.ptr());
+    case Value::kInstance:
+    case Value::kException: return reinterpret_cast<PyTypeObject*>(v->obj.ptr());
   }
   return nullptr;
 }
@@ -316,6 +317,10 @@ std::optional<bool> Tracer::truth(const V& v) {
     case Value::kMethod:
     case Value::kCell:
     case Value::kSlice: return true;
+    case Value::kException:
+      if (user_method(v, "__bool__") || user_method(v, "__len__"))
+        give_up(Reason::kUnsupportedOperand, "truth value of an exception");
+      return true;
     case Value::kInstance:
     case Value::kObject: {
       PyTypeObject* t = type_of(v);
@@ -430,7 +435,7 @@ V Tracer::subscript(const V& x, const V& index) {
     case Value::kList: {
       if (auto i = as_int(index)) {
         const int64_t n = static_cast<int64_t>(x->items.size());
-        if (*i < -n || *i >= n) give_up(Reason::kRaises, "index out of range");
+        if (*i < -n || *i >= n) raise(PyExc_IndexError);
         return item(x, static_cast<size_t>(*i < 0 ? *i + n : *i));
       }
       if (index->kind == Value::kSlice) {
@@ -450,7 +455,7 @@ V Tracer::subscript(const V& x, const V& index) {
       auto k = as_constant(index);
       if (!k) break;
       const int i = find_key(x, k->ptr());
-      if (i < 0) give_up(Reason::kRaises, "KeyError");
+      if (i < 0) raise(PyExc_KeyError, {index});
       return item(x, static_cast<size_t>(i));
     }
     case Value::kTensor: {
@@ -635,7 +640,8 @@ V Tracer::python_operation(const char* name, const std::vector<V>& args) {
       PyObject_CallObject(py::module_::import("operator").attr(name).ptr(), py::tuple(l).ptr());
   if (!r) {
     py::error_already_set e;
-    give_up(Reason::kRaises, e.what());
+    if (strict) give_up(Reason::kRaises, e.what());  // a warning, in truth
+    raise(e);
   }
   return wrap_static(py::reinterpret_steal<py::object>(r).ptr());
 }

@@ -44,7 +44,9 @@ void compute_liveness(CodeInfo* c) {
         for (int s = 0; s < c->num_slots; ++s)
           if (c->live[j][s]) l[s] = true;
       };
-      if (in.op != Op::JUMP && in.op != Op::RETURN_VALUE) join(i + 1);
+      if (in.op != Op::JUMP && in.op != Op::RETURN_VALUE && in.op != Op::RAISE &&
+          in.op != Op::RERAISE)
+        join(i + 1);
       if (in.target >= 0) join(in.target);
       switch (in.op) {
         case Op::STORE_FAST: l[in.a] = false; break;
@@ -59,7 +61,7 @@ void compute_liveness(CodeInfo* c) {
       }
       if (self_used) l[0] = true;
       // a handler may read anything
-      if (c->in_protected(i)) l.assign(c->num_slots, true);
+      if (c->handler_of(i)) l.assign(c->num_slots, true);
       if (l != c->live[i]) c->live[i] = l, changed = true;
     }
   }
@@ -105,7 +107,7 @@ std::shared_ptr<void>& attached_to_code(PyObject* code) { return extra_of(code).
 
 bool cleans_up(const CodeInfo& info) {
   // from 3.12 on, one handler turns a StopIteration that leaves a generator into a RuntimeError
-  return info.protected_ranges.size() > (PY_VERSION_HEX >= 0x030C0000 ? 1 : 0);
+  return info.handlers.size() > (PY_VERSION_HEX >= 0x030C0000 ? 1 : 0);
 }
 
 Code code_info(PyObject* code, bool generators) {
@@ -125,20 +127,13 @@ Code code_info(PyObject* code, bool generators) {
     info->num_locals = py::cast<int>(o.attr("co_nlocals"));
     info->num_free = static_cast<int>(py::len(o.attr("co_freevars")));
     decode_code(code, info.get());
-    std::unordered_map<int, int> at;  // offset -> instruction
-    for (int i = static_cast<int>(info->instrs.size()) - 1; i >= 0; --i)
-      at[info->instrs[i].offset] = i;
-    for (auto [b, e] : exception_ranges(code)) {
-      int ib = -1, ie = static_cast<int>(info->instrs.size());
-      for (int i = 0; i < static_cast<int>(info->instrs.size()); ++i) {
-        if (ib < 0 && info->instrs[i].offset >= b) ib = i;
-        if (info->instrs[i].offset >= e) {
-          ie = i;
-          break;
-        }
-      }
-      if (ib >= 0) info->protected_ranges.push_back({ib, ie});
-    }
+    auto at = [&](int unit) {  // the first instruction from there on
+      auto it = std::find_if(info->instrs.begin(), info->instrs.end(),
+                             [&](auto& i) { return i.offset >= unit; });
+      return static_cast<int>(it - info->instrs.begin());
+    };
+    for (auto& h : exception_table(code))
+      info->handlers.push_back({at(h.begin), at(h.end), at(h.target), h.depth, h.lasti});
     compute_liveness(info.get());
     extra.info = std::move(info);
   }

@@ -26,6 +26,14 @@ struct Instr {
   int line = -1;
 };
 
+// An entry of the exception table: where an instruction in [begin, end) raises, the stack is cut to
+// `depth`, the raising instruction's place is pushed (lasti) and the exception, and code goes on at
+// `target`.
+struct Handler {
+  int begin, end, target, depth;
+  bool lasti;
+};
+
 struct CodeInfo {
   PyObject* code;  // borrowed: it owns this
   std::vector<Instr> instrs;
@@ -33,15 +41,14 @@ struct CodeInfo {
   int num_locals = 0;
   int num_free = 0;  // the last slots
   std::vector<std::string> slot_names;
-  std::vector<std::pair<int, int>>
-      protected_ranges;                 // instruction indices covered by exception handlers
+  std::vector<Handler> handlers;        // by instruction indices
   std::vector<std::vector<bool>> live;  // per instruction: slots that may be read later
   bool generator = false;
   std::string filename, name;
-  bool in_protected(int i) const {
-    for (auto [b, e] : protected_ranges)
-      if (i >= b && i < e) return true;
-    return false;
+  const Handler* handler_of(int i) const {
+    for (auto& h : handlers)
+      if (i >= h.begin && i < h.end) return &h;
+    return nullptr;
   }
 };
 
@@ -70,8 +77,8 @@ std::shared_ptr<void>& attached_to_code(PyObject* code);
 
 // The version's own decoding.
 void decode_code(PyObject* code, CodeInfo* out);
-// Exception table entries as (begin, end) in code units.
-std::vector<std::pair<int, int>> exception_ranges(PyObject* code);
+// The exception table, in code units.
+std::vector<Handler> exception_table(PyObject* code);
 
 // Code that continues a function at an instruction. It takes its state from a ResumeScope: the
 // listed slots, then the stack from the bottom; stack_nulls tells which stack entries are NULL. It

@@ -91,8 +91,8 @@ std::vector<Raw> raw_instructions(PyObject* code) {
 
 }  // namespace
 
-std::vector<std::pair<int, int>> exception_ranges(PyObject* code) {
-  std::vector<std::pair<int, int>> out;
+std::vector<Handler> exception_table(PyObject* code) {
+  std::vector<Handler> out;
   const std::string t =
       py::cast<std::string>(py::bytes(py::handle(code).attr("co_exceptiontable")));
   size_t i = 0;
@@ -103,10 +103,8 @@ std::vector<std::pair<int, int>> exception_ranges(PyObject* code) {
     return v;
   };
   while (i < t.size()) {
-    const int start = varint(), len = varint();
-    varint();
-    varint();
-    out.push_back({start, start + len});
+    const int start = varint(), len = varint(), target = varint(), depth_lasti = varint();
+    out.push_back({start, start + len, target, depth_lasti >> 1, (depth_lasti & 1) != 0});
   }
   return out;
 }
@@ -279,6 +277,20 @@ void decode_code(PyObject* code, CodeInfo* out) {
       emit(Op::MATCH_KIND, n == "MATCH_MAPPING");
     else if (n == "BEFORE_WITH")
       emit(Op::BEFORE_WITH);
+    else if (n == "RAISE_VARARGS")
+      emit(Op::RAISE, r.arg);
+    else if (n == "LOAD_ASSERTION_ERROR")
+      emit(Op::LOAD_CONST, 0, PyExc_AssertionError);
+    else if (n == "PUSH_EXC_INFO")
+      emit(Op::PUSH_EXC_INFO);
+    else if (n == "CHECK_EXC_MATCH")
+      emit(Op::CHECK_EXC_MATCH);
+    else if (n == "POP_EXCEPT")
+      emit(Op::POP_EXCEPT);
+    else if (n == "RERAISE")
+      emit(Op::RERAISE);
+    else if (n == "WITH_EXCEPT_START")
+      emit(Op::WITH_EXCEPT_START);
     else if (n == "RETURN_GENERATOR")
       emit(Op::RETURN_GENERATOR);
     else if (n == "YIELD_VALUE")

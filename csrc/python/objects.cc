@@ -18,16 +18,20 @@ namespace {
 PyObject* dtype_singletons[kNumDTypes];
 }
 
+PyObject* python_exception_of(const OpError& e) {
+  return e.kind == OpError::kValue   ? PyExc_ValueError
+         : e.kind == OpError::kType  ? PyExc_TypeError
+         : e.kind == OpError::kIndex ? PyExc_IndexError
+                                     : PyExc_RuntimeError;
+}
+
 PyObject* raise_current_exception() {
   try {
     throw;
   } catch (py::error_already_set& e) {
     e.restore();
   } catch (const OpError& e) {
-    PyObject* t = e.kind == OpError::kValue   ? PyExc_ValueError
-                  : e.kind == OpError::kType  ? PyExc_TypeError
-                  : e.kind == OpError::kIndex ? PyExc_IndexError
-                                              : PyExc_RuntimeError;
+    PyObject* t = python_exception_of(e);
     PyErr_SetString(t, e.what());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();

@@ -16,6 +16,7 @@ namespace py = pybind11;
 
 // Raises the Python exception for a C++ error; returns null for use in slots.
 PyObject* raise_current_exception();
+PyObject* python_exception_of(const OpError& e);  // borrowed: a class
 #define PIJIT_SLOT(...)               \
   try {                               \
     __VA_ARGS__                       \

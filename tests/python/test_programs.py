@@ -59,9 +59,9 @@ def calls(draw, name):
 
 @st.composite
 def objects(draw, name):
-    """Objects, generators, sets, with statements, unpacking; some of them alive across a break (id() is never captured)."""
+    """Objects, generators, sets, with statements, unpacking; some of them alive across a break (hash() of a tensor is never captured)."""
     n, other, factor = draw(st.integers(0, 99)), draw(ATOMS), draw(NUMBERS)
-    opaque = draw(st.sampled_from([[], [], ["id(log)"]]))
+    opaque = draw(st.sampled_from([[], [], ["hash(x)"]]))
     use = draw(st.sampled_from([
         [f"o{n}.scale *= 2", f"{name} = o{n}({name})"], [f"o{n}.kept = {name}", f"{name} = o{n}.kept + o{n}.twice"], [f"{name} = (o{n} + {name}).value({other})"], [f"box.last = o{n}.scale"],
         [f"log.append((o{n}.scale, o{n} == o{n}, len(o{n}), isinstance(o{n}, Thing)))"], [f"o{n}.items.append({name})", f"{name} = o{n}.items[-1] * len(o{n})"], [f"o{n}.twice = 3", f"{name} = o{n}({name})"],
@@ -76,10 +76,42 @@ def objects(draw, name):
 
 
 @st.composite
+def handled(draw, name, depth):
+    """Exceptions: raised by statements, by lookups, by local functions; handled, raised again, passed through with and finally."""
+    n, other = draw(st.integers(0, 99)), draw(ATOMS)
+    opaque = draw(st.sampled_from([[], [], [], ["hash(x)"]]))
+    kinds = ["ValueError", "KeyError", "IndexError", "ZeroDivisionError", "Bad", "StopIteration", "AttributeError", "TypeError", "RuntimeError"]
+    kind = draw(st.sampled_from(kinds))
+    condition = draw(st.sampled_from(["True", "True", "k > 1", f"{name}.shape[0] == 3", "flag", f"{name}.sum() > 2", "len(log) % 2"]))
+    culprit = draw(st.sampled_from([
+        [f"if {condition}:", f"    raise {kind}('m', k)"], [f"if {condition}:", f"    raise {kind}"], ["log.append(table['zz'])"], ["log.append(log[99])"], [f"{name} = {name} * (k // (len(log) - len(log)))"], ["next(iter([]))"], [f"{name} = {name}.nothing"],
+        [f"def r{n}(t):", f"    log.append('r{n}')", f"    if {condition}:", f"        raise {kind}(f'{{t.shape}}')", "    return t * 2", f"{name} = r{n}({name})"], [f"{name} = {name} @ {name}"],
+        [f"{name} = ops.cat([{name}, {name}[0]], 0)"], ["int('z')"], [f"log.append(k)", f"{name} = {name} + 1"], [f"with Thing(2) as s:", f"    {name} = {name} * s", f"    if {condition}:", f"        raise {kind}('w')"]]))
+    inner = draw(block(depth=depth - 1)) if draw(st.booleans()) else []
+    before, after = draw(st.sampled_from([([], inner), (inner, [])]))
+    caught = draw(st.sampled_from([kind, kind, "Exception", f"({kind}, LookupError)", "ValueError", "(Bad, AttributeError)", "(LookupError, ArithmeticError, TypeError, ValueError)"]))
+    name_it = draw(st.booleans())
+    handler = draw(st.sampled_from([
+        [f"{name} = {name} + 1"], ["log.append('caught')"], ["log.append((type(e).__name__, isinstance(e, Bad)))"] if name_it else ["pass"], ["log.append(str(e))"] if name_it else ["pass"], ["raise"], [f"{name} = {other} * 2", "raise"],
+        ["raise KeyError('again') from e"] if name_it else ["raise Bad('again')"], ["log.append(len(e.args))"] if name_it else ["pass"], ["err = e", "log.append(1)"] if name_it else ["pass"], [f"return {name}, log"],
+        ["try:", "    raise Bad('nested')", "except Bad:", "    log.append('nested')"]]))
+    lines = ["try:"] + ["    " + line for line in before + opaque + culprit + after] + [f"except {caught}{' as e' if name_it else ''}:"] + ["    " + line for line in handler + draw(st.sampled_from([[], [], opaque]))]
+    if draw(st.integers(0, 3)) == 0:
+        lines += ["else:", "    log.append('else')", f"    {name} = {name} - 1"]
+    if draw(st.integers(0, 3)) == 0:
+        lines += ["finally:", f"    log.append({name}.shape)"]
+    if draw(st.integers(0, 3)) == 0:
+        lines = ["for j in range(3):"] + ["    " + line for line in lines] + draw(st.sampled_from([[], [f"    {name} = {name} * 0.5"]]))
+    if draw(st.integers(0, 2)) == 0:
+        lines = ["try:"] + ["    " + line for line in lines] + ["except Exception as f:", "    log.append(type(f).__name__)"]
+    return lines
+
+
+@st.composite
 def block(draw, depth=2):
     lines = []
     for _ in range(draw(st.integers(1, 6 if depth == 2 else 3))):
-        kind = draw(st.integers(0, 13 if depth else 5))
+        kind = draw(st.integers(0, 15 if depth else 5))
         name = draw(st.sampled_from(NAMES))
         if kind <= 3:
             lines.append(f"{name} = {draw(expression())}")
@@ -90,6 +122,8 @@ def block(draw, depth=2):
             lines.append(f"{name} = ops.where({draw(ATOMS)} > {draw(NUMBERS)}, {draw(expression(1))}, {name})")
         elif kind == 10:
             lines += draw(calls(name))
+        elif kind >= 14:
+            lines += draw(handled(name, depth))
         elif kind >= 12:
             lines += draw(objects(name))
         elif kind == 11:
@@ -135,6 +169,9 @@ def run_program(source, flag):
         @contextlib.contextmanager
         def quiet():
             yield
+
+        class Bad(ValueError):
+            pass
 
         class Thing:
             def __init__(self, scale):
@@ -198,7 +235,7 @@ def run_program(source, flag):
                 yield i
 
         log = []
-        space = {"Thing": Thing, "Derived": Derived, "parts": parts, "counted": counted, "ms": ms, "ops": ms.ops, "log": log,
+        space = {"Thing": Thing, "Derived": Derived, "Bad": Bad, "parts": parts, "counted": counted, "ms": ms, "ops": ms.ops, "log": log,
                  "table": {}, "box": Box(), "reduce": functools.reduce, "starmap": itertools.starmap, "twice": twice, "each": each, "quiet": quiet}
         exec(source, space)
         return space["f"], lambda: (space["log"], space["table"], vars(space["box"]), space["total"])
