@@ -321,6 +321,15 @@ def jvp(fn, inputs, v, has_aux=False):
     for x, t in zip(inputs, v):
         if x.shape != t.shape:
             raise ValueError(f"For 'jvp', a tangent of shape {t.shape} does not fit an input of shape {x.shape}.")
+    value, push = _recorded(fn, inputs, has_aux)
+    tangent = push(v)
+    if has_aux:
+        return value[0], tangent, tuple(value[1:])
+    return value, tangent
+
+
+def _recorded(fn, inputs, has_aux=False):
+    """(fn(*inputs), the function from tangents of the inputs to that of the result)."""
     inputs = _alias(inputs)
     held = [x._held() for x in inputs]
     tape = _C.Tape("forward")
@@ -335,7 +344,75 @@ def jvp(fn, inputs, v, has_aux=False):
     outputs = _flatten(head, [])
     if not outputs:
         raise TypeError(f"For 'jvp', the function must return a Tensor, but returned {type(head).__name__}.")
-    tangent = _like(head, iter(tape.pushforward(held, v, outputs)))
-    if has_aux:
-        return head, tangent, tuple(value[1:])
-    return head, tangent
+    return value, lambda v: _like(head, iter(tape.pushforward(held, v, outputs)))
+
+
+def linearize(fn, inputs):
+    """(fn(inputs), its derivative as a function of tangents): the ops of fn are recorded once for all tangents.
+
+    inputs: a tensor or a tuple of tensors; tangents likewise. Raises ValueError for tangents that do not fit."""
+    inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    value, push = _recorded(fn, inputs)
+
+    def tangent(*v):
+        v = tuple(v[0]) if len(v) == 1 and isinstance(v[0], (tuple, list)) else v
+        if [t.shape for t in v] != [x.shape for x in inputs]:
+            raise ValueError(f"For 'linearize', tangents of shapes {[t.shape for t in v]} do not fit inputs of shapes {[x.shape for x in inputs]}.")
+        return push(v)
+    return value, tangent
+
+
+def jet(fn, primals, series):
+    """(fn(primals), derivatives of fn along a path whose derivatives are `series`): a Taylor series in derivatives.
+
+    primals: a tensor or a tuple of tensors. series: for each, a tensor of shape (order, *shape) whose k-th entry is the
+    path's derivative of order k + 1. The derivatives of the result are stacked in the same way."""
+    single = isinstance(primals, Tensor)
+    primals, series = ((primals,), (series,)) if single else (tuple(primals), tuple(series))
+    if len(primals) != len(series):
+        raise ValueError(f"For 'jet', 'primals' and 'series' must agree in number, but got {len(primals)} and {len(series)}.")
+    order = series[0].shape[0]
+    for x, s in zip(primals, series):
+        if s.shape != (order, *x.shape):
+            raise ValueError(f"For 'jet', a series of shape {s.shape} does not fit a primal of shape {x.shape} and order {order}.")
+
+    def along(t):
+        args = []
+        for x, s in zip(primals, series):
+            term = 1.0
+            for k in range(order):
+                term = t * term * (1.0 / (k + 1))  # t^k / k!; a power would have no derivatives at 0
+                x = x + s[k] * term
+            args.append(x)
+        return fn(*args)
+
+    def derived(f):
+        return lambda t: jvp(f, t, _ops["cast"](1.0, t.dtype))[1]
+    t = _ops["cast"](0.0, primals[0].dtype)
+    out, f, derivatives = along(t), along, []
+    for _ in range(order):
+        f = derived(f)
+        derivatives.append(f(t))
+
+    def stacked(parts):
+        if isinstance(parts[0], (tuple, list)):
+            return tuple([stacked([p[k] for p in parts]) for k in range(len(parts[0]))])
+        return _ops["concat"]([_ops["reshape"](p, (1, *p.shape)) for p in parts], axis=0)
+    return out, stacked(derivatives)
+
+
+def derivative(fn, primals, order):
+    """(fn(primals), its derivative of that order along all primals): jet along a straight path."""
+    if isinstance(order, bool) or not isinstance(order, int):
+        raise TypeError(f"For 'derivative', 'order' must be an int, but got {type(order).__name__}.")
+    if order < 1:
+        raise ValueError(f"For 'derivative', 'order' must be positive, but got {order}.")
+
+    def straight(x):
+        first = _ops["cast"](_ops["equal"](_ops["arange"](start=0, step=1, size=order, dtype="int64"), 0), x.dtype)
+        return _ops["broadcast_to"](_ops["reshape"](first, (order,) + (1,) * len(x.shape)), (order, *x.shape))
+
+    def last(d):
+        return tuple([last(v) for v in d]) if isinstance(d, tuple) else d[order - 1]
+    out, d = jet(fn, primals, straight(primals) if isinstance(primals, Tensor) else tuple([straight(x) for x in primals]))
+    return out, last(d)

@@ -41,6 +41,11 @@ class Cell:
 
     bprop = None
 
+    @property
+    def cls_name(self):
+        """The name of the class."""
+        return type(self).__name__
+
     def _update_plain(self):
         self.__dict__["_plain"] = (type(self).bprop is Cell.bprop and not self._forward_pre_hooks and not self._forward_hooks
                                    and not self._backward_hooks and self._compute_dtype is None)

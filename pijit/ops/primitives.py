@@ -370,4 +370,171 @@ class L2Loss(Primitive):
         return F.sum(F.square(x)) * 0.5
 
 
+class _ScatterUpdate(Primitive):
+    """Changes a Parameter at rows given by indices, in the order of the indices, and gives its new value.
+
+    Indices of the first axis, of any shape; updates have their shape, then a row's. Raises IndexError for indices out
+    of range."""
+
+    mode = "update"
+
+    def __init__(self, use_locking=False):
+        super().__init__()
+        self.use_locking = use_locking
+
+    def _indices(self, indices):
+        return F.reshape(indices, (*indices.shape, 1))
+
+    def __call__(self, input_x, indices, updates):
+        return input_x._assign(_ops["scatter_nd"](input_x, self._indices(indices), updates, mode=self.mode))
+
+
+class _ScatterNdUpdate(_ScatterUpdate):
+    """The same for elements or slices given by their first coordinates, the last axis of indices."""
+
+    def _indices(self, indices):
+        return indices
+
+
+def _scatter(name, base, mode):
+    return type(name, (base,), {"mode": mode, "__doc__": base.__doc__, "__module__": __name__})
+
+
+ScatterUpdate, ScatterNdUpdate = _scatter("ScatterUpdate", _ScatterUpdate, "update"), _scatter("ScatterNdUpdate", _ScatterNdUpdate, "update")
+ScatterAdd, ScatterSub, ScatterMul = _scatter("ScatterAdd", _ScatterUpdate, "add"), _scatter("ScatterSub", _ScatterUpdate, "sub"), _scatter("ScatterMul", _ScatterUpdate, "mul")
+ScatterDiv, ScatterMax, ScatterMin = _scatter("ScatterDiv", _ScatterUpdate, "div"), _scatter("ScatterMax", _ScatterUpdate, "max"), _scatter("ScatterMin", _ScatterUpdate, "min")
+ScatterNdAdd, ScatterNdSub = _scatter("ScatterNdAdd", _ScatterNdUpdate, "add"), _scatter("ScatterNdSub", _ScatterNdUpdate, "sub")
+ScatterNdMul, ScatterNdDiv = _scatter("ScatterNdMul", _ScatterNdUpdate, "mul"), _scatter("ScatterNdDiv", _ScatterNdUpdate, "div")
+ScatterNdMax, ScatterNdMin = _scatter("ScatterNdMax", _ScatterNdUpdate, "max"), _scatter("ScatterNdMin", _ScatterNdUpdate, "min")
+ScatterNonAliasingAdd = _scatter("ScatterNonAliasingAdd", _ScatterNdUpdate, "add")
+
+
+class InplaceAdd(Primitive):
+    """x with v added to the rows `indices`: a new tensor. InplaceSub, InplaceUpdate: the same with another operation."""
+
+    mode = "add"
+
+    def __init__(self, indices):
+        super().__init__()
+        self.indices = (indices,) if isinstance(indices, int) else tuple(indices)
+
+    def __call__(self, x, v):
+        if v.shape != (len(self.indices), *x.shape[1:]):
+            raise ValueError(f"For '{type(self).__name__}', 'v' must have shape {(len(self.indices), *x.shape[1:])}, but got {v.shape}.")
+        return _ops["scatter_nd"](x, Tensor(self.indices, mstype.int64).reshape(-1, 1), v, mode=self.mode)
+
+
+class InplaceSub(InplaceAdd):
+    """Rows minus v."""
+
+    mode = "sub"
+
+
+class InplaceUpdate(InplaceAdd):
+    """Rows replaced by v."""
+
+    mode = "update"
+
+
+class EmbeddingLookup(Primitive):
+    """Rows `input_indices - offset` of input_params; zeros where that is out of range."""
+
+    def __call__(self, input_params, input_indices, offset):
+        rows = input_indices - offset
+        inside = (rows >= 0) & (rows < input_params.shape[0])
+        found = _ops["gather"](input_params, F.select(inside, rows, F.zeros_like(rows)), axis=0)
+        return F.select(F.reshape(inside, (*inside.shape, *[1] * (input_params.ndim - 1))), found, F.zeros_like(found))
+
+
+class Unique(Primitive):
+    """(values in the order of their first appearance, the place of each element's value among them)."""
+
+    def __call__(self, x):
+        return F.unique(x)
+
+
+class CumProd(Primitive):
+    """Running products; exclusive: without the element itself; reverse: from the end."""
+
+    def __init__(self, exclusive=False, reverse=False):
+        super().__init__()
+        self.exclusive, self.reverse = exclusive, reverse
+
+    def __call__(self, x, axis):
+        axis = axis + x.ndim if axis < 0 else axis
+        if self.reverse:
+            x = F.flip(x, (axis,))
+        y = F.cumprod(x, axis)
+        if self.exclusive:
+            size = y.shape[axis]
+            first = F.ones((*y.shape[:axis], min(size, 1), *y.shape[axis + 1:]), y.dtype)
+            y = F.cat([first, y[(slice(None),) * axis + (slice(0, max(size - 1, 0)),)]], axis)
+        return F.flip(y, (axis,)) if self.reverse else y
+
+
+class NanToNum(Primitive):
+    """NaN and infinities replaced; None: 0 and the greatest and least finite values."""
+
+    def __init__(self, nan=None, posinf=None, neginf=None):
+        super().__init__()
+        self.nan, self.posinf, self.neginf = nan, posinf, neginf
+
+    def __call__(self, x):
+        return F.nan_to_num(x, 0.0 if self.nan is None else self.nan, self.posinf, self.neginf)
+
+
+class LayerNorm(Primitive):
+    """(normalised and scaled x, means, variances) over the axes from begin_norm_axis on."""
+
+    def __init__(self, begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7):
+        super().__init__()
+        self.begin_norm_axis, self.begin_params_axis, self.epsilon = begin_norm_axis, begin_params_axis, epsilon
+
+    def __call__(self, input_x, gamma, beta):
+        begin = self.begin_norm_axis + (input_x.ndim if self.begin_norm_axis < 0 else 0)
+        axes = tuple(range(begin, input_x.ndim))
+        if gamma.shape == input_x.shape[begin:]:
+            y = F.layer_norm(input_x, input_x.shape[begin:], gamma, beta, self.epsilon)
+        else:
+            y = F.layer_norm(input_x, input_x.shape[begin:], None, None, self.epsilon) * gamma + beta
+        return y, F.mean(input_x, axes, True), _ops["variance"](input_x, axis=axes, keepdims=True)
+
+
+class MaxPoolWithArgmax(Primitive):
+    """(maxima of windows, their places in each flattened map)."""
+
+    def __init__(self, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
+        super().__init__()
+        _format("MaxPoolWithArgmax", data_format)
+        self.kernel_size, self.strides, self.pad_mode = kernel_size, strides, pad_mode
+
+    def __call__(self, x):
+        return F.max_pool2d(x, self.kernel_size, self.strides, return_indices=True, pad_mode=self.pad_mode)
+
+
+class ApplyMomentum(Primitive):
+    """One step of gradient descent with momentum on a Parameter and its accumulator; gives the new value.
+
+    accumulation = accumulation * momentum + gradient * gradient_scale; the step is lr * accumulation, with Nesterov's
+    method lr * (gradient + momentum * accumulation)."""
+
+    def __init__(self, use_nesterov=False, use_locking=False, gradient_scale=1.0):
+        super().__init__()
+        self.use_nesterov, self.use_locking, self.gradient_scale = use_nesterov, use_locking, gradient_scale
+
+    def __call__(self, variable, accumulation, learning_rate, gradient, momentum):
+        g = gradient if self.gradient_scale == 1.0 else gradient * self.gradient_scale
+        accumulation._assign(accumulation * momentum + g)
+        if self.use_nesterov:
+            return variable._assign(variable - (g + accumulation * momentum) * learning_rate)
+        return variable._assign(variable - accumulation * learning_rate)
+
+
+class ApplyGradientDescent(Primitive):
+    """variable -= alpha * delta; gives the new value."""
+
+    def __call__(self, variable, alpha, delta):
+        return variable._assign(variable - delta * alpha)
+
+
 __all__ = [n for n in globals() if n[0].isupper()]

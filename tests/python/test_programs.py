@@ -84,15 +84,18 @@ def handled(draw, name, depth):
     kind = draw(st.sampled_from(kinds))
     condition = draw(st.sampled_from(["True", "True", "k > 1", f"{name}.shape[0] == 3", "flag", f"{name}.sum() > 2", "len(log) % 2"]))
     culprit = draw(st.sampled_from([
-        [f"if {condition}:", f"    raise {kind}('m', k)"], [f"if {condition}:", f"    raise {kind}"], ["log.append(table['zz'])"], ["log.append(log[99])"], [f"{name} = {name} * (k // (len(log) - len(log)))"], ["next(iter([]))"], [f"{name} = {name}.nothing"],
+        [f"if {condition}:", f"    raise {kind}('m', k)"], [f"if {condition}:", f"    raise {kind}"], ["log.append(table['zz'])"], ["log.append(log[99])"],
+        [f"{name} = {name} * (k // (len(log) - len(log)))"], ["next(iter([]))"], [f"{name} = {name}.nothing"],
         [f"def r{n}(t):", f"    log.append('r{n}')", f"    if {condition}:", f"        raise {kind}(f'{{t.shape}}')", "    return t * 2", f"{name} = r{n}({name})"], [f"{name} = {name} @ {name}"],
-        [f"{name} = ops.cat([{name}, {name}[0]], 0)"], ["int('z')"], [f"log.append(k)", f"{name} = {name} + 1"], [f"with Thing(2) as s:", f"    {name} = {name} * s", f"    if {condition}:", f"        raise {kind}('w')"]]))
+        [f"{name} = ops.cat([{name}, {name}[0]], 0)"], ["int('z')"], ["log.append(k)", f"{name} = {name} + 1"],
+        ["with Thing(2) as s:", f"    {name} = {name} * s", f"    if {condition}:", f"        raise {kind}('w')"]]))
     inner = draw(block(depth=depth - 1)) if draw(st.booleans()) else []
     before, after = draw(st.sampled_from([([], inner), (inner, [])]))
     caught = draw(st.sampled_from([kind, kind, "Exception", f"({kind}, LookupError)", "ValueError", "(Bad, AttributeError)", "(LookupError, ArithmeticError, TypeError, ValueError)"]))
     name_it = draw(st.booleans())
     handler = draw(st.sampled_from([
-        [f"{name} = {name} + 1"], ["log.append('caught')"], ["log.append((type(e).__name__, isinstance(e, Bad)))"] if name_it else ["pass"], ["log.append(str(e))"] if name_it else ["pass"], ["raise"], [f"{name} = {other} * 2", "raise"],
+        [f"{name} = {name} + 1"], ["log.append('caught')"], ["log.append((type(e).__name__, isinstance(e, Bad)))"] if name_it else ["pass"], ["log.append(str(e))"] if name_it else ["pass"],
+        ["raise"], [f"{name} = {other} * 2", "raise"],
         ["raise KeyError('again') from e"] if name_it else ["raise Bad('again')"], ["log.append(len(e.args))"] if name_it else ["pass"], ["err = e", "log.append(1)"] if name_it else ["pass"], [f"return {name}, log"],
         ["try:", "    raise Bad('nested')", "except Bad:", "    log.append('nested')"]]))
     lines = ["try:"] + ["    " + line for line in before + opaque + culprit + after] + [f"except {caught}{' as e' if name_it else ''}:"] + ["    " + line for line in handler + draw(st.sampled_from([[], [], opaque]))]

@@ -34,6 +34,14 @@ select = _ops["select"]
 where = _ops["select"]
 
 
+def sinc(input):
+    """sin(pi x) / (pi x), 1 at 0; integers give float32."""
+    x = input * 3.141592653589793
+    zero = x == 0
+    safe = select(zero, 1.0, x)
+    return select(zero, 1.0, sin(safe) / safe)
+
+
 def cast(input, dtype):
     """Elements converted to `dtype`."""
     return _ops["cast"](input, dtype)

@@ -19,6 +19,19 @@ def matmul(input, other):
     return squeeze(r, -1) if other.ndim == 1 else r
 
 
+def inner(input, other):
+    """Sums of products over the last axis of both; of a scalar and a tensor, their product.
+
+    Raises ValueError where the last axes differ in size."""
+    if input.ndim == 0 or other.ndim == 0:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise ValueError(f"For 'inner', the last dimensions must agree, but got shapes {input.shape} and {other.shape}.")
+    n = input.shape[-1]
+    rows = _ops["matmul"](_ops["reshape"](input, (input.size // builtins.max(n, 1), n)), _ops["reshape"](other, (other.size // builtins.max(n, 1), n)), False, True)
+    return _ops["reshape"](rows, input.shape[:-1] + other.shape[:-1])
+
+
 def mm(input, mat2):
     """Matrix product."""
     return matmul(input, mat2)

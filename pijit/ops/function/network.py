@@ -198,6 +198,16 @@ def elu(input_x, alpha=1.0):
     return _ops["elu"](input_x, alpha)
 
 
+def hardshrink(input, lambd=0.5):
+    """x, but 0 where -lambd <= x <= lambd."""
+    return _ops["select"]((input >= -lambd) & (input <= lambd), 0.0, input)
+
+
+def softshrink(input, lambd=0.5):
+    """x moved towards 0 by lambd, and 0 where -lambd <= x <= lambd."""
+    return _ops["select"](input > lambd, input - lambd, _ops["select"](input < -lambd, input + lambd, input * 0.0))
+
+
 def selu(input_x):
     """Self-normalising ELU (Klambauer et al. 2017)."""
     return _ops["elu"](input_x, 1.67326324) * 1.05070098

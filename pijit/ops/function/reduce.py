@@ -137,6 +137,25 @@ def cumsum(x, axis, dtype=None):
     return _ops["cumsum"](x if dtype is None else cast(x, dtype), axis, False)
 
 
+def cumprod(input, dim, dtype=None):
+    """Running products along one dimension, in log2(size) steps of pairwise products (Hillis and Steele, "Data parallel
+    algorithms", CACM 1986). Raises ValueError for a dimension out of range."""
+    x = input if dtype is None else cast(input, dtype)
+    rank = len(x.shape)
+    if not -rank <= dim < rank:
+        raise ValueError(f"For 'cumprod', 'dim' must be in [{-rank}, {rank}), but got {dim}.")
+    dim = _axis(dim, rank)
+    size, step = x.shape[dim], 1
+    while step < size:
+        before = [slice(None)] * rank
+        low, high = list(before), list(before)
+        low[dim], high[dim] = slice(0, step), slice(step, size)
+        before[dim] = slice(0, size - step)
+        x = _ops["concat"]([x[tuple(low)], x[tuple(high)] * x[tuple(before)]], axis=dim)
+        step *= 2
+    return x
+
+
 def count_nonzero(x, axis=(), keep_dims=False, dtype=mstype.int32):
     """The number of elements that are not 0."""
     return _ops["reduce_sum"](cast(x != 0, dtype), _axes(axis), keep_dims)

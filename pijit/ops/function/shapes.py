@@ -235,6 +235,49 @@ def unstack(input_x, axis=0):
     return unbind(input_x, axis)
 
 
+def tensor_split(input, indices_or_sections, axis=0):
+    """Pieces along `axis`: that many, the first ones longer by 1 where the size does not divide, or between indices.
+
+    Raises ValueError for less than one piece and TypeError for other kinds."""
+    n = input.shape[axis]
+    if isinstance(indices_or_sections, int) and not isinstance(indices_or_sections, bool):
+        k = indices_or_sections
+        if k <= 0:
+            raise ValueError(f"For 'tensor_split', 'indices_or_sections' must be > 0, but got {k}.")
+        ends = [(i + 1) * (n // k) + builtins.min(i + 1, n % k) for i in builtins.range(k)]
+    elif isinstance(indices_or_sections, (tuple, list)):
+        ends = [*indices_or_sections, n]
+    else:
+        raise TypeError(f"For 'tensor_split', 'indices_or_sections' must be an int, a tuple or a list, but got {type(indices_or_sections).__name__}.")
+    axis = _axis(axis, len(input.shape))
+    out, begin = [], 0
+    for end in ends:
+        out.append(input[(builtins.slice(None),) * axis + (builtins.slice(begin, end),)])
+        begin = end
+    return tuple(out)
+
+
+def hsplit(input, indices_or_sections):
+    """tensor_split along the second axis."""
+    return _split_along("hsplit", input, indices_or_sections, 1)
+
+
+def vsplit(input, indices_or_sections):
+    """tensor_split along the first axis."""
+    return _split_along("vsplit", input, indices_or_sections, 0)
+
+
+def dsplit(input, indices_or_sections):
+    """tensor_split along the third axis."""
+    return _split_along("dsplit", input, indices_or_sections, 2)
+
+
+def _split_along(name, input, indices_or_sections, axis):
+    if len(input.shape) <= axis:
+        raise ValueError(f"For '{name}', expected a tensor of at least {axis + 1} dimensions, but got {len(input.shape)}.")
+    return tensor_split(input, indices_or_sections, axis)
+
+
 def flip(input, dims):
     """Axes reversed."""
     s = input.shape

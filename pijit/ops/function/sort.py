@@ -45,7 +45,10 @@ def median(input, axis=-1, keepdims=False):
 
 
 def unique(input):
-    """(the distinct values in ascending order, for each element the index of its value as int32). The
-    number of values depends on the data: not part of a graph."""
-    values, inverse = np.unique(input.asnumpy(), return_inverse=True)
-    return Tensor(values), Tensor(inverse.reshape(input.shape).astype(np.int32))
+    """(the distinct values in order of their first appearance, for each element the index of its value: int64 for
+    int64 values, else int32). The number of values depends on the data: not part of a graph."""
+    values, first, inverse = np.unique(input.asnumpy(), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), np.int64 if values.dtype == np.int64 else np.int32)
+    place[order] = np.arange(len(order))
+    return Tensor(values[order], input.dtype), Tensor(place[inverse.reshape(input.shape)])

@@ -1,0 +1,201 @@
+"""Functions of functions: mapping over nested containers, dispatch by type, bound arguments, loops, hooks on gradients."""
+
+import inspect
+
+from pijit._C import Tensor
+from pijit.grad import with_own_gradient
+from pijit.ops import function as F
+from pijit.ops.primitives import Primitive
+
+_KINDS = {"Tensor": Tensor, "Number": (bool, int, float), "Int": int, "Float": float, "Bool": bool, "String": str, "Tuple": tuple, "List": list, "Dictionary": dict, "None": type(None)}
+
+
+def _is_kind(value, kind):
+    if kind == "Function":
+        return callable(value) and not isinstance(value, Tensor)
+    return isinstance(value, _KINDS[kind]) and not (kind in ("Int", "Float") and isinstance(value, bool))
+
+
+class MultitypeFuncGraph:
+    """A function chosen by the types of its arguments: the first registered one that takes them all.
+
+    `@f.register("Tensor", "Number")` adds one. Types are named as MindSpore names them: Tensor, Number, Int, Float,
+    Bool, String, Tuple, List, Dictionary, None, Function. Raises ValueError where none fits."""
+
+    def __init__(self, name, read_value=False):  # noqa: ARG002
+        self.name, self.entries = name, []
+
+    def register(self, *type_names):
+        """Decorator that adds a function for arguments of these types."""
+        kinds = []
+        for n in type_names:
+            n = {"float": "Float", "int": "Int", "bool": "Bool"}.get(n, n) if isinstance(n, str) else n
+            if n is Tensor:
+                n = "Tensor"
+            if n not in _KINDS and n != "Function":
+                raise ValueError(f"For 'MultitypeFuncGraph.register', expected a type name among {', '.join([*_KINDS, 'Function'])}, but got {n!r}.")
+            kinds.append(n)
+
+        def add(fn):
+            if not callable(fn):
+                raise TypeError(f"For 'MultitypeFuncGraph.register', expected a function, but got {type(fn).__name__}.")
+            self.entries.append((tuple(kinds), fn))
+            return fn
+        return add
+
+    def __call__(self, *args):
+        for kinds, fn in self.entries:
+            if len(kinds) == len(args) and all([_is_kind(a, k) for a, k in zip(args, kinds)]):
+                return fn(*args)
+        known = ", ".join(["(" + ", ".join(kinds) + ")" for kinds, _ in self.entries])
+        raise ValueError(f"For 'MultitypeFuncGraph', {self.name!r} has no function for ({', '.join([type(a).__name__ for a in args])}); it takes {known or 'nothing'}.")
+
+
+class HyperMap:
+    """hyper_map(op, *containers) applies op to the elements of nested tuples and lists, which become tuples.
+
+    HyperMap(op) has the function bound. reverse: the last elements first. Containers of different lengths are cut to
+    the shortest."""
+
+    deep = True
+
+    def __init__(self, ops=None, reverse=False):
+        if ops is not None and not callable(ops):
+            raise TypeError(f"For '{type(self).__name__}', 'ops' must be callable, but got {type(ops).__name__}.")
+        self.ops, self.reverse = ops, reverse
+
+    def __call__(self, *args):
+        op = self.ops
+        if op is None:
+            if not args or not callable(args[0]):
+                raise TypeError(f"For '{type(self).__name__}', the first argument must be a function.")
+            op, args = args[0], args[1:]
+        if not args:
+            raise TypeError(f"For '{type(self).__name__}', expected something to map over.")
+        return self._map(op, args, True)
+
+    def _map(self, op, args, top):
+        if not isinstance(args[0], (tuple, list)) or not (top or self.deep):
+            return op(*args)
+        columns = list(zip(*args))
+        if self.reverse:
+            columns.reverse()
+        results = [self._map(op, c, False) for c in columns]
+        if self.reverse:
+            results.reverse()
+        return tuple(results)
+
+
+class Map(HyperMap):
+    """The same for the elements of the outermost containers alone."""
+
+    deep = False
+
+
+def partial(func, *args):
+    """func with its first arguments bound."""
+    if not callable(func):
+        raise TypeError(f"For 'partial', expected a function, but got {type(func).__name__}.")
+
+    def bound(*more):
+        return func(*args, *more)
+    return bound
+
+
+class Partial(Primitive):
+    """ops.partial as a primitive."""
+
+    def __call__(self, func, *args):
+        return partial(func, *args)
+
+
+def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=True):  # noqa: ARG001
+    """Marks a function that computes constants from constants; jit evaluates such functions at capture anyway."""
+    def mark(f):
+        return f if get_instance else lambda: f
+    return mark if fn is None else mark(fn)
+
+
+class HookBackward(Primitive):
+    """Hands its inputs through; on the way back hook_fn gets the tuple of their gradients, and may replace them.
+
+    hook_fn returns None (nothing changes), a gradient, or a tuple of them."""
+
+    def __init__(self, hook_fn, cell_id=""):
+        super().__init__()
+        if not callable(hook_fn):
+            raise TypeError(f"For 'HookBackward', 'hook_fn' must be a function, but got {type(hook_fn).__name__}.")
+        self.hook_fn, self.cell_id = hook_fn, cell_id
+
+    def __call__(self, *inputs):
+        def forward(*xs):
+            return xs[0] if len(xs) == 1 else xs
+
+        def bprop(*args):
+            given = args[-1] if isinstance(args[-1], tuple) else (args[-1],)
+            changed = self.hook_fn(given)
+            return given if changed is None else changed
+        return with_own_gradient(forward, bprop, "HookBackward", inputs, {})
+
+
+class WhileLoop(Primitive):
+    """init_val = loop_func(init_val) as long as cond_func(init_val) is true."""
+
+    def __call__(self, cond_func, loop_func, init_val):
+        value = init_val
+        while cond_func(value):
+            value = loop_func(value)
+        return value
+
+
+class ForiLoop(Primitive):
+    """init_val = loop_func(i, init_val) for i in range(lower, upper)."""
+
+    def __call__(self, lower, upper, loop_func, init_val, unroll=True):  # noqa: ARG002
+        return F.fori_loop(lower, upper, loop_func, init_val)
+
+
+class Scan(Primitive):
+    """(carry, outputs) of carry, output = loop_func(carry, x) for each x of xs, or `length` times with None."""
+
+    def __call__(self, loop_func, init, xs, length=None, unroll=True):  # noqa: ARG002
+        if xs is None and length is None:
+            raise ValueError("For 'Scan', 'length' must be given where 'xs' is None.")
+        if xs is not None and length is not None and length != len(xs):
+            raise ValueError(f"For 'Scan', 'length' {length} differs from the {len(xs)} elements of 'xs'.")
+        carry, outputs = init, []
+        for x in [None] * length if xs is None else xs:
+            carry, y = loop_func(carry, x)
+            outputs.append(y)
+        return carry, outputs
+
+
+def make_tuple(*args):
+    """The arguments as a tuple."""
+    return args
+
+
+def make_range(*args):
+    """range(...) as a tuple."""
+    return tuple(range(*args))
+
+
+def tuple_len(x):
+    """The number of elements."""
+    return len(x)
+
+
+def tuple_getitem(x, index):
+    """One element."""
+    return x[index]
+
+
+def tuple_div(x, y):
+    """Quotients of the elements, which must be whole. Raises RuntimeError where they are not."""
+    for a, b in zip(x, y):
+        if a % b:
+            raise RuntimeError(f"For 'tuple_div', {a} is not divisible by {b}.")
+    return tuple([a // b for a, b in zip(x, y)])
+
+
+__all__ = [n for n, v in globals().items() if not n.startswith("_") and (inspect.isclass(v) or inspect.isfunction(v)) and v.__module__ == __name__]
