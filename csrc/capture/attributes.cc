@@ -247,6 +247,7 @@ V Tracer::class_attribute(PyObject* found, int owner, PyObject* name) {
 }
 
 void Tracer::set_attribute(const V& v, PyObject* name_obj, const V& value) {
+  if (v->kind == Value::kException) return set_exception_attribute(v, name_obj, value);
   if (v->kind == Value::kInstance || v->kind == Value::kObject) {
     PyObject* found = type_lookup(type_of(v), name_obj);
     if (v->kind == Value::kInstance && type_of(v)->tp_setattro != PyObject_GenericSetAttr) {

@@ -293,6 +293,8 @@ V Tracer::call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwar
       return call_object_method(name, self, args);
     give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
   }
+  if (self->kind == Value::kException && kwargs.empty())
+    return call_exception_method(d, self, args);
   return call_method_descriptor(name, self, args, kwargs);
 }
 
@@ -494,7 +496,7 @@ V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
 V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
   auto is = [&](PyTypeObject* x) { return t == x && kwargs.empty(); };
   if (is(&PyUnicode_Type) && args.size() == 1 && args[0]->kind == Value::kException)
-    if (auto e = exception_object(args[0])) return constant(py::str(*e));
+    return exception_text(args[0], "__str__");
   if (is(&PySet_Type) && (args.empty() || (args.size() == 1 && args[0]->kind != Value::kDict &&
                                            args[0]->kind != Value::kSet)))
     return set_of(args.empty() ? std::vector<V>() : items_of(args[0]));
@@ -580,7 +582,8 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
         self = f.slots[0]->kind == Value::kCell ? f.slots[0]->content : f.slots[0];
     }
     if (!cls || !self || cls->kind != Value::kObject || !PyType_Check(cls->obj.ptr()) ||
-        (self->kind != Value::kObject && self->kind != Value::kInstance))
+        (self->kind != Value::kObject && self->kind != Value::kInstance &&
+         self->kind != Value::kException))
       give_up(Reason::kUnsupportedCall, "super()");
     if (self->kind == Value::kObject) guard_type(self);
     auto proxy = std::make_shared<Value>();

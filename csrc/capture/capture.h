@@ -157,7 +157,8 @@ struct Value {
     kArray,  // an ndarray made during capture, of constants: never seen by others, each run copies
              // it
     kInstance,  // of class `obj`, made during capture: its attributes are keys and items
-    kException  // of class `obj`, made during capture of the arguments `items` (null: not known)
+    kException  // of class `obj`, made during capture of the arguments `content`; its `args` are
+                // `items` (null: not known), other attributes `attrs`
   } kind;
   int src = -1;    // reachable from the frame's state
   py::object obj;  // the object: constants, objects, tensors and containers that have a source
@@ -177,8 +178,9 @@ struct Value {
   std::vector<V> items;  // kTuple, kList: null items are read from the source on demand. kSlice: 3.
                          // kIter: operands
   std::vector<py::object> keys;  // kDict, with items
-  bool dirty = false;            // kList, kDict, kCell, kTensor: differs from its source
-  V content;                     // kCell
+  bool dirty = false;            // kList, kDict, kCell, kTensor: differs from its source;
+                                 // kException: from a new one of the same arguments
+  V content;                     // kCell, kException
   bool raised = false;           // kException: it has a traceback by now, and cannot be rebuilt
   py::object cls;                // kTuple made during capture: its class, if that is not tuple
   V self, func;                  // kMethod; kSuper: self, and the class to look behind

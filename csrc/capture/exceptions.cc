@@ -8,7 +8,11 @@ namespace {
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 bool is_exception_class(PyObject* o) { return PyExceptionClass_Check(o); }
 
-// Is a new exception no more than its class and arguments? Not where Python code takes part, nor
+PyObject* python_method(PyTypeObject* t, const char* name) {
+  PyObject* f = type_lookup(t, PyUnicode_InternFromString(name));
+  return f && (PyFunction_Check(f) || Py_TYPE(f) == jit_function_type) ? f : nullptr;
+}
+// Is a new exception no more than its class and arguments, and what __init__ in Python adds? Not
 // where the constructor looks at the arguments (OSError picks a subclass by errno).
 bool plain_exception_class(PyTypeObject* t) {
   auto is = [](initproc init, PyObject* cls) {
@@ -19,11 +23,8 @@ bool plain_exception_class(PyTypeObject* t) {
          Py_TYPE(t)->tp_call == PyType_Type.tp_call &&
          t->tp_new == reinterpret_cast<PyTypeObject*>(PyExc_Exception)->tp_new && !t->tp_finalize &&
          (is(init, PyExc_Exception) || is(init, PyExc_StopIteration) ||
-          is(init, PyExc_AttributeError) || is(init, PyExc_NameError));
-}
-bool in_python(PyTypeObject* t, const char* method) {
-  PyObject* f = type_lookup(t, PyUnicode_InternFromString(method));
-  return f && (PyFunction_Check(f) || Py_TYPE(f) == jit_function_type);
+          is(init, PyExc_AttributeError) || is(init, PyExc_NameError) ||
+          python_method(t, "__init__"));
 }
 }  // namespace
 
@@ -34,6 +35,15 @@ std::optional<V> Tracer::make_exception(PyTypeObject* t, const std::vector<V>& a
   v->kind = Value::kException;
   v->obj = share(reinterpret_cast<PyObject*>(t));
   v->items = args;
+  v->content = sequence(Value::kTuple, args);
+  if (PyObject* init = python_method(t, "__init__")) {
+    const size_t changes = undo_.size() - exception_changes_, notes = journal_.size();
+    std::vector<V> all{v};
+    all.insert(all.end(), args.begin(), args.end());
+    call(wrap_static(init), all, {});
+    // Made once more by a recipe, it must change nothing else a second time.
+    v->dirty = undo_.size() - exception_changes_ != changes || journal_.size() != notes;
+  }
   return v;
 }
 
@@ -115,30 +125,67 @@ bool Tracer::exception_matches(const V& exception, const V& match) {
   return PyType_IsSubtype(type_of(exception), reinterpret_cast<PyTypeObject*>(match->obj.ptr()));
 }
 
-// With what is known of it, as str() and format() take it.
-std::optional<py::object> Tracer::exception_object(const V& v) {
+// What str() or repr() gives; `method`: the C function to ask, where it is not the class's own.
+V Tracer::exception_text(const V& v, const char* name, PyObject* method) {
   PyTypeObject* t = type_of(v);
-  for (const char* method : {"__str__", "__repr__", "__format__"})
-    if (in_python(t, method)) return std::nullopt;
+  if (!method)
+    if (PyObject* f = python_method(t, name)) return call(wrap_static(f), {v}, {});
   py::list args;
   for (auto& x : v->items) {
-    if (x->kind == Value::kNull) return std::nullopt;
-    auto c = as_constant(x);
-    if (!c) return std::nullopt;
+    auto c = x->kind == Value::kNull ? std::nullopt : as_constant(x);
+    if (!c) give_up(Reason::kUnsupportedCall, str_cat(t->tp_name, ".", name));
     args.append(*c);
   }
-  return v->obj(*py::tuple(args));
+  const py::object e =
+      py::reinterpret_steal<py::object>(t->tp_new(t, py::tuple(args).ptr(), nullptr));
+  if (!e) throw py::error_already_set();
+  return constant(method ? share(method)(e) : py::object(e.attr(name)()));
+}
+
+// Of BaseException and its kind, by way of super().
+V Tracer::call_exception_method(PyObject* d, const V& self, const std::vector<V>& args) {
+  const std::string name = py::cast<std::string>(share(d).attr("__name__"));
+  const PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(d)->d_type;
+  if (name == "__init__" &&
+      owner->tp_init == reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init) {
+    check_effect(self);
+    undoable([this, self, old = self->items] { self->items = old, --exception_changes_; });
+    ++exception_changes_;
+    self->items = args;
+    return constant(py::none());
+  }
+  if ((name == "__str__" || name == "__repr__") && args.empty())
+    return exception_text(self, name.c_str(), d);
+  give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
+}
+
+void Tracer::set_exception_attribute(const V& v, PyObject* name_obj, const V& value) {
+  const std::string name = py::cast<std::string>(py::handle(name_obj));
+  PyObject* found = type_lookup(type_of(v), name_obj);
+  if ((found && Py_TYPE(found)->tp_descr_set) || type_of(v)->tp_setattro != PyObject_GenericSetAttr)
+    give_up(Reason::kUnsupportedAttribute, str_cat(type_of(v)->tp_name, ".", name));
+  check_effect(v);
+  undoable([this, v, attrs = v->attrs, dirty = v->dirty] {
+    v->attrs = attrs, v->dirty = dirty, --exception_changes_;
+  });
+  ++exception_changes_;
+  v->attrs[name] = value;
+  v->dirty = true;
 }
 
 std::optional<V> Tracer::exception_attribute(const V& v, PyObject* name_obj) {
   const std::string name = py::cast<std::string>(py::handle(name_obj));
+  if (auto it = v->attrs.find(name); it != v->attrs.end()) return it->second;
   for (auto& x : v->items)
     if (x->kind == Value::kNull) give_up(Reason::kUnsupportedAttribute, name);
   if (name == "args") return sequence(Value::kTuple, v->items);
   if (name == "value" && type_of(v) == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))
     return v->items.empty() ? constant(py::none()) : v->items[0];
   PyObject* found = type_lookup(type_of(v), name_obj);
-  if (found && PyFunction_Check(found)) return bind(wrap_static(found), v, type_of(v));
+  if (found && (PyFunction_Check(found) || PyObject_TypeCheck(found, &PyProperty_Type) ||
+                immutable_constant(found)))
+    return bind(wrap_static(found), v, type_of(v));
+  if (!found && !python_method(type_of(v), "__getattr__")) return std::nullopt;
   give_up(Reason::kUnsupportedAttribute, str_cat(type_of(v)->tp_name, ".", name));
 }
 

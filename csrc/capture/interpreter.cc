@@ -427,8 +427,12 @@ void Tracer::step(Frame& f) {
     }
     case Op::FORMAT_VALUE: {
       V spec = in.a & 4 ? pop() : nullptr;
-      const V value = pop();
-      auto x = value->kind == Value::kException ? exception_object(value) : as_constant(value);
+      V value = pop();
+      if (value->kind == Value::kException && (in.a & 3) < 2 &&
+          type_lookup(type_of(value), PyUnicode_InternFromString("__format__")) ==
+              type_lookup(&PyBaseObject_Type, PyUnicode_InternFromString("__format__")))
+        value = exception_text(value, "__str__");
+      auto x = as_constant(value);
       auto s = spec ? as_constant(spec) : py::object(py::str(""));
       if (!x || !s) give_up(Reason::kTensorValue, "formatting");
       py::object o = *x;

@@ -169,10 +169,11 @@ int Tracer::recipe(const V& v) {
       return id;
     }
     case Value::kException:
-      if (v->raised) give_up(Reason::kRebuild, "an exception that was raised");
+      if (v->raised || v->dirty || !v->content)
+        give_up(Reason::kRebuild, "an exception that was raised or changed");
       r.kind = Recipe::kCall;
       r.obj = v->obj;
-      for (auto& x : v->items) sub(x);
+      for (auto& x : v->content->items) sub(x);
       break;
     case Value::kObject:
       if (v->src >= 0) {

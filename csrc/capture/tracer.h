@@ -63,7 +63,10 @@ class Tracer {
   std::optional<V> make_exception(PyTypeObject* t, const std::vector<V>& args);
   V exception_from(const V& x);  // what `raise x` raises
   bool exception_matches(const V& exception, const V& match);
-  std::optional<py::object> exception_object(const V& v);
+  size_t exception_changes_ = 0;  // of undo_: changes of exceptions made during capture
+  V exception_text(const V& v, const char* name, PyObject* method = nullptr);
+  V call_exception_method(PyObject* d, const V& self, const std::vector<V>& args);
+  void set_exception_attribute(const V& v, PyObject* name, const V& value);
   std::optional<V> exception_attribute(const V& v, PyObject* name);
   std::string describe(const Raised& r) const;
   static V unknown() { return std::make_shared<Value>(Value{Value::kNull}); }

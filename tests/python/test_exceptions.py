@@ -25,6 +25,30 @@ class Told(Exception):
         self.size = size
 
 
+class ToldMore(Told):
+    kind = "more"
+
+    def __init__(self, size, why):
+        super().__init__(size)
+        self.why = why
+
+    def __str__(self):
+        return super().__str__() + " because " + self.why
+
+    @property
+    def twice(self):
+        return self.size * 2
+
+
+COUNT = []
+
+
+class Counting(Exception):
+    def __init__(self):
+        COUNT.append(1)
+        super().__init__(len(COUNT))
+
+
 class Spoken(Exception):
     def __str__(self):
         return "spoken " + "".join(self.args)
@@ -351,9 +375,45 @@ def match(x):
     return x
 
 
+def told(x):
+    try:
+        raise Told(x.shape[0])
+    except Told as e:
+        return x * e.size, str(e)
+
+
+def spoken(x):
+    try:
+        raise Spoken("a", "b")
+    except Spoken as e:
+        return x + 1, str(e), f"{e}"
+
+
+def told_more(x):
+    try:
+        raise ToldMore(x.shape[0], "why")
+    except Told as e:
+        e.size += 1
+        e.other = [e.size]
+        return x * e.size, str(e), e.args, e.why, e.twice, e.kind, e.other
+
+
+def no_attribute(x):
+    try:
+        raise Told(1)
+    except Told as e:
+        return x + 1, getattr(e, "nothing", "none"), hasattr(e, "size")
+
+
+def told_in_vain(x):
+    e = Told(x.shape[0])
+    return x + e.size
+
+
 ONE_GRAPH = [taken, not_taken, message, other_kind, orelse, finally_returns, return_in_try, loop_control, again, again_by_name, chained, raised_in_handler, asserts,  # noqa: F821
              across_frames, lookups, key_error, division,
-             exhausted, swallowed, passed_on, nested_managers, saved, in_gradient, in_vmap, made_only, made_class, from_generator, mutated_before, printed]
+             exhausted, swallowed, passed_on, nested_managers, saved, in_gradient, in_vmap, made_only, made_class, from_generator, mutated_before, printed,
+             told, spoken, told_more, no_attribute, told_in_vain]
 
 
 @pytest.mark.parametrize("f", ONE_GRAPH, ids=[f.__name__ for f in ONE_GRAPH])
@@ -468,18 +528,27 @@ def kept(x):
     return x + 1, [str(e) for e in errors], [e.__traceback__ is None for e in errors]
 
 
-def told(x):
-    try:
-        raise Told(x.shape[0])
-    except Told as e:
-        return x * e.size, str(e)
+def told_uncaught(x):
+    x = x * 2
+    raise ToldMore(x.shape[0], "so")
 
 
-def spoken(x):
+def told_with_effects(x):
+    del COUNT[:]
     try:
-        raise Spoken("a", "b")
-    except Spoken as e:
-        return x, str(e), f"{e}"
+        raise Counting
+    except Counting as e:
+        x = x * e.args[0]
+    y = Counting()
+    time.time()
+    return x * y.args[0], COUNT
+
+
+def told_returned(x):
+    e = ToldMore(x.shape[0], "so")
+    f = Told(2)
+    f.size = 5
+    return x * 2, type(e), e.size, e.args, str(e), e.why, f.size, [e][0].twice
 
 
 def system_error(x):
@@ -604,7 +673,7 @@ def handler_of_caller(x):
         return x + 1
 
 
-OTHERS = [uncaught, uncaught_through_handlers, uncaught_again, uncaught_chain, break_in_handler, break_after_handler, break_with_saved, break_in_try, returned, kept, told, spoken, system_error, information,
+OTHERS = [uncaught, uncaught_through_handlers, uncaught_again, uncaught_chain, break_in_handler, break_after_handler, break_with_saved, break_in_try, returned, kept, told_uncaught, told_with_effects, told_returned, system_error, information,
           attribute_message, of_tensor_value, in_branch_on_tensor, called_in_branch_on_tensor, bad_index_in_try, generator_raises, in_generator, group, no_exception_class, raises_no_exception, nothing_to_raise,
           handler_of_caller, match]
 

@@ -80,7 +80,7 @@ def handled(draw, name, depth):
     """Exceptions: raised by statements, by lookups, by local functions; handled, raised again, passed through with and finally."""
     n, other = draw(st.integers(0, 99)), draw(ATOMS)
     opaque = draw(st.sampled_from([[], [], [], ["hash(x)"]]))
-    kinds = ["ValueError", "KeyError", "IndexError", "ZeroDivisionError", "Bad", "StopIteration", "AttributeError", "TypeError", "RuntimeError"]
+    kinds = ["ValueError", "KeyError", "IndexError", "ZeroDivisionError", "Bad", "Sized", "Sized", "StopIteration", "AttributeError", "TypeError", "RuntimeError"]
     kind = draw(st.sampled_from(kinds))
     condition = draw(st.sampled_from(["True", "True", "k > 1", f"{name}.shape[0] == 3", "flag", f"{name}.sum() > 2", "len(log) % 2"]))
     culprit = draw(st.sampled_from([
@@ -94,7 +94,7 @@ def handled(draw, name, depth):
     caught = draw(st.sampled_from([kind, kind, "Exception", f"({kind}, LookupError)", "ValueError", "(Bad, AttributeError)", "(LookupError, ArithmeticError, TypeError, ValueError)"]))
     name_it = draw(st.booleans())
     handler = draw(st.sampled_from([
-        [f"{name} = {name} + 1"], ["log.append('caught')"], ["log.append((type(e).__name__, isinstance(e, Bad)))"] if name_it else ["pass"], ["log.append(str(e))"] if name_it else ["pass"],
+        [f"{name} = {name} + 1"], ["log.append('caught')"], ["log.append((type(e).__name__, isinstance(e, Bad)))"] if name_it else ["pass"], ["log.append(str(e))"] if name_it else ["pass"], ["log.append(getattr(e, 'size', 'none'))"] if name_it else ["pass"],
         ["raise"], [f"{name} = {other} * 2", "raise"],
         ["raise KeyError('again') from e"] if name_it else ["raise Bad('again')"], ["log.append(len(e.args))"] if name_it else ["pass"], ["err = e", "log.append(1)"] if name_it else ["pass"], [f"return {name}, log"],
         ["try:", "    raise Bad('nested')", "except Bad:", "    log.append('nested')"]]))
@@ -176,6 +176,11 @@ def run_program(source, flag):
         class Bad(ValueError):
             pass
 
+        class Sized(Exception):
+            def __init__(self, *args):
+                super().__init__(*args)
+                self.size = len(args)
+
         class Thing:
             def __init__(self, scale):
                 self.scale, self.items = scale, []
@@ -238,7 +243,7 @@ def run_program(source, flag):
                 yield i
 
         log = []
-        space = {"Thing": Thing, "Derived": Derived, "Bad": Bad, "parts": parts, "counted": counted, "ms": ms, "ops": ms.ops, "log": log,
+        space = {"Thing": Thing, "Derived": Derived, "Bad": Bad, "Sized": Sized, "parts": parts, "counted": counted, "ms": ms, "ops": ms.ops, "log": log,
                  "table": {}, "box": Box(), "reduce": functools.reduce, "starmap": itertools.starmap, "twice": twice, "each": each, "quiet": quiet}
         exec(source, space)
         return space["f"], lambda: (space["log"], space["table"], vars(space["box"]), space["total"])
