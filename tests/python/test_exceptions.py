@@ -673,7 +673,8 @@ def handler_of_caller(x):
         return x + 1
 
 
-OTHERS = [uncaught, uncaught_through_handlers, uncaught_again, uncaught_chain, break_in_handler, break_after_handler, break_with_saved, break_in_try, returned, kept, told_uncaught, told_with_effects, told_returned, system_error, information,
+OTHERS = [uncaught, uncaught_through_handlers, uncaught_again, uncaught_chain, break_in_handler, break_after_handler, break_with_saved, break_in_try, returned, kept, told_uncaught, told_with_effects,
+          told_returned, system_error, information,
           attribute_message, of_tensor_value, in_branch_on_tensor, called_in_branch_on_tensor, bad_index_in_try, generator_raises, in_generator, group, no_exception_class, raises_no_exception, nothing_to_raise,
           handler_of_caller, match]
 

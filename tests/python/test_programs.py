@@ -94,7 +94,8 @@ def handled(draw, name, depth):
     caught = draw(st.sampled_from([kind, kind, "Exception", f"({kind}, LookupError)", "ValueError", "(Bad, AttributeError)", "(LookupError, ArithmeticError, TypeError, ValueError)"]))
     name_it = draw(st.booleans())
     handler = draw(st.sampled_from([
-        [f"{name} = {name} + 1"], ["log.append('caught')"], ["log.append((type(e).__name__, isinstance(e, Bad)))"] if name_it else ["pass"], ["log.append(str(e))"] if name_it else ["pass"], ["log.append(getattr(e, 'size', 'none'))"] if name_it else ["pass"],
+        [f"{name} = {name} + 1"], ["log.append('caught')"], ["log.append((type(e).__name__, isinstance(e, Bad)))"] if name_it else ["pass"], ["log.append(str(e))"] if name_it else ["pass"],
+        ["log.append(getattr(e, 'size', 'none'))"] if name_it else ["pass"],
         ["raise"], [f"{name} = {other} * 2", "raise"],
         ["raise KeyError('again') from e"] if name_it else ["raise Bad('again')"], ["log.append(len(e.args))"] if name_it else ["pass"], ["err = e", "log.append(1)"] if name_it else ["pass"], [f"return {name}, log"],
         ["try:", "    raise Bad('nested')", "except Bad:", "    log.append('nested')"]]))
