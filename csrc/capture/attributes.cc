@@ -112,9 +112,10 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     bool behind = false;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(mro); ++k) {
       PyObject* base = PyTuple_GET_ITEM(mro, k);
-      PyObject* d = reinterpret_cast<PyTypeObject*>(base)->tp_dict;
+      const py::object d =
+          py::reinterpret_steal<py::object>(type_dict(reinterpret_cast<PyTypeObject*>(base)));
       if (behind && d)
-        if (PyObject* x = PyDict_GetItemWithError(d, name_obj))
+        if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj))
           return bind(wrap_static(x), v->self, type_of(v->self));
       behind |= base == v->func->obj.ptr();
     }

@@ -1,7 +1,7 @@
 #include "python/code.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <set>
 
 #include "base/error.h"
 
@@ -106,8 +106,11 @@ thread_local std::vector<ResumeValues> resume_stack;
 std::shared_ptr<void>& attached_to_code(PyObject* code) { return extra_of(code).attached; }
 
 bool cleans_up(const CodeInfo& info) {
-  // from 3.12 on, one handler turns a StopIteration that leaves a generator into a RuntimeError
-  return info.handlers.size() > (PY_VERSION_HEX >= 0x030C0000 ? 1 : 0);
+  // From 3.12 on, one handler turns a StopIteration that leaves a generator into a RuntimeError. A
+  // handler has an entry for each range it covers.
+  std::set<int> targets;
+  for (auto& h : info.handlers) targets.insert(h.target);
+  return targets.size() > (PY_VERSION_HEX >= 0x030C0000 ? 1 : 0);
 }
 
 Code code_info(PyObject* code, bool generators) {
@@ -187,15 +190,22 @@ PyObject** closure_of(PyObject* func, Py_ssize_t* n) {
   return c ? reinterpret_cast<PyTupleObject*>(c)->ob_item : nullptr;
 }
 
+PyObject* type_dict(PyTypeObject* t) {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyType_GetDict(t);  // of a built-in type, each interpreter has a dict of its own
+#else
+  return Py_XNewRef(t->tp_dict);
+#endif
+}
+
 bool instances_have_dict(PyTypeObject* t) {
   return t->tp_dictoffset || PyType_HasFeature(t, Py_TPFLAGS_MANAGED_DICT);
 }
 
 PyObject* instance_dict(PyObject* o) {
   if (PyType_Check(o) || PyModule_Check(o)) {
-    PyObject* d =
-        PyModule_Check(o) ? PyModule_GetDict(o) : reinterpret_cast<PyTypeObject*>(o)->tp_dict;
-    return Py_XNewRef(d);
+    if (PyType_Check(o)) return type_dict(reinterpret_cast<PyTypeObject*>(o));
+    return Py_XNewRef(PyModule_GetDict(o));
   }
   if (!instances_have_dict(Py_TYPE(o))) return nullptr;
   PyObject* d = PyObject_GenericGetDict(o, nullptr);

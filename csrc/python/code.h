@@ -109,6 +109,7 @@ void add_traceback(const CodeInfo& info, int line);
 
 PyObject* builtins_of(PyObject* globals);  // borrowed dict
 PyObject** closure_of(PyObject* func, Py_ssize_t* n);
+PyObject* type_dict(PyTypeObject* t);  // new reference
 bool instances_have_dict(PyTypeObject* t);
 // The dict of an instance, or null. New reference.
 PyObject* instance_dict(PyObject* o);
