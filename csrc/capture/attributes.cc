@@ -48,7 +48,9 @@ V Tracer::behind(const V& front) {
 
 V Tracer::attribute(const V& v, PyObject* name) {
   auto r = find_attribute(v, name);
-  if (!r) raise(PyExc_AttributeError);
+  if (!r)
+    raise(PyExc_AttributeError, str_cat("'", type_of(v)->tp_name, "' object has no attribute '",
+                                        py::cast<std::string>(py::handle(name)), "'"));
   return *r;
 }
 

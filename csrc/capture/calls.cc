@@ -735,7 +735,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       if (name == "hasattr") return constant(py::bool_(r.has_value()));
       if (r) return *r;
       if (args.size() == 3) return args[2];
-      raise(PyExc_AttributeError);
+      raise(PyExc_AttributeError, py::cast<std::string>(*n));
     }
     if (name == "setattr" && args.size() == 3) {
       auto n = as_constant(args[1]);
@@ -743,7 +743,8 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       set_attribute(args[0], n->ptr(), args[2]);
       return constant(py::none());
     }
-    if (name == "id" && args.size() == 1 && args[0]->src >= 0 && args[0]->obj) {
+    if (name == "id" && args.size() == 1 && args[0]->src >= 0 && args[0]->obj &&
+        (args[0]->kind != Value::kTensor || args[0]->parameter)) {  // other tensors come and go
       guard(Guard::kIs, args[0]->src, args[0]->obj);  // which keeps the object, and so its address
       return constant(py::reinterpret_steal<py::object>(PyLong_FromVoidPtr(args[0]->obj.ptr())));
     }

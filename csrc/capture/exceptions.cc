@@ -47,12 +47,20 @@ std::optional<V> Tracer::make_exception(PyTypeObject* t, const std::vector<V>& a
   return v;
 }
 
-void Tracer::raise(const V& exception) {
+void Tracer::raise(const V& exception, const std::string& detail) {
   if (!exception->raised) {
     exception->raised = true;
     undoable([exception] { exception->raised = false; });
   }
-  throw Raised{exception, location()};
+  throw Raised{exception, location(), detail};
+}
+
+void Tracer::raise(PyObject* cls, const std::string& detail) {
+  auto v = std::make_shared<Value>();
+  v->kind = Value::kException;
+  v->obj = share(cls);
+  v->items = {std::make_shared<Value>(Value{Value::kNull})};
+  raise(v, detail);
 }
 
 void Tracer::raise(PyObject* cls, std::vector<V> args) {
@@ -83,6 +91,7 @@ V Tracer::exception_from(const V& x) {
 std::string Tracer::describe(const Raised& r) const {
   const PyTypeObject* t = reinterpret_cast<PyTypeObject*>(r.exception->obj.ptr());
   std::string text = t->tp_name;
+  if (!r.detail.empty()) return text + ": " + r.detail;
   if (r.exception->items.size() == 1 && r.exception->items[0]->kind == Value::kConst)
     text += ": " + py::cast<std::string>(py::str(r.exception->items[0]->obj));
   return text;

@@ -18,7 +18,7 @@ struct Frame {
 // An exception of the captured code, on its way to a handler.
 struct Raised {
   V exception;
-  std::string where;
+  std::string where, detail;
 };
 
 using Kwargs = std::vector<std::pair<std::string, V>>;
@@ -57,8 +57,9 @@ class Tracer {
   // --- exceptions.cc ---
   bool advance(Frame& f);  // a step; true: into an exception's handler
   bool handles_exception(const Frame& f) const;
-  [[noreturn]] void raise(const V& exception);
-  [[noreturn]] void raise(PyObject* cls, std::vector<V> args = {unknown()});
+  [[noreturn]] void raise(const V& exception, const std::string& detail = "");
+  [[noreturn]] void raise(PyObject* cls, std::vector<V> args);
+  [[noreturn]] void raise(PyObject* cls, const std::string& detail);  // of a text not known
   [[noreturn]] void raise(const py::error_already_set& e);  // of an operation on constants
   std::optional<V> make_exception(PyTypeObject* t, const std::vector<V>& args);
   V exception_from(const V& x);  // what `raise x` raises
@@ -69,7 +70,6 @@ class Tracer {
   void set_exception_attribute(const V& v, PyObject* name, const V& value);
   std::optional<V> exception_attribute(const V& v, PyObject* name);
   std::string describe(const Raised& r) const;
-  static V unknown() { return std::make_shared<Value>(Value{Value::kNull}); }
   std::string location() const;
 
   // --- branches.cc ---

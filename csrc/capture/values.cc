@@ -435,7 +435,7 @@ V Tracer::subscript(const V& x, const V& index) {
     case Value::kList: {
       if (auto i = as_int(index)) {
         const int64_t n = static_cast<int64_t>(x->items.size());
-        if (*i < -n || *i >= n) raise(PyExc_IndexError);
+        if (*i < -n || *i >= n) raise(PyExc_IndexError, "index out of range");
         return item(x, static_cast<size_t>(*i < 0 ? *i + n : *i));
       }
       if (index->kind == Value::kSlice) {
