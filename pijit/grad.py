@@ -40,6 +40,17 @@ def _like(x, grads):
     return None
 
 
+def record(tape, watched, fn, args, kwargs):
+    """fn(*args, **kwargs), with what depends on the watched tensors on the tape."""
+    for x in watched:
+        tape.watch(x)
+    tape.start()
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        tape.stop()
+
+
 class Transformed:
     """A function made of another one, by which jit compiles both together."""
 
@@ -93,13 +104,7 @@ class GradFunction(Transformed):
             wrt += _flatten(args[p], [])
         arg_leaves = len(wrt)
         wrt = [x._held() for x in wrt + list(weights)]  # the values as they are now, whatever fn assigns
-        for x in wrt:
-            tape.watch(x)
-        tape.start()
-        try:
-            value = self.fn(*args, **kwargs)
-        finally:
-            tape.stop()
+        value = record(tape, wrt, self.fn, args, kwargs)
         if self.has_aux:
             if not isinstance(value, (tuple, list)) or not value:
                 raise ValueError("When 'has_aux' is True, the function must return a tuple whose first element is the loss.")
@@ -333,13 +338,7 @@ def _recorded(fn, inputs, has_aux=False):
     inputs = _alias(inputs)
     held = [x._held() for x in inputs]
     tape = _C.Tape("forward")
-    for x in held:
-        tape.watch(x)
-    tape.start()
-    try:
-        value = fn(*inputs)
-    finally:
-        tape.stop()
+    value = record(tape, held, fn, inputs, {})
     head = value[0] if has_aux else value
     outputs = _flatten(head, [])
     if not outputs:

@@ -2,7 +2,7 @@
 
 from pijit import _C
 from pijit._C import Tensor, ops as _ops
-from pijit.grad import Transformed, _flatten
+from pijit.grad import Transformed, _flatten, record
 from pijit.vmap import _move_axis, vectorize
 
 
@@ -43,13 +43,7 @@ def _run(tape, fn, args, kwargs, positions, has_aux):
     for p in positions:
         args[p] = args[p]._alias()
     held = [args[p]._held() for p in positions]
-    for x in held:
-        tape.watch(x)
-    tape.start()
-    try:
-        value = fn(*args, **kwargs)
-    finally:
-        tape.stop()
+    value = record(tape, held, fn, args, kwargs)
     if has_aux and (not isinstance(value, (tuple, list)) or len(value) < 2):
         raise ValueError("When 'has_aux' is True, the function must return a tuple of a result and what goes with it.")
     outputs = _flatten(value[0] if has_aux else value, [])

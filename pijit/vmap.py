@@ -5,7 +5,7 @@ computes what was recorded for all elements at once. Under `jit` the same become
 
 from pijit import _C
 from pijit._C import Tensor, ops as _ops
-from pijit.grad import Transformed, _flatten
+from pijit.grad import Transformed, _flatten, record
 
 
 class VmapFunction(Transformed):
@@ -126,13 +126,7 @@ def vectorize(fn, args, kwargs, examples, batches, size):
     `examples` are the tensors in args that stand for one element of `batches`."""
     held = [x._held() for x in examples]
     tape = _C.Tape("batch")
-    for x in held:
-        tape.watch(x)
-    tape.start()
-    try:
-        value = fn(*args, **kwargs)
-    finally:
-        tape.stop()
+    value = record(tape, held, fn, args, kwargs)
     return value, tape.batch(held, batches, _flatten(value, []), size)
 
 

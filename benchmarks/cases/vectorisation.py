@@ -60,7 +60,7 @@ def eager(name):
     return _pijit(name, False)
 
 
-def torch(name):
+def _torch(name, compiled):
     import torch
     from torch.func import grad, hessian, vmap
     weights, x, y = _data()
@@ -70,20 +70,17 @@ def torch(name):
         f, args = hessian(lambda v: network(weights, v).sum()), (x[0],)
     else:
         f, args = vmap(grad(loss), (None, 0, 0)), (weights, x, y)
+    if compiled:
+        f = torch.compile(f)
     return _Head(lambda: f(*args), lambda r: r.numpy())
+
+
+def torch(name):
+    return _torch(name, False)
 
 
 def torch_compile(name):
-    import torch
-    from torch.func import grad, hessian, vmap
-    weights, x, y = _data()
-    weights, x, y = tuple(map(torch.from_numpy, weights)), torch.from_numpy(x), torch.from_numpy(y)
-    network, loss = _network(torch.tanh)
-    if name == "hessian":
-        f, args = torch.compile(hessian(lambda v: network(weights, v).sum())), (x[0],)
-    else:
-        f, args = torch.compile(vmap(grad(loss), (None, 0, 0))), (weights, x, y)
-    return _Head(lambda: f(*args), lambda r: r.numpy())
+    return _torch(name, True)
 
 
 def jax(name):
