@@ -1,9 +1,10 @@
 """Jacobians and Hessians: gradients or tangents along a whole basis at once, by vectorisation."""
 
 from pijit import _C
-from pijit._C import Tensor, ops as _ops
+from pijit._C import Tensor
 from pijit.grad import Transformed, _flatten, record
-from pijit.vmap import _move_axis, vectorize
+from pijit.ops import function as F
+from pijit.vmap import vectorize
 
 
 class JacobianFunction(Transformed):
@@ -58,12 +59,10 @@ def _run(tape, fn, args, kwargs, positions, has_aux):
 def _along_basis(f, x):
     """f of each unit tensor of x's shape; results have the number of the unit in front."""
     n = x.size
-    units = _ops["arange"](start=0, step=1, size=n, dtype="int64")
-    basis = _ops["cast"](_ops["equal"](_ops["reshape"](units, (n, 1)), units), x.dtype)
-    basis = _ops["reshape"](basis, (n, *x.shape))
-    example = (basis[0] if n else _ops["broadcast_to"](_ops["cast"](0, x.dtype), x.shape))._alias()
+    basis = F.reshape(F.eye(n, n, x.dtype), (n, *x.shape))
+    example = (basis[0] if n else F.zeros(x.shape, x.dtype))._alias()
     examples, results = vectorize(f, (example,), {}, [example], [basis], n)
-    return [_ops["broadcast_to"](e, (n, *e.shape)) if r is None else r for e, r in zip(examples, results)]
+    return [F.broadcast_to(e, (n, *e.shape)) if r is None else r for e, r in zip(examples, results)]
 
 
 def pull(fn, args, kwargs, positions, has_aux):
@@ -73,7 +72,7 @@ def pull(fn, args, kwargs, positions, has_aux):
     columns = []
     for o in outputs:
         rows = _along_basis(lambda ct, o=o: tape.gradient([o], [ct], held), o)
-        columns += [_ops["reshape"](r, (*o.shape, *x.shape)) for r, x in zip(rows, held)]
+        columns += [F.reshape(r, (*o.shape, *x.shape)) for r, x in zip(rows, held)]
     return value, columns
 
 
@@ -84,7 +83,7 @@ def push(fn, args, kwargs, positions, has_aux):
     by_position = []
     for x in held:
         rows = _along_basis(lambda t, x=x: tape.pushforward([x], [t], outputs), x)
-        by_position.append([_ops["reshape"](_move_axis(r, 0, len(o.shape)), (*o.shape, *x.shape)) for r, o in zip(rows, outputs)])
+        by_position.append([F.reshape(F.moveaxis(r, 0, -1), (*o.shape, *x.shape)) for r, o in zip(rows, outputs)])
     return value, [columns[k] for k in range(len(outputs)) for columns in by_position]
 
 

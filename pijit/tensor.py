@@ -27,8 +27,11 @@ for _n, _op in _METHODS.items():
 for _n in ("swapaxes expand_dims unsqueeze squeeze ravel broadcast_to split chunk narrow unbind flip tile "
            "repeat_interleave sum mean prod amax amin argmax argmin var std logsumexp cumsum count_nonzero norm gather_elements "
            "gather_nd index_select masked_fill masked_select nonzero clamp clip nan_to_num isclose lerp matmul mm bmm dot outer softmax "
-           "log_softmax sort argsort topk median unique roll diagonal tril triu moveaxis movedim take relu addcmul addcdiv t").split():
+           "log_softmax sort argsort topk median unique roll diagonal tril triu moveaxis movedim take relu addcmul addcdiv t "
+           "cumprod hsplit vsplit inner sinc hardshrink reverse").split():
     setattr(Tensor, _n, getattr(F, _n))
+for _n in ("sub", "mul", "div", "max", "min"):
+    setattr(Tensor, "scatter_" + _n, getattr(F, "tensor_scatter_" + _n))
 
 
 class _Methods:
@@ -262,26 +265,6 @@ class _Methods:
         """The same elements in other's shape."""
         return F.reshape(self, other.shape)
 
-    def hsplit(self, indices_or_sections):
-        """tensor_split along the second axis."""
-        return F.hsplit(self, indices_or_sections)
-
-    def vsplit(self, indices_or_sections):
-        """tensor_split along the first axis."""
-        return F.vsplit(self, indices_or_sections)
-
-    def inner(self, other):
-        """Sums of products over the last axis of both."""
-        return F.inner(self, other)
-
-    def sinc(self):
-        """sin(pi x) / (pi x), 1 at 0."""
-        return F.sinc(self)
-
-    def hardshrink(self, lambd=0.5):
-        """self, but 0 between -lambd and lambd."""
-        return F.hardshrink(self, lambd)
-
     def ptp(self, axis=None, keepdims=False):
         """Maximum minus minimum."""
         return F.amax(self, axis, keepdims) - F.amin(self, axis, keepdims)
@@ -297,30 +280,6 @@ class _Methods:
     def imag(self):
         """Zeros: there are real numbers only."""
         return F.zeros_like(self)
-
-    def reverse(self, axis):
-        """The order of elements reversed along axes."""
-        return F.flip(self, axis)
-
-    def scatter_sub(self, indices, updates):
-        """A copy minus updates at places given by their first coordinates."""
-        return _ops["scatter_nd"](self, indices, updates, mode="sub")
-
-    def scatter_mul(self, indices, updates):
-        """A copy multiplied by updates at places given by their first coordinates."""
-        return _ops["scatter_nd"](self, indices, updates, mode="mul")
-
-    def scatter_div(self, indices, updates):
-        """A copy divided by updates at places given by their first coordinates."""
-        return _ops["scatter_nd"](self, indices, updates, mode="div")
-
-    def scatter_max(self, indices, updates):
-        """A copy with the greater of element and update at places given by their first coordinates."""
-        return _ops["scatter_nd"](self, indices, updates, mode="max")
-
-    def scatter_min(self, indices, updates):
-        """A copy with the lesser of element and update at places given by their first coordinates."""
-        return _ops["scatter_nd"](self, indices, updates, mode="min")
 
     def expand_as(self, other=None, *, x=None):
         """Broadcast to other's shape."""

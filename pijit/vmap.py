@@ -4,8 +4,9 @@ The function runs once, for one element of the batch, on a tape; each op's batch
 computes what was recorded for all elements at once. Under `jit` the same becomes a graph transform."""
 
 from pijit import _C
-from pijit._C import Tensor, ops as _ops
+from pijit._C import Tensor
 from pijit.grad import Transformed, _flatten, record
+from pijit.ops import function as F
 
 
 class VmapFunction(Transformed):
@@ -34,7 +35,7 @@ class _Ensemble(VmapFunction):
                 raise RuntimeError(f"For 'vmap', {len(cells)} cells need mapped arguments of size {len(cells)}, but got {_batch_size(batches)}.")
             rows.append(cells[i](*inner, **kwargs))
         leaves = [_flatten(r, []) for r in rows]
-        stacked = [_ops["concat"]([_ops["reshape"](x, (1, *x.shape)) for x in column], axis=0) for column in zip(*leaves)]
+        stacked = [F.stack(column) for column in zip(*leaves)]
         return _place(rows[0], self.out_axes, iter(stacked), len(cells))
 
 
@@ -46,15 +47,6 @@ def _batch_size(batches):
         if b.shape[0] != size:
             raise RuntimeError(f"For 'vmap', all mapped arguments must have one size along their axes, but got {size} and {b.shape[0]}.")
     return size
-
-
-def _move_axis(x, axis, to):
-    """x with `axis` at the place `to`."""
-    if axis == to:
-        return x
-    perm = [k for k in range(len(x.shape)) if k != axis]
-    perm.insert(to, axis)
-    return _ops["transpose"](x, tuple(perm))
 
 
 def _axis(axis, rank, which):
@@ -79,9 +71,9 @@ def _take(x, axes, examples, batches, element=0):
     if isinstance(x, Tensor):
         if axes is None:
             return x
-        batch = _move_axis(x, _axis(axes, len(x.shape), "in_axes"), 0)
+        batch = F.moveaxis(x, _axis(axes, len(x.shape), "in_axes"), 0)
         if batch.shape[0] == 0:
-            example = _ops["broadcast_to"](_ops["cast"](0, x.dtype), batch.shape[1:])
+            example = F.zeros(batch.shape[1:], x.dtype)
         else:
             example = batch[element]._alias()
         examples.append(example)
@@ -116,8 +108,8 @@ def _place(x, axes, results, size):
             raise RuntimeError("For 'vmap', a result that differs from element to element can't have None in 'out_axes'.")
         return x
     if y is None:  # the same for all elements
-        y = _ops["broadcast_to"](x, (size, *x.shape))
-    return _move_axis(y, 0, _axis(axes, len(y.shape), "out_axes"))
+        y = F.broadcast_to(x, (size, *x.shape))
+    return F.moveaxis(y, 0, _axis(axes, len(y.shape), "out_axes"))
 
 
 def vectorize(fn, args, kwargs, examples, batches, size):

@@ -20,7 +20,8 @@ bool plain_exception_class(PyTypeObject* t) {
   };
   const initproc init = t->tp_init;
   return PyType_IsSubtype(t, reinterpret_cast<PyTypeObject*>(PyExc_BaseException)) &&
-         Py_TYPE(t)->tp_call == PyType_Type.tp_call &&
+         Py_TYPE(t)->tp_call == PyType_Type.tp_call && t->tp_getattro == PyObject_GenericGetAttr &&
+         t->tp_setattro == PyObject_GenericSetAttr &&
          t->tp_new == reinterpret_cast<PyTypeObject*>(PyExc_Exception)->tp_new && !t->tp_finalize &&
          (is(init, PyExc_Exception) || is(init, PyExc_StopIteration) ||
           is(init, PyExc_AttributeError) || is(init, PyExc_NameError) ||
@@ -55,20 +56,16 @@ void Tracer::raise(const V& exception, const std::string& detail) {
   throw Raised{exception, location(), detail};
 }
 
-void Tracer::raise(PyObject* cls, const std::string& detail) {
-  auto v = std::make_shared<Value>();
-  v->kind = Value::kException;
-  v->obj = share(cls);
-  v->items = {std::make_shared<Value>(Value{Value::kNull})};
-  raise(v, detail);
-}
-
-void Tracer::raise(PyObject* cls, std::vector<V> args) {
+void Tracer::raise(PyObject* cls, std::vector<V> args, const std::string& detail) {
   auto v = std::make_shared<Value>();
   v->kind = Value::kException;
   v->obj = share(cls);
   v->items = std::move(args);
-  raise(v);
+  raise(v, detail);
+}
+
+void Tracer::raise(PyObject* cls, const std::string& detail) {
+  raise(cls, {std::make_shared<Value>(Value{Value::kNull})}, detail);
 }
 
 void Tracer::raise(const py::error_already_set& e) {
@@ -171,7 +168,7 @@ V Tracer::call_exception_method(PyObject* d, const V& self, const std::vector<V>
 void Tracer::set_exception_attribute(const V& v, PyObject* name_obj, const V& value) {
   const std::string name = py::cast<std::string>(py::handle(name_obj));
   PyObject* found = type_lookup(type_of(v), name_obj);
-  if ((found && Py_TYPE(found)->tp_descr_set) || type_of(v)->tp_setattro != PyObject_GenericSetAttr)
+  if (found && Py_TYPE(found)->tp_descr_set)
     give_up(Reason::kUnsupportedAttribute, str_cat(type_of(v)->tp_name, ".", name));
   check_effect(v);
   undoable([this, v, attrs = v->attrs, dirty = v->dirty] {
@@ -194,7 +191,7 @@ std::optional<V> Tracer::exception_attribute(const V& v, PyObject* name_obj) {
   if (found && (PyFunction_Check(found) || PyObject_TypeCheck(found, &PyProperty_Type) ||
                 immutable_constant(found)))
     return bind(wrap_static(found), v, type_of(v));
-  if (!found && !python_method(type_of(v), "__getattr__")) return std::nullopt;
+  if (!found) return std::nullopt;
   give_up(Reason::kUnsupportedAttribute, str_cat(type_of(v)->tp_name, ".", name));
 }
 

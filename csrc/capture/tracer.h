@@ -58,7 +58,7 @@ class Tracer {
   bool advance(Frame& f);  // a step; true: into an exception's handler
   bool handles_exception(const Frame& f) const;
   [[noreturn]] void raise(const V& exception, const std::string& detail = "");
-  [[noreturn]] void raise(PyObject* cls, std::vector<V> args);
+  [[noreturn]] void raise(PyObject* cls, std::vector<V> args, const std::string& detail = "");
   [[noreturn]] void raise(PyObject* cls, const std::string& detail);  // of a text not known
   [[noreturn]] void raise(const py::error_already_set& e);  // of an operation on constants
   std::optional<V> make_exception(PyTypeObject* t, const std::vector<V>& args);

@@ -18,7 +18,7 @@ Val VmapCtx::aligned(int k, int to) const {
 }
 
 Val vmap_as_elements(const VmapCtx& c) {
-  int rank = c.out.shape.rank();
+  const int rank = c.out.shape.rank();
   std::vector<Val> in;
   for (size_t k = 0; k < c.in.size(); ++k) in.push_back(c.aligned(static_cast<int>(k), rank));
   return c.b.op(c.op, in, c.attrs);
@@ -53,6 +53,7 @@ Val vmap_joined(const VmapCtx& c) {
 
 Val vmap_element_by_element(const VmapCtx& c) {
   OP_CHECK(!c.size.symbolic(), kRuntime, "[", c.op.name, "] has no batching rule");
+  if (c.size == 0) return v_zeros(c.b, {c.out.dtype, c.with_batch(c.out.shape)});
   std::vector<Val> parts;
   for (int64_t i = 0; i < int64_t{c.size}; ++i) {
     std::vector<Val> in;

@@ -528,6 +528,26 @@ def kept(x):
     return x + 1, [str(e) for e in errors], [e.__traceback__ is None for e in errors]
 
 
+class Answering(Exception):
+    def __getattr__(self, name):
+        return name
+
+
+class Watching(Exception):
+    def __getattribute__(self, name):
+        return 5 if name == "args" else super().__getattribute__(name)
+
+
+def answering(x):
+    out = []
+    for kind in (Answering, Watching):
+        try:
+            raise kind("a")
+        except (Answering, Watching) as e:
+            out.append((getattr(e, "nothing", "none"), e.args))
+    return x + 1, out
+
+
 def told_uncaught(x):
     x = x * 2
     raise ToldMore(x.shape[0], "so")
@@ -674,7 +694,7 @@ def handler_of_caller(x):
 
 
 OTHERS = [uncaught, uncaught_through_handlers, uncaught_again, uncaught_chain, break_in_handler, break_after_handler, break_with_saved, break_in_try, returned, kept, told_uncaught, told_with_effects,
-          told_returned, system_error, information,
+          told_returned, answering, system_error, information,
           attribute_message, of_tensor_value, in_branch_on_tensor, called_in_branch_on_tensor, bad_index_in_try, generator_raises, in_generator, group, no_exception_class, raises_no_exception, nothing_to_raise,
           handler_of_caller, match]
 

@@ -88,6 +88,11 @@ def tensor_scatter_mul(input_x, indices, updates):
     return _ops["scatter_nd"](input_x, indices, updates, "mul")
 
 
+def tensor_scatter_div(input_x, indices, updates):
+    """Blocks divided."""
+    return _ops["scatter_nd"](input_x, indices, updates, "div")
+
+
 def tensor_scatter_max(input_x, indices, updates):
     """Block maxima."""
     return _ops["scatter_nd"](input_x, indices, updates, "max")
