@@ -17,11 +17,11 @@ BATCH, EPOCHS = 32, 12
 
 
 class MLP(nn.Cell):
-    """64 → 256 → 256 → 10."""
+    """64 → 64 → 64 → 10."""
 
     def __init__(self):
         super().__init__()
-        self.layers = nn.SequentialCell(nn.Flatten(), nn.Dense(64, 256), nn.ReLU(), nn.Dense(256, 256), nn.ReLU(), nn.Dense(256, 10))
+        self.layers = nn.SequentialCell(nn.Flatten(), nn.Dense(64, 64), nn.ReLU(), nn.Dense(64, 64), nn.ReLU(), nn.Dense(64, 10))
 
     def construct(self, x):
         return self.layers(x)
@@ -33,9 +33,9 @@ class ConvNet(nn.Cell):
     def __init__(self):
         super().__init__()
         self.conv1, self.bn1 = nn.Conv2d(1, 16, 3), nn.BatchNorm2d(16)
-        self.conv2, self.bn2 = nn.Conv2d(16, 32, 3), nn.BatchNorm2d(32)
+        self.conv2, self.bn2 = nn.Conv2d(16, 16, 3), nn.BatchNorm2d(16)
         self.pool, self.relu, self.flat, self.drop = nn.MaxPool2d(2, 2), nn.ReLU(), nn.Flatten(), nn.Dropout(p=0.25)
-        self.fc1, self.fc2 = nn.Dense(32 * 2 * 2, 64), nn.Dense(64, 10)
+        self.fc1, self.fc2 = nn.Dense(16 * 2 * 2, 64), nn.Dense(64, 10)
 
     def construct(self, x):
         x = self.pool(self.relu(self.bn1(self.conv1(x))))

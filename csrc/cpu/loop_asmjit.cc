@@ -38,7 +38,7 @@ void call2_block(double* x, uint64_t f) {  // x[0..7] with x[8..15]
 namespace {
 bool supported(DType t) {
   return t == DType::F32 || t == DType::F64 || t == DType::I32 || t == DType::I64 ||
-         t == DType::Bool;
+         t == DType::U32 || t == DType::Bool;
 }
 
 }  // namespace
@@ -63,7 +63,9 @@ bool LoopEmitter::covers(std::string* why) const {
       return *why = "arithmetic on a narrow type", false;
     if (narrow(n.dt) && !is_float(n.dt) && n.op == SOp::kCast && is_float(s_.body[n.a].dt))
       return *why = "a float as a narrow integer", false;
-    const bool integer = n.dt == DType::I32 || n.dt == DType::I64;
+    if (n.dt == DType::U32 && n.op == SOp::kCast && is_float(s_.body[n.a].dt))
+      return *why = "a float as an unsigned integer", false;
+    const bool integer = n.dt == DType::I32 || n.dt == DType::I64 || n.dt == DType::U32;
     if (integer && (n.op == SOp::kDiv || n.op == SOp::kFloorDiv || n.op == SOp::kFloorMod ||
                     n.op == SOp::kTruncMod))
       return *why = "integer division", false;

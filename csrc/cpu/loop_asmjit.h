@@ -96,6 +96,10 @@ class LoopEmitter {
   }
   static bool f32(DType t) { return t == DType::F32; }
   static bool is64(DType t) { return size_of(t) == 8; }
+  // Of four forms of an instruction, that for lanes of type t.
+  static uint32_t by_type(DType t, uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
+    return t == DType::F32 ? fs : t == DType::F64 ? fd : is64(t) ? i64 : i32;
+  }
 
   const InnerSpec& s_;
   std::vector<SNode> body_;  // s_.body in lane types

@@ -340,9 +340,6 @@ class Avx2Emitter : public LoopEmitter {
     cc_->emitOpArray(is64(t) ? I::kIdVblendvpd : I::kIdVblendvps, ops, 4);
   }
 
-  static uint32_t by_type(DType t, uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
-    return t == DType::F32 ? fs : t == DType::F64 ? fd : t == DType::I32 ? i32 : i64;
-  }
   void multiply_i64(Vec d, Vec a, Vec b) {
     x86::Ymm x = ymm(), y = ymm(), u = a.as<x86::Ymm>(), v = b.as<x86::Ymm>();
     cc_->vpsrlq(x, u, 32);
@@ -365,6 +362,8 @@ class Avx2Emitter : public LoopEmitter {
       } else {
         blend(t, d, a, b, m);
       }
+    } else if (t == DType::U32) {
+      cc_->emit(max ? I::kIdVpmaxud : I::kIdVpminud, d, a, b);
     } else if (max) {
       cc_->emit(by_type(t, I::kIdVmaxps, I::kIdVmaxpd, I::kIdVpmaxsd, 0), d, a, b);
     } else {
@@ -444,7 +443,12 @@ class Avx2Emitter : public LoopEmitter {
       }
       const bool q = is64(t);
       const bool swap = op == SOp::kLt || op == SOp::kGe;
-      const Vec x = part(swap ? b : a, p), y = part(swap ? a : b, p);
+      Vec x = part(swap ? b : a, p), y = part(swap ? a : b, p);
+      if (t == DType::U32 && op != SOp::kEq && op != SOp::kNe) {
+        const Vec sign = all_lanes(t, 0x80000000), u = x, v = y;
+        cc_->emit(I::kIdVpxor, x = ymm(), u, sign);
+        cc_->emit(I::kIdVpxor, y = ymm(), v, sign);
+      }
       if (op == SOp::kEq || op == SOp::kNe)
         cc_->emit(q ? I::kIdVpcmpeqq : I::kIdVpcmpeqd, d, x, y);
       else
@@ -539,6 +543,7 @@ class Avx2Emitter : public LoopEmitter {
       }
       case SOp::kAbs: {
         if (is_float(t)) return with_bits(I::kIdVpand, sign - 1);
+        if (t == DType::U32) return a;
         if (!is64(t)) return unary(I::kIdVpabsd);
         const Vec zero = all_lanes(t, 0);
         return each(t, [&](Vec d, int p) {
@@ -574,8 +579,9 @@ class Avx2Emitter : public LoopEmitter {
         });
       case SOp::kShr: {
         if (!is64(t))
-          return each(t,
-                      [&](Vec d, int p) { cc_->emit(I::kIdVpsravd, d, part(a, p), part(b, p)); });
+          return each(t, [&](Vec d, int p) {
+            cc_->emit(t == DType::U32 ? I::kIdVpsrlvd : I::kIdVpsravd, d, part(a, p), part(b, p));
+          });
         const Vec zero = all_lanes(t, 0);
         return each(t, [&](Vec d, int p) {  // logical shift of the value with its sign removed
           Vec s = ymm();
@@ -665,7 +671,26 @@ class Avx2Emitter : public LoopEmitter {
       return join([&](x86::Xmm d, int p) { cc_->emit(I::kIdVcvtpd2ps, d, part(a, p)); });
     if (is(DType::F64, DType::I32))
       return join([&](x86::Xmm d, int p) { cc_->emit(I::kIdVcvttpd2dq, d, part(a, p)); });
-    if (is(DType::I64, DType::I32)) {
+    if (is(DType::I32, DType::U32) || is(DType::U32, DType::I32)) return a;
+    if (is(DType::U32, DType::I64)) return widen(a.v, I::kIdVpmovzxdq, to);
+    if (is(DType::U32, DType::F64)) {  // as signed, 2^31 lower: exact
+      Reg low;
+      cc_->emit(I::kIdVpxor, low.v = ymm(), a.v, all_lanes(from, 0x80000000));
+      const Reg d = widen(low.v, I::kIdVcvtdq2pd, to);
+      const Vec offset = all_lanes(to, 0x41e0000000000000);
+      return each(to, [&](Vec x, int p) { cc_->emit(I::kIdVaddpd, x, part(d, p), offset); });
+    }
+    if (is(DType::U32, DType::F32))  // both halves are exact; their sum is rounded once
+      return each(to, [&](Vec d, int p) {
+        Vec low = ymm(), high = ymm();
+        cc_->emit(I::kIdVpand, low, part(a, p), all_lanes(from, 0xffff));
+        cc_->emit(I::kIdVpsrld, high, part(a, p), Imm(16));
+        cc_->emit(I::kIdVcvtdq2ps, low, low);
+        cc_->emit(I::kIdVcvtdq2ps, high, high);
+        cc_->emit(I::kIdVmulps, high, high, all_lanes(to, 0x47800000));
+        cc_->emit(I::kIdVaddps, d, high, low);
+      });
+    if (is(DType::I64, DType::I32) || is(DType::I64, DType::U32)) {
       Reg r;
       r.v = low_halves(a);
       return r;

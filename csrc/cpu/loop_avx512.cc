@@ -235,14 +235,16 @@ class Avx512Emitter : public LoopEmitter {
     }
   }
 
+  static uint32_t max_i32(DType t) {
+    return t == DType::U32 ? x86::Inst::kIdVpmaxud : x86::Inst::kIdVpmaxsd;
+  }
+  static uint32_t min_i32(DType t) {
+    return t == DType::U32 ? x86::Inst::kIdVpminud : x86::Inst::kIdVpminsd;
+  }
   void combine_into(Combiner c, DType t, Reg acc, Reg x, x86::Vec dst) {
     const uint32_t D = x86::Inst::kIdVaddpd, S = x86::Inst::kIdVaddps;
     auto emit3 = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
-      cc_->emit(t == DType::F32   ? fs
-                : t == DType::F64 ? fd
-                : t == DType::I32 ? i32
-                                  : i64,
-                dst, acc.v, x.v);
+      cc_->emit(by_type(t, fs, fd, i32, i64), dst, acc.v, x.v);
     };
     switch (c) {
       case Combiner::kSum: emit3(S, D, x86::Inst::kIdVpaddd, x86::Inst::kIdVpaddq); break;
@@ -265,11 +267,9 @@ class Avx512Emitter : public LoopEmitter {
           }
         }
         if (c == Combiner::kMax)
-          emit3(x86::Inst::kIdVmaxps, x86::Inst::kIdVmaxpd, x86::Inst::kIdVpmaxsd,
-                x86::Inst::kIdVpmaxsq);
+          emit3(x86::Inst::kIdVmaxps, x86::Inst::kIdVmaxpd, max_i32(t), x86::Inst::kIdVpmaxsq);
         else
-          emit3(x86::Inst::kIdVminps, x86::Inst::kIdVminpd, x86::Inst::kIdVpminsd,
-                x86::Inst::kIdVpminsq);
+          emit3(x86::Inst::kIdVminps, x86::Inst::kIdVminpd, min_i32(t), x86::Inst::kIdVpminsq);
         if (is_float(t)) {
           if (f32(t))
             cc_->k(nan).vmovaps(dst, keep);
@@ -333,11 +333,8 @@ class Avx512Emitter : public LoopEmitter {
       d.k = new_k();
     else
       d.v = new_vec(n.dt);
-    auto by_type = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
-      return n.dt == DType::F32 ? fs : n.dt == DType::F64 ? fd : n.dt == DType::I32 ? i32 : i64;
-    };
     auto op3 = [&](uint32_t fs, uint32_t fd, uint32_t i32, uint32_t i64) {
-      cc_->emit(by_type(fs, fd, i32, i64), d.v, a.v, last(b, n.dt));
+      cc_->emit(by_type(n.dt, fs, fd, i32, i64), d.v, a.v, last(b, n.dt));
     };
     namespace I = x86::Inst;
     if (is_bool(n.dt)) {
@@ -373,8 +370,8 @@ class Avx512Emitter : public LoopEmitter {
       case SOp::kMul: op3(I::kIdVmulps, I::kIdVmulpd, I::kIdVpmulld, I::kIdVpmullq); break;
       case SOp::kDiv: op3(I::kIdVdivps, I::kIdVdivpd, 0, 0); break;
       case SOp::kScale: op3(I::kIdVscalefps, I::kIdVscalefpd, 0, 0); break;
-      case SOp::kMin: op3(I::kIdVminps, I::kIdVminpd, I::kIdVpminsd, I::kIdVpminsq); break;
-      case SOp::kMax: op3(I::kIdVmaxps, I::kIdVmaxpd, I::kIdVpmaxsd, I::kIdVpmaxsq); break;
+      case SOp::kMin: op3(I::kIdVminps, I::kIdVminpd, min_i32(n.dt), I::kIdVpminsq); break;
+      case SOp::kMax: op3(I::kIdVmaxps, I::kIdVmaxpd, max_i32(n.dt), I::kIdVpmaxsq); break;
       case SOp::kFma:
         cc_->vmovaps(d.v, a.v);
         cc_->emit(f32(n.dt) ? I::kIdVfmadd213ps : I::kIdVfmadd213pd, d.v, b.v, last(c, n.dt));
@@ -386,7 +383,7 @@ class Avx512Emitter : public LoopEmitter {
           cc_->emit(I::kIdVpxorq, d.v, a.v, sign.v);
         } else {
           Reg zero = constant({SOp::kConst, n.dt, -1, -1, -1, 0});
-          cc_->emit(by_type(0, 0, I::kIdVpsubd, I::kIdVpsubq), d.v, zero.v, a.v);
+          cc_->emit(by_type(n.dt, 0, 0, I::kIdVpsubd, I::kIdVpsubq), d.v, zero.v, a.v);
         }
         break;
       }
@@ -395,8 +392,10 @@ class Avx512Emitter : public LoopEmitter {
           Reg m =
               constant({SOp::kConst, n.dt, -1, -1, -1, f32(n.dt) ? 0x7fffffffull : ~(1ull << 63)});
           cc_->emit(I::kIdVpandq, d.v, a.v, m.v);
+        } else if (n.dt == DType::U32) {
+          cc_->vmovaps(d.v, a.v);
         } else {
-          cc_->emit(by_type(0, 0, I::kIdVpabsd, I::kIdVpabsq), d.v, a.v);
+          cc_->emit(by_type(n.dt, 0, 0, I::kIdVpabsd, I::kIdVpabsq), d.v, a.v);
         }
         break;
       }
@@ -426,7 +425,9 @@ class Avx512Emitter : public LoopEmitter {
         break;
       }
       case SOp::kShl: op3(0, 0, I::kIdVpsllvd, I::kIdVpsllvq); break;
-      case SOp::kShr: op3(0, 0, I::kIdVpsravd, I::kIdVpsravq); break;
+      case SOp::kShr:
+        op3(0, 0, n.dt == DType::U32 ? I::kIdVpsrlvd : I::kIdVpsravd, I::kIdVpsravq);
+        break;
       case SOp::kCast: cast(src, n.dt, a, d); break;
       case SOp::kBitcast: cc_->vmovaps(d.v, a.v); break;
       case SOp::kCall1:
@@ -478,7 +479,10 @@ class Avx512Emitter : public LoopEmitter {
     if (is_float(t))
       cc_->emit(f32(t) ? I::kIdVcmpps : I::kIdVcmppd, k, a, b, Imm(f));
     else
-      cc_->emit(t == DType::I32 ? I::kIdVpcmpd : I::kIdVpcmpq, k, a, b, Imm(i));
+      cc_->emit(is64(t)           ? I::kIdVpcmpq
+                : t == DType::U32 ? I::kIdVpcmpud
+                                  : I::kIdVpcmpd,
+                k, a, b, Imm(i));
   }
   void cast(DType from, DType to, Reg a, Reg d) {
     namespace I = x86::Inst;
@@ -514,6 +518,16 @@ class Avx512Emitter : public LoopEmitter {
       cc_->emit(I::kIdVpmovsxdq, d.v, a.v);
     else if (is(DType::I64, DType::I32))
       cc_->emit(I::kIdVpmovqd, d.v, a.v);
+    else if (is(DType::I64, DType::U32))
+      cc_->emit(I::kIdVpmovqd, d.v, a.v);
+    else if (is(DType::U32, DType::I64))
+      cc_->emit(I::kIdVpmovzxdq, d.v, a.v);
+    else if (is(DType::U32, DType::F32))
+      cc_->emit(I::kIdVcvtudq2ps, d.v, a.v);
+    else if (is(DType::U32, DType::F64))
+      cc_->emit(I::kIdVcvtudq2pd, d.v, a.v);
+    else if (is(DType::U32, DType::I32) || is(DType::I32, DType::U32))
+      cc_->vmovaps(d.v, a.v);
     else
       throw InternalError("cast");
   }
