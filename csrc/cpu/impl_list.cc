@@ -12,6 +12,7 @@ void register_cpu_kernels(KernelRegistry& r) {
   register_pool_kernels(r);
   register_blocked_pool_kernels(r);
   register_lane_kernels(r);
+  register_random_kernels(r);
   register_reference_kernels(r);
 }
 

@@ -1,6 +1,7 @@
 // The code generators are really used: a kernel of common ops is covered on every instruction set.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -121,6 +122,31 @@ TEST(Loop, UnsignedLanes) {
       }
     }
   }
+}
+
+// Random bits of the vector kernel and of the reference, at sizes around those of its blocks, with
+// counters beyond 32 bits.
+TEST(Random, VectorKernelMatchesReference) {
+  for (int64_t n : {1, 3, 4, 63, 64, 65, 1000, 4099, 300001})
+    for (auto state : {std::array<int64_t, 2>{0, 0},
+                       {7, 1},
+                       {0x123456789abcdef0, 0x7edcba9876543210},
+                       {-1, -1}}) {
+      auto run = [&](const char* backend) {
+        config().backend = backend;
+        const KernelRequest r{OpTable::get().at("random_bits"),
+                              {Dims{n}},
+                              {Type{DType::I64, Shape{2}}},
+                              {true},
+                              Type{DType::U32, Shape{n}}};
+        std::vector<uint32_t> out(n + 1, 7);
+        const void* in[] = {state.data()};
+        KernelRegistry::get().make(r)->run(in, out.data());
+        config().backend = "cpu";
+        return out;
+      };
+      EXPECT_EQ(run("cpu"), run("reference")) << n;
+    }
 }
 
 // The vector kernel and the reference choose the same maxima, whatever the sizes and values.
