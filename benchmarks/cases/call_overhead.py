@@ -51,3 +51,21 @@ def jax(size):
     import jax
     f, x = jax.jit(_f), jax.numpy.asarray(_x())
     return lambda: f(x)
+
+
+def numexpr(size):
+    import numexpr
+    x = _x()
+    return lambda: numexpr.evaluate("x * 2 + 1", {"x": x})
+
+
+def mindspore(size):
+    import mindspore as ms
+    x = ms.Tensor(_x())
+    return lambda: _f(x).asnumpy()
+
+
+def mindspore_pijit(size):
+    import mindspore as ms
+    f, x = ms.jit(_f, capture_mode="bytecode"), ms.Tensor(_x())
+    return lambda: f(x).asnumpy()

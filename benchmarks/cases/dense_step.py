@@ -7,9 +7,10 @@ def _data():
     return r.randn(32, 1024).astype(np.float32), r.randn(32, 1024).astype(np.float32), (r.randn(1024, 1024) / 32).astype(np.float32)
 
 
-def _pijit(use_jit):
-    import pijit as ms
-    from pijit import nn, ops
+def _step(library, use_jit):
+    import importlib
+    ms = importlib.import_module(library)
+    nn, ops = ms.nn, ms.ops
     x, y, w = map(ms.Tensor, _data())
     net = nn.Dense(1024, 1024, w, "zeros")
     loss_fn, opt = nn.MSELoss(), nn.Momentum(net.trainable_params(), 0.1, 0.9)
@@ -20,16 +21,16 @@ def _pijit(use_jit):
         opt(grads)
         return loss
     if use_jit:
-        step = ms.jit(step)
+        step = ms.jit(step, capture_mode="bytecode")
     return lambda: step(x, y).asnumpy()
 
 
 def pijit(size):
-    return _pijit(True)
+    return _step("pijit", True)
 
 
 def eager(size):
-    return _pijit(False)
+    return _step("pijit", False)
 
 
 def _torch(compiled):
@@ -82,3 +83,11 @@ def jax(size):
         state[0], state[1], loss = update(state[0], state[1], x, y)
         return loss.block_until_ready()
     return step
+
+
+def mindspore(size):
+    return _step("mindspore", False)
+
+
+def mindspore_pijit(size):
+    return _step("mindspore", True)

@@ -15,11 +15,12 @@ def _weights():
     return [(r.randn(*s) * 0.1).astype(np.float32) for s in SHAPES]
 
 
-def _pijit(use_jit):
-    import numpy as np
+def _step(library, use_jit):
+    import importlib
 
-    import pijit as ms
-    from pijit import nn
+    import numpy as np
+    ms = importlib.import_module(library)
+    nn = ms.nn
     x, y = _data()
     x, y = ms.Tensor(x), ms.Tensor(y.astype(np.int32))
     net = nn.SequentialCell(nn.Conv2d(1, 6, 5, pad_mode="pad", padding=2, has_bias=True), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Conv2d(6, 16, 5, pad_mode="valid", has_bias=True), nn.ReLU(),
@@ -34,16 +35,16 @@ def _pijit(use_jit):
         opt(grads)
         return loss
     if use_jit:
-        step = ms.jit(step)
+        step = ms.jit(step, capture_mode="bytecode")
     return lambda: step(x, y).asnumpy()
 
 
 def pijit(size):
-    return _pijit(True)
+    return _step("pijit", True)
 
 
 def eager(size):
-    return _pijit(False)
+    return _step("pijit", False)
 
 
 def _torch(compiled):
@@ -109,3 +110,11 @@ def jax(size):
         state[0], state[1], loss = update(state[0], state[1], x, y)
         return loss.block_until_ready()
     return step
+
+
+def mindspore(size):
+    return _step("mindspore", False)
+
+
+def mindspore_pijit(size):
+    return _step("mindspore", True)

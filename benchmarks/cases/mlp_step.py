@@ -22,9 +22,10 @@ def _cycle(step, x, y):
     return run
 
 
-def _pijit(batch, use_jit):
-    import pijit as ms
-    from pijit import nn
+def _step(library, batch, use_jit):
+    import importlib
+    ms = importlib.import_module(library)
+    nn = ms.nn
     x, y, ws, bs = _data(batch)
     x, y = [ms.Tensor(a) for a in x], [ms.Tensor(a) for a in y]
     net = nn.SequentialCell(*[c for k in range(3) for c in ((nn.Dense(LAYERS[k], LAYERS[k + 1], ms.Tensor(ws[k]), ms.Tensor(bs[k])),) + ((nn.ReLU(),) if k < 2 else ()))])
@@ -36,16 +37,16 @@ def _pijit(batch, use_jit):
         opt(grads)
         return loss
     if use_jit:
-        step = ms.jit(step)
+        step = ms.jit(step, capture_mode="bytecode")
     return _cycle(lambda x, y: step(x, y).asnumpy(), x, y)
 
 
 def pijit(batch):
-    return _pijit(batch, True)
+    return _step("pijit", batch, True)
 
 
 def eager(batch):
-    return _pijit(batch, False)
+    return _step("pijit", batch, False)
 
 
 def _torch(batch, compiled):
@@ -111,27 +112,9 @@ def jax(batch):
     return _cycle(step, x, y)
 
 
-def _mindspore(batch, use_jit):
-    import mindspore as ms
-    from mindspore import nn
-    x, y, ws, bs = _data(batch)
-    x, y = [ms.Tensor(a) for a in x], [ms.Tensor(a) for a in y]
-    net = nn.SequentialCell(*[c for k in range(3) for c in ((nn.Dense(LAYERS[k], LAYERS[k + 1], ms.Tensor(ws[k]), ms.Tensor(bs[k])),) + ((nn.ReLU(),) if k < 2 else ()))])
-    loss_fn, opt = nn.MSELoss(), nn.Momentum(net.trainable_params(), 0.1, 0.9)
-    grad_fn = ms.value_and_grad(lambda x, y: loss_fn(net(x), y), None, opt.parameters)
-
-    def step(x, y):
-        loss, grads = grad_fn(x, y)
-        opt(grads)
-        return loss
-    if use_jit:
-        step = ms.jit(step, capture_mode="bytecode")
-    return _cycle(lambda x, y: step(x, y).asnumpy(), x, y)
-
-
 def mindspore(batch):
-    return _mindspore(batch, False)
+    return _step("mindspore", batch, False)
 
 
 def mindspore_pijit(batch):
-    return _mindspore(batch, True)
+    return _step("mindspore", batch, True)
