@@ -1,7 +1,6 @@
 // The code generators are really used: a kernel of common ops is covered on every instruction set.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -122,127 +121,6 @@ TEST(Loop, UnsignedLanes) {
       }
     }
   }
-}
-
-// Random bits of the vector kernel and of the reference, at sizes around those of its blocks, with
-// counters beyond 32 bits.
-TEST(Random, VectorKernelMatchesReference) {
-  for (int64_t n : {1, 3, 4, 63, 64, 65, 1000, 4099, 300001})
-    for (auto state : {std::array<int64_t, 2>{0, 0},
-                       {7, 1},
-                       {0x123456789abcdef0, 0x7edcba9876543210},
-                       {-1, -1}}) {
-      auto run = [&](const char* backend) {
-        config().backend = backend;
-        const KernelRequest r{OpTable::get().at("random_bits"),
-                              {Dims{n}},
-                              {Type{DType::I64, Shape{2}}},
-                              {true},
-                              Type{DType::U32, Shape{n}}};
-        std::vector<uint32_t> out(n + 1, 7);
-        const void* in[] = {state.data()};
-        KernelRegistry::get().make(r)->run(in, out.data());
-        config().backend = "cpu";
-        return out;
-      };
-      EXPECT_EQ(run("cpu"), run("reference")) << n;
-    }
-}
-
-// The vector kernel and the reference choose the same maxima, whatever the sizes and values.
-TEST(Pool, VectorKernelMatchesReference) {
-  for (auto [h, w] : {std::pair{2, 2}, {4, 10}, {5, 7}, {28, 28}, {6, 33}, {3, 16}}) {
-    const Shape x{2, 3, h, w}, y{2, 3, h / 2, w / 2};
-    std::vector<float> in(x.numel()), dy(y.numel());
-    for (size_t i = 0; i < in.size(); ++i) {
-      const size_t k = i * 2654435761u >> 7;
-      in[i] = k % 11 == 0 ? std::nanf("") : static_cast<float>(k % 5) - 2.0f;  // ties, too
-    }
-    for (size_t i = 0; i < dy.size(); ++i) dy[i] = i % 4 ? static_cast<float>(i) : -0.0f;
-    const Attrs attrs{Dims{2, 2}, Dims{2, 2}, Dims{0, 0, 0, 0}};
-    auto run = [&](const char* name, std::vector<Type> types, const Type& out,
-                   std::vector<const void*> args, const char* backend) {
-      config().backend = backend;
-      const KernelRequest r{OpTable::get().at(name), attrs, types,
-                            std::vector<bool>(types.size(), true), out};
-      std::vector<float> result(out.shape.numel(), 7.0f);
-      KernelRegistry::get().make(r)->run(args.data(), result.data());
-      config().backend = "cpu";
-      return result;
-    };
-    const Type tx{DType::F32, x}, ty{DType::F32, y};
-    auto same_bits = [](const std::vector<float>& a, const std::vector<float>& b) {
-      return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * 4) == 0;
-    };
-    EXPECT_TRUE(same_bits(run("max_pool2d", {tx}, ty, {in.data()}, "cpu"),
-                          run("max_pool2d", {tx}, ty, {in.data()}, "reference")))
-        << h << " x " << w;
-    EXPECT_TRUE(same_bits(run("max_pool2d_dx", {tx, ty}, tx, {in.data(), dy.data()}, "cpu"),
-                          run("max_pool2d_dx", {tx, ty}, tx, {in.data(), dy.data()}, "reference")))
-        << h << " x " << w;
-  }
-}
-
-// Windows of any size, stride and padding; equal values, infinities, NaN, zeros of both signs.
-TEST(Pool, SeparableKernelsMatchReference) {
-  struct Case {
-    std::vector<int64_t> kernel, stride, pad;
-    int64_t h, w;
-  };
-  const std::vector<Case> cases = {
-      {{3, 2}, {2, 1}, {1, 0, 1, 1}, 7, 9},   {{3, 3}, {2, 2}, {0, 0, 0, 0}, 56, 56},
-      {{3, 3}, {2, 2}, {1, 1, 1, 1}, 15, 33}, {{3, 3}, {1, 1}, {1, 1, 1, 1}, 8, 8},
-      {{2, 5}, {3, 3}, {0, 1, 2, 2}, 11, 40}, {{1, 1}, {2, 2}, {0, 0, 0, 0}, 5, 17},
-      {{5, 4}, {1, 2}, {2, 2, 1, 2}, 6, 3}};
-  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
-  for (auto& c : cases)
-    for (int fill = 0; fill < 4; ++fill) {
-      const Type x{DType::F32, Shape{2, 3, c.h, c.w}};
-      std::vector<float> in(x.shape.numel());
-      for (size_t i = 0; i < in.size(); ++i) {
-        const size_t hash = i * 2654435761u >> 7;
-        in[i] = fill == 0   ? static_cast<float>(hash % 1000) - 500
-                : fill == 1 ? (hash % 3 ? (hash % 2 ? 0.0f : -0.0f) : -1.0f)
-                : fill == 2 ? (hash % 5 ? static_cast<float>(hash % 4) : nan)
-                            : (hash % 4   ? -inf
-                               : hash % 8 ? nan
-                                          : inf);
-      }
-      for (const char* kind : {"max_pool2d", "avg_pool2d"}) {
-        const bool max = kind[0] == 'm';
-        if (!max && fill > 1) continue;  // sums of the reference are exact in double only
-        Attrs attrs;
-        for (auto* part : {&c.kernel, &c.stride, &c.pad})
-          attrs.push_back(Dims(part->begin(), part->end()));
-        if (!max) attrs.push_back(fill == 1);
-        const OpDef& op = OpTable::get().at(kind);
-        const Type* types[] = {&x};
-        const Type y = op.infer(InferCtx{{op, attrs}, types});
-        std::vector<float> dy(y.shape.numel());
-        for (size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i % 7) - 3;
-        auto run = [&](const std::string& name, std::vector<Type> in_types, const Type& out,
-                       std::vector<const void*> args) {
-          std::vector<std::vector<float>> results;
-          for (const char* backend : {"cpu", "reference"}) {
-            config().backend = backend;
-            const KernelRequest r{OpTable::get().at(name), attrs, in_types,
-                                  std::vector<bool>(in_types.size(), true), out};
-            results.emplace_back(out.shape.numel(), 7.0f);
-            KernelRegistry::get().make(r)->run(args.data(), results.back().data());
-          }
-          config().backend = "cpu";
-          for (size_t i = 0; i < results[0].size(); ++i) {
-            const float a = results[0][i], b = results[1][i];
-            const bool near = std::abs(a - b) <= 1e-6f * std::max(1.0f, std::abs(b)) * 200;
-            EXPECT_TRUE(max ? a == b || (std::isnan(a) && std::isnan(b)) : near)
-                << name << " " << c.h << " x " << c.w << " fill " << fill << " at " << i << ": "
-                << a << " and " << b;
-          }
-        };
-        run(kind, {x}, y, {in.data()});
-        if (max) run("max_pool2d_dx", {x, y}, x, {in.data(), dy.data()});
-      }
-    }
 }
 
 }  // namespace
