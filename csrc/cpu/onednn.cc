@@ -84,11 +84,14 @@ dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& a
   return attr;
 }
 
+OneThread::OneThread() : saved_(omp_get_max_threads()) { omp_set_num_threads(1); }
+OneThread::~OneThread() { omp_set_num_threads(saved_); }
+
 Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops)
     : prim_(std::move(p)) {
   size_t bytes = out.outside.get_size();
   for (auto& a : in) bytes += a.outside.get_size();
-  small_ = flops < 6e6 && bytes < (size_t{1} << 20);
+  small_ = flops == kOneThread || (flops < 6e6 && bytes < (size_t{1} << 20));
   for (auto& a : in) bound_.push_back(bind(a, true));
   bound_.push_back(bind(out, false));
   for (auto& b : bound_) args_.push_back({b.id, (b.reorder ? b.inside : b.outside).get()});

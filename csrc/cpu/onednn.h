@@ -46,7 +46,9 @@ class Primitive : public OpKernel {
   };
   // Inputs in the order of the op's. Absent ones may be among them: oneDNN passes over what the
   // primitive does not use.
+  // flops kOneThread: on the calling thread, for a primitive made under OneThread.
   Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops);
+  static constexpr double kOneThread = -1;
   void run(const void* const* in, void* out) override;
 
  private:
@@ -62,6 +64,16 @@ class Primitive : public OpKernel {
   std::vector<dnnl_exec_arg_t> args_;
   std::mutex mu_;  // the memory objects belong to one call at a time
   bool small_;
+};
+
+// While it lives, primitives are made for one thread.
+class OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+
+ private:
+  int saved_;
 };
 
 template <class F>

@@ -1,6 +1,7 @@
 // Convolutions and their gradients.
 #include "base/config.h"
 #include "cpu/onednn.h"
+#include "runtime/array.h"
 
 namespace pijit::onednn {
 namespace {
@@ -13,8 +14,23 @@ struct Conv {
   memory::desc x_inside, w_inside, y_inside;
   double flops;
   DType dtype;
+
+  int64_t w_elements() const {
+    int64_t n = 1;
+    for (int64_t d : w) n *= d;
+    return n;
+  }
+  // Blocks where both sides have whole ones; else as oneDNN likes.
+  void choose_inside();
 };
 tag blocks_of(int64_t b) { return b == 16 ? tag::nChw16c : tag::nChw8c; }
+void Conv::choose_inside() {
+  const int64_t b = channel_block();
+  const bool blocks = b && w.size() == 4 && x[1] % b == 0 && y[1] % b == 0;
+  x_inside = desc(x, blocks ? blocks_of(b) : tag::any, dtype);
+  w_inside = desc(w, tag::any, dtype);
+  y_inside = desc(y, blocks ? blocks_of(b) : tag::any, dtype);
+}
 Shape logical(const Shape& s) { return s.rank() == 5 ? Shape{s[0], s[1] * s[4], s[2], s[3]} : s; }
 memory::desc outside(const Shape& s, DType t) {
   const Ints d = logical(s).numbers();
@@ -28,7 +44,7 @@ Conv conv_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape
   v.x = logical(x).numbers();
   v.y = logical(y).numbers();
   v.w = w.numbers();
-  const int64_t g = c.i("group"), b = channel_block();
+  const int64_t g = c.i("group");
   v.flops = 2.0 * static_cast<double>(y.numel()) * static_cast<double>(w[1] * w[2] * w[3]);
   if (g > 1) v.w = {g, w[0] / g, w[1], w[2], w[3]};
   v.stride = c.numbers("stride");
@@ -39,13 +55,7 @@ Conv conv_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape
   v.x_outside = outside(x, t);
   v.y_outside = outside(y, t);
   v.w_outside = desc(v.w, row_major(v.w), t);
-  v.x_inside = desc(v.x, tag::any, t);
-  v.w_inside = desc(v.w, tag::any, t);
-  v.y_inside = desc(v.y, tag::any, t);
-  if (b && g == 1 && v.x[1] % b == 0 && v.y[1] % b == 0) {
-    v.x_inside = desc(v.x, blocks_of(b), t);
-    v.y_inside = desc(v.y, blocks_of(b), t);
-  }
+  v.choose_inside();
   return v;
 }
 using dnnl::algorithm;
@@ -97,10 +107,75 @@ std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
         Primitive::Arg{DNNL_ARG_DIFF_SRC, c.x_outside, pd.diff_src_desc()}, c.flops);
   });
 }
-std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
-  if (!serves_bf16_too(r, why)) return nullptr;
-  return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
-    Conv c = conv_of(r, r.in[0].shape, r.out.shape, r.in[1].shape);
+// A gradient of weights is a sum over images and pixels. oneDNN would divide that sum among the
+// threads there are, and its bits would depend on their number. It is divided by sizes alone: into
+// ranges of images, whose sums are added in order, and of filters. A part is a primitive for one
+// thread.
+class WeightGradient : public OpKernel {
+ public:
+  explicit WeightGradient(const Conv& whole) : w_elements_(whole.w_elements()) {
+    const int64_t images = whole.x[0], filters = whole.y[1];
+    const int64_t pixels = images * whole.y[2] * whole.y[3];
+    const int64_t wanted = whole.flops < 1e6 ? 1 : whole.flops < 2e7 ? 2 : 8;
+    // A range of images costs one more pass over the weights: little where each has many pixels, or
+    // where they stay in the cache.
+    const int64_t least = w_elements_ <= 32768 ? 200 : 1600;
+    const int64_t most = std::min({pixels / least, wanted, images});
+    while (2 * ranges_ <= most) ranges_ *= 2;  // powers of two: threads get equal shares
+    int64_t filter_ranges = 1;
+    if (whole.w.size() == 4 && filters % 16 == 0)
+      while (2 * filter_ranges * ranges_ <= wanted && filters / 16 % (2 * filter_ranges) == 0)
+        filter_ranges *= 2;
+    half_ = whole.dtype == DType::BF16;
+    const OneThread guard;
+    for (int64_t r = 0; r < ranges_; ++r)
+      for (int64_t f = 0; f < filter_ranges; ++f)
+        parts_.push_back(part(whole, r, images * r / ranges_, images * (r + 1) / ranges_, f,
+                              filters / filter_ranges));
+  }
+  void run(const void* const* in, void* out) override {
+    const int64_t n = w_elements_, extra = half_ ? ranges_ : ranges_ - 1;
+    const size_t bytes = static_cast<size_t>(extra * n) * sizeof(float);
+    const Block memory(bytes);
+    auto* partial = reinterpret_cast<float*>(memory.p);
+    float *first = half_ ? partial : static_cast<float*>(out),
+          *rest = half_ ? partial + n : partial;
+    parallel_for(static_cast<int64_t>(parts_.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) {
+        const Part& p = parts_[k];
+        const void* from[] = {static_cast<const char*>(in[0]) + p.x_offset,
+                              static_cast<const char*>(in[1]) + p.y_offset};
+        p.kernel->run(from, (p.range ? rest + (p.range - 1) * n : first) + p.w_offset);
+      }
+    });
+    if (!bytes) return;
+    parallel_for(n, 1 << 16, [&](int64_t begin, int64_t end) {
+      for (int64_t r = 0; r + 1 < ranges_; ++r)
+        for (int64_t i = begin; i < end; ++i) first[i] += rest[r * n + i];
+      if (half_)
+        for (int64_t i = begin; i < end; ++i)
+          static_cast<uint16_t*>(out)[i] = float_to_bf16(first[i]);
+    });
+  }
+
+ private:
+  struct Part {
+    int64_t range;
+    std::unique_ptr<Primitive> kernel;
+    size_t x_offset, y_offset;  // bytes
+    int64_t w_offset;           // elements
+  };
+  // Images [first, past) and the f-th range of filters.
+  static Part part(const Conv& whole, int64_t range, int64_t first, int64_t past, int64_t f,
+                   int64_t filters) {
+    Conv c = whole;
+    c.x[0] = c.y[0] = past - first;
+    c.y[1] = filters;
+    if (c.w.size() == 4) c.w[0] = filters;
+    c.x_outside = whole.x_outside.submemory_desc(c.x, {0, 0, 0, 0});
+    c.y_outside = whole.y_outside.submemory_desc(c.y, {0, f * filters, 0, 0});
+    c.w_outside = desc(c.w, row_major(c.w), DType::F32);
+    c.choose_inside();
     // Few input channels leave most of a channel block empty; with channels last nothing is padded
     // (measured: 6 to 16 channels, 5 x 5: 55 us instead of 106).
     if (c.x[1] < 16 && c.y[1] >= 16) {
@@ -108,13 +183,28 @@ std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
       c.y_inside = desc(c.y, tag::nhwc, c.dtype);
     }
     const dnnl::convolution_backward_weights::primitive_desc pd(
-        engine(), algorithm::convolution_direct, c.x_inside, c.w_inside, c.y_inside, c.stride,
-        c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false));
-    return std::make_unique<Primitive>(
-        dnnl::convolution_backward_weights(not_plain_loops(pd, c.dtype)),
-        std::vector<Primitive::Arg>{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},
-                                    {DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()}},
-        Primitive::Arg{DNNL_ARG_DIFF_WEIGHTS, c.w_outside, pd.diff_weights_desc()}, c.flops);
+        engine(), algorithm::convolution_direct, c.x_inside, desc(c.w, tag::any, DType::F32),
+        c.y_inside, c.stride, c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false));
+    const auto bytes = [&](const Ints& d) {
+      return static_cast<size_t>(first * d[1] * d[2] * d[3]) * size_of(whole.dtype);
+    };
+    return {range,
+            std::make_unique<Primitive>(
+                dnnl::convolution_backward_weights(not_plain_loops(pd, c.dtype)),
+                std::vector<Primitive::Arg>{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},
+                                            {DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()}},
+                Primitive::Arg{DNNL_ARG_DIFF_WEIGHTS, c.w_outside, pd.diff_weights_desc()},
+                Primitive::kOneThread),
+            bytes(whole.x), bytes(whole.y), f * c.w_elements()};
+  }
+  int64_t w_elements_, ranges_ = 1;
+  bool half_;
+  std::vector<Part> parts_;
+};
+std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
+  if (!serves_bf16_too(r, why)) return nullptr;
+  return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
+    return std::make_unique<WeightGradient>(conv_of(r, r.in[0].shape, r.out.shape, r.in[1].shape));
   });
 }
 

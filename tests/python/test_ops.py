@@ -1,6 +1,9 @@
 """Eager ops against NumPy; gradients against finite differences; both modes against each other."""
 
 import itertools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -391,6 +394,45 @@ def test_long_column_sums_add_rows_in_order_on_any_number_of_threads():
     both = ms.jit(lambda t: (ops.sum(t, 0), ops.amax(t * 2, 0), t * 2))(Tensor(x))
     assert np.array_equal(both[0].asnumpy(), total)
     assert np.array_equal(both[1].asnumpy(), (x * 2).max(0)) and np.array_equal(both[2].asnumpy(), x * 2)
+
+
+_BITS_OF_A_RUN = """
+import hashlib, os
+import numpy as np
+import pijit as ms
+from pijit import ops, Tensor
+from pijit.random import bits
+# Without AVX-512, oneDNN's float32 products depend on the number of threads.
+fixed_products = os.environ.get("ONEDNN_MAX_CPU_ISA") != "AVX2" and "avx512bw" in open("/proc/cpuinfo").read()
+r = np.random.RandomState(0)
+for dtype in "float32", "float64", "bfloat16":
+    def tensor(*shape):
+        return ops.cast(Tensor(r.randn(*shape).astype("float64" if dtype == "float64" else "float32")), getattr(ms, dtype))
+    results = []
+    # groups, one channel, few and many pixels, an odd number of images, filters in several ranges
+    for n, c, o, size, k, group in (8, 16, 24, 24, 3, 1), (1, 3, 8, 40, 5, 1), (5, 32, 64, 9, 3, 2), (32, 1, 16, 8, 3, 1), (3, 64, 128, 7, 1, 1):
+        x, w = tensor(n, c, size, size), tensor(o, c // group, k, k)
+        def loss(x, w):
+            return (ops.conv2d(x, w, groups=group) ** 2).sum()
+        results += [loss(x, w), *ms.grad(loss, (0, 1))(x, w)]
+    a, b = tensor(150, 400), tensor(400, 300)
+    if fixed_products or dtype == "float64":
+        results += [a @ b, ops.matmul(a.T, a), tensor(64, 5000) @ tensor(5000, 32)]
+    results += [a.sum(), a.sum(0), a.mean(1), ops.softmax(a)]
+    print(dtype, *(hashlib.sha1(ops.cast(t, ms.float64).asnumpy().tobytes()).hexdigest()[:8] for t in results))
+print(hashlib.sha1(bits((300001,)).asnumpy().tobytes()).hexdigest())
+"""
+
+
+def test_the_number_of_threads_changes_no_bit():
+    def run(threads):
+        env = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": os.pathsep.join(sys.path)}
+        r = subprocess.run([sys.executable, "-c", _BITS_OF_A_RUN], capture_output=True, text=True, timeout=300, env=env)
+        assert r.returncode == 0, r.stderr
+        return r.stdout
+    one = run(1)
+    assert len(one.splitlines()) == 4
+    assert run(2) == one and run(3) == one
 
 
 @pytest.mark.parametrize("big", [False, True])
