@@ -6,6 +6,9 @@
 
 #include <omp.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "runtime/array.h"
 
 namespace pijit {
@@ -35,6 +38,34 @@ memory::data_type type_of(DType t) {
 void execute(const dnnl::primitive& p, const dnnl_exec_arg_t* args, size_t n, dnnl::stream& s) {
   const dnnl_status_t status = dnnl_primitive_execute(p.get(), s.get(), static_cast<int>(n), args);
   PIJIT_CHECK(status == dnnl_success, "oneDNN: status ", static_cast<int>(status));
+}
+
+// How far apart the elements of each dim lie: (stride, dim, extent), dims of 1 left out. Empty: not
+// to be told by strides.
+std::vector<std::tuple<int64_t, int, int64_t>> places(const memory::desc& d) {
+  std::vector<std::tuple<int64_t, int, int64_t>> r;
+  if (d.get_format_kind() != memory::format_kind::blocked || d.get_padded_dims() != d.get_dims())
+    return r;
+  Ints outer = d.get_dims();
+  const Ints strides = d.get_strides(), blocks = d.get_inner_blks(), of = d.get_inner_idxs();
+  int64_t stride = 1;
+  for (size_t k = blocks.size(); k-- > 0; stride *= blocks[k]) {
+    if (blocks[k] > 1) r.push_back({stride, static_cast<int>(of[k]), blocks[k]});
+    outer[of[k]] /= blocks[k];
+  }
+  for (size_t i = 0; i < outer.size(); ++i)
+    if (outer[i] > 1) r.push_back({strides[i], static_cast<int>(i), outer[i]});
+  std::sort(r.begin(), r.end());
+  return r;
+}
+// Is each element at the same place? Channels in one block, for example, are channels last.
+bool same_places(const memory::desc& a, const memory::desc& b) {
+  if (a == b) return true;
+  if (a.get_data_type() != b.get_data_type() || a.get_dims() != b.get_dims() ||
+      a.get_submemory_offset() != b.get_submemory_offset())
+    return false;
+  const auto p = places(a);
+  return !p.empty() && p == places(b);
 }
 
 }  // namespace
@@ -120,8 +151,9 @@ void Primitive::run(const void* const* in, void* out) {
 }
 
 Primitive::Bound Primitive::bind(const Arg& a, bool input) {
+  if (same_places(a.inside, a.outside))
+    return {a.id, memory(a.inside, engine(), nullptr), {}, {}, {}};
   Bound b{a.id, memory(a.outside, engine(), nullptr), {}, {}, {}};
-  if (a.inside == a.outside) return b;
   b.inside = memory(a.inside, engine(), nullptr);
   const memory &from = input ? b.outside : b.inside, &to = input ? b.inside : b.outside;
   b.reorder = dnnl::reorder(from, to);

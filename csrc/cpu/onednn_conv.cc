@@ -116,7 +116,7 @@ class WeightGradient : public OpKernel {
   explicit WeightGradient(const Conv& whole) : w_elements_(whole.w_elements()) {
     const int64_t images = whole.x[0], filters = whole.y[1];
     const int64_t pixels = images * whole.y[2] * whole.y[3];
-    const int64_t wanted = whole.flops < 1e6 ? 1 : whole.flops < 2e7 ? 2 : 8;
+    const int64_t wanted = whole.flops < 3e5 ? 1 : whole.flops < 2e7 ? 2 : 8;
     // A range of images costs one more pass over the weights: little where each has many pixels, or
     // where they stay in the cache.
     const int64_t least = w_elements_ <= 32768 ? 200 : 1600;
