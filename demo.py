@@ -13,7 +13,7 @@ from tqdm import tqdm
 import pijit as ms
 from pijit import nn, ops
 
-BATCH, EPOCHS = 32, 12
+BATCH, EPOCHS = 16, 12
 
 
 class MLP(nn.Cell):
@@ -59,7 +59,8 @@ def train(make_net, use_jit, train_set, test_set, name):
     net = make_net()
     net.set_train()
     loss_fn = nn.CrossEntropyLoss()
-    optimizer = nn.Momentum(net.trainable_params(), 0.05, 0.9)
+    batches = len(train_set[1]) // BATCH
+    optimizer = nn.Momentum(net.trainable_params(), nn.CosineDecayLR(0.0, 0.05, EPOCHS * batches), 0.9)
 
     def forward(x, y):
         logits = net(x)
@@ -76,7 +77,6 @@ def train(make_net, use_jit, train_set, test_set, name):
         step = ms.jit(step, mode="PIJit")
 
     x, y = train_set
-    batches = len(y) // BATCH
     order = np.random.RandomState(1)
     losses, times = [], []
     bar = tqdm(total=EPOCHS * batches, desc=f"{name:4} {'PIJit' if use_jit else 'eager'}", ncols=80)
