@@ -1,24 +1,17 @@
-// Matrix products of the dtypes that oneDNN does not take, float64 and integers, and convolutions
-// of float64 as products of patches. Operands are packed in panels; a block of 6 rows and 2 vectors
-// of columns stays in registers (Goto & van de Geijn, Anatomy of High-Performance Matrix
-// Multiplication, 2008).
+// Matrix products of the dtypes that oneDNN does not take: float64 and integers. Operands are
+// packed in panels; a block of 6 rows and 2 vectors of columns stays in registers (Goto & van de
+// Geijn, Anatomy of High-Performance Matrix Multiplication, 2008).
+#include "cpu/gemm.h"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
 
-#include "cpu/cpu.h"
-
 namespace pijit {
 namespace {
 
 constexpr int64_t kRows = 6, kDepth = 256, kWidth = 512;
-
-template <class T>
-struct Matrix {
-  const T* p;
-  int64_t row, col;  // strides
-};
 
 template <class T>
 struct Block {
@@ -95,14 +88,6 @@ void pack(Matrix<T> b, int64_t depth, int64_t cols, T* to) {
   }
 }
 
-// A product's output: rows at `row` elements from one another. `onto`: what is there is added to.
-template <class T>
-struct Output {
-  T* p;
-  int64_t row;
-  bool onto = false;
-};
-
 // c[rows, n] = a b (+ bias per column), for rows [begin, end).
 template <class T>
 void product(Matrix<T> a, Matrix<T> b, const T* bias, Output<T> c, int64_t begin, int64_t end,
@@ -142,7 +127,8 @@ void product(Matrix<T> a, Matrix<T> b, const T* bias, Output<T> c, int64_t begin
   }
 }
 
-// The same for all m rows, in parallel.
+}  // namespace
+
 template <class T>
 void multiply(Matrix<T> a, Matrix<T> b, const T* bias, Output<T> c, int64_t m, int64_t n,
               int64_t k) {
@@ -158,7 +144,10 @@ void multiply(Matrix<T> a, Matrix<T> b, const T* bias, Output<T> c, int64_t m, i
   parallel_for(m, std::max<int64_t>(4 * kRows, 400000 / (work * std::max<int64_t>(1, n))),
                [&](int64_t begin, int64_t end) { product<T>(a, b, bias, c, begin, end, n, k); });
 }
+template void multiply<double>(Matrix<double>, Matrix<double>, const double*, Output<double>,
+                               int64_t, int64_t, int64_t);
 
+namespace {
 template <class F>
 bool for_dtype(DType t, F f) {
   switch (t) {
@@ -216,157 +205,9 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
   return kernel;
 }
 
-// A convolution of float64 as products with the patches of its input (Chellapilla, Puri & Simard,
-// High Performance Convolutional Neural Networks for Document Processing, 2006): a matrix with a
-// row per weight of a channel and a column per output pixel. Slabs of output rows keep it small.
-struct Patches {
-  std::vector<int64_t> x, w, y;  // sizes
-  std::vector<int64_t> stride, pad, dilation;
-  int64_t group, channels, filters;  // of a group
-  int64_t depth, pixels, slab;       // rows and columns of the matrix; output rows of a slab
-
-  Patches(const KernelRequest& r, const Shape& x_shape, const Shape& w_shape, const Shape& y_shape)
-      : x(x_shape.numbers()),
-        w(w_shape.numbers()),
-        y(y_shape.numbers()),
-        stride(r.ctx().numbers("stride")),
-        pad(r.ctx().numbers("pad")),
-        dilation(r.ctx().numbers("dilation")),
-        group(r.ctx().i("group")),
-        channels(w[1]),
-        filters(w[0] / group),
-        depth(w[1] * w[2] * w[3]),
-        pixels(y[2] * y[3]) {
-    constexpr int64_t kElements = 1 << 17;
-    slab = std::clamp<int64_t>(kElements / std::max<int64_t>(1, depth * y[3]), 1,
-                               std::max<int64_t>(1, y[2]));
-  }
-  // f(row of the matrix, output row of the slab, input row, output columns [begin, end) whose
-  // input columns are not padding, the first one's input column); input row -1: padding.
-  template <class F>
-  void each_row(int64_t first, int64_t rows, F f) const {
-    for (int64_t k = 0; k < depth; ++k) {
-      const int64_t c = k / (w[2] * w[3]), a = k / w[3] % w[2], b = k % w[3];
-      const int64_t offset = b * dilation[1] - pad[2];
-      // 0 <= j * stride + offset < width
-      const int64_t begin =
-          std::min<int64_t>(y[3], offset < 0 ? (-offset + stride[1] - 1) / stride[1] : 0);
-      const int64_t end = std::clamp<int64_t>(
-          x[3] > offset ? (x[3] - offset + stride[1] - 1) / stride[1] : 0, begin, y[3]);
-      for (int64_t i = 0; i < rows; ++i) {
-        const int64_t h = (first + i) * stride[0] + a * dilation[0] - pad[0];
-        const bool inside = h >= 0 && h < x[2];
-        f(k, i, inside ? c * x[2] + h : int64_t{-1}, begin, end, begin * stride[1] + offset);
-      }
-    }
-  }
-  void gather(const double* in, int64_t first, int64_t rows, double* matrix) const {
-    const int64_t width = y[3], step = stride[1];
-    each_row(first, rows,
-             [&](int64_t k, int64_t i, int64_t row, int64_t begin, int64_t end, int64_t at) {
-               double* to = matrix + (k * rows + i) * width;
-               if (row < 0) return std::fill_n(to, width, 0.0), void();
-               const double* from = in + row * x[3] + at;
-               std::fill_n(to, begin, 0.0);
-               for (int64_t j = begin; j < end; ++j, from += step) to[j] = *from;
-               std::fill(to + end, to + width, 0.0);
-             });
-  }
-  void scatter_add(const double* matrix, int64_t first, int64_t rows, double* out) const {
-    const int64_t width = y[3], step = stride[1];
-    each_row(first, rows,
-             [&](int64_t k, int64_t i, int64_t row, int64_t begin, int64_t end, int64_t at) {
-               if (row < 0) return;
-               const double* from = matrix + (k * rows + i) * width;
-               double* to = out + row * x[3] + at;
-               for (int64_t j = begin; j < end; ++j, to += step) *to += from[j];
-             });
-  }
-  // f(image and group in the input, in the output, the group, output row, rows) for each slab of
-  // images [begin, end).
-  template <class F>
-  void each_slab(int64_t begin, int64_t end, F f) const {
-    for (int64_t n = begin; n < end; ++n)
-      for (int64_t g = 0; g < group; ++g)
-        for (int64_t i = 0; i < y[2]; i += slab)
-          f((n * group + g) * channels * x[2] * x[3], (n * group + g) * filters * pixels, g, i,
-            std::min<int64_t>(slab, y[2] - i));
-  }
-  std::unique_ptr<double[]> buffer() const {
-    return std::unique_ptr<double[]>(new double[depth * slab * y[3]]);
-  }
-};
-
-std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
-  if (r.out.dtype != DType::F64) return *why = "dtype is not float64", nullptr;
-  const Patches g(r, r.in[0].shape, r.in[1].shape, r.out.shape);
-  return fn_kernel([=](const void* const* in, void* out) {
-    const auto *x = static_cast<const double*>(in[0]), *w = static_cast<const double*>(in[1]),
-               *bias = static_cast<const double*>(in[2]);
-    auto* y = static_cast<double*>(out);
-    parallel_for(g.y[0], 1, [&](int64_t begin, int64_t end) {
-      const auto patches = g.buffer();
-      g.each_slab(
-          begin, end, [&](int64_t from, int64_t to, int64_t group, int64_t first, int64_t rows) {
-            const int64_t n = rows * g.y[3];
-            g.gather(x + from, first, rows, patches.get());
-            double* c = y + to + first * g.y[3];
-            if (bias)
-              for (int64_t o = 0; o < g.filters; ++o)
-                std::fill_n(c + o * g.pixels, n, bias[group * g.filters + o]);
-            multiply<double>({w + group * g.filters * g.depth, g.depth, 1}, {patches.get(), n, 1},
-                             nullptr, {c, g.pixels, bias != nullptr}, g.filters, n, g.depth);
-          });
-    });
-  });
-}
-
-std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
-  if (r.out.dtype != DType::F64) return *why = "dtype is not float64", nullptr;
-  const Patches g(r, r.out.shape, r.in[1].shape, r.in[0].shape);
-  return fn_kernel([=](const void* const* in, void* out) {
-    const auto *dy = static_cast<const double*>(in[0]), *w = static_cast<const double*>(in[1]);
-    auto* dx = static_cast<double*>(out);
-    std::fill_n(dx, g.x[0] * g.x[1] * g.x[2] * g.x[3], 0.0);
-    parallel_for(g.y[0], 1, [&](int64_t begin, int64_t end) {
-      const auto patches = g.buffer();
-      g.each_slab(begin, end,
-                  [&](int64_t to, int64_t from, int64_t group, int64_t first, int64_t rows) {
-                    const int64_t n = rows * g.y[3];
-                    multiply<double>({w + group * g.filters * g.depth, 1, g.depth},
-                                     {dy + from + first * g.y[3], g.pixels, 1}, nullptr,
-                                     {patches.get(), n}, g.depth, n, g.filters);
-                    g.scatter_add(patches.get(), first, rows, dx + to);
-                  });
-    });
-  });
-}
-
-std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
-  if (r.out.dtype != DType::F64) return *why = "dtype is not float64", nullptr;
-  const Patches g(r, r.in[0].shape, r.out.shape, r.in[1].shape);
-  return fn_kernel([=](const void* const* in, void* out) {
-    const auto *x = static_cast<const double*>(in[0]), *dy = static_cast<const double*>(in[1]);
-    auto* dw = static_cast<double*>(out);
-    std::fill_n(dw, g.w[0] * g.depth, 0.0);
-    const auto patches = g.buffer();
-    g.each_slab(0, g.y[0],
-                [&](int64_t from, int64_t to, int64_t group, int64_t first, int64_t rows) {
-                  const int64_t n = rows * g.y[3];
-                  g.gather(x + from, first, rows, patches.get());
-                  multiply<double>({dy + to + first * g.y[3], g.pixels, 1}, {patches.get(), 1, n},
-                                   nullptr, {dw + group * g.filters * g.depth, g.depth, true},
-                                   g.filters, g.depth, n);
-                });
-  });
-}
-
 }  // namespace
 
 void register_gemm_kernels(KernelRegistry& r) {
-  r.add("conv2d", {"patches", conv2d});
-  r.add("conv2d_dx", {"patches", conv2d_dx});
-  r.add("conv2d_dw", {"patches", conv2d_dw});
   r.add("matmul", {"blocked", matmul});
   r.add("dense", {"blocked", dense});
 }

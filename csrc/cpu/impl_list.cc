@@ -9,6 +9,7 @@ namespace pijit {
 void register_cpu_kernels(KernelRegistry& r) {
   register_onednn_kernels(r);
   register_gemm_kernels(r);
+  register_patch_kernels(r);
   register_pool_kernels(r);
   register_blocked_pool_kernels(r);
   register_lane_kernels(r);
