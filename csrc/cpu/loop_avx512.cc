@@ -516,9 +516,7 @@ class Avx512Emitter : public LoopEmitter {
       cc_->emit(I::kIdVcvtdq2pd, d.v, a.v);
     else if (is(DType::I32, DType::I64))
       cc_->emit(I::kIdVpmovsxdq, d.v, a.v);
-    else if (is(DType::I64, DType::I32))
-      cc_->emit(I::kIdVpmovqd, d.v, a.v);
-    else if (is(DType::I64, DType::U32))
+    else if (is(DType::I64, DType::I32) || is(DType::I64, DType::U32))
       cc_->emit(I::kIdVpmovqd, d.v, a.v);
     else if (is(DType::U32, DType::I64))
       cc_->emit(I::kIdVpmovzxdq, d.v, a.v);

@@ -118,11 +118,12 @@ dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& a
 OneThread::OneThread() : saved_(omp_get_max_threads()) { omp_set_num_threads(1); }
 OneThread::~OneThread() { omp_set_num_threads(saved_); }
 
-Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops)
+Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops,
+                     bool one_thread)
     : prim_(std::move(p)) {
   size_t bytes = out.outside.get_size();
   for (auto& a : in) bytes += a.outside.get_size();
-  small_ = flops == kOneThread || (flops < 6e6 && bytes < (size_t{1} << 20));
+  small_ = one_thread || (flops < 6e6 && bytes < (size_t{1} << 20));
   for (auto& a : in) bound_.push_back(bind(a, true));
   bound_.push_back(bind(out, false));
   for (auto& b : bound_) args_.push_back({b.id, (b.reorder ? b.inside : b.outside).get()});

@@ -46,9 +46,9 @@ class Primitive : public OpKernel {
   };
   // Inputs in the order of the op's. Absent ones may be among them: oneDNN passes over what the
   // primitive does not use.
-  // flops kOneThread: on the calling thread, for a primitive made under OneThread.
-  Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops);
-  static constexpr double kOneThread = -1;
+  // one_thread: on the calling thread whatever the size, for a primitive made under OneThread.
+  Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops,
+            bool one_thread = false);
   void run(const void* const* in, void* out) override;
 
  private:

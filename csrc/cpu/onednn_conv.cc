@@ -193,8 +193,8 @@ class WeightGradient : public OpKernel {
                 dnnl::convolution_backward_weights(not_plain_loops(pd, c.dtype)),
                 std::vector<Primitive::Arg>{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},
                                             {DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()}},
-                Primitive::Arg{DNNL_ARG_DIFF_WEIGHTS, c.w_outside, pd.diff_weights_desc()},
-                Primitive::kOneThread),
+                Primitive::Arg{DNNL_ARG_DIFF_WEIGHTS, c.w_outside, pd.diff_weights_desc()}, c.flops,
+                true),
             bytes(whole.x), bytes(whole.y), f * c.w_elements()};
   }
   int64_t w_elements_, ranges_ = 1;
