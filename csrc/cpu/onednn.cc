@@ -84,6 +84,15 @@ Ints row_major(const Ints& d) {
   return s;
 }
 
+Shape logical(const Shape& s) { return s.rank() == 5 ? Shape{s[0], s[1] * s[4], s[2], s[3]} : s; }
+memory::desc feature_map(const Shape& s, DType t) {
+  const Ints d = logical(s).numbers();
+  return s.rank() == 5 ? in_blocks_of(s[4], d, t) : desc(d, row_major(d), t);
+}
+memory::desc in_blocks_of(int64_t b, const Ints& dims, DType t) {
+  return desc(dims, b == 16 ? tag::nChw16c : tag::nChw8c, t);
+}
+
 bool serves(const KernelRequest& r, std::string* why) {
   if (r.out.dtype != DType::F32) return *why = "dtype is not float32", false;
   return serves_bf16_too(r, why);

@@ -16,6 +16,10 @@ dnnl::engine& engine();
 memory::desc desc(const Ints& dims, const Ints& strides, DType t = DType::F32);
 memory::desc desc(const Ints& dims, tag layout, DType t = DType::F32);
 Ints row_major(const Ints& dims);
+// Feature maps come as [N,C,H,W] or with channels in blocks, [N,C/b,H,W,b].
+Shape logical(const Shape& map);  // [N,C,H,W]
+memory::desc feature_map(const Shape& map, DType t);
+memory::desc in_blocks_of(int64_t b, const Ints& dims, DType t);
 
 // float32 without empty tensors.
 bool serves(const KernelRequest& r, std::string* why);

@@ -23,18 +23,12 @@ struct Conv {
   // Blocks where both sides have whole ones; else as oneDNN likes.
   void choose_inside();
 };
-tag blocks_of(int64_t b) { return b == 16 ? tag::nChw16c : tag::nChw8c; }
 void Conv::choose_inside() {
   const int64_t b = channel_block();
   const bool blocks = b && w.size() == 4 && x[1] % b == 0 && y[1] % b == 0;
-  x_inside = desc(x, blocks ? blocks_of(b) : tag::any, dtype);
+  x_inside = blocks ? in_blocks_of(b, x, dtype) : desc(x, tag::any, dtype);
   w_inside = desc(w, tag::any, dtype);
-  y_inside = desc(y, blocks ? blocks_of(b) : tag::any, dtype);
-}
-Shape logical(const Shape& s) { return s.rank() == 5 ? Shape{s[0], s[1] * s[4], s[2], s[3]} : s; }
-memory::desc outside(const Shape& s, DType t) {
-  const Ints d = logical(s).numbers();
-  return s.rank() == 5 ? desc(d, blocks_of(s[4]), t) : desc(d, row_major(d), t);
+  y_inside = blocks ? in_blocks_of(b, y, dtype) : desc(y, tag::any, dtype);
 }
 Conv conv_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape& y) {
   const OpCtx c = r.ctx();
@@ -52,8 +46,8 @@ Conv conv_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape
   const Ints& p = c.numbers("pad");
   v.pad_lo = {p[0], p[2]};
   v.pad_hi = {p[1], p[3]};
-  v.x_outside = outside(x, t);
-  v.y_outside = outside(y, t);
+  v.x_outside = feature_map(x, t);
+  v.y_outside = feature_map(y, t);
   v.w_outside = desc(v.w, row_major(v.w), t);
   v.choose_inside();
   return v;
@@ -212,7 +206,8 @@ std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
 std::unique_ptr<OpKernel> reorder(const KernelRequest& r, std::string* why) {
   if (!serves(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
-    const auto from = outside(r.in[0].shape, DType::F32), to = outside(r.out.shape, DType::F32);
+    const auto from = feature_map(r.in[0].shape, DType::F32),
+               to = feature_map(r.out.shape, DType::F32);
     return std::make_unique<Primitive>(dnnl::reorder({engine(), from, engine(), to}),
                                        std::vector<Primitive::Arg>{{DNNL_ARG_FROM, from, from}},
                                        Primitive::Arg{DNNL_ARG_TO, to, to}, 0.0);

@@ -1,68 +1,215 @@
-// Mean pooling of bfloat16. For float32 our own kernels are faster (README), and maxima are not to
-// be had from oneDNN: its comparisons pass over NaN.
+// Pooling of float32, in either layout, and mean pooling of bfloat16.
+//
+// Means are sums over a window in row-major order, here as in our own kernels (pool.cc), so that
+// the choice among them, by speed, changes no bit. Gradients of windows that overlap are sums whose
+// order is oneDNN's: where channels fill blocks, they are computed here whatever the layout.
+#include <atomic>
+#include <cfloat>
+
+#include "base/config.h"
 #include "cpu/onednn.h"
+#include "cpu/pool.h"
+#include "runtime/array.h"
 
 namespace pijit::onednn {
 namespace {
 
 using dnnl::algorithm;
+using Forward = dnnl::pooling_forward::primitive_desc;
+using Backward = dnnl::pooling_backward::primitive_desc;
 
 struct Pool {
-  memory::desc x, y;
   Ints kernel, stride, dilation{0, 0}, pad_lo, pad_hi;
+  Shape x, y;  // as they come: in blocks of channels or plain
+  DType dtype;
   algorithm kind;
-  dnnl::pooling_forward::primitive_desc forward() const {
-    return {
-        engine(), dnnl::prop_kind::forward_inference, kind, x, y, stride, kernel, dilation, pad_lo,
-        pad_hi};
+  memory::desc x_inside, y_inside;
+
+  bool blocked() const { return x.rank() == 5; }
+  bool overlapping() const { return stride[0] < kernel[0] || stride[1] < kernel[1]; }
+  int64_t pixels() const { return x[2] * x[3]; }  // of an input map
+  bool pairs() const {
+    const Ints two{2, 2}, none{0, 0};
+    return kernel == two && stride == two && pad_lo == none && pad_hi == none;
   }
+  // Elements that are looked at, to tell small problems.
+  double work() const {
+    return static_cast<double>(y.numel()) * static_cast<double>(kernel[0] * kernel[1]);
+  }
+  Forward forward(dnnl::prop_kind prop) const {
+    return {engine(), prop, kind, x_inside, y_inside, stride, kernel, dilation, pad_lo, pad_hi};
+  }
+  Backward backward(const Forward& f) const {
+    return {engine(), kind, x_inside, y_inside, stride, kernel, dilation, pad_lo, pad_hi, f};
+  }
+  Primitive::Arg arg_x(int id) const { return {id, feature_map(x, dtype), x_inside}; }
+  Primitive::Arg arg_y(int id) const { return {id, feature_map(y, dtype), y_inside}; }
 };
+// Sums that must not depend on the layout: see above.
+bool same_sums(const Pool& p) {
+  const int64_t b = channel_block();
+  return b && p.dtype == DType::F32 && p.overlapping() && (p.blocked() || p.x[1] % b == 0);
+}
+// In which layout oneDNN shall compute: the one that the maps have or, where that is the plain one
+// and there is generated code for blocks only (AVX2), in blocks, if it has to. False: our own
+// kernels are the better choice.
+bool choose_inside(Pool* p, bool must, std::string* why) {
+  p->x_inside = feature_map(p->x, p->dtype);
+  p->y_inside = feature_map(p->y, p->dtype);
+  if (p->blocked()) return true;
+  const Forward plain = p->forward(dnnl::prop_kind::forward_inference);
+  if (std::string_view(plain.impl_info_str()).find("jit") != std::string_view::npos) return true;
+  if (!must) return *why = "plain loops", false;
+  const int64_t b = channel_block();
+  p->x_inside = in_blocks_of(b, p->x.numbers(), p->dtype);
+  p->y_inside = in_blocks_of(b, p->y.numbers(), p->dtype);
+  return true;
+}
 Pool pool_of(const KernelRequest& r, const Shape& x, const Shape& y) {
   const OpCtx c = r.ctx();
   const Ints pad = c.numbers("pad");
   Pool p;
-  p.x = desc(x.numbers(), row_major(x.numbers()), r.out.dtype);
-  p.y = desc(y.numbers(), row_major(y.numbers()), r.out.dtype);
+  p.x = x;
+  p.y = y;
+  p.dtype = r.out.dtype;
   p.kernel = c.numbers("kernel");
   p.stride = c.numbers("stride");
   p.pad_lo = {pad[0], pad[2]};
   p.pad_hi = {pad[1], pad[3]};
-  p.kind = c.flag("count_pad") ? algorithm::pooling_avg_include_padding
-                               : algorithm::pooling_avg_exclude_padding;
+  p.kind = r.op.name.starts_with("max") ? algorithm::pooling_max
+           : c.flag("count_pad")        ? algorithm::pooling_avg_include_padding
+                                        : algorithm::pooling_avg_exclude_padding;
   return p;
 }
-bool serves_pool(const KernelRequest& r, std::string* why) {
-  if (r.out.dtype != DType::BF16) return *why = "dtype is not bfloat16", false;
-  return serves_bf16_too(r, why);
+// Where the layout is plain, oneDNN turns pieces of the maps so that channels stand in vectors. For
+// large ones our own kernels, which have pixels in vectors, are faster: 2 x 2 side by side at
+// 32x64x56x56 2.6 times, 3 x 3 at 224x224 1.8 times; 3 x 3 at 14x14 takes them 1.5 times as long.
+bool large(const Pool& p, int64_t most_pixels, std::string* why) {
+  if (p.blocked() || p.dtype != DType::F32 || p.pixels() <= most_pixels) return false;
+  *why = "own kernels are faster for large maps";
+  return true;
 }
-
 std::unique_ptr<OpKernel> avg_pool(const KernelRequest& r, std::string* why) {
-  if (!serves_pool(r, why)) return nullptr;
+  if (!serves_bf16_too(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
-    const Pool p = pool_of(r, r.in[0].shape, r.out.shape);
-    const auto pd = p.forward();
-    return std::make_unique<Primitive>(dnnl::pooling_forward(not_plain_loops(pd, r.out.dtype)),
-                                       std::vector<Primitive::Arg>{{DNNL_ARG_SRC, p.x, p.x}},
-                                       Primitive::Arg{DNNL_ARG_DST, p.y, p.y}, 0.0);
+    Pool p = pool_of(r, r.in[0].shape, r.out.shape);
+    if (large(p, p.pairs() ? 256 : 4096, why) || !choose_inside(&p, false, why)) return nullptr;
+    const auto pd = p.forward(dnnl::prop_kind::forward_inference);
+    return std::make_unique<Primitive>(dnnl::pooling_forward(not_plain_loops(pd, p.dtype)),
+                                       std::vector<Primitive::Arg>{p.arg_x(DNNL_ARG_SRC)},
+                                       p.arg_y(DNNL_ARG_DST), p.work());
   });
 }
 std::unique_ptr<OpKernel> avg_pool_dx(const KernelRequest& r, std::string* why) {
-  if (!serves_pool(r, why)) return nullptr;
+  if (!serves_bf16_too(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
-    const Pool p = pool_of(r, r.out.shape, r.in[0].shape);
-    const dnnl::pooling_backward::primitive_desc pd(engine(), p.kind, p.x, p.y, p.stride, p.kernel,
-                                                    p.dilation, p.pad_lo, p.pad_hi, p.forward());
-    return std::make_unique<Primitive>(dnnl::pooling_backward(not_plain_loops(pd, r.out.dtype)),
-                                       std::vector<Primitive::Arg>{{DNNL_ARG_DIFF_DST, p.y, p.y}},
-                                       Primitive::Arg{DNNL_ARG_DIFF_SRC, p.x, p.x}, 0.0);
+    Pool p = pool_of(r, r.out.shape, r.in[0].shape);
+    const bool must = same_sums(p);
+    if (!must && large(p, p.pairs() ? 0 : 1024, why)) return nullptr;
+    if (!choose_inside(&p, must, why)) return nullptr;
+    const auto pd = p.backward(p.forward(dnnl::prop_kind::forward_inference));
+    return std::make_unique<Primitive>(dnnl::pooling_backward(not_plain_loops(pd, p.dtype)),
+                                       std::vector<Primitive::Arg>{p.arg_y(DNNL_ARG_DIFF_DST)},
+                                       p.arg_x(DNNL_ARG_DIFF_SRC), p.work());
+  });
+}
+
+// oneDNN's maximum passes over NaN and begins at the least finite number. Where there are such
+// values, our own kernel takes the call.
+bool ordinary(const float* x, int64_t n) {
+  std::atomic<bool> all{true};
+  parallel_for(n, 1 << 16, [&](int64_t from, int64_t to) {
+    const __m256 least = _mm256_set1_ps(-FLT_MAX);
+    __m256 good = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+    int64_t i = from;
+    for (; i + 8 <= to; i += 8)
+      good = _mm256_and_ps(good, _mm256_cmp_ps(_mm256_loadu_ps(x + i), least, _CMP_GT_OQ));
+    bool rest = _mm256_movemask_ps(good) == 0xff;
+    for (; i < to; ++i) rest &= x[i] > -FLT_MAX;
+    if (!rest) all = false;
+  });
+  return all;
+}
+
+struct MaxPool : OpKernel {
+  std::unique_ptr<Primitive> primitive;
+  std::unique_ptr<OpKernel> any_values;
+  int64_t n;
+  void run(const void* const* in, void* out) override {
+    if (ordinary(static_cast<const float*>(in[0]), n))
+      primitive->run(in, out);
+    else
+      any_values->run(in, out);
+  }
+};
+std::unique_ptr<OpKernel> max_pool(const KernelRequest& r, std::string* why) {
+  if (!serves(r, why)) return nullptr;
+  return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
+    Pool p = pool_of(r, r.in[0].shape, r.out.shape);
+    if (large(p, p.pairs() ? 100 : 1024, why) || !choose_inside(&p, false, why)) return nullptr;
+    auto k = std::make_unique<MaxPool>();
+    k->any_values = own_max_pool(r, why);
+    if (!k->any_values) return nullptr;
+    k->n = p.x.numel();
+    k->primitive = std::make_unique<Primitive>(
+        dnnl::pooling_forward(p.forward(dnnl::prop_kind::forward_inference)),
+        std::vector<Primitive::Arg>{p.arg_x(DNNL_ARG_SRC)}, p.arg_y(DNNL_ARG_DST), p.work());
+    return k;
+  });
+}
+
+// The maxima again, now with their places, and then the gradient.
+struct MaxPoolGradient : OpKernel {
+  std::unique_ptr<Primitive> places, gradient;
+  std::unique_ptr<OpKernel> any_values;
+  int64_t n;
+  size_t y_bytes, places_bytes;
+  void run(const void* const* in, void* out) override {
+    if (!ordinary(static_cast<const float*>(in[0]), n)) return any_values->run(in, out);
+    const Block y(y_bytes), where(places_bytes);
+    const void* maxima[] = {in[0], where.p};
+    places->run(maxima, y.p);
+    const void* back[] = {in[1], where.p};
+    gradient->run(back, out);
+  }
+};
+std::unique_ptr<OpKernel> max_pool_dx(const KernelRequest& r, std::string* why) {
+  if (!serves(r, why)) return nullptr;
+  return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
+    Pool p = pool_of(r, r.out.shape, r.in[1].shape);
+    // Each pixel is in one window: our own kernel needs no second pass.
+    if (p.pairs()) return *why = "own kernels are faster for pairs", nullptr;
+    const bool must = same_sums(p);
+    if (!must && large(p, 1024, why)) return nullptr;
+    if (!choose_inside(&p, must, why)) return nullptr;
+    auto k = std::make_unique<MaxPoolGradient>();
+    k->any_values = own_max_pool_dx(r, why);
+    if (!k->any_values) return nullptr;
+    const auto f = p.forward(dnnl::prop_kind::forward_training);
+    const Primitive::Arg places{DNNL_ARG_WORKSPACE, f.workspace_desc(), f.workspace_desc()};
+    k->places = std::make_unique<Primitive>(
+        dnnl::pooling_forward(f), std::vector<Primitive::Arg>{p.arg_x(DNNL_ARG_SRC), places},
+        Primitive::Arg{DNNL_ARG_DST, p.y_inside, p.y_inside}, p.work());
+    k->gradient =
+        std::make_unique<Primitive>(dnnl::pooling_backward(p.backward(f)),
+                                    std::vector<Primitive::Arg>{p.arg_y(DNNL_ARG_DIFF_DST), places},
+                                    p.arg_x(DNNL_ARG_DIFF_SRC), p.work());
+    k->n = p.x.numel();
+    k->y_bytes = p.y_inside.get_size();
+    k->places_bytes = f.workspace_desc().get_size();
+    return k;
   });
 }
 
 }  // namespace
 
 void register_pool(KernelRegistry& r) {
-  r.add("avg_pool2d", {"onednn", avg_pool});
-  r.add("avg_pool2d_dx", {"onednn", avg_pool_dx});
+  for (const std::string layout : {"", "_blocked"}) {
+    r.add("max_pool2d" + layout, {"onednn", max_pool});
+    r.add("max_pool2d_dx" + layout, {"onednn", max_pool_dx});
+    r.add("avg_pool2d" + layout, {"onednn", avg_pool});
+    r.add("avg_pool2d_dx" + layout, {"onednn", avg_pool_dx});
+  }
 }
 
 }  // namespace pijit::onednn

@@ -1,6 +1,6 @@
 // Pooling of float32. 2 x 2 windows side by side, the common case, are taken 8 at a time with AVX2.
-// Maxima are those of the reference: the first in row-major order, the first NaN. Other windows are
-// separable: first down the columns, along whole rows, then across.
+// Maxima are those of the reference: the first in row-major order, the first NaN. Sums go in
+// row-major order as well, in every kernel and as in oneDNN's.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -127,7 +127,6 @@ std::unique_ptr<OpKernel> max_pool_dx(const KernelRequest& r, std::string* why) 
   });
 }
 
-// Down the columns, then across, as the kernel for any windows.
 std::unique_ptr<OpKernel> avg_pool_pairs(const KernelRequest& r, std::string* why) {
   Planes g;
   if (!geometry(r, r.in[0].shape, r.out.shape, &g, why)) return nullptr;
@@ -141,7 +140,7 @@ std::unique_ptr<OpKernel> avg_pool_pairs(const KernelRequest& r, std::string* wh
           const int64_t j = overlapping(at, g.out_width), n = g.out_width - j;
           const Pairs up(x + 2 * j, n), down(x + g.width + 2 * j, n);
           const __m256 sum =
-              _mm256_add_ps(_mm256_add_ps(up.even, down.even), _mm256_add_ps(up.odd, down.odd));
+              _mm256_add_ps(_mm256_add_ps(_mm256_add_ps(up.even, up.odd), down.even), down.odd);
           // a sum that starts at 0: no -0.0
           store_first(y + j, n, _mm256_mul_ps(_mm256_add_ps(sum, zero), quarter));
         }
@@ -247,27 +246,38 @@ inline void store_over(float* p, int64_t n, __m256 v) {
   if (n < 8) v = _mm256_blendv_ps(_mm256_loadu_ps(p), v, _mm256_castsi256_ps(lanes(n)));
   _mm256_storeu_ps(p, v);
 }
-// row[w] = rows h0 to h1 of x at w, combined from above.
+// Calls f(plane) in parallel with the plane's input and output: rows of the input as
+// each_plane_with_rows() has them, all of them, and the place in the output.
 template <class F>
-void combine_rows(const float* x, int64_t width, int64_t h0, int64_t h1, float* row, F f) {
-  for (int64_t w = 0; w < width; w += 8) {
-    const int64_t n = width - w;
-    __m256 v = load_first(x + h0 * width + w, n);
-    for (int64_t h = h0 + 1; h < h1; ++h) v = f(v, load_first(x + h * width + w, n));
-    store_over(row + w, n, v);
-  }
+void each_padded_plane(const Windows& g, float fill, const void* in, void* out, F f) {
+  const int64_t length = g.row_length(), plane = g.p.height * g.p.width,
+                work = std::max<int64_t>(1, g.p.out_height * g.p.out_width * g.kernel[0]);
+  parallel_for(g.p.count, std::max<int64_t>(1, 40000 / work), [&](int64_t b, int64_t e) {
+    std::vector<float> padded(static_cast<size_t>(length * g.p.height), fill);
+    for (int64_t p = b; p < e; ++p) {
+      const float* x = static_cast<const float*>(in) + p * plane;
+      for (int64_t h = 0; h < g.p.height; ++h)
+        std::copy_n(x + h * g.p.width, g.p.width, &padded[h * length + g.pad[1]]);
+      f(padded.data(), static_cast<float*>(out) + p * g.p.out_height * g.p.out_width);
+    }
+  });
 }
-// y[j] = positions of window j in a row, combined from the left, then finished.
-template <class F, class G>
-void combine_windows(const Windows& g, const float* row, float* y, F f, G finish) {
-  with_stride(g.stride[1], [&](auto stride) {
-    const int64_t n = g.p.out_width;
+// y[j] = f(first window of 8, their rows' first position), for one row of windows. f gets a
+// function that calls its argument with 8 windows' elements in turn, in row-major order.
+template <class F>
+void each_window(const Windows& g, const float* padded, int64_t i, float* y, F f) {
+  const int64_t length = g.row_length(), n = g.p.out_width;
+  const auto [h0, h1] = g.span(i, 0);
+  with_stride(g.stride[1], [&, h0 = h0, h1 = h1](auto stride) {
     for (int64_t at = 0; at < n; at += 8) {
       const int64_t j = overlapping(at, n);
-      const float* p = row + j * stride;
-      __m256 v = load_apart(p, stride);
-      for (int64_t k = 1; k < g.kernel[1]; ++k) v = f(v, load_apart(p + k, stride));
-      store_first(y + j, n, finish(v, j));
+      auto elements = [&](auto visit) {
+        for (int64_t h = h0; h < h1; ++h) {
+          const float* p = padded + h * length + j * stride;
+          for (int64_t k = 0; k < g.kernel[1]; ++k) visit(load_apart(p + k, stride));
+        }
+      };
+      store_first(y + j, n - j, f(elements, j));
     }
   });
 }
@@ -283,14 +293,21 @@ std::unique_ptr<OpKernel> max_pool_any(const KernelRequest& r, std::string* why)
   Windows g;
   if (!windows(r, r.in[0].shape, r.out.shape, &g, why)) return nullptr;
   return fn_kernel([g](const void* const* in, void* out) {
-    each_plane_with_rows(g, kLeast, [&](int64_t p, float* row, int32_t*) {
-      const float* x = static_cast<const float*>(in[0]) + p * g.p.height * g.p.width;
-      float* y = static_cast<float*>(out) + p * g.p.out_height * g.p.out_width;
-      for (int64_t i = 0; i < g.p.out_height; ++i, y += g.p.out_width) {
-        const auto [h0, h1] = g.span(i, 0);
-        combine_rows(x, g.p.width, h0, h1, row + g.pad[1], larger);
-        combine_windows(g, row, y, larger, [](__m256 v, int64_t) { return v; });
-      }
+    each_padded_plane(g, kLeast, in[0], out, [&](const float* padded, float* y) {
+      for (int64_t i = 0; i < g.p.out_height; ++i, y += g.p.out_width)
+        each_window(g, padded, i, y, [&](auto elements, int64_t) {
+          // The instruction keeps its second operand where they are equal or one is NaN.
+          __m256 best = _mm256_set1_ps(kLeast), nan = _mm256_setzero_ps();
+          elements([&](__m256 v) {
+            best = _mm256_max_ps(v, best);
+            nan = _mm256_or_ps(nan, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+          });
+          if (_mm256_movemask_ps(nan)) {
+            best = _mm256_set1_ps(kLeast);
+            elements([&](__m256 v) { take(&best, v); });
+          }
+          return best;
+        });
     });
   });
 }
@@ -374,19 +391,14 @@ std::unique_ptr<OpKernel> avg_pool(const KernelRequest& r, std::string* why) {
   Windows g;
   if (!windows(r, r.in[0].shape, r.out.shape, &g, why)) return nullptr;
   return fn_kernel([g, widths = window_widths(g)](const void* const* in, void* out) {
-    each_plane_with_rows(g, 0, [&](int64_t p, float* row, int32_t*) {
-      const float* x = static_cast<const float*>(in[0]) + p * g.p.height * g.p.width;
-      float* y = static_cast<float*>(out) + p * g.p.out_height * g.p.out_width;
-      auto sum = [](__m256 a, __m256 b) { return _mm256_add_ps(a, b); };
+    each_padded_plane(g, 0, in[0], out, [&](const float* padded, float* y) {
       for (int64_t i = 0; i < g.p.out_height; ++i, y += g.p.out_width) {
-        const auto h = g.span(i, 0);
-        combine_rows(x, g.p.width, h.first, h.second, row + g.pad[1], sum);
-        const __m256 height = _mm256_set1_ps(window_height(g, h));
-        combine_windows(g, row, y, sum, [&](__m256 v, int64_t j) {
+        const __m256 height = _mm256_set1_ps(window_height(g, g.span(i, 0)));
+        each_window(g, padded, i, y, [&](auto elements, int64_t j) {
+          __m256 sum = _mm256_setzero_ps();
+          elements([&](__m256 v) { sum = _mm256_add_ps(sum, v); });
           const __m256 n = _mm256_mul_ps(height, _mm256_loadu_ps(widths.data() + j));
-          // a sum that starts at 0: no -0.0
-          return _mm256_div_ps(_mm256_add_ps(v, _mm256_setzero_ps()),
-                               _mm256_max_ps(n, _mm256_set1_ps(1)));
+          return _mm256_div_ps(sum, _mm256_max_ps(n, _mm256_set1_ps(1)));
         });
       }
     });
@@ -426,13 +438,24 @@ std::unique_ptr<OpKernel> avg_pool_dx(const KernelRequest& r, std::string* why) 
 
 }  // namespace
 
+std::unique_ptr<OpKernel> own_max_pool(const KernelRequest& r, std::string* why) {
+  if (r.in[0].shape.rank() == 5) return blocked_max_pool(r, why);
+  auto k = max_pool(r, why);
+  return k ? std::move(k) : max_pool_any(r, why);
+}
+std::unique_ptr<OpKernel> own_max_pool_dx(const KernelRequest& r, std::string* why) {
+  if (r.in[0].shape.rank() == 5) return blocked_max_pool_dx(r, why);
+  auto k = max_pool_dx(r, why);
+  return k ? std::move(k) : max_pool_dx_any(r, why);
+}
+
 void register_pool_kernels(KernelRegistry& r) {
-  r.add("max_pool2d", {"avx2", max_pool});
-  r.add("max_pool2d", {"separable", max_pool_any});
-  r.add("max_pool2d_dx", {"avx2", max_pool_dx});
-  r.add("max_pool2d_dx", {"separable", max_pool_dx_any});
+  for (const std::string layout : {"", "_blocked"}) {
+    r.add("max_pool2d" + layout, {"avx2", own_max_pool});
+    r.add("max_pool2d_dx" + layout, {"avx2", own_max_pool_dx});
+  }
   r.add("avg_pool2d", {"avx2", avg_pool_pairs});
-  r.add("avg_pool2d", {"separable", avg_pool});
+  r.add("avg_pool2d", {"rows", avg_pool});
   r.add("avg_pool2d_dx", {"avx2", avg_pool_pairs_dx});
   r.add("avg_pool2d_dx", {"separable", avg_pool_dx});
 }

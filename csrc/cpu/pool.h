@@ -1,4 +1,4 @@
-// Which of two values a maximum keeps, in every layout.
+// What the kernels for pooling share.
 #pragma once
 #include <immintrin.h>
 
@@ -15,9 +15,11 @@ inline __m256 take(__m256* best, __m256 x) {
   *best = _mm256_blendv_ps(*best, x, t);
   return t;
 }
-// NaN-propagating maximum.
-inline __m256 larger(__m256 a, __m256 b) {
-  return _mm256_blendv_ps(_mm256_max_ps(b, a), b, _mm256_cmp_ps(b, b, _CMP_UNORD_Q));
-}
+
+// Max pooling, and its gradient, of any values in either layout; the last two in blocks.
+std::unique_ptr<OpKernel> own_max_pool(const KernelRequest& r, std::string* why);
+std::unique_ptr<OpKernel> own_max_pool_dx(const KernelRequest& r, std::string* why);
+std::unique_ptr<OpKernel> blocked_max_pool(const KernelRequest& r, std::string* why);
+std::unique_ptr<OpKernel> blocked_max_pool_dx(const KernelRequest& r, std::string* why);
 
 }  // namespace pijit

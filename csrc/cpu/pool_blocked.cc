@@ -1,5 +1,5 @@
-// Pooling of float32 maps with channels in blocks: 8 channels at a time with AVX2. The bits are
-// those of the kernels for the plain layout (pool.cc), which decide the order.
+// Max pooling of float32 maps with channels in blocks, where oneDNN's does not serve: values that
+// it passes over, and gradients of 2 x 2 windows side by side. 8 channels at a time with AVX2.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -15,7 +15,6 @@ struct Windows {
   int64_t planes, height, width, out_height, out_width, block;
   int64_t kernel[2], stride[2], pad[2];
   bool pairs;  // 2 x 2 windows side by side
-  bool count_pad = false;
 
   std::pair<int64_t, int64_t> span(int64_t i, int axis) const {
     const int64_t at = i * stride[axis] - pad[axis], n = axis ? width : height;
@@ -47,11 +46,12 @@ bool windows(const KernelRequest& r, const Shape& x, const Shape& y, Windows* g,
   }
   const std::vector<int64_t> two{2, 2}, none{0, 0, 0, 0};
   g->pairs = c.numbers("kernel") == two && c.numbers("stride") == two && c.numbers("pad") == none;
-  if (r.op.name.starts_with("avg")) g->count_pad = c.flag("count_pad");
   return true;
 }
 
-std::unique_ptr<OpKernel> max_pool(const KernelRequest& r, std::string* why) {
+}  // namespace
+
+std::unique_ptr<OpKernel> blocked_max_pool(const KernelRequest& r, std::string* why) {
   Windows g;
   if (!windows(r, r.in[0].shape, r.out.shape, &g, why)) return nullptr;
   return fn_kernel([g](const void* const* in, void* out) {
@@ -73,14 +73,10 @@ std::unique_ptr<OpKernel> max_pool(const KernelRequest& r, std::string* why) {
             _mm256_storeu_ps(y, best);
             continue;
           }
-          __m256 best = least;  // of an empty column, in the padding
-          for (int64_t w = w0; w < w1; ++w) {
-            const float* p = x + h0 * row + w * g.block;
-            __m256 column = _mm256_loadu_ps(p);
-            for (int64_t h = h0 + 1; h < h1; ++h)
-              column = larger(column, _mm256_loadu_ps(p += row));
-            best = w == w0 && g.pad[1] <= j * g.stride[1] ? column : larger(best, column);
-          }
+          __m256 best = least;
+          for (int64_t h = h0; h < h1; ++h)
+            for (int64_t w = w0; w < w1; ++w)
+              take(&best, _mm256_loadu_ps(x + h * row + w * g.block));
           _mm256_storeu_ps(y, best);
         }
       }
@@ -89,7 +85,7 @@ std::unique_ptr<OpKernel> max_pool(const KernelRequest& r, std::string* why) {
 }
 
 // The first maximum in row-major order takes the gradient of its window.
-std::unique_ptr<OpKernel> max_pool_dx(const KernelRequest& r, std::string* why) {
+std::unique_ptr<OpKernel> blocked_max_pool_dx(const KernelRequest& r, std::string* why) {
   Windows g;
   if (!windows(r, r.in[0].shape, r.in[1].shape, &g, why)) return nullptr;
   return fn_kernel([g](const void* const* in, void* out) {
@@ -142,82 +138,6 @@ std::unique_ptr<OpKernel> max_pool_dx(const KernelRequest& r, std::string* why) 
       }
     });
   });
-}
-
-float elements(const Windows& g, std::pair<int64_t, int64_t> h, std::pair<int64_t, int64_t> w) {
-  const auto height = static_cast<float>(g.count_pad ? g.kernel[0] : h.second - h.first),
-             width = static_cast<float>(g.count_pad ? g.kernel[1] : w.second - w.first);
-  return std::max(1.0f, height * width);
-}
-
-std::unique_ptr<OpKernel> avg_pool(const KernelRequest& r, std::string* why) {
-  Windows g;
-  if (!windows(r, r.in[0].shape, r.out.shape, &g, why)) return nullptr;
-  return fn_kernel([g](const void* const* in, void* out) {
-    const int64_t row = g.width * g.block;
-    g.each_part([&](int64_t from, int64_t to) {
-      const float* x = static_cast<const float*>(in[0]) + from;
-      float* y = static_cast<float*>(out) + to;
-      for (int64_t i = 0; i < g.out_height; ++i) {
-        const auto h = g.span(i, 0);
-        for (int64_t j = 0; j < g.out_width; ++j, y += g.block) {
-          const auto w = g.span(j, 1);
-          __m256 sum = _mm256_setzero_ps();
-          for (int64_t k = w.first; k < w.second; ++k) {
-            const float* p = x + h.first * row + k * g.block;
-            __m256 column = _mm256_loadu_ps(p);
-            for (int64_t n = h.first + 1; n < h.second; ++n)
-              column = _mm256_add_ps(column, _mm256_loadu_ps(p += row));
-            sum = _mm256_add_ps(sum, column);
-          }
-          _mm256_storeu_ps(y, _mm256_div_ps(sum, _mm256_set1_ps(elements(g, h, w))));
-        }
-      }
-    });
-  });
-}
-
-std::unique_ptr<OpKernel> avg_pool_dx(const KernelRequest& r, std::string* why) {
-  Windows g;
-  if (!windows(r, r.out.shape, r.in[0].shape, &g, why)) return nullptr;
-  return fn_kernel([g](const void* const* in, void* out) {
-    const int64_t row = g.width * g.block;
-    const __m256 zero = _mm256_setzero_ps();
-    g.each_part([&](int64_t to, int64_t from) {
-      const float* dy = static_cast<const float*>(in[0]) + from;
-      float* dx = static_cast<float*>(out) + to;
-      for (int64_t k = 0; k < g.height * g.width; ++k) _mm256_storeu_ps(dx + k * g.block, zero);
-      // Per row of windows: what a column gets from them, left to right; then down the column.
-      std::vector<float> sums(static_cast<size_t>(g.width * 8));
-      for (int64_t i = 0; i < g.out_height; ++i) {
-        const auto h = g.span(i, 0);
-        std::fill(sums.begin(), sums.end(), 0.0f);
-        for (int64_t j = 0; j < g.out_width; ++j, dy += g.block) {
-          const auto w = g.span(j, 1);
-          const __m256 share =
-              _mm256_div_ps(_mm256_loadu_ps(dy), _mm256_set1_ps(elements(g, h, w)));
-          for (int64_t k = w.first; k < w.second; ++k) {
-            float* s = sums.data() + k * 8;
-            _mm256_storeu_ps(s, _mm256_add_ps(_mm256_loadu_ps(s), share));
-          }
-        }
-        for (int64_t n = h.first; n < h.second; ++n)
-          for (int64_t k = 0; k < g.width; ++k) {
-            float* p = dx + n * row + k * g.block;
-            _mm256_storeu_ps(p, _mm256_add_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(&sums[k * 8])));
-          }
-      }
-    });
-  });
-}
-
-}  // namespace
-
-void register_blocked_pool_kernels(KernelRegistry& r) {
-  r.add("max_pool2d_blocked", {"avx2", max_pool});
-  r.add("max_pool2d_dx_blocked", {"avx2", max_pool_dx});
-  r.add("avg_pool2d_blocked", {"avx2", avg_pool});
-  r.add("avg_pool2d_dx_blocked", {"avx2", avg_pool_dx});
 }
 
 }  // namespace pijit

@@ -12,6 +12,10 @@
 namespace pijit {
 namespace {
 
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
 // Random bits of the vector kernel and of the reference, at sizes around those of its blocks, with
 // counters beyond 32 bits.
 TEST(Random, VectorKernelMatchesReference) {
@@ -59,9 +63,6 @@ TEST(Pool, VectorKernelMatchesReference) {
       return result;
     };
     const Type tx{DType::F32, x}, ty{DType::F32, y};
-    auto same_bits = [](const std::vector<float>& a, const std::vector<float>& b) {
-      return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * 4) == 0;
-    };
     EXPECT_TRUE(same_bits(run("max_pool2d", {tx}, ty, {in.data()}, "cpu"),
                           run("max_pool2d", {tx}, ty, {in.data()}, "reference")))
         << h << " x " << w;
@@ -129,6 +130,91 @@ TEST(Pool, SeparableKernelsMatchReference) {
         };
         run(kind, {x}, y, {in.data()});
         if (max) run("max_pool2d_dx", {x, y}, x, {in.data(), dy.data()});
+      }
+    }
+}
+
+// Each bit is the same in both layouts, whichever kernels serve them: maps small and large, windows
+// that overlap or not, signed zeros, NaN and infinities.
+TEST(Pool, LayoutsAgreeInEachBit) {
+  struct Case {
+    int64_t channels, h, w, kernel, stride, pad;
+  };
+  const int64_t b = channel_block();
+  if (!b) GTEST_SKIP() << "no blocks of channels on this processor";
+  for (const Case& c : {Case{32, 8, 8, 2, 2, 0},
+                        {16, 40, 36, 2, 2, 0},
+                        {16, 9, 7, 3, 2, 1},
+                        {48, 35, 37, 3, 1, 1},
+                        {16, 70, 70, 3, 3, 1},
+                        {32, 7, 7, 7, 7, 0},
+                        {16, 14, 13, 5, 1, 2},
+                        {16, 66, 65, 5, 4, 2},
+                        {16, 1, 19, 3, 2, 1}})
+    for (int fill = 0; fill < 4; ++fill) {
+      const int64_t kh = std::min(c.kernel, c.h), ph = kh == 1 ? 0 : c.pad;
+      const Type x{DType::F32, Shape{3, c.channels, c.h, c.w}};
+      const Attrs attrs{Dims{kh, c.kernel}, Dims{c.stride, c.stride}, Dims{ph, ph, c.pad, c.pad}};
+      const Type* types[] = {&x};
+      const OpDef& op = OpTable::get().at("max_pool2d");
+      const Type y = op.infer(InferCtx{{op, attrs}, types});
+      auto values = [&](const Type& t, size_t seed) {
+        std::vector<float> v(t.shape.numel());
+        for (size_t i = 0; i < v.size(); ++i) {
+          const size_t hash = (i + seed) * 2654435761u >> 7;
+          v[i] = fill == 0   ? static_cast<float>(hash % 100003) / 5e4f - 1
+                 : fill == 1 ? (hash % 3 ? (hash % 2 ? 0.0f : -0.0f) : -1.0f)
+                 : fill == 2 ? (hash % 7 ? static_cast<float>(hash % 4) : std::nanf(""))
+                             : (hash % 5 ? -std::numeric_limits<float>::infinity() : -1.0f);
+        }
+        return v;
+      };
+      const auto in = values(x, 1), dy = values(Type{DType::F32, y.shape}, 77);
+      // [N,C,H,W] to [N,C/b,H,W,b], or back.
+      auto turn = [&](const std::vector<float>& v, const Type& t, bool to_blocks) {
+        std::vector<float> r(v.size());
+        const int64_t pixels = t.shape[2] * t.shape[3], channels = t.shape[1];
+        for (int64_t k = 0; k < static_cast<int64_t>(v.size()); ++k) {
+          const int64_t p = k % pixels, ch = k / pixels % channels, n = k / pixels / channels;
+          const int64_t at = ((n * channels + ch / b * b) * pixels) + p * b + ch % b;
+          to_blocks ? r[at] = v[k] : r[k] = v[at];
+        }
+        return r;
+      };
+      auto blocks = [&](const Type& t) {
+        return Type{t.dtype, Shape{t.shape[0], t.shape[1] / b, t.shape[2], t.shape[3], b}};
+      };
+      auto check = [&](const char* name, Attrs a, const std::vector<Type>& ts, const Type& out,
+                       const std::vector<std::vector<float>>& args) {
+        std::vector<float> results[2];
+        for (int layout = 0; layout < 2; ++layout) {
+          std::vector<Type> t;
+          std::vector<std::vector<float>> data;
+          std::vector<const void*> p;
+          for (size_t k = 0; k < ts.size(); ++k) {
+            t.push_back(layout ? blocks(ts[k]) : ts[k]);
+            data.push_back(layout ? turn(args[k], ts[k], true) : args[k]);
+          }
+          for (auto& d : data) p.push_back(d.data());
+          Attrs full = a;
+          if (layout) full.emplace_back(b);
+          const KernelRequest r{OpTable::get().at(str_cat(name, layout ? "_blocked" : "")), full, t,
+                                std::vector<bool>(t.size(), true), layout ? blocks(out) : out};
+          results[layout].assign(out.shape.numel(), 7.0f);
+          KernelRegistry::get().make(r)->run(p.data(), results[layout].data());
+          if (layout) results[1] = turn(results[1], out, false);
+        }
+        EXPECT_TRUE(same_bits(results[0], results[1]))
+            << name << " " << c.h << "x" << c.w << " kernel " << c.kernel << " fill " << fill;
+      };
+      check("max_pool2d", attrs, {x}, y, {in});
+      check("max_pool2d_dx", attrs, {x, y}, x, {in, dy});
+      for (bool count_pad : {false, true}) {
+        Attrs avg = attrs;
+        avg.push_back(count_pad);
+        check("avg_pool2d", avg, {x}, y, {in});
+        avg.push_back(x.shape.dims());
+        check("avg_pool2d_dx", avg, {y}, x, {dy});
       }
     }
 }
