@@ -132,7 +132,7 @@ Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& o
     : prim_(std::move(p)) {
   size_t bytes = out.outside.get_size();
   for (auto& a : in) bytes += a.outside.get_size();
-  small_ = one_thread || (flops < 6e6 && bytes < (size_t{1} << 20));
+  small_ = one_thread || (flops < 3e6 && bytes < (size_t{1} << 20));
   for (auto& a : in) bound_.push_back(bind(a, true));
   bound_.push_back(bind(out, false));
   for (auto& b : bound_) args_.push_back({b.id, (b.reorder ? b.inside : b.outside).get()});
