@@ -246,40 +246,27 @@ inline void store_over(float* p, int64_t n, __m256 v) {
   if (n < 8) v = _mm256_blendv_ps(_mm256_loadu_ps(p), v, _mm256_castsi256_ps(lanes(n)));
   _mm256_storeu_ps(p, v);
 }
-// Calls f(plane) in parallel with the plane's input and output: rows of the input as
-// each_plane_with_rows() has them, all of them, and the place in the output.
-template <class F>
-void each_padded_plane(const Windows& g, float fill, const void* in, void* out, F f) {
-  const int64_t length = g.row_length(), plane = g.p.height * g.p.width,
-                work = std::max<int64_t>(1, g.p.out_height * g.p.out_width * g.kernel[0]);
-  parallel_for(g.p.count, std::max<int64_t>(1, 40000 / work), [&](int64_t b, int64_t e) {
-    std::vector<float> padded(static_cast<size_t>(length * g.p.height), fill);
-    for (int64_t p = b; p < e; ++p) {
-      const float* x = static_cast<const float*>(in) + p * plane;
-      for (int64_t h = 0; h < g.p.height; ++h)
-        std::copy_n(x + h * g.p.width, g.p.width, &padded[h * length + g.pad[1]]);
-      f(padded.data(), static_cast<float*>(out) + p * g.p.out_height * g.p.out_width);
+// y[j] = finish(v, j), v = f(v, element) from `first` on, for one row of windows, whose elements
+// come in row-major order. `row` holds the padding.
+template <class F, class G>
+void fold_windows(const Windows& g, const float* x, std::pair<int64_t, int64_t> rows, float first,
+                  float* row, float* y, F f, G finish) {
+  const int64_t n = g.p.out_width;
+  thread_local std::vector<float> folded;
+  folded.assign(static_cast<size_t>(n + 8), first);
+  with_stride(g.stride[1], [&](auto stride) {
+    for (int64_t h = rows.first; h < rows.second; ++h) {
+      std::copy_n(x + h * g.p.width, g.p.width, row + g.pad[1]);
+      for (int64_t j = 0; j < n; j += 8) {
+        const float* p = row + j * stride;
+        __m256 v = _mm256_loadu_ps(&folded[j]);
+        for (int64_t k = 0; k < g.kernel[1]; ++k) v = f(v, load_apart(p + k, stride));
+        _mm256_storeu_ps(&folded[j], v);
+      }
     }
   });
-}
-// y[j] = f(first window of 8, their rows' first position), for one row of windows. f gets a
-// function that calls its argument with 8 windows' elements in turn, in row-major order.
-template <class F>
-void each_window(const Windows& g, const float* padded, int64_t i, float* y, F f) {
-  const int64_t length = g.row_length(), n = g.p.out_width;
-  const auto [h0, h1] = g.span(i, 0);
-  with_stride(g.stride[1], [&, h0 = h0, h1 = h1](auto stride) {
-    for (int64_t at = 0; at < n; at += 8) {
-      const int64_t j = overlapping(at, n);
-      auto elements = [&](auto visit) {
-        for (int64_t h = h0; h < h1; ++h) {
-          const float* p = padded + h * length + j * stride;
-          for (int64_t k = 0; k < g.kernel[1]; ++k) visit(load_apart(p + k, stride));
-        }
-      };
-      store_first(y + j, n - j, f(elements, j));
-    }
-  });
+  for (int64_t j = 0; j < n; j += 8)
+    store_first(y + j, n - j, finish(_mm256_loadu_ps(&folded[j]), j));
 }
 
 // a where t, else b.
@@ -289,25 +276,52 @@ inline __m256i select(__m256 t, __m256i a, __m256i b) {
 
 constexpr float kLeast = -std::numeric_limits<float>::infinity();
 
+// Maxima down the columns, then across, which takes fewer steps than all of a window in order. That
+// may keep another of 0.0 and -0.0, and passes over NaN: false where there is NaN or -0.0.
+bool separable_maxima(const Windows& g, const float* x, std::pair<int64_t, int64_t> rows,
+                      float* row, float* y) {
+  const __m256i minus_zero = _mm256_set1_epi32(std::numeric_limits<int32_t>::min());
+  __m256 odd = _mm256_setzero_ps();
+  auto look = [&](__m256 v) {
+    const __m256 zero = _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_castps_si256(v), minus_zero));
+    odd = _mm256_or_ps(odd, _mm256_or_ps(zero, _mm256_cmp_ps(v, v, _CMP_UNORD_Q)));
+    return v;
+  };
+  for (int64_t w = 0; w < g.p.width; w += 8) {
+    const int64_t n = g.p.width - w;
+    const float* p = x + rows.first * g.p.width + w;
+    __m256 v = look(load_first(p, n));
+    for (int64_t h = rows.first + 1; h < rows.second; ++h)
+      v = _mm256_max_ps(v, look(load_first(p += g.p.width, n)));
+    store_over(row + g.pad[1] + w, n, v);
+  }
+  if (_mm256_movemask_ps(odd)) return false;
+  with_stride(g.stride[1], [&](auto stride) {
+    const int64_t n = g.p.out_width;
+    for (int64_t at = 0; at < n; at += 8) {
+      const int64_t j = overlapping(at, n);
+      const float* p = row + j * stride;
+      __m256 v = load_apart(p, stride);
+      for (int64_t k = 1; k < g.kernel[1]; ++k) v = _mm256_max_ps(v, load_apart(p + k, stride));
+      store_first(y + j, n - j, v);
+    }
+  });
+  return true;
+}
+
 std::unique_ptr<OpKernel> max_pool_any(const KernelRequest& r, std::string* why) {
   Windows g;
   if (!windows(r, r.in[0].shape, r.out.shape, &g, why)) return nullptr;
   return fn_kernel([g](const void* const* in, void* out) {
-    each_padded_plane(g, kLeast, in[0], out, [&](const float* padded, float* y) {
+    each_plane_with_rows(g, kLeast, [&](int64_t p, float* row, int32_t*) {
+      const float* x = static_cast<const float*>(in[0]) + p * g.p.height * g.p.width;
+      float* y = static_cast<float*>(out) + p * g.p.out_height * g.p.out_width;
       for (int64_t i = 0; i < g.p.out_height; ++i, y += g.p.out_width)
-        each_window(g, padded, i, y, [&](auto elements, int64_t) {
-          // The instruction keeps its second operand where they are equal or one is NaN.
-          __m256 best = _mm256_set1_ps(kLeast), nan = _mm256_setzero_ps();
-          elements([&](__m256 v) {
-            best = _mm256_max_ps(v, best);
-            nan = _mm256_or_ps(nan, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
-          });
-          if (_mm256_movemask_ps(nan)) {
-            best = _mm256_set1_ps(kLeast);
-            elements([&](__m256 v) { take(&best, v); });
-          }
-          return best;
-        });
+        if (!separable_maxima(g, x, g.span(i, 0), row, y))
+          fold_windows(
+              g, x, g.span(i, 0), kLeast, row, y,
+              [](__m256 best, __m256 v) { return take(&best, v), best; },
+              [](__m256 v, int64_t) { return v; });
     });
   });
 }
@@ -391,14 +405,16 @@ std::unique_ptr<OpKernel> avg_pool(const KernelRequest& r, std::string* why) {
   Windows g;
   if (!windows(r, r.in[0].shape, r.out.shape, &g, why)) return nullptr;
   return fn_kernel([g, widths = window_widths(g)](const void* const* in, void* out) {
-    each_padded_plane(g, 0, in[0], out, [&](const float* padded, float* y) {
+    each_plane_with_rows(g, 0, [&](int64_t p, float* row, int32_t*) {
+      const float* x = static_cast<const float*>(in[0]) + p * g.p.height * g.p.width;
+      float* y = static_cast<float*>(out) + p * g.p.out_height * g.p.out_width;
       for (int64_t i = 0; i < g.p.out_height; ++i, y += g.p.out_width) {
-        const __m256 height = _mm256_set1_ps(window_height(g, g.span(i, 0)));
-        each_window(g, padded, i, y, [&](auto elements, int64_t j) {
-          __m256 sum = _mm256_setzero_ps();
-          elements([&](__m256 v) { sum = _mm256_add_ps(sum, v); });
+        const auto rows = g.span(i, 0);
+        const __m256 height = _mm256_set1_ps(window_height(g, rows));
+        auto sum = [](__m256 a, __m256 v) { return _mm256_add_ps(a, v); };
+        fold_windows(g, x, rows, 0.0f, row, y, sum, [&](__m256 v, int64_t j) {
           const __m256 n = _mm256_mul_ps(height, _mm256_loadu_ps(widths.data() + j));
-          return _mm256_div_ps(sum, _mm256_max_ps(n, _mm256_set1_ps(1)));
+          return _mm256_div_ps(v, _mm256_max_ps(n, _mm256_set1_ps(1)));
         });
       }
     });
