@@ -58,6 +58,13 @@ class Cell:
         elif isinstance(value, Cell):
             self.insert_child_to_cell(name, value)
         else:
+            for key in [k for k in d.get("_params", ()) if k.startswith(name + "[")]:  # of a ParameterTuple that was here
+                del d["_params"][key]
+            if isinstance(value, ParameterTuple):
+                if "_params" not in d:
+                    raise AttributeError("For 'Cell', call super().__init__() before assigning parameters.")
+                for k, p in enumerate(value):
+                    d["_params"][f"{name}[{k}]"] = p
             if name in d.get("_params", ()):
                 if isinstance(value, Tensor):
                     d["_params"][name].set_data(value)

@@ -1,6 +1,10 @@
 """Losses."""
 
+import math
+
+from pijit import dtype as mstype
 from pijit.nn.cell import Cell
+from pijit.nn.layer.activation import get_activation
 from pijit.ops import function as F
 from pijit.ops.function.loss import reduce_loss
 
@@ -123,4 +127,214 @@ class KLDivLoss(LossBase):
         return F.kl_div(logits, labels, self.reduction)
 
 
-__all__ = ["LossBase", "MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "SoftmaxCrossEntropyWithLogits", "CrossEntropyLoss", "NLLLoss", "BCELoss", "BCEWithLogitsLoss", "KLDivLoss"]
+class MAELoss(LossBase):
+    """Mean absolute error."""
+
+    def construct(self, logits, label):
+        return self.get_loss(F.abs(logits - label))
+
+
+class RMSELoss(LossBase):
+    """The root of the mean squared error."""
+
+    def __init__(self):
+        super().__init__()
+
+    def construct(self, logits, label):
+        return F.sqrt(F.mse_loss(logits, label))
+
+
+class DiceLoss(LossBase):
+    """1 - (2 sum(x y) + smooth) / (sum(x^2) + sum(y^2) + smooth) (Milletari et al. 2016)."""
+
+    def __init__(self, smooth=1e-5):
+        super().__init__()
+        if smooth <= 0:
+            raise ValueError(f"For 'DiceLoss', 'smooth' must be greater than 0, but got {smooth}.")
+        self.smooth = smooth
+
+    def construct(self, logits, label):
+        if logits.shape != label.shape:
+            raise ValueError(f"For 'DiceLoss', 'logits' and 'label' must have the same shape, but got {logits.shape} and {label.shape}.")
+        both = F.sum(logits * label)
+        return 1.0 - (2.0 * both + self.smooth) / (F.sum(logits * logits) + F.sum(label * label) + self.smooth)
+
+
+class MultiClassDiceLoss(LossBase):
+    """Dice losses of the columns of [N, C], weighted, and their mean."""
+
+    def __init__(self, weights=None, ignore_indiex=None, activation="softmax"):
+        super().__init__()
+        self.dice = DiceLoss(1e-5)
+        self.weights, self.ignore_indiex = weights, ignore_indiex
+        self.activation = get_activation(activation) if isinstance(activation, str) else activation
+
+    def construct(self, logits, label):
+        if self.activation is not None:
+            logits = self.activation(logits)
+        total = 0.0
+        for k in range(label.shape[1]):
+            if k != self.ignore_indiex:
+                loss = self.dice(logits[:, k], label[:, k])
+                total = total + (loss if self.weights is None else loss * self.weights[k])
+        return total / label.shape[1]
+
+
+class FocalLoss(LossBase):
+    """-(1 - p)^gamma log p of the label's class (Lin et al. 2017). logits [N, C(, H(, W))], labels of class indices, or one-hot of logits' shape."""
+
+    def __init__(self, weight=None, gamma=2.0, reduction="mean"):
+        super().__init__(reduction)
+        self.weight, self.gamma = weight, float(gamma)
+
+    def construct(self, logits, targets):
+        n, c = logits.shape[:2]
+        logp = F.log_softmax(F.reshape(logits, (n, c, -1)), 1)
+        targets = F.reshape(targets, (n, targets.shape[1], -1))
+        if targets.shape[1] == 1:
+            at = F.cast(targets, mstype.int32)
+            own = F.squeeze(F.gather_elements(logp, 1, at), 1)
+            loss = -F.pow(1.0 - F.exp(own), self.gamma) * own
+            if self.weight is not None:
+                loss = loss * F.gather(self.weight, F.squeeze(at, 1), 0)
+            loss = F.mean(loss, 1)
+        else:
+            loss = -F.pow(1.0 - F.exp(logp), self.gamma) * logp * targets
+            if self.weight is not None:
+                loss = loss * F.reshape(self.weight, (1, -1, 1))
+            loss = F.mean(loss, -1)
+        return self.get_loss(loss)
+
+
+class PoissonNLLLoss(LossBase):
+    """exp(x) - y x, or x - y log(x + eps) where x is no logarithm; full: with Stirling's term of log(y!) where y > 1."""
+
+    def __init__(self, log_input=True, full=False, eps=1e-8, reduction="mean"):
+        super().__init__(reduction)
+        if eps <= 0:
+            raise ValueError(f"For 'PoissonNLLLoss', 'eps' must be greater than 0, but got {eps}.")
+        self.log_input, self.full, self.eps = log_input, full, eps
+
+    def construct(self, input, target):
+        loss = F.exp(input) - target * input if self.log_input else input - target * F.log(input + self.eps)
+        if self.full:
+            y = F.maximum(target, 1.0)
+            loss = loss + F.select(target > 1, y * F.log(y) - y + 0.5 * F.log(2 * math.pi * y), 0.0)
+        return self.get_loss(loss)
+
+
+class CosineEmbeddingLoss(LossBase):
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
+
+    def __init__(self, margin=0.0, reduction="mean"):
+        super().__init__(reduction)
+        self.margin = float(margin)
+
+    def construct(self, logits_x1, logits_x2, labels):
+        return F.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
+
+
+class MarginRankingLoss(LossBase):
+    """max(0, -target * (input1 - input2) + margin)."""
+
+    def __init__(self, margin=0.0, reduction="mean"):
+        super().__init__(reduction)
+        self.margin = float(margin)
+
+    def construct(self, input1, input2, target):
+        return F.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
+
+
+class HingeEmbeddingLoss(LossBase):
+    """x where the label is 1, max(0, margin - x) where it is -1."""
+
+    def __init__(self, margin=1.0, reduction="mean"):
+        super().__init__(reduction)
+        self.margin = float(margin)
+
+    def construct(self, logits, labels):
+        return F.hinge_embedding_loss(logits, labels, self.margin, self.reduction)
+
+
+class TripletMarginLoss(LossBase):
+    """max(0, |x - positive|_p - |x - negative|_p + margin) (Balntas et al. 2016)."""
+
+    def __init__(self, p=2, swap=False, eps=1e-6, reduction="mean", margin=1.0):
+        super().__init__(reduction)
+        self.p, self.swap, self.eps, self.margin = p, swap, eps, margin
+
+    def construct(self, x, positive, negative, margin=None):
+        return F.triplet_margin_loss(x, positive, negative, self.margin if margin is None else margin, self.p, self.eps, self.swap, self.reduction)
+
+
+class TripletMarginWithDistanceLoss(LossBase):
+    """max(0, d(x, positive) - d(x, negative) + margin), d Euclidean by default."""
+
+    def __init__(self, distance_function=None, swap=False, reduction="mean", margin=1.0):
+        super().__init__(reduction)
+        if margin <= 0:
+            raise ValueError(f"For 'TripletMarginWithDistanceLoss', 'margin' must be greater than 0, but got {margin}.")
+        self.distance_function = self._euclidean if distance_function is None else distance_function
+        self.swap, self.margin = swap, margin
+
+    @staticmethod
+    def _euclidean(x, y):
+        return F.sqrt(F.sum(F.square(x - y), -1) + 1e-16)
+
+    def construct(self, x, positive, negative):
+        near, far = self.distance_function(x, positive), self.distance_function(x, negative)
+        if self.swap:
+            far = F.minimum(far, self.distance_function(positive, negative))
+        return self.get_loss(F.maximum(near - far + self.margin, 0.0))
+
+
+class GaussianNLLLoss(LossBase):
+    """(log(max(var, eps)) + (x - y)^2 / max(var, eps)) / 2."""
+
+    def __init__(self, *, full=False, eps=1e-6, reduction="mean"):
+        super().__init__(reduction)
+        self.full, self.eps = full, eps
+
+    def construct(self, logits, labels, var):
+        return F.gaussian_nll_loss(logits, labels, var, self.full, self.eps, self.reduction)
+
+
+class SoftMarginLoss(LossBase):
+    """log(1 + exp(-label * x))."""
+
+    def construct(self, logits, labels):
+        return F.soft_margin_loss(logits, labels, self.reduction)
+
+
+class MultiLabelSoftMarginLoss(LossBase):
+    """Mean over the classes of the cross entropy of sigmoid(x)."""
+
+    def __init__(self, weight=None, reduction="mean"):
+        super().__init__(reduction)
+        self.weight = weight
+
+    def construct(self, x, target):
+        return F.multilabel_soft_margin_loss(x, target, self.weight, self.reduction)
+
+
+class MultiMarginLoss(LossBase):
+    """Sum over the other classes of max(0, margin - x[y] + x)^p, over the number of classes."""
+
+    def __init__(self, p=1, margin=1.0, reduction="mean", weight=None):
+        super().__init__(reduction)
+        if p not in (1, 2):
+            raise ValueError(f"For 'MultiMarginLoss', 'p' must be 1 or 2, but got {p}.")
+        self.p, self.margin, self.weight = p, margin, weight
+
+    def construct(self, x, target, weight=None):
+        return F.multi_margin_loss(x, target, self.p, self.margin, self.weight if weight is None else weight, self.reduction)
+
+
+class MultilabelMarginLoss(LossBase):
+    """Sum over labels j and other classes i of max(0, 1 - x[j] + x[i]), over the number of classes."""
+
+    def construct(self, x, target):
+        return F.multilabel_margin_loss(x, target, self.reduction)
+
+
+__all__ = [n for n, v in globals().items() if isinstance(v, type) and issubclass(v, LossBase)]

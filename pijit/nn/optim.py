@@ -70,9 +70,12 @@ class Optimizer(Cell):
             out.append(q)
         return ParameterTuple(out)
 
-    def _gradients(self, gradients):
+    def _count(self, gradients):
         if len(gradients) != len(self.parameters):
             raise ValueError(f"For '{self.cls_name}', expected {len(self.parameters)} gradients, but got {len(gradients)}.")
+
+    def _gradients(self, gradients):
+        self._count(gradients)
         out = []
         for p, g, decay in zip(self.parameters, gradients, self.weight_decays):
             if self.loss_scale != 1.0:
@@ -172,9 +175,11 @@ class Adam(_Adam):
 
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0,  # noqa: ARG002
                  loss_scale=1.0, use_amsgrad=False, **kwargs):  # noqa: ARG002
-        if use_nesterov or use_amsgrad:
-            raise ValueError("For 'Adam', 'use_nesterov' and 'use_amsgrad' are not supported.")
+        if use_nesterov and use_amsgrad:
+            raise ValueError("For 'Adam', 'use_nesterov' and 'use_amsgrad' can't both be set.")
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale)
+        self.use_nesterov, self.use_amsgrad = use_nesterov, use_amsgrad
+        self.vhat = self._state("vhat") if use_amsgrad else None
         self.beta1_power = Parameter(Tensor(1.0, mstype.float32), name="beta1_power", requires_grad=False)
         self.beta2_power = Parameter(Tensor(1.0, mstype.float32), name="beta2_power", requires_grad=False)
 
@@ -187,9 +192,28 @@ class Adam(_Adam):
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
             m._assign(m * self.beta1 + g * (1.0 - self.beta1))
             v._assign(v * self.beta2 + g * g * (1.0 - self.beta2))
+            if self.use_amsgrad:  # the greatest second moment so far (Reddi et al. 2018)
+                v = self.vhat[i]
+                v._assign(F.maximum(v, self.moment2[i]))
+            if self.use_nesterov:  # Dozat 2016
+                m = m * self.beta1 + g * (1.0 - self.beta1)
             p._assign(p - self._lr(i) * correction * m / (F.sqrt(v) + self.eps))
         self._step()
         return True
+
+
+class LazyAdam(Adam):
+    """Adam; dense gradients update every row."""
+
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
+        super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
+
+
+class AdamOffload(Adam):
+    """Adam, computed on the CPU."""
+
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
+        super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
 
 class AdamWeightDecay(_Adam):
@@ -199,8 +223,7 @@ class AdamWeightDecay(_Adam):
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0)
 
     def construct(self, gradients):
-        if len(gradients) != len(self.parameters):
-            raise ValueError(f"For '{self.cls_name}', expected {len(self.parameters)} gradients, but got {len(gradients)}.")
+        self._count(gradients)
         for i in range(len(gradients)):
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
             m._assign(m * self.beta1 + g * (1.0 - self.beta1))
@@ -241,4 +264,301 @@ class RMSProp(Optimizer):
         return True
 
 
-__all__ = ["Optimizer", "SGD", "Momentum", "Adam", "AdamWeightDecay", "RMSProp"]
+def _at_least(name, least=0, open_end=False, **values):
+    for k, v in values.items():
+        if not isinstance(v, (int, float)) or isinstance(v, bool):
+            raise TypeError(f"For '{name}', {k!r} must be a number, but got {type(v).__name__}.")
+        if v < least or (open_end and v == least):
+            raise ValueError(f"For '{name}', {k!r} must be {'greater than' if open_end else 'at least'} {least}, but got {v}.")
+
+
+class Adagrad(Optimizer):
+    """p -= lr * g / sqrt(sum of g^2 so far) (Duchi et al. 2011)."""
+
+    def __init__(self, params, accum=0.1, learning_rate=1e-3, update_slots=True, loss_scale=1.0, weight_decay=0.0):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        _at_least("Adagrad", accum=accum)
+        self.accum, self.update_slots = self._state("accum", accum), update_slots
+
+    def construct(self, grads):
+        grads = self._gradients(grads)
+        for i in range(len(grads)):
+            p, a, g = self.parameters[i], self.accum[i], grads[i]
+            if self.update_slots:
+                a._assign(a + g * g)
+            p._assign(p - self._lr(i) * g * F.rsqrt(a))
+        self._step()
+        return True
+
+
+class Adadelta(Optimizer):
+    """Steps in proportion to the root mean square of the steps before (Zeiler 2012)."""
+
+    def __init__(self, params, learning_rate=1.0, rho=0.9, epsilon=1e-6, loss_scale=1.0, weight_decay=0.0):
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        if not 0 <= rho <= 1:
+            raise ValueError(f"For 'Adadelta', 'rho' must be in [0, 1], but got {rho}.")
+        _at_least("Adadelta", epsilon=epsilon)
+        self.rho, self.epsilon = float(rho), float(epsilon)
+        self.accum, self.accum_update = self._state("accum"), self._state("accum_update")
+
+    def construct(self, grads):
+        grads = self._gradients(grads)
+        for i in range(len(grads)):
+            p, a, u, g = self.parameters[i], self.accum[i], self.accum_update[i], grads[i]
+            a._assign(a * self.rho + g * g * (1.0 - self.rho))
+            step = F.sqrt(u + self.epsilon) * F.rsqrt(a + self.epsilon) * g
+            u._assign(u * self.rho + step * step * (1.0 - self.rho))
+            p._assign(p - self._lr(i) * step)
+        self._step()
+        return True
+
+
+class AdaMax(_Adam):
+    """Adam with the greatest gradient in place of the second moment (Kingma & Ba 2014, section 7.1)."""
+
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.0, loss_scale=1.0):
+        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale)
+        self.beta1_power = Parameter(Tensor(1.0, mstype.float32), name="beta1_power", requires_grad=False)
+
+    def construct(self, gradients):
+        gradients = self._gradients(gradients)
+        self.beta1_power._assign(self.beta1_power * self.beta1)
+        for i in range(len(gradients)):
+            p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
+            m._assign(m * self.beta1 + g * (1.0 - self.beta1))
+            v._assign(F.maximum(v * self.beta2, F.abs(g)))
+            p._assign(p - self._lr(i) / (1.0 - self.beta1_power) * m / (v + self.eps))
+        self._step()
+        return True
+
+
+class ASGD(Optimizer):
+    """Gradient descent with a decaying rate; `ax` holds the average of the parameters from step t0 on (Polyak & Juditsky 1992)."""
+
+    def __init__(self, params, learning_rate=0.1, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0):
+        super().__init__(learning_rate, params, weight_decay)
+        _at_least("ASGD", lambd=lambd, alpha=alpha, t0=t0)
+        self.lambd, self.alpha, self.t0 = float(lambd), float(alpha), float(t0)
+        self.ax = self._state("ax")
+        self.eta = [Parameter(Tensor(0.0, mstype.float32), name=f"eta.{p.name}", requires_grad=False) for p in self.parameters]
+        self.mu = Parameter(Tensor(1.0, mstype.float32), name="mu", requires_grad=False)
+
+    def construct(self, gradients):
+        gradients = self._gradients(gradients)
+        steps = F.cast(F.reshape(self.global_step, ()), mstype.float32)
+        for i in range(len(gradients)):
+            p, ax, g, lr = self.parameters[i], self.ax[i], gradients[i], self._lr(i)
+            eta = F.select(steps == 0, lr, self.eta[i])
+            p._assign(p * (1.0 - self.lambd * eta) - eta * g)
+            ax._assign(F.select(self.mu == 1, p, ax + (p - ax) * self.mu))
+            self.eta[i]._assign(lr / F.pow(1.0 + self.lambd * lr * (steps + 1.0), self.alpha))
+        self.mu._assign(1.0 / F.maximum(steps + 1.0 - self.t0, 1.0))
+        self._step()
+        return True
+
+
+class Rprop(Optimizer):
+    """Step sizes that grow while a gradient keeps its sign and shrink where it changes (Riedmiller & Braun 1993)."""
+
+    def __init__(self, params, learning_rate=0.1, etas=(0.5, 1.2), step_sizes=(1e-6, 50.0), weight_decay=0.0):
+        super().__init__(learning_rate, params, weight_decay)
+        if len(etas) != 2 or not 0 < etas[0] < 1 < etas[1]:
+            raise ValueError(f"For 'Rprop', 'etas' must be (in (0, 1), above 1), but got {etas}.")
+        if len(step_sizes) != 2 or not 0 <= step_sizes[0] <= step_sizes[1]:
+            raise ValueError(f"For 'Rprop', 'step_sizes' must be (least, greatest), but got {step_sizes}.")
+        self.etas, self.step_sizes = tuple(map(float, etas)), tuple(map(float, step_sizes))
+        self.prev, self.step_size = self._state("prev"), self._state("step_size")
+
+    def construct(self, gradients):
+        gradients = self._gradients(gradients)
+        first = F.reshape(self.global_step, ()) == 0
+        for i in range(len(gradients)):
+            p, prev, size, g = self.parameters[i], self.prev[i], self.step_size[i], gradients[i]
+            same = prev * g
+            factor = F.select(same > 0, self.etas[1], F.select(same < 0, self.etas[0], 1.0))
+            size._assign(F.clip_by_value(F.select(first, F.ones_like(size) * self._lr(i), size) * factor, *self.step_sizes))
+            g = F.select(same < 0, F.zeros_like(g), g)  # no step, and no memory of the sign, where it changed
+            p._assign(p - F.sign(g) * size)
+            prev._assign(g)
+        self._step()
+        return True
+
+
+def _shrunk(x, rate, l1, l2):
+    """The proximal operator of rate * (l1 |x| + l2 x^2 / 2)."""
+    if l1 > 0:
+        x = F.sign(x) * F.maximum(F.abs(x) - rate * l1, 0.0)
+    return x / (1.0 + rate * l2) if l2 > 0 else x
+
+
+class ProximalAdagrad(Optimizer):
+    """Adagrad with l1 and l2 penalties applied by their proximal operator (Duchi & Singer 2009)."""
+
+    def __init__(self, params, accum=0.1, learning_rate=1e-3, l1=0.0, l2=0.0, use_locking=False, loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        _at_least("ProximalAdagrad", accum=accum, l1=l1, l2=l2)
+        self.l1, self.l2, self.accum = float(l1), float(l2), self._state("accum", accum)
+
+    def construct(self, grads):
+        grads = self._gradients(grads)
+        for i in range(len(grads)):
+            p, a, g = self.parameters[i], self.accum[i], grads[i]
+            a._assign(a + g * g)
+            rate = self._lr(i) * F.rsqrt(a)
+            p._assign(_shrunk(p - rate * g, rate, self.l1, self.l2))
+        self._step()
+        return True
+
+
+class FTRL(Optimizer):
+    """Follow the regularised leader (McMahan et al. 2013)."""
+
+    def __init__(self, params, initial_accum=0.1, learning_rate=1e-3, lr_power=-0.5, l1=0.0, l2=0.0, use_locking=False, loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
+        super().__init__(learning_rate, params, weight_decay, loss_scale)
+        _at_least("FTRL", initial_accum=initial_accum, l1=l1, l2=l2)
+        if lr_power > 0:
+            raise ValueError(f"For 'FTRL', 'lr_power' must be at most 0, but got {lr_power}.")
+        self.lr_power, self.l1, self.l2 = float(lr_power), float(l1), float(l2)
+        self.moments, self.linear = self._state("moments", initial_accum), self._state("linear")
+
+    def construct(self, grads):
+        grads = self._gradients(grads)
+        for i in range(len(grads)):
+            _ftrl(self.parameters[i], self.moments[i], self.linear[i], grads[i], self._lr(i), self.l1, self.l2, self.lr_power)
+        self._step()
+        return True
+
+
+def _ftrl(p, a, z, g, lr, l1, l2, power):
+    total = a + g * g
+    before, now = F.pow(a, -power), F.pow(total, -power)
+    z._assign(z + g - (now - before) / lr * p)
+    rest = F.maximum(F.abs(z) - l1, 0.0)
+    p._assign(-F.sign(z) * rest / (now / lr + 2.0 * l2))
+    a._assign(total)
+    return p
+
+
+class Lamb(_Adam):
+    """Adam's step, scaled per parameter by |p| / |step| (You et al. 2019)."""
+
+    def __init__(self, params, learning_rate, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
+        super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0)
+        self.beta1_power = Parameter(Tensor(1.0, mstype.float32), name="beta1_power", requires_grad=False)
+        self.beta2_power = Parameter(Tensor(1.0, mstype.float32), name="beta2_power", requires_grad=False)
+
+    def construct(self, gradients):
+        self._count(gradients)
+        self.beta1_power._assign(self.beta1_power * self.beta1)
+        self.beta2_power._assign(self.beta2_power * self.beta2)
+        for i in range(len(gradients)):
+            p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
+            m._assign(m * self.beta1 + g * (1.0 - self.beta1))
+            v._assign(v * self.beta2 + g * g * (1.0 - self.beta2))
+            step = m / (1.0 - self.beta1_power) / (F.sqrt(v / (1.0 - self.beta2_power)) + self.eps)
+            if self.weight_decays[i] > 0:
+                step = step + p * self.weight_decays[i]
+            length, size = F.sqrt(F.sum(p * p)), F.sqrt(F.sum(step * step))
+            ratio = F.select((length > 0) & (size > 0), length / F.maximum(size, 1e-38), 1.0)
+            p._assign(p - self._lr(i) * ratio * step)
+        self._step()
+        return True
+
+
+class LARS(Optimizer):
+    """Another optimizer on gradients scaled per parameter by coefficient * |p| / (|g| + weight_decay |p| + epsilon) (You et al. 2017).
+
+    lars_filter(p): whether a parameter's gradient is scaled."""
+
+    def __init__(self, optimizer, epsilon=1e-5, coefficient=1e-3, use_clip=False, lars_filter=lambda p: "LayerNorm" not in p.name and "bias" not in p.name):
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"For 'LARS', 'optimizer' must be an Optimizer, but got {type(optimizer).__name__}.")
+        super().__init__(0.0, optimizer.parameters)
+        _at_least("LARS", epsilon=epsilon, coefficient=coefficient)
+        self.opt, self.epsilon, self.coefficient, self.use_clip = optimizer, float(epsilon), float(coefficient), use_clip
+        self.filtered = tuple(bool(lars_filter(p)) for p in optimizer.parameters)
+        self.decays = optimizer.weight_decays
+        optimizer.weight_decays = (0.0,) * len(self.decays)  # it is part of the scaled gradient
+
+    def construct(self, gradients):
+        self._count(gradients)
+        scaled = []
+        for i in range(len(gradients)):
+            p, g, decay = self.parameters[i], gradients[i], self.decays[i]
+            if self.filtered[i]:
+                length, size = F.sqrt(F.sum(p * p)), F.sqrt(F.sum(g * g))
+                ratio = F.select((length > 0) & (size > 0), self.coefficient * length / (size + decay * length + self.epsilon), 1.0)
+                if self.use_clip:
+                    ratio = F.minimum(ratio / self.opt._lr(i), 1.0)
+                g = (g + p * decay) * ratio
+            elif decay > 0:
+                g = g + p * decay
+            scaled.append(g)
+        self._step()
+        return self.opt(tuple(scaled))
+
+
+class AdaFactor(Optimizer):
+    """Adam with second moments of matrices kept as sums of rows and columns (Shazeer & Stern 2018)."""
+
+    def __init__(self, params, learning_rate=None, eps=(1e-30, 1e-3), clip_threshold=1.0, decay_rate=0.8, beta1=0.9, weight_decay=0.0, scale_parameter=True,
+                 relative_step=True, warmup_init=False, compression=False, loss_scale=1.0):
+        if learning_rate is not None and relative_step:
+            raise ValueError("For 'AdaFactor', 'learning_rate' must be None if 'relative_step' is set.")
+        if learning_rate is None and not relative_step:
+            raise ValueError("For 'AdaFactor', 'learning_rate' must be given if 'relative_step' is not set.")
+        if warmup_init and not relative_step:
+            raise ValueError("For 'AdaFactor', 'warmup_init' needs 'relative_step'.")
+        if compression:
+            raise ValueError("For 'AdaFactor', 'compression' is not supported.")
+        super().__init__(0.0 if learning_rate is None else learning_rate, params, weight_decay, loss_scale)
+        if len(eps) != 2:
+            raise ValueError(f"For 'AdaFactor', 'eps' must hold two numbers, but got {eps}.")
+        _at_least("AdaFactor", eps=eps[0], clip_threshold=clip_threshold, decay_rate=decay_rate, beta1=beta1)
+        self.eps, self.clip_threshold, self.decay_rate, self.beta1 = tuple(map(float, eps)), float(clip_threshold), float(decay_rate), float(beta1)
+        self.scale_parameter, self.relative_step, self.warmup_init = scale_parameter, relative_step, warmup_init
+        self.exp_avg = self._state("exp_avg") if beta1 > 0 else None
+
+        def second_moments(name, shape):
+            return [Parameter(F.zeros(shape(p.shape), p.dtype), name=f"{name}.{p.name}", requires_grad=False) for p in self.parameters]
+        self.rows = second_moments("exp_avg_sq_row", lambda s: s[:-1] if len(s) > 1 else (1,))
+        self.columns = second_moments("exp_avg_sq_col", lambda s: s[:-2] + s[-1:] if len(s) > 1 else (1,))
+        self.whole = second_moments("exp_avg_sq", lambda s: s if len(s) < 2 else (1,))
+
+    def construct(self, gradients):
+        self._count(gradients)
+        steps = F.cast(F.reshape(self.global_step, ()), mstype.float32) + 1.0
+        keep = 1.0 - F.pow(steps, -self.decay_rate)
+        for i in range(len(gradients)):
+            p, g = self.parameters[i], gradients[i]
+            if self.loss_scale != 1.0:
+                g = g * (1.0 / self.loss_scale)
+            lr = self._lr(i)
+            if self.relative_step:
+                lr = F.minimum(1e-6 * steps if self.warmup_init else 1e-2, F.rsqrt(steps))
+            if self.scale_parameter:
+                lr = lr * F.maximum(F.sqrt(F.mean(p * p)), self.eps[1])
+            squares = g * g + self.eps[0]
+            if p.ndim > 1:
+                r, c = self.rows[i], self.columns[i]
+                r._assign(r * keep + F.mean(squares, -1) * (1.0 - keep))
+                c._assign(c * keep + F.mean(squares, -2) * (1.0 - keep))
+                step = F.expand_dims(F.rsqrt(r / F.mean(r, -1, True)), -1) * F.expand_dims(F.rsqrt(c), -2) * g
+            else:
+                v = self.whole[i]
+                v._assign(v * keep + squares * (1.0 - keep))
+                step = F.rsqrt(v) * g
+            step = step / F.maximum(F.sqrt(F.mean(step * step)) / self.clip_threshold, 1.0) * lr
+            if self.exp_avg is not None:
+                m = self.exp_avg[i]
+                m._assign(m * self.beta1 + step * (1.0 - self.beta1))
+                step = m
+            if self.weight_decays[i] > 0:
+                step = step + p * (lr * self.weight_decays[i])
+            p._assign(p - step)
+        self._step()
+        return True
+
+
+__all__ = [n for n, v in globals().items() if isinstance(v, type) and issubclass(v, Optimizer)]

@@ -3,7 +3,7 @@
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
-from pijit.ops.function.network import _format
+from pijit.ops.function.shapes import _format
 
 
 class Primitive:

@@ -10,7 +10,12 @@ from pijit.ops.function.reduce import *  # noqa: F401,F403
 from pijit.ops.function.index import *  # noqa: F401,F403
 from pijit.ops.function.selection import *  # noqa: F401,F403
 from pijit.ops.function.linalg import *  # noqa: F401,F403
-from pijit.ops.function.network import *  # noqa: F401,F403
+from pijit.ops.function.activation import *  # noqa: F401,F403
+from pijit.ops.function.conv import *  # noqa: F401,F403
+from pijit.ops.function.pooling import *  # noqa: F401,F403
+from pijit.ops.function.normalization import *  # noqa: F401,F403
+from pijit.ops.function.composed import *  # noqa: F401,F403
+from pijit.ops.function.image import *  # noqa: F401,F403
 from pijit.ops.function.loss import *  # noqa: F401,F403
 from pijit.ops.function.state import *  # noqa: F401,F403
 from pijit.ops.function.control import *  # noqa: F401,F403

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.creation import arange, zeros
-from pijit.ops.function.shapes import _axis, ravel, reshape, stack, transpose
+from pijit.ops.function.creation import arange, full, zeros
+from pijit.ops.function.elementwise import isfinite, logical_and, stop_gradient
+from pijit.ops.function.shapes import _axis, expand_dims, ravel, reshape, stack, transpose
 
 
 def gather(input_params, input_indices, axis, batch_dims=0):
@@ -119,3 +121,187 @@ def masked_select(input, mask):
     """The elements where mask is true."""
     a, m = np.broadcast_arrays(input.asnumpy(), mask.asnumpy())
     return Tensor(a[m])
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False):
+    """Rows of weight by index; no gradient flows to the row of padding_idx."""
+    if max_norm is not None or scale_grad_by_freq or norm_type != 2.0:
+        raise ValueError("For 'embedding', 'max_norm', 'norm_type' and 'scale_grad_by_freq' are not supported.")
+    if padding_idx is not None:
+        n = weight.shape[0]
+        if not -n <= padding_idx < n:
+            raise ValueError(f"For 'embedding', 'padding_idx' must be in [{-n}, {n}), but got {padding_idx}.")
+        row = expand_dims(arange(n) == padding_idx % n, 1)
+        weight = _ops["select"](row, stop_gradient(weight), weight)
+    return _ops["gather"](weight, input, 0)
+
+
+def index_add(x, indices, y, axis, use_lock=True, check_index_bound=True):  # noqa: ARG001
+    """y's slices added to those of x at `indices` along one axis."""
+    if indices.ndim != 1 or y.shape[axis] != indices.shape[0]:
+        raise ValueError(f"For 'index_add', 'indices' must be a vector as long as axis {axis} of 'y', but got {indices.shape} and {y.shape}.")
+    return _ops["index_add"](x, indices, y, axis % x.ndim)
+
+
+def index_fill(x, axis, index, value):
+    """x with `value` in the slices `index` of one axis."""
+    axis = axis % x.ndim
+    n = x.shape[axis]
+    index = reshape(index, (-1, 1))
+    hit = _ops["reduce_any"](_ops["equal"](_ops["select"](index < 0, index + n, index), arange(n)), 0, False)
+    return _ops["select"](reshape(hit, (-1,) + (1,) * (x.ndim - 1 - axis)), value, x)
+
+
+def inplace_add(x, v, indices):
+    """x with v added to the rows `indices`: a new tensor."""
+    return _rows("inplace_add", x, v, indices, "add")
+
+
+def inplace_sub(x, v, indices):
+    """x with v subtracted from the rows `indices`: a new tensor."""
+    return _rows("inplace_sub", x, -v, indices, "add")
+
+
+def inplace_update(x, v, indices):
+    """x with v as the rows `indices`: a new tensor."""
+    return _rows("inplace_update", x, v, indices, "update")
+
+
+def _rows(name, x, v, indices, mode):
+    if isinstance(indices, Tensor):
+        at = reshape(indices, (-1, 1))
+    else:
+        at = Tensor([indices] if isinstance(indices, int) else list(indices), mstype.int64).reshape(-1, 1)
+    if v.shape != (at.shape[0], *x.shape[1:]):
+        raise ValueError(f"For '{name}', 'v' must have shape {(at.shape[0], *x.shape[1:])}, but got {v.shape}.")
+    return _ops["scatter_nd"](x, at, v, mode=mode)
+
+
+def inplace_index_add(var, indices, updates, axis):
+    """Adds updates to the slices `indices` of one axis of a Parameter."""
+    return var._assign(index_add(var, indices, updates, axis))
+
+
+def select_scatter(input, src, axis, index):
+    """input with src as the slice `index` of one axis."""
+    axis = axis % input.ndim
+    at = (slice(None),) * axis
+    y = input.copy()
+    y[at + (index,)] = src
+    return y
+
+
+def slice_scatter(input, src, axis=0, start=None, end=None, step=1):
+    """input with src as the slices start:end:step of one axis."""
+    axis = axis % input.ndim
+    y = input.copy()
+    y[(slice(None),) * axis + (slice(start, end, step),)] = src
+    return y
+
+
+def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None, sorter=None):
+    """Where values would be inserted into rows in ascending order; right: behind equal elements."""
+    if side is not None:
+        if side not in ("left", "right"):
+            raise ValueError(f"For 'searchsorted', 'side' must be 'left' or 'right', but got {side!r}.")
+        if right and side == "left":
+            raise ValueError("For 'searchsorted', 'side' is 'left' and 'right' is True.")
+        right = side == "right"
+    if sorter is not None:
+        sorted_sequence = _ops["gather_d"](sorted_sequence, sorter, -1)
+    values = values if isinstance(values, Tensor) else Tensor(values, sorted_sequence.dtype)
+    rows, x = expand_dims(sorted_sequence, -2), expand_dims(values, -1)
+    before = rows <= x if right else rows < x
+    return _ops["reduce_sum"](_ops["cast"](before, mstype.int32 if out_int32 else mstype.int64), -1, False)
+
+
+def bucketize(input, boundaries, *, right=False):
+    """The bucket of each element: between which of the ascending boundaries it lies, as int32."""
+    return searchsorted(Tensor(list(boundaries), input.dtype), input, out_int32=True, right=right)
+
+
+def _segments(name, x, segment_ids, num_segments, start, mode):
+    n = segment_ids.ndim
+    if tuple(x.shape[:n]) != tuple(segment_ids.shape):
+        raise ValueError(f"For '{name}', the first dimensions of 'x' must be those of 'segment_ids', but got {x.shape} and {segment_ids.shape}.")
+    if isinstance(num_segments, Tensor):
+        num_segments = int(num_segments)
+    if num_segments <= 0:
+        raise ValueError(f"For '{name}', 'num_segments' must be greater than 0, but got {num_segments}.")
+    rest = tuple(x.shape[n:])
+    flat, ids = reshape(x, (-1, *rest)), reshape(segment_ids, (-1,))
+    # negative ids belong to no segment: to one more, which is cut off
+    ids = _ops["select"](ids < 0, num_segments, ids)
+    y = _ops["scatter_nd"](full((num_segments + 1, *rest), start, dtype=x.dtype), reshape(ids, (-1, 1)), flat, mode=mode)
+    return y[:num_segments]
+
+
+def _segment_extremum(name, x, segment_ids, num_segments, start, mode):
+    """Extrema, whose gradient goes in equal shares to the elements that have them."""
+    best = _segments(name, stop_gradient(x), segment_ids, num_segments, start, mode)
+    if not x.dtype.is_floating_point:
+        return best
+    own = _ops["select"](reshape(segment_ids < 0, (*segment_ids.shape, *(1,) * (x.ndim - segment_ids.ndim))), False,
+                         _ops["equal"](stop_gradient(x), _ops["gather"](best, _ops["maximum"](segment_ids, 0), 0)))
+    share = _ops["cast"](logical_and(own, isfinite(x)), x.dtype)
+    count = _ops["maximum"](_segments(name, share, segment_ids, num_segments, 0, "add"), 1.0)
+    mean = _segments(name, _ops["select"](share > 0, x, 0.0), segment_ids, num_segments, 0, "add") / count
+    return best + (mean - stop_gradient(mean))
+
+
+def unsorted_segment_sum(input_x, segment_ids, num_segments):
+    """Sums of the elements with each segment id."""
+    return _segments("unsorted_segment_sum", input_x, segment_ids, num_segments, 0, "add")
+
+
+def unsorted_segment_prod(x, segment_ids, num_segments):
+    """Products of the elements with each segment id; 1 where there are none."""
+    return _segments("unsorted_segment_prod", x, segment_ids, num_segments, 1, "mul")
+
+
+def unsorted_segment_max(x, segment_ids, num_segments):
+    """Maxima of the elements with each segment id; the least value where there are none."""
+    return _segment_extremum("unsorted_segment_max", x, segment_ids, num_segments, _least(x.dtype), "max")
+
+
+def unsorted_segment_min(x, segment_ids, num_segments):
+    """Minima of the elements with each segment id; the greatest value where there are none."""
+    return _segment_extremum("unsorted_segment_min", x, segment_ids, num_segments, _greatest(x.dtype), "min")
+
+
+def _least(dtype):
+    """The least finite value of a dtype."""
+    kind = mstype.dtype_to_nptype(dtype)
+    return float(np.finfo(kind).min) if dtype.is_floating_point else int(np.iinfo(kind).min)
+
+
+def _greatest(dtype):
+    """The greatest finite value of a dtype."""
+    kind = mstype.dtype_to_nptype(dtype)
+    return float(np.finfo(kind).max) if dtype.is_floating_point else int(np.iinfo(kind).max)
+
+
+def sequence_mask(lengths, maxlen=None):
+    """[..., maxlen]: True at the first `lengths` places."""
+    if maxlen is None:
+        maxlen = int(_ops["reduce_max"](lengths, (), False))
+    return arange(maxlen) < expand_dims(lengths, -1)
+
+
+def bincount(input, weights=None, minlength=0):
+    """How often each integer from 0 on is there, or the sums of their weights."""
+    if input.ndim != 1:
+        raise ValueError(f"For 'bincount', the input must have 1 dimension, but got {input.ndim}.")
+    if minlength < 0:
+        raise ValueError(f"For 'bincount', 'minlength' must be at least 0, but got {minlength}.")
+    size = max(int(_ops["reduce_max"](input, (), False)) + 1 if input.size else 0, minlength)
+    if input.size and int(_ops["reduce_min"](input, (), False)) < 0:
+        raise ValueError("For 'bincount', the elements must not be negative.")
+    counts = full((input.size,), 1, dtype=mstype.float32) if weights is None else weights
+    return _ops["index_add"](full((size,), 0, dtype=counts.dtype), input, counts, 0)
+
+
+def intopk(x1, x2, k):
+    """Whether the class x2[i] is among the k greatest of the row x1[i]."""
+    own = _ops["gather_d"](x1, expand_dims(x2, -1), -1)
+    return _ops["reduce_sum"](_ops["cast"](x1 > own, mstype.int32), -1, False) < k

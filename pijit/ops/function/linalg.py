@@ -4,7 +4,7 @@ import builtins
 
 from pijit._C import ops as _ops
 from pijit.ops.function.creation import eye
-from pijit.ops.function.shapes import _axis, _ints, expand_dims, squeeze
+from pijit.ops.function.shapes import _axis, _ints, expand_dims, narrow, reshape, squeeze
 
 
 def matmul(input, other):
@@ -192,3 +192,89 @@ def _einsum_pair(x, tx, y, ty, later):
     r = _ops["matmul"](group(x, tx, [batch, fx, contract]), group(y, ty, [batch, contract, fy]))
     out = batch + fx + fy
     return _ops["reshape"](r, tuple([dims[c] for c in out])), "".join(out)
+
+
+def mv(mat, vec):
+    """Matrix times vector."""
+    if mat.ndim != 2 or vec.ndim != 1:
+        raise ValueError(f"For 'mv', expected a matrix and a vector, but got {mat.ndim} and {vec.ndim} dimensions.")
+    return matmul(mat, vec)
+
+
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat1 @ mat2)."""
+    return beta * input + alpha * mm(mat1, mat2)
+
+
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """beta * input + alpha * (mat @ vec)."""
+    return beta * input + alpha * mv(mat, vec)
+
+
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta * input + alpha * sum over the batch of batch1 @ batch2."""
+    return beta * input + alpha * _ops["reduce_sum"](bmm(batch1, batch2), 0, False)
+
+
+def baddbmm(input, batch1, batch2, beta=1, alpha=1):
+    """beta * input + alpha * (batch1 @ batch2)."""
+    return beta * input + alpha * bmm(batch1, batch2)
+
+
+def addr(x, vec1, vec2, *, beta=1, alpha=1):
+    """beta * x + alpha * outer(vec1, vec2)."""
+    return beta * x + alpha * outer(vec1, vec2)
+
+
+ger = outer
+
+
+def vecdot(x, y, *, axis=-1):
+    """Sum of products along one axis."""
+    return _ops["reduce_sum"](x * y, axis, False)
+
+
+def kron(input, other):
+    """Kronecker product."""
+    n = builtins.max(input.ndim, other.ndim)
+    a = reshape(input, (1,) * (n - input.ndim) + tuple(input.shape))
+    b = reshape(other, (1,) * (n - other.ndim) + tuple(other.shape))
+    product = reshape(a, tuple(v for d in a.shape for v in (d, 1))) * reshape(b, tuple(v for d in b.shape for v in (1, d)))
+    return reshape(product, tuple(p * q for p, q in zip(a.shape, b.shape)))
+
+
+def cross(input, other, dim=None):
+    """Cross product along an axis of 3 (by default the first such)."""
+    if dim is None:
+        axes = [k for k, n in enumerate(input.shape) if n == 3]
+        if not axes:
+            raise ValueError(f"For 'cross', no axis of {input.shape} has size 3.")
+        dim = axes[0]
+    dim = dim % input.ndim
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise ValueError(f"For 'cross', axis {dim} must have size 3, but got {input.shape} and {other.shape}.")
+
+    def turned(x, k):
+        return _ops["concat"]([narrow(x, dim, k, 3 - k), narrow(x, dim, 0, k)], dim)
+    return turned(input, 1) * turned(other, 2) - turned(input, 2) * turned(other, 1)
+
+
+def cdist(x1, x2, p=2.0):
+    """Distances of order p between the rows of x1 [..., P, M] and of x2 [..., R, M]: [..., P, R]."""
+    d = _ops["abs"](expand_dims(x1, -2) - expand_dims(x2, -3))
+    return _rows_norm(d, p)
+
+
+def _rows_norm(d, p):
+    if p < 0:
+        raise ValueError(f"For a distance, 'p' must be at least 0, but got {p}.")
+    if p == 0:
+        return _ops["reduce_sum"](_ops["cast"](d != 0, d.dtype), -1, False)
+    if p == float("inf"):
+        return _ops["reduce_max"](d, -1, False)
+    if p == 1:
+        return _ops["reduce_sum"](d, -1, False)
+    total = _ops["reduce_sum"](_ops["square"](d) if p == 2 else _ops["pow"](d, float(p)), -1, False)
+    zero = total == 0  # the root has no derivative at 0; that of a distance is 0 there
+    safe = _ops["select"](zero, 1.0, total)
+    return _ops["select"](zero, 0.0, _ops["sqrt"](safe) if p == 2 else _ops["pow"](safe, 1.0 / p))

@@ -1,7 +1,10 @@
 """Losses."""
 
+import math
+
 from pijit._C import ops as _ops
-from pijit.ops.function.elementwise import abs, log, softplus_, square
+from pijit.ops.function.creation import arange
+from pijit.ops.function.elementwise import abs, log, logical_and, logical_not, softplus_, sqrt, square
 from pijit.ops.function.reduce import mean, sum
 from pijit.ops.function.selection import clamp
 from pijit.ops.function.shapes import expand_dims, reshape, squeeze
@@ -90,4 +93,111 @@ def kl_div(logits, labels, reduction="mean"):
     loss = _ops["select"](labels > 0, labels * (log(_ops["select"](labels > 0, labels, 1.0)) - logits), 0.0)
     if reduction == "batchmean":
         return sum(loss) / logits.shape[0]
+    return reduce_loss(loss, reduction)
+
+
+def _same_shape(name, **tensors):
+    shapes = {k: tuple(v.shape) for k, v in tensors.items()}
+    if len(set(shapes.values())) > 1:
+        raise ValueError(f"For '{name}', {' and '.join(repr(k) for k in shapes)} must have the same shape, but got {' and '.join(map(str, shapes.values()))}.")
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    """max(0, -target * (input1 - input2) + margin), target 1 or -1."""
+    return reduce_loss(_ops["maximum"](-target * (input1 - input2) + margin, 0.0), reduction)
+
+
+def hinge_embedding_loss(inputs, targets, margin=1.0, reduction="mean"):
+    """inputs where targets are 1, max(0, margin - inputs) where they are -1."""
+    loss = _ops["select"](targets == 1, inputs, _ops["select"](targets == -1, _ops["maximum"](margin - inputs, 0.0), 0.0 * inputs))
+    return reduce_loss(loss, reduction)
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """x1 . x2 / (|x1| |x2|) along one axis, the norms at least eps."""
+    dot = sum(x1 * x2, dim)
+    return dot / (_ops["maximum"](sqrt(sum(square(x1), dim)), eps) * _ops["maximum"](sqrt(sum(square(x2), dim)), eps))
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    """1 - cos where target is 1, max(0, cos - margin) where it is -1. input1, input2 [N, D] or [D]."""
+    _same_shape("cosine_embedding_loss", input1=input1, input2=input2)
+    if not -1 <= margin <= 1:
+        raise ValueError(f"For 'cosine_embedding_loss', 'margin' must be in [-1, 1], but got {margin}.")
+    axis = input1.ndim - 1 if input1.ndim < 2 else 1
+    cos = sum(input1 * input2, axis) / sqrt((sum(square(input1), axis) + 1e-12) * (sum(square(input2), axis) + 1e-12))
+    loss = _ops["select"](target == 1, 1.0 - cos, _ops["select"](target == -1, _ops["maximum"](cos - margin, 0.0), 0.0 * cos))
+    return reduce_loss(loss, reduction)
+
+
+def _distance(x, y, p, eps):
+    d = abs(x - y + eps)
+    if p == 2:
+        return sqrt(sum(square(d), -1))
+    if p == 1:
+        return sum(d, -1)
+    return _ops["pow"](sum(_ops["pow"](d, float(p)), -1), 1.0 / p)
+
+
+def _triplet(positive, negative, margin, reduction):
+    return reduce_loss(_ops["maximum"](positive - negative + margin, 0.0), reduction)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, reduction="mean"):
+    """max(0, |anchor - positive|_p - |anchor - negative|_p + margin) (Balntas et al. 2016); swap: the lesser of the distances from the negative."""
+    near, far = _distance(anchor, positive, p, eps), _distance(anchor, negative, p, eps)
+    if swap:
+        far = _ops["minimum"](far, _distance(positive, negative, p, eps))
+    return _triplet(near, far, margin, reduction)
+
+
+def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction="mean"):
+    """(log(max(var, eps)) + (x - target)^2 / max(var, eps)) / 2, with full also log(2 pi) / 2."""
+    if eps <= 0:
+        raise ValueError(f"For 'gaussian_nll_loss', 'eps' must be greater than 0, but got {eps}.")
+    v = _ops["maximum"](var, eps)
+    loss = 0.5 * (log(v) + square(x - target) / v)
+    return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+def soft_margin_loss(input, target, reduction="mean"):
+    """log(1 + exp(-target * input)), target 1 or -1."""
+    _same_shape("soft_margin_loss", input=input, target=target)
+    return reduce_loss(softplus_(-target * input), reduction)
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
+    """Mean over the classes of the cross entropy of sigmoid(input). input, target [N, C]."""
+    loss = softplus_(input) - target * input
+    return reduce_loss(mean(loss if weight is None else loss * weight, -1), reduction)
+
+
+def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean"):
+    """Sum over the other classes of max(0, margin - input[target] + input)^p, over C. input [N, C], target [N]."""
+    if p not in (1, 2):
+        raise ValueError(f"For 'multi_margin_loss', 'p' must be 1 or 2, but got {p}.")
+    classes = input.shape[-1]
+    at = expand_dims(target, -1)
+    gap = _ops["maximum"](margin - _ops["gather_d"](input, at, -1) + input, 0.0)
+    if p == 2:
+        gap = square(gap)
+    if weight is not None:
+        gap = gap * _ops["gather"](weight, at, 0)
+    others = arange(classes) != at
+    return reduce_loss(sum(_ops["select"](others, gap, 0.0), -1) / float(classes), reduction)
+
+
+def multilabel_margin_loss(input, target, reduction="mean"):
+    """Sum over labels j and other classes i of max(0, 1 - input[j] + input[i]), over C. target: labels up to the first -1. [N, C] or [C]."""
+    _same_shape("multilabel_margin_loss", input=input, target=target)
+    classes = input.shape[-1]
+    at = arange(classes)
+    ends = _ops["cast"](target < 0, input.dtype)
+    valid = _ops["cumsum"](ends, -1) == 0  # before the first -1
+    safe = _ops["select"](valid, target, 0)
+    chosen = logical_and(expand_dims(at, -1) == expand_dims(safe, -2), expand_dims(valid, -2))  # [..., class, label]
+    is_label = _ops["reduce_any"](chosen, -1, False)
+    gap = _ops["maximum"](1.0 - expand_dims(_ops["gather_d"](input, safe, -1), -2) + expand_dims(input, -1), 0.0)
+    counted = logical_and(expand_dims(logical_not(is_label), -1), expand_dims(valid, -2))
+    loss = sum(_ops["select"](counted, gap, 0.0), (-2, -1)) / float(classes)
     return reduce_loss(loss, reduction)

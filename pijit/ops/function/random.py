@@ -2,7 +2,7 @@
 
 from pijit import dtype as mstype
 from pijit import random as _random
-from pijit._C import ops as _ops
+from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import zeros_like
 from pijit.ops.function.elementwise import cast, floor, minimum
 
@@ -65,3 +65,71 @@ def dropout(input, p=0.5, training=True, seed=None):  # noqa: ARG001
 
     keep = _random.uniform(input.shape) >= p
     return _ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0)
+
+
+def randint_like(input, low, high, seed=None, *, dtype=None):  # noqa: ARG001
+    """Integers in [low, high), of the same shape."""
+    return randint(low, high, input.shape, dtype=input.dtype if dtype is None else dtype)
+
+
+def randperm(n, seed=0, offset=0, dtype=mstype.int64):  # noqa: ARG001
+    """The numbers 0 to n - 1 in random order."""
+    return cast(_ops["argsort"](_random.uniform((n,)), 0, False), dtype)
+
+
+def shuffle(x, seed=None):  # noqa: ARG001
+    """The rows of x in random order."""
+    return _ops["gather"](x, randperm(x.shape[0]), 0)
+
+
+def bernoulli(input, p=0.5, seed=None):  # noqa: ARG001
+    """1 with probability p, else 0: of input's shape and dtype."""
+    if not isinstance(p, Tensor) and not 0 <= p <= 1:
+        raise ValueError(f"For 'bernoulli', 'p' must be in [0, 1], but got {p}.")
+    return cast(_random.uniform(input.shape) < p, input.dtype)
+
+
+def multinomial(input, num_samples, replacement=True, seed=None):  # noqa: ARG001
+    """Indices drawn with probabilities in proportion to the rows of input [classes] or [rows, classes], as int64."""
+    if num_samples <= 0:
+        raise ValueError(f"For 'multinomial', 'num_samples' must be greater than 0, but got {num_samples}.")
+    weights = input / _ops["reduce_sum"](input, -1, True)
+    if not replacement:  # the largest of log(weight) + Gumbel noise (Kool et al. 2019)
+        if num_samples > input.shape[-1]:
+            raise ValueError(f"For 'multinomial', at most {input.shape[-1]} can be drawn without replacement, but got {num_samples}.")
+        noise = -_ops["log"](-_ops["log"](_ops["maximum"](_random.uniform(input.shape), 1e-20)))
+        order = _ops["argsort"](_ops["log"](weights) + noise, -1, True)
+        return cast(order[..., :num_samples], mstype.int64)
+    sums = _ops["cumsum"](weights, -1)
+    at = _random.uniform((*input.shape[:-1], num_samples, 1))
+    below = _ops["cast"](at >= sums.reshape((*input.shape[:-1], 1, input.shape[-1])), mstype.int64)
+    return _ops["minimum"](_ops["reduce_sum"](below, -1, False), input.shape[-1] - 1)
+
+
+def _dropout_channels(name, input, p, training, ranks):
+    if input.ndim not in ranks:
+        raise ValueError(f"For '{name}', the input must have {' or '.join(map(str, ranks))} dimensions, but got {input.ndim}.")
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"For '{name}', 'p' must be in [0, 1], but got {p}.")
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return zeros_like(input)
+    planes = ranks[-1] - 2
+    keep = _random.uniform((*input.shape[:input.ndim - planes], *(1,) * planes)) >= p
+    return _ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0)
+
+
+def dropout1d(input, p=0.5, training=True):
+    """Whole channels of [N, C, L] or [C, L] zeroed with probability p, the others scaled by 1 / (1 - p)."""
+    return _dropout_channels("dropout1d", input, p, training, (2, 3))
+
+
+def dropout2d(input, p=0.5, training=True):
+    """Whole channels of [N, C, H, W] zeroed with probability p, the others scaled by 1 / (1 - p)."""
+    return _dropout_channels("dropout2d", input, p, training, (4,))
+
+
+def dropout3d(input, p=0.5, training=True):
+    """Whole channels of [N, C, D, H, W] zeroed with probability p, the others scaled by 1 / (1 - p)."""
+    return _dropout_channels("dropout3d", input, p, training, (5,))

@@ -1,10 +1,12 @@
 """Reductions and norms."""
 
+import builtins
+
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
-from pijit.ops.function.creation import zeros
-from pijit.ops.function.elementwise import abs, cast, exp, isfinite, log, sqrt, stop_gradient
-from pijit.ops.function.shapes import _axis, _ints, expand_dims, ravel, squeeze
+from pijit.ops.function.creation import arange, zeros
+from pijit.ops.function.elementwise import abs, cast, exp, isfinite, isnan, log, logical_and, logical_not, logical_or, sqrt, stop_gradient
+from pijit.ops.function.shapes import _axis, _ints, expand_dims, narrow, ravel, reshape, squeeze, swapaxes
 
 
 def _axes(axis):
@@ -191,3 +193,143 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
         r = amax(lines, over, True) if ord > 0 else amin(lines, over, True)
         return r if keepdim else squeeze(r, (rows, columns))
     raise ValueError(f"For 'norm', 'ord' {ord!r} of {len(dims)} dimensions is not supported: it must be a number for one dimension, and 'fro', 1, -1, inf or -inf for two.")
+
+
+def nansum(input, axis=None, keepdims=False, *, dtype=None):
+    """Sum of the elements that are not NaN."""
+    return sum(_ops["select"](isnan(input), 0, input), axis, keepdims, dtype=dtype)
+
+
+def nanmean(input, axis=None, keepdims=False, *, dtype=None):
+    """Mean of the elements that are not NaN."""
+    x = input if dtype is None else cast(input, dtype)
+    x = x if x.dtype.is_floating_point else cast(x, mstype.float32)
+    count = _ops["reduce_sum"](cast(logical_not(isnan(x)), x.dtype), _axes(axis), keepdims)
+    return nansum(x, axis, keepdims) / count
+
+
+def std_mean(input, axis=None, ddof=0, keepdims=False):
+    """(standard deviation, mean)."""
+    return std(input, axis, ddof, keepdims), mean(input, axis, keepdims)
+
+
+def var_mean(input, axis=None, ddof=0, keepdims=False):
+    """(variance, mean)."""
+    return var(input, axis, ddof, keepdims), mean(input, axis, keepdims)
+
+
+def aminmax(input, *, axis=0, keepdims=False):
+    """(minimum, maximum) along one axis, or of all elements if axis is None."""
+    return amin(input, axis, keepdims), amax(input, axis, keepdims)
+
+
+def _running(x, axis, better):
+    """(extrema up to each place of an axis, where they are): pairs at distances of 1, 2, 4, ... are joined (Hillis & Steele 1986)."""
+    a = _axis(axis, x.ndim)
+    n = x.shape[a]
+    at = reshape(arange(n), (-1,) + (1,) * (x.ndim - 1 - a))
+    at = _ops["broadcast_to"](at, x.shape)
+    step = 1
+    while step < n:
+        before_x, before_at = narrow(x, a, 0, n - step), narrow(at, a, 0, n - step)
+        here_x, here_at = narrow(x, a, step, n - step), narrow(at, a, step, n - step)
+        keep = better(before_x, here_x)
+        x = _ops["concat"]([narrow(x, a, 0, step), _ops["select"](keep, before_x, here_x)], a)
+        at = _ops["concat"]([narrow(at, a, 0, step), _ops["select"](keep, before_at, here_at)], a)
+        step *= 2
+    return x, at
+
+
+def cummax(input, axis):
+    """(maxima up to each place, where they are as int64); of equal ones the last."""
+    return _running(input, axis, lambda before, here: logical_or(before > here, logical_and(isnan(before), logical_not(isnan(here)))))
+
+
+def cummin(input, axis):
+    """(minima up to each place, where they are as int32); of equal ones the last."""
+    y, at = _running(input, axis, lambda before, here: logical_or(before < here, logical_and(isnan(before), logical_not(isnan(here)))))
+    return y, cast(at, mstype.int32)
+
+
+def logcumsumexp(input, axis):
+    """log of the sums of exp up to each place, without overflow."""
+    top = _running(stop_gradient(input), axis, lambda before, here: before > here)[0]
+    a = _axis(axis, input.ndim)
+    n = input.shape[a]
+    # sums against each place's own maximum: [..., place, element]
+    x, m = swapaxes(input, a, -1), swapaxes(top, a, -1)
+    place = arange(n)
+    below = expand_dims(place, 1) >= place
+    gap = _ops["select"](below, expand_dims(x, -2) - expand_dims(m, -1), float("-inf"))
+    return swapaxes(m + log(_ops["reduce_sum"](exp(gap), -1, False)), a, -1)
+
+
+def diff(x, n=1, axis=-1, prepend=None, append=None):
+    """Differences of neighbours along an axis, n times."""
+    parts = [p for p in (prepend, x, append) if p is not None]
+    a = _axis(axis, x.ndim)
+    if len(parts) > 1:
+        x = _ops["concat"](parts, a)
+    for _ in builtins.range(n):
+        size = x.shape[a]
+        if size == 0:
+            break
+        later, before = narrow(x, a, 1, size - 1), narrow(x, a, 0, size - 1)
+        x = _ops["not_equal"](later, before) if x.dtype == mstype.bool_ else later - before
+    return x
+
+
+def trapz(y, x=None, *, dx=1.0, dim=-1):
+    """Integral along an axis by the trapezoidal rule, over places x or places dx apart."""
+    a = _axis(dim, y.ndim)
+    n = y.shape[a]
+    pairs = narrow(y, a, 1, n - 1) + narrow(y, a, 0, n - 1)
+    if x is None:
+        return _ops["reduce_sum"](pairs, a, False) * (dx / 2.0)
+    if x.ndim == 1:
+        x = reshape(x, (-1,) + (1,) * (y.ndim - 1 - a))
+    return _ops["reduce_sum"](pairs * diff(x, 1, a), a, False) / 2.0
+
+
+def cov(input, *, correction=1, fweights=None, aweights=None):
+    """Covariances of the rows of input [variables, observations]."""
+    x = input if input.ndim == 2 else reshape(input, (1, -1))
+    w = None
+    if fweights is not None:
+        w = cast(fweights, x.dtype)
+    if aweights is not None:
+        w = cast(aweights, x.dtype) if w is None else w * cast(aweights, x.dtype)
+    if w is None:
+        total = float(x.shape[1])
+        centre = mean(x, 1, True)
+        rest = total - correction
+        y = x - centre
+        scaled = y
+    else:
+        total = _ops["reduce_sum"](w, (), False)
+        centre = _ops["reduce_sum"](x * w, 1, True) / total
+        rest = total - (correction if aweights is None else correction * _ops["reduce_sum"](w * cast(aweights, x.dtype), (), False) / total)
+        y = x - centre
+        scaled = y * w
+    out = _ops["matmul"](scaled, y, False, True) / rest
+    return out if input.ndim == 2 else reshape(out, ())
+
+
+def reduce_sum(x, axis=(), keep_dims=False):
+    """Sum over axes (all by default), in x's dtype."""
+    return _ops["reduce_sum"](x, _axes(axis), keep_dims)
+
+
+def reduce_mean(x, axis=(), keep_dims=False):
+    """Mean over axes (all by default)."""
+    return mean(x, axis, keep_dims)
+
+
+def reduce_max(x, axis=(), keep_dims=False):
+    """Maximum over axes (all by default)."""
+    return _ops["reduce_max"](x, _axes(axis), keep_dims)
+
+
+def reduce_min(x, axis=(), keep_dims=False):
+    """Minimum over axes (all by default)."""
+    return _ops["reduce_min"](x, _axes(axis), keep_dims)

@@ -2,6 +2,7 @@
 
 import builtins
 
+from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 
 
@@ -11,6 +12,18 @@ def _ints(x):
     if isinstance(x, int):
         return (x,)
     return tuple(x)
+
+
+def _pair(x):
+    return (x, x) if isinstance(x, int) else tuple(x)
+
+
+def _format(name, value):
+    known = ("NCHW", "NHWC")
+    if value not in known:
+        raise ValueError(f"For '{name}', 'data_format' must be one of {list(known)}, but got {value!r}.")
+    if value != "NCHW":
+        raise ValueError(f"For '{name}', the data_format {value!r} is not supported on the CPU.")
 
 
 def _axis(axis, ndim):
@@ -327,16 +340,49 @@ def repeat_interleave(input, repeats, axis=None):
 
 def pad(input_x, padding, mode="constant", value=None):
     """Padded from the last dimension backwards: (left, right, top, bottom, ...)."""
-    if mode != "constant":
-        raise ValueError(f"For 'pad', 'mode' must be 'constant', but got {mode!r}.")
+    if mode not in ("constant", *_BORDERS):
+        raise ValueError(f"For 'pad', 'mode' must be 'constant', 'reflect', 'replicate' or 'circular', but got {mode!r}.")
     p = _ints(padding)
     n = input_x.ndim
     if len(p) % 2 or len(p) // 2 > n:
         raise ValueError(f"For 'pad', 'padding' must hold pairs for at most {n} dimensions, but got {p}.")
+    if mode != "constant":
+        for i in builtins.range(len(p) // 2):
+            input_x = _bordered(input_x, n - 1 - i, p[2 * i], p[2 * i + 1], mode)
+        return input_x
     low, high = [0] * n, [0] * n
     for i in builtins.range(len(p) // 2):
         low[n - 1 - i], high[n - 1 - i] = p[2 * i], p[2 * i + 1]
     return _ops["pad"](input_x, tuple(low), tuple(high), 0.0 if value is None else value)
+
+
+# mode: (parts that stand before, behind) an axis of x, `count` elements each
+_BORDERS = {
+    "reflect": (lambda x, axis, count: flip(narrow(x, axis, 1, count), (axis,)),
+                lambda x, axis, count: flip(narrow(x, axis, x.shape[axis] - 1 - count, count), (axis,))),
+    "replicate": (lambda x, axis, count: repeat_interleave(narrow(x, axis, 0, 1), count, axis),
+                  lambda x, axis, count: repeat_interleave(narrow(x, axis, x.shape[axis] - 1, 1), count, axis)),
+    "circular": (lambda x, axis, count: narrow(x, axis, x.shape[axis] - count, count),
+                 lambda x, axis, count: narrow(x, axis, 0, count)),
+}
+
+
+def _bordered(x, axis, before, behind, mode):
+    n = x.shape[axis]
+    most = {"reflect": n - 1, "circular": n}.get(mode)
+    if most is not None and builtins.max(before, behind) > most:
+        raise ValueError(f"For 'pad', a padding of mode {mode!r} must be at most {most} for a dimension of {n}, but got {builtins.max(before, behind)}.")
+    first, last = _BORDERS[mode]
+    parts = [x]
+    if before > 0:
+        parts.insert(0, first(x, axis, before))
+    if behind > 0:
+        parts.append(last(x, axis, behind))
+    x = _ops["concat"](parts, axis) if len(parts) > 1 else x
+    if before < 0 or behind < 0:  # negative padding takes elements away
+        low = builtins.max(-before, 0)
+        x = narrow(x, axis, low, x.shape[axis] - low - builtins.max(-behind, 0))
+    return x
 
 
 def meshgrid(*inputs, indexing="xy"):
@@ -387,3 +433,166 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     x = narrow(narrow(x, -1, 0, k), -2, 0, k)
     x = _ops["pad"](reshape(x, lead + (k * k,)), (0,) * (n - 1), (0,) * (n - 2) + (k,), 0.0)
     return narrow(reshape(x, lead + (k, k + 1)), -1, 0, 1).reshape(lead + (k,))
+
+
+def atleast_1d(inputs):
+    """At least one dimension."""
+    return _each(inputs, lambda x: reshape(x, (1,)) if x.ndim == 0 else x)
+
+
+def atleast_2d(inputs):
+    """At least two dimensions, new ones in front."""
+    return _each(inputs, lambda x: reshape(x, (1,) * (2 - x.ndim) + tuple(x.shape)) if x.ndim < 2 else x)
+
+
+def atleast_3d(inputs):
+    """At least three dimensions: [n] becomes [1, n, 1], [m, n] [m, n, 1]."""
+    def widen(x):
+        if x.ndim >= 3:
+            return x
+        return reshape(x, {0: (1, 1, 1), 1: (1, *x.shape, 1), 2: (*x.shape, 1)}[x.ndim])
+    return _each(inputs, widen)
+
+
+def _each(inputs, f):
+    return type(inputs)(f(x) for x in inputs) if isinstance(inputs, (tuple, list)) else f(inputs)
+
+
+def hstack(tensors):
+    """Joined along axis 1, vectors along axis 0."""
+    parts = [atleast_1d(x) for x in tensors]
+    return cat(parts, 0 if parts[0].ndim == 1 else 1)
+
+
+def vstack(inputs):
+    """Joined along axis 0, vectors as rows."""
+    return cat([atleast_2d(x) for x in inputs], 0)
+
+
+row_stack = vstack
+
+
+def dstack(tensors):
+    """Joined along axis 2."""
+    return cat([atleast_3d(x) for x in tensors], 2)
+
+
+def column_stack(tensors):
+    """Joined along axis 1, vectors as columns."""
+    return cat([reshape(x, (-1, 1)) if x.ndim < 2 else x for x in tensors], 1)
+
+
+def expand_as(input, other):
+    """Broadcast to other's shape."""
+    return broadcast_to(input, other.shape)
+
+
+def view_as(input, other):
+    """In other's shape."""
+    return reshape(input, other.shape)
+
+
+swapdims = swapaxes
+
+
+def fliplr(input):
+    """Axis 1 reversed."""
+    return flip(input, (1,))
+
+
+def flipud(input):
+    """Axis 0 reversed."""
+    return flip(input, (0,))
+
+
+def rot90(input, k, dims):
+    """Turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
+    a, b = (_axis(d, input.ndim) for d in dims)
+    if a == b:
+        raise ValueError(f"For 'rot90', 'dims' must be two different axes, but got {dims}.")
+    k %= 4
+    if k == 0:
+        return input
+    if k == 2:
+        return flip(input, (a, b))
+    return flip(swapaxes(input, a, b), (a,)) if k == 1 else swapaxes(flip(input, (a,)), a, b)
+
+
+def _embed_diagonal(x, offset):
+    """[..., n] as the diagonal, `offset` above the main one, of zeros [..., m, m]."""
+    right, down = builtins.max(offset, 0), builtins.max(-offset, 0)
+    rank = x.ndim
+    m = x.shape[-1] + right + down
+    row = _ops["pad"](x, (0,) * (rank - 1) + (right,), (0,) * (rank - 1) + (down,), 0)
+    places = _ops["arange"](0, 1, m, mstype.int64)
+    on = expand_dims(places, 1) + offset == places
+    return _ops["select"](on, expand_dims(row, -2), 0)
+
+
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """The last axis as the diagonal, `offset` above the main one, of two new axes dim1 and dim2."""
+    n = input.ndim + 1
+    a, b = _axis(dim1, n), _axis(dim2, n)
+    if a == b:
+        raise ValueError(f"For 'diag_embed', 'dim1' and 'dim2' must differ, but got {dim1} and {dim2}.")
+    y = _embed_diagonal(input, offset)
+    order = [k for k in builtins.range(n - 2)]
+    for axis, source in sorted(((a, n - 2), (b, n - 1))):
+        order.insert(axis, source)
+    return _ops["transpose"](y, tuple(order))
+
+
+def diag(input):
+    """A matrix with this diagonal."""
+    if input.ndim != 1:
+        raise ValueError(f"For 'diag', the input must have 1 dimension, but got {input.ndim}.")
+    return _embed_diagonal(input, 0)
+
+
+def diagflat(input, offset=0):
+    """A matrix with the flattened input as its diagonal, `offset` above the main one."""
+    return _embed_diagonal(ravel(input), offset)
+
+
+def trace(input):
+    """The sum of a matrix's diagonal."""
+    if input.ndim != 2:
+        raise ValueError(f"For 'trace', the input must have 2 dimensions, but got {input.ndim}.")
+    return _ops["reduce_sum"](diagonal(input), (), False)
+
+
+def repeat_elements(x, rep, axis=0):
+    """Each element of an axis repeated."""
+    return repeat_interleave(x, rep, axis)
+
+
+def pixel_shuffle(input, upscale_factor):
+    """[..., C r^2, H, W] to [..., C, H r, W r] (Shi et al. 2016)."""
+    r = upscale_factor
+    *lead, c, h, w = input.shape
+    if r <= 0 or c % (r * r):
+        raise ValueError(f"For 'pixel_shuffle', the channels must be a multiple of upscale_factor^2, but got {c} and {r}.")
+    n = len(lead)
+    x = reshape(input, (*lead, c // (r * r), r, r, h, w))
+    x = _ops["transpose"](x, (*builtins.range(n), n, n + 3, n + 1, n + 4, n + 2))
+    return reshape(x, (*lead, c // (r * r), h * r, w * r))
+
+
+def pixel_unshuffle(input, downscale_factor):
+    """[..., C, H r, W r] to [..., C r^2, H, W]."""
+    r = downscale_factor
+    *lead, c, h, w = input.shape
+    if r <= 0 or h % r or w % r:
+        raise ValueError(f"For 'pixel_unshuffle', height and width must be multiples of downscale_factor, but got {h}, {w} and {r}.")
+    n = len(lead)
+    x = reshape(input, (*lead, c, h // r, r, w // r, r))
+    x = _ops["transpose"](x, (*builtins.range(n), n, n + 2, n + 4, n + 1, n + 3))
+    return reshape(x, (*lead, c * r * r, h // r, w // r))
+
+
+def channel_shuffle(x, groups):
+    """Channels of [N, C, ...] taken from the groups in turn (Zhang et al. 2017)."""
+    n, c, *rest = x.shape
+    if groups <= 0 or c % groups:
+        raise ValueError(f"For 'channel_shuffle', 'groups' must divide the {c} channels, but got {groups}.")
+    return reshape(swapaxes(reshape(x, (n, groups, c // groups, *rest)), 1, 2), x.shape)

@@ -1,0 +1,177 @@
+"""Convolutions."""
+
+import math
+
+from pijit import dtype as mstype
+from pijit.initializer import HeUniform, Uniform, initializer
+from pijit.nn.cell import Cell
+from pijit.nn.layer.common import pair, positive
+from pijit.ops import function as F
+from pijit.ops.function.conv import _transposed
+from pijit.ops.function.shapes import _format
+from pijit.parameter import Parameter
+
+
+
+class Conv2d(Cell):
+    """2-d convolution. weight [out_channels, in_channels / group, kh, kw]."""
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
+                 weight_init=None, bias_init=None, data_format="NCHW", dtype=mstype.float32):
+        super().__init__()
+        _format("Conv2d", data_format)
+        self.in_channels, self.out_channels = positive("Conv2d", "in_channels", in_channels), positive("Conv2d", "out_channels", out_channels)
+        self.group = positive("Conv2d", "group", group)
+        if in_channels % group or out_channels % group:
+            raise ValueError(f"For 'Conv2d', 'group' {group} must divide in_channels {in_channels} and out_channels {out_channels}.")
+        if pad_mode not in ("same", "valid", "pad"):
+            raise ValueError(f"For 'Conv2d', 'pad_mode' must be 'same', 'valid' or 'pad', but got {pad_mode!r}.")
+        self.kernel_size, self.stride, self.dilation = pair(kernel_size), pair(stride), pair(dilation)
+        for k in self.kernel_size + self.stride + self.dilation:
+            positive("Conv2d", "kernel_size, stride and dilation", k)
+        self.pad_mode, self.has_bias = pad_mode, has_bias
+        self.padding = padding if isinstance(padding, int) else tuple(padding)
+        shape = [out_channels, in_channels // group, *self.kernel_size]
+        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype), name="weight")
+        self.bias = None
+        if has_bias:
+            self.bias = Parameter(initializer(Uniform(1 / math.sqrt(shape[1] * shape[2] * shape[3])) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
+
+    def construct(self, x):
+        return F.conv2d(x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
+
+    def extend_repr(self):
+        return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
+                f"pad_mode={self.pad_mode}, padding={self.padding}, dilation={self.dilation}, group={self.group}, has_bias={self.has_bias}")
+
+
+class Conv1d(Cell):
+    """1-d convolution. weight [out_channels, in_channels / group, k]."""
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
+                 weight_init=None, bias_init=None, dtype=mstype.float32):
+        super().__init__()
+        for name, v in (("in_channels", in_channels), ("out_channels", out_channels), ("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation), ("group", group)):
+            positive("Conv1d", name, v)
+        self.stride, self.pad_mode, self.padding, self.dilation, self.group = stride, pad_mode, padding, dilation, group
+        shape = [out_channels, in_channels // group, kernel_size]
+        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype), name="weight")
+        self.bias = None
+        if has_bias:
+            self.bias = Parameter(initializer(Uniform(1 / math.sqrt(shape[1] * shape[2])) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
+
+    def construct(self, x):
+        return F.conv1d(x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
+
+
+class _Transposed(Cell):
+    """A transposed convolution; weight [in_channels, out_channels / group, kh, kw]. In mode 'same' the output has stride times the size, in
+    'valid' it holds each window whole."""
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride, pad_mode, padding, output_padding, dilation, group, has_bias, weight_init, bias_init, dtype):
+        super().__init__()
+        name = type(self).__name__
+        self.in_channels, self.out_channels = positive(name, "in_channels", in_channels), positive(name, "out_channels", out_channels)
+        self.group = positive(name, "group", group)
+        if in_channels % group or out_channels % group:
+            raise ValueError(f"For '{name}', 'group' {group} must divide in_channels {in_channels} and out_channels {out_channels}.")
+        if pad_mode not in ("same", "valid", "pad"):
+            raise ValueError(f"For '{name}', 'pad_mode' must be 'same', 'valid' or 'pad', but got {pad_mode!r}.")
+        if pad_mode != "pad" and (any(padding) or any(output_padding)):
+            raise ValueError(f"For '{name}', 'padding' and 'output_padding' need pad_mode 'pad'.")
+        for k in kernel_size + stride + dilation:
+            positive(name, "kernel_size, stride and dilation", k)
+        self.kernel_size, self.stride, self.dilation, self.pad_mode, self.padding, self.output_padding = kernel_size, stride, dilation, pad_mode, padding, output_padding
+        self.has_bias, self.bias = has_bias, None
+        shape = self._weight_shape()
+        fan_in = shape[1]
+        for k in kernel_size:
+            fan_in *= k
+        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype), name="weight")
+        if has_bias:
+            self.bias = Parameter(initializer(Uniform(1 / math.sqrt(fan_in)) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
+
+    def _weight_shape(self):
+        return [self.in_channels, self.out_channels // self.group, *self.kernel_size]
+
+    def _apply(self, x, weight):
+        pad, extra = [], []
+        for n, k, s, d, p in zip(x.shape[2:], self.kernel_size, self.stride, self.dilation, (self.padding[:2], self.padding[2:])):
+            whole = (n - 1) * s + d * (k - 1) + 1
+            if self.pad_mode == "pad":
+                pad += p
+                extra.append(0)
+            elif self.pad_mode == "same":
+                cut = max(whole - n * s, 0)
+                pad += [cut // 2, cut - cut // 2]
+                extra.append(max(n * s - whole, 0))
+            else:
+                pad += [0, 0]
+                extra.append(max(s - (d * (k - 1) + 1), 0))
+        y = _transposed(self.cls_name, x, weight, self.bias, self.stride, tuple(pad), extra, self.group, self.dilation)
+        if any(self.output_padding):  # zeros below and to the right, as MindSpore has it
+            y = F.pad(y, (0, self.output_padding[1], 0, self.output_padding[0]))
+        return y
+
+    def extend_repr(self):
+        return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
+                f"pad_mode={self.pad_mode}, padding={self.padding}, dilation={self.dilation}, group={self.group}, has_bias={self.has_bias}")
+
+
+class Conv2dTranspose(_Transposed):
+    """Transposed 2-d convolution (Zeiler et al. 2010). weight [in_channels, out_channels / group, kh, kw]."""
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, output_padding=0, dilation=1, group=1, has_bias=False,
+                 weight_init=None, bias_init=None, dtype=mstype.float32):
+        pad = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
+        super().__init__(in_channels, out_channels, pair(kernel_size), pair(stride), pad_mode, pad, pair(output_padding), pair(dilation), group, has_bias,
+                         weight_init, bias_init, dtype)
+
+    def construct(self, x):
+        if x.ndim not in (3, 4):
+            raise ValueError(f"For 'Conv2dTranspose', the input must have 4 dimensions, but got {x.ndim}.")
+        return self._apply(x, self.weight) if x.ndim == 4 else F.squeeze(self._apply(F.expand_dims(x, 0), self.weight), 0)
+
+
+class Conv1dTranspose(_Transposed):
+    """Transposed 1-d convolution. weight [in_channels, out_channels / group, 1, k]."""
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
+                 weight_init=None, bias_init=None, dtype=mstype.float32):
+        for name, v in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation)):
+            positive("Conv1dTranspose", name, v)
+        super().__init__(in_channels, out_channels, (1, kernel_size), (1, stride), pad_mode, (0, 0, padding, padding), (0, 0), (1, dilation), group, has_bias,
+                         weight_init, bias_init, dtype)
+
+    def construct(self, x):
+        if x.ndim != 3:
+            raise ValueError(f"For 'Conv1dTranspose', the input must have 3 dimensions, but got {x.ndim}.")
+        return F.squeeze(self._apply(F.expand_dims(x, 2), self.weight), 2)
+
+
+class Conv3d(Cell):
+    """3-d convolution. weight [out_channels, in_channels / group, kd, kh, kw]."""
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
+                 weight_init=None, bias_init=None, data_format="NCDHW", dtype=mstype.float32):
+        super().__init__()
+        if data_format != "NCDHW":
+            raise ValueError(f"For 'Conv3d', 'data_format' must be 'NCDHW', but got {data_format!r}.")
+        self.in_channels, self.out_channels = positive("Conv3d", "in_channels", in_channels), positive("Conv3d", "out_channels", out_channels)
+        self.group = positive("Conv3d", "group", group)
+        if in_channels % group or out_channels % group:
+            raise ValueError(f"For 'Conv3d', 'group' {group} must divide in_channels {in_channels} and out_channels {out_channels}.")
+        if pad_mode not in ("same", "valid", "pad"):
+            raise ValueError(f"For 'Conv3d', 'pad_mode' must be 'same', 'valid' or 'pad', but got {pad_mode!r}.")
+        self.kernel_size, self.stride, self.dilation = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride, dilation))
+        for k in self.kernel_size + self.stride + self.dilation:
+            positive("Conv3d", "kernel_size, stride and dilation", k)
+        self.pad_mode, self.padding, self.has_bias, self.bias = pad_mode, padding, has_bias, None
+        shape = [out_channels, in_channels // group, *self.kernel_size]
+        fan_in = shape[1] * shape[2] * shape[3] * shape[4]
+        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype), name="weight")
+        if has_bias:
+            self.bias = Parameter(initializer(Uniform(1 / math.sqrt(fan_in)) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
+
+    def construct(self, x):
+        return F.conv3d(x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)

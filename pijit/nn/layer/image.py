@@ -1,0 +1,148 @@
+"""Images: padding, sizes, orders of channels and pixels."""
+
+from pijit.nn.cell import Cell
+from pijit.nn.layer.common import positive
+from pijit.ops import function as F
+
+
+class Pad(Cell):
+    """Padded by paddings ((before, behind) per axis) with zeros, or what a mirror at ('SYMMETRIC') or within the border ('REFLECT') shows."""
+
+    def __init__(self, paddings, mode="CONSTANT"):
+        super().__init__()
+        if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
+            raise ValueError(f"For 'Pad', 'mode' must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', but got {mode!r}.")
+        if not isinstance(paddings, tuple) or any(len(p) != 2 for p in paddings):
+            raise ValueError(f"For 'Pad', 'paddings' must be a tuple of pairs, but got {paddings!r}.")
+        self.paddings, self.mode = paddings, mode
+
+    def construct(self, x):
+        if len(self.paddings) != x.ndim:
+            raise ValueError(f"For 'Pad', 'paddings' must have {x.ndim} pairs, but got {len(self.paddings)}.")
+        if self.mode == "SYMMETRIC":
+            for axis, (before, behind) in enumerate(self.paddings):
+                n = x.shape[axis]
+                if max(before, behind) > n:
+                    raise ValueError(f"For 'Pad', a symmetric padding must be at most {n} here, but got {(before, behind)}.")
+                first, last = F.flip(F.narrow(x, axis, 0, before), (axis,)), F.flip(F.narrow(x, axis, n - behind, behind), (axis,))
+                x = F.cat([first, x, last], axis)
+            return x
+        flat = [v for p in reversed(self.paddings) for v in p]
+        return F.pad(x, flat, "constant" if self.mode == "CONSTANT" else "reflect")
+
+
+class _Border(Cell):
+    axes, mode = 0, "constant"
+
+    def __init__(self, padding, value=None):
+        super().__init__()
+        name = type(self).__name__
+        if isinstance(padding, int):
+            padding = (padding,) * (2 * self.axes)
+        if not isinstance(padding, tuple):
+            raise TypeError(f"For '{name}', 'padding' must be int or a tuple, but got {type(padding).__name__}.")
+        if len(padding) % 2 or len(padding) > 2 * self.axes:
+            raise ValueError(f"For '{name}', 'padding' must hold at most {self.axes} pairs, but got {padding}.")
+        self.padding, self.value = padding, value
+
+    def construct(self, x):
+        return F.pad(x, self.padding, self.mode, self.value)
+
+
+def _border(name, axes, mode, what):
+    def __init__(self, padding):
+        _Border.__init__(self, padding)
+    return type(name, (_Border,), {"axes": axes, "mode": mode, "__doc__": f"The last {axes} axes padded (left, right, top, ...) with {what}.", "__module__": __name__,
+                                   **({"__init__": __init__} if mode != "constant" or name == "ZeroPad2d" else {})})
+
+
+ConstantPad1d, ConstantPad2d, ConstantPad3d = (_border(f"ConstantPad{k}d", k, "constant", "a value") for k in (1, 2, 3))
+ZeroPad2d = _border("ZeroPad2d", 2, "constant", "zeros")
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = (_border(f"ReflectionPad{k}d", k, "reflect", "what a mirror within the border shows") for k in (1, 2, 3))
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = (_border(f"ReplicationPad{k}d", k, "replicate", "the element at the border") for k in (1, 2, 3))
+
+
+class Upsample(Cell):
+    """[N, C, ...] in another size; see ops.interpolate."""
+
+    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+        super().__init__()
+        self.options = (size, scale_factor, mode, align_corners, recompute_scale_factor)
+
+    def construct(self, x):
+        return F.interpolate(x, *self.options)
+
+
+class PixelShuffle(Cell):
+    """[..., C r^2, H, W] to [..., C, H r, W r] (Shi et al. 2016)."""
+
+    def __init__(self, upscale_factor):
+        super().__init__()
+        self.upscale_factor = positive("PixelShuffle", "upscale_factor", upscale_factor)
+
+    def construct(self, input):
+        return F.pixel_shuffle(input, self.upscale_factor)
+
+
+class PixelUnshuffle(Cell):
+    """[..., C, H r, W r] to [..., C r^2, H, W]."""
+
+    def __init__(self, downscale_factor):
+        super().__init__()
+        self.downscale_factor = positive("PixelUnshuffle", "downscale_factor", downscale_factor)
+
+    def construct(self, input):
+        return F.pixel_unshuffle(input, self.downscale_factor)
+
+
+class ChannelShuffle(Cell):
+    """Channels taken from the groups in turn (Zhang et al. 2017)."""
+
+    def __init__(self, groups):
+        super().__init__()
+        self.groups = positive("ChannelShuffle", "groups", groups)
+
+    def construct(self, x):
+        return F.channel_shuffle(x, self.groups)
+
+
+class CentralCrop(Cell):
+    """The middle of the last two axes, a fraction of each."""
+
+    def __init__(self, central_fraction):
+        super().__init__()
+        if not 0 < central_fraction <= 1:
+            raise ValueError(f"For 'CentralCrop', 'central_fraction' must be in (0, 1], but got {central_fraction}.")
+        self.central_fraction = central_fraction
+
+    def construct(self, image):
+        if image.ndim not in (3, 4):
+            raise ValueError(f"For 'CentralCrop', the image must have 3 or 4 dimensions, but got {image.ndim}.")
+        h, w = image.shape[-2:]
+        top, left = int((h - h * self.central_fraction) / 2), int((w - w * self.central_fraction) / 2)
+        return image[..., top:h - top, left:w - left]
+
+
+class ImageGradients(Cell):
+    """(differences of neighbouring rows, of neighbouring columns) of [N, C, H, W], zeros in the last."""
+
+    def construct(self, images):
+        if images.ndim != 4:
+            raise ValueError(f"For 'ImageGradients', the images must have 4 dimensions, but got {images.ndim}.")
+        return (F.pad(images[:, :, 1:] - images[:, :, :-1], (0, 0, 0, 1)), F.pad(images[:, :, :, 1:] - images[:, :, :, :-1], (0, 1, 0, 0)))
+
+
+class PSNR(Cell):
+    """Peak signal-to-noise ratio in dB of two [N, C, H, W]."""
+
+    def __init__(self, max_val=1.0):
+        super().__init__()
+        if max_val <= 0:
+            raise ValueError(f"For 'PSNR', 'max_val' must be greater than 0, but got {max_val}.")
+        self.max_val = max_val
+
+    def construct(self, img1, img2):
+        for image in (img1, img2):
+            if image.ndim != 4:
+                raise ValueError(f"For 'PSNR', the images must have 4 dimensions, but got {image.ndim}.")
+        return 10.0 * F.log10(self.max_val ** 2 / F.mean(F.square(img1 - img2), (-3, -2, -1)))

@@ -1,0 +1,165 @@
+"""Normalisation."""
+
+from pijit import dtype as mstype
+from pijit.initializer import initializer
+from pijit.nn.cell import Cell
+from pijit.nn.layer.common import positive
+from pijit.ops import function as F
+from pijit.ops.function.shapes import _format
+from pijit.parameter import Parameter
+
+
+
+class _BatchNorm(Cell):
+    rank = ()
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros", moving_mean_init="zeros",
+                 moving_var_init="ones", use_batch_statistics=None, data_format="NCHW", dtype=mstype.float32):
+        super().__init__()
+        _format(type(self).__name__, data_format)
+        n = positive(type(self).__name__, "num_features", num_features)
+        if not 0 <= momentum <= 1:
+            raise ValueError(f"For '{type(self).__name__}', 'momentum' must be in [0, 1], but got {momentum}.")
+        self.num_features, self.eps, self.momentum, self.use_batch_statistics = n, eps, momentum, use_batch_statistics
+        self.moving_mean = Parameter(initializer(moving_mean_init, [n], dtype), name="mean", requires_grad=False)
+        self.moving_variance = Parameter(initializer(moving_var_init, [n], dtype), name="variance", requires_grad=False)
+        self.gamma = Parameter(initializer(gamma_init, [n], dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, [n], dtype), name="beta", requires_grad=affine)
+
+    def construct(self, x):
+        if x.ndim not in self.rank:
+            raise ValueError(f"For '{self.cls_name}', the input must have {self.rank} dimensions, but got {x.ndim}.")
+        use_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
+        return F.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, use_batch, 1.0 - self.momentum, self.eps)
+
+    def extend_repr(self):
+        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of [N, C] or [N, C, L]."""
+
+    rank = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of [N, C, H, W]."""
+
+    rank = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of [N, C, D, H, W]."""
+
+    rank = (5,)
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros", moving_mean_init="zeros",
+                 moving_var_init="ones", use_batch_statistics=None, dtype=mstype.float32):
+        super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init, use_batch_statistics, dtype=dtype)
+
+
+class LayerNorm(Cell):
+    """Layer normalisation over the dimensions from begin_norm_axis on; gamma and beta have those from begin_params_axis on."""
+
+    def __init__(self, normalized_shape, begin_norm_axis=-1, begin_params_axis=-1, gamma_init="ones", beta_init="zeros", epsilon=1e-7, dtype=mstype.float32):
+        super().__init__()
+        if not isinstance(normalized_shape, (tuple, list)):
+            raise TypeError(f"For 'LayerNorm', 'normalized_shape' must be a tuple or list, but got {type(normalized_shape).__name__}.")
+        self.normalized_shape, self.epsilon = tuple(normalized_shape), epsilon
+        self.begin_norm_axis, self.begin_params_axis = begin_norm_axis, begin_params_axis
+        self.gamma = Parameter(initializer(gamma_init, normalized_shape, dtype), name="gamma")
+        self.beta = Parameter(initializer(beta_init, normalized_shape, dtype), name="beta")
+
+    def construct(self, input_x):
+        n = input_x.ndim
+        for axis in (self.begin_norm_axis, self.begin_params_axis):
+            if not -n <= axis < n:
+                raise ValueError(f"For 'LayerNorm', axis {axis} is out of range for an input of {n} dimensions.")
+        begin, params = self.begin_norm_axis % n, self.begin_params_axis % n
+        if tuple(input_x.shape[params:]) != self.normalized_shape:
+            raise ValueError(f"For 'LayerNorm', the dimensions {tuple(input_x.shape[params:])} from begin_params_axis on must be normalized_shape {self.normalized_shape}.")
+        if begin == params:
+            return F.layer_norm(input_x, self.normalized_shape, self.gamma, self.beta, self.epsilon)
+        return F.layer_norm(input_x, input_x.shape[begin:], None, None, self.epsilon) * self.gamma + self.beta
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation across processes: of the one process there is."""
+
+    rank = (2, 3, 4, 5)
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros", moving_mean_init="zeros",
+                 moving_var_init="ones", use_batch_statistics=None, process_groups=None, dtype=mstype.float32):
+        super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init, use_batch_statistics, dtype=dtype)
+        self.process_groups = process_groups
+
+
+class GroupNorm(Cell):
+    """Normalisation over groups of channels of [N, C, H, W] (Wu & He 2018)."""
+
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, gamma_init="ones", beta_init="zeros", dtype=mstype.float32):
+        super().__init__()
+        self.num_groups, self.num_channels = positive("GroupNorm", "num_groups", num_groups), positive("GroupNorm", "num_channels", num_channels)
+        if num_channels % num_groups:
+            raise ValueError(f"For 'GroupNorm', 'num_channels' {num_channels} must be a multiple of 'num_groups' {num_groups}.")
+        self.eps, self.affine = eps, affine
+        self.gamma = Parameter(initializer(gamma_init, [num_channels], dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, [num_channels], dtype), name="beta", requires_grad=affine)
+
+    def construct(self, x):
+        if x.ndim < 3 or x.shape[1] != self.num_channels:
+            raise ValueError(f"For 'GroupNorm', the input must be [N, {self.num_channels}, ...], but got {list(x.shape)}.")
+        return F.group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
+
+    def extend_repr(self):
+        return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
+
+
+class _InstanceNorm(Cell):
+    rank = 0
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, gamma_init="ones", beta_init="zeros", dtype=mstype.float32):
+        super().__init__()
+        n = positive(type(self).__name__, "num_features", num_features)
+        if not 0 <= momentum <= 1:
+            raise ValueError(f"For '{type(self).__name__}', 'momentum' must be in [0, 1], but got {momentum}.")
+        self.num_features, self.eps, self.momentum = n, eps, momentum
+        self.gamma = Parameter(initializer(gamma_init, [n], dtype), name="gamma", requires_grad=affine)
+        self.beta = Parameter(initializer(beta_init, [n], dtype), name="beta", requires_grad=affine)
+
+    def construct(self, x):
+        if x.ndim != self.rank or x.shape[1] != self.num_features:
+            raise ValueError(f"For '{self.cls_name}', the input must have {self.rank} dimensions and {self.num_features} channels, but got {list(x.shape)}.")
+        return F.group_norm(x, self.num_features, self.gamma, self.beta, self.eps)
+
+    def extend_repr(self):
+        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Each channel of each [C, L] of a batch normalised by itself (Ulyanov et al. 2016)."""
+
+    rank = 3
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Each channel of each [C, H, W] of a batch normalised by itself (Ulyanov et al. 2016)."""
+
+    rank = 4
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Each channel of each [C, D, H, W] of a batch normalised by itself (Ulyanov et al. 2016)."""
+
+    rank = 5
+
+
+class LRN(Cell):
+    """Local response normalisation over neighbouring channels (Krizhevsky et al. 2012)."""
+
+    def __init__(self, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
+        super().__init__()
+        self.options = (depth_radius, bias, alpha, beta, norm_region)
+
+    def construct(self, input_x):
+        return F.lrn(input_x, *self.options)

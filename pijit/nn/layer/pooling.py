@@ -1,0 +1,247 @@
+"""Pooling."""
+
+from pijit.nn.cell import Cell
+from pijit.nn.layer.common import pair, positive
+from pijit.ops import function as F
+from pijit.ops.function.shapes import _format
+
+
+
+class MaxPool2d(Cell):
+    """Maxima of windows of [N, C, H, W]."""
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False, data_format="NCHW"):
+        super().__init__()
+        _format("MaxPool2d", data_format)
+        if pad_mode != "pad" and (padding or return_indices or ceil_mode or pair(dilation) != (1, 1)):
+            raise ValueError("For 'MaxPool2d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
+        self.kernel_size, self.stride, self.pad_mode, self.padding = pair(kernel_size), pair(stride), pad_mode, padding
+        for k in self.kernel_size + self.stride:
+            positive("MaxPool2d", "kernel_size and stride", k)
+        if any(2 * p > k for p, k in zip(pair(padding), self.kernel_size)):
+            raise ValueError(f"For 'MaxPool2d', 'padding' must be at most half of kernel_size {self.kernel_size}, but got {padding}.")
+        self.dilation, self.return_indices, self.ceil_mode = pair(dilation), return_indices, ceil_mode
+
+    def construct(self, x):
+        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
+
+
+class AvgPool2d(Cell):
+    """Means of windows of [N, C, H, W]."""
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, data_format="NCHW"):
+        super().__init__()
+        self.kernel_size, self.stride, self.pad_mode, self.padding = pair(kernel_size), pair(stride), pad_mode, padding
+        self.count = count_include_pad and pad_mode == "pad"
+        for k in self.kernel_size + self.stride:
+            positive("AvgPool2d", "kernel_size and stride", k)
+        _format("AvgPool2d", data_format)
+        self.ceil_mode, self.divisor_override = ceil_mode, divisor_override or 0
+
+    def construct(self, x):
+        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count, self.divisor_override, self.pad_mode)
+
+
+class AdaptiveAvgPool2d(Cell):
+    """Means of windows, for an output of the given size."""
+
+    def __init__(self, output_size):
+        super().__init__()
+        self.output_size = output_size
+
+    def construct(self, x):
+        return F.adaptive_avg_pool2d(x, self.output_size)
+
+
+def _window(name, pad_mode, **sizes):
+    if pad_mode.lower() not in ("same", "valid", "pad"):
+        raise ValueError(f"For '{name}', 'pad_mode' must be 'same', 'valid' or 'pad', but got {pad_mode!r}.")
+    return [positive(name, k, v[0] if isinstance(v, tuple) and len(v) == 1 else v) for k, v in sizes.items()]
+
+
+def _lifted(x, name):
+    """(x with an axis before the last, whether there is a batch)."""
+    if x.ndim not in (2, 3):
+        raise ValueError(f"For '{name}', the input must have 2 or 3 dimensions, but got {x.ndim}.")
+    return F.reshape(x, (1,) * (3 - x.ndim) + (*x.shape[:-1], 1, x.shape[-1])), x.ndim == 3
+
+
+def _lowered(y, batch):
+    return F.reshape(y, (*y.shape[0 if batch else 1:-2], y.shape[-1]))
+
+
+class MaxPool1d(Cell):
+    """Maxima of windows of [N, C, L] or [C, L]."""
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False):
+        super().__init__()
+        k, s = _window("MaxPool1d", pad_mode, kernel_size=kernel_size, stride=stride)
+        padding, dilation = (v[0] if isinstance(v, tuple) else v for v in (padding, dilation))
+        if pad_mode.lower() != "pad" and (padding or return_indices or ceil_mode or dilation != 1):
+            raise ValueError("For 'MaxPool1d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
+        self.kernel_size, self.stride, self.pad_mode = (1, k), (1, s), pad_mode.lower()
+        self.padding, self.dilation, self.return_indices, self.ceil_mode = (0, padding), (1, dilation), return_indices, ceil_mode
+
+    def construct(self, x):
+        x, batch = _lifted(x, "MaxPool1d")
+        y = F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
+        return (_lowered(y[0], batch), _lowered(y[1], batch)) if self.return_indices else _lowered(y, batch)
+
+
+class AvgPool1d(Cell):
+    """Means of windows of [N, C, L] or [C, L]."""
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True):
+        super().__init__()
+        k, s = _window("AvgPool1d", pad_mode, kernel_size=kernel_size, stride=stride)
+        self.kernel_size, self.stride, self.pad_mode = (1, k), (1, s), pad_mode.lower()
+        self.padding, self.ceil_mode = (0, padding[0] if isinstance(padding, tuple) else padding), ceil_mode
+        self.count = count_include_pad and self.pad_mode == "pad"
+
+    def construct(self, x):
+        x, batch = _lifted(x, "AvgPool1d")
+        return _lowered(F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count, 0, self.pad_mode), batch)
+
+
+def _pad3d(name, size, kernel, stride, pad_mode, padding):
+    if pad_mode == "pad":
+        return (padding,) * 3 if isinstance(padding, int) else tuple(padding)
+    if pad_mode == "valid":
+        return (0, 0, 0)
+    totals = [max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in zip(size, kernel, stride)]
+    if any(t % 2 for t in totals):
+        raise ValueError(f"For '{name}', pad_mode 'same' would need different padding on the two sides here; use 'pad'.")
+    return tuple(t // 2 for t in totals)
+
+
+class MaxPool3d(Cell):
+    """Maxima of windows of [N, C, D, H, W] or [C, D, H, W]."""
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False):
+        super().__init__()
+        _window("MaxPool3d", pad_mode)
+        self.kernel_size, self.stride = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride))
+        self.pad_mode, self.padding, self.dilation = pad_mode.lower(), padding, dilation
+        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+
+    def construct(self, x):
+        pad = _pad3d("MaxPool3d", x.shape[-3:], self.kernel_size, self.stride, self.pad_mode, self.padding)
+        return F.max_pool3d(x, self.kernel_size, self.stride, pad, self.dilation, self.ceil_mode, self.return_indices)
+
+
+class AvgPool3d(Cell):
+    """Means of windows of [N, C, D, H, W] or [C, D, H, W]."""
+
+    def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        super().__init__()
+        _window("AvgPool3d", pad_mode)
+        self.kernel_size, self.stride = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride))
+        self.pad_mode, self.padding, self.ceil_mode = pad_mode.lower(), padding, ceil_mode
+        self.count, self.divisor = count_include_pad and self.pad_mode == "pad", divisor_override or 0
+
+    def construct(self, x):
+        if x.ndim not in (4, 5):
+            raise ValueError(f"For 'AvgPool3d', the input must have 4 or 5 dimensions, but got {x.ndim}.")
+        pad = _pad3d("AvgPool3d", x.shape[-3:], self.kernel_size, self.stride, self.pad_mode, self.padding)
+        y = F.avg_pool3d(x if x.ndim == 5 else F.expand_dims(x, 0), self.kernel_size, self.stride, pad, self.ceil_mode, self.count, self.divisor)
+        return y if x.ndim == 5 else F.squeeze(y, 0)
+
+
+class _Adaptive(Cell):
+    def __init__(self, output_size):
+        super().__init__()
+        self.output_size = output_size
+
+
+class AdaptiveAvgPool1d(_Adaptive):
+    """Means of windows, for an output [N, C, output_size]."""
+
+    def construct(self, input):
+        return F.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool3d(_Adaptive):
+    """Means of windows, for an output of the given three sizes."""
+
+    def construct(self, input):
+        return F.adaptive_avg_pool3d(input, self.output_size)
+
+
+class AdaptiveMaxPool1d(_Adaptive):
+    """Maxima of windows, for an output [N, C, output_size]."""
+
+    def construct(self, input):
+        return F.adaptive_max_pool1d(input, self.output_size)
+
+
+class AdaptiveMaxPool2d(Cell):
+    """Maxima of windows, for an output of the given size; with return_indices, also their places."""
+
+    def __init__(self, output_size, return_indices=False):
+        super().__init__()
+        self.output_size, self.return_indices = output_size, return_indices
+
+    def construct(self, input):
+        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(Cell):
+    """Maxima of windows, for an output of the given three sizes; with return_indices, also their places."""
+
+    def __init__(self, output_size, return_indices=False):
+        super().__init__()
+        self.output_size, self.return_indices = output_size, return_indices
+
+    def construct(self, input):
+        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+
+class LPPool1d(Cell):
+    """(sum over each window of x ** norm_type) ** (1 / norm_type) of [N, C, L] or [C, L]."""
+
+    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+        super().__init__()
+        self.options = (norm_type, kernel_size, stride, ceil_mode)
+
+    def construct(self, x):
+        return F.lp_pool1d(x, *self.options)
+
+
+class LPPool2d(Cell):
+    """(sum over each window of x ** norm_type) ** (1 / norm_type) of [N, C, H, W]."""
+
+    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+        super().__init__()
+        self.options = (norm_type, kernel_size, stride, ceil_mode)
+
+    def construct(self, x):
+        return F.lp_pool2d(x, *self.options)
+
+
+class _MaxUnpool(Cell):
+    unpool = None
+
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__()
+        self.options = (kernel_size, stride, padding)
+
+    def construct(self, x, indices, output_size=None):
+        return type(self).unpool(x, indices, *self.options, output_size)
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """The inverse of MaxPool1d with return_indices: zeros but for the maxima."""
+
+    unpool = staticmethod(F.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """The inverse of MaxPool2d with return_indices: zeros but for the maxima."""
+
+    unpool = staticmethod(F.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """The inverse of MaxPool3d with return_indices: zeros but for the maxima."""
+
+    unpool = staticmethod(F.max_unpool3d)

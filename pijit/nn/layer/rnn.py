@@ -1,0 +1,204 @@
+"""Recurrent layers."""
+
+import math
+
+from pijit import dtype as mstype
+from pijit.initializer import Uniform, initializer
+from pijit.nn.cell import Cell
+from pijit.nn.layer.common import positive
+from pijit.ops import function as F
+from pijit.parameter import Parameter, ParameterTuple
+
+
+def _rnn_step(activation):
+    def step(x, state, w, b):  # noqa: ARG001
+        (h,) = state
+        return (activation(x + F.dense(h, w, b)),)
+    return step
+
+
+def _gru_step(x, state, w, b):
+    (h,) = state
+    xr, xz, xn = F.chunk(x, 3, -1)
+    hr, hz, hn = F.chunk(F.dense(h, w, b), 3, -1)
+    z = F.sigmoid(xz + hz)
+    n = F.tanh(xn + F.sigmoid(xr + hr) * hn)
+    return (n + z * (h - n),)
+
+
+def _lstm_step(x, state, w, b):
+    h, c = state
+    i, f, g, o = F.chunk(x + F.dense(h, w, b), 4, -1)
+    c = F.sigmoid(f) * c + F.sigmoid(i) * F.tanh(g)
+    return F.sigmoid(o) * F.tanh(c), c
+
+
+class _RNNCellBase(Cell):
+    gates = 1
+
+    def __init__(self, input_size, hidden_size, has_bias, dtype):
+        super().__init__()
+        name = type(self).__name__
+        self.input_size, self.hidden_size = positive(name, "input_size", input_size), positive(name, "hidden_size", hidden_size)
+        if not isinstance(has_bias, bool):
+            raise TypeError(f"For '{name}', 'has_bias' must be bool, but got {type(has_bias).__name__}.")
+        self.has_bias = has_bias
+        init, rows = Uniform(1 / math.sqrt(hidden_size)), self.gates * hidden_size
+        self.weight_ih = Parameter(initializer(init, [rows, input_size], dtype), name="weight_ih")
+        self.weight_hh = Parameter(initializer(init, [rows, hidden_size], dtype), name="weight_hh")
+        self.bias_ih = Parameter(initializer(init, [rows], dtype), name="bias_ih") if has_bias else None
+        self.bias_hh = Parameter(initializer(init, [rows], dtype), name="bias_hh") if has_bias else None
+
+    def _next(self, step, x, state):
+        if x.ndim != 2 or x.shape[1] != self.input_size:
+            raise ValueError(f"For '{self.cls_name}', 'x' must be [batch, {self.input_size}], but got {list(x.shape)}.")
+        for h in state:
+            if tuple(h.shape) != (x.shape[0], self.hidden_size):
+                raise ValueError(f"For '{self.cls_name}', the state must be [{x.shape[0]}, {self.hidden_size}], but got {list(h.shape)}.")
+        return step(F.dense(x, self.weight_ih, self.bias_ih), state, self.weight_hh, self.bias_hh)
+
+
+class RNNCell(_RNNCellBase):
+    """tanh(W_ih x + b_ih + W_hh h + b_hh), or relu (Elman 1990). x [batch, input_size], hx [batch, hidden_size]."""
+
+    def __init__(self, input_size, hidden_size, has_bias=True, nonlinearity="tanh", dtype=mstype.float32):
+        super().__init__(input_size, hidden_size, has_bias, dtype)
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"For 'RNNCell', 'nonlinearity' must be 'tanh' or 'relu', but got {nonlinearity!r}.")
+        self.nonlinearity = nonlinearity
+
+    def construct(self, x, hx):
+        return self._next(_rnn_step(F.tanh if self.nonlinearity == "tanh" else F.relu), x, (hx,))[0]
+
+
+class GRUCell(_RNNCellBase):
+    """Gated recurrent unit (Cho et al. 2014); weights of reset, update and new gate in this order."""
+
+    gates = 3
+
+    def __init__(self, input_size, hidden_size, has_bias=True, dtype=mstype.float32):
+        super().__init__(input_size, hidden_size, has_bias, dtype)
+
+    def construct(self, x, hx):
+        return self._next(_gru_step, x, (hx,))[0]
+
+
+class LSTMCell(_RNNCellBase):
+    """Long short-term memory (Hochreiter & Schmidhuber 1997); weights of input, forget, cell and output gate in this order. Returns (h, c)."""
+
+    gates = 4
+
+    def __init__(self, input_size, hidden_size, has_bias=True, dtype=mstype.float32):
+        super().__init__(input_size, hidden_size, has_bias, dtype)
+
+    def construct(self, x, hx):
+        return self._next(_lstm_step, x, tuple(hx))
+
+
+class _RNNBase(Cell):
+    """Layers of a recurrent cell over the steps of x [steps, batch, input_size] (batch_first: [batch, steps, input_size]).
+
+    hx: states [layers * directions, batch, hidden_size], zeros by default; seq_length: how many steps each sequence of the batch has.
+    Returns (the last layer's states of all steps, the states after the last step)."""
+
+    gates, states = 1, 1
+
+    def __init__(self, input_size, hidden_size, num_layers=1, has_bias=True, batch_first=False, dropout=0.0, bidirectional=False, dtype=mstype.float32):
+        super().__init__()
+        name = type(self).__name__
+        self.input_size, self.hidden_size = positive(name, "input_size", input_size), positive(name, "hidden_size", hidden_size)
+        self.num_layers = positive(name, "num_layers", num_layers)
+        for arg, v in (("has_bias", has_bias), ("batch_first", batch_first), ("bidirectional", bidirectional)):
+            if not isinstance(v, bool):
+                raise TypeError(f"For '{name}', {arg!r} must be bool, but got {type(v).__name__}.")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"For '{name}', 'dropout' must be in [0, 1), but got {dropout}.")
+        self.has_bias, self.batch_first, self.dropout, self.bidirectional = has_bias, batch_first, float(dropout), bidirectional
+        self.directions = 2 if bidirectional else 1
+        init, rows = Uniform(1 / math.sqrt(hidden_size)), self.gates * hidden_size
+        names = [f"_l{layer}{suffix}" for layer in range(num_layers) for suffix in ("", "_reverse")[:self.directions]]
+
+        def parameters(kind, shape):
+            return ParameterTuple([Parameter(initializer(init, shape(k // self.directions), dtype), name=kind + n) for k, n in enumerate(names)])
+        self.w_ih_list = parameters("weight_ih", lambda layer: [rows, input_size if layer == 0 else hidden_size * self.directions])
+        self.w_hh_list = parameters("weight_hh", lambda _: [rows, hidden_size])
+        self.b_ih_list = parameters("bias_ih", lambda _: [rows]) if has_bias else ()
+        self.b_hh_list = parameters("bias_hh", lambda _: [rows]) if has_bias else ()
+
+    def _step(self, x, state, w, b):
+        raise NotImplementedError
+
+    def construct(self, x, hx=None, seq_length=None):
+        if x.ndim != 3 or x.shape[2] != self.input_size:
+            raise ValueError(f"For '{self.cls_name}', 'x' must have 3 dimensions, the last of {self.input_size}, but got {list(x.shape)}.")
+        if self.batch_first:
+            x = F.swapaxes(x, 0, 1)
+        steps, batch = x.shape[:2]
+        shape = (self.num_layers * self.directions, batch, self.hidden_size)
+        if hx is None:
+            states = [F.zeros(shape, x.dtype) for _ in range(self.states)]
+        else:
+            states = list(hx) if self.states > 1 else [hx]
+        for h in states:
+            if tuple(h.shape) != shape:
+                raise ValueError(f"For '{self.cls_name}', a state must be {list(shape)}, but got {list(h.shape)}.")
+        final = []
+        for layer in range(self.num_layers):
+            outputs = []
+            for direction in range(self.directions):
+                k = layer * self.directions + direction
+                y, last = self._run(x, k, tuple(h[k] for h in states), seq_length, direction == 1, steps)
+                outputs.append(y)
+                final.append(last)
+            x = outputs[0] if self.directions == 1 else F.cat(outputs, -1)
+            if self.dropout > 0 and layer + 1 < self.num_layers:
+                x = F.dropout(x, self.dropout, self.training)
+        if self.batch_first:
+            x = F.swapaxes(x, 0, 1)
+        last = tuple(F.stack([f[j] for f in final], 0) for j in range(self.states))
+        return x, last if self.states > 1 else last[0]
+
+    def _run(self, x, k, state, seq_length, backward, steps):
+        b_ih, b_hh = (self.b_ih_list[k], self.b_hh_list[k]) if self.has_bias else (None, None)
+        projected = F.dense(x, self.w_ih_list[k], b_ih)  # all steps at once
+        outputs = [None] * steps
+        for t in range(steps - 1, -1, -1) if backward else range(steps):
+            new = self._step(projected[t], state, self.w_hh_list[k], b_hh)
+            if seq_length is not None:  # beyond a sequence's end its state stays, and the output is 0
+                inside = F.expand_dims(seq_length > t, -1)
+                outputs[t] = F.select(inside, new[0], F.zeros_like(new[0]))
+                state = tuple(F.select(inside, n, s) for n, s in zip(new, state))
+            else:
+                outputs[t], state = new[0], new
+        return F.stack(outputs, 0), state
+
+
+class RNN(_RNNBase):
+    """Layers of tanh(W_ih x + b_ih + W_hh h + b_hh), or relu (Elman 1990)."""
+
+    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", has_bias=True, batch_first=False, dropout=0.0, bidirectional=False, dtype=mstype.float32):
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"For 'RNN', 'nonlinearity' must be 'tanh' or 'relu', but got {nonlinearity!r}.")
+        super().__init__(input_size, hidden_size, num_layers, has_bias, batch_first, dropout, bidirectional, dtype)
+        self.nonlinearity = nonlinearity
+
+    def _step(self, x, state, w, b):
+        return _rnn_step(F.tanh if self.nonlinearity == "tanh" else F.relu)(x, state, w, b)
+
+
+class GRU(_RNNBase):
+    """Layers of gated recurrent units (Cho et al. 2014)."""
+
+    gates = 3
+
+    def _step(self, x, state, w, b):
+        return _gru_step(x, state, w, b)
+
+
+class LSTM(_RNNBase):
+    """Layers of long short-term memory (Hochreiter & Schmidhuber 1997); the states are (h, c)."""
+
+    gates, states = 4, 2
+
+    def _step(self, x, state, w, b):
+        return _lstm_step(x, state, w, b)

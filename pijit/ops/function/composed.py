@@ -1,0 +1,154 @@
+"""Elementary functions composed of others."""
+
+import math
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.elementwise import (abs, cast, equal, exp, exp2, isinf, isnan, log, log1p, log2, logical_and, logical_not,
+                                            logical_or, maximum, minimum, pow, select, sign, sqrt, square, trunc)
+from pijit.ops.function.selection import clamp
+
+
+def _float(x):
+    return x if not isinstance(x, Tensor) or x.dtype.is_floating_point else cast(x, mstype.float32)
+
+
+def positive(input):
+    """The input."""
+    return input
+
+
+def isreal(input):
+    """True everywhere: there are no complex tensors."""
+    return equal(input, input) | isnan(input)
+
+
+def isposinf(input):
+    """Where elements are +inf."""
+    return logical_and(isinf(input), input > 0)
+
+
+def isneginf(input):
+    """Where elements are -inf."""
+    return logical_and(isinf(input), input < 0)
+
+
+def deg2rad(x):
+    """Degrees to radians."""
+    return x * (math.pi / 180.0)
+
+
+def rad2deg(x):
+    """Radians to degrees."""
+    return x * (180.0 / math.pi)
+
+
+def frac(x):
+    """The part after the point, with x's sign."""
+    return x - trunc(x)
+
+
+def logit(input, eps=None):
+    """log(x / (1 - x)), x limited to [eps, 1 - eps] first."""
+    x = input if eps is None or eps < 0 else clamp(input, eps, 1.0 - eps)
+    return log(x / (1.0 - x))
+
+
+def xlogy(input, other):
+    """input * log(other), 0 where input is 0 and other is not NaN."""
+    input, other = _float(input), _float(other)
+    zero = logical_and(equal(input, 0), logical_not(isnan(other) if isinstance(other, Tensor) else other != other))
+    return select(zero, 0.0, input * log(select(zero, 1.0, other)))
+
+
+def xdivy(x, y):
+    """x / y, 0 where x is 0."""
+    x, y = _float(x), _float(y)
+    zero = equal(x, 0)
+    return select(zero, 0.0, x / select(zero, 1.0, y))
+
+
+def fmax(input, other):
+    """Maximum; of a number and NaN, the number."""
+    return select(isnan(other), input, select(isnan(input), other, maximum(input, other)))
+
+
+def fmin(input, other):
+    """Minimum; of a number and NaN, the number."""
+    return select(isnan(other), input, select(isnan(input), other, minimum(input, other)))
+
+
+def signbit(input):
+    """Where the sign is negative, that of -0.0 too."""
+    return logical_or(input < 0, 1.0 / input < 0) if input.dtype.is_floating_point else input < 0
+
+
+def copysign(x, other):
+    """The magnitude of x with other's sign."""
+    x = _float(x)
+    a = abs(x)
+    negative = signbit(other) if isinstance(other, Tensor) else math.copysign(1.0, other) < 0
+    if negative is True:
+        return -a
+    return a if negative is False else select(negative, -a, a)
+
+
+def heaviside(input, values):
+    """0 where negative, `values` at 0, 1 where positive."""
+    return select(equal(input, 0), values, select(input < 0, 0, 1) * (values * 0 + 1))
+
+
+def logaddexp(input, other):
+    """log(exp(input) + exp(other)) without overflow."""
+    m = maximum(input, other)
+    safe = select(isinf(m), 0.0, m)
+    return select(isinf(m), m, m + log(exp(input - safe) + exp(other - safe)))
+
+
+def logaddexp2(input, other):
+    """log2(2**input + 2**other) without overflow."""
+    m = maximum(input, other)
+    safe = select(isinf(m), 0.0, m)
+    return select(isinf(m), m, m + log2(exp2(input - safe) + exp2(other - safe)))
+
+
+def float_power(input, exponent):
+    """input ** exponent in float64."""
+    def double(x):
+        return cast(x, mstype.float64) if isinstance(x, Tensor) else float(x)
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise TypeError("For 'float_power', 'input' or 'exponent' must be a Tensor.")
+    return pow(double(input), double(exponent))
+
+
+def ldexp(x, other):
+    """x * 2 ** other."""
+    return x * exp2(_float(other))
+
+
+def erfinv(input):
+    """The inverse of erf in (-1, 1): Winitzki's estimate (2008) and three steps of Halley's method."""
+    x = input
+    t = log1p(-square(x))
+    a = 0.147
+    b = 2.0 / (math.pi * a) + t / 2.0
+    y = sign(x) * sqrt(sqrt(square(b) - t / a) - b)
+    for _ in range(3):
+        u = (_ops["erf"](y) - x) / (2.0 / math.sqrt(math.pi) * exp(-square(y)))
+        y = y - u / (1.0 + y * u)
+    edge = abs(x) >= 1
+    return select(edge, select(equal(abs(x), 1), sign(x) * math.inf, math.nan), select(equal(x, 0), x, y))
+
+
+def i0(input):
+    """The modified Bessel function of order 0 (Abramowitz & Stegun 9.8.1, 9.8.2: errors below 2e-7)."""
+    a = abs(input)
+    t = square(minimum(a, 3.75) / 3.75)
+    small = 1.0 + t * (3.5156229 + t * (3.0899424 + t * (1.2067492 + t * (0.2659732 + t * (0.0360768 + t * 0.0045813)))))
+    s = 3.75 / maximum(a, 3.75)
+    large = 0.39894228 + s * (0.01328592 + s * (0.00225319 + s * (-0.00157565 + s * (0.00916281 + s * (
+        -0.02057706 + s * (0.02635537 + s * (-0.01647633 + s * 0.00392377)))))))
+    return select(a < 3.75, small, exp(a) / sqrt(maximum(a, 3.75)) * large)
+
+
+bessel_i0 = i0

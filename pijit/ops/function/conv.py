@@ -1,0 +1,104 @@
+"""Convolutions."""
+
+import builtins
+
+from pijit._C import ops as _ops
+from pijit.ops.function.shapes import _ints, _pair, expand_dims, reshape, squeeze
+
+
+def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
+    """2-d convolution. input [N, C, H, W], weight [O, C / groups, kh, kw]."""
+    stride, dilation = _pair(stride), _pair(dilation)
+    return _ops["conv2d"](input, weight, bias, stride, _conv_pad(input.shape[2:], weight.shape[2:], stride, dilation, pad_mode, padding), dilation, groups)
+
+
+def _conv_pad(size, kernel, stride, dilation, mode, padding):
+    if mode == "valid":
+        return (0, 0, 0, 0)
+    if mode == "same":
+        out = []
+        for n, k, s, d in zip(size, kernel, stride, dilation):
+            total = builtins.max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)
+            out += [total // 2, total - total // 2]
+        return tuple(out)
+    if mode != "pad":
+        raise ValueError(f"For 'conv2d', 'pad_mode' must be 'valid', 'same' or 'pad', but got {mode!r}.")
+    if isinstance(padding, int):
+        return (padding,) * 4
+    p = tuple(padding)
+    return (p[0], p[0], p[1], p[1]) if len(p) == 2 else p
+
+
+def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
+    """1-d convolution. input [N, C, L], weight [O, C / groups, k]."""
+    stride, dilation = _ints(stride)[0], _ints(dilation)[0]
+    p = padding if isinstance(padding, int) else tuple(padding)[0]
+    pad = _conv_pad((1, input.shape[2]), (1, weight.shape[2]), (1, stride), (1, dilation), pad_mode, (0, 0, p, p))
+    y = _ops["conv2d"](expand_dims(input, 2), expand_dims(weight, 2), bias, (1, stride), pad, (1, dilation), groups)
+    return squeeze(y, 2)
+
+
+def bias_add(input_x, bias):
+    """A bias per channel (axis 1)."""
+    return input_x + reshape(bias, (1, -1) + (1,) * (input_x.ndim - 2))
+
+
+def _sizes(name, size, kernel, stride, padding, dilation):
+    """How many windows there are along each axis."""
+    out = []
+    for n, k, s, p, d in zip(size, kernel, stride, padding, dilation):
+        if builtins.min(k, s, d) <= 0 or p < 0:
+            raise ValueError(f"For '{name}', kernel_size, stride and dilation must be greater than 0 and padding at least 0.")
+        room = n + 2 * p - d * (k - 1) - 1
+        if room < 0:
+            raise ValueError(f"For '{name}', the window of {d * (k - 1) + 1} is larger than the padded input of {n + 2 * p}.")
+        out.append(room // s + 1)
+    return out
+
+
+def _transposed(name, input, weight, bias, stride, pad, output_padding, groups, dilation):
+    """The adjoint of a convolution in its input; pad (top, bottom, left, right)."""
+    size = []
+    for i in (0, 1):
+        if output_padding[i] >= builtins.max(stride[i], dilation[i]):
+            raise ValueError(f"For '{name}', 'output_padding' must be less than stride or dilation, but got {output_padding[i]}.")
+        size.append((input.shape[2 + i] - 1) * stride[i] - pad[2 * i] - pad[2 * i + 1] + dilation[i] * (weight.shape[2 + i] - 1) + 1 + output_padding[i])
+    if builtins.min(size) <= 0:
+        raise ValueError(f"For '{name}', the output would have size {size}.")
+    shape = (input.shape[0], weight.shape[1] * groups, *size)
+    y = _ops["conv2d_dx"](input, weight, stride, pad, dilation, groups, shape)
+    return y if bias is None else bias_add(y, bias)
+
+
+def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Transposed 2-d convolution (Zeiler et al. 2010). input [N, C, H, W], weight [C, O / groups, kh, kw]."""
+    p = _pair(padding)
+    return _transposed("conv_transpose2d", input, weight, bias, _pair(stride), (p[0], p[0], p[1], p[1]), _pair(output_padding), groups, _pair(dilation))
+
+
+def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
+    """3-d convolution, as a sum of 2-d ones. input [N, C, D, H, W], weight [O, C / groups, kd, kh, kw]."""
+    s, d = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (stride, dilation))
+    if pad_mode == "same":
+        pad = []
+        for n, k, step, dist in zip(input.shape[2:], weight.shape[2:], s, d):
+            total = builtins.max((-(-n // step) - 1) * step + dist * (k - 1) + 1 - n, 0)
+            pad += [total // 2, total - total // 2]
+    elif pad_mode == "pad":
+        p = (padding,) * 3 if isinstance(padding, int) else tuple(padding)
+        pad = list(p) if len(p) == 6 else [v for q in p for v in (q, q)]
+    elif pad_mode == "valid":
+        pad = [0] * 6
+    else:
+        raise ValueError(f"For 'conv3d', 'pad_mode' must be 'valid', 'same' or 'pad', but got {pad_mode!r}.")
+    x = _ops["pad"](input, (0, 0, pad[0], 0, 0), (0, 0, pad[1], 0, 0), 0.0)
+    n, c, depth, h, w = x.shape
+    (out,) = _sizes("conv3d", (depth,), weight.shape[2:3], s[:1], (0,), d[:1])
+    total = None
+    for k in builtins.range(weight.shape[2]):
+        planes = x[:, :, k * d[0]:k * d[0] + (out - 1) * s[0] + 1:s[0]]
+        planes = reshape(_ops["transpose"](planes, (0, 2, 1, 3, 4)), (n * out, c, h, w))
+        y = _ops["conv2d"](planes, weight[:, :, k], None, s[1:], tuple(pad[2:]), d[1:], groups)
+        total = y if total is None else total + y
+    y = _ops["transpose"](reshape(total, (n, out, *total.shape[1:])), (0, 2, 1, 3, 4))
+    return y if bias is None else bias_add(y, bias)

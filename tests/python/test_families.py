@@ -1,0 +1,217 @@
+"""Layers, losses, optimizers and functions, against facts of MindSpore 2.7.1: values and gradients (facts_nn.json, rounded to 5 decimals),
+and jitted against eager.
+
+A fact's gradient is that of the sum of all outputs, element k of output n weighted by cos(k + n), by the variable named."""
+
+import ast
+import builtins
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import nn, ops
+from tests.python.differential import check, check_calls
+
+FACTS = json.loads((pathlib.Path(__file__).parent / "facts_nn.json").read_text())
+# what reads a tensor's value to know a shape
+VALUES_NEEDED = ("ops.bincount", "ops.unique")
+
+
+def scope():
+    """What the expressions name."""
+    T = ms.Tensor
+    r = np.random.RandomState(0)
+
+    def t(*shape):
+        return T(r.randn(*shape).astype(np.float32))
+    s = {"ms": ms, "nn": nn, "ops": ops, "T": T, "np": np, "fixed": fixed, "steps": steps}
+    s.update(A=t(3, 4), B=t(3, 4), C=t(3, 4), X2=t(6, 5), X3=t(2, 3, 6), X4=t(2, 3, 4, 5), X5=t(1, 2, 4, 5, 6), Y3=t(5, 2, 8), S3=t(5, 2, 3), H=t(1, 2, 4),
+             V=t(5), W=t(5), V3=t(4, 3), W3=t(4, 3))
+    s.update(P=T(r.rand(3, 4).astype(np.float32)), Q=T((r.rand(3, 4) > 0.5).astype(np.float32)), S=T(np.sign(r.randn(3, 4)).astype(np.float32)),
+             L=T(np.array([1, 0, 3], np.int32)), N=T(np.array([3, 5], np.int32)), J=T(np.array([2, 0, 2, 1, 1, 0], np.int32)),
+             M=T(np.array([[1, 2, -1, 0], [0, -1, 1, 2], [3, 2, 1, 0]], np.int32)), F8=t(1, 8, 2, 3))
+    return s
+
+
+def fixed(cell):
+    """cell, with known parameters."""
+    for k, (_, p) in enumerate(sorted(cell.parameters_dict().items())):
+        p.set_data(ms.Tensor((np.random.RandomState(k).randn(*p.shape) * 0.3).astype(np.float32)))
+    return cell.set_train(False)
+
+
+def parameters():
+    r = np.random.RandomState(0)
+    params = [ms.Parameter(ms.Tensor(r.randn(2, 3).astype(np.float32)), name="a"), ms.Parameter(ms.Tensor(r.randn(3).astype(np.float32)), name="b")]
+    return params, [tuple(ms.Tensor(r.randn(*p.shape).astype(np.float32)) for p in params) for _ in range(3)]
+
+
+def steps(make):
+    """Parameters after three steps of an optimizer."""
+    params, gradients = parameters()
+    optimizer = make(params)
+    for g in gradients:
+        optimizer(g)
+    return tuple(params)
+
+
+def flat(r):
+    return [v for x in r for v in flat(x)] if isinstance(r, (tuple, list)) else [r]
+
+
+def agrees(tensor, fact):
+    a = tensor.asnumpy()
+    assert (str(a.dtype), list(a.shape)) == (fact["dtype"], fact["shape"])
+    np.testing.assert_allclose(a.astype(np.float64).ravel()[:24], fact["values"], atol=2e-5, rtol=2e-4)
+
+
+@pytest.mark.parametrize("expression", FACTS)
+def test_fact(expression):
+    fact = FACTS[expression]
+    if "raises" in fact:
+        with pytest.raises(getattr(builtins, fact["raises"])):
+            eval(expression, scope())
+        return
+    got, want = flat(eval(expression, scope())), flat(fact["is"])
+    assert len(got) == len(want)
+    for g, w in zip(got, want):
+        agrees(g, w)
+    if "grad" in fact:
+        variable, want = fact["grad"]
+        s = scope()
+        f = eval(f"lambda {variable}: {expression}", s)
+
+        def total(x):
+            return sum((o * ms.Tensor(np.cos(np.arange(o.size) + k).reshape(o.shape).astype(np.float32))).sum()
+                       for k, o in enumerate(flat(f(x))) if o.dtype == ms.float32)
+        agrees(ms.grad(total)(s[variable]), want)
+
+
+def layer_and_arguments(expression):
+    """('layer', [argument, ...]) where the expression calls a layer that it makes; else (None, None)."""
+    call = ast.parse(expression, mode="eval").body
+    if isinstance(call, ast.Subscript):
+        call = call.value
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Call) and not call.keywords and not any(isinstance(a, ast.Starred) for a in call.args):
+        return ast.unparse(call.func), [ast.unparse(a) for a in call.args]
+    return None, None
+
+
+LAYERS = [e for e, f in FACTS.items() if "is" in f and layer_and_arguments(e)[0]]
+FUNCTIONS = [e for e, f in FACTS.items() if "is" in f and e.startswith("ops.") and not e.startswith(VALUES_NEEDED)]
+
+
+@pytest.mark.parametrize("expression", LAYERS)
+def test_jitted_layer(expression):
+    layer, args = layer_and_arguments(expression)
+
+    def make():
+        cell = eval(layer, scope())
+        return lambda *x: cell(*x)
+    check(make, *(eval(a, scope()) for a in args), graphs=0 if layer.startswith("nn.Dropout") else 1, breaks=0)
+
+
+@pytest.mark.parametrize("expression", FUNCTIONS)
+def test_jitted_function(expression):
+    names = sorted({n.id for n in ast.walk(ast.parse(expression)) if isinstance(n, ast.Name)} & set(scope()) - {"ms", "nn", "ops", "T", "np"})
+
+    def make():
+        return eval(f"lambda {', '.join(names)}: {expression}", scope())
+    s = scope()
+    check(make, *(s[n] for n in names))
+
+
+@pytest.mark.parametrize("expression", [e for e in FACTS if e.startswith("steps(")])
+def test_jitted_optimizer(expression):
+    maker = expression[len("steps("):-1]
+
+    def make():
+        params, _ = parameters()
+        optimizer = eval(maker, scope())(params)
+        return (lambda *g: optimizer(g)), lambda: [p.asnumpy().tobytes() for p in optimizer.get_parameters()]
+    _, gradients = parameters()
+    check_calls(make, gradients, graphs=1, breaks=0)
+
+
+def test_a_tuple_of_parameters_belongs_to_its_cell():
+    class Inner(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.ps = ms.ParameterTuple([ms.Parameter(ms.Tensor([1.0]), name="u"), ms.Parameter(ms.Tensor([2.0]), name="v")])
+
+    class Outer(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+            self.w = ms.Parameter(ms.Tensor([3.0]), name="w")
+    outer = Outer()
+    assert list(outer.parameters_dict()) == ["w", "inner.u", "inner.v"]
+    assert [p.name for p in outer.inner.ps] == ["inner.u", "inner.v"]
+    outer.inner.ps = ms.ParameterTuple([ms.Parameter(ms.Tensor([1.0]), name="x")])
+    assert list(outer.parameters_dict()) == ["w", "x"]
+
+
+def test_where_mindspore_is_not_followed():
+    """Its CPU kernels: xlogy(0, 0) is NaN, searchsorted passes over `right`, Momentum over use_nesterov, ClipByNorm scales by another column's norm."""
+    T = ms.Tensor
+    assert ops.xlogy(T(np.zeros(3, np.float32)), T(np.array([0, 1, 2], np.float32))).asnumpy().tolist() == [0, 0, 0]
+    assert ops.searchsorted(T(np.array([1, 3, 5], np.float32)), T(np.array([3, 6, 1], np.float32)), right=True).asnumpy().tolist() == [2, 3, 1]
+    x = np.random.RandomState(0).randn(3, 4).astype(np.float32)
+    y = nn.ClipByNorm(axis=0)(T(x), T(1.0)).asnumpy()
+    np.testing.assert_allclose(y, x / np.maximum(np.linalg.norm(x, axis=0, keepdims=True), 1), rtol=1e-6)
+
+
+def test_random_layers():
+    ms.set_seed(5)
+    x = ms.Tensor(np.random.RandomState(0).randn(64, 16, 5, 5).astype(np.float32))
+    y = nn.RReLU()(x).asnumpy()
+    slope = (y / x.asnumpy())[x.asnumpy() < 0]
+    assert (y >= 0)[x.asnumpy() >= 0].all() and slope.min() >= 1 / 8 - 1e-6 and slope.max() <= 1 / 3 + 1e-6 and 0.2 < slope.mean() < 0.26
+    drop = nn.Dropout2d(0.25).set_train()
+    kept = (drop(x).asnumpy() != 0).reshape(64, 16, 25)
+    assert (kept.all(-1) | ~kept.any(-1)).all() and 0.7 < kept.mean() < 0.8
+    sample = ops.gumbel_softmax(x[:, :, 0, 0], hard=True).asnumpy()
+    assert set(np.unique(sample).tolist()) == {0.0, 1.0} and (sample.sum(-1) == 1).all()
+    assert sorted(ops.randperm(50).asnumpy().tolist()) == list(range(50))
+    counts = np.bincount(ops.multinomial(ms.Tensor(np.array([1, 0, 3], np.float32)), 4000).asnumpy(), minlength=3) / 4000
+    np.testing.assert_allclose(counts, [0.25, 0, 0.75], atol=0.03)
+    assert sorted(ops.multinomial(ms.Tensor(np.array([1, 2, 3], np.float32)), 3, False).asnumpy().tolist()) == [0, 1, 2]
+    assert 0.65 < ops.bernoulli(x, 0.7).asnumpy().mean() < 0.75
+
+
+def test_lamb_and_lars():
+    """MindSpore has no CPU kernels for these: against the papers' formulas."""
+    params, gradients = parameters()
+    want = [p.asnumpy().astype(np.float64) for p in params]
+    m, v = [np.zeros_like(p) for p in want], [np.zeros_like(p) for p in want]
+    optimizer = nn.Lamb(params, 0.1, weight_decay=0.01)
+    for t, g in enumerate(gradients, 1):
+        optimizer(g)
+        for i, gi in enumerate(x.asnumpy() for x in g):
+            m[i] = 0.9 * m[i] + 0.1 * gi
+            v[i] = 0.999 * v[i] + 0.001 * gi * gi
+            step = m[i] / (1 - 0.9 ** t) / (np.sqrt(v[i] / (1 - 0.999 ** t)) + 1e-6) + 0.01 * want[i]
+            want[i] = want[i] - 0.1 * np.linalg.norm(want[i]) / np.linalg.norm(step) * step
+    for p, w in zip(params, want):
+        np.testing.assert_allclose(p.asnumpy(), w, rtol=2e-5)
+    params, gradients = parameters()
+    want = [p.asnumpy().astype(np.float64) for p in params]
+    optimizer = nn.LARS(nn.SGD(params, 0.5, weight_decay=0.1), coefficient=0.02)
+    for g in gradients:
+        optimizer(g)
+        for i, gi in enumerate(x.asnumpy() for x in g):
+            n = np.linalg.norm(want[i])
+            want[i] = want[i] - 0.5 * 0.02 * n / (np.linalg.norm(gi) + 0.1 * n + 1e-5) * (gi + 0.1 * want[i])
+    for p, w in zip(params, want):
+        np.testing.assert_allclose(p.asnumpy(), w, rtol=2e-5)
+
+
+def test_ties_share_the_gradient_of_segment_maxima():
+    x = ms.Tensor(np.array([1, 2, 2, 5, np.inf], np.float32))
+    ids = ms.Tensor(np.array([0, 0, 0, 1, -1], np.int32))
+    assert ops.unsorted_segment_max(x, ids, 3).asnumpy().tolist() == [2, 5, np.finfo(np.float32).min]
+    dx = ms.grad(lambda x: ops.unsorted_segment_max(x, ids, 2).sum())(x)
+    assert dx.asnumpy().tolist() == [0, 0.5, 0.5, 1, 0]
