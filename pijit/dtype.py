@@ -33,3 +33,13 @@ def dtype_to_nptype(type_):
 def pytype_to_dtype(obj):
     """The dtype of a Python scalar type."""
     return dtype(obj)
+
+
+def finite_range(dtype):
+    """(least, greatest) finite value of a number dtype, as int or float."""
+    if dtype == bfloat16:
+        return -3.3895313892515355e38, 3.3895313892515355e38
+    kind = dtype_to_nptype(dtype)
+    info = np.finfo(kind) if dtype.is_floating_point else np.iinfo(kind)
+    number = float if dtype.is_floating_point else int
+    return number(info.min), number(info.max)

@@ -248,14 +248,7 @@ def _scaled(op):
 
 
 def _div(self, other, *, rounding_mode=None):
-    if rounding_mode is None:
-        return F.div(self, other)
-    if rounding_mode == "floor":
-        return F.floor_divide(self, other)
-    if rounding_mode != "trunc":
-        raise ValueError(f"For 'div', 'rounding_mode' must be None, 'floor' or 'trunc', but got {rounding_mode!r}.")
-    q = F.trunc(F.div(self, other))
-    return q if self.dtype.is_floating_point or isinstance(other, float) or getattr(other, "dtype", self.dtype).is_floating_point else F.cast(q, self.dtype)
+    return F.div(self, other, rounding_mode=rounding_mode)
 
 
 def _to_dtype(self, dtype: _DTYPE = None, non_blocking=False, copy=False):  # noqa: ARG001
@@ -330,7 +323,7 @@ METHODS |= {
     "chunk": _renamed(F.chunk, dim="axis"), "index_select": _renamed(F.index_select, dim="axis"), "narrow": _renamed(F.narrow, dim="axis"),
     "unsqueeze": _renamed(F.unsqueeze, axis="dim"), "tile": _renamed(F.tile, reps="dims"), "matmul": _renamed(F.matmul, tensor2="other"), "mm": _renamed(F.mm),
     "isclose": _renamed(F.isclose, x2="other"), "repeat_interleave": _renamed(F.repeat_interleave, dim="axis"),
-    "take": _renamed(F.take, index="indices"),
+    "take": _renamed(F.take, index="indices"), "diagonal": _renamed(F.diagonal, axis1="dim1", axis2="dim2"), "multiply": _renamed(F.multiply, value="other"),
 }
 for _n in ("logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "mul", "pow", "floor_divide", "fmod", "maximum", "minimum",
            "equal", "eq", "not_equal", "ne", "less", "lt", "less_equal", "le", "greater", "gt", "greater_equal", "ge", "atan2", "remainder"):

@@ -24,7 +24,8 @@ def _raw(t):
     return np.ascontiguousarray(t.asnumpy()).tobytes()
 
 
-def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False, append_dict=None, enc_key=None, enc_mode="AES-GCM", choice_func=None, **kwargs):  # noqa: ARG001
+def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False, append_dict=None, enc_key=None, enc_mode="AES-GCM", choice_func=None,  # noqa: ARG001
+                    crc_check=False, format="ckpt", **kwargs):  # noqa: ARG001
     """Writes a Cell's parameters, a dict, or a list of {"name", "data"} to a file (".ckpt" is appended when missing).
 
     The file is complete or absent: it is written beside its place and renamed."""
@@ -33,8 +34,10 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
         raise ValueError("For 'save_checkpoint', encryption ('enc_key') is not supported; nothing was written.")
     if not isinstance(ckpt_file_name, str):
         raise TypeError(f"For 'save_checkpoint', 'ckpt_file_name' must be a str, but got {type(ckpt_file_name).__name__}.")
+    if format not in ("ckpt", "safetensors"):
+        raise ValueError(f"For 'save_checkpoint', 'format' must be 'ckpt' or 'safetensors', but got {format!r}.")
     if not ckpt_file_name.endswith((".ckpt", ".safetensors")):
-        ckpt_file_name += ".ckpt"
+        ckpt_file_name += "." + format
     if isinstance(save_obj, Cell):
         items = {n: p for n, p in save_obj.parameters_and_names()}
     elif isinstance(save_obj, dict):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pijit import dtype as mstype
-from pijit._C import Tensor
+from pijit._C import Tensor, active_tapes
 from pijit._C import ops as _ops
 from pijit.ops import function as F
 from pijit.overloads import METHODS as _OVERLOADED
@@ -32,6 +32,35 @@ for _n in ("swapaxes expand_dims unsqueeze squeeze ravel broadcast_to split chun
     setattr(Tensor, _n, getattr(F, _n))
 for _n in ("sub", "mul", "div", "max", "min"):
     setattr(Tensor, "scatter_" + _n, getattr(F, "tensor_scatter_" + _n))
+
+
+class _HookHandle:
+    """Removes a hook."""
+
+    def __init__(self):
+        self.active = True
+
+    def remove(self):
+        self.active = False
+
+
+def _hook_gradient(x, hook):
+    if not callable(hook):
+        raise TypeError(f"For 'Tensor.register_hook', 'hook' must be callable, but got {type(hook).__name__}.")
+    tapes = [t for t in active_tapes() if t.watches(x)]
+    if not tapes:
+        raise RuntimeError("For 'Tensor.register_hook', the tensor is not part of a gradient that is being taken: register within the function to differentiate.")
+    handle = _HookHandle()
+
+    def on_gradient(cts):
+        changed = hook(cts[0]) if handle.active else None
+        return [cts[0] if changed is None else changed]
+    before = F.reshape(x, x.shape)
+    behind = before._detached()
+    for t in tapes:
+        t.record_custom([before], [behind], on_gradient)
+    x._assign(behind)
+    return handle
 
 
 class _Methods:
@@ -212,8 +241,10 @@ class _Methods:
         """The number of dimensions."""
         return self.ndim
 
-    def stride(self):
-        """Elements between neighbours, per dimension."""
+    def stride(self, dim=None):
+        """Elements between neighbours, per dimension, or along one."""
+        if dim is not None:
+            return self.stride()[dim]
         steps = [1]
         for n in self.shape[:0:-1]:
             steps.append(steps[-1] * n)
@@ -232,9 +263,72 @@ class _Methods:
         """The tensor side by side with itself, as often as said per dimension."""
         return F.tile(self, repeats[0] if len(repeats) == 1 and not isinstance(repeats[0], int) else repeats)
 
-    def trace(self):
-        """The sum of the diagonal."""
-        return F.sum(F.diagonal(self))
+    def trace(self, offset=0, axis1=0, axis2=1, dtype=None):
+        """The sum of the diagonal of two axes, `offset` above the main one."""
+        return F.sum(F.diagonal(self, offset, axis1, axis2), -1, dtype=dtype)
+
+    def det(self):
+        """The determinant."""
+        return F.det(self)
+
+    def inv(self):
+        """1 / x."""
+        return F.reciprocal(self)
+
+    def itemset(self, *args):
+        """A copy with one element, at a place (or of a tensor of one), replaced."""
+        a = self.asnumpy().copy()
+        if not args:
+            raise ValueError("For 'Tensor.itemset', expected a value, or a place and a value.")
+        if len(args) == 1:
+            a[(0,) * a.ndim if a.size == 1 else ()] = args[0]
+            if a.size != 1:
+                raise IndexError(f"For 'Tensor.itemset', a place is needed for a tensor of {a.size} elements.")
+        else:
+            at = args[0] if len(args) == 2 else args[:-1]
+            a[np.unravel_index(at, a.shape) if isinstance(at, int) else tuple(at)] = args[-1]
+        return Tensor(a, self.dtype)
+
+    def resize(self, *new_shape):
+        """A copy of another size: the elements in order, then zeros."""
+        shape = new_shape[0] if len(new_shape) == 1 and isinstance(new_shape[0], (tuple, list)) else new_shape
+        size = 1
+        for n in shape:
+            if n < 0:
+                raise ValueError(f"For 'Tensor.resize', sizes must be at least 0, but got {tuple(shape)}.")
+            size *= n
+        flat = F.ravel(self)
+        flat = F.narrow(flat, 0, 0, size) if size <= self.size else F.pad(flat, (0, size - self.size))
+        return F.reshape(flat, tuple(shape))
+
+    def scatter_(self, dim, index, src):
+        """Puts the elements of src (or a number) at `index` along dim, in place."""
+        src = src if isinstance(src, Tensor) else F.full(index.shape, src, dtype=self.dtype)
+        return self._assign(F.scatter(self, dim, index, src))
+
+    def uniform(self, from_=0.0, to=1.0, generator=None):  # noqa: ARG002
+        """Random numbers in [from_, to) of this shape and dtype."""
+        return F.cast(F.uniform(self.shape, from_, to), self.dtype)
+
+    def register_hook(self, hook):
+        """hook(grad) runs when the gradient by this tensor, as it is from here on, is known; what it returns, if not None, goes on in its place.
+
+        Returns a handle whose remove() takes the hook away. RuntimeError where no gradient is being taken that this tensor is part of."""
+        return _hook_gradient(self, hook)
+
+    def init_data(self, slice_index=None, shape=None, opt_shard_group=None):  # noqa: ARG002
+        """Tensors hold data from the start."""
+        return self
+
+    @property
+    def init(self):
+        """None: no initializer is left to run."""
+        return None
+
+    @property
+    def data(self):
+        """The same values, without a gradient."""
+        return F.stop_gradient(self)
 
     def frac(self):
         """What is behind the decimal point, with the sign of self."""

@@ -165,6 +165,11 @@ enum class Combiner : uint8_t { kNone, kSum, kProd, kMax, kMin, kAll, kAny };
 struct InputSpec {
   std::string name;
   bool optional = false, variadic = false;
+  std::vector<std::string> aliases;  // what callers may name it as well
+
+  bool called(std::string_view key) const {
+    return key == name || std::find(aliases.begin(), aliases.end(), key) != aliases.end();
+  }
 };
 
 using InferFn = std::function<Type(const InferCtx&)>;
@@ -202,13 +207,16 @@ inline const AttrValue& OpCtx::attr(std::string_view n) const { return attrs[op.
 class OpEntry {
  public:
   explicit OpEntry(OpDef& d) : d_(d) {}
-  OpEntry& in(std::initializer_list<const char*> names) {  // "x", "b?" optional, "xs*" variadic
+  OpEntry& in(std::initializer_list<const char*>
+                  names) {  // "x", "b?" optional, "xs*" variadic, "x|input": a further name
     for (std::string n : names) {
       InputSpec s;
       if (n.back() == '?')
         s.optional = true, n.pop_back();
       else if (n.back() == '*')
         s.variadic = true, n.pop_back();
+      for (size_t bar; (bar = n.rfind('|')) != std::string::npos; n.resize(bar))
+        s.aliases.push_back(n.substr(bar + 1));
       s.name = n;
       d_.inputs.push_back(s);
     }

@@ -102,7 +102,7 @@ std::vector<T> bind_args(const OpDef& op, std::span<const T> args,
   for (size_t k = 0; k < args.size(); ++k) slots[k] = args[k];
   for (auto& [key, value] : kwargs) {
     size_t k = 0;
-    while (k < n && name(k) != key) ++k;
+    while (k < n && !(k < op.inputs.size() ? op.inputs[k].called(key) : name(k) == key)) ++k;
     OP_CHECK(k < n, kType, op.name, "() got an unexpected keyword argument '", key, "'");
     OP_CHECK(!slots[k], kType, op.name, "() got multiple values for argument '", key, "'");
     slots[k] = value;

@@ -32,6 +32,7 @@ class Cell:
         d["_forward_pre_hooks"] = {}
         d["_forward_hooks"] = {}
         d["_backward_hooks"] = {}
+        d["_backward_pre_hooks"] = {}
         d["_auto_prefix"] = auto_prefix
         d["training"] = False
         d["requires_grad"] = False
@@ -48,7 +49,7 @@ class Cell:
 
     def _update_plain(self):
         self.__dict__["_plain"] = (type(self).bprop is Cell.bprop and not self._forward_pre_hooks and not self._forward_hooks
-                                   and not self._backward_hooks and self._compute_dtype is None)
+                                   and not self._backward_hooks and not self._backward_pre_hooks and self._compute_dtype is None)
 
     # -- attributes --
     def __setattr__(self, name, value):
@@ -223,24 +224,29 @@ class Cell:
         return self._call_with_extras(args, kwargs)
 
     def _call_with_extras(self, args, kwargs):
-        for hook in list(self._forward_pre_hooks.values()):
-            changed = hook(self, args)
-            if changed is not None:
+        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
+            changed = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+            if changed is None:
+                continue
+            if not with_kwargs:
                 args = changed if isinstance(changed, tuple) else (changed,)
+            elif isinstance(changed, tuple) and len(changed) == 2 and isinstance(changed[0], tuple) and isinstance(changed[1], dict):
+                args, kwargs = changed
+            else:
+                raise RuntimeError(f"For '{self.cls_name}', a forward pre-hook with 'with_kwargs' must return None or (args, kwargs), but got {type(changed).__name__}.")
         if self._compute_dtype is not None:
             args = tuple([_cast(a, self._compute_dtype) for a in args])
         if type(self).bprop is not Cell.bprop:
             out = with_own_gradient(self.construct, self.bprop, type(self).__name__, args, kwargs)
-        elif self._backward_hooks:
+        elif self._backward_hooks or self._backward_pre_hooks:
             out = self._call_with_backward_hooks(args, kwargs)
         else:
             out = self.construct(*args, **kwargs)
-        for hook in list(self._forward_hooks.values()):
-            changed = hook(self, args, out)
+        for hook, with_kwargs in list(self._forward_hooks.values()):
+            changed = hook(self, args, kwargs, out) if with_kwargs else hook(self, args, out)
             if changed is not None:
                 out = changed
         return out
-
 
     def _call_with_backward_hooks(self, args, kwargs):
         tapes = _C.active_tapes()
@@ -267,29 +273,38 @@ class Cell:
         outs = [o._detached() for o in ((out,) if single else out)]
 
         def on_output(cts):
-            seen["out"] = tuple(cts)
-            return list(cts)
+            grads = tuple(cts)
+            for hook in list(self._backward_pre_hooks.values()):
+                changed = hook(self, grads)
+                if changed is not None:
+                    grads = changed if isinstance(changed, tuple) else (changed,)
+            seen["out"] = grads
+            return list(grads)
 
         for t in tapes:
             t.record_custom([out] if single else list(out), outs, on_output)
         return outs[0] if single else tuple(outs)
 
     # -- hooks --
-    def _register(self, hooks, fn):
+    def _register(self, hooks, fn, with_kwargs=None):
         if not callable(fn):
             raise TypeError(f"a hook must be callable, but got {type(fn).__name__}.")
         key = max(hooks, default=-1) + 1
-        hooks[key] = fn
+        hooks[key] = fn if with_kwargs is None else (fn, bool(with_kwargs))
         self._update_plain()
         return _Handle(self, hooks, key)
 
-    def register_forward_pre_hook(self, hook_fn):
-        """hook(cell, inputs) runs before construct and may replace the inputs."""
-        return self._register(self._forward_pre_hooks, hook_fn)
+    def register_forward_pre_hook(self, hook_fn, with_kwargs=False):
+        """hook(cell, inputs) runs before construct and may replace the inputs; with_kwargs: hook(cell, inputs, kwargs), which may replace both."""
+        return self._register(self._forward_pre_hooks, hook_fn, with_kwargs)
 
-    def register_forward_hook(self, hook_fn):
-        """hook(cell, inputs, output) runs after construct and may replace the output."""
-        return self._register(self._forward_hooks, hook_fn)
+    def register_forward_hook(self, hook_fn, with_kwargs=False):
+        """hook(cell, inputs, output) runs after construct and may replace the output; with_kwargs: hook(cell, inputs, kwargs, output)."""
+        return self._register(self._forward_hooks, hook_fn, with_kwargs)
+
+    def register_backward_pre_hook(self, hook_fn):
+        """hook(cell, grad_output) runs before gradients pass and may replace grad_output."""
+        return self._register(self._backward_pre_hooks, hook_fn)
 
     def register_backward_hook(self, hook_fn):
         """hook(cell, grad_input, grad_output) runs when gradients pass and may replace grad_input."""

@@ -5,6 +5,7 @@ from pijit._C import Tensor
 from pijit.nn.cell import Cell
 from pijit.nn.schedule import LearningRateSchedule
 from pijit.ops import function as F
+from pijit.ops.apply import ApplyFtrl, shrunk
 from pijit.parameter import Parameter, ParameterTuple
 
 
@@ -385,13 +386,6 @@ class Rprop(Optimizer):
         return True
 
 
-def _shrunk(x, rate, l1, l2):
-    """The proximal operator of rate * (l1 |x| + l2 x^2 / 2)."""
-    if l1 > 0:
-        x = F.sign(x) * F.maximum(F.abs(x) - rate * l1, 0.0)
-    return x / (1.0 + rate * l2) if l2 > 0 else x
-
-
 class ProximalAdagrad(Optimizer):
     """Adagrad with l1 and l2 penalties applied by their proximal operator (Duchi & Singer 2009)."""
 
@@ -406,7 +400,7 @@ class ProximalAdagrad(Optimizer):
             p, a, g = self.parameters[i], self.accum[i], grads[i]
             a._assign(a + g * g)
             rate = self._lr(i) * F.rsqrt(a)
-            p._assign(_shrunk(p - rate * g, rate, self.l1, self.l2))
+            p._assign(shrunk(p - rate * g, rate, self.l1, self.l2))
         self._step()
         return True
 
@@ -421,23 +415,14 @@ class FTRL(Optimizer):
             raise ValueError(f"For 'FTRL', 'lr_power' must be at most 0, but got {lr_power}.")
         self.lr_power, self.l1, self.l2 = float(lr_power), float(l1), float(l2)
         self.moments, self.linear = self._state("moments", initial_accum), self._state("linear")
+        self._apply = ApplyFtrl()
 
     def construct(self, grads):
         grads = self._gradients(grads)
         for i in range(len(grads)):
-            _ftrl(self.parameters[i], self.moments[i], self.linear[i], grads[i], self._lr(i), self.l1, self.l2, self.lr_power)
+            self._apply(self.parameters[i], self.moments[i], self.linear[i], grads[i], self._lr(i), self.l1, self.l2, self.lr_power)
         self._step()
         return True
-
-
-def _ftrl(p, a, z, g, lr, l1, l2, power):
-    total = a + g * g
-    before, now = F.pow(a, -power), F.pow(total, -power)
-    z._assign(z + g - (now - before) / lr * p)
-    rest = F.maximum(F.abs(z) - l1, 0.0)
-    p._assign(-F.sign(z) * rest / (now / lr + 2.0 * l2))
-    a._assign(total)
-    return p
 
 
 class Lamb(_Adam):

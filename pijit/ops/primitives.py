@@ -3,21 +3,9 @@
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
+from pijit.ops.apply import *  # noqa: F403
+from pijit.ops.primitive import Primitive, PrimitiveWithInfer  # noqa: F401
 from pijit.ops.function.shapes import _format
-
-
-class Primitive:
-    """Base of primitives: an instance is called with tensors."""
-
-    def __init__(self, name=None):
-        self.name = name or type(self).__name__
-
-    def __repr__(self):
-        return f"Prim[{type(self).__name__}]"
-
-
-class PrimitiveWithInfer(Primitive):
-    """Kept for its name."""
 
 
 def _simple(name, fn, doc):
@@ -27,12 +15,12 @@ def _simple(name, fn, doc):
 
 
 _SIMPLE = {
-    "Add": F.add, "TensorAdd": F.add, "Sub": F.sub, "Mul": F.mul, "Div": F.div, "RealDiv": F.div, "FloorDiv": F.floor_div, "FloorMod": F.mod,
+    "Add": F.add, "TensorAdd": F.add, "Sub": F.sub, "Mul": F.mul, "Div": _ops["div"], "RealDiv": _ops["div"], "FloorDiv": F.floor_div, "FloorMod": F.mod,
     "Mod": F.fmod, "Pow": F.pow, "Maximum": F.maximum, "Minimum": F.minimum, "Neg": F.neg, "Abs": F.abs, "Sign": F.sign, "Square": F.square,
     "Sqrt": F.sqrt, "Rsqrt": F.rsqrt, "Reciprocal": F.reciprocal, "Inv": F.reciprocal, "Exp": F.exp, "Expm1": F.expm1, "Log": F.log, "Log1p": F.log1p,
     "Sin": F.sin, "Cos": F.cos, "Tan": F.tan, "Asin": F.asin, "ACos": F.acos, "Atan": F.atan, "Atan2": F.atan2, "Sinh": F.sinh, "Cosh": F.cosh,
     "Tanh": F.tanh, "Asinh": F.asinh, "Acosh": F.acosh, "Atanh": F.atanh, "Erf": F.erf, "Erfc": F.erfc, "Lgamma": F.lgamma, "Digamma": F.digamma,
-    "Floor": F.floor, "Ceil": F.ceil, "Round": F.round, "Rint": F.round, "Trunc": F.trunc, "Equal": F.equal, "NotEqual": F.not_equal, "Less": F.less,
+    "Floor": F.floor, "Ceil": F.ceil, "Rint": F.round, "Trunc": F.trunc, "Equal": F.equal, "NotEqual": F.not_equal, "Less": F.less,
     "LessEqual": F.less_equal, "Greater": F.greater, "GreaterEqual": F.greater_equal, "LogicalAnd": F.logical_and, "LogicalOr": F.logical_or,
     "LogicalXor": F.logical_xor, "LogicalNot": F.logical_not, "BitwiseAnd": F.bitwise_and, "BitwiseOr": F.bitwise_or, "BitwiseXor": F.bitwise_xor,
     "Invert": F.invert, "IsNan": F.isnan, "IsInf": F.isinf, "IsFinite": F.isfinite, "ReLU": F.relu, "ReLU6": F.relu6, "Sigmoid": F.sigmoid,
@@ -47,6 +35,13 @@ _SIMPLE = {
 }
 for _name, _fn in _SIMPLE.items():
     globals()[_name] = _simple(_name, _fn, f"Primitive of ops.{getattr(_fn, '__name__', _name.lower())}.")
+
+
+class Round(Primitive):
+    """To the nearest integer, ties to even; or to so many decimals."""
+
+    def __call__(self, x, decimals=0):
+        return F.round(x, decimals=decimals)
 
 
 class MatMul(Primitive):
@@ -512,29 +507,65 @@ class MaxPoolWithArgmax(Primitive):
         return F.max_pool2d(x, self.kernel_size, self.strides, return_indices=True, pad_mode=self.pad_mode)
 
 
-class ApplyMomentum(Primitive):
-    """One step of gradient descent with momentum on a Parameter and its accumulator; gives the new value.
+class BatchNorm(Primitive):
+    """(normalised and scaled x, means, variances, the two again); in training those of the batch, and `mean` and `variance` are updated."""
 
-    accumulation = accumulation * momentum + gradient * gradient_scale; the step is lr * accumulation, with Nesterov's
-    method lr * (gradient + momentum * accumulation)."""
-
-    def __init__(self, use_nesterov=False, use_locking=False, gradient_scale=1.0):
+    def __init__(self, is_training=False, epsilon=1e-5, momentum=0.1, data_format="NCHW"):
         super().__init__()
-        self.use_nesterov, self.use_locking, self.gradient_scale = use_nesterov, use_locking, gradient_scale
+        _format("BatchNorm", data_format)
+        self.is_training, self.epsilon, self.momentum = is_training, epsilon, momentum
 
-    def __call__(self, variable, accumulation, learning_rate, gradient, momentum):
-        g = gradient if self.gradient_scale == 1.0 else gradient * self.gradient_scale
-        accumulation._assign(accumulation * momentum + g)
-        if self.use_nesterov:
-            return variable._assign(variable - (g + accumulation * momentum) * learning_rate)
-        return variable._assign(variable - accumulation * learning_rate)
+    def __call__(self, input_x, scale, bias, mean, variance):
+        if not self.is_training:
+            return F.batch_norm(input_x, mean, variance, scale, bias, False, self.momentum, self.epsilon), mean, variance, mean, variance
+        axes = (0,) + tuple(range(2, input_x.ndim))
+        m, v = F.mean(input_x, axes), F.var(input_x, axes, 0)
+        y = F.batch_norm(input_x, mean, variance, scale, bias, True, self.momentum, self.epsilon)
+        return y, m, v, m, v
 
 
-class ApplyGradientDescent(Primitive):
-    """variable -= alpha * delta; gives the new value."""
+class SparseGatherV2(Primitive):
+    """Slices of one axis by index."""
 
-    def __call__(self, variable, alpha, delta):
-        return variable._assign(variable - delta * alpha)
+    def __call__(self, input_params, input_indices, axis):
+        return F.gather(input_params, input_indices, axis)
+
+
+class InplaceIndexAdd(Primitive):
+    """Adds updates to the slices `indices` of one axis of a Parameter."""
+
+    def __init__(self, axis):
+        super().__init__()
+        self.axis = axis
+
+    def __call__(self, var, indices, updates):
+        return F.inplace_index_add(var, indices, updates, self.axis)
+
+
+class BesselI0(Primitive):
+    """The modified Bessel function of order 0."""
+
+    def __call__(self, x):
+        return F.i0(x)
+
+
+class ReduceOp:
+    """Names of reductions across processes."""
+
+    SUM, MAX, MIN, PROD = "sum", "max", "min", "prod"
+
+
+class AllReduce(Primitive):
+    """The reduction across processes: of the one process there is, its own value."""
+
+    def __init__(self, op=ReduceOp.SUM, group="hccl_world_group"):
+        super().__init__()
+        if op not in ("sum", "max", "min", "prod"):
+            raise ValueError(f"For 'AllReduce', 'op' must be 'sum', 'max', 'min' or 'prod', but got {op!r}.")
+        self.op, self.group = op, group
+
+    def __call__(self, input_x):
+        return _ops["identity"](input_x)
 
 
 __all__ = [n for n in globals() if n[0].isupper()]

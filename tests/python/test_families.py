@@ -215,3 +215,143 @@ def test_ties_share_the_gradient_of_segment_maxima():
     assert ops.unsorted_segment_max(x, ids, 3).asnumpy().tolist() == [2, 5, np.finfo(np.float32).min]
     dx = ms.grad(lambda x: ops.unsorted_segment_max(x, ids, 2).sum())(x)
     assert dx.asnumpy().tolist() == [0, 0.5, 0.5, 1, 0]
+
+
+def _p(*v):
+    return ms.Parameter(ms.Tensor(np.array(v, np.float32)), name="p")
+
+
+def _t(*v):
+    return ms.Tensor(np.array(v, np.float32))
+
+
+# primitive, further arguments behind var -> values of the results, of MindSpore 2.7.1 where it has a CPU kernel that gives them
+APPLIED = {
+    "ops.ApplyAdaMax()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),0.9,0.01,0.9,0.99,1e-6,g)": [[0.9697, 1.96768, 2.94613], [0.12, 0.16, 0.32], [0.396, 0.495, 0.594]],
+    "ops.ApplyAdadelta()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),0.01,0.9,1e-6,g)": [[0.99397, 2.0033, 2.99287], [0.099, 0.184, 0.295], [0.39636, 0.46087, 0.59085]],
+    "ops.ApplyAdagrad()(p(1,2,3),p(.1,.2,.3),0.01,g)": [[0.99312, 2.00408, 2.99326], [0.19, 0.24, 0.55]],
+    "ops.ApplyAdagradV2(epsilon=1e-6)(p(1,2,3),p(.1,.2,.3),0.01,g)": [[0.99312, 2.00408, 2.99326], [0.19, 0.24, 0.55]],
+    "ops.ApplyAddSign()(p(1,2,3),p(.1,.2,.3),0.01,1.0,0.99,0.9,g)": [[0.99403, 2.00002, 2.99005], [0.12, 0.16, 0.32]],
+    "ops.ApplyPowerSign()(p(1,2,3),p(.1,.2,.3),0.01,np.e,0.99,0.9,g)": [[0.95576, 2.00014, 2.92626], [0.12, 0.16, 0.32]],
+    "ops.ApplyFtrl()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),g,0.01,0.0,0.02,-0.5)": [[0.25823, 0.168, 0.76911]],
+    "ops.ApplyProximalAdagrad()(p(1,2,3),p(.1,.2,.3),0.01,0.1,0.2,g)": [[0.9863, 1.9939, 2.98386], [0.19, 0.24, 0.55]],
+    "ops.ApplyProximalGradientDescent()(p(1,2,3),0.01,0.1,0.2,g)": [[0.99401, 1.99701, 2.98802]],
+    "ops.SGD(dampening=0.1,weight_decay=0.05)(p(1,2,3),g,t(.01)[0],p(.1,.2,.3),t(.9)[0],p(1,1,1))": [[0.9965, 2.001, 2.9935]],
+    "ops.SGD(dampening=0.1)(p(1,2,3),g,t(.01)[0],p(.1,.2,.3),t(.9)[0],p(0,0,0))": [[0.9964, 2.0, 2.9928]],
+    "ops.SparseApplyAdagrad(lr=0.1)(m(),m(),G,i)": [[[-0.1, 0.98039], [2, 3], [3.98517, 4.98239]], [[0.01, 1.04], [2, 3], [4.09, 5.16]]],
+    "ops.SparseApplyFtrl(lr=0.1,l1=0.0,l2=0.02,lr_power=-0.5)(m(),m(),m(),G,i)": [[[-0.09615, -0.09787], [2, 3], [-0.16803, -0.15931]], [[0.01, 1.04], [2, 3], [4.09, 5.16]],
+                                                                                  [[0.1, 1.00196], [2, 3], [3.40501, 3.62524]]],
+    "ops.InplaceIndexAdd(axis=0)(m(),i,G)": [[[0.1, 1.2], [2, 3], [4.3, 5.4]]],
+    # by the formulas of the papers
+    "ops.Adam()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),0.9,0.999,0.01,0.9,0.999,1e-8,g)": [[0.9994, 1.99928, 2.99869], [0.12, 0.16, 0.32], [0.39969, 0.49954, 0.59965]],
+    "ops.ApplyRMSProp()(p(1,2,3),p(.1,.2,.3),p(.4,.5,.6),0.01,g,0.9,0.5,1e-3)": [[0.79051, 1.75465, 2.69081]],
+    "ops.ApplyCenteredRMSProp()(p(1,2,3),p(.1,.1,.1),p(.4,.5,.6),p(.1,.2,.3),g,0.01,0.9,0.5,0.05)": [[0.94528, 1.90283, 2.84352]],
+}
+
+
+@pytest.mark.parametrize("expression", APPLIED)
+def test_optimizer_primitive(expression):
+    s = {"ops": ops, "np": np, "p": _p, "t": _t, "g": _t(.3, -.2, .5), "i": ms.Tensor(np.array([0, 2], np.int32)),
+         "G": ms.Tensor(np.array([[.1, .2], [.3, .4]], np.float32)), "m": lambda: ms.Parameter(ms.Tensor(np.arange(6).reshape(3, 2).astype(np.float32)), name="m")}
+    got = eval(expression, s)
+    for x, want in zip(got if isinstance(got, tuple) else (got,), APPLIED[expression], strict=True):
+        np.testing.assert_allclose(x.asnumpy(), want, atol=1.1e-5)
+
+
+def test_names_of_arguments():
+    x, y = _t(1, -2.5, 3), _t(2, 2, 2)
+    assert ops.add(input=x, other=y).asnumpy().tolist() == [3, -0.5, 5]
+    assert ops.abs(input=x).asnumpy().tolist() == [1, 2.5, 3]
+    assert ops.sqrt(x=y * 2).asnumpy().tolist() == [2, 2, 2]
+    assert ops.pow(input=y, exponent=y).asnumpy().tolist() == [4, 4, 4]
+    assert ops.select(condition=x > 0, input=x, other=y).asnumpy().tolist() == [1, 2, 3]
+    assert ops.div(input=x, other=y, rounding_mode="floor").asnumpy().tolist() == [0, -2, 1]
+    assert ops.div(x, y, rounding_mode="trunc").asnumpy().tolist() == [0, -1, 1]
+    assert ops.div(ms.Tensor(7), ms.Tensor(2), rounding_mode="trunc").dtype == ms.int64
+    assert ops.subtract(x, y, alpha=2).asnumpy().tolist() == [-3, -6.5, -1]
+    assert ops.round(_t(1.234, -1.237), decimals=2).asnumpy().tolist() == [np.float32(1.23), np.float32(-1.24)]
+    assert ops.true_divide(dividend=y, divisor=y).asnumpy().tolist() == [1, 1, 1]
+    assert ops.stop_gradient(value=x).asnumpy().tolist() == [1, -2.5, 3]
+    with pytest.raises(ValueError, match="rounding_mode"):
+        ops.div(x, y, rounding_mode="up")
+    with pytest.raises(TypeError, match="multiple values"):
+        ops.abs(x, input=x)
+    check(lambda: lambda x, y: ops.maximum(input=ops.div(x, y, rounding_mode="floor"), other=ops.round(x, decimals=1)), x, y, graphs=1, breaks=0)
+    ms.ops.relu(x, inplace=True)
+    assert x.asnumpy().tolist() == [1, 0, 3]
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (2, 4, 4), (0, 0), (5, 0, 0)])
+def test_det(shape):
+    a = np.random.RandomState(3).randn(*shape)
+    np.testing.assert_allclose(ops.det(ms.Tensor(a)).asnumpy(), np.linalg.det(a), rtol=1e-9)
+    if a.size:
+        got = ms.grad(lambda x: ops.det(x).sum())(ms.Tensor(a)).asnumpy()
+        np.testing.assert_allclose(got, np.linalg.det(a)[..., None, None] * np.swapaxes(np.linalg.inv(a), -1, -2), rtol=1e-7)
+    assert ops.det(ms.Tensor(np.array([[0., 1], [1, 0]]))).item() == -1 and ops.det(ms.Tensor(np.ones((2, 2)))).item() == 0
+
+
+def test_tensor_hooks():
+    seen = []
+
+    def f(x):
+        y = x * 2
+        handle = y.register_hook(lambda g: g * 10)
+        x.register_hook(lambda g: seen.append(g.asnumpy().tolist()))
+        z = (y * y).sum() + (x * 0).sum()
+        assert handle.active
+        return z
+    assert ms.grad(f)(_t(1, 2, 3)).asnumpy().tolist() == [80, 160, 240]
+    assert seen == [[0, 0, 0]]  # of what is done with x behind the hook
+
+    def removed(x):
+        y = x * 2
+        y.register_hook(lambda g: g * 10).remove()
+        return (y * y).sum()
+    assert ms.grad(removed)(_t(1, 2, 3)).asnumpy().tolist() == [8, 16, 24]
+    with pytest.raises(RuntimeError, match="not part of a gradient"):
+        _t(1).register_hook(print)
+    with pytest.raises(TypeError, match="callable"):
+        _t(1).register_hook(3)
+
+
+def test_cell_hooks_with_keyword_arguments():
+    class Scale(nn.Cell):
+        def construct(self, x, factor=1.0):
+            return x * factor
+    net, order = Scale(), []
+    h1 = net.register_forward_pre_hook(lambda cell, args, kwargs: (args, {"factor": kwargs["factor"] + 1}), with_kwargs=True)
+    h2 = net.register_forward_hook(lambda cell, args, kwargs, out: order.append(kwargs["factor"]) or out + 1, with_kwargs=True)
+    assert net(_t(1, 2), factor=2.0).asnumpy().tolist() == [4, 7] and order == [3.0]
+    h1.remove(), h2.remove()
+    h3 = net.register_backward_pre_hook(lambda cell, grad: order.append(grad[0].asnumpy().tolist()) or (grad[0] * 2,))
+    h4 = net.register_backward_hook(lambda cell, grad_in, grad_out: order.append(grad_out[0].asnumpy().tolist()))
+    assert ms.grad(lambda x: net(x, factor=3.0).sum())(_t(1, 2)).asnumpy().tolist() == [6, 6]
+    assert order[1:] == [[1, 1], [2, 2]]
+    h3.remove(), h4.remove()
+    assert ms.grad(lambda x: net(x, factor=3.0).sum())(_t(1, 2)).asnumpy().tolist() == [3, 3]
+    bad = net.register_forward_pre_hook(lambda cell, args, kwargs: args, with_kwargs=True)
+    with pytest.raises(RuntimeError, match="with_kwargs"):
+        net(_t(1))
+    bad.remove()
+
+
+def test_finite_range():
+    for t in (ms.float16, ms.bfloat16, ms.float32, ms.float64):
+        x = ops.nan_to_num(ms.Tensor([float("nan"), float("inf"), -float("inf"), 1.5]).astype(t))
+        assert x.dtype == t and np.isfinite(x.astype(ms.float64).asnumpy()).all()
+        assert x.astype(ms.float64).asnumpy()[1] == -x.astype(ms.float64).asnumpy()[2] > 6e4
+    assert ops.nan_to_num(ms.Tensor([1, 2])).asnumpy().tolist() == [1, 2]
+
+
+def test_tensor_methods():
+    x = _t(1, 2, 4)
+    assert x.inv().asnumpy().tolist() == [1, 0.5, 0.25]
+    assert x.itemset(1, 9.0).asnumpy().tolist() == [1, 9, 4] and x.asnumpy().tolist() == [1, 2, 4]
+    assert x.resize(5).asnumpy().tolist() == [1, 2, 4, 0, 0] and x.resize(2).asnumpy().tolist() == [1, 2]
+    assert ops.zeros(3).scatter_(0, ms.Tensor([1]), _t(5)).asnumpy().tolist() == [0, 5, 0]
+    u = ops.zeros((1000,)).uniform(2.0, 3.0).asnumpy()
+    assert u.min() >= 2 and u.max() < 3
+    m = ms.Tensor(np.arange(9.0).reshape(3, 3))
+    assert m.trace(1).item() == 6 and m.diagonal(axis1=1, axis2=0).asnumpy().tolist() == [0, 4, 8] and m.stride(0) == 3
+

@@ -202,21 +202,21 @@ ScalarFn rounding(SOp o) {
 
 using V = VjpCtx&;
 OpEntry unary(OpTable& t, const char* n, Domain d, uint32_t flags = 0) {
-  return t.add(n).in({"x"}).flags(kElementwise | flags).infer(checked(d));
+  return t.add(n).in({"x|input|value"}).flags(kElementwise | flags).infer(checked(d));
 }
 OpEntry floating(OpTable& t, const char* n) {
   return unary(t, n, kFloating).promote(Promote::kFloat);
 }
 OpEntry binary(OpTable& t, const char* n, Domain d, uint32_t flags = 0) {
   return t.add(n)
-      .in({"x", "y"})
+      .in({"x|input", "y|other|exponent"})
       .flags(kElementwise | flags)
       .promote(Promote::kSame)
       .infer(checked(d));
 }
 OpEntry compare(OpTable& t, const char* n, SOp o, uint32_t flags = 0) {
   return t.add(n)
-      .in({"x", "y"})
+      .in({"x|input", "y|other|exponent"})
       .flags(kElementwise | kNoGradient | flags)
       .promote(Promote::kSame)
       .infer(bool_type())
@@ -432,13 +432,13 @@ void register_elementwise(OpTable& t) {
   for (auto [n, o] :
        {std::pair{"logical_and", SOp::kAnd}, {"logical_or", SOp::kOr}, {"logical_xor", SOp::kXor}})
     t.add(n)
-        .in({"x", "y"})
+        .in({"x|input", "y|other|exponent"})
         .flags(kElementwise | kNoGradient | kCommutative)
         .promote(Promote::kBool)
         .infer(logical_type())
         .scalar(sop2(o, true));
   t.add("logical_not")
-      .in({"x"})
+      .in({"x|input|value"})
       .flags(kElementwise | kNoGradient)
       .promote(Promote::kBool)
       .infer(logical_type())
@@ -451,7 +451,7 @@ void register_elementwise(OpTable& t) {
   unary(t, "bitwise_not", kBits, kNoGradient | kInvolution).scalar(sop1(SOp::kNot));
   auto classify = [&](const char* n, SVal (*f)(SVal)) {
     t.add(n)
-        .in({"x"})
+        .in({"x|input|value"})
         .flags(kElementwise | kNoGradient)
         .infer(bool_type())
         .scalar([f](const ScalarCtx& c) {
@@ -466,7 +466,7 @@ void register_elementwise(OpTable& t) {
 
   // Selection, casts
   t.add("select")
-      .in({"condition", "x", "y"})
+      .in({"condition", "x|input", "y|other"})
       .flags(kElementwise)
       .promote(Promote::kSelect)
       .infer([](const InferCtx& c) {
@@ -482,7 +482,7 @@ void register_elementwise(OpTable& t) {
         if (v.need[2]) v.d[2] = v_select(v.in[0], zero, v.ct);
       });
   t.add("cast")
-      .in({"x"})
+      .in({"x|input|value"})
       .attr("dtype", AttrKind::kDType)
       .flags(kElementwise | kLinear)
       .infer([](const InferCtx& c) {

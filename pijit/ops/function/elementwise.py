@@ -1,9 +1,11 @@
 """One op each: arithmetic, comparison, logic, elementary functions."""
 
-from pijit._C import ops as _ops
+import builtins
 
-add, sub, mul, div = _ops["add"], _ops["sub"], _ops["mul"], _ops["div"]
-subtract, multiply, divide, true_divide, realdiv = sub, mul, div, div, div
+from pijit._C import Tensor, ops as _ops
+
+add, sub, mul = _ops["add"], _ops["sub"], _ops["mul"]
+multiply, realdiv = mul, _ops["div"]
 floor_divide = floor_div = floordiv = _ops["floor_div"]
 mod = floor_mod = floormod = remainder = _ops["mod"]
 fmod, pow, atan2, arctan2, hypot = _ops["fmod"], _ops["pow"], _ops["atan2"], _ops["atan2"], _ops["hypot"]
@@ -16,7 +18,7 @@ arcsin, arccos, arctan = asin, acos, atan
 sinh, cosh, tanh, asinh, acosh, atanh = (_ops[k] for k in ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"))
 arcsinh, arccosh, arctanh = asinh, acosh, atanh
 erf, erfc, lgamma, digamma = _ops["erf"], _ops["erfc"], _ops["lgamma"], _ops["digamma"]
-floor, ceil, trunc, round = _ops["floor"], _ops["ceil"], _ops["trunc"], _ops["round"]
+floor, ceil, trunc = _ops["floor"], _ops["ceil"], _ops["trunc"]
 equal = eq = _ops["equal"]
 not_equal = ne = _ops["not_equal"]
 less = lt = _ops["less"]
@@ -28,10 +30,50 @@ bitwise_and, bitwise_or, bitwise_xor, bitwise_not = (_ops["bitwise_" + k] for k 
 invert = bitwise_not
 bitwise_left_shift, bitwise_right_shift = _ops["left_shift"], _ops["right_shift"]
 isnan, isinf, isfinite = _ops["isnan"], _ops["isinf"], _ops["isfinite"]
-relu, relu6, sigmoid, silu, softplus_ = _ops["relu"], _ops["relu6"], _ops["sigmoid"], _ops["silu"], _ops["softplus"]
+relu6, sigmoid, silu, softplus_ = _ops["relu6"], _ops["sigmoid"], _ops["silu"], _ops["softplus"]
 stop_gradient = _ops["stop_gradient"]
 select = _ops["select"]
 where = _ops["select"]
+
+
+def div(input, other, *, rounding_mode=None):
+    """input / other, rounded down ('floor') or towards 0 ('trunc') on request."""
+    if rounding_mode is None:
+        return _ops["div"](input, other)
+    if rounding_mode == "floor":
+        return _ops["floor_div"](input, other)
+    if rounding_mode != "trunc":
+        raise ValueError(f"For 'div', 'rounding_mode' must be None, 'floor' or 'trunc', but got {rounding_mode!r}.")
+    q = trunc(_ops["div"](input, other))
+    floating = [x.dtype.is_floating_point if isinstance(x, Tensor) else isinstance(x, float) for x in (input, other)]
+    return q if any(floating) else _ops["cast"](q, input.dtype if isinstance(input, Tensor) else other.dtype)
+
+
+divide = div
+
+
+def true_divide(dividend, divisor):
+    """dividend / divisor."""
+    return _ops["div"](dividend, divisor)
+
+
+def subtract(input, other, *, alpha=1):
+    """input - alpha * other."""
+    return _ops["sub"](input, other if alpha == 1 else other * alpha)
+
+
+def round(input, *, decimals=0):
+    """To the nearest integer, ties to even; or to so many decimals."""
+    if decimals == 0:
+        return _ops["round"](input)
+    scale = 10.0 ** builtins.abs(decimals)
+    return _ops["round"](input * scale) / scale if decimals > 0 else _ops["round"](input / scale) * scale
+
+
+def relu(input, inplace=False):
+    """max(input, 0)."""
+    y = _ops["relu"](input)
+    return input._assign(y) if inplace else y
 
 
 def sinc(input):

@@ -261,24 +261,12 @@ def unsorted_segment_prod(x, segment_ids, num_segments):
 
 def unsorted_segment_max(x, segment_ids, num_segments):
     """Maxima of the elements with each segment id; the least value where there are none."""
-    return _segment_extremum("unsorted_segment_max", x, segment_ids, num_segments, _least(x.dtype), "max")
+    return _segment_extremum("unsorted_segment_max", x, segment_ids, num_segments, mstype.finite_range(x.dtype)[0], "max")
 
 
 def unsorted_segment_min(x, segment_ids, num_segments):
     """Minima of the elements with each segment id; the greatest value where there are none."""
-    return _segment_extremum("unsorted_segment_min", x, segment_ids, num_segments, _greatest(x.dtype), "min")
-
-
-def _least(dtype):
-    """The least finite value of a dtype."""
-    kind = mstype.dtype_to_nptype(dtype)
-    return float(np.finfo(kind).min) if dtype.is_floating_point else int(np.iinfo(kind).min)
-
-
-def _greatest(dtype):
-    """The greatest finite value of a dtype."""
-    kind = mstype.dtype_to_nptype(dtype)
-    return float(np.finfo(kind).max) if dtype.is_floating_point else int(np.iinfo(kind).max)
+    return _segment_extremum("unsorted_segment_min", x, segment_ids, num_segments, mstype.finite_range(x.dtype)[1], "min")
 
 
 def sequence_mask(lengths, maxlen=None):

@@ -3,7 +3,7 @@
 import builtins
 
 from pijit._C import ops as _ops
-from pijit.ops.function.creation import eye
+from pijit.ops.function.creation import arange, eye, ones
 from pijit.ops.function.shapes import _axis, _ints, expand_dims, narrow, reshape, squeeze
 
 
@@ -278,3 +278,31 @@ def _rows_norm(d, p):
     zero = total == 0  # the root has no derivative at 0; that of a distance is 0 there
     safe = _ops["select"](zero, 1.0, total)
     return _ops["select"](zero, 0.0, _ops["sqrt"](safe) if p == 2 else _ops["pow"](safe, 1.0 / p))
+
+
+def det(input):
+    """The determinant of [..., n, n], by elimination with row pivots."""
+    n = input.shape[-1]
+    if input.ndim < 2 or input.shape[-2] != n:
+        raise ValueError(f"For 'det', the last two dimensions must be equal, but got {input.shape}.")
+    lead = tuple(input.shape[:-2])
+    if n == 0:
+        return ones(lead, input.dtype)
+    a = reshape(input, (-1, n, n))
+    result = None
+    for k in builtins.range(n):
+        column = a[:, :, 0]
+        pivot = expand_dims(_ops["argmax"](_ops["abs"](column), 1), 1)
+        places = arange(n - k)
+        on = places == pivot
+        row = _ops["reduce_sum"](_ops["select"](expand_dims(on, -1), a, 0.0), 1, False)
+        head = row[:, :1]
+        value = _ops["select"](pivot == 0, head, -head)
+        result = value if result is None else result * value
+        if k + 1 == n:
+            break
+        # the first row stands where the pivot's was
+        rest = _ops["select"](expand_dims(on, -1), a[:, :1], a)[:, 1:]
+        factor = rest[:, :, :1] / expand_dims(_ops["select"](head == 0, 1.0, head), -1)
+        a = (rest - factor * expand_dims(row, 1))[:, :, 1:]
+    return reshape(result, lead)

@@ -79,12 +79,12 @@ def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
-def binary_cross_entropy_with_logits(logits, label, weight=None, pos_weight=None, reduction="mean"):
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
     """Cross entropy of sigmoid(logits)."""
     if pos_weight is None:
-        loss = softplus_(logits) - label * logits
+        loss = softplus_(input) - target * input
     else:
-        loss = (1.0 - label) * logits + (1.0 + (pos_weight - 1.0) * label) * softplus_(-logits)
+        loss = (1.0 - target) * input + (1.0 + (pos_weight - 1.0) * target) * softplus_(-input)
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 

@@ -1,6 +1,7 @@
 """Selection by condition or order."""
 
 from pijit._C import ops as _ops
+from pijit.dtype import finite_range
 from pijit.ops.function.elementwise import abs, equal, isfinite, isnan, less_equal, logical_and, logical_or, maximum, minimum, sqrt, square
 from pijit.ops.function.reduce import norm, sum
 from pijit.ops.function.shapes import ravel, stack
@@ -51,12 +52,14 @@ def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
     return tuple([g * scale for g in x])
 
 
-def nan_to_num(input, nan=0.0, posinf=None, neginf=None):
-    """NaN and infinities replaced."""
-    big = 3.4028234663852886e38
-    x = _ops["select"](isnan(input), nan, input)
-    x = _ops["select"](equal(x, float("inf")), big if posinf is None else posinf, x)
-    return _ops["select"](equal(x, float("-inf")), -big if neginf is None else neginf, x)
+def nan_to_num(input, nan=None, posinf=None, neginf=None):
+    """NaN and infinities replaced: by 0 and by the greatest and least finite value, if not told otherwise."""
+    if not input.dtype.is_floating_point:
+        return input
+    low, high = finite_range(input.dtype)
+    x = _ops["select"](isnan(input), 0.0 if nan is None else nan, input)
+    x = _ops["select"](equal(x, float("inf")), high if posinf is None else posinf, x)
+    return _ops["select"](equal(x, float("-inf")), low if neginf is None else neginf, x)
 
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):

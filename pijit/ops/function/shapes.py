@@ -469,7 +469,9 @@ def vstack(inputs):
     return cat([atleast_2d(x) for x in inputs], 0)
 
 
-row_stack = vstack
+def row_stack(tensors):
+    """As vstack."""
+    return vstack(tensors)
 
 
 def dstack(tensors):
@@ -492,7 +494,9 @@ def view_as(input, other):
     return reshape(input, other.shape)
 
 
-swapdims = swapaxes
+def swapdims(input, dim0, dim1):
+    """Two dimensions exchanged."""
+    return swapaxes(input, dim0, dim1)
 
 
 def fliplr(input):

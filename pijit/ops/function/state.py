@@ -2,6 +2,7 @@
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, dtype as _as_dtype
+from pijit.ops.function.elementwise import stop_gradient
 
 
 def assign(variable, value):
@@ -22,6 +23,16 @@ def assign_sub(variable, value):
 def depend(value, expr):  # noqa: ARG001
     """value; eager order already holds."""
     return value
+
+
+def switch(condition, true_branch, false_branch):
+    """One of two values, by a condition."""
+    return true_branch if condition else false_branch
+
+
+def stop_gradient_(input):
+    """Cuts the gradient of a tensor in place."""
+    return input._assign(stop_gradient(input))
 
 
 def print_(*args):

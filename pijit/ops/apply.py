@@ -1,0 +1,234 @@
+"""Primitives that update Parameters in place: the steps of optimizers. Each gives the new values."""
+
+from pijit.ops import function as F
+from pijit.ops.primitive import Primitive
+
+
+def shrunk(x, rate, l1, l2):
+    """The proximal operator of rate * (l1 |x| + l2 x^2 / 2)."""
+    return F.sign(x) * F.maximum(F.abs(x) - rate * l1, 0.0) / (1.0 + rate * l2)
+
+
+class _Locking(Primitive):
+    def __init__(self, use_locking=False):
+        super().__init__()
+        self.use_locking = use_locking
+
+
+class ApplyMomentum(Primitive):
+    """Gradient descent with momentum: accumulation = accumulation * momentum + gradient * gradient_scale; the step is lr * accumulation, with
+    Nesterov's method lr * (gradient + momentum * accumulation)."""
+
+    def __init__(self, use_nesterov=False, use_locking=False, gradient_scale=1.0):
+        super().__init__()
+        self.use_nesterov, self.use_locking, self.gradient_scale = use_nesterov, use_locking, gradient_scale
+
+    def __call__(self, variable, accumulation, learning_rate, gradient, momentum):
+        g = gradient if self.gradient_scale == 1.0 else gradient * self.gradient_scale
+        accumulation._assign(accumulation * momentum + g)
+        if self.use_nesterov:
+            return variable._assign(variable - (g + accumulation * momentum) * learning_rate)
+        return variable._assign(variable - accumulation * learning_rate)
+
+
+class ApplyGradientDescent(Primitive):
+    """var -= alpha * delta."""
+
+    def __call__(self, variable, alpha, delta):
+        return variable._assign(variable - delta * alpha)
+
+
+class SGD(Primitive):
+    """Gradient descent with momentum and dampening. Where stat > 0 the step is the first: it takes the whole gradient, and stat becomes 0."""
+
+    def __init__(self, dampening=0.0, weight_decay=0.0, nesterov=False):
+        super().__init__()
+        if nesterov and dampening != 0:
+            raise ValueError(f"For 'SGD', 'dampening' must be 0 if 'nesterov' is set, but got {dampening}.")
+        self.dampening, self.weight_decay, self.nesterov = dampening, weight_decay, nesterov
+
+    def __call__(self, parameters, gradient, learning_rate, accum, momentum, stat):
+        g = gradient + parameters * self.weight_decay if self.weight_decay else gradient
+        accum._assign(F.select(stat > 0, g, accum * momentum + g * (1.0 - self.dampening)))
+        stat._assign(F.zeros_like(stat))
+        step = g + accum * momentum if self.nesterov else accum
+        return parameters._assign(parameters - step * learning_rate)
+
+
+class Adam(Primitive):
+    """Kingma & Ba 2014: (var, m, v)."""
+
+    def __init__(self, use_locking=False, use_nesterov=False):
+        super().__init__()
+        self.use_locking, self.use_nesterov = use_locking, use_nesterov
+
+    def __call__(self, var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient):
+        one = F.ones_like(var)
+        rate = lr * F.sqrt(one * (1.0 - beta2_power)) / (1.0 - beta1_power)
+        m._assign(m * beta1 + gradient * (1.0 - beta1))
+        v._assign(v * beta2 + gradient * gradient * (1.0 - beta2))
+        step = m * beta1 + gradient * (1.0 - beta1) if self.use_nesterov else m
+        return var._assign(var - rate * step / (F.sqrt(v) + epsilon)), m, v
+
+
+class ApplyAdaMax(Primitive):
+    """Kingma & Ba 2014, section 7.1: (var, m, v)."""
+
+    def __call__(self, var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad):
+        m._assign(m * beta1 + grad * (1.0 - beta1))
+        v._assign(F.maximum(v * beta2, F.abs(grad)))
+        return var._assign(var - m * (lr / (1.0 - beta1_power)) / (v + epsilon)), m, v
+
+
+class ApplyAdadelta(Primitive):
+    """Zeiler 2012: (var, accum, accum_update)."""
+
+    def __call__(self, var, accum, accum_update, lr, rho, epsilon, grad):
+        accum._assign(accum * rho + grad * grad * (1.0 - rho))
+        step = F.sqrt(accum_update + epsilon) * F.rsqrt(accum + epsilon) * grad
+        accum_update._assign(accum_update * rho + step * step * (1.0 - rho))
+        return var._assign(var - step * lr), accum, accum_update
+
+
+class ApplyAdagrad(Primitive):
+    """Duchi et al. 2011: (var, accum)."""
+
+    epsilon = 0.0
+
+    def __init__(self, update_slots=True):
+        super().__init__()
+        self.update_slots = update_slots
+
+    def __call__(self, var, accum, lr, grad):
+        if self.update_slots:
+            accum._assign(accum + grad * grad)
+        return var._assign(var - lr * grad / (F.sqrt(accum) + self.epsilon)), accum
+
+
+class ApplyAdagradV2(ApplyAdagrad):
+    """Adagrad with epsilon added to the root: (var, accum)."""
+
+    def __init__(self, epsilon, update_slots=True):
+        super().__init__(update_slots)
+        self.epsilon = epsilon
+
+
+class ApplyAddSign(Primitive):
+    """(alpha + sign_decay * sign(grad) * sign(m)) * grad (Bello et al. 2017): (var, m)."""
+
+    def __call__(self, var, m, lr, alpha, sign_decay, beta, grad):
+        m._assign(m * beta + grad * (1.0 - beta))
+        return var._assign(var - lr * (alpha + sign_decay * F.sign(grad) * F.sign(m)) * grad), m
+
+
+class ApplyPowerSign(Primitive):
+    """exp(logbase * sign_decay * sign(grad) * sign(m)) * grad (Bello et al. 2017): (var, m)."""
+
+    def __call__(self, var, m, lr, logbase, sign_decay, beta, grad):
+        m._assign(m * beta + grad * (1.0 - beta))
+        return var._assign(var - lr * F.exp(logbase * sign_decay * F.sign(grad) * F.sign(m)) * grad), m
+
+
+class ApplyRMSProp(_Locking):
+    """Hinton's RMSProp."""
+
+    def __call__(self, var, mean_square, moment, learning_rate, grad, decay, momentum, epsilon):
+        mean_square._assign(mean_square * decay + grad * grad * (1.0 - decay))
+        moment._assign(moment * momentum + learning_rate * grad * F.rsqrt(mean_square + epsilon))
+        return var._assign(var - moment)
+
+
+class ApplyCenteredRMSProp(_Locking):
+    """RMSProp with the squared mean gradient taken off (Graves 2013)."""
+
+    def __call__(self, var, mean_gradient, mean_square, moment, grad, learning_rate, decay, momentum, epsilon):
+        mean_square._assign(mean_square * decay + grad * grad * (1.0 - decay))
+        mean_gradient._assign(mean_gradient * decay + grad * (1.0 - decay))
+        moment._assign(moment * momentum + learning_rate * grad * F.rsqrt(mean_square - mean_gradient * mean_gradient + epsilon))
+        return var._assign(var - moment)
+
+
+def _ftrl(var, accum, linear, grad, lr, l1, l2, lr_power):
+    """New (var, accum, linear) of McMahan et al. 2013."""
+    total = accum + grad * grad
+    before, now = F.pow(accum, -lr_power), F.pow(total, -lr_power)
+    z = linear + grad - (now - before) / lr * var
+    return -F.sign(z) * F.maximum(F.abs(z) - l1, 0.0) / (now / lr + 2.0 * l2), total, z
+
+
+class ApplyFtrl(_Locking):
+    """Follow the regularised leader (McMahan et al. 2013)."""
+
+    def __call__(self, var, accum, linear, grad, lr, l1, l2, lr_power):
+        new = _ftrl(var, accum, linear, grad, lr, l1, l2, lr_power)
+        accum._assign(new[1])
+        linear._assign(new[2])
+        return var._assign(new[0])
+
+
+class ApplyProximalAdagrad(_Locking):
+    """Adagrad with l1 and l2 penalties (Duchi & Singer 2009): (var, accum)."""
+
+    def __call__(self, var, accum, lr, l1, l2, grad):
+        accum._assign(accum + grad * grad)
+        rate = lr * F.rsqrt(accum)
+        return var._assign(shrunk(var - rate * grad, rate, l1, l2)), accum
+
+
+class ApplyProximalGradientDescent(Primitive):
+    """Gradient descent with l1 and l2 penalties (Duchi & Singer 2009)."""
+
+    def __call__(self, var, alpha, l1, l2, delta):
+        return var._assign(shrunk(var - delta * alpha, alpha, l1, l2))
+
+
+def _rows(parameter, indices):
+    return F.gather(parameter, indices, 0)
+
+
+def _put(parameter, indices, rows):
+    return parameter._assign(F.tensor_scatter_update(parameter, F.reshape(indices, (-1, 1)), rows))
+
+
+class SparseApplyAdagrad(Primitive):
+    """Adagrad on the rows `indices`: (var, accum)."""
+
+    def __init__(self, lr, update_slots=True, use_locking=False):
+        super().__init__()
+        if lr < 0:
+            raise ValueError(f"For 'SparseApplyAdagrad', 'lr' must be at least 0, but got {lr}.")
+        self.lr, self.update_slots, self.use_locking = lr, update_slots, use_locking
+
+    def __call__(self, var, accum, grad, indices):
+        v, a = _rows(var, indices), _rows(accum, indices)
+        if self.update_slots:
+            a = a + grad * grad
+            _put(accum, indices, a)
+        return _put(var, indices, v - self.lr * grad * F.rsqrt(a)), accum
+
+
+class SparseApplyFtrl(Primitive):
+    """FTRL on the rows `indices`: (var, accum, linear)."""
+
+    def __init__(self, lr, l1, l2, lr_power, use_locking=False):
+        super().__init__()
+        if lr <= 0 or l1 < 0 or l2 < 0 or lr_power > 0:
+            raise ValueError(f"For 'SparseApplyFtrl', 'lr' must be > 0, 'l1' and 'l2' >= 0 and 'lr_power' <= 0, but got {lr}, {l1}, {l2}, {lr_power}.")
+        self.lr, self.l1, self.l2, self.lr_power, self.use_locking = lr, l1, l2, lr_power, use_locking
+
+    def __call__(self, var, accum, linear, grad, indices):
+        new = _ftrl(_rows(var, indices), _rows(accum, indices), _rows(linear, indices), grad, self.lr, self.l1, self.l2, self.lr_power)
+        return tuple(_put(p, indices, rows) for p, rows in zip((var, accum, linear), new))
+
+
+class SparseApplyProximalAdagrad(_Locking):
+    """Proximal Adagrad on the rows `indices`: (var, accum)."""
+
+    def __call__(self, var, accum, lr, l1, l2, grad, indices):
+        a = _rows(accum, indices) + grad * grad
+        rate = lr * F.rsqrt(a)
+        v = shrunk(_rows(var, indices) - rate * grad, rate, l1, l2)
+        return _put(var, indices, v), _put(accum, indices, a)
+
+
+__all__ = [n for n, v in globals().items() if isinstance(v, type) and n[0] != "_" and v is not Primitive]
