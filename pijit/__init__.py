@@ -16,6 +16,8 @@ from pijit.jit import JitConfig, explain, jit, jit_class, ms_function
 from pijit import nn, numpy, initializer as common_initializer  # noqa: F401
 from pijit.serialization import load_checkpoint, load_param_into_net, save_checkpoint
 from pijit.ops import mutable
+from pijit import amp, common, log
+from pijit.hints import lazy_inline, no_inline, recompute
 
 tensor = Tensor
 __version__ = "0.1.0"

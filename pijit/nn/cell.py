@@ -3,6 +3,7 @@
 from collections import OrderedDict
 
 from pijit import _C
+from pijit import dtype as mstype
 from pijit.grad import with_own_gradient
 from pijit._C import Tensor
 from pijit.parameter import Parameter, ParameterTuple
@@ -37,6 +38,8 @@ class Cell:
         d["training"] = False
         d["requires_grad"] = False
         d["_compute_dtype"] = None
+        d["_computing"] = False
+        d["_cast_attributes"] = {}
         d["_plain"] = type(self).bprop is Cell.bprop
         d["cls_name"] = type(self).__name__
 
@@ -82,7 +85,8 @@ class Cell:
     def __delattr__(self, name):
         self._params.pop(name, None)
         self._cells.pop(name, None)
-        object.__delattr__(self, name)
+        if self._cast_attributes.pop(name, None) is None:
+            object.__delattr__(self, name)
 
     def insert_param_to_cell(self, param_name, param, check_name_contain_dot=True):
         """Registers a parameter under a name."""
@@ -97,7 +101,10 @@ class Cell:
                 param.name = param_name
         self._cells.pop(param_name, None)
         self._params[param_name] = param
-        self.__dict__[param_name] = param
+        if param_name in self._cast_attributes:
+            self._cast_attributes[param_name] = param
+        else:
+            self.__dict__[param_name] = param
 
     def insert_child_to_cell(self, child_name, child_cell):
         """Registers a child cell under a name."""
@@ -189,11 +196,37 @@ class Cell:
         return self
 
     def to_float(self, dst_type):
-        """Inputs of this cell and its children are cast to dst_type."""
+        """Makes this cell and its children compute in dst_type (float16, bfloat16 or float32): floating inputs and, read within construct,
+        parameters are cast. The parameters themselves stay as they are."""
+        if dst_type not in (mstype.float16, mstype.bfloat16, mstype.float32):
+            raise ValueError(f"For 'to_float', 'dst_type' must be float16, bfloat16 or float32, but got {dst_type}.")
         for _, c in self.cells_and_names():
-            c.__dict__["_compute_dtype"] = dst_type
+            d = c.__dict__
+            d["_compute_dtype"] = dst_type
+            for name in c._attributes_to_cast():  # from now on __getattr__ finds them
+                d["_cast_attributes"][name] = d.pop(name)
             c._update_plain()
         return self
+
+    _kept_attributes = ()  # parameters that construct assigns, which are not to be cast
+
+    def _attributes_to_cast(self):
+        own = type(self).__module__.startswith("pijit.nn.layer")
+        for name, value in list(self.__dict__.items()):
+            if isinstance(value, (Parameter, ParameterTuple)) and name not in self._kept_attributes:
+                params = [value] if isinstance(value, Parameter) else list(value)
+                if all(p.dtype.is_floating_point and (own or p.requires_grad) for p in params):
+                    yield name
+
+    def __getattr__(self, name):
+        if name[0] != "_" and name in self._cast_attributes:
+            value = self._cast_attributes[name]
+            if not self._computing:
+                return value
+            if isinstance(value, Parameter):
+                return _cast(value, self._compute_dtype)
+            return tuple([_cast(p, self._compute_dtype) for p in value])
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def compile(self, *args, **kwargs):
         """Runs once, so that later calls find compiled code."""
@@ -235,18 +268,25 @@ class Cell:
             else:
                 raise RuntimeError(f"For '{self.cls_name}', a forward pre-hook with 'with_kwargs' must return None or (args, kwargs), but got {type(changed).__name__}.")
         if self._compute_dtype is not None:
-            args = tuple([_cast(a, self._compute_dtype) for a in args])
-        if type(self).bprop is not Cell.bprop:
-            out = with_own_gradient(self.construct, self.bprop, type(self).__name__, args, kwargs)
-        elif self._backward_hooks or self._backward_pre_hooks:
-            out = self._call_with_backward_hooks(args, kwargs)
+            before, self._computing = self._computing, True
+            try:
+                out = self._compute(tuple([_cast(a, self._compute_dtype) for a in args]), kwargs)
+            finally:
+                self._computing = before
         else:
-            out = self.construct(*args, **kwargs)
+            out = self._compute(args, kwargs)
         for hook, with_kwargs in list(self._forward_hooks.values()):
             changed = hook(self, args, kwargs, out) if with_kwargs else hook(self, args, out)
             if changed is not None:
                 out = changed
         return out
+
+    def _compute(self, args, kwargs):
+        if type(self).bprop is not Cell.bprop:
+            return with_own_gradient(self.construct, self.bprop, type(self).__name__, args, kwargs)
+        if self._backward_hooks or self._backward_pre_hooks:
+            return self._call_with_backward_hooks(args, kwargs)
+        return self.construct(*args, **kwargs)
 
     def _call_with_backward_hooks(self, args, kwargs):
         tapes = _C.active_tapes()

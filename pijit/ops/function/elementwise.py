@@ -32,6 +32,7 @@ bitwise_left_shift, bitwise_right_shift = _ops["left_shift"], _ops["right_shift"
 isnan, isinf, isfinite = _ops["isnan"], _ops["isinf"], _ops["isfinite"]
 relu6, sigmoid, silu, softplus_ = _ops["relu6"], _ops["sigmoid"], _ops["silu"], _ops["softplus"]
 stop_gradient = _ops["stop_gradient"]
+identity = _ops["identity"]
 select = _ops["select"]
 where = _ops["select"]
 

@@ -2,6 +2,7 @@
 
 import builtins
 
+from pijit import dtype as mstype
 from pijit._C import ops as _ops
 from pijit.ops.function.elementwise import pow, rsqrt, square, stop_gradient
 from pijit.ops.function.reduce import mean
@@ -10,19 +11,23 @@ from pijit.ops.function.shapes import reshape
 
 def batch_norm(input_x, running_mean, running_var, weight, bias, training=False, momentum=0.1, eps=1e-5):
     """Batch normalisation over all axes but 1 (Ioffe & Szegedy 2015). In training the running statistics
-    are updated: running = (1 - momentum) * running + momentum * batch, with the unbiased variance."""
+    are updated: running = (1 - momentum) * running + momentum * batch, with the unbiased variance. Half precision is computed in float32."""
     shape = (1, -1) + (1,) * (input_x.ndim - 2)
+    half = input_x.dtype in (mstype.float16, mstype.bfloat16)
+    x = _ops["cast"](input_x, mstype.float32) if half else input_x
     if training:
-        axes = (0,) + tuple(builtins.range(2, input_x.ndim))
-        n = input_x.size // builtins.max(input_x.shape[1], 1)
-        m = mean(input_x, axes, True)
-        v = _ops["variance"](input_x, axes, True, 0)
+        axes = (0,) + tuple(builtins.range(2, x.ndim))
+        n = x.size // builtins.max(x.shape[1], 1)
+        m = mean(x, axes, True)
+        v = _ops["variance"](x, axes, True, 0)
         unbiased = stop_gradient(v) * (n / builtins.max(n - 1, 1))
         running_mean._assign(running_mean * (1.0 - momentum) + reshape(stop_gradient(m), (-1,)) * momentum)
         running_var._assign(running_var * (1.0 - momentum) + reshape(unbiased, (-1,)) * momentum)
     else:
         m, v = reshape(running_mean, shape), reshape(running_var, shape)
-    return _ops["normalize"](input_x, m, v, None if weight is None else reshape(weight, shape), None if bias is None else reshape(bias, shape), float(eps))
+    scale, shift = (None if p is None else _ops["cast"](reshape(p, shape), mstype.float32) if half else reshape(p, shape) for p in (weight, bias))
+    y = _ops["normalize"](x, m, v, scale, shift, float(eps))
+    return _ops["cast"](y, input_x.dtype) if half else y
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):

@@ -1,0 +1,217 @@
+"""Mixed precision: parts of a network in float16 or bfloat16, and loss scaling (Micikevicius et al. 2018)."""
+
+from pijit import dtype as mstype
+from pijit import nn
+from pijit._C import Tensor
+from pijit.ops import function as F
+from pijit.parameter import Parameter
+
+_WHITE = [nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Dense, nn.LSTMCell, nn.RNNCell, nn.GRUCell]
+_BLACK = [nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm]
+
+
+def get_white_list():
+    """The layers that level O1 runs in low precision."""
+    return list(_WHITE)
+
+
+def get_black_list():
+    """The layers that level O2 leaves in float32."""
+    return list(_BLACK)
+
+
+def _to_float32(cell, args, out):  # noqa: ARG001
+    """A hook: floating outputs as float32."""
+    def cast(x):
+        if isinstance(x, (tuple, list)):
+            return type(x)([cast(v) for v in x])
+        return F.cast(x, mstype.float32) if isinstance(x, Tensor) and x.dtype.is_floating_point else x
+    return cast(out)
+
+
+def _checked(name, network, dtype):
+    if not isinstance(network, nn.Cell):
+        raise TypeError(f"For '{name}', 'network' must be a Cell, but got {type(network).__name__}.")
+    if dtype not in (mstype.float16, mstype.bfloat16):
+        raise ValueError(f"For '{name}', 'dtype' must be float16 or bfloat16, but got {dtype}.")
+
+
+def _white(network, types, dtype):
+    for _, cell in network.cells_and_names():
+        if isinstance(cell, types):
+            cell.to_float(dtype)
+            cell.register_forward_hook(_to_float32)
+
+
+def _black(network, types, dtype):
+    network.to_float(dtype)
+    for _, cell in network.cells_and_names():
+        if isinstance(cell, types):
+            cell.to_float(mstype.float32)
+    network.register_forward_hook(_to_float32)
+
+
+def auto_mixed_precision(network, amp_level="O0", dtype=mstype.float16):
+    """network, changed to compute by level: O0 as it is; O1 the layers of the white list in `dtype`; O2 all but those of the black list; O3 all.
+
+    Parameters stay in float32, and so do the network's results."""
+    _checked("auto_mixed_precision", network, dtype)
+    if amp_level == "O1":
+        _white(network, tuple(_WHITE), dtype)
+    elif amp_level in ("O2", "auto"):
+        _black(network, tuple(_BLACK), dtype)
+    elif amp_level == "O3":
+        _black(network, (), dtype)
+    elif amp_level != "O0":
+        raise ValueError(f"For 'auto_mixed_precision', 'amp_level' must be 'O0', 'O1', 'O2', 'O3' or 'auto', but got {amp_level!r}.")
+    return network
+
+
+def custom_mixed_precision(network, *, white_list=None, black_list=None, dtype=mstype.float16):
+    """network, with the layers of white_list in `dtype`, or all but those of black_list; exactly one of them must be given."""
+    _checked("custom_mixed_precision", network, dtype)
+    if (white_list is None) == (black_list is None):
+        raise ValueError("For 'custom_mixed_precision', exactly one of 'white_list' and 'black_list' must be given.")
+    for t in white_list or black_list or ():
+        if not isinstance(t, type) or not issubclass(t, nn.Cell):
+            raise TypeError(f"For 'custom_mixed_precision', the lists must hold subclasses of Cell, but got {t!r}.")
+    if white_list is not None:
+        _white(network, tuple(white_list), dtype)
+    else:
+        _black(network, tuple(black_list), dtype)
+    return network
+
+
+def build_train_network(network, optimizer, loss_fn=None, level="O0", boost_level="O0", **kwargs):  # noqa: ARG001
+    """One training step as a Cell: network (with loss_fn) at a level of auto_mixed_precision, gradients scaled by `loss_scale_manager`, optimizer."""
+    auto_mixed_precision(network, level)
+    if loss_fn is not None:
+        network = nn.WithLossCell(network, loss_fn)
+    manager = kwargs.get("loss_scale_manager")
+    if manager is None:
+        return nn.TrainOneStepCell(network, optimizer).set_train()
+    update = manager.get_update_cell()
+    if update is None:
+        return nn.TrainOneStepCell(network, optimizer, manager.get_loss_scale()).set_train()
+    return nn.TrainOneStepWithLossScaleCell(network, optimizer, update).set_train()
+
+
+def all_finite(inputs):
+    """Whether no element of the tensors is infinite or NaN, as a bool tensor."""
+    parts = [F.all(F.isfinite(x)) for x in (inputs if isinstance(inputs, (tuple, list)) else (inputs,))]
+    if not parts:
+        raise ValueError("For 'all_finite', 'inputs' must not be empty.")
+    return F.all(F.stack(parts, 0))
+
+
+def _mapped(f, inputs):
+    if isinstance(inputs, (tuple, list)):
+        return type(inputs)([f(x) for x in inputs])
+    return f(inputs)
+
+
+class LossScaler:
+    """Base of loss scalers: scale(loss), unscale(gradients), adjust(gradients are finite)."""
+
+    def scale(self, inputs):
+        """inputs times the scale."""
+        return _mapped(lambda x: x * F.cast(self.scale_value, x.dtype), inputs)
+
+    def unscale(self, inputs):
+        """inputs over the scale."""
+        return _mapped(lambda x: x * F.cast(1.0 / self.scale_value, x.dtype), inputs)
+
+
+class StaticLossScaler(LossScaler):
+    """A scale that stays."""
+
+    def __init__(self, scale_value):
+        if scale_value < 1:
+            raise ValueError(f"For 'StaticLossScaler', 'scale_value' must be at least 1, but got {scale_value}.")
+        self.scale_value = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value", requires_grad=False)
+
+    def adjust(self, grads_finite):  # noqa: ARG002
+        """False: nothing changes."""
+        return False
+
+
+class DynamicLossScaler(LossScaler):
+    """A scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps without."""
+
+    def __init__(self, scale_value, scale_factor, scale_window):
+        if scale_value < 1 or scale_factor < 1 or scale_window < 1:
+            raise ValueError(f"For 'DynamicLossScaler', the arguments must be at least 1, but got {scale_value}, {scale_factor}, {scale_window}.")
+        self.scale_value = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value", requires_grad=False)
+        self.scale_factor, self.scale_window = scale_factor, scale_window
+        self.counter = Parameter(Tensor(0, mstype.int32), name="counter", requires_grad=False)
+
+    def adjust(self, grads_finite):
+        """Updates the scale; True."""
+        _adjust(self.scale_value, self.counter, grads_finite, self.scale_factor, self.scale_window)
+        return True
+
+
+def _adjust(scale, counter, finite, factor, window):
+    full = counter >= window - 1
+    grown = F.select(full, scale * float(factor), scale)
+    grown = F.select(F.isfinite(grown), grown, scale)
+    scale._assign(F.select(finite, grown, F.maximum(scale / float(factor), 1.0)))
+    counter._assign(F.select(F.logical_and(finite, F.logical_not(full)), counter + 1, F.zeros_like(counter)))
+
+
+class LossScaleManager:
+    """Base of loss-scale managers: get_loss_scale(), update_loss_scale(overflow), get_update_cell()."""
+
+
+class FixedLossScaleManager(LossScaleManager):
+    """A scale that stays; drop_overflow_update: steps whose gradients overflow are left out."""
+
+    def __init__(self, loss_scale=128.0, drop_overflow_update=True):
+        if loss_scale < 1:
+            raise ValueError(f"For 'FixedLossScaleManager', 'loss_scale' must be at least 1, but got {loss_scale}.")
+        self._loss_scale, self._drop_overflow_update = loss_scale, drop_overflow_update
+
+    def get_loss_scale(self):
+        """The scale."""
+        return self._loss_scale
+
+    def get_drop_overflow_update(self):
+        """Whether steps whose gradients overflow are left out."""
+        return self._drop_overflow_update
+
+    def update_loss_scale(self, overflow):
+        """Nothing changes."""
+
+    def get_update_cell(self):
+        """The cell for TrainOneStepWithLossScaleCell, or None if overflow does not matter."""
+        return nn.FixedLossScaleUpdateCell(self._loss_scale) if self._drop_overflow_update else None
+
+
+class DynamicLossScaleManager(LossScaleManager):
+    """A scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps without."""
+
+    def __init__(self, init_loss_scale=2 ** 24, scale_factor=2, scale_window=2000):
+        if init_loss_scale < 1 or scale_factor <= 1 or scale_window < 1:
+            raise ValueError(f"For 'DynamicLossScaleManager', expected a scale >= 1, a factor > 1 and a window >= 1, but got {init_loss_scale}, {scale_factor}, {scale_window}.")
+        self.loss_scale, self.scale_factor, self.scale_window, self.good_steps = init_loss_scale, scale_factor, scale_window, 0
+
+    def get_loss_scale(self):
+        """The scale."""
+        return self.loss_scale
+
+    def get_drop_overflow_update(self):
+        """True."""
+        return True
+
+    def update_loss_scale(self, overflow):
+        """Takes note of one step."""
+        if overflow:
+            self.loss_scale, self.good_steps = max(self.loss_scale / self.scale_factor, 1), 0
+            return
+        self.good_steps += 1
+        if self.good_steps >= self.scale_window:
+            self.loss_scale, self.good_steps = self.loss_scale * self.scale_factor, 0
+
+    def get_update_cell(self):
+        """The cell for TrainOneStepWithLossScaleCell."""
+        return nn.DynamicLossScaleUpdateCell(self.loss_scale, self.scale_factor, self.scale_window)
