@@ -149,10 +149,72 @@ class Orthogonal(Initializer):
         return (q if rows >= cols else q.T).reshape(shape) * self.gain
 
 
+class Dirac(Initializer):
+    """Convolution weights that pass as many input channels on as they can, in each group."""
+
+    def __init__(self, groups=1):
+        if not isinstance(groups, int) or groups <= 0:
+            raise ValueError(f"For 'Dirac', 'groups' must be an int greater than 0, but got {groups!r}.")
+        self.groups = groups
+
+    def _values(self, shape):
+        if len(shape) not in (3, 4, 5):
+            raise ValueError(f"For 'Dirac', the shape must have 3, 4 or 5 dimensions, but got {shape}.")
+        if shape[0] % self.groups:
+            raise ValueError(f"For 'Dirac', the first dimension must be a multiple of 'groups' {self.groups}, but got {shape}.")
+        x, out = np.zeros(shape), shape[0] // self.groups
+        centre = tuple(n // 2 for n in shape[2:])
+        for g in range(self.groups):
+            for k in range(min(out, shape[1])):
+                x[(g * out + k, k, *centre)] = 1
+        return x
+
+
+class Sparse(Initializer):
+    """N(0, sigma^2), with a fraction of zeros in each column (Martens 2010)."""
+
+    def __init__(self, sparsity, sigma=0.01):
+        if not 0 <= sparsity <= 1:
+            raise ValueError(f"For 'Sparse', 'sparsity' must be in [0, 1], but got {sparsity}.")
+        self.sparsity, self.sigma = sparsity, sigma
+
+    def _values(self, shape):
+        if len(shape) != 2:
+            raise ValueError(f"For 'Sparse', the shape must have 2 dimensions, but got {shape}.")
+        x = np.random.normal(0, self.sigma, shape)
+        for column in range(shape[1]):
+            x[np.random.permutation(shape[0])[:math.ceil(self.sparsity * shape[0])], column] = 0
+        return x
+
+
+class VarianceScaling(Initializer):
+    """Variance scale / fan, from a uniform, normal or (at two deviations) truncated normal distribution."""
+
+    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal"):
+        if scale <= 0:
+            raise ValueError(f"For 'VarianceScaling', 'scale' must be greater than 0, but got {scale}.")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"For 'VarianceScaling', 'mode' must be 'fan_in', 'fan_out' or 'fan_avg', but got {mode!r}.")
+        if distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
+            raise ValueError(f"For 'VarianceScaling', 'distribution' must be 'uniform', 'truncated_normal' or 'untruncated_normal', but got {distribution!r}.")
+        self.scale, self.mode, self.distribution = scale, mode, distribution
+
+    def _values(self, shape):
+        fan_in, fan_out = _fans(shape)
+        fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
+        sigma = math.sqrt(self.scale / max(fan, 1))
+        if self.distribution == "uniform":
+            return np.random.uniform(-math.sqrt(3) * sigma, math.sqrt(3) * sigma, shape)
+        if self.distribution == "untruncated_normal":
+            return np.random.normal(0, sigma, shape)
+        # the deviation of a normal distribution cut at 2 is 0.8796
+        return TruncatedNormal(sigma / 0.87962566103423978, 0.0, -2.0, 2.0)._values(shape)
+
+
 _by_name = {"zeros": Zero, "zero": Zero, "ones": One, "one": One, "uniform": Uniform, "normal": Normal, "truncatednormal": TruncatedNormal,
             "truncated_normal": TruncatedNormal, "xavier_uniform": XavierUniform, "xavieruniform": XavierUniform, "xavier_normal": XavierNormal,
             "xaviernormal": XavierNormal, "he_uniform": HeUniform, "heuniform": HeUniform, "he_normal": HeNormal, "henormal": HeNormal,
-            "identity": Identity, "orthogonal": Orthogonal}
+            "identity": Identity, "orthogonal": Orthogonal, "dirac": Dirac, "variance_scaling": VarianceScaling, "variancescaling": VarianceScaling}
 
 
 def _resolve(init):

@@ -330,6 +330,17 @@ class MultiMarginLoss(LossBase):
         return F.multi_margin_loss(x, target, self.p, self.margin, self.weight if weight is None else weight, self.reduction)
 
 
+class CTCLoss(LossBase):
+    """Connectionist temporal classification (Graves et al. 2006)."""
+
+    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
+        super().__init__(reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def construct(self, log_probs, targets, input_lengths, target_lengths):
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)[0]
+
+
 class MultilabelMarginLoss(LossBase):
     """Sum over labels j and other classes i of max(0, 1 - x[j] + x[i]), over the number of classes."""
 

@@ -355,3 +355,76 @@ def test_tensor_methods():
     m = ms.Tensor(np.arange(9.0).reshape(3, 3))
     assert m.trace(1).item() == 6 and m.diagonal(axis1=1, axis2=0).asnumpy().tolist() == [0, 4, 8] and m.stride(0) == 3
 
+
+CTC = {"mean": 2.4162, "sum": 12.4834, "none": [8.4553, 4.0281]}  # MindSpore 2.7.1
+
+
+def ctc_problem():
+    r = np.random.RandomState(0)
+    r.randn(2, 5, 2, 4)
+    x = r.randn(6, 2, 4).astype(np.float32)
+    ints = [ms.Tensor(np.array(v, np.int32)) for v in ([[1, 2, 2], [3, 1, 0]], [6, 5], [3, 2])]
+    return x - np.log(np.exp(x).sum(-1, keepdims=True)), ints
+
+
+def by_paths(logp, labels, blank=0):
+    """-log of the sum over all paths that collapse to the labels."""
+    import itertools
+    steps, classes = logp.shape
+    total = 0.0
+    for path in itertools.product(range(classes), repeat=steps):
+        collapsed = [k for k, _ in itertools.groupby(path) if k != blank]
+        if collapsed == list(labels):
+            total += np.exp(sum(logp[t, k] for t, k in enumerate(path)))
+    return -np.log(total)
+
+
+def test_ctc_loss():
+    x, (targets, steps, lengths) = ctc_problem()
+    for reduction, want in CTC.items():
+        loss, table = ops.ctc_loss(ms.Tensor(x), targets, steps, lengths, 0, reduction)
+        np.testing.assert_allclose(loss.asnumpy(), want, rtol=1e-4)
+        assert table.shape == (2, 6, 7)
+    np.testing.assert_allclose(nn.CTCLoss(reduction="none")(ms.Tensor(x), targets, steps, lengths).asnumpy(),
+                               [by_paths(x[:6, 0], [1, 2, 2]), by_paths(x[:5, 1], [3, 1])], rtol=1e-5)
+    # too short for its labels: no path
+    short = ms.Tensor(np.array([2, 5], np.int32))
+    assert ops.ctc_loss(ms.Tensor(x), targets, short, lengths, 0, "none")[0].asnumpy()[0] == np.inf
+    loss = nn.CTCLoss(0, "none", True)
+    assert loss(ms.Tensor(x), targets, short, lengths).asnumpy()[0] == 0
+    assert np.isfinite(ms.grad(lambda x: loss(x, targets, short, lengths).sum())(ms.Tensor(x)).asnumpy()).all()
+    # an empty target: blanks alone
+    none = ms.Tensor(np.array([0, 2], np.int32))
+    np.testing.assert_allclose(ops.ctc_loss(ms.Tensor(x), targets, steps, none, 0, "none")[0].asnumpy()[0], -x[:, 0, 0].sum(), rtol=1e-5)
+    check(lambda: lambda x, *i: ops.ctc_loss(x, *i)[0], ms.Tensor(x), targets, steps, lengths, graphs=1, breaks=0)
+    with pytest.raises(ValueError, match="blank"):
+        ops.ctc_loss(ms.Tensor(x), targets, steps, lengths, 4)
+
+
+def test_ctc_gradient():
+    x, (targets, steps, lengths) = ctc_problem()
+    x = x.astype(np.float64)
+    f = lambda z: ops.ctc_loss(ops.log_softmax(z, -1), targets, steps, lengths, 0, "sum")[0]  # noqa: E731
+    got = ms.grad(f)(ms.Tensor(x)).asnumpy()
+    for at in np.ndindex(6, 2, 4):
+        up, down = x.copy(), x.copy()
+        up[at] += 1e-6
+        down[at] -= 1e-6
+        assert abs(got[at] - (f(ms.Tensor(up)).item() - f(ms.Tensor(down)).item()) / 2e-6) < 1e-7
+
+
+def test_more_initializers():
+    from pijit.initializer import Dirac, Sparse, VarianceScaling, initializer
+    d = initializer(Dirac(2), [4, 2, 3]).asnumpy()
+    assert d.sum() == 4 and all(d[k, k % 2, 1] == 1 for k in range(4))
+    assert initializer("dirac", [2, 2, 1, 3]).asnumpy()[1, 1, 0, 1] == 1
+    s = initializer(Sparse(0.3, 0.02), [100, 50]).asnumpy()
+    assert ((s == 0).sum(0) == 30).all() and 0.015 < s.std() < 0.019
+    for mode, fan in (("fan_in", 100), ("fan_out", 200), ("fan_avg", 150)):
+        for distribution in ("uniform", "truncated_normal", "untruncated_normal"):
+            v = initializer(VarianceScaling(2.0, mode, distribution), [200, 100]).asnumpy()
+            assert abs(v.std() / np.sqrt(2 / fan) - 1) < 0.04
+    for bad in (lambda: Dirac(0), lambda: initializer(Dirac(3), [4, 2, 3]), lambda: initializer(Dirac(), [4, 2]), lambda: Sparse(2.0), lambda: initializer(Sparse(0.1), [2, 2, 2]),
+                lambda: VarianceScaling(0.0), lambda: VarianceScaling(1.0, "x"), lambda: VarianceScaling(1.0, "fan_in", "x")):
+        with pytest.raises(ValueError):
+            bad()

@@ -2,12 +2,13 @@
 
 import math
 
-from pijit._C import ops as _ops
-from pijit.ops.function.creation import arange
-from pijit.ops.function.elementwise import abs, log, logical_and, logical_not, softplus_, sqrt, square
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.creation import arange, full
+from pijit.ops.function.elementwise import abs, exp, isfinite, log, logical_and, logical_not, softplus_, sqrt, square, stop_gradient
 from pijit.ops.function.reduce import mean, sum
 from pijit.ops.function.selection import clamp
-from pijit.ops.function.shapes import expand_dims, reshape, squeeze
+from pijit.ops.function.shapes import broadcast_to, cat, expand_dims, reshape, squeeze, stack
 
 
 def reduce_loss(x, reduction):
@@ -201,3 +202,57 @@ def multilabel_margin_loss(input, target, reduction="mean"):
     counted = logical_and(expand_dims(logical_not(is_label), -1), expand_dims(valid, -2))
     loss = sum(_ops["select"](counted, gap, 0.0), (-2, -1)) / float(classes)
     return reduce_loss(loss, reduction)
+
+
+def _log_sum(*terms):
+    """log of the sum of exp of terms that may be -inf, with a gradient of 0 where all are."""
+    top = stop_gradient(terms[0])
+    for t in terms[1:]:
+        top = _ops["maximum"](top, stop_gradient(t))
+    safe = _ops["select"](isfinite(top), top, 0.0)
+    total = exp(terms[0] - safe)
+    for t in terms[1:]:
+        total = total + exp(t - safe)
+    some = total > 0
+    return _ops["select"](some, log(_ops["select"](some, total, 1.0)) + safe, float("-inf"))
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """Connectionist temporal classification (Graves et al. 2006): (loss, log alpha [N, T, 2 S + 1]).
+
+    log_probs [T, N, C] of log-probabilities, targets [N, S] of labels, lengths [N]. 'mean' divides each loss by its target's length first."""
+    if log_probs.ndim != 3 or targets.ndim != 2:
+        raise ValueError(f"For 'ctc_loss', 'log_probs' must have 3 dimensions and 'targets' 2, but got {log_probs.ndim} and {targets.ndim}.")
+    steps, batch, classes = log_probs.shape
+    if targets.shape[0] != batch:
+        raise ValueError(f"For 'ctc_loss', 'targets' must have {batch} rows, but got {targets.shape[0]}.")
+    if not 0 <= blank < classes:
+        raise ValueError(f"For 'ctc_loss', 'blank' must be in [0, {classes}), but got {blank}.")
+    input_lengths, target_lengths = (x if isinstance(x, Tensor) else Tensor(list(x), mstype.int64) for x in (input_lengths, target_lengths))
+    places = 2 * targets.shape[1] + 1
+    blanks = targets * 0 + blank
+    labels = cat([reshape(stack([blanks, targets], 2), (batch, places - 1)), blanks[:, :1] if places > 1 else full((batch, 1), blank, dtype=targets.dtype)], 1)
+    emitted = _ops["gather_d"](log_probs, broadcast_to(expand_dims(labels, 0), (steps, batch, places)), 2)
+    low = float("-inf")
+
+    def shifted(x, k, fill):
+        return _ops["pad"](x, (0, k), (0, 0), fill)[:, :places]
+    # a label may follow the one before the last blank, if they differ
+    skip = logical_and(labels != blank, labels != shifted(labels, 2, -1))
+    alpha = _ops["select"](arange(places) < 2, emitted[0], low)
+    rows = [alpha]
+    for t in range(1, steps):
+        alpha = _log_sum(alpha, shifted(alpha, 1, low), _ops["select"](skip, shifted(alpha, 2, low), low)) + emitted[t]
+        rows.append(alpha)
+    table = stack(rows, 1)
+    last = _ops["gather_d"](table, broadcast_to(reshape(input_lengths, (batch, 1, 1)) - 1, (batch, 1, places)), 1)
+    last = reshape(last, (batch, places))
+    end = expand_dims(target_lengths, 1) * 2
+    final = _ops["gather_d"](last, end, 1)
+    before = _ops["select"](end > 0, _ops["gather_d"](last, _ops["maximum"](end - 1, 0), 1), low)
+    loss = -squeeze(_log_sum(final, before), 1)
+    if zero_infinity:
+        loss = _ops["select"](isfinite(loss), loss, 0.0)
+    if reduction == "mean":
+        return mean(loss / _ops["cast"](_ops["maximum"](target_lengths, 1), loss.dtype)), table
+    return reduce_loss(loss, reduction), table
