@@ -731,7 +731,15 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
     if ((name == "getattr" || name == "hasattr") && args.size() >= 2) {
       auto n = as_constant(args[1]);
       if (!n || !PyUnicode_Check(n->ptr())) give_up(Reason::kUnsupportedCall, name);
-      auto r = find_attribute(args[0], n->ptr());
+      std::optional<V> r;
+      try {
+        r = find_attribute(args[0], n->ptr());
+      } catch (const Raised& e) {  // by a property or __getattr__
+        if (!PyType_IsSubtype(type_of(e.exception),
+                              reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
+          throw;
+        if (name == "getattr" && args.size() == 2) throw;
+      }
       if (name == "hasattr") return constant(py::bool_(r.has_value()));
       if (r) return *r;
       if (args.size() == 3) return args[2];

@@ -218,8 +218,10 @@ class Cell:
                 if all(p.dtype.is_floating_point and (own or p.requires_grad) for p in params):
                     yield name
 
+    _cast_attributes = {}  # until __init__ has run
+
     def __getattr__(self, name):
-        if name[0] != "_" and name in self._cast_attributes:
+        if name in self._cast_attributes:
             value = self._cast_attributes[name]
             if not self._computing:
                 return value

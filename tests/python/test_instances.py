@@ -527,3 +527,45 @@ def test_objects_in_a_branch_on_a_tensor():
             s.factor = 3
         return s(x), s
     check_calls(lambda: g, [(tensor(3),), (-tensor(3),)])
+
+
+def test_missing_attributes_by_getattr_and_properties():
+    class Odd:
+        @property
+        def bad(self):
+            raise AttributeError("inside")
+
+        @property
+        def worse(self):
+            raise KeyError("inside")
+
+        def __getattr__(self, name):
+            if name == "there":
+                return 5
+            raise AttributeError(name)
+    odd = Odd()
+
+    def asked(x):
+        return x * 2, (hasattr(odd, "bad"), hasattr(odd, "there"), hasattr(odd, "nope"), getattr(odd, "nope", 7), getattr(odd, "bad", 8))
+    check(lambda: asked, Tensor([1.0, 2.0]), graphs=1, breaks=0)
+
+    def caught(x):
+        try:
+            y = getattr(odd, "nope")
+        except AttributeError:
+            y = 3
+        try:
+            hasattr(odd, "worse")
+        except KeyError:
+            y += 1
+        return x * y
+    check(lambda: caught, Tensor([1.0, 2.0]), graphs=1, breaks=0)
+
+
+def test_attributes_that_a_cell_has_not():
+    class Net(nn.Cell):
+        def construct(self, x):
+            if hasattr(self, "scale"):
+                return x * self.scale
+            return x + getattr(self, "shift", 3)
+    check(lambda: Net(), Tensor([1.0, 2.0]), graphs=1, breaks=0)

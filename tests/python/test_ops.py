@@ -419,6 +419,11 @@ for dtype in "float32", "float64", "bfloat16":
     if fixed_products or dtype == "float64":
         results += [a @ b, ops.matmul(a.T, a), tensor(64, 5000) @ tensor(5000, 32)]
     results += [a.sum(), a.sum(0), a.mean(1), ops.softmax(a)]
+    # maps small and large, channels that fill blocks and that do not, windows that overlap
+    for shape in (16, 32, 13, 13), (5, 6, 40, 40), (3, 16, 70, 66):
+        p = tensor(*shape)
+        for pool in (lambda t: ops.max_pool2d(t, 3, 2, 1)), (lambda t: ops.avg_pool2d(t, 3, 1, 1)), (lambda t: ops.avg_pool2d(t, 5, 5)):
+            results += [pool(p), ms.grad(lambda t: (pool(t) ** 2).sum())(p)]
     print(dtype, *(hashlib.sha1(ops.cast(t, ms.float64).asnumpy().tobytes()).hexdigest()[:8] for t in results))
 print(hashlib.sha1(bits((300001,)).asnumpy().tobytes()).hexdigest())
 """

@@ -170,12 +170,18 @@ class TransformerDecoderLayer(Cell):
         return self.dropout3(self.dense2(self.dropout(self.activation(self.dense1(x)))))
 
 
+def _copies(name, layer, count):
+    if not isinstance(layer, Cell):
+        raise TypeError(f"For '{name}', the layer must be a Cell, but got {type(layer).__name__}.")
+    return CellList([copy.deepcopy(layer) for _ in range(positive(name, "num_layers", count))])
+
+
 class TransformerEncoder(Cell):
     """num_layers copies of an encoder layer, then `norm`."""
 
     def __init__(self, encoder_layer, num_layers, norm=None):
         super().__init__()
-        self.layers = CellList([copy.deepcopy(encoder_layer) for _ in range(positive("TransformerEncoder", "num_layers", num_layers))])
+        self.layers = _copies("TransformerEncoder", encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
     def construct(self, src, src_mask=None, src_key_padding_mask=None):
@@ -189,7 +195,7 @@ class TransformerDecoder(Cell):
 
     def __init__(self, decoder_layer, num_layers, norm=None):
         super().__init__()
-        self.layers = CellList([copy.deepcopy(decoder_layer) for _ in range(positive("TransformerDecoder", "num_layers", num_layers))])
+        self.layers = _copies("TransformerDecoder", decoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
     def construct(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None):

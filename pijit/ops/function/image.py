@@ -59,9 +59,12 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         if mode in linear:
             input = _linear(input, axis, m, f, align_corners)
         elif m != n or f not in (None, 1.0):
-            i = cast(arange(m), mstype.float32)
-            at = floor((i + 0.5 if mode == "nearest-exact" else i) * (1.0 / f if f else n / m))
-            input = _ops["gather"](input, cast(minimum(at, float(n - 1)), mstype.int64), axis)
+            i = arange(m)
+            if f:
+                at = cast(floor((cast(i, mstype.float32) + (0.5 if mode == "nearest-exact" else 0.0)) * (1.0 / f)), mstype.int64)
+            else:  # in integers: float32 could fall short of the next place
+                at = (2 * i + 1) * n // (2 * m) if mode == "nearest-exact" else i * n // m
+            input = _ops["gather"](input, minimum(at, n - 1), axis)
     return input
 
 

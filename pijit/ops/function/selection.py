@@ -1,7 +1,7 @@
 """Selection by condition or order."""
 
+from pijit import dtype as mstype
 from pijit._C import ops as _ops
-from pijit.dtype import finite_range
 from pijit.ops.function.elementwise import abs, equal, isfinite, isnan, less_equal, logical_and, logical_or, maximum, minimum, sqrt, square
 from pijit.ops.function.reduce import norm, sum
 from pijit.ops.function.shapes import ravel, stack
@@ -56,7 +56,7 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
     """NaN and infinities replaced: by 0 and by the greatest and least finite value, if not told otherwise."""
     if not input.dtype.is_floating_point:
         return input
-    low, high = finite_range(input.dtype)
+    low, high = mstype.finite_range(input.dtype)
     x = _ops["select"](isnan(input), 0.0 if nan is None else nan, input)
     x = _ops["select"](equal(x, float("inf")), high if posinf is None else posinf, x)
     return _ops["select"](equal(x, float("-inf")), low if neginf is None else neginf, x)

@@ -257,6 +257,8 @@ def tensor_split(input, indices_or_sections, axis=0):
         k = indices_or_sections
         if k <= 0:
             raise ValueError(f"For 'tensor_split', 'indices_or_sections' must be > 0, but got {k}.")
+        if k > builtins.max(n, 1 << 20):
+            raise ValueError(f"For 'tensor_split', {k} pieces of a dimension of {n} are more than can be held.")
         ends = [(i + 1) * (n // k) + builtins.min(i + 1, n % k) for i in builtins.range(k)]
     elif isinstance(indices_or_sections, (tuple, list)):
         ends = [*indices_or_sections, n]
