@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cpu/cpu.h"
+#include "runtime/array.h"
 
 namespace pijit {
 namespace {
@@ -330,7 +331,8 @@ KERNEL(ref_argsort) {
       };
       const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, n));
       parallel_for(lines.outer * inner, grain, [&](int64_t b, int64_t e) {
-        std::vector<Item> items(n);
+        const Block block(static_cast<size_t>(n) * sizeof(Item));
+        Item* items = reinterpret_cast<Item*>(block.p);
         auto less = [](const Item& a, const Item& b) {
           return a.key < b.key || (b.key != b.key && a.key == a.key);
         };
@@ -338,10 +340,10 @@ KERNEL(ref_argsort) {
           const int64_t first = line / inner * n * inner + line % inner;
           for (int64_t i = 0; i < n; ++i) items[i] = {get(first + i * inner), i};
           if (descending)
-            std::stable_sort(items.begin(), items.end(),
+            std::stable_sort(items, items + n,
                              [&](const Item& a, const Item& b) { return less(b, a); });
           else
-            std::stable_sort(items.begin(), items.end(), less);
+            std::stable_sort(items, items + n, less);
           for (int64_t i = 0; i < n; ++i) static_cast<int64_t*>(y)[first + i * inner] = items[i].at;
         }
       });

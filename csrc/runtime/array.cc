@@ -55,7 +55,10 @@ void* allocate(size_t bytes) {
     }
   }
   void* r = std::aligned_alloc(64, size);
-  if (!r) throw std::bad_alloc();
+  if (!r) {
+    p.used -= size;
+    throw std::bad_alloc();
+  }
   return r;
 }
 
