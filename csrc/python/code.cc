@@ -106,10 +106,21 @@ thread_local std::vector<ResumeValues> resume_stack;
 std::shared_ptr<void>& attached_to_code(PyObject* code) { return extra_of(code).attached; }
 
 bool cleans_up(const CodeInfo& info) {
-  // From 3.12 on, one handler turns a StopIteration that leaves a generator into a RuntimeError. A
-  // handler has an entry for each range it covers.
+  // From 3.12 on, comprehensions are part of their function: a handler gives the variable that they
+  // used its value back, and nobody sees that. There is no yield in them.
+  auto of_comprehension = [&](int target) {
+    for (size_t k = target; k < info.instrs.size(); ++k) {
+      const Op op = info.instrs[k].op;
+      if (op == Op::RERAISE) return true;
+      if (op != Op::SWAP && op != Op::POP_TOP && op != Op::STORE_FAST) return false;
+    }
+    return false;
+  };
+  // And one handler turns a StopIteration that leaves a generator into a RuntimeError. A handler
+  // has an entry for each range it covers.
   std::set<int> targets;
-  for (auto& h : info.handlers) targets.insert(h.target);
+  for (auto& h : info.handlers)
+    if (PY_VERSION_HEX < 0x030C0000 || !of_comprehension(h.target)) targets.insert(h.target);
   return targets.size() > (PY_VERSION_HEX >= 0x030C0000 ? 1 : 0);
 }
 

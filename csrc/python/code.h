@@ -70,7 +70,8 @@ class Code {
 // Decoded once per code object and kept as long as that lives; false for coroutines, code whose
 // names live in dicts, and, if they are not asked for, generators.
 Code code_info(PyObject* code, bool generators = false);
-// Does a generator clean up when it is dropped (try, with)?
+// Does a generator clean up when it is dropped (try, with)? What ends an inlined comprehension does
+// not count.
 bool cleans_up(const CodeInfo& info);
 // What else is kept with a code object: one thing, of whoever asks.
 std::shared_ptr<void>& attached_to_code(PyObject* code);

@@ -324,3 +324,24 @@ def test_a_branch_on_a_tensor_inside_a_generator():
     def f(x):
         return sum(t for t in g(x))
     check_calls(lambda: f, [(X,), (X * 9,), (-X,)])
+
+
+def test_a_comprehension_within_a_generator_expression():
+    def f(x):
+        rows = [(x, x + 1), (x * 2, x * 3)]
+        return tuple(sum([r[j] for r in rows]) for j in range(2))
+    check(lambda: f, Tensor([1.0, 2.0]), graphs=1, breaks=0)
+
+    def g(x):
+        def parts():
+            for k in range(3):
+                yield [v * k for v in (x, x + 1)]
+        return [a + b for a, b in parts()]
+    check(lambda: g, Tensor([1.0, 2.0]), graphs=1, breaks=0)
+
+    def raises(x):
+        def parts():
+            for k in range(3):
+                yield [x / d for d in ({}, 1)[k]]
+        return list(parts())
+    check(lambda: raises, Tensor([1.0, 2.0]))
