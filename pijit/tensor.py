@@ -256,8 +256,7 @@ class _Methods:
 
     def addmm(self, mat1, mat2, *, beta=1, alpha=1):
         """beta * self + alpha * (mat1 @ mat2)."""
-        product = F.matmul(mat1, mat2)
-        return (self if beta == 1 else self * beta) + (product if alpha == 1 else product * alpha)
+        return F.addmm(self, mat1, mat2, beta=beta, alpha=alpha)
 
     def repeat(self, *repeats):
         """The tensor side by side with itself, as often as said per dimension."""
@@ -332,24 +331,23 @@ class _Methods:
 
     def frac(self):
         """What is behind the decimal point, with the sign of self."""
-        return self - F.trunc(self)
+        return F.frac(self)
 
     def xlogy(self, other):
         """self * log(other), 0 where self is 0."""
-        return F.select(self == 0, F.zeros_like(self), self * F.log(other))
+        return F.xlogy(self, other)
 
     def isposinf(self):
         """Which elements are +inf."""
-        return self == float("inf")
+        return F.isposinf(self)
 
     def isneginf(self):
         """Which elements are -inf."""
-        return self == -float("inf")
+        return F.isneginf(self)
 
     def logaddexp(self, other):
         """log(exp(self) + exp(other)), shifted by the greater one."""
-        m = F.maximum(self, other)
-        return F.select(F.isfinite(m), m + F.log(F.exp(self - m) + F.exp(other - m)), m)
+        return F.logaddexp(self, other)
 
     def reshape_as(self, other):
         """The same elements in other's shape."""

@@ -407,28 +407,26 @@ ScatterNonAliasingAdd = _scatter("ScatterNonAliasingAdd", _ScatterNdUpdate, "add
 class InplaceAdd(Primitive):
     """x with v added to the rows `indices`: a new tensor. InplaceSub, InplaceUpdate: the same with another operation."""
 
-    mode = "add"
+    put = staticmethod(F.inplace_add)
 
     def __init__(self, indices):
         super().__init__()
         self.indices = (indices,) if isinstance(indices, int) else tuple(indices)
 
     def __call__(self, x, v):
-        if v.shape != (len(self.indices), *x.shape[1:]):
-            raise ValueError(f"For '{type(self).__name__}', 'v' must have shape {(len(self.indices), *x.shape[1:])}, but got {v.shape}.")
-        return _ops["scatter_nd"](x, Tensor(self.indices, mstype.int64).reshape(-1, 1), v, mode=self.mode)
+        return self.put(x, v, self.indices)
 
 
 class InplaceSub(InplaceAdd):
     """Rows minus v."""
 
-    mode = "sub"
+    put = staticmethod(F.inplace_sub)
 
 
 class InplaceUpdate(InplaceAdd):
     """Rows replaced by v."""
 
-    mode = "update"
+    put = staticmethod(F.inplace_update)
 
 
 class EmbeddingLookup(Primitive):
