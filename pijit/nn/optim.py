@@ -64,12 +64,7 @@ class Optimizer(Cell):
         return F.reshape(r(self.global_step), ()) if self._dynamic and isinstance(r, LearningRateSchedule) else r
 
     def _state(self, name, init=0):
-        out = []
-        for p in self.parameters:
-            q = Parameter(F.full(p.shape, init, dtype=p.dtype), name=f"{name}.{p.name}", requires_grad=False)
-            self.insert_param_to_cell(f"{name}.{p.name}.{len(out)}", q, check_name_contain_dot=False)
-            out.append(q)
-        return ParameterTuple(out)
+        return ParameterTuple([Parameter(F.full(p.shape, init, dtype=p.dtype), name=f"{name}.{p.name}", requires_grad=False) for p in self.parameters])
 
     def _count(self, gradients):
         if len(gradients) != len(self.parameters):
@@ -342,7 +337,7 @@ class ASGD(Optimizer):
         _at_least("ASGD", lambd=lambd, alpha=alpha, t0=t0)
         self.lambd, self.alpha, self.t0 = float(lambd), float(alpha), float(t0)
         self.ax = self._state("ax")
-        self.eta = [Parameter(Tensor(0.0, mstype.float32), name=f"eta.{p.name}", requires_grad=False) for p in self.parameters]
+        self.eta = ParameterTuple([Parameter(Tensor(0.0, mstype.float32), name=f"eta.{p.name}", requires_grad=False) for p in self.parameters])
         self.mu = Parameter(Tensor(1.0, mstype.float32), name="mu", requires_grad=False)
 
     def construct(self, gradients):
@@ -506,7 +501,7 @@ class AdaFactor(Optimizer):
         self.exp_avg = self._state("exp_avg") if beta1 > 0 else None
 
         def second_moments(name, shape):
-            return [Parameter(F.zeros(shape(p.shape), p.dtype), name=f"{name}.{p.name}", requires_grad=False) for p in self.parameters]
+            return ParameterTuple([Parameter(F.zeros(shape(p.shape), p.dtype), name=f"{name}.{p.name}", requires_grad=False) for p in self.parameters])
         self.rows = second_moments("exp_avg_sq_row", lambda s: s[:-1] if len(s) > 1 else (1,))
         self.columns = second_moments("exp_avg_sq_col", lambda s: s[:-2] + s[-1:] if len(s) > 1 else (1,))
         self.whole = second_moments("exp_avg_sq", lambda s: s if len(s) < 2 else (1,))

@@ -193,3 +193,20 @@ def test_build_train_network():
         out = step(x, y)
         assert (len(out) if isinstance(out, tuple) else 1) == want
         assert abs(net.w.item() - (2 - 0.1 * 2 * (8 if want == 1 and manager else 1))) < 1e-5
+
+
+@pytest.mark.parametrize("make", [
+    lambda p: nn.AdaFactor(p), lambda p: nn.ASGD(p), lambda p: nn.Rprop(p), lambda p: nn.Lamb(p, 0.1), lambda p: nn.LARS(nn.SGD(p, 0.1, 0.9)),
+    lambda p: nn.Adam(p, 0.1, use_amsgrad=True), lambda p: nn.SGD(p, 0.1, 0.9), lambda p: nn.FTRL(p), lambda p: nn.RMSProp(p, centered=True),
+])
+def test_overflow_leaves_each_optimizer_as_it_was(make):
+    """All that an optimizer keeps belongs to it: it is saved, and taken back."""
+    one, big = ms.Tensor(np.array([1., 1.], np.float32)), ms.Tensor(np.array([1., 2e5], np.float32))
+    runs = []
+    for inputs in ((one, one, one), (one, big, one, one)):
+        net = Square()
+        optimizer = make(net.trainable_params())
+        step = nn.TrainOneStepWithLossScaleCell(net, optimizer, nn.FixedLossScaleUpdateCell(2.0 ** 112))
+        overflows = [step(x, one)[1].item() for x in inputs]
+        runs.append((net.w.item(), {k: p.asnumpy().tolist() for k, p in optimizer.parameters_dict().items()}))
+    assert overflows == [False, True, False, False] and runs[0] == runs[1] and np.isfinite(runs[0][0])

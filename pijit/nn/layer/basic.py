@@ -11,7 +11,6 @@ from pijit.ops import function as F
 from pijit.parameter import Parameter
 
 
-
 class Dense(Cell):
     """x @ weight.T + bias, then an activation. weight [out_channels, in_channels]."""
 

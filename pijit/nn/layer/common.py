@@ -1,5 +1,7 @@
 """What layers share: checks of arguments."""
 
+from pijit.ops.function.shapes import _pair as pair  # noqa: F401
+
 
 def positive(name, arg, value):
     if not isinstance(value, int) or isinstance(value, bool):
@@ -7,7 +9,3 @@ def positive(name, arg, value):
     if value <= 0:
         raise ValueError(f"For '{name}', '{arg}' must be greater than 0, but got {value}.")
     return value
-
-
-def pair(x):
-    return (x, x) if isinstance(x, int) else tuple(x)

@@ -12,6 +12,16 @@ from pijit.ops.function.shapes import _format
 from pijit.parameter import Parameter
 
 
+def _channels(name, in_channels, out_channels, group, pad_mode):
+    """(in_channels, out_channels, group), checked."""
+    for arg, v in (("in_channels", in_channels), ("out_channels", out_channels), ("group", group)):
+        positive(name, arg, v)
+    if in_channels % group or out_channels % group:
+        raise ValueError(f"For '{name}', 'group' {group} must divide in_channels {in_channels} and out_channels {out_channels}.")
+    if pad_mode not in ("same", "valid", "pad"):
+        raise ValueError(f"For '{name}', 'pad_mode' must be 'same', 'valid' or 'pad', but got {pad_mode!r}.")
+    return in_channels, out_channels, group
+
 
 class Conv2d(Cell):
     """2-d convolution. weight [out_channels, in_channels / group, kh, kw]."""
@@ -20,12 +30,7 @@ class Conv2d(Cell):
                  weight_init=None, bias_init=None, data_format="NCHW", dtype=mstype.float32):
         super().__init__()
         _format("Conv2d", data_format)
-        self.in_channels, self.out_channels = positive("Conv2d", "in_channels", in_channels), positive("Conv2d", "out_channels", out_channels)
-        self.group = positive("Conv2d", "group", group)
-        if in_channels % group or out_channels % group:
-            raise ValueError(f"For 'Conv2d', 'group' {group} must divide in_channels {in_channels} and out_channels {out_channels}.")
-        if pad_mode not in ("same", "valid", "pad"):
-            raise ValueError(f"For 'Conv2d', 'pad_mode' must be 'same', 'valid' or 'pad', but got {pad_mode!r}.")
+        self.in_channels, self.out_channels, self.group = _channels("Conv2d", in_channels, out_channels, group, pad_mode)
         self.kernel_size, self.stride, self.dilation = pair(kernel_size), pair(stride), pair(dilation)
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv2d", "kernel_size, stride and dilation", k)
@@ -71,12 +76,7 @@ class _Transposed(Cell):
     def __init__(self, in_channels, out_channels, kernel_size, stride, pad_mode, padding, output_padding, dilation, group, has_bias, weight_init, bias_init, dtype):
         super().__init__()
         name = type(self).__name__
-        self.in_channels, self.out_channels = positive(name, "in_channels", in_channels), positive(name, "out_channels", out_channels)
-        self.group = positive(name, "group", group)
-        if in_channels % group or out_channels % group:
-            raise ValueError(f"For '{name}', 'group' {group} must divide in_channels {in_channels} and out_channels {out_channels}.")
-        if pad_mode not in ("same", "valid", "pad"):
-            raise ValueError(f"For '{name}', 'pad_mode' must be 'same', 'valid' or 'pad', but got {pad_mode!r}.")
+        self.in_channels, self.out_channels, self.group = _channels(name, in_channels, out_channels, group, pad_mode)
         if pad_mode != "pad" and (any(padding) or any(output_padding)):
             raise ValueError(f"For '{name}', 'padding' and 'output_padding' need pad_mode 'pad'.")
         for k in kernel_size + stride + dilation:
@@ -157,12 +157,7 @@ class Conv3d(Cell):
         super().__init__()
         if data_format != "NCDHW":
             raise ValueError(f"For 'Conv3d', 'data_format' must be 'NCDHW', but got {data_format!r}.")
-        self.in_channels, self.out_channels = positive("Conv3d", "in_channels", in_channels), positive("Conv3d", "out_channels", out_channels)
-        self.group = positive("Conv3d", "group", group)
-        if in_channels % group or out_channels % group:
-            raise ValueError(f"For 'Conv3d', 'group' {group} must divide in_channels {in_channels} and out_channels {out_channels}.")
-        if pad_mode not in ("same", "valid", "pad"):
-            raise ValueError(f"For 'Conv3d', 'pad_mode' must be 'same', 'valid' or 'pad', but got {pad_mode!r}.")
+        self.in_channels, self.out_channels, self.group = _channels("Conv3d", in_channels, out_channels, group, pad_mode)
         self.kernel_size, self.stride, self.dilation = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride, dilation))
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv3d", "kernel_size, stride and dilation", k)

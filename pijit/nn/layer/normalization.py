@@ -9,7 +9,6 @@ from pijit.ops.function.shapes import _format
 from pijit.parameter import Parameter
 
 
-
 class _BatchNorm(Cell):
     rank = ()
     _kept_attributes = ("moving_mean", "moving_variance")

@@ -3,8 +3,8 @@
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import pair, positive
 from pijit.ops import function as F
+from pijit.ops.function.conv import _conv_pad
 from pijit.ops.function.shapes import _format
-
 
 
 class MaxPool2d(Cell):
@@ -108,10 +108,10 @@ def _pad3d(name, size, kernel, stride, pad_mode, padding):
         return (padding,) * 3 if isinstance(padding, int) else tuple(padding)
     if pad_mode == "valid":
         return (0, 0, 0)
-    totals = [max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in zip(size, kernel, stride)]
-    if any(t % 2 for t in totals):
+    pad = _conv_pad(size, kernel, stride, (1, 1, 1), "same", 0)
+    if pad[::2] != pad[1::2]:
         raise ValueError(f"For '{name}', pad_mode 'same' would need different padding on the two sides here; use 'pad'.")
-    return tuple(t // 2 for t in totals)
+    return pad[::2]
 
 
 class MaxPool3d(Cell):

@@ -13,8 +13,9 @@ def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
 
 
 def _conv_pad(size, kernel, stride, dilation, mode, padding):
+    """(before, behind) for each axis, one after the other."""
     if mode == "valid":
-        return (0, 0, 0, 0)
+        return (0,) * (2 * len(kernel))
     if mode == "same":
         out = []
         for n, k, s, d in zip(size, kernel, stride, dilation):
@@ -22,11 +23,11 @@ def _conv_pad(size, kernel, stride, dilation, mode, padding):
             out += [total // 2, total - total // 2]
         return tuple(out)
     if mode != "pad":
-        raise ValueError(f"For 'conv2d', 'pad_mode' must be 'valid', 'same' or 'pad', but got {mode!r}.")
+        raise ValueError(f"For a convolution, 'pad_mode' must be 'valid', 'same' or 'pad', but got {mode!r}.")
     if isinstance(padding, int):
-        return (padding,) * 4
+        return (padding,) * (2 * len(kernel))
     p = tuple(padding)
-    return (p[0], p[0], p[1], p[1]) if len(p) == 2 else p
+    return tuple([v for q in p for v in (q, q)]) if len(p) == len(kernel) else p
 
 
 def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
@@ -79,18 +80,7 @@ def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_paddi
 def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
     """3-d convolution, as a sum of 2-d ones. input [N, C, D, H, W], weight [O, C / groups, kd, kh, kw]."""
     s, d = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (stride, dilation))
-    if pad_mode == "same":
-        pad = []
-        for n, k, step, dist in zip(input.shape[2:], weight.shape[2:], s, d):
-            total = builtins.max((-(-n // step) - 1) * step + dist * (k - 1) + 1 - n, 0)
-            pad += [total // 2, total - total // 2]
-    elif pad_mode == "pad":
-        p = (padding,) * 3 if isinstance(padding, int) else tuple(padding)
-        pad = list(p) if len(p) == 6 else [v for q in p for v in (q, q)]
-    elif pad_mode == "valid":
-        pad = [0] * 6
-    else:
-        raise ValueError(f"For 'conv3d', 'pad_mode' must be 'valid', 'same' or 'pad', but got {pad_mode!r}.")
+    pad = _conv_pad(input.shape[2:], weight.shape[2:], s, d, pad_mode, padding)
     x = _ops["pad"](input, (0, 0, pad[0], 0, 0), (0, 0, pad[1], 0, 0), 0.0)
     n, c, depth, h, w = x.shape
     (out,) = _sizes("conv3d", (depth,), weight.shape[2:3], s[:1], (0,), d[:1])
