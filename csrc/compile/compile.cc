@@ -1,6 +1,7 @@
 #include "compile/compile.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -38,7 +39,7 @@ class Compiler {
     }
     find_uses();
     for (size_t u = 0; u < plan_.units.size(); ++u) build(plan_.units[u], static_cast<int>(u));
-    group_tiles();
+    make_loops();
     choose_outputs();
     plan_memory();
     return p_;
@@ -216,15 +217,36 @@ class Compiler {
       step->out.push_back(define(id, position));
     }
     spec.body = std::move(sb.nodes);
-    step->loop = std::make_unique<LoopKernel>(std::move(spec));
+    loops_.resize(p_->steps.size() + 1);
+    loops_.back() = {std::move(spec), step->in, step->out};
+  }
+  void make_loop(PlannedLoop& l, Program::Step* step) {
+    if (!l.is_loop()) return;
+    choose_streams({&l, 1}, [](int) { return true; });
+    step->loop = std::make_unique<LoopKernel>(std::move(l.spec));
     step->text = step->loop->describe();
   }
 
-  // Replaces runs of loop steps by tiles.
-  void group_tiles() {
-    const auto groups = plan_tiles(
-        p_->steps, [&](int s) { return g_.node(value_of_slot_.at(s)).type.shape.numel(); });
-    if (groups.empty()) return;
+  // What does not fit in the cache is not there when it is read: where loops that run together
+  // touch more, results for others to read are stored around it.
+  static void choose_streams(std::span<PlannedLoop> loops,
+                             const std::function<bool(int)>& for_others) {
+    std::map<int, int64_t> bytes;  // by slot
+    for (auto& l : loops)
+      l.each_operand([&](int slot, const LoopOperand& o) {
+        bytes[slot] = std::max(bytes[slot], l.spec.footprint(o));
+      });
+    int64_t all = 0;
+    for (auto [slot, n] : bytes) all += n;
+    if (all <= cache_bytes()) return;
+    for (auto& l : loops)
+      for (size_t k = 0; k < l.out.size(); ++k)
+        l.spec.out[k].stream = l.spec.footprint(l.spec.out[k]) * 16 > all && for_others(l.out[k]);
+  }
+  // Makes the kernels of loops, some of which run together in tiles.
+  void make_loops() {
+    loops_.resize(p_->steps.size());
+    const auto groups = plan_tiles(loops_);
     std::map<int, int> unit_at;  // step -> unit
     for (auto [u, s] : unit_step_) unit_at[s] = u;
     std::set<int> leaves;  // slots read by outputs
@@ -233,6 +255,7 @@ class Compiler {
     size_t at = 0;
     auto keep_until = [&](size_t end) {
       for (; at < end; ++at) {
+        make_loop(loops_[at], &p_->steps[at]);
         unit_step_[unit_at.at(static_cast<int>(at))] = static_cast<int>(steps.size());
         steps.push_back(std::move(p_->steps[at]));
       }
@@ -241,48 +264,64 @@ class Compiler {
       keep_until(g.begin);
       const std::pair<int, int> extent{unit_at.at(static_cast<int>(g.begin)),
                                        unit_at.at(static_cast<int>(g.end) - 1)};
-      std::set<int> made, outside = leaves;
+      std::set<int> made, read, outside = leaves;
       for (size_t k = 0; k < p_->steps.size(); ++k) {
         const bool inside = k >= g.begin && k < g.end;
-        if (inside) made.insert(p_->steps[k].out.begin(), p_->steps[k].out.end());
+        if (inside) made.insert(loops_[k].out.begin(), loops_[k].out.end());
+        if (inside) read.insert(loops_[k].in.begin(), loops_[k].in.end());
         if (!inside) outside.insert(p_->steps[k].in.begin(), p_->steps[k].in.end());
       }
+      choose_streams(std::span(loops_).subspan(g.begin, g.end - g.begin),
+                     [&](int s) { return !read.count(s); });
       Program::Step step;
       std::map<int, Tiles::Operand> operand;  // by slot
-      std::vector<size_t> row_bytes;
-      auto operand_of = [&](int s) {
+      std::vector<size_t> scratch;
+      auto operand_of = [&](int s, int64_t slice_bytes) {
         auto [it, fresh] = operand.try_emplace(s);
-        if (!fresh) return it->second;
-        if (!made.count(s)) {
+        if (fresh && !made.count(s)) {
           it->second = {Tiles::Operand::kIn, static_cast<int>(step.in.size())};
           step.in.push_back(s);
-        } else if (outside.count(s)) {
+        } else if (fresh && outside.count(s)) {
           it->second = {Tiles::Operand::kOut, static_cast<int>(step.out.size())};
           step.out.push_back(s);
-        } else {
-          it->second = {Tiles::Operand::kScratch, static_cast<int>(row_bytes.size())};
-          row_bytes.push_back(g_.node(value_of_slot_.at(s)).type.bytes() /
-                              static_cast<size_t>(g.rows));
+        } else if (fresh) {
+          it->second = {Tiles::Operand::kScratch, static_cast<int>(scratch.size())};
+          scratch.push_back(g_.node(value_of_slot_.at(s)).type.bytes() /
+                            static_cast<size_t>(g.slices) * static_cast<size_t>(g.tile));
           p_->slots[s].kind = Program::Slot::kTile;
         }
-        return it->second;
+        Tiles::Operand o = it->second;
+        o.bytes = slice_bytes;
+        return o;
       };
       std::vector<Tiles::Member> members;
       for (; at < g.end; ++at) {
-        Program::Step& old = p_->steps[at];
+        LoopSpec& spec = loops_[at].spec;
+        spec.collapse();
+        const Cut& cut = g.cuts[at - g.begin];
+        auto bytes = [&](const LoopOperand& o) {
+          return cut.stride(o) * static_cast<int64_t>(size_of(o.dt));
+        };
         Tiles::Member m;
-        for (int s : old.in) m.in.push_back(operand_of(s));
-        for (int s : old.out) m.out.push_back(operand_of(s));
-        m.kernel = std::move(old.loop);
+        std::vector<bool> in_scratch;
+        for (size_t k = 0; k < spec.in.size(); ++k)
+          m.in.push_back(operand_of(loops_[at].in[k], bytes(spec.in[k])));
+        for (size_t k = 0; k < spec.out.size(); ++k)
+          m.out.push_back(operand_of(loops_[at].out[k], bytes(spec.out[k])));
+        for (auto* list : {&m.in, &m.out})
+          for (auto& o : *list) in_scratch.push_back(o.kind == Tiles::Operand::kScratch);
+        auto kernel = [&](int64_t count) {
+          return std::make_unique<LoopKernel>(slices_of(spec, cut, g.slices, count, in_scratch));
+        };
+        m.kernel = kernel(g.tile);
+        if (const int64_t rest = g.slices % g.tile) m.rest = kernel(rest);
         members.push_back(std::move(m));
         const int u = unit_at.at(static_cast<int>(at));
         unit_step_[u] = static_cast<int>(steps.size());
         extent_[u] = extent;
       }
-      const int64_t tile =
-          std::clamp<int64_t>(config().tile_bytes / std::max<int64_t>(1, g.row_bytes), 1,
-                              std::max<int64_t>(1, g.rows / 4));
-      step.tiles = std::make_unique<Tiles>(std::move(members), g.rows, tile, std::move(row_bytes));
+      step.tiles =
+          std::make_unique<Tiles>(std::move(members), g.slices, g.tile, std::move(scratch));
       step.text = step.tiles->describe();
       steps.push_back(std::move(step));
     }
@@ -404,6 +443,7 @@ class Compiler {
   std::map<int, std::vector<std::pair<uint32_t, bool>>>
       loop_inputs_;  // per unit: operand, read at its own index
   std::map<int, int> unit_step_;
+  std::vector<PlannedLoop> loops_;             // by step
   std::map<int, std::pair<int, int>> extent_;  // of units that run in tiles
   std::set<std::pair<int, size_t>> taken_;
 };

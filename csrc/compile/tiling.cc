@@ -1,7 +1,9 @@
 #include "compile/tiling.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "base/config.h"
@@ -13,70 +15,218 @@ namespace {
 // as good.
 constexpr int64_t kMaxRowBytes = 256 << 10;
 constexpr int64_t kMinRows = 4;
+// Elements side by side that make up for the start of an inner loop.
+constexpr int64_t kMinRun = 1024;
 
-// The operand's row r lies in the r-th of equal parts of the value.
-bool own_rows(const LoopSpec& s, const LoopOperand& o, int64_t numel) {
-  return o.strides[0] * s.dims[0] == numel;
+int reduced_dim(const LoopSpec& s) {
+  const int rank = static_cast<int>(s.dims.size());
+  return s.form == LoopSpec::kMap ? -1 : s.form == LoopSpec::kRow ? rank - 1 : rank - 2;
 }
+class Planner {
+ public:
+  explicit Planner(const std::vector<PlannedLoop>& loops) : full_(loops), loops_(loops) {
+    for (auto& l : loops_)
+      if (l.is_loop()) l.spec.collapse();
+  }
+  std::vector<TileGroup> run() {
+    std::vector<TileGroup> groups;
+    size_t from = 0;
+    for (size_t k = 0; k < loops_.size(); ++k) {
+      auto g = along_an_inner_axis(k);
+      if (!g) continue;
+      by_rows(from, k, &groups);
+      k = from = g->end;
+      --k;
+      groups.push_back(std::move(*g));
+    }
+    by_rows(from, loops_.size(), &groups);
+    return groups;
+  }
+
+ private:
+  // Rows: slices along the first dim.
+  void by_rows(size_t from, size_t to, std::vector<TileGroup>* groups) const {
+    struct {
+      size_t begin, end;
+      int64_t rows, row_bytes;
+    } g{from, from, 0, 0};
+    std::map<int, int64_t> made;  // by the group's steps: bytes
+    bool flows = false;           // from one of its steps to another
+    auto close = [&] {
+      // what fits in one tile anyway runs kernel by kernel
+      if (g.end - g.begin >= 2 && flows && g.rows * g.row_bytes > config().tile_bytes) {
+        TileGroup t{g.begin, g.end, g.rows, 1, {}};
+        t.tile = std::clamp<int64_t>(config().tile_bytes / std::max<int64_t>(1, g.row_bytes), 1,
+                                     std::max<int64_t>(1, g.rows / 4));
+        for (size_t k = g.begin; k < g.end; ++k)
+          t.cuts.push_back({0, 1, loops_[k].spec.dims[0] / g.rows});
+        groups->push_back(std::move(t));
+      }
+      made.clear();
+      flows = false;
+    };
+    for (size_t k = from; k < to; ++k) {
+      const LoopSpec& s = loops_[k].spec;
+      if (!loops_[k].is_loop() || s.dims[0] == 0 || reduced_dim(s) == 0) {
+        close();
+        g = {k + 1, k + 1, 0, 0};
+        continue;
+      }
+      const int64_t rows = std::gcd(g.rows, s.dims[0]);
+      bool joins = g.end == k && k > g.begin && rows >= kMinRows, reads = false;
+      auto own_rows = [&](const LoopOperand& o, int64_t all) {
+        return o.strides[0] * s.dims[0] * static_cast<int64_t>(size_of(o.dt)) == all;
+      };
+      for (size_t i = 0; i < s.in.size(); ++i)
+        if (auto it = made.find(loops_[k].in[i]); it != made.end()) {
+          reads = true;
+          joins = joins && own_rows(s.in[i], it->second);
+        }
+      for (auto& o : s.out) joins = joins && own_rows(o, s.footprint(o));
+      auto bytes = [&](int64_t of) {
+        int64_t n = 0;
+        loops_[k].each_operand([&](int, const LoopOperand& o) {
+          n += o.strides[0] * (s.dims[0] / of) * static_cast<int64_t>(size_of(o.dt));
+        });
+        return n;
+      };
+      const int64_t row_bytes = joins ? g.row_bytes * (g.rows / rows) + bytes(rows) : 0;
+      if (joins && row_bytes <= kMaxRowBytes) {
+        g = {g.begin, k + 1, rows, row_bytes};
+        flows |= reads;
+      } else {
+        close();
+        g = {k, k + 1, s.dims[0], bytes(s.dims[0])};
+      }
+      for (size_t i = 0; i < s.out.size(); ++i) made[loops_[k].out[i]] = s.footprint(s.out[i]);
+    }
+    close();
+  }
+
+  // A group in the making: slices along an axis that is not the first, as the channels of a batch
+  // norm's [N,C,H,W].
+  struct Growth {
+    TileGroup g;
+    std::map<int, int64_t> stride;  // of the slices of each value that is not read whole
+    std::map<int, int64_t> bytes;   // of each value
+    std::set<int> made;
+    int64_t touched = 0;   // bytes, once for each loop
+    bool gathers = false;  // sums along an axis before the slices': rows would not do
+  };
+  std::optional<TileGroup> along_an_inner_axis(size_t begin) const {
+    const LoopSpec& s = full_[begin].spec;
+    const int rank = static_cast<int>(s.dims.size());
+    for (int d = 1; d < rank; ++d) {
+      if (d == reduced_dim(s) || s.dims[d] < max_threads() || s.dims[d] == 1) continue;
+      // The slices of the largest input tell the others'.
+      int64_t most = 0, stride = 0;
+      int slot = -1;
+      for (size_t k = 0; k < s.in.size(); ++k) {
+        const int64_t n = s.footprint(s.in[k]);
+        if (s.in[k].strides[d] && n > most)
+          most = n, stride = s.in[k].strides[d], slot = full_[begin].in[k];
+      }
+      if (most < config().tile_bytes) continue;
+      Growth a{{begin, begin, s.dims[d], 0, {}}, {{slot, stride}}, {}, {}};
+      while (a.g.end < loops_.size() && join(a.g.end, &a)) ++a.g.end;
+      if (choose_tile(&a)) return a.g;
+    }
+    return std::nullopt;
+  }
+  bool join(size_t k, Growth* a) const {
+    const PlannedLoop& l = loops_[k];
+    if (!l.is_loop()) return false;
+    for (size_t i = 0; i < l.in.size(); ++i) {
+      auto it = a->stride.find(l.in[i]);
+      if (it == a->stride.end()) continue;
+      for (int d = 0; d < static_cast<int>(l.spec.dims.size()); ++d)
+        if (auto cut = cut_at(l.spec, d, l.spec.in[i].strides[d], it->second, a->g.slices))
+          if (take(l, *cut, a)) return true;
+    }
+    return false;
+  }
+  static std::optional<Cut> cut_at(const LoopSpec& s, int d, int64_t own, int64_t wanted,
+                                   int64_t slices) {
+    if (own == 0 || wanted % own != 0 || d == reduced_dim(s)) return std::nullopt;
+    const int64_t after = wanted / own;
+    if (s.dims[d] == 0 || s.dims[d] % (after * slices) != 0) return std::nullopt;
+    const Cut c{d, s.dims[d] / (after * slices), after};
+    // The inner dim of columns is one dim.
+    if (s.form == LoopSpec::kCol && d == reduced_dim(s) + 1 && c.before != 1) return std::nullopt;
+    return c;
+  }
+  // Adds the loop, divided so, if all its operands can be.
+  static bool take(const PlannedLoop& l, const Cut& cut, Growth* a) {
+    auto stride = a->stride;
+    for (size_t k = 0; k < l.in.size(); ++k) {
+      const int64_t own = cut.stride(l.spec.in[k]);
+      if (own == 0 && !a->made.count(l.in[k])) continue;
+      if (own == 0 || stride.try_emplace(l.in[k], own).first->second != own) return false;
+    }
+    for (size_t k = 0; k < l.out.size(); ++k) {
+      const int64_t own = cut.stride(l.spec.out[k]);
+      if (own == 0) return false;
+      stride[l.out[k]] = own;
+    }
+    a->stride = std::move(stride);
+    a->made.insert(l.out.begin(), l.out.end());
+    l.each_operand([&](int slot, const LoopOperand& o) {
+      const int64_t n = l.spec.footprint(o);
+      a->touched += n;
+      a->bytes[slot] = std::max(a->bytes[slot], n);
+    });
+    a->gathers |= cut.dim > reduced_dim(l.spec) && l.spec.form == LoopSpec::kCol;
+    a->g.cuts.push_back(cut);
+    return true;
+  }
+  static bool choose_tile(Growth* a) {
+    TileGroup& g = a->g;
+    int64_t distinct = 0, run = 1;
+    for (auto [slot, n] : a->bytes) distinct += n;
+    for (auto [slot, s] : a->stride) run = std::max(run, s);
+    if (!a->gathers || 4 * (a->touched - distinct) < distinct) return false;
+    // What the caches hold is as fast kernel by kernel.
+    const int64_t bytes = distinct / g.slices, threads = max_threads();
+    if (distinct <= cache_bytes() ||
+        bytes > std::max<int64_t>(cache_bytes() / (2 * threads), 1 << 20))
+      return false;
+    // At least as many tiles as threads, and about as many for each of them.
+    g.tile =
+        std::max({int64_t{1}, cache_bytes() / (4 * threads * bytes), (kMinRun + run - 1) / run});
+    int64_t tiles = std::max(threads, (g.slices + g.tile - 1) / g.tile);
+    tiles = std::min(g.slices, (tiles + threads - 1) / threads * threads);
+    g.tile = (g.slices + tiles - 1) / tiles;
+    tiles = (g.slices + g.tile - 1) / g.tile;
+    const int64_t turns = (tiles + threads - 1) / threads;
+    return tiles > 1 && 4 * turns * threads <= 5 * tiles;
+  }
+
+  const std::vector<PlannedLoop>& full_;
+  std::vector<PlannedLoop> loops_;  // collapsed
+};
 
 }  // namespace
 
-std::vector<TileGroup> plan_tiles(const std::vector<Program::Step>& steps,
-                                  const std::function<int64_t(int)>& numel) {
-  std::vector<TileGroup> groups;
-  if (!config().fuse) return groups;
-  TileGroup g{0, 0, 0, 0};
-  std::set<int> made;  // by the group's steps
-  bool flows = false;  // from one of its steps to another
-  auto close = [&] {
-    // what fits in one tile anyway runs kernel by kernel
-    if (g.end - g.begin >= 2 && flows && g.rows * g.row_bytes > config().tile_bytes)
-      groups.push_back(g);
-    made.clear();
-    flows = false;
+std::vector<TileGroup> plan_tiles(const std::vector<PlannedLoop>& loops) {
+  if (!config().fuse) return {};
+  return Planner(loops).run();
+}
+
+LoopSpec slices_of(const LoopSpec& s, const Cut& cut, int64_t slices, int64_t count,
+                   const std::vector<bool>& scratch) {
+  LoopSpec r = s;
+  auto divide = [&](LoopOperand& o, bool in_scratch) {
+    auto& st = o.strides;
+    if (in_scratch)
+      for (int d = 0; d < cut.dim; ++d) st[d] = st[d] / slices * count;
+    if (cut.before > 1)
+      st.insert(st.begin() + cut.dim, cut.stride(o) * (in_scratch ? count : slices));
   };
-  for (size_t k = 0; k < steps.size(); ++k) {
-    const Program::Step& st = steps[k];
-    if (!st.loop || !st.loop->has_rows() || st.loop->spec().dims[0] == 0) {
-      close();
-      g = {k + 1, k + 1, 0, 0};
-      continue;
-    }
-    const LoopSpec& s = st.loop->spec();
-    bool joins = g.end == k && k > g.begin, reads = false;
-    for (size_t i = 0; i < s.in.size(); ++i)
-      if (made.count(st.in[i])) {
-        reads = true;
-        joins = joins && own_rows(s, s.in[i], numel(st.in[i]));
-      }
-    for (size_t i = 0; i < s.out.size(); ++i)
-      joins = joins && own_rows(s, s.out[i], numel(st.out[i]));
-    auto bytes = [&](int64_t rows) {
-      int64_t n = 0;
-      for (auto& o : s.in)
-        n += o.strides[0] * (s.dims[0] / rows) * static_cast<int64_t>(size_of(o.dt));
-      for (auto& o : s.out)
-        n += o.strides[0] * (s.dims[0] / rows) * static_cast<int64_t>(size_of(o.dt));
-      return n;
-    };
-    const int64_t rows = std::gcd(g.rows, s.dims[0]);
-    if (joins && rows >= kMinRows) {
-      const int64_t row_bytes = g.row_bytes * (g.rows / rows) + bytes(rows);
-      if (row_bytes <= kMaxRowBytes) {
-        g.rows = rows;
-        g.row_bytes = row_bytes;
-        g.end = k + 1;
-        flows |= reads;
-        for (int o : st.out) made.insert(o);
-        continue;
-      }
-    }
-    close();
-    g = {k, k + 1, s.dims[0], bytes(s.dims[0])};
-    for (int o : st.out) made.insert(o);
-  }
-  close();
-  return groups;
+  for (size_t k = 0; k < r.in.size(); ++k) divide(r.in[k], scratch[k]);
+  for (size_t k = 0; k < r.out.size(); ++k) divide(r.out[k], scratch[r.in.size() + k]);
+  r.dims[cut.dim] = cut.after * count;
+  if (cut.before > 1) r.dims.insert(r.dims.begin() + cut.dim, cut.before);
+  return r;
 }
 
 }  // namespace pijit

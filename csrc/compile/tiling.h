@@ -1,19 +1,45 @@
-// Which consecutive loop kernels of a program run tile by tile (runtime/tiles.h).
+// Which consecutive loops of a program run tile by tile (runtime/tiles.h), and the loops of one
+// tile.
 #pragma once
-#include <functional>
 #include <vector>
 
 #include "runtime/program.h"
 
 namespace pijit {
 
+// A step that is a loop, before its kernel is made; or another step.
+struct PlannedLoop {
+  LoopSpec spec;             // not collapsed
+  std::vector<int> in, out;  // slots
+  bool is_loop() const { return !out.empty(); }
+  template <class F>
+  void each_operand(F f) const {
+    for (size_t k = 0; k < spec.in.size(); ++k) f(in[k], spec.in[k]);
+    for (size_t k = 0; k < spec.out.size(); ++k) f(out[k], spec.out[k]);
+  }
+};
+
+// Where the domain of a collapsed loop is divided into slices: dims[dim] is before * slices *
+// after.
+struct Cut {
+  int dim;
+  int64_t before, after;
+  // An operand's elements of slice t are those i with i / stride % slices == t; 0: each slice reads
+  // all of it.
+  int64_t stride(const LoopOperand& o) const { return o.strides[dim] * after; }
+};
+
 struct TileGroup {
   size_t begin, end;  // steps
-  int64_t rows;       // of equal size, that every kernel computes from its own row alone
-  int64_t row_bytes;  // of all operands
+  int64_t slices;     // of equal size, that every loop computes from its own slice alone
+  int64_t tile;       // slices that run together
+  std::vector<Cut> cuts;
 };
-// numel: of the value in a slot.
-std::vector<TileGroup> plan_tiles(const std::vector<Program::Step>& steps,
-                                  const std::function<int64_t(int)>& numel);
+std::vector<TileGroup> plan_tiles(const std::vector<PlannedLoop>& loops);
+
+// The part of a collapsed loop that computes `count` slices. scratch: per operand, inputs first,
+// whether its memory holds those slices only.
+LoopSpec slices_of(const LoopSpec& s, const Cut& cut, int64_t slices, int64_t count,
+                   const std::vector<bool>& scratch);
 
 }  // namespace pijit

@@ -64,6 +64,10 @@ class LoopEmitter {
   bool reduces_in_registers(const LoopOutput& o) const {
     return o.combine != Combiner::kNone && s_.form == LoopSpec::kRow;
   }
+  bool streams(int k) const {
+    const int out = k - static_cast<int>(s_.in_types.size());
+    return out >= 0 && s_.out[static_cast<size_t>(out)].stream;
+  }
   x86::Mem address(int k, DType t, int extra = 0) {
     const uint32_t shift = static_cast<uint32_t>(__builtin_ctzll(size_of(t)));
     return x86::ptr(p_[k], i_, shift, extra);

@@ -305,7 +305,7 @@ class Avx2Emitter : public LoopEmitter {
         cc_->emit(is64(t) ? I::kIdVmaskmovpd : I::kIdVmaskmovps, address(k, t, 32 * p),
                   tail_mask(t)[p], part(r, p));
       else
-        cc_->emit(I::kIdVmovups, address(k, t, 32 * p), part(r, p));
+        cc_->emit(streams(k) ? I::kIdVmovntps : I::kIdVmovups, address(k, t, 32 * p), part(r, p));
     }
   }
 

@@ -231,7 +231,7 @@ class Avx512Emitter : public LoopEmitter {
       else
         cc_->k(mask_).vmovups(address(k, t), r.v);
     } else {
-      cc_->vmovups(address(k, t), r.v);
+      cc_->emit(streams(k) ? x86::Inst::kIdVmovntps : x86::Inst::kIdVmovups, address(k, t), r.v);
     }
   }
 

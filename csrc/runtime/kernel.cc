@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <exception>
+#include <fstream>
 
 #include "base/log.h"
 
@@ -52,6 +53,16 @@ int max_threads() {
   if (forked) return 1;
   const int n = config().num_threads;
   return n > 0 ? n : omp_get_max_threads();
+}
+
+int64_t cache_bytes() {
+  static const int64_t machine = [] {
+    // sysconf adds up the caches of a whole package.
+    int64_t kib = 0;
+    std::ifstream("/sys/devices/system/cpu/cpu0/cache/index3/size") >> kib;
+    return (kib > 0 ? kib : 32768) << 10;
+  }();
+  return config().cache_bytes > 0 ? config().cache_bytes : machine;
 }
 
 void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) {

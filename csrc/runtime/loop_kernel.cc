@@ -59,6 +59,13 @@ void LoopSpec::collapse() {
     for (auto& o : in) o.strides.back() = 0;
 }
 
+int64_t LoopSpec::footprint(const LoopOperand& o) const {
+  auto n = static_cast<int64_t>(size_of(o.dt));
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (o.strides[d]) n *= dims[d];
+  return n;
+}
+
 std::string InnerSpec::key() const {
   std::string k;
   auto put = [&](const void* p, size_t n) { k.append(static_cast<const char*>(p), n); };
@@ -75,7 +82,7 @@ std::string InnerSpec::key() const {
   for (auto s : in_strides) num(s);
   for (size_t i = 0; i < out.size(); ++i) {
     num(static_cast<int64_t>(out[i].dt) | static_cast<int64_t>(out[i].combine) << 8 |
-        static_cast<int64_t>(out[i].node) << 16);
+        static_cast<int64_t>(out[i].node) << 16 | static_cast<int64_t>(out[i].stream) << 62);
     num(out_strides[i]);
   }
   return k;
@@ -93,7 +100,20 @@ LoopKernel::LoopKernel(LoopSpec s) : spec_(std::move(s)) {
   is.body = spec_.body;
   for (auto& o : spec_.in) is.in_types.push_back(o.dt), is.in_strides.push_back(o.strides.back());
   for (auto& o : spec_.out) is.out.push_back(o), is.out_strides.push_back(o.strides.back());
-  for (auto& o : is.out) o.strides.clear();
+  bool streams = false;
+  for (auto& o : is.out) {
+    // Vectors must begin where lines do in each row.
+    const auto size = static_cast<int64_t>(size_of(o.dt));
+    auto whole_lines = [=](int64_t n) { return n * size % kLaneBytes == 0; };
+    o.stream &= o.combine == Combiner::kNone && size >= 4 && o.strides.back() == 1;
+    if (rank > 1) o.stream &= whole_lines(inner_);
+    for (int d = 0; d < rank - 1; ++d) o.stream &= whole_lines(o.strides[d]);
+    streams |= o.stream;
+    o.strides.clear();
+  }
+  for (size_t k = 0; k < is.out.size(); ++k) spec_.out[k].stream = is.out[k].stream;
+  if (streams) streaming_ = make_inner_loop(is);
+  for (auto& o : is.out) o.stream = false;
   for (auto& o : spec_.out)
     identity_.push_back(o.combine == Combiner::kNone ? 0 : combiner_identity(o.combine, o.dt));
   loop_ = make_inner_loop(is);
@@ -113,20 +133,12 @@ int64_t LoopKernel::cost() const {
          static_cast<int64_t>(spec_.body.size() + spec_.in.size() + spec_.out.size());
 }
 
-void LoopKernel::run_rows(const void* const* in, void* const* out, int64_t begin, int64_t end,
-                          int64_t rows) const {
-  const int64_t per_row = (outer_dims_ == 0 ? inner_ : outer_) / rows;
-  run_range(in, out, begin * per_row, end * per_row);
-}
-
 void LoopKernel::run(const void* const* in, void* const* out) const {
   const int64_t total = outer_ * reduce_ * inner_;
   const bool reducing = spec_.form != LoopSpec::kMap;
   if (total == 0 && !reducing) return;
   const int threads = cost() < kParallelCost ? 1 : max_threads();
-  if (threads == 1)
-    return run_range(in, out, 0,
-                     spec_.form == LoopSpec::kMap && outer_dims_ == 0 ? inner_ : outer_);
+  if (threads == 1) return run_alone(in, out);
   if (spec_.form == LoopSpec::kMap && outer_dims_ == 0) {
     const int64_t blocks = (inner_ + 1023) / 1024;  // whole cache lines per thread
     parallel_for(blocks, 1, [&](int64_t b, int64_t e) {
@@ -140,8 +152,20 @@ void LoopKernel::run(const void* const* in, void* const* out) const {
       run_part(in, out, 0, outer_, b * 16, std::min(inner_, e * 16));
     });
   } else {
-    run_range(in, out, 0, outer_);
+    run_alone(in, out);
   }
+}
+
+bool LoopKernel::is_aligned(char* const* base) const {
+  const size_t ni = spec_.in.size();
+  for (size_t k = 0; k < spec_.out.size(); ++k) {
+    if (!spec_.out[k].stream) continue;
+    if (reinterpret_cast<uintptr_t>(base[ni + k]) % kLaneBytes != 0) return false;
+    // What is written in place is in the cache already.
+    for (size_t j = 0; j < ni; ++j)
+      if (base[j] == base[ni + k]) return false;
+  }
+  return true;
 }
 
 void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin, int64_t end,
@@ -162,9 +186,18 @@ void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin
     size[k] = static_cast<int64_t>(size_of(k < ni ? spec_.in[k].dt : spec_.out[k - ni].dt));
     base[k] += first * strides(k).back() * size[k];
   }
+  const bool streams = streaming_ && is_aligned(base);
+  const InnerLoop* const loop = streams ? streaming_.get() : loop_.get();
+  // Stores around the caches are seen by other threads after a fence only.
+  struct Fence {
+    bool needed;
+    ~Fence() {
+      if (needed) __builtin_ia32_sfence();
+    }
+  } fence{streams};
   if (spec_.form == LoopSpec::kMap && outer_dims_ == 0) {
     for (size_t k = 0; k < n_ops; ++k) ptrs[k] = base[k] + begin * strides(k)[0] * size[k];
-    return loop_->run(ptrs, end - begin);
+    return loop->run(ptrs, end - begin);
   }
   int64_t index[kMaxRank * 2] = {};
   int64_t rest = begin;
@@ -196,7 +229,7 @@ void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin
     if (direct) {
       if (outer_dims_)
         passes = std::min(end - o, spec_.dims[outer_dims_ - 1] - index[outer_dims_ - 1]);
-      loop_->run(cur, inner, passes, step);
+      loop->run(cur, inner, passes, step);
     } else {
       std::copy_n(cur, n_ops, ptrs);
     }
@@ -213,7 +246,7 @@ void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin
           }
           for (int64_t at = 0; at < inner_; at += kChunk) {
             const int64_t n = std::min(kChunk, inner_ - at);
-            loop_->run(ptrs, n);
+            loop->run(ptrs, n);
             for (size_t k = 0; k < n_ops; ++k) {
               if (k >= ni && spec_.out[k - ni].combine != Combiner::kNone) {
                 const auto& out_k = spec_.out[k - ni];
@@ -234,7 +267,7 @@ void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin
             if (out_k.combine == Combiner::kNone) continue;
             fill(ptrs[ni + k], inner, size[ni + k], identity_[k]);
           }
-          if (reduce_ > 0) loop_->run(ptrs, inner, reduce_, step_reduced);
+          if (reduce_ > 0) loop->run(ptrs, inner, reduce_, step_reduced);
           break;
         }
       }

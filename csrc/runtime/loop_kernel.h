@@ -25,6 +25,7 @@ struct LoopOperand {
 struct LoopOutput : LoopOperand {
   int node = -1;                       // in the body
   Combiner combine = Combiner::kNone;  // kNone: stored at every index
+  bool stream = false;                 // around the caches, where memory is aligned for it
 };
 struct LoopSpec {
   enum Form : uint8_t { kMap, kRow, kCol } form = kMap;
@@ -34,6 +35,8 @@ struct LoopSpec {
   std::vector<SNode> body;  // kInput k reads in[k]
   // Merges adjacent dims where every operand allows it, and drops dims of 1.
   void collapse();
+  // Bytes of the operand's elements that the loop touches.
+  int64_t footprint(const LoopOperand& o) const;
 };
 
 // Passes along the innermost dim, one after the other: ptrs are inputs then outputs, which move by
@@ -47,6 +50,7 @@ class InnerLoop {
 };
 // What the inner loop's code depends on: form, body, dtypes, inner strides (0, 1, or another
 // value).
+// Outputs that stream are aligned to vectors.
 struct InnerSpec {
   LoopSpec::Form form;
   std::vector<SNode> body;
@@ -63,11 +67,10 @@ class LoopKernel {
  public:
   explicit LoopKernel(LoopSpec s);
   void run(const void* const* in, void* const* out) const;
-  // Can it be divided along its first dim? Then run_rows computes rows [begin, end) of `rows` equal
-  // ones, into which dims[0] divides.
-  bool has_rows() const { return outer_dims_ > 0 || spec_.form == LoopSpec::kMap; }
-  void run_rows(const void* const* in, void* const* out, int64_t begin, int64_t end,
-                int64_t rows) const;
+  // The same on the calling thread.
+  void run_alone(const void* const* in, void* const* out) const {
+    run_range(in, out, 0, spec_.form == LoopSpec::kMap && outer_dims_ == 0 ? inner_ : outer_);
+  }
   // About 2 cycles per unit and vector. A parallel region costs some microseconds, and as much
   // again for data that the other core wrote: alone, 65,536 elements of a Momentum update take 7.6
   // us on two cores and 10.7 on one; in a training step they take 44 and 13.
@@ -87,7 +90,9 @@ class LoopKernel {
   int outer_dims_;  // dims iterated here, before the reduced dim or the inner one
   int64_t outer_ = 1, reduce_ = 1, inner_ = 1;
   std::vector<uint64_t> identity_;  // per output: of its combiner
-  std::shared_ptr<const InnerLoop> loop_;
+  // The second one, if any, stores around the caches; it takes memory that is_aligned().
+  std::shared_ptr<const InnerLoop> loop_, streaming_;
+  bool is_aligned(char* const* base) const;
 };
 
 // The identity of a combiner, and a combination of two values, as memory bits of dtype t.

@@ -1,6 +1,7 @@
-// Several loop kernels over the same rows, run tile by tile: each kernel takes a few rows before
-// the next tile begins, so that what one hands to the next stays in cache, and one parallel region
-// serves all. Values that only pass between them live in scratch memory of one tile.
+// Several loop kernels over the same slices, run tile by tile: each kernel takes a few slices
+// before the next tile begins, so that what one hands to the next stays in cache, and one parallel
+// region serves all. Values that only pass between them live in scratch memory of one tile. Slices
+// are rows, or lie along another axis, as the channels of a batch norm.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,23 +14,24 @@ namespace pijit {
 class Tiles {
  public:
   struct Operand {
-    enum Kind : uint8_t { kIn, kOut, kScratch } kind;
-    int index;  // operand of the step, or scratch value
+    enum Kind : uint8_t { kIn, kOut, kScratch } kind = kIn;
+    int index = 0;      // operand of the step, or scratch value
+    int64_t bytes = 0;  // from one slice to the next
   };
   struct Member {
-    std::unique_ptr<LoopKernel> kernel;
+    std::unique_ptr<LoopKernel> kernel, rest;  // of a tile, and of the last one where it is smaller
     std::vector<Operand> in, out;
   };
-  // row_bytes: of each scratch value; tile: rows at a time.
-  Tiles(std::vector<Member> members, int64_t rows, int64_t tile, std::vector<size_t> row_bytes);
+  // scratch: bytes of each scratch value, of one tile.
+  Tiles(std::vector<Member> members, int64_t slices, int64_t tile, std::vector<size_t> scratch);
   void run(const void* const* in, void* const* out) const;
   std::string describe() const;
 
  private:
-  void run_rows(const void* const* in, void* const* out, int64_t begin, int64_t end) const;
+  void run_tiles(const void* const* in, void* const* out, int64_t begin, int64_t end) const;
   std::vector<Member> members_;
-  int64_t rows_, tile_, cost_ = 0;
-  std::vector<size_t> row_bytes_, offset_;  // of scratch values
+  int64_t slices_, tile_, cost_ = 0;
+  std::vector<size_t> offset_;  // of scratch values
   size_t scratch_ = 0;
 };
 

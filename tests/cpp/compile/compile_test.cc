@@ -55,7 +55,16 @@ void expect_modes_agree(const Graph& g) {
           << "tiles of " << bytes << " bytes changed output " << k << "\n"
           << g.print();
   }
-  config().tile_bytes = 65536;
+  for (int bytes : {64, 65536}) {
+    config().tile_bytes = bytes;
+    config().cache_bytes = 64;
+    const auto large = run(g, in);  // as if nothing fitted in the cache
+    for (size_t k = 0; k < fused.size(); ++k)
+      EXPECT_EQ(0, std::memcmp(fused[k]->data, large[k]->data, fused[k]->type.bytes()))
+          << "storing around the cache, or slices, changed output " << k << "\n"
+          << g.print();
+  }
+  config().cache_bytes = 0;
   config().fuse = false;
   const auto unfused = run(g, in);
   config().isa = "avx2";
@@ -222,6 +231,77 @@ TEST(Tiles, ADonatedInputIsOverwrittenOnlyWhereNoOtherTileReadsIt) {
   config().tile_bytes = 65536;
   expect_modes_agree(own);
   expect_modes_agree(all);
+}
+
+// Channels of a batch norm in [N,C,L], forward and backward; widths with and without tails.
+TEST(Tiles, ABatchNormRunsByChannels) {
+  for (int length : {1600, 333}) {
+    Graph g;
+    const Type t{DType::F32, Shape{3, 8, length}};
+    Val x = g.add_input(t), dy = g.add_input(t), w = g.add_input({DType::F32, Shape{1, 8, 1}}),
+        running = g.add_input({DType::F32, Shape{1, 8, 1}});
+    const double n = 3.0 * length;
+    auto mean = [&](Val v) { return v_sum(v_sum(v, {2}, true), {0}, true) / n; };
+    Val m = mean(x), d = x - m, inverse = v_op("rsqrt", mean(d * d) + 1e-5), y = d * inverse;
+    Val g1 = dy * w, dx = inverse * (g1 - mean(g1) - y * mean(g1 * y));
+    g.outputs = {{(y * w).id}, {dx.id}, {(running * 0.9 + m * 0.1).id, 3}};
+    expect_modes_agree(g);
+    config().tile_bytes = 64;
+    config().cache_bytes = 64;
+    config().num_threads = 2;
+    auto p = compile(g);
+    EXPECT_EQ(p->steps.size(), 1u) << p->describe();
+    config().num_threads = 3;  // tiles of three, three and two channels
+    auto q = compile(g);
+    EXPECT_EQ(q->steps.size(), 1u) << q->describe();
+    std::vector<ArrayRef> in;
+    for (auto id : g.inputs())
+      in.push_back(random_array(g.node(id).type, static_cast<int>(id) + 1));
+    const auto a = run(g, in);
+    config().tile_bytes = 65536;
+    config().cache_bytes = config().num_threads = 0;
+    const auto b = run(g, in);
+    for (size_t k = 0; k < a.size(); ++k)
+      EXPECT_EQ(0, std::memcmp(a[k]->data, b[k]->data, a[k]->type.bytes())) << k;
+  }
+}
+
+TEST(Tiles, AxesOfOneSizeAreToldApart) {
+  Graph g;
+  const Type t{DType::F32, Shape{16, 16, 16}};
+  Val x = g.add_input(t), b = g.add_input({DType::F32, Shape{16, 1}});
+  Val s = v_sum(x, {0}, true);                    // [1,16,16]
+  Val r = v_sum(v_op("tanh", x - s), {2}, true);  // [16,16,1]
+  Val u = v_sum(r, {0}, true) * b;                // [1,16,1]
+  Val z = v_reshape(u, Shape{16});                // along the last axis now
+  g.outputs = {{(x * u).id}, {(x * z).id}, {(s + z).id}};
+  expect_modes_agree(g);
+}
+
+TEST(Tiles, LargeResultsAreStoredInPlaceOrAroundTheCache) {
+  config().cache_bytes = 64;
+  for (int n : {1000, 1024, 4096 * 3 + 16}) {
+    Graph g;
+    Val p = g.add_input({DType::F32, Shape{n}}), d = g.add_input({DType::F32, Shape{n}});
+    Val i = g.add_input({DType::I64, Shape{n}});
+    g.outputs = {
+        {(p - d * 0.1).id, 0}, {(d + 1.0).id}, {(i + i).id}, {v_op("greater", d, d * 2.0).id}};
+    expect_modes_agree(g);
+    config().cache_bytes = 64;
+    std::vector<ArrayRef> in;
+    for (auto id : g.inputs())
+      in.push_back(random_array(g.node(id).type, static_cast<int>(id) + 1));
+    const auto want = run(g, in);
+    const auto prog = compile(g);
+    const bool donate[] = {true, false, false};
+    Array* raw[] = {in[0].get(), in[1].get(), in[2].get()};
+    std::vector<ArrayRef> out(prog->outputs.size());
+    prog->run(raw, donate, out.data());
+    EXPECT_EQ(out[0].get(), in[0].get());
+    for (size_t k = 0; k < out.size(); ++k)
+      EXPECT_EQ(0, std::memcmp(want[k]->data, out[k]->data, out[k]->type.bytes())) << k;
+  }
+  config().cache_bytes = 0;
 }
 
 TEST(Fusion, RefusesCycles) {
