@@ -158,8 +158,8 @@ class Compiler {
       for (int d = b; d < e; ++d) n *= domain[d];
       spec.dims.push_back(n);
     }
-    auto strides = [&](const Shape& s) {
-      const auto own = s.strides();
+    // own: of the operand's axes.
+    auto strides = [&](const Shape& s, const std::array<int64_t, kMaxRank>& own) {
       const int lead = rank - s.rank();
       std::vector<int64_t> r;
       for (auto [b, e] : dims) {
@@ -188,7 +188,7 @@ class Compiler {
         v = sb.bits(n.type.dtype, bits);
       } else {
         v = sb.input(static_cast<int>(spec.in.size()), n.type.dtype);
-        spec.in.push_back({n.type.dtype, strides(n.type.shape)});
+        spec.in.push_back({n.type.dtype, strides(n.type.shape, n.type.shape.strides())});
         step->in.push_back(slot(id));
         loop_inputs_[position].push_back({id, n.type.shape == domain});
       }
@@ -197,7 +197,17 @@ class Compiler {
     for (auto id : unit.nodes) {
       const Node& n = g_.node(id);
       std::vector<SVal> in;
-      for (auto s : n.in) in.push_back(operand(s));
+      const auto windows = windows_of(g_, n);
+      for (auto& w : windows) {
+        in.push_back(sb.input(static_cast<int>(spec.in.size()), n.type.dtype));
+        spec.in.push_back({n.type.dtype, strides(n.type.shape, w.strides), w.offset});
+        step->in.push_back(slot(n.in[0]));
+        loop_inputs_[position].push_back({n.in[0], false});
+      }
+      if (windows.empty())
+        for (auto s : n.in) in.push_back(operand(s));
+      for (size_t h = windows.size() / 2; h > 0; h /= 2)
+        for (size_t i = 0; i < h; ++i) in[i] = combine(sb, n.op->combiner, in[i], in[i + h]);
       LoopOutput o;
       if (n.op->has(kReduction)) {
         o.combine = n.op->combiner;
@@ -205,12 +215,12 @@ class Compiler {
         Shape keep;
         for (int d = 0; d < rank; ++d)
           keep.push_back(d >= unit.lo && d < unit.hi ? Dim(1) : domain[d]);
-        o.strides = strides(keep);
+        o.strides = strides(keep, keep.strides());
       } else {
-        val[id] = build_scalar(sb, *n.op, n.attrs, in, n.type.dtype);
+        val[id] = n.op->has(kWindows) ? in[0] : build_scalar(sb, *n.op, n.attrs, in, n.type.dtype);
         if (!escapes_[id]) continue;
         o.node = val[id].id;
-        o.strides = strides(domain);
+        o.strides = strides(domain, domain.strides());
       }
       o.dt = n.type.dtype;
       spec.out.push_back(o);

@@ -11,7 +11,9 @@ namespace {
 
 constexpr size_t kMaxMembers = 160, kMaxOperands = 56;
 
-bool is_loop(const Node& n) { return n.op->has(kElementwise) || n.op->has(kReduction); }
+bool is_loop(const Graph& g, const Node& n) {
+  return n.op->has(kElementwise) || n.op->has(kReduction) || !windows_of(g, n).empty();
+}
 
 // Over domain dims [lo, hi), an operand of shape s is either whole or broadcast, so that they act
 // as one dim.
@@ -56,7 +58,7 @@ class Planner {
       if (!live_[i] || n.kind != Node::kOp) continue;
       if (n.op->has(kView))
         place(i, Unit::kView, {});
-      else if (!is_loop(n))
+      else if (!is_loop(g_, n))
         place(i, Unit::kLibrary, {});
       else
         place_loop(n);
@@ -102,11 +104,14 @@ class Planner {
 
   size_t operands(const Unit& u) const {
     std::set<uint32_t> ext;
-    for (auto id : u.nodes)
+    size_t windows = 0;
+    for (auto id : u.nodes) {
+      if (g_.node(id).op->has(kWindows)) windows += windows_of(g_, g_.node(id)).size();
       for (auto s : g_.node(id).in)
         if (s != kNoNode && std::find(u.nodes.begin(), u.nodes.end(), s) == u.nodes.end())
           ext.insert(s);
-    return ext.size() + u.nodes.size();
+    }
+    return ext.size() + windows + u.nodes.size();
   }
 
   // Can a node (with its reduced run, if any) be computed inside unit u?
@@ -123,18 +128,25 @@ class Planner {
     for (auto s : n.in) {
       if (s == kNoNode) continue;
       const int v = plan_.unit_of[s];
-      if (v == u && g_.node(s).op->has(kReduction)) return false;  // needs the finished result
-      if (v >= 0 && v != u && anc_[v].has(u)) return false;        // waits for u by another way
+      // needs the finished result
+      if (v == u && (g_.node(s).op->has(kReduction) || n.op->has(kWindows))) return false;
+      if (v >= 0 && v != u && anc_[v].has(u)) return false;  // waits for u by another way
     }
     if (lo >= 0 && !(reads_uniformly(n, unit.domain, lo, hi) &&
                      (unit.reduces() || reads_uniformly(unit, lo, hi))))
       return false;
-    return operands(unit) + n.in.size() + 1 <= kMaxOperands;
+    return operands(unit) + windows_of(g_, n).size() + n.in.size() + 1 <= kMaxOperands;
   }
 
   // Where [lo, hi) is reduced.
   bool reads_uniformly(const Node& n, const Shape& domain, int lo, int hi) const {
     const int rank = domain.rank();
+    if (n.op->has(kWindows)) {
+      const auto windows = windows_of(g_, n);
+      return std::all_of(windows.begin(), windows.end(), [&](const Window& w) {
+        return w.merges(domain, lo, hi) && w.merges(domain, hi, rank);
+      });
+    }
     for (auto s : n.in) {
       if (s == kNoNode) continue;
       const Shape& shape = g_.node(s).type.shape;
@@ -227,6 +239,43 @@ class Planner {
 };
 
 }  // namespace
+
+std::vector<Window> windows_of(const Graph& g, const Node& n) {
+  if (n.kind != Node::kOp || !n.op->has(kWindows)) return {};
+  const Type& of = g.node(n.in[0]).type;
+  const Shape& s = n.type.shape;
+  // Lanes of halves are float32, through which a NaN's bits do not pass unchanged.
+  if (s.rank() == 0 || s.numel() == 0 || is_half(of.dtype)) return {};
+  Window w{of.shape.strides(), 0};
+  if (n.op->combiner != Combiner::kNone) {  // the axis before the last is folded
+    const int axis = s.rank() - 1;
+    const int64_t lane = w.strides[axis];
+    w.strides[axis] = w.strides[axis + 1];
+    std::vector<Window> lanes(static_cast<size_t>(int64_t{of.shape[axis]}), w);
+    for (size_t k = 0; k < lanes.size(); ++k) lanes[k].offset = static_cast<int64_t>(k) * lane;
+    return lanes;
+  }
+  const OpCtx c{*n.op, n.attrs};
+  const auto begin = c.numbers("begin"), step = c.numbers("step");
+  int64_t side_by_side = 1;
+  for (int d = s.rank() - 1; d >= 0; --d) {
+    if (step[d] < 1) return {};
+    w.offset += begin[d] * w.strides[d];
+    w.strides[d] *= step[d];
+    if (w.strides[d] == side_by_side) side_by_side *= s[d];
+  }
+  if (side_by_side < 4) return {};
+  return {w};
+}
+bool Window::merges(const Shape& s, int lo, int hi) const {
+  int64_t next = -1;  // stride of the dims merged so far
+  for (int d = hi - 1; d >= lo; --d) {
+    if (s[d] == 1) continue;
+    if (next >= 0 && strides[d] != next) return false;
+    next = strides[d] * s[d];
+  }
+  return true;
+}
 
 FusionPlan plan_fusion(const Graph& g) { return Planner(g).run(); }
 

@@ -1,9 +1,11 @@
 // Fusion: partitions the live op nodes of a lowered graph into units, each one kernel (or view).
 //
-// Elementwise nodes with one domain share a unit; a reduction joins the unit of its operand. A unit
-// holds reductions over one run of axes at most. Nothing is computed twice, and a merge that would
-// make two units wait for each other is refused.
+// Elementwise nodes, and slices, with one domain share a unit; a reduction joins the unit of its
+// operand. A unit holds reductions over one run of axes at most. Nothing is computed twice, and a
+// merge that would make two units wait for each other is refused.
 #pragma once
+#include <array>
+
 #include "graph/graph.h"
 
 namespace pijit {
@@ -22,5 +24,16 @@ struct FusionPlan {
 };
 
 FusionPlan plan_fusion(const Graph& g);
+
+// A part of an operand that loops read where it lies.
+struct Window {
+  std::array<int64_t, kMaxRank> strides;  // in the operand, per axis of the part
+  int64_t offset;
+  // Do axes [lo, hi) of the part, whose shape is s, act as one?
+  bool merges(const Shape& s, int lo, int hi) const;
+};
+// Those of a node that reads its operand so: steps must go forward, and elements lie side by side
+// along an axis. One for a slice; for fold_lanes one per lane. Empty: no such node.
+std::vector<Window> windows_of(const Graph& g, const Node& n);
 
 }  // namespace pijit

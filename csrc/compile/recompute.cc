@@ -62,7 +62,7 @@ class Recomputation {
       if (!in_loop(i) || g_.node(i).op->has(kReduction)) kept_[i] = true;
       for (auto s : g_.node(i).in) {
         if (s == kNoNode || plan_.unit_of[s] == u) continue;
-        if (in_loop(i))
+        if (in_loop(i) && !g_.node(i).op->has(kWindows))
           readers_[s].insert(u);
         else
           kept_[s] = true;

@@ -217,8 +217,11 @@ LoopSpec slices_of(const LoopSpec& s, const Cut& cut, int64_t slices, int64_t co
   LoopSpec r = s;
   auto divide = [&](LoopOperand& o, bool in_scratch) {
     auto& st = o.strides;
-    if (in_scratch)
+    if (in_scratch) {
       for (int d = 0; d < cut.dim; ++d) st[d] = st[d] / slices * count;
+      const int64_t slice = cut.stride(o), before = o.offset / (slice * slices);
+      o.offset -= before * slice * (slices - count);
+    }
     if (cut.before > 1)
       st.insert(st.begin() + cut.dim, cut.stride(o) * (in_scratch ? count : slices));
   };

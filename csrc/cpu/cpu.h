@@ -16,7 +16,6 @@ void register_onednn_kernels(KernelRegistry& r);
 void register_gemm_kernels(KernelRegistry& r);
 void register_patch_kernels(KernelRegistry& r);
 void register_pool_kernels(KernelRegistry& r);
-void register_lane_kernels(KernelRegistry& r);
 void register_random_kernels(KernelRegistry& r);
 
 }  // namespace pijit

@@ -11,7 +11,6 @@ void register_cpu_kernels(KernelRegistry& r) {
   register_gemm_kernels(r);
   register_patch_kernels(r);
   register_pool_kernels(r);
-  register_lane_kernels(r);
   register_random_kernels(r);
   register_reference_kernels(r);
 }

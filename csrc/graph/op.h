@@ -140,6 +140,7 @@ enum OpFlag : uint32_t {
   kView = 8,       // output has the input's elements in the same order
   kLinear = 16,    // linear in all its tensor inputs together: jvp applies the op to the tangents
   kMultilinear = 32,  // linear in each input alone
+  kWindows = 32768,   // reads a part of its operand, or folds several by halves with a combiner
   kNoGradient = 64,   // gradient is zero or undefined by design
   kInvolution = 128,  // f(f(x)) = x, exactly
   kIdempotent = 256,  // f(f(x)) = f(x), exactly

@@ -184,7 +184,8 @@ void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin
     base[k] =
         k < ni ? static_cast<char*>(const_cast<void*>(in[k])) : static_cast<char*>(out[k - ni]);
     size[k] = static_cast<int64_t>(size_of(k < ni ? spec_.in[k].dt : spec_.out[k - ni].dt));
-    base[k] += first * strides(k).back() * size[k];
+    const int64_t offset = k < ni ? spec_.in[k].offset : spec_.out[k - ni].offset;
+    base[k] += (offset + first * strides(k).back()) * size[k];
   }
   const bool streams = streaming_ && is_aligned(base);
   const InnerLoop* const loop = streams ? streaming_.get() : loop_.get();

@@ -21,6 +21,7 @@ constexpr int64_t kLaneBytes = 64;
 struct LoopOperand {
   DType dt;
   std::vector<int64_t> strides;  // per dim of the domain
+  int64_t offset = 0;            // of the first element
 };
 struct LoopOutput : LoopOperand {
   int node = -1;                       // in the body

@@ -138,12 +138,17 @@ void register_reduce(OpTable& t) {
       });
   // [..., lanes, n] to [..., n]: sums by halves of the lanes, as a row's lanes fold at its end
   // (runtime/loop_kernel.h).
-  t.add("fold_lanes").in({"x"}).flags(kPhysical).infer([](const InferCtx& c) {
-    Shape s = c.shape(0);
-    OP_CHECK(s.rank() >= 2 && c.x(0).dtype == DType::F32, kValue, "[fold_lanes] ", c.x(0).str());
-    s.erase(s.rank() - 2);
-    return Type{DType::F32, s};
-  });
+  t.add("fold_lanes")
+      .in({"x"})
+      .flags(kPhysical | kWindows)
+      .combiner(Combiner::kSum)
+      .infer([](const InferCtx& c) {
+        Shape s = c.shape(0);
+        OP_CHECK(s.rank() >= 2 && c.x(0).dtype == DType::F32, kValue, "[fold_lanes] ",
+                 c.x(0).str());
+        s.erase(s.rank() - 2);
+        return Type{DType::F32, s};
+      });
   arg_reduction(t, "argmax");
   arg_reduction(t, "argmin");
   // Stable; NaN counts as the greatest value.

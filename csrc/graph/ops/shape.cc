@@ -145,7 +145,7 @@ void register_shape(OpTable& t) {
       .attr("begin", AttrKind::kInts)
       .attr("end", AttrKind::kInts)
       .attr("step", AttrKind::kInts)
-      .flags(kLinear)
+      .flags(kLinear | kWindows)
       .infer([](const InferCtx& c) {
         const Shape& s = c.shape(0);
         const Dims &b = c.ints("begin"), &e = c.ints("end"), &st = c.ints("step");

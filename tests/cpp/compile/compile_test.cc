@@ -175,6 +175,49 @@ TEST(Fusion, MomentumUpdateIsOneKernelInPlace) {
   EXPECT_EQ(prog->arena_bytes, 0u);
 }
 
+Val part(Val x, Dims begin, Dims end, Dims step = {}) {
+  if (step.empty()) step.assign(begin.size(), 1);
+  return x.b->op("slice", {x}, {begin, end, step});
+}
+
+TEST(Fusion, SlicesAreReadWhereTheyLie) {
+  Graph g;  // a five-point stencil
+  Val x = g.add_input({DType::F32, Shape{40, 50}});
+  Val c = part(x, {1, 1}, {39, 49});
+  g.outputs = {{(c * -4.0 + part(x, {0, 1}, {38, 49}) + part(x, {2, 1}, {40, 49}) +
+                 part(x, {1, 0}, {39, 48}) + part(x, {1, 2}, {39, 50}))
+                    .id}};
+  auto p = compile(g);
+  EXPECT_EQ(p->steps.size(), 1u) << p->describe();
+  expect_modes_agree(g);
+}
+
+TEST(Fusion, SlicesOfAllKinds) {
+  for (DType t : {DType::F32, DType::F64, DType::I64, DType::I8, DType::U16, DType::Bool,
+                  DType::F16, DType::BF16}) {
+    Graph g;
+    Val x = g.add_input({t, Shape{6, 20, 33}}), s = part(x, {1, 0, 3}, {6, 20, 20}, {2, 5, 1});
+    Val all = part(x, {0, 0, 0}, {6, 20, 33}), none = part(x, {2, 0, 0}, {2, 20, 33});
+    Val back = part(x, {5, 0, 0}, {-1, 20, 33}, {-1, 1, 1});
+    Val column = part(x, {0, 3, 4}, {6, 4, 5}), again = part(s, {1, 1, 2}, {2, 3, 9});
+    Val nan = v_op("not_equal", s, s);
+    g.outputs = {{s.id}, {all.id}, {none.id}, {back.id}, {column.id}, {again.id}, {nan.id}};
+    expect_modes_agree(g);
+  }
+}
+
+TEST(Fusion, SumsOverSlices) {
+  Graph g;
+  Val x = g.add_input({DType::F32, Shape{6, 20, 48}});
+  Val rows = part(x, {0, 0, 16}, {6, 20, 32}), some = part(x, {0, 4, 0}, {6, 12, 48});
+  std::vector<Val> out;
+  for (Val s : {rows, some, rows * 2.0, some * 2.0})
+    for (Dims axes : {Dims{2}, Dims{1}, Dims{1, 2}, Dims{0}, Dims{0, 1}, Dims{0, 1, 2}})
+      out.push_back(v_sum(s, axes, true));
+  for (Val v : out) g.outputs.push_back({v.id});
+  expect_modes_agree(g);
+}
+
 TEST(Tiles, NormalisationRunsRowByRowWithoutFullTemporaries) {
   Graph g;
   const Type t{DType::F32, Shape{4, 100, 500}};
