@@ -86,6 +86,8 @@ void init_config(py::module_& m) {
   });
   m.def("allocated_bytes", &allocated_bytes);
   m.def("max_threads", &max_threads);
+  m.def("channel_block", &channel_block,
+        "Channels per block in which convolutions compute; 0: they have one layout.");
 }
 
 void init_graph(py::module_& m) {

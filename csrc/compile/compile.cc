@@ -461,10 +461,11 @@ class Compiler {
 }  // namespace
 
 std::shared_ptr<const Program> compile(const Graph& g, bool fast) {
-  auto lowered = run_passes(g, [](const Graph& of, const Node& n) {
-    return KernelRegistry::get().serves(request_of(of, n));
+  const bool relaxed = fast && config().backend != "reference";
+  auto lowered = run_passes(g, [&](const Graph& of, const Node& n) {
+    return !(relaxed && may_be_taken_in(n)) && KernelRegistry::get().serves(request_of(of, n));
   });
-  if (fast && config().backend != "reference") {
+  if (relaxed) {
     lowered = relax(*lowered, channel_block());
     if (config().verify) lowered->verify();
     dump_stage("relax", lowered->print());

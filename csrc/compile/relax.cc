@@ -158,6 +158,8 @@ class Relaxation {
 
 }  // namespace
 
+bool may_be_taken_in(const Node& n) { return n.op->name == "normalize"; }
+
 std::unique_ptr<Graph> relax(const Graph& g, int64_t channel_block) {
   return Relaxation(g, channel_block).run();
 }

@@ -1,7 +1,6 @@
 // oneDNN: matrix products, convolutions, pooling, normalisation and layout changes, of float32 and,
-// where the processor has instructions for it, bfloat16. Primitives are built once per
-// kernel and hold their scratch memory; layouts that oneDNN prefers are made by reorders inside the
-// kernel.
+// where the processor has instructions for it, bfloat16. Primitives are built once per kernel;
+// layouts that oneDNN prefers are made by reorders inside the kernel.
 #include "cpu/onednn.h"
 
 #include <omp.h>
@@ -35,9 +34,14 @@ memory::data_type type_of(DType t) {
   PIJIT_CHECK(t == DType::F32 || t == DType::BF16, "oneDNN: no kernel for ", name_of(t));
   return t == DType::F32 ? memory::data_type::f32 : memory::data_type::bf16;
 }
-void execute(const dnnl::primitive& p, const dnnl_exec_arg_t* args, size_t n, dnnl::stream& s) {
-  const dnnl_status_t status = dnnl_primitive_execute(p.get(), s.get(), static_cast<int>(n), args);
-  PIJIT_CHECK(status == dnnl_success, "oneDNN: status ", static_cast<int>(status));
+size_t scratch_bytes(const dnnl::primitive& p) {
+  const auto desc = p.get_primitive_desc();
+  const_dnnl_primitive_attr_t attr;
+  dnnl_scratchpad_mode_t mode;
+  dnnl::error::wrap_c_api(dnnl_primitive_desc_get_attr(desc, &attr), "no attributes");
+  dnnl::error::wrap_c_api(dnnl_primitive_attr_get_scratchpad_mode(attr, &mode), "no mode");
+  PIJIT_CHECK(mode == dnnl_scratchpad_mode_user, "oneDNN: a primitive without attributes()");
+  return dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0));
 }
 
 // How far apart the elements of each dim lie: (stride, dim, extent), dims of 1 left out. Empty: not
@@ -109,6 +113,15 @@ bool serves_bf16_too(const KernelRequest& r, std::string* why) {
   return true;
 }
 
+dnnl::primitive_attr attributes() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+dnnl::reorder reorder_of(const memory::desc& from, const memory::desc& to) {
+  return dnnl::reorder(dnnl::reorder::primitive_desc(engine(), from, engine(), to, attributes()));
+}
+
 dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& activation) {
   using dnnl::algorithm;
   dnnl::post_ops ops;
@@ -119,7 +132,7 @@ dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& a
                        : activation == "tanh"    ? algorithm::eltwise_tanh
                                                  : algorithm::eltwise_swish,
                        activation == "silu" ? 1.0f : 0.0f, 0.0f);
-  dnnl::primitive_attr attr;
+  dnnl::primitive_attr attr = attributes();
   attr.set_post_ops(ops);
   return attr;
 }
@@ -128,14 +141,22 @@ OneThread::OneThread() : saved_(omp_get_max_threads()) { omp_set_num_threads(1);
 OneThread::~OneThread() { omp_set_num_threads(saved_); }
 
 Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops,
-                     bool one_thread)
-    : prim_(std::move(p)) {
+                     bool one_thread) {
   size_t bytes = out.outside.get_size();
   for (auto& a : in) bytes += a.outside.get_size();
   small_ = one_thread || (flops < 3e6 && bytes < (size_t{1} << 20));
   for (auto& a : in) bound_.push_back(bind(a, true));
   bound_.push_back(bind(out, false));
-  for (auto& b : bound_) args_.push_back({b.id, (b.reorder ? b.inside : b.outside).get()});
+  std::vector<dnnl_exec_arg_t> args;
+  for (auto& b : bound_) args.push_back({b.id, (b.reorder.p ? b.inside : b.outside).get()});
+  call_ = Call(std::move(p), std::move(args));
+}
+Primitive::Call::Call(dnnl::primitive primitive, std::vector<dnnl_exec_arg_t> a)
+    : p(std::move(primitive)), args(std::move(a)) {
+  const auto bytes = static_cast<int64_t>(scratch_bytes(p));
+  if (bytes == 0) return;
+  scratch = memory({{bytes}, memory::data_type::u8, tag::a}, engine(), nullptr);
+  args.push_back({DNNL_ARG_SCRATCHPAD, scratch.get()});
 }
 
 void Primitive::run(const void* const* in, void* out) {
@@ -145,30 +166,34 @@ void Primitive::run(const void* const* in, void* out) {
   if (want != saved) omp_set_num_threads(want);
   Scratch scratch;
   dnnl::stream& s = stream();
+  auto execute = [&](Call& c) {
+    if (c.scratch) c.scratch.set_data_handle(scratch.take(c.scratch.get_desc().get_size()));
+    const dnnl_status_t status =
+        dnnl_primitive_execute(c.p.get(), s.get(), static_cast<int>(c.args.size()), c.args.data());
+    PIJIT_CHECK(status == dnnl_success, "oneDNN: status ", static_cast<int>(status));
+  };
   for (size_t i = 0; i < bound_.size(); ++i) {
     Bound& b = bound_[i];
     const bool last = i + 1 == bound_.size();
     if (!last && !in[i]) continue;
     b.outside.set_data_handle(last ? out : const_cast<void*>(in[i]));
-    if (!b.reorder) continue;
+    if (!b.reorder.p) continue;
     b.inside.set_data_handle(scratch.take(b.inside.get_desc().get_size()));
-    if (!last) execute(b.reorder, b.reorder_args, 2, s);
+    if (!last) execute(b.reorder);
   }
-  execute(prim_, args_.data(), args_.size(), s);
-  if (bound_.back().reorder) execute(bound_.back().reorder, bound_.back().reorder_args, 2, s);
+  execute(call_);
+  if (bound_.back().reorder.p) execute(bound_.back().reorder);
   s.wait();
   if (want != saved) omp_set_num_threads(saved);
 }
 
 Primitive::Bound Primitive::bind(const Arg& a, bool input) {
-  if (same_places(a.inside, a.outside))
-    return {a.id, memory(a.inside, engine(), nullptr), {}, {}, {}};
-  Bound b{a.id, memory(a.outside, engine(), nullptr), {}, {}, {}};
+  if (same_places(a.inside, a.outside)) return {a.id, memory(a.inside, engine(), nullptr), {}, {}};
+  Bound b{a.id, memory(a.outside, engine(), nullptr), {}, {}};
   b.inside = memory(a.inside, engine(), nullptr);
   const memory &from = input ? b.outside : b.inside, &to = input ? b.inside : b.outside;
-  b.reorder = dnnl::reorder(from, to);
-  b.reorder_args[0] = {DNNL_ARG_FROM, from.get()};
-  b.reorder_args[1] = {DNNL_ARG_TO, to.get()};
+  b.reorder = Call(reorder_of(from.get_desc(), to.get_desc()),
+                   {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}});
   return b;
 }
 

@@ -35,6 +35,10 @@ const PrimitiveDesc& not_plain_loops(const PrimitiveDesc& pd, DType t) {
   return pd;
 }
 
+// Of every primitive: its scratch memory comes with the call. The library's own belongs to the
+// thread that made the primitive; another thread's may be too small, or not there.
+dnnl::primitive_attr attributes();
+dnnl::reorder reorder_of(const memory::desc& from, const memory::desc& to);
 // What follows the product itself: an addition of `residual`, where that has dims, and an
 // activation.
 dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& activation);
@@ -56,16 +60,21 @@ class Primitive : public OpKernel {
   void run(const void* const* in, void* out) override;
 
  private:
+  struct Call {
+    dnnl::primitive p;
+    std::vector<dnnl_exec_arg_t> args;
+    memory scratch;  // without a handle: not needed
+    Call() = default;
+    Call(dnnl::primitive p, std::vector<dnnl_exec_arg_t> args);
+  };
   struct Bound {
     int id;
     memory outside, inside;
-    dnnl::primitive reorder;  // empty: not needed
-    dnnl_exec_arg_t reorder_args[2];
+    Call reorder;  // without a primitive: not needed
   };
   static Bound bind(const Arg& a, bool input);
-  dnnl::primitive prim_;
   std::vector<Bound> bound_;  // inputs, then the output
-  std::vector<dnnl_exec_arg_t> args_;
+  Call call_;
   std::mutex mu_;  // the memory objects belong to one call at a time
   bool small_;
 };

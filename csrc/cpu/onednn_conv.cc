@@ -53,8 +53,8 @@ Conv conv_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape
   return v;
 }
 using dnnl::algorithm;
-dnnl::convolution_forward::primitive_desc forward_pd(const Conv& c, bool bias,
-                                                     const dnnl::primitive_attr& attr = {}) {
+dnnl::convolution_forward::primitive_desc forward_pd(
+    const Conv& c, bool bias, const dnnl::primitive_attr& attr = attributes()) {
   const auto kind = dnnl::prop_kind::forward_training;
   if (bias)
     return {engine(),   kind,       algorithm::convolution_direct,
@@ -75,7 +75,7 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
     const auto pd =
         forward_pd(c, r.present[2],
                    post ? post_ops(residual ? c.y_inside : memory::desc(), r.ctx().s("activation"))
-                        : dnnl::primitive_attr());
+                        : attributes());
     const auto bias = desc({c.y[1]}, tag::a, c.dtype);
     std::vector<Primitive::Arg> in{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},
                                    {DNNL_ARG_WEIGHTS, c.w_outside, pd.weights_desc()},
@@ -93,7 +93,7 @@ std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
     const Conv c = conv_of(r, r.out.shape, r.in[1].shape, r.in[0].shape);
     const dnnl::convolution_backward_data::primitive_desc pd(
         engine(), algorithm::convolution_direct, c.x_inside, c.w_inside, c.y_inside, c.stride,
-        c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false));
+        c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false), attributes());
     return std::make_unique<Primitive>(
         dnnl::convolution_backward_data(not_plain_loops(pd, c.dtype)),
         std::vector<Primitive::Arg>{{DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()},
@@ -178,7 +178,7 @@ class WeightGradient : public OpKernel {
     }
     const dnnl::convolution_backward_weights::primitive_desc pd(
         engine(), algorithm::convolution_direct, c.x_inside, desc(c.w, tag::any, DType::F32),
-        c.y_inside, c.stride, c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false));
+        c.y_inside, c.stride, c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false), attributes());
     const auto bytes = [&](const Ints& d) {
       return static_cast<size_t>(first * d[1] * d[2] * d[3]) * size_of(whole.dtype);
     };
@@ -208,7 +208,7 @@ std::unique_ptr<OpKernel> reorder(const KernelRequest& r, std::string* why) {
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     const auto from = feature_map(r.in[0].shape, DType::F32),
                to = feature_map(r.out.shape, DType::F32);
-    return std::make_unique<Primitive>(dnnl::reorder({engine(), from, engine(), to}),
+    return std::make_unique<Primitive>(reorder_of(from, to),
                                        std::vector<Primitive::Arg>{{DNNL_ARG_FROM, from, from}},
                                        Primitive::Arg{DNNL_ARG_TO, to, to}, 0.0);
   });

@@ -22,7 +22,7 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
     const auto a = operand(r.in[0].shape, r.ctx().flag("trans_a"), rank),
                b = operand(r.in[1].shape, r.ctx().flag("trans_b"), rank);
     const auto c = desc(r.out.shape.numbers(), row_major(r.out.shape.numbers()), t);
-    const dnnl::matmul::primitive_desc pd(engine(), a, b, c);
+    const dnnl::matmul::primitive_desc pd(engine(), a, b, c, attributes());
     const double flops =
         2.0 * static_cast<double>(r.out.shape.numel()) * static_cast<double>(a.get_dims().back());
     return std::make_unique<Primitive>(
@@ -42,7 +42,7 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
     const std::vector<Primitive::Arg> in{
         {DNNL_ARG_SRC, x, x}, {DNNL_ARG_WEIGHTS, w, w}, {DNNL_ARG_BIAS, b, b}};
     const auto attr =
-        r.op.name == "dense_post" ? post_ops({}, r.ctx().s("activation")) : dnnl::primitive_attr();
+        r.op.name == "dense_post" ? post_ops({}, r.ctx().s("activation")) : attributes();
     const auto pd = r.present[2] ? dnnl::matmul::primitive_desc(engine(), x, w, b, y, attr)
                                  : dnnl::matmul::primitive_desc(engine(), x, w, y, attr);
     return std::make_unique<Primitive>(dnnl::matmul(not_plain_loops(pd, t)), in,

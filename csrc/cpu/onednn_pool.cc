@@ -38,10 +38,12 @@ struct Pool {
     return 8.0 * static_cast<double>(y.numel()) * static_cast<double>(kernel[0] * kernel[1]);
   }
   Forward forward(dnnl::prop_kind prop) const {
-    return {engine(), prop, kind, x_inside, y_inside, stride, kernel, dilation, pad_lo, pad_hi};
+    return {engine(), prop,     kind,   x_inside, y_inside,    stride,
+            kernel,   dilation, pad_lo, pad_hi,   attributes()};
   }
   Backward backward(const Forward& f) const {
-    return {engine(), kind, x_inside, y_inside, stride, kernel, dilation, pad_lo, pad_hi, f};
+    return {engine(), kind,   x_inside, y_inside, stride,      kernel,
+            dilation, pad_lo, pad_hi,   f,        attributes()};
   }
   Primitive::Arg arg_x(int id) const { return {id, feature_map(x, dtype), x_inside}; }
   Primitive::Arg arg_y(int id) const { return {id, feature_map(y, dtype), y_inside}; }

@@ -19,7 +19,7 @@ std::unique_ptr<OpKernel> transpose(const KernelRequest& r, std::string* why) {
     for (auto a : perm) strides.push_back(in_strides[a]);
     if (words > 1) strides.push_back(1);
     const auto from = desc(dims, strides), to = desc(dims, row_major(dims));
-    return std::make_unique<Primitive>(dnnl::reorder({engine(), from, engine(), to}),
+    return std::make_unique<Primitive>(reorder_of(from, to),
                                        std::vector<Primitive::Arg>{{DNNL_ARG_FROM, from, from}},
                                        Primitive::Arg{DNNL_ARG_TO, to, to}, 0.0);
   });

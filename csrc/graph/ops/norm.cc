@@ -90,7 +90,7 @@ void register_norm(OpTable& t) {
       .in({"x", "mean", "variance", "gamma?", "beta?"})
       .attr("eps", AttrKind::kFloat, 1e-5)
       .promote(Promote::kSame)
-      .flags(kWidens)
+      .flags(kWhole | kWidens)
       .vmap([](const VmapCtx& c) {  // the output has x's shape
         const int rank = c.out.shape.rank();
         std::vector<Val> in{c.front(0)};
