@@ -592,6 +592,18 @@ class Avx2Emitter : public LoopEmitter {
         });
       }
       case SOp::kCast: return cast(src, t, a);
+      case SOp::kTable: {
+        const auto* values = reinterpret_cast<const char*>(n.imm);
+        const x86::Mem low = cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 32),
+                       high = cc_->newConst(asmjit::ConstPoolScope::kLocal, values + 32, 32);
+        return each(t, [&](Vec d, int p) {
+          x86::Ymm other = ymm(), upper = ymm();
+          cc_->emit(I::kIdVpslld, upper, part(a, p), Imm(28));  // bit 3 as the sign
+          cc_->emit(I::kIdVpermps, other, part(a, p), high);
+          cc_->emit(I::kIdVpermps, d, part(a, p), low);
+          cc_->emit(I::kIdVblendvps, d, d, other, upper);
+        });
+      }
       case SOp::kBitcast:
         return each(t, [&](Vec d, int p) { cc_->emit(I::kIdVmovups, d, part(a, p)); });
       case SOp::kCall1:

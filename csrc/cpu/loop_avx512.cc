@@ -429,6 +429,20 @@ class Avx512Emitter : public LoopEmitter {
         op3(0, 0, n.dt == DType::U32 ? I::kIdVpsrlvd : I::kIdVpsravd, I::kIdVpsravq);
         break;
       case SOp::kCast: cast(src, n.dt, a, d); break;
+      case SOp::kTable: {
+        const auto* values = reinterpret_cast<const char*>(n.imm);
+        if (lanes_ == 16) {
+          cc_->emit(I::kIdVpermps, d.v, a.v,
+                    cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 64));
+          break;
+        }
+        const x86::Vec low = new_vec(n.dt);
+        cc_->vmovups(low, cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 32));
+        cc_->vmovaps(d.v, a.v);
+        cc_->emit(I::kIdVpermi2ps, d.v, low,
+                  cc_->newConst(asmjit::ConstPoolScope::kLocal, values + 32, 32));
+        break;
+      }
       case SOp::kBitcast: cc_->vmovaps(d.v, a.v); break;
       case SOp::kCall1:
       case SOp::kCall2: {

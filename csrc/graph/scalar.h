@@ -44,6 +44,7 @@ enum class SOp : uint8_t {
   kNot,
   kShl,
   kShr,
+  kTable,  // float32 value number a mod 16 of those at address imm (64-byte aligned)
   kCast,
   kBitcast,
   kCall1,  // with a mask as c: 0 in the other lanes
@@ -138,6 +139,10 @@ inline SVal s_fma(SVal a, SVal b, double c) { return s_fma(a, b, a.sb->constant(
 inline SVal s_select(SVal c, SVal a, SVal b) { return a.sb->op(SOp::kSelect, a.dtype(), c, a, b); }
 inline SVal s_cast(SVal a, DType t) { return a.dtype() == t ? a : a.sb->op(SOp::kCast, t, a); }
 inline SVal s_bitcast(SVal a, DType t) { return a.sb->op(SOp::kBitcast, t, a); }
+inline SVal s_table(SVal index, const float (&values)[16]) {
+  return index.sb->add(
+      {SOp::kTable, DType::F32, index.id, -1, -1, reinterpret_cast<uint64_t>(&values[0])});
+}
 inline SVal s_call(Call1 f, SVal a) {
   return a.sb->add({SOp::kCall1, DType::F64, a.id, -1, -1, static_cast<uint64_t>(f)});
 }

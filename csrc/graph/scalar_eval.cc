@@ -176,6 +176,13 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
           }
         });
       });
+    case SOp::kTable: {
+      const auto* table = reinterpret_cast<const float*>(s.imm);
+      const auto* a = static_cast<const int32_t*>(pa);
+      auto* d = static_cast<float*>(pd);
+      LOOP(table[a[i] & 15]);
+      return;
+    }
     case SOp::kBitcast: std::memcpy(pd, pa, n * size_of(s.dt)); return;
     case SOp::kCall1: {
       const Fn1 f = call1_fn(static_cast<Call1>(s.imm));
