@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.special
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import pijit as ms
 from pijit import Tensor, ops
@@ -15,6 +16,7 @@ from tests.python import ulp
 from pijit._C import ops as raw
 from tests.python.differential import check
 
+EXAMPLES = int(os.environ.get("PIJIT_FUZZ", "25"))
 R = np.random.RandomState(0)
 A = R.uniform(-2, 2, (3, 4)).astype(np.float32)
 B = R.uniform(0.5, 2, (3, 4)).astype(np.float32)
@@ -558,3 +560,29 @@ def test_products_of_other_dtypes(dtype, m, k, n):
     same(ops.dense(Tensor(a), Tensor(np.ascontiguousarray(b.T)), Tensor(bias)).asnumpy(), (want + bias).astype(dtype))
     batch = np.stack([a, a[::-1], a * 2]).astype(dtype)
     same(ops.matmul(Tensor(batch[:, None]), Tensor(np.stack([b, b + 1]).astype(dtype))).asnumpy(), np.matmul(batch[:, None], np.stack([b, b + 1]).astype(dtype)))
+
+
+@given(st.data())
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+def test_arithmetic_on_slices(data):
+    """Loops read slices where they lie: at any offset, with any steps, in sums and beside one another."""
+    shape = tuple(data.draw(st.lists(st.integers(1, 40), min_size=1, max_size=3)))
+    rng = np.random.RandomState(data.draw(st.integers(0, 1000)))
+    x = rng.randint(-9, 9, shape).astype(data.draw(st.sampled_from(["f4", "f8", "i4", "i8", "i1", "f2"])))
+    sizes = [data.draw(st.integers(1, n)) for n in shape]
+
+    def part():
+        steps = [data.draw(st.sampled_from([1, 1, 1, 2, 3, -1])) for _ in shape]
+        steps = [s if (n - 1) * abs(s) < whole else 1 for n, s, whole in zip(sizes, steps, shape)]
+        first = [data.draw(st.integers(0, whole - 1 - (n - 1) * abs(s))) for n, s, whole in zip(sizes, steps, shape)]
+        return tuple(slice(b, b + (n - 1) * s + 1, s) if s > 0 else slice(b + n - 1, b - 1 if b else None, -1) for b, n, s in zip(first, sizes, steps))
+    a, b = part(), part()
+    axis = data.draw(st.integers(0, len(shape) - 1))
+
+    def f(x):
+        return x[a] * 2 + x[b], (x[a] + 1).sum(axis), x[b] if x[a].shape[0] > 3 else x[a]
+    want = f(x.astype(np.float64))
+    check(lambda: f, Tensor(x))
+    for got, exact in zip(f(Tensor(x)), want):
+        if x.dtype != np.int8:  # whose sums wrap
+            np.testing.assert_array_equal(got.asnumpy().astype(np.float64), exact)
