@@ -137,14 +137,55 @@ dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& a
   return attr;
 }
 
-OneThread::OneThread() : saved_(omp_get_max_threads()) { omp_set_num_threads(1); }
-OneThread::~OneThread() { omp_set_num_threads(saved_); }
+Threads::Threads(int n) : saved_(omp_get_max_threads()) {
+  if (n != saved_) omp_set_num_threads(n);
+}
+Threads::~Threads() {
+  if (omp_get_max_threads() != saved_) omp_set_num_threads(saved_);
+}
+int threads_for(const KernelRequest& r, double flops) {
+  auto bytes_of = [](const Type& t) {
+    return static_cast<size_t>(t.shape.numel()) * size_of(t.dtype);
+  };
+  size_t bytes = bytes_of(r.out);
+  for (size_t k = 0; k < r.in.size(); ++k)
+    if (r.present[k]) bytes += bytes_of(r.in[k]);
+  return flops < 3e6 && bytes < (size_t{1} << 20) ? 1 : max_threads();
+}
 
-Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops,
-                     bool one_thread) {
-  size_t bytes = out.outside.get_size();
-  for (auto& a : in) bytes += a.outside.get_size();
-  small_ = one_thread || (flops < 3e6 && bytes < (size_t{1} << 20));
+std::unique_ptr<OpKernel> ForThreads::make(KernelFactory make, const KernelRequest& r,
+                                           std::string* why) {
+  auto k = std::make_unique<ForThreads>(make, r);
+  if (!k->made_for(max_threads(), why)) return nullptr;
+  return k;
+}
+void ForThreads::run(const void* const* in, void* out) {
+  const int n = max_threads();
+  const Made* m = current_.load(std::memory_order_acquire);
+  if (m->threads != n) {
+    std::string why;
+    m = made_for(n, &why);
+    PIJIT_CHECK(m, "oneDNN: refuses for ", n, " threads: ", why);
+  }
+  m->kernel->run(in, out);
+}
+const ForThreads::Made* ForThreads::made_for(int threads, std::string* why) {
+  std::lock_guard lock(mu_);
+  const Made* m = nullptr;
+  for (auto& k : all_)
+    if (k->threads == threads) m = k.get();
+  if (!m) {
+    const Threads scope(threads);
+    auto kernel = make_(request_.view(), why);
+    if (!kernel) return nullptr;
+    m = all_.emplace_back(std::make_unique<Made>(Made{threads, std::move(kernel)})).get();
+  }
+  current_.store(m, std::memory_order_release);
+  return m;
+}
+
+Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out)
+    : threads_(omp_get_max_threads()) {
   for (auto& a : in) bound_.push_back(bind(a, true));
   bound_.push_back(bind(out, false));
   std::vector<dnnl_exec_arg_t> args;
@@ -161,9 +202,7 @@ Primitive::Call::Call(dnnl::primitive primitive, std::vector<dnnl_exec_arg_t> a)
 
 void Primitive::run(const void* const* in, void* out) {
   std::lock_guard lock(mu_);
-  const int saved = omp_get_max_threads();
-  const int want = small_ ? 1 : max_threads();
-  if (want != saved) omp_set_num_threads(want);
+  const Threads scope(threads_);
   Scratch scratch;
   dnnl::stream& s = stream();
   auto execute = [&](Call& c) {
@@ -184,7 +223,6 @@ void Primitive::run(const void* const* in, void* out) {
   execute(call_);
   if (bound_.back().reorder.p) execute(bound_.back().reorder);
   s.wait();
-  if (want != saved) omp_set_num_threads(saved);
 }
 
 Primitive::Bound Primitive::bind(const Arg& a, bool input) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <dnnl.hpp>
 
+#include <atomic>
 #include <mutex>
 
 #include "cpu/cpu.h"
@@ -43,9 +44,22 @@ dnnl::reorder reorder_of(const memory::desc& from, const memory::desc& to);
 // activation.
 dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& activation);
 
+// While it lives, primitives are made for n threads. They run on as many: how their work is divided
+// is fixed in them.
+class Threads {
+ public:
+  explicit Threads(int n);
+  ~Threads();
+  Threads(const Threads&) = delete;
+
+ private:
+  int saved_;
+};
+// One for small problems: a barrier, and data in the other core's cache, cost more.
+int threads_for(const KernelRequest& r, double flops);
+
 // A primitive with arguments that come from outside in one layout and may need a reorder to
-// another. Small problems run on the calling thread: a barrier, and data in the other core's cache,
-// cost more. Memory objects are made once and pointed at the data of each call.
+// another. Memory objects are made once and pointed at the data of each call.
 class Primitive : public OpKernel {
  public:
   struct Arg {
@@ -54,9 +68,7 @@ class Primitive : public OpKernel {
   };
   // Inputs in the order of the op's. Absent ones may be among them: oneDNN passes over what the
   // primitive does not use.
-  // one_thread: on the calling thread whatever the size, for a primitive made under OneThread.
-  Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out, double flops,
-            bool one_thread = false);
+  Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& out);
   void run(const void* const* in, void* out) override;
 
  private:
@@ -76,18 +88,47 @@ class Primitive : public OpKernel {
   std::vector<Bound> bound_;  // inputs, then the output
   Call call_;
   std::mutex mu_;  // the memory objects belong to one call at a time
-  bool small_;
+  int threads_;
 };
 
-// While it lives, primitives are made for one thread.
-class OneThread {
+// Kernels made by a candidate for the number of threads that there are. Where that changes (a
+// forked child has one: the others died, and would be waited for for ever) it makes another.
+class ForThreads : public OpKernel {
  public:
-  OneThread();
-  ~OneThread();
+  ForThreads(KernelFactory make, const KernelRequest& r) : make_(make), request_(r) {}
+  // Null, and why, if the candidate refuses.
+  static std::unique_ptr<OpKernel> make(KernelFactory make, const KernelRequest& r,
+                                        std::string* why);
+  void run(const void* const* in, void* out) override;
 
  private:
-  int saved_;
+  struct Made {
+    int threads;
+    std::unique_ptr<OpKernel> kernel;
+  };
+  // Outlives the node that it was asked for.
+  struct Request {
+    explicit Request(const KernelRequest& r)
+        : op(r.op), attrs(r.attrs), in(r.in), present(r.present), out(r.out) {}
+    KernelRequest view() const { return {op, attrs, in, present, out}; }
+    const OpDef& op;
+    Attrs attrs;
+    std::vector<Type> in;
+    std::vector<bool> present;
+    Type out;
+  };
+  const Made* made_for(int threads, std::string* why);
+
+  KernelFactory make_;
+  Request request_;
+  std::atomic<const Made*> current_{nullptr};
+  std::mutex mu_;
+  std::vector<std::unique_ptr<Made>> all_;  // others may still be running
 };
+template <KernelFactory make>
+std::unique_ptr<OpKernel> for_threads(const KernelRequest& r, std::string* why) {
+  return ForThreads::make(make, r, why);
+}
 
 template <class F>
 std::unique_ptr<OpKernel> guarded(std::string* why, F f) {

@@ -71,6 +71,7 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
   if (!serves_bf16_too(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     const Conv c = conv_of(r, r.in[0].shape, r.in[1].shape, r.out.shape);
+    const Threads threads(threads_for(r, c.flops));
     const bool post = r.op.name.starts_with("conv2d_post"), residual = post && r.present[3];
     const auto pd =
         forward_pd(c, r.present[2],
@@ -83,14 +84,14 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
     if (residual)
       in.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.y_outside, c.y_inside});
     return std::make_unique<Primitive>(dnnl::convolution_forward(not_plain_loops(pd, c.dtype)), in,
-                                       Primitive::Arg{DNNL_ARG_DST, c.y_outside, pd.dst_desc()},
-                                       c.flops);
+                                       Primitive::Arg{DNNL_ARG_DST, c.y_outside, pd.dst_desc()});
   });
 }
 std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
   if (!serves_bf16_too(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     const Conv c = conv_of(r, r.out.shape, r.in[1].shape, r.in[0].shape);
+    const Threads threads(threads_for(r, c.flops));
     const dnnl::convolution_backward_data::primitive_desc pd(
         engine(), algorithm::convolution_direct, c.x_inside, c.w_inside, c.y_inside, c.stride,
         c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false), attributes());
@@ -98,7 +99,7 @@ std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
         dnnl::convolution_backward_data(not_plain_loops(pd, c.dtype)),
         std::vector<Primitive::Arg>{{DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()},
                                     {DNNL_ARG_WEIGHTS, c.w_outside, pd.weights_desc()}},
-        Primitive::Arg{DNNL_ARG_DIFF_SRC, c.x_outside, pd.diff_src_desc()}, c.flops);
+        Primitive::Arg{DNNL_ARG_DIFF_SRC, c.x_outside, pd.diff_src_desc()});
   });
 }
 // A gradient of weights is a sum over images and pixels. oneDNN would divide that sum among the
@@ -121,7 +122,7 @@ class WeightGradient : public OpKernel {
       while (2 * filter_ranges * ranges_ <= wanted && filters / 16 % (2 * filter_ranges) == 0)
         filter_ranges *= 2;
     half_ = whole.dtype == DType::BF16;
-    const OneThread guard;
+    const Threads one(1);
     for (int64_t r = 0; r < ranges_; ++r)
       for (int64_t f = 0; f < filter_ranges; ++f)
         parts_.push_back(part(whole, r, images * r / ranges_, images * (r + 1) / ranges_, f,
@@ -187,8 +188,7 @@ class WeightGradient : public OpKernel {
                 dnnl::convolution_backward_weights(not_plain_loops(pd, c.dtype)),
                 std::vector<Primitive::Arg>{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},
                                             {DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()}},
-                Primitive::Arg{DNNL_ARG_DIFF_WEIGHTS, c.w_outside, pd.diff_weights_desc()}, c.flops,
-                true),
+                Primitive::Arg{DNNL_ARG_DIFF_WEIGHTS, c.w_outside, pd.diff_weights_desc()}),
             bytes(whole.x), bytes(whole.y), f * c.w_elements()};
   }
   int64_t w_elements_, ranges_ = 1;
@@ -208,9 +208,10 @@ std::unique_ptr<OpKernel> reorder(const KernelRequest& r, std::string* why) {
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     const auto from = feature_map(r.in[0].shape, DType::F32),
                to = feature_map(r.out.shape, DType::F32);
+    const Threads threads(threads_for(r, 0.0));
     return std::make_unique<Primitive>(reorder_of(from, to),
                                        std::vector<Primitive::Arg>{{DNNL_ARG_FROM, from, from}},
-                                       Primitive::Arg{DNNL_ARG_TO, to, to}, 0.0);
+                                       Primitive::Arg{DNNL_ARG_TO, to, to});
   });
 }
 
@@ -218,13 +219,13 @@ std::unique_ptr<OpKernel> reorder(const KernelRequest& r, std::string* why) {
 
 void register_conv(KernelRegistry& r) {
   for (const std::string layout : {"", "_blocked"}) {
-    r.add("conv2d" + layout, {"onednn", conv2d});
-    r.add("conv2d_post" + layout, {"onednn", conv2d});
-    r.add("conv2d_dx" + layout, {"onednn", conv2d_dx});
+    r.add("conv2d" + layout, {"onednn", for_threads<conv2d>});
+    r.add("conv2d_post" + layout, {"onednn", for_threads<conv2d>});
+    r.add("conv2d_dx" + layout, {"onednn", for_threads<conv2d_dx>});
     r.add("conv2d_dw" + layout, {"onednn", conv2d_dw});
   }
-  r.add("block_channels", {"onednn", reorder});
-  r.add("unblock_channels", {"onednn", reorder});
+  r.add("block_channels", {"onednn", for_threads<reorder>});
+  r.add("unblock_channels", {"onednn", for_threads<reorder>});
 }
 
 }  // namespace pijit::onednn

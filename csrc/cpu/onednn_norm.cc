@@ -20,6 +20,7 @@ std::unique_ptr<OpKernel> layer_norm(const KernelRequest& r, std::string* why) {
     const DType t = r.out.dtype;
     const auto x = desc({rows, n}, tag::ab, t), from = desc({n}, tag::a, t), g = desc({n}, tag::a);
     using dnnl::normalization_flags;
+    const Threads threads(threads_for(r, 8.0 * static_cast<double>(rows * n)));
     auto flags = normalization_flags::none;
     if (r.present[1]) flags |= normalization_flags::use_scale;
     if (r.present[2]) flags |= normalization_flags::use_shift;
@@ -30,7 +31,7 @@ std::unique_ptr<OpKernel> layer_norm(const KernelRequest& r, std::string* why) {
         dnnl::layer_normalization_forward(not_plain_loops(pd, t)),
         std::vector<Primitive::Arg>{
             {DNNL_ARG_SRC, x, x}, {DNNL_ARG_SCALE, from, g}, {DNNL_ARG_SHIFT, from, g}},
-        Primitive::Arg{DNNL_ARG_DST, x, x}, 8.0 * static_cast<double>(rows * n));
+        Primitive::Arg{DNNL_ARG_DST, x, x});
   });
 }
 
@@ -52,6 +53,7 @@ std::unique_ptr<OpKernel> normalize(const KernelRequest& r, std::string* why) {
     const auto x = desc(s.numbers(), row_major(s.numbers()));
     const auto per_channel = desc({s[1]}, tag::a);
     using dnnl::normalization_flags;
+    const Threads threads(threads_for(r, 8.0 * static_cast<double>(s.numel())));
     auto flags = normalization_flags::use_global_stats;
     if (r.present[3]) flags |= normalization_flags::use_scale;
     if (r.present[4]) flags |= normalization_flags::use_shift;
@@ -65,7 +67,7 @@ std::unique_ptr<OpKernel> normalize(const KernelRequest& r, std::string* why) {
                                     {DNNL_ARG_VARIANCE, per_channel, per_channel},
                                     {DNNL_ARG_SCALE, per_channel, per_channel},
                                     {DNNL_ARG_SHIFT, per_channel, per_channel}},
-        Primitive::Arg{DNNL_ARG_DST, x, x}, 8.0 * static_cast<double>(s.numel()));
+        Primitive::Arg{DNNL_ARG_DST, x, x});
   });
 }
 
@@ -99,12 +101,13 @@ std::unique_ptr<OpKernel> softmax(const KernelRequest& r, std::string* why) {
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     const int64_t n = r.out.shape[axis], rows = r.out.shape.numel() / n;
     const auto x = desc({rows, n}, tag::ab);
+    const Threads threads(threads_for(r, 16.0 * static_cast<double>(rows * n)));
     const dnnl::softmax_forward::primitive_desc pd(engine(), dnnl::prop_kind::forward_inference,
                                                    kind, x, x, 1, attributes());
     return std::make_unique<Softmax>(
-        std::make_unique<Primitive>(
-            dnnl::softmax_forward(pd), std::vector<Primitive::Arg>{{DNNL_ARG_SRC, x, x}},
-            Primitive::Arg{DNNL_ARG_DST, x, x}, 16.0 * static_cast<double>(rows * n)),
+        std::make_unique<Primitive>(dnnl::softmax_forward(pd),
+                                    std::vector<Primitive::Arg>{{DNNL_ARG_SRC, x, x}},
+                                    Primitive::Arg{DNNL_ARG_DST, x, x}),
         rows, n);
   });
 }
@@ -112,10 +115,10 @@ std::unique_ptr<OpKernel> softmax(const KernelRequest& r, std::string* why) {
 }  // namespace
 
 void register_norm(KernelRegistry& r) {
-  r.add("layer_norm", {"onednn", layer_norm});
-  r.add("normalize", {"onednn", normalize});
-  r.add("softmax", {"onednn", softmax<dnnl::algorithm::softmax_accurate>});
-  r.add("log_softmax", {"onednn", softmax<dnnl::algorithm::softmax_log>});
+  r.add("layer_norm", {"onednn", for_threads<layer_norm>});
+  r.add("normalize", {"onednn", for_threads<normalize>});
+  r.add("softmax", {"onednn", for_threads<softmax<dnnl::algorithm::softmax_accurate>>});
+  r.add("log_softmax", {"onednn", for_threads<softmax<dnnl::algorithm::softmax_log>>});
 }
 
 }  // namespace pijit::onednn

@@ -96,24 +96,26 @@ std::unique_ptr<OpKernel> avg_pool(const KernelRequest& r, std::string* why) {
   if (!serves_bf16_too(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     Pool p = pool_of(r, r.in[0].shape, r.out.shape);
+    const Threads threads(threads_for(r, p.work()));
     if (large(p, p.pairs() ? 256 : 4096, why) || !choose_inside(&p, false, why)) return nullptr;
     const auto pd = p.forward(dnnl::prop_kind::forward_inference);
     return std::make_unique<Primitive>(dnnl::pooling_forward(not_plain_loops(pd, p.dtype)),
                                        std::vector<Primitive::Arg>{p.arg_x(DNNL_ARG_SRC)},
-                                       p.arg_y(DNNL_ARG_DST), p.work());
+                                       p.arg_y(DNNL_ARG_DST));
   });
 }
 std::unique_ptr<OpKernel> avg_pool_dx(const KernelRequest& r, std::string* why) {
   if (!serves_bf16_too(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     Pool p = pool_of(r, r.out.shape, r.in[0].shape);
+    const Threads threads(threads_for(r, p.work()));
     const bool must = same_sums(p);
     if (!must && large(p, p.pairs() ? 0 : 1024, why)) return nullptr;
     if (!choose_inside(&p, must, why)) return nullptr;
     const auto pd = p.backward(p.forward(dnnl::prop_kind::forward_inference));
     return std::make_unique<Primitive>(dnnl::pooling_backward(not_plain_loops(pd, p.dtype)),
                                        std::vector<Primitive::Arg>{p.arg_y(DNNL_ARG_DIFF_DST)},
-                                       p.arg_x(DNNL_ARG_DIFF_SRC), p.work());
+                                       p.arg_x(DNNL_ARG_DIFF_SRC));
   });
 }
 
@@ -155,6 +157,7 @@ std::unique_ptr<OpKernel> max_pool(const KernelRequest& r, std::string* why) {
   if (!serves(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     Pool p = pool_of(r, r.in[0].shape, r.out.shape);
+    const Threads threads(threads_for(r, p.work()));
     if (large(p, p.pairs() ? 100 : 256, why) || !choose_inside(&p, false, why)) return nullptr;
     auto k = std::make_unique<MaxPool>();
     k->any_values = own_max_pool(r, why);
@@ -162,7 +165,7 @@ std::unique_ptr<OpKernel> max_pool(const KernelRequest& r, std::string* why) {
     k->n = p.x.numel();
     k->primitive = std::make_unique<Primitive>(
         dnnl::pooling_forward(p.forward(dnnl::prop_kind::forward_inference)),
-        std::vector<Primitive::Arg>{p.arg_x(DNNL_ARG_SRC)}, p.arg_y(DNNL_ARG_DST), p.work());
+        std::vector<Primitive::Arg>{p.arg_x(DNNL_ARG_SRC)}, p.arg_y(DNNL_ARG_DST));
     return k;
   });
 }
@@ -186,6 +189,7 @@ std::unique_ptr<OpKernel> max_pool_dx(const KernelRequest& r, std::string* why) 
   if (!serves(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     Pool p = pool_of(r, r.out.shape, r.in[1].shape);
+    const Threads threads(threads_for(r, p.work()));
     // Each pixel is in one window: our own kernel needs no second pass.
     if (p.pairs()) return *why = "own kernels are faster for pairs", nullptr;
     const bool must = same_sums(p);
@@ -198,11 +202,11 @@ std::unique_ptr<OpKernel> max_pool_dx(const KernelRequest& r, std::string* why) 
     const Primitive::Arg places{DNNL_ARG_WORKSPACE, f.workspace_desc(), f.workspace_desc()};
     k->places = std::make_unique<Primitive>(
         dnnl::pooling_forward(f), std::vector<Primitive::Arg>{p.arg_x(DNNL_ARG_SRC), places},
-        Primitive::Arg{DNNL_ARG_DST, p.y_inside, p.y_inside}, p.work());
+        Primitive::Arg{DNNL_ARG_DST, p.y_inside, p.y_inside});
     k->gradient =
         std::make_unique<Primitive>(dnnl::pooling_backward(p.backward(f)),
                                     std::vector<Primitive::Arg>{p.arg_y(DNNL_ARG_DIFF_DST), places},
-                                    p.arg_x(DNNL_ARG_DIFF_SRC), p.work());
+                                    p.arg_x(DNNL_ARG_DIFF_SRC));
     k->n = p.x.numel();
     k->y_bytes = p.y_inside.get_size();
     k->places_bytes = f.workspace_desc().get_size();
@@ -214,10 +218,10 @@ std::unique_ptr<OpKernel> max_pool_dx(const KernelRequest& r, std::string* why) 
 
 void register_pool(KernelRegistry& r) {
   for (const std::string layout : {"", "_blocked"}) {
-    r.add("max_pool2d" + layout, {"onednn", max_pool});
-    r.add("max_pool2d_dx" + layout, {"onednn", max_pool_dx});
-    r.add("avg_pool2d" + layout, {"onednn", avg_pool});
-    r.add("avg_pool2d_dx" + layout, {"onednn", avg_pool_dx});
+    r.add("max_pool2d" + layout, {"onednn", for_threads<max_pool>});
+    r.add("max_pool2d_dx" + layout, {"onednn", for_threads<max_pool_dx>});
+    r.add("avg_pool2d" + layout, {"onednn", for_threads<avg_pool>});
+    r.add("avg_pool2d_dx" + layout, {"onednn", for_threads<avg_pool_dx>});
   }
 }
 

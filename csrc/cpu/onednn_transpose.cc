@@ -18,15 +18,18 @@ std::unique_ptr<OpKernel> transpose(const KernelRequest& r, std::string* why) {
     const Ints in_strides = row_major(in_dims);
     for (auto a : perm) strides.push_back(in_strides[a]);
     if (words > 1) strides.push_back(1);
+    const Threads threads(threads_for(r, 0.0));
     const auto from = desc(dims, strides), to = desc(dims, row_major(dims));
     return std::make_unique<Primitive>(reorder_of(from, to),
                                        std::vector<Primitive::Arg>{{DNNL_ARG_FROM, from, from}},
-                                       Primitive::Arg{DNNL_ARG_TO, to, to}, 0.0);
+                                       Primitive::Arg{DNNL_ARG_TO, to, to});
   });
 }
 
 }  // namespace
 
-void register_transpose(KernelRegistry& r) { r.add("transpose", {"onednn", transpose}); }
+void register_transpose(KernelRegistry& r) {
+  r.add("transpose", {"onednn", for_threads<transpose>});
+}
 
 }  // namespace pijit::onednn

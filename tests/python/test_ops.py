@@ -254,27 +254,6 @@ def test_dlpack():
     assert np.array_equal(Tensor.from_dlpack(A.copy()).asnumpy(), A)
 
 
-def test_forked_children_compute():
-    import os
-    big = Tensor(np.ones((512, 512), np.float32))
-    f = ms.jit(lambda x: (ops.matmul(x, x) * 2 + ops.exp(x)).sum())
-    want = f(big).item()
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0 if f(big).item() == want and ops.matmul(big, big).sum().item() > 0 else 1)
-    for _ in range(100):
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            break
-        import time
-        time.sleep(0.1)
-    else:
-        os.kill(pid, 9)
-        os.waitpid(pid, 0)
-        pytest.fail("the child hangs")
-    assert status == 0
-
-
 @pytest.mark.parametrize("kernel,stride,pad,size", [(2, 2, 0, (6, 8)), (3, 2, 1, (9, 7)), (3, 1, 1, (5, 20)), (2, 1, 0, (4, 4)), (4, 3, 2, (11, 10)), (5, 5, 0, (7, 19)), (3, 4, 1, (3, 2))])
 @pytest.mark.parametrize("pool", [ops.max_pool2d, ops.avg_pool2d])
 def test_pooling_against_float64(pool, kernel, stride, pad, size):
