@@ -245,3 +245,64 @@ def test_softmax_of_what_is_no_number(f):
     for r in (0, 4, 7):
         np.testing.assert_allclose(got[r], want[r], rtol=3e-6, atol=1e-7)
     check(lambda: lambda x: f(x, -1), Tensor(rows), graphs=1, breaks=0)
+
+
+FEW = [((3, 1, 9, 11), (8, 1, 5, 5), 1, (2, 2, 2, 2)), ((9, 3, 13, 28), (16, 3, 3, 3), 1, (1, 1, 1, 1)), ((2, 4, 8, 5), (6, 4, 7, 4), 2, (3, 0, 1, 2)), ((4, 2, 6, 30), (11, 2, 1, 7), 2, (0, 0, 5, 4)),
+       ((1, 1, 1, 1), (1, 1, 1, 1), 1, (0, 0, 0, 0)), ((5, 3, 4, 4), (24, 3, 2, 6), 1, (0, 1, 3, 3)), ((64, 1, 28, 28), (8, 1, 6, 6), 1, (0, 0, 0, 0))]
+
+
+def padded_products(x, w, b, dy, stride, pad):
+    """A convolution and the gradients of its weights and bias, in float64, tap by tap: padding takes no part."""
+    y, dw = np.zeros(dy.shape) + b[:, None, None], np.zeros(w.shape)
+
+    def on_image(tap, axis):
+        """Outputs, and inputs, of a tap along an axis."""
+        at = np.arange(dy.shape[axis]) * stride - pad[2 * axis - 4] + tap
+        there = np.flatnonzero((at >= 0) & (at < x.shape[axis]))
+        return there, at[there]
+
+    for i, j in itertools.product(range(w.shape[2]), range(w.shape[3])):
+        (rows, from_rows), (columns, from_columns) = on_image(i, 2), on_image(j, 3)
+        seen = x[:, :, from_rows][:, :, :, from_columns]
+        y[:, :, rows[:, None], columns] += (seen[:, None] * w[:, :, i, j][:, :, None, None]).sum(2)
+        dw[:, :, i, j] = (seen[:, None] * dy[:, :, rows][:, :, :, columns][:, :, None]).sum((0, 3, 4))
+    return y, dw, dy.sum((0, 2, 3))
+
+
+@pytest.mark.parametrize("x_shape,w_shape,stride,pad", FEW)
+def test_images_of_few_channels(x_shape, w_shape, stride, pad):
+    """Convolutions of images, and their gradients, are those of float64, infinities too, which padding does not turn into
+    NaN; and eager and jitted ones have the same bits."""
+    r = np.random.RandomState(0)
+    cell = nn.Conv2d(w_shape[1], w_shape[0], w_shape[2:], stride, "pad", pad, has_bias=True)
+    inputs = [r.randn(*s).astype(np.float32) for s in (x_shape, w_shape, w_shape[:1], cell(Tensor(np.zeros(x_shape, np.float32))).shape)]
+
+    def values(use_jit):
+        x, w, b, dy = map(Tensor, inputs)
+        cell.weight.set_data(w)
+        cell.bias.set_data(b)
+        step = ms.value_and_grad(lambda x, dy: (cell(x) * dy).sum(), None, cell.trainable_params())
+        step = ms.jit(step) if use_jit else step
+        return [cell(x).asnumpy()] + [g.asnumpy() for g in step(x, dy)[1]]
+
+    with np.errstate(invalid="ignore"):
+        for special in (None,) if _C.channel_block() == 16 else (None, 1, 3):  # 16: oneDNN's kernels, infinities as it has them
+            if special is not None:
+                inputs[special].flat[0] = np.inf
+            got = values(False)
+            for a, b in zip(padded_products(*(v.astype(np.float64) for v in inputs), stride, pad), got):
+                finite = np.isfinite(a)
+                assert np.array_equal(a[~finite], b[~finite], equal_nan=True)
+                assert np.isfinite(b[finite]).all() and np.abs((a - b)[finite]).max(initial=0) < 1e-5 * np.abs(a[finite]).max(initial=1e-30)
+            assert [a.tobytes() for a in got] == [a.tobytes() for a in values(True)]
+
+
+def test_filters_of_images_in_blocks():
+    """A net whose first convolution takes an image: its maps stay in blocks, and the bits are those of eager mode."""
+    r = np.random.RandomState(0)
+    for channels, size in ((1, 8), (3, 17)):
+        net = nn.SequentialCell(nn.Conv2d(channels, 16, 3, has_bias=True), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 16, 3), nn.MaxPool2d(2, 2))
+        x = Tensor(r.randn(4, channels, size, size).astype(np.float32))
+        step = ms.value_and_grad(lambda x: ops.square(net(x)).sum(), None, net.trainable_params())
+        want, got = step(x), ms.jit(step)(x)
+        assert [g.asnumpy().tobytes() for g in want[1]] == [g.asnumpy().tobytes() for g in got[1]] and want[0].asnumpy() == got[0].asnumpy()
