@@ -74,6 +74,7 @@ def close(a, b):
     return all(np.allclose(np.frombuffer(p, np.float32), np.frombuffer(q, np.float32), rtol=1e-3, atol=1e-3) for p, q in zip(a, b))
 
 
+@pytest.mark.filterwarnings("ignore:.*fork")
 @pytest.mark.parametrize("make,shape", [(lambda: nn.Conv2d(16, 32, 3), (4, 16, 16, 16)), (lambda: nn.Conv2d(3, 24, 5, stride=2), (4, 3, 32, 32)),
                                         (lambda: nn.MaxPool2d(3, 2), (16, 32, 28, 28)), (lambda: nn.AvgPool2d(3, 2), (16, 32, 28, 28)),
                                         (lambda: nn.Dense(256, 256), (64, 256)), (lambda: nn.LayerNorm((512,)), (600, 512)),
