@@ -4,6 +4,23 @@
 namespace pijit::onednn {
 namespace {
 
+// oneDNN's products of float32 without AVX-512 step through an operand from row to row, along the
+// axis that is summed over, unless its rows are that axis. Where rows lie a multiple of 2 KiB
+// apart, these share few sets of the cache: such an operand is copied, its rows a bit further apart
+// (1024 x 512 x 256: 35 GFLOPS become 85). `uses` of the copy must make up for it.
+memory::desc spread(const memory::desc& d, int summed, int64_t uses) {
+  const Ints dims = d.get_dims();
+  Ints strides = d.get_strides();
+  const int rank = static_cast<int>(dims.size()), other = 2 * rank - 3 - summed;
+  const int64_t row = dims[other];
+  if (strides[other] != 1 || strides[summed] != row || row % 512 != 0 || dims[summed] < 64 ||
+      uses < 32)
+    return d;
+  for (int k = 0; k < rank; ++k)
+    if (k != other) strides[k] = strides[k] / row * (row + 16);
+  return desc(dims, strides);
+}
+
 std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
   if (!serves_bf16_too(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
@@ -24,10 +41,17 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
     const auto c = desc(r.out.shape.numbers(), row_major(r.out.shape.numbers()), t);
     const Threads threads(
         threads_for(r, 2.0 * static_cast<double>(r.out.shape.numel() * a.get_dims().back())));
-    const dnnl::matmul::primitive_desc pd(engine(), a, b, c, attributes());
+    dnnl::matmul::primitive_desc pd(engine(), a, b, c, attributes());
+    auto a_inside = a, b_inside = b;
+    if (std::string_view(pd.impl_info_str()).starts_with("gemm:jit:f32")) {
+      const int64_t m = c.get_dims()[rank - 2], n = c.get_dims()[rank - 1];
+      a_inside = spread(a, rank - 1, n);
+      b_inside = spread(b, rank - 2, m);
+      pd = {engine(), a_inside, b_inside, c, attributes()};
+    }
     return std::make_unique<Primitive>(
         dnnl::matmul(not_plain_loops(pd, t)),
-        std::vector<Primitive::Arg>{{DNNL_ARG_SRC, a, a}, {DNNL_ARG_WEIGHTS, b, b}},
+        std::vector<Primitive::Arg>{{DNNL_ARG_SRC, a, a_inside}, {DNNL_ARG_WEIGHTS, b, b_inside}},
         Primitive::Arg{DNNL_ARG_DST, c, c});
   });
 }

@@ -565,3 +565,17 @@ def test_arithmetic_on_slices(data):
     for got, exact in zip(f(Tensor(x)), want):
         if x.dtype != np.int8:  # whose sums wrap
             np.testing.assert_array_equal(got.asnumpy().astype(np.float64), exact)
+
+
+@pytest.mark.parametrize("m,n,k", [(40, 512, 70), (512, 48, 64), (1024, 512, 80), (33, 1536, 65), (64, 63, 512)])
+@pytest.mark.parametrize("batch_a,batch_b", [((), ()), ((3,), (3,)), ((2, 3), (1, 3)), ((3,), ())])
+def test_products_of_rows_2_kib_apart(m, n, k, batch_a, batch_b):
+    """Operands whose rows would share few sets of the cache are copied first."""
+    r = np.random.RandomState(m)
+    a, b = r.randn(*batch_a, m, k).astype(np.float32), r.randn(*batch_b, k, n).astype(np.float32)
+    want = np.matmul(a.astype(np.float64), b.astype(np.float64))
+    at, bt = (np.ascontiguousarray(v.swapaxes(-1, -2)) for v in (a, b))
+    for x, y, flip_x, flip_y in (a, b, 0, 0), (at, b, 1, 0), (a, bt, 0, 1), (at, bt, 1, 1):
+        product = ms.jit(lambda x, y: ops.matmul(x.swapaxes(-1, -2) if flip_x else x, y.swapaxes(-1, -2) if flip_y else y))
+        for got in product(Tensor(x), Tensor(y)), product.__wrapped__(Tensor(x), Tensor(y)):
+            assert np.abs(got.asnumpy() - want).max() < 2e-5 * np.abs(want).max()
