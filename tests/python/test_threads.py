@@ -94,6 +94,14 @@ def test_forked_children_compute(make, shape):
     assert arrays(step(x)) == want
 
 
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_forked_children_compute_products_and_loops():
+    big = Tensor(np.ones((512, 512), np.float32))
+    f = ms.jit(lambda x: (ops.matmul(x, x) * 2 + ops.exp(x)).sum())
+    want = f(big).item()
+    assert in_child(lambda: f(big).item() == want and ops.matmul(big, big).sum().item() > 0)
+
+
 def test_small_problems_take_one_thread():
     """A second thread's cache holds what it computed: what follows would fetch it from there (measured: five times as slow)."""
     code = """
