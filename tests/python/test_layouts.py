@@ -248,7 +248,8 @@ def test_softmax_of_what_is_no_number(f):
 
 
 FEW = [((3, 1, 9, 11), (8, 1, 5, 5), 1, (2, 2, 2, 2)), ((9, 3, 13, 28), (16, 3, 3, 3), 1, (1, 1, 1, 1)), ((2, 4, 8, 5), (6, 4, 7, 4), 2, (3, 0, 1, 2)), ((4, 2, 6, 30), (11, 2, 1, 7), 2, (0, 0, 5, 4)),
-       ((1, 1, 1, 1), (1, 1, 1, 1), 1, (0, 0, 0, 0)), ((5, 3, 4, 4), (24, 3, 2, 6), 1, (0, 1, 3, 3)), ((64, 1, 28, 28), (8, 1, 6, 6), 1, (0, 0, 0, 0))]
+       ((1, 1, 1, 1), (1, 1, 1, 1), 1, (0, 0, 0, 0)), ((5, 3, 4, 4), (24, 3, 2, 6), 1, (0, 1, 3, 3)), ((64, 1, 28, 28), (8, 1, 6, 6), 1, (0, 0, 0, 0)),
+       ((9, 2, 13, 28), (13, 2, 3, 3), 1, (1, 1, 1, 1)), ((2, 2, 8, 5), (6, 2, 7, 4), 2, (3, 0, 1, 2)), ((5, 2, 4, 4), (15, 2, 2, 6), 1, (0, 1, 3, 3))]
 
 
 def padded_products(x, w, b, dy, stride, pad):
@@ -286,7 +287,8 @@ def test_images_of_few_channels(x_shape, w_shape, stride, pad):
         return [cell(x).asnumpy()] + [g.asnumpy() for g in step(x, dy)[1]]
 
     with np.errstate(invalid="ignore"):
-        for special in (None,) if _C.channel_block() == 16 else (None, 1, 3):  # 16: oneDNN's kernels, infinities as it has them
+        own = _C.channel_block() != 16 and w_shape[0] < 16 and w_shape[1] <= 2  # oneDNN has infinities its own way
+        for special in (None, 1, 3) if own else (None,):
             if special is not None:
                 inputs[special].flat[0] = np.inf
             got = values(False)
@@ -300,8 +302,8 @@ def test_images_of_few_channels(x_shape, w_shape, stride, pad):
 def test_filters_of_images_in_blocks():
     """A net whose first convolution takes an image: its maps stay in blocks, and the bits are those of eager mode."""
     r = np.random.RandomState(0)
-    for channels, size in ((1, 8), (3, 17)):
-        net = nn.SequentialCell(nn.Conv2d(channels, 16, 3, has_bias=True), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 16, 3), nn.MaxPool2d(2, 2))
+    for channels, filters, size in ((1, 16, 8), (3, 16, 17), (1, 8, 9), (2, 8, 30)):
+        net = nn.SequentialCell(nn.Conv2d(channels, filters, 3, has_bias=True), nn.BatchNorm2d(filters), nn.ReLU(), nn.Conv2d(filters, 16, 3), nn.MaxPool2d(2, 2))
         x = Tensor(r.randn(4, channels, size, size).astype(np.float32))
         step = ms.value_and_grad(lambda x: ops.square(net(x)).sum(), None, net.trainable_params())
         want, got = step(x), ms.jit(step)(x)
