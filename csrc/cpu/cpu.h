@@ -13,7 +13,7 @@ std::shared_ptr<const InnerLoop> asmjit_inner_loop(const InnerSpec& s);
 
 void register_reference_kernels(KernelRegistry& r);
 void register_onednn_kernels(KernelRegistry& r);
-void register_few_channels_kernels(KernelRegistry& r);
+void register_direct_conv_kernels(KernelRegistry& r);
 void register_gemm_kernels(KernelRegistry& r);
 void register_patch_kernels(KernelRegistry& r);
 void register_pool_kernels(KernelRegistry& r);

@@ -1,6 +1,6 @@
 // Inner loops as machine code. One scalar IR node becomes a few instructions on 16 lanes (8 when a
 // 64-bit type takes part); the tail runs once more under a mask. asmjit's compiler allocates
-// registers. Code pages are mapped twice (one writable, one executable).
+// registers.
 #include "cpu/loop_asmjit.h"
 
 #include <algorithm>
@@ -95,19 +95,18 @@ bool LoopEmitter::covers(std::string* why) const {
   return true;
 }
 
-LoopEmitter::Fn LoopEmitter::emit() {
-  asmjit::CodeHolder code;
-  code.init(jit_runtime().environment());
-  struct Handler : asmjit::ErrorHandler {
-    void handleError(asmjit::Error, const char* message, asmjit::BaseEmitter*) override {
-      throw InternalError(message);
-    }
-  } handler;
-  code.setErrorHandler(&handler);
-  x86::Compiler cc(&code);
-  if (config().verify)
-    cc.addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateIntermediate |
-                            asmjit::DiagnosticOptions::kValidateAssembler);
+Code<LoopEmitter::Fn> LoopEmitter::emit() {
+  return Code<Fn>([&](asmjit::CodeHolder& code) {
+    x86::Compiler cc(&code);
+    if (config().verify)
+      cc.addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateIntermediate |
+                              asmjit::DiagnosticOptions::kValidateAssembler);
+    emit(cc);
+    cc.finalize();
+  });
+}
+
+void LoopEmitter::emit(x86::Compiler& cc) {
   cc_ = &cc;
   asmjit::FuncNode* f =
       cc.addFunc(asmjit::FuncSignatureT<void, char* const*, int64_t, int64_t, const int64_t*>(
@@ -179,11 +178,6 @@ LoopEmitter::Fn LoopEmitter::emit() {
   cc.jmp(pass);
   cc.bind(end);
   cc.endFunc();
-  cc.finalize();
-  Fn fn = nullptr;
-  const asmjit::Error err = jit_runtime().add(&fn, &code);
-  PIJIT_CHECK(err == asmjit::kErrorOk, asmjit::DebugUtils::errorAsString(err));
-  return fn;
 }
 
 // In its last place an instruction may read memory; commutative ones move a constant there.
@@ -237,14 +231,13 @@ void LoopEmitter::body(bool tail) {
 namespace {
 class AsmLoop : public InnerLoop {
  public:
-  explicit AsmLoop(LoopEmitter::Fn f) : f_(f) {}
-  ~AsmLoop() override { jit_runtime().release(f_); }
+  explicit AsmLoop(Code<LoopEmitter::Fn> code) : code_(std::move(code)) {}
   void run(char* const* ptrs, int64_t n, int64_t passes, const int64_t* steps) const override {
-    f_(ptrs, n, passes, steps);
+    code_.get()(ptrs, n, passes, steps);
   }
 
  private:
-  LoopEmitter::Fn f_;
+  Code<LoopEmitter::Fn> code_;
 };
 }  // namespace
 

@@ -1,18 +1,13 @@
 // The part of the loop code generators that every vector instruction set shares: the walk over an
 // InnerSpec, the loop around it, and the helpers that generated code calls.
 #pragma once
-#include <asmjit/x86.h>
-
 #include <string>
 #include <vector>
 
+#include "cpu/code.h"
 #include "cpu/cpu.h"
 
 namespace pijit {
-
-namespace x86 = asmjit::x86;
-
-asmjit::JitRuntime& jit_runtime();
 
 // libm on 8 doubles in place; the second operand of call2 follows at x[8].
 void call1_block(double* x, uint64_t function);
@@ -24,7 +19,7 @@ class LoopEmitter {
   explicit LoopEmitter(const InnerSpec& s);
   virtual ~LoopEmitter() = default;
   virtual bool covers(std::string* why) const;
-  Fn emit();
+  Code<Fn> emit();
 
  protected:
   // What a storage type is in lanes: halves are float32, integers of 8 and 16 bits are int32.
@@ -114,6 +109,7 @@ class LoopEmitter {
   std::vector<x86::Gp> p_;
 
  private:
+  void emit(x86::Compiler& cc);
   void body(bool tail);
   bool takes_memory(const SNode& n, int operand) const;
   std::vector<bool> in_loop_;  // constants that are not hoisted

@@ -1,5 +1,7 @@
 // Softmax family and normalisations: one node with a closed gradient, lowered to reductions
 // and elementwise ops, which the fusion pass packs again.
+#include <algorithm>
+
 #include "graph/vmap.h"
 #include "graph/vals.h"
 
@@ -109,8 +111,29 @@ void register_norm(OpTable& t) {
         return c.x(0);
       })
       .vjp(in_float32([](V v) {
-        const Val x = v.in[0], inverse = v_op("rsqrt", v.in[2] + v.f("eps"));
-        const Val deviations = x - v.in[1], g = v.in[3] ? v.ct * v.in[3] : v.ct;
+        const Val inverse = v_op("rsqrt", v.in[2] + v.f("eps"));
+        const Val deviations = v.in[0] - v.in[1];
+        // Statistics, gamma and beta of one shape, which sums of the gradient itself and times the
+        // deviations have too: all of their gradients are made of these two.
+        const Shape& s = v.in[1].shape();
+        const bool alike = std::all_of(v.in.begin() + 2, v.in.end(),
+                                       [&](const Val& y) { return !y || y.shape() == s; });
+        if (alike) {
+          const Val scale = v.in[3] ? v.in[3] * inverse : inverse;
+          if (v.need[0]) v.d[0] = v.ct * scale;
+          if (v.need[1] || v.need[4]) {
+            const Val sum = v_unbroadcast(v.ct, s);
+            if (v.need[1]) v.d[1] = -(sum * scale);
+            if (v.need[4]) v.d[4] = sum;
+          }
+          if (v.need[2] || v.need[3]) {
+            const Val sum = v_unbroadcast(v.ct * deviations, s);
+            if (v.need[2]) v.d[2] = sum * scale * (inverse * inverse * -0.5);
+            if (v.need[3]) v.d[3] = sum * inverse;
+          }
+          return;
+        }
+        const Val g = v.in[3] ? v.ct * v.in[3] : v.ct;
         auto fit = [&](Val y, int k) { return v_unbroadcast(y, v.in[k].shape()); };
         if (v.need[0] || v.need[1]) {
           const Val dx = g * inverse;
