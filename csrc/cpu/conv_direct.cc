@@ -11,8 +11,6 @@
 //
 // What is computed for an element, and so each bit, depends on sizes alone, not on the layout of
 // the maps nor on the number of threads.
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -21,6 +19,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "cpu/blocks.h"
 #include "cpu/code.h"
 #include "cpu/cpu.h"
 #include "runtime/array.h"
@@ -30,7 +29,7 @@ namespace {
 
 using asmjit::Imm;
 
-constexpr int64_t kLanes = 8, kMaxKernel = 7;
+constexpr int64_t kMaxKernel = 7;
 constexpr int kRegisters = 16, kMaxBlocks = 3;  // blocks of filters in registers
 constexpr int64_t kFloat = sizeof(float), kVector = kLanes * kFloat;
 
@@ -264,50 +263,6 @@ class Codes {
   std::map<Shape1d, Code<Fn>> made_;
 };
 
-void transpose(__m256 (&v)[kLanes]) {
-  __m256 t[kLanes], u[kLanes];
-  for (int k = 0; k < 4; ++k) {
-    t[2 * k] = _mm256_unpacklo_ps(v[2 * k], v[2 * k + 1]);
-    t[2 * k + 1] = _mm256_unpackhi_ps(v[2 * k], v[2 * k + 1]);
-  }
-  for (int h = 0; h < 2; ++h) {
-    u[4 * h] = _mm256_shuffle_ps(t[4 * h], t[4 * h + 2], 0x44);
-    u[4 * h + 1] = _mm256_shuffle_ps(t[4 * h], t[4 * h + 2], 0xee);
-    u[4 * h + 2] = _mm256_shuffle_ps(t[4 * h + 1], t[4 * h + 3], 0x44);
-    u[4 * h + 3] = _mm256_shuffle_ps(t[4 * h + 1], t[4 * h + 3], 0xee);
-  }
-  for (int k = 0; k < 4; ++k) {
-    v[k] = _mm256_permute2f128_ps(u[k], u[k + 4], 0x20);
-    v[k + 4] = _mm256_permute2f128_ps(u[k], u[k + 4], 0x31);
-  }
-}
-// n pixels of up to 8 planes, `pixels` apart, to a vector for each pixel. Missing planes: zeros.
-void into_block(const float* planes, int64_t pixels, int64_t count, float* block, int64_t n) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    __m256 v[kLanes];
-    for (int k = 0; k < kLanes; ++k)
-      v[k] = k < count ? _mm256_loadu_ps(planes + k * pixels + i) : _mm256_setzero_ps();
-    transpose(v);
-    for (int k = 0; k < kLanes; ++k) _mm256_storeu_ps(block + (i + k) * kLanes, v[k]);
-  }
-  for (; i < n; ++i)
-    for (int k = 0; k < kLanes; ++k)
-      block[i * kLanes + k] = k < count ? planes[k * pixels + i] : 0.0f;
-}
-void out_of_block(const float* block, int64_t n, float* planes, int64_t pixels, int64_t count) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    __m256 v[kLanes];
-    for (int k = 0; k < kLanes; ++k) v[k] = _mm256_loadu_ps(block + (i + k) * kLanes);
-    transpose(v);
-    for (int k = 0; k < count; ++k) _mm256_storeu_ps(planes + k * pixels + i, v[k]);
-  }
-  for (; i < n; ++i)
-    for (int k = 0; k < count; ++k) planes[k * pixels + i] = block[i * kLanes + k];
-}
-
-float* floats(const Block& b) { return reinterpret_cast<float*>(b.p); }
 // Parts of that many floating-point operations are worth a thread.
 int64_t grain(double flops, int64_t parts) {
   return 1 + static_cast<int64_t>(1.5e6 * static_cast<double>(parts) / std::max(1.0, flops));

@@ -15,6 +15,7 @@ void register_reference_kernels(KernelRegistry& r);
 void register_onednn_kernels(KernelRegistry& r);
 void register_direct_conv_kernels(KernelRegistry& r);
 void register_gemm_kernels(KernelRegistry& r);
+void register_small_gemm_kernels(KernelRegistry& r);
 void register_patch_kernels(KernelRegistry& r);
 void register_pool_kernels(KernelRegistry& r);
 void register_random_kernels(KernelRegistry& r);

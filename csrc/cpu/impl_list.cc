@@ -8,6 +8,7 @@ namespace pijit {
 
 void register_cpu_kernels(KernelRegistry& r) {
   register_direct_conv_kernels(r);
+  register_small_gemm_kernels(r);
   register_onednn_kernels(r);
   register_gemm_kernels(r);
   register_patch_kernels(r);

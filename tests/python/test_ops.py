@@ -579,3 +579,36 @@ def test_products_of_rows_2_kib_apart(m, n, k, batch_a, batch_b):
         product = ms.jit(lambda x, y: ops.matmul(x.swapaxes(-1, -2) if flip_x else x, y.swapaxes(-1, -2) if flip_y else y))
         for got in product(Tensor(x), Tensor(y)), product.__wrapped__(Tensor(x), Tensor(y)):
             assert np.abs(got.asnumpy() - want).max() < 2e-5 * np.abs(want).max()
+
+
+@given(st.data())
+@settings(max_examples=2 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+def test_products_of_small_matrices(data):
+    """Of any sizes and layouts, alone and in batches, with a bias and a value that is no number: those of float64; and the same
+    bits in both modes."""
+    m, n, k = (data.draw(st.sampled_from([1, 2, 3, 5, 6, 7, 8, 9, 13, 16, 24, 31, 32, 50])) for _ in range(3))
+    batch_a, batch_b = data.draw(st.sampled_from([((), ()), ((3,), (3,)), ((2, 3), (1, 3)), ((2, 1), (3,)), ((3,), ()), ((), (2,))]))
+    trans_a, trans_b, special = data.draw(st.booleans()), data.draw(st.booleans()), data.draw(st.sampled_from([0.0, np.inf, np.nan]))
+    r = np.random.RandomState(m * n + k)
+    a, b, bias = (r.randn(*s).astype(np.float32) for s in ((*batch_a, m, k), (*batch_b, k, n), (n,)))
+    a.flat[r.randint(a.size)] = special
+
+    def close(got, want):
+        finite = np.isfinite(want)
+        assert np.array_equal(got[~finite], want[~finite], equal_nan=True) and got.shape == want.shape
+        assert np.isfinite(got[finite]).all() and np.abs(got - want)[finite].max(initial=0) <= 1e-6 * k * 4
+
+    with np.errstate(invalid="ignore"):
+        want = np.matmul(a.astype(np.float64), b.astype(np.float64))
+        x, y = (Tensor(np.ascontiguousarray(v.swapaxes(-1, -2) if t else v)) for v, t in ((a, trans_a), (b, trans_b)))
+
+        def product(x, y):
+            return ops.BatchMatMul(trans_a, trans_b)(x, y) if x.ndim > 2 and y.ndim > 2 else ops.matmul(x.swapaxes(-1, -2) if trans_a else x, y.swapaxes(-1, -2) if trans_b else y)
+
+        check(lambda: product, x, y)
+        close(product(x, y).asnumpy(), want)
+        if not batch_b:
+            w = Tensor(np.ascontiguousarray(b.T))
+            check(lambda: ops.dense, Tensor(a), w, Tensor(bias))
+            close(ops.dense(Tensor(a), w, Tensor(bias)).asnumpy(), want + bias)
+            close(ops.dense(Tensor(a), w).asnumpy(), want)
