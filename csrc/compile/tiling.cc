@@ -53,8 +53,8 @@ class Planner {
     std::map<int, int64_t> made;  // by the group's steps: bytes
     bool flows = false;           // from one of its steps to another
     auto close = [&] {
-      // what fits in one tile anyway runs kernel by kernel
-      if (g.end - g.begin >= 2 && flows && g.rows * g.row_bytes > config().tile_bytes) {
+      // What fits in a few tiles, and so in the cache as a whole, runs kernel by kernel.
+      if (g.end - g.begin >= 2 && flows && g.rows * g.row_bytes > 4 * config().tile_bytes) {
         TileGroup t{g.begin, g.end, g.rows, 1, {}};
         t.tile = std::clamp<int64_t>(config().tile_bytes / std::max<int64_t>(1, g.row_bytes), 1,
                                      std::max<int64_t>(1, g.rows / 4));
@@ -84,10 +84,13 @@ class Planner {
         }
       for (auto& o : s.out) joins = joins && own_rows(o, s.footprint(o));
       auto bytes = [&](int64_t of) {
-        int64_t n = 0;
-        loops_[k].each_operand([&](int, const LoopOperand& o) {
-          n += o.strides[0] * (s.dims[0] / of) * static_cast<int64_t>(size_of(o.dt));
+        std::map<int, int64_t> by_slot;  // once where a loop reads several views of a value
+        loops_[k].each_operand([&](int slot, const LoopOperand& o) {
+          by_slot[slot] = std::max(
+              by_slot[slot], o.strides[0] * (s.dims[0] / of) * static_cast<int64_t>(size_of(o.dt)));
         });
+        int64_t n = 0;
+        for (auto [slot, b] : by_slot) n += b;
         return n;
       };
       const int64_t row_bytes = joins ? g.row_bytes * (g.rows / rows) + bytes(rows) : 0;

@@ -6,8 +6,8 @@
 //
 // Accumulators stay in registers: of 8, 16 or 24 filters at up to 12 pixels of an output row
 // (forward, and the gradient of the input), or of 8 filters at the weights of a kernel row and some
-// channels (the gradient of weights). What a window covers of padding takes no part: small maps
-// have much of it, and what is no number, times a padded zero, would be NaN.
+// channels, or some kernel rows (the gradient of weights). What a window covers of padding takes no
+// part: small maps have much of it, and what is no number, times a padded zero, would be NaN.
 //
 // What is computed for an element, and so each bit, depends on sizes alone, not on the layout of
 // the maps nor on the number of threads.
@@ -180,24 +180,34 @@ void emit_forward(x86::Assembler& a, const Sizes& g, int64_t blocks, const Tile&
   a.ret();
 }
 
-// Channels at a time, and the pixels of dy that a column of x meets.
+// Weights whose gradients are summed in registers: of a kernel row and some channels or, where
+// channels are few, of some kernel rows. `window`: the pixels of dy that a column of x meets.
 struct WeightTile {
-  int64_t channels, window;
-  explicit WeightTile(const Sizes& g) : channels(1) {
-    window = (g.kernel[1] + g.stride[1] - 1) / g.stride[1];
-    while (channels < kLanes && 2 * channels * g.kernel[1] + window < kRegisters) channels *= 2;
+  int64_t channels = 1, rows = 1, window;
+  explicit WeightTile(const Sizes& g) {
+    const int64_t taps = g.kernel[1];
+    window = (taps + g.stride[1] - 1) / g.stride[1];
+    while (channels < kLanes && 2 * channels * taps + window < kRegisters) channels *= 2;
+    if (channels <= g.channels) return;
+    channels = g.channels;
+    const int64_t room = (kRegisters - 1 - window) / (channels * taps);
+    rows = std::clamp<int64_t>(room, 1, g.kernel[0]);
   }
 };
 // sums[channels][kernel rows][kernel columns] += the products of dy's rows with x.
 using WeightsFn = void (*)(const float* x, const float* dy, float* sums, int64_t rows,
                            int64_t images);
-void emit_weights(x86::Assembler& a, const Sizes& g, int64_t channels, const Tile& t) {
+void emit_weights(x86::Assembler& a, const Sizes& g, int64_t channels, int64_t kernel_rows,
+                  const Tile& t) {
   using namespace asmjit::x86;
   const Gp x = rdi, dy = rsi, sums = rdx, rows = rcx, images = r8;  // arguments
   const Gp x_row = rax, dy_row = r10, rows_left = r11;
   const int64_t taps = g.kernel[1], window = WeightTile(g).window;
-  const auto used = static_cast<uint32_t>(channels * taps);
-  auto sum = [&](int64_t c, int64_t b) { return ymm(static_cast<uint32_t>(c * taps + b)); };
+  const int64_t row_step = g.width * g.pixel_step();
+  const auto used = static_cast<uint32_t>(kernel_rows * channels * taps);
+  auto sum = [&](int64_t r, int64_t c, int64_t b) {
+    return ymm(static_cast<uint32_t>((r * channels + c) * taps + b));
+  };
   auto gradient = [&](int64_t p) { return ymm(used + static_cast<uint32_t>(p % window)); };
   for (uint32_t k = 0; k < used; ++k) a.vxorps(ymm(k), ymm(k), ymm(k));
   const asmjit::Label image = a.newLabel(), row = a.newLabel();
@@ -213,16 +223,19 @@ void emit_weights(x86::Assembler& a, const Sizes& g, int64_t channels, const Til
     for (int64_t b = taps - 1; b >= 0; --b)
       if (q >= b && (q - b) % g.stride[1] == 0 && (q - b) / g.stride[1] < t.count)
         meets.push_back({b, (q - b) / g.stride[1]});
+    if (meets.empty()) continue;
     for (auto [b, p] : meets)
       if (p > loaded) a.vmovups(gradient(loaded = p), at(dy_row, p * kVector));
-    for (int64_t c = 0; c < channels && !meets.empty(); ++c) {
-      const Ymm pixel = ymm(spare);
-      if (++spare == kRegisters) spare = used + static_cast<uint32_t>(window);
-      a.vbroadcastss(pixel, at(x_row, (q * g.pixel_step() + c * g.channel_step()) * kFloat));
-      for (auto [b, p] : meets) a.vfmadd231ps(sum(c, b), pixel, gradient(p));
-    }
+    for (int64_t r = 0; r < kernel_rows; ++r)
+      for (int64_t c = 0; c < channels; ++c) {
+        const Ymm pixel = ymm(spare);
+        if (++spare == kRegisters) spare = used + static_cast<uint32_t>(window);
+        a.vbroadcastss(
+            pixel, at(x_row, (r * row_step + q * g.pixel_step() + c * g.channel_step()) * kFloat));
+        for (auto [b, p] : meets) a.vfmadd231ps(sum(r, c, b), pixel, gradient(p));
+      }
   }
-  a.add(x_row, Imm(g.stride[0] * g.width * g.pixel_step() * kFloat));
+  a.add(x_row, Imm(g.stride[0] * row_step * kFloat));
   a.add(dy_row, Imm(g.out_width * kVector));
   a.dec(rows_left);
   a.jnz(row);
@@ -230,12 +243,13 @@ void emit_weights(x86::Assembler& a, const Sizes& g, int64_t channels, const Til
   a.add(dy, Imm(g.filter_blocks() * g.out_pixels() * kVector));
   a.dec(images);
   a.jnz(image);
-  for (int64_t c = 0; c < channels; ++c)
-    for (int64_t b = 0; b < taps; ++b) {
-      const Mem total = at(sums, (c * g.taps() + b) * kVector);
-      a.vaddps(sum(c, b), sum(c, b), total);
-      a.vmovups(total, sum(c, b));
-    }
+  for (int64_t r = 0; r < kernel_rows; ++r)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t b = 0; b < taps; ++b) {
+        const Mem total = at(sums, (c * g.taps() + r * taps + b) * kVector);
+        a.vaddps(sum(r, c, b), sum(r, c, b), total);
+        a.vmovups(total, sum(r, c, b));
+      }
   a.vzeroupper();
   a.ret();
 }
@@ -361,18 +375,24 @@ class DirectConv : public OpKernel {
 class DirectWeightGradient : public OpKernel {
  public:
   explicit DirectWeightGradient(const Sizes& g) : g_(g) {
-    constexpr int64_t kColumns = 16;  // of the code's unrolled row
-    const int64_t step = WeightTile(g).channels;
-    for (int64_t c = 0; c < g.channels; c += step) {
-      const int64_t n = std::min(step, g.channels - c);
-      Group group{c, {}};
-      for (const Tile& t : tiles_of(g, kColumns))
-        if (t.low < t.high)
-          group.tiles.push_back({t, codes_.get(code_of(t, n), [&](x86::Assembler& a) {
-                                   emit_weights(a, g_, n, t);
-                                 })});
-      groups_.push_back(std::move(group));
-    }
+    const WeightTile step(g);
+    for (int64_t c = 0; c < g.channels; c += step.channels)
+      for (int64_t a = 0; a < g.kernel[0]; a += step.rows) {
+        const int64_t channels = std::min(step.channels, g.channels - c),
+                      rows = std::min(step.rows, g.kernel[0] - a);
+        std::vector<Call> calls;
+        // Output rows for which all these kernel rows lie on the image, and the others.
+        const auto [last_first, x] = g.out_rows_at(a);
+        const auto [y, first_past] = g.out_rows_at(a + rows - 1);
+        const int64_t first = last_first, past = std::max(first, first_past);
+        add_calls(c, channels, a, rows, first, past, &calls);
+        for (int64_t k = a; k < a + rows && rows > 1; ++k) {
+          const auto [begin, end] = g.out_rows_at(k);
+          add_calls(c, channels, k, 1, begin, std::min(end, first), &calls);
+          add_calls(c, channels, k, 1, std::max(begin, past), end, &calls);
+        }
+        parts_.push_back(std::move(calls));
+      }
   }
   void run(const void* const* in, void* out) override {
     const auto *x = static_cast<const float*>(in[0]), *dy = static_cast<const float*>(in[1]);
@@ -392,42 +412,50 @@ class DirectWeightGradient : public OpKernel {
     const Block memory(static_cast<size_t>(blocks * per_filter * kVector));
     float* sums = floats(memory);
     std::fill_n(sums, blocks * per_filter * kLanes, 0.0f);
-    // A part's weights are its own.
-    const auto groups = static_cast<int64_t>(groups_.size());
-    const int64_t parts = blocks * groups * g_.kernel[0];
+    const auto parts = static_cast<int64_t>(parts_.size());  // a part's weights are its own
     // Images of some 1,000 pixels are summed before they are added: they stay in the cache, and
     // rounding errors stay small.
     const int64_t step = std::max<int64_t>(1, 1024 / pixels);
-    parallel_for(parts, grain(g_.flops(), parts), [&](int64_t begin, int64_t end) {
-      for (int64_t n = 0; n < g_.count; n += step)
-        for (int64_t k = begin; k < end; ++k) {
-          const int64_t f = k / (groups * g_.kernel[0]), a = k % g_.kernel[0];
-          const Group& group = groups_[k / g_.kernel[0] % groups];
-          const auto [first, past] = g_.out_rows_at(a);
-          if (first == past) continue;
-          const int64_t row = first * g_.stride[0] - g_.pad[0] + a;
-          const float* from = x + n * g_.channels * g_.pixels() + g_.channel_at(group.channel);
-          float* to =
-              sums + (f * per_filter + group.channel * g_.taps() + a * g_.kernel[1]) * kLanes;
-          for (auto& [t, fn] : group.tiles)
-            fn(from + (row * g_.width + t.from) * g_.pixel_step(),
-               dy + ((n * blocks + f) * pixels + first * g_.out_width + t.at) * kLanes, to,
-               past - first, std::min(step, g_.count - n));
-        }
-    });
+    parallel_for(blocks * parts, grain(g_.flops(), blocks * parts),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t n = 0; n < g_.count; n += step)
+                     for (int64_t k = begin; k < end; ++k)
+                       for (const Call& call : parts_[k % parts])
+                         call.fn(x + n * g_.channels * g_.pixels() + call.x,
+                                 dy + (n * blocks + k / parts) * pixels * kLanes + call.dy,
+                                 sums + k / parts * per_filter * kLanes + call.sums, call.rows,
+                                 std::min(step, g_.count - n));
+                 });
     for (int64_t f = 0; f < blocks; ++f)
       out_of_block(sums + f * per_filter * kLanes, per_filter, dw + f * kLanes * per_filter,
                    per_filter, g_.filters_of(f));
   }
 
  private:
-  struct Group {  // of channels
-    int64_t channel;
-    std::vector<std::pair<Tile, WeightsFn>> tiles;
+  struct Call {
+    WeightsFn fn;
+    int64_t x, dy, sums, rows;  // floats from where an image's begin
   };
+  // For output rows [first, past) and kernel rows from a on.
+  void add_calls(int64_t c, int64_t channels, int64_t a, int64_t kernel_rows, int64_t first,
+                 int64_t past, std::vector<Call>* calls) {
+    constexpr int64_t kColumns = 16;  // of the code's unrolled row
+    if (first >= past) return;
+    const int64_t row = first * g_.stride[0] - g_.pad[0] + a;
+    for (const Tile& t : tiles_of(g_, kColumns))
+      if (t.low < t.high)
+        calls->push_back({codes_.get(code_of(t, channels * kMaxKernel + kernel_rows),
+                                     [&](x86::Assembler& as) {
+                                       emit_weights(as, g_, channels, kernel_rows, t);
+                                     }),
+                          g_.channel_at(c) + (row * g_.width + t.from) * g_.pixel_step(),
+                          (first * g_.out_width + t.at) * kLanes,
+                          (c * g_.taps() + a * g_.kernel[1]) * kLanes, past - first});
+  }
+
   Sizes g_;
   Codes<WeightsFn> codes_;
-  std::vector<Group> groups_;
+  std::vector<std::vector<Call>> parts_;
 };
 
 bool sizes_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape& y, Sizes* g,

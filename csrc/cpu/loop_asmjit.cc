@@ -118,8 +118,7 @@ void LoopEmitter::emit(x86::Compiler& cc) {
   f->setArg(2, passes);
   f->setArg(3, steps);
   i_ = cc.newInt64();
-  const size_t ni = s_.in_types.size();
-  for (size_t k = 0; k < ni + s_.out.size(); ++k) {
+  for (size_t k = 0; k < s_.in_types.size() + s_.out.size(); ++k) {
     p_.push_back(cc.newIntPtr());
     cc.mov(p_[k], x86::ptr(ptrs, static_cast<int>(8 * k)));
   }
@@ -140,16 +139,27 @@ void LoopEmitter::emit(x86::Compiler& cc) {
         in_loop_[id] = false;
         --room;
       }
-  asmjit::Label pass = cc.newLabel(), end = cc.newLabel();
-  cc.bind(pass);
+  s_.by_columns ? columns(n, passes, steps) : rows(n, passes, steps);
+  cc.endFunc();
+}
+
+// What is the same for all elements of a pass.
+void LoopEmitter::load_scalars() {
   for (size_t id = 0; id < body_.size(); ++id) {
     const SNode& x = body_[id];
     if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0)
       hoisted_[id] = broadcast(s_.body[id].dt, p_[x.imm]);
   }
+}
+void LoopEmitter::start_sums() {
+  acc_.clear();
   for (auto& o : s_.out)
     acc_.push_back(reduces_in_registers(o) ? accumulator(o.dt, combiner_identity(o.combine, o.dt))
                                            : Reg{});
+}
+template <class F>
+void LoopEmitter::each_vector(x86::Gp n, F f) {
+  x86::Compiler& cc = *cc_;
   asmjit::Label loop = cc.newLabel(), tail = cc.newLabel(), done = cc.newLabel();
   x86::Gp limit = cc.newInt64();
   cc.xor_(i_, i_);
@@ -158,7 +168,7 @@ void LoopEmitter::emit(x86::Compiler& cc) {
   cc.cmp(i_, limit);
   cc.jg(tail);
   cc.bind(loop);
-  body(false);
+  f(false);
   cc.add(i_, lanes_);
   cc.cmp(i_, limit);
   cc.jle(loop);
@@ -168,8 +178,18 @@ void LoopEmitter::emit(x86::Compiler& cc) {
   cc.sub(left, i_);
   cc.jle(done);
   make_tail_mask(left);
-  body(true);
+  f(true);
   cc.bind(done);
+}
+
+void LoopEmitter::rows(x86::Gp n, x86::Gp passes, x86::Gp steps) {
+  x86::Compiler& cc = *cc_;
+  const size_t ni = s_.in_types.size();
+  asmjit::Label pass = cc.newLabel(), end = cc.newLabel();
+  cc.bind(pass);
+  load_scalars();
+  start_sums();
+  each_vector(n, [&](bool tail) { body(tail); });
   for (size_t k = 0; k < s_.out.size(); ++k)
     if (reduces_in_registers(s_.out[k])) fold(s_.out[k].combine, s_.out[k].dt, acc_[k], p_[ni + k]);
   cc.dec(passes);
@@ -177,7 +197,37 @@ void LoopEmitter::emit(x86::Compiler& cc) {
   for (size_t k = 0; k < p_.size(); ++k) cc.add(p_[k], x86::ptr(steps, static_cast<int>(8 * k)));
   cc.jmp(pass);
   cc.bind(end);
-  cc.endFunc();
+}
+
+// All passes over a vector of columns, then the next.
+void LoopEmitter::columns(x86::Gp n, x86::Gp passes, x86::Gp steps) {
+  x86::Compiler& cc = *cc_;
+  const size_t ni = s_.in_types.size();
+  std::vector<x86::Gp> back;  // from the last pass to the first
+  for (size_t k = 0; k < p_.size(); ++k) {
+    back.push_back(cc.newInt64());
+    cc.mov(back[k], passes);
+    cc.dec(back[k]);
+    cc.imul(back[k], x86::ptr(steps, static_cast<int>(8 * k)));
+  }
+  each_vector(n, [&](bool tail) {
+    asmjit::Label pass = cc.newLabel(), last = cc.newLabel();
+    x86::Gp left = cc.newInt64();
+    start_sums();
+    cc.mov(left, passes);
+    cc.bind(pass);
+    load_scalars();
+    body(tail);
+    cc.dec(left);
+    cc.jle(last);
+    for (size_t k = 0; k < p_.size(); ++k) cc.add(p_[k], x86::ptr(steps, static_cast<int>(8 * k)));
+    cc.jmp(pass);
+    cc.bind(last);
+    for (size_t k = 0; k < p_.size(); ++k) cc.sub(p_[k], back[k]);
+    for (size_t k = 0; k < s_.out.size(); ++k)
+      if (s_.out[k].combine != Combiner::kNone)
+        store(static_cast<int>(ni + k), s_.out[k].dt, acc_[k], tail);
+  });
 }
 
 // In its last place an instruction may read memory; commutative ones move a constant there.
@@ -221,6 +271,8 @@ void LoopEmitter::body(bool tail) {
     const int at = ni + static_cast<int>(k);
     if (o.combine == Combiner::kNone)
       store(at, o.dt, x, tail);
+    else if (s_.by_columns)  // a column past the last one is not stored
+      accumulate(acc_[k], combined(o.combine, o.dt, acc_[k], x), o.dt, false);
     else if (s_.form == LoopSpec::kCol)
       store(at, o.dt, combined(o.combine, o.dt, load(at, o.dt, tail), x), tail);
     else

@@ -57,7 +57,7 @@ class LoopEmitter {
   virtual void fold(Combiner c, DType t, const Reg& acc, x86::Gp p) = 0;
 
   bool reduces_in_registers(const LoopOutput& o) const {
-    return o.combine != Combiner::kNone && s_.form == LoopSpec::kRow;
+    return o.combine != Combiner::kNone && (s_.form == LoopSpec::kRow || s_.by_columns);
   }
   bool streams(int k) const {
     const int out = k - static_cast<int>(s_.in_types.size());
@@ -110,6 +110,13 @@ class LoopEmitter {
 
  private:
   void emit(x86::Compiler& cc);
+  void rows(x86::Gp n, x86::Gp passes, x86::Gp steps);
+  void columns(x86::Gp n, x86::Gp passes, x86::Gp steps);
+  // f(tail), for all n elements: lanes_ at a time, and what is left.
+  template <class F>
+  void each_vector(x86::Gp n, F f);
+  void load_scalars();
+  void start_sums();
   void body(bool tail);
   bool takes_memory(const SNode& n, int operand) const;
   std::vector<bool> in_loop_;  // constants that are not hoisted

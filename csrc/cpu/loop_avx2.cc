@@ -44,7 +44,9 @@ void store_bytes(char* to, const char* from, int64_t n) { std::memcpy(to, from, 
 
 class Avx2Emitter : public LoopEmitter {
  public:
-  using LoopEmitter::LoopEmitter;
+  explicit Avx2Emitter(const InnerSpec& s) : LoopEmitter(s) {
+    if (s.few) lanes_ = 8;
+  }
   bool covers(std::string* why) const override {
     for (auto& n : s_.body)
       if (n.op == SOp::kScale && n.dt != DType::F32) return *why = "float64 scaling", false;
@@ -57,7 +59,10 @@ class Avx2Emitter : public LoopEmitter {
 
   void begin(asmjit::FuncNode* f) override { f->frame().setAvxEnabled(); }
   int max_hoisted() const override { return 5; }
-  int parts(DType t) const { return is_bool(t) || is64(t) || !wide_ ? 2 : 1; }
+  int parts(DType t) const {
+    const int bytes = is64(t) || (is_bool(t) && wide_) ? 8 : 4;
+    return lanes_ * bytes / 32;
+  }
   // The width of a bool's lanes.
   DType mask_type() const { return wide_ ? DType::I64 : DType::I32; }
 
@@ -161,7 +166,7 @@ class Avx2Emitter : public LoopEmitter {
       }
       return m;
     };
-    mask32_ = masks(DType::I32, wide_ ? 1 : 2);
+    mask32_ = masks(DType::I32, lanes_ / 8);
     if (wide_) mask64_ = masks(DType::I64, 2);
   }
   const Parts& tail_mask(DType t) const { return is64(t) ? mask64_ : mask32_; }
@@ -248,7 +253,7 @@ class Avx2Emitter : public LoopEmitter {
       }
       const Vec zero = all_lanes(mask_type(), 0);
       return each(t, [&](Vec d, int p) {
-        const int at = p * lanes_ / 2;
+        const int at = p * lanes_ / 2;  // of the second half
         x86::Mem from = tail ? bytes.cloneAdjusted(at) : address(k, t, at);
         cc_->emit(wide_ ? I::kIdVpmovzxbq : I::kIdVpmovzxbd, d, from);
         cc_->emit(wide_ ? I::kIdVpcmpgtq : I::kIdVpcmpgtd, d, d, zero);
@@ -282,6 +287,10 @@ class Avx2Emitter : public LoopEmitter {
         cc_->vextracti128(hi, words, 1);
         cc_->vpackssdw(lo, words.xmm(), hi);
         cc_->vpacksswb(lo, lo, lo);
+      } else if (lanes_ == 8) {
+        cc_->vextracti128(hi, r.v.as<x86::Ymm>(), 1);
+        cc_->vpackssdw(lo, r.v.as<x86::Ymm>().xmm(), hi);
+        cc_->vpacksswb(lo, lo, lo);
       } else {
         cc_->vpackssdw(words, r.v.as<x86::Ymm>(), r.hi.as<x86::Ymm>());
         cc_->vpermq(words, words, Imm(0xd8));
@@ -293,7 +302,7 @@ class Avx2Emitter : public LoopEmitter {
         x86::Mem bytes = stack(16);
         cc_->vmovups(bytes, lo);
         call(store_bytes, {address_of(address(k, t)), address_of(bytes), left_});
-      } else if (wide_) {
+      } else if (lanes_ == 8) {
         cc_->vmovq(address(k, t), lo);
       } else {
         cc_->vmovups(address(k, t), lo);

@@ -157,6 +157,8 @@ std::unique_ptr<OpKernel> max_pool(const KernelRequest& r, std::string* why) {
   if (!serves(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
     Pool p = pool_of(r, r.in[0].shape, r.out.shape);
+    if (p.blocked() && p.x[4] == 8 && p.pairs())
+      return *why = "own kernels are faster for pairs", nullptr;
     const Threads threads(threads_for(r, p.work()));
     if (large(p, p.pairs() ? 100 : 256, why) || !choose_inside(&p, false, why)) return nullptr;
     auto k = std::make_unique<MaxPool>();

@@ -66,10 +66,17 @@ std::unique_ptr<OpKernel> blocked_max_pool(const KernelRequest& r, std::string* 
           const auto [w0, w1] = g.span(j, 1);
           if (g.pairs) {
             const float* p = x + h0 * row + w0 * g.block;
-            __m256 best = _mm256_loadu_ps(p);
-            take(&best, _mm256_loadu_ps(p + g.block));
-            take(&best, _mm256_loadu_ps(p + row));
-            take(&best, _mm256_loadu_ps(p + row + g.block));
+            const __m256 v[] = {_mm256_loadu_ps(p), _mm256_loadu_ps(p + g.block),
+                                _mm256_loadu_ps(p + row), _mm256_loadu_ps(p + row + g.block)};
+            // Of equal ones, and beside NaN, the instruction takes its second operand.
+            __m256 best = _mm256_max_ps(v[1], v[0]);
+            best = _mm256_max_ps(v[3], _mm256_max_ps(v[2], best));
+            const __m256 nan = _mm256_or_ps(_mm256_cmp_ps(v[0], v[1], _CMP_UNORD_Q),
+                                            _mm256_cmp_ps(v[2], v[3], _CMP_UNORD_Q));
+            if (!_mm256_testz_ps(nan, nan)) {
+              best = v[0];
+              for (int k = 1; k < 4; ++k) take(&best, v[k]);
+            }
             _mm256_storeu_ps(y, best);
             continue;
           }

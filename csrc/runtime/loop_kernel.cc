@@ -70,7 +70,7 @@ std::string InnerSpec::key() const {
   std::string k;
   auto put = [&](const void* p, size_t n) { k.append(static_cast<const char*>(p), n); };
   auto num = [&](int64_t v) { put(&v, sizeof v); };
-  num(form);
+  num(form | few << 8 | by_columns << 9);
   num(static_cast<int64_t>(body.size()));
   for (auto& n : body) {
     num(static_cast<int64_t>(n.op) | static_cast<int64_t>(n.dt) << 8);
@@ -114,9 +114,24 @@ LoopKernel::LoopKernel(LoopSpec s) : spec_(std::move(s)) {
   for (size_t k = 0; k < is.out.size(); ++k) spec_.out[k].stream = is.out[k].stream;
   if (streams) streaming_ = make_inner_loop(is);
   for (auto& o : is.out) o.stream = false;
+  is.few = spec_.form != LoopSpec::kRow && inner_ < 64 && (inner_ - 1) % 16 < 8;
+  is.by_columns = sums_by_columns();
   for (auto& o : spec_.out)
     identity_.push_back(o.combine == Combiner::kNone ? 0 : combiner_identity(o.combine, o.dt));
   loop_ = make_inner_loop(is);
+}
+
+// Sums of columns stay in registers where rows are few, or so short that one would wait for the
+// last one's store. What is read once per row must stay in the cache until the next columns' turn.
+bool LoopKernel::sums_by_columns() const {
+  if (spec_.form != LoopSpec::kCol || reduce_ < 2 || (reduce_ > 16 && inner_ > 32)) return false;
+  int64_t bytes = 0;
+  auto add = [&](const LoopOperand& o) {
+    bytes += reduce_ * std::abs(o.strides[outer_dims_]) * static_cast<int64_t>(size_of(o.dt));
+  };
+  for (auto& o : spec_.in) add(o);
+  for (auto& o : spec_.out) add(o);
+  return bytes <= 1 << 17;
 }
 
 std::string LoopKernel::describe() const {

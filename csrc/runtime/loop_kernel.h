@@ -54,6 +54,9 @@ class InnerLoop {
 // Outputs that stream are aligned to vectors.
 struct InnerSpec {
   LoopSpec::Form form;
+  // Hints. Few elements side by side: vectors of half as many are filled better. Columns one after
+  // the other (col form, of more than one row): sums stay in registers.
+  bool few = false, by_columns = false;
   std::vector<SNode> body;
   std::vector<DType> in_types;
   std::vector<int64_t> in_strides, out_strides;
@@ -81,6 +84,7 @@ class LoopKernel {
   std::string describe() const;
 
  private:
+  bool sums_by_columns() const;
   void run_range(const void* const* in, void* const* out, int64_t begin, int64_t end) const {
     run_part(in, out, begin, end, 0, inner_);
   }

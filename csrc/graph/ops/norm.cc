@@ -145,8 +145,9 @@ void register_norm(OpTable& t) {
         if (v.need[4]) v.d[4] = fit(v.ct, 4);
       }))
       .lower([](const LowerCtx& c) {
-        Val y = (c.in[0] - c.in[1]) * v_op("rsqrt", c.in[2] + c.f("eps"));
-        if (c.in[3]) y = y * c.in[3];
+        Val scale = v_op("rsqrt", c.in[2] + c.f("eps"));
+        if (c.in[3]) scale = c.in[3] * scale;
+        const Val y = (c.in[0] - c.in[1]) * scale;
         return c.in[4] ? y + c.in[4] : y;
       });
   t.add("layer_norm")
