@@ -468,31 +468,19 @@ class Avx2Emitter : public LoopEmitter {
     return as_bool(m, t);
   }
 
-  // a * 2^b by way of float64, where the product is exact; one rounding on the way back.
+  // In two steps, as 2^b alone may be no float32; the first one loses nothing.
   void scale(Vec d, Vec a, Vec b) {
-    x86::Ymm clamped = ymm(), exponent = ymm();
-    const Vec hi = all_lanes(DType::F32, 0x43c80000),
-              lo = all_lanes(DType::F32, 0xc3c80000);  // 400
-    cc_->vminps(clamped, hi.as<x86::Ymm>(), b.as<x86::Ymm>());
-    cc_->vmaxps(clamped, lo.as<x86::Ymm>(), clamped);
-    cc_->vcvttps2dq(exponent, clamped);
-    x86::Xmm half[2];
-    for (int h = 0; h < 2; ++h) {
-      x86::Xmm e = cc_->newXmm(), m = cc_->newXmm();
-      x86::Ymm power = ymm(), wide = ymm();
-      cc_->vextracti128(e, exponent, h);
-      cc_->vpmovsxdq(power, e);
-      cc_->vpaddq(power, power, all_lanes(DType::I64, 1023).as<x86::Ymm>());
-      cc_->vpsllq(power, power, 52);
-      cc_->vextractf128(m, a.as<x86::Ymm>(), h);
-      cc_->vcvtps2pd(wide, m);
-      cc_->vmulpd(wide, wide, power);
-      half[h] = cc_->newXmm();
-      cc_->vcvtpd2ps(half[h], wide);
+    Vec whole = ymm(), half = ymm();
+    const Vec one = all_lanes(DType::I32, 0x3f800000);
+    cc_->emit(I::kIdVcvtps2dq, whole, b);
+    cc_->emit(I::kIdVpsrad, half, whole, Imm(1));
+    cc_->emit(I::kIdVpsubd, whole, whole, half);
+    for (Vec* power : {&half, &whole}) {
+      cc_->emit(I::kIdVpslld, *power, *power, Imm(23));
+      cc_->emit(I::kIdVpaddd, *power, *power, one);
     }
-    x86::Ymm t = ymm();
-    cc_->vmovaps(t.xmm(), half[0]);
-    cc_->vinsertf128(d.as<x86::Ymm>(), t, half[1], Imm(1));
+    cc_->emit(I::kIdVmulps, d, a, half);
+    cc_->emit(I::kIdVmulps, d, d, whole);
   }
 
   Reg compute(const SNode& n, const std::vector<Reg>& r) override {

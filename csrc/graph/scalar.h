@@ -20,7 +20,7 @@ enum class SOp : uint8_t {
   kFma,
   kMin,
   kMax,    // kMin: a < b ? a : b. kMax: a > b ? a : b
-  kScale,  // a * 2^b for an integral float b, rounded once
+  kScale,  // a * 2^b, rounded once, for integral |b| < 200 and 2^-20 < |a| < 2^20
   kFloorDiv,
   kFloorMod,
   kTruncMod,  // integer x / 0 and x % 0 are 0
