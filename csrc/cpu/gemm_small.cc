@@ -154,8 +154,7 @@ class SmallProduct {
 bool small(const KernelRequest& r, int64_t m, int64_t n, int64_t k, bool b_turned,
            std::string* why) {
   if (r.out.dtype != DType::F32) return *why = "dtype is not float32", false;
-  if (channel_block() != kLanes)
-    return *why = "not for this processor's instructions", false;
+  if (channel_block() != kLanes) return *why = "not for this processor's instructions", false;
   if (m <= 1 || n <= 1 || k <= 1) return *why = "a vector, or nothing", false;
   // oneDNN is as fast, or takes more threads, where there is more to add up, and where few rows do
   // not make up for transposing the other operand.
