@@ -474,7 +474,7 @@ bool sizes_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shap
   if (w[2] > kMaxKernel || w[3] > kMaxKernel || stride[0] > 2 || stride[1] > 2)
     return *why = "not a small kernel and stride", false;
   // Displacements in code have 31 bits.
-  if (x.numel() / x[0] > 1 << 26 || y.numel() / y[0] > 1 << 26 || w.numel() > 1 << 22)
+  if (x.numel() / x[0] > 1 << 23 || y.numel() / y[0] > 1 << 23 || w.numel() > 1 << 22)
     return *why = "too large", false;
   const bool x_blocked = x.rank() == 5, y_blocked = y.rank() == 5;
   *g = {x[0],

@@ -139,7 +139,7 @@ void LoopEmitter::emit(x86::Compiler& cc) {
         in_loop_[id] = false;
         --room;
       }
-  s_.by_columns ? columns(n, passes, steps) : rows(n, passes, steps);
+  by_columns_ ? columns(n, passes, steps) : rows(n, passes, steps);
   cc.endFunc();
 }
 
@@ -271,7 +271,7 @@ void LoopEmitter::body(bool tail) {
     const int at = ni + static_cast<int>(k);
     if (o.combine == Combiner::kNone)
       store(at, o.dt, x, tail);
-    else if (s_.by_columns)  // a column past the last one is not stored
+    else if (by_columns_)  // a column past the last one is not stored
       accumulate(acc_[k], combined(o.combine, o.dt, acc_[k], x), o.dt, false);
     else if (s_.form == LoopSpec::kCol)
       store(at, o.dt, combined(o.combine, o.dt, load(at, o.dt, tail), x), tail);

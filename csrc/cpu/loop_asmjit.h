@@ -57,7 +57,7 @@ class LoopEmitter {
   virtual void fold(Combiner c, DType t, const Reg& acc, x86::Gp p) = 0;
 
   bool reduces_in_registers(const LoopOutput& o) const {
-    return o.combine != Combiner::kNone && (s_.form == LoopSpec::kRow || s_.by_columns);
+    return o.combine != Combiner::kNone && (s_.form == LoopSpec::kRow || by_columns_);
   }
   bool streams(int k) const {
     const int out = k - static_cast<int>(s_.in_types.size());
@@ -105,6 +105,7 @@ class LoopEmitter {
   x86::Compiler* cc_ = nullptr;
   bool wide_ = false;  // a 64-bit type takes part: 8 lanes, else 16
   int lanes_;
+  bool by_columns_ = false;  // see InnerSpec; so far with AVX2 only, where it was tested
   x86::Gp i_;
   std::vector<x86::Gp> p_;
 

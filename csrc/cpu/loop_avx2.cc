@@ -46,6 +46,7 @@ class Avx2Emitter : public LoopEmitter {
  public:
   explicit Avx2Emitter(const InnerSpec& s) : LoopEmitter(s) {
     if (s.few) lanes_ = 8;
+    by_columns_ = s.by_columns;
   }
   bool covers(std::string* why) const override {
     for (auto& n : s_.body)
