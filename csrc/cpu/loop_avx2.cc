@@ -167,6 +167,7 @@ class Avx2Emitter : public LoopEmitter {
       }
       return m;
     };
+    index_ = Vec();  // what the loop before computed may not have run
     mask32_ = masks(DType::I32, lanes_ / 8);
     if (wide_) mask64_ = masks(DType::I64, 2);
   }
@@ -594,12 +595,16 @@ class Avx2Emitter : public LoopEmitter {
         const auto* values = reinterpret_cast<const char*>(n.imm);
         const x86::Mem low = cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 32),
                        high = cc_->newConst(asmjit::ConstPoolScope::kLocal, values + 32, 32);
+        // Whether the upper half is meant, as the sign: the same for all tables of an index.
+        if (index_ != a.v) {
+          index_ = a.v;
+          upper_ = each(t, [&](Vec d, int p) { cc_->emit(I::kIdVpslld, d, part(a, p), Imm(28)); });
+        }
         return each(t, [&](Vec d, int p) {
-          x86::Ymm other = ymm(), upper = ymm();
-          cc_->emit(I::kIdVpslld, upper, part(a, p), Imm(28));  // bit 3 as the sign
+          x86::Ymm other = ymm();
           cc_->emit(I::kIdVpermps, other, part(a, p), high);
           cc_->emit(I::kIdVpermps, d, part(a, p), low);
-          cc_->emit(I::kIdVblendvps, d, d, other, upper);
+          cc_->emit(I::kIdVblendvps, d, d, other, part(upper_, p));
         });
       }
       case SOp::kBitcast:
@@ -718,6 +723,8 @@ class Avx2Emitter : public LoopEmitter {
 
   x86::Gp left_;
   Parts mask32_, mask64_;
+  Vec index_;  // of the last table
+  Reg upper_;
 };
 
 }  // namespace
