@@ -421,6 +421,7 @@ def test_control_flow_functions():
 
 def test_a_loop_can_be_interrupted():
     import _thread
+    import signal
     import threading
 
     @ms.jit
@@ -428,10 +429,14 @@ def test_a_loop_can_be_interrupted():
         while x.sum() < 10:
             x = x * 1
         return x
-    timer = threading.Timer(0.5, _thread.interrupt_main)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        f(ZERO)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
+    try:
+        timer = threading.Timer(0.5, _thread.interrupt_main)
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            f(ZERO)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_and_or_on_tensors_as_values():
