@@ -101,9 +101,9 @@ std::vector<Tile> tiles_of(const Sizes& g, int64_t most) {
   }
   return tiles;
 }
-// Tiles with the same code: in the middle of a row all are.
-using Shape1d = std::tuple<int64_t, int64_t, int64_t, int64_t>;
-Shape1d code_of(const Tile& t, int64_t variant) { return {variant, t.count, t.low, t.high}; }
+// Tiles with the same key have the same code: in the middle of a row all do.
+using CodeKey = std::tuple<int64_t, int64_t, int64_t, int64_t>;
+CodeKey key_of(const Tile& t, int64_t variant) { return {variant, t.count, t.low, t.high}; }
 
 x86::Mem at(const x86::Gp& p, int64_t bytes) { return x86::ptr(p, static_cast<int32_t>(bytes)); }
 
@@ -259,7 +259,7 @@ class Codes {
  public:
   // Emitted by emit(assembler) where it is not there yet.
   template <class F>
-  Fn get(const Shape1d& key, F emit) {
+  Fn get(const CodeKey& key, F emit) {
     auto it = made_.find(key);
     if (it == made_.end())
       it = made_
@@ -274,7 +274,7 @@ class Codes {
   }
 
  private:
-  std::map<Shape1d, Code<Fn>> made_;
+  std::map<CodeKey, Code<Fn>> made_;
 };
 
 // Parts of that many floating-point operations are worth a thread.
@@ -291,7 +291,7 @@ class DirectConv : public OpKernel {
       Group group{f, n, {}};
       for (const Tile& t : tiles_of(g, 12 / n))
         group.tiles.push_back(
-            {t, codes_.get(code_of(t, n), [&](x86::Assembler& a) { emit_forward(a, g_, n, t); })});
+            {t, codes_.get(key_of(t, n), [&](x86::Assembler& a) { emit_forward(a, g_, n, t); })});
       groups_.push_back(std::move(group));
     }
   }
@@ -444,7 +444,7 @@ class DirectWeightGradient : public OpKernel {
     const int64_t row = first * g_.stride[0] - g_.pad[0] + a;
     for (const Tile& t : tiles_of(g_, kColumns))
       if (t.low < t.high)
-        calls->push_back({codes_.get(code_of(t, channels * kMaxKernel + kernel_rows),
+        calls->push_back({codes_.get(key_of(t, channels * kMaxKernel + kernel_rows),
                                      [&](x86::Assembler& as) {
                                        emit_weights(as, g_, channels, kernel_rows, t);
                                      }),

@@ -3,19 +3,15 @@
 #include <algorithm>
 
 #include "cpu/blocks.h"
-#include "cpu/cpu.h"
+#include "cpu/gemm.h"
 
 namespace pijit {
 namespace {
 
 constexpr int64_t kMaxRows = 6;
 
-// c[m, n] = a[m, k] b[k, n] (+ bias per column), matrices with strides.
-struct Strided {
-  const float* p;
-  int64_t row, column;
-  Strided turned() const { return {p, column, row}; }
-};
+using Operand = Matrix<float>;
+Operand turned(Operand m) { return {m.p, m.col, m.row}; }
 
 // Rows of the left operand by vectors of the right one.
 struct Tile {
@@ -64,18 +60,18 @@ constexpr MultiplyTile kTiles[2][kMaxRows] = {
 
 int64_t blocks_of(int64_t n) { return (n + kLanes - 1) / kLanes; }
 
-// How a product is computed, from its sizes.
+// c[m, n] = a[m, k] b[k, n] (+ bias per column). How, is told from sizes and strides.
 class SmallProduct {
  public:
-  SmallProduct(int64_t m, int64_t n, int64_t k, Strided a, Strided b) : m_(m), n_(n), k_(k) {
+  SmallProduct(int64_t m, int64_t n, int64_t k, Operand a, Operand b) : m_(m), n_(n), k_(k) {
     // The columns of b lie in vectors, or the rows of a, as if the transpose were asked for.
     // Cycles, roughly: 8 x 8 elements to be transposed take 45, two products of vectors one.
-    const bool b_ready = b.column == 1, a_ready = a.row == 1;
+    const bool b_ready = b.col == 1, a_ready = a.row == 1;
     const int64_t sums = m * blocks_of(n) * k / 2, turned_sums = n * blocks_of(m) * k / 2;
     const int64_t as_is = sums + (b_ready ? 0 : 45 * blocks_of(n) * blocks_of(k));
-    const int64_t turned = turned_sums + (a_ready ? 0 : 45 * blocks_of(m) * blocks_of(k)) +
-                           45 * blocks_of(m) * blocks_of(n);
-    turned_ = turned < as_is;
+    const int64_t other = turned_sums + (a_ready ? 0 : 45 * blocks_of(m) * blocks_of(k)) +
+                          45 * blocks_of(m) * blocks_of(n);
+    turned_ = other < as_is;
     if (turned_) std::swap(m_, n_);
   }
   // Floats of scratch memory.
@@ -83,24 +79,24 @@ class SmallProduct {
     const int64_t blocks = blocks_of(n_) * kLanes;
     return blocks * (k_ + m_ + 1);
   }
-  void run(Strided a, Strided b, const float* bias, float* c, float* scratch) const {
+  void run(Operand a, Operand b, const float* bias, float* c, float* scratch) const {
     if (turned_) {
       std::swap(a, b);
-      a = a.turned(), b = b.turned();
+      a = turned(a), b = turned(b);
     }
     const int64_t blocks = blocks_of(n_);
     float *right = scratch, *left_over = right + blocks * kLanes * k_,
           *start = left_over + blocks * kLanes * m_;
     int64_t step = b.row, vector = kLanes;
     const float* from = b.p;
-    if (b.column != 1 || n_ % kLanes) {
+    if (b.col != 1 || n_ % kLanes) {
       for (int64_t j = 0; j < blocks; ++j) {
         const int64_t count = std::min(kLanes, n_ - j * kLanes);
         float* to = right + j * kLanes * k_;
-        if (b.column == 1)
+        if (b.col == 1)
           copy_block(b.p + j * kLanes, b.row, count, to);
         else
-          into_block(b.p + j * kLanes * b.column, b.column, count, to, k_);
+          into_block(b.p + j * kLanes * b.col, b.col, count, to, k_);
       }
       from = right, step = kLanes, vector = kLanes * k_;
     }
@@ -115,8 +111,8 @@ class SmallProduct {
       const int64_t parts = (m_ + kMaxRows - 1) / kMaxRows;
       for (int64_t p = 0; p < parts; ++p) {  // as equal as can be
         const int64_t i = m_ * p / parts, rows = m_ * (p + 1) / parts - i;
-        Tile t{a.p + i * a.row, a.row,   a.column, from + j * vector,       step,
-               vector,          nullptr, nullptr,  c + i * n_ + j * kLanes, n_,
+        Tile t{a.p + i * a.row, a.row,   a.col,   from + j * vector,       step,
+               vector,          nullptr, nullptr, c + i * n_ + j * kLanes, n_,
                kLanes,          k_};
         if (!direct) {
           t.c = left_over + j * kLanes * m_ + i * kLanes;
@@ -171,8 +167,8 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
   if (ra < 2 || rb < 2) return *why = "not matrices", nullptr;
   const int64_t m = sc[rc - 2], n = sc[rc - 1], k = sa[ra - (trans_a ? 2 : 1)];
   if (!small(r, m, n, k, trans_b, why)) return nullptr;
-  const Strided a = trans_a ? Strided{nullptr, 1, m} : Strided{nullptr, k, 1},
-                b = trans_b ? Strided{nullptr, 1, k} : Strided{nullptr, n, 1};
+  const Operand a = trans_a ? Operand{nullptr, 1, m} : Operand{nullptr, k, 1},
+                b = trans_b ? Operand{nullptr, 1, k} : Operand{nullptr, n, 1};
   // Where each product's operands lie.
   struct Place {
     int64_t a, b;
@@ -199,9 +195,8 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
                  [&](int64_t begin, int64_t end) {
                    const Block memory(static_cast<size_t>(product.scratch()) * sizeof(float));
                    for (int64_t t = begin; t < end; ++t)
-                     product.run({x + places[t].a, a.row, a.column},
-                                 {y + places[t].b, b.row, b.column}, nullptr,
-                                 static_cast<float*>(out) + t * m * n, floats(memory));
+                     product.run({x + places[t].a, a.row, a.col}, {y + places[t].b, b.row, b.col},
+                                 nullptr, static_cast<float*>(out) + t * m * n, floats(memory));
                  });
   });
 }
@@ -210,12 +205,12 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
   const int64_t n = r.in[1].shape[0], k = r.in[1].shape[1];
   const int64_t m = n ? r.out.shape.numel() / n : Dim(0);
   if (!small(r, m, n, k, true, why)) return nullptr;
-  const Strided a{nullptr, k, 1}, b{nullptr, 1, k};
+  const Operand a{nullptr, k, 1}, b{nullptr, 1, k};
   return fn_kernel([=, product = SmallProduct(m, n, k, a, b)](const void* const* in, void* out) {
     const Block memory(static_cast<size_t>(product.scratch()) * sizeof(float));
-    product.run({static_cast<const float*>(in[0]), a.row, a.column},
-                {static_cast<const float*>(in[1]), b.row, b.column},
-                static_cast<const float*>(in[2]), static_cast<float*>(out), floats(memory));
+    product.run({static_cast<const float*>(in[0]), a.row, a.col},
+                {static_cast<const float*>(in[1]), b.row, b.col}, static_cast<const float*>(in[2]),
+                static_cast<float*>(out), floats(memory));
   });
 }
 
