@@ -129,6 +129,24 @@ void product(Matrix<T> a, Matrix<T> b, const T* bias, Output<T> c, int64_t begin
 
 }  // namespace
 
+std::vector<Operands> stacked(const Shape& a, const Shape& b, const Shape& out) {
+  const int rank = out.rank();
+  const int64_t size = out[rank - 2] * out[rank - 1];
+  std::vector<Operands> r(size ? static_cast<size_t>(out.numel() / size) : 0);
+  const auto sa = a.strides(), sb = b.strides();
+  for (size_t t = 0; t < r.size(); ++t) {
+    auto rest = static_cast<int64_t>(t);
+    for (int d = rank - 3; d >= 0; --d) {
+      const int64_t index = rest % out[d];
+      rest /= out[d];
+      const int da = d - (rank - a.rank()), db = d - (rank - b.rank());
+      if (da >= 0 && a[da] != 1) r[t].a += index * sa[da];
+      if (db >= 0 && b[db] != 1) r[t].b += index * sb[db];
+    }
+  }
+  return r;
+}
+
 template <class T>
 void multiply(Matrix<T> a, Matrix<T> b, const T* bias, Output<T> c, int64_t m, int64_t n,
               int64_t k) {
@@ -163,26 +181,20 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
   const bool trans_a = r.ctx().flag("trans_a"), trans_b = r.ctx().flag("trans_b");
   for_dtype(out.dtype, [&](auto z) {
     using T = decltype(z);
+    const std::vector<Operands> places = stacked(ta.shape, tb.shape, out.shape);
     kernel = fn_kernel([=](const void* const* x, void* y) {
       const int ra = ta.shape.rank(), rb = tb.shape.rank(), ro = out.shape.rank();
       const int64_t m = out.shape[ro - 2], n = out.shape[ro - 1],
                     k = ta.shape[ra - (trans_a ? 2 : 1)];
       const auto sa = ta.shape.strides(), sb = tb.shape.strides();
-      const int64_t batch = m * n != 0 ? out.shape.numel() / (m * n) : Dim(0);
-      for (int64_t t = 0; t < batch; ++t) {
-        int64_t oa = 0, ob = 0, rest = t;
-        for (int d = ro - 3; d >= 0; --d) {
-          const int64_t index = rest % out.shape[d];
-          rest /= out.shape[d];
-          const int da = d - (ro - ra), db = d - (ro - rb);
-          if (da >= 0 && ta.shape[da] != 1) oa += index * sa[da];
-          if (db >= 0 && tb.shape[db] != 1) ob += index * sb[db];
-        }
-        const Matrix<T> a{static_cast<const T*>(x[0]) + oa, sa[ra - (trans_a ? 1 : 2)],
+      T* c = static_cast<T*>(y);
+      for (const Operands& at : places) {
+        const Matrix<T> a{static_cast<const T*>(x[0]) + at.a, sa[ra - (trans_a ? 1 : 2)],
                           sa[ra - (trans_a ? 2 : 1)]},
-            b{static_cast<const T*>(x[1]) + ob, sb[rb - (trans_b ? 1 : 2)],
+            b{static_cast<const T*>(x[1]) + at.b, sb[rb - (trans_b ? 1 : 2)],
               sb[rb - (trans_b ? 2 : 1)]};
-        multiply<T>(a, b, nullptr, {static_cast<T*>(y) + t * m * n, n}, m, n, k);
+        multiply<T>(a, b, nullptr, {c, n}, m, n, k);
+        c += m * n;
       }
     });
   });

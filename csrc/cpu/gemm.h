@@ -1,5 +1,7 @@
 // Packed matrix products of float64, int32 and int64.
 #pragma once
+#include <vector>
+
 #include "cpu/cpu.h"
 
 namespace pijit {
@@ -16,6 +18,12 @@ struct Output {
   int64_t row;
   bool onto = false;
 };
+// Of stacks of matrices that broadcast against each other: the first elements of each product's
+// operands.
+struct Operands {
+  int64_t a, b;
+};
+std::vector<Operands> stacked(const Shape& a, const Shape& b, const Shape& out);
 // c[m, n] = a[m, k] b[k, n] (+ bias per column), in parallel. The bits do not depend on the number
 // of threads.
 template <class T>

@@ -163,32 +163,13 @@ bool small(const KernelRequest& r, int64_t m, int64_t n, int64_t k, bool b_turne
 std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
   const Shape &sa = r.in[0].shape, &sb = r.in[1].shape, &sc = r.out.shape;
   const bool trans_a = r.ctx().flag("trans_a"), trans_b = r.ctx().flag("trans_b");
-  const int ra = sa.rank(), rb = sb.rank(), rc = sc.rank();
-  if (ra < 2 || rb < 2) return *why = "not matrices", nullptr;
+  const int ra = sa.rank(), rc = sc.rank();
+  if (ra < 2 || sb.rank() < 2) return *why = "not matrices", nullptr;
   const int64_t m = sc[rc - 2], n = sc[rc - 1], k = sa[ra - (trans_a ? 2 : 1)];
   if (!small(r, m, n, k, trans_b, why)) return nullptr;
   const Operand a = trans_a ? Operand{nullptr, 1, m} : Operand{nullptr, k, 1},
                 b = trans_b ? Operand{nullptr, 1, k} : Operand{nullptr, n, 1};
-  // Where each product's operands lie.
-  struct Place {
-    int64_t a, b;
-  };
-  std::vector<Place> places(sc.numel() / (m * n));
-  for (size_t t = 0; t < places.size(); ++t) {
-    int64_t rest = static_cast<int64_t>(t), step_a = m * k, step_b = k * n;
-    places[t] = {0, 0};
-    for (int d = 3; d <= rc; ++d) {
-      const int64_t index = rest % sc[rc - d];
-      rest /= sc[rc - d];
-      auto add = [&](const Shape& s, int rank, int64_t& at, int64_t& step) {
-        if (d > rank) return;
-        if (s[rank - d] != 1) at += index * step;
-        step *= s[rank - d];
-      };
-      add(sa, ra, places[t].a, step_a);
-      add(sb, rb, places[t].b, step_b);
-    }
-  }
+  const std::vector<Operands> places = stacked(sa, sb, sc);
   return fn_kernel([=, product = SmallProduct(m, n, k, a, b)](const void* const* in, void* out) {
     const auto *x = static_cast<const float*>(in[0]), *y = static_cast<const float*>(in[1]);
     parallel_for(static_cast<int64_t>(places.size()), 1 + 750000 / (m * n * k),

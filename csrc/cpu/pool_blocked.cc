@@ -1,5 +1,5 @@
 // Max pooling of float32 maps with channels in blocks, where oneDNN's does not serve: values that
-// it passes over, and gradients of 2 x 2 windows side by side. 8 channels at a time with AVX2.
+// it passes over, and 2 x 2 windows side by side. 8 channels at a time with AVX2.
 #include <algorithm>
 #include <cstring>
 #include <limits>
