@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "base/config.h"
+#include "runtime/kernel.h"
 
 namespace pijit {
 namespace {
@@ -114,9 +117,27 @@ class Planner {
     return ext.size() + windows + u.nodes.size();
   }
 
+  // Long functions of 8-byte types and long functions of 4-byte types do not share a loop where the
+  // latter would be computed on half of a register.
+  enum Lanes : uint8_t { kAny = 0, kWide = 1, kNarrow = 2, kBoth = 3 };
+  Lanes lanes_of(const Node& n) {
+    if (!halve_ || !n.op->has(kElementwise) || !n.op->scalar || n.in.empty()) return kAny;
+    const auto key = std::tuple(n.op->id, g_.node(n.in[0]).type.dtype, n.type.dtype);
+    if (const auto known = lanes_.find(key); known != lanes_.end()) return known->second;
+    constexpr size_t kLong = 12;
+    SBuilder sb;
+    std::vector<SVal> in;
+    for (auto s : n.in) in.push_back(sb.input(static_cast<int>(in.size()), g_.node(s).type.dtype));
+    build_scalar(sb, *n.op, n.attrs, in, n.type.dtype);
+    const bool wide = std::any_of(sb.nodes.begin(), sb.nodes.end(),
+                                  [](const SNode& x) { return size_of(x.dt) == 8; });
+    return lanes_[key] = sb.nodes.size() < kLong ? kAny : wide ? kWide : kNarrow;
+  }
+
   // Can a node (with its reduced run, if any) be computed inside unit u?
-  bool fits(const Node& n, int u) const {
+  bool fits(const Node& n, int u) {
     const Unit& unit = plan_.units[u];
+    if ((unit.lanes | lanes_of(n)) == kBoth) return false;
     if (unit.kind != Unit::kLoop || !(unit.domain == domain_of(n)) ||
         unit.nodes.size() >= kMaxMembers)
       return false;
@@ -163,7 +184,7 @@ class Planner {
   bool can_merge(int a, int b) const {
     const Unit &x = plan_.units[a], &y = plan_.units[b];
     if (x.kind != Unit::kLoop || y.kind != Unit::kLoop || !(x.domain == y.domain)) return false;
-    if (anc_[a].has(b) || anc_[b].has(a)) return false;
+    if (anc_[a].has(b) || anc_[b].has(a) || (x.lanes | y.lanes) == kBoth) return false;
     if (x.reduces() && y.reduces() && (x.lo != y.lo || x.hi != y.hi)) return false;
     if (x.reduces() != y.reduces() &&
         !(x.reduces() ? reads_uniformly(y, x.lo, x.hi) : reads_uniformly(x, y.lo, y.hi)))
@@ -177,6 +198,7 @@ class Planner {
     x.nodes.insert(x.nodes.end(), y.nodes.begin(), y.nodes.end());
     std::sort(x.nodes.begin(), x.nodes.end());
     if (y.reduces()) x.lo = y.lo, x.hi = y.hi;
+    x.lanes |= y.lanes;
     y.nodes.clear();
     const UnitSet up = anc_[from];
     for (auto& s : anc_)
@@ -206,6 +228,7 @@ class Planner {
       add(n.id, home);
     Unit& unit = plan_.units[home];
     if (n.op->has(kReduction)) run_of(n, unit.domain.rank(), &unit.lo, &unit.hi);
+    unit.lanes |= lanes_of(n);
   }
 
   FusionPlan order() {
@@ -235,6 +258,8 @@ class Planner {
   std::vector<bool> live_;
   FusionPlan plan_;
   const UnitSet none_;
+  const bool halve_ = wide_types_halve_lanes();
+  std::map<std::tuple<int, DType, DType>, Lanes> lanes_;  // by op, first operand and result
   std::vector<UnitSet> anc_;  // units that a unit waits for, transitively
 };
 

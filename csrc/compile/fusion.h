@@ -15,6 +15,7 @@ struct Unit {
   std::vector<uint32_t> nodes;  // in graph order
   Shape domain;                 // kLoop
   int lo = -1, hi = -1;         // kLoop: the reduced run of axes [lo, hi), if any
+  uint8_t lanes = 0;            // kLoop: what its long functions compute on, see fusion.cc
   bool reduces() const { return lo >= 0; }
 };
 

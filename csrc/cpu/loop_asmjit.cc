@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "runtime/kernel.h"
 
 // Debian's static asmjit is compiled for executables: its references to `stderr` cannot be linked
 // into a shared object. The build renames that symbol in a copy of the archive to this one.
@@ -87,8 +88,6 @@ bool LoopEmitter::covers(std::string* why) const {
     if (o.combine != Combiner::kNone && narrow(o.dt)) return *why = "narrow reduction", false;
     if (o.combine == Combiner::kNone || s_.form == LoopSpec::kCol) {
       if (s_.out_strides[k] != 1) return *why = "strided output", false;
-    } else if (o.dt == DType::Bool || (size_of(o.dt) == 4 && wide_)) {
-      return *why = "reduction lanes", false;  // the tree needs 64 bytes of lanes
     }
     if (o.combine != Combiner::kNone && o.dt == DType::Bool) return *why = "bool reduction", false;
   }
@@ -158,27 +157,38 @@ void LoopEmitter::start_sums() {
                                            : Reg{});
 }
 template <class F>
-void LoopEmitter::each_vector(x86::Gp n, F f) {
+void LoopEmitter::each_vector(x86::Gp n, int halves, F f) {
   x86::Compiler& cc = *cc_;
   asmjit::Label loop = cc.newLabel(), tail = cc.newLabel(), done = cc.newLabel();
   x86::Gp limit = cc.newInt64();
   cc.xor_(i_, i_);
   cc.mov(limit, n);
-  cc.sub(limit, lanes_);
+  cc.sub(limit, halves * lanes_);
   cc.cmp(i_, limit);
   cc.jg(tail);
   cc.bind(loop);
-  f(false);
-  cc.add(i_, lanes_);
+  for (int half = 0; half < halves; ++half) {
+    f(false, half);
+    cc.add(i_, lanes_);
+  }
   cc.cmp(i_, limit);
   cc.jle(loop);
   cc.bind(tail);
-  x86::Gp left = cc.newInt64();
-  cc.mov(left, n);
-  cc.sub(left, i_);
-  cc.jle(done);
-  make_tail_mask(left);
-  f(true);
+  for (int half = 0; half < halves; ++half) {
+    x86::Gp left = cc.newInt64();
+    cc.mov(left, n);
+    cc.sub(left, i_);
+    cc.jle(done);
+    if (half + 1 < halves) {
+      x86::Gp all = cc.newInt64();
+      cc.mov(all, lanes_);
+      cc.cmp(left, all);
+      cc.cmovg(left, all);
+    }
+    make_tail_mask(left);
+    f(true, half);
+    if (half + 1 < halves) cc.add(i_, lanes_);
+  }
   cc.bind(done);
 }
 
@@ -189,7 +199,9 @@ void LoopEmitter::rows(x86::Gp n, x86::Gp passes, x86::Gp steps) {
   cc.bind(pass);
   load_scalars();
   start_sums();
-  each_vector(n, [&](bool tail) { body(tail); });
+  const bool two =
+      std::any_of(s_.out.begin(), s_.out.end(), [&](const LoopOutput& o) { return half_lanes(o); });
+  each_vector(n, two ? 2 : 1, [&](bool tail, int half) { body(tail, half); });
   for (size_t k = 0; k < s_.out.size(); ++k)
     if (reduces_in_registers(s_.out[k])) fold(s_.out[k].combine, s_.out[k].dt, acc_[k], p_[ni + k]);
   cc.dec(passes);
@@ -210,14 +222,14 @@ void LoopEmitter::columns(x86::Gp n, x86::Gp passes, x86::Gp steps) {
     cc.dec(back[k]);
     cc.imul(back[k], x86::ptr(steps, static_cast<int>(8 * k)));
   }
-  each_vector(n, [&](bool tail) {
+  each_vector(n, 1, [&](bool tail, int) {
     asmjit::Label pass = cc.newLabel(), last = cc.newLabel();
     x86::Gp left = cc.newInt64();
     start_sums();
     cc.mov(left, passes);
     cc.bind(pass);
     load_scalars();
-    body(tail);
+    body(tail, 0);
     cc.dec(left);
     cc.jle(last);
     for (size_t k = 0; k < p_.size(); ++k) cc.add(p_[k], x86::ptr(steps, static_cast<int>(8 * k)));
@@ -247,7 +259,7 @@ bool LoopEmitter::takes_memory(const SNode& n, int operand) const {
   }
 }
 
-void LoopEmitter::body(bool tail) {
+void LoopEmitter::body(bool tail, int half) {
   std::vector<Reg> r(body_.size());
   for (size_t id = 0; id < body_.size(); ++id) {
     const SNode& n = body_[id];
@@ -269,14 +281,16 @@ void LoopEmitter::body(bool tail) {
     const auto& o = s_.out[k];
     const Reg x = in_register(r[o.node], body_[o.node].dt);
     const int at = ni + static_cast<int>(k);
-    if (o.combine == Combiner::kNone)
+    if (o.combine == Combiner::kNone) {
       store(at, o.dt, x, tail);
-    else if (by_columns_)  // a column past the last one is not stored
+    } else if (by_columns_) {  // a column past the last one is not stored
       accumulate(acc_[k], combined(o.combine, o.dt, acc_[k], x), o.dt, false);
-    else if (s_.form == LoopSpec::kCol)
+    } else if (s_.form == LoopSpec::kCol) {
       store(at, o.dt, combined(o.combine, o.dt, load(at, o.dt, tail), x), tail);
-    else
-      accumulate(acc_[k], combined(o.combine, o.dt, acc_[k], x), o.dt, tail);
+    } else {
+      const Reg acc = half && half_lanes(o) ? Reg{acc_[k].hi} : acc_[k];
+      accumulate(acc, combined(o.combine, o.dt, acc, x), o.dt, tail);
+    }
   }
 }
 
@@ -299,10 +313,12 @@ bool generates_code() {
   return has_avx2 && config().backend != "reference" && config().isa != "none";
 }
 
+bool wide_types_halve_lanes() { return generates_code() && config().isa != "avx2" && has_avx512(); }
+
 std::shared_ptr<const InnerLoop> asmjit_inner_loop(const InnerSpec& s) {
   if (!generates_code()) return nullptr;
   std::unique_ptr<LoopEmitter> e;
-  if (config().isa != "avx2") e = avx512_emitter(s);
+  if (config().isa != "avx2" && has_avx512()) e = avx512_emitter(s);
   if (!e) e = avx2_emitter(s);
   std::string why;
   if (!e->covers(&why)) {

@@ -59,6 +59,11 @@ class LoopEmitter {
   bool reduces_in_registers(const LoopOutput& o) const {
     return o.combine != Combiner::kNone && (s_.form == LoopSpec::kRow || by_columns_);
   }
+  // Reductions are trees over 64 bytes of lanes: beside 8-byte types, those of a 4-byte type take
+  // the lanes of two vectors in a row, and have an accumulator for each (Reg::v and Reg::hi).
+  bool half_lanes(const LoopOutput& o) const {
+    return wide_ && s_.form == LoopSpec::kRow && o.combine != Combiner::kNone && size_of(o.dt) == 4;
+  }
   bool streams(int k) const {
     const int out = k - static_cast<int>(s_.in_types.size());
     return out >= 0 && s_.out[static_cast<size_t>(out)].stream;
@@ -113,18 +118,21 @@ class LoopEmitter {
   void emit(x86::Compiler& cc);
   void rows(x86::Gp n, x86::Gp passes, x86::Gp steps);
   void columns(x86::Gp n, x86::Gp passes, x86::Gp steps);
-  // f(tail), for all n elements: lanes_ at a time, and what is left.
+  // f(tail, half), for all n elements: lanes_ at a time, and what is left. `half` counts the
+  // vectors from 0 to halves - 1, over and over.
   template <class F>
-  void each_vector(x86::Gp n, F f);
+  void each_vector(x86::Gp n, int halves, F f);
   void load_scalars();
   void start_sums();
-  void body(bool tail);
+  // `half`: which of two vectors in a row this is, for reductions of half_lanes().
+  void body(bool tail, int half);
   bool takes_memory(const SNode& n, int operand) const;
   std::vector<bool> in_loop_;  // constants that are not hoisted
   std::vector<Reg> hoisted_, acc_;
 };
 
-std::unique_ptr<LoopEmitter> avx512_emitter(const InnerSpec& s);  // null: not this processor
+bool has_avx512();
+std::unique_ptr<LoopEmitter> avx512_emitter(const InnerSpec& s);  // where has_avx512()
 std::unique_ptr<LoopEmitter> avx2_emitter(const InnerSpec& s);
 
 }  // namespace pijit

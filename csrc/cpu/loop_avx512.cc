@@ -6,12 +6,6 @@ namespace {
 
 using asmjit::Imm;
 
-bool has_avx512() {
-  static const bool ok = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  return ok;
-}
-
 class Avx512Emitter : public LoopEmitter {
  public:
   using LoopEmitter::LoopEmitter;
@@ -28,7 +22,9 @@ class Avx512Emitter : public LoopEmitter {
     cc_->kmovd(mask_, m);
   }
   Reg accumulator(DType t, uint64_t bits) override {
-    return constant({SOp::kConst, t, -1, -1, -1, bits});
+    Reg r = constant({SOp::kConst, t, -1, -1, -1, bits});
+    if (!zmm(t)) r.hi = constant({SOp::kConst, t, -1, -1, -1, bits}).v;
+    return r;
   }
   Reg combined(Combiner c, DType t, const Reg& acc, const Reg& x) override {
     Reg d;
@@ -288,8 +284,11 @@ class Avx512Emitter : public LoopEmitter {
   }
 
   void fold(Combiner c, DType t, const Reg& acc, x86::Gp p) override {
-    x86::Vec v = acc.v;  // zmm: covers() demands 64 bytes of lanes
-    {
+    x86::Vec v = acc.v;
+    if (!zmm(t)) {
+      v = like(acc.v);
+      combine_into(c, t, Reg{acc.v}, Reg{acc.hi}, v);
+    } else {
       x86::Ymm hi = cc_->newYmm(), lo = cc_->newYmm();
       cc_->vextractf64x4(hi, v, 1);
       cc_->vextractf64x4(lo, v, 0);
@@ -436,10 +435,11 @@ class Avx512Emitter : public LoopEmitter {
                     cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 64));
           break;
         }
-        const x86::Vec low = new_vec(n.dt);
-        cc_->vmovups(low, cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 32));
-        cc_->vmovaps(d.v, a.v);
-        cc_->emit(I::kIdVpermi2ps, d.v, low,
+        // vpermt2ps overwrites the lower half of the table. (vpermi2ps would overwrite the indices,
+        // but this asmjit takes its first operand for one that is only written, so that the
+        // register allocator may lose the indices between the move and the instruction.)
+        cc_->vmovups(d.v, cc_->newConst(asmjit::ConstPoolScope::kLocal, values, 32));
+        cc_->emit(I::kIdVpermt2ps, d.v, a.v,
                   cc_->newConst(asmjit::ConstPoolScope::kLocal, values + 32, 32));
         break;
       }
@@ -548,8 +548,14 @@ class Avx512Emitter : public LoopEmitter {
 
 }  // namespace
 
+bool has_avx512() {
+  static const bool ok = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  return ok;
+}
+
 std::unique_ptr<LoopEmitter> avx512_emitter(const InnerSpec& s) {
-  return has_avx512() ? std::make_unique<Avx512Emitter>(s) : nullptr;
+  return std::make_unique<Avx512Emitter>(s);
 }
 
 }  // namespace pijit

@@ -65,6 +65,9 @@ class KernelRegistry {
 void register_cpu_kernels(KernelRegistry& r);  // cpu/impl_list.cc
 // Channels per block in which convolutions compute; 0: none.
 int64_t channel_block();
+// Whether generated loops that hold 8-byte types compute their 4-byte ones on half as many lanes as
+// they could by themselves (in registers of 64 bytes: AVX-512).
+bool wide_types_halve_lanes();
 
 // Runs f(begin, end) over [0, n), in parallel when n exceeds `grain`. The split never changes
 // results: callers give each index its own output.
