@@ -408,6 +408,7 @@ Tensor.__array_priority__ = 1000
 Tensor.__matmul__ = lambda self, other: F.matmul(self, other)
 Tensor.__rmatmul__ = lambda self, other: F.matmul(other if isinstance(other, Tensor) else Tensor(other), self)
 Tensor.__str__ = lambda self: str(self.asnumpy())
+Tensor.__round__ = lambda self: F.round(self)
 Tensor.__format__ = lambda self, spec: format(self.item() if spec and self.size == 1 else str(self), spec)
 
 

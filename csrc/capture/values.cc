@@ -656,7 +656,7 @@ V Tracer::unary(const std::string& op, const V& x) {
   }
   if (x->kind == Value::kTensor) {
     if (op == "pos") return x;
-    const OpDef& d = OpTable::get().at(op == "neg" ? "neg" : "bitwise_not");
+    const OpDef& d = OpTable::get().at(op == "neg" ? "neg" : "logical_not");
     return tensor(pijit::call_op(scope_->graph(), d, std::vector<Operand>{operand(x)}, {}));
   }
   if (PyObject* f = user_method(x, "__" + op + "__")) return call(wrap_static(f), {x}, {});

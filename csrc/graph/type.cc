@@ -55,6 +55,8 @@ std::vector<int64_t> normalize_axes(std::string_view op, std::span<const Dim> ax
     for (int i = 0; i < rank; ++i) out.push_back(i);
     return out;
   }
+  // A single element is folded over its only axis, as it were.
+  if (rank == 0 && axes.size() == 1 && (axes[0] == Dim(0) || axes[0] == Dim(-1))) return out;
   for (int64_t a : axes) out.push_back(normalize_axis(op, a, rank));
   std::sort(out.begin(), out.end());
   OP_CHECK(std::adjacent_find(out.begin(), out.end()) == out.end(), kValue, "[", op,

@@ -351,7 +351,7 @@ PyObject* unary(const char* name, PyObject* x){PIJIT_SLOT({
   return unary("neg", x);
 }
 PyObject* tensor_abs(PyObject* x) { return unary("abs", x); }
-PyObject* tensor_invert(PyObject* x) { return unary("bitwise_not", x); }
+PyObject* tensor_invert(PyObject* x) { return unary("logical_not", x); }
 PyObject* tensor_pos(PyObject* x) { return Py_NewRef(x); }
 PyObject* tensor_compare(PyObject* x, PyObject* y, int what) {
   static const OpDef* defs[] = {&OpTable::get().at("less"),    &OpTable::get().at("less_equal"),
@@ -860,8 +860,10 @@ bool parse_index(PyObject* index, std::vector<IndexItem>* items,
       it.stop = part(s->stop);
       it.step = part(s->step);
     } else if (PyBool_Check(o)) {
-      throw OpError(OpError::kIndex,
-                    "[getitem] a bool is no index; use an integer, a slice, None, ... or a tensor");
+      OP_CHECK(
+          o == Py_True, kIndex,
+          "[getitem] of the bools only True is an index: it adds a dimension of 1, as None does");
+      it.kind = IndexItem::kNewAxis;
     } else if (is_tensor(o) || PyList_Check(o) || PyTuple_Check(o) ||
                py::isinstance<py::array>(o)) {
       it.kind = IndexItem::kTensor;

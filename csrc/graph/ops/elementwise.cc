@@ -390,7 +390,10 @@ void register_elementwise(OpTable& t) {
       .vjp(pick("less_equal"));
 
   unary(t, "neg", kNumber, kLinear | kInvolution).scalar(sop1(SOp::kNeg)).vjp(VJP(-g));
-  unary(t, "abs", kNumber, kIdempotent).scalar(sop1(SOp::kAbs)).vjp(VJP(g * v_op("sign", x)));
+  unary(t, "abs", kAny, kIdempotent)
+      .scalar(
+          [](const ScalarCtx& c) { return is_bool(c.out) ? c.x(0) : s_unary(SOp::kAbs, c.x(0)); })
+      .vjp(VJP(g * v_op("sign", x)));
   unary(t, "sign", kNumber, kNoGradient).scalar([](const ScalarCtx& c) {
     const SVal x = c.x(0), zero = c.sb.constant(x.dtype(), 0.0),
                one = c.sb.constant(x.dtype(), 1.0);
@@ -518,8 +521,9 @@ void register_elementwise(OpTable& t) {
   unary(t, "stop_gradient", kAny, kNoGradient | kIdempotent).scalar(SC(x));
 
   // Activations
-  unary(t, "relu", kNumber, kIdempotent)
+  unary(t, "relu", kAny, kIdempotent)
       .scalar([](const ScalarCtx& c) {
+        if (is_bool(c.out)) return c.x(0);
         return c.sb.op(SOp::kMax, c.out, c.sb.constant(c.out, 0.0), c.x(0));  // NaN stays NaN
       })
       .vjp(VJP(v_select(v_op("greater", y, v_const(y, 0)), g, v_const(g, 0))));

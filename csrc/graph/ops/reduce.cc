@@ -170,6 +170,8 @@ void register_reduce(OpTable& t) {
       .vmap(vmap_axis)
       .infer([](const InferCtx& c) {
         normalize_axis(c.op.name, c.i("axis"), c.shape(0).rank());
+        OP_CHECK(!is_bool(c.x(0).dtype), kType, "[", c.op.name, "] expected a number dtype, got ",
+                 c.x(0).str(), ": cast it first");
         return c.x(0);
       })
       .vjp([](V v) {

@@ -1,9 +1,11 @@
 """Activations."""
 
+from pijit import dtype as mstype
 from pijit._C import ops as _ops
 from pijit import random as _random
 from pijit.ops.function.creation import arange
-from pijit.ops.function.elementwise import abs, cast, exp, expm1, log, relu6, sigmoid, softplus_, stop_gradient, tanh
+from pijit.ops.function.elementwise import (abs, cast, exp, expm1, log, _need_tensor, relu6, sigmoid, softplus_,
+                                            stop_gradient, tanh)
 from pijit.ops.function.selection import clamp
 from pijit.ops.function.shapes import expand_dims, reshape, split
 
@@ -25,9 +27,15 @@ def gelu(input, approximate="none"):
     return _ops["gelu"](input, approximate)
 
 
+def _in_floats(op, f, x):
+    """f(x) for a function of floats; of integers and bools computed in float32, and back in their dtype."""
+    _need_tensor(op, "input", x)
+    return f(x) if x.dtype.is_floating_point else cast(f(cast(x, mstype.float32)), x.dtype)
+
+
 def leaky_relu(input, alpha=0.2):
     """x where x > 0, else alpha * x."""
-    return _ops["leaky_relu"](input, alpha)
+    return _in_floats("leaky_relu", lambda x: _ops["leaky_relu"](x, alpha), input)
 
 
 def elu(input_x, alpha=1.0):
@@ -47,7 +55,7 @@ def softshrink(input, lambd=0.5):
 
 def selu(input_x):
     """Self-normalising ELU (Klambauer et al. 2017)."""
-    return _ops["elu"](input_x, 1.67326324) * 1.05070098
+    return _in_floats("selu", lambda x: _ops["elu"](x, 1.67326324) * 1.05070098, input_x)
 
 
 def prelu(input, weight):
@@ -90,7 +98,7 @@ def hardsigmoid(input):
 
 def hardswish(input):
     """x * relu6(x + 3) / 6."""
-    return input * relu6(input + 3.0) / 6.0
+    return _in_floats("hardswish", lambda x: x * relu6(x + 3.0) / 6.0, input)
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0):

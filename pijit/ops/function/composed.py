@@ -5,7 +5,8 @@ import math
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import (abs, cast, equal, exp, exp2, isinf, isnan, log, log1p, log2, logical_and, logical_not,
-                                            logical_or, maximum, minimum, pow, select, sign, sqrt, square, trunc)
+                                            logical_or, maximum, minimum, _need_tensor, pow, select, sign, sqrt, square, trunc)
+from pijit.ops.function.creation import zeros_like
 from pijit.ops.function.selection import clamp
 
 
@@ -44,7 +45,10 @@ def rad2deg(x):
 
 
 def frac(x):
-    """The part after the point, with x's sign."""
+    """The part after the point, with x's sign; 0 of integers, int64 of bools."""
+    _need_tensor("frac", "x", x)
+    if x.dtype == mstype.bool_:
+        x = cast(x, mstype.int64)
     return x - trunc(x)
 
 
@@ -95,7 +99,8 @@ def copysign(x, other):
 
 def heaviside(input, values):
     """0 where negative, `values` at 0, 1 where positive."""
-    return select(equal(input, 0), values, select(input < 0, 0, 1) * (values * 0 + 1))
+    at_zero = values if isinstance(values, Tensor) and values.shape == input.shape else values + zeros_like(input)
+    return select(equal(input, 0), at_zero, cast(input > 0, at_zero.dtype))
 
 
 def logaddexp(input, other):

@@ -2,6 +2,7 @@
 
 import builtins
 
+from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 
 add, sub, mul = _ops["add"], _ops["sub"], _ops["mul"]
@@ -31,10 +32,28 @@ invert = bitwise_not
 bitwise_left_shift, bitwise_right_shift = _ops["left_shift"], _ops["right_shift"]
 isnan, isinf, isfinite = _ops["isnan"], _ops["isinf"], _ops["isfinite"]
 relu6, sigmoid, silu, softplus_ = _ops["relu6"], _ops["sigmoid"], _ops["silu"], _ops["softplus"]
-stop_gradient = _ops["stop_gradient"]
-identity = _ops["identity"]
 select = _ops["select"]
 where = _ops["select"]
+
+
+def _each(op, x):
+    return type(x)([_each(op, v) for v in x]) if isinstance(x, (tuple, list)) else op(x)
+
+
+def stop_gradient(value):
+    """The value, or each of a tuple or list, as a constant to differentiation."""
+    return _each(_ops["stop_gradient"], value)
+
+
+def identity(x):
+    """The value itself, or each of a tuple or list."""
+    return _each(_ops["identity"], x)
+
+
+def _need_tensor(op, name, x):
+    """Raises TypeError where x, argument `name` of function `op`, is no Tensor."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"For '{op}', '{name}' must be a Tensor, but got {type(x).__name__}.")
 
 
 def div(input, other, *, rounding_mode=None):
@@ -59,7 +78,9 @@ def true_divide(dividend, divisor):
 
 
 def subtract(input, other, *, alpha=1):
-    """input - alpha * other."""
+    """input - alpha * other; of two bools as int64."""
+    if isinstance(input, Tensor) and isinstance(other, Tensor) and input.dtype == other.dtype == mstype.bool_:
+        input = _ops["cast"](input, mstype.int64)
     return _ops["sub"](input, other if alpha == 1 else other * alpha)
 
 

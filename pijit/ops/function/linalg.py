@@ -2,13 +2,18 @@
 
 import builtins
 
-from pijit._C import ops as _ops
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, eye, ones
+from pijit.ops.function.elementwise import cast
 from pijit.ops.function.shapes import _axis, _ints, expand_dims, narrow, reshape, squeeze
 
 
 def matmul(input, other):
     """Matrix product with NumPy's rules for 1-d operands and batches."""
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        raise TypeError(f"For 'matmul', both operands must be Tensors, but got {type(input).__name__} and "
+                        f"{type(other).__name__}; a number multiplies by '*'.")
     if input.ndim == 0 or other.ndim == 0:
         raise ValueError("For 'matmul', operands must have at least 1 dimension.")
     a = _ops["reshape"](input, (1,) + input.shape) if input.ndim == 1 else input
@@ -231,7 +236,8 @@ ger = outer
 
 def vecdot(x, y, *, axis=-1):
     """Sum of products along one axis."""
-    return _ops["reduce_sum"](x * y, axis, False)
+    product = x * y
+    return _ops["reduce_sum"](product if product.dtype.is_floating_point else cast(product, mstype.int64), axis, False)
 
 
 def kron(input, other):

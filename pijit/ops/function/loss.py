@@ -5,7 +5,8 @@ import math
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full
-from pijit.ops.function.elementwise import abs, exp, isfinite, log, logical_and, logical_not, softplus_, sqrt, square, stop_gradient
+from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, log, logical_and, logical_not, _need_tensor, softplus_,
+                                            sqrt, square, stop_gradient)
 from pijit.ops.function.reduce import mean, sum
 from pijit.ops.function.selection import clamp
 from pijit.ops.function.shapes import broadcast_to, cat, expand_dims, reshape, squeeze, stack
@@ -22,12 +23,17 @@ def reduce_loss(x, reduction):
 
 
 def mse_loss(input, target, reduction="mean"):
-    """(input - target)^2."""
-    return reduce_loss(square(input - target), reduction)
+    """(input - target)^2; of integers in float32."""
+    d = input - target
+    return reduce_loss(square(d if d.dtype.is_floating_point else cast(d, mstype.float32)), reduction)
 
 
 def l1_loss(input, target, reduction="mean"):
-    """|input - target|."""
+    """|input - target|. Integers and bools keep their dtype."""
+    _need_tensor("l1_loss", "input", input)
+    _need_tensor("l1_loss", "target", target)
+    if input.dtype == mstype.bool_ and target.dtype == mstype.bool_:
+        return reduce_loss(cast(_ops["logical_xor"](input, target), mstype.int32), reduction) != 0
     return reduce_loss(abs(input - target), reduction)
 
 

@@ -5,7 +5,8 @@ import builtins
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
 from pijit.ops.function.creation import arange, zeros
-from pijit.ops.function.elementwise import abs, cast, exp, isfinite, isnan, log, logical_and, logical_not, logical_or, sqrt, stop_gradient
+from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, isnan, log, logical_and, logical_not, logical_or,
+                                            _need_tensor, sqrt, stop_gradient)
 from pijit.ops.function.shapes import _axis, _ints, expand_dims, narrow, ravel, reshape, squeeze, swapaxes
 
 
@@ -29,7 +30,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None):
 
 
 def _count(x, axis):
-    if axis is None or axis == ():
+    if axis is None or axis == () or x.ndim == 0:
         return x.size
     n = 1
     for a in _ints(axis):
@@ -38,11 +39,22 @@ def _count(x, axis):
 
 
 def mean(x, axis=None, keep_dims=False):
-    """Arithmetic mean over axes (all by default); integers give float32."""
-    if not x.dtype.is_floating_point:
-        x = cast(x, mstype.float32)
+    """Arithmetic mean over axes (all by default). Integers keep their dtype: the mean is rounded towards 0.
+
+    Raises TypeError for bool, ValueError for an axis out of range or named twice."""
+    _need_tensor("mean", "x", x)
+    if x.dtype.is_floating_point:
+        total = _ops["reduce_sum"](x, _axes(axis), keep_dims)
+        n = _count(x, axis)
+        return total / (float(n) if n else float("nan"))
+    if x.dtype == mstype.bool_:
+        raise TypeError("For 'mean', 'x' must be a number, but got Bool: cast it first, as in x.astype(ms.float32).")
+    total = _ops["reduce_sum"](cast(x, mstype.int64), _axes(axis), keep_dims)
     n = _count(x, axis)
-    return _ops["reduce_sum"](x, _axes(axis), keep_dims) / (float(n) if n else float("nan"))
+    if not n:
+        raise ValueError(f"For 'mean', 'x' of integers must have elements to divide by, but its shape is {x.shape}.")
+    quotient = _ops["floor_div"](abs(total), n)
+    return cast(_ops["select"](total < 0, -quotient, quotient), x.dtype)
 
 
 def prod(input, axis=None, keep_dims=False, dtype=None):
@@ -79,8 +91,20 @@ def all(input, axis=None, keep_dims=False):
 
 
 def any(input, axis=None, keep_dims=False):
-    """Logical or over axes."""
+    """Logical or over axes; of uint8 as uint8, as MindSpore has it."""
+    _need_tensor("any", "input", input)
+    if input.dtype == mstype.uint8:
+        return cast(_ops["reduce_any"](input, _axes(axis), keep_dims), mstype.uint8)
     return _ops["reduce_any"](input, _axes(axis), keep_dims)
+
+
+def _of_element(x, axis, keep, where_from):
+    """(the elements of one axis at the indices that `where_from` finds, these indices): a gradient goes to them alone."""
+    if x.ndim == 0:
+        return x, where_from(x, axis, keep)
+    at = where_from(x, axis, True)
+    values = _ops["gather_d"](x, at, axis)
+    return (values, at) if keep else (squeeze(values, axis), squeeze(at, axis))
 
 
 def argmax(input, dim=None, keepdim=False):
@@ -89,12 +113,20 @@ def argmax(input, dim=None, keepdim=False):
 
 
 def argmin(input, axis=None, keepdims=False):
-    """Index of the (first) minimum as int32; over all elements when axis is None."""
-    return cast(_arg(_ops["argmin"], input, axis, keepdims), mstype.int32)
+    """Index of the (first) minimum as int32 (int64 for no dimensions, as MindSpore has it); over all elements when
+    axis is None."""
+    at = _arg(_ops["argmin"], input, axis, keepdims)
+    return at if input.ndim == 0 else cast(at, mstype.int32)
+
+
+def _least(input, axis, keepdims):
+    return _arg(_ops["argmin"], input, axis, keepdims)
 
 
 def _arg(op, x, axis, keep):
     if axis is None:
+        return op(ravel(x), 0)
+    if x.ndim == 0 and axis in (0, -1):
         return op(ravel(x), 0)
     r = op(x, axis)
     return expand_dims(r, _axis(axis, x.ndim)) if keep else r
@@ -104,6 +136,8 @@ def max(input, axis=None, keepdims=False, *, initial=None, where=None):
     """(values, indices) along one axis; over everything, the maximum and index 0, as MindSpore has it."""
     if axis is None:
         return amax(input, initial=initial, where=where), zeros((), mstype.int64)
+    if initial is None and where is None:
+        return _of_element(input, axis, keepdims, argmax)
     return amax(input, axis, keepdims, initial=initial, where=where), argmax(input, axis, keepdims)
 
 
@@ -111,7 +145,9 @@ def min(input, axis=None, keepdims=False, *, initial=None, where=None):
     """(values, indices) along one axis; over everything, the minimum and index 0."""
     if axis is None:
         return amin(input, initial=initial, where=where), zeros((), mstype.int64)
-    return amin(input, axis, keepdims, initial=initial, where=where), argmin(input, axis, keepdims)
+    if initial is None and where is None:
+        return _of_element(input, axis, keepdims, _least)
+    return amin(input, axis, keepdims, initial=initial, where=where), _least(input, axis, keepdims)
 
 
 def var(input, axis=None, ddof=0, keepdims=False):
@@ -197,6 +233,9 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 def nansum(input, axis=None, keepdims=False, *, dtype=None):
     """Sum of the elements that are not NaN."""
+    _need_tensor("nansum", "input", input)
+    if dtype is None and not input.dtype.is_floating_point:
+        dtype = mstype.int64 if input.dtype == mstype.bool_ else input.dtype
     return sum(_ops["select"](isnan(input), 0, input), axis, keepdims, dtype=dtype)
 
 
@@ -209,12 +248,14 @@ def nanmean(input, axis=None, keepdims=False, *, dtype=None):
 
 
 def std_mean(input, axis=None, ddof=0, keepdims=False):
-    """(standard deviation, mean)."""
+    """(standard deviation, mean), of integers in float32."""
+    input = input if input.dtype.is_floating_point else cast(input, mstype.float32)
     return std(input, axis, ddof, keepdims), mean(input, axis, keepdims)
 
 
 def var_mean(input, axis=None, ddof=0, keepdims=False):
-    """(variance, mean)."""
+    """(variance, mean), of integers in float32."""
+    input = input if input.dtype.is_floating_point else cast(input, mstype.float32)
     return var(input, axis, ddof, keepdims), mean(input, axis, keepdims)
 
 
@@ -294,6 +335,7 @@ def trapz(y, x=None, *, dx=1.0, dim=-1):
 def cov(input, *, correction=1, fweights=None, aweights=None):
     """Covariances of the rows of input [variables, observations]."""
     x = input if input.ndim == 2 else reshape(input, (1, -1))
+    x = x if x.dtype.is_floating_point else cast(x, mstype.float32)
     w = None
     if fweights is not None:
         w = cast(fweights, x.dtype)
@@ -316,7 +358,10 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 
 
 def reduce_sum(x, axis=(), keep_dims=False):
-    """Sum over axes (all by default), in x's dtype."""
+    """Sum over axes (all by default), in x's dtype; of bools, whether any is true."""
+    _need_tensor("reduce_sum", "x", x)
+    if x.dtype == mstype.bool_:
+        return any(x, axis, keep_dims)
     return _ops["reduce_sum"](x, _axes(axis), keep_dims)
 
 

@@ -1,21 +1,28 @@
 """Selection by condition or order."""
 
 from pijit import dtype as mstype
-from pijit._C import ops as _ops
-from pijit.ops.function.elementwise import abs, equal, isfinite, isnan, less_equal, logical_and, logical_or, maximum, minimum, sqrt, square
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.elementwise import (abs, cast, equal, isfinite, isnan, less_equal, logical_and, logical_or,
+                                            maximum, minimum, _need_tensor, sqrt, square)
 from pijit.ops.function.reduce import norm, sum
 from pijit.ops.function.shapes import ravel, stack
 
 
+def _is_tensor(x):
+    return isinstance(x, Tensor)
+
+
 def clamp(input, min=None, max=None):
-    """Elements limited to [min, max]."""
+    """Elements limited to [min, max]. Bounds that are numbers leave the dtype as it is."""
     if min is None and max is None:
         raise ValueError("For 'clamp', at least one of 'min' and 'max' must be given.")
+    _need_tensor("clamp", "input", input)
+    result = input
     if min is not None:
-        input = maximum(input, min)
+        result = maximum(result, min)
     if max is not None:
-        input = minimum(input, max)
-    return input
+        result = minimum(result, max)
+    return result if result.dtype == input.dtype or _is_tensor(min) or _is_tensor(max) else cast(result, input.dtype)
 
 
 clip = clamp
@@ -49,7 +56,7 @@ def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
         total = total + sum(square(g))
     n = sqrt(total)
     scale = clip_norm / maximum(n, clip_norm)
-    return tuple([g * scale for g in x])
+    return tuple([cast(g * scale, g.dtype) for g in x])
 
 
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
@@ -64,6 +71,11 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """|input - other| <= atol + rtol * |other|."""
+    _need_tensor("isclose", "input", input)
+    if input.dtype == mstype.bool_:
+        input = cast(input, mstype.int32)
+    if _is_tensor(other) and other.dtype == mstype.bool_:
+        other = cast(other, mstype.int32)
     close = logical_or(equal(input, other), logical_and(less_equal(abs(input - other), atol + rtol * abs(other)), isfinite(other)))
     return logical_or(close, logical_and(isnan(input), isnan(other))) if equal_nan else close
 
@@ -87,5 +99,6 @@ def addcmul(input, tensor1, tensor2, value=1):
 
 
 def addcdiv(input, tensor1, tensor2, value=1):
-    """input + value * tensor1 / tensor2."""
-    return input + tensor1 / tensor2 * value
+    """input + value * tensor1 / tensor2; of integers rounded towards 0."""
+    result = input + tensor1 / tensor2 * value
+    return result if input.dtype.is_floating_point else cast(result, input.dtype)

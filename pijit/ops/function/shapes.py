@@ -120,7 +120,7 @@ def unsqueeze(input, dim):
 
 
 def squeeze(input, axis=None):
-    """Dimensions of 1 removed: all, or those named."""
+    """Dimensions of 1 removed: all, or those named (where they are 1)."""
     s = input.shape
     n = len(s)
     if axis is None:
@@ -129,9 +129,7 @@ def squeeze(input, axis=None):
     for a in drop:
         if not 0 <= a < n:
             raise ValueError(f"For 'squeeze', 'axis' {axis} is out of range for {n} dimensions.")
-        if s[a] != 1:
-            raise ValueError(f"Cannot select an axis to squeeze out which has size not equal to one: axis {a} of shape {s}.")
-    return _ops["reshape"](input, tuple([s[a] for a in builtins.range(n) if a not in drop]))
+    return _ops["reshape"](input, tuple([s[a] for a in builtins.range(n) if a not in drop or s[a] != 1]))
 
 
 def flatten(input, order="C", *, start_dim=1, end_dim=-1):
@@ -174,7 +172,9 @@ concat = cat
 
 
 def stack(tensors, axis=0):
-    """Joined along a new axis."""
+    """Joined along a new axis. A single Tensor is a sequence of one."""
+    if isinstance(tensors, Tensor):
+        tensors = (tensors,)
     if len(tensors) == 0:
         raise ValueError("For 'stack', 'tensors' must not be empty.")
     return _ops["concat"]([expand_dims(x, axis) for x in tensors], axis)
@@ -331,11 +331,25 @@ def tile(input, dims):
 
 
 def repeat_interleave(input, repeats, axis=None):
-    """Each element repeated in place."""
+    """Each element repeated in place: so many times, or as often as a list or Tensor says for each of the axis.
+
+    Raises ValueError for negative numbers, and where `repeats` and the axis differ in size."""
     if axis is None:
         input, axis = ravel(input), 0
     s = input.shape
     a = _axis(axis, len(s))
+    if not isinstance(repeats, int):
+        counts = [int(k) for k in (repeats.asnumpy().ravel() if isinstance(repeats, Tensor) else repeats)]
+        if len(counts) == 1:
+            repeats = counts[0]
+        else:
+            if len(counts) != s[a] or builtins.min(counts) < 0:
+                raise ValueError(f"For 'repeat_interleave', 'repeats' must hold {s[a]} numbers >= 0, one for each "
+                                 f"element of axis {axis}, but got {counts}.")
+            at = [k for k in builtins.range(s[a]) for _ in builtins.range(counts[k])]
+            return _ops["gather"](input, Tensor(at, mstype.int64), a)
+    if repeats < 0:
+        raise ValueError(f"For 'repeat_interleave', 'repeats' must be >= 0, but got {repeats}.")
     x = _ops["broadcast_to"](expand_dims(input, a + 1), s[:a + 1] + (repeats,) + s[a + 1:])
     return _ops["reshape"](x, s[:a] + (s[a] * repeats,) + s[a + 1:])
 
@@ -549,10 +563,10 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 
 def diag(input):
-    """A matrix with this diagonal."""
-    if input.ndim != 1:
-        raise ValueError(f"For 'diag', the input must have 1 dimension, but got {input.ndim}.")
-    return _embed_diagonal(input, 0)
+    """A Tensor of twice as many dimensions with the elements on its diagonal: a matrix, for a vector."""
+    if input.ndim == 0:
+        raise ValueError("For 'diag', the input must have at least 1 dimension, but got 0.")
+    return reshape(_embed_diagonal(ravel(input), 0), tuple(input.shape) * 2)
 
 
 def diagflat(input, offset=0):
@@ -561,7 +575,9 @@ def diagflat(input, offset=0):
 
 
 def trace(input):
-    """The sum of a matrix's diagonal."""
+    """The sum of a matrix's diagonal, in its dtype. Raises TypeError for bool."""
+    if input.dtype == mstype.bool_:
+        raise TypeError("For 'trace', the input must be of numbers, but got Bool.")
     if input.ndim != 2:
         raise ValueError(f"For 'trace', the input must have 2 dimensions, but got {input.ndim}.")
     return _ops["reduce_sum"](diagonal(input), (), False)
