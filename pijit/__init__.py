@@ -13,11 +13,16 @@ from pijit.grad import GradOperation, get_grad, grad, jvp, value_and_grad, vjp
 from pijit.vmap import vmap
 from pijit.jacobian import hessian, jacfwd, jacrev
 from pijit.jit import JitConfig, explain, jit, jit_class, ms_function
-from pijit import nn, numpy, initializer as common_initializer  # noqa: F401
-from pijit.serialization import load_checkpoint, load_param_into_net, save_checkpoint
+from pijit import nn, initializer as common_initializer  # noqa: F401
 from pijit.ops import mutable
-from pijit import amp, common, log
+from pijit import common, compat
 from pijit.hints import lazy_inline, no_inline, recompute
 
 tensor = Tensor
 __version__ = "0.1.0"
+
+# Loaded when a name is asked for; so is every other submodule (`ms.numpy`, `ms.amp`).
+__getattr__, __dir__ = compat.names(__name__, {
+    "serialization": "load_checkpoint load_param_into_net save_checkpoint",
+})
+compat.register()

@@ -1,8 +1,8 @@
 """Finds the OpenMP runtime and the oneDNN library of the `onednn-cpu-gomp` wheel and loads it before the extension."""
 
 import ctypes
-import importlib.metadata
 import os
+import sys
 
 # A spinning barrier stalls whenever anything else wants the core; these bound it. They must be set
 # before the OpenMP runtime starts, and a user's own settings win.
@@ -19,6 +19,11 @@ def _load_openmp():
 
 
 def _load_onednn():
+    near = os.path.join(sys.prefix, "lib", "libdnnl.so.3.2")  # where pip puts this wheel's library
+    if os.path.exists(near):
+        ctypes.CDLL(near, mode=ctypes.RTLD_GLOBAL)
+        return
+    import importlib.metadata  # takes longer than all else here
     try:
         files = importlib.metadata.files("onednn-cpu-gomp") or []
     except importlib.metadata.PackageNotFoundError:

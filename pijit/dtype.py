@@ -43,3 +43,6 @@ def finite_range(dtype):
     info = np.finfo(kind) if dtype.is_floating_point else np.iinfo(kind)
     number = float if dtype.is_floating_point else int
     return number(info.min), number(info.max)
+
+
+__all__ = [n for n in globals() if n[0] != "_" and n not in ("np", "DType", "dtype")]

@@ -148,6 +148,11 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
   if (PyModule_Check(o)) {
     PyObject* d = PyModule_GetDict(o);
     PyObject* x = PyDict_GetItemWithError(d, name_obj);
+    if (!x && named_as_library(d)) {  // our modules enter in their dicts what they load on demand
+      Py_XDECREF(PyObject_GetAttr(o, name_obj));
+      PyErr_Clear();
+      x = PyDict_GetItemWithError(d, name_obj);
+    }
     if (!x) give_up(Reason::kUnsupportedAttribute, str_cat("module attribute ", name));
     if (is_library(d)) return wrap_static(x);
     return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(name_obj)}));

@@ -209,7 +209,8 @@ class Tracer {
   int source_of(const V& v);  // makes a constant source where there is none
   void guard(Guard::Kind k, int src, py::object obj = {}, uint64_t num = 0, py::object obj2 = {});
   void guard_type(const V& v);
-  bool is_library(PyObject* globals);
+  static bool named_as_library(PyObject* globals);
+  bool is_library(PyObject* globals);  // and guards it
 
   template <class F>
   void undoable(F restore) {

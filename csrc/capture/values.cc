@@ -73,11 +73,15 @@ void Tracer::guard_type(const V& v) {
   guard(Guard::kType, source_of(v), share(reinterpret_cast<PyObject*>(t)), version);
 }
 
-bool Tracer::is_library(PyObject* globals) {
+bool Tracer::named_as_library(PyObject* globals) {
   PyObject* n = PyDict_GetItemString(globals, "__name__");
   if (!n || !PyUnicode_Check(n)) return false;
   const std::string name = py::cast<std::string>(py::handle(n));
-  if (name != "pijit" && name.rfind("pijit.", 0) != 0) return false;
+  return name == "pijit" || name.rfind("pijit.", 0) == 0;
+}
+
+bool Tracer::is_library(PyObject* globals) {
+  if (!named_as_library(globals)) return false;
   guard(Guard::kDictVersion, add_source({Source::kConst, -1, 0, share(globals)}), share(globals),
         dict_version(globals));
   return true;

@@ -1,84 +1,240 @@
-"""Running scripts written for MindSpore: its import paths, answered by pijit.
+"""MindSpore's module paths, answered by pijit's modules.
 
-`install("mindspore")` makes `import mindspore` and its submodules resolve to this package; nothing is
-installed on disk, and a real MindSpore that was imported before is left alone."""
+`install("mindspore")` makes `import mindspore` and all below it mean pijit. The modules are pijit's own, not copies:
+`mindspore.ops is pijit.ops`, so a name that a program replaces is replaced for all, and captured code reads them as it reads
+`pijit`. Nothing is installed on disk, and a real MindSpore that was imported before is left alone.
 
+A path below `mindspore` is the same path below `pijit`; `_ELSEWHERE` holds those that MindSpore divides in another way, and
+serves `import pijit.…` as well. A name that a module doesn't have is looked up among submodules that aren't loaded yet, then in
+the packages above (`mindspore.nn.layer.conv.Dense` is found in `pijit.nn.layer`), and stands in the module's `__dict__` from then on."""
+
+import difflib
 import importlib
+import importlib.util
 import sys
 import types
+from importlib.machinery import ModuleSpec
 
-# MindSpore's module path → ours (or a list of names taken from ours)
-_PATHS = {
-    "mindspore": "pijit",
-    "mindspore.context": "pijit.context",
-    "mindspore.nn": "pijit.nn",
-    "mindspore.nn.cell": "pijit.nn.cell",
-    "mindspore.nn.layer": "pijit.nn.layer",
-    "mindspore.nn.loss": "pijit.nn.loss",
-    "mindspore.nn.optim": "pijit.nn.optim",
-    "mindspore.nn.wrap": "pijit.nn.wrap",
-    "mindspore.nn.learning_rate_schedule": "pijit.nn.schedule",
-    "mindspore.ops": "pijit.ops",
-    "mindspore.ops.operations": "pijit.ops.primitives",
-    "mindspore.ops.functional": "pijit.ops.function",
-    "mindspore.ops.composite": "pijit.ops",
-    "mindspore.ops.function": "pijit.ops.function",
-    "mindspore.ops._grad": "pijit.ops",
-    "mindspore.ops._grad.grad_base": "pijit.ops.grad_base",
-    "mindspore.ops._grad_experimental": "pijit.ops",
-    "mindspore.ops._grad_experimental.grad_base": "pijit.ops.grad_base",
-    "mindspore.numpy": "pijit.numpy",
-    "mindspore.amp": "pijit.amp",
-    "mindspore.train.amp": "pijit.amp",
-    "mindspore.log": "pijit.log",
-    "mindspore.common": "pijit.common",
-    "mindspore.common.tensor": "pijit",
-    "mindspore.common.parameter": "pijit.parameter",
-    "mindspore.common.dtype": "pijit.dtype",
-    "mindspore.common.initializer": "pijit.initializer",
-    "mindspore.common.api": "pijit",
-    "mindspore.train": "pijit",
-    "mindspore.train.serialization": "pijit.serialization",
-    "mindspore.dtype": "pijit.dtype",
+VERSION = "2.7.1"  # the MindSpore whose names these are
+
+# ours: MindSpore's paths that it answers
+_ELSEWHERE = {
+    "tensor": "common.tensor",
+    "parameter": "common.parameter",
+    "dtype": "common.dtype numpy.dtypes",
+    "initializer": "common.initializer",
+    "random": "common.seed common.generator",
+    "jit": "common.api common.jit_config",
+    "hints": "common.lazy_inline common.no_inline common.recompute",
+    "common": "common.mutable common.hook_handle common.sparse_tensor common.symbol",
+    "serialization": "train.serialization",
+    "amp": "train.amp train.loss_scale_manager",
+    "nn.container": "nn.layer.container",
+    "nn.layer.rnn": "nn.layer.rnns nn.layer.rnn_cells",
+    "nn.layer": "nn.layer.channel_shuffle nn.layer.combined nn.layer.dense nn.layer.embedding nn.layer.math nn.layer.padding nn.layer.thor_layer "
+                "nn.layer.timedistributed",
+    "nn.loss": "nn.loss.loss",
+    "nn.schedule": "nn.learning_rate_schedule nn.dynamic_lr",
+    "nn.wrap": "nn.wrap.cell_wrapper nn.wrap.grad_reducer nn.wrap.loss_scale",
+    "nn.optim": "nn.optim.ada_grad nn.optim.adadelta nn.optim.adafactor nn.optim.adam nn.optim.adamax nn.optim.adasum nn.optim.asgd nn.optim.ftrl "
+                "nn.optim.lamb nn.optim.lars nn.optim.lazyadam nn.optim.momentum nn.optim.optimizer nn.optim.proximal_ada_grad nn.optim.rmsprop "
+                "nn.optim.rprop nn.optim.sgd nn.optim.thor",
+    "ops.primitives": "ops.operations ops.operations.array_ops ops.operations.comm_ops ops.operations.control_ops ops.operations.custom_ops "
+                      "ops.operations.debug_ops ops.operations.image_ops ops.operations.inner_ops ops.operations.linalg_ops "
+                      "ops.operations.manually_defined ops.operations.math_ops ops.operations.nn_ops ops.operations.other_ops "
+                      "ops.operations.random_ops ops.operations.sparse_ops ops.operations.spectral_ops ops.operations._inner_ops "
+                      "ops.operations._grad_ops",
+    "ops.function": "ops.functional_overload ops.function.array_func ops.function.clip_func ops.function.debug_func "
+                    "ops.function.fft_func ops.function.grad ops.function.grad.grad_func ops.function.image_func ops.function.linalg_func "
+                    "ops.function.math_func ops.function.nn_func ops.function.other_func ops.function.parameter_func ops.function.random_func "
+                    "ops.function.sparse_func ops.function.sparse_unary_func ops.function.spectral_func ops.function.vmap_func",
+    "ops.composite": "ops.composite.base ops.composite.env_ops ops.composite.math_ops ops.composite.multitype_ops",
+    "ops": "ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_ops_prim ops._grad ops._grad_experimental",
+    "ops.grad_base": "ops._grad.grad_base ops._grad_experimental.grad_base",
 }
+_PATHS = {path: ours for ours, paths in _ELSEWHERE.items() for path in paths.split()}
+_BELOW = {}  # our module: MindSpore's paths below it
+for _path in _PATHS:
+    _above = _path.rpartition(".")[0]
+    _BELOW.setdefault(_PATHS.get(_above, _above), []).append(_path)
+
+_installed = False
+_own_version = None
 
 
-class _Alias(types.ModuleType):
-    """A module whose attributes are another's, so that submodules can hang on it without touching ours."""
+def _own(name):
+    """Our module's name for a name below `mindspore` or `pijit`."""
+    rest = name.partition(".")[2]
+    return "pijit." + _PATHS[rest] if rest in _PATHS else "pijit." + rest if rest else "pijit"
 
-    def __init__(self, name, target):
-        super().__init__(name, target.__doc__)
-        self.__dict__["_target"] = target
-        self.__path__ = []
 
-    def __getattr__(self, name):
-        try:
-            return getattr(self._target, name)
-        except AttributeError:
-            raise AttributeError(f"module {self.__name__!r} (pijit) has no attribute {name!r}") from None
+def _shown(name):
+    """How an error names a module of ours: by MindSpore's name where that is what the program imported."""
+    if not _installed:
+        return name
+    rest = name.partition(".")[2]
+    return ".".join(["mindspore", *_ELSEWHERE.get(rest, rest).split()[:1]])
 
-    def __dir__(self):
-        return dir(self._target)
+
+def _hint(name, known):
+    known = [k for k in known if k[0] != "_" and k != name]
+    near = difflib.get_close_matches(name, known, 3, 0.6)
+    lower = {k.lower(): k for k in known}
+    if name.lower() in lower and lower[name.lower()] not in near:
+        near.insert(0, lower[name.lower()])
+    return f" The nearest names there are: {', '.join(near)}." if near else ""
+
+
+def _importing_from():
+    """Whether the caller's caller executes `from module import name`."""
+    import dis  # only on the way to an error
+    frame = sys._getframe(2)
+    return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == dis.opmap["IMPORT_FROM"]
+
+
+def _found_above(module, name):
+    """What a package above has under the name; the topmost counts for `common` alone, which is a second place for its names."""
+    above = module.rpartition(".")[0]
+    while above.count(".") or above and module.startswith("pijit.common"):
+        value = sys.modules[above].__dict__.get(name)
+        if value is not None and not isinstance(value, types.ModuleType):
+            return value
+        above = above.rpartition(".")[0]
+    return None
+
+
+def names(module, lazy=None):
+    """`__getattr__` and `__dir__` of a module (PEP 562), for what isn't in its `__dict__` yet.
+
+    `lazy` maps submodules, by their names below `pijit`, to the names (in one string) that this module takes from them when they are asked
+    for. What is found goes into the `__dict__`. AttributeError (ImportError for `from module import name`) names the nearest names there are."""
+    origin = {name: "pijit." + path for path, text in (lazy or {}).items() for name in text.split()}
+
+    def find(name):
+        if name in origin:
+            return getattr(importlib.import_module(origin[name]), name)
+        value = _found_above(module, name)
+        if value is not None:
+            return value
+        path = f"{module}.{name}"
+        if path in sys.modules or "__path__" in sys.modules[module].__dict__ and importlib.util.find_spec(path) is not None:
+            return importlib.import_module(path)
+        return None
+
+    def __getattr__(name):
+        if name.startswith("__"):
+            raise AttributeError(f"module {_shown(module)!r} has no attribute {name!r}", name=name)
+        value = find(name)
+        if value is not None:
+            sys.modules[module].__dict__[name] = value
+            return value
+        if _importing_from():
+            raise ImportError(f"cannot import name {name!r} from {_shown(module)!r}: pijit doesn't have it.{_hint(name, __dir__())}", name=module)
+        raise AttributeError(f"module {_shown(module)!r} has no attribute {name!r} (in pijit).{_hint(name, __dir__())}", name=name)
+
+    def __dir__():
+        return sorted({*sys.modules[module].__dict__, *origin})
+
+    return __getattr__, __dir__
+
+
+class _Loader:
+    """Puts a module that is there already, or imported under its own name, under another path."""
+
+    def __init__(self, own):
+        self.own = own
+
+    def create_module(self, spec):  # noqa: ARG002
+        return None
+
+    def exec_module(self, module):
+        sys.modules[module.__spec__.name] = _prepared(importlib.import_module(self.own))
+
+
+class _Finder:
+    """Finds what is below `mindspore`, and MindSpore's divisions below `pijit`."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):  # noqa: ARG004
+        root, _, rest = name.partition(".")
+        if not (root == "mindspore" and _installed or root == "pijit" and rest in _PATHS):
+            return None
+        own = _own(name)
+        parent, _, leaf = own.rpartition(".")
+        same = sys.modules[parent].__dict__.get(leaf) if parent in sys.modules and rest not in _PATHS else None
+        if same is None or isinstance(same, types.ModuleType):  # a function's name is no module's, though pijit may keep it in one
+            try:
+                if own in sys.modules or importlib.util.find_spec(own) is not None:
+                    return ModuleSpec(name, _Loader(own))
+            except ModuleNotFoundError:
+                pass  # of a package that isn't there
+        above, _, leaf = name.rpartition(".")
+        raise ModuleNotFoundError(f"No module named {name!r} (in pijit).{_hint(leaf, dir(sys.modules[above]))}", name=name)
+
+
+def _prepared(module):
+    """The module, ready for imports through it: a package where MindSpore has one, and with names looked up as in `names`."""
+    rest = module.__name__.partition(".")[2]
+    if rest in _BELOW and not hasattr(module, "__path__"):
+        module.__path__ = []
+    if "__getattr__" not in module.__dict__:
+        module.__getattr__, module.__dir__ = names(module.__name__)
+    _put_below(rest)
+    return module
+
+
+def _put_below(rest):
+    """Enters MindSpore's submodules whose names are those of functions (`common.mutable`): an import that had to find them would put the module in
+    the function's place."""
+    parent = sys.modules["pijit." + rest if rest else "pijit"]
+    for path in _BELOW.get(rest, ()):
+        leaf, target = path.rpartition(".")[2], "pijit." + _PATHS[path]
+        if not isinstance(parent.__dict__.get(leaf, parent), types.ModuleType):
+            importlib.import_module(target)
+        if target in sys.modules:
+            for root in ("pijit", "mindspore") if _installed else ("pijit",):
+                sys.modules.setdefault(f"{root}.{path}", sys.modules[target])
+            if leaf not in parent.__dict__:
+                parent.__dict__[leaf] = _found_above(parent.__name__, leaf) or sys.modules[target]
+
+
+def register():
+    """Makes MindSpore's divisions of what is loaded importable. `import pijit` ends with it."""
+    if _Finder not in sys.meta_path:
+        sys.meta_path.append(_Finder)
+    for rest in sorted({*_BELOW, *_ELSEWHERE}):
+        if "pijit." + rest in sys.modules:
+            _prepared(sys.modules["pijit." + rest])
 
 
 def install(name="mindspore"):
-    """Lets `import mindspore` mean pijit. Raises ValueError for another name, RuntimeError when the real one is loaded."""
+    """Lets `import mindspore` mean pijit, and gives `__version__` MindSpore's value. Raises ValueError for another name, RuntimeError when
+    the real one is loaded."""
+    global _installed, _own_version
     if name != "mindspore":
         raise ValueError(f"pijit can stand in for 'mindspore' only, not for {name!r}.")
-    present = sys.modules.get("mindspore")
-    if present is not None and not isinstance(present, _Alias):
+    import pijit
+    if sys.modules.get("mindspore", pijit) is not pijit:
         raise RuntimeError("the real mindspore is imported already; call pijit.compat.install first.")
-    for path, target in _PATHS.items():
-        if path not in sys.modules:
-            sys.modules[path] = _Alias(path, importlib.import_module(target))
-    for path in _PATHS:
-        parent, _, leaf = path.rpartition(".")
-        if parent:
-            sys.modules[parent].__dict__[leaf] = sys.modules[path]
+    if _installed:
+        return
+    _installed = True
+    sys.modules["mindspore"] = pijit
+    sys.meta_path.remove(_Finder)
+    sys.meta_path.insert(0, _Finder)  # before the finder of files, which would load pijit's a second time
+    _own_version, pijit.__version__ = pijit.__version__, VERSION
+    register()
 
 
 def uninstall():
     """Takes the import paths back."""
-    for path in _PATHS:
-        if isinstance(sys.modules.get(path), _Alias):
-            del sys.modules[path]
+    global _installed
+    if not _installed:
+        return
+    import pijit
+    _installed = False
+    for path in [p for p in sys.modules if p.partition(".")[0] == "mindspore"]:
+        del sys.modules[path]
+    sys.meta_path.remove(_Finder)
+    sys.meta_path.append(_Finder)
+    pijit.__version__ = _own_version

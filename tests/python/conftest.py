@@ -1,4 +1,56 @@
+"""Settings of every test, and PIJIT_TEST_AS=mindspore: the tests run as programs written for MindSpore.
+
+Then each file of tests is compiled with its `import pijit` statements reading `import mindspore`, under the alias that `pijit.compat`
+installs, so that what a test asserts of `pijit` (results, graphs, breaks, captures) holds of `mindspore` too."""
+
+import ast
 import os
+import sys
+from importlib.machinery import PathFinder, SourceFileLoader
 
 os.environ.setdefault("PIJIT_STRICT", "1")
 os.environ.setdefault("PIJIT_VERIFY", "1")
+
+
+def _renamed(name):
+    return "mindspore" + name[len("pijit"):] if name.partition(".")[0] == "pijit" else name
+
+
+class _Imports(ast.NodeTransformer):
+    def visit_Import(self, node):
+        made = []
+        for a in node.names:
+            name = _renamed(a.name)
+            if name == a.name or a.asname:
+                made.append(ast.Import([ast.alias(name, a.asname)]))
+            else:  # `import pijit.x` binds `pijit`
+                made += [ast.Import([ast.alias(name)]), ast.Import([ast.alias("mindspore", "pijit")])]
+        return [ast.copy_location(n, node) for n in made]
+
+    def visit_ImportFrom(self, node):
+        if node.module and not node.level:
+            node.module = _renamed(node.module)
+        return node
+
+
+class _Loader(SourceFileLoader):
+    def get_code(self, fullname):
+        path = self.get_filename(fullname)
+        tree = _Imports().visit(ast.parse(self.get_data(path), path))
+        return compile(ast.fix_missing_locations(tree), path, "exec")
+
+
+class _Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        spec = PathFinder.find_spec(name, path, target)
+        if spec and spec.origin and os.path.dirname(spec.origin) == os.path.dirname(__file__):
+            spec.loader = _Loader(name, spec.origin)
+            return spec
+        return None
+
+
+if os.environ.get("PIJIT_TEST_AS"):
+    import pijit.compat
+    pijit.compat.install(os.environ["PIJIT_TEST_AS"])
+    sys.meta_path.insert(0, _Finder)

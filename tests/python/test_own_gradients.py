@@ -220,13 +220,3 @@ def test_what_cannot_be_registered(registry, what, error):
         registry.register(what)
     with pytest.raises(TypeError):
         registry.register(ops.Mul)(3)
-
-
-def test_old_import_path():
-    import pijit.compat
-    pijit.compat.install()
-    try:
-        from mindspore.ops._grad.grad_base import bprop_getters as old
-        assert old is bprop_getters
-    finally:
-        pijit.compat.uninstall()
