@@ -5,6 +5,7 @@
 #include <map>
 
 #include "graph/vals.h"
+#include "runtime/kernel.h"
 #include "runtime/loop_kernel.h"
 
 namespace pijit {
@@ -53,7 +54,10 @@ class Layouts {
       const bool one_group = std::get<Dim>(n.attrs[n.op->attr_index("group")]) == 1;
       // Too few channels for a block, as those of an image, are read where they are.
       const bool fits = has_blocks(x.shape) || (name != "conv2d_dx" && x.shape[1] <= 4);
-      return y.dtype == DType::F32 && one_group && has_blocks(y.shape) && fits ? kConv : kOther;
+      return y.dtype == DType::F32 && one_group && has_blocks(y.shape) && fits &&
+                     (undilated(n) || served_in_blocks(n))
+                 ? kConv
+                 : kOther;
     }
     if (name == "reduce_sum")
       return std::get<Dims>(n.attrs[0]) == Dims{2, 3} && sums_in_lanes(type(n.in[0])) ? kSum
@@ -66,6 +70,25 @@ class Layouts {
     for (auto s : n.in)
       if (s != kNoNode && !full(s, n) && !small(type(s).shape)) return kOther;
     return kMap;
+  }
+  static bool undilated(const Node& n) {
+    return std::get<Dims>(n.attrs[n.op->attr_index("dilation")]) == Dims{1, 1};
+  }
+  // Is there a fast kernel? With dilation not always.
+  bool served_in_blocks(const Node& n) const {
+    Attrs attrs = n.attrs;
+    attrs.emplace_back(b_);
+    KernelRequest r{OpTable::get().at(n.op->name + "_blocked"), attrs, {}, {}, n.type};
+    const bool gradient_of_weights = n.op->name == "conv2d_dw";
+    for (size_t k = 0; k < n.in.size(); ++k) {
+      r.present.push_back(n.in[k] != kNoNode);
+      r.in.push_back(r.present[k] ? type(n.in[k]) : Type{});
+      const bool map = gradient_of_weights || k == 0 || k == 3;
+      if (r.present[k] && map && has_blocks(r.in[k].shape))
+        r.in[k].shape = in_blocks(r.in[k].shape);
+    }
+    if (!gradient_of_weights && has_blocks(r.out.shape)) r.out.shape = in_blocks(r.out.shape);
+    return KernelRegistry::get().serves(r);
   }
   // Maps that are summed over positions. A row's sum has kLanes lanes (runtime/loop_kernel.h): a
   // position's place among them must not depend on the layout.

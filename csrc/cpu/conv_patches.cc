@@ -1,17 +1,20 @@
-// Convolutions of float64, which oneDNN does not take, as products with the patches of the input
-// (Chellapilla, Puri & Simard, High Performance Convolutional Neural Networks for Document
-// Processing, 2006).
+// Convolutions of float64, which oneDNN does not take, and those of float32 for which it has plain
+// loops alone (strides together with dilation, groups without AVX-512 …), as products with the
+// patches of the input (Chellapilla, Puri & Simard, High Performance Convolutional Neural Networks
+// for Document Processing, 2006).
 #include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "cpu/gemm.h"
+#include "runtime/array.h"
 
 namespace pijit {
 namespace {
 
 // A matrix with a row per weight of a channel and a column per output pixel. Slabs of output rows
 // keep it small.
+template <class T>
 struct Patches {
   std::vector<int64_t> x, w, y;  // sizes
   std::vector<int64_t> stride, pad, dilation;
@@ -53,25 +56,25 @@ struct Patches {
       }
     }
   }
-  void gather(const double* in, int64_t first, int64_t rows, double* matrix) const {
+  void gather(const T* in, int64_t first, int64_t rows, T* matrix) const {
     const int64_t width = y[3], step = stride[1];
     each_row(first, rows,
              [&](int64_t k, int64_t i, int64_t row, int64_t begin, int64_t end, int64_t at) {
-               double* to = matrix + (k * rows + i) * width;
-               if (row < 0) return std::fill_n(to, width, 0.0), void();
-               const double* from = in + row * x[3] + at;
-               std::fill_n(to, begin, 0.0);
+               T* to = matrix + (k * rows + i) * width;
+               if (row < 0) return std::fill_n(to, width, T(0)), void();
+               const T* from = in + row * x[3] + at;
+               std::fill_n(to, begin, T(0));
                for (int64_t j = begin; j < end; ++j, from += step) to[j] = *from;
-               std::fill(to + end, to + width, 0.0);
+               std::fill(to + end, to + width, T(0));
              });
   }
-  void scatter_add(const double* matrix, int64_t first, int64_t rows, double* out) const {
+  void scatter_add(const T* matrix, int64_t first, int64_t rows, T* out) const {
     const int64_t width = y[3], step = stride[1];
     each_row(first, rows,
              [&](int64_t k, int64_t i, int64_t row, int64_t begin, int64_t end, int64_t at) {
                if (row < 0) return;
-               const double* from = matrix + (k * rows + i) * width;
-               double* to = out + row * x[3] + at;
+               const T* from = matrix + (k * rows + i) * width;
+               T* to = out + row * x[3] + at;
                for (int64_t j = begin; j < end; ++j, to += step) *to += from[j];
              });
   }
@@ -85,81 +88,97 @@ struct Patches {
           f((n * group + g) * channels * x[2] * x[3], (n * group + g) * filters * pixels, g, i,
             std::min<int64_t>(slab, y[2] - i));
   }
-  std::unique_ptr<double[]> buffer() const {
-    return std::unique_ptr<double[]>(new double[depth * slab * y[3]]);
-  }
+  std::unique_ptr<T[]> buffer() const { return std::unique_ptr<T[]>(new T[depth * slab * y[3]]); }
 };
 
-std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
-  if (r.out.dtype != DType::F64) return *why = "dtype is not float64", nullptr;
-  const Patches g(r, r.in[0].shape, r.in[1].shape, r.out.shape);
+template <class T>
+std::unique_ptr<OpKernel> conv2d(const KernelRequest& r) {
+  const Patches<T> g(r, r.in[0].shape, r.in[1].shape, r.out.shape);
   return fn_kernel([=](const void* const* in, void* out) {
-    const auto *x = static_cast<const double*>(in[0]), *w = static_cast<const double*>(in[1]),
-               *bias = static_cast<const double*>(in[2]);
-    auto* y = static_cast<double*>(out);
+    const auto *x = static_cast<const T*>(in[0]), *w = static_cast<const T*>(in[1]),
+               *bias = static_cast<const T*>(in[2]);
+    auto* y = static_cast<T*>(out);
     parallel_for(g.y[0], 1, [&](int64_t begin, int64_t end) {
       const auto patches = g.buffer();
       g.each_slab(
           begin, end, [&](int64_t from, int64_t to, int64_t group, int64_t first, int64_t rows) {
             const int64_t n = rows * g.y[3];
             g.gather(x + from, first, rows, patches.get());
-            double* c = y + to + first * g.y[3];
+            T* c = y + to + first * g.y[3];
             if (bias)
               for (int64_t o = 0; o < g.filters; ++o)
                 std::fill_n(c + o * g.pixels, n, bias[group * g.filters + o]);
-            multiply<double>({w + group * g.filters * g.depth, g.depth, 1}, {patches.get(), n, 1},
-                             nullptr, {c, g.pixels, bias != nullptr}, g.filters, n, g.depth);
+            multiply<T>({w + group * g.filters * g.depth, g.depth, 1}, {patches.get(), n, 1},
+                        nullptr, {c, g.pixels, bias != nullptr}, g.filters, n, g.depth);
           });
     });
   });
 }
 
-std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
-  if (r.out.dtype != DType::F64) return *why = "dtype is not float64", nullptr;
-  const Patches g(r, r.out.shape, r.in[1].shape, r.in[0].shape);
+template <class T>
+std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r) {
+  const Patches<T> g(r, r.out.shape, r.in[1].shape, r.in[0].shape);
   return fn_kernel([=](const void* const* in, void* out) {
-    const auto *dy = static_cast<const double*>(in[0]), *w = static_cast<const double*>(in[1]);
-    auto* dx = static_cast<double*>(out);
-    std::fill_n(dx, g.x[0] * g.x[1] * g.x[2] * g.x[3], 0.0);
+    const auto *dy = static_cast<const T*>(in[0]), *w = static_cast<const T*>(in[1]);
+    auto* dx = static_cast<T*>(out);
+    std::fill_n(dx, g.x[0] * g.x[1] * g.x[2] * g.x[3], T(0));
     parallel_for(g.y[0], 1, [&](int64_t begin, int64_t end) {
       const auto patches = g.buffer();
       g.each_slab(begin, end,
                   [&](int64_t to, int64_t from, int64_t group, int64_t first, int64_t rows) {
                     const int64_t n = rows * g.y[3];
-                    multiply<double>({w + group * g.filters * g.depth, 1, g.depth},
-                                     {dy + from + first * g.y[3], g.pixels, 1}, nullptr,
-                                     {patches.get(), n}, g.depth, n, g.filters);
+                    multiply<T>({w + group * g.filters * g.depth, 1, g.depth},
+                                {dy + from + first * g.y[3], g.pixels, 1}, nullptr,
+                                {patches.get(), n}, g.depth, n, g.filters);
                     g.scatter_add(patches.get(), first, rows, dx + to);
                   });
     });
   });
 }
 
-std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
-  if (r.out.dtype != DType::F64) return *why = "dtype is not float64", nullptr;
-  const Patches g(r, r.in[0].shape, r.out.shape, r.in[1].shape);
+// The sum over images is divided by their number alone into ranges, whose sums are added in order.
+template <class T>
+std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r) {
+  const Patches<T> g(r, r.in[0].shape, r.out.shape, r.in[1].shape);
+  const int64_t ranges = std::clamp<int64_t>(g.y[0], 1, 8), elements = g.w[0] * g.depth;
   return fn_kernel([=](const void* const* in, void* out) {
-    const auto *x = static_cast<const double*>(in[0]), *dy = static_cast<const double*>(in[1]);
-    auto* dw = static_cast<double*>(out);
-    std::fill_n(dw, g.w[0] * g.depth, 0.0);
-    const auto patches = g.buffer();
-    g.each_slab(0, g.y[0],
-                [&](int64_t from, int64_t to, int64_t group, int64_t first, int64_t rows) {
-                  const int64_t n = rows * g.y[3];
-                  g.gather(x + from, first, rows, patches.get());
-                  multiply<double>({dy + to + first * g.y[3], g.pixels, 1}, {patches.get(), 1, n},
-                                   nullptr, {dw + group * g.filters * g.depth, g.depth, true},
-                                   g.filters, g.depth, n);
-                });
+    const auto *x = static_cast<const T*>(in[0]), *dy = static_cast<const T*>(in[1]);
+    auto* dw = static_cast<T*>(out);
+    const Block memory(static_cast<size_t>((ranges - 1) * elements) * sizeof(T));
+    auto* rest = reinterpret_cast<T*>(memory.p);
+    parallel_for(ranges, 1, [&](int64_t begin, int64_t end) {
+      const auto patches = g.buffer();
+      for (int64_t k = begin; k < end; ++k) {
+        T* sum = k ? rest + (k - 1) * elements : dw;
+        std::fill_n(sum, elements, T(0));
+        g.each_slab(g.y[0] * k / ranges, g.y[0] * (k + 1) / ranges,
+                    [&](int64_t from, int64_t to, int64_t group, int64_t first, int64_t rows) {
+                      const int64_t n = rows * g.y[3];
+                      g.gather(x + from, first, rows, patches.get());
+                      multiply<T>({dy + to + first * g.y[3], g.pixels, 1}, {patches.get(), 1, n},
+                                  nullptr, {sum + group * g.filters * g.depth, g.depth, true},
+                                  g.filters, g.depth, n);
+                    });
+      }
+    });
+    for (int64_t k = 0; k + 1 < ranges; ++k)
+      for (int64_t i = 0; i < elements; ++i) dw[i] += rest[k * elements + i];
   });
+}
+
+template <auto kFloat, auto kDouble>
+std::unique_ptr<OpKernel> by_dtype(const KernelRequest& r, std::string* why) {
+  if (r.out.dtype == DType::F32) return kFloat(r);
+  if (r.out.dtype == DType::F64) return kDouble(r);
+  return *why = "dtype is neither float32 nor float64", nullptr;
 }
 
 }  // namespace
 
 void register_patch_kernels(KernelRegistry& r) {
-  r.add("conv2d", {"patches", conv2d});
-  r.add("conv2d_dx", {"patches", conv2d_dx});
-  r.add("conv2d_dw", {"patches", conv2d_dw});
+  r.add("conv2d", {"patches", by_dtype<conv2d<float>, conv2d<double>>});
+  r.add("conv2d_dx", {"patches", by_dtype<conv2d_dx<float>, conv2d_dx<double>>});
+  r.add("conv2d_dw", {"patches", by_dtype<conv2d_dw<float>, conv2d_dw<double>>});
 }
 
 }  // namespace pijit

@@ -164,6 +164,8 @@ void multiply(Matrix<T> a, Matrix<T> b, const T* bias, Output<T> c, int64_t m, i
 }
 template void multiply<double>(Matrix<double>, Matrix<double>, const double*, Output<double>,
                                int64_t, int64_t, int64_t);
+template void multiply<float>(Matrix<float>, Matrix<float>, const float*, Output<float>, int64_t,
+                              int64_t, int64_t);
 
 namespace {
 template <class F>

@@ -1,4 +1,4 @@
-// Packed matrix products of float64, int32 and int64.
+// Packed matrix products of float64, int32 and int64, and of the float32 convolutions that oneDNN leaves.
 #pragma once
 #include <vector>
 

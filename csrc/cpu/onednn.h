@@ -26,12 +26,15 @@ memory::desc in_blocks_of(int64_t b, const Ints& dims, DType t);
 bool serves(const KernelRequest& r, std::string* why);
 // The same, or bfloat16, which is summed in float32 and rounded once.
 bool serves_bf16_too(const KernelRequest& r, std::string* why);
+template <class PrimitiveDesc>
+bool plain_loops(const PrimitiveDesc& pd) {
+  return std::string_view(pd.impl_info_str()).find("ref") != std::string_view::npos;
+}
 // oneDNN's plain loops are no faster than our own reference, or than the same op in float32.
 // Throws dnnl::error where a bfloat16 primitive is such a one.
 template <class PrimitiveDesc>
 const PrimitiveDesc& not_plain_loops(const PrimitiveDesc& pd, DType t) {
-  if (t == DType::BF16 &&
-      std::string_view(pd.impl_info_str()).find("ref") != std::string_view::npos)
+  if (t == DType::BF16 && plain_loops(pd))
     throw dnnl::error(dnnl_unimplemented, "only plain loops for bfloat16");
   return pd;
 }

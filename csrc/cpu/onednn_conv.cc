@@ -67,6 +67,14 @@ dnnl::convolution_forward::primitive_desc forward_pd(
           c.pad_hi,   attr};
 }
 
+// Throws dnnl::error where oneDNN has plain loops alone (groups, dilation, strides in some
+// combinations): products with patches of the input are up to 1000 times faster.
+template <class PrimitiveDesc>
+const PrimitiveDesc& compiled(const PrimitiveDesc& pd) {
+  if (plain_loops(pd)) throw dnnl::error(dnnl_unimplemented, "only plain loops");
+  return pd;
+}
+
 std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
   if (!serves_bf16_too(r, why)) return nullptr;
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
@@ -83,7 +91,7 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
                                    {DNNL_ARG_BIAS, bias, bias}};
     if (residual)
       in.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.y_outside, c.y_inside});
-    return std::make_unique<Primitive>(dnnl::convolution_forward(not_plain_loops(pd, c.dtype)), in,
+    return std::make_unique<Primitive>(dnnl::convolution_forward(compiled(pd)), in,
                                        Primitive::Arg{DNNL_ARG_DST, c.y_outside, pd.dst_desc()});
   });
 }
@@ -96,7 +104,7 @@ std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
         engine(), algorithm::convolution_direct, c.x_inside, c.w_inside, c.y_inside, c.stride,
         c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false), attributes());
     return std::make_unique<Primitive>(
-        dnnl::convolution_backward_data(not_plain_loops(pd, c.dtype)),
+        dnnl::convolution_backward_data(compiled(pd)),
         std::vector<Primitive::Arg>{{DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()},
                                     {DNNL_ARG_WEIGHTS, c.w_outside, pd.weights_desc()}},
         Primitive::Arg{DNNL_ARG_DIFF_SRC, c.x_outside, pd.diff_src_desc()});
@@ -185,7 +193,7 @@ class WeightGradient : public OpKernel {
     };
     return {range,
             std::make_unique<Primitive>(
-                dnnl::convolution_backward_weights(not_plain_loops(pd, c.dtype)),
+                dnnl::convolution_backward_weights(compiled(pd)),
                 std::vector<Primitive::Arg>{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},
                                             {DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()}},
                 Primitive::Arg{DNNL_ARG_DIFF_WEIGHTS, c.w_outside, pd.diff_weights_desc()}),

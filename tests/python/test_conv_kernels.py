@@ -1,0 +1,45 @@
+"""Convolutions and their gradients in every combination of groups, dilation, stride and kernel: float32 against float64,
+and never by the reference kernels' plain loops."""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import ops
+
+COMBINATIONS = [c for c in itertools.product((1, 2, 8, 32), (1, 2, 3), (1, 2), (1, 3, 5)) if c != (1, 1, 1, 1)]
+
+
+def results(dtype, group, dilation, stride, kernel):
+    rng = np.random.default_rng(group + 10 * dilation + 100 * stride)
+    x = ms.Tensor(rng.standard_normal((3, 32, 12, 11)).astype(dtype))
+    w = ms.Tensor(rng.standard_normal((32, 32 // group, kernel, kernel)).astype(dtype))
+
+    def loss(x, w):
+        y = ops.conv2d(x, w, None, stride, "pad", dilation * (kernel // 2), dilation, group)
+        return (y * y).sum(), y
+
+    (_, y), (dx, dw) = ms.value_and_grad(loss, (0, 1), has_aux=True)(x, w)
+    return [t.asnumpy() for t in (y, dx, dw)]
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
+def test_float32_agrees_with_float64(combination):
+    for single, double in zip(results(np.float32, *combination), results(np.float64, *combination)):
+        np.testing.assert_allclose(single, double, rtol=1e-4, atol=1e-4 * np.abs(double).max())
+
+
+def test_no_combination_runs_in_plain_loops():
+    if os.environ.get("PIJIT_BACKEND") == "reference" or os.environ.get("PIJIT_ISA") == "none":
+        pytest.skip("asked for")
+    program = ("from test_conv_kernels import *\n"
+               "for c in COMBINATIONS: results(np.float32, *c), results(np.float64, *c)")
+    env = {**os.environ, "PIJIT_LOG": "dispatch", "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
+    log = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True).stderr
+    chosen = {line.split("]", 1)[1].rsplit(" ", 1)[0] for line in log.splitlines() if "] conv2d" in line and "->" in line}
+    assert chosen and not [c for c in chosen if "reference" in c], sorted(chosen)
