@@ -141,7 +141,7 @@ void Tracer::check_binding(const V& v) const {
 void Tracer::run_until(Frame& f, int pc, int stop, Arm* arm) {
   f.pc = pc;
   do {
-    if (--budget_ < 0) give_up(Reason::kBudget);
+    tick();
     try {
       step(f);
     } catch (const Raised& r) {
@@ -174,8 +174,13 @@ class Merge {
   V merge(const V& a, const V& b) {
     if (a == b) return a;
     V& known = merged_[{a, b}];
-    if (!known) known = merge_new(a, b);
-    return known;
+    if (known) return known;
+    constexpr int kDeepest = 100;
+    if (depth_ > kDeepest) return fail("a container that holds itself, or many");
+    ++depth_;
+    const V made = merge_new(a, b);
+    --depth_;
+    return known = made;
   }
 
  private:
@@ -296,6 +301,7 @@ class Merge {
   }
 
   Val pred_;
+  int depth_ = 0;
   uint64_t serial_;
   Outputs& out_;
   std::map<std::pair<V, V>, V> merged_;
@@ -439,6 +445,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     const uint64_t serial = inside.serial();
     // v with its tensors and numbers replaced by values of the loop
     std::function<V(const V&)> carry = [&](const V& v) -> V {
+      const Nested nested(*this);
       if (v->kind == Value::kTensor) {
         V t = tensor(arm->graph->add_input(v->node.type()));
         carried.push_back({v, t, nullptr, v->node.dtype()});
@@ -484,6 +491,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     // pairs every value of the loop with what the body made of it
     size_t next = 0;
     std::function<void(const V&, const V&)> pair = [&](const V& inner, const V& now) {
+      const Nested nested(*this);
       if (next < carried.size() && carried[next].inner == inner) {
         Carried& c = carried[next++];
         c.next = now;
@@ -548,6 +556,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
   size_t at = 0;
   std::map<V, V> objects;
   std::function<V(const V&, const V&)> finished = [&](const V& inner, const V& before) -> V {
+    const Nested nested(*this);
     if (at < carried.size() && carried[at].inner == inner) {
       const size_t k = at++;
       if (carried[k].next == inner) return before;

@@ -252,8 +252,7 @@ void Tracer::assign_tensor(const V& t, const V& value) {
             v = materialize(scope_->graph(), operand(value), old.dtype());
   OP_CHECK(v.shape() == old.shape(), kValue, "[assign] a tensor of shape ", old.shape().str(),
            " cannot take a value of shape ", v.shape().str());
-  touch(t);
-  t->node = v;
+  set_node(t, v);
 }
 
 // A callable without effects, run at capture on constants.
@@ -338,26 +337,23 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
   if (self->kind == Value::kList) {
     if (name == "append") {
       arity(1, 1);
-      touch(self);
-      self->items.push_back(args[0]);
+      splice(self, self->items.size(), 0, {args[0]});
       return constant(py::none());
     }
     if (name == "extend") {
       arity(1, 1);
       auto items = unpack(args[0]);
       if (!items) give_up(Reason::kUnsupportedIterable);
-      touch(self);
-      self->items.insert(self->items.end(), items->begin(), items->end());
+      splice(self, self->items.size(), 0, std::move(*items));
       return constant(py::none());
     }
     if (name == "insert") {
       arity(2, 2);
       auto i = as_int(args[0]);
       if (!i) give_up(Reason::kUnsupportedOperand, "insert");
-      touch(self);
       const int64_t n = static_cast<int64_t>(self->items.size());
       const int64_t at = std::clamp<int64_t>(*i < 0 ? *i + n : *i, 0, n);
-      self->items.insert(self->items.begin() + at, args[1]);
+      splice(self, static_cast<size_t>(at), 0, {args[1]});
       return constant(py::none());
     }
     if (name == "pop") {
@@ -367,17 +363,17 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
       if (!i || *i < -n || *i >= n) give_up(Reason::kRaises, "pop");
       const size_t at = static_cast<size_t>(*i < 0 ? *i + n : *i);
       V v = item(self, at);
-      touch(self);
-      self->items.erase(self->items.begin() + static_cast<std::ptrdiff_t>(at));
+      splice(self, at, 1);
       return v;
     }
     if (name == "clear" || name == "reverse") {
       arity(0, 0);
-      touch(self);
-      if (name == "clear")
-        self->items.clear();
-      else
-        std::reverse(self->items.begin(), self->items.end());
+      std::vector<V> items;
+      if (name == "reverse") {
+        items = items_of(self);
+        std::reverse(items.begin(), items.end());
+      }
+      splice(self, 0, self->items.size(), std::move(items));
       return constant(py::none());
     }
     if (name == "copy") return sequence(Value::kList, items_of(self));
@@ -392,7 +388,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     }
     static const std::set<std::string> kQuestions = {"issubset", "issuperset", "isdisjoint"};
     if (kQuestions.count(name))
-      return call_pure(as_constant(self)->attr(name.c_str()), args, kwargs, name);
+      return call_pure(elements(self).attr(name.c_str()), args, kwargs, name);
   }
   if (self->kind == Value::kDict) {
     if (name == "get" || name == "pop" || name == "setdefault") {
@@ -407,11 +403,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
         return def;
       }
       V v = item(self, i);
-      if (name == "pop") {
-        touch(self);
-        self->keys.erase(self->keys.begin() + i);
-        self->items.erase(self->items.begin() + i);
-      }
+      if (name == "pop") remove_entry(self, static_cast<size_t>(i));
       return v;
     }
     if (name == "keys" || name == "values" || name == "items") {
@@ -432,9 +424,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     }
     if (name == "clear") {
       arity(0, 0);
-      touch(self);
-      self->keys.clear();
-      self->items.clear();
+      clear_entries(self);
       return constant(py::none());
     }
     if (name == "copy") {
@@ -683,7 +673,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
         case Value::kList:
         case Value::kDict: return constant_int(static_cast<int64_t>(x->items.size()));
         case Value::kView: return constant_int(static_cast<int64_t>(x->items[0]->keys.size()));
-        case Value::kSet: return constant_int(static_cast<int64_t>(py::len(*as_constant(x))));
+        case Value::kSet: return constant_int(static_cast<int64_t>(py::len(elements(x))));
         case Value::kTensor:
           if (x->node.shape().rank()) return dim(x, 0);
           break;
@@ -778,7 +768,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       const V it = get_iter(args[0]);  // item and addition in turn
       V r = args.size() > 1 ? args[1] : constant_int(0), x;
       while (iterate(it, &x)) {
-        if (--budget_ < 0) give_up(Reason::kBudget);
+        tick();
         r = binary("add", r, x);
       }
       return r;
@@ -787,7 +777,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       const V it = get_iter(args[0]);  // read no further than the answer
       V x;
       while (iterate(it, &x)) {
-        if (--budget_ < 0) give_up(Reason::kBudget);
+        tick();
         auto t = truth(x);
         if (!t) give_up(Reason::kTensorValue, name);
         if (*t == (name == "any")) return constant(py::bool_(*t));
@@ -810,7 +800,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
     else if (!iterate(it, &r))
       give_up(Reason::kRaises, "reduce() of nothing");
     while (iterate(it, &x)) {
-      if (--budget_ < 0) give_up(Reason::kBudget);
+      tick();
       r = call(args[0], {r, x}, {});
     }
     return r;

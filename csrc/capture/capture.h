@@ -61,12 +61,21 @@ struct Source {
   } kind;
   int parent = -1;
   int index = 0;
-  py::object key;  // name, dict key, globals dict or constant
+  py::object key;     // name, dict key, globals dict or constant
+  uint64_t path = 0;  // the same for the same way to an object in every capture
 };
+// The path of a source whose parent has the path `parent`.
+uint64_t path_of(const Source& s, uint64_t parent);
 
 // Thrown where a generator that has run can't be handed to CPython: capture begins anew and leaves
 // generators alone.
 struct StartedGenerator {};
+// Thrown where a signal waits that the captured code, run plainly, would have seen long ago. Its
+// handler is Python code, which nothing may run during a capture. `frames`: where capture was,
+// innermost first.
+struct Interrupted {
+  std::vector<std::pair<Code, int>> frames;  // and lines
+};
 
 struct Guard {
   enum Kind : uint8_t {
@@ -136,6 +145,7 @@ struct Frame;
 struct Value;
 using V = std::shared_ptr<Value>;
 struct Value {
+  ~Value();
   enum Kind : uint8_t {
     kNull,
     kConst,
@@ -177,14 +187,15 @@ struct Value {
   uint64_t serial = next_serial++;  // in order of making
   std::vector<V> items;  // kTuple, kList: null items are read from the source on demand. kSlice: 3.
                          // kIter: operands
-  std::vector<py::object> keys;  // kDict, with items
-  bool dirty = false;            // kList, kDict, kCell, kTensor: differs from its source;
-                                 // kException: from a new one of the same arguments
-  V content;                     // kCell, kException
-  bool raised = false;           // kException: it has a traceback by now, and cannot be rebuilt
-  py::object cls;                // kTuple made during capture: its class, if that is not tuple
-  V self, func;                  // kMethod; kSuper: self, and the class to look behind
-  py::object code, globals;      // kFunction
+  std::vector<py::object> keys;  // kDict, kInstance: with items. kSet: those added
+  py::object index;  // kDict: a dict of places by key; kSet: a set of the elements. Null: not made
+  bool dirty = false;        // kList, kDict, kCell, kTensor: differs from its source;
+                             // kException: from a new one of the same arguments
+  V content;                 // kCell, kException
+  bool raised = false;       // kException: it has a traceback by now, and cannot be rebuilt
+  py::object cls;            // kTuple made during capture: its class, if that is not tuple
+  V self, func;              // kMethod; kSuper: self, and the class to look behind
+  py::object code, globals;  // kFunction
   V defaults, kwdefaults, closure, annotations;
   // kGenerator: self is the function, items are what it was called with
   enum IterKind : uint8_t {
@@ -196,7 +207,7 @@ struct Value {
     kGenerator
   } iter = kSequence;
   std::shared_ptr<Frame> frame;  // of a generator; null: it has ended
-  int64_t pos = 0, stop = 0, step = 1;
+  int64_t pos = 0, stop = 0;     // kRange: places in the range obj
   V watched;  // kIter: a dict that had `stop` entries and must keep them; self is what is iterated
   enum ViewKind : uint8_t { kKeys, kValues, kItems } view = kKeys;
   std::unordered_map<std::string, V> attrs;  // kObject: pending attribute writes
@@ -263,9 +274,9 @@ struct StartPoint {
   Code code;
   int instr = 0;
   int stack_size = 0;
-  // What changed between calls before: numbers, and dims of tensors (a bit mask), by the text of
+  // What changed between calls before: numbers, and dims of tensors (a bit mask), by the paths of
   // their sources.
-  std::map<std::string, uint64_t> varying = {};
+  std::map<uint64_t, uint64_t> varying = {};
   bool fast = false;  // numerics
 };
 
@@ -286,7 +297,7 @@ std::vector<std::string> describe_constraints(const Entry& e, const CodeInfo& co
 // Adds what in `state` differs from what the entry was captured for, if numbers and sizes are all
 // that differs.
 void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,
-                  std::map<std::string, uint64_t>* varying);
+                  std::map<uint64_t, uint64_t>* varying);
 std::string describe_source(const std::vector<Source>& sources, int src, const CodeInfo& code);
 std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code);
 

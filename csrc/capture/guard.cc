@@ -196,8 +196,8 @@ bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
 }
 
 void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,
-                  std::map<std::string, uint64_t>* varying) {
-  std::map<std::string, uint64_t> found;
+                  std::map<uint64_t, uint64_t>* varying) {
+  std::map<uint64_t, uint64_t> found;
   std::vector<py::object> values(e.sources.size());
   for (size_t s = 0; s < e.sources.size(); ++s) {
     values[s] = fetch(e.sources[s], values, func, state);
@@ -220,15 +220,27 @@ void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const 
       } else if (g.kind != Guard::kRelation) {
         return;
       }
-      found[describe_source(e.sources, static_cast<int>(s), code)] |= mask;
+      found[e.sources[s].path] |= mask;
     }
   }
   for (auto& [k, m] : found) (*varying)[k] |= m;
 }
 
-std::string describe_source(const std::vector<Source>& sources, int src, const CodeInfo& code) {
-  const Source& s = sources[src];
-  auto p = [&] { return describe_source(sources, s.parent, code); };
+uint64_t path_of(const Source& s, uint64_t parent) {
+  auto mix = [](uint64_t h, uint64_t x) { return (h ^ x) * 0x9e3779b97f4a7c15ull ^ (h >> 29); };
+  uint64_t key = 0;
+  if (s.key) {
+    const bool by_value = PyUnicode_CheckExact(s.key.ptr()) || PyLong_CheckExact(s.key.ptr());
+    key = by_value ? static_cast<uint64_t>(PyObject_Hash(s.key.ptr()))
+                   : reinterpret_cast<uint64_t>(s.key.ptr());
+  }
+  return mix(mix(mix(parent + 1, s.kind), static_cast<uint64_t>(s.index) + 1), key);
+}
+
+namespace {
+// What a source adds to the text of its parent.
+std::string describe_step(const std::vector<Source>& sources, const Source& s, const std::string& p,
+                          const CodeInfo& code) {
   auto text = [](const py::object& o) { return py::cast<std::string>(py::str(o)); };
   switch (s.kind) {
     case Source::kState:
@@ -237,18 +249,18 @@ std::string describe_source(const std::vector<Source>& sources, int src, const C
     case Source::kClosure:
       return "closure." + code.slot_names[code.num_slots - code.num_free + s.index];
     case Source::kGlobal: return text(sources[s.parent].key);
-    case Source::kDictAttr: return p() + "." + text(s.key);
-    case Source::kAttr: return "type(" + p() + ")." + text(s.key);
-    case Source::kClassName: return p() + "." + text(s.key);
-    case Source::kItem: return str_cat(p(), "[", s.index, "]");
-    case Source::kDictItem: return p() + "[" + py::cast<std::string>(py::repr(s.key)) + "]";
-    case Source::kCell: return p() + ".cell_contents";
-    case Source::kFuncClosure: return str_cat(p(), ".__closure__[", s.index, "]");
-    case Source::kFuncDefault: return str_cat(p(), ".__defaults__[", s.index, "]");
+    case Source::kDictAttr: return p + "." + text(s.key);
+    case Source::kAttr: return "type(" + p + ")." + text(s.key);
+    case Source::kClassName: return p + "." + text(s.key);
+    case Source::kItem: return str_cat(p, "[", s.index, "]");
+    case Source::kDictItem: return p + "[" + py::cast<std::string>(py::repr(s.key)) + "]";
+    case Source::kCell: return p + ".cell_contents";
+    case Source::kFuncClosure: return str_cat(p, ".__closure__[", s.index, "]");
+    case Source::kFuncDefault: return str_cat(p, ".__defaults__[", s.index, "]");
     case Source::kFuncKwDefault:
-      return p() + ".__kwdefaults__[" + py::cast<std::string>(py::repr(s.key)) + "]";
-    case Source::kMethodSelf: return p() + ".__self__";
-    case Source::kMethodFunc: return p() + ".__func__";
+      return p + ".__kwdefaults__[" + py::cast<std::string>(py::repr(s.key)) + "]";
+    case Source::kMethodSelf: return p + ".__self__";
+    case Source::kMethodFunc: return p + ".__func__";
     case Source::kConst: {
       std::string r = py::cast<std::string>(py::repr(s.key));
       return r.size() > 60 ? r.substr(0, 57) + "..." : r;
@@ -256,7 +268,20 @@ std::string describe_source(const std::vector<Source>& sources, int src, const C
   }
   return "?";
 }
+}  // namespace
 
+std::string describe_source(const std::vector<Source>& sources, int src, const CodeInfo& code) {
+  std::vector<const Source*> way;  // from `src` up
+  constexpr size_t kLongest = 50;
+  for (int s = src; s >= 0 && way.size() < kLongest; s = sources[s].parent) {
+    way.push_back(&sources[s]);
+    if (sources[s].kind == Source::kGlobal) break;
+  }
+  std::string text = way.back()->parent >= 0 ? "..." : "";
+  for (auto it = way.rbegin(); it != way.rend(); ++it)
+    text = describe_step(sources, **it, text, code);
+  return text;
+}
 std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code) {
   const std::string s = describe_source(e.sources, g.src, code);
   auto name = [](const py::object& o) {

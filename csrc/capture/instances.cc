@@ -103,14 +103,7 @@ void Tracer::set_instance_attribute(const V& v, PyObject* name_obj, const V& val
   PyObject* found = type_lookup(type_of(v), name_obj);
   if (!(found && Py_TYPE(found) == &PyMemberDescr_Type) && !instances_have_dict(type_of(v)))
     give_up(Reason::kRaises, "AttributeError");
-  touch(v);
-  const int k = find_key(v, name_obj);
-  if (k >= 0) {
-    v->items[k] = value;
-  } else {
-    v->keys.push_back(share(name_obj));
-    v->items.push_back(value);
-  }
+  set_entry(v, share(name_obj), value);
 }
 
 // Methods of `object`, as super() and object.__setattr__ reach them.

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "capture/tracer.h"
 #include "compile/compile.h"
+#include "python/hook.h"
 
 namespace pijit {
 
@@ -33,6 +34,35 @@ Tracer::Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool wh
       generators_(generators),
       budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
 
+// Values may form long chains (a tuple in a tuple in a tuple ...), so they die one after another.
+Value::~Value() {
+  static thread_local std::vector<V>* dying = nullptr;
+  std::vector<V> list;
+  const bool outermost = !dying;
+  if (outermost) dying = &list;
+  auto take = [&](V& v) {
+    if (v && v.use_count() == 1) dying->push_back(std::move(v));
+  };
+  auto take_all = [&](std::vector<V>& vs) {
+    for (auto& v : vs) take(v);
+  };
+  take_all(items);
+  for (V* v : {&content, &self, &func, &defaults, &kwdefaults, &closure, &annotations, &watched,
+               &first, &second})
+    take(*v);
+  for (auto& [name, v] : attrs) take(v);
+  if (frame && frame.use_count() == 1) {
+    take_all(frame->slots);
+    take_all(frame->stack);
+  }
+  if (!outermost) return;
+  while (!list.empty()) {
+    const V next = std::move(list.back());
+    list.pop_back();
+  }
+  dying = nullptr;
+}
+
 Tracer::~Tracer() {
   for (auto& w : made_)
     if (const V v = w.lock()) {
@@ -48,6 +78,25 @@ std::string Tracer::location() const {
 
 void Tracer::give_up(Reason r, const std::string& detail) const {
   throw GraphBreak{r, detail, frames_.empty() ? std::string() : location()};
+}
+
+void Tracer::tick(int64_t steps) {
+  budget_ -= steps;
+  if (budget_ < 0) give_up(Reason::kBudget);
+  // Short captures come to their end, so that a program with a timer gets its graphs, too.
+  constexpr auto kPatience = std::chrono::milliseconds(50);
+  if (!signals_pending() || std::chrono::steady_clock::now() - began_ < kPatience) return;
+  Interrupted e;
+  for (size_t k = frames_.size(); k-- > 0;)
+    e.frames.push_back({frames_[k]->code, frames_[k]->code->instrs[frames_[k]->pc].line});
+  throw e;
+}
+
+Tracer::Nested::Nested(Tracer& t) : depth_(t.nesting_) {
+  constexpr int kDeepest = 1000;  // CPython's own limit, as a rule
+  if (depth_ >= kDeepest || stack_is_low()) t.give_up(Reason::kRecursion, "nested values");
+  t.tick();
+  ++depth_;
 }
 
 std::unique_ptr<Entry> Tracer::run() {
@@ -85,7 +134,7 @@ std::unique_ptr<Entry> Tracer::run() {
         f.stack, f.slots, undo_.size(), journal_.size(), static_cast<uint32_t>(graph_->size()),
         f.pc};
     try {
-      if (--budget_ < 0) give_up(Reason::kBudget);
+      tick();
       try {
         const bool handler = advance(f);
         if (handler && !raising)
@@ -122,10 +171,10 @@ std::unique_ptr<Entry> Tracer::run() {
 }
 
 V Tracer::run_inlined(Frame& f) {
-  if (frames_.size() > 60) give_up(Reason::kRecursion);
+  if (frames_.size() > 60 || stack_is_low()) give_up(Reason::kRecursion);
   frames_.push_back(&f);
   while (true) {
-    if (--budget_ < 0) give_up(Reason::kBudget);
+    tick();
     advance(f);
     if (returned_) {
       returned_ = false;
@@ -383,8 +432,9 @@ void Tracer::step(Frame& f) {
       if (x->kind == Value::kObject && PyFrozenSet_CheckExact(x->obj.ptr()) && x->src < 0 &&
           set->keys.empty() && !set->obj) {
         check_effect(set);
-        undoable([set] { set->obj = {}; });
+        undoable([set] { set->obj = set->index = {}; });
         set->obj = x->obj;
+        set->index = {};
         break;
       }
       for (auto& i : items_of(x)) add_to_set(set, i);

@@ -1,5 +1,6 @@
 // Iterators: what a loop gets from an object, one item at a time.
 #include "capture/tracer.h"
+#include "python/hook.h"
 
 namespace pijit {
 
@@ -9,9 +10,10 @@ V Tracer::get_iter(const V& x) {
   it->kind = Value::kIter;
   if (x->kind == Value::kConst && PyRange_Check(x->obj.ptr())) {
     it->iter = Value::kRange;
-    it->pos = py::cast<int64_t>(x->obj.attr("start"));
-    it->stop = py::cast<int64_t>(x->obj.attr("stop"));
-    it->step = py::cast<int64_t>(x->obj.attr("step"));
+    it->obj = x->obj;
+    const Py_ssize_t n = PyObject_Size(x->obj.ptr());
+    if (n < 0) PyErr_Clear();  // more than any loop gets through
+    it->stop = n < 0 ? PY_SSIZE_T_MAX : n;
     return it;
   }
   if (x->kind == Value::kTuple || x->kind == Value::kList) {
@@ -44,8 +46,7 @@ V Tracer::get_iter(const V& x) {
   }
   if (x->kind == Value::kSet) {
     std::vector<V> out;
-    const py::object copy = *as_constant(x);
-    for (auto o : copy) out.push_back(wrap_static(o.ptr()));
+    for (auto o : elements(x)) out.push_back(wrap_static(o.ptr()));
     it->items = {sequence(Value::kTuple, out)};
     it->watched = it->self = x;
     it->stop = static_cast<int64_t>(x->keys.size());
@@ -72,12 +73,12 @@ bool Tracer::resume_generator(const V& it, V* value) {
     *frame = copy;
   });
   const auto frame = it->frame;  // a step may end it
-  if (frames_.size() > 60) give_up(Reason::kRecursion);
+  if (frames_.size() > 60 || stack_is_low()) give_up(Reason::kRecursion);
   const size_t depth = frames_.size();
   frames_.push_back(frame.get());
   try {
     while (true) {
-      if (--budget_ < 0) give_up(Reason::kBudget);
+      tick();
       try {
         step(*frame);
       } catch (const Raised& r) {
@@ -109,9 +110,8 @@ bool Tracer::iterate(const V& it, V* value) {
   undoable([it, pos = it->pos] { it->pos = pos; });
   switch (it->iter) {
     case Value::kRange:
-      if (it->step > 0 ? it->pos >= it->stop : it->pos <= it->stop) return false;
-      *value = constant_int(it->pos);
-      it->pos += it->step;
+      if (it->pos >= it->stop) return false;
+      *value = constant(it->obj[py::int_(it->pos++)]);
       return true;
     case Value::kSequence:
       if (it->watched && static_cast<int64_t>(it->watched->keys.size()) != it->stop)

@@ -81,7 +81,7 @@ V Tracer::number_input(PyObject* o, int src) {
 // Whether `o`, found at `src`, is to be an input: its value varied before.
 bool Tracer::is_varying_number(PyObject* o, int src) {
   if (start_.varying.empty() || (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o))) return false;
-  if (!start_.varying.count(describe_source(sources_, src, *start_.code))) return false;
+  if (!start_.varying.count(sources_[src].path)) return false;
   if (PyFloat_CheckExact(o)) return true;
   int overflow = 0;
   const int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -139,6 +139,7 @@ Operand Tracer::operand(const V& v, Scope& s) {
 std::optional<py::object> Tracer::object_with_sizes(const V& v) {
   if (v->kind == Value::kSize && v->expr.index() == 0)
     return symbolic_object(std::get<Dim>(v->expr));
+  const Nested nested(*this);
   const bool slice = v->kind == Value::kSlice;
   if (!slice && v->kind != Value::kTuple && v->kind != Value::kList) return as_constant(v);
   py::list l;
@@ -156,6 +157,7 @@ std::optional<py::object> Tracer::object_with_sizes(const V& v) {
 // A size, or a container with one in it.
 bool Tracer::holds_size(const V& v) {
   if (v->kind == Value::kSize) return true;
+  const Nested nested(*this);
   if (v->kind == Value::kTuple || v->kind == Value::kList || v->kind == Value::kSlice)
     for (auto& x : v->items)
       if (x && holds_size(x)) return true;

@@ -13,6 +13,7 @@ int Tracer::recipe(const V& v) {
     if (it->second < 0) give_up(Reason::kRebuild, "a container that holds itself");
     return it->second;
   }
+  const Nested nested(*this);
   recipe_of_[v.get()] = -1;
   keep_.push_back(v);
   Recipe r{Recipe::kNull};
@@ -119,7 +120,7 @@ int Tracer::recipe(const V& v) {
       } else if (v->iter == Value::kRange) {
         r.kind = Recipe::kCall;
         r.obj = py::module_::import("builtins").attr("iter");
-        sub(constant(py::module_::import("builtins").attr("range")(v->pos, v->stop, v->step)));
+        sub(constant(v->obj[py::slice(py::int_(v->pos), py::none(), py::none())]));
       } else if (v->iter == Value::kZip || v->iter == Value::kEnumerate) {
         r.kind = Recipe::kCall;
         r.obj = py::module_::import("builtins").attr(v->iter == Value::kZip ? "zip" : "enumerate");
@@ -388,6 +389,10 @@ std::unique_ptr<Entry> Tracer::finish_return(const V& result) {
 std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
   auto e = std::make_unique<Entry>();
   entry_ = e.get();
+  // a return that could not be finished may have begun these
+  recipe_of_.clear();
+  outputs_.clear();
+  graph_->outputs.clear();
   e->fast = start_.fast;
   e->first_line = start_.code->instrs[start_.instr].line;
   e->break_record = BreakRecord{b.reason, b.detail, location()};

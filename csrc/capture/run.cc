@@ -102,8 +102,9 @@ py::object run(const Front& front, std::vector<py::object> slots,
         for (size_t k = 0; k < state.signature.size(); ++k)
           for (int d = 0; d < state.signature[k].shape.rank(); ++d)
             if (state.signature[k].shape[d] < 0)
-              point.varying[code->slot_names[k]] |= uint64_t{1} << d;
-      if (point.entries.size() >= kMaxEntries || state.busy) return plain();
+              point.varying[path_of({Source::kState, -1, static_cast<int>(k), {}}, 0)] |=
+                  uint64_t{1} << d;
+      if (point.entries.size() >= kMaxEntries || state.busy || stack_is_low()) return plain();
       for (auto& e : point.entries) find_varying(*e, front.func, raw.data(), *code, &point.varying);
       at.varying = point.varying;
       state.busy = true;
@@ -116,6 +117,13 @@ py::object run(const Front& front, std::vector<py::object> slots,
         if (config().strict) throw;
         PIJIT_LOG("capture", code->name, ": ", e.what());
         point.never = true;
+        return plain();
+      } catch (const Interrupted& e) {
+        state.busy = false;
+        if (PyErr_CheckSignals() < 0) {
+          for (auto& [c, line] : e.frames) add_traceback(*c, line);
+          throw py::error_already_set();
+        }
         return plain();
       } catch (...) {
         state.busy = false;

@@ -10,7 +10,7 @@ namespace pijit {
 
 struct Point {
   std::vector<std::unique_ptr<Entry>> entries;  // newest first
-  std::map<std::string, uint64_t> varying;      // numbers and dims seen to change
+  std::map<uint64_t, uint64_t> varying;         // numbers and dims seen to change, by path
   bool never = false;                           // capture does not pay here
 };
 

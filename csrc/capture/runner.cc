@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "base/config.h"
 #include "base/log.h"
@@ -126,6 +127,55 @@ bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
 py::object Runner::make(int id) {
   if (id < 0) return {};
   if (made[id]) return made[id];
+  constexpr int kDeepest = 50;
+  if (depth >= kDeepest) make_parts(id);
+  struct Deeper {
+    int& n;
+    explicit Deeper(int& n) : n(n) { ++n; }
+    ~Deeper() { --n; }
+  } deeper(depth);
+  return build(id);
+}
+
+// Makes what a recipe needs without going deeper into the stack, which may be a small thread's.
+void Runner::make_parts(int id) {
+  std::vector<int> needed, todo{id};
+  std::set<int> seen{id};
+  while (!todo.empty()) {
+    const int k = todo.back();
+    todo.pop_back();
+    if (k != id) needed.push_back(k);
+    for (int part : e.recipes[k].items)
+      if (part >= 0 && !made[part] && seen.insert(part).second) todo.push_back(part);
+  }
+  auto instance = [&](int k) { return e.recipes[k].kind == Recipe::kInstance; };
+  // Parts have smaller numbers than what they are parts of, but for those of instances.
+  std::sort(needed.begin(), needed.end());
+  for (int k : needed)
+    if (instance(k)) made[k] = allocate(e.recipes[k]);
+  for (int k : needed)
+    if (!made[k]) build(k);
+  for (int k : needed)
+    if (instance(k)) fill(made[k], e.recipes[k]);
+}
+
+py::object Runner::allocate(const Recipe& r) {
+  auto* t = reinterpret_cast<PyTypeObject*>(r.obj.ptr());
+  static PyObject* none = PyTuple_New(0);
+  const auto o = py::reinterpret_steal<py::object>(PyBaseObject_Type.tp_new(t, none, nullptr));
+  if (!o) throw py::error_already_set();
+  return o;
+}
+
+void Runner::fill(const py::object& instance, const Recipe& r) {
+  for (size_t k = 0; k < r.items.size(); ++k) {
+    const py::object x = make(r.items[k]);
+    PyObject* name = PyTuple_GET_ITEM(r.obj2.ptr(), static_cast<Py_ssize_t>(k));
+    if (PyObject_GenericSetAttr(instance.ptr(), name, x.ptr()) < 0) throw py::error_already_set();
+  }
+}
+
+py::object Runner::build(int id) {
   const Recipe& r = e.recipes[id];
   py::object o;
   switch (r.kind) {
@@ -229,15 +279,8 @@ py::object Runner::make(int id) {
       break;
     }
     case Recipe::kInstance: {
-      auto* t = reinterpret_cast<PyTypeObject*>(r.obj.ptr());
-      static PyObject* none = PyTuple_New(0);
-      o = made[id] = py::reinterpret_steal<py::object>(PyBaseObject_Type.tp_new(t, none, nullptr));
-      if (!o) throw py::error_already_set();
-      for (size_t k = 0; k < r.items.size(); ++k) {
-        const py::object x = make(r.items[k]);
-        PyObject* name = PyTuple_GET_ITEM(r.obj2.ptr(), static_cast<Py_ssize_t>(k));
-        if (PyObject_GenericSetAttr(o.ptr(), name, x.ptr()) < 0) throw py::error_already_set();
-      }
+      o = made[id] = allocate(r);  // what it holds may lead back to it
+      fill(o, r);
       break;
     }
     case Recipe::kCall: {

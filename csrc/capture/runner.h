@@ -24,12 +24,17 @@ class Runner {
 
  private:
   bool compute_under(Tape& tape, std::span<Array* const> in);
+  py::object build(int id);  // of parts that are made when they are needed
+  void make_parts(int id);
+  py::object allocate(const Recipe& r);  // an instance without attributes
+  void fill(const py::object& instance, const Recipe& r);
 
   const Entry& e;
   const Instance& instance;
   std::vector<py::object>& values;
   std::vector<ArrayRef> outputs;
   std::vector<py::object> made;  // per recipe
+  int depth = 0;                 // of make in itself
 };
 
 }  // namespace pijit

@@ -1,5 +1,6 @@
 // The symbolic interpreter's state and operations. Each group of methods has a file of its own.
 #pragma once
+#include <chrono>
 #include <map>
 
 #include "capture/capture.h"
@@ -53,6 +54,19 @@ class Tracer {
   int recipe(const V& v);
 
   [[noreturn]] void give_up(Reason r, const std::string& detail = "") const;
+  void tick(int64_t steps = 1);  // of the budget; ends the capture where a signal waits
+  // A step into a value that is part of another: containers may hold themselves, or be nested
+  // deeper than our stack, or be shared so often that a walk would never end.
+  class Nested {
+   public:
+    explicit Nested(Tracer& t);
+    ~Nested() { --depth_; }
+    Nested(const Nested&) = delete;
+
+   private:
+    int& depth_;
+  };
+  int nesting_ = 0;
 
   // --- exceptions.cc ---
   bool advance(Frame& f);  // a step; true: into an exception's handler
@@ -125,6 +139,13 @@ class Tracer {
   void add_to_set(const V& set, const V& x);
   void delete_subscript(const V& x, const V& index);
   void touch(const V& v);  // before a change in place
+  // Changes in place; each undoes no more than itself.
+  void splice(const V& list, size_t at, size_t removed, std::vector<V> added = {});
+  void set_entry(const V& dict, const py::object& key, const V& value);
+  void remove_entry(const V& dict, size_t at);
+  void clear_entries(const V& dict);
+  void set_node(const V& tensor, Val node);
+  py::object elements(const V& set);  // borrowed from the value: not to be changed or kept
   V python_operation(const char* name,
                      const std::vector<V>& args);  // on constants, by the operator module
 
@@ -153,7 +174,7 @@ class Tracer {
   V unfixed_arithmetic(const std::string& op, const V& a, const V& b);  // null: not possible
   std::optional<bool> unfixed_relation(const std::string& op, const V& a, const V& b);
   std::optional<py::object> object_with_sizes(const V& v);
-  static bool holds_size(const V& v);
+  bool holds_size(const V& v);
   static bool unfixed(const V& v) { return v->kind == Value::kSize || v->kind == Value::kNumber; }
 
   // --- calls.cc ---
@@ -234,6 +255,7 @@ class Tracer {
   std::vector<Source> sources_;
   std::map<std::tuple<int, int, int, PyObject*>, int> source_index_;
   std::vector<Guard> guards_;
+  std::set<std::tuple<int, int, uint64_t, PyObject*>> guard_index_;  // what guard() added
   std::vector<std::weak_ptr<Value>> made_;  // what may hold itself by way of others
   std::unordered_map<PyObject*, V> known_;  // objects with identity
   std::map<std::pair<PyObject*, std::string>, V> global_writes_;
@@ -256,7 +278,7 @@ class Tracer {
   std::vector<Output> outputs_;
   Entry* entry_ = nullptr;
   int64_t budget_;
-  std::optional<GraphBreak> inner_break_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace pijit

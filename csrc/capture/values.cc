@@ -50,6 +50,7 @@ int Tracer::add_source(Source s) {
   const auto key = std::make_tuple(static_cast<int>(s.kind), s.parent, s.index, s.key.ptr());
   auto it = source_index_.find(key);
   if (it != source_index_.end()) return it->second;
+  s.path = path_of(s, s.parent >= 0 ? sources_[s.parent].path : 0);
   sources_.push_back(std::move(s));
   return source_index_[key] = static_cast<int>(sources_.size()) - 1;
 }
@@ -60,8 +61,7 @@ int Tracer::source_of(const V& v) {
 }
 
 void Tracer::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::object obj2) {
-  for (auto& g : guards_)
-    if (g.kind == k && g.src == src && g.num == num && g.obj.ptr() == obj.ptr()) return;
+  if (!guard_index_.insert({k, src, num, obj.ptr()}).second) return;
   guards_.push_back({k, src, std::move(obj), std::move(obj2), num, {}});
 }
 
@@ -152,7 +152,7 @@ V Tracer::wrap(PyObject* o, int src) {
     const Type& ty = array_of(o)->type;
     uint64_t varying = 0;
     if (!start_.varying.empty()) {
-      auto it = start_.varying.find(describe_source(sources_, src, *start_.code));
+      auto it = start_.varying.find(sources_[src].path);
       if (it != start_.varying.end()) varying = it->second & ((1ull << ty.shape.rank()) - 1);
     }
     guards_.push_back({Guard::kTensor, src, type, {}, varying, ty});
@@ -265,6 +265,7 @@ PyTypeObject* Tracer::type_of(const V& v) const {
 std::optional<py::object> Tracer::as_constant(const V& v) {
   fix(v);
   if (v->kind == Value::kConst) return v->obj;
+  const Nested nested(*this);
   if (v->kind == Value::kObject && static_object(v->obj.ptr())) return v->obj;
   if (v->kind == Value::kSet) {  // its order is that of an equal history
     py::set s;
@@ -316,7 +317,7 @@ std::optional<bool> Tracer::truth(const V& v) {
     case Value::kList:
     case Value::kDict: return !v->items.empty();
     case Value::kView: return !v->items[0]->keys.empty();
-    case Value::kSet: return !v->keys.empty() || (v->obj && py::len(v->obj) > 0);
+    case Value::kSet: return py::len(elements(v)) > 0;
     case Value::kFunction:
     case Value::kMethod:
     case Value::kCell:
@@ -379,13 +380,16 @@ std::optional<bool> Tracer::contains(const V& c, const V& x) {
   if (c->kind == Value::kView && c->view == Value::kKeys)
     return find_key(c->items[0], cx->ptr()) >= 0;
   py::object box;
-  if (c->kind == Value::kObject && PyFrozenSet_CheckExact(c->obj.ptr())) {
+  if (c->kind == Value::kSet) {
+    box = elements(c);
+  } else if (c->kind == Value::kObject && PyFrozenSet_CheckExact(c->obj.ptr())) {
     box = c->obj;
     if (c->src >= 0 && sources_[c->src].kind != Source::kConst) guard(Guard::kIs, c->src, box);
-  } else if (auto cc = as_constant(c))
+  } else if (auto cc = as_constant(c)) {
     box = *cc;
-  else
+  } else {
     return std::nullopt;
+  }
   const int r = PySequence_Contains(box.ptr(), cx->ptr());
   if (r < 0) {
     PyErr_Clear();
@@ -395,6 +399,18 @@ std::optional<bool> Tracer::contains(const V& c, const V& x) {
 }
 
 int Tracer::find_key(const V& d, PyObject* key) {
+  if (PyObject_Hash(key) == -1) raise(py::error_already_set());
+  constexpr size_t kIndexed = 8;
+  if (d->keys.size() > kIndexed) {
+    if (!d->index) {
+      py::dict places;
+      for (size_t k = 0; k < d->keys.size(); ++k) places[d->keys[k]] = k;
+      d->index = places;
+    }
+    PyObject* place = PyDict_GetItemWithError(d->index.ptr(), key);
+    if (!place && PyErr_Occurred()) throw py::error_already_set();
+    return place ? static_cast<int>(PyLong_AsLong(place)) : -1;
+  }
   for (size_t k = 0; k < d->keys.size(); ++k) {
     const int r = PyObject_RichCompareBool(d->keys[k].ptr(), key, Py_EQ);
     if (r < 0) throw py::error_already_set();
@@ -416,7 +432,7 @@ std::optional<std::vector<V>> Tracer::unpack(const V& v) {
       return std::nullopt;
     V it = get_iter(v), x;
     while (iterate(it, &x)) {
-      if (--budget_ < 0) give_up(Reason::kBudget);
+      tick();
       out.push_back(x);
     }
     return out;
@@ -535,9 +551,27 @@ void Tracer::add_to_set(const V& set, const V& x) {
                ? as_constant(x)
                : std::optional<py::object>();
   if (!c) give_up(Reason::kUnsupportedOperand, "a set of other things than constants");
-  if (PyObject_Hash(c->ptr()) == -1) throw py::error_already_set();
+  const int known = PySet_Contains(elements(set).ptr(), c->ptr());
+  if (known < 0) raise(py::error_already_set());
+  if (known) return;
   touch(set);
+  undoable([set] {
+    set->keys.pop_back();
+    set->index = {};
+  });
   set->keys.push_back(*c);
+  if (PySet_Add(set->index.ptr(), c->ptr()) < 0) throw py::error_already_set();
+}
+
+// In an order that follows from the set's history, as that of a real one does.
+py::object Tracer::elements(const V& set) {
+  if (!set->index) {
+    py::set s;
+    if (set->obj) s.attr("update")(set->obj);
+    for (auto& k : set->keys) s.add(k);
+    set->index = s;
+  }
+  return set->index;
 }
 
 void Tracer::delete_subscript(const V& x, const V& index) {
@@ -545,8 +579,7 @@ void Tracer::delete_subscript(const V& x, const V& index) {
     if (auto i = as_int(index)) {
       const int64_t n = static_cast<int64_t>(x->items.size());
       if (*i < -n || *i >= n) give_up(Reason::kRaises, "index out of range");
-      touch(x);
-      x->items.erase(x->items.begin() + (*i < 0 ? *i + n : *i));
+      splice(x, static_cast<size_t>(*i < 0 ? *i + n : *i), 1);
       return;
     }
   }
@@ -554,9 +587,7 @@ void Tracer::delete_subscript(const V& x, const V& index) {
     if (auto k = as_constant(index)) {
       const int i = find_key(x, k->ptr());
       if (i < 0) give_up(Reason::kRaises, "KeyError");
-      touch(x);
-      x->keys.erase(x->keys.begin() + i);
-      x->items.erase(x->items.begin() + i);
+      remove_entry(x, static_cast<size_t>(i));
       return;
     }
   }
@@ -570,15 +601,87 @@ void Tracer::delete_subscript(const V& x, const V& index) {
 void Tracer::touch(const V& v) {
   check_effect(v);
   if (v->src < 0 && v->kind != Value::kTensor) made_.push_back(v);
-  undoable([v, items = v->items, keys = v->keys, node = v->node, dirty = v->dirty] {
-    v->items = items, v->keys = keys, v->node = node, v->dirty = dirty;
-  });
   if (v->src >= 0 && !v->dirty) {
     for (size_t k = 0; k < v->items.size(); ++k) item(v, k);
     dirty_.push_back(v);
-    undoable([this] { dirty_.pop_back(); });
+    undoable([this, v] {
+      dirty_.pop_back();
+      v->dirty = false;
+    });
     v->dirty = true;
   }
+}
+
+// The items from `at` on, `removed` of them, give way to `added`.
+void Tracer::splice(const V& list, size_t at, size_t removed, std::vector<V> added) {
+  auto replace = [](std::vector<V>& items, size_t at, size_t removed, const std::vector<V>& by) {
+    const size_t common = std::min(removed, by.size());
+    const auto place = items.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto behind = std::copy_n(by.begin(), common, place);
+    if (removed > common)
+      items.erase(behind, place + static_cast<std::ptrdiff_t>(removed));
+    else
+      items.insert(behind, by.begin() + static_cast<std::ptrdiff_t>(common), by.end());
+  };
+  touch(list);
+  const auto begin = list->items.begin() + static_cast<std::ptrdiff_t>(at);
+  undoable([list, at, n = added.size(), replace,
+            old = std::vector<V>(begin, begin + static_cast<std::ptrdiff_t>(removed))] {
+    replace(list->items, at, n, old);
+  });
+  replace(list->items, at, removed, added);
+}
+
+void Tracer::set_entry(const V& d, const py::object& key, const V& value) {
+  const int i = find_key(d, key.ptr());
+  touch(d);
+  if (i >= 0) {
+    undoable([d, i, old = d->items[i]] { d->items[i] = old; });
+    d->items[i] = value;
+    return;
+  }
+  undoable([d] {
+    d->keys.pop_back();
+    d->items.pop_back();
+    d->index = {};
+  });
+  if (d->index) d->index[key] = d->keys.size();
+  d->keys.push_back(key);
+  d->items.push_back(value);
+}
+
+void Tracer::remove_entry(const V& d, size_t at) {
+  touch(d);
+  const auto i = static_cast<std::ptrdiff_t>(at);
+  undoable([d, i, key = d->keys[at], value = d->items[at]] {
+    d->keys.insert(d->keys.begin() + i, key);
+    d->items.insert(d->items.begin() + i, value);
+    d->index = {};
+  });
+  if (d->index && at + 1 == d->keys.size())
+    PyDict_DelItem(d->index.ptr(), d->keys[at].ptr());
+  else
+    d->index = {};
+  d->keys.erase(d->keys.begin() + i);
+  d->items.erase(d->items.begin() + i);
+}
+
+void Tracer::clear_entries(const V& d) {
+  touch(d);
+  undoable([d, keys = d->keys, items = d->items] {
+    d->keys = keys;
+    d->items = items;
+    d->index = {};
+  });
+  d->keys.clear();
+  d->items.clear();
+  d->index = {};
+}
+
+void Tracer::set_node(const V& t, Val node) {
+  touch(t);
+  undoable([t, old = t->node] { t->node = old; });
+  t->node = node;
 }
 
 void Tracer::set_subscript(const V& x, const V& index, const V& value) {
@@ -588,21 +691,13 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
       if (!i) break;
       const int64_t n = static_cast<int64_t>(x->items.size());
       if (*i < -n || *i >= n) give_up(Reason::kRaises, "index out of range");
-      touch(x);
-      x->items[static_cast<size_t>(*i < 0 ? *i + n : *i)] = value;
+      splice(x, static_cast<size_t>(*i < 0 ? *i + n : *i), 1, {value});
       return;
     }
     case Value::kDict: {
       auto k = as_constant(index);
       if (!k || index->kind != Value::kConst) break;
-      const int i = find_key(x, k->ptr());
-      touch(x);
-      if (i >= 0) {
-        x->items[static_cast<size_t>(i)] = value;
-      } else {
-        x->keys.push_back(*k);
-        x->items.push_back(value);
-      }
+      set_entry(x, *k, value);
       return;
     }
     case Value::kTensor: {
@@ -611,9 +706,7 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
       const Val old = scope_->val(x->node);
       const auto items = index_items(index);
       const Operand o = operand(value);
-      const Val r = index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype()));
-      touch(x);
-      x->node = r;
+      set_node(x, index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype())));
       return;
     }
     case Value::kInstance:
@@ -700,7 +793,7 @@ V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
       const auto items = items_of(s);
       std::vector<V> out;
       for (int64_t i = 0; i < *k; ++i) {
-        if (--budget_ < 0) give_up(Reason::kBudget);
+        tick(1 + static_cast<int64_t>(items.size()) / 16);
         out.insert(out.end(), items.begin(), items.end());
       }
       return sequence(s->kind, out);

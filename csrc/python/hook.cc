@@ -5,6 +5,7 @@
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_frame.h>
 #include <internal/pycore_interp.h>
+#include <internal/pycore_runtime.h>
 #undef Py_BUILD_CORE
 
 #include <pybind11/eval.h>
@@ -196,6 +197,14 @@ size_t stack_left() {
   const Stack& s = stack();
   const char* now = static_cast<const char*>(__builtin_frame_address(0));
   return !s.low || now < s.low ? 0 : static_cast<size_t>(now - s.low);
+}
+bool stack_is_low() {
+  const Stack& s = stack();
+  return s.low && stack_left() < std::min<size_t>(s.size / 2, 1 << 20);
+}
+bool signals_pending() {
+  return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) &&
+         PyThread_get_thread_ident() == _PyRuntime.main_thread;
 }
 bool stack_is_short() {
   const Stack& s = stack();

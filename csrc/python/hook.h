@@ -48,6 +48,10 @@ bool thread_is_traced();
 
 // Bytes of C stack that this thread has left.
 size_t stack_left();
+// Is there too little for more than what goes on already?
+bool stack_is_low();
+// A signal has come whose handler is Python code, and this thread is to run it.
+bool signals_pending();
 // Raises RecursionError (and returns true) where little C stack is left.
 bool stack_is_short();
 

@@ -140,11 +140,17 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
   py::object src = py::reinterpret_borrow<py::object>(data);
   if (!is_array && (PyList_Check(data) || PyTuple_Check(data))) {
     // tensors inside sequences become arrays first
+    int depth = 0;
     std::function<py::object(py::handle)> plain = [&](py::handle h) -> py::object {
       if (is_tensor(h.ptr())) return to_numpy(array_of(h.ptr()), false);
       if (PyList_Check(h.ptr()) || PyTuple_Check(h.ptr())) {
+        constexpr int kDeepest = 64;  // more than an array has dimensions
+        OP_CHECK(depth < kDeepest, kValue, "[Tensor] data is nested deeper than ", kDeepest,
+                 " levels, or holds itself");
         py::list l;
+        ++depth;
         for (auto x : h) l.append(plain(x));
+        --depth;
         return l;
       }
       return py::reinterpret_borrow<py::object>(h);
