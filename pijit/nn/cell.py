@@ -20,6 +20,9 @@ class _Handle:
         self._owner._update_plain()
 
 
+_store = object.__setattr__  # past Cell.__setattr__
+
+
 class Cell:
     """A network, or a part of one: parameters, child cells, and `construct`.
 
@@ -27,21 +30,19 @@ class Cell:
     `bprop(self, *inputs, out, dout)` replaces the derived gradient."""
 
     def __init__(self, auto_prefix=True, flags=None):  # noqa: ARG002
-        d = self.__dict__
-        d["_params"] = {}
-        d["_cells"] = {}
-        d["_forward_pre_hooks"] = {}
-        d["_forward_hooks"] = {}
-        d["_backward_hooks"] = {}
-        d["_backward_pre_hooks"] = {}
-        d["_auto_prefix"] = auto_prefix
-        d["training"] = False
-        d["requires_grad"] = False
-        d["_compute_dtype"] = None
-        d["_computing"] = False
-        d["_cast_attributes"] = {}
-        d["_plain"] = type(self).bprop is Cell.bprop
-        d["cls_name"] = type(self).__name__
+        _store(self, "_params", {})
+        _store(self, "_cells", {})
+        _store(self, "_forward_pre_hooks", {})
+        _store(self, "_forward_hooks", {})
+        _store(self, "_backward_hooks", {})
+        _store(self, "_backward_pre_hooks", {})
+        _store(self, "_auto_prefix", auto_prefix)
+        _store(self, "training", False)
+        _store(self, "requires_grad", False)
+        _store(self, "_compute_dtype", None)
+        _store(self, "_computing", False)
+        _store(self, "_cast_attributes", {})
+        _store(self, "_plain", type(self).bprop is Cell.bprop)
 
     bprop = None
 
@@ -51,36 +52,42 @@ class Cell:
         return type(self).__name__
 
     def _update_plain(self):
-        self.__dict__["_plain"] = (type(self).bprop is Cell.bprop and not self._forward_pre_hooks and not self._forward_hooks
-                                   and not self._backward_hooks and not self._backward_pre_hooks and self._compute_dtype is None)
+        _store(self, "_plain",
+               type(self).bprop is Cell.bprop and not self._forward_pre_hooks and not self._forward_hooks
+               and not self._backward_hooks and not self._backward_pre_hooks and self._compute_dtype is None)
 
     # -- attributes --
     def __setattr__(self, name, value):
-        d = self.__dict__
         if isinstance(value, Parameter):
             self.insert_param_to_cell(name, value)
         elif isinstance(value, Cell):
             self.insert_child_to_cell(name, value)
         else:
-            for key in [k for k in d.get("_params", ()) if k.startswith(name + "[")]:  # of a ParameterTuple that was here
-                del d["_params"][key]
+            params, cells = self._params, self._cells
+            for key in [k for k in params if k.startswith(name + "[")]:  # of a ParameterTuple that was here
+                del params[key]
             if isinstance(value, ParameterTuple):
-                if "_params" not in d:
-                    raise AttributeError("For 'Cell', call super().__init__() before assigning parameters.")
+                self._need_init("parameters")
                 for k, p in enumerate(value):
-                    d["_params"][f"{name}[{k}]"] = p
-            if name in d.get("_params", ()):
+                    params[f"{name}[{k}]"] = p
+            if name in params:
                 if isinstance(value, Tensor):
-                    d["_params"][name].set_data(value)
+                    params[name].set_data(value)
                     return
                 if value is not None:
-                    raise TypeError(f"For 'Cell', the attribute {name!r} is a Parameter and takes a Tensor, but got {type(value).__name__}.")
-                del d["_params"][name]
-            elif name in d.get("_cells", ()):
+                    raise TypeError(f"For 'Cell', the attribute {name!r} is a Parameter and takes a Tensor, but got "
+                                    f"{type(value).__name__}.")
+                del params[name]
+            elif name in cells:
                 if value is not None:
-                    raise TypeError(f"For 'Cell', the attribute {name!r} is a Cell and takes a Cell, but got {type(value).__name__}.")
-                del d["_cells"][name]
-            object.__setattr__(self, name, value)
+                    raise TypeError(f"For 'Cell', the attribute {name!r} is a Cell and takes a Cell, but got "
+                                    f"{type(value).__name__}.")
+                del cells[name]
+            _store(self, name, value)
+
+    def _need_init(self, what):
+        if self._params is Cell._params:
+            raise AttributeError(f"For 'Cell', call super().__init__() before assigning {what}.")
 
     def __delattr__(self, name):
         self._params.pop(name, None)
@@ -92,8 +99,7 @@ class Cell:
         """Registers a parameter under a name."""
         if not isinstance(param_name, str) or not param_name or (check_name_contain_dot and "." in param_name):
             raise KeyError(f"For 'insert_param_to_cell', bad parameter name {param_name!r}.")
-        if "_params" not in self.__dict__:
-            raise AttributeError("For 'Cell', call super().__init__() before assigning parameters.")
+        self._need_init("parameters")
         if param is not None:
             if not isinstance(param, Parameter):
                 raise TypeError(f"For 'insert_param_to_cell', 'param' must be a Parameter, but got {type(param).__name__}.")
@@ -104,21 +110,20 @@ class Cell:
         if param_name in self._cast_attributes:
             self._cast_attributes[param_name] = param
         else:
-            self.__dict__[param_name] = param
+            _store(self, param_name, param)
 
     def insert_child_to_cell(self, child_name, child_cell):
         """Registers a child cell under a name."""
         if not isinstance(child_name, str) or not child_name:
             raise TypeError(f"For 'insert_child_to_cell', 'child_name' must be a str, but got {child_name!r}.")
-        if "_cells" not in self.__dict__:
-            raise AttributeError("For 'Cell', call super().__init__() before assigning cells.")
+        self._need_init("cells")
         if not isinstance(child_cell, Cell):
             raise TypeError(f"For 'insert_child_to_cell', 'child_cell' must be a Cell, but got {type(child_cell).__name__}.")
         if self._auto_prefix:
             child_cell.update_parameters_name(child_name + ".")
         self._params.pop(child_name, None)
         self._cells[child_name] = child_cell
-        self.__dict__[child_name] = child_cell
+        _store(self, child_name, child_cell)
 
     # -- enumeration --
     def parameters_and_names(self, name_prefix="", expand=True):
@@ -186,13 +191,13 @@ class Cell:
         if not isinstance(mode, bool):
             raise TypeError(f"For 'set_train', 'mode' must be bool, but got {type(mode).__name__}.")
         for _, c in self.cells_and_names():
-            c.__dict__["training"] = mode
+            _store(c, "training", mode)
         return self
 
     def set_grad(self, requires_grad=True):
         """Kept for its name: gradients are asked for by grad functions."""
         for _, c in self.cells_and_names():
-            c.__dict__["requires_grad"] = requires_grad
+            _store(c, "requires_grad", requires_grad)
         return self
 
     def to_float(self, dst_type):
@@ -218,7 +223,7 @@ class Cell:
                 if all(p.dtype.is_floating_point and (own or p.requires_grad) for p in params):
                     yield name
 
-    _cast_attributes = {}  # until __init__ has run
+    _params, _cells, _cast_attributes = {}, {}, {}  # until __init__ has run
 
     def __getattr__(self, name):
         if name in self._cast_attributes:
@@ -239,7 +244,7 @@ class Cell:
 
     def set_jit_config(self, jit_config):
         """Options of compilation for this cell."""
-        self.__dict__["_jit_config"] = jit_config
+        _store(self, "_jit_config", jit_config)
 
     def recompute(self, **kwargs):
         """A memory hint that pijit does not need."""

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from pijit.nn.cell import Cell
+from pijit.nn.cell import Cell, _store
 
 
 class _Indexed(Cell):
@@ -16,10 +16,19 @@ class _Indexed(Cell):
 
     def __getitem__(self, index):
         if isinstance(index, slice):
-            return type(self)(list(self._cells.values())[index])
+            return self._part(list(self._cells.values())[index])
         if isinstance(index, str):
             return self._cells[index]
         return self._cells[self._key(index)]
+
+    def _part(self, cells):
+        """The cells in a container of the same kind, with the names that their parameters have."""
+        part = SequentialCell() if isinstance(self, SequentialCell) else CellList()
+        part._auto_prefix = False
+        for i, cell in enumerate(cells):
+            part.insert_child_to_cell(str(i), cell)
+        part._refresh()
+        return part
 
     def __setitem__(self, index, cell):
         self.insert_child_to_cell(self._key(index), cell)
@@ -33,7 +42,7 @@ class _Indexed(Cell):
             self.__dict__.pop(name, None)
         for i, c in enumerate(kept):
             self._cells[str(i)] = c
-            self.__dict__[str(i)] = c
+            _store(self, str(i), c)
         self._refresh()
 
     def __len__(self):
@@ -49,7 +58,7 @@ class _Indexed(Cell):
         return self
 
     def _refresh(self):
-        self.__dict__["cell_list"] = tuple(self._cells.values())
+        _store(self, "cell_list", tuple(self._cells.values()))
 
 
 class SequentialCell(_Indexed):
@@ -95,7 +104,7 @@ class CellList(_Indexed):
         self._cells.clear()
         for i, c in enumerate(cells):
             self._cells[str(i)] = c
-            self.__dict__[str(i)] = c
+            _store(self, str(i), c)
         self._refresh()
 
 
