@@ -268,6 +268,19 @@ void set_signature(py::object f, const py::list& signature) {
   jit->state->signature = std::move(types);
 }
 
+py::list described_breaks(const State& s) {
+  py::list breaks;
+  for (auto& b : s.breaks) {
+    py::dict x;
+    x["reason"] = reason_text(b.reason);
+    x["detail"] = b.detail;
+    x["location"] = b.location;
+    x["hint"] = reason_hint(b.reason);
+    breaks.append(x);
+  }
+  return breaks;
+}
+
 py::dict explain(py::object f) {
   if (PyMethod_Check(f.ptr())) f = share(PyMethod_GET_FUNCTION(f.ptr()));
   std::shared_ptr<const State> known;
@@ -289,7 +302,7 @@ py::dict explain(py::object f) {
   d["compile_ms"] = s.compile_ms;
   d["calls"] = s.calls;
   d["graph_runs"] = s.graph_runs;
-  py::list entries, breaks, callees;
+  py::list entries, callees;
   for (auto& [key, p] : s.points)
     for (auto& e : p.entries) {
       py::dict x;
@@ -310,14 +323,6 @@ py::dict explain(py::object f) {
       x["complete"] = e->result >= 0;
       entries.append(x);
     }
-  for (auto& b : s.breaks) {
-    py::dict x;
-    x["reason"] = reason_text(b.reason);
-    x["detail"] = b.detail;
-    x["location"] = b.location;
-    x["hint"] = reason_hint(b.reason);
-    breaks.append(x);
-  }
   std::vector<const State*> below;
   for (auto& [c, owned] : s.callees) below.push_back(c);
   std::sort(below.begin(), below.end(), [](auto* a, auto* b) { return a->place < b->place; });
@@ -327,12 +332,12 @@ py::dict explain(py::object f) {
     x["compile_count"] = c->compile_count;
     x["calls"] = c->calls;
     x["graph_runs"] = c->graph_runs;
-    x["breaks"] = c->breaks.size();
+    x["breaks"] = described_breaks(*c);
     callees.append(x);
   }
   d["callees"] = callees;
   d["entries"] = entries;
-  d["breaks"] = breaks;
+  d["breaks"] = described_breaks(s);
   return d;
 }
 
