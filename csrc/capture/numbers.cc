@@ -141,6 +141,7 @@ std::optional<py::object> Tracer::object_with_sizes(const V& v) {
     return symbolic_object(std::get<Dim>(v->expr));
   const Nested nested(*this);
   const bool slice = v->kind == Value::kSlice;
+  settle(v);
   if (!slice && v->kind != Value::kTuple && v->kind != Value::kList) return as_constant(v);
   py::list l;
   for (size_t k = 0; k < v->items.size(); ++k) {

@@ -149,6 +149,51 @@ class Tracer {
   V python_operation(const char* name,
                      const std::vector<V>& args);  // on constants, by the operator module
 
+  // --- containers.cc: lists and dicts ---
+  static bool is_list(const V& v) { return v->kind == Value::kList || v->kind == Value::kOpenList; }
+  static bool is_dict(const V& v) { return v->kind == Value::kDict || v->kind == Value::kOpenDict; }
+  void settle(const V& v);  // an open list or dict becomes a kList or kDict, under a guard
+  V length(const V& container);
+  bool nonempty(const V& container);
+  V list_item(const V& list, int64_t i);  // null: no such index
+  V source_item(const V& list, int64_t i);
+  void list_extend(const V& list, const std::vector<V>& values);
+  void list_insert(const V& list, int64_t i, const V& value);
+  void set_list_item(const V& list, int64_t i, const V& value);
+  void delete_list_item(const V& list, int64_t i);
+  V call_list_method(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs);
+  bool dict_has(const V& dict, const V& key);
+  V dict_get(const V& dict, const V& key);  // null: no such key
+  void dict_set(const V& dict, const V& key, const V& value);
+  void dict_delete(const V& dict, const V& key);
+  V call_dict_method(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs);
+  py::object constant_key(const V& key);
+  Value::Known* find_known(const V& dict, PyObject* key);
+  Value::Known& add_known(const V& dict, Value::Known known);
+  bool written_like(const V& dict, const V& key) const;
+  Value::Known& known_key(const V& dict, const py::object& key);
+  void change_known(const V& dict, const py::object& key, bool present, const V& value);
+  void tighten(const V& dict, const V& key = nullptr);
+  // --- effects.cc: what is done to objects from outside, in order ---
+  struct Note {
+    enum Kind : uint8_t {
+      kAssign,   // of a tensor: what it is in the end
+      kSetAttr,  // `name`
+      kSetGlobal,
+      kSetCell,
+      kPrint,
+      kExtend,  // a list by `values`
+      kSetItem,
+      kDelItem,
+      kCall  // of the C method `name` with `values`
+    } kind;
+    V target;
+    py::object name, globals;
+    std::vector<V> values;
+  };
+  void log(Note n);
+  void make_effects(Entry* e);
+
   // --- instances.cc: objects of Python classes ---
   bool plain_class(PyTypeObject* t) const;
   int guard_class(PyTypeObject* t);
@@ -259,14 +304,7 @@ class Tracer {
   std::vector<std::weak_ptr<Value>> made_;  // what may hold itself by way of others
   std::unordered_map<PyObject*, V> known_;  // objects with identity
   std::map<std::pair<PyObject*, std::string>, V> global_writes_;
-  struct Note {
-    Effect::Kind kind;
-    V target;
-    py::object name, globals;
-    V value;
-  };
   std::vector<Note> journal_;
-  std::vector<V> dirty_;  // tensors, lists, dicts, cells with a source
   std::vector<std::function<void()>> undo_;
   std::vector<Frame*> frames_;
   std::unordered_map<const Value*, int> recipe_of_;
