@@ -79,6 +79,11 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     guard(Guard::kTypeVersion, add_source({Source::kConst, -1, 0, cls}), cls, type_version(type));
     return bind(wrap_static(found), v, type);
   }
+  if (sourced(v)) {
+    PyObject* found = type_lookup(type_of(v), name_obj);
+    if (found && Py_TYPE(found) == &PyMethodDescr_Type)
+      return bind(wrap_static(found), v, type_of(v));
+  }
   fix(v);
   if (v->kind == Value::kConst || v->kind == Value::kTuple || is_list(v) || is_dict(v) ||
       v->kind == Value::kSet || v->kind == Value::kSlice) {

@@ -258,6 +258,8 @@ void Tracer::assign_tensor(const V& t, const V& value) {
 // A callable without effects, run at capture on constants.
 V Tracer::call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
                     const std::string& name) {
+  if (kwargs.empty() && std::any_of(args.begin(), args.end(), sourced))
+    if (V r = computed(f.ptr(), args)) return r;
   auto known = [&](const V& v) {
     auto c = as_constant(v);
     if (!c)
@@ -359,6 +361,13 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     return call_numpy(method, args, kwargs);
   }
   // methods of constants (strings, numbers, tuples of constants) run for real: they have no effects
+  if (kwargs.empty() && (self->kind == Value::kConst || sourced(self)) &&
+      (sourced(self) || std::any_of(args.begin(), args.end(), sourced))) {
+    std::vector<V> all{self};
+    all.insert(all.end(), args.begin(), args.end());
+    PyObject* method = type_lookup(type_of(self), py::str(name).ptr());
+    if (V r = method ? computed(method, all) : nullptr) return r;
+  }
   fix(self);
   if (self->kind == Value::kConst || self->kind == Value::kTuple) {
     if (auto c = as_constant(self)) {
@@ -383,6 +392,8 @@ V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
     if (x->kind == Value::kTensor) {
       if (x->dirty && x->parameter) give_up(Reason::kUnsupportedCall, "print()");
       values.push_back(x->src >= 0 && !x->dirty ? x : tensor(x->node));
+    } else if (sourced(x)) {
+      values.push_back(x);
     } else if (auto c = as_constant(x)) {
       values.push_back(constant(*c));
     } else {
@@ -589,6 +600,9 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
         case Value::kSet: return constant_int(static_cast<int64_t>(py::len(elements(x))));
         case Value::kTensor:
           if (x->node.shape().rank()) return dim(x, 0);
+          break;
+        case Value::kVarying:
+          if (V r = sourced(x) ? computed(f, {x}) : nullptr) return r;
           break;
         case Value::kConst: {
           const Py_ssize_t n = PyObject_Size(x->obj.ptr());

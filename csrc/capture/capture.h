@@ -59,12 +59,15 @@ struct Source {
     kFuncKwDefault,
     kMethodSelf,
     kMethodFunc,
+    kComputed,  // what the C function `key`, which has no effects, gives for `args`
+    kPack,      // the tuple of `args`
     kConst
   } kind;
   int parent = -1;
   int index = 0;
   py::object key;     // name, dict key, globals dict or constant
   int other = -1;     // kDictItem, kHasKey: the source of the key, where that varies
+  std::vector<int> args = {};
   uint64_t path = 0;  // the same for the same way to an object in every capture
 };
 // The path of a source whose parent has the path `parent`.
@@ -156,7 +159,8 @@ struct Value {
   enum Kind : uint8_t {
     kNull,
     kConst,
-    kNumber,
+    kVarying,  // an int, float or str that is read or computed anew at each call: `src`; or a
+               // number that a branch or loop on a tensor gives: `node`
     kSize,
     kTensor,
     kTuple,
@@ -185,10 +189,9 @@ struct Value {
   int src = -1;    // reachable from the frame's state
   py::object obj;  // the object: constants, objects, tensors and containers that have a source
 
-  Val node;                // kTensor; kNumber: 0-d
+  Val node;                // kTensor; kVarying: 0-d, made where an op needs it
   SizeNumber expr;         // kSize
-  std::vector<int> roots;  // kNumber: sources that it follows from
-  double bound = 0;        // kNumber, an int: greatest magnitude
+  double bound = 0;        // kVarying, an int with a node: greatest magnitude
   bool parameter = false;  // kTensor: may be assigned
   // kTensor that a branch on a tensor gave: where pred, it is the object `first`, else the object
   // `second`; null stands for a new one.

@@ -91,6 +91,30 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
       return PyMethod_Check(p)                 ? share(PyMethod_GET_FUNCTION(p))
              : Py_TYPE(p) == jit_function_type ? share(jit_inner(p))
                                                : py::object();
+    case Source::kComputed: {
+      PyObject* raw[8];
+      std::vector<PyObject*> big;
+      PyObject** args = raw;
+      if (s.args.size() > 8) {
+        big.resize(s.args.size());
+        args = big.data();
+      }
+      for (size_t k = 0; k < s.args.size(); ++k)
+        if (!(args[k] = values[s.args[k]].ptr())) return {};
+      PyObject* r = PyObject_Vectorcall(s.key.ptr(), args, s.args.size(), nullptr);
+      if (!r) PyErr_Clear();
+      return py::reinterpret_steal<py::object>(r);
+    }
+    case Source::kPack: {
+      auto t =
+          py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(s.args.size())));
+      for (size_t k = 0; k < s.args.size(); ++k) {
+        PyObject* x = values[s.args[k]].ptr();
+        if (!x) return {};
+        PyTuple_SET_ITEM(t.ptr(), static_cast<Py_ssize_t>(k), Py_NewRef(x));
+      }
+      return t;
+    }
     case Source::kConst: return s.key;
   }
   return {};
@@ -225,7 +249,7 @@ void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const 
       if (!o || o == g.obj.ptr()) return;
       uint64_t mask = 0;
       if (g.kind == Guard::kEquals && Py_TYPE(o) == Py_TYPE(g.obj.ptr()) &&
-          (PyFloat_CheckExact(o) || PyLong_CheckExact(o))) {
+          (PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyUnicode_CheckExact(o))) {
         mask = ~0ull;
       } else if (g.kind == Guard::kTensor &&
                  reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
@@ -233,7 +257,7 @@ void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const 
         mask = g.num;
         for (int d = 0; d < g.type.shape.rank(); ++d)
           if (array_of(o)->type.shape[d] != g.type.shape[d]) mask |= 1ull << d;
-      } else if (g.kind != Guard::kRelation) {
+      } else if (g.kind != Guard::kRelation && !(g.kind == Guard::kEquals && PyBool_Check(o))) {
         return;
       }
       found[e.sources[s].path] |= mask;
@@ -276,7 +300,19 @@ std::string describe_step(const std::vector<Source>& sources, const Source& s, c
       return s.kind == Source::kDictItem ? str_cat(p, "[", key, "]")
                                          : str_cat("(", key, " in ", p, ")");
     }
-    case Source::kLength: return str_cat("len(", p(), ")");
+    case Source::kLength: return str_cat("len(", p, ")");
+    case Source::kComputed:
+    case Source::kPack: {
+      static thread_local int depth = 0;
+      constexpr int kDeepest = 5;
+      if (depth >= kDeepest) return "...";
+      ++depth;
+      std::string args;
+      for (int a : s.args) args += (args.empty() ? "" : ", ") + describe_source(sources, a, code);
+      --depth;
+      if (s.kind == Source::kPack) return "(" + args + ",)";
+      return py::cast<std::string>(py::object(s.key.attr("__qualname__"))) + "(" + args + ")";
+    }
     case Source::kCell: return p + ".cell_contents";
     case Source::kFuncClosure: return str_cat(p, ".__closure__[", s.index, "]");
     case Source::kFuncDefault: return str_cat(p, ".__defaults__[", s.index, "]");

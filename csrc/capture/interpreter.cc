@@ -463,7 +463,15 @@ void Tracer::step(Frame& f) {
     }
     case Op::BUILD_STRING: {
       std::string text;
-      for (auto& v : popn(in.a)) {
+      const auto parts = popn(in.a);
+      if (std::any_of(parts.begin(), parts.end(), sourced)) {
+        static PyObject* join = PyObject_GetAttrString(py::str("").ptr(), "join");
+        if (V r = computed(join, {sequence(Value::kTuple, parts)})) {
+          st.push_back(r);
+          break;
+        }
+      }
+      for (auto& v : parts) {
         auto c = as_constant(v);
         if (!c) give_up(Reason::kUnsupportedOperand, "string");
         text += py::cast<std::string>(*c);
@@ -478,6 +486,20 @@ void Tracer::step(Frame& f) {
           type_lookup(type_of(value), PyUnicode_InternFromString("__format__")) ==
               type_lookup(&PyBaseObject_Type, PyUnicode_InternFromString("__format__")))
         value = exception_text(value, "__str__");
+      if (sourced(value) || (spec && sourced(spec))) {
+        static PyObject* const builtins =
+            py::object(py::module_::import("builtins")).release().ptr();
+        static PyObject* const functions[] = {PyObject_GetAttrString(builtins, "format"),
+                                              reinterpret_cast<PyObject*>(&PyUnicode_Type),
+                                              PyObject_GetAttrString(builtins, "repr"),
+                                              PyObject_GetAttrString(builtins, "ascii")};
+        V r = in.a & 3 ? computed(functions[in.a & 3], {value}) : value;
+        if (r) r = computed(functions[0], {r, spec ? spec : constant(py::str(""))});
+        if (r) {
+          st.push_back(r);
+          break;
+        }
+      }
       auto x = as_constant(value);
       auto s = spec ? as_constant(spec) : py::object(py::str(""));
       if (!x || !s) give_up(Reason::kTensorValue, "formatting");

@@ -25,7 +25,7 @@ int Tracer::recipe(const V& v) {
       r.obj = v->obj;
       break;
     case Value::kTensor:
-    case Value::kNumber:
+    case Value::kVarying:
       if (v->src >= 0) {
         r.kind = Recipe::kSource;
         r.index = v->src;

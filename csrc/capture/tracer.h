@@ -212,15 +212,21 @@ class Tracer {
   V dim(const V& tensor, int axis);
   V shape_of(const V& tensor);
   V element_count(const V& tensor, int64_t times);
-  bool is_varying_number(PyObject* o, int src);
-  V number_input(PyObject* o, int src);
+  bool is_varying(PyObject* o, int src) const;
+  V varying(PyObject* o, int src);
+  static PyObject* operator_function(const std::string& name);
+  py::object argument(const V& v);
+  int argument_source(const V& v);
+  V computed(PyObject* f, const std::vector<V>& args);
+  bool number_input(const V& v);
   void fix(const V& v);
   V unfixed_negation(const V& x);
   V unfixed_arithmetic(const std::string& op, const V& a, const V& b);  // null: not possible
   std::optional<bool> unfixed_relation(const std::string& op, const V& a, const V& b);
   std::optional<py::object> object_with_sizes(const V& v);
   bool holds_size(const V& v);
-  static bool unfixed(const V& v) { return v->kind == Value::kSize || v->kind == Value::kNumber; }
+  static bool unfixed(const V& v) { return v->kind == Value::kSize || v->kind == Value::kVarying; }
+  static bool sourced(const V& v) { return v->kind == Value::kVarying && v->src >= 0; }
 
   // --- calls.cc ---
   V call(const V& f, std::vector<V> args, Kwargs kwargs);
@@ -295,10 +301,11 @@ class Tracer {
   SizeEnv symbols_;
   SizeEnv::Use use_symbols_{&symbols_};
   std::vector<int> input_source_;
-  std::vector<std::pair<int, int>> varying_;  // (input, axis) of each symbol
-  std::unordered_map<int, V> numbers_;        // inputs, by source
+  std::vector<std::pair<int, int>> varying_;   // (input, axis) of each symbol
+  std::unordered_map<int, V> varying_values_;  // kVarying, by source
+  std::vector<py::object> held_;
   std::vector<Source> sources_;
-  std::map<std::tuple<int, int, int, PyObject*>, int> source_index_;
+  std::map<std::tuple<int, int, int, PyObject*, int, std::vector<int>>, int> source_index_;
   std::vector<Guard> guards_;
   std::set<std::tuple<int, int, uint64_t, PyObject*>> guard_index_;  // what guard() added
   std::vector<std::weak_ptr<Value>> made_;  // what may hold itself by way of others

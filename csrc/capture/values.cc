@@ -47,11 +47,13 @@ bool plain_tuple_type(PyTypeObject* t) {
 // ----------------------------------------------------------------------------
 
 int Tracer::add_source(Source s) {
-  const auto key = std::make_tuple(static_cast<int>(s.kind), s.parent, s.index, s.key.ptr());
+  const auto key =
+      std::make_tuple(static_cast<int>(s.kind), s.parent, s.index, s.key.ptr(), s.other, s.args);
   auto it = source_index_.find(key);
   if (it != source_index_.end()) return it->second;
   s.path = path_of(s, s.parent >= 0 ? sources_[s.parent].path : 0);
   if (s.other >= 0) s.path = path_of(s, sources_[s.other].path);
+  for (int a : s.args) s.path = path_of(s, s.path ^ sources_[a].path);
   sources_.push_back(std::move(s));
   return source_index_[key] = static_cast<int>(sources_.size()) - 1;
 }
@@ -131,7 +133,7 @@ V Tracer::wrap_static(PyObject* o) {
 
 V Tracer::wrap(PyObject* o, int src) {
   if (immutable_constant(o)) {
-    if (is_varying_number(o, src)) return number_input(o, src);
+    if (is_varying(o, src)) return varying(o, src);
     if (sources_[src].kind != Source::kConst) guard(Guard::kEquals, src, share(o));
     return constant(share(o));
   }
@@ -231,7 +233,7 @@ V Tracer::item(const V& c, size_t i) {
 PyTypeObject* Tracer::type_of(const V& v) const {
   switch (v->kind) {
     case Value::kNull: return Py_TYPE(Py_None);
-    case Value::kNumber:
+    case Value::kVarying:
     case Value::kSize:
     case Value::kConst: return Py_TYPE(v->obj.ptr());
     case Value::kTensor: return v->obj ? Py_TYPE(v->obj.ptr()) : tensor_type;
@@ -302,15 +304,19 @@ std::optional<int64_t> Tracer::as_int(const V& v) {
 }
 
 bool Tracer::is_number(const V& v) const {
-  if (unfixed(v)) return true;
+  if (unfixed(v) && !PyUnicode_Check(v->obj.ptr())) return true;
   return v->kind == Value::kConst && (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
 }
 
 std::optional<bool> Tracer::truth(const V& v) {
   switch (v->kind) {
-    case Value::kNumber:
+    case Value::kVarying:
     case Value::kSize:
-      if (auto r = unfixed_relation("ne", v, constant_int(0))) return r;
+      if (PyUnicode_Check(v->obj.ptr())) {
+        if (auto r = unfixed_relation("ne", v, constant(py::str("")))) return r;
+      } else if (auto r = unfixed_relation("ne", v, constant_int(0))) {
+        return r;
+      }
       fix(v);
       [[fallthrough]];
     case Value::kConst: return PyObject_IsTrue(v->obj.ptr()) == 1;
@@ -380,6 +386,9 @@ std::optional<bool> Tracer::contains(const V& c, const V& x) {
   if (PyObject* f = user_method(c, "__contains__")) return truth(call(wrap_static(f), {c, x}, {}));
   if (is_dict(c)) return dict_has(c, x);
   if (c->kind == Value::kView && c->view == Value::kKeys) return dict_has(c->items[0], x);
+  if (sourced(c) || (sourced(x) && (c->kind == Value::kConst || c->kind == Value::kTuple))) {
+    if (const V r = computed(operator_function("contains"), {c, x})) return truth(r);
+  }
   auto cx = as_constant(x);
   if (!cx) return std::nullopt;
   py::object box;
@@ -492,7 +501,11 @@ V Tracer::subscript(const V& x, const V& index) {
     case Value::kTensor: {
       return tensor(index_get(scope_->graph(), scope_->val(x->node), index_items(index)));
     }
-    case Value::kConst: return python_operation("getitem", {x, index});
+    case Value::kVarying:
+    case Value::kConst:
+      if (sourced(x) || sourced(index))
+        if (V r = computed(operator_function("getitem"), {x, index})) return r;
+      return python_operation("getitem", {x, index});
     case Value::kInstance:
     case Value::kObject:
       if (PyObject* f = user_method(x, "__getitem__")) return call(wrap_static(f), {x, index}, {});
@@ -749,6 +762,8 @@ V Tracer::unary(const std::string& op, const V& x) {
   }
   if (PyObject* f = user_method(x, "__" + op + "__")) return call(wrap_static(f), {x}, {});
   if (unfixed(x) && op == "pos") return x;
+  if (sourced(x) && op == "invert")
+    if (V r = computed(operator_function("invert"), {x})) return r;
   if (unfixed(x) && op == "neg")
     if (V r = unfixed_negation(x)) return r;
   return python_operation(op == "not" ? "not_" : op.c_str(), {x});
@@ -773,6 +788,13 @@ V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
     if (V r = unfixed_arithmetic(op, a, b)) return r;
     fix(a);
     fix(b);
+  }
+  if (op == "mod" && PyUnicode_CheckExact(a->obj ? a->obj.ptr() : Py_None) &&
+      (a->kind == Value::kConst || sourced(a)) && b->kind == Value::kTuple) {
+    if (sourced(a) ||
+        std::any_of(b->items.begin(), b->items.end(), [](auto& x) { return x && sourced(x); }))
+      if (V r = computed(operator_function("mod"), {a, b})) return r;
+    return python_operation("mod", {a, b});
   }
   auto seq = [](const V& v) { return v->kind == Value::kTuple || v->kind == Value::kList; };
   if (op == "add" && seq(a) && a->kind == b->kind) {

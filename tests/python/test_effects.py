@@ -10,7 +10,7 @@ import pytest
 
 import pijit as ms
 from pijit import Tensor, ops
-from tests.python.differential import check
+from tests.python.differential import check, check_calls
 
 X = Tensor(np.arange(3, dtype=np.float32))
 
@@ -231,3 +231,40 @@ def test_memory_is_flat():
     after = len(gc.get_objects()), sys.getallocatedblocks()
     assert abs(after[0] - before[0]) < 50 and abs(after[1] - before[1]) < 500
     assert ms.explain(f).compile_count == 1
+
+
+@pytest.mark.parametrize(("body", "captures"), [
+    ("global step\nstep += 1\nreturn x * step", 2),
+    ("global step\nstep += 1\nif step % 10 == 0: return x * 3\nreturn x * 2", 3),
+    ("global step\nstep += 1\nd['n'] = f'step {step}'\nreturn x * 2", 2),
+    ("global step\nstep += 1\nprint(f'step {step:04d}', step, x)\nreturn x * 2", 2),
+    ("global step\nstep += 1\nd['n'] = str(step) + '%d of %s' % (step, 'n') + '{:>5}'.format(step)\nreturn x * 2", 2),
+    ("global step\nstep += 1\nd[f'{step!r:>8}'] = x\nreturn x * 2", 2),
+    ("global step\nstep += 1\nname = f'layer{step}'.upper()\nreturn (x * 2, name) if name.startswith('L') else x", 2),
+    ("global step\nstep += 1\nreturn x * (math.cos(step * math.pi / 50) + step ** 2), -step, ~step, abs(-step), divmod(7, 2)", 2),
+    ("global step\nstep += 1\nreturn x * (2 if step in (10, 20) else 1)", 3),
+    ("global step\nstep += 1\nif step > 10 and step < 20: return x\nreturn x * 2, step == step + 1, step < step + 1", 4),
+    ("global step\nstep += 1\nif step not in d: d[step] = []\nd[step].append(x)\nreturn x * 2", 3),
+    ("global ema\nema = 0.9 * ema + 0.1 * len(d)\nd[str(ema)] = 1\nreturn x * ema, round(ema, 3), int(ema), f'{ema:.3f}'", 2),
+    ("global step\nstep += 1\nreturn x * [1.5, 2.5, 3.5][step % 3], 'abc'[step % 3], (1, 2, 3)[step % 3]", 4),
+])
+def test_counters_and_texts_that_change(body, captures):
+    e = check(program(body, "import math\nd = {}\nstep = 0\nema = 1.0\nbreak_ = None"), X, calls=50, breaks=0)
+    assert e.compile_count <= captures
+
+
+def test_large_numbers_and_errors_in_what_is_computed():
+    body = "global n, k\nn = n * 7 + 1\nk -= 1\nreturn x * 2, n, n // k, str(n)[:k % 5]"
+    check(program(body, "n = 2**40\nk = 4"), X, calls=8)
+
+
+def test_texts_as_arguments():
+    def make():
+        log = {}
+
+        def f(x, tag):
+            log[tag] = x
+            return (x * 2 if tag == "a" else x + 1), tag + "!", len(tag), tag in ("a", "b"), "a" in tag
+        return f, lambda: list(log)
+    e = check_calls(make, [(X, t) for t in ["a", "b", "c", "dd", "a", "", "é", "a\udc80"] * 2], breaks=0)
+    assert e.compile_count <= 12
