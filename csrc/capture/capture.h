@@ -65,8 +65,8 @@ struct Source {
   } kind;
   int parent = -1;
   int index = 0;
-  py::object key;     // name, dict key, globals dict or constant
-  int other = -1;     // kDictItem, kHasKey: the source of the key, where that varies
+  py::object key;  // name, dict key, globals dict or constant
+  int other = -1;  // kDictItem, kHasKey: the source of the key, where that varies
   std::vector<int> args = {};
   uint64_t path = 0;  // the same for the same way to an object in every capture
 };
@@ -208,6 +208,7 @@ struct Value {
   std::vector<V> head;
   int64_t skip = 0, drop = 0;
   std::map<int64_t, V> read;  // of the source, by index; the last is -1
+  bool whole = false;         // kList: no item is null
   // kOpenDict
   struct Known {
     py::object key;

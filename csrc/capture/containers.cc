@@ -46,6 +46,7 @@ void Tracer::settle(const V& v) {
     v->head.clear();
     v->skip = v->drop = 0;
     v->kind = Value::kList;
+    v->whole = false;
     return;
   }
   if (v->kind != Value::kOpenDict) return;
@@ -148,6 +149,13 @@ V Tracer::source_item(const V& l, int64_t i) {
   return l->read[i] = wrap(o, add_source({Source::kItem, l->src, static_cast<int>(i), {}}));
 }
 
+// Before items of a kList change their places.
+void Tracer::read_all(const V& l) {
+  if (l->src < 0 || l->whole) return;
+  for (size_t k = 0; k < l->items.size(); ++k) item(l, k);
+  l->whole = true;
+}
+
 V Tracer::list_item(const V& l, int64_t i) {
   if (l->kind == Value::kOpenList) {
     const int64_t n = PyList_GET_SIZE(l->obj.ptr()), tail = static_cast<int64_t>(l->items.size()),
@@ -187,7 +195,7 @@ void Tracer::list_insert(const V& l, int64_t i, const V& value) {
     l->head.insert(l->head.begin(), value);
     undoable([l] { l->head.erase(l->head.begin()); });
   } else {
-    for (size_t k = 0; k < l->items.size(); ++k) item(l, k);  // they change places
+    read_all(l);
     const int64_t n = static_cast<int64_t>(l->items.size());
     splice(l, static_cast<size_t>(std::clamp<int64_t>(i < 0 ? i + n : i, 0, n)), 0, {value});
   }
@@ -262,7 +270,7 @@ void Tracer::delete_list_item(const V& l, int64_t i) {
   if (l->kind == Value::kList) {
     const int64_t n = static_cast<int64_t>(l->items.size());
     if (i < -n || i >= n) give_up(Reason::kRaises, "index out of range");
-    for (size_t k = 0; k < l->items.size(); ++k) item(l, k);  // they change places
+    read_all(l);
     splice(l, static_cast<size_t>(i < 0 ? i + n : i), 1);
   }
   if (l->src >= 0) log({Note::kDelItem, l, {}, {}, {constant_int(i)}});

@@ -157,6 +157,7 @@ class Tracer {
   bool nonempty(const V& container);
   V list_item(const V& list, int64_t i);  // null: no such index
   V source_item(const V& list, int64_t i);
+  void read_all(const V& list);
   void list_extend(const V& list, const std::vector<V>& values);
   void list_insert(const V& list, int64_t i, const V& value);
   void set_list_item(const V& list, int64_t i, const V& value);
