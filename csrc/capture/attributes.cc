@@ -79,9 +79,14 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     guard(Guard::kTypeVersion, add_source({Source::kConst, -1, 0, cls}), cls, type_version(type));
     return bind(wrap_static(found), v, type);
   }
+  if (sourced(v)) {
+    PyObject* found = type_lookup(type_of(v), name_obj);
+    if (found && Py_TYPE(found) == &PyMethodDescr_Type)
+      return bind(wrap_static(found), v, type_of(v));
+  }
   fix(v);
-  if (v->kind == Value::kConst || v->kind == Value::kTuple || v->kind == Value::kList ||
-      v->kind == Value::kDict || v->kind == Value::kSet || v->kind == Value::kSlice) {
+  if (v->kind == Value::kConst || v->kind == Value::kTuple || is_list(v) || is_dict(v) ||
+      v->kind == Value::kSet || v->kind == Value::kSlice) {
     PyTypeObject* type = type_of(v);
     PyObject* found = type_lookup(type, name_obj);
     if (!found) return std::nullopt;
@@ -310,7 +315,7 @@ void Tracer::set_attribute(const V& v, PyObject* name_obj, const V& value) {
   else
     undoable([v, name, o = old->second] { v->attrs[name] = o; });
   v->attrs[name] = value;
-  journal_.push_back({Effect::kSetAttr, v, share(name_obj), {}, value});
+  log({Note::kSetAttr, v, share(name_obj), {}, {value}});
 }
 
 }  // namespace pijit

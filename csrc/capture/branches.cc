@@ -62,12 +62,12 @@ int join_of(const CodeInfo& c, int pc) {
 
 // A Python int or float, known or not.
 bool plain_number(const V& v) {
-  return (v->kind == Value::kConst || v->kind == Value::kNumber || v->kind == Value::kSize) &&
+  return (v->kind == Value::kConst || v->kind == Value::kVarying || v->kind == Value::kSize) &&
          (PyFloat_CheckExact(v->obj.ptr()) || PyLong_CheckExact(v->obj.ptr()));
 }
 DType number_dtype(const V& v) { return PyFloat_Check(v->obj.ptr()) ? DType::F64 : DType::I64; }
 double magnitude(const V& v) {
-  if (v->kind == Value::kNumber) return v->bound;
+  if (v->kind == Value::kVarying) return v->bound;
   return PyFloat_Check(v->obj.ptr()) ? 0 : std::abs(PyLong_AsDouble(v->obj.ptr()));
 }
 
@@ -291,9 +291,8 @@ class Merge {
   }
   V numbers(const V& a, const V& b) {
     auto r = std::make_shared<Value>();
-    r->kind = Value::kNumber;
+    r->kind = Value::kVarying;
     r->obj = a->obj;
-    r->roots = {-1};
     r->bound = std::max(magnitude(a), magnitude(b));
     if (r->bound > 9007199254740992.0) return fail("a number that is too large");
     wait(r, &r->node, output(a, b, number_dtype(a)));
@@ -454,9 +453,8 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
       if (plain_number(v)) {
         if (!PyFloat_Check(v->obj.ptr()) && magnitude(v) > kSmallInt) return v;
         auto n = std::make_shared<Value>();
-        n->kind = Value::kNumber;
+        n->kind = Value::kVarying;
         n->obj = v->obj;
-        n->roots = {-1};
         n->bound = kSmallInt;
         n->node = arm->graph->add_input({number_dtype(v), {}});
         carried.push_back({v, n, nullptr, number_dtype(v)});
@@ -576,7 +574,6 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
         before->aliased = true;
       } else {
         r->obj = inner->obj;
-        r->roots = {-1};
         r->bound = 9007199254740992.0;
       }
       return r;

@@ -133,10 +133,8 @@ int traverse(const State& s, visitproc visit, void* arg) {
         Py_VISIT(x.obj.ptr());
         Py_VISIT(x.obj2.ptr());
       }
-      for (auto& x : e->effects) {
-        Py_VISIT(x.name.ptr());
-        Py_VISIT(x.globals.ptr());
-      }
+      for (auto& x : e->effects)
+        if (const int r = x->visit(visit, arg)) return r;
     }
   for (auto& [at, stub] : s.stubs) Py_VISIT(stub.ptr());
   for (auto& [at, code] : s.resumes) Py_VISIT(code.ptr());

@@ -258,6 +258,8 @@ void Tracer::assign_tensor(const V& t, const V& value) {
 // A callable without effects, run at capture on constants.
 V Tracer::call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
                     const std::string& name) {
+  if (kwargs.empty() && std::any_of(args.begin(), args.end(), sourced))
+    if (V r = computed(f.ptr(), args)) return r;
   auto known = [&](const V& v) {
     auto c = as_constant(v);
     if (!c)
@@ -334,52 +336,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     if (name == "__len__") return self->node.shape().rank() ? dim(self, 0) : constant_int(0);
     give_up(Reason::kTensorValue, "Tensor." + name);
   }
-  if (self->kind == Value::kList) {
-    if (name == "append") {
-      arity(1, 1);
-      splice(self, self->items.size(), 0, {args[0]});
-      return constant(py::none());
-    }
-    if (name == "extend") {
-      arity(1, 1);
-      auto items = unpack(args[0]);
-      if (!items) give_up(Reason::kUnsupportedIterable);
-      splice(self, self->items.size(), 0, std::move(*items));
-      return constant(py::none());
-    }
-    if (name == "insert") {
-      arity(2, 2);
-      auto i = as_int(args[0]);
-      if (!i) give_up(Reason::kUnsupportedOperand, "insert");
-      const int64_t n = static_cast<int64_t>(self->items.size());
-      const int64_t at = std::clamp<int64_t>(*i < 0 ? *i + n : *i, 0, n);
-      splice(self, static_cast<size_t>(at), 0, {args[1]});
-      return constant(py::none());
-    }
-    if (name == "pop") {
-      arity(0, 1);
-      auto i = args.empty() ? std::optional<int64_t>(-1) : as_int(args[0]);
-      const int64_t n = static_cast<int64_t>(self->items.size());
-      if (!i || *i < -n || *i >= n) give_up(Reason::kRaises, "pop");
-      const size_t at = static_cast<size_t>(*i < 0 ? *i + n : *i);
-      V v = item(self, at);
-      splice(self, at, 1);
-      return v;
-    }
-    if (name == "clear" || name == "reverse") {
-      arity(0, 0);
-      std::vector<V> items;
-      if (name == "reverse") {
-        items = items_of(self);
-        std::reverse(items.begin(), items.end());
-      }
-      splice(self, 0, self->items.size(), std::move(items));
-      return constant(py::none());
-    }
-    if (name == "copy") return sequence(Value::kList, items_of(self));
-    if (name == "index" || name == "count")
-      if (auto c = as_constant(self)) return call_pure(c->attr(name.c_str()), args, kwargs, name);
-  }
+  if (is_list(self)) return call_list_method(name, self, args, kwargs);
   if (self->kind == Value::kSet) {
     if (name == "add") {
       arity(1, 1);
@@ -390,52 +347,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     if (kQuestions.count(name))
       return call_pure(elements(self).attr(name.c_str()), args, kwargs, name);
   }
-  if (self->kind == Value::kDict) {
-    if (name == "get" || name == "pop" || name == "setdefault") {
-      arity(1, 2);
-      auto k = as_constant(args[0]);
-      if (!k) give_up(Reason::kUnsupportedOperand, "dict key");
-      const int i = find_key(self, k->ptr());
-      if (i < 0) {
-        if (name == "pop" && args.size() == 1) raise(PyExc_KeyError, {args[0]});
-        V def = args.size() == 2 ? args[1] : constant(py::none());
-        if (name == "setdefault") set_subscript(self, args[0], def);
-        return def;
-      }
-      V v = item(self, i);
-      if (name == "pop") remove_entry(self, static_cast<size_t>(i));
-      return v;
-    }
-    if (name == "keys" || name == "values" || name == "items") {
-      arity(0, 0);
-      auto view = std::make_shared<Value>();
-      view->kind = Value::kView;
-      view->view = name == "keys"     ? Value::kKeys
-                   : name == "values" ? Value::kValues
-                                      : Value::kItems;
-      view->items = {self};
-      return view;
-    }
-    if (name == "update" && args.size() <= 1 && (args.empty() || args[0]->kind == Value::kDict)) {
-      for (size_t k = 0; !args.empty() && k < args[0]->keys.size(); ++k)
-        set_subscript(self, constant(args[0]->keys[k]), item(args[0], k));
-      for (auto& [k, v] : kwargs) set_subscript(self, constant(py::str(k)), v);
-      return constant(py::none());
-    }
-    if (name == "clear") {
-      arity(0, 0);
-      clear_entries(self);
-      return constant(py::none());
-    }
-    if (name == "copy") {
-      auto d = std::make_shared<Value>();
-      d->kind = Value::kDict;
-      d->keys = self->keys;
-      d->items = std::vector<V>();
-      for (size_t k = 0; k < self->items.size(); ++k) d->items.push_back(item(self, k));
-      return d;
-    }
-  }
+  if (is_dict(self)) return call_dict_method(name, self, args, kwargs);
   if (self->kind == Value::kArray) {
     static const std::set<std::string> kFresh = {"astype", "sum",  "mean", "max",
                                                  "min",    "copy", "item", "flatten"};
@@ -449,6 +361,13 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     return call_numpy(method, args, kwargs);
   }
   // methods of constants (strings, numbers, tuples of constants) run for real: they have no effects
+  if (kwargs.empty() && (self->kind == Value::kConst || sourced(self)) &&
+      (sourced(self) || std::any_of(args.begin(), args.end(), sourced))) {
+    std::vector<V> all{self};
+    all.insert(all.end(), args.begin(), args.end());
+    PyObject* method = type_lookup(type_of(self), py::str(name).ptr());
+    if (V r = method ? computed(method, all) : nullptr) return r;
+  }
   fix(self);
   if (self->kind == Value::kConst || self->kind == Value::kTuple) {
     if (auto c = as_constant(self)) {
@@ -473,13 +392,15 @@ V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
     if (x->kind == Value::kTensor) {
       if (x->dirty && x->parameter) give_up(Reason::kUnsupportedCall, "print()");
       values.push_back(x->src >= 0 && !x->dirty ? x : tensor(x->node));
+    } else if (sourced(x)) {
+      values.push_back(x);
     } else if (auto c = as_constant(x)) {
       values.push_back(constant(*c));
     } else {
       give_up(Reason::kUnsupportedCall, "print()");
     }
   }
-  journal_.push_back({Effect::kPrint, nullptr, keywords, {}, sequence(Value::kTuple, values)});
+  log({Note::kPrint, nullptr, keywords, {}, values});
   return constant(py::none());
 }
 
@@ -487,8 +408,8 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
   auto is = [&](PyTypeObject* x) { return t == x && kwargs.empty(); };
   if (is(&PyUnicode_Type) && args.size() == 1 && args[0]->kind == Value::kException)
     return exception_text(args[0], "__str__");
-  if (is(&PySet_Type) && (args.empty() || (args.size() == 1 && args[0]->kind != Value::kDict &&
-                                           args[0]->kind != Value::kSet)))
+  if (is(&PySet_Type) &&
+      (args.empty() || (args.size() == 1 && !is_dict(args[0]) && args[0]->kind != Value::kSet)))
     return set_of(args.empty() ? std::vector<V>() : items_of(args[0]));
   if (is(&PyTuple_Type) || is(&PyList_Type)) {
     if (args.size() <= 1) {
@@ -501,6 +422,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     d->kind = Value::kDict;
     bool ok = true;
     if (args.size() == 1) {
+      settle(args[0]);
       if (args[0]->kind == Value::kDict) {
         for (size_t k = 0; k < args[0]->keys.size(); ++k)
           set_subscript(d, constant(args[0]->keys[k]), item(args[0], k));
@@ -671,11 +593,16 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       switch (x->kind) {
         case Value::kTuple:
         case Value::kList:
-        case Value::kDict: return constant_int(static_cast<int64_t>(x->items.size()));
-        case Value::kView: return constant_int(static_cast<int64_t>(x->items[0]->keys.size()));
+        case Value::kDict:
+        case Value::kOpenList:
+        case Value::kOpenDict: return length(x);
+        case Value::kView: return length(x->items[0]);
         case Value::kSet: return constant_int(static_cast<int64_t>(py::len(elements(x))));
         case Value::kTensor:
           if (x->node.shape().rank()) return dim(x, 0);
+          break;
+        case Value::kVarying:
+          if (V r = sourced(x) ? computed(f, {x}) : nullptr) return r;
           break;
         case Value::kConst: {
           const Py_ssize_t n = PyObject_Size(x->obj.ptr());
@@ -789,8 +716,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
                                                 "hex", "oct", "ascii", "format"};
     if (!kPure.count(name)) give_up(Reason::kUnsupportedCall, name + "()");
     if ((name == "max" || name == "min" || name == "sorted") && args.size() == 1 &&
-        (args[0]->kind == Value::kIter || args[0]->kind == Value::kView ||
-         args[0]->kind == Value::kDict))
+        (args[0]->kind == Value::kIter || args[0]->kind == Value::kView || is_dict(args[0])))
       args[0] = sequence(Value::kList, items_of(args[0]));
   } else if (from == "_functools" && name == "reduce" && args.size() >= 2 && kwargs.empty()) {
     const V it = get_iter(args[1]);  // item and call in turn: the order of ops is the program's

@@ -49,19 +49,25 @@ struct Source {
     kAttr,       // of the class, through the MRO
     kClassName,  // __name__, __qualname__ or __module__ of a class
     kDictAttr,
-    kItem,
-    kDictItem,
+    kItem,      // of a tuple or list; from the end where negative
+    kDictItem,  // of a dict; no user code is asked, not even a subclass's
+    kLength,    // of a list or dict, as an int
+    kHasKey,    // whether the dict has the key, as a bool
     kCell,
     kFuncClosure,
     kFuncDefault,
     kFuncKwDefault,
     kMethodSelf,
     kMethodFunc,
+    kComputed,  // what the C function `key`, which has no effects, gives for `args`
+    kPack,      // the tuple of `args`
     kConst
   } kind;
   int parent = -1;
   int index = 0;
-  py::object key;     // name, dict key, globals dict or constant
+  py::object key;  // name, dict key, globals dict or constant
+  int other = -1;  // kDictItem, kHasKey: the source of the key, where that varies
+  std::vector<int> args = {};
   uint64_t path = 0;  // the same for the same way to an object in every capture
 };
 // The path of a source whose parent has the path `parent`.
@@ -80,6 +86,7 @@ struct Interrupted {
 struct Guard {
   enum Kind : uint8_t {
     kType,         // exact type `obj`, of version `num`
+    kExact,        // exact type `obj`
     kIs,           // the very object
     kEquals,       // same type and equal
     kTensor,       // tensor of python type `obj` and the element type and shape of `type`, but
@@ -87,6 +94,7 @@ struct Guard {
     kNumber,       // int (of 31 bits) or float, of type `obj`
     kRelation,     // compared with number `obj` by num / 2 (Py_LT ...), the answer is num % 2
     kLength,       // tuple or list of `num` items
+    kAtLeast,      // list of `num` items or more
     kKeys,         // dict with exactly these keys in this order
     kCode,         // function with this code and globals
     kSame,         // the same object as source `num`
@@ -131,12 +139,14 @@ struct Recipe {
   py::object obj2;         // globals
   std::vector<int> items;  // recipes
 };
+// What an entry does to objects from outside. Effects are applied in the order of the program; each
+// one is the program's own operation on the object itself, so that what others did to it meanwhile
+// (other threads, __del__, a stream that prints) stays. effects.cc
+class Runner;
 struct Effect {
-  enum Kind : uint8_t { kAssign, kSetAttr, kSetGlobal, kSetCell, kSetList, kSetDict, kPrint } kind;
-  int target = -1;  // recipe of the object
-  py::object name;  // attribute, global; kPrint: keywords
-  py::object globals;
-  int value = -1;  // recipe
+  virtual ~Effect() = default;
+  virtual void apply(Runner& r) const = 0;  // throws error_already_set
+  virtual int visit(visitproc, void*) const { return 0; }
 };
 
 // --- Values
@@ -149,13 +159,19 @@ struct Value {
   enum Kind : uint8_t {
     kNull,
     kConst,
-    kNumber,
+    kVarying,  // an int, float or str that is read or computed anew at each call: `src`; or a
+               // number that a branch or loop on a tensor gives: `node`
     kSize,
     kTensor,
     kTuple,
     kList,
     kDict,
-    kSet,  // made during capture, of constants: of the frozenset obj, then keys added in order
+    kOpenList,  // a list from outside, as long as its length is not asked for: `head`, then the
+                // items of the source but `skip` at its beginning and `drop` at its end, then
+                // `items`
+    kOpenDict,  // a dict from outside, as long as all its keys are not asked for: what is known of
+                // some keys, then `loose`, items set by keys whose values vary
+    kSet,       // made during capture, of constants: of the frozenset obj, then keys added in order
     kSlice,
     kCell,
     kFunction,
@@ -173,10 +189,9 @@ struct Value {
   int src = -1;    // reachable from the frame's state
   py::object obj;  // the object: constants, objects, tensors and containers that have a source
 
-  Val node;                // kTensor; kNumber: 0-d
+  Val node;                // kTensor; kVarying: 0-d, made where an op needs it
   SizeNumber expr;         // kSize
-  std::vector<int> roots;  // kNumber: sources that it follows from
-  double bound = 0;        // kNumber, an int: greatest magnitude
+  double bound = 0;        // kVarying, an int with a node: greatest magnitude
   bool parameter = false;  // kTensor: may be assigned
   // kTensor that a branch on a tensor gave: where pred, it is the object `first`, else the object
   // `second`; null stands for a new one.
@@ -189,6 +204,23 @@ struct Value {
                          // kIter: operands
   std::vector<py::object> keys;  // kDict, kInstance: with items. kSet: those added
   py::object index;  // kDict: a dict of places by key; kSet: a set of the elements. Null: not made
+  // kOpenList
+  std::vector<V> head;
+  int64_t skip = 0, drop = 0;
+  std::map<int64_t, V> read;  // of the source, by index; the last is -1
+  bool whole = false;         // kList: no item is null
+  // kOpenDict
+  struct Known {
+    py::object key;
+    bool present;
+    V value;               // null: not read
+    bool written = false;  // else as in the source
+    bool moved = false;    // stands behind the source's keys if present: it was deleted before
+    uint64_t order = 0;    // among those that stand behind
+  };
+  std::vector<Known> known;
+  std::unordered_multimap<Py_hash_t, size_t> known_index;  // by hash of the key
+  std::vector<std::pair<V, V>> loose;
   bool dirty = false;        // kList, kDict, kCell, kTensor: differs from its source;
                              // kException: from a new one of the same arguments
   V content;                 // kCell, kException
@@ -250,7 +282,7 @@ struct Entry {
   std::vector<int> changed;       // sources of objects that effects change, and
   std::vector<int> identities;    // of all objects with an identity: none of these may be the same
   std::vector<Recipe> recipes;
-  std::vector<Effect> effects;
+  std::vector<std::unique_ptr<const Effect>> effects;
   int result = -1;  // recipe; -1: ends in a break
   // The break: state to continue with, before instruction `instr`.
   int instr = -1;

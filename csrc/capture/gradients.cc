@@ -10,6 +10,7 @@ namespace pijit {
 
 void Tracer::flatten(const V& x, std::vector<V>* out) {
   const Nested nested(*this);
+  settle(x);
   if (x->kind == Value::kTensor) {
     out->push_back(x);
   } else if (x->kind == Value::kTuple || x->kind == Value::kList || x->kind == Value::kDict) {
@@ -20,6 +21,7 @@ void Tracer::flatten(const V& x, std::vector<V>* out) {
 // x with its tensors replaced by nodes of their own, which are the leaves.
 V Tracer::alias(const V& x, std::vector<V>* leaves) {
   const Nested nested(*this);
+  settle(x);
   static const OpDef& identity = OpTable::get().at("identity");
   if (x->kind == Value::kTensor) {
     const Val in[] = {scope_->val(x->node)};
@@ -45,6 +47,7 @@ V Tracer::alias(const V& x, std::vector<V>* leaves) {
 // x with its tensors replaced, in order, by the given ones; lists become tuples.
 V Tracer::like(const V& x, std::span<const Val> tensors, size_t* next) {
   const Nested nested(*this);
+  settle(x);
   if (x->kind == Value::kTensor) return tensor(tensors[(*next)++]);
   if (x->kind == Value::kTuple || x->kind == Value::kList) {
     std::vector<V> items;

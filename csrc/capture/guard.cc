@@ -47,14 +47,26 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
     case Source::kItem: {
       if (PyTuple_Check(p))
         return s.index < PyTuple_GET_SIZE(p) ? share(PyTuple_GET_ITEM(p, s.index)) : py::object();
-      if (PyList_Check(p))
-        return s.index < PyList_GET_SIZE(p) ? share(PyList_GET_ITEM(p, s.index)) : py::object();
-      return {};
+      if (!PyList_Check(p)) return {};
+      const Py_ssize_t n = PyList_GET_SIZE(p), i = s.index < 0 ? n + s.index : s.index;
+      return i >= 0 && i < n ? share(PyList_GET_ITEM(p, i)) : py::object();
     }
     case Source::kDictItem: {
-      PyObject* v = PyDict_Check(p) ? PyDict_GetItemWithError(p, s.key.ptr()) : nullptr;
+      PyObject* key = s.other >= 0 ? values[s.other].ptr() : s.key.ptr();
+      PyObject* v = PyDict_Check(p) && key ? PyDict_GetItemWithError(p, key) : nullptr;
+      if (!v) PyErr_Clear();
       return v ? share(v) : py::object();
     }
+    case Source::kHasKey: {
+      PyObject* key = s.other >= 0 ? values[s.other].ptr() : s.key.ptr();
+      if (!PyDict_Check(p) || !key) return {};
+      const bool has = PyDict_GetItemWithError(p, key) != nullptr;
+      PyErr_Clear();
+      return py::bool_(has);
+    }
+    case Source::kLength:
+      if (PyList_Check(p)) return py::int_(PyList_GET_SIZE(p));
+      return PyDict_Check(p) ? py::int_(PyDict_GET_SIZE(p)) : py::object();
     case Source::kCell: {
       PyObject* v = PyCell_Check(p) ? PyCell_GET(p) : nullptr;
       return v ? share(v) : py::object();
@@ -79,6 +91,30 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
       return PyMethod_Check(p)                 ? share(PyMethod_GET_FUNCTION(p))
              : Py_TYPE(p) == jit_function_type ? share(jit_inner(p))
                                                : py::object();
+    case Source::kComputed: {
+      PyObject* raw[8];
+      std::vector<PyObject*> big;
+      PyObject** args = raw;
+      if (s.args.size() > 8) {
+        big.resize(s.args.size());
+        args = big.data();
+      }
+      for (size_t k = 0; k < s.args.size(); ++k)
+        if (!(args[k] = values[s.args[k]].ptr())) return {};
+      PyObject* r = PyObject_Vectorcall(s.key.ptr(), args, s.args.size(), nullptr);
+      if (!r) PyErr_Clear();
+      return py::reinterpret_steal<py::object>(r);
+    }
+    case Source::kPack: {
+      auto t =
+          py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(s.args.size())));
+      for (size_t k = 0; k < s.args.size(); ++k) {
+        PyObject* x = values[s.args[k]].ptr();
+        if (!x) return {};
+        PyTuple_SET_ITEM(t.ptr(), static_cast<Py_ssize_t>(k), Py_NewRef(x));
+      }
+      return t;
+    }
     case Source::kConst: return s.key;
   }
   return {};
@@ -129,6 +165,7 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
       return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
              Py_TYPE(o)->tp_version_tag == g.num &&
              PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_VALID_VERSION_TAG);
+    case Guard::kExact: return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr();
     case Guard::kIs: return o == g.obj.ptr();
     case Guard::kEquals: return equal_constants(o, g.obj.ptr());
     case Guard::kTensor:
@@ -148,6 +185,9 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
       return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
              (PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : PyList_GET_SIZE(o)) ==
                  static_cast<Py_ssize_t>(g.num);
+    case Guard::kAtLeast:
+      return (PyList_Check(o) ? PyList_GET_SIZE(o) : PyDict_GET_SIZE(o)) >=
+             static_cast<Py_ssize_t>(g.num);
     case Guard::kKeys: {
       if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != g.obj2.ptr() ||
           PyDict_GET_SIZE(o) != PyTuple_GET_SIZE(g.obj.ptr()))
@@ -209,7 +249,7 @@ void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const 
       if (!o || o == g.obj.ptr()) return;
       uint64_t mask = 0;
       if (g.kind == Guard::kEquals && Py_TYPE(o) == Py_TYPE(g.obj.ptr()) &&
-          (PyFloat_CheckExact(o) || PyLong_CheckExact(o))) {
+          (PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyUnicode_CheckExact(o))) {
         mask = ~0ull;
       } else if (g.kind == Guard::kTensor &&
                  reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
@@ -217,7 +257,7 @@ void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const 
         mask = g.num;
         for (int d = 0; d < g.type.shape.rank(); ++d)
           if (array_of(o)->type.shape[d] != g.type.shape[d]) mask |= 1ull << d;
-      } else if (g.kind != Guard::kRelation) {
+      } else if (g.kind != Guard::kRelation && !(g.kind == Guard::kEquals && PyBool_Check(o))) {
         return;
       }
       found[e.sources[s].path] |= mask;
@@ -253,7 +293,26 @@ std::string describe_step(const std::vector<Source>& sources, const Source& s, c
     case Source::kAttr: return "type(" + p + ")." + text(s.key);
     case Source::kClassName: return p + "." + text(s.key);
     case Source::kItem: return str_cat(p, "[", s.index, "]");
-    case Source::kDictItem: return p + "[" + py::cast<std::string>(py::repr(s.key)) + "]";
+    case Source::kDictItem:
+    case Source::kHasKey: {
+      const std::string key = s.other >= 0 ? describe_source(sources, s.other, code)
+                                           : py::cast<std::string>(py::repr(s.key));
+      return s.kind == Source::kDictItem ? str_cat(p, "[", key, "]")
+                                         : str_cat("(", key, " in ", p, ")");
+    }
+    case Source::kLength: return str_cat("len(", p, ")");
+    case Source::kComputed:
+    case Source::kPack: {
+      static thread_local int depth = 0;
+      constexpr int kDeepest = 5;
+      if (depth >= kDeepest) return "...";
+      ++depth;
+      std::string args;
+      for (int a : s.args) args += (args.empty() ? "" : ", ") + describe_source(sources, a, code);
+      --depth;
+      if (s.kind == Source::kPack) return "(" + args + ",)";
+      return py::cast<std::string>(py::object(s.key.attr("__qualname__"))) + "(" + args + ")";
+    }
     case Source::kCell: return p + ".cell_contents";
     case Source::kFuncClosure: return str_cat(p, ".__closure__[", s.index, "]");
     case Source::kFuncDefault: return str_cat(p, ".__defaults__[", s.index, "]");
@@ -289,7 +348,8 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
   };
   auto repr = [](const py::object& o) { return py::cast<std::string>(py::repr(o)); };
   switch (g.kind) {
-    case Guard::kType: return "type(" + s + ") is " + name(g.obj);
+    case Guard::kType:
+    case Guard::kExact: return "type(" + s + ") is " + name(g.obj);
     case Guard::kIs:
       return s + " is " + (py::hasattr(g.obj, "__name__") ? name(g.obj) : repr(g.obj));
     case Guard::kEquals: return s + " == " + repr(g.obj);
@@ -319,6 +379,7 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     }
     case Guard::kLength:
       return str_cat("type(", s, ") is ", name(g.obj), " and len(", s, ") == ", g.num);
+    case Guard::kAtLeast: return str_cat("len(", s, ") >= ", g.num);
     case Guard::kKeys: return "tuple(" + s + ") == " + repr(g.obj);
     case Guard::kCode:
       return s + ".__code__ is " + py::cast<std::string>(py::str(g.obj.attr("co_name"))) +

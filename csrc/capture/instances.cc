@@ -151,8 +151,8 @@ V Tracer::user_operation(const std::string& op, const V& a, const V& b, bool in_
   if (V r = attempt(a, "__" + op + "__", b)) return r;
   // what a is must decline: numbers and containers do, but for text % anything
   const bool declines = user_method(a, "__" + op + "__") || a->kind == Value::kInstance ||
-                        a->kind == Value::kTuple || a->kind == Value::kList ||
-                        a->kind == Value::kDict || is_none(a) || is_number(a);
+                        a->kind == Value::kTuple || is_list(a) || is_dict(a) || is_none(a) ||
+                        is_number(a);
   if (different && !derived && declines)
     if (V r = attempt(b, reflected, a)) return r;
   return nullptr;

@@ -275,8 +275,11 @@ void Tracer::step(Frame& f) {
       else
         undoable([this, key, o = old->second] { global_writes_[key] = o; });
       global_writes_[key] = v;
-      journal_.push_back({Effect::kSetGlobal, nullptr, py::reinterpret_borrow<py::object>(in.obj),
-                          py::reinterpret_borrow<py::object>(f.globals), v});
+      log({Note::kSetGlobal,
+           nullptr,
+           py::reinterpret_borrow<py::object>(in.obj),
+           py::reinterpret_borrow<py::object>(f.globals),
+           {v}});
       break;
     }
     case Op::LOAD_ATTR: st.back() = attribute(st.back(), in.obj); break;
@@ -314,13 +317,9 @@ void Tracer::step(Frame& f) {
     case Op::STORE_DEREF: {
       V c = f.slots[in.a], v = pop();
       check_effect(c);
-      undoable([c, old = c->content, d = c->dirty] { c->content = old, c->dirty = d; });
+      undoable([c, old = c->content] { c->content = old; });
       c->content = v;
-      if (c->src >= 0 && !c->dirty) {
-        dirty_.push_back(c);
-        undoable([this] { dirty_.pop_back(); });
-      }
-      c->dirty = true;
+      if (c->src >= 0) log({Note::kSetCell, c, {}, {}, {v}});
       break;
     }
     case Op::MAKE_CELL: {
@@ -356,21 +355,18 @@ void Tracer::step(Frame& f) {
     }
     case Op::BINARY: {
       auto a = popn(2);
-      if (in.a && (a[0]->kind == Value::kList || a[0]->kind == Value::kDict ||
-                   a[0]->kind == Value::kObject)) {
+      if (in.a && (is_list(a[0]) || is_dict(a[0]) || a[0]->kind == Value::kObject)) {
         if (V r = user_operation(name(), a[0], a[1], true)) {
           st.push_back(r);
           break;
         }
-        if (name() == "or" && a[0]->kind == Value::kDict && a[1]->kind == Value::kDict) {
+        if (name() == "or" && is_dict(a[0]) && is_dict(a[1])) {
           st.push_back(binary("or", a[0], a[1], true));
           break;
         }
-        if (a[0]->kind != Value::kList || name() != "add")
+        if (!is_list(a[0]) || name() != "add")
           give_up(Reason::kUnsupportedOperand, "in-place operation");
-        std::vector<V> args{a[1]};
-        Kwargs none;
-        call_method_descriptor("extend", a[0], args, none);
+        list_extend(a[0], items_of(a[1]));
         st.push_back(a[0]);
         break;
       }
@@ -467,7 +463,15 @@ void Tracer::step(Frame& f) {
     }
     case Op::BUILD_STRING: {
       std::string text;
-      for (auto& v : popn(in.a)) {
+      const auto parts = popn(in.a);
+      if (std::any_of(parts.begin(), parts.end(), sourced)) {
+        static PyObject* join = PyObject_GetAttrString(py::str("").ptr(), "join");
+        if (V r = computed(join, {sequence(Value::kTuple, parts)})) {
+          st.push_back(r);
+          break;
+        }
+      }
+      for (auto& v : parts) {
         auto c = as_constant(v);
         if (!c) give_up(Reason::kUnsupportedOperand, "string");
         text += py::cast<std::string>(*c);
@@ -482,6 +486,20 @@ void Tracer::step(Frame& f) {
           type_lookup(type_of(value), PyUnicode_InternFromString("__format__")) ==
               type_lookup(&PyBaseObject_Type, PyUnicode_InternFromString("__format__")))
         value = exception_text(value, "__str__");
+      if (sourced(value) || (spec && sourced(spec))) {
+        static PyObject* const builtins =
+            py::object(py::module_::import("builtins")).release().ptr();
+        static PyObject* const functions[] = {PyObject_GetAttrString(builtins, "format"),
+                                              reinterpret_cast<PyObject*>(&PyUnicode_Type),
+                                              PyObject_GetAttrString(builtins, "repr"),
+                                              PyObject_GetAttrString(builtins, "ascii")};
+        V r = in.a & 3 ? computed(functions[in.a & 3], {value}) : value;
+        if (r) r = computed(functions[0], {r, spec ? spec : constant(py::str(""))});
+        if (r) {
+          st.push_back(r);
+          break;
+        }
+      }
       auto x = as_constant(value);
       auto s = spec ? as_constant(spec) : py::object(py::str(""));
       if (!x || !s) give_up(Reason::kTensorValue, "formatting");
@@ -500,9 +518,7 @@ void Tracer::step(Frame& f) {
     case Op::LIST_EXTEND: {
       V x = pop();
       V list = st[st.size() - in.a];
-      std::vector<V> args{x};
-      Kwargs none;
-      call_method_descriptor(in.op == Op::LIST_APPEND ? "append" : "extend", list, args, none);
+      list_extend(list, in.op == Op::LIST_APPEND ? std::vector<V>{x} : items_of(x));
       break;
     }
     case Op::MAP_ADD: {
@@ -513,6 +529,7 @@ void Tracer::step(Frame& f) {
     case Op::DICT_UPDATE:
     case Op::DICT_MERGE: {
       V from = pop(), d = st[st.size() - in.a];
+      settle(from);
       if (from->kind != Value::kDict) give_up(Reason::kUnsupportedOperand, "dict update");
       for (size_t k = 0; k < from->keys.size(); ++k) {
         if (in.op == Op::DICT_MERGE && find_key(d, from->keys[k].ptr()) >= 0)
@@ -632,6 +649,7 @@ void Tracer::step(Frame& f) {
       if (!items) give_up(Reason::kUnsupportedIterable, "*args");
       Kwargs kw;
       if (kwargs) {
+        settle(kwargs);
         if (kwargs->kind != Value::kDict) give_up(Reason::kUnsupportedOperand, "**kwargs");
         for (size_t k = 0; k < kwargs->keys.size(); ++k) {
           if (!PyUnicode_Check(kwargs->keys[k].ptr()))

@@ -6,6 +6,7 @@ namespace pijit {
 
 V Tracer::get_iter(const V& x) {
   if (x->kind == Value::kIter) return x;
+  settle(x->kind == Value::kView ? x->items[0] : x);
   auto it = std::make_shared<Value>();
   it->kind = Value::kIter;
   if (x->kind == Value::kConst && PyRange_Check(x->obj.ptr())) {

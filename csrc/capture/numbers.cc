@@ -1,7 +1,8 @@
-// Python numbers that capture does not fix: those that follow from sizes that vary (kSize: known
-// whenever the graph is built), and those that are passed in and change from call to call
-// (kNumber: inputs of the graph, with a Python scalar's weak dtype). What needs such a number's
-// value at capture fixes it, under a guard.
+// Python values that capture does not fix: numbers that follow from sizes that vary (kSize: known
+// whenever the graph is built), and numbers and texts that are read and change from call to call
+// (kVarying). What Python computes from the latter is computed anew before each run, as a source
+// like any other; where an op needs a number, it becomes an input of the graph with a Python
+// scalar's weak dtype. What needs the value itself at capture fixes it, under a guard.
 #include <cmath>
 
 #include "capture/tracer.h"
@@ -62,44 +63,103 @@ V Tracer::element_count(const V& t, int64_t times) {
   return size_value(t->node.shape().numel() * times);
 }
 
-// --- numbers passed in
+// --- values that vary
 
-V Tracer::number_input(PyObject* o, int src) {
-  auto it = numbers_.find(src);
-  if (it != numbers_.end()) return it->second;
-  auto v = std::make_shared<Value>();
-  v->kind = Value::kNumber;
+// Whether `o`, found at `src`, is read anew at each call: it varied before.
+bool Tracer::is_varying(PyObject* o, int src) const {
+  if (start_.varying.empty() ||
+      (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o) && !PyUnicode_CheckExact(o)))
+    return false;
+  return start_.varying.count(sources_[src].path) > 0;
+}
+
+V Tracer::varying(PyObject* o, int src) {
+  V& v = varying_values_[src];
+  if (v) return v;
+  v = std::make_shared<Value>();
+  v->kind = Value::kVarying;
   v->src = src;
   v->obj = share(o);
   v->bound = 2147483648.0;
-  v->roots = {src};
-  guard(Guard::kNumber, src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
-  v->node = add_input({PyFloat_Check(o) ? DType::F64 : DType::I64, Shape{}}, src, 0);
-  return numbers_[src] = v;
+  guard(Guard::kExact, src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+  return v;
 }
 
-// Whether `o`, found at `src`, is to be an input: its value varied before.
-bool Tracer::is_varying_number(PyObject* o, int src) {
-  if (start_.varying.empty() || (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o))) return false;
-  if (!start_.varying.count(sources_[src].path)) return false;
-  if (PyFloat_CheckExact(o)) return true;
-  int overflow = 0;
-  const int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
-  return !overflow && small_int(i);
+PyObject* Tracer::operator_function(const std::string& name) {
+  static std::unordered_map<std::string, PyObject*> known;
+  PyObject*& f = known[name];
+  if (!f) f = py::object(py::module_::import("_operator").attr(name.c_str())).release().ptr();
+  return f;
+}
+
+// What stands for v here as an argument of a computed source; null where it cannot be one.
+py::object Tracer::argument(const V& v) {
+  const Nested nested(*this);
+  if (sourced(v)) return v->obj;
+  if (v->kind == Value::kConst && immutable_constant(v->obj.ptr()) &&
+      !is_numpy_scalar(v->obj.ptr()))
+    return v->obj;
+  if (v->kind != Value::kTuple || type_of(v) != &PyTuple_Type) return {};
+  py::tuple t(v->items.size());
+  for (size_t k = 0; k < v->items.size(); ++k) {
+    py::object x = v->items[k] ? argument(v->items[k]) : py::object();
+    if (!x) return {};
+    t[k] = x;
+  }
+  return t;
+}
+
+// Of a value that has an `argument`.
+int Tracer::argument_source(const V& v) {
+  if (v->kind != Value::kTuple) return source_of(v);
+  Source s{Source::kPack};
+  bool constant = true;
+  for (auto& x : v->items) {
+    s.args.push_back(argument_source(x));
+    constant &= sources_[s.args.back()].kind == Source::kConst;
+  }
+  if (!constant) return add_source(std::move(s));
+  const py::object o = argument(v);
+  held_.push_back(o);  // sources are told apart by the addresses of their keys
+  return add_source({Source::kConst, -1, 0, o});
+}
+
+// What a function of C without effects gives, computed anew before each run. Null: it is not known
+// to be of a kind that may vary, or raises here.
+V Tracer::computed(PyObject* f, const std::vector<V>& args) {
+  std::vector<py::object> held;
+  std::vector<PyObject*> raw;
+  for (auto& a : args) {
+    held.push_back(argument(a));
+    if (!held.back()) return nullptr;
+    raw.push_back(held.back().ptr());
+  }
+  const py::object r =
+      py::reinterpret_steal<py::object>(PyObject_Vectorcall(f, raw.data(), raw.size(), nullptr));
+  if (!r) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  PyObject* o = r.ptr();
+  const bool varies = PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o);
+  if (!varies && !PyBool_Check(o) && o != Py_None) return nullptr;
+  Source s{Source::kComputed, -1, 0, share(f)};
+  for (auto& a : args) s.args.push_back(argument_source(a));
+  const int src = add_source(std::move(s));
+  return varies ? varying(o, src) : wrap(o, src);
 }
 
 // --- both
 
-// Makes the number a constant, under a guard.
+// Makes the value a constant, under a guard.
 void Tracer::fix(const V& v) {
   if (v->kind == Value::kSize) {
     const Number n = symbols_.hint(v->expr);
     symbols_.decide(v->expr, "eq",
                     n.index() ? SizeNumber(Real(std::get<double>(n))) : Dim(std::get<int64_t>(n)));
-  } else if (v->kind == Value::kNumber) {
-    for (int src : v->roots)
-      if (src < 0) give_up(Reason::kTensorValue, "the value of a number that a tensor decided");
-    for (int src : v->roots) guard(Guard::kEquals, src, numbers_.at(src)->obj);
+  } else if (v->kind == Value::kVarying) {
+    if (v->src < 0) give_up(Reason::kTensorValue, "the value of a number that a tensor decided");
+    guard(Guard::kEquals, v->src, v->obj);
   } else {
     return;
   }
@@ -107,10 +167,28 @@ void Tracer::fix(const V& v) {
   v->kind = Value::kConst;
 }
 
+// The input of the graph that a number is; none where it is too large: it is fixed then.
+bool Tracer::number_input(const V& v) {
+  if (v->node) return true;
+  PyObject* o = v->obj.ptr();
+  if (PyLong_Check(o)) {
+    int overflow = 0;
+    const int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow || !small_int(i)) {
+      fix(v);
+      return false;
+    }
+  }
+  guard(Guard::kNumber, v->src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+  v->node = add_input({PyFloat_Check(o) ? DType::F64 : DType::I64, Shape{}}, v->src, 0);
+  return true;
+}
+
 // A tensor or number as an operand of an op in a scope.
 Operand Tracer::operand(const V& v, Scope& s) {
   if (v->kind == Value::kTensor) return Operand(s.val(v->node));
-  if (v->kind == Value::kNumber) return Operand::weak_value(s.val(v->node));
+  if (v->kind == Value::kVarying && !PyUnicode_Check(v->obj.ptr()) && number_input(v))
+    return Operand::weak_value(s.val(v->node));
   if (v->kind == Value::kSize)
     return v->expr.index() ? Operand::py_float(std::get<Real>(v->expr))
                            : Operand::py_int(std::get<Dim>(v->expr));
@@ -141,6 +219,7 @@ std::optional<py::object> Tracer::object_with_sizes(const V& v) {
     return symbolic_object(std::get<Dim>(v->expr));
   const Nested nested(*this);
   const bool slice = v->kind == Value::kSlice;
+  settle(v);
   if (!slice && v->kind != Value::kTuple && v->kind != Value::kList) return as_constant(v);
   py::list l;
   for (size_t k = 0; k < v->items.size(); ++k) {
@@ -165,11 +244,20 @@ bool Tracer::holds_size(const V& v) {
 }
 
 V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
+  if (sourced(a) || sourced(b)) {
+    if ((op == "pow" || op == "lshift") && PyLong_Check(b->obj ? b->obj.ptr() : Py_None) &&
+        std::abs(PyLong_AsDouble(b->obj.ptr())) > 4096)
+      return nullptr;  // no astronomically large numbers
+    const std::string name = op == "and" || op == "or" ? op + "_" : op;
+    if (V r = computed(operator_function(name), {a, b})) return r;
+  }
   auto number = [](const V& v) {
-    return v->kind == Value::kSize || v->kind == Value::kNumber || constant_number(v).has_value();
+    return v->kind == Value::kSize ||
+           (v->kind == Value::kVarying && !PyUnicode_Check(v->obj.ptr())) ||
+           constant_number(v).has_value();
   };
   if (!number(a) || !number(b)) return nullptr;
-  if (a->kind != Value::kNumber && b->kind != Value::kNumber) {
+  if (a->kind != Value::kVarying && b->kind != Value::kVarying) {
     try {
       return size_value(size_arithmetic(op, *size_number(a), *size_number(b)));
     } catch (const Misfit&) {
@@ -178,7 +266,7 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
   }
   auto real = [](const V& v) { return PyFloat_Check(v->obj.ptr()) != 0; };
   auto bound = [&](const V& v) {
-    if (v->kind == Value::kNumber) return v->bound;
+    if (v->kind == Value::kVarying) return v->bound;
     if (v->kind == Value::kSize) return kExactInt;
     const Number n = *constant_number(v);
     return n.index() ? 0.0 : std::abs(static_cast<double>(std::get<int64_t>(n)));
@@ -210,10 +298,9 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
   }
   const DType t = is_real ? DType::F64 : DType::I64;
   auto r = std::make_shared<Value>();
-  r->kind = Value::kNumber;
+  r->kind = Value::kVarying;
   r->obj = hint;
   r->bound = is_real ? 0 : limit;
-  for (auto& v : {a, b}) r->roots.insert(r->roots.end(), v->roots.begin(), v->roots.end());
   Graph& g = scope_->graph();
   r->node = g.Builder::op(
       *binary_operator(op),
@@ -222,10 +309,10 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
 }
 
 V Tracer::unfixed_negation(const V& x) {
+  if (sourced(x)) return computed(operator_function("neg"), {x});
   if (!PyFloat_Check(x->obj.ptr())) return unfixed_arithmetic("sub", constant_int(0), x);
   if (x->kind == Value::kSize) return nullptr;
   auto r = std::make_shared<Value>(*x);  // 0.0 - x would lose the sign of zero
-  r->src = -1;
   r->obj = py::float_(-PyFloat_AS_DOUBLE(x->obj.ptr()));
   r->node = scope_->graph().op("neg", {scope_->val(x->node)});
   return r;
@@ -241,18 +328,33 @@ std::optional<bool> Tracer::unfixed_relation(const std::string& op, const V& a, 
       return std::nullopt;
     }
   }
+  if (!sourced(a) && !sourced(b)) return std::nullopt;
   static const char* names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
   static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   int code = 0;
   while (op != names[code]) ++code;
-  const bool left = a->kind == Value::kNumber && a->src >= 0 && cb;
-  const bool right = b->kind == Value::kNumber && b->src >= 0 && ca;
-  if (!left && !right) return std::nullopt;
-  const V& n = left ? a : b;
-  const V& c = left ? b : a;
-  if (right) code = mirrored[code];
-  const int r = PyObject_RichCompareBool(n->obj.ptr(), c->obj.ptr(), code);
-  guard(Guard::kRelation, n->src, c->obj, static_cast<uint64_t>(code * 2 + r));
+  auto plain = [](const V& v) {
+    return v->kind == Value::kConst && immutable_constant(v->obj.ptr());
+  };
+  const py::object x = argument(a), y = argument(b);
+  if (!x || !y) return std::nullopt;
+  const int r = PyObject_RichCompareBool(x.ptr(), y.ptr(), code);
+  if (r < 0) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  if (plain(a) || plain(b)) {
+    const V &n = plain(a) ? b : a, &c = plain(a) ? a : b;
+    if (plain(a)) code = mirrored[code];
+    guard(Guard::kRelation, n->src, c->obj, static_cast<uint64_t>(code * 2 + r));
+  } else {
+    wrap(r ? Py_True : Py_False, add_source({Source::kComputed,
+                                             -1,
+                                             0,
+                                             share(operator_function(op)),
+                                             -1,
+                                             {argument_source(a), argument_source(b)}}));
+  }
   return r == 1;
 }
 

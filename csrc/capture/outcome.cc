@@ -25,7 +25,7 @@ int Tracer::recipe(const V& v) {
       r.obj = v->obj;
       break;
     case Value::kTensor:
-    case Value::kNumber:
+    case Value::kVarying:
       if (v->src >= 0) {
         r.kind = Recipe::kSource;
         r.index = v->src;
@@ -49,6 +49,8 @@ int Tracer::recipe(const V& v) {
       r.index = static_cast<int>(entry_->sizes.size());
       entry_->sizes.push_back(v->expr);
       break;
+    case Value::kOpenList:
+    case Value::kOpenDict:
     case Value::kTuple:
     case Value::kList:
     case Value::kDict:
@@ -294,48 +296,11 @@ Val Tracer::add_input(Type t, int src, uint64_t varying) {
 
 void Tracer::finish(Entry* e) {
   e->own_gradients = has_own_gradients_;
-  // effects, in order; containers and tensors get their final state
-  for (auto& n : journal_) {
-    Effect x{n.kind, n.target ? recipe(n.target) : -1, n.name, n.globals, recipe(n.value)};
-    e->effects.push_back(x);
-  }
-  for (size_t i = 0; i < dirty_.size(); ++i) {
-    const V v = dirty_[i];
-    Effect x{Effect::kSetCell, recipe(v), {}, {}, -1};
-    switch (v->kind) {
-      case Value::kTensor: {
-        x.kind = Effect::kAssign;
-        Output o{v->node, -1};
-        for (size_t k = 0; k < input_source_.size(); ++k)
-          if (input_source_[k] == v->src) o.assign_to = static_cast<int>(k);
-        x.value = static_cast<int>(outputs_.size());
-        outputs_.push_back(o);
-        break;
-      }
-      case Value::kList:
-      case Value::kDict: {
-        x.kind = v->kind == Value::kList ? Effect::kSetList : Effect::kSetDict;
-        auto copy = std::make_shared<Value>(*v);
-        copy->src = -1;
-        for (size_t k = 0; k < v->items.size(); ++k) copy->items[k] = item(v, k);
-        x.value = recipe(copy);
-        break;
-      }
-      default:
-        if (v->content) x.value = recipe(v->content);
-        break;
-    }
-    e->effects.push_back(x);
-  }
-  // what is changed must be an object of its own at every call, as it was here
-  for (auto& v : dirty_) e->changed.push_back(v->src);
-  for (auto& n : journal_)
-    if (n.target && n.target->src >= 0) e->changed.push_back(n.target->src);
+  make_effects(e);
   if (!e->changed.empty())
     for (auto& [o, v] : known_)
       if (v->src >= 0 && v->obj.ptr() == o &&
-          (v->kind == Value::kTensor || v->kind == Value::kList || v->kind == Value::kDict ||
-           v->kind == Value::kCell ||
+          (v->kind == Value::kTensor || is_list(v) || is_dict(v) || v->kind == Value::kCell ||
            (v->kind == Value::kObject && !PyFunction_Check(o) && !PyType_Check(o) &&
             !PyModule_Check(o))))
         e->identities.push_back(v->src);

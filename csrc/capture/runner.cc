@@ -295,44 +295,7 @@ py::object Runner::build(int id) {
 }
 
 void Runner::apply_effects() {
-  for (auto& x : e.effects) {
-    switch (x.kind) {
-      case Effect::kAssign: array_of(make(x.target).ptr()) = outputs[x.value]; break;
-      case Effect::kSetAttr: {
-        // generic: the class has no __setattr__ that could see it (Cell's own stores plainly,
-        // too)
-        py::object o = make(x.target), v = make(x.value);
-        if (PyObject_GenericSetAttr(o.ptr(), x.name.ptr(), v.ptr()) < 0)
-          throw py::error_already_set();
-        break;
-      }
-      case Effect::kSetGlobal:
-        if (PyDict_SetItem(x.globals.ptr(), x.name.ptr(), make(x.value).ptr()) < 0)
-          throw py::error_already_set();
-        break;
-      case Effect::kPrint: {
-        static PyObject* print =
-            py::object(py::module_::import("builtins").attr("print")).release().ptr();
-        const py::object args = make(x.value);
-        if (!py::reinterpret_steal<py::object>(PyObject_Call(print, args.ptr(), x.name.ptr())))
-          throw py::error_already_set();
-        break;
-      }
-      case Effect::kSetCell: PyCell_Set(make(x.target).ptr(), make(x.value).ptr()); break;
-      case Effect::kSetList: {
-        py::object l = make(x.target);
-        if (PyList_SetSlice(l.ptr(), 0, PyList_GET_SIZE(l.ptr()), make(x.value).ptr()) < 0)
-          throw py::error_already_set();
-        break;
-      }
-      case Effect::kSetDict: {
-        py::object d = make(x.target);
-        PyDict_Clear(d.ptr());
-        if (PyDict_Update(d.ptr(), make(x.value).ptr()) < 0) throw py::error_already_set();
-        break;
-      }
-    }
-  }
+  for (auto& x : e.effects) x->apply(*this);
 }
 
 }  // namespace pijit

@@ -15,6 +15,7 @@ class Runner {
       : e(e), instance(instance), values(values) {}
   void compute();  // throws OpError when a kernel finds bad data: nothing has happened then
   py::object make(int recipe);
+  const ArrayRef& output(int k) const { return outputs[k]; }
   void apply_effects();
   // Drops what the run held.
   void clear() {

@@ -149,6 +149,52 @@ class Tracer {
   V python_operation(const char* name,
                      const std::vector<V>& args);  // on constants, by the operator module
 
+  // --- containers.cc: lists and dicts ---
+  static bool is_list(const V& v) { return v->kind == Value::kList || v->kind == Value::kOpenList; }
+  static bool is_dict(const V& v) { return v->kind == Value::kDict || v->kind == Value::kOpenDict; }
+  void settle(const V& v);  // an open list or dict becomes a kList or kDict, under a guard
+  V length(const V& container);
+  bool nonempty(const V& container);
+  V list_item(const V& list, int64_t i);  // null: no such index
+  V source_item(const V& list, int64_t i);
+  void read_all(const V& list);
+  void list_extend(const V& list, const std::vector<V>& values);
+  void list_insert(const V& list, int64_t i, const V& value);
+  void set_list_item(const V& list, int64_t i, const V& value);
+  void delete_list_item(const V& list, int64_t i);
+  V call_list_method(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs);
+  bool dict_has(const V& dict, const V& key);
+  V dict_get(const V& dict, const V& key);  // null: no such key
+  void dict_set(const V& dict, const V& key, const V& value);
+  void dict_delete(const V& dict, const V& key);
+  V call_dict_method(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs);
+  py::object constant_key(const V& key);
+  Value::Known* find_known(const V& dict, PyObject* key);
+  Value::Known& add_known(const V& dict, Value::Known known);
+  bool written_like(const V& dict, const V& key) const;
+  Value::Known& known_key(const V& dict, const py::object& key);
+  void change_known(const V& dict, const py::object& key, bool present, const V& value);
+  void tighten(const V& dict, const V& key = nullptr);
+  // --- effects.cc: what is done to objects from outside, in order ---
+  struct Note {
+    enum Kind : uint8_t {
+      kAssign,   // of a tensor: what it is in the end
+      kSetAttr,  // `name`
+      kSetGlobal,
+      kSetCell,
+      kPrint,
+      kExtend,  // a list by `values`
+      kSetItem,
+      kDelItem,
+      kCall  // of the C method `name` with `values`
+    } kind;
+    V target;
+    py::object name, globals;
+    std::vector<V> values;
+  };
+  void log(Note n);
+  void make_effects(Entry* e);
+
   // --- instances.cc: objects of Python classes ---
   bool plain_class(PyTypeObject* t) const;
   int guard_class(PyTypeObject* t);
@@ -167,15 +213,21 @@ class Tracer {
   V dim(const V& tensor, int axis);
   V shape_of(const V& tensor);
   V element_count(const V& tensor, int64_t times);
-  bool is_varying_number(PyObject* o, int src);
-  V number_input(PyObject* o, int src);
+  bool is_varying(PyObject* o, int src) const;
+  V varying(PyObject* o, int src);
+  static PyObject* operator_function(const std::string& name);
+  py::object argument(const V& v);
+  int argument_source(const V& v);
+  V computed(PyObject* f, const std::vector<V>& args);
+  bool number_input(const V& v);
   void fix(const V& v);
   V unfixed_negation(const V& x);
   V unfixed_arithmetic(const std::string& op, const V& a, const V& b);  // null: not possible
   std::optional<bool> unfixed_relation(const std::string& op, const V& a, const V& b);
   std::optional<py::object> object_with_sizes(const V& v);
   bool holds_size(const V& v);
-  static bool unfixed(const V& v) { return v->kind == Value::kSize || v->kind == Value::kNumber; }
+  static bool unfixed(const V& v) { return v->kind == Value::kSize || v->kind == Value::kVarying; }
+  static bool sourced(const V& v) { return v->kind == Value::kVarying && v->src >= 0; }
 
   // --- calls.cc ---
   V call(const V& f, std::vector<V> args, Kwargs kwargs);
@@ -250,23 +302,17 @@ class Tracer {
   SizeEnv symbols_;
   SizeEnv::Use use_symbols_{&symbols_};
   std::vector<int> input_source_;
-  std::vector<std::pair<int, int>> varying_;  // (input, axis) of each symbol
-  std::unordered_map<int, V> numbers_;        // inputs, by source
+  std::vector<std::pair<int, int>> varying_;   // (input, axis) of each symbol
+  std::unordered_map<int, V> varying_values_;  // kVarying, by source
+  std::vector<py::object> held_;
   std::vector<Source> sources_;
-  std::map<std::tuple<int, int, int, PyObject*>, int> source_index_;
+  std::map<std::tuple<int, int, int, PyObject*, int, std::vector<int>>, int> source_index_;
   std::vector<Guard> guards_;
   std::set<std::tuple<int, int, uint64_t, PyObject*>> guard_index_;  // what guard() added
   std::vector<std::weak_ptr<Value>> made_;  // what may hold itself by way of others
   std::unordered_map<PyObject*, V> known_;  // objects with identity
   std::map<std::pair<PyObject*, std::string>, V> global_writes_;
-  struct Note {
-    Effect::Kind kind;
-    V target;
-    py::object name, globals;
-    V value;
-  };
   std::vector<Note> journal_;
-  std::vector<V> dirty_;  // tensors, lists, dicts, cells with a source
   std::vector<std::function<void()>> undo_;
   std::vector<Frame*> frames_;
   std::unordered_map<const Value*, int> recipe_of_;

@@ -47,10 +47,13 @@ bool plain_tuple_type(PyTypeObject* t) {
 // ----------------------------------------------------------------------------
 
 int Tracer::add_source(Source s) {
-  const auto key = std::make_tuple(static_cast<int>(s.kind), s.parent, s.index, s.key.ptr());
+  const auto key =
+      std::make_tuple(static_cast<int>(s.kind), s.parent, s.index, s.key.ptr(), s.other, s.args);
   auto it = source_index_.find(key);
   if (it != source_index_.end()) return it->second;
   s.path = path_of(s, s.parent >= 0 ? sources_[s.parent].path : 0);
+  if (s.other >= 0) s.path = path_of(s, sources_[s.other].path);
+  for (int a : s.args) s.path = path_of(s, s.path ^ sources_[a].path);
   sources_.push_back(std::move(s));
   return source_index_[key] = static_cast<int>(sources_.size()) - 1;
 }
@@ -130,7 +133,7 @@ V Tracer::wrap_static(PyObject* o) {
 
 V Tracer::wrap(PyObject* o, int src) {
   if (immutable_constant(o)) {
-    if (is_varying_number(o, src)) return number_input(o, src);
+    if (is_varying(o, src)) return varying(o, src);
     if (sources_[src].kind != Source::kConst) guard(Guard::kEquals, src, share(o));
     return constant(share(o));
   }
@@ -162,25 +165,22 @@ V Tracer::wrap(PyObject* o, int src) {
     guard(Guard::kLength, src, type, static_cast<uint64_t>(PyTuple_GET_SIZE(o)));
     v->items.resize(PyTuple_GET_SIZE(o));
   } else if (PyList_CheckExact(o)) {
-    v->kind = Value::kList;
-    guard(Guard::kLength, src, type, static_cast<uint64_t>(PyList_GET_SIZE(o)));
-    v->items.resize(PyList_GET_SIZE(o));
-  } else if (PyDict_CheckExact(o)) {
+    v->kind = Value::kOpenList;
+    guard(Guard::kExact, src, type);
+  } else if (PyDict_CheckExact(o) && sources_[src].kind != Source::kConst) {
+    v->kind = Value::kOpenDict;
+    guard(Guard::kExact, src, type);
+  } else if (PyDict_CheckExact(o)) {  // a library's table: one version check
     v->kind = Value::kDict;
-    const bool fixed =
-        sources_[src].kind == Source::kConst;  // a library's table: one version check
-    if (fixed) guard(Guard::kDictVersion, src, v->obj, dict_version(o));
-    py::list keys;
+    guard(Guard::kDictVersion, src, v->obj, dict_version(o));
     Py_ssize_t pos = 0;
     PyObject *k, *x;
     while (PyDict_Next(o, &pos, &k, &x)) {
       if (!immutable_constant(k))
         give_up(Reason::kUnsupportedOperand, "dict with keys other than strings and numbers");
-      keys.append(py::handle(k));
       v->keys.push_back(share(k));
     }
     v->items.resize(v->keys.size());
-    if (!fixed) guard(Guard::kKeys, src, py::tuple(keys), 0, type);
   } else if (PyCell_Check(o)) {
     v->kind = Value::kCell;
     guard(Guard::kType, src, type, type_version(t));
@@ -221,9 +221,9 @@ V Tracer::item(const V& c, size_t i) {
     if (sources_[c->src].kind == Source::kConst) return slot = wrap_static(v);
     return slot = wrap(v, add_source({Source::kDictItem, c->src, 0, c->keys[i]}));
   }
-  // the original place: lists may have been changed since, but unread items keep their index in
-  // `items`
-  PyObject* v = c->kind == Value::kTuple ? PyTuple_GET_ITEM(o, i) : PyList_GET_ITEM(o, i);
+  // what is not read yet is where it was: all items are read before one changes its place
+  if (c->kind == Value::kList) return slot = source_item(c, static_cast<int64_t>(i));
+  PyObject* v = PyTuple_GET_ITEM(o, i);
   return slot = wrap(v, add_source({Source::kItem, c->src, static_cast<int>(i), {}}));
 }
 
@@ -233,7 +233,7 @@ V Tracer::item(const V& c, size_t i) {
 PyTypeObject* Tracer::type_of(const V& v) const {
   switch (v->kind) {
     case Value::kNull: return Py_TYPE(Py_None);
-    case Value::kNumber:
+    case Value::kVarying:
     case Value::kSize:
     case Value::kConst: return Py_TYPE(v->obj.ptr());
     case Value::kTensor: return v->obj ? Py_TYPE(v->obj.ptr()) : tensor_type;
@@ -241,7 +241,9 @@ PyTypeObject* Tracer::type_of(const V& v) const {
       return v->obj   ? Py_TYPE(v->obj.ptr())
              : v->cls ? reinterpret_cast<PyTypeObject*>(v->cls.ptr())
                       : &PyTuple_Type;
-    case Value::kList: return &PyList_Type;
+    case Value::kList:
+    case Value::kOpenList: return &PyList_Type;
+    case Value::kOpenDict:
     case Value::kDict: return v->obj ? Py_TYPE(v->obj.ptr()) : &PyDict_Type;
     case Value::kSet: return &PySet_Type;
     case Value::kSlice: return &PySlice_Type;
@@ -264,6 +266,7 @@ PyTypeObject* Tracer::type_of(const V& v) const {
 
 std::optional<py::object> Tracer::as_constant(const V& v) {
   fix(v);
+  if (v->kind == Value::kOpenList) settle(v);
   if (v->kind == Value::kConst) return v->obj;
   const Nested nested(*this);
   if (v->kind == Value::kObject && static_object(v->obj.ptr())) return v->obj;
@@ -301,22 +304,28 @@ std::optional<int64_t> Tracer::as_int(const V& v) {
 }
 
 bool Tracer::is_number(const V& v) const {
-  if (unfixed(v)) return true;
+  if (unfixed(v) && !PyUnicode_Check(v->obj.ptr())) return true;
   return v->kind == Value::kConst && (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
 }
 
 std::optional<bool> Tracer::truth(const V& v) {
   switch (v->kind) {
-    case Value::kNumber:
+    case Value::kVarying:
     case Value::kSize:
-      if (auto r = unfixed_relation("ne", v, constant_int(0))) return r;
+      if (PyUnicode_Check(v->obj.ptr())) {
+        if (auto r = unfixed_relation("ne", v, constant(py::str("")))) return r;
+      } else if (auto r = unfixed_relation("ne", v, constant_int(0))) {
+        return r;
+      }
       fix(v);
       [[fallthrough]];
     case Value::kConst: return PyObject_IsTrue(v->obj.ptr()) == 1;
     case Value::kTuple:
     case Value::kList:
-    case Value::kDict: return !v->items.empty();
-    case Value::kView: return !v->items[0]->keys.empty();
+    case Value::kDict:
+    case Value::kOpenList:
+    case Value::kOpenDict: return nonempty(v);
+    case Value::kView: return nonempty(v->items[0]);
     case Value::kSet: return py::len(elements(v)) > 0;
     case Value::kFunction:
     case Value::kMethod:
@@ -357,7 +366,8 @@ std::optional<bool> Tracer::identical(const V& a, const V& b) {
     if (known(a) && known(b)) return a->obj.ptr() == b->obj.ptr();
     return false;
   }
-  if (a->kind != b->kind) return false;
+  if (a->kind != b->kind && !(is_list(a) && is_list(b)) && !(is_dict(a) && is_dict(b)))
+    return false;
   for (auto& v : {a, b})  // one object or another, as a branch on a tensor decides
     if (v->first || v->second) return std::nullopt;
   if (a->kind == Value::kObject && a->obj && b->obj) {
@@ -374,11 +384,13 @@ std::optional<bool> Tracer::identical(const V& a, const V& b) {
 
 std::optional<bool> Tracer::contains(const V& c, const V& x) {
   if (PyObject* f = user_method(c, "__contains__")) return truth(call(wrap_static(f), {c, x}, {}));
+  if (is_dict(c)) return dict_has(c, x);
+  if (c->kind == Value::kView && c->view == Value::kKeys) return dict_has(c->items[0], x);
+  if (sourced(c) || (sourced(x) && (c->kind == Value::kConst || c->kind == Value::kTuple))) {
+    if (const V r = computed(operator_function("contains"), {c, x})) return truth(r);
+  }
   auto cx = as_constant(x);
   if (!cx) return std::nullopt;
-  if (c->kind == Value::kDict) return find_key(c, cx->ptr()) >= 0;
-  if (c->kind == Value::kView && c->view == Value::kKeys)
-    return find_key(c->items[0], cx->ptr()) >= 0;
   py::object box;
   if (c->kind == Value::kSet) {
     box = elements(c);
@@ -421,13 +433,14 @@ int Tracer::find_key(const V& d, PyObject* key) {
 
 std::optional<std::vector<V>> Tracer::unpack(const V& v) {
   std::vector<V> out;
+  if (v->kind == Value::kOpenList) settle(v);
   if (v->kind == Value::kTuple || v->kind == Value::kList) {
     for (size_t k = 0; k < v->items.size(); ++k) out.push_back(item(v, k));
     return out;
   }
-  if (v->kind == Value::kIter || v->kind == Value::kView || v->kind == Value::kDict ||
-      v->kind == Value::kSet || v->kind == Value::kObject || v->kind == Value::kInstance ||
-      v->kind == Value::kTensor || v->kind == Value::kConst) {
+  if (v->kind == Value::kIter || v->kind == Value::kView || is_dict(v) || v->kind == Value::kSet ||
+      v->kind == Value::kObject || v->kind == Value::kInstance || v->kind == Value::kTensor ||
+      v->kind == Value::kConst) {
     if (v->kind == Value::kConst && !PyRange_Check(v->obj.ptr()) && !PyUnicode_Check(v->obj.ptr()))
       return std::nullopt;
     V it = get_iter(v), x;
@@ -450,6 +463,14 @@ std::vector<V> Tracer::items_of(const V& v) {
 // ------------------------------------------------------------------------------------
 
 V Tracer::subscript(const V& x, const V& index) {
+  if (x->kind == Value::kOpenList) {
+    if (auto i = as_int(index)) {
+      const V v = list_item(x, *i);
+      if (!v) raise(PyExc_IndexError, "index out of range");
+      return v;
+    }
+    settle(x);
+  }
   switch (x->kind) {
     case Value::kTuple:
     case Value::kList: {
@@ -471,17 +492,20 @@ V Tracer::subscript(const V& x, const V& index) {
       }
       break;
     }
-    case Value::kDict: {
-      auto k = as_constant(index);
-      if (!k) break;
-      const int i = find_key(x, k->ptr());
-      if (i < 0) raise(PyExc_KeyError, {index});
-      return item(x, static_cast<size_t>(i));
+    case Value::kDict:
+    case Value::kOpenDict: {
+      const V v = dict_get(x, index);
+      if (!v) raise(PyExc_KeyError, {index});
+      return v;
     }
     case Value::kTensor: {
       return tensor(index_get(scope_->graph(), scope_->val(x->node), index_items(index)));
     }
-    case Value::kConst: return python_operation("getitem", {x, index});
+    case Value::kVarying:
+    case Value::kConst:
+      if (sourced(x) || sourced(index))
+        if (V r = computed(operator_function("getitem"), {x, index})) return r;
+      return python_operation("getitem", {x, index});
     case Value::kInstance:
     case Value::kObject:
       if (PyObject* f = user_method(x, "__getitem__")) return call(wrap_static(f), {x, index}, {});
@@ -575,21 +599,11 @@ py::object Tracer::elements(const V& set) {
 }
 
 void Tracer::delete_subscript(const V& x, const V& index) {
-  if (x->kind == Value::kList) {
-    if (auto i = as_int(index)) {
-      const int64_t n = static_cast<int64_t>(x->items.size());
-      if (*i < -n || *i >= n) give_up(Reason::kRaises, "index out of range");
-      splice(x, static_cast<size_t>(*i < 0 ? *i + n : *i), 1);
-      return;
-    }
-  }
-  if (x->kind == Value::kDict) {
-    if (auto k = as_constant(index)) {
-      const int i = find_key(x, k->ptr());
-      if (i < 0) give_up(Reason::kRaises, "KeyError");
-      remove_entry(x, static_cast<size_t>(i));
-      return;
-    }
+  if (is_list(x))
+    if (auto i = as_int(index)) return delete_list_item(x, *i);
+  if (is_dict(x)) {
+    if (!dict_has(x, index)) give_up(Reason::kRaises, "KeyError");
+    return dict_delete(x, index);
   }
   if (PyObject* f = user_method(x, "__delitem__")) {
     call(wrap_static(f), {x, index}, {});
@@ -602,12 +616,8 @@ void Tracer::touch(const V& v) {
   check_effect(v);
   if (v->src < 0 && v->kind != Value::kTensor) made_.push_back(v);
   if (v->src >= 0 && !v->dirty) {
-    for (size_t k = 0; k < v->items.size(); ++k) item(v, k);
-    dirty_.push_back(v);
-    undoable([this, v] {
-      dirty_.pop_back();
-      v->dirty = false;
-    });
+    if (v->kind == Value::kTensor) log({Note::kAssign, v, {}, {}, {}});
+    undoable([v] { v->dirty = false; });
     v->dirty = true;
   }
 }
@@ -686,20 +696,14 @@ void Tracer::set_node(const V& t, Val node) {
 
 void Tracer::set_subscript(const V& x, const V& index, const V& value) {
   switch (x->kind) {
-    case Value::kList: {
+    case Value::kList:
+    case Value::kOpenList: {
       auto i = as_int(index);
       if (!i) break;
-      const int64_t n = static_cast<int64_t>(x->items.size());
-      if (*i < -n || *i >= n) give_up(Reason::kRaises, "index out of range");
-      splice(x, static_cast<size_t>(*i < 0 ? *i + n : *i), 1, {value});
-      return;
+      return set_list_item(x, *i, value);
     }
-    case Value::kDict: {
-      auto k = as_constant(index);
-      if (!k || index->kind != Value::kConst) break;
-      set_entry(x, *k, value);
-      return;
-    }
+    case Value::kDict:
+    case Value::kOpenDict: return dict_set(x, index, value);
     case Value::kTensor: {
       if (!is_operand(value)) break;
       Graph& g = scope_->graph();
@@ -758,12 +762,16 @@ V Tracer::unary(const std::string& op, const V& x) {
   }
   if (PyObject* f = user_method(x, "__" + op + "__")) return call(wrap_static(f), {x}, {});
   if (unfixed(x) && op == "pos") return x;
+  if (sourced(x) && op == "invert")
+    if (V r = computed(operator_function("invert"), {x})) return r;
   if (unfixed(x) && op == "neg")
     if (V r = unfixed_negation(x)) return r;
   return python_operation(op == "not" ? "not_" : op.c_str(), {x});
 }
 
 V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
+  settle(a);
+  settle(b);
   if (V r = user_operation(op, a, b, in_place)) return r;
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors && is_operand(a) && is_operand(b)) {
@@ -780,6 +788,13 @@ V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
     if (V r = unfixed_arithmetic(op, a, b)) return r;
     fix(a);
     fix(b);
+  }
+  if (op == "mod" && PyUnicode_CheckExact(a->obj ? a->obj.ptr() : Py_None) &&
+      (a->kind == Value::kConst || sourced(a)) && b->kind == Value::kTuple) {
+    if (sourced(a) ||
+        std::any_of(b->items.begin(), b->items.end(), [](auto& x) { return x && sourced(x); }))
+      if (V r = computed(operator_function("mod"), {a, b})) return r;
+    return python_operation("mod", {a, b});
   }
   auto seq = [](const V& v) { return v->kind == Value::kTuple || v->kind == Value::kList; };
   if (op == "add" && seq(a) && a->kind == b->kind) {
@@ -822,6 +837,8 @@ V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
 }
 
 V Tracer::compare(const std::string& op, const V& a, const V& b) {
+  settle(a);
+  settle(b);
   if (V r = user_comparison(op, a, b)) return r;
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors) {

@@ -1,11 +1,11 @@
 """The one net: runs a function plain and jitted and compares what a user could see.
 
-    check(make, *args, graphs=1, breaks=0)
+    check(make, *args, graphs=1, breaks=0, captures=1)
 
 `make()` returns a fresh function (with fresh globals, closures, objects) so that both runs start alike; it
 may return (function, observe), where observe() gives more state to compare. Each function is called `calls`
 times with fresh arguments. Compared: results, exceptions (type, text, line), mutated arguments, printed
-text, observed state, and in the jitted run the number of graphs and breaks."""
+text, observed state, and in the jitted run the number of graphs, breaks and captures."""
 
 import contextlib
 import copy
@@ -62,9 +62,9 @@ def run(fn, args, kwargs):
     return result, out.getvalue()
 
 
-def check(make, *args, graphs=None, breaks=None, calls=2, **kwargs):
+def check(make, *args, graphs=None, breaks=None, captures=None, calls=2, **kwargs):
     """Compares; returns the explanation of the jitted function."""
-    return check_calls(make, [(args, kwargs)] * calls, graphs=graphs, breaks=breaks)
+    return check_calls(make, [(args, kwargs)] * calls, graphs=graphs, breaks=breaks, captures=captures)
 
 
 def check_calls(make, calls, *, graphs=None, breaks=None, captures=None):

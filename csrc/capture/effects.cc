@@ -1,0 +1,248 @@
+// Effects: what a call does to objects that exist outside of it. Capture notes them in one journal,
+// in the order of the program; an entry applies them in this order, each by the operation that the
+// program has.
+#include "capture/runner.h"
+#include "capture/tracer.h"
+
+namespace pijit {
+namespace {
+
+void check(int status) {
+  if (status < 0) throw py::error_already_set();
+}
+
+class AssignTensor final : public Effect {
+ public:
+  AssignTensor(int target, int output) : target_(target), output_(output) {}
+  void apply(Runner& r) const override { array_of(r.make(target_).ptr()) = r.output(output_); }
+
+ private:
+  int target_, output_;
+};
+
+// Generic: the class has no __setattr__ that could see it (Cell's own stores plainly, too).
+class SetAttr final : public Effect {
+ public:
+  SetAttr(int target, py::object name, int value)
+      : target_(target), name_(std::move(name)), value_(value) {}
+  void apply(Runner& r) const override {
+    const py::object o = r.make(target_), v = r.make(value_);
+    check(PyObject_GenericSetAttr(o.ptr(), name_.ptr(), v.ptr()));
+  }
+  int visit(visitproc visit, void* arg) const override {
+    Py_VISIT(name_.ptr());
+    return 0;
+  }
+
+ private:
+  int target_;
+  py::object name_;
+  int value_;
+};
+
+class SetGlobal final : public Effect {
+ public:
+  SetGlobal(py::object globals, py::object name, int value)
+      : globals_(std::move(globals)), name_(std::move(name)), value_(value) {}
+  void apply(Runner& r) const override {
+    const py::object v = r.make(value_);
+    check(PyDict_SetItem(globals_.ptr(), name_.ptr(), v.ptr()));
+  }
+  int visit(visitproc visit, void* arg) const override {
+    Py_VISIT(globals_.ptr());
+    Py_VISIT(name_.ptr());
+    return 0;
+  }
+
+ private:
+  py::object globals_, name_;
+  int value_;
+};
+
+class SetCell final : public Effect {
+ public:
+  SetCell(int target, int value) : target_(target), value_(value) {}
+  void apply(Runner& r) const override {
+    const py::object c = r.make(target_), v = r.make(value_);
+    check(PyCell_Set(c.ptr(), v.ptr()));
+  }
+
+ private:
+  int target_, value_;
+};
+
+class Print final : public Effect {
+ public:
+  Print(int args, py::object keywords) : args_(args), keywords_(std::move(keywords)) {}
+  void apply(Runner& r) const override {
+    static PyObject* print =
+        py::object(py::module_::import("builtins").attr("print")).release().ptr();
+    const py::object args = r.make(args_);
+    if (!py::reinterpret_steal<py::object>(PyObject_Call(print, args.ptr(), keywords_.ptr())))
+      throw py::error_already_set();
+  }
+  int visit(visitproc visit, void* arg) const override {
+    Py_VISIT(keywords_.ptr());
+    return 0;
+  }
+
+ private:
+  int args_;  // a tuple
+  py::object keywords_;
+};
+
+class ExtendList final : public Effect {
+ public:
+  ExtendList(int target, std::vector<int> values) : target_(target), values_(std::move(values)) {}
+  void apply(Runner& r) const override {
+    const py::object l = r.make(target_);
+    for (int v : values_) check(PyList_Append(l.ptr(), r.make(v).ptr()));
+  }
+
+ private:
+  int target_;
+  std::vector<int> values_;
+};
+
+class SetItem final : public Effect {
+ public:
+  SetItem(int target, int key, int value) : target_(target), key_(key), value_(value) {}
+  void apply(Runner& r) const override {
+    const py::object o = r.make(target_), k = r.make(key_), v = r.make(value_);
+    check(PyObject_SetItem(o.ptr(), k.ptr(), v.ptr()));
+  }
+
+ private:
+  int target_, key_, value_;
+};
+
+class DeleteItem final : public Effect {
+ public:
+  DeleteItem(int target, int key) : target_(target), key_(key) {}
+  void apply(Runner& r) const override {
+    const py::object o = r.make(target_), k = r.make(key_);
+    check(PyObject_DelItem(o.ptr(), k.ptr()));
+  }
+
+ private:
+  int target_, key_;
+};
+
+// A method of a class written in C, which returns nothing that is used.
+class CallMethod final : public Effect {
+ public:
+  CallMethod(py::object method, std::vector<int> args)
+      : method_(std::move(method)), args_(std::move(args)) {}
+  void apply(Runner& r) const override {
+    std::vector<py::object> held;
+    std::vector<PyObject*> raw;
+    for (int a : args_) held.push_back(r.make(a));
+    for (auto& h : held) raw.push_back(h.ptr());
+    if (!py::reinterpret_steal<py::object>(
+            PyObject_Vectorcall(method_.ptr(), raw.data(), raw.size(), nullptr)))
+      throw py::error_already_set();
+  }
+  int visit(visitproc visit, void* arg) const override {
+    Py_VISIT(method_.ptr());
+    return 0;
+  }
+
+ private:
+  py::object method_;
+  std::vector<int> args_;  // with the object first
+};
+
+}  // namespace
+
+void Tracer::log(Note n) { journal_.push_back(std::move(n)); }
+
+// The journal as effects. Of several values that an attribute, a global, a cell or an item
+// gets with no one to see them in between, the last one is set, at the place of the first.
+void Tracer::make_effects(Entry* e) {
+  using Place = std::tuple<int, const Value*, PyObject*, std::string>;
+  std::map<Place, size_t> pending;
+  std::vector<bool> dropped(journal_.size());
+  std::vector<V> last(journal_.size());  // the value that a note is given instead of its own
+  auto forget = [&](const V& target) {
+    for (auto it = pending.begin(); it != pending.end();)
+      it = std::get<1>(it->first) == target.get() ? pending.erase(it) : std::next(it);
+  };
+  for (size_t k = 0; k < journal_.size(); ++k) {
+    Note& n = journal_[k];
+    Place place{n.kind, n.target.get(), n.globals.ptr(), ""};
+    switch (n.kind) {
+      case Note::kSetAttr:
+      case Note::kSetGlobal: std::get<3>(place) = py::cast<std::string>(n.name); break;
+      case Note::kSetCell: break;
+      case Note::kSetItem:
+        if (n.values[0]->kind != Value::kConst) {
+          forget(n.target);
+          continue;
+        }
+        std::get<3>(place) = py::cast<std::string>(py::repr(n.values[0]->obj));
+        break;
+      case Note::kPrint: pending.clear(); continue;
+      case Note::kAssign: continue;
+      case Note::kExtend:  // items keep their indexes from the start alone
+      case Note::kDelItem:
+      case Note::kCall: forget(n.target); continue;
+    }
+    const auto [it, fresh] = pending.try_emplace(place, k);
+    if (fresh) continue;
+    last[it->second] = n.values.back();
+    dropped[k] = true;
+  }
+  for (size_t k = 0; k < journal_.size(); ++k) {
+    if (dropped[k]) continue;
+    const Note& n = journal_[k];
+    const int target = n.target ? recipe(n.target) : -1;
+    auto value = [&](size_t i) {
+      return recipe(i + 1 == n.values.size() && last[k] ? last[k] : n.values[i]);
+    };
+    std::unique_ptr<const Effect> effect;
+    switch (n.kind) {
+      case Note::kAssign: {
+        Output o{n.target->node, -1};
+        for (size_t i = 0; i < input_source_.size(); ++i)
+          if (input_source_[i] == n.target->src) o.assign_to = static_cast<int>(i);
+        effect = std::make_unique<AssignTensor>(target, static_cast<int>(outputs_.size()));
+        outputs_.push_back(o);
+        break;
+      }
+      case Note::kSetAttr: effect = std::make_unique<SetAttr>(target, n.name, value(0)); break;
+      case Note::kSetGlobal:
+        effect = std::make_unique<SetGlobal>(n.globals, n.name, value(0));
+        break;
+      case Note::kSetCell: effect = std::make_unique<SetCell>(target, value(0)); break;
+      case Note::kPrint:
+        effect = std::make_unique<Print>(recipe(sequence(Value::kTuple, n.values)), n.name);
+        break;
+      case Note::kExtend: {
+        std::vector<int> values;
+        for (; k < journal_.size() && journal_[k].kind == Note::kExtend &&
+               journal_[k].target == n.target;
+             ++k)
+          for (auto& v : journal_[k].values) values.push_back(recipe(v));
+        --k;
+        effect = std::make_unique<ExtendList>(target, std::move(values));
+        break;
+      }
+      case Note::kSetItem: effect = std::make_unique<SetItem>(target, value(0), value(1)); break;
+      case Note::kDelItem: effect = std::make_unique<DeleteItem>(target, value(0)); break;
+      case Note::kCall: {
+        std::vector<int> args{target};
+        for (auto& v : n.values) args.push_back(recipe(v));
+        effect = std::make_unique<CallMethod>(n.name, std::move(args));
+        break;
+      }
+    }
+    e->effects.push_back(std::move(effect));
+  }
+  // what is changed must be an object of its own at every call, as it was here
+  for (auto& n : journal_)
+    if (n.target && n.target->src >= 0) e->changed.push_back(n.target->src);
+  std::sort(e->changed.begin(), e->changed.end());
+  e->changed.erase(std::unique(e->changed.begin(), e->changed.end()), e->changed.end());
+}
+
+}  // namespace pijit

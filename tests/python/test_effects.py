@@ -1,0 +1,270 @@
+"""What a function does to objects that outlive the call: each effect is an operation on the object itself, in
+the order of the program, and depends on nothing that the program did not read."""
+
+import gc
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import Tensor, ops
+from tests.python.differential import check, check_calls
+
+X = Tensor(np.arange(3, dtype=np.float32))
+
+
+def program(body, state="l = []"):
+    """A maker of f(x) with that body, over global state."""
+    def make():
+        scope = {"ops": ops}
+        exec(state, scope)
+        exec("def f(x):\n" + "".join(f"    {line}\n" for line in body.split("\n")), scope)
+        hidden = {"ops", "f", "__builtins__"}
+        return scope["f"], lambda: {k: v for k, v in scope.items() if k not in hidden}
+    return make
+
+
+@pytest.mark.parametrize(("body", "captures"), [
+    ("l.append(x * 2)\nreturn x + 1", 1),
+    ("l.append(1)\nl.append('a')\nreturn x + 1", 1),
+    ("l.extend([x, x + 1])\nreturn x * 2", 1),
+    ("global l\nl += [x, 2]\nreturn x * 2", 1),
+    ("l.append(x * 2)\nreturn l[-1] + 1", 1),
+    ("l.append(x * 2)\nl.append(x * 3)\nreturn l[-1] + l[-2]", 1),
+    ("l.insert(0, x * 2)\nreturn l[0] + 1", 1),
+    ("l.append(x)\ny = l.pop()\nreturn y * 2", 1),
+    ("l.append(x)\nl[-1] = x * 3\nreturn l[-1]", 1),
+    ("l.append(x * 2)\nreturn x + 1 if l else x", 1),
+    ("y = x + 1 if l else x\nl.append(x * 2)\nreturn y", 2),
+    ("y = l[-1] + x if l else x\nl.append(y)\nreturn y", 2),
+    ("l.append([])\nl[-1].append(x)\nreturn x + 1", 1),
+    ("l.append(x * 2)\nreturn x + len(l)", 2),
+    ("for i in range(5): l.append(i)\nreturn x * 2", 1),
+])
+def test_a_list_that_grows_is_one_capture(body, captures):
+    check(program(body), X, calls=50, breaks=0, captures=captures)
+
+
+@pytest.mark.parametrize(("body", "captures"), [
+    ("d['a'] = x * 2\nreturn x + 1", 1),
+    ("d[len(d)] = x * 2\nreturn x + 1", 2),
+    ("d['a'] = d.get('a', 0) + x\nreturn x + 1", 2),
+    ("d.setdefault('loss', []).append(x * 2)\nreturn x + 1", 2),
+    ("if 'a' not in d: d['a'] = []\nd['a'].append(x)\nreturn x * 2", 2),
+    ("d.update(a=x, b=x + 1)\nreturn d['a'] + d['b']", 1),
+    ("d['a'] = x\ny = d.pop('a')\nreturn y + 1", 1),
+    ("d['a'] = x\ndel d['a']\nd['b'] = x * 2\nreturn d['b']", 1),
+    ("global step\nstep += 1\nd[step] = x * 2\nreturn x + 1", 2),
+])
+def test_a_dict_that_grows(body, captures):
+    check(program(body, "d = {}\nstep = 0"), X, calls=50, breaks=0, captures=captures)
+
+
+@pytest.mark.parametrize("body", [
+    "l.append(5)\nl.insert(0, 7)\ny = l.pop(0) + l.pop()\nl.append(8)\nreturn x * y, len(l), l[0], l[-1], l[2]",
+    "a = l.pop()\nb = l.pop(0)\nl.append(a)\nl.insert(0, b)\nreturn x, list(l), l[1], l[-2], len(l)",
+    "l[0] = 5\nl[-1] = 6\nl.append(9)\nreturn x + l[0] + l[-1] + l[-2], l[1:3], sorted(l)",
+    "del l[0]\nl.append(3)\ndel l[-1]\nl[2] = l[0]\nreturn x * 2, l == [1, 2], [v for v in l]",
+    "l[1] = 50\nl.append(l[1])\nl.reverse()\nl.insert(2, 'x')\nreturn x * 2, l.index(50), l.count(50)",
+    "l.append(4)\nl.clear()\nl.append(1)\nl.append(2)\nl.append(3)\nl.append(4)\nreturn x, l[0], l[-1], len(l), bool(l)",
+    "a = l[-1]\nl.insert(0, a)\nb = l[1]\nl.pop()\nreturn x * a + b, l[-1], l[0], tuple(l)",
+    "while len(l) > 2: l.pop()\nl.extend(l)\nreturn x + len(l)",
+    "try: l[99]\nexcept IndexError: l.append(0)\nreturn x * 2, l[-1]",
+    "l.append(2)\nl.pop()\nl.pop()\nl.pop()\nl.append(1)\nl.append(2)\nreturn x * l[0], l[1], len(l)",
+    "l[-1] += 1\nl[0] -= 1\nl[1] = l[-1]\nreturn x * 2, l",
+])
+def test_operations_on_a_list(body):
+    e = check(program(body, "l = [1, 2, 3, 4]"), X, calls=4)
+    assert all(b["reason"] == "the code raises an exception here" for b in e.breaks)
+
+
+@pytest.mark.parametrize("body", [
+    "d['c'] = 3\ndel d['a']\nd['a'] = 1\nreturn x * 2, list(d), list(d.values()), len(d)",
+    "d['c'] = x\nd.pop('b')\nreturn x * 2, list(d.items()), 'b' in d, d.get('b', 5), bool(d)",
+    "n = len(d)\nd['z'] = 1\nm = len(d)\nd['z'] = 2\ndel d['z']\nreturn x, n, m, len(d), list(d)",
+    "d.clear()\nd['q'] = x * 2\nreturn d['q'], len(d), d.get('a')",
+    "try: d['nope']\nexcept KeyError: d['nope'] = 1\nreturn x * 2, d['nope']",
+    "d[k] = x\nd['a'] = 9\nd[k + 1] = x * 2\nreturn d[k], d[k + 1], d['a'], len(d)",
+    "d[k] = x\nd[3] = 9\nreturn d[3], d[k], list(d)",
+    "d[(1, 'a')] = x\nreturn d[(1, 'a')] * 2",
+    "e = dict(d)\nd['a'] = 2\nreturn x, e['a'], d['a'], {**d}, d | {'w': 1}",
+    "for key in list(d): d[key] = 7\nreturn x, d",
+    "y = d.pop('n', None)\nd['n'] = 5\nreturn x, y, d.setdefault('n', 8), d.setdefault('m', 9)",
+])
+def test_operations_on_a_dict(body):
+    e = check(program(body, "d = {'a': 1, 'b': 2}\nk = 3"), X, calls=4)
+    assert all(b["reason"] == "the code raises an exception here" for b in e.breaks)
+
+
+def test_effects_keep_the_order_of_the_program():
+    seen = []
+
+    class Box:
+        pass
+    box = Box()
+
+    class Watched(list):
+        pass
+
+    class Stream:
+        def write(self, text):
+            seen.append((text, list(l), dict(vars(box)), dict(d)))
+
+        def flush(self):
+            pass
+    l, d = [], {}
+
+    @ms.jit
+    def f(x):
+        l.append(1)
+        print("a")
+        box.n = 1
+        d["k"] = 2
+        print("b")
+        box.n = 2
+        l[-1] = 3
+        print("c")
+        l.append(x)
+        return x * 2
+    out, sys.stdout = sys.stdout, Stream()
+    try:
+        f(X)
+    finally:
+        sys.stdout = out
+    states = {text: rest for text, *rest in seen if text.strip()}
+    assert states["a"] == [[1], {}, {}]
+    assert states["b"] == [[1], {"n": 1}, {"k": 2}]
+    assert states["c"] == [[3], {"n": 2}, {"k": 2}]
+    assert len(l) == 2
+
+
+def test_what_others_append_meanwhile_stays():
+    l = []
+
+    class Stream:
+        def write(self, text):
+            l.append(text)
+
+        def flush(self):
+            pass
+
+    class Dying:
+        def __del__(self):
+            l.append("died")
+    box = [Dying()]
+
+    @ms.jit
+    def f(x):
+        l.append(1)
+        box[0] = x
+        print("p", end="")
+        l.append(2)
+        return x * 2
+    out, sys.stdout = sys.stdout, Stream()
+    try:
+        f(X)
+        box[0] = Dying()
+        f(X)
+    finally:
+        sys.stdout = out
+    assert [v for v in l if v != ""] == [1, "died", "p", 2, 1, "died", "p", 2]
+
+
+def test_appends_of_several_threads_all_arrive():
+    l, d = [], {}
+
+    @ms.jit
+    def f(x, i):
+        l.append(i)
+        d[i] = x
+        return x * 2 + ops.tanh(x)
+    f(X, 0)
+
+    def work(base):
+        for i in range(250):
+            f(X, base + i)
+    threads = [threading.Thread(target=work, args=(1000 * k,)) for k in range(1, 5)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(l) == 1001 and sorted(l[1:]) == sorted(1000 * k + i for k in range(1, 5) for i in range(250))
+    assert len(d) == 1001
+
+
+def test_a_long_list_costs_no_more_than_a_short_one():
+    l, d = [0] * 1_000_000, dict.fromkeys(range(10_000))
+
+    @ms.jit
+    def f(x):
+        l.append(x)
+        d["k"] = x
+        return x * 2
+    f(X)
+    text = str(ms.explain(f))
+    assert "len(" not in text and "tuple(" not in text
+    assert len(l) == 1_000_001 and d["k"] is X
+
+
+def test_memory_is_flat():
+    l, d = [], {}
+
+    class Box:
+        pass
+    box = Box()
+
+    @ms.jit
+    def f(x):
+        l.append(x * 2)
+        d["a"] = l[-1]
+        box.last = l.pop()
+        return box.last
+    for _ in range(100):
+        f(X)
+    gc.collect()
+    before = len(gc.get_objects()), sys.getallocatedblocks()
+    for _ in range(20_000):
+        f(X)
+    gc.collect()
+    after = len(gc.get_objects()), sys.getallocatedblocks()
+    assert abs(after[0] - before[0]) < 50 and abs(after[1] - before[1]) < 500
+    assert ms.explain(f).compile_count == 1
+
+
+@pytest.mark.parametrize(("body", "captures"), [
+    ("global step\nstep += 1\nreturn x * step", 2),
+    ("global step\nstep += 1\nif step % 10 == 0: return x * 3\nreturn x * 2", 3),
+    ("global step\nstep += 1\nd['n'] = f'step {step}'\nreturn x * 2", 2),
+    ("global step\nstep += 1\nprint(f'step {step:04d}', step, x)\nreturn x * 2", 2),
+    ("global step\nstep += 1\nd['n'] = str(step) + '%d of %s' % (step, 'n') + '{:>5}'.format(step)\nreturn x * 2", 2),
+    ("global step\nstep += 1\nd[f'{step!r:>8}'] = x\nreturn x * 2", 2),
+    ("global step\nstep += 1\nname = f'layer{step}'.upper()\nreturn (x * 2, name) if name.startswith('L') else x", 2),
+    ("global step\nstep += 1\nreturn x * (math.cos(step * math.pi / 50) + step ** 2), -step, ~step, abs(-step), divmod(7, 2)", 2),
+    ("global step\nstep += 1\nreturn x * (2 if step in (10, 20) else 1)", 3),
+    ("global step\nstep += 1\nif step > 10 and step < 20: return x\nreturn x * 2, step == step + 1, step < step + 1", 4),
+    ("global step\nstep += 1\nif step not in d: d[step] = []\nd[step].append(x)\nreturn x * 2", 3),
+    ("global ema\nema = 0.9 * ema + 0.1 * len(d)\nd[str(ema)] = 1\nreturn x * ema, round(ema, 3), int(ema), f'{ema:.3f}'", 2),
+    ("global step\nstep += 1\nreturn x * [1.5, 2.5, 3.5][step % 3], 'abc'[step % 3], (1, 2, 3)[step % 3]", 4),
+])
+def test_counters_and_texts_that_change(body, captures):
+    e = check(program(body, "import math\nd = {}\nstep = 0\nema = 1.0\nbreak_ = None"), X, calls=50, breaks=0)
+    assert e.compile_count <= captures
+
+
+def test_large_numbers_and_errors_in_what_is_computed():
+    body = "global n, k\nn = n * 7 + 1\nk -= 1\nreturn x * 2, n, n // k, str(n)[:k % 5]"
+    check(program(body, "n = 2**40\nk = 4"), X, calls=8)
+
+
+def test_texts_as_arguments():
+    def make():
+        log = {}
+
+        def f(x, tag):
+            log[tag] = x
+            return (x * 2 if tag == "a" else x + 1), tag + "!", len(tag), tag in ("a", "b"), "a" in tag
+        return f, lambda: list(log)
+    e = check_calls(make, [(X, t) for t in ["a", "b", "c", "dd", "a", "", "é", "a\udc80"] * 2], breaks=0)
+    assert e.compile_count <= 12
