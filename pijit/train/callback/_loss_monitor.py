@@ -31,7 +31,7 @@ class LossMonitor(Callback):
         if self._per_print_times and p.cur_step_num - self._last_print_time >= self._per_print_times:
             self._last_print_time = p.cur_step_num
             shown = float(loss) if isinstance(outputs, Tensor) else loss
-            print(f"epoch: {epoch} step: {step}, loss is {shown}", flush=True)
+            print(f"epoch: {epoch} step: {step}, loss is {shown!s}", flush=True)
 
     def on_train_epoch_end(self, run_context):
         """Prints the metrics of the evaluation that followed the epoch, if there was one."""
