@@ -23,6 +23,10 @@ __version__ = "0.1.0"
 
 # Loaded when a name is asked for; so is every other submodule (`ms.numpy`, `ms.amp`).
 __getattr__, __dir__ = compat.names(__name__, {
-    "serialization": "load_checkpoint load_param_into_net save_checkpoint",
+    "serialization": "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint load_checkpoint_async load_param_into_net safetensors_to_ckpt save_checkpoint",
+    "amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
+    "train": "Accuracy BackupAndRestore BleuScore Callback CheckpointConfig ConfusionMatrix ConfusionMatrixMetric CosineSimilarity DatasetHelper Dice EarlyStopping F1 Fbeta HausdorffDistance History LambdaCallback LearningRateScheduler Loss LossMonitor "
+             "MAE MSE MeanSurfaceDistance Metric Model ModelCheckpoint OcclusionSensitivity OnRequestExit Perplexity Precision ROC Recall ReduceLROnPlateau RootMeanSquareDistance RunContext TimeMonitor "
+             "Top1CategoricalAccuracy Top5CategoricalAccuracy TopKCategoricalAccuracy auc connect_network_with_dataset get_metric_fn names rearrange_inputs",
 })
 compat.register()

@@ -7,7 +7,8 @@ from pijit.ops import function as F
 from pijit.parameter import Parameter
 
 _WHITE = [nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Dense, nn.LSTMCell, nn.RNNCell, nn.GRUCell]
-_BLACK = [nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm]
+_BATCH_NORM = [nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d]
+_BLACK = [*_BATCH_NORM, nn.LayerNorm]
 
 
 def get_white_list():
@@ -43,11 +44,15 @@ def _white(network, types, dtype):
             cell.register_forward_hook(_to_float32)
 
 
-def _black(network, types, dtype):
+def _lower(network, types, dtype):
     network.to_float(dtype)
     for _, cell in network.cells_and_names():
         if isinstance(cell, types):
             cell.to_float(mstype.float32)
+
+
+def _black(network, types, dtype):
+    _lower(network, types, dtype)
     network.register_forward_hook(_to_float32)
 
 
@@ -82,12 +87,57 @@ def custom_mixed_precision(network, *, white_list=None, black_list=None, dtype=m
     return network
 
 
-def build_train_network(network, optimizer, loss_fn=None, level="O0", boost_level="O0", **kwargs):  # noqa: ARG001
-    """One training step as a Cell: network (with loss_fn) at a level of auto_mixed_precision, gradients scaled by `loss_scale_manager`, optimizer."""
-    auto_mixed_precision(network, level)
+def checked_level(name, level):
+    """One of the levels of auto_mixed_precision; ValueError for anything else."""
+    if level not in ("O0", "O1", "O2", "O3", "auto"):
+        raise ValueError(f"For '{name}', the level must be 'O0', 'O1', 'O2', 'O3' or 'auto', but got {level!r}.")
+    return level
+
+
+class WithLossCell(nn.WithLossCell):
+    """loss_fn(backbone(data), label) with the backbone's outputs as float32."""
+
+    def construct(self, data, label):
+        return self._loss_fn(_to_float32(None, None, self._backbone(data)), label)
+
+
+_STEP_OPTIONS = ("cast_model_type", "keep_batchnorm_fp32", "loss_scale_manager")
+
+
+def build_train_network(network, optimizer, loss_fn=None, level="O0", boost_level="O0", **kwargs):
+    """One training step as a Cell: network (with loss_fn) at a level of auto_mixed_precision, gradients, optimizer.
+
+    level O2 scales the loss dynamically and keeps batch normalisation in float32; cast_model_type (float16, float32 or
+    bfloat16), keep_batchnorm_fp32 and loss_scale_manager (a LossScaleManager or None) override that. boost_level:
+    accepted, all levels are alike. In this step the network's own outputs stay in low precision at O2 and O3; the loss gets
+    them as float32."""
+    if not isinstance(network, nn.Cell):
+        raise TypeError(f"For 'build_train_network', 'network' must be a Cell, but got {type(network).__name__}.")
+    if not isinstance(optimizer, nn.Cell):
+        raise TypeError(f"For 'build_train_network', 'optimizer' must be an Optimizer, but got {type(optimizer).__name__}.")
+    if loss_fn is not None and not callable(loss_fn):
+        raise TypeError(f"For 'build_train_network', 'loss_fn' must be a Cell or a function, but got {type(loss_fn).__name__}.")
+    checked_level("build_train_network", level)
+    if boost_level not in ("O0", "O1", "O2"):
+        raise ValueError(f"For 'build_train_network', 'boost_level' must be 'O0', 'O1' or 'O2', but got {boost_level!r}.")
+    for key in kwargs:
+        if key not in _STEP_OPTIONS:
+            raise ValueError(f"For 'build_train_network', the options are {list(_STEP_OPTIONS)}, but got {key!r}.")
+    manager = kwargs["loss_scale_manager"] if "loss_scale_manager" in kwargs else DynamicLossScaleManager() if level == "O2" else None
+    if manager is not None and not isinstance(manager, LossScaleManager):
+        raise TypeError(f"For 'build_train_network', 'loss_scale_manager' must be a LossScaleManager, but got {type(manager).__name__}.")
+    low = kwargs.get("cast_model_type", mstype.float16 if level in ("O2", "O3") else mstype.float32)
+    if low not in (mstype.float16, mstype.bfloat16, mstype.float32):
+        raise ValueError(f"For 'build_train_network', 'cast_model_type' must be float16, bfloat16 or float32, but got {low}.")
+    with_loss = nn.WithLossCell
+    if low is not mstype.float32:
+        keep = kwargs.get("keep_batchnorm_fp32")
+        _lower(network, tuple(_BATCH_NORM) if (level == "O2" if keep is None else keep) else (), low)
+        with_loss = WithLossCell
+    elif level in ("O1", "auto"):
+        auto_mixed_precision(network, level)
     if loss_fn is not None:
-        network = nn.WithLossCell(network, loss_fn)
-    manager = kwargs.get("loss_scale_manager")
+        network = with_loss(network, loss_fn)
     if manager is None:
         return nn.TrainOneStepCell(network, optimizer).set_train()
     update = manager.get_update_cell()
@@ -161,6 +211,20 @@ def _adjust(scale, counter, finite, factor, window):
 
 class LossScaleManager:
     """Base of loss-scale managers: get_loss_scale(), update_loss_scale(overflow), get_update_cell()."""
+
+    def get_loss_scale(self):
+        """The scale."""
+
+    def update_loss_scale(self, overflow):
+        """Takes note of one step."""
+
+    def get_drop_overflow_update(self):
+        """Whether steps whose gradients overflow are left out."""
+        return False
+
+    def get_update_cell(self):
+        """The cell for TrainOneStepWithLossScaleCell, or None."""
+        return None
 
 
 class FixedLossScaleManager(LossScaleManager):

@@ -3,8 +3,11 @@ to a temporary file and renamed, checked completely before anything is loaded.""
 
 import json
 import os
+import re
 import struct
 import tempfile
+import threading
+from collections import Counter
 
 import numpy as np
 
@@ -24,60 +27,137 @@ def _raw(t):
     return np.ascontiguousarray(t.asnumpy()).tobytes()
 
 
+_writers = []  # threads of saves with async_save
+_writer_errors = []
+
+
+def _named(net):
+    """Name → parameter of a Cell: parameters' own names, or where some share one their paths."""
+    found = list(net.parameters_and_names())
+    count = Counter(p.name for _, p in found)
+    return {p.name if count[p.name] == 1 else path: p for path, p in found}
+
+
+def _items(save_obj):
+    """Name → value of what is to be saved."""
+    from pijit.nn import Cell
+    if isinstance(save_obj, Cell):
+        return _named(save_obj)
+    if isinstance(save_obj, dict):
+        items = dict(save_obj)
+    elif isinstance(save_obj, (list, tuple)):
+        items = {}
+        for entry in save_obj:
+            if not isinstance(entry, dict) or set(entry) < {"name", "data"} or not isinstance(entry.get("name"), str):
+                raise TypeError("For 'save_checkpoint', a list 'save_obj' must hold dicts with 'name' (a str) and 'data' (a Tensor).")
+            items[entry["name"]] = entry["data"]
+    else:
+        raise TypeError(f"For 'save_checkpoint', 'save_obj' must be a Cell, dict or list, but got {type(save_obj).__name__}.")
+    for name, value in items.items():
+        if not isinstance(name, str) or not isinstance(value, (Tensor, str)):
+            raise TypeError(f"For 'save_checkpoint', 'save_obj' must map names to Tensors, but got {name!r}: {type(value).__name__}.")
+    return items
+
+
 def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False, append_dict=None, enc_key=None, enc_mode="AES-GCM", choice_func=None,  # noqa: ARG001
                     crc_check=False, format="ckpt", **kwargs):  # noqa: ARG001
-    """Writes a Cell's parameters, a dict, or a list of {"name", "data"} to a file (".ckpt" is appended when missing).
+    """Writes parameters to a file. It is complete or absent: it is written beside its place and renamed.
 
-    The file is complete or absent: it is written beside its place and renamed."""
-    from pijit.nn import Cell
+    save_obj: a Cell, a dict of name → Tensor, or a list of {"name", "data"}. ckpt_file_name: "." and the format are appended
+    where they are missing. async_save: False; True, "thread" or "process": a thread writes the values of now. append_dict: more
+    Tensors, numbers and strings by name. choice_func(name): whether a parameter is saved. format: "ckpt" or "safetensors".
+    integrated_save and crc_check are accepted. TypeError and ValueError name the argument; encryption (enc_key) is refused."""
     if enc_key is not None:
         raise ValueError("For 'save_checkpoint', encryption ('enc_key') is not supported; nothing was written.")
     if not isinstance(ckpt_file_name, str):
         raise TypeError(f"For 'save_checkpoint', 'ckpt_file_name' must be a str, but got {type(ckpt_file_name).__name__}.")
     if format not in ("ckpt", "safetensors"):
         raise ValueError(f"For 'save_checkpoint', 'format' must be 'ckpt' or 'safetensors', but got {format!r}.")
-    if not ckpt_file_name.endswith((".ckpt", ".safetensors")):
+    if async_save not in (False, True, "thread", "process"):
+        raise ValueError(f"For 'save_checkpoint', 'async_save' must be a bool, 'thread' or 'process', but got {async_save!r}.")
+    if not ckpt_file_name.endswith("." + format):
         ckpt_file_name += "." + format
-    if isinstance(save_obj, Cell):
-        items = {n: p for n, p in save_obj.parameters_and_names()}
-    elif isinstance(save_obj, dict):
-        items = dict(save_obj)
-    elif isinstance(save_obj, (list, tuple)):
-        items = {d["name"]: d["data"] for d in save_obj}
-    else:
-        raise TypeError(f"For 'save_checkpoint', 'save_obj' must be a Cell, dict or list, but got {type(save_obj).__name__}.")
+    items = _items(save_obj)
     if choice_func is not None:
         items = {k: v for k, v in items.items() if choice_func(k)}
-    meta = {"format": "pijit"}
+    if append_dict is not None and not isinstance(append_dict, dict):
+        raise TypeError(f"For 'save_checkpoint', 'append_dict' must be a dict, but got {type(append_dict).__name__}.")
     for k, v in (append_dict or {}).items():
-        if isinstance(v, Tensor):
-            items[k] = v
-        else:
-            meta["append." + k] = json.dumps(v)
+        if not isinstance(k, str) or type(v) not in (int, float, bool, str) and not isinstance(v, Tensor):
+            raise TypeError(f"For 'save_checkpoint', 'append_dict' must map strings to ints, floats, bools, strings or Tensors, but got {k!r}: {type(v).__name__}.")
+        items[k] = v
+    meta = {"format": "pijit"}
     header, at, chunks = {"__metadata__": meta}, 0, []
     for name, value in items.items():
-        value = value if isinstance(value, Tensor) else Tensor(value)
+        if isinstance(value, str):
+            meta["append." + name] = json.dumps(value)
+            continue
+        value = value if isinstance(value, Tensor) else _number(name, value)
+        if value.dtype.name not in _NAMES:
+            raise TypeError(f"For 'save_checkpoint', {name!r} has the dtype {value.dtype}, which the format doesn't have.")
         raw = _raw(value)
         header[name] = {"dtype": _NAMES[value.dtype.name], "shape": list(value.shape), "data_offsets": [at, at + len(raw)]}
         at += len(raw)
         chunks.append(raw)
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    folder = os.path.dirname(os.path.abspath(ckpt_file_name))
-    fd, tmp = tempfile.mkstemp(dir=folder, prefix=".ckpt-")
+    parts = [struct.pack("<Q", len(text)), text, *chunks]
+    if not async_save:
+        return _write(ckpt_file_name, parts)
+    if not os.path.isdir(os.path.dirname(os.path.abspath(ckpt_file_name))):  # tell now what can be told
+        raise FileNotFoundError(f"For 'save_checkpoint', the folder of {ckpt_file_name!r} does not exist.")
+    wait_for_writers()
+    thread = threading.Thread(target=_write_later, args=(ckpt_file_name, parts), name="save_checkpoint")
+    _writers.append(thread)
+    thread.start()
+    return None
+
+
+def _number(name, value):
+    if isinstance(value, bool):
+        return Tensor(value, mstype.bool_)
+    if isinstance(value, int):
+        if not -2 ** 63 <= value < 2 ** 63:
+            raise ValueError(f"For 'save_checkpoint', {name!r} must be an int of 64 bits, but got {value}.")
+        return Tensor(value, mstype.int64)
+    return Tensor(value, mstype.float32)
+
+
+def _write(path, parts):
+    fd, tmp = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), prefix=".ckpt-")
     try:
         with os.fdopen(fd, "wb") as f:
-            f.write(struct.pack("<Q", len(text)))
-            f.write(text)
-            for c in chunks:
-                f.write(c)
+            for part in parts:
+                f.write(part)
             f.flush()
             os.fsync(f.fileno())
-        os.replace(tmp, ckpt_file_name)
+        os.replace(tmp, path)
     except BaseException:
         if os.path.exists(tmp):
             os.unlink(tmp)
         raise
+
+
+def _write_later(path, parts):
+    try:
+        _write(path, parts)
+    except Exception as e:  # raised by the next save, or by wait_for_writers
+        _writer_errors.append(e)
+
+
+def async_ckpt_thread_status():
+    """Whether a thread still writes a checkpoint."""
+    return any(t.is_alive() for t in _writers)
+
+
+def wait_for_writers():
+    """Waits until threads have written their checkpoints; raises what one of them raised."""
+    while _writers:
+        _writers.pop().join()
+    if _writer_errors:
+        error = _writer_errors.pop()
+        _writer_errors.clear()
+        raise error
 
 
 def _bad(path, why):
@@ -123,41 +203,114 @@ def _read(path):
     return tensors, meta if isinstance(meta, dict) else {}
 
 
+def _prefixes(name, value):
+    if value is None:
+        return None
+    value = (value,) if isinstance(value, str) else value
+    if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) for v in value):
+        raise TypeError(f"For 'load_checkpoint', {name!r} must be a str or a list of them, but got {value!r}.")
+    return tuple(value)
+
+
 def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None, dec_mode="AES-GCM", specify_prefix=None, choice_func=None,  # noqa: ARG001
                     crc_check=False, remove_redundancy=False, format="ckpt"):  # noqa: ARG001
-    """A dict of name → Parameter from a file; loaded into `net` when one is given. Left out are names that begin
-    with one of filter_prefix, or with none of specify_prefix, and those that choice_func refuses.
+    """A dict of name → Parameter (and of strings that were appended) from a file; loaded into `net` when one is given.
 
-    Raises ValueError when the file is missing, cut short or foreign."""
+    Left out are names that begin with one of filter_prefix, or with none of specify_prefix, and those that choice_func refuses.
+    format: "ckpt" or "safetensors", which must be the file's extension.
+
+    Raises ValueError when the file is missing, cut short or foreign, or when no name is left."""
     if not isinstance(ckpt_file_name, str):
         raise TypeError(f"For 'load_checkpoint', 'ckpt_file_name' must be a str, but got {type(ckpt_file_name).__name__}.")
-    if not os.path.isfile(ckpt_file_name):
-        raise ValueError(f"For 'load_checkpoint', the file {ckpt_file_name!r} does not exist.")
+    if format not in ("ckpt", "safetensors"):
+        raise ValueError(f"For 'load_checkpoint', 'format' must be 'ckpt' or 'safetensors', but got {format!r}.")
+    if not ckpt_file_name.endswith("." + format):
+        raise ValueError(f"For 'load_checkpoint', the file's extension must be 'format', but got {ckpt_file_name!r} and {format!r}.")
     if dec_key is not None:
         raise ValueError("For 'load_checkpoint', encrypted files ('dec_key') are not supported.")
-
-    def begins(name, prefixes):
-        return name.startswith((prefixes,) if isinstance(prefixes, str) else tuple(prefixes))
+    left_out, taken = _prefixes("filter_prefix", filter_prefix), _prefixes("specify_prefix", specify_prefix)
+    wait_for_writers()
+    if not os.path.isfile(ckpt_file_name):
+        raise ValueError(f"For 'load_checkpoint', the file {ckpt_file_name!r} does not exist.")
     tensors, meta = _read(ckpt_file_name)
-    out = {}
-    for name, t in tensors.items():
-        if (filter_prefix and begins(name, filter_prefix)) or (specify_prefix and not begins(name, specify_prefix)):
-            continue
-        if choice_func is None or choice_func(name):
-            out[name] = Parameter(t, name=name)
     for k, v in meta.items():
         if k.startswith("append."):
             try:
-                out[k[7:]] = json.loads(v)
-            except (json.JSONDecodeError, TypeError):
+                tensors[k[7:]] = json.loads(v)
+            except (json.JSONDecodeError, TypeError, RecursionError):
                 raise _bad(ckpt_file_name, f"the appended value {k!r} is malformed") from None
+    out = {}
+    for name, t in tensors.items():
+        if (left_out and name.startswith(left_out)) or (taken and not name.startswith(taken)):
+            continue
+        if choice_func is None or choice_func(name):
+            out[name] = Parameter(t, name=name) if isinstance(t, Tensor) else t
+    if not out:
+        raise ValueError(f"For 'load_checkpoint', no parameter of {ckpt_file_name!r} is left: check 'filter_prefix', 'specify_prefix' and 'choice_func'.")
     if net is not None:
         load_param_into_net(net, out, strict_load)
     return out
 
 
+class ParamDictFuture:
+    """A checkpoint that is being loaded: result() waits for it and gives load_checkpoint's dict."""
+
+    def __init__(self, executor, future):
+        self._executor, self._future = executor, future
+
+    def result(self):
+        """The dict; raises what loading raised."""
+        try:
+            return self._future.result()
+        finally:
+            self._executor.shutdown()
+
+
+def load_checkpoint_async(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None, dec_mode="AES-GCM", specify_prefix=None, choice_func=None):
+    """load_checkpoint in another thread; gives a ParamDictFuture."""
+    from concurrent.futures import ThreadPoolExecutor
+    executor = ThreadPoolExecutor(1)
+    return ParamDictFuture(executor, executor.submit(load_checkpoint, ckpt_file_name, net, strict_load, filter_prefix, dec_key, dec_mode, specify_prefix, choice_func))
+
+
+def _convert(name, file_path, save_path, name_map, file_name_regex, old, new):
+    if not isinstance(file_path, str) or not os.path.exists(file_path):
+        raise ValueError(f"For '{name}', 'file_path' must be a file or folder that exists, but got {file_path!r}.")
+    if name_map is not None and not isinstance(name_map, dict):
+        raise TypeError(f"For '{name}', 'name_map' must be a dict, but got {type(name_map).__name__}.")
+    if os.path.isfile(file_path):
+        if not file_path.endswith("." + old):
+            raise ValueError(f"For '{name}', 'file_path' must end in '.{old}', but got {file_path!r}.")
+        files = [file_path]
+    else:
+        files = [os.path.join(folder, f) for folder, _, found in os.walk(file_path) for f in found
+                 if f.endswith("." + old) and (file_name_regex is None or re.search(file_name_regex, f))]
+        if not files:
+            raise ValueError(f"For '{name}', there is no file '*.{old}' in {file_path!r}" + (f" that matches {file_name_regex!r}." if file_name_regex else "."))
+    for f in files:
+        values = {(name_map or {}).get(k, k): v for k, v in load_checkpoint(f, format=old).items()}
+        stem = os.path.splitext(os.path.basename(f) if save_path is not None else f)[0]
+        if save_path is not None:
+            os.makedirs(save_path, exist_ok=True)
+            stem = os.path.join(save_path, stem)
+        save_checkpoint(values, f"{stem}.{new}", format=new)
+
+
+def ckpt_to_safetensors(file_path, save_path=None, name_map=None, file_name_regex=None, processes_num=1):  # noqa: ARG001
+    """Writes a .ckpt file, or those of a folder, as .safetensors files beside them or in save_path; name_map: new names of parameters."""
+    _convert("ckpt_to_safetensors", file_path, save_path, name_map, file_name_regex, "ckpt", "safetensors")
+
+
+def safetensors_to_ckpt(file_path, save_path=None, name_map=None, file_name_regex=None, processes_num=1):  # noqa: ARG001
+    """Writes a .safetensors file, or those of a folder, as .ckpt files beside them or in save_path; name_map: new names of parameters."""
+    _convert("safetensors_to_ckpt", file_path, save_path, name_map, file_name_regex, "safetensors", "ckpt")
+
+
 def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundancy=False):  # noqa: ARG001
     """Gives a network's parameters the values of a dict. Returns (names not loaded, names not used).
+
+    Parameters are found by their names. If none is, and strict_load is not set, names with a common prefix are taken
+    (`backbone.conv.weight` for `conv.weight`).
 
     All shapes are checked before the first parameter changes."""
     from pijit.nn import Cell
@@ -165,15 +318,22 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
         raise TypeError(f"For 'load_param_into_net', 'net' must be a Cell, but got {type(net).__name__}.")
     if not isinstance(parameter_dict, dict):
         raise TypeError(f"For 'load_param_into_net', 'parameter_dict' must be a dict, but got {type(parameter_dict).__name__}.")
-    own = dict(net.parameters_and_names())
+    for name, v in parameter_dict.items():
+        if not isinstance(name, str) or not isinstance(v, (Tensor, str)):
+            raise TypeError(f"For 'load_param_into_net', 'parameter_dict' must map names to Parameters, but got {name!r}: {type(v).__name__}.")
+    own = _named(net)
+    prefix = ""
+    if not strict_load and own and not any(name in parameter_dict for name in own):
+        # the checkpoint may be of a network that this one was a part of
+        first = next((k for k in parameter_dict for name in own if k.endswith("." + name)), None)
+        if first is not None:
+            prefix = next(first[:-len(name)] for name in own if first.endswith("." + name))
     todo, missing = [], []
     for name, p in own.items():
-        if name not in parameter_dict:
+        v = parameter_dict.get(prefix + name)
+        if not isinstance(v, Tensor):
             missing.append(name)
             continue
-        v = parameter_dict[name]
-        if not isinstance(v, Tensor):
-            raise TypeError(f"For 'load_param_into_net', the value of {name!r} must be a Tensor, but got {type(v).__name__}.")
         if v.shape != p.shape:
             raise RuntimeError(f"For 'load_param_into_net', {name!r} has shape {p.shape}, but the checkpoint holds {v.shape}.")
         if v.dtype is not p.dtype and strict_load:

@@ -29,13 +29,13 @@ _ELSEWHERE = {
     "common": "common.mutable common.hook_handle common.sparse_tensor common.symbol",
     "serialization": "train.serialization",
     "amp": "train.amp train.loss_scale_manager",
+    "train.metrics": "nn.metrics",
     "nn.container": "nn.layer.container",
     "nn.layer.rnn": "nn.layer.rnns nn.layer.rnn_cells",
     "nn.layer": "nn.layer.channel_shuffle nn.layer.combined nn.layer.dense nn.layer.embedding nn.layer.math nn.layer.padding nn.layer.thor_layer "
                 "nn.layer.timedistributed",
     "nn.loss": "nn.loss.loss",
     "nn.schedule": "nn.learning_rate_schedule nn.dynamic_lr",
-    "nn.wrap": "nn.wrap.cell_wrapper nn.wrap.grad_reducer nn.wrap.loss_scale",
     "nn.optim": "nn.optim.ada_grad nn.optim.adadelta nn.optim.adafactor nn.optim.adam nn.optim.adamax nn.optim.adasum nn.optim.asgd nn.optim.ftrl "
                 "nn.optim.lamb nn.optim.lars nn.optim.lazyadam nn.optim.momentum nn.optim.optimizer nn.optim.proximal_ada_grad nn.optim.rmsprop "
                 "nn.optim.rprop nn.optim.sgd nn.optim.thor",

@@ -6,6 +6,5 @@ from pijit.nn.layer import *  # noqa: F401,F403
 from pijit.nn.loss import *  # noqa: F401,F403
 from pijit.nn.optim import *  # noqa: F401,F403
 from pijit.nn.schedule import *  # noqa: F401,F403
-from pijit.nn.wrap import (DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell, ForwardValueAndGrad, TrainOneStepCell, TrainOneStepWithLossScaleCell,  # noqa: F401
-                           WithEvalCell, WithGradCell, WithLossCell)  # noqa: F401
+from pijit.nn.wrap import *  # noqa: F401,F403
 from pijit.nn import cell, layer, loss, optim, wrap  # noqa: F401

@@ -1,5 +1,16 @@
-"""Training: checkpoints and mixed precision."""
+"""Training: Model, callbacks, metrics, checkpoints, mixed precision."""
 
 from pijit import amp, serialization  # noqa: F401
-from pijit.amp import DynamicLossScaler, StaticLossScaler  # noqa: F401
-from pijit.serialization import load_checkpoint, load_param_into_net, save_checkpoint  # noqa: F401
+from pijit.amp import (DynamicLossScaleManager, DynamicLossScaler, FixedLossScaleManager, LossScaleManager, StaticLossScaler,  # noqa: F401
+                       build_train_network)
+from pijit.serialization import (async_ckpt_thread_status, ckpt_to_safetensors, load_checkpoint, load_checkpoint_async, load_param_into_net,
+                                 safetensors_to_ckpt, save_checkpoint)
+from pijit.train import callback, metrics
+from pijit.train.callback import *  # noqa: F403
+from pijit.train.dataset_helper import DatasetHelper, connect_network_with_dataset
+from pijit.train.metrics import *  # noqa: F403
+from pijit.train.model import Model
+
+__all__ = ["Model", "DatasetHelper", "connect_network_with_dataset", "build_train_network", "LossScaleManager", "FixedLossScaleManager", "DynamicLossScaleManager",
+           "save_checkpoint", "load_checkpoint", "load_param_into_net", "async_ckpt_thread_status", "load_checkpoint_async", "ckpt_to_safetensors",
+           "safetensors_to_ckpt", *callback.__all__, *[n for n in metrics.__all__ if n != "get_metrics"]]

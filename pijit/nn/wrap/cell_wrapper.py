@@ -1,0 +1,154 @@
+"""Cells around networks: loss, gradients, training steps."""
+
+from pijit import dtype as mstype
+from pijit.grad import GradFunction, GradOperation, value_and_grad
+from pijit.nn.cell import Cell
+from pijit.nn.layer import Identity
+from pijit.ops import function as F
+from pijit.parameter import Parameter
+
+
+class WithLossCell(Cell):
+    """loss_fn(backbone(data), label)."""
+
+    def __init__(self, backbone, loss_fn):
+        super().__init__(auto_prefix=False)
+        self._backbone, self._loss_fn = backbone, loss_fn
+
+    def construct(self, data, label):
+        return self._loss_fn(self._backbone(data), label)
+
+    @property
+    def backbone_network(self):
+        return self._backbone
+
+
+class WithEvalCell(Cell):
+    """(loss, outputs, label)."""
+
+    def __init__(self, network, loss_fn, add_cast_fp32=False):
+        super().__init__(auto_prefix=False)
+        self._network, self._loss_fn, self.add_cast_fp32 = network, loss_fn, add_cast_fp32
+
+    def construct(self, data, label):
+        out = self._network(data)
+        if self.add_cast_fp32:
+            out, label = F.cast(out, mstype.float32), F.cast(label, mstype.float32) if label.dtype.is_floating_point else label
+        return self._loss_fn(out, label), out, label
+
+
+class WithGradCell(Cell):
+    """Gradients of loss_fn(network(data), label) by the network's trainable parameters, scaled by sens."""
+
+    def __init__(self, network, loss_fn=None, sens=None):
+        super().__init__(auto_prefix=False)
+        self.target = network if loss_fn is None else WithLossCell(network, loss_fn)
+        self.weights = tuple(network.trainable_params())
+        self.sens = sens
+        self.grad_fn = GradOperation(get_by_list=True, sens_param=sens is not None)(self.target, self.weights)
+
+    def construct(self, *inputs):
+        return self.grad_fn(*inputs) if self.sens is None else self.grad_fn(*inputs, sens=self.sens)
+
+
+class ForwardValueAndGrad(Cell):
+    """(value, gradients) of a network; with sens_param the last input scales the outputs' cotangents."""
+
+    def __init__(self, network, weights=None, get_all=False, get_by_list=False, sens_param=False):
+        super().__init__(auto_prefix=False)
+        self.network = network
+        weights = tuple(network.trainable_params() if weights is None and get_by_list else weights or ())
+        position = "all" if get_all else None if get_by_list else (0,)
+        self.grad_fn = GradFunction(network, position, weights if get_by_list else None, False, True, sens_param, get_all)
+
+    def construct(self, *inputs):
+        return self.grad_fn(*inputs)
+
+
+class TrainOneStepCell(Cell):
+    """One optimizer step on a network that returns a loss. Returns the loss, or with return_grad (loss, gradients by name).
+
+    sens: what the outputs' cotangents are filled with, 1 if None. Subclasses use `network`, `optimizer`, `weights`, `grad` (a
+    GradOperation by the weights that takes the cotangent as last argument), `grad_no_sens`, `sens` and `grad_reducer`."""
+
+    def __init__(self, network, optimizer, sens=None, return_grad=False):
+        super().__init__(auto_prefix=False)
+        if sens is not None and (isinstance(sens, bool) or not isinstance(sens, (int, float))):
+            raise TypeError(f"For 'TrainOneStepCell', 'sens' must be a number or None, but got {type(sens).__name__}.")
+        self.network, self.optimizer = network, optimizer
+        self.weights = optimizer.parameters
+        self.sens, self.sense_flag, self.return_grad = 1.0 if sens is None else sens, sens is not None, return_grad
+        self.grad = GradOperation(get_by_list=True, sens_param=True)
+        self.grad_no_sens = GradOperation(get_by_list=True)
+        self.reducer_flag, self.parallel_mode = False, "stand_alone"
+        self.grad_reducer = Identity()
+        self.grad_fn = GradFunction(network, None, self.weights, False, True, True, True) if self.sense_flag else value_and_grad(network, None, self.weights)
+
+    def construct(self, *inputs):
+        loss, grads = self.grad_fn(*inputs, sens=self.sens) if self.sense_flag else self.grad_fn(*inputs)
+        grads = self.grad_reducer(grads)
+        self.optimizer(grads)
+        return (loss, {p.name: g for p, g in zip(self.weights, grads)}) if self.return_grad else loss
+
+
+class ParameterUpdate(Cell):
+    """A Cell that gives a parameter the value it is called with, and returns it.
+
+    param: a Parameter; TypeError for anything else."""
+
+    def __init__(self, param):
+        super().__init__(auto_prefix=False)
+        if not isinstance(param, Parameter):
+            raise TypeError(f"For 'ParameterUpdate', 'param' must be a Parameter, but got {type(param).__name__}.")
+        self._param = param
+
+    def construct(self, x):
+        self._param._assign(x)
+        return x
+
+
+class _MicroBatches(Cell):
+    """A network on parts of its batch, one after the other; the mean of its losses."""
+
+    def __init__(self, network, count):
+        super().__init__(auto_prefix=False)
+        if not isinstance(network, Cell):
+            raise TypeError(f"For '{type(self).__name__}', 'network' must be a Cell, but got {type(network).__name__}.")
+        if isinstance(count, bool) or not isinstance(count, int):
+            raise TypeError(f"For '{type(self).__name__}', the number of parts must be an int, but got {type(count).__name__}.")
+        if count < 1:
+            raise ValueError(f"For '{type(self).__name__}', the number of parts must be at least 1, but got {count}.")
+        self.network, self._parts = network, count
+
+    def construct(self, *inputs):
+        size = inputs[0].shape[0]
+        if size % self._parts != 0:
+            raise ValueError(f"For '{self.cls_name}', the batch must be divisible by the number of parts, but got {size} and {self._parts}.")
+        step = size // self._parts
+        total = self.network(*[x[:step] for x in inputs])
+        for i in range(1, self._parts):
+            total = total + self.network(*[x[i * step:(i + 1) * step] for x in inputs])
+        return total / self._parts
+
+
+class MicroBatchInterleaved(_MicroBatches):
+    """A network on interleave_num parts of its batch, one after the other; the mean of its losses."""
+
+    def __init__(self, network, interleave_num=2):
+        super().__init__(network, interleave_num)
+
+
+class GradAccumulationCell(_MicroBatches):
+    """A network on micro_size parts of its batch, one after the other; the mean of its losses."""
+
+    def __init__(self, network, micro_size):
+        super().__init__(network, micro_size)
+
+
+class PipelineCell(_MicroBatches):
+    """A network on micro_size parts of its batch, one after the other; the mean of its losses. There is one stage."""
+
+    def __init__(self, network, micro_size, stage_config=None, segment_config=None):
+        if stage_config is not None or segment_config is not None:
+            raise RuntimeError("For 'PipelineCell', 'stage_config' and 'segment_config' need more than one process, but there is one.")
+        super().__init__(network, micro_size)

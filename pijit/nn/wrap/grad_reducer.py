@@ -1,0 +1,35 @@
+"""Gradients over several processes, of which there is one."""
+
+from pijit.nn.cell import Cell
+
+
+class DistributedGradReducer(Cell):
+    """The gradients' mean over all processes: with one process the gradients as they are.
+
+    parameters: the parameters that are trained. mean: whether gradients are divided by degree; None: as the
+    parallel context says. degree: the number that is divided by, 1 if None. fusion_type and group are accepted."""
+
+    def __init__(self, parameters, mean=None, degree=None, fusion_type=1, group="hccl_world_group"):  # noqa: ARG002
+        super().__init__(auto_prefix=False)
+        if mean is not None and not isinstance(mean, bool):
+            raise TypeError(f"For 'DistributedGradReducer', 'mean' must be a bool or None, but got {type(mean).__name__}.")
+        if degree is not None and (isinstance(degree, bool) or not isinstance(degree, int) or degree < 1):
+            raise ValueError(f"For 'DistributedGradReducer', 'degree' must be an int greater than 0, but got {degree!r}.")
+        # the sum over one process, divided by what the script says
+        self.degree = degree or 1
+        self.mean = bool(mean)
+
+    def construct(self, grads):
+        if not self.mean or self.degree == 1:
+            return grads
+        return tuple([g * (1.0 / self.degree) for g in grads])
+
+
+class PipelineGradReducer(DistributedGradReducer):
+    """The gradients as they are: there is one stage and one process."""
+
+    def __init__(self, parameters, scale_sense=1.0, opt_shard=None):  # noqa: ARG002
+        super().__init__(parameters)
+
+
+__all__ = ["DistributedGradReducer", "PipelineGradReducer"]

@@ -1,0 +1,103 @@
+"""Training steps with a scaled loss."""
+
+from pijit import dtype as mstype
+from pijit._C import Tensor
+from pijit.grad import value_and_grad
+from pijit.nn.cell import Cell
+from pijit.nn.wrap.cell_wrapper import TrainOneStepCell
+from pijit.ops import HyperMap
+from pijit.ops import function as F
+from pijit.parameter import Parameter
+
+
+class FixedLossScaleUpdateCell(Cell):
+    """A loss scale that stays. Called with (loss_scale, overflow), gives overflow."""
+
+    def __init__(self, loss_scale_value):
+        super().__init__()
+        self.loss_scale_value = loss_scale_value
+
+    def get_loss_scale(self):
+        """The scale."""
+        return self.loss_scale_value
+
+    def construct(self, _, overflow):
+        return overflow
+
+
+class DynamicLossScaleUpdateCell(Cell):
+    """A loss scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps without.
+
+    Called with (loss_scale, overflow): updates loss_scale, gives overflow."""
+
+    def __init__(self, loss_scale_value, scale_factor, scale_window):
+        super().__init__()
+        self.loss_scale_value, self.scale_factor, self.scale_window = loss_scale_value, scale_factor, scale_window
+        self.good_steps = Parameter(Tensor(0, mstype.int32), name="good_steps", requires_grad=False)
+
+    def get_loss_scale(self):
+        """The scale at the start."""
+        return self.loss_scale_value
+
+    def construct(self, loss_scale, overflow):
+        full = self.good_steps >= self.scale_window - 1
+        grown = F.select(full, loss_scale * float(self.scale_factor), loss_scale)
+        loss_scale._assign(F.select(overflow, F.maximum(loss_scale / float(self.scale_factor), 1.0), grown))
+        self.good_steps._assign(F.select(F.logical_or(overflow, full), F.zeros_like(self.good_steps), self.good_steps + 1))
+        return overflow
+
+
+class TrainOneStepWithLossScaleCell(TrainOneStepCell):
+    """One optimizer step on a network that returns a loss, with gradients of the loss times a scale; a step whose gradients overflow changes no
+    parameter. Returns (loss, overflow, scale).
+
+    scale_sense: a number, a Tensor, or a cell that updates the scale. Subclasses use, besides what TrainOneStepCell has,
+    `scale_sense`, `hyper_map`, `start_overflow_check`, `get_overflow_status` and `process_loss_scale`."""
+
+    def __init__(self, network, optimizer, scale_sense):
+        super().__init__(network, optimizer)
+        if isinstance(scale_sense, bool) or not isinstance(scale_sense, (Cell, Tensor, int, float)):
+            raise TypeError(f"For 'TrainOneStepWithLossScaleCell', 'scale_sense' must be a Cell, a Tensor or a number, but got {type(scale_sense).__name__}.")
+        self.loss_scaling_manager = scale_sense if isinstance(scale_sense, Cell) else None
+        scale = scale_sense.get_loss_scale() if isinstance(scale_sense, Cell) else scale_sense
+        self.scale_sense = Parameter(scale if isinstance(scale, Tensor) else Tensor(float(scale), mstype.float32), name="scale_sense", requires_grad=False)
+        self.hyper_map = HyperMap()
+        self.is_distributed = False
+        self._gradient = value_and_grad(self._scaled, None, self.weights, has_aux=True)
+
+    def _scaled(self, *inputs):
+        loss = self.network(*inputs)
+        return loss * F.cast(self.scale_sense, loss.dtype), loss
+
+    def set_sense_scale(self, sens):
+        """Takes a new scale: a Tensor. TypeError for anything else."""
+        if not isinstance(sens, Tensor):
+            raise TypeError(f"For 'TrainOneStepWithLossScaleCell.set_sense_scale', 'sens' must be a Tensor, but got {type(sens).__name__}.")
+        self.scale_sense._assign(F.reshape(sens, self.scale_sense.shape))
+
+    def start_overflow_check(self, pre_cond, compute_input):  # noqa: ARG002
+        """(status, compute_input): the begin of what get_overflow_status looks at."""
+        return None, compute_input
+
+    def get_overflow_status(self, status, compute_output):  # noqa: ARG002
+        """Whether a gradient is infinite or NaN, as a bool Tensor. compute_output: a tuple of Tensors."""
+        return F.logical_not(F.all(F.stack([F.all(F.isfinite(g)) for g in compute_output], 0)))
+
+    def process_loss_scale(self, overflow):
+        """Updates the scale; returns whether there was an overflow."""
+        return overflow if self.loss_scaling_manager is None else self.loss_scaling_manager(self.scale_sense, overflow)
+
+    def construct(self, *inputs):
+        (_, loss), grads = self._gradient(*inputs)
+        inverse = 1.0 / self.scale_sense
+        grads = self.grad_reducer(tuple([g * F.cast(inverse, g.dtype) for g in grads]))
+        finite = F.logical_not(self.get_overflow_status(None, grads))
+        scale = self.scale_sense + 0.0
+        overflow = self.process_loss_scale(F.logical_not(finite))
+        # computed either way, and taken back on overflow: a branch on the value of a tensor would split the graph
+        state = list(self.optimizer.get_parameters())
+        before = [F.identity(p) for p in state]
+        self.optimizer(grads)
+        for p, old in zip(state, before):
+            p._assign(F.select(finite, p, old))
+        return loss, overflow, scale

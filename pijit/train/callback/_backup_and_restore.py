@@ -1,0 +1,39 @@
+"""BackupAndRestore."""
+
+import os
+
+from pijit import serialization
+from pijit.train._checks import check_bool, check_int, check_type
+from pijit.train.callback._callback import Callback
+
+
+class BackupAndRestore(Callback):
+    """Saves the training network, with the optimizer's state, after epochs, and goes on from there when training is run again.
+
+    backup_dir: the folder of backup.ckpt, made if need be. save_freq: "epoch", or every how many epochs. delete_checkpoint:
+    removes the file when training has ended."""
+
+    def __init__(self, backup_dir, save_freq="epoch", delete_checkpoint=True):
+        super().__init__()
+        check_type("BackupAndRestore", "backup_dir", backup_dir, str)
+        self.save_freq = 1 if save_freq == "epoch" else check_int("BackupAndRestore", "save_freq", save_freq, 1)
+        self.delete_checkpoint = check_bool("BackupAndRestore", "delete_checkpoint", delete_checkpoint)
+        os.makedirs(backup_dir, exist_ok=True)
+        self.backup_file = os.path.join(os.path.abspath(backup_dir), "backup.ckpt")
+
+    def on_train_begin(self, run_context):
+        """Loads a backup that is there."""
+        if os.path.exists(self.backup_file):
+            found = serialization.load_checkpoint(self.backup_file)
+            serialization.load_param_into_net(run_context.original_args().train_network, found)
+
+    def on_train_epoch_end(self, run_context):
+        """Saves a backup."""
+        p = run_context.original_args()
+        if p.cur_epoch_num % self.save_freq == 0:
+            serialization.save_checkpoint(p.train_network, self.backup_file)
+
+    def on_train_end(self, run_context):  # noqa: ARG002
+        """Removes the backup."""
+        if self.delete_checkpoint and os.path.exists(self.backup_file):
+            os.remove(self.backup_file)

@@ -1,0 +1,287 @@
+"""ModelCheckpoint and its configuration."""
+
+import os
+import time
+
+from pijit import serialization
+from pijit._C import Tensor
+from pijit.nn.cell import Cell
+from pijit.train._checks import check_bool, check_choice, check_int, check_type
+from pijit.train.callback._callback import Callback
+
+_INFO = ("epoch_num", "step_num")
+
+
+class CheckpointConfig:
+    """When ModelCheckpoint saves, and how much it keeps.
+
+    save_checkpoint_steps: every how many steps, or save_checkpoint_seconds: every how many seconds (which counts only
+    where the former is 0 or None). keep_checkpoint_max: how many files are kept, or keep_checkpoint_per_n_minutes: one for
+    every n minutes. integrated_save: accepted. async_save: False, True, "thread" or "process": a thread writes the file. saved_network: what is saved in
+    place of the training network. append_info: a list of "epoch_num", "step_num" and dicts, which are saved too.
+    exception_save: saves also when training raises. format: "ckpt" or "safetensors". Encryption is refused."""
+
+    def __init__(self, save_checkpoint_steps=1, save_checkpoint_seconds=0, keep_checkpoint_max=5, keep_checkpoint_per_n_minutes=0, integrated_save=True,
+                 async_save=False, saved_network=None, append_info=None, enc_key=None, enc_mode="AES-GCM", exception_save=False, crc_check=False,
+                 remove_redundancy=False, format="ckpt", **kwargs):
+        name = "CheckpointConfig"
+        given = {"save_checkpoint_steps": save_checkpoint_steps, "save_checkpoint_seconds": save_checkpoint_seconds,
+                 "keep_checkpoint_max": keep_checkpoint_max, "keep_checkpoint_per_n_minutes": keep_checkpoint_per_n_minutes}
+        for key, value in given.items():
+            if value is not None:
+                check_int(name, key, value, 0)
+        if not any(given.values()):
+            raise ValueError(f"For '{name}', at least one of {list(given)} must be greater than 0.")
+        check_type(name, "saved_network", saved_network, (Cell, type(None)))
+        if enc_key is not None:
+            raise ValueError(f"For '{name}', encryption ('enc_key') is not supported.")
+        if not isinstance(async_save, bool):
+            check_choice(name, "async_save", async_save, ("process", "thread"))
+        self._save_checkpoint_steps, self._save_checkpoint_seconds = save_checkpoint_steps, save_checkpoint_seconds
+        if save_checkpoint_steps:
+            self._save_checkpoint_seconds = None
+        self._keep_checkpoint_max, self._keep_checkpoint_per_n_minutes = keep_checkpoint_max, keep_checkpoint_per_n_minutes
+        if keep_checkpoint_max:
+            self._keep_checkpoint_per_n_minutes = None
+        elif not keep_checkpoint_per_n_minutes:
+            self._keep_checkpoint_max = 1
+        self._integrated_save, self._async_save = check_bool(name, "integrated_save", integrated_save), async_save
+        self._saved_network = saved_network
+        self._append_dict = self._appended(append_info)
+        self._enc_key, self._enc_mode = None, enc_mode
+        self.exception_save = check_bool(name, "exception_save", exception_save)
+        self._crc_check = check_bool(name, "crc_check", crc_check)
+        self.remove_redundancy = check_bool(name, "remove_redundancy", remove_redundancy)
+        self._format = check_choice(name, "format", format, ("ckpt", "safetensors"))
+        self._map_param_inc = kwargs.get("incremental", False)
+
+    @staticmethod
+    def _appended(info):
+        if info is None:
+            return None
+        check_type("CheckpointConfig", "append_info", info, list)
+        out = {}
+        for item in info:
+            if isinstance(item, str):
+                if item not in _INFO:
+                    raise ValueError(f"For 'CheckpointConfig', the strings in 'append_info' must be of {list(_INFO)}, but got {item!r}.")
+                out[item] = 0
+            elif isinstance(item, dict):
+                for key, value in item.items():
+                    if not isinstance(key, str) or not isinstance(value, (int, float, bool, str, Tensor)):
+                        raise TypeError(f"For 'CheckpointConfig', a dict in 'append_info' must map strings to numbers, strings or Tensors, but got {key!r}: {type(value).__name__}.")
+                out.update(item)
+            else:
+                raise TypeError(f"For 'CheckpointConfig', 'append_info' must hold strings and dicts, but got {type(item).__name__}.")
+        return out
+
+    @property
+    def save_checkpoint_steps(self):
+        """Every how many steps."""
+        return self._save_checkpoint_steps
+
+    @property
+    def save_checkpoint_seconds(self):
+        """Every how many seconds, or None."""
+        return self._save_checkpoint_seconds
+
+    @property
+    def keep_checkpoint_max(self):
+        """How many files are kept."""
+        return self._keep_checkpoint_max
+
+    @property
+    def keep_checkpoint_per_n_minutes(self):
+        """A file is kept for every how many minutes, or None."""
+        return self._keep_checkpoint_per_n_minutes
+
+    @property
+    def integrated_save(self):
+        """As given."""
+        return self._integrated_save
+
+    @property
+    def async_save(self):
+        """Whether a thread writes the files."""
+        return self._async_save
+
+    @property
+    def saved_network(self):
+        """What is saved in place of the training network, or None."""
+        return self._saved_network
+
+    @property
+    def enc_key(self):
+        """None."""
+        return self._enc_key
+
+    @property
+    def enc_mode(self):
+        """As given."""
+        return self._enc_mode
+
+    @property
+    def crc_check(self):
+        """As given."""
+        return self._crc_check
+
+    @property
+    def format(self):
+        """"ckpt" or "safetensors"."""
+        return self._format
+
+    @property
+    def append_dict(self):
+        """What is saved besides the parameters, or None."""
+        return self._append_dict
+
+    @property
+    def map_param_inc(self):
+        """As given."""
+        return self._map_param_inc
+
+    def get_checkpoint_policy(self):
+        """When is saved and what is kept, as a dict."""
+        return {"save_checkpoint_steps": self._save_checkpoint_steps, "save_checkpoint_seconds": self._save_checkpoint_seconds,
+                "keep_checkpoint_max": self._keep_checkpoint_max, "keep_checkpoint_per_n_minutes": self._keep_checkpoint_per_n_minutes,
+                "saved_network": self._saved_network}
+
+
+class CheckpointManager:
+    """The files of one prefix that a ModelCheckpoint has written, oldest first."""
+
+    def __init__(self):
+        self._files = []
+        self._kept_at = time.time()
+
+    @property
+    def ckpt_files(self):
+        """The files."""
+        return list(self._files)
+
+    @property
+    def ckpt_num(self):
+        """How many there are."""
+        return len(self._files)
+
+    def add(self, path, config):
+        """Takes note of a file that will be written, and removes those that are not to be kept."""
+        if path in self._files:
+            self._files.remove(path)
+        if config.keep_checkpoint_max:
+            while len(self._files) >= config.keep_checkpoint_max:
+                self._remove(self._files[0])
+        elif config.keep_checkpoint_per_n_minutes:
+            # of those within one period the last is kept
+            if time.time() - self._kept_at < config.keep_checkpoint_per_n_minutes * 60:
+                if self._files:
+                    self._remove(self._files[-1])
+            else:
+                self._kept_at = time.time()
+        self._files.append(path)
+
+    def _remove(self, path):
+        self._files.remove(path)
+        if os.path.exists(path):
+            os.remove(path)
+
+
+class ModelCheckpoint(Callback):
+    """Saves the training network, with the optimizer's state, during training.
+
+    prefix: how the file names begin, without "/"; if files are there that begin so, a number is appended. Or a function of the
+    run's parameters that gives the whole name. directory: where; the working directory by default. config: a CheckpointConfig.
+    Files are named prefix-epoch_step.ckpt."""
+
+    def __init__(self, prefix="CKP", directory=None, config=None):
+        super().__init__()
+        if not callable(prefix) and (not isinstance(prefix, str) or "/" in prefix):
+            raise ValueError(f"For 'ModelCheckpoint', 'prefix' must be a function or a str without '/', but got {prefix!r}.")
+        if directory is not None and not callable(directory):
+            check_type("ModelCheckpoint", "directory", directory, str)
+        if config is not None:
+            check_type("ModelCheckpoint", "config", config, CheckpointConfig)
+        self._prefix, self._config = prefix, config or CheckpointConfig()
+        self._directory = os.path.abspath(directory or ".")
+        os.makedirs(self._directory, exist_ok=True)
+        self._manager = CheckpointManager()
+        self._latest_ckpt_file_name = ""
+        self._started = False
+        self._last_step = 0
+        self._last_time = time.time()
+        self._params = None
+
+    @property
+    def latest_ckpt_file_name(self):
+        """The path of the last file, or ""."""
+        return self._latest_ckpt_file_name
+
+    @property
+    def _get_manager(self):
+        return self._manager
+
+    def __exit__(self, kind, *error):
+        if kind is not None and self._config.exception_save and self._params is not None:
+            self._save(self._params, "_breakpoint")
+        serialization.wait_for_writers()
+
+    def on_train_begin(self, run_context):
+        """Chooses the prefix."""
+        p = run_context.original_args()
+        self._params, self._last_step, self._last_time = p, 0, time.time()
+        if not self._started and not callable(self._prefix):
+            self._prefix = self._unused(self._prefix)
+        self._started = True
+
+    def on_eval_begin(self, run_context):
+        """Nothing: training is saved."""
+
+    def on_eval_step_end(self, run_context):
+        """Nothing: training is saved."""
+
+    def on_eval_end(self, run_context):
+        """Nothing: training is saved."""
+
+    def _unused(self, prefix):
+        """The prefix, with a number behind it if files begin with it."""
+        ends = (".ckpt", ".safetensors")
+        taken = {f.rsplit("-", 1)[0] for f in os.listdir(self._directory) if f.endswith(ends) and "-" in f}
+        if prefix not in taken:
+            return prefix
+        numbers = [0]
+        for t in taken:
+            head, _, tail = t.rpartition("_")
+            if head == prefix and tail.isdigit():
+                numbers.append(int(tail))
+        return f"{prefix}_{max(numbers) + 1}"
+
+    def step_end(self, run_context):
+        """Saves if it is time to."""
+        p = run_context.original_args()
+        steps, seconds = self._config.save_checkpoint_steps, self._config.save_checkpoint_seconds
+        if steps and p.cur_step_num - self._last_step >= steps or seconds and time.time() - self._last_time >= seconds:
+            self._save(p)
+
+    def end(self, run_context):
+        """Saves the last step, if it isn't yet."""
+        p = run_context.original_args()
+        if (self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds) and p.cur_step_num > self._last_step:
+            self._save(p)
+
+    def _save(self, p, suffix=""):
+        config = self._config
+        step = (p.cur_step_num - 1) % p.batch_num + 1
+        name = self._prefix(p) if callable(self._prefix) else f"{self._prefix}-{p.get('cur_epoch_num', 1)}_{step}"
+        path = os.path.join(self._directory, f"{name}{suffix}.{config.format}")
+        info = config.append_dict
+        if info is not None:
+            info = dict(info)
+            if "epoch_num" in info:
+                info["epoch_num"] += p.cur_epoch_num
+            if "step_num" in info:
+                info["step_num"] += p.cur_step_num
+        self._manager.add(path, config)
+        serialization.save_checkpoint(config.saved_network or p.train_network, path, config.integrated_save, bool(config.async_save), info, format=config.format)
+        self._latest_ckpt_file_name = path
+        self._last_step, self._last_time = p.cur_step_num, time.time()
+        p.last_save_ckpt_step, p.latest_ckpt_file = p.cur_step_num, path

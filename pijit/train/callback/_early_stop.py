@@ -1,0 +1,61 @@
+"""EarlyStopping."""
+
+from pijit.train._checks import check_bool, check_int, check_number
+from pijit.train.callback._monitored import Monitored
+
+
+class EarlyStopping(Monitored):
+    """Stops training when a figure has not improved for `patience` epochs.
+
+    monitor, min_delta, mode: as Monitored. verbose: prints when it stops. baseline: only what is better than this counts as
+    an improvement. restore_best_weights: the network gets back the parameters of the best epoch."""
+
+    def __init__(self, monitor="eval_loss", min_delta=0, patience=0, verbose=False, mode="auto", baseline=None, restore_best_weights=False):
+        super().__init__(monitor, mode, min_delta)
+        self.patience = check_int("EarlyStopping", "patience", patience, 0)
+        self.verbose = check_bool("EarlyStopping", "verbose", verbose)
+        self.baseline = baseline if baseline is None else check_number("EarlyStopping", "baseline", baseline)
+        self.restore_best_weights = check_bool("EarlyStopping", "restore_best_weights", restore_best_weights)
+        self.wait = self.stopped_epoch = 0
+        self.best_weights_param_dict = None
+
+    def on_train_begin(self, run_context):  # noqa: ARG002
+        """Starts anew."""
+        self.wait = self.stopped_epoch = 0
+        self.best = self._worst()
+        self.best_weights_param_dict = None
+
+    def on_train_epoch_end(self, run_context):
+        """Looks at the figure."""
+        p = run_context.original_args()
+        value = self._value(p)
+        if value is None:
+            return
+        network = p.train_network
+        if self.restore_best_weights and self.best_weights_param_dict is None:
+            self.best_weights_param_dict = _values(network)
+        self.wait += 1
+        if self._improved(value, self.best):
+            self.best = value
+            if self.restore_best_weights:
+                self.best_weights_param_dict = _values(network)
+            if self.baseline is None or self._improved(value, self.baseline):
+                self.wait = 0
+        if self.wait >= self.patience:
+            self.stopped_epoch = p.cur_epoch_num
+            run_context.request_stop()
+            if self.restore_best_weights and self.best_weights_param_dict is not None:
+                if self.verbose:
+                    print("Restoring model weights from the end of the best epoch.", flush=True)
+                for param, data in zip(network.get_parameters(), self.best_weights_param_dict.values()):
+                    param._assign(data)
+
+    def on_train_end(self, run_context):  # noqa: ARG002
+        """Tells that training stopped early."""
+        if self.stopped_epoch > 0 and self.verbose:
+            print(f"Epoch {self.stopped_epoch:05d}: early stopping", flush=True)
+
+
+def _values(network):
+    """Copies of a network's parameters."""
+    return {p.name: p.copy() for p in network.get_parameters()}

@@ -1,0 +1,22 @@
+"""LearningRateScheduler."""
+
+from pijit.train.callback._callback import Callback, optimizer_of
+from pijit.train.callback._reduce_lr_on_plateau import set_learning_rate
+
+
+class LearningRateScheduler(Callback):
+    """Sets the learning rate after each step to learning_rate_function(rate, number of the step)."""
+
+    def __init__(self, learning_rate_function):
+        super().__init__()
+        if not callable(learning_rate_function):
+            raise TypeError(f"For 'LearningRateScheduler', 'learning_rate_function' must be callable, but got {type(learning_rate_function).__name__}.")
+        self.learning_rate_function = learning_rate_function
+
+    def on_eval_step_end(self, run_context):
+        """Nothing: rates follow the steps of training."""
+
+    def step_end(self, run_context):
+        """Sets the rate."""
+        p = run_context.original_args()
+        set_learning_rate("LearningRateScheduler", optimizer_of(p), lambda rate: float(self.learning_rate_function(rate, p.cur_step_num)))

@@ -1,0 +1,49 @@
+"""What callbacks watch from epoch to epoch."""
+
+import numpy as np
+
+from pijit import log
+from pijit.train._checks import check_type
+from pijit.train.callback._callback import Callback, loss_of
+
+_LESS_IS_BETTER = ("loss", "eval_loss", "mae", "mse", "perplexity")
+
+
+class Monitored(Callback):
+    """Base of callbacks that act when a figure stops improving.
+
+    monitor: "loss" (of the last step), "eval_loss" (of the last batch of the evaluation), or the name of a metric. mode:
+    "min", "max", or "auto", which is "min" for losses, "mae", "mse" and "perplexity". min_delta: smaller changes are no
+    improvement."""
+
+    def __init__(self, monitor, mode, min_delta):
+        super().__init__()
+        name = type(self).__name__
+        self.monitor = check_type(name, "monitor", monitor, str)
+        if mode not in ("auto", "min", "max"):
+            raise ValueError(f"For '{name}', 'mode' must be 'auto', 'min' or 'max', but got {mode!r}.")
+        if isinstance(min_delta, bool) or not isinstance(min_delta, (int, float)):
+            raise TypeError(f"For '{name}', 'min_delta' must be a number, but got {type(min_delta).__name__}.")
+        self.mode, self.min_delta = mode, abs(min_delta)
+        self._smaller = mode == "min" or mode == "auto" and monitor in _LESS_IS_BETTER
+        self.best = self._worst()
+
+    def _worst(self):
+        return np.inf if self._smaller else -np.inf
+
+    def _improved(self, value, reference):
+        return value < reference - self.min_delta if self._smaller else value > reference + self.min_delta
+
+    def _value(self, cb_params):
+        """The figure, or None, with a warning, where the run doesn't have it."""
+        results = cb_params.get("eval_results") or {}
+        if self.monitor == "loss":
+            value = loss_of(cb_params.get("net_outputs"))
+        elif self.monitor in results:
+            value = results[self.monitor]
+        elif self.monitor == "eval_loss" and cb_params.get("eval_outputs") is not None:
+            value = loss_of(cb_params.eval_outputs)
+        else:
+            log.warning("%s watches %r, which the run doesn't have; there are: %s.", type(self).__name__, self.monitor, ", ".join(["loss", *results]))
+            return None
+        return float(np.mean(value))

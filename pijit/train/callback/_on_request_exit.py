@@ -1,0 +1,86 @@
+"""OnRequestExit."""
+
+import json
+import os
+import signal
+import threading
+
+from pijit import log, serialization
+from pijit.train._checks import check_bool, check_type
+from pijit.train.callback._callback import Callback
+
+
+class OnRequestExit(Callback):
+    """Ends a run after its current step when a signal arrives, or when a file says so, and saves the network.
+
+    save_ckpt: write directory/file_name_train.ckpt (file_name_eval.ckpt in an evaluation). save_mindir: accepted; that format is
+    not written. config_file: a JSON file, which ends the run when it holds {"GracefulExit": 1}. sig: the signal, SIGTERM by
+    default; SIGKILL and SIGINT are refused with ValueError. Without a main thread only the file is looked at."""
+
+    def __init__(self, save_ckpt=True, save_mindir=True, file_name="Net", directory="./", config_file=None, sig=signal.SIGTERM):
+        super().__init__()
+        self.save_ckpt = check_bool("OnRequestExit", "save_ckpt", save_ckpt)
+        self.save_mindir = check_bool("OnRequestExit", "save_mindir", save_mindir)
+        if isinstance(sig, bool) or not isinstance(sig, int):
+            raise TypeError(f"For 'OnRequestExit', 'sig' must be a signal, but got {type(sig).__name__}.")
+        if sig in (signal.SIGINT, signal.SIGKILL):
+            raise ValueError(f"For 'OnRequestExit', 'sig' must not be SIGINT or SIGKILL, but got {sig!r}.")
+        self.sig = sig
+        check_type("OnRequestExit", "file_name", file_name, str)
+        check_type("OnRequestExit", "directory", directory, str)
+        if config_file is not None:
+            check_type("OnRequestExit", "config_file", config_file, str)
+        os.makedirs(directory, exist_ok=True)
+        self.stem = os.path.join(os.path.abspath(directory), file_name)
+        self.config_file = config_file
+        self.stop = False
+        self._before = None
+
+    def _on_signal(self, signum, frame):  # noqa: ARG002
+        self.stop = True
+
+    def __enter__(self):
+        self.stop = False
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(self.sig, self._on_signal)
+        return self
+
+    def __exit__(self, *error):
+        if self._before is not None:
+            signal.signal(self.sig, self._before)
+            self._before = None
+
+    def _asked(self):
+        if self.config_file is not None and os.path.exists(self.config_file):
+            try:
+                with open(self.config_file, encoding="utf-8") as f:
+                    if json.load(f).get("GracefulExit") == 1:
+                        self.stop = True
+            except (OSError, ValueError, AttributeError) as e:
+                log.warning("OnRequestExit can't read %s: %s", self.config_file, e)
+        return self.stop
+
+    def on_train_step_end(self, run_context):
+        """Ends training if it was asked for."""
+        if self._asked():
+            run_context.request_stop()
+
+    def on_train_end(self, run_context):
+        """Saves the training network, with the optimizer's state."""
+        if self.stop:
+            self._save(run_context.original_args().train_network, "train")
+
+    def on_eval_step_end(self, run_context):
+        """Ends the evaluation if it was asked for."""
+        if self._asked():
+            run_context.request_stop()
+
+    def on_eval_end(self, run_context):
+        """Saves the network."""
+        p = run_context.original_args()
+        if self.stop and p.get("train_network") is None:
+            self._save(p.network, "eval")
+
+    def _save(self, network, what):
+        if self.save_ckpt:
+            serialization.save_checkpoint(network, f"{self.stem}_{what}.ckpt")

@@ -1,0 +1,73 @@
+"""ReduceLROnPlateau."""
+
+from pijit._C import Tensor
+from pijit.parameter import Parameter
+from pijit.train._checks import check_bool, check_int, check_number, check_type
+from pijit.train.callback._callback import optimizer_of
+from pijit.train.callback._monitored import Monitored
+
+
+def set_learning_rate(name, optimizer, change):
+    """Gives an optimizer's only rate the value change(rate). Returns whether it changed."""
+    if optimizer is None:
+        raise ValueError(f"For '{name}', the model has no optimizer.")
+    rate = optimizer.learning_rate
+    if getattr(optimizer, "is_group_lr", False) or getattr(optimizer, "_dynamic", False) or not isinstance(rate, Parameter):
+        raise ValueError(f"For '{name}', the optimizer must have one learning rate that is a number: schedules and rates by group are not supported.")
+    old = float(rate.asnumpy())
+    new = change(old)
+    if new != old:
+        rate._assign(Tensor(new, rate.dtype))
+    return new != old
+
+
+class ReduceLROnPlateau(Monitored):
+    """Reduces the learning rate when a figure has not improved for `patience` epochs.
+
+    monitor, mode, min_delta: as Monitored. factor: what the rate is multiplied by, in (0, 1). verbose: prints new rates.
+    cooldown: epochs to wait after a reduction. min_lr: the least rate."""
+
+    def __init__(self, monitor="eval_loss", factor=0.1, patience=10, verbose=False, mode="auto", min_delta=1e-4, cooldown=0, min_lr=0):
+        super().__init__(monitor, mode, min_delta)
+        check_type("ReduceLROnPlateau", "factor", factor, float)
+        if not 0 < factor < 1:
+            raise ValueError(f"For 'ReduceLROnPlateau', 'factor' must be in (0, 1), but got {factor}.")
+        self.factor = factor
+        self.patience = check_int("ReduceLROnPlateau", "patience", patience, 0)
+        self.verbose = check_bool("ReduceLROnPlateau", "verbose", verbose)
+        self.cooldown = check_int("ReduceLROnPlateau", "cooldown", cooldown, 0)
+        check_number("ReduceLROnPlateau", "min_lr", min_lr, 0)
+        self.min_lr = min_lr
+        self.cooldown_counter = self.wait = 0
+
+    def on_train_begin(self, run_context):  # noqa: ARG002
+        """Starts anew."""
+        self.cooldown_counter = self.wait = 0
+        self.best = self._worst()
+
+    def on_train_epoch_end(self, run_context):
+        """Looks at the figure."""
+        p = run_context.original_args()
+        set_learning_rate("ReduceLROnPlateau", optimizer_of(p), lambda rate: rate)
+        value = self._value(p)
+        if value is None:
+            return
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.wait = 0
+        if self._improved(value, self.best):
+            self.best, self.wait = value, 0
+        elif self.cooldown_counter == 0:
+            self.wait += 1
+            if self.wait >= self.patience:
+                reduced = []
+
+                def change(rate):
+                    shown = float(f"{rate:.7g}")  # rates are float32: its value as written, not what it is as a double
+                    if shown <= self.min_lr:
+                        return rate
+                    reduced.append(max(shown * self.factor, self.min_lr))
+                    return reduced[0]
+                if set_learning_rate("ReduceLROnPlateau", optimizer_of(p), change) and self.verbose:
+                    print(f"Epoch {p.cur_epoch_num:05d}: ReduceLROnPlateau reducing learning rate to {reduced[0]:.7g}.", flush=True)
+                self.cooldown_counter, self.wait = self.cooldown, 0

@@ -1,0 +1,46 @@
+"""TimeMonitor."""
+
+import time
+
+from pijit.train._checks import check_bool, check_int
+from pijit.train.callback._callback import Callback
+
+
+class TimeMonitor(Callback):
+    """Prints the time of each epoch, and of its steps.
+
+    data_size: the number of steps per epoch to divide by; by default (and with 0) that of the dataset. data_time: the average time
+    that each step waited for its data is printed too."""
+
+    def __init__(self, data_size=None, data_time=False):
+        self.data_size = data_size if data_size is None else check_int("TimeMonitor", "data_size", data_size, 0)
+        self.data_time = check_bool("TimeMonitor", "data_time", data_time)
+        self._began = {}
+        self._waited = self._since = 0.0
+
+    def on_train_step_begin(self, run_context):  # noqa: ARG002
+        """Ends the wait for data."""
+        if self.data_time:
+            self._waited += time.time() - self._since
+
+    def on_train_step_end(self, run_context):  # noqa: ARG002
+        """Begins the wait for the next data."""
+        self._since = time.time()
+
+    def epoch_begin(self, run_context):
+        """Starts the clock."""
+        self._began[run_context.original_args().get("mode", "train")] = self._since = time.time()
+        self._waited = 0.0
+
+    def epoch_end(self, run_context):
+        """Prints the times."""
+        p = run_context.original_args()
+        mode = p.get("mode", "train")
+        if mode not in self._began:
+            return
+        elapsed = (time.time() - self._began[mode]) * 1000
+        steps = self.data_size or p.get("batch_num") or 1
+        text = f"{mode.title()} epoch time: {elapsed:5.3f} ms, per step time: {elapsed / steps:5.3f} ms"
+        if self.data_time:
+            text += f" (data time: {self._waited * 1000 / steps:5.3f} ms)"
+        print(text, flush=True)

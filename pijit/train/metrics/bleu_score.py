@@ -1,0 +1,66 @@
+"""BLEU."""
+
+import math
+from collections import Counter
+
+from pijit.train._checks import check_bool, check_int
+from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+
+def _ngrams(words, n_gram):
+    """How often each sequence of up to n_gram words occurs."""
+    return Counter(tuple(words[i:i + n]) for n in range(1, n_gram + 1) for i in range(len(words) - n + 1))
+
+
+class BleuScore(Metric):
+    """BLEU of a corpus: how well sequences of words agree with references (Papineni et al. 2002).
+
+    n_gram: the length of the longest sequences, 1 to 4. smooth: counts are increased by 1 (Lin & Och 2004).
+    update(candidates, references): a list of word lists, and for each of them a list of references."""
+
+    def __init__(self, n_gram=4, smooth=False):
+        super().__init__()
+        self.n_gram = check_int("BleuScore", "n_gram", n_gram, 1)
+        if n_gram > 4:
+            raise ValueError(f"For 'BleuScore', 'n_gram' must be from 1 to 4, but got {n_gram}.")
+        self.smooth = check_bool("BleuScore", "smooth", smooth)
+        self.clear()
+
+    def clear(self):
+        """Forgets all batches."""
+        self._numerator, self._denominator = [0] * self.n_gram, [0] * self.n_gram
+        self._trans_len = self._ref_len = 0
+        self._is_update = False
+
+    @rearrange_inputs
+    def update(self, *inputs):
+        """Takes candidates and references."""
+        if len(inputs) != 2:
+            raise ValueError(f"For 'BleuScore.update', it needs 2 inputs (candidate corpus, reference corpus), but got {len(inputs)}.")
+        candidates, references = inputs
+        if len(candidates) != len(references):
+            raise ValueError(f"For 'BleuScore.update', there must be as many candidates as lists of references, but got {len(candidates)} and {len(references)}.")
+        self._is_update = True
+        for words, options in zip(candidates, references):
+            self._trans_len += len(words)
+            lengths = [len(r) for r in options]
+            self._ref_len += min(lengths, key=lambda n: abs(len(words) - n))
+            counts = _ngrams(words, self.n_gram)
+            allowed = Counter()
+            for r in options:
+                allowed |= _ngrams(r, self.n_gram)
+            for gram, n in (counts & allowed).items():
+                self._numerator[len(gram) - 1] += n
+            for gram, n in counts.items():
+                self._denominator[len(gram) - 1] += n
+
+    def eval(self):
+        """The score, a float. RuntimeError before any batch."""
+        if not self._is_update:
+            raise self._no_samples()
+        if min(self._numerator) == 0:
+            return 0.0
+        extra = 1 if self.smooth else 0
+        logs = sum(math.log((n + extra) / (d + extra)) for n, d in zip(self._numerator, self._denominator)) / self.n_gram
+        brevity = 1.0 if self._trans_len > self._ref_len else math.exp(1 - self._ref_len / self._trans_len)
+        return brevity * math.exp(logs)

@@ -1,0 +1,43 @@
+"""Cosine similarity."""
+
+import numpy as np
+
+from pijit.train._checks import check_bool, check_choice
+from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+
+class CosineSimilarity(Metric):
+    """The similarity of each row with each, as an (N, N) matrix.
+
+    similarity: "cosine" or "dot". reduction: "none", "sum" or "mean" over rows. zero_diagonal: 0 in place of a row's similarity
+    with itself. update(x): an (N, F) matrix."""
+
+    def __init__(self, similarity="cosine", reduction="none", zero_diagonal=True):
+        super().__init__()
+        self.similarity = check_choice("CosineSimilarity", "similarity", similarity, ("dot", "cosine"))
+        self.reduction = check_choice("CosineSimilarity", "reduction", reduction, ("none", "sum", "mean"))
+        self.zero_diagonal = check_bool("CosineSimilarity", "zero_diagonal", zero_diagonal)
+        self.clear()
+
+    def clear(self):
+        """Forgets the matrix."""
+        self.sqr_mtx_res = None
+
+    @rearrange_inputs
+    def update(self, inputs):
+        """Takes a matrix."""
+        x = self._convert_data(inputs)
+        if x.ndim != 2:
+            raise ValueError(f"For 'CosineSimilarity.update', the input must be a matrix (N, F), but got the shape {x.shape}.")
+        if self.similarity == "cosine":
+            x = x / np.linalg.norm(x, ord=2, axis=1)[:, None]
+        self.sqr_mtx_res = x @ x.T
+
+    def eval(self):
+        """The matrix, or its sum or mean over rows. RuntimeError before any update."""
+        if self.sqr_mtx_res is None:
+            raise self._no_samples()
+        out = self.sqr_mtx_res
+        if self.zero_diagonal:
+            np.fill_diagonal(out, 0)
+        return out if self.reduction == "none" else getattr(np, self.reduction)(out, axis=-1)

@@ -1,0 +1,38 @@
+"""Dice coefficient."""
+
+import numpy as np
+
+from pijit.train._checks import check_type
+from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+
+class Dice(Metric):
+    """2 |A ∩ B| / (|A| + |B|), summed over batches, over the number of samples. smooth: a float > 0 that is added to the denominator."""
+
+    def __init__(self, smooth=1e-5):
+        super().__init__()
+        if check_type("Dice", "smooth", smooth, float) <= 0:
+            raise ValueError(f"For 'Dice', 'smooth' must be greater than 0, but got {smooth}.")
+        self.smooth = smooth
+        self.clear()
+
+    def clear(self):
+        """Forgets all batches."""
+        self._dice_coeff_sum, self._samples_num = 0.0, 0
+
+    @rearrange_inputs
+    def update(self, *inputs):
+        """Takes predictions and labels of one shape."""
+        y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
+        if y_pred.shape != y.shape:
+            raise ValueError(f"For 'Dice.update', predictions and labels must have one shape, but got {y_pred.shape} and {y.shape}.")
+        self._samples_num += y.shape[0]
+        both = np.dot(y_pred.flatten(), y.flatten())
+        sizes = np.dot(y_pred.flatten(), y_pred.flatten()) + np.dot(y.flatten(), y.flatten())
+        self._dice_coeff_sum += 2 * float(both) / float(sizes + self.smooth)
+
+    def eval(self):
+        """The coefficient, a float. RuntimeError before any batch."""
+        if self._samples_num == 0:
+            raise self._no_samples()
+        return self._dice_coeff_sum / self._samples_num

@@ -1,0 +1,47 @@
+"""Mean absolute and mean squared error."""
+
+import numpy as np
+
+from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+
+class _Error(Metric):
+    """Errors summed over all elements, per sample (the first dimension)."""
+
+    def __init__(self):
+        super().__init__()
+        self.clear()
+
+    def clear(self):
+        """Forgets all batches."""
+        self._sum, self._samples_num = 0.0, 0
+
+    def _error(self, difference):
+        raise NotImplementedError
+
+    @rearrange_inputs
+    def update(self, *inputs):
+        """Takes predictions and true values of one shape."""
+        y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
+        self._sum += self._error(y.reshape(y_pred.shape) - y_pred)
+        self._samples_num += y.shape[0]
+
+    def eval(self):
+        """The mean over the samples. RuntimeError before any batch."""
+        if self._samples_num == 0:
+            raise self._no_samples()
+        return self._sum / self._samples_num
+
+
+class MAE(_Error):
+    """Mean absolute error: absolute differences summed over all elements, over the number of samples."""
+
+    def _error(self, difference):
+        return np.abs(difference).sum()
+
+
+class MSE(_Error):
+    """Mean squared error: squared differences summed over all elements, over the number of samples."""
+
+    def _error(self, difference):
+        return np.power(difference, 2).sum()

@@ -1,0 +1,33 @@
+"""F-scores."""
+
+import sys
+
+from pijit.train._checks import check_number
+from pijit.train.metrics._classes import ClassCounts, averaged
+
+
+class Fbeta(ClassCounts):
+    """(1 + beta²) · precision · recall / (beta² · precision + recall), for each class.
+
+    beta: a number > 0, the weight of recall. Inputs as Accuracy has them."""
+
+    def __init__(self, beta):
+        super().__init__("classification")
+        if check_number("Fbeta", "beta", beta) <= 0:
+            raise ValueError(f"For 'Fbeta', 'beta' must be greater than 0, but got {beta}.")
+        self.beta = beta
+
+    def eval(self, average=False):
+        """One value per class (float64), or their mean with `average`. RuntimeError before any batch."""
+        true, positives, actual = self._check_average(average)
+        tiny = sys.float_info.min
+        precision, recall = true / (positives + tiny), true / (actual + tiny)
+        weight = self.beta ** 2
+        return averaged((1 + weight) * precision * recall / (weight * precision + recall + tiny), average)
+
+
+class F1(Fbeta):
+    """The harmonic mean of precision and recall, for each class."""
+
+    def __init__(self):
+        super().__init__(1.0)

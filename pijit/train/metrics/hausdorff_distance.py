@@ -1,0 +1,34 @@
+"""Hausdorff distance."""
+
+import numpy as np
+
+from pijit.train._checks import check_bool, check_number
+from pijit.train.metrics._surfaces import SurfaceMetric, distances
+
+
+class HausdorffDistance(SurfaceMetric):
+    """The longest of the distances from points of one segment's surface to the other.
+
+    distance_metric: "euclidean", "chessboard" or "taxicab". percentile: this percentile of the distances in the place of
+    their maximum, 0 to 100. directed: from predictions to labels only. crop: compute within the bounding box.
+    update(y_pred, y, label_idx)."""
+
+    def __init__(self, distance_metric="euclidean", percentile=None, directed=False, crop=True):
+        self.percentile = percentile if percentile is None else check_number("HausdorffDistance", "percentile", percentile)
+        self.directed = check_bool("HausdorffDistance", "directed", directed)
+        self._crop = check_bool("HausdorffDistance", "crop", crop)
+        super().__init__(distance_metric)
+
+    def _furthest(self, surface, target):
+        found = distances(surface, target, self.distance_metric)
+        if self.percentile is None or np.isinf(found[0]):
+            return found.max()
+        if not 0 <= self.percentile <= 100:
+            raise ValueError(f"For 'HausdorffDistance', 'percentile' must be from 0 to 100, but got {self.percentile}.")
+        return np.percentile(found, self.percentile)
+
+    def eval(self):
+        """The distance. RuntimeError before any batch."""
+        p, y = self._surfaces()
+        there = self._furthest(p, y)
+        return there if self.directed else max(there, self._furthest(y, p))

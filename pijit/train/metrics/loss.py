@@ -1,0 +1,30 @@
+"""Loss."""
+
+from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+
+class Loss(Metric):
+    """The mean of the losses of batches."""
+
+    def __init__(self):
+        super().__init__()
+        self.clear()
+
+    def clear(self):
+        """Forgets all batches."""
+        self._sum_loss, self._total_num = 0, 0
+
+    @rearrange_inputs
+    def update(self, *inputs):
+        """Takes a loss: 0-d, or a vector, whose mean counts."""
+        (loss,) = self._take("update", inputs, 1, "loss")
+        if loss.ndim > 1 or loss.size == 0:
+            raise ValueError(f"For 'Loss.update', the loss must be a number or a vector, but got the shape {loss.shape}.")
+        self._sum_loss += float(loss.mean())
+        self._total_num += 1
+
+    def eval(self):
+        """The mean, a float. RuntimeError before any batch."""
+        if self._total_num == 0:
+            raise self._no_samples()
+        return self._sum_loss / self._total_num

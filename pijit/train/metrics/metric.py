@@ -1,0 +1,123 @@
+"""Metric: the base of metrics, and what several of them share."""
+
+import functools
+from abc import ABCMeta, abstractmethod
+
+import numpy as np
+
+from pijit._C import Tensor
+
+
+class Metric(metaclass=ABCMeta):
+    """Base of metrics: `clear` starts anew, `update` takes a batch, `eval` gives the result over all batches.
+
+    A metric that is called with a batch gives the result of this batch alone."""
+
+    def __init__(self):
+        self._indexes = None
+
+    def _convert_data(self, data):
+        """A Tensor, list, tuple or array as an array."""
+        if isinstance(data, Tensor):
+            return data.asnumpy()
+        if isinstance(data, (list, tuple)):
+            return np.array([v.asnumpy() if isinstance(v, Tensor) else v for v in data])
+        if isinstance(data, np.ndarray):
+            return data
+        raise TypeError(f"For '{type(self).__name__}', the input must be a Tensor, a list or an array, but got {type(data).__name__}.")
+
+    def _take(self, name, inputs, count, meaning):
+        """`count` inputs as arrays; ValueError for another number of them."""
+        if len(inputs) != count:
+            raise ValueError(f"For '{type(self).__name__}.{name}', it needs {count} inputs ({meaning}), but got {len(inputs)}.")
+        return [self._convert_data(x) for x in inputs]
+
+    def _no_samples(self):
+        """The error of an evaluation before any batch."""
+        return RuntimeError(f"For '{type(self).__name__}.eval', there are no samples yet: call 'update' first.")
+
+    @property
+    def indexes(self):
+        """The positions of the inputs that update takes, or None: all."""
+        return getattr(self, "_indexes", None)
+
+    def set_indexes(self, indexes):
+        """Lets an update under rearrange_inputs take these of its inputs, in this order. Returns the metric.
+
+        indexes: a list of ints; ValueError for anything else."""
+        if not isinstance(indexes, list) or not all(type(i) is int for i in indexes):
+            raise ValueError(f"For 'set_indexes', 'indexes' must be a list of ints, but got {indexes!r}.")
+        self._indexes = indexes
+        return self
+
+    def __call__(self, *inputs):
+        self.clear()
+        self.update(*inputs)
+        return self.eval()
+
+    @abstractmethod
+    def clear(self):
+        """Forgets all batches."""
+
+    @abstractmethod
+    def eval(self):
+        """The result over all batches."""
+
+    @abstractmethod
+    def update(self, *inputs):
+        """Takes a batch."""
+
+
+def rearrange_inputs(func):
+    """A decorator of `update`: it takes the inputs at the positions that set_indexes has set, in this order."""
+    @functools.wraps(func)
+    def update(self, *inputs):
+        indexes = self.indexes
+        return func(self, *([inputs[i] for i in indexes] if indexes else inputs))
+    return update
+
+
+class EvaluationBase(Metric):
+    """Base of metrics of classifiers. eval_type: "classification" (one class per sample) or "multilabel" (any number)."""
+
+    def __init__(self, eval_type):
+        super().__init__()
+        if eval_type not in ("classification", "multilabel"):
+            raise TypeError(f"For '{type(self).__name__}', 'eval_type' must be 'classification' or 'multilabel', but got {eval_type!r}.")
+        self._type = eval_type
+
+    def _check_shape(self, y_pred, y):
+        if self._type == "classification":
+            if y_pred.ndim != y.ndim + 1 and y_pred.shape != y.shape:
+                raise ValueError(f"For '{type(self).__name__}.update', the predictions must have one dimension more than the labels, or the same shape (one-hot labels), "
+                                 f"but got {y_pred.shape} and {y.shape}.")
+            if y_pred.ndim == y.ndim + 1 and (y_pred.shape[0],) + y_pred.shape[2:] != y.shape:
+                raise ValueError(f"For '{type(self).__name__}.update', labels of shape {y.shape} do not fit predictions of shape {y_pred.shape}.")
+        elif y_pred.shape != y.shape:
+            raise ValueError(f"For '{type(self).__name__}.update', predictions and labels must have one shape, but got {y_pred.shape} and {y.shape}.")
+
+    def _check_value(self, y_pred, y):
+        if self._type == "multilabel" and not (is_binary(y_pred) and is_binary(y)):
+            raise ValueError(f"For '{type(self).__name__}.update', predictions and labels must be 0 or 1 as 'eval_type' is 'multilabel'.")
+
+    def _batch(self, inputs):
+        """(predictions, labels) of a batch, checked; one-hot labels as they are."""
+        y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
+        self._check_shape(y_pred, y)
+        self._check_value(y_pred, y)
+        return y_pred, y
+
+
+def is_binary(x):
+    """Whether all elements are 0 or 1."""
+    return bool(np.all((x == 0) | (x == 1)))
+
+
+def is_one_hot(x):
+    """Whether each row (along axis 1) has a single 1 and otherwise 0."""
+    return x.ndim > 1 and is_binary(x) and bool(np.all(x.sum(axis=1) == 1))
+
+
+def one_hot(x, classes):
+    """(N, …) indices as (N, classes, …) of 0 and 1."""
+    return np.moveaxis(np.eye(classes, dtype=np.int64)[x.astype(np.int64)], -1, 1)

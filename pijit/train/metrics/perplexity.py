@@ -1,0 +1,52 @@
+"""Perplexity."""
+
+import math
+
+import numpy as np
+
+from pijit.train._checks import check_int
+from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+
+class Perplexity(Metric):
+    """exp of the mean negative logarithm of the probabilities that were predicted for the labels.
+
+    ignore_label: a label that does not count, or None. update(probabilities (…, C), labels (…)), or lists of such pairs."""
+
+    def __init__(self, ignore_label=None):
+        super().__init__()
+        self.ignore_label = ignore_label if ignore_label is None else check_int("Perplexity", "ignore_label", ignore_label, -2 ** 63)
+        self.clear()
+
+    def clear(self):
+        """Forgets all batches."""
+        self._sum_metric, self._num_inst = 0.0, 0
+
+    @rearrange_inputs
+    def update(self, *inputs):
+        """Takes probabilities and labels."""
+        if len(inputs) != 2:
+            raise ValueError(f"For 'Perplexity.update', it needs 2 inputs (predicted probabilities, labels), but got {len(inputs)}.")
+        preds = [self._convert_data(inputs[0])]
+        labels = [self._convert_data(inputs[1])]
+        loss, count = 0.0, 0
+        for pred, label in zip(preds, labels):
+            if label.size != pred.size / pred.shape[-1]:
+                raise RuntimeError(f"For 'Perplexity.update', predictions of shape {pred.shape} do not fit labels of shape {label.shape}: "
+                                   "there must be a row of probabilities for each label.")
+            label = label.reshape(-1).astype(np.int64)
+            chosen = pred.reshape(-1, pred.shape[-1])[np.arange(label.size), label]
+            if self.ignore_label is not None:
+                ignored = label == self.ignore_label
+                count -= int(ignored.sum())
+                chosen = chosen * (1 - ignored) + ignored
+            loss -= np.sum(np.log(np.maximum(1e-10, chosen)))
+            count += chosen.size
+        self._sum_metric += loss
+        self._num_inst += count
+
+    def eval(self):
+        """The perplexity, a float. RuntimeError before any batch."""
+        if self._num_inst == 0:
+            raise self._no_samples()
+        return math.exp(self._sum_metric / self._num_inst)

@@ -1,0 +1,21 @@
+"""Root mean square surface distance."""
+
+import numpy as np
+
+from pijit.train._checks import check_bool
+from pijit.train.metrics._surfaces import SurfaceMetric
+
+
+class RootMeanSquareDistance(SurfaceMetric):
+    """The root of the mean squared distance of points of the prediction's surface to that of the labels; with symmetric
+    of both directions.
+
+    distance_metric: "euclidean", "chessboard" or "taxicab". update(y_pred, y, label_idx)."""
+
+    def __init__(self, symmetric=False, distance_metric="euclidean"):
+        super().__init__(distance_metric)
+        self.symmetric = check_bool("RootMeanSquareDistance", "symmetric", symmetric)
+
+    def eval(self):
+        """The distance; infinite where there is no surface. RuntimeError before any batch."""
+        return np.sqrt(self._mean(self.symmetric, 2))

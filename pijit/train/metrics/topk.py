@@ -1,0 +1,53 @@
+"""Top-k accuracy."""
+
+import numpy as np
+
+from pijit.train._checks import check_int
+from pijit.train.metrics.metric import Metric, rearrange_inputs
+
+
+class TopKCategoricalAccuracy(Metric):
+    """The share of samples whose class is among the k highest scores.
+
+    update(y_pred, y): scores (N, C), and classes (N,) or one-hot labels (N, C)."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.k = check_int(type(self).__name__, "k", k, 1)
+        self.clear()
+
+    def clear(self):
+        """Forgets all batches."""
+        self._correct_num = self._samples_num = 0
+
+    @rearrange_inputs
+    def update(self, *inputs):
+        """Takes scores and labels."""
+        y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
+        if y_pred.ndim == y.ndim:
+            y = y.argmax(axis=1)
+        if y_pred.ndim != 2 or y.shape != y_pred.shape[:1]:
+            raise ValueError(f"For '{type(self).__name__}.update', the scores must be of shape (N, C) and the labels (N,) or (N, C), but got {y_pred.shape} and {y.shape}.")
+        best = np.argsort(-y_pred, axis=-1, kind="stable")[:, :self.k]  # of equal scores the first
+        self._correct_num += int((best == y.reshape(-1, 1)).sum())
+        self._samples_num += y.shape[0]
+
+    def eval(self):
+        """The share, a float. RuntimeError before any batch."""
+        if self._samples_num == 0:
+            raise self._no_samples()
+        return self._correct_num / self._samples_num
+
+
+class Top1CategoricalAccuracy(TopKCategoricalAccuracy):
+    """TopKCategoricalAccuracy of k = 1."""
+
+    def __init__(self):
+        super().__init__(1)
+
+
+class Top5CategoricalAccuracy(TopKCategoricalAccuracy):
+    """TopKCategoricalAccuracy of k = 5."""
+
+    def __init__(self):
+        super().__init__(5)
