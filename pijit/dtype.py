@@ -35,14 +35,21 @@ def pytype_to_dtype(obj):
     return dtype(obj)
 
 
-def finite_range(dtype):
-    """(least, greatest) finite value of a number dtype, as int or float."""
+def _range(dtype):
     if dtype == bfloat16:
         return -3.3895313892515355e38, 3.3895313892515355e38
     kind = dtype_to_nptype(dtype)
     info = np.finfo(kind) if dtype.is_floating_point else np.iinfo(kind)
     number = float if dtype.is_floating_point else int
     return number(info.min), number(info.max)
+
+
+_RANGES = {t.name: _range(t) for t in number_type}
+
+
+def finite_range(dtype):
+    """(least, greatest) finite value of a number dtype, as int or float."""
+    return _RANGES[dtype.name]
 
 
 __all__ = [n for n in globals() if n[0] != "_" and n not in ("np", "DType", "dtype")]

@@ -4,6 +4,7 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 from pijit.ops.apply import *  # noqa: F403
+from pijit.ops.attributed import *  # noqa: F403
 from pijit.ops.primitive import Primitive, PrimitiveWithInfer  # noqa: F401
 from pijit.ops.function.shapes import _format
 
@@ -32,6 +33,14 @@ _SIMPLE = {
     "TensorScatterUpdate": F.tensor_scatter_update, "TensorScatterAdd": F.tensor_scatter_add, "AddN": F.addn,
     "Assign": F.assign, "AssignAdd": F.assign_add, "AssignSub": F.assign_sub, "Depend": F.depend, "StopGradient": F.stop_gradient, "Lerp": F.lerp,
     "Dense": F.dense, "Print": F.print_, "MSELoss": F.mse_loss, "Identity": lambda x: x, "MaskedFill": F.masked_fill, "TensorShape": F.shape,
+    "Erfinv": F.erfinv, "Xlogy": F.xlogy, "Xdivy": F.xdivy, "SquaredDifference": F.squared_difference, "DivNoNan": F.div_no_nan, "MulNoNan": F.mul_no_nan,
+    "TruncateDiv": F.truncate_div, "TruncateMod": F.truncate_mod, "FastGeLU": F.fast_gelu, "FastGelu": F.fast_gelu, "Sinc": F.sinc, "Trace": F.trace,
+    "Ger": F.ger, "Hypot": F.hypot, "Heaviside": F.heaviside, "Fmax": F.fmax, "Fmin": F.fmin, "LeftShift": F.bitwise_left_shift,
+    "RightShift": F.bitwise_right_shift, "Gcd": F.gcd, "Lcm": F.lcm, "AccumulateNV2": F.accumulate_n, "PopulationCount": F.population_count,
+    "UnsortedSegmentSum": F.unsorted_segment_sum, "UnsortedSegmentMax": F.unsorted_segment_max, "UnsortedSegmentMin": F.unsorted_segment_min,
+    "UnsortedSegmentProd": F.unsorted_segment_prod, "TensorScatterSub": F.tensor_scatter_sub, "TensorScatterMul": F.tensor_scatter_mul,
+    "TensorScatterDiv": F.tensor_scatter_div, "TensorScatterMax": F.tensor_scatter_max, "TensorScatterMin": F.tensor_scatter_min,
+    "Col2Im": F.col2im, "MatrixDeterminant": F.det, "DynamicShape": F.shape,
 }
 for _name, _fn in _SIMPLE.items():
     globals()[_name] = _simple(_name, _fn, f"Primitive of ops.{getattr(_fn, '__name__', _name.lower())}.")
@@ -223,7 +232,7 @@ class ArgMaxWithValue(Primitive):
         self.axis, self.keep_dims = axis, keep_dims
 
     def __call__(self, x):
-        return F.argmax(x, self.axis, self.keep_dims), F.amax(x, self.axis, self.keep_dims)
+        return F.cast(F.argmax(x, self.axis, self.keep_dims), mstype.int64), F.amax(x, self.axis, self.keep_dims)
 
 
 class CumSum(Primitive):
@@ -283,6 +292,9 @@ class GeLU(Primitive):
 
     def __call__(self, x):
         return F.gelu(x, "tanh")
+
+
+Gelu = GeLU
 
 
 class Elu(Primitive):

@@ -59,6 +59,39 @@ Val vmap_gather_nd(const VmapCtx& c) {
   if (!c.batched[0]) return c.b.op(c.op, c.in, c.attrs);
   return c.b.op(c.op, {c.in[0], numbered(c, c.front(1))}, c.attrs);
 }
+// The gradients of a scatter, given the scatter and the gather at the same indices.
+template <class Scatter, class Gather>
+void scatter_vjp(V v, Scatter scatter, Gather gather) {
+  const std::string& mode = v.s("mode");
+  const Val x = v.in[0], u = v.in[2], ct = v.ct;
+  if (mode == "update") {
+    if (v.need[0]) v.d[0] = scatter(ct, v_zeros(v.b, u.type()), "update");
+    if (v.need[2]) v.d[2] = gather(ct);
+  } else if (mode == "add" || mode == "sub") {
+    if (v.need[0]) v.d[0] = ct;
+    if (v.need[2]) v.d[2] = mode == "add" ? gather(ct) : -gather(ct);
+  } else if (mode == "mul") {
+    if (v.need[0]) v.d[0] = scatter(ct, u, "mul");
+    if (v.need[2]) {
+      // the product of all other factors: where one factor is 0, it has only this one's gradient
+      const Val one = v_full(v.b, u.type(), 1), zero = v_full(v.b, u.type(), 0);
+      const Val is_zero = v_op("equal", u, zero), safe = v_select(is_zero, one, u);
+      const Val rest = gather(scatter(x, safe, "mul")) / safe;
+      const Val zeros =
+          gather(scatter(v_zeros(v.b, x.type()), v_select(is_zero, one, zero), "add"));
+      const Val own = v_select(is_zero, one, zero);
+      v.d[2] = v_select(v_op("equal", zeros, own), gather(ct) * rest, zero);
+    }
+  } else if (mode == "div") {
+    if (v.need[0]) v.d[0] = scatter(ct, u, "div");
+    if (v.need[2]) v.d[2] = -(gather(ct * v.out) / u);
+  } else {  // max, min: to those that are the result
+    const Val zero = v_const(ct, 0);
+    if (v.need[0]) v.d[0] = v_select(v_op("equal", x, v.out), ct, zero);
+    if (v.need[2]) v.d[2] = v_select(v_op("equal", u, gather(v.out)), gather(ct), zero);
+  }
+}
+
 Val vmap_scatter_nd(const VmapCtx& c) {
   return c.b.op(c.op, {c.front(0), numbered(c, c.front(1)), c.front(2)}, c.attrs);
 }
@@ -144,13 +177,14 @@ void register_index(OpTable& t) {
         return c.x(0);
       })
       .vjp([](V v) {
-        const bool add = v.s("mode") == "add", update = v.s("mode") == "update";
-        OP_CHECK(add || update, kRuntime, "[scatter_d] no gradient for mode ", v.s("mode"));
-        if (v.need[0])
-          v.d[0] = add ? v.ct
-                       : v.b.op("scatter_d", {v.ct, v.in[1], v_zeros(v.b, v.in[2].type())},
-                                {v.i("axis"), std::string("update")});
-        if (v.need[2]) v.d[2] = v.b.op("gather_d", {v.ct, v.in[1]}, {v.i("axis")});
+        scatter_vjp(
+            v,
+            [&](Val x, Val updates, const char* mode) {
+              return v.b.op("scatter_d", {x, v.in[1], updates}, {v.i("axis"), std::string(mode)});
+            },
+            [&](Val x) {
+              return v.b.op("gather_d", {x, v.in[1]}, {v.i("axis")});
+            });
       })
       .vmap(vmap_axis);
   // indices[..., k] address the first k axes of x.
@@ -186,13 +220,14 @@ void register_index(OpTable& t) {
         return c.x(0);
       })
       .vjp([](V v) {
-        const bool add = v.s("mode") == "add", update = v.s("mode") == "update";
-        OP_CHECK(add || update, kRuntime, "[scatter_nd] no gradient for mode ", v.s("mode"));
-        if (v.need[0])
-          v.d[0] = add ? v.ct
-                       : v.b.op("scatter_nd", {v.ct, v.in[1], v_zeros(v.b, v.in[2].type())},
-                                {std::string("update")});
-        if (v.need[2]) v.d[2] = v.b.op("gather_nd", {v.ct, v.in[1]});
+        scatter_vjp(
+            v,
+            [&](Val x, Val updates, const char* mode) {
+              return v.b.op("scatter_nd", {x, v.in[1], updates}, {std::string(mode)});
+            },
+            [&](Val x) {
+              return v.b.op("gather_nd", {x, v.in[1]});
+            });
       })
       .vmap(vmap_scatter_nd);
   // On the last axis; indices outside [0, depth) give rows of off_value, as MindSpore has it.

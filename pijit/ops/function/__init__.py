@@ -20,5 +20,8 @@ from pijit.ops.function.loss import *  # noqa: F401,F403
 from pijit.ops.function.state import *  # noqa: F401,F403
 from pijit.ops.function.control import *  # noqa: F401,F403
 from pijit.ops.function.sort import *  # noqa: F401,F403
+from pijit.ops.function.numbers import *  # noqa: F401,F403
+from pijit.ops.function.more_math import *  # noqa: F401,F403
+from pijit.ops.function.rearranged import *  # noqa: F401,F403
 
 __all__ = [n for n, v in globals().items() if not n.startswith("_") and not isinstance(v, _Module) and n not in ("Tensor", "softplus_")]

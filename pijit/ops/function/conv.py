@@ -92,3 +92,48 @@ def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
         total = y if total is None else total + y
     y = _ops["transpose"](reshape(total, (n, out, *total.shape[1:])), (0, 2, 1, 3, 4))
     return y if bias is None else bias_add(y, bias)
+
+
+def _transposed3d(name, x, weight, bias, stride, pad, output_padding, groups, dilation):
+    """The adjoint of a 3-d convolution in its input, as a sum of 2-d ones; pad (front, behind, top, bottom, left, right)."""
+    n, c, depth, h, w = x.shape
+    planes = reshape(_ops["transpose"](x, (0, 2, 1, 3, 4)), (n * depth, c, h, w))
+    full = (depth - 1) * stride[0] + dilation[0] * (weight.shape[2] - 1) + 1
+    size = full - pad[0] - pad[1] + output_padding[0]
+    if size <= 0:
+        raise ValueError(f"For '{name}', the output would have depth {size}.")
+    if output_padding[0] >= builtins.max(stride[0], dilation[0]):
+        raise ValueError(f"For '{name}', 'output_padding' must be less than stride or dilation, but got {output_padding[0]}.")
+    total = None
+    for k in builtins.range(weight.shape[2]):
+        y = _transposed(name, planes, weight[:, :, k], None, stride[1:], tuple(pad[2:]), tuple(output_padding[1:]), groups, dilation[1:])
+        y = _ops["transpose"](reshape(y, (n, depth, *y.shape[1:])), (0, 2, 1, 3, 4))
+        if stride[0] > 1:  # zeros between the planes
+            lead, rest = y.shape[:2], y.shape[3:]
+            y = _ops["pad"](reshape(y, (*lead, depth, 1, *rest)), (0,) * 6, (0, 0, 0, stride[0] - 1, 0, 0), 0.0)
+            y = reshape(y, (*lead, depth * stride[0], *rest))[:, :, :(depth - 1) * stride[0] + 1]
+        first = k * dilation[0]
+        y = _ops["pad"](y, (0, 0, first, 0, 0), (0, 0, full + output_padding[0] - first - y.shape[2], 0, 0), 0.0)
+        total = y if total is None else total + y
+    total = total[:, :, pad[0]:pad[0] + size]
+    return total if bias is None else bias_add(total, bias)
+
+
+def conv3d_transpose(inputs, weight, pad_mode="valid", padding=0, stride=1, dilation=1, group=1, output_padding=0):
+    """Transposed 3-d convolution. inputs [N, C, D, H, W], weight [C, O / group, kd, kh, kw]."""
+    s, d, o = ((v,) * 3 if isinstance(v, int) else tuple(v)[-3:] for v in (stride, dilation, output_padding))
+    return _transposed3d("conv3d_transpose", inputs, weight, None, s, _transposed_pad(inputs.shape[2:], weight.shape[2:], s, d, pad_mode, padding), o, group, d)
+
+
+def _transposed_pad(size, kernel, stride, dilation, mode, padding):
+    """What a transposed convolution cuts off: before and behind, for each axis."""
+    if mode == "same":
+        out = []
+        for n, k, s, d in zip(size, kernel, stride, dilation):
+            cut = builtins.max((n - 1) * s + d * (k - 1) + 1 - n * s, 0)
+            out += [cut // 2, cut - cut // 2]
+        return tuple(out)
+    if mode == "valid":
+        return (0,) * (2 * len(kernel))
+    p = (padding,) * (2 * len(kernel)) if isinstance(padding, int) else tuple(padding)
+    return p if len(p) == 2 * len(kernel) else tuple([v for v in p for _ in (0, 1)])

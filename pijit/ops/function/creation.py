@@ -71,7 +71,7 @@ def range(start, end=None, step=1, maxlen=1000000):  # noqa: A001
 def linspace(start, end, steps):
     """`steps` values from start to end, both included."""
     if steps == 1:
-        return full((1,), float(start))
+        return _ops["reshape"](_ops["cast"](start, mstype.float32), (1,)) if isinstance(start, Tensor) else full((1,), float(start))
     return _ops["arange"](0, 1, steps, mstype.float32) * ((end - start) / (steps - 1)) + start
 
 
@@ -105,3 +105,8 @@ def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
     else:
         x = _ops["one_hot"](indices, depth, on_value, off_value, d)
     return x if axis == -1 or axis == indices.ndim else moveaxis(x, -1, axis)
+
+
+def fills(x, value):
+    """One value in x's shape and dtype."""
+    return full(x.shape, value, dtype=x.dtype)

@@ -118,9 +118,10 @@ def nonzero(input, as_tuple=False):
 
 
 def masked_select(input, mask):
-    """The elements where mask is true."""
-    a, m = np.broadcast_arrays(input.asnumpy(), mask.asnumpy())
-    return Tensor(a[m])
+    """The elements where mask is true. Their number depends on the data: not part of a graph."""
+    shape = np.broadcast_shapes(input.shape, mask.shape)
+    places = np.flatnonzero(np.broadcast_to(mask.asnumpy(), shape))
+    return _ops["gather"](_ops["reshape"](_ops["broadcast_to"](input, shape), (-1,)), Tensor(places.astype(np.int64)), 0)
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False):

@@ -1,0 +1,386 @@
+"""Elementwise functions and reductions composed of others."""
+
+import builtins
+import math
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.creation import arange, full, ones, ones_like, zeros_like
+from pijit.ops.function.elementwise import abs, cast, floor_div, fmod, pow, select, sqrt, trunc
+from pijit.ops.function.reduce import amax, any, sum
+from pijit.ops.function.shapes import _axis, _ints, concat, expand_dims, flip, narrow, reshape, swapaxes
+
+
+def squared_difference(x, y):
+    """(x - y) ** 2."""
+    d = x - y
+    return d * d
+
+
+def div_no_nan(x, y):
+    """x / y, 0 where y is 0."""
+    zero = y == 0
+    return select(zero, zeros_like(x / select(zero, ones_like(y), y)), x / select(zero, ones_like(y), y))
+
+
+def mul_no_nan(x, y):
+    """x * y, 0 where y is 0, whatever x is."""
+    return select(y == 0, zeros_like(x * y), x * y)
+
+
+def truncate_div(x, y):
+    """x / y rounded towards 0."""
+    if x.dtype.is_floating_point or y.dtype.is_floating_point:
+        return trunc(x / y)
+    q = floor_div(x, y)
+    return select((q * y != x) & (q < 0), q + 1, q)
+
+
+def truncate_mod(x, y):
+    """What truncate_div leaves, with the sign of x."""
+    return fmod(x, y)
+
+
+def _whole(name, *tensors):
+    for x in tensors:
+        if isinstance(x, Tensor) and x.dtype.is_floating_point:
+            raise TypeError(f"For '{name}', the inputs must hold ints, but got {x.dtype}.")
+
+
+def gcd(input, other):
+    """The greatest common divisors of ints, elementwise (Euclid)."""
+    _whole("gcd", input, other)
+    a, b = abs(input), abs(other)
+    shape = (a + b).shape
+    dtype = (a + b).dtype
+    a, b = _ops["broadcast_to"](cast(a, dtype), shape), _ops["broadcast_to"](cast(b, dtype), shape)
+    while any(b != 0):
+        left = b == 0
+        a, b = select(left, a, b), select(left, b, a % select(left, ones_like(b), b))
+    return a
+
+
+def lcm(input, other):
+    """The least common multiples of ints, elementwise."""
+    g = gcd(input, other)
+    return abs(floor_div(input, select(g == 0, ones_like(g), g)) * other)
+
+
+def accumulate_n(x):
+    """The sum of tensors of one shape."""
+    total = x[0]
+    for t in x[1:]:
+        total = total + t
+    return total
+
+
+def dist(input, other, p=2):
+    """The p-norm of input - other, over all elements."""
+    d = abs(input - other)
+    if p == float("inf"):
+        return amax(d)
+    return sum(cast(d != 0, d.dtype)) if p == 0 else sqrt(sum(d * d)) if p == 2 else sum(d) if p == 1 else pow(sum(pow(d, p)), 1.0 / p)
+
+
+def lp_norm(x, axis, p=2, keep_dims=False, epsilon=1e-12):
+    """(sum of |x|^p over axes) ^ (1 / p), at least epsilon."""
+    total = sum(pow(abs(x), float(p)), _ints(axis), keep_dims)
+    return pow(_ops["maximum"](total, epsilon), 1.0 / p)
+
+
+def renorm(input, p, axis, maxnorm):
+    """Slices along `axis` whose p-norm exceeds maxnorm, scaled down to it. Raises ValueError for p <= 0 or maxnorm <= 0."""
+    if p <= 0 or maxnorm < 0:
+        raise ValueError(f"For 'renorm', 'p' must be greater than 0 and 'maxnorm' at least 0, but got {p} and {maxnorm}.")
+    a = _axis(axis, input.ndim)
+    others = tuple([k for k in builtins.range(input.ndim) if k != a])
+    size = pow(sum(pow(abs(input), float(p)), others, True), 1.0 / p)
+    return input * select(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+
+
+def l2_normalize(x, axis=0, epsilon=1e-4):
+    """x / sqrt(max(sum of squares along the axis, epsilon))."""
+    if not isinstance(axis, int):
+        if len(axis) != 1:
+            raise TypeError(f"For 'L2Normalize', 'axis' must name one axis, but got {axis}.")
+        axis = axis[0]
+    _axis(axis, x.ndim)
+    return x / sqrt(_ops["maximum"](sum(x * x, axis, True), epsilon))
+
+
+def cumulative_logsumexp(x, axis, exclusive=False, reverse=False):
+    """log of the running sums of exp along an axis."""
+    from pijit.ops.function.reduce import logcumsumexp
+    a = _axis(int(axis), x.ndim)
+    if reverse:
+        x = flip(x, (a,))
+    y = logcumsumexp(x, a)
+    if exclusive:
+        first = full((*y.shape[:a], 1, *y.shape[a + 1:]), -3.4028234663852886e38, dtype=y.dtype)
+        y = concat([first, narrow(y, a, 0, y.shape[a] - 1)], a)
+    return flip(y, (a,)) if reverse else y
+
+
+def pdist(input, p=2.0):
+    """p-norms of the differences of all pairs of rows [..., n, m]: [..., n (n - 1) / 2]."""
+    if p < 0:
+        raise ValueError(f"For 'pdist', 'p' must be at least 0, but got {p}.")
+    n = input.shape[-2]
+    pairs = [(i, j) for i in builtins.range(n) for j in builtins.range(i + 1, n)]
+    first, second = (Tensor([pair[k] for pair in pairs], mstype.int64) for k in (0, 1))
+    d = _ops["gather"](input, first, input.ndim - 2) - _ops["gather"](input, second, input.ndim - 2)
+    a = abs(d)
+    if p == float("inf"):
+        return amax(a, -1)
+    if p == 0:
+        return sum(cast(a != 0, a.dtype), -1)
+    if p == 1:
+        return sum(a, -1)
+    # where rows agree the norm has no gradient: 0 there
+    total = sum(pow(a, float(p)), -1) if p != 2 else sum(d * d, -1)
+    same = total == 0
+    return select(same, zeros_like(total), pow(select(same, ones_like(total), total), 1.0 / p))
+
+
+def approximate_equal(x, y, tolerance=1e-5):
+    """Where |x - y| < tolerance."""
+    return abs(x - y) < tolerance
+
+
+def mvlgamma(input, p):
+    """log of the multivariate gamma function of dimension p. ValueError where an element is at most (p - 1) / 2."""
+    if not isinstance(p, int) or p < 1:
+        raise ValueError(f"For 'mvlgamma', 'p' must be an int of at least 1, but got {p}.")
+    shift = expand_dims(input, -1) - arange(p, dtype=input.dtype) * 0.5
+    return sum(_ops["lgamma"](shift), -1) + p * (p - 1) / 4 * math.log(math.pi)
+
+
+def nanmedian(input, axis=-1, keepdims=False):
+    """(the lower median of what isn't NaN along an axis, its index as int64)."""
+    a = _axis(axis, input.ndim)
+    order = _ops["argsort"](input, a, False)  # NaN last
+    count = sum(cast(input == input, mstype.int64), a, True)
+    at = _ops["gather_d"](order, _ops["maximum"]((count - 1) // 2, 0), a)
+    v = _ops["gather_d"](input, at, a)
+    return (v, at) if keepdims else (_ops["reshape"](v, v.shape[:a] + v.shape[a + 1:]), _ops["reshape"](at, v.shape[:a] + v.shape[a + 1:]))
+
+
+def quantile(input, q, axis=None, keepdims=False):
+    """Values below which a share q of the elements lies (interpolated): of all, or along an axis; NaN where one is among them.
+
+    q is a number or a 1-d tensor in [0, 1]; several give a first axis of the result."""
+    return _quantile("quantile", input, q, axis, keepdims, False)
+
+
+def nanquantile(input, q, axis=None, keepdims=False):
+    """As quantile, of the elements that aren't NaN."""
+    return _quantile("nanquantile", input, q, axis, keepdims, True)
+
+
+def _quantile(name, input, q, axis, keepdims, skip):
+    if not isinstance(q, Tensor):
+        if not 0 <= q <= 1:
+            raise ValueError(f"For '{name}', 'q' must be in [0, 1], but got {q}.")
+        q = Tensor(q, input.dtype)
+    x = reshape(input, (-1,)) if axis is None else swapaxes(input, axis, -1)
+    order = _ops["argsort"](x, x.ndim - 1, False)
+    s = _ops["gather_d"](x, order, x.ndim - 1)  # NaN last
+    n = sum(cast(x == x, mstype.int64), -1, True)
+    last = (n if skip else full(n.shape, x.shape[-1], dtype=mstype.int64)) - 1
+    at = reshape(q, (-1,) + (1,) * x.ndim) * cast(_ops["maximum"](last, 0), q.dtype)
+    low = _ops["floor"](at)
+    share = cast(at - low, x.dtype)
+    low = cast(low, mstype.int64)
+    count = low.shape[0]
+    wide = _ops["broadcast_to"](expand_dims(s, 0), (count, *s.shape))
+    y = _ops["gather_d"](wide, low, x.ndim) * (1.0 - share) + _ops["gather_d"](wide, _ops["minimum"](low + 1, _ops["maximum"](last, 0)), x.ndim) * share
+    missing = (n == 0) if skip else (n < x.shape[-1])
+    y = select(missing, full(y.shape, float("nan"), dtype=y.dtype), y)  # [count, ..., 1]
+    if axis is None:
+        y = reshape(y, (count,) + ((1,) * input.ndim if keepdims else ()))
+    else:
+        y = swapaxes(y, _axis(axis, input.ndim) + 1, y.ndim - 1) if keepdims else _ops["reshape"](_moved(y, axis, input.ndim), _left(y, axis, input.ndim))
+    return _ops["reshape"](y, y.shape[1:]) if q.ndim == 0 else y
+
+
+def _moved(y, axis, ndim):
+    """y [count, ..., 1], whose axis was exchanged with the last, in the order of what is left."""
+    a = _axis(axis, ndim) + 1
+    return swapaxes(y, a, y.ndim - 1)
+
+
+def _left(y, axis, ndim):
+    shape = _moved(y, axis, ndim).shape
+    a = _axis(axis, ndim) + 1
+    return tuple(shape[:a]) + tuple(shape[a + 1:])
+
+
+def argwhere(input):
+    """Indices of the elements that aren't 0, a row each. Their number depends on the data: not part of a graph."""
+    from pijit.ops.function.index import nonzero
+    return nonzero(input)
+
+
+def cartesian_prod(*inputs):
+    """All combinations of the elements of 1-d tensors, a row each."""
+    from pijit.ops.function.shapes import meshgrid, stack
+    if len(inputs) == 1:
+        return inputs[0]
+    return stack([reshape(g, (-1,)) for g in meshgrid(*inputs, indexing="ij")], 1)
+
+
+def combinations(input, r=2, with_replacement=False):
+    """All r-element selections of a 1-d tensor, a row each, in the order of itertools."""
+    import itertools
+    if input.ndim != 1:
+        raise ValueError(f"For 'combinations', the input must have 1 dimension, but got {input.ndim}.")
+    if r < 0:
+        raise ValueError(f"For 'combinations', 'r' must be at least 0, but got {r}.")
+    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = [list(c) for c in pick(builtins.range(input.shape[0]), r)]
+    if not rows or r == 0:
+        return _ops["reshape"](narrow(input, 0, 0, 0), (0, r) if r else (0,))
+    return _ops["gather"](input, Tensor(rows, mstype.int64), 0)
+
+
+def block_diag(*inputs):
+    """Matrices (vectors as rows, numbers as 1 x 1) along the diagonal of one, zeros elsewhere."""
+    parts = [reshape(x, (1, -1)) if x.ndim < 2 else x for x in inputs]
+    width = builtins.sum([p.shape[1] for p in parts])
+    rows, left = [], 0
+    for p in parts:
+        rows.append(_ops["pad"](p, (0, left), (0, width - left - p.shape[1]), 0))
+        left += p.shape[1]
+    return concat(rows, 0)
+
+
+def vander(x, N=None):
+    """Powers of a vector as columns, from the (N - 1)-th down to the 0-th."""
+    if x.ndim != 1:
+        raise ValueError(f"For 'vander', the input must have 1 dimension, but got {x.ndim}.")
+    n = x.shape[0] if N is None else N
+    if n <= 0:
+        raise ValueError(f"For 'vander', 'N' must be greater than 0, but got {N}.")
+    powers = cast(arange(n - 1, -1, -1), x.dtype)
+    return pow(expand_dims(x, 1), powers)
+
+
+def vector_norm(x, ord=2, axis=None, keepdims=False, *, dtype=None):
+    """The norm of order `ord` (a number, inf, -inf or 0) over axes."""
+    x = x if dtype is None else cast(x, dtype)
+    d, axes = abs(x), None if axis is None else _ints(axis)
+    if ord == float("inf"):
+        return amax(d, axes, keepdims)
+    if ord == float("-inf"):
+        from pijit.ops.function.reduce import amin
+        return amin(d, axes, keepdims)
+    if ord == 0:
+        return sum(cast(d != 0, d.dtype), axes, keepdims)
+    if ord == 2:
+        return sqrt(sum(d * d, axes, keepdims))
+    return sum(d, axes, keepdims) if ord == 1 else pow(sum(pow(d, float(ord)), axes, keepdims), 1.0 / ord)
+
+
+def matrix_norm(A, ord="fro", axis=(-2, -1), keepdims=False, *, dtype=None):
+    """A matrix norm over two axes: 'fro', 1, -1, inf or -inf."""
+    from pijit.ops.function.reduce import norm
+    return norm(A, ord, axis, keepdims, dtype=dtype)
+
+
+def logspace(start, end, steps, base=10, *, dtype=mstype.float32):
+    """base ** e for `steps` numbers e from start to end."""
+    from pijit.ops.function.creation import linspace
+    if steps < 0:
+        raise ValueError(f"For 'logspace', 'steps' must be at least 0, but got {steps}.")
+    e = linspace(float(start), float(end), steps)
+    return cast(pow(Tensor(float(base), mstype.float32), e), dtype)
+
+
+def population_count(input_x):
+    """How many bits of each element (int16 or uint16) are 1, as uint8."""
+    if input_x.dtype not in (mstype.int16, mstype.uint16):
+        raise TypeError(f"For 'population_count', the input must be int16 or uint16, but got {input_x.dtype}.")
+    x = cast(input_x, mstype.int32) & 0xFFFF
+    x = x - ((x >> 1) & 0x5555)
+    x = (x & 0x3333) + ((x >> 2) & 0x3333)
+    x = (x + (x >> 4)) & 0x0F0F
+    return cast((x + (x >> 8)) & 0x1F, mstype.uint8)
+
+
+def tril_indices(row, col, offset=0, *, dtype=mstype.int64):
+    """Rows and columns [2, n] of the elements of a row x col matrix on and below a diagonal."""
+    return _triangle("tril_indices", row, col, dtype, lambda i: (0, builtins.min(builtins.max(i + offset + 1, 0), col)))
+
+
+def triu_indices(row, col, offset=0, *, dtype=mstype.int64):
+    """Rows and columns [2, n] of the elements of a row x col matrix on and above a diagonal."""
+    return _triangle("triu_indices", row, col, dtype, lambda i: (builtins.min(builtins.max(i + offset, 0), col), col))
+
+
+def _triangle(name, row, col, dtype, columns):
+    for n in (row, col):
+        if not isinstance(n, int):
+            raise TypeError(f"For '{name}', 'row' and 'col' must be ints, but got {type(n).__name__}.")
+        if n < 0:
+            raise ValueError(f"For '{name}', 'row' and 'col' must be at least 0, but got {n}.")
+    if dtype not in (mstype.int32, mstype.int64):
+        raise TypeError(f"For '{name}', 'dtype' must be int32 or int64, but got {dtype}.")
+    places = [(i, j) for i in builtins.range(row) for j in builtins.range(*columns(i))]
+    return Tensor([[p[0] for p in places], [p[1] for p in places]], dtype)
+
+
+def _window(name, window_length, periodic, dtype, f):
+    """Values of f(share of the period) for a window of the length."""
+    if not isinstance(window_length, int) or isinstance(window_length, bool):
+        raise TypeError(f"For '{name}', 'window_length' must be int, but got {type(window_length).__name__}.")
+    if window_length < 0:
+        raise ValueError(f"For '{name}', 'window_length' must be at least 0, but got {window_length}.")
+    dtype = mstype.float32 if dtype is None else dtype
+    if not dtype.is_floating_point:
+        raise TypeError(f"For '{name}', 'dtype' must be a floating-point one, but got {dtype}.")
+    if window_length <= 1:
+        return ones((window_length,), dtype)
+    n = window_length if periodic else window_length - 1
+    return Tensor([f(i / n) for i in builtins.range(window_length)], dtype)
+
+
+def bartlett_window(window_length, periodic=True, *, dtype=None):
+    """The triangle from 0 to 1 and back."""
+    return _window("bartlett_window", window_length, periodic, dtype, lambda t: 1 - builtins.abs(2 * t - 1))
+
+
+def blackman_window(window_length, periodic=True, *, dtype=None):
+    """0.42 - 0.5 cos + 0.08 cos of the double angle."""
+    return _window("blackman_window", window_length, periodic, dtype, lambda t: 0.42 - 0.5 * math.cos(2 * math.pi * t) + 0.08 * math.cos(4 * math.pi * t))
+
+
+def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
+    """alpha - beta cos."""
+    return _window("hamming_window", window_length, periodic, dtype, lambda t: alpha - beta * math.cos(2 * math.pi * t))
+
+
+def hann_window(window_length, periodic=True, *, dtype=None):
+    """0.5 - 0.5 cos."""
+    return _window("hann_window", window_length, periodic, dtype, lambda t: 0.5 - 0.5 * math.cos(2 * math.pi * t))
+
+
+def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
+    """The modified Bessel function of order 0 along a half circle, over its greatest value."""
+    import numpy as np
+    top = float(np.i0(beta))
+    return _window("kaiser_window", window_length, periodic, dtype, lambda t: float(np.i0(beta * math.sqrt(builtins.max(1 - (2 * t - 1) ** 2, 0.0)))) / top)
+
+
+def histc(input, bins=100, min=0.0, max=0.0):
+    """How many elements lie in each of `bins` equal parts of [min, max]; of the elements' own range where both are equal."""
+    import numpy as np
+    if bins <= 0:
+        raise ValueError(f"For 'histc', 'bins' must be greater than 0, but got {bins}.")
+    if min > max:
+        raise ValueError(f"For 'histc', 'min' must be at most 'max', but got {min} and {max}.")
+    a = input.asnumpy()
+    if min == max and a.size:
+        min, max = float(a.min()), float(a.max())
+    if min == max:
+        min, max = min - 1, max + 1
+    return Tensor(np.histogram(a.astype(np.float64), bins, (min, max))[0], input.dtype)

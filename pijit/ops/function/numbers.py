@@ -1,0 +1,120 @@
+"""MindSpore's names for plain Python: numbers and tuples under `scalar_…`, `tuple_…`; and second names of operators."""
+
+import math
+import operator
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.elementwise import (add, div, exp, expm1, floor_div, greater, greater_equal, less, less_equal, mod, mul, pow, sub)
+from pijit.ops.function.creation import arange
+from pijit.ops.function.shapes import slice
+
+tensor_add, tensor_sub, tensor_mul, tensor_muls, tensor_div, tensor_floordiv, tensor_mod = add, sub, mul, mul, div, floor_div, mod
+tensor_pow, tensor_exp, tensor_expm1, pows = pow, exp, expm1, pow
+tensor_lt, tensor_le, tensor_gt, tensor_ge = less, less_equal, greater, greater_equal
+tensor_range, tensor_slice = arange, slice
+
+scalar_add, scalar_sub, scalar_mul, scalar_div, scalar_floordiv = operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv
+scalar_mod, scalar_pow, scalar_uadd, scalar_usub, scalar_log = operator.mod, operator.pow, operator.pos, operator.neg, math.log
+scalar_eq, scalar_ne, scalar_lt, scalar_le, scalar_gt, scalar_ge = operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge
+scalar_max, scalar_min = max, min
+bool_and, bool_or, bool_not, bool_eq = operator.and_, operator.or_, operator.not_, operator.eq
+string_eq, string_concat = operator.eq, operator.add
+is_, is_not, list_len, list_getitem, dict_getitem = operator.is_, operator.is_not, len, operator.getitem, operator.getitem
+
+
+def tuple_to_array(input_x):
+    """A tensor of a tuple of numbers of one kind: int32 or float32.
+
+    TypeError where `input_x` is no tuple, or holds both or something else."""
+    if not isinstance(input_x, tuple):
+        raise TypeError(f"For 'tuple_to_array', 'input_x' must be a tuple, but got {type(input_x).__name__}.")
+    ints, floats = len([v for v in input_x if type(v) is int]), len([v for v in input_x if type(v) is float])
+    if not input_x or len(input_x) not in (ints, floats):
+        raise TypeError(f"For 'tuple_to_array', 'input_x' must hold ints or floats alone, but got {input_x}.")
+    return Tensor(input_x, mstype.int32 if ints else mstype.float32)
+
+
+def scalar_to_array(input_x):
+    """A 0-d tensor of a number: int64, float32 or bool."""
+    if not isinstance(input_x, (bool, int, float)):
+        raise TypeError(f"For 'scalar_to_array', 'input_x' must be a number, but got {type(input_x).__name__}.")
+    return Tensor(input_x)
+
+
+def scalar_cast(input_x, input_y):
+    """A number converted to the Python type that the dtype `input_y` (int64, float64 or bool) has."""
+    if input_y == mstype.int64:
+        return int(input_x)
+    if input_y == mstype.float64:
+        return float(input_x)
+    if input_y == mstype.bool_:
+        return bool(input_x)
+    raise ValueError(f"For 'scalar_cast', 'input_y' must be int64, float64 or bool, but got {input_y}.")
+
+
+def tuple_setitem(x, index, value):
+    """A tuple with one element replaced."""
+    return (*x[:index], value, *x[index + 1:]) if index != -1 else (*x[:-1], value)
+
+
+def tuple_reversed(x):
+    """A tuple from its end."""
+    return x[::-1]
+
+
+def tuple_equal(x, y):
+    """Whether two tuples hold the same elements."""
+    return x == y
+
+
+def list_equal(x, y):
+    """Whether two lists hold the same elements."""
+    return x == y
+
+
+def in_dict(x, y):
+    """Whether x is a key of y."""
+    return x in y
+
+
+def not_in_dict(x, y):
+    """Whether x is no key of y."""
+    return x not in y
+
+
+def shape_mul(input_data):
+    """The product of the numbers of a tuple."""
+    return math.prod(input_data)
+
+
+def isconstant(x):
+    """Whether x is known before a graph runs: all but tensors."""
+    return not isinstance(x, Tensor)
+
+
+def is_floating_point(input):
+    """Whether the tensor's dtype is a floating-point one."""
+    return input.dtype.is_floating_point
+
+
+def is_complex(input):  # noqa: ARG001
+    """Whether the tensor's dtype is complex: no."""
+    return False
+
+
+def is_nonzero(input):
+    """Whether the one element of a tensor isn't 0. ValueError for a tensor of another size."""
+    if input.size != 1:
+        raise ValueError(f"For 'is_nonzero', the input must have one element, but got {input.size}.")
+    return bool(input != 0)
+
+
+def type_as(input, other):
+    """input in other's dtype."""
+    return _ops["cast"](input, other.dtype)
+
+
+def array_to_scalar(x):
+    """The one element of a tensor, as a number."""
+    return x.item()

@@ -1,0 +1,306 @@
+"""Elements in other places: sequences reversed, space and depth exchanged, images resized, borders mirrored, boxes."""
+
+import builtins
+import math
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.creation import arange, full
+from pijit.ops.function.elementwise import cast, exp, floor, log, maximum, minimum, select
+from pijit.ops.function.shapes import _axis, concat, expand_dims, moveaxis, narrow, reshape, stack
+
+
+def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
+    """The first seq_lengths[b] elements along seq_dim in reverse order, for each b along batch_dim."""
+    s, b = _axis(seq_dim, x.ndim), _axis(batch_dim, x.ndim)
+    if s == b:
+        raise ValueError(f"For 'reverse_sequence', 'seq_dim' and 'batch_dim' must differ, but got {seq_dim} and {batch_dim}.")
+    if seq_lengths.ndim != 1 or seq_lengths.shape[0] != x.shape[b]:
+        raise ValueError(f"For 'reverse_sequence', 'seq_lengths' must have the shape ({x.shape[b]},), but got {seq_lengths.shape}.")
+    lengths = reshape(cast(seq_lengths, mstype.int64), tuple([-1 if k == b else 1 for k in builtins.range(x.ndim)]))
+    at = reshape(arange(x.shape[s]), tuple([-1 if k == s else 1 for k in builtins.range(x.ndim)]))
+    return _ops["gather_d"](x, _ops["broadcast_to"](select(at < lengths, lengths - 1 - at, at), x.shape), s)
+
+
+def depth_to_space(x, block_size):
+    """[N, C b b, H, W] as [N, C, H b, W b]: blocks of depth become blocks of the plane."""
+    n, c, h, w = x.shape
+    if c % (block_size * block_size):
+        raise ValueError(f"For 'DepthToSpace', the channels {c} must be a multiple of block_size squared, {block_size * block_size}.")
+    x = reshape(x, (n, block_size, block_size, c // (block_size * block_size), h, w))
+    return reshape(_ops["transpose"](x, (0, 3, 4, 1, 5, 2)), (n, c // (block_size * block_size), h * block_size, w * block_size))
+
+
+def space_to_depth(x, block_size):
+    """[N, C, H b, W b] as [N, C b b, H, W]: blocks of the plane become depth."""
+    n, c, h, w = x.shape
+    if h % block_size or w % block_size:
+        raise ValueError(f"For 'SpaceToDepth', height {h} and width {w} must be multiples of block_size {block_size}.")
+    x = reshape(x, (n, c, h // block_size, block_size, w // block_size, block_size))
+    return reshape(_ops["transpose"](x, (0, 3, 5, 1, 2, 4)), (n, c * block_size * block_size, h // block_size, w // block_size))
+
+
+def batch_to_space_nd(input_x, block_shape, crops):
+    """Blocks of the batch moved to the plane [N, C, H, W], then its borders cropped."""
+    if isinstance(block_shape, int):
+        block_shape = (block_shape,) * 2
+    n, c, h, w = input_x.shape
+    (a, b), ((top, bottom), (left, right)) = block_shape, crops
+    if n % (a * b):
+        raise ValueError(f"For 'batch_to_space_nd', the batch {n} must be a multiple of the blocks' size {a * b}.")
+    x = reshape(input_x, (a, b, n // (a * b), c, h, w))
+    x = reshape(_ops["transpose"](x, (2, 3, 4, 0, 5, 1)), (n // (a * b), c, h * a, w * b))
+    return x[:, :, top:h * a - bottom, left:w * b - right]
+
+
+def space_to_batch_nd(input_x, block_size, paddings):
+    """[N, C, H, W] padded with zeros, then blocks of the plane moved to the batch."""
+    if isinstance(block_size, int):
+        block_size = (block_size,) * 2
+    (a, b), ((top, bottom), (left, right)) = block_size, paddings
+    x = _ops["pad"](input_x, (0, 0, top, left), (0, 0, bottom, right), 0.0)
+    n, c, h, w = x.shape
+    if h % a or w % b:
+        raise ValueError(f"For 'space_to_batch_nd', the padded height {h} and width {w} must be multiples of the blocks' sizes {a} and {b}.")
+    x = reshape(x, (n, c, h // a, a, w // b, b))
+    return reshape(_ops["transpose"](x, (3, 5, 0, 1, 2, 4)), (n * a * b, c, h // a, w // b))
+
+
+def _plane(name, x, size):
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"For '{name}', 'size' must be a tuple or list, but got {type(size).__name__}.")
+    if len(size) != 2:
+        raise ValueError(f"For '{name}', 'size' must hold height and width, but got {size}.")
+    if x.ndim != 4:
+        raise ValueError(f"For '{name}', the input must have 4 dimensions, but got {x.ndim}.")
+
+
+def resize_nearest(x, size, align_corners=False, half_pixel_centers=False):
+    """[N, C, H, W] in another size, each element that of the nearest place."""
+    _plane("ResizeNearestNeighbor", x, size)
+    for axis, m in enumerate(size, 2):
+        n = x.shape[axis]
+        if align_corners and m > 1:
+            at = [builtins.min(math.floor(i * (n - 1) / (m - 1) + 0.5), n - 1) for i in builtins.range(m)]
+        elif half_pixel_centers:
+            at = [builtins.min(math.floor((i + 0.5) * n / m), n - 1) for i in builtins.range(m)]
+        else:
+            at = [builtins.min(i * n // m, n - 1) for i in builtins.range(m)]
+        x = _ops["gather"](x, Tensor(at, mstype.int64), axis)
+    return x
+
+
+def resize_bilinear(x, size, align_corners=False, half_pixel_centers=False):
+    """[N, C, H, W] in another size, linear between places."""
+    _plane("ResizeBilinear", x, size)
+    for axis, m in enumerate(size, 2):
+        n = x.shape[axis]
+        i = cast(arange(m), mstype.float32)
+        if align_corners:
+            at = i * ((n - 1) / (m - 1) if m > 1 else 0.0)
+        elif half_pixel_centers:
+            at = maximum((i + 0.5) * (n / m) - 0.5, 0.0)
+        else:
+            at = i * (n / m)
+        low = minimum(floor(at), float(n - 1))
+        share = reshape(cast(at - low, x.dtype), (-1,) + (1,) * (3 - axis))
+        low = cast(low, mstype.int64)
+        first = _ops["gather"](x, low, axis)
+        x = first + (_ops["gather"](x, minimum(low + 1, n - 1), axis) - first) * share
+    return x
+
+
+def mirror_pad(input_x, paddings, mode):
+    """A border of mirrored elements, (before, behind) for each dimension: 'REFLECT' leaves the edge out, 'SYMMETRIC' repeats it."""
+    if mode not in ("REFLECT", "SYMMETRIC"):
+        raise ValueError(f"For 'mirror_pad', 'mode' must be 'REFLECT' or 'SYMMETRIC', but got {mode!r}.")
+    pairs = paddings.asnumpy().tolist() if isinstance(paddings, Tensor) else paddings
+    edge = 1 if mode == "REFLECT" else 0
+    for axis, (before, behind) in enumerate(pairs):
+        n = input_x.shape[axis]
+        if builtins.max(before, behind) > n - edge or builtins.min(before, behind) < 0:
+            raise ValueError(f"For 'mirror_pad', paddings of an axis of {n} must be in [0, {n - edge}], but got {(before, behind)}.")
+        if before or behind:
+            at = [*builtins.range(before - 1 + edge, edge - 1, -1), *builtins.range(n), *builtins.range(n - 1 - edge, n - 1 - edge - behind, -1)]
+            input_x = _ops["gather"](input_x, Tensor(at, mstype.int64), axis)
+    return input_x
+
+
+def matrix_band_part(x, lower, upper):
+    """The diagonals of [..., m, n] from `lower` below to `upper` above the main one, zeros elsewhere; a negative number keeps all there."""
+    m, n = x.shape[-2:]
+    gap = expand_dims(arange(m), 1) - arange(n)
+    keep = full((m, n), True)
+    if isinstance(lower, Tensor) or lower >= 0:
+        keep = keep & ((gap <= lower) | (lower < 0) if isinstance(lower, Tensor) else gap <= lower)
+    if isinstance(upper, Tensor) or upper >= 0:
+        keep = keep & ((-gap <= upper) | (upper < 0) if isinstance(upper, Tensor) else -gap <= upper)
+    return select(keep, x, full(x.shape, 0, dtype=x.dtype))
+
+
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """input with src along a diagonal of two dimensions."""
+    from pijit.ops.function.shapes import diagonal
+    a, b = _axis(dim1, input.ndim), _axis(dim2, input.ndim)
+    x = moveaxis(input, (a, b), (-2, -1))
+    m, n = x.shape[-2:]
+    wanted = diagonal(x, offset, -2, -1).shape
+    if tuple(src.shape) != tuple(wanted):
+        raise ValueError(f"For 'diagonal_scatter', 'src' must have the diagonal's shape {tuple(wanted)}, but got {tuple(src.shape)}.")
+    rows, columns = expand_dims(arange(m), 1), arange(n)
+    on = columns - rows == offset
+    at = minimum(maximum(rows + builtins.min(offset, 0), 0), builtins.max(src.shape[-1] - 1, 0)) + columns * 0
+    wide = _ops["gather"](src, reshape(at, (-1,)), src.ndim - 1)
+    wide = reshape(wide, (*src.shape[:-1], m, n))
+    return moveaxis(select(on, wide, x), (-2, -1), (a, b))
+
+
+def unravel_index(indices, dims):
+    """The coordinates [rank, n] of flat indices in a tensor of shape `dims`."""
+    sizes = dims.asnumpy().tolist() if isinstance(dims, Tensor) else list(dims)
+    parts, rest = [], indices
+    for n in sizes[::-1]:
+        parts.append(rest % n)
+        rest = rest // n
+    return stack(parts[::-1], 0)
+
+
+def col2im(input_x, output_size, kernel_size, dilation, padding_value, stride):
+    """Columns [N, C, kh kw, patches] summed into the images [N, C, H, W] they were taken from."""
+    from pijit.ops.function.image import fold
+    n, c, k, patches = input_x.shape
+    size = tuple(output_size.asnumpy().tolist()) if isinstance(output_size, Tensor) else output_size
+    return fold(reshape(input_x, (n, c * k, patches)), size, kernel_size, dilation, padding_value, stride)
+
+
+def padding(x, pad_dim_size=8):
+    """The last dimension, of 1, extended by zeros to pad_dim_size."""
+    if x.shape[-1] != 1 or x.ndim < 2:
+        raise ValueError(f"For 'padding', the input must have at least 2 dimensions and the last must be 1, but got {x.shape}.")
+    if pad_dim_size <= 0:
+        raise ValueError(f"For 'padding', 'pad_dim_size' must be greater than 0, but got {pad_dim_size}.")
+    return _ops["pad"](x, (0,) * x.ndim, (0,) * (x.ndim - 1) + (pad_dim_size - 1,), 0)
+
+
+def iou(anchor_boxes, gt_boxes, mode="iou"):
+    """[m, n] shares of overlap of boxes [n, 4] with boxes [m, 4] of (x0, y0, x1, y1): of their union, or ('iof') of the boxes gt_boxes."""
+    if mode not in ("iou", "iof"):
+        raise ValueError(f"For 'iou', 'mode' must be 'iou' or 'iof', but got {mode!r}.")
+
+    def area(b):
+        return (b[:, 2] - b[:, 0] + 1) * (b[:, 3] - b[:, 1] + 1)
+    a, g = expand_dims(anchor_boxes, 0), expand_dims(gt_boxes, 1)
+    width = maximum(minimum(a[..., 2], g[..., 2]) - maximum(a[..., 0], g[..., 0]) + 1, 0)
+    height = maximum(minimum(a[..., 3], g[..., 3]) - maximum(a[..., 1], g[..., 1]) + 1, 0)
+    both = width * height
+    whole = expand_dims(area(gt_boxes), 1)
+    return both / (whole if mode == "iof" else whole + area(anchor_boxes) - both)
+
+
+def bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0)):
+    """The shifts and log scales [n, 4] from anchor boxes to true ones (Girshick et al. 2014)."""
+    def measures(b):
+        w, h = b[:, 2] - b[:, 0] + 1, b[:, 3] - b[:, 1] + 1
+        return (b[:, 0] + b[:, 2]) * 0.5, (b[:, 1] + b[:, 3]) * 0.5, w, h
+    ax, ay, aw, ah = measures(anchor_box)
+    gx, gy, gw, gh = measures(groundtruth_box)
+    deltas = stack([(gx - ax) / aw, (gy - ay) / ah, log(gw / aw), log(gh / ah)], 1)
+    return (deltas - Tensor(means, deltas.dtype)) / Tensor(stds, deltas.dtype)
+
+
+def bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0), wh_ratio_clip=0.016):
+    """Boxes [n, 4] from anchor boxes and shifts, kept inside an image of max_shape (height, width)."""
+    d = deltas * Tensor(stds, deltas.dtype) + Tensor(means, deltas.dtype)
+    most = builtins.abs(math.log(wh_ratio_clip))
+    dw, dh = (minimum(maximum(v, -most), most) for v in (d[:, 2], d[:, 3]))
+    w, h = anchor_box[:, 2] - anchor_box[:, 0] + 1, anchor_box[:, 3] - anchor_box[:, 1] + 1
+    x = (anchor_box[:, 0] + anchor_box[:, 2]) * 0.5 + d[:, 0] * w
+    y = (anchor_box[:, 1] + anchor_box[:, 3]) * 0.5 + d[:, 1] * h
+    w, h = w * exp(dw), h * exp(dh)
+
+    def inside(v, n):
+        return minimum(maximum(v, 0.0), n - 1.0)
+    return stack([inside(x - w * 0.5 + 0.5, max_shape[1]), inside(y - h * 0.5 + 0.5, max_shape[0]),
+                  inside(x + w * 0.5 - 0.5, max_shape[1]), inside(y + h * 0.5 - 0.5, max_shape[0])], 1)
+
+
+def check_valid(bboxes, img_metas):
+    """Which boxes [n, 4] lie inside the image that img_metas (height, width, ratio) describes."""
+    h, w = img_metas[0] * img_metas[2], img_metas[1] * img_metas[2]
+    return (bboxes[:, 0] >= 0) & (bboxes[:, 1] >= 0) & (bboxes[:, 2] <= w - 1) & (bboxes[:, 3] <= h - 1)
+
+
+def split_by_sizes(x, sizes, axis):
+    """Pieces of the given sizes along an axis; one of them may be -1, for what is left."""
+    n = x.shape[axis]
+    if builtins.any(s == -1 for s in sizes):
+        rest = n - builtins.sum([s for s in sizes if s != -1])
+        sizes = [rest if s == -1 else s for s in sizes]
+    if builtins.sum(sizes) != n or builtins.min(sizes) < 0:
+        raise ValueError(f"For 'SplitV', 'size_splits' must add up to {n}, but got {sizes}.")
+    out, at = [], 0
+    for s in sizes:
+        out.append(narrow(x, axis, at, s))
+        at += s
+    return tuple(out)
+
+
+def _scattered(mode):
+    def update(input_x, indices, updates):
+        return input_x._assign(_ops["scatter_nd"](input_x, reshape(indices, (*indices.shape, 1)), updates, mode))
+    update.__name__ = update.__qualname__ = f"scatter_{mode}"
+    update.__doc__ = f"A Parameter with rows named by indices changed by updates ({mode}), in place; its new value."
+    return update
+
+
+def _scattered_nd(mode):
+    def update(input_x, indices, updates, use_locking=False):  # noqa: ARG001
+        return input_x._assign(_ops["scatter_nd"](input_x, indices, updates, mode))
+    update.__name__ = update.__qualname__ = f"scatter_nd_{mode}"
+    update.__doc__ = f"A Parameter with elements or slices at coordinates changed by updates ({mode}), in place; its new value."
+    return update
+
+
+scatter_add, scatter_div, scatter_max, scatter_min, scatter_mul, scatter_update = (_scattered(m) for m in ("add", "div", "max", "min", "mul", "update"))
+scatter_nd_add, scatter_nd_div, scatter_nd_max, scatter_nd_min, scatter_nd_mul, scatter_nd_sub, scatter_nd_update = (
+    _scattered_nd(m) for m in ("add", "div", "max", "min", "mul", "sub", "update"))
+
+
+def invert_permutation(x):
+    """The tuple of ints that takes a permutation back. ValueError where x is none."""
+    if sorted(x) != list(builtins.range(len(x))):
+        raise ValueError(f"For 'InvertPermutation', 'x' must be a permutation of 0 to {len(x) - 1}, but got {x}.")
+    out = [0] * len(x)
+    for i, v in enumerate(x):
+        out[v] = i
+    return tuple(out)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """Values without their immediate repetitions (slices along `dim`); on request each element's place among them, and how often each stood.
+
+    Their number depends on the data: not part of a graph."""
+    import numpy as np
+    a = input.asnumpy()
+    x = a.ravel() if dim is None else np.moveaxis(a, dim, 0)
+    n = x.shape[0]
+    new = np.ones(n, bool)
+    if n > 1:
+        new[1:] = (x[1:] != x[:-1]).reshape(n - 1, -1).any(1)
+    values = x[new] if dim is None else np.moveaxis(x[new], 0, dim)
+    out = [Tensor(np.ascontiguousarray(values), input.dtype)]
+    index = np.int64 if input.dtype == mstype.int64 else np.int32
+    if return_inverse:
+        place = (np.cumsum(new) - 1).astype(index)
+        out.append(Tensor(place.reshape(a.shape) if dim is None else place))
+    if return_counts:
+        out.append(Tensor(np.diff(np.append(np.flatnonzero(new), n)).astype(index)))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+def unique_with_pad(x, pad_num):
+    """(the distinct values of a vector in the order of their first appearance, then pad_num; each element's place among them)."""
+    from pijit.ops.function.sort import unique
+    values, place = unique(x)
+    rest = full((x.shape[0] - values.shape[0],), pad_num, dtype=x.dtype)
+    return concat([values, rest], 0), place

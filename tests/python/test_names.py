@@ -1,0 +1,74 @@
+"""Functions, primitives and layers by their names: values, dtypes, gradients and exceptions as MindSpore 2.7.1 gives them
+(facts_names.json, written by facts.py), and jitted as eager."""
+
+import ast
+import builtins
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from tests.python.differential import check
+from tests.python.facts import flat, names_in, total, variables
+
+FACTS = json.loads((pathlib.Path(__file__).parent / "facts_names.json").read_text())
+
+
+def agrees(got, want):
+    if "plain" in want:
+        assert repr(got) == want["plain"]
+        return
+    a = got.asnumpy()
+    assert (str(a.dtype), list(a.shape)) == (want["dtype"], want["shape"])
+    rough = a.dtype == np.float16
+    np.testing.assert_allclose(a.astype(np.float64).ravel()[:24], [float(v) for v in want["values"]], atol=1e-3 if rough else 2e-5, rtol=2e-3 if rough else 2e-4)
+
+
+@pytest.mark.parametrize("expression", FACTS)
+def test_fact(expression):
+    fact, s = FACTS[expression], variables(ms)
+    if "raises" in fact:
+        with pytest.raises(getattr(builtins, fact["raises"])):
+            eval(expression, s)
+        return
+    got, want = flat(eval(expression, s)), flat(fact["is"])
+    assert len(got) == len(want)
+    for g, w in zip(got, want):
+        agrees(g, w)
+    if "grad" in fact:
+        name, want = fact["grad"]
+        s = variables(ms)
+        agrees(ms.grad(total(ms, eval(f"lambda {name}: {expression}", s)))(s[name]), want)
+
+
+# what reads a tensor's value to know a shape, or makes objects of Python
+BROKEN = ("MaskedSelect", "masked_select", "unique", "Unique", "NonZero", "nonzero", "argwhere", "mirror", "Mirror", "fixed(", "Parameter(", "histc", "Histogram",
+          "CumulativeLogsumexp", "Bincount", "UnravelIndex")
+
+
+class _Tensors(ast.NodeTransformer):
+    """`T(...)` within an expression becomes an argument."""
+
+    def __init__(self, scope):
+        self.scope, self.made = scope, {}
+
+    def visit_Call(self, node):
+        if isinstance(node.func, ast.Name) and node.func.id == "T":
+            name = f"t{len(self.made)}"
+            self.made[name] = eval(ast.unparse(node), self.scope)
+            return ast.Name(name, ast.Load())
+        return self.generic_visit(node)
+
+
+@pytest.mark.parametrize("expression", [e for e, f in FACTS.items() if "is" in f])
+def test_jitted(expression):
+    s = variables(ms)
+    tensors = _Tensors(s)
+    text = ast.unparse(tensors.visit(ast.parse(expression, mode="eval")))
+    args = {n: s[n] for n in sorted(set(names_in(text))) if isinstance(s.get(n), ms.Tensor)} | tensors.made
+
+    def make():
+        return eval(f"lambda {', '.join(args)}: {text}", variables(ms))
+    check(make, *args.values(), breaks=None if any(n in expression for n in BROKEN) else 0)
