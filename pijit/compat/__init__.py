@@ -23,6 +23,7 @@ _ELSEWHERE = {
     "parameter": "common.parameter",
     "dtype": "common.dtype numpy.dtypes",
     "initializer": "common.initializer",
+    "numpy": "numpy.array_creations numpy.array_ops numpy.logic_ops numpy.math_ops",
     "random": "common.seed common.generator",
     "jit": "common.api common.jit_config",
     "hints": "common.lazy_inline common.no_inline common.recompute",
@@ -32,7 +33,7 @@ _ELSEWHERE = {
     "train.metrics": "nn.metrics",
     "nn.container": "nn.layer.container",
     "nn.layer.rnn": "nn.layer.rnns nn.layer.rnn_cells",
-    "nn.layer": "nn.layer.channel_shuffle nn.layer.combined nn.layer.dense nn.layer.embedding nn.layer.math nn.layer.padding nn.layer.thor_layer "
+    "nn.layer": "nn.layer.channel_shuffle nn.layer.dense nn.layer.embedding nn.layer.math nn.layer.padding nn.layer.thor_layer "
                 "nn.layer.timedistributed",
     "nn.loss": "nn.loss.loss",
     "nn.schedule": "nn.learning_rate_schedule nn.dynamic_lr",

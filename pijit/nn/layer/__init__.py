@@ -4,6 +4,7 @@ from pijit.nn.cell import Cell as _Cell
 from pijit.nn.layer.activation import *  # noqa: F401,F403
 from pijit.nn.layer.activation import get_activation
 from pijit.nn.layer.basic import *  # noqa: F401,F403
+from pijit.nn.layer.combined import *  # noqa: F401,F403
 from pijit.nn.layer.conv import *  # noqa: F401,F403
 from pijit.nn.layer.image import *  # noqa: F401,F403
 from pijit.nn.layer.normalization import *  # noqa: F401,F403

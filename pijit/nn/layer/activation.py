@@ -4,6 +4,7 @@ from pijit.initializer import initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import positive
 from pijit.ops import function as F
+from pijit.ops import primitives as P
 from pijit.parameter import Parameter
 
 _ACTIVATIONS = {}
@@ -18,26 +19,35 @@ def get_activation(name):
     return _ACTIVATIONS[name]()
 
 
-def _activation(name, fn, key=None):
+def _activation(name, fn, key=None, operator=None):
+    """`operator` names the attribute that holds the primitive: what a subclass calls, or replaces."""
     def construct(self, x):  # noqa: ARG001
         return fn(x)
-    cls = type(name, (Cell,), {"construct": construct, "__doc__": f"{name} activation.", "__module__": __name__})
+
+    def __init__(self):
+        Cell.__init__(self)
+        setattr(self, operator, getattr(P, name)())
+
+    def construct_by(self, x):
+        return getattr(self, operator)(x)
+    members = {"construct": construct} if operator is None else {"__init__": __init__, "construct": construct_by}
+    cls = type(name, (Cell,), {**members, "__doc__": f"{name} activation.", "__module__": __name__})
     if key:
         _ACTIVATIONS[key] = cls
     return cls
 
 
-ReLU = _activation("ReLU", F.relu, "relu")
-ReLU6 = _activation("ReLU6", F.relu6, "relu6")
-Sigmoid = _activation("Sigmoid", F.sigmoid, "sigmoid")
-Tanh = _activation("Tanh", F.tanh, "tanh")
+ReLU = _activation("ReLU", F.relu, "relu", "relu")
+ReLU6 = _activation("ReLU6", F.relu6, "relu6", "relu6")
+Sigmoid = _activation("Sigmoid", F.sigmoid, "sigmoid", "sigmoid")
+Tanh = _activation("Tanh", F.tanh, "tanh", "tanh")
 SiLU = _activation("SiLU", F.silu, "silu")
 SeLU = _activation("SeLU", F.selu)
 Mish = _activation("Mish", F.mish)
 Softsign = _activation("Softsign", F.softsign, "softsign")
 LogSigmoid = _activation("LogSigmoid", F.logsigmoid, "logsigmoid")
-HSigmoid = _activation("HSigmoid", F.hardsigmoid, "hsigmoid")
-HSwish = _activation("HSwish", F.hardswish, "hswish")
+HSigmoid = _activation("HSigmoid", F.hardsigmoid, "hsigmoid", "hsigmoid")
+HSwish = _activation("HSwish", F.hardswish, "hswish", "hswish")
 Tanhshrink = _activation("Tanhshrink", F.tanhshrink)
 FastGelu = _activation("FastGelu", F.fast_gelu, "fast_gelu")
 
@@ -70,9 +80,10 @@ class ELU(Cell):
     def __init__(self, alpha=1.0):
         super().__init__()
         self.alpha = alpha
+        self.elu = P.Elu(alpha)
 
     def construct(self, x):
-        return F.elu(x, self.alpha)
+        return self.elu(x)
 
 
 class PReLU(Cell):
@@ -81,9 +92,10 @@ class PReLU(Cell):
     def __init__(self, channel=1, w=0.25):
         super().__init__()
         self.w = Parameter(initializer(w, [positive("PReLU", "channel", channel)]), name="a")
+        self.prelu = P.PReLU()
 
     def construct(self, x):
-        return F.prelu(x, self.w)
+        return self.prelu(x, self.w)
 
 
 class Softmax(Cell):
@@ -92,16 +104,22 @@ class Softmax(Cell):
     def __init__(self, axis=-1):
         super().__init__()
         self.axis = axis
+        self.softmax = P.Softmax(axis)
 
     def construct(self, x):
-        return F.softmax(x, self.axis)
+        return self.softmax(x)
 
 
-class LogSoftmax(Softmax):
+class LogSoftmax(Cell):
     """Log-softmax along one axis."""
 
+    def __init__(self, axis=-1):
+        super().__init__()
+        self.axis = axis
+        self.log_softmax = P.LogSoftmax(axis)
+
     def construct(self, x):
-        return F.log_softmax(x, self.axis)
+        return self.log_softmax(x)
 
 
 class CELU(Cell):

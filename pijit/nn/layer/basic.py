@@ -8,6 +8,7 @@ from pijit.nn.cell import Cell
 from pijit.nn.layer.activation import get_activation
 from pijit.nn.layer.common import positive
 from pijit.ops import function as F
+from pijit.ops import primitives as P
 from pijit.parameter import Parameter
 
 
@@ -26,9 +27,21 @@ class Dense(Cell):
         if has_bias:
             self.bias = Parameter(initializer(Uniform(1 / math.sqrt(in_channels)) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
+        self.activation_flag = self.activation is not None
+        self.reshape, self.shape_op = P.Reshape(), P.Shape()
+        self.matmul, self.bias_add = P.MatMul(transpose_b=True), P.BiasAdd()
+        self._own = self.matmul, self.bias_add
 
     def construct(self, x):
-        x = F.dense(x, self.weight, self.bias)
+        if self.matmul is self._own[0] and self.bias_add is self._own[1]:
+            x = F.dense(x, self.weight, self.bias)
+        else:  # by a subclass's own operators
+            shape = self.shape_op(x)
+            x = self.matmul(self.reshape(x, (-1, shape[-1])) if len(shape) != 2 else x, self.weight)
+            if self.has_bias:
+                x = self.bias_add(x, self.bias)
+            if len(shape) != 2:
+                x = self.reshape(x, (*shape[:-1], -1))
         if self.activation is not None:
             x = self.activation(x)
         return x
@@ -52,9 +65,12 @@ class Dropout(Cell):
         p = 1 - keep_prob if p is None else p
         if not 0 <= p < 1:
             raise ValueError(f"For 'Dropout', 'p' must be in [0, 1), but got {p}.")
-        self.p = p
+        self.p, self.keep_prob = p, 1 - p
+        self.dropout = self._own = P.Dropout(self.keep_prob)
 
     def construct(self, x):
+        if self.dropout is not self._own and self.training:  # a subclass's own operator
+            return self.dropout(x)[0]
         return F.dropout(x, self.p, self.training)
 
 
@@ -70,9 +86,12 @@ class Embedding(Cell):
             a[padding_idx] = 0
             table = type(table)(a)
         self.embedding_table = Parameter(table, name="embedding_table")
+        self.use_one_hot, self.dtype, self.padding_idx = use_one_hot, dtype, padding_idx
+        self.gather, self.reshape, self.expand, self.get_shp, self.array_mul = P.Gather(), P.Reshape(), P.ExpandDims(), P.Shape(), P.MatMul()
+        self.one_hot, self.shp_flat = P.OneHot(), (-1,)
 
     def construct(self, ids):
-        return F.embedding(ids, self.embedding_table)
+        return self.gather(self.embedding_table, ids, 0)
 
 
 class Flatten(Cell):

@@ -7,6 +7,7 @@ from pijit.initializer import HeUniform, Uniform, initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import pair, positive
 from pijit.ops import function as F
+from pijit.ops import primitives as P
 from pijit.ops.function.conv import _transposed
 from pijit.ops.function.shapes import _format
 from pijit.parameter import Parameter
@@ -42,8 +43,12 @@ class Conv2d(Cell):
         if has_bias:
             self.bias = Parameter(initializer(Uniform(1 / math.sqrt(shape[1] * shape[2] * shape[3])) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
 
+        self.conv2d = P.Conv2D(out_channels, self.kernel_size, 1, pad_mode, self.padding, self.stride, self.dilation, group, data_format)
+        self.bias_add = P.BiasAdd(data_format)
+
     def construct(self, x):
-        return F.conv2d(x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
+        y = self.conv2d(x, self.weight)
+        return self.bias_add(y, self.bias) if self.has_bias else y
 
     def extend_repr(self):
         return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
@@ -168,5 +173,48 @@ class Conv3d(Cell):
         if has_bias:
             self.bias = Parameter(initializer(Uniform(1 / math.sqrt(fan_in)) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
 
+        self.conv3d = P.Conv3D(out_channels, self.kernel_size, 1, pad_mode, padding, self.stride, self.dilation, group, data_format)
+        self.bias_add = P.BiasAdd(data_format)
+
     def construct(self, x):
-        return F.conv3d(x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
+        y = self.conv3d(x, self.weight)
+        return self.bias_add(y, self.bias) if self.has_bias else y
+
+
+class Conv3dTranspose(Cell):
+    """Transposed 3-d convolution (Zeiler et al. 2010). weight [in_channels, out_channels / group, kd, kh, kw]."""
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, output_padding=0, has_bias=False,
+                 weight_init=None, bias_init=None, data_format="NCDHW", dtype=mstype.float32):
+        super().__init__()
+        if data_format != "NCDHW":
+            raise ValueError(f"For 'Conv3dTranspose', 'data_format' must be 'NCDHW', but got {data_format!r}.")
+        self.in_channels, self.out_channels, self.group = _channels("Conv3dTranspose", in_channels, out_channels, group, pad_mode)
+        self.kernel_size, self.stride, self.dilation, self.output_padding = ((v,) * 3 if isinstance(v, int) else tuple(v)
+                                                                             for v in (kernel_size, stride, dilation, output_padding))
+        for k in self.kernel_size + self.stride + self.dilation:
+            positive("Conv3dTranspose", "kernel_size, stride and dilation", k)
+        self.padding = (padding,) * 6 if isinstance(padding, int) else tuple(padding)
+        if pad_mode != "pad" and (any(self.padding) or any(self.output_padding)):
+            raise ValueError("For 'Conv3dTranspose', 'padding' and 'output_padding' need pad_mode 'pad'.")
+        if len(self.padding) != 6 or min(self.padding) < 0:
+            raise ValueError(f"For 'Conv3dTranspose', 'padding' must be a number or 6 of them, at least 0, but got {padding}.")
+        self.pad_mode, self.has_bias, self.bias = pad_mode, has_bias, None
+        shape = [in_channels, out_channels // group, *self.kernel_size]
+        fan_in = shape[1] * shape[2] * shape[3] * shape[4]
+        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype), name="weight")
+        if has_bias:
+            self.bias = Parameter(initializer(Uniform(1 / math.sqrt(fan_in)) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
+        self.conv3d_transpose = P.Conv3DTranspose(in_channels, out_channels, self.kernel_size, 1, pad_mode, self.padding, self.stride, self.dilation, group,
+                                                  self.output_padding, data_format)
+        self.bias_add = P.BiasAdd(data_format)
+
+    def construct(self, x):
+        if x.ndim != 5:
+            raise ValueError(f"For 'Conv3dTranspose', the input must have 5 dimensions, but got {x.ndim}.")
+        y = self.conv3d_transpose(x, self.weight)
+        return self.bias_add(y, self.bias) if self.has_bias else y
+
+    def extend_repr(self):
+        return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
+                f"pad_mode={self.pad_mode}, padding={self.padding}, dilation={self.dilation}, group={self.group}, has_bias={self.has_bias}")

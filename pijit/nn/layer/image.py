@@ -3,6 +3,7 @@
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import positive
 from pijit.ops import function as F
+from pijit.ops.function.conv import _conv_pad
 
 
 class Pad(Cell):
@@ -146,3 +147,33 @@ class PSNR(Cell):
             if image.ndim != 4:
                 raise ValueError(f"For 'PSNR', the images must have 4 dimensions, but got {image.ndim}.")
         return 10.0 * F.log10(self.max_val ** 2 / F.mean(F.square(img1 - img2), (-3, -2, -1)))
+
+
+class Unfold(Cell):
+    """Patches of [N, C, H, W]: [N, kh kw C, rows, columns], the channel varying fastest.
+
+    ksizes, strides and rates are (1, row, column, 1); padding is 'valid', or 'same' with zeros around."""
+
+    def __init__(self, ksizes, strides, rates, padding="valid"):
+        super().__init__()
+        for name, v in (("ksizes", ksizes), ("strides", strides), ("rates", rates)):
+            if not isinstance(v, (tuple, list)):
+                raise TypeError(f"For 'Unfold', '{name}' must be a tuple or list, but got {type(v).__name__}.")
+            if len(v) != 4 or v[0] != 1 or v[3] != 1:
+                raise ValueError(f"For 'Unfold', '{name}' must be (1, row, column, 1), but got {v}.")
+            for n in v:
+                positive("Unfold", name, n)
+        if padding.lower() not in ("same", "valid"):
+            raise ValueError(f"For 'Unfold', 'padding' must be 'same' or 'valid', but got {padding!r}.")
+        self.ksizes, self.strides, self.rates, self.padding = tuple(ksizes), tuple(strides), tuple(rates), padding.lower()
+
+    def construct(self, input_x):
+        if input_x.ndim != 4:
+            raise ValueError(f"For 'Unfold', the input must have 4 dimensions, but got {input_x.ndim}.")
+        k, s, r = self.ksizes[1:3], self.strides[1:3], self.rates[1:3]
+        n, c, h, w = input_x.shape
+        pad = _conv_pad((h, w), k, s, r, self.padding, 0)
+        x = F.pad(input_x, (pad[2], pad[3], pad[0], pad[1]))
+        rows, columns = ((size - d * (m - 1) - 1) // step + 1 for size, m, step, d in zip(x.shape[2:], k, s, r))
+        y = F.reshape(F.unfold(x, k, r, 0, s), (n, c, k[0] * k[1], rows, columns))
+        return F.reshape(F.transpose(y, (0, 2, 1, 3, 4)), (n, c * k[0] * k[1], rows, columns))

@@ -5,6 +5,7 @@ from pijit.initializer import initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import positive
 from pijit.ops import function as F
+from pijit.ops import primitives as P
 from pijit.ops.function.shapes import _format
 from pijit.parameter import Parameter
 
@@ -25,11 +26,17 @@ class _BatchNorm(Cell):
         self.moving_variance = Parameter(initializer(moving_var_init, [n], dtype), name="moving_variance", requires_grad=False)
         self.gamma = Parameter(initializer(gamma_init, [n], dtype), name="gamma", requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, [n], dtype), name="beta", requires_grad=affine)
+        self.bn_train = P.BatchNorm(True, eps, 1.0 - momentum)
+        self.bn_infer = P.BatchNorm(False, eps)
+        self._own = self.bn_train, self.bn_infer
 
     def construct(self, x):
         if x.ndim not in self.rank:
             raise ValueError(f"For '{self.cls_name}', the input must have {self.rank} dimensions, but got {x.ndim}.")
         use_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
+        if self.bn_train is not self._own[0] or self.bn_infer is not self._own[1]:  # a subclass's own operators
+            norm = self.bn_train if use_batch else self.bn_infer
+            return norm(x, self.gamma, self.beta, self.moving_mean, self.moving_variance)[0]
         return F.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, use_batch, 1.0 - self.momentum, self.eps)
 
     def extend_repr(self):
@@ -69,9 +76,13 @@ class LayerNorm(Cell):
         self.begin_norm_axis, self.begin_params_axis = begin_norm_axis, begin_params_axis
         self.gamma = Parameter(initializer(gamma_init, normalized_shape, dtype), name="gamma")
         self.beta = Parameter(initializer(beta_init, normalized_shape, dtype), name="beta")
+        self.layer_norm = P.LayerNorm(begin_norm_axis, begin_params_axis, epsilon)
+        self._own = self.layer_norm
 
     def construct(self, input_x):
         n = input_x.ndim
+        if self.layer_norm is not self._own:  # a subclass's own operator
+            return self.layer_norm(input_x, self.gamma, self.beta)[0]
         for axis in (self.begin_norm_axis, self.begin_params_axis):
             if not -n <= axis < n:
                 raise ValueError(f"For 'LayerNorm', axis {axis} is out of range for an input of {n} dimensions.")

@@ -3,6 +3,7 @@
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import pair, positive
 from pijit.ops import function as F
+from pijit.ops import primitives as P
 from pijit.ops.function.conv import _conv_pad
 from pijit.ops.function.shapes import _format
 
@@ -21,8 +22,13 @@ class MaxPool2d(Cell):
         if any(2 * p > k for p, k in zip(pair(padding), self.kernel_size)):
             raise ValueError(f"For 'MaxPool2d', 'padding' must be at most half of kernel_size {self.kernel_size}, but got {padding}.")
         self.dilation, self.return_indices, self.ceil_mode = pair(dilation), return_indices, ceil_mode
+        self.use_pad = pad_mode == "pad"
+        if not self.use_pad:
+            self.max_pool = P.MaxPool(self.kernel_size, self.stride, pad_mode)
 
     def construct(self, x):
+        if not self.use_pad:
+            return self.max_pool(x)
         return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
 
 

@@ -1,7 +1,7 @@
 """Cells around networks: loss, gradients, training steps."""
 
 from pijit import dtype as mstype
-from pijit.grad import GradFunction, GradOperation, value_and_grad
+from pijit.grad import GradFunction, GradOperation, jvp, value_and_grad, vjp
 from pijit.nn.cell import Cell
 from pijit.nn.layer import Identity
 from pijit.ops import function as F
@@ -152,3 +152,31 @@ class PipelineCell(_MicroBatches):
         if stage_config is not None or segment_config is not None:
             raise RuntimeError("For 'PipelineCell', 'stage_config' and 'segment_config' need more than one process, but there is one.")
         super().__init__(network, micro_size)
+
+
+class Jvp(Cell):
+    """(fn(*inputs), its derivative along v), of inputs and then v, which is as many tensors in a tuple."""
+
+    def __init__(self, fn):
+        super().__init__()
+        self.fn = fn
+
+    def construct(self, *args):
+        if len(args) < 2:
+            raise ValueError("For 'Jvp', expected the inputs and then v.")
+        v = args[-1] if isinstance(args[-1], (tuple, list)) else (args[-1],)
+        return jvp(self.fn, args[:-1], tuple(v))
+
+
+class Vjp(Cell):
+    """(fn(*inputs), the gradients of its inputs for v), of inputs and then v, which is as many tensors in a tuple as fn returns."""
+
+    def __init__(self, fn):
+        super().__init__()
+        self.fn = fn
+
+    def construct(self, *args):
+        if len(args) < 2:
+            raise ValueError("For 'Vjp', expected the inputs and then v.")
+        value, pullback = vjp(self.fn, *args[:-1])
+        return value, pullback(args[-1])

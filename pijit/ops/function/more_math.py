@@ -6,9 +6,9 @@ import math
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full, ones, ones_like, zeros_like
-from pijit.ops.function.elementwise import abs, cast, floor_div, fmod, pow, select, sqrt, trunc
+from pijit.ops.function.elementwise import abs, cast, cos, floor_div, fmod, pow, select, sqrt, trunc
 from pijit.ops.function.reduce import amax, any, sum
-from pijit.ops.function.shapes import _axis, _ints, concat, expand_dims, flip, narrow, reshape, swapaxes
+from pijit.ops.function.shapes import _axis, _ints, concat, expand_dims, flip, narrow, reshape, swapaxes, unbind
 
 
 def squared_difference(x, y):
@@ -126,8 +126,7 @@ def pdist(input, p=2.0):
     if p < 0:
         raise ValueError(f"For 'pdist', 'p' must be at least 0, but got {p}.")
     n = input.shape[-2]
-    pairs = [(i, j) for i in builtins.range(n) for j in builtins.range(i + 1, n)]
-    first, second = (Tensor([pair[k] for pair in pairs], mstype.int64) for k in (0, 1))
+    first, second = unbind(triu_indices(n, n, 1))
     d = _ops["gather"](input, first, input.ndim - 2) - _ops["gather"](input, second, input.ndim - 2)
     a = abs(d)
     if p == float("inf"):
@@ -321,16 +320,21 @@ def _triangle(name, row, col, dtype, columns):
     for n in (row, col):
         if not isinstance(n, int):
             raise TypeError(f"For '{name}', 'row' and 'col' must be ints, but got {type(n).__name__}.")
-        if n < 0:
-            raise ValueError(f"For '{name}', 'row' and 'col' must be at least 0, but got {n}.")
+        if not 0 <= n < 2 ** 31:
+            raise ValueError(f"For '{name}', 'row' and 'col' must be at least 0 and less than 2 ** 31, but got {n}.")
     if dtype not in (mstype.int32, mstype.int64):
         raise TypeError(f"For '{name}', 'dtype' must be int32 or int64, but got {dtype}.")
-    places = [(i, j) for i in builtins.range(row) for j in builtins.range(*columns(i))]
+    ends = [columns(i) for i in builtins.range(row)]
+    if builtins.sum([b - a for a, b in ends]) > 1e6:  # too many for lists
+        import numpy as np
+        rows = np.repeat(np.arange(row), [b - a for a, b in ends])
+        return Tensor(np.stack([rows, np.concatenate([np.arange(a, b) for a, b in ends])]), dtype)
+    places = [(i, j) for i, (a, b) in enumerate(ends) for j in builtins.range(a, b)]
     return Tensor([[p[0] for p in places], [p[1] for p in places]], dtype)
 
 
 def _window(name, window_length, periodic, dtype, f):
-    """Values of f(share of the period) for a window of the length."""
+    """f(share of the period), in float64, for each place of the window."""
     if not isinstance(window_length, int) or isinstance(window_length, bool):
         raise TypeError(f"For '{name}', 'window_length' must be int, but got {type(window_length).__name__}.")
     if window_length < 0:
@@ -340,35 +344,35 @@ def _window(name, window_length, periodic, dtype, f):
         raise TypeError(f"For '{name}', 'dtype' must be a floating-point one, but got {dtype}.")
     if window_length <= 1:
         return ones((window_length,), dtype)
-    n = window_length if periodic else window_length - 1
-    return Tensor([f(i / n) for i in builtins.range(window_length)], dtype)
+    share = _ops["arange"](0, 1, window_length, mstype.float64) / (window_length if periodic else window_length - 1)
+    return cast(f(share), dtype)
 
 
 def bartlett_window(window_length, periodic=True, *, dtype=None):
     """The triangle from 0 to 1 and back."""
-    return _window("bartlett_window", window_length, periodic, dtype, lambda t: 1 - builtins.abs(2 * t - 1))
+    return _window("bartlett_window", window_length, periodic, dtype, lambda t: 1 - abs(2 * t - 1))
 
 
 def blackman_window(window_length, periodic=True, *, dtype=None):
     """0.42 - 0.5 cos + 0.08 cos of the double angle."""
-    return _window("blackman_window", window_length, periodic, dtype, lambda t: 0.42 - 0.5 * math.cos(2 * math.pi * t) + 0.08 * math.cos(4 * math.pi * t))
+    return _window("blackman_window", window_length, periodic, dtype, lambda t: 0.42 - 0.5 * cos(2 * math.pi * t) + 0.08 * cos(4 * math.pi * t))
 
 
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
     """alpha - beta cos."""
-    return _window("hamming_window", window_length, periodic, dtype, lambda t: alpha - beta * math.cos(2 * math.pi * t))
+    return _window("hamming_window", window_length, periodic, dtype, lambda t: alpha - beta * cos(2 * math.pi * t))
 
 
 def hann_window(window_length, periodic=True, *, dtype=None):
     """0.5 - 0.5 cos."""
-    return _window("hann_window", window_length, periodic, dtype, lambda t: 0.5 - 0.5 * math.cos(2 * math.pi * t))
+    return _window("hann_window", window_length, periodic, dtype, lambda t: 0.5 - 0.5 * cos(2 * math.pi * t))
 
 
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
     """The modified Bessel function of order 0 along a half circle, over its greatest value."""
     import numpy as np
     top = float(np.i0(beta))
-    return _window("kaiser_window", window_length, periodic, dtype, lambda t: float(np.i0(beta * math.sqrt(builtins.max(1 - (2 * t - 1) ** 2, 0.0)))) / top)
+    return _window("kaiser_window", window_length, periodic, dtype, lambda t: Tensor(np.i0(beta * np.sqrt(np.maximum(1 - (2 * t.asnumpy() - 1) ** 2, 0))) / top))
 
 
 def histc(input, bins=100, min=0.0, max=0.0):

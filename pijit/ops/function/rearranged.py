@@ -80,13 +80,12 @@ def resize_nearest(x, size, align_corners=False, half_pixel_centers=False):
     _plane("ResizeNearestNeighbor", x, size)
     for axis, m in enumerate(size, 2):
         n = x.shape[axis]
+        i = arange(m)  # in integers: exact
         if align_corners and m > 1:
-            at = [builtins.min(math.floor(i * (n - 1) / (m - 1) + 0.5), n - 1) for i in builtins.range(m)]
-        elif half_pixel_centers:
-            at = [builtins.min(math.floor((i + 0.5) * n / m), n - 1) for i in builtins.range(m)]
+            at = (2 * i * (n - 1) + (m - 1)) // (2 * (m - 1))
         else:
-            at = [builtins.min(i * n // m, n - 1) for i in builtins.range(m)]
-        x = _ops["gather"](x, Tensor(at, mstype.int64), axis)
+            at = (2 * i + 1) * n // (2 * m) if half_pixel_centers else i * n // m
+        x = _ops["gather"](x, minimum(at, n - 1), axis)
     return x
 
 

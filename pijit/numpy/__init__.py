@@ -15,7 +15,19 @@ for _n in ("add subtract multiply divide true_divide floor_divide mod fmod pow m
            "log1p sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot floor ceil trunc equal not_equal less less_equal greater greater_equal "
            "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert isnan isinf isfinite where meshgrid einsum").split():
     globals()[_n] = getattr(_F, _n)
-power, remainder, around = _F.pow, _F.mod, _F.round
+power, remainder = _F.pow, _F.mod
+
+
+def around(a, decimals=0):
+    """Rounded to so many decimals."""
+    return _F.round(a, decimals=decimals)
+
+
+
+
+def _default(x, dtype):
+    """The dtype of new numbers: int32 for ints."""
+    return int32 if dtype is None and x.dtype == int64 else dtype
 
 
 def _typed(x, dtype):
@@ -181,6 +193,8 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 def array(obj, dtype=None, copy=True, ndmin=0):  # noqa: ARG001
     """A tensor from data."""
     t = Tensor(obj, dtype) if dtype is not None else Tensor(obj)
+    if not isinstance(obj, (Tensor, _np.ndarray)):
+        t = _typed(t, _default(t, dtype))
     return _F.reshape(t, (1,) * (ndmin - t.ndim) + t.shape) if t.ndim < ndmin else t
 
 
@@ -201,7 +215,10 @@ def ones(shape, dtype=float32):
 
 def full(shape, fill_value, dtype=None):
     """One value everywhere."""
-    return _F.full(shape, fill_value, dtype=dtype)
+    if isinstance(fill_value, (list, tuple)):
+        fill_value = Tensor(fill_value)
+    x = _F.broadcast_to(fill_value, shape) if isinstance(fill_value, Tensor) else _F.full(shape, fill_value, dtype=dtype)
+    return _typed(x, _default(x, dtype))
 
 
 empty = zeros
@@ -209,7 +226,8 @@ empty = zeros
 
 def arange(start, stop=None, step=None, dtype=None):
     """Values from start to stop (not included)."""
-    return _F.arange(start, stop, 1 if step is None else step, dtype=dtype)
+    x = _F.arange(start, stop, 1 if step is None else step, dtype=dtype)
+    return _typed(x, _default(x, dtype))
 
 
 def sum(a, axis=None, dtype=None, keepdims=False, initial=None):
@@ -275,3 +293,11 @@ def randint(minval, maxval=None, shape=None, dtype=int32):
     """Integers in [minval, maxval)."""
     lo, hi = (0, minval) if maxval is None else (minval, maxval)
     return _F.randint(lo, hi, () if shape is None else shape, dtype=dtype)
+
+
+from pijit.numpy.more import *  # noqa: E402,F401,F403
+
+float16, int8, int16 = _t.float16, _t.int8, _t.int16
+uint8, uint16, uint32, uint64 = _t.uint8, _t.uint16, _t.uint32, _t.uint64
+float_, int_ = _t.float32, _t.int32
+round = around
