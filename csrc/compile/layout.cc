@@ -55,7 +55,7 @@ class Layouts {
       // Too few channels for a block, as those of an image, are read where they are.
       const bool fits = has_blocks(x.shape) || (name != "conv2d_dx" && x.shape[1] <= 4);
       return y.dtype == DType::F32 && one_group && has_blocks(y.shape) && fits &&
-                     (undilated(n) || served_in_blocks(n))
+                     served_in_blocks(n)
                  ? kConv
                  : kOther;
     }
@@ -71,10 +71,7 @@ class Layouts {
       if (s != kNoNode && !full(s, n) && !small(type(s).shape)) return kOther;
     return kMap;
   }
-  static bool undilated(const Node& n) {
-    return std::get<Dims>(n.attrs[n.op->attr_index("dilation")]) == Dims{1, 1};
-  }
-  // Is there a fast kernel? With dilation not always.
+  // Is there a fast kernel? Not for every kernel size, stride and dilation.
   bool served_in_blocks(const Node& n) const {
     Attrs attrs = n.attrs;
     attrs.emplace_back(b_);
