@@ -234,6 +234,12 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
   const bool data = found && Py_TYPE(found)->tp_descr_set;
   if (name == "__class__") return wrap_static(reinterpret_cast<PyObject*>(type));
   if (data) {
+    if (Py_TYPE(found) == &PyMemberDescr_Type && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+      const int src = add_source({Source::kSlot, source_of(v), 0, share(name_obj)});
+      const py::object x = py::reinterpret_steal<py::object>(slot_value(found, o));
+      if (!x) give_up(Reason::kRaises, str_cat("the slot ", name, " is not set"));
+      return wrap(x.ptr(), src);
+    }
     if (Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type)
       give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
     return bind(wrap_static(found), v, type);
@@ -261,52 +267,36 @@ V Tracer::class_attribute(PyObject* found, int owner, PyObject* name) {
 
 void Tracer::set_attribute(const V& v, PyObject* name_obj, const V& value) {
   if (v->kind == Value::kException) return set_exception_attribute(v, name_obj, value);
-  if (v->kind == Value::kInstance || v->kind == Value::kObject) {
-    PyObject* found = type_lookup(type_of(v), name_obj);
-    if (v->kind == Value::kInstance && type_of(v)->tp_setattro != PyObject_GenericSetAttr) {
-      PyObject* f = user_method(v, "__setattr__");
-      if (!f) give_up(Reason::kUnsupportedAttribute, "__setattr__");
-      call(wrap_static(f), {v, constant(share(name_obj)), value}, {});
-      return;
-    }
-    if (found && PyObject_TypeCheck(found, &PyProperty_Type) &&
-        type_of(v)->tp_setattro == PyObject_GenericSetAttr) {
-      py::object set = share(found).attr("fset");
-      if (set.is_none()) give_up(Reason::kRaises, "property without setter");
-      call(wrap_static(set.ptr()), {v, value}, {});
-      return;
-    }
-    if (v->kind == Value::kInstance) {
-      if (found && Py_TYPE(found)->tp_descr_set && Py_TYPE(found) != &PyMemberDescr_Type)
-        give_up(Reason::kUnsupportedAttribute,
-                str_cat("descriptor ", py::cast<std::string>(py::handle(name_obj))));
-      return set_instance_attribute(v, name_obj, value);
-    }
-  }
-  if (v->kind != Value::kObject || PyType_Check(v->obj.ptr()) || PyModule_Check(v->obj.ptr()))
+  const bool object =
+      v->kind == Value::kObject && !PyType_Check(v->obj.ptr()) && !PyModule_Check(v->obj.ptr());
+  if (v->kind != Value::kInstance && !object)
     give_up(Reason::kUnsupportedAttribute,
             str_cat("assignment to an attribute of ", type_of(v)->tp_name));
+  if (type_of(v)->tp_setattro == PyObject_GenericSetAttr)
+    return store_attribute(v, name_obj, value);
+  PyObject* f = user_method(v, "__setattr__");
+  if (!f) give_up(Reason::kUnsupportedAttribute, str_cat(type_of(v)->tp_name, ".__setattr__"));
+  if (object) guard_type(v);
+  call(wrap_static(f), {v, constant(share(name_obj)), value}, {});
+}
+
+// As object.__setattr__.
+void Tracer::store_attribute(const V& v, PyObject* name_obj, const V& value) {
   const std::string name = py::cast<std::string>(py::handle(name_obj));
-  PyTypeObject* type = Py_TYPE(v->obj.ptr());
-  if (type->tp_setattro != PyObject_GenericSetAttr) {
-    static PyObject* hook = PyUnicode_InternFromString("__setattr__");
-    PyObject* f = type_lookup(type, hook);
-    // Cell.__setattr__ stores plainly what is neither a parameter nor a cell nor one of their names
-    py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
-    const bool cell = f && PyFunction_Check(f) &&
-                      py::cast<std::string>(share(f).attr("__qualname__")) == "Cell.__setattr__" &&
-                      py::cast<std::string>(share(f).attr("__module__")) == "pijit.nn.cell";
-    auto registered = [&](const char* table) {
-      PyObject* t = PyDict_GetItemString(d.ptr(), table);
-      return !t || PyDict_Contains(t, name_obj) != 0;
-    };
-    if (!cell || !d || registered("_params") || registered("_cells"))
-      give_up(Reason::kUnsupportedAttribute, "__setattr__");
-    if (value->kind == Value::kObject || (value->kind == Value::kTensor && value->parameter))
-      give_up(Reason::kUnsupportedAttribute, "assignment of an object to a Cell");
-  } else if (PyObject* found = type_lookup(type, name_obj); found && Py_TYPE(found)->tp_descr_set) {
-    give_up(Reason::kUnsupportedAttribute, str_cat("descriptor ", name));
+  PyTypeObject* type = type_of(v);
+  PyObject* found = type_lookup(type, name_obj);
+  const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
+  if (found && PyObject_TypeCheck(found, &PyProperty_Type)) {
+    py::object set = share(found).attr("fset");
+    if (set.is_none()) give_up(Reason::kRaises, "property without setter");
+    call(wrap_static(set.ptr()), {v, value}, {});
+    return;
   }
+  if (found && Py_TYPE(found)->tp_descr_set && !slot)
+    give_up(Reason::kUnsupportedAttribute, str_cat("descriptor ", name));
+  if (v->kind == Value::kInstance) return set_instance_attribute(v, name_obj, value);
+  if (!slot && !py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr())))
+    give_up(Reason::kRaises, "AttributeError");
   guard_type(v);
   check_effect(v);
   auto old = v->attrs.find(name);

@@ -289,9 +289,12 @@ V Tracer::call_pure(const py::object& f, const std::vector<V>& args, const Kwarg
 
 V Tracer::call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs) {
   const std::string name = py::cast<std::string>(py::object(py::handle(d).attr("__name__")));
+  const bool of_object = reinterpret_cast<PyDescrObject*>(d)->d_type == &PyBaseObject_Type;
+  if (self->kind == Value::kObject && of_object && name == "__setattr__" && kwargs.empty() &&
+      !PyType_Check(self->obj.ptr()) && !PyModule_Check(self->obj.ptr()))
+    return call_object_method(name, self, args);
   if (self->kind == Value::kInstance) {
-    if (reinterpret_cast<PyDescrObject*>(d)->d_type == &PyBaseObject_Type && kwargs.empty())
-      return call_object_method(name, self, args);
+    if (of_object && kwargs.empty()) return call_object_method(name, self, args);
     give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
   }
   if (self->kind == Value::kException && kwargs.empty())

@@ -47,6 +47,7 @@ struct Source {
     kClosure,
     kGlobal,
     kAttr,       // of the class, through the MRO
+    kSlot,       // what an object holds in a slot of its class (__slots__)
     kClassName,  // __name__, __qualname__ or __module__ of a class
     kDictAttr,
     kItem,      // of a tuple or list; from the end where negative

@@ -38,6 +38,11 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
                                 s.key.ptr());
       return v ? share(v) : py::object();
     }
+    case Source::kSlot: {
+      PyObject* d = type_lookup(Py_TYPE(p), s.key.ptr());
+      if (!d || Py_TYPE(d) != &PyMemberDescr_Type) return {};
+      return py::reinterpret_steal<py::object>(slot_value(d, p));
+    }
     case Source::kClassName: {
       if (!PyType_Check(p)) return {};
       PyObject* v = PyObject_GetAttr(p, s.key.ptr());
@@ -291,6 +296,7 @@ std::string describe_step(const std::vector<Source>& sources, const Source& s, c
     case Source::kGlobal: return text(sources[s.parent].key);
     case Source::kDictAttr: return p + "." + text(s.key);
     case Source::kAttr: return "type(" + p + ")." + text(s.key);
+    case Source::kSlot:
     case Source::kClassName: return p + "." + text(s.key);
     case Source::kItem: return str_cat(p, "[", s.index, "]");
     case Source::kDictItem:

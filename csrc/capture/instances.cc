@@ -111,13 +111,11 @@ V Tracer::call_object_method(const std::string& name, const V& self, const std::
   if (name == "__init__" && args.empty()) return constant(py::none());
   if (name == "__setattr__" && args.size() == 2) {
     auto n = as_constant(args[0]);
-    PyObject* found = n ? type_lookup(type_of(self), n->ptr()) : nullptr;
-    if (n && PyUnicode_Check(n->ptr()) &&
-        (!found || !Py_TYPE(found)->tp_descr_set || Py_TYPE(found) == &PyMemberDescr_Type)) {
+    if (n && PyUnicode_Check(n->ptr())) {
       PyObject* text = n->release().ptr();
       PyUnicode_InternInPlace(&text);
-      set_instance_attribute(self, text, args[1]);
-      Py_DECREF(text);
+      const py::object keep = py::reinterpret_steal<py::object>(text);
+      store_attribute(self, text, args[1]);
       return constant(py::none());
     }
   }

@@ -126,6 +126,7 @@ class Tracer {
   V behind(const V& front);                                     // the function of a JitFunction
   std::optional<V> find_attribute(const V& v, PyObject* name);  // empty: no such attribute
   void set_attribute(const V& v, PyObject* name, const V& value);
+  void store_attribute(const V& v, PyObject* name, const V& value);
   V bind(const V& found, const V& self, PyTypeObject* owner);
   V subscript(const V& x, const V& index);
   void set_subscript(const V& x, const V& index, const V& value);

@@ -213,6 +213,13 @@ bool instances_have_dict(PyTypeObject* t) {
   return t->tp_dictoffset || PyType_HasFeature(t, Py_TPFLAGS_MANAGED_DICT);
 }
 
+PyObject* slot_value(PyObject* descriptor, PyObject* o) {
+  PyObject* v =
+      Py_TYPE(descriptor)->tp_descr_get(descriptor, o, reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  if (!v) PyErr_Clear();
+  return v;
+}
+
 PyObject* instance_dict(PyObject* o) {
   if (PyType_Check(o) || PyModule_Check(o)) {
     if (PyType_Check(o)) return type_dict(reinterpret_cast<PyTypeObject*>(o));

@@ -114,6 +114,8 @@ PyObject* type_dict(PyTypeObject* t);  // new reference
 bool instances_have_dict(PyTypeObject* t);
 // The dict of an instance, or null. New reference.
 PyObject* instance_dict(PyObject* o);
+// What o holds in the slot that a member descriptor of its class stands for; null: it is not set.
+PyObject* slot_value(PyObject* descriptor, PyObject* o);
 // A number that changes whenever the dict does.
 uint64_t dict_version(PyObject* dict);
 // A number that changes whenever the type or a base does; 0: none.

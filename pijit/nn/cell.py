@@ -30,6 +30,7 @@ class Cell:
     `bprop(self, *inputs, out, dout)` replaces the derived gradient."""
 
     def __init__(self, auto_prefix=True, flags=None):  # noqa: ARG002
+        _store(self, "_has_tables", True)
         _store(self, "_params", {})
         _store(self, "_cells", {})
         _store(self, "_forward_pre_hooks", {})
@@ -86,7 +87,7 @@ class Cell:
             _store(self, name, value)
 
     def _need_init(self, what):
-        if self._params is Cell._params:
+        if not self._has_tables:
             raise AttributeError(f"For 'Cell', call super().__init__() before assigning {what}.")
 
     def __delattr__(self, name):
@@ -119,7 +120,7 @@ class Cell:
         self._need_init("cells")
         if not isinstance(child_cell, Cell):
             raise TypeError(f"For 'insert_child_to_cell', 'child_cell' must be a Cell, but got {type(child_cell).__name__}.")
-        if self._auto_prefix:
+        if self._auto_prefix and (child_cell._params or child_cell._cells):
             child_cell.update_parameters_name(child_name + ".")
         self._params.pop(child_name, None)
         self._cells[child_name] = child_cell
@@ -223,7 +224,7 @@ class Cell:
                 if all(p.dtype.is_floating_point and (own or p.requires_grad) for p in params):
                     yield name
 
-    _params, _cells, _cast_attributes = {}, {}, {}  # until __init__ has run
+    _params, _cells, _cast_attributes, _has_tables = {}, {}, {}, False  # until __init__ has run
 
     def __getattr__(self, name):
         if name in self._cast_attributes:
