@@ -736,3 +736,62 @@ def test_small_cells(mode):
     assert nn.DistributedGradReducer([p], True, 2)(grads)[0].asnumpy().tolist() == [1]
     with pytest.raises(ValueError, match="degree"):
         nn.DistributedGradReducer([p], True, 0)
+
+
+# -- summaries ---------------------------------------------------------------------------------------------------------------
+def events(folder):
+    """(tag, step) → value of what is in a folder's event files."""
+    pytest.importorskip("tensorboardX")
+    from tensorboardX.proto.event_pb2 import Event
+    found = {}
+    for name in files(folder):
+        raw = (folder / name).read_bytes()
+        while raw:  # length, its checksum, the event, its checksum
+            n = int.from_bytes(raw[:8], "little")
+            event = Event.FromString(raw[12:12 + n])
+            raw = raw[16 + n:]
+            for v in event.summary.value:
+                found[v.tag, event.step] = v.simple_value if v.WhichOneof("value") == "simple_value" else v.WhichOneof("value")
+    return found
+
+
+def test_summary_record(tmp_path):
+    pytest.importorskip("tensorboardX")
+    with train.SummaryRecord(str(tmp_path), network=network()) as r:
+        assert os.path.dirname(r.log_dir) == str(tmp_path) and os.path.exists(r.log_dir)
+        r.add_value("scalar", "loss", ms.Tensor(.5))
+        r.add_value("image", "picture", ms.Tensor(np.ones((1, 3, 4, 4), np.float32)))
+        r.add_value("histogram", "weights", ms.Tensor([1., 2., float("nan")]))
+        assert r.record(1)
+        r.set_mode("eval")
+        r.add_value("scalar", "loss", ms.Tensor(.25))
+        r.add_value("tensor", "left out", ms.Tensor([1.]))
+        assert r.record(2, plugin_filter=lambda plugin: plugin == "scalar")
+        ops.ScalarSummary()("inner", ms.Tensor(3.))
+        assert r.record(3)
+        for call, kind, text in ((lambda: r.add_value("foo", "a", ms.Tensor(1.)), ValueError, "plugin"), (lambda: r.add_value("scalar", 3, ms.Tensor(1.)), ValueError, "name"),
+                                 (lambda: r.add_value("scalar", "a", 3.), TypeError, "Tensor"), (lambda: r.add_value("scalar", "a", ms.Tensor([1., 2.])), ValueError, "one element"),
+                                 (lambda: r.add_value("image", "a", ms.Tensor([1.])), ValueError, "image"), (lambda: r.set_mode("x"), ValueError, "mode"),
+                                 (lambda: r.record("a"), TypeError, "step"), (lambda: r.record(2, 3), TypeError, "train_network")):
+            with pytest.raises(kind, match=text):
+                call()
+    assert r.record(4) is False
+    found = events(tmp_path)
+    assert found["loss", 1] == .5 and found["eval/loss", 2] == .25 and found["eval/inner", 3] == 3
+    assert any(k[0].startswith("picture") for k in found) and found["weights", 1] == "histo" and not any("left out" in k[0] for k in found)
+    with pytest.raises(ValueError, match="log_dir"):
+        train.SummaryRecord("")
+
+
+def test_summary_collector(tmp_path):
+    pytest.importorskip("tensorboardX")
+    m = model([.01 / (1 + i) for i in range(8)], metrics={"acc"})
+    m.fit(2, data(), data(), callbacks=train.SummaryCollector(str(tmp_path), 2, custom_lineage_data={"author": "me"}))
+    found = events(tmp_path)
+    assert {k[1] for k in found if k[0] == "loss/auto"} == {1, 2, 4, 6, 8}
+    assert found["loss/auto", 8] == pytest.approx(float(found["loss/auto", 8])) and found["learning_rate/auto", 2] < found["learning_rate/auto", 1]
+    assert found["0.weight/auto", 2] == "histo" and found["eval_acc/auto", 8] == .5 and any(k[0].startswith("custom/author") for k in found)
+    for options, kind in ((dict(collect_freq=0), ValueError), (dict(collect_specified_data={"foo": True}), ValueError), (dict(collect_specified_data={"collect_metric": 3}), TypeError),
+                          (dict(custom_lineage_data={3: 1}), TypeError), (dict(max_file_size=0), ValueError)):
+        with pytest.raises(kind, match="|".join([next(iter(options)), "collect_metric"])):
+            train.SummaryCollector(str(tmp_path), **options)
