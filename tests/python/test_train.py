@@ -547,7 +547,7 @@ def test_appended_values_and_names(tmp_path):
     d = ms.load_checkpoint(path)
     assert list(d)[:4] == ["0.weight", "0.bias", "2.weight", "2.bias"]
     assert (d["epoch"].dtype, d["lr"].dtype, d["flag"].dtype, d["name"]) == (ms.int64, ms.float32, ms.bool_, "abc")
-    assert ms.load_param_into_net(net, d) == ([], ["epoch", "lr", "flag", "t", "name"])
+    assert ms.load_param_into_net(net, d) == ([], ["epoch", "lr", "flag", "name", "t"])
     for bad in (None, [1], {"a": 1}, np.float32(1), 2 ** 70):
         with pytest.raises((TypeError, ValueError), match="'e'|append_dict"):
             ms.save_checkpoint(net, path, append_dict={"e": bad})
@@ -591,6 +591,44 @@ def test_checkpoint_files(tmp_path):
     ms.safetensors_to_ckpt(str(tmp_path / "out"), file_name_regex="^b")
     assert files(tmp_path / "out") == ["b.ckpt", "b.safetensors"]
     assert "first" in ms.load_checkpoint(str(tmp_path / "out" / "b.ckpt"))
+
+
+def test_files_of_mindspore(tmp_path):
+    """A file that MindSpore wrote, byte by byte; and what is broken in one."""
+    path = str(tmp_path / "a.ckpt")
+    values = {"f": ms.Tensor([[0., 1.]], ms.float32), "h": ms.Tensor([1.], ms.bfloat16), "i": ms.Tensor(-2, ms.int64), "b": ms.Tensor([True, False])}
+    ms.save_checkpoint(values, path, append_dict={"s": "ab"})
+    raw = (b"\x0a\x1c\x0a\x01f\x12\x17\x08\x01\x08\x02\x12\x07Float32\x1a\x08\x00\x00\x00\x00\x00\x00\x80?"
+           b"\x0a\x15\x0a\x01h\x12\x10\x08\x01\x12\x08BFloat16\x1a\x02\x80?"
+           b"\x0a\x16\x0a\x01i\x12\x11\x12\x05Int64\x1a\x08\xfe\xff\xff\xff\xff\xff\xff\xff"
+           b"\x0a\x11\x0a\x01b\x12\x0c\x08\x02\x12\x04Bool\x1a\x02\x01\x00"
+           b"\x0a\x16\x0a\x01s\x12\x11\x08\x00\x12\x03str\x1a\x08a\x00\x00\x00b\x00\x00\x00")
+    written = open(path, "rb").read()
+    assert written == raw
+    found = ms.load_checkpoint(path)
+    assert found["s"] == "ab" and all(found[k].dtype == v.dtype and np.array_equal(found[k].asnumpy(), v.asnumpy()) for k, v in values.items())
+    ms.save_checkpoint(values, path, crc_check=True)
+    checked = open(path, "rb").read()
+    assert checked[:-17] + written[len(checked) - 17:] == raw and set(ms.load_checkpoint(path, crc_check=True)) == set(values)
+    changed = bytearray(checked)
+    changed[30] ^= 1
+    open(path, "wb").write(changed)
+    with pytest.raises(ValueError, match="checksum"):
+        ms.load_checkpoint(path, crc_check=True)
+    # parts of one content
+    part = lambda data: b"\x0a\x18\x0a\x01f\x12\x13\x08\x02\x12\x07Float32\x1a\x04" + data + b"\x22\x00"
+    open(path, "wb").write(part(b"\x00\x00\x00\x00") + part(b"\x00\x00\x80?"))
+    assert ms.load_checkpoint(path)["f"].asnumpy().tolist() == [0, 1]
+    rng = np.random.RandomState(0)
+    for i in range(600):  # loads, or says that it can't
+        broken = bytearray(raw)
+        for _ in range(rng.randint(1, 4)):
+            broken[rng.randint(len(broken))] = rng.randint(256)
+        open(path, "wb").write(broken if i % 2 else bytes(broken)[:rng.randint(len(broken))])
+        try:
+            ms.load_checkpoint(path)
+        except ValueError:
+            pass
 
 
 def test_parameters_that_share_a_name_are_kept_apart(tmp_path):
