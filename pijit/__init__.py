@@ -25,8 +25,23 @@ __version__ = "0.1.0"
 __getattr__, __dir__ = compat.names(__name__, {
     "serialization": "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint load_checkpoint_async load_param_into_net safetensors_to_ckpt save_checkpoint",
     "amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
-    "train": "Accuracy BackupAndRestore BleuScore Callback CheckpointConfig ConfusionMatrix ConfusionMatrixMetric CosineSimilarity DatasetHelper Dice EarlyStopping F1 Fbeta HausdorffDistance History LambdaCallback LearningRateScheduler Loss LossMonitor "
-             "MAE MSE MeanSurfaceDistance Metric Model ModelCheckpoint OcclusionSensitivity OnRequestExit Perplexity Precision ROC Recall ReduceLROnPlateau RootMeanSquareDistance RunContext TimeMonitor "
-             "Top1CategoricalAccuracy Top5CategoricalAccuracy TopKCategoricalAccuracy auc connect_network_with_dataset get_metric_fn names rearrange_inputs",
+    "train": "Accuracy BackupAndRestore BleuScore Callback CheckpointConfig ConfusionMatrix ConfusionMatrixMetric "
+             "CosineSimilarity DatasetHelper Dice EarlyStopping F1 Fbeta HausdorffDistance History LambdaCallback "
+             "LearningRateScheduler Loss LossMonitor MAE MSE MeanSurfaceDistance Metric Model ModelCheckpoint "
+             "OcclusionSensitivity OnRequestExit Perplexity Precision ROC Recall ReduceLROnPlateau "
+             "RootMeanSquareDistance RunContext SummaryCollector SummaryRecord TimeMonitor Top1CategoricalAccuracy "
+             "Top5CategoricalAccuracy TopKCategoricalAccuracy auc connect_network_with_dataset data_sink "
+             "get_metric_fn names rearrange_inputs",
+    "context": "ParallelMode get_auto_parallel_context get_ps_context reset_auto_parallel_context reset_ps_context "
+               "set_auto_parallel_context set_ps_context",
+    "parallel": "Layout build_searched_strategy get_algo_parameters load_distributed_checkpoint "
+                "merge_pipeline_strategys merge_sliced_parameter parameter_broadcast rank_list_for_transform "
+                "reset_algo_parameters restore_group_info_list set_algo_parameters shard "
+                "sync_pipeline_shared_parameters transform_checkpoint_by_rank transform_checkpoints",
+    "runtime": "Event Stream StreamCtx communication_stream current_stream default_stream dispatch_threads_num "
+               "empty_cache launch_blocking max_memory_allocated max_memory_reserved memory_allocated "
+               "memory_reserved memory_stats memory_summary reset_max_memory_allocated reset_max_memory_reserved "
+               "reset_peak_memory_stats set_cpu_affinity set_cur_stream set_memory synchronize",
+    "profiler": "Profiler",
 })
 compat.register()

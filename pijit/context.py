@@ -57,20 +57,48 @@ def set_device(device_target, device_id=0):
     set_context(device_target=device_target, device_id=device_id)
 
 
-def reset_auto_parallel_context():
-    """One device: nothing to reset."""
-
-
 def set_auto_parallel_context(**kwargs):
-    """One device: only stand-alone training is accepted."""
-    if kwargs.get("parallel_mode", "stand_alone") != "stand_alone":
-        raise RuntimeError("pijit runs on one device: parallel_mode must be 'stand_alone'")
+    """Sets options of training on several devices. All parallel modes are alike, as there is one device; what asks for more raises RuntimeError."""
+    from pijit.parallel import _auto_parallel_context
+    _auto_parallel_context.set_auto_parallel_context(**kwargs)
+
+
+def get_auto_parallel_context(attr_key):
+    """The value of an option of set_auto_parallel_context. ValueError for an unknown one."""
+    from pijit.parallel import _auto_parallel_context
+    return _auto_parallel_context.get_auto_parallel_context(attr_key)
+
+
+def reset_auto_parallel_context():
+    """Options of set_auto_parallel_context as they were at the start."""
+    from pijit.parallel import _auto_parallel_context
+    _auto_parallel_context.reset_auto_parallel_context()
+
+
+def set_ps_context(**kwargs):
+    """Sets options of parameter servers. RuntimeError for enable_ps=True, as there is one process."""
+    from pijit.parallel import _ps_context
+    _ps_context.set_ps_context(**kwargs)
+
+
+def get_ps_context(attr_key):
+    """The value of an option of set_ps_context. ValueError for an unknown one."""
+    from pijit.parallel import _ps_context
+    return _ps_context.get_ps_context(attr_key)
+
+
+def reset_ps_context():
+    """Options of set_ps_context as they were at the start."""
+    from pijit.parallel import _ps_context
+    _ps_context.reset_ps_context()
 
 
 class ParallelMode:
-    """Names of parallel modes; STAND_ALONE is the one there is."""
+    """Names of parallel modes, which with one device are alike."""
 
     STAND_ALONE = "stand_alone"
     DATA_PARALLEL = "data_parallel"
+    HYBRID_PARALLEL = "hybrid_parallel"
     SEMI_AUTO_PARALLEL = "semi_auto_parallel"
     AUTO_PARALLEL = "auto_parallel"
+    MODE_LIST = [STAND_ALONE, DATA_PARALLEL, HYBRID_PARALLEL, SEMI_AUTO_PARALLEL, AUTO_PARALLEL]

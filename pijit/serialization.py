@@ -1,4 +1,4 @@
-"""Checkpoints: safetensors files (an 8-byte header length, a JSON header, raw little-endian data), written
+"""Checkpoints: MindSpore's .ckpt files (`pijit._ckpt`) and safetensors files (an 8-byte header length, a JSON header, raw little-endian data), written
 to a temporary file and renamed, checked completely before anything is loaded."""
 
 import json
@@ -11,7 +11,7 @@ from collections import Counter
 
 import numpy as np
 
-from pijit import dtype as mstype
+from pijit import _ckpt, dtype as mstype
 from pijit._C import Tensor, dtype as _dtype
 from pijit.parameter import Parameter
 
@@ -65,8 +65,8 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
 
     save_obj: a Cell, a dict of name → Tensor, or a list of {"name", "data"}. ckpt_file_name: "." and the format are appended
     where they are missing. async_save: False; True, "thread" or "process": a thread writes the values of now. append_dict: more
-    Tensors, numbers and strings by name. choice_func(name): whether a parameter is saved. format: "ckpt" or "safetensors".
-    integrated_save and crc_check are accepted. TypeError and ValueError name the argument; encryption (enc_key) is refused."""
+    Tensors, numbers and strings by name. choice_func(name): whether a parameter is saved. format: "ckpt", which MindSpore
+    reads and writes too, or "safetensors". crc_check: a checksum follows in a .ckpt file. integrated_save is accepted. TypeError and ValueError name the argument; encryption (enc_key) is refused."""
     if enc_key is not None:
         raise ValueError("For 'save_checkpoint', encryption ('enc_key') is not supported; nothing was written.")
     if not isinstance(ckpt_file_name, str):
@@ -86,22 +86,16 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
         if not isinstance(k, str) or type(v) not in (int, float, bool, str) and not isinstance(v, Tensor):
             raise TypeError(f"For 'save_checkpoint', 'append_dict' must map strings to ints, floats, bools, strings or Tensors, but got {k!r}: {type(v).__name__}.")
         items[k] = v
-    meta = {"format": "pijit"}
-    header, at, chunks = {"__metadata__": meta}, 0, []
+    values = []
     for name, value in items.items():
         if isinstance(value, str):
-            meta["append." + name] = json.dumps(value)
+            values.append((name, value))
             continue
         value = value if isinstance(value, Tensor) else _number(name, value)
         if value.dtype.name not in _NAMES:
             raise TypeError(f"For 'save_checkpoint', {name!r} has the dtype {value.dtype}, which the format doesn't have.")
-        raw = _raw(value)
-        header[name] = {"dtype": _NAMES[value.dtype.name], "shape": list(value.shape), "data_offsets": [at, at + len(raw)]}
-        at += len(raw)
-        chunks.append(raw)
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    parts = [struct.pack("<Q", len(text)), text, *chunks]
+        values.append((name, value.dtype.name, value.shape, _raw(value)))
+    parts = _ckpt.parts(values, crc_check) if format == "ckpt" else _safetensors(values)
     if not async_save:
         return _write(ckpt_file_name, parts)
     if not os.path.isdir(os.path.dirname(os.path.abspath(ckpt_file_name))):  # tell now what can be told
@@ -111,6 +105,23 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
     _writers.append(thread)
     thread.start()
     return None
+
+
+def _safetensors(values):
+    """The pieces of a safetensors file."""
+    meta = {"format": "pijit"}
+    header, at, chunks = {"__metadata__": meta}, 0, []
+    for name, *value in values:
+        if len(value) == 1:
+            meta["append." + name] = json.dumps(value[0])
+            continue
+        dtype, shape, raw = value
+        header[name] = {"dtype": _NAMES[dtype], "shape": list(shape), "data_offsets": [at, at + len(raw)]}
+        at += len(raw)
+        chunks.append(raw)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return [struct.pack("<Q", len(text)), text, *chunks]
 
 
 def _number(name, value):
@@ -164,43 +175,67 @@ def _bad(path, why):
     return ValueError(f"{path!r} is no checkpoint of this format: {why}.")
 
 
-def _read(path):
+def _read(path, check_crc):
+    """name → Tensor or text, of a file of either format."""
     with open(path, "rb") as f:
-        size = os.fstat(f.fileno()).st_size
-        head = f.read(8)
-        if len(head) < 8:
-            raise _bad(path, "it is shorter than its header")
-        (n,) = struct.unpack("<Q", head)
-        if n > _MAX_HEADER or 8 + n > size:
-            raise _bad(path, f"its header claims {n} bytes of a file of {size}")
-        try:
-            header = json.loads(f.read(n).decode("utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
-            raise _bad(path, f"its header is not JSON ({e.__class__.__name__})") from None
-        if not isinstance(header, dict):
-            raise _bad(path, "its header is not an object")
-        data = f.read()
-    tensors, meta = {}, header.pop("__metadata__", {})
+        raw = f.read()
+    if not raw:
+        raise _bad(path, "it is empty")
+    # a .ckpt file begins with a byte 10, so that its first eight make no length that it could have
+    if path.endswith(".safetensors") or raw[8:9] == b"{" and struct.unpack("<Q", raw[:8])[0] <= len(raw) - 8:
+        return _read_safetensors(path, raw)
+    try:
+        values = _ckpt.read(raw, check_crc)
+    except (ValueError, UnicodeDecodeError) as e:
+        raise _bad(path, str(e)) from None
+    return {name: v if isinstance(v, str) else _tensor(path, name, *v) for name, v in values.items()}
+
+
+def _tensor(path, name, dtype, shape, raw):
+    """A Tensor of checked bytes."""
+    count = 1
+    for d in shape:
+        count *= d
+    if len(shape) > 8 or count * (2 if dtype == "bfloat16" else _dtype(dtype).itemsize) != len(raw):
+        raise _bad(path, f"the entry {name!r} does not fit its data (file cut short?)")
+    if dtype == "bfloat16":
+        return Tensor((np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape), mstype.bfloat16)
+    if dtype == "bool" and bytes(raw).strip(b"\x00\x01"):
+        raise _bad(path, f"the entry {name!r} holds bytes that are no bools")
+    return Tensor(np.frombuffer(raw, dtype).reshape(shape).copy(), _dtype(dtype))
+
+
+def _read_safetensors(path, raw):
+    size = len(raw)
+    if size < 8:
+        raise _bad(path, "it is shorter than its header")
+    (n,) = struct.unpack("<Q", raw[:8])
+    if n > _MAX_HEADER or 8 + n > size:
+        raise _bad(path, f"its header claims {n} bytes of a file of {size}")
+    try:
+        header = json.loads(raw[8:8 + n].decode("utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as e:
+        raise _bad(path, f"its header is not JSON ({e.__class__.__name__})") from None
+    if not isinstance(header, dict):
+        raise _bad(path, "its header is not an object")
+    data = memoryview(raw)[8 + n:]
+    out, meta = {}, header.pop("__metadata__", {})
     for name, entry in header.items():
         try:
             dt, shape, (begin, end) = _PUBLIC[entry["dtype"]], entry["shape"], entry["data_offsets"]
-            ok = all(type(d) is int and d >= 0 for d in shape) and len(shape) <= 8 and type(begin) is int and type(end) is int and 0 <= begin <= end <= len(data)
+            ok = all(type(d) is int and d >= 0 for d in shape) and type(begin) is int and type(end) is int and 0 <= begin <= end <= len(data)
         except (KeyError, TypeError, ValueError):
             raise _bad(path, f"the entry {name!r} is malformed") from None
-        count = 1
-        for d in shape if ok else ():
-            count *= d
-        if not ok or count * _dtype(dt).itemsize != end - begin:
+        if not ok:
             raise _bad(path, f"the entry {name!r} does not fit its data (file cut short?)")
-        raw = data[begin:end]
-        if dt == "bfloat16":
-            a = (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape)
-            tensors[name] = Tensor(a, mstype.bfloat16)
-        else:
-            if dt == "bool" and raw.strip(b"\x00\x01"):
-                raise _bad(path, f"the entry {name!r} holds bytes that are no bools")
-            tensors[name] = Tensor(np.frombuffer(raw, dt).reshape(shape), _dtype(dt))
-    return tensors, meta if isinstance(meta, dict) else {}
+        out[name] = _tensor(path, name, dt, tuple(shape), data[begin:end])
+    for k, v in meta.items() if isinstance(meta, dict) else ():
+        if k.startswith("append."):
+            try:
+                out[k[7:]] = json.loads(v)
+            except (json.JSONDecodeError, TypeError, RecursionError):
+                raise _bad(path, f"the appended value {k!r} is malformed") from None
+    return out
 
 
 def _prefixes(name, value):
@@ -217,7 +252,7 @@ def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=N
     """A dict of name → Parameter (and of strings that were appended) from a file; loaded into `net` when one is given.
 
     Left out are names that begin with one of filter_prefix, or with none of specify_prefix, and those that choice_func refuses.
-    format: "ckpt" or "safetensors", which must be the file's extension.
+    format: "ckpt" or "safetensors", which must be the file's extension. crc_check: the checksum that a .ckpt file has must agree.
 
     Raises ValueError when the file is missing, cut short or foreign, or when no name is left."""
     if not isinstance(ckpt_file_name, str):
@@ -232,13 +267,7 @@ def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=N
     wait_for_writers()
     if not os.path.isfile(ckpt_file_name):
         raise ValueError(f"For 'load_checkpoint', the file {ckpt_file_name!r} does not exist.")
-    tensors, meta = _read(ckpt_file_name)
-    for k, v in meta.items():
-        if k.startswith("append."):
-            try:
-                tensors[k[7:]] = json.loads(v)
-            except (json.JSONDecodeError, TypeError, RecursionError):
-                raise _bad(ckpt_file_name, f"the appended value {k!r} is malformed") from None
+    tensors = _read(ckpt_file_name, crc_check)
     out = {}
     for name, t in tensors.items():
         if (left_out and name.startswith(left_out)) or (taken and not name.startswith(taken)):

@@ -31,6 +31,9 @@ _ELSEWHERE = {
     "serialization": "train.serialization",
     "amp": "train.amp train.loss_scale_manager",
     "train.metrics": "nn.metrics",
+    "experimental.optim.optimizers": "experimental.optim.adadelta experimental.optim.adagrad experimental.optim.adam experimental.optim.adamax "
+                                     "experimental.optim.adamw experimental.optim.asgd experimental.optim.nadam experimental.optim.radam "
+                                     "experimental.optim.rmsprop experimental.optim.rprop experimental.optim.sgd",
     "nn.container": "nn.layer.container",
     "nn.layer.rnn": "nn.layer.rnns nn.layer.rnn_cells",
     "nn.layer": "nn.layer.channel_shuffle nn.layer.dense nn.layer.embedding nn.layer.math nn.layer.padding nn.layer.thor_layer "

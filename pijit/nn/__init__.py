@@ -1,5 +1,6 @@
 """Networks: cells, layers, losses, optimizers, learning-rate schedules."""
 
+from pijit import compat
 from pijit.nn.cell import Cell, GraphCell  # noqa: F401
 from pijit.nn.container import CellDict, CellList, SequentialCell  # noqa: F401
 from pijit.nn.layer import *  # noqa: F401,F403
@@ -8,3 +9,9 @@ from pijit.nn.optim import *  # noqa: F401,F403
 from pijit.nn.schedule import *  # noqa: F401,F403
 from pijit.nn.wrap import *  # noqa: F401,F403
 from pijit.nn import cell, layer, loss, optim, wrap  # noqa: F401
+
+__getattr__, __dir__ = compat.names(__name__, {  # loaded when one is asked for
+    "train.metrics": "Accuracy BleuScore ConfusionMatrix ConfusionMatrixMetric CosineSimilarity Dice F1 Fbeta HausdorffDistance Loss MAE MSE "
+                     "MeanSurfaceDistance Metric OcclusionSensitivity Perplexity Precision ROC Recall RootMeanSquareDistance "
+                     "Top1CategoricalAccuracy Top5CategoricalAccuracy TopKCategoricalAccuracy auc get_metric_fn get_metrics names rearrange_inputs",
+})

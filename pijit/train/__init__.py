@@ -7,10 +7,12 @@ from pijit.serialization import (async_ckpt_thread_status, ckpt_to_safetensors, 
                                  safetensors_to_ckpt, save_checkpoint)
 from pijit.train import callback, metrics
 from pijit.train.callback import *  # noqa: F403
+from pijit.train.data_sink import data_sink
 from pijit.train.dataset_helper import DatasetHelper, connect_network_with_dataset
 from pijit.train.metrics import *  # noqa: F403
 from pijit.train.model import Model
+from pijit.train.summary import SummaryRecord
 
 __all__ = ["Model", "DatasetHelper", "connect_network_with_dataset", "build_train_network", "LossScaleManager", "FixedLossScaleManager", "DynamicLossScaleManager",
-           "save_checkpoint", "load_checkpoint", "load_param_into_net", "async_ckpt_thread_status", "load_checkpoint_async", "ckpt_to_safetensors",
+           "data_sink", "SummaryRecord", "save_checkpoint", "load_checkpoint", "load_param_into_net", "async_ckpt_thread_status", "load_checkpoint_async", "ckpt_to_safetensors",
            "safetensors_to_ckpt", *callback.__all__, *[n for n in metrics.__all__ if n != "get_metrics"]]

@@ -191,13 +191,13 @@ def test_custom_bprop_and_hooks():
 
 def test_checkpoints(tmp_path):
     net, other = Net(), Net()
-    path = str(tmp_path / "net.ckpt")
-    ms.save_checkpoint(net, path, append_dict={"epoch": 3})
-    loaded = ms.load_checkpoint(path)
+    path = str(tmp_path / "net.safetensors")
+    ms.save_checkpoint(net, path, append_dict={"epoch": 3}, format="safetensors")
+    loaded = ms.load_checkpoint(path, format="safetensors")
     assert loaded["epoch"] == 3 and loaded["fc1.weight"].shape == (5, 4)
     assert ms.load_param_into_net(other, loaded) == ([], ["epoch"])
     assert np.array_equal(other(X).asnumpy(), net(X).asnumpy())
-    assert os.listdir(tmp_path) == ["net.ckpt"]
+    assert os.listdir(tmp_path) == ["net.safetensors"]
     data = open(path, "rb").read()
     bad = str(tmp_path / "bad.ckpt")
     (n,) = struct.unpack("<Q", data[:8])

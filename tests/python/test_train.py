@@ -547,7 +547,7 @@ def test_appended_values_and_names(tmp_path):
     d = ms.load_checkpoint(path)
     assert list(d)[:4] == ["0.weight", "0.bias", "2.weight", "2.bias"]
     assert (d["epoch"].dtype, d["lr"].dtype, d["flag"].dtype, d["name"]) == (ms.int64, ms.float32, ms.bool_, "abc")
-    assert ms.load_param_into_net(net, d) == ([], ["epoch", "lr", "flag", "t", "name"])
+    assert ms.load_param_into_net(net, d) == ([], ["epoch", "lr", "flag", "name", "t"])
     for bad in (None, [1], {"a": 1}, np.float32(1), 2 ** 70):
         with pytest.raises((TypeError, ValueError), match="'e'|append_dict"):
             ms.save_checkpoint(net, path, append_dict={"e": bad})
@@ -591,6 +591,44 @@ def test_checkpoint_files(tmp_path):
     ms.safetensors_to_ckpt(str(tmp_path / "out"), file_name_regex="^b")
     assert files(tmp_path / "out") == ["b.ckpt", "b.safetensors"]
     assert "first" in ms.load_checkpoint(str(tmp_path / "out" / "b.ckpt"))
+
+
+def test_files_of_mindspore(tmp_path):
+    """A file that MindSpore wrote, byte by byte; and what is broken in one."""
+    path = str(tmp_path / "a.ckpt")
+    values = {"f": ms.Tensor([[0., 1.]], ms.float32), "h": ms.Tensor([1.], ms.bfloat16), "i": ms.Tensor(-2, ms.int64), "b": ms.Tensor([True, False])}
+    ms.save_checkpoint(values, path, append_dict={"s": "ab"})
+    raw = (b"\x0a\x1c\x0a\x01f\x12\x17\x08\x01\x08\x02\x12\x07Float32\x1a\x08\x00\x00\x00\x00\x00\x00\x80?"
+           b"\x0a\x15\x0a\x01h\x12\x10\x08\x01\x12\x08BFloat16\x1a\x02\x80?"
+           b"\x0a\x16\x0a\x01i\x12\x11\x12\x05Int64\x1a\x08\xfe\xff\xff\xff\xff\xff\xff\xff"
+           b"\x0a\x11\x0a\x01b\x12\x0c\x08\x02\x12\x04Bool\x1a\x02\x01\x00"
+           b"\x0a\x16\x0a\x01s\x12\x11\x08\x00\x12\x03str\x1a\x08a\x00\x00\x00b\x00\x00\x00")
+    written = open(path, "rb").read()
+    assert written == raw
+    found = ms.load_checkpoint(path)
+    assert found["s"] == "ab" and all(found[k].dtype == v.dtype and np.array_equal(found[k].asnumpy(), v.asnumpy()) for k, v in values.items())
+    ms.save_checkpoint(values, path, crc_check=True)
+    checked = open(path, "rb").read()
+    assert checked[:-17] + written[len(checked) - 17:] == raw and set(ms.load_checkpoint(path, crc_check=True)) == set(values)
+    changed = bytearray(checked)
+    changed[30] ^= 1
+    open(path, "wb").write(changed)
+    with pytest.raises(ValueError, match="checksum"):
+        ms.load_checkpoint(path, crc_check=True)
+    # parts of one content
+    part = lambda data: b"\x0a\x18\x0a\x01f\x12\x13\x08\x02\x12\x07Float32\x1a\x04" + data + b"\x22\x00"
+    open(path, "wb").write(part(b"\x00\x00\x00\x00") + part(b"\x00\x00\x80?"))
+    assert ms.load_checkpoint(path)["f"].asnumpy().tolist() == [0, 1]
+    rng = np.random.RandomState(0)
+    for i in range(600):  # loads, or says that it can't
+        broken = bytearray(raw)
+        for _ in range(rng.randint(1, 4)):
+            broken[rng.randint(len(broken))] = rng.randint(256)
+        open(path, "wb").write(broken if i % 2 else bytes(broken)[:rng.randint(len(broken))])
+        try:
+            ms.load_checkpoint(path)
+        except ValueError:
+            pass
 
 
 def test_parameters_that_share_a_name_are_kept_apart(tmp_path):
@@ -736,3 +774,62 @@ def test_small_cells(mode):
     assert nn.DistributedGradReducer([p], True, 2)(grads)[0].asnumpy().tolist() == [1]
     with pytest.raises(ValueError, match="degree"):
         nn.DistributedGradReducer([p], True, 0)
+
+
+# -- summaries ---------------------------------------------------------------------------------------------------------------
+def events(folder):
+    """(tag, step) → value of what is in a folder's event files."""
+    pytest.importorskip("tensorboardX")
+    from tensorboardX.proto.event_pb2 import Event
+    found = {}
+    for name in files(folder):
+        raw = (folder / name).read_bytes()
+        while raw:  # length, its checksum, the event, its checksum
+            n = int.from_bytes(raw[:8], "little")
+            event = Event.FromString(raw[12:12 + n])
+            raw = raw[16 + n:]
+            for v in event.summary.value:
+                found[v.tag, event.step] = v.simple_value if v.WhichOneof("value") == "simple_value" else v.WhichOneof("value")
+    return found
+
+
+def test_summary_record(tmp_path):
+    pytest.importorskip("tensorboardX")
+    with train.SummaryRecord(str(tmp_path), network=network()) as r:
+        assert os.path.dirname(r.log_dir) == str(tmp_path) and os.path.exists(r.log_dir)
+        r.add_value("scalar", "loss", ms.Tensor(.5))
+        r.add_value("image", "picture", ms.Tensor(np.ones((1, 3, 4, 4), np.float32)))
+        r.add_value("histogram", "weights", ms.Tensor([1., 2., float("nan")]))
+        assert r.record(1)
+        r.set_mode("eval")
+        r.add_value("scalar", "loss", ms.Tensor(.25))
+        r.add_value("tensor", "left out", ms.Tensor([1.]))
+        assert r.record(2, plugin_filter=lambda plugin: plugin == "scalar")
+        ops.ScalarSummary()("inner", ms.Tensor(3.))
+        assert r.record(3)
+        for call, kind, text in ((lambda: r.add_value("foo", "a", ms.Tensor(1.)), ValueError, "plugin"), (lambda: r.add_value("scalar", 3, ms.Tensor(1.)), ValueError, "name"),
+                                 (lambda: r.add_value("scalar", "a", 3.), TypeError, "Tensor"), (lambda: r.add_value("scalar", "a", ms.Tensor([1., 2.])), ValueError, "one element"),
+                                 (lambda: r.add_value("image", "a", ms.Tensor([1.])), ValueError, "image"), (lambda: r.set_mode("x"), ValueError, "mode"),
+                                 (lambda: r.record("a"), TypeError, "step"), (lambda: r.record(2, 3), TypeError, "train_network")):
+            with pytest.raises(kind, match=text):
+                call()
+    assert r.record(4) is False
+    found = events(tmp_path)
+    assert found["loss", 1] == .5 and found["eval/loss", 2] == .25 and found["eval/inner", 3] == 3
+    assert any(k[0].startswith("picture") for k in found) and found["weights", 1] == "histo" and not any("left out" in k[0] for k in found)
+    with pytest.raises(ValueError, match="log_dir"):
+        train.SummaryRecord("")
+
+
+def test_summary_collector(tmp_path):
+    pytest.importorskip("tensorboardX")
+    m = model([.01 / (1 + i) for i in range(8)], metrics={"acc"})
+    m.fit(2, data(), data(), callbacks=train.SummaryCollector(str(tmp_path), 2, custom_lineage_data={"author": "me"}))
+    found = events(tmp_path)
+    assert {k[1] for k in found if k[0] == "loss/auto"} == {1, 2, 4, 6, 8}
+    assert found["loss/auto", 8] == pytest.approx(float(found["loss/auto", 8])) and found["learning_rate/auto", 2] < found["learning_rate/auto", 1]
+    assert found["0.weight/auto", 2] == "histo" and found["eval_acc/auto", 8] == .5 and any(k[0].startswith("custom/author") for k in found)
+    for options, kind in ((dict(collect_freq=0), ValueError), (dict(collect_specified_data={"foo": True}), ValueError), (dict(collect_specified_data={"collect_metric": 3}), TypeError),
+                          (dict(custom_lineage_data={3: 1}), TypeError), (dict(max_file_size=0), ValueError)):
+        with pytest.raises(kind, match="|".join([next(iter(options)), "collect_metric"])):
+            train.SummaryCollector(str(tmp_path), **options)

@@ -10,7 +10,8 @@ from pijit.train.callback._loss_monitor import LossMonitor
 from pijit.train.callback._lr_scheduler_callback import LearningRateScheduler
 from pijit.train.callback._on_request_exit import OnRequestExit
 from pijit.train.callback._reduce_lr_on_plateau import ReduceLROnPlateau
+from pijit.train.callback._summary_collector import SummaryCollector
 from pijit.train.callback._time_monitor import TimeMonitor
 
 __all__ = ["BackupAndRestore", "Callback", "CheckpointConfig", "EarlyStopping", "History", "LambdaCallback", "LearningRateScheduler", "LossMonitor",
-           "ModelCheckpoint", "OnRequestExit", "ReduceLROnPlateau", "RunContext", "TimeMonitor"]
+           "ModelCheckpoint", "OnRequestExit", "ReduceLROnPlateau", "RunContext", "SummaryCollector", "TimeMonitor"]

@@ -67,21 +67,21 @@ def _prevalence_threshold(tp, fp, tn, fn):
 
 
 _FIGURES = {
-    "sensitivity": lambda tp, fp, tn, fn: _ratio(tp, tp + fn),
-    "specificity": lambda tp, fp, tn, fn: _ratio(tn, tn + fp),
-    "precision": lambda tp, fp, tn, fn: _ratio(tp, tp + fp),
-    "negative predictive value": lambda tp, fp, tn, fn: _ratio(tn, tn + fn),
-    "miss rate": lambda tp, fp, tn, fn: _ratio(fn, tp + fn),
-    "fall out": lambda tp, fp, tn, fn: _ratio(fp, tn + fp),
-    "false discovery rate": lambda tp, fp, tn, fn: _ratio(fp, tp + fp),
-    "false omission rate": lambda tp, fp, tn, fn: _ratio(fn, tn + fn),
+    "sensitivity": lambda tp, fn, **_: _ratio(tp, tp + fn),
+    "specificity": lambda fp, tn, **_: _ratio(tn, tn + fp),
+    "precision": lambda tp, fp, **_: _ratio(tp, tp + fp),
+    "negative predictive value": lambda tn, fn, **_: _ratio(tn, tn + fn),
+    "miss rate": lambda tp, fn, **_: _ratio(fn, tp + fn),
+    "fall out": lambda fp, tn, **_: _ratio(fp, tn + fp),
+    "false discovery rate": lambda tp, fp, **_: _ratio(fp, tp + fp),
+    "false omission rate": lambda tn, fn, **_: _ratio(fn, tn + fn),
     "prevalence threshold": _prevalence_threshold,
-    "threat score": lambda tp, fp, tn, fn: _ratio(tp, tp + fn + fp),
+    "threat score": lambda tp, fp, fn, **_: _ratio(tp, tp + fn + fp),
     "accuracy": lambda tp, fp, tn, fn: _ratio(tp + tn, tp + fp + tn + fn),
     "balanced accuracy": lambda tp, fp, tn, fn: (_ratio(tp, tp + fn) + _ratio(tn, tn + fp)) / 2,
-    "f1 score": lambda tp, fp, tn, fn: _ratio(2 * tp, 2 * tp + fn + fp),
+    "f1 score": lambda tp, fp, fn, **_: _ratio(2 * tp, 2 * tp + fn + fp),
     "matthews correlation coefficient": lambda tp, fp, tn, fn: _ratio(tp * tn - fp * fn, np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))),
-    "fowlkes mallows index": lambda tp, fp, tn, fn: np.sqrt(_ratio(tp, tp + fp) * _ratio(tp, tp + fn)),
+    "fowlkes mallows index": lambda tp, fp, fn, **_: np.sqrt(_ratio(tp, tp + fp) * _ratio(tp, tp + fn)),
     "informedness": lambda tp, fp, tn, fn: _ratio(tp, tp + fn) + _ratio(tn, tn + fp) - 1,
     "markedness": lambda tp, fp, tn, fn: _ratio(tp, tp + fp) + _ratio(tn, tn + fn) - 1,
 }
@@ -175,7 +175,7 @@ class ConfusionMatrixMetric(Metric):
         if not self.calculation_method:
             self._sum = self._sum + np.array([c.sum() for c in counts])
             return
-        figure = _decreased(self._figure(*counts), self.decrease)
+        figure = _decreased(self._figure(tp=tp, fp=fp, tn=tn, fn=fn), self.decrease)
         if self.decrease in _PER_SAMPLE:
             self._sum = figure if isinstance(self._sum, float) else np.concatenate([self._sum, figure])
         else:
@@ -186,7 +186,7 @@ class ConfusionMatrixMetric(Metric):
         if self._total_num == 0:
             raise self._no_samples()
         if not self.calculation_method:
-            return self._figure(*self._sum.reshape(4, 1))
+            return self._figure(**dict(zip(("tp", "fp", "tn", "fn"), self._sum.reshape(4, 1))))
         if self.decrease in _PER_SAMPLE:
             return self._sum
         figure = self._sum / self._total_num

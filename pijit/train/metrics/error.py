@@ -23,7 +23,7 @@ class _Error(Metric):
     def update(self, *inputs):
         """Takes predictions and true values of one shape."""
         y_pred, y = self._take("update", inputs, 2, "predicted value, true value")
-        self._sum += self._error(y.reshape(y_pred.shape) - y_pred)
+        self._sum += float(self._error(y.reshape(y_pred.shape) - y_pred))
         self._samples_num += y.shape[0]
 
     def eval(self):

@@ -1,0 +1,160 @@
+"""Collective functions among processes, of which there is one: values stay as they are.
+
+With async_op they give (value, handle), where the handle's wait() does nothing. What names another process than 0 raises RuntimeError."""
+
+from pijit._C import Tensor
+from pijit.communication._comm_helper import GlobalComm, check_group, more_than_one
+from pijit.communication.management import _need_init
+from pijit.ops import function as F
+
+_WORLD = GlobalComm.WORLD_COMM_GROUP
+_REDUCTIONS = ("sum", "max", "min", "prod")
+
+
+class CommHandle:
+    """What an asynchronous call gives: it has ended."""
+
+    def wait(self):
+        """Nothing is left to wait for."""
+
+
+def _checked(name, tensor, group, op="sum"):
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"For '{name}', 'tensor' must be a Tensor, but got {type(tensor).__name__}.")
+    if not isinstance(op, str):
+        raise TypeError(f"For '{name}', 'op' must be a str, but got {type(op).__name__}.")
+    if op not in _REDUCTIONS:
+        raise ValueError(f"For '{name}', 'op' must be one of {_REDUCTIONS}, but got {op!r}.")
+    _need_init(name)
+    check_group(name, _WORLD if group is None else group)
+    return F.identity(tensor)
+
+
+def _rank(name, what, rank):
+    if isinstance(rank, bool) or not isinstance(rank, int):
+        raise TypeError(f"For '{name}', '{what}' must be an int, but got {type(rank).__name__}.")
+    if rank != 0:
+        raise more_than_one(name, f"'{what}' is {rank}")
+
+
+def _given(value, async_op):
+    return value, CommHandle() if async_op else None
+
+
+def all_reduce(tensor, op="sum", group=_WORLD, async_op=False):
+    """(the sum, maximum, minimum or product over all processes, handle or None)."""
+    return _given(_checked("all_reduce", tensor, group, op), async_op)
+
+
+def all_gather_into_tensor(tensor, group=_WORLD, async_op=False):
+    """(all processes' tensors, concatenated along the first dimension; handle or None)."""
+    return _given(_checked("all_gather_into_tensor", tensor, group), async_op)
+
+
+def reduce_scatter_tensor(tensor, op="sum", group=_WORLD, async_op=False):
+    """(this process's part of the reduction over all, handle or None)."""
+    return _given(_checked("reduce_scatter_tensor", tensor, group, op), async_op)
+
+
+def reduce(tensor, dst, op="sum", group=_WORLD):
+    """The reduction over all processes, at dst."""
+    _rank("reduce", "dst", dst)
+    return _checked("reduce", tensor, group, op)
+
+
+def broadcast(tensor, src=0, group=_WORLD):
+    """src's tensor, at all processes."""
+    _rank("broadcast", "src", src)
+    return _checked("broadcast", tensor, group)
+
+
+def gather_into_tensor(tensor, dst=0, group=_WORLD):
+    """All processes' tensors, concatenated along the first dimension, at dst."""
+    _rank("gather_into_tensor", "dst", dst)
+    return _checked("gather_into_tensor", tensor, group)
+
+
+def scatter_tensor(tensor, src=0, group=_WORLD):
+    """This process's part of src's tensor."""
+    _rank("scatter_tensor", "src", src)
+    return _checked("scatter_tensor", tensor, group)
+
+
+def barrier(group=_WORLD):
+    """Waits for all processes: there are no others."""
+    _need_init("barrier")
+    check_group("barrier", group)
+
+
+def all_to_all_with_output_shape(output_shape_list, input_tensor_list, group=None, async_op=False):
+    """(a tuple of the tensors that the processes have for this one, handle or None). Shapes must be those of the inputs."""
+    name = "all_to_all_with_output_shape"
+    if not isinstance(output_shape_list, (list, tuple)) or not isinstance(input_tensor_list, (list, tuple)):
+        raise TypeError(f"For '{name}', shapes and tensors must be lists, but got {type(output_shape_list).__name__} and {type(input_tensor_list).__name__}.")
+    shapes = [tuple(s.shape) if isinstance(s, Tensor) else tuple(s) for s in output_shape_list]
+    out = tuple([_checked(name, t, group) for t in input_tensor_list])
+    if len(out) != 1 or shapes != [t.shape for t in out]:
+        raise ValueError(f"For '{name}', with one process there must be one tensor of the shape that is asked for, but got {[t.shape for t in out]} for {shapes}.")
+    return _given(out, async_op)
+
+
+def all_to_all_single_with_output_shape(output_shape, tensor, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False):
+    """(the parts that the processes have for this one, handle or None). The shape must be the input's."""
+    name = "all_to_all_single_with_output_shape"
+    out = _checked(name, tensor, group)
+    shape = tuple(output_shape.shape) if isinstance(output_shape, Tensor) else tuple(output_shape)
+    for what, sizes in (("output_split_sizes", output_split_sizes), ("input_split_sizes", input_split_sizes)):
+        if sizes is not None and list(sizes) != [tensor.shape[0]]:
+            raise ValueError(f"For '{name}', '{what}' must be [{tensor.shape[0]}] with one process, but got {sizes}.")
+    if shape != out.shape:
+        raise ValueError(f"For '{name}', 'output_shape' must be {out.shape} with one process, but got {shape}.")
+    return _given(out, async_op)
+
+
+def _to_itself(name):
+    return more_than_one(name, "a process can't send to or receive from itself")
+
+
+def send(tensor, dst=0, group=_WORLD, tag=0):  # noqa: ARG001
+    """Sends to another process: RuntimeError, as there is none."""
+    _checked("send", tensor, group)
+    raise _to_itself("send")
+
+
+def recv(tensor, src=0, group=_WORLD, tag=0):  # noqa: ARG001
+    """Receives from another process: RuntimeError, as there is none."""
+    _checked("recv", tensor, group)
+    raise _to_itself("recv")
+
+
+def isend(tensor, dst=0, group=_WORLD, tag=0):  # noqa: ARG001
+    """Sends to another process: RuntimeError, as there is none."""
+    _checked("isend", tensor, group)
+    raise _to_itself("isend")
+
+
+def irecv(tensor, src=0, group=_WORLD, tag=0):  # noqa: ARG001
+    """Receives from another process: RuntimeError, as there is none."""
+    _checked("irecv", tensor, group)
+    raise _to_itself("irecv")
+
+
+class P2POp:
+    """One sending or receiving of batch_isend_irecv. op: isend, irecv, or their names."""
+
+    def __init__(self, op, tensor, peer, group=None, tag=0, recv_dtype=None):
+        name = op if isinstance(op, str) else getattr(op, "__name__", None)
+        if name not in ("isend", "irecv"):
+            raise TypeError(f"For 'P2POp', 'op' must be isend or irecv, but got {op!r}.")
+        self.op, self.tensor, self.peer, self.group, self.tag, self.recv_dtype = name, tensor, peer, group, tag, recv_dtype
+
+
+def batch_isend_irecv(p2p_op_list):
+    """Sends to and receives from other processes: RuntimeError, as there are none."""
+    if not isinstance(p2p_op_list, list) or not p2p_op_list or not all(isinstance(p, P2POp) for p in p2p_op_list):
+        raise TypeError("For 'batch_isend_irecv', 'p2p_op_list' must be a list of P2POps that is not empty.")
+    raise _to_itself("batch_isend_irecv")
+
+
+__all__ = ["all_reduce", "all_gather_into_tensor", "all_to_all_with_output_shape", "all_to_all_single_with_output_shape", "barrier", "broadcast",
+           "gather_into_tensor", "isend", "irecv", "reduce_scatter_tensor", "reduce", "scatter_tensor", "send", "recv", "P2POp", "batch_isend_irecv"]

@@ -1,0 +1,121 @@
+"""Processes and their groups. There is one process: rank 0 of 1."""
+
+from pijit import context
+from pijit.communication._comm_helper import (HCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, WORLD_GROUPS, GlobalComm, check_group,
+                                              groups, launched, more_than_one)
+
+
+def init(backend_name=None):
+    """Sets communication up. Any backend's name will do, as there is nobody to talk to.
+
+    backend_name: "hccl", "nccl", "mccl" or None. TypeError if it is no str; RuntimeError for another name, or where a launcher says (RANK_SIZE,
+    OMPI_COMM_WORLD_SIZE, MS_WORKER_NUM, …) that there is more than one process."""
+    if backend_name is not None and not isinstance(backend_name, str):
+        raise TypeError(f"For 'init', 'backend_name' must be a str, but got {type(backend_name).__name__}.")
+    if backend_name is None:
+        backend_name = {"Ascend": "hccl", "GPU": "nccl"}.get(context.get_context("device_target"), "mccl")
+    if backend_name not in WORLD_GROUPS:
+        raise RuntimeError(f"For 'init', 'backend_name' must be one of {list(WORLD_GROUPS)}, but got {backend_name!r}.")
+    found = launched()
+    if found is not None:
+        raise more_than_one("init", f"{found[0]}={found[1]} asks for {found[1]} processes")
+    GlobalComm.BACKEND, GlobalComm.WORLD_COMM_GROUP, GlobalComm.INITED = backend_name, WORLD_GROUPS[backend_name], True
+
+
+def release():
+    """Ends communication; groups are forgotten."""
+    GlobalComm.INITED = False
+    groups.clear()
+
+
+def _need_init(op):
+    if not GlobalComm.INITED:
+        raise RuntimeError(f"For '{op}', communication is not initialized: call init() first.")
+
+
+def get_rank(group=GlobalComm.WORLD_COMM_GROUP):
+    """The number of this process: 0."""
+    check_group("get_rank", group)
+    return 0
+
+
+def get_local_rank(group=GlobalComm.WORLD_COMM_GROUP):
+    """The number of this process on its machine: 0."""
+    check_group("get_local_rank", group)
+    return 0
+
+
+def get_group_size(group=GlobalComm.WORLD_COMM_GROUP):
+    """The number of processes: 1."""
+    check_group("get_group_size", group)
+    return 1
+
+
+def get_local_rank_size(group=GlobalComm.WORLD_COMM_GROUP):
+    """The number of processes on this machine: 1."""
+    check_group("get_local_rank_size", group)
+    return 1
+
+
+def _check_rank(op, name, rank):
+    if isinstance(rank, bool) or not isinstance(rank, int):
+        raise TypeError(f"For '{op}', '{name}' must be an int, but got {type(rank).__name__}.")
+    if rank != 0:
+        raise more_than_one(op, f"'{name}' is {rank}")
+    return 0
+
+
+def get_world_rank_from_group_rank(group, group_rank_id):
+    """The number in the world of the process that has a number in a group: 0 for 0."""
+    _need_init("get_world_rank_from_group_rank")
+    check_group("get_world_rank_from_group_rank", group)
+    return _check_rank("get_world_rank_from_group_rank", "group_rank_id", group_rank_id)
+
+
+def get_group_rank_from_world_rank(world_rank_id, group):
+    """The number in a group of the process that has a number in the world: 0 for 0."""
+    _need_init("get_group_rank_from_world_rank")
+    check_group("get_group_rank_from_world_rank", group)
+    return _check_rank("get_group_rank_from_world_rank", "world_rank_id", world_rank_id)
+
+
+def get_comm_name(group=GlobalComm.WORLD_COMM_GROUP):
+    """The inner name of a group: its own."""
+    _need_init("get_comm_name")
+    check_group("get_comm_name", group)
+    return group
+
+
+def get_process_group_ranks(group=GlobalComm.WORLD_COMM_GROUP):
+    """The processes of a group: [0]."""
+    _need_init("get_process_group_ranks")
+    check_group("get_process_group_ranks", group)
+    return list(groups.get(group, [0]))
+
+
+def create_group(group, rank_ids, options=None):  # noqa: ARG001
+    """Makes a group. rank_ids: [0]. RuntimeError before init, and for other processes; options are accepted."""
+    _need_init("create_group")
+    if not isinstance(group, str):
+        raise TypeError(f"For 'create_group', 'group' must be a str, but got {type(group).__name__}.")
+    if not isinstance(rank_ids, list):
+        raise TypeError(f"For 'create_group', 'rank_ids' must be a list, but got {type(rank_ids).__name__}.")
+    if not rank_ids or len(set(rank_ids)) != len(rank_ids):
+        raise ValueError(f"For 'create_group', 'rank_ids' must hold each process once and not be empty, but got {rank_ids}.")
+    for rank in rank_ids:
+        _check_rank("create_group", "rank_ids", rank)
+    groups[group] = list(rank_ids)
+
+
+def destroy_group(group):
+    """Forgets a group. ValueError for one that doesn't exist, or for the world's."""
+    _need_init("destroy_group")
+    check_group("destroy_group", group)
+    if group in WORLD_GROUPS.values():
+        raise ValueError(f"For 'destroy_group', the world group {group!r} can't be destroyed.")
+    del groups[group]
+
+
+__all__ = ["init", "release", "get_rank", "get_local_rank", "get_group_size", "get_local_rank_size", "get_world_rank_from_group_rank", "get_comm_name",
+           "get_group_rank_from_world_rank", "create_group", "destroy_group", "get_process_group_ranks", "HCCL_WORLD_COMM_GROUP", "NCCL_WORLD_COMM_GROUP",
+           "MCCL_WORLD_COMM_GROUP"]

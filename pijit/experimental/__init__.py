@@ -1,0 +1,1 @@
+"""What may still change: optimizers with parameter groups that are dicts, and their schedulers."""

@@ -1,0 +1,83 @@
+"""Devices, and what `pijit.runtime` says of streams and memory, asked by device."""
+
+from pijit import runtime
+from pijit.runtime import (Event, Stream, StreamCtx, communication_stream, current_stream, default_stream, set_cur_stream,  # noqa: F401
+                           synchronize)
+
+_TARGETS = ("CPU", "GPU", "Ascend")
+
+
+def _target(name, target):
+    """The device, checked: ValueError for an unknown one, and for one that isn't here."""
+    if target is None:
+        return "CPU"
+    if target not in _TARGETS:
+        raise ValueError(f"For 'hal.{name}', 'device_target' must be one of {list(_TARGETS)}, but got {target!r}.")
+    if target != "CPU":
+        raise ValueError(f"For 'hal.{name}', the device {target} is not available here: hal.is_available tells which are.")
+    return target
+
+
+def is_available(device_target):
+    """Whether there are devices of this kind."""
+    if device_target not in _TARGETS:
+        raise ValueError(f"For 'hal.is_available', 'device_target' must be one of {list(_TARGETS)}, but got {device_target!r}.")
+    return device_target == "CPU"
+
+
+def is_initialized(device_target):
+    """Whether devices of this kind are in use."""
+    return _target("is_initialized", device_target) == "CPU"
+
+
+def device_count(device_target=None):
+    """How many devices of this kind there are: 1."""
+    _target("device_count", device_target)
+    return 1
+
+
+def _check_id(name, device_id):
+    if isinstance(device_id, bool) or not isinstance(device_id, int):
+        raise TypeError(f"For 'hal.{name}', 'device_id' must be an int, but got {type(device_id).__name__}.")
+    if device_id != 0:
+        raise ValueError(f"For 'hal.{name}', 'device_id' must be 0, but got {device_id}.")
+
+
+def get_device_name(device_id, device_target=None):
+    """The device's name: "CPU"."""
+    _check_id("get_device_name", device_id)
+    return _target("get_device_name", device_target)
+
+
+def get_device_capability(device_id, device_target=None):
+    """None: what GPUs have."""
+    _check_id("get_device_capability", device_id)
+    _target("get_device_capability", device_target)
+
+
+def get_device_properties(device_id, device_target=None):
+    """None: what GPUs and Ascends have."""
+    _check_id("get_device_properties", device_id)
+    _target("get_device_properties", device_target)
+
+
+def get_arch_list(device_target=None):
+    """None: what GPUs have."""
+    _target("get_arch_list", device_target)
+
+
+def _of(name):
+    f = getattr(runtime, name)
+
+    def call(device_target=None):
+        _target(name, device_target)
+        return f()
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f.__doc__
+    return call
+
+
+memory_stats, memory_summary = _of("memory_stats"), _of("memory_summary")
+memory_reserved, max_memory_reserved, reset_max_memory_reserved = _of("memory_reserved"), _of("max_memory_reserved"), _of("reset_max_memory_reserved")
+memory_allocated, max_memory_allocated, reset_max_memory_allocated = _of("memory_allocated"), _of("max_memory_allocated"), _of("reset_max_memory_allocated")
+reset_peak_memory_stats, empty_cache = _of("reset_peak_memory_stats"), _of("empty_cache")

@@ -1,0 +1,159 @@
+"""Collective operators as primitives. There is one process, so that values stay as they are; what names another process raises RuntimeError when it
+is called."""
+
+from pijit.ops import function as F
+from pijit.ops.primitive import Primitive
+
+_WORLD = "hccl_world_group"
+
+
+class ReduceOp:
+    """Names of reductions."""
+
+    SUM = "sum"
+    MAX = "max"
+    MIN = "min"
+    PROD = "prod"
+
+
+def _alone(name):
+    return RuntimeError(f"For '{name}', another process is needed, but there is one process (rank 0 of 1): "
+                        "training on several processes or devices is not supported.")
+
+
+class _Collective(Primitive):
+    """A value of one process, which it stays."""
+
+    def __init__(self, group=_WORLD):
+        super().__init__()
+        if not isinstance(group, str):
+            raise TypeError(f"For '{type(self).__name__}', 'group' must be a str, but got {type(group).__name__}.")
+        self.group = group
+
+    def __call__(self, x):
+        return F.identity(x)
+
+
+class _Reduction(_Collective):
+    def __init__(self, op=ReduceOp.SUM, group=_WORLD):
+        super().__init__(group)
+        if not isinstance(op, str):
+            raise TypeError(f"For '{type(self).__name__}', 'op' must be a str, but got {type(op).__name__}.")
+        if op not in ("sum", "max", "min", "prod"):
+            raise ValueError(f"For '{type(self).__name__}', 'op' must be 'sum', 'max', 'min' or 'prod', but got {op!r}.")
+        self.op = op
+
+
+class _Rooted(_Collective):
+    def __init__(self, root_rank, group=_WORLD):
+        super().__init__(group)
+        if isinstance(root_rank, bool) or not isinstance(root_rank, int):
+            raise TypeError(f"For '{type(self).__name__}', the rank must be an int, but got {type(root_rank).__name__}.")
+        self.root_rank = root_rank
+
+    def __call__(self, x):
+        if self.root_rank != 0:
+            raise _alone(type(self).__name__)
+        return F.identity(x)
+
+
+class AllReduce(_Reduction):
+    """The sum, maximum, minimum or product over all processes."""
+
+
+class ReduceScatter(_Reduction):
+    """This process's part of a reduction over all processes."""
+
+
+class AllGather(_Collective):
+    """All processes' tensors, concatenated along the first dimension."""
+
+
+class Barrier(_Collective):
+    """Waits for all processes."""
+
+    def __call__(self):
+        return None
+
+
+class Broadcast(_Rooted):
+    """root_rank's tuple of tensors, at all processes."""
+
+    def __call__(self, input_x):
+        if self.root_rank != 0:
+            raise _alone("Broadcast")
+        return tuple([F.identity(x) for x in input_x]) if isinstance(input_x, (tuple, list)) else F.identity(input_x)
+
+
+class Reduce(_Rooted):
+    """The reduction over all processes, at dest_rank."""
+
+    def __init__(self, dest_rank, op=ReduceOp.SUM, group=_WORLD):
+        super().__init__(dest_rank, group)
+        self.op = _Reduction(op, group).op
+
+
+class CollectiveGather(_Rooted):
+    """All processes' tensors, concatenated along the first dimension, at dest_rank."""
+
+    def __init__(self, dest_rank, group=_WORLD):
+        super().__init__(dest_rank, group)
+
+
+class CollectiveScatter(_Rooted):
+    """This process's part of src_rank's tensor."""
+
+    def __init__(self, src_rank=0, group=_WORLD):
+        super().__init__(src_rank, group)
+
+
+class AlltoAll(_Collective):
+    """Parts along split_dim go to all processes and come back along concat_dim. split_count: the number of processes, 1."""
+
+    def __init__(self, split_count, split_dim, concat_dim, group=_WORLD):
+        super().__init__(group)
+        for name, value in (("split_count", split_count), ("split_dim", split_dim), ("concat_dim", concat_dim)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"For 'AlltoAll', '{name}' must be an int, but got {type(value).__name__}.")
+        self.split_count, self.split_dim, self.concat_dim = split_count, split_dim, concat_dim
+
+    def __call__(self, input_x):
+        if self.split_count != 1:
+            raise _alone("AlltoAll")
+        return F.identity(input_x)
+
+
+class _BetweenTwo(Primitive):
+    """Something that takes two processes."""
+
+    def __call__(self, *inputs):  # noqa: ARG002
+        raise _alone(type(self).__name__)
+
+
+class Send(_BetweenTwo):
+    """Sends a tensor to another process."""
+
+    def __init__(self, sr_tag, dest_rank, group=_WORLD, group_back=_WORLD):
+        super().__init__()
+        self.sr_tag, self.dest_rank, self.group, self.group_back = sr_tag, dest_rank, group, group_back
+
+
+class Receive(_BetweenTwo):
+    """Receives a tensor from another process."""
+
+    def __init__(self, sr_tag, src_rank, shape, dtype, group=_WORLD, group_back=_WORLD):
+        super().__init__()
+        self.sr_tag, self.src_rank, self.shape, self.dtype, self.group, self.group_back = sr_tag, src_rank, shape, dtype, group, group_back
+
+
+class NeighborExchange(_BetweenTwo):
+    """Exchanges tensors with other processes."""
+
+    def __init__(self, send_rank_ids, recv_rank_ids, recv_shapes, send_shapes, recv_type, group=_WORLD):
+        super().__init__()
+        self.send_rank_ids, self.recv_rank_ids, self.recv_shapes, self.send_shapes = send_rank_ids, recv_rank_ids, recv_shapes, send_shapes
+        self.recv_type, self.group = recv_type, group
+
+
+__all__ = ["AllGather", "AllReduce", "AlltoAll", "Barrier", "Broadcast", "CollectiveGather", "CollectiveScatter", "NeighborExchange", "Receive", "Reduce",
+           "ReduceOp", "ReduceScatter", "Send"]

@@ -1,0 +1,76 @@
+"""Checkpoints of training on several devices. There is one device, whose checkpoints are whole."""
+
+from pijit import serialization
+from pijit.nn.cell import Cell
+
+
+def _several(name):
+    return RuntimeError(f"For '{name}', there is one device: checkpoints that are divided over several devices by a strategy are not supported.")
+
+
+def rank_list_for_transform(rank_id, src_strategy_file=None, dst_strategy_file=None):
+    """The devices whose checkpoints make up that of rank_id: [rank_id]. RuntimeError where there are strategies."""
+    if isinstance(rank_id, bool) or not isinstance(rank_id, int):
+        raise TypeError(f"For 'rank_list_for_transform', 'rank_id' must be an int, but got {type(rank_id).__name__}.")
+    if rank_id < 0:
+        raise ValueError(f"For 'rank_list_for_transform', 'rank_id' must be >= 0, but got {rank_id}.")
+    if src_strategy_file is not None or dst_strategy_file is not None:
+        raise _several("rank_list_for_transform")
+    return [rank_id]
+
+
+def transform_checkpoint_by_rank(rank_id, checkpoint_files_map, save_checkpoint_file_name, src_strategy_file=None, dst_strategy_file=None):
+    """Writes the checkpoint of rank_id to another file. RuntimeError where there are strategies."""
+    rank_list_for_transform(rank_id, src_strategy_file, dst_strategy_file)
+    if not isinstance(checkpoint_files_map, dict) or rank_id not in checkpoint_files_map:
+        raise ValueError(f"For 'transform_checkpoint_by_rank', 'checkpoint_files_map' must be a dict with a file for {rank_id}.")
+    serialization.save_checkpoint(serialization.load_checkpoint(checkpoint_files_map[rank_id]), save_checkpoint_file_name)
+
+
+def transform_checkpoints(src_checkpoints_dir, dst_checkpoints_dir, ckpt_prefix, src_strategy_file=None, dst_strategy_file=None, process_num=1, output_format="ckpt"):  # noqa: ARG001
+    """Divides checkpoints anew over devices: RuntimeError, as there is one."""
+    raise _several("transform_checkpoints")
+
+
+def merge_pipeline_strategys(src_strategy_dirs, dst_strategy_file):  # noqa: ARG001
+    """Merges strategies of the stages of a pipeline: RuntimeError, as there is one device."""
+    raise _several("merge_pipeline_strategys")
+
+
+def sync_pipeline_shared_parameters(net):
+    """Makes parameters equal that several stages of a pipeline share: with one stage they are. TypeError if net is no Cell."""
+    if not isinstance(net, Cell):
+        raise TypeError(f"For 'sync_pipeline_shared_parameters', 'net' must be a Cell, but got {type(net).__name__}.")
+
+
+def load_distributed_checkpoint(network, checkpoint_filenames=None, predict_strategy=None, train_strategy_filename=None, strict_load=False, dec_key=None,  # noqa: ARG001
+                                dec_mode="AES-GCM", format="ckpt", **options):  # noqa: ARG001
+    """Loads a checkpoint of one device into a network. RuntimeError for several files or strategies."""
+    if not isinstance(checkpoint_filenames, (list, tuple)) or len(checkpoint_filenames) != 1 or predict_strategy or train_strategy_filename:
+        raise _several("load_distributed_checkpoint")
+    serialization.load_param_into_net(network, serialization.load_checkpoint(checkpoint_filenames[0], format=format), strict_load)
+
+
+def merge_sliced_parameter(sliced_parameters, strategy=None):  # noqa: ARG001
+    """A parameter from its parts on several devices: RuntimeError, as there is one."""
+    raise _several("merge_sliced_parameter")
+
+
+def restore_group_info_list(group_info_file_name):  # noqa: ARG001
+    """The devices that hold the same parameters: RuntimeError, as there is one."""
+    raise _several("restore_group_info_list")
+
+
+def build_searched_strategy(strategy_filename):  # noqa: ARG001
+    """A strategy from its file: RuntimeError, as there is one device."""
+    raise _several("build_searched_strategy")
+
+
+def parameter_broadcast(net, layout, cur_rank=0, initial_rank=0):  # noqa: ARG001
+    """Gives parameters to the devices that hold the same ones: with one device they have them."""
+    if not isinstance(net, Cell):
+        raise TypeError(f"For 'parameter_broadcast', 'net' must be a Cell, but got {type(net).__name__}.")
+
+
+__all__ = ["rank_list_for_transform", "transform_checkpoint_by_rank", "transform_checkpoints", "merge_pipeline_strategys", "sync_pipeline_shared_parameters",
+           "load_distributed_checkpoint", "merge_sliced_parameter", "restore_group_info_list", "build_searched_strategy", "parameter_broadcast"]

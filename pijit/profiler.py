@@ -1,0 +1,217 @@
+"""Profiling of programs on the CPU: the time of steps, and of Python functions and operators by cProfile.
+
+A profile writes into its folder `trace_view.json`, which chrome://tracing and Perfetto show (one bar for each step), and `functions.pstats`, for
+`python -m pstats`; print_summary() prints the functions that took longest."""
+
+import cProfile
+import enum
+import json
+import os
+import pstats
+import sys
+import time
+
+
+class ProfilerLevel(enum.Enum):
+    """How much devices record."""
+
+    LevelNone = "LevelNone"
+    Level0 = "Level0"
+    Level1 = "Level1"
+    Level2 = "Level2"
+
+
+class ProfilerActivity(enum.Enum):
+    """What is recorded. On this machine CPU is."""
+
+    NPU = "NPU"
+    GPU = "GPU"
+    CPU = "CPU"
+
+
+class AicoreMetrics(enum.Enum):
+    """Figures of Ascend devices."""
+
+    PipeUtilization = "PipeUtilization"
+    ArithmeticUtilization = "ArithmeticUtilization"
+    Memory = "Memory"
+    MemoryL0 = "MemoryL0"
+    MemoryUB = "MemoryUB"
+    ResourceConflictRatio = "ResourceConflictRatio"
+    L2Cache = "L2Cache"
+    MemoryAccess = "MemoryAccess"
+    AiCoreNone = "AiCoreNone"
+
+
+class schedule:
+    """Which steps are recorded: after skip_first steps, in turns of `wait` and `warmup` steps without and `active` steps with a
+    record, `repeat` times (0: always)."""
+
+    def __init__(self, *, wait, active, warmup=0, repeat=0, skip_first=0):
+        for name, value, least in (("wait", wait, 0), ("active", active, 1), ("warmup", warmup, 0), ("repeat", repeat, 0), ("skip_first", skip_first, 0)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"For 'schedule', '{name}' must be an int, but got {type(value).__name__}.")
+            if value < least:
+                raise ValueError(f"For 'schedule', '{name}' must be >= {least}, but got {value}.")
+        self.wait, self.active, self.warmup, self.repeat, self.skip_first = wait, active, warmup, repeat, skip_first
+
+    def to_dict(self):
+        """The numbers as a dict."""
+        return {"wait": self.wait, "active": self.active, "warmup": self.warmup, "repeat": self.repeat, "skip_first": self.skip_first}
+
+    def __repr__(self):
+        return "Schedule(" + ", ".join(f"{k}={v}" for k, v in self.to_dict().items()) + ")"
+
+    def __call__(self, step):
+        """(whether the step is recorded, whether it is the last of its turn)."""
+        turn = self.wait + self.warmup + self.active
+        at = step - self.skip_first
+        if at < 0 or self.repeat and at >= turn * self.repeat:
+            return False, False
+        at %= turn
+        return at >= self.wait + self.warmup, at == turn - 1
+
+
+def tensorboard_trace_handler(dir_name=None, worker_name=None, analyse_flag=True, async_mode=False):  # noqa: ARG001
+    """For on_trace_ready: writes the record into a folder (./data by default)."""
+    def handler(prof):
+        prof._write(os.path.join(dir_name or "data", worker_name) if worker_name else dir_name or "data")
+    return handler
+
+
+class _Recorder:
+    """Steps and functions between start() and stop()."""
+
+    def __init__(self, output, schedule_, on_trace_ready):
+        if schedule_ is not None and not callable(schedule_):
+            raise TypeError(f"For 'profile', 'schedule' must be a schedule, but got {type(schedule_).__name__}.")
+        if on_trace_ready is not None and not callable(on_trace_ready):
+            raise TypeError(f"For 'profile', 'on_trace_ready' must be a function, but got {type(on_trace_ready).__name__}.")
+        self._output, self._schedule, self._ready = output, schedule_, on_trace_ready
+        self._metadata, self._events, self._functions = {}, [], None
+        self._step, self._running, self._begun = 0, False, 0.0
+
+    def start(self):
+        """Begins."""
+        self._running, self._begun = True, time.perf_counter()
+        if self._functions is None and (self._schedule is None or self._schedule(self._step)[0]):
+            self._record()
+
+    def _record(self):
+        self._functions = cProfile.Profile()
+        try:
+            self._functions.enable()
+        except ValueError:  # another profiler runs
+            self._functions = None
+
+    def _pause(self):
+        if self._functions is not None:
+            self._functions.disable()
+
+    def step(self):
+        """Ends one step and begins the next."""
+        if not self._running:
+            raise RuntimeError(f"For '{type(self).__name__}.step', call start() first.")
+        now = time.perf_counter()
+        recorded, last = self._schedule(self._step) if self._schedule is not None else (True, False)
+        if recorded:
+            self._events.append({"name": f"ProfilerStep#{self._step}", "ph": "X", "ts": self._begun * 1e6, "dur": (now - self._begun) * 1e6,
+                                 "pid": os.getpid(), "tid": 0})
+        self._step += 1
+        if last:
+            self._pause()
+            self._finished()
+        if self._schedule is not None:
+            if self._schedule(self._step)[0]:
+                if self._functions is None:
+                    self._record()
+            else:
+                self._pause()
+                self._functions = None
+        self._begun = time.perf_counter()
+
+    def _finished(self):
+        if self._ready is not None:
+            self._ready(self)
+        self._events, self._functions = [], None
+
+    def stop(self):
+        """Ends; the record of an unfinished turn is handed on too."""
+        if not self._running:
+            raise RuntimeError(f"For '{type(self).__name__}.stop', call start() first.")
+        self._pause()
+        self._running = False
+        if self._ready is not None and (self._events or self._functions is not None):
+            self._finished()
+
+    def add_metadata(self, key, value):
+        """Keeps a str under a key of the record."""
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise TypeError(f"For 'add_metadata', 'key' and 'value' must be strs, but got {type(key).__name__} and {type(value).__name__}.")
+        self._metadata[key] = value
+
+    def add_metadata_json(self, key, value):
+        """Keeps a JSON text under a key of the record."""
+        try:
+            self._metadata[key] = json.loads(value)
+        except (TypeError, ValueError) as e:
+            raise ValueError(f"For 'add_metadata_json', 'value' must be a JSON text, but got {value!r} ({e}).") from None
+
+    def _write(self, folder):
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "trace_view.json"), "w", encoding="utf-8") as f:
+            json.dump({"traceEvents": self._events, "metadata": self._metadata}, f)
+        if self._functions is not None:
+            self._functions.dump_stats(os.path.join(folder, "functions.pstats"))
+
+    def print_summary(self, count=20):
+        """Prints the `count` functions that took longest."""
+        if self._functions is not None:
+            pstats.Stats(self._functions, stream=sys.stdout).sort_stats("tottime").print_stats(count)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
+
+
+class profile(_Recorder):
+    """A record of a block of code: `with profile(on_trace_ready=tensorboard_trace_handler("out")) as prof: … prof.step()`.
+
+    schedule: which steps. on_trace_ready: what gets the record. start_profile: whether `with` or start() begins it, or the
+    constructor already. Options of devices are accepted."""
+
+    def __init__(self, activities=None, with_stack=False, profile_memory=False, data_process=False, parallel_strategy=False, start_profile=False,  # noqa: ARG002
+                 hbm_ddr=False, pcie=False, sync_enable=True, schedule=None, on_trace_ready=None, experimental_config=None):  # noqa: ARG002
+        for a in activities or ():
+            if not isinstance(a, ProfilerActivity):
+                raise TypeError(f"For 'profile', 'activities' must hold ProfilerActivity, but got {type(a).__name__}.")
+        super().__init__("data", schedule, on_trace_ready)
+        if start_profile:
+            self.start()
+
+
+class Profiler(_Recorder):
+    """A record of a program: made, and stopped and written by analyse().
+
+    output_path: the folder (./data by default). start_profile: whether it begins at once. schedule, on_trace_ready: as profile has
+    them. Options of devices are accepted."""
+
+    def __init__(self, **kwargs):
+        output = kwargs.get("output_path", "./data")
+        if not isinstance(output, str):
+            raise TypeError(f"For 'Profiler', 'output_path' must be a str, but got {type(output).__name__}.")
+        super().__init__(output, kwargs.get("schedule"), kwargs.get("on_trace_ready"))
+        if kwargs.get("start_profile", True):
+            self.start()
+
+    def analyse(self, offline_path=None, pretty=False, step_list=None, mode="sync"):  # noqa: ARG002
+        """Stops, if need be, and writes the record."""
+        if self._running:
+            self.stop()
+        self._write(self._output)
+
+
+__all__ = ["tensorboard_trace_handler", "schedule", "Profiler", "ProfilerLevel", "ProfilerActivity", "AicoreMetrics", "profile"]

@@ -1,0 +1,262 @@
+"""Streams, events and memory. The CPU computes in the order of the program, so that there is one stream, which is always done."""
+
+import os
+import time
+
+from pijit import _C
+
+
+class Event:
+    """A point in a stream. enable_timing: whether elapsed_time may be asked. blocking: accepted."""
+
+    def __init__(self, enable_timing=False, blocking=False):
+        for name, value in (("enable_timing", enable_timing), ("blocking", blocking)):
+            if not isinstance(value, bool):
+                raise TypeError(f"For 'Event', '{name}' must be a bool, but got {type(value).__name__}.")
+        self._timing, self._blocking, self._at = enable_timing, blocking, None
+
+    def record(self, stream=None):
+        """Marks this point of a stream."""
+        _check_stream("Event.record", stream)
+        self._at = time.perf_counter()
+
+    def wait(self, stream=None):
+        """Lets a stream wait for the event: it has happened."""
+        _check_stream("Event.wait", stream)
+
+    def synchronize(self):
+        """Waits for the event: it has happened."""
+
+    def query(self):
+        """True: what was before the event is done."""
+        return True
+
+    def elapsed_time(self, end_event):
+        """Milliseconds from this event to another. RuntimeError unless both were made with enable_timing and recorded."""
+        if not isinstance(end_event, Event):
+            raise TypeError(f"For 'Event.elapsed_time', 'end_event' must be an Event, but got {type(end_event).__name__}.")
+        if not self._timing or not end_event._timing or self._at is None or end_event._at is None:
+            raise RuntimeError("For 'Event.elapsed_time', both events must be made with enable_timing=True and be recorded.")
+        return (end_event._at - self._at) * 1000.0
+
+    def __repr__(self):
+        return f"Event(enable_timing={int(self._timing)}, blocking:{int(self._blocking)}, is_created:{int(self._at is not None)})"
+
+
+class Stream:
+    """A sequence of operations. On the CPU all streams are the one of the program. priority: accepted."""
+
+    def __init__(self, priority=0, **kwargs):
+        if isinstance(priority, bool) or not isinstance(priority, int):
+            raise TypeError(f"For 'Stream', 'priority' must be an int, but got {type(priority).__name__}.")
+        self.id = kwargs.get("stream_id", 0)
+        self.device_name, self.device_id = "CPU", 0
+
+    def record_event(self, event=None):
+        """Marks this point; gives the event."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def wait_event(self, event):
+        """Waits for an event: it has happened."""
+        event.wait(self)
+
+    def wait_stream(self, stream):
+        """Waits for a stream: it is done."""
+        _check_stream("Stream.wait_stream", stream)
+
+    def synchronize(self):
+        """Waits until all is done: it is."""
+
+    def query(self):
+        """True: all is done."""
+        return True
+
+    def __eq__(self, other):
+        return isinstance(other, Stream) and other.id == self.id
+
+    def __hash__(self):
+        return hash(self.id)
+
+    def __repr__(self):
+        return f"Stream(device_name={self.device_name}, device_id:{self.device_id}, stream id:{self.id})"
+
+
+def _check_stream(name, stream):
+    if stream is not None and not isinstance(stream, Stream):
+        raise TypeError(f"For '{name}', the stream must be a Stream, but got {type(stream).__name__}.")
+
+
+_default = Stream()
+
+
+class StreamCtx:
+    """A block of code on a stream, or on the current one for None."""
+
+    def __init__(self, ctx_stream):
+        _check_stream("StreamCtx", ctx_stream)
+        self.stream = ctx_stream
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+
+def current_stream():
+    """The stream of the program."""
+    return _default
+
+
+def default_stream():
+    """The stream of the program."""
+    return _default
+
+
+def communication_stream():
+    """The stream of the program."""
+    return _default
+
+
+def set_cur_stream(stream):
+    """Chooses the stream: all are the program's."""
+    _check_stream("set_cur_stream", stream)
+
+
+def synchronize():
+    """Waits until all is computed: on the CPU it is."""
+
+
+def launch_blocking():
+    """Lets operators be waited for: on the CPU they are."""
+
+
+def dispatch_threads_num(threads_num):
+    """How many threads hand out operators: accepted, they are computed at once."""
+    if isinstance(threads_num, bool) or not isinstance(threads_num, int):
+        raise TypeError(f"For 'dispatch_threads_num', 'threads_num' must be an int, but got {type(threads_num).__name__}.")
+    if threads_num < 1:
+        raise ValueError(f"For 'dispatch_threads_num', 'threads_num' must be at least 1, but got {threads_num}.")
+
+
+def set_cpu_affinity(enable_affinity, affinity_cpu_list=None, module_to_cpu_dict=None):  # noqa: ARG001
+    """Binds the process to the cores of affinity_cpu_list, such as ["0-3", "6-6"], or lets it go again.
+
+    enable_affinity: a bool. TypeError and ValueError for what is no list of ranges."""
+    if not isinstance(enable_affinity, bool):
+        raise TypeError(f"For 'set_cpu_affinity', 'enable_affinity' must be a bool, but got {type(enable_affinity).__name__}.")
+    if affinity_cpu_list is not None and (not isinstance(affinity_cpu_list, list) or not all(isinstance(r, str) for r in affinity_cpu_list)):
+        raise TypeError("For 'set_cpu_affinity', 'affinity_cpu_list' must be a list of ranges such as '0-3'.")
+    if not hasattr(os, "sched_setaffinity"):
+        return
+    everything = set(range(os.cpu_count() or 1))
+    cores = set()
+    for text in affinity_cpu_list or ():
+        first, _, last = text.partition("-")
+        if not first.isdigit() or not last.isdigit() or int(last) < int(first) or int(last) not in everything:
+            raise ValueError(f"For 'set_cpu_affinity', 'affinity_cpu_list' must hold ranges of the cores 0-{max(everything)}, but got {text!r}.")
+        cores |= set(range(int(first), int(last) + 1))
+    if enable_affinity and cores:
+        os.sched_setaffinity(0, cores)
+    elif not enable_affinity:
+        os.sched_setaffinity(0, everything)
+
+
+_memory_set = False
+
+
+def set_memory(init_size="2GB", increase_size="2GB", max_size="1024GB", optimize_level="O0", huge_page_reserve_size="0GB"):
+    """Sizes of a device's memory pool, which the CPU doesn't have: accepted once. RuntimeError for a second call; ValueError for a size that is no "2GB"."""
+    global _memory_set
+    for name, value in (("init_size", init_size), ("increase_size", increase_size), ("max_size", max_size), ("huge_page_reserve_size", huge_page_reserve_size)):
+        if not isinstance(value, str):
+            raise TypeError(f"For 'set_memory', '{name}' must be a str, but got {type(value).__name__}.")
+        number = value[:-2].strip()
+        if not value.endswith("GB") or not number.replace(".", "", 1).isdigit():
+            raise ValueError(f"For 'set_memory', '{name}' must be a size such as '2GB', but got {value!r}.")
+    if optimize_level not in ("O0", "O1"):
+        raise ValueError(f"For 'set_memory', 'optimize_level' must be 'O0' or 'O1', but got {optimize_level!r}.")
+    if _memory_set:
+        raise RuntimeError("For 'set_memory', the memory was set already.")
+    _memory_set = True
+
+
+# -- memory: the bytes of Tensors' storages. The greatest values are of those that these functions have seen --
+_greatest = 0
+
+
+def memory_allocated():
+    """The bytes that Tensors hold."""
+    global _greatest
+    now = _C.allocated_bytes()
+    _greatest = max(_greatest, now)
+    return now
+
+
+def max_memory_allocated():
+    """The most bytes that the functions of this module have seen Tensors hold."""
+    memory_allocated()
+    return _greatest
+
+
+def memory_reserved():
+    """The bytes that are taken from the system: those that Tensors hold."""
+    return memory_allocated()
+
+
+def max_memory_reserved():
+    """The most bytes that the functions of this module have seen taken."""
+    return max_memory_allocated()
+
+
+def empty_cache():
+    """Gives memory back that isn't used: it is given back at once."""
+
+
+def reset_peak_memory_stats():
+    """Lets the greatest values begin with those of now."""
+    global _greatest
+    _greatest = _C.allocated_bytes()
+
+
+def reset_max_memory_allocated():
+    """Lets the greatest value begin with that of now."""
+    reset_peak_memory_stats()
+
+
+def reset_max_memory_reserved():
+    """Lets the greatest value begin with that of now."""
+    reset_peak_memory_stats()
+
+
+def memory_stats():
+    """The figures as a dict."""
+    now = memory_allocated()
+    pool = {"block_unit_size": 0, "block_counts": 0, "blocks_info": {}}
+    return {"total_reserved_memory": now, "total_allocated_memory": now, "total_idle_memory": 0, "total_eager_free_memory": 0,
+            "max_reserved_memory": _greatest, "max_allocated_memory": _greatest, "commom_mem_pool_stats": dict(pool), "persistent_mem_pool_stats": dict(pool)}
+
+
+def memory_summary():
+    """The figures as a table."""
+    stats = memory_stats()
+    rows = [("Metric", "Data"), *[(name, _size(stats[key])) for name, key in (
+        ("Reserved memory", "total_reserved_memory"), ("Allocated memory", "total_allocated_memory"), ("Idle memory", "total_idle_memory"),
+        ("Eager free memory", "total_eager_free_memory"), ("Max reserved memory", "max_reserved_memory"), ("Max allocated memory", "max_allocated_memory"))]]
+    lines = ["|=============================================|", "|               Memory summary                |", "|=============================================|"]
+    for i, (name, value) in enumerate(rows):
+        lines.append(f"| {name:<20} | {value if i == 0 else value.rjust(10):<20} |")
+        lines.append("|---------------------------------------------|")
+    lines[-1] = "|=============================================|"
+    return "\n".join(lines) + "\n"
+
+
+def _size(count):
+    for unit in ("B", "KB", "MB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GB"
+

@@ -1,0 +1,39 @@
+"""data_sink."""
+
+from pijit.jit import JitConfig, jit
+from pijit.train._checks import check_int
+from pijit.train.dataset_helper import DatasetHelper
+
+
+def data_sink(fn, dataset, sink_size=1, jit_config=None, input_signature=None):
+    """A function without arguments that calls fn with the next sink_size batches of a dataset, and gives what the last call returned.
+
+    fn: a function of a batch's columns. jit_config: compiles fn where it is a JitConfig. input_signature: as jit has it. When the
+    dataset ends it begins again."""
+    if not callable(fn):
+        raise TypeError(f"For 'data_sink', 'fn' must be a function, but got {type(fn).__name__}.")
+    check_int("data_sink", "sink_size", sink_size, 1)
+    if jit_config is not None:
+        if not isinstance(jit_config, JitConfig):
+            raise TypeError(f"For 'data_sink', 'jit_config' must be a JitConfig, but got {type(jit_config).__name__}.")
+        fn = jit(fn, input_signature=input_signature, jit_config=jit_config)
+    helper = DatasetHelper(dataset, False, -1, -1)
+    batches = iter(())
+
+    def following():
+        nonlocal batches
+        for _ in range(2):
+            for batch in batches:
+                return list(batch.values()) if isinstance(batch, dict) else batch
+            batches = iter(helper)
+        raise RuntimeError("For 'data_sink', the dataset gave no batch: it is empty.")
+
+    def sink():
+        out = None
+        for _ in range(sink_size):
+            out = fn(*following())
+        return out
+    return sink
+
+
+__all__ = ["data_sink"]
