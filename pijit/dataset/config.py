@@ -1,0 +1,219 @@
+"""Settings of the data pipeline: seed, workers, prefetching.
+
+Settings that only tune the reference implementation (autotune, watchdog, shared memory …) are kept and returned, and
+change nothing here."""
+
+import enum
+import os
+import random
+
+import numpy as np
+
+from pijit.dataset import check
+
+__all__ = ["set_sending_batches", "load", "set_seed", "get_seed", "set_prefetch_size",
+           "get_prefetch_size", "set_num_parallel_workers", "get_num_parallel_workers", "set_numa_enable", "get_numa_enable",
+           "set_monitor_sampling_interval", "get_monitor_sampling_interval", "set_callback_timeout", "get_callback_timeout",
+           "set_auto_num_workers", "get_auto_num_workers", "set_enable_shared_mem", "get_enable_shared_mem",
+           "set_enable_autotune", "get_enable_autotune", "set_autotune_interval", "get_autotune_interval",
+           "set_auto_offload", "get_auto_offload", "set_enable_watchdog", "get_enable_watchdog", "set_fast_recovery",
+           "get_fast_recovery", "set_debug_mode", "get_debug_mode", "set_error_samples_mode", "get_error_samples_mode",
+           "ErrorSamplesMode", "set_iterator_mode", "get_iterator_mode", "set_multiprocessing_timeout_interval",
+           "get_multiprocessing_timeout_interval", "set_multiprocessing_start_method", "get_multiprocessing_start_method"]
+
+
+class ErrorSamplesMode(enum.IntEnum):
+    """What is done with a row whose processing fails: raise, put another in its place, or leave it out."""
+
+    RETURN = 0
+    REPLACE = 1
+    SKIP = 2
+
+
+_DEFAULT_SEED = 5489
+_state = {"seed": None, "version": 0, "num_parallel_workers": None, "prefetch_size": 16, "numa_enable": False,
+          "monitor_sampling_interval": 1000, "callback_timeout": 60, "auto_num_workers": False, "enable_shared_mem": True,
+          "enable_autotune": False, "autotune_interval": 0, "auto_offload": False, "enable_watchdog": True,
+          "fast_recovery": True, "debug_mode": False, "debug_hooks": [], "error_samples_mode": ErrorSamplesMode.RETURN,
+          "iterator_mode": {"do_copy": False, "parallel_convert": False}, "multiprocessing_timeout_interval": 300,
+          "multiprocessing_start_method": "fork"}
+
+
+def set_seed(seed):
+    """Sets the seed of shuffles, samplers and random operations, and of `random` and `numpy.random`.
+
+    Args: seed: an int in [0, 2³²). With the same seed a pipeline gives the same rows, whatever the number of workers."""
+    check.integer("set_seed", "seed", seed, 0, 2**32 - 1)
+    _state["seed"] = int(seed)
+    _state["version"] += 1
+    random.seed(int(seed))
+    np.random.seed(int(seed))
+
+
+def get_seed():
+    """The seed set by set_seed, or 5489, which stands for none."""
+    return _DEFAULT_SEED if _state["seed"] is None else _state["seed"]
+
+
+def _seed_version():
+    from pijit.random import get_seed as global_seed
+    return _state["version"], global_seed()
+
+
+def _chosen_seed():
+    """The seed of a new iterator: dataset.config's, else the global one (`set_seed`), else a new one each time."""
+    from pijit.random import get_seed as global_seed
+    if _state["seed"] is not None:
+        return _state["seed"]
+    chosen = global_seed()
+    return chosen if chosen is not None else int.from_bytes(os.urandom(4), "little")
+
+
+def set_num_parallel_workers(num):
+    """Sets how many workers an operation uses that names no number itself (int ≥ 1)."""
+    _state["num_parallel_workers"] = check.integer("set_num_parallel_workers", "num", num, 1, check.INT32_MAX)
+
+
+def get_num_parallel_workers():
+    """The number of workers of operations that name none: as many as there are cores, 8 at most, unless it was set."""
+    return _state["num_parallel_workers"] or min(8, cores())
+
+
+def cores():
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def set_prefetch_size(size):
+    """Sets how many rows (or batches) are prepared ahead of the one that is used (int ≥ 1)."""
+    _state["prefetch_size"] = check.integer("set_prefetch_size", "size", size, 1, check.INT32_MAX)
+
+
+def get_prefetch_size():
+    """How many rows (or batches) are prepared ahead."""
+    return _state["prefetch_size"]
+
+
+def set_debug_mode(debug_mode_flag, debug_hook_list=None):
+    """In debug mode everything runs in the caller's thread, one row after the other, so that debuggers work.
+
+    Args:
+        debug_mode_flag: bool.
+        debug_hook_list: functions called with the row that enters and leaves each operation of a map."""
+    check.boolean("set_debug_mode", "debug_mode_flag", debug_mode_flag)
+    hooks = debug_hook_list or []
+    if not isinstance(hooks, list):
+        raise TypeError(f"[set_debug_mode] debug_hook_list must be a list of functions, but got {check.shown(hooks)}.")
+    for i, hook in enumerate(hooks):
+        if not callable(hook):
+            raise TypeError(f"[set_debug_mode] debug_hook_list[{i}] must be callable, but got {check.shown(hook)}.")
+    _state["debug_mode"], _state["debug_hooks"] = debug_mode_flag, hooks
+
+
+def get_debug_mode():
+    """Whether debug mode is on."""
+    return _state["debug_mode"]
+
+
+def set_error_samples_mode(error_samples_mode):
+    """Sets what becomes of a row whose map fails: ErrorSamplesMode.RETURN raises, REPLACE repeats an earlier good row,
+    SKIP leaves it out."""
+    check.instance("set_error_samples_mode", "error_samples_mode", error_samples_mode, ErrorSamplesMode)
+    _state["error_samples_mode"] = error_samples_mode
+
+
+def get_error_samples_mode():
+    """The ErrorSamplesMode in force."""
+    return _state["error_samples_mode"]
+
+
+def set_multiprocessing_start_method(start_method="fork"):
+    """Sets how worker processes start: "fork" or "spawn" (then all functions must be picklable)."""
+    _state["multiprocessing_start_method"] = check.choice("set_multiprocessing_start_method", "start_method", start_method,
+                                                          ("fork", "spawn"))
+
+
+def get_multiprocessing_start_method():
+    """How worker processes start."""
+    return _state["multiprocessing_start_method"]
+
+
+def set_iterator_mode(do_copy=False, parallel_convert=False):
+    """Sets whether iterators copy what they give out, and convert columns in parallel (the latter changes nothing here)."""
+    check.boolean("set_iterator_mode", "do_copy", do_copy)
+    check.boolean("set_iterator_mode", "parallel_convert", parallel_convert)
+    _state["iterator_mode"] = {"do_copy": do_copy, "parallel_convert": parallel_convert}
+
+
+def get_iterator_mode():
+    """The dict {"do_copy": …, "parallel_convert": …}."""
+    return dict(_state["iterator_mode"])
+
+
+def set_enable_autotune(enable, filepath_prefix=None):
+    """Kept and returned; nothing is tuned here."""
+    check.boolean("set_enable_autotune", "enable", enable)
+    check.string("set_enable_autotune", "filepath_prefix", filepath_prefix, none=True)
+    _state["enable_autotune"] = enable
+
+
+def set_sending_batches(batch_num):
+    """Kept for scripts that send to a device; nothing is sent here."""
+    check.integer("set_sending_batches", "batch_num", batch_num)
+
+
+def load(file):
+    """Reads settings from a JSON file: the keys seed, numParallelWorkers, opConnectorSize (prefetch), monitorSamplingInterval.
+
+    Raises RuntimeError when the file cannot be read as that."""
+    import json
+    check.string("config.load", "file", file)
+    try:
+        with open(file, encoding="utf-8") as f:
+            values = json.load(f)
+        if not isinstance(values, dict):
+            raise ValueError("the top level is no object")
+    except (OSError, ValueError) as e:
+        raise RuntimeError(f"[config.load] cannot read settings from {file!r}: {e}") from e
+    for key, setter in (("seed", set_seed), ("numParallelWorkers", set_num_parallel_workers),
+                        ("opConnectorSize", set_prefetch_size), ("monitorSamplingInterval", set_monitor_sampling_interval)):
+        if key in values:
+            setter(values[key])
+
+
+def _kept(name, test):
+    """A setter and a getter of a setting that changes nothing here."""
+    def setter(value):
+        _state[name] = test(value)
+
+    def getter():
+        return _state[name]
+    setter.__name__ = setter.__qualname__ = f"set_{name}"
+    getter.__name__ = getter.__qualname__ = f"get_{name}"
+    setter.__doc__ = f"Sets {name}, which is kept and returned and changes nothing here."
+    getter.__doc__ = f"The value of {name}."
+    return setter, getter
+
+
+def _flag(name):
+    return _kept(name, lambda v: check.boolean(f"set_{name}", "enable", v))
+
+
+def _interval(name, low):
+    return _kept(name, lambda v: check.integer(f"set_{name}", "interval", v, low, check.INT32_MAX))
+
+
+set_numa_enable, get_numa_enable = _flag("numa_enable")
+set_auto_num_workers, get_auto_num_workers = _flag("auto_num_workers")
+set_enable_shared_mem, get_enable_shared_mem = _flag("enable_shared_mem")
+set_auto_offload, get_auto_offload = _flag("auto_offload")
+set_enable_watchdog, get_enable_watchdog = _flag("enable_watchdog")
+set_fast_recovery, get_fast_recovery = _flag("fast_recovery")
+get_enable_autotune = _flag("enable_autotune")[1]
+set_monitor_sampling_interval, get_monitor_sampling_interval = _interval("monitor_sampling_interval", 1)
+set_callback_timeout, get_callback_timeout = _interval("callback_timeout", 1)
+set_autotune_interval, get_autotune_interval = _interval("autotune_interval", 0)
+set_multiprocessing_timeout_interval, get_multiprocessing_timeout_interval = \
+    _interval("multiprocessing_timeout_interval", 1)
+
+

@@ -1,0 +1,20 @@
+"""The old path of operations on PIL images; they are those of `vision`, except that Decode gives a PIL image."""
+
+from pijit.dataset.vision import transforms as _transforms
+from pijit.dataset.vision.transforms import *  # noqa: F403
+from pijit.dataset.vision.transforms import CutOut as _CutOut
+from pijit.dataset.vision.utils import Border, Inter  # noqa: F401
+
+
+class Decode(_transforms.Decode):
+    """The PIL image of an image file's bytes."""
+
+    def __init__(self):
+        super().__init__(to_pil=True)
+
+
+class Cutout(_CutOut):
+    """CutOut of images [channels, height, width]. Args: length: the edge of squares. num_patches: how many."""
+
+    def __init__(self, length, num_patches=1):
+        super().__init__(length, num_patches, is_hwc=False)
