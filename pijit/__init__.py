@@ -4,25 +4,44 @@ from pijit import _libs  # noqa: F401  (loads shared libraries before the extens
 from pijit._C import Tensor
 from pijit import context, dtype, ops
 from pijit import tensor as _tensor_methods  # noqa: F401
-from pijit.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context, set_device
-from pijit.dtype import (bfloat16, bool_, dtype_to_nptype, float16, float32, float64, int8, int16, int32, int64, uint8, uint16,
-                         uint32, uint64)
+from pijit.context import COMPATIBLE, GRAPH_MODE, LAX, PYNATIVE_MODE, STRICT, get_context, set_context, set_device
+from pijit.dtype import (Type, bfloat16, bool_, byte, double, dtype_to_nptype, dtype_to_pytype, float16, float32, float64, get_py_obj_dtype, half, int8, int16,
+                         int32, int64, intc, intp, long, pytype_to_dtype, short, single, ubyte, uint8, uint16, uint32, uint64, uintc, uintp, ushort)
 from pijit.parameter import Parameter, ParameterTuple
-from pijit.random import get_seed, set_seed
+from pijit.random import Generator, default_generator, get_rng_state, get_seed, initial_seed, manual_seed, seed, set_rng_state, set_seed
 from pijit.grad import GradOperation, get_grad, grad, jvp, value_and_grad, vjp
 from pijit.vmap import vmap
 from pijit.jacobian import hessian, jacfwd, jacrev
 from pijit.jit import JitConfig, explain, jit, jit_class, ms_function
 from pijit import nn, initializer as common_initializer  # noqa: F401
-from pijit.ops import mutable
+from pijit.ops import is_tensor, mutable
+from pijit.tensor import from_numpy
 from pijit import common, compat
 from pijit.hints import lazy_inline, no_inline, recompute
 
 tensor = Tensor
+
+
+def run_check():
+    """Multiplies two tensors and says whether the result is right."""
+    x = Tensor([1.0, 2.0, 3.0], float32)
+    right = (x * x).asnumpy().tolist() == [1, 4, 9]
+    print(f"pijit version: {__version__}\nThe result of multiplication calculation is {'correct' if right else 'wrong'}, pijit runs on platform "
+          f"[{get_context('device_target')}].")
+
+
+def set_deterministic(deterministic):
+    """Results are the same in every run in any case; TypeError for anything but a bool."""
+    if not isinstance(deterministic, bool):
+        raise TypeError(f"For 'set_deterministic', 'deterministic' must be bool, but got {type(deterministic).__name__}.")
+    set_context(deterministic="ON" if deterministic else "OFF")
+
+
 __version__ = "0.1.0"
 
 # Loaded when a name is asked for; so is every other submodule (`ms.numpy`, `ms.amp`).
 __getattr__, __dir__ = compat.names(__name__, {
+    "log": "get_level get_log_config",
     "serialization": "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint load_checkpoint_async load_param_into_net safetensors_to_ckpt save_checkpoint",
     "amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
     "train": "Accuracy BackupAndRestore BleuScore Callback CheckpointConfig ConfusionMatrix ConfusionMatrixMetric "

@@ -9,12 +9,21 @@ PYNATIVE_MODE = 1
 DEVICES = ("CPU",)
 _KNOWN = ("CPU", "GPU", "Ascend", "Davinci")
 
+LAX, COMPATIBLE, STRICT = 2, 1, 0
+
 _context = {"mode": PYNATIVE_MODE, "device_target": "CPU", "device_id": 0, "save_graphs": False, "jit_config": {}}
-_ignored = {"save_graphs_path", "enable_graph_kernel", "max_call_depth", "precompile_only", "deterministic", "pynative_synchronize",
-            "jit_syntax_level", "memory_optimize_level", "max_device_memory", "runtime_num_threads", "inter_op_parallel_num",
-            "graph_kernel_flags", "enable_compile_cache", "compile_cache_path", "reserve_class_name_in_scope", "jit_level",
-            "op_timeout", "debug_level", "print_file_path", "env_config_path", "exec_order", "device_num", "check_bprop",
-            "max_size", "variable_memory_max_size", "enable_reduce_precision"}
+# Options of other devices and of MindSpore's own compiler: checked, kept, and without effect. Their defaults.
+_kept = {"aoe_config": {}, "aoe_tune_mode": "", "ascend_config": {}, "check_bprop": False, "compile_cache_path": "", "debug_level": 0, "deterministic": "OFF",
+         "disable_format_transform": False, "enable_compile_cache": False, "enable_graph_kernel": False, "enable_reduce_precision": True, "env_config_path": "",
+         "exec_order": "bfs", "gpu_config": {}, "grad_for_scalar": False, "graph_kernel_flags": "", "inter_op_parallel_num": 0, "jit_level": "",
+         "jit_syntax_level": LAX, "max_call_depth": 1000, "max_device_memory": "1024GB", "memory_optimize_level": "O0", "mempool_block_size": "1GB",
+         "op_timeout": 900, "precompile_only": False, "print_file_path": "", "profiling_options": "training_trace", "pynative_synchronize": False,
+         "reserve_class_name_in_scope": True, "runtime_num_threads": 0, "save_graphs_path": ".", "support_binary": False, "variable_memory_max_size": "0GB",
+         # of earlier versions
+         "auto_tune_mode": "", "backend_policy": "ms", "device_num": 1, "enable_dump": False, "enable_profiling": False, "enable_sparse": False, "max_size": 0,
+         "save_dump_path": "."}
+_choices = {"deterministic": ("ON", "OFF"), "memory_optimize_level": ("O0", "O1"), "jit_level": ("", "O0", "O1", "O2"), "jit_syntax_level": (LAX, COMPATIBLE, STRICT),
+            "save_graphs": (False, True, 0, 1, 2, 3), "debug_level": (0, 1)}
 _override_device = os.environ.get("PIJIT_DEVICE") or None
 
 
@@ -24,6 +33,19 @@ def _check_device(target):
     if target not in DEVICES:
         raise RuntimeError(f"device_target={target!r} is not available: this build of pijit has {', '.join(DEVICES)}. "
                            "Run with PIJIT_DEVICE=CPU or `python -m pijit --device CPU` to override what a script asks for.")
+
+
+def _check_option(key, value):
+    default = _context.get(key, _kept.get(key))
+    if key in _choices:
+        if value not in _choices[key]:
+            raise ValueError(f"For 'context.set_context', the argument {key!r} must be one of {list(_choices[key])}, but got {value!r}.")
+    elif isinstance(value, bool) != isinstance(default, bool) or not isinstance(value, type(default)):
+        raise TypeError(f"For 'context.set_context', the argument {key!r} must be {type(default).__name__}, but got {type(value).__name__}.")
+    elif key == "device_id" and not 0 <= value < 4096:
+        raise ValueError(f"For 'context.set_context', the argument 'device_id' must be in range [0, 4095], but got {value}.")
+    elif type(value) is int and value < (key == "max_call_depth"):
+        raise ValueError(f"For 'context.set_context', the argument {key!r} must not be less than {int(key == 'max_call_depth')}, but got {value}.")
 
 
 def set_context(**kwargs):
@@ -38,8 +60,12 @@ def set_context(**kwargs):
         elif key == "device_target":
             value = _override_device or value
             _check_device(value)
-        elif key not in _context and key not in _ignored:
-            raise ValueError(f"For 'context.set_context', the keyword argument {key!r} is not recognized.")
+        elif key in _context or key in _kept:
+            _check_option(key, value)
+        else:
+            import difflib
+            near = difflib.get_close_matches(key, [*_context, *_kept], 3)
+            raise ValueError(f"For 'context.set_context', the keyword argument {key!r} is not recognized. The nearest there are: {', '.join(near) or 'none'}.")
         updates[key] = value
     _context.update(updates)
     _C.set_graph_mode(_context["mode"] == GRAPH_MODE)
@@ -47,9 +73,9 @@ def set_context(**kwargs):
 
 def get_context(attr_key):
     """The value of one option."""
-    if attr_key not in _context and attr_key not in _ignored:
+    if attr_key not in _context and attr_key not in _kept:
         raise ValueError(f"For 'context.get_context', the argument {attr_key!r} is not recognized.")
-    return _context.get(attr_key)
+    return _context[attr_key] if attr_key in _context else _kept[attr_key]
 
 
 def set_device(device_target, device_id=0):

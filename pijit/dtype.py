@@ -8,7 +8,7 @@ bool_ = dtype("bool")
 int8 = byte = dtype("int8")
 int16 = short = dtype("int16")
 int32 = intc = dtype("int32")
-int64 = intp = dtype("int64")
+int64 = intp = long = dtype("int64")
 uint8 = ubyte = dtype("uint8")
 uint16 = ushort = dtype("uint16")
 uint32 = uintc = dtype("uint32")
@@ -28,6 +28,16 @@ number_type = int_type + uint_type + float_type
 def dtype_to_nptype(type_):
     """The NumPy scalar type of a dtype. bfloat16, which NumPy lacks, gives float32."""
     return np.dtype("float32" if type_ is bfloat16 else type_.name).type
+
+
+def dtype_to_pytype(type_):
+    """The Python type of a dtype: bool, int or float."""
+    return bool if type_ is bool_ else float if type_.is_floating_point else int
+
+
+def get_py_obj_dtype(obj):
+    """The dtype of a number, or of a Python or NumPy type."""
+    return dtype(obj if isinstance(obj, type) else type(obj))
 
 
 def pytype_to_dtype(obj):

@@ -2,6 +2,8 @@
 
 A draw is ordinary tensor code, so eager and jitted runs consume the same numbers."""
 
+import os
+
 import numpy as np
 
 from pijit._C import Tensor, ops as _ops
@@ -29,21 +31,85 @@ def get_seed():
     return _seed
 
 
-def bits(shape):
-    """uint32 random bits."""
-    out = _ops["random_bits"](_state, shape)
-    _state._assign(_state + _step)
+def bits(shape, generator=None):
+    """uint32 random bits, of a Generator or the global one."""
+    state = _state if generator is None else generator._state
+    out = _ops["random_bits"](state, shape)
+    state._assign(state + _step)
     return out
 
 
-def uniform(shape):
+def uniform(shape, generator=None):
     """float32 in [0, 1), 24 random bits each."""
-    return _ops["cast"](_ops["right_shift"](bits(shape), 8), "float32") * 5.9604644775390625e-08
+    return _ops["cast"](_ops["right_shift"](bits(shape, generator), 8), "float32") * 5.9604644775390625e-08
 
 
-def normal(shape):
+def normal(shape, generator=None):
     """float32 standard normal numbers (Box & Muller 1958)."""
-    u1 = uniform(shape)
-    u2 = uniform(shape)
+    u1 = uniform(shape, generator)
+    u2 = uniform(shape, generator)
     r = _ops["sqrt"](_ops["log"](1.0 - u1) * -2.0)
     return r * _ops["cos"](u2 * 6.283185307179586)
+
+
+class Generator:
+    """A source of random numbers with a state of its own, to be given to functions of `mint`. It starts with seed 0."""
+
+    def __init__(self):
+        self._state = Parameter(Tensor(np.zeros(2, np.int64)), name="generator_state", requires_grad=False)
+
+    def manual_seed(self, seed):
+        """Restarts from a seed. Returns the generator."""
+        if not isinstance(seed, int) or isinstance(seed, bool):
+            raise TypeError(f"For 'manual_seed', the argument 'seed' must be int, but got {type(seed).__name__}.")
+        self._state._assign(Tensor(np.array([seed % 2**63, 0], np.int64)))
+        return self
+
+    def seed(self):
+        """Restarts from a seed that the system gives, and returns it."""
+        seed = int.from_bytes(os.urandom(6), "little")
+        self.manual_seed(seed)
+        return seed
+
+    def initial_seed(self):
+        """The seed it was started from."""
+        return int(self._state.asnumpy()[0])
+
+    def get_state(self):
+        """The state, as a tensor that set_state takes."""
+        return Tensor(self._state.asnumpy().copy())
+
+    def set_state(self, state):
+        """Takes a state that get_state gave. ValueError for another tensor."""
+        if not isinstance(state, Tensor) or state.shape != (2,) or state.dtype != self._state.dtype:
+            raise ValueError("For 'set_state', 'state' must be a tensor that get_state gave.")
+        self._state._assign(state)
+
+
+default_generator = Generator()
+default_generator._state = _state
+
+
+def seed():
+    """Restarts the global generator from a seed that the system gives, and returns it."""
+    return default_generator.seed()
+
+
+def manual_seed(seed):
+    """Restarts the global generator from a seed."""
+    return default_generator.manual_seed(seed)
+
+
+def initial_seed():
+    """The seed the global generator was started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state():
+    """The state of the global generator."""
+    return default_generator.get_state()
+
+
+def set_rng_state(state):
+    """Puts the global generator in a state that get_rng_state gave."""
+    default_generator.set_state(state)

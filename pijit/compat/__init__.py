@@ -122,7 +122,7 @@ def names(module, lazy=None):
             return value
         path = f"{module}.{name}"
         if path in sys.modules or "__path__" in sys.modules[module].__dict__ and importlib.util.find_spec(path) is not None:
-            return importlib.import_module(path)
+            return _prepared(importlib.import_module(path))
         return None
 
     def __getattr__(name):

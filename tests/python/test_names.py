@@ -45,7 +45,7 @@ def test_fact(expression):
 
 # what reads a tensor's value to know a shape, or makes objects of Python
 BROKEN = ("MaskedSelect", "masked_select", "unique", "Unique", "NonZero", "nonzero", "argwhere", "mirror", "Mirror", "fixed(", "Parameter(", "histc", "Histogram",
-          "CumulativeLogsumexp", "Bincount", "UnravelIndex", "nn.", "digitize", "histogram", "mgrid", "ogrid", "bincount", "setdiff1d", "intersect1d")
+          "CumulativeLogsumexp", "Bincount", "UnravelIndex", "allclose", "PReLU", "mint.equal", "digitize", "histogram", "mgrid", "ogrid", "bincount", "setdiff1d", "intersect1d")
 
 
 class _Tensors(ast.NodeTransformer):
@@ -71,4 +71,4 @@ def test_jitted(expression):
 
     def make():
         return eval(f"lambda {', '.join(args)}: {text}", variables(ms))
-    check(make, *args.values(), breaks=None if any(n in expression for n in BROKEN) else 0)
+    check(make, *args.values(), breaks=None if expression.startswith("nn.") or any(n in expression for n in BROKEN) else 0)

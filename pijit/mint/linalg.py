@@ -1,0 +1,23 @@
+"""Norms, under PyTorch's names."""
+
+from pijit.ops import function as _F
+
+from pijit.mint import _axes, _typed
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    """The norm of order `ord` over dimensions."""
+    return _F.vector_norm(x, ord, _axes(dim), keepdim, dtype=dtype)
+
+
+def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    """A matrix norm over two dimensions."""
+    return _F.matrix_norm(A, ord, tuple(dim), keepdim, dtype=dtype)
+
+
+def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """A vector norm, or a matrix norm where two dimensions are named."""
+    A = _typed(A, dtype)
+    if dim is not None and not isinstance(dim, int) and len(dim) == 2 and ord is not None:
+        return matrix_norm(A, ord, dim, keepdim)
+    return vector_norm(A, 2 if ord is None else ord, dim, keepdim)
