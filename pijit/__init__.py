@@ -42,7 +42,7 @@ __version__ = "0.1.0"
 # Loaded when a name is asked for; so is every other submodule (`ms.numpy`, `ms.amp`).
 __getattr__, __dir__ = compat.names(__name__, {
     "log": "get_level get_log_config",
-    "serialization": "async_ckpt_thread_status ckpt_to_safetensors load_checkpoint load_checkpoint_async load_param_into_net safetensors_to_ckpt save_checkpoint",
+    "serialization": "async_ckpt_thread_status ckpt_to_safetensors export load load_checkpoint load_checkpoint_async load_param_into_net safetensors_to_ckpt save_checkpoint",
     "amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
     "train": "Accuracy BackupAndRestore BleuScore Callback CheckpointConfig ConfusionMatrix ConfusionMatrixMetric "
              "CosineSimilarity DatasetHelper Dice EarlyStopping F1 Fbeta HausdorffDistance History LambdaCallback "

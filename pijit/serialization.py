@@ -371,3 +371,26 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
     for p, v in todo:
         p._assign(v)
     return missing, [n for n in parameter_dict if n not in own]
+
+
+def export(net, *inputs, file_name, file_format, **kwargs):  # noqa: ARG001
+    """Writes a network with its parameters as MINDIR, AIR or ONNX: RuntimeError, as none of these formats is written yet.
+
+    net: a Cell or function; inputs: Tensors; TypeError and ValueError for what is none."""
+    from pijit.nn import Cell
+    if not isinstance(net, Cell) and not callable(net):
+        raise TypeError(f"For 'export', 'net' must be a Cell or a function, but got {type(net).__name__}.")
+    if not isinstance(file_name, str):
+        raise TypeError(f"For 'export', 'file_name' must be a str, but got {type(file_name).__name__}.")
+    if file_format not in ("MINDIR", "AIR", "ONNX"):
+        raise ValueError(f"For 'export', 'file_format' must be 'MINDIR', 'AIR' or 'ONNX', but got {file_format!r}.")
+    raise RuntimeError(f"For 'export', the format {file_format!r} can't be written here: save the parameters with save_checkpoint, and build the network by its code.")
+
+
+def load(file_name, **kwargs):  # noqa: ARG001
+    """A network of a MINDIR file: RuntimeError, as this format is not read yet. ValueError for a file that isn't there."""
+    if not isinstance(file_name, str):
+        raise TypeError(f"For 'load', 'file_name' must be a str, but got {type(file_name).__name__}.")
+    if not os.path.isfile(file_name):
+        raise ValueError(f"For 'load', the file {file_name!r} does not exist.")
+    raise RuntimeError("For 'load', MINDIR files can't be read here: load parameters with load_checkpoint into a network that is built by its code.")

@@ -3,7 +3,7 @@
 from pijit import amp, serialization  # noqa: F401
 from pijit.amp import (DynamicLossScaleManager, DynamicLossScaler, FixedLossScaleManager, LossScaleManager, StaticLossScaler,  # noqa: F401
                        build_train_network)
-from pijit.serialization import (async_ckpt_thread_status, ckpt_to_safetensors, load_checkpoint, load_checkpoint_async, load_param_into_net,
+from pijit.serialization import (async_ckpt_thread_status, ckpt_to_safetensors, export, load, load_checkpoint, load_checkpoint_async, load_param_into_net,
                                  safetensors_to_ckpt, save_checkpoint)
 from pijit.train import callback, metrics
 from pijit.train.callback import *  # noqa: F403
@@ -15,4 +15,4 @@ from pijit.train.summary import SummaryRecord
 
 __all__ = ["Model", "DatasetHelper", "connect_network_with_dataset", "build_train_network", "LossScaleManager", "FixedLossScaleManager", "DynamicLossScaleManager",
            "data_sink", "SummaryRecord", "save_checkpoint", "load_checkpoint", "load_param_into_net", "async_ckpt_thread_status", "load_checkpoint_async", "ckpt_to_safetensors",
-           "safetensors_to_ckpt", *callback.__all__, *[n for n in metrics.__all__ if n != "get_metrics"]]
+           "safetensors_to_ckpt", "export", "load", *callback.__all__, *[n for n in metrics.__all__ if n != "get_metrics"]]

@@ -833,3 +833,101 @@ def test_summary_collector(tmp_path):
                           (dict(custom_lineage_data={3: 1}), TypeError), (dict(max_file_size=0), ValueError)):
         with pytest.raises(kind, match="|".join([next(iter(options)), "collect_metric"])):
             train.SummaryCollector(str(tmp_path), **options)
+
+
+# -- whole programs --------------------------------------------------------------------------------------------------------
+def test_pijit_datasets(mode, capsys):
+    """Model over a pipeline of pijit.dataset: the losses of the plain batches, in each epoch."""
+    from pijit import dataset
+
+    def pipeline(n=8, **options):
+        return dataset.NumpySlicesDataset((X[:n], Y[:n]), ["data", "label"], **{"shuffle": False, **options}).batch(2)
+    m = model(metrics={"acc"})
+    m.train(2, pipeline(), callbacks=[LossMonitor()])
+    np.testing.assert_allclose([float(v) for v in re.findall(r"loss is ([\d.]+)", capsys.readouterr().out)], LOSSES, rtol=1e-5)
+    assert m.eval(pipeline()) == model_like(m).eval(data())
+    m.fit(2, pipeline(shuffle=True), pipeline(4), callbacks=History())
+    sink = ms.data_sink(lambda x, y: m.train_network(x, y), pipeline(), 2)
+    assert sink().shape == () and sink().shape == () and sink().shape == ()  # begins again after four batches
+
+
+def model_like(m):
+    return Model(m.predict_network, loss(), metrics={"acc"})
+
+
+STEP = """
+import mindspore as ms
+import mindspore.nn as nn
+from mindspore import context, ops, Tensor, ParameterTuple
+from mindspore.communication.management import init, get_rank, get_group_size
+from mindspore.context import ParallelMode
+from mindspore.nn.wrap.grad_reducer import DistributedGradReducer
+from mindspore.ops import composite as C, functional as F, operations as P
+from mindspore.train.callback import Callback, LossMonitor, TimeMonitor, ModelCheckpoint, CheckpointConfig
+from mindspore.train.model import Model
+from mindspore.train.serialization import load_checkpoint, load_param_into_net, save_checkpoint, export
+from mindspore.train.loss_scale_manager import FixedLossScaleManager
+from mindspore.nn.metrics import Accuracy
+from mindspore.parallel._utils import _get_device_num
+import numpy as np
+
+context.set_context(mode=context.GRAPH_MODE, device_target="CPU")
+init()
+context.reset_auto_parallel_context()
+context.set_auto_parallel_context(parallel_mode=ParallelMode.DATA_PARALLEL, gradients_mean=True, device_num=get_group_size())
+assert (get_rank(), _get_device_num()) == (0, 1)
+
+
+class Step(nn.Cell):
+    def __init__(self, network, optimizer, sens=1.0):
+        super(Step, self).__init__(auto_prefix=False)
+        self.network = network
+        self.network.set_grad()
+        self.weights = ParameterTuple(optimizer.parameters)
+        self.optimizer = optimizer
+        self.grad = C.GradOperation(get_by_list=True, sens_param=True)
+        self.sens = sens
+        self.grad_reducer = None
+        self.reducer_flag = context.get_auto_parallel_context("parallel_mode") in [ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL]
+        if self.reducer_flag:
+            self.grad_reducer = DistributedGradReducer(optimizer.parameters, context.get_auto_parallel_context("gradients_mean"), _get_device_num())
+
+    def construct(self, data, label):
+        loss = self.network(data, label)
+        sens = P.Fill()(P.DType()(loss), P.Shape()(loss), self.sens)
+        grads = self.grad(self.network, self.weights)(data, label, sens)
+        grads = ops.clip_by_global_norm(grads, 100.0)
+        if self.reducer_flag:
+            grads = self.grad_reducer(grads)
+        return F.depend(loss, self.optimizer(grads))
+"""
+
+
+def test_steps_of_cluster_scripts():
+    """What scripts for several devices do around a training step, in one process: imports, contexts, reducers."""
+    from pijit import compat, communication
+    before, was = ms.get_context("mode"), compat._installed
+    compat.install()
+    try:
+        names = {"__name__": "program"}
+        exec(compile(STEP, "program.py", "exec"), names)
+        net = network()
+        step = names["Step"](nn.WithLossCell(net, loss()), nn.Momentum(net.trainable_params(), .01, .9))
+        seen = []
+        names["Model"](step).train(2, data(), callbacks=LambdaCallback(on_train_step_end=lambda run: seen.append(float(run.original_args().net_outputs.asnumpy()))))
+        np.testing.assert_allclose(seen, LOSSES, rtol=1e-5)
+    finally:
+        if not was:
+            compat.uninstall()
+        communication.release()
+        ms.reset_auto_parallel_context()
+        ms.set_context(mode=before)
+
+
+def test_export_says_what_to_do(tmp_path):
+    with pytest.raises(RuntimeError, match="save_checkpoint"):
+        ms.export(network(), ms.Tensor(X), file_name="a", file_format="MINDIR")
+    with pytest.raises(ValueError, match="file_format"):
+        ms.export(network(), ms.Tensor(X), file_name="a", file_format="x")
+    with pytest.raises(ValueError, match="does not exist"):
+        ms.load(str(tmp_path / "a.mindir"))

@@ -1,8 +1,9 @@
 """Callbacks of training and evaluation."""
 
 from pijit.train.callback._backup_and_restore import BackupAndRestore
-from pijit.train.callback._callback import Callback, InternalCallbackParam, RunContext  # noqa: F401
-from pijit.train.callback._checkpoint import CheckpointConfig, CheckpointManager, ModelCheckpoint  # noqa: F401
+from pijit.train.callback._callback import Callback, CallbackManager as _CallbackManager, InternalCallbackParam, RunContext  # noqa: F401
+from pijit.train.callback._callback import InternalCallbackParam as _InternalCallbackParam  # noqa: F401
+from pijit.train.callback._checkpoint import CheckpointConfig, CheckpointManager as _CheckpointManager, ModelCheckpoint  # noqa: F401
 from pijit.train.callback._early_stop import EarlyStopping
 from pijit.train.callback._history import History
 from pijit.train.callback._lambda_callback import LambdaCallback
