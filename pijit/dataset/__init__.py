@@ -22,7 +22,7 @@ from pijit.dataset.sources import GeneratorDataset, NumpySlicesDataset, PaddedDa
 
 __all__ = ["CSVDataset", "Cifar100Dataset", "Cifar10Dataset", "DSCallback", "DistributedSampler",
            "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "KMnistDataset", "MnistDataset",
-           "NumpySlicesDataset", "PKSampler", "PaddedDataset", "RandomDataset", "RandomSampler", "Schema",
+           "NumpySlicesDataset", "PKSampler", "PaddedDataset", "RandomDataset", "RandomSampler", "Sampler", "Schema",
            "SequentialSampler", "Shuffle", "SubsetRandomSampler", "SubsetSampler", "TFRecordDataset",
            "TextFileDataset", "WaitedDSCallback", "WeightedRandomSampler", "config", "text", "transforms", "vision",
            "zip"]
