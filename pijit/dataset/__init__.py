@@ -10,13 +10,19 @@ Rows come from a dataset (`GeneratorDataset`, `NumpySlicesDataset`, datasets of 
 With `config.set_seed` a pipeline gives the same rows in every run, whatever the number of workers."""
 
 from pijit.dataset import config
-from pijit.dataset import transforms, vision
+from pijit.dataset import text, transforms, vision
 from pijit.dataset.callback import DSCallback, WaitedDSCallback
 from pijit.dataset.datasets import Dataset, Shuffle, zip_datasets as zip  # noqa: A004
+from pijit.dataset.files import (Cifar10Dataset, Cifar100Dataset, CSVDataset, FashionMnistDataset, ImageFolderDataset, KMnistDataset,
+                                 MnistDataset, TextFileDataset, TFRecordDataset)
 from pijit.dataset.samplers import (DistributedSampler, PKSampler, RandomSampler, Sampler, SequentialSampler,
                                     SubsetRandomSampler, SubsetSampler, WeightedRandomSampler)
+from pijit.dataset.schema import Schema
 from pijit.dataset.sources import GeneratorDataset, NumpySlicesDataset, PaddedDataset, RandomDataset
 
-__all__ = ["DSCallback", "Dataset", "DistributedSampler", "GeneratorDataset", "NumpySlicesDataset", "PKSampler", "PaddedDataset",
-           "RandomDataset", "RandomSampler", "Sampler", "SequentialSampler", "Shuffle", "SubsetRandomSampler", "SubsetSampler",
-           "WaitedDSCallback", "WeightedRandomSampler", "config", "transforms", "vision", "zip"]
+__all__ = ["CSVDataset", "Cifar100Dataset", "Cifar10Dataset", "DSCallback", "DistributedSampler",
+           "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "KMnistDataset", "MnistDataset",
+           "NumpySlicesDataset", "PKSampler", "PaddedDataset", "RandomDataset", "RandomSampler", "Sampler", "Schema",
+           "SequentialSampler", "Shuffle", "SubsetRandomSampler", "SubsetSampler", "TFRecordDataset",
+           "TextFileDataset", "WaitedDSCallback", "WeightedRandomSampler", "config", "text", "transforms", "vision",
+           "zip"]

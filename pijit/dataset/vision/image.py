@@ -51,8 +51,8 @@ def resize(v, height, width, inter):
         return _like(out, v)
     h, w = image.shape[:2]
     if inter == Inter.NEAREST:
-        ys = np.minimum((np.arange(height) * (h / height)).astype(np.int64), h - 1)
-        xs = np.minimum((np.arange(width) * (w / width)).astype(np.int64), w - 1)
+        ys = np.minimum((np.arange(height) * (1 / (height / h))).astype(np.int64), h - 1)
+        xs = np.minimum((np.arange(width) * (1 / (width / w))).astype(np.int64), w - 1)
         return _like(image[ys[:, None], xs], v)
     if inter == Inter.AREA and h >= height and w >= width:
         return _like(_area(image, height, width), v)
@@ -64,7 +64,7 @@ def resize(v, height, width, inter):
 
 def _linear_places(n, m):
     """For each of m places between n pixels: the pixels and their weights."""
-    f = ((np.arange(m) + 0.5) * (n / m) - 0.5).astype(np.float32)
+    f = ((np.arange(m) + 0.5) * (1 / (m / n)) - 0.5).astype(np.float32)
     i = np.floor(f).astype(np.int64)
     f = f - i.astype(np.float32)
     f = np.where(i < 0, np.float32(0), f)
@@ -75,7 +75,7 @@ def _linear_places(n, m):
 
 
 def _area_places(n, m):
-    scale, inverse = n / m, m / n
+    scale, inverse = 1 / (m / n), m / n
     i = np.floor(np.arange(m) * scale).astype(np.int64)
     f = (np.arange(m) + 1 - (i + 1) * inverse).astype(np.float32)
     f = np.where(f <= 0, np.float32(0), f - np.floor(f))
@@ -94,7 +94,7 @@ def _cubic_weights(f):
 
 
 def _cubic_places(n, m):
-    f = ((np.arange(m) + 0.5) * (n / m) - 0.5).astype(np.float32)
+    f = ((np.arange(m) + 0.5) * (1 / (m / n)) - 0.5).astype(np.float32)
     i = np.floor(f).astype(np.int64)
     weights = _cubic_weights(f - i.astype(np.float32))
     return np.clip(np.stack([i - 1, i, i + 1, i + 2]), 0, n - 1), weights
@@ -268,10 +268,10 @@ def rotate(v, degrees, inter, expand, center, fill):
     if not expand:
         return warp_affine(v, m, h, w, inter, fill)
     cos, sin = abs(m[0, 0]), abs(m[0, 1])
-    new_w, new_h = int(h * sin + w * cos), int(h * cos + w * sin)
-    m[0, 2] += (new_w / 2.0) - c[0] if center is not None else new_w / 2.0 - w / 2.0
-    m[1, 2] += (new_h / 2.0) - c[1] if center is not None else new_h / 2.0 - h / 2.0
-    return warp_affine(v, m, new_h, new_w, inter, fill)
+    new_w, new_h = h * sin + w * cos, h * cos + w * sin
+    m[0, 2] += new_w / 2.0 - w / 2.0
+    m[1, 2] += new_h / 2.0 - h / 2.0
+    return warp_affine(v, m, max(1, round(new_h)), max(1, round(new_w)), inter, fill)
 
 
 def affine_matrix(center, degrees, translate, scale, shear):

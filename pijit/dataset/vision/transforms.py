@@ -236,7 +236,7 @@ class HWC2CHW(ImageOperation):
 
 
 class ToTensor(ImageOperation):
-    """Channels first, and uint8 in [0, 255] to numbers in [0, 1].
+    """Channels first, and numbers in [0, 255] to [0, 1].
 
     Args: output_type: the dtype of the result, float32 unless given."""
 
@@ -251,9 +251,7 @@ class ToTensor(ImageOperation):
             rows = rows[..., None]
         elif rows.ndim != 4:
             return None
-        rows = rows.transpose(0, 3, 1, 2)
-        if rows.dtype == np.uint8:
-            rows = np.multiply(rows, np.float32(1 / 255.0), dtype=np.float32, casting="unsafe", order="C")
+        rows = np.multiply(rows.transpose(0, 3, 1, 2), np.float32(1 / 255.0), dtype=np.float32, casting="unsafe", order="C")
         return np.ascontiguousarray(cast(rows, self.output_type))
 
 
@@ -735,7 +733,7 @@ class Affine(ImageOperation):
 
     def _array(self, v):
         h, w = v.shape[:2]
-        shift = (round(self.translate[0] * w), round(self.translate[1] * h))
+        shift = (self.translate[0] * w, self.translate[1] * h)
         return _affine(v, self.degrees, shift, self.scale, self.shear, self.resample, self.fill_value)
 
 
@@ -1203,7 +1201,7 @@ class AdjustHue(ImageOperation):
             return image
         h, s, value = image.convert("HSV").split()
         turned = (np.asarray(h).astype(np.int64) + int(self.factor * 255)) % 256
-        h = _pillow("Image").fromarray(turned.astype(np.uint8), "L") if False else im.to_pil(turned.astype(np.uint8))
+        h = im.to_pil(turned.astype(np.uint8))
         return _pillow("Image").merge("HSV", (h, s, value)).convert(image.mode)
 
 
@@ -1224,7 +1222,7 @@ class AdjustGamma(ImageOperation):
 
     def _array(self, v):
         if v.dtype == np.uint8:
-            table = np.clip(np.floor(255 * self.gain * (np.arange(256) / 255.0) ** self.gamma), 0, 255).astype(np.uint8)
+            table = np.clip(np.floor((255 + 1 - 1e-3) * self.gain * (np.arange(256) / 255.0) ** self.gamma), 0, 255).astype(np.uint8)
             return table[v]
         if v.dtype.kind in "iu":
             return im.saturate(255 * self.gain * (v / 255.0) ** self.gamma, v.dtype)
@@ -1300,12 +1298,12 @@ class Equalize(ImageOperation):
     @staticmethod
     def _channel(c):
         hist = np.bincount(c.reshape(-1), minlength=256)
-        used = hist[hist > 0]
-        step = (used.sum() - used[-1]) // 255
-        if len(used) <= 1 or not step:
+        first = int(np.argmax(hist > 0))
+        if hist[first] == c.size:
             return c
-        table = np.concatenate([[0], np.cumsum(hist)[:-1]])
-        return np.clip((table + step // 2) // step, 0, 255).astype(np.uint8)[c]
+        scale = np.float32(255.0) / np.float32(c.size - hist[first])
+        hist[first] = 0
+        return im.saturate(np.cumsum(hist).astype(np.float32) * scale, c.dtype)[c]
 
     def _pil(self, image):
         return _pillow("ImageOps").equalize(image)
@@ -1788,7 +1786,7 @@ class RandAugment(_Augment):
 
     def _array(self, v):
         table = _magnitudes(self.num_magnitude_bins, *v.shape[:2])
-        names = [n for n in ("Identity", *table, "AutoContrast", "Equalize")]
+        names = ["Identity", *table, "AutoContrast", "Equalize"]
         r = seeds.rng()
         for _ in range(self.num_ops):
             v = self._apply(v, r.choice(names), table, self.magnitude, r.random() < 0.5)
@@ -1806,7 +1804,7 @@ class TrivialAugmentWide(_Augment):
 
     def _array(self, v):
         table = _magnitudes(self.num_magnitude_bins, *v.shape[:2], wide=True)
-        names = [n for n in ("Identity", *table, "AutoContrast", "Equalize")]
+        names = ["Identity", *table, "AutoContrast", "Equalize"]
         r = seeds.rng()
         return self._apply(v, r.choice(names), table, r.randrange(self.num_magnitude_bins), r.random() < 0.5)
 
