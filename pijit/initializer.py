@@ -1,4 +1,7 @@
-"""Initial values of parameters. Numbers come from NumPy's generator, seeded by set_seed."""
+"""Initial values of parameters.
+
+Each parameter's numbers come from a generator of its own, whose seed is the one number taken from NumPy's (which set_seed seeds), as in MindSpore: a
+program's own np.random numbers don't depend on how large its parameters are."""
 
 import math
 
@@ -6,6 +9,11 @@ import numpy as np
 
 from pijit import dtype as mstype
 from pijit._C import Tensor
+
+
+def _numbers():
+    """The generator of one parameter."""
+    return np.random.Generator(np.random.PCG64(np.random.randint(0, 2**62, dtype=np.int64)))
 
 
 def _fans(shape):
@@ -49,7 +57,7 @@ class Uniform(Initializer):
         self.scale = scale
 
     def _values(self, shape):
-        return np.random.uniform(-self.scale, self.scale, shape)
+        return _numbers().uniform(-self.scale, self.scale, shape)
 
 
 class Normal(Initializer):
@@ -59,7 +67,7 @@ class Normal(Initializer):
         self.sigma, self.mean = sigma, mean
 
     def _values(self, shape):
-        return np.random.normal(self.mean, self.sigma, shape)
+        return _numbers().normal(self.mean, self.sigma, shape)
 
 
 class TruncatedNormal(Initializer):
@@ -69,10 +77,11 @@ class TruncatedNormal(Initializer):
         self.sigma, self.mean, self.a, self.b = sigma, mean, a, b
 
     def _values(self, shape):
-        x = np.random.normal(0, 1, shape)
+        numbers = _numbers()
+        x = numbers.normal(0, 1, shape)
         bad = (x < self.a) | (x > self.b)
         while bad.any():
-            x[bad] = np.random.normal(0, 1, int(bad.sum()))
+            x[bad] = numbers.normal(0, 1, int(bad.sum()))
             bad = (x < self.a) | (x > self.b)
         return x * self.sigma + self.mean
 
@@ -86,7 +95,7 @@ class XavierUniform(Initializer):
     def _values(self, shape):
         fan_in, fan_out = _fans(shape)
         b = self.gain * math.sqrt(6.0 / (fan_in + fan_out))
-        return np.random.uniform(-b, b, shape)
+        return _numbers().uniform(-b, b, shape)
 
 
 class XavierNormal(Initializer):
@@ -97,7 +106,7 @@ class XavierNormal(Initializer):
 
     def _values(self, shape):
         fan_in, fan_out = _fans(shape)
-        return np.random.normal(0, self.gain * math.sqrt(2.0 / (fan_in + fan_out)), shape)
+        return _numbers().normal(0, self.gain * math.sqrt(2.0 / (fan_in + fan_out)), shape)
 
 
 def _he_gain(nonlinearity, slope):
@@ -116,7 +125,7 @@ class HeUniform(Initializer):
     def _values(self, shape):
         fan = _fans(shape)[0 if self.mode == "fan_in" else 1]
         b = _he_gain(self.nonlinearity, self.slope) * math.sqrt(3.0 / fan)
-        return np.random.uniform(-b, b, shape)
+        return _numbers().uniform(-b, b, shape)
 
 
 class HeNormal(HeUniform):
@@ -124,7 +133,7 @@ class HeNormal(HeUniform):
 
     def _values(self, shape):
         fan = _fans(shape)[0 if self.mode == "fan_in" else 1]
-        return np.random.normal(0, _he_gain(self.nonlinearity, self.slope) / math.sqrt(fan), shape)
+        return _numbers().normal(0, _he_gain(self.nonlinearity, self.slope) / math.sqrt(fan), shape)
 
 
 class Identity(Initializer):
@@ -144,7 +153,7 @@ class Orthogonal(Initializer):
         if len(shape) < 2:
             raise ValueError(f"For 'Orthogonal', the shape must have at least 2 dimensions, but got {shape}.")
         rows, cols = shape[0], int(np.prod(shape[1:]))
-        q, r = np.linalg.qr(np.random.normal(0, 1, (max(rows, cols), min(rows, cols))))
+        q, r = np.linalg.qr(_numbers().normal(0, 1, (max(rows, cols), min(rows, cols))))
         q = q * np.sign(np.diag(r))
         return (q if rows >= cols else q.T).reshape(shape) * self.gain
 
@@ -181,9 +190,10 @@ class Sparse(Initializer):
     def _values(self, shape):
         if len(shape) != 2:
             raise ValueError(f"For 'Sparse', the shape must have 2 dimensions, but got {shape}.")
-        x = np.random.normal(0, self.sigma, shape)
+        numbers = _numbers()
+        x = numbers.normal(0, self.sigma, shape)
         for column in range(shape[1]):
-            x[np.random.permutation(shape[0])[:math.ceil(self.sparsity * shape[0])], column] = 0
+            x[numbers.permutation(shape[0])[:math.ceil(self.sparsity * shape[0])], column] = 0
         return x
 
 
@@ -204,9 +214,9 @@ class VarianceScaling(Initializer):
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         sigma = math.sqrt(self.scale / max(fan, 1))
         if self.distribution == "uniform":
-            return np.random.uniform(-math.sqrt(3) * sigma, math.sqrt(3) * sigma, shape)
+            return _numbers().uniform(-math.sqrt(3) * sigma, math.sqrt(3) * sigma, shape)
         if self.distribution == "untruncated_normal":
-            return np.random.normal(0, sigma, shape)
+            return _numbers().normal(0, sigma, shape)
         # the deviation of a normal distribution cut at 2 is 0.8796
         return TruncatedNormal(sigma / 0.87962566103423978, 0.0, -2.0, 2.0)._values(shape)
 

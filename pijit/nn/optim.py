@@ -10,37 +10,114 @@ from pijit.parameter import Parameter, ParameterTuple
 
 
 class Optimizer(Cell):
-    """Base: parameters (or groups as dicts with 'params', 'lr', 'weight_decay'), rates and the global step."""
+    """Base: parameters, rates and the global step.
+
+    `parameters` holds Parameters, or groups as dicts with 'params' and, where they differ from the arguments, 'lr', 'weight_decay' and
+    'grad_centralization'; a dict {'order_params': [...]} says in which order the gradients come. Rates and weight decays may be schedules of the
+    global step. A subclass's construct may use get_lr, get_weight_decay, decay_weight, scale_grad, gradients_centralization and flatten_gradients."""
+
+    _fixed_decay = False  # whether weight_decay must be a number
 
     def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
         super().__init__(auto_prefix=False)
+        name = type(self).__name__
         parameters = list(parameters)
         if not parameters:
-            raise ValueError(f"For '{type(self).__name__}', 'parameters' must not be empty.")
+            raise ValueError(f"For '{name}', 'parameters' must not be empty.")
+        if not isinstance(loss_scale, (int, float)) or isinstance(loss_scale, bool):
+            raise TypeError(f"For '{name}', 'loss_scale' must be a number, but got {type(loss_scale).__name__}.")
         if loss_scale <= 0:
-            raise ValueError(f"For '{type(self).__name__}', 'loss_scale' must be greater than 0, but got {loss_scale}.")
-        groups = parameters if isinstance(parameters[0], dict) else [{"params": parameters}]
-        flat, rates, decays = [], [], []
-        self._schedules = []
-        for group in groups:
-            rate = self._rate(group.get("lr", learning_rate), len(rates))
-            decay = group.get("weight_decay", weight_decay)
-            if not isinstance(decay, (int, float)) or decay < 0:
-                raise ValueError(f"For '{type(self).__name__}', 'weight_decay' must be a number >= 0, but got {decay!r}.")
+            raise ValueError(f"For '{name}', 'loss_scale' must be greater than 0, but got {loss_scale}.")
+        groups, order = self._groups(parameters)
+        default = None
+        options = {}  # by the parameter's id: (rate, decay, centralised)
+        self.is_group = isinstance(parameters[0], dict)
+        self.is_group_lr = any("lr" in g for g in groups)
+        self.is_group_params_ordered = order is not None
+        for k, group in enumerate(groups):
+            if "lr" in group:
+                rate = self._rate(group["lr"], f"learning_rate_group_{k}")
+            else:
+                rate = default = self._rate(learning_rate, "learning_rate") if default is None else default
+            decay = self._checked_decay(group.get("weight_decay", weight_decay))
+            centralised = group.get("grad_centralization", False)
+            if not isinstance(centralised, bool):
+                raise TypeError(f"For '{name}', 'grad_centralization' must be bool, but got {type(centralised).__name__}.")
             for p in group["params"]:
-                if not isinstance(p, Parameter):
-                    raise TypeError(f"For '{type(self).__name__}', the elements of 'parameters' must be Parameters, but got {type(p).__name__}.")
-                flat.append(p)
-                rates.append(rate)
-                decays.append(float(decay))
+                if id(p) in options:
+                    raise RuntimeError(f"For '{name}', the parameter {p.name!r} stands in two groups or twice in one.")
+                options[id(p)] = (rate, decay, centralised)
+        flat = [p for g in groups for p in g["params"]] if order is None else order
+        names = set()
+        for p in flat:
+            if p.name in names:
+                raise ValueError(f"For '{name}', the parameter name {p.name!r} stands for two parameters: give each a name of its own.")
+            names.add(p.name)
         self.parameters = ParameterTuple(flat)
-        self.rates, self.weight_decays = tuple(rates), tuple(decays)
-        self.learning_rate = rates[0]
+        rates, decays, centralised = zip(*[options[id(p)] for p in flat])
+        self.rates, self.weight_decays, self._centralised = tuple(rates), tuple(decays), tuple(centralised)
+        self.grad_centralization = any(centralised)
+        self.dynamic_weight_decay = any(isinstance(d, LearningRateSchedule) for d in decays)
+        self.learning_rate = rates[0] if default is None else default
         self.loss_scale = float(loss_scale)
         self.global_step = Parameter(Tensor([0], mstype.int32), name="global_step", requires_grad=False)
         self._dynamic = any(isinstance(r, LearningRateSchedule) for r in rates)
+        self.dynamic_lr, self.need_scale, self.param_length = self._dynamic, self.loss_scale != 1.0, len(flat)
+        self.unique, self._target = True, "CPU"
 
-    def _rate(self, rate, index):
+    @classmethod
+    def _groups(cls, parameters):
+        """(the groups, the parameters in the order asked for or None), checked."""
+        if not any(isinstance(p, dict) for p in parameters):
+            for p in parameters:
+                if not isinstance(p, Parameter):
+                    raise TypeError(f"For '{cls.__name__}', the elements of 'parameters' must be Parameters, but got {type(p).__name__}.")
+            return [{"params": parameters}], None
+        groups, order = [], None
+        for group in parameters:
+            if not isinstance(group, dict):
+                raise TypeError(f"For '{cls.__name__}', the elements of 'parameters' must be Parameters alone or dicts alone, but got a {type(group).__name__} beside a dict.")
+            if "order_params" in group:
+                if len(group) > 1:
+                    raise ValueError(f"For '{cls.__name__}', the dict with 'order_params' must have no other key, but got {list(group)}.")
+                order = list(group["order_params"])
+                continue
+            unknown = [k for k in group if k not in ("params", "lr", "weight_decay", "grad_centralization")]
+            if unknown:
+                raise KeyError(f"For '{cls.__name__}', the keys of a group must be 'params', 'lr', 'weight_decay', 'grad_centralization' or 'order_params', but got {unknown}.")
+            if "params" not in group:
+                raise KeyError(f"For '{cls.__name__}', a group must have the key 'params', but got {list(group)}.")
+            params = [group["params"]] if isinstance(group["params"], Parameter) else list(group["params"])
+            if not params:
+                raise ValueError(f"For '{cls.__name__}', the 'params' of a group must not be empty.")
+            for p in params:
+                if not isinstance(p, Parameter):
+                    raise TypeError(f"For '{cls.__name__}', the elements of 'params' must be Parameters, but got {type(p).__name__}.")
+            groups.append({**group, "params": params})
+        if not groups:
+            raise ValueError(f"For '{cls.__name__}', 'parameters' must hold a group with 'params'.")
+        if order is not None and sorted(map(id, order)) != sorted([id(p) for g in groups for p in g["params"]]):
+            raise ValueError(f"For '{cls.__name__}', 'order_params' must hold the parameters of all groups, each once.")
+        return groups, order
+
+    def _checked_decay(self, decay):
+        if isinstance(decay, LearningRateSchedule) and not self._fixed_decay:
+            return decay
+        if not isinstance(decay, (int, float)) or isinstance(decay, bool):
+            raise TypeError(f"For '{type(self).__name__}', 'weight_decay' must be a number{'' if self._fixed_decay else ' or a schedule'}, but got {type(decay).__name__}.")
+        if decay < 0:
+            raise ValueError(f"For '{type(self).__name__}', 'weight_decay' must be >= 0, but got {decay!r}.")
+        return float(decay)
+
+    def _decay(self, i):
+        """The weight decay of a parameter at this step: a float, or a tensor where it is a schedule."""
+        d = self.weight_decays[i]
+        return F.reshape(d(self.global_step), ()) if self.dynamic_weight_decay and isinstance(d, LearningRateSchedule) else d
+
+    def _decays(self, i):
+        return not isinstance(self.weight_decays[i], float) or self.weight_decays[i] > 0
+
+    def _rate(self, rate, name):
         if isinstance(rate, LearningRateSchedule):
             return rate
         if isinstance(rate, (list, tuple)):
@@ -53,11 +130,63 @@ class Optimizer(Cell):
             raise TypeError(f"For '{type(self).__name__}', 'learning_rate' must be a number, a Tensor, a list or a schedule, but got {type(rate).__name__}.")
         if rate < 0:
             raise ValueError(f"For '{type(self).__name__}', 'learning_rate' must be >= 0, but got {rate}.")
-        return Parameter(Tensor(float(rate), mstype.float32), name="learning_rate" if index == 0 else f"learning_rate_{index}", requires_grad=False)
+        return Parameter(Tensor(float(rate), mstype.float32), name=name, requires_grad=False)
 
     def get_lr(self):
-        """The current rate (of the first group)."""
-        return self._lr(0)
+        """The current rate; of groups with rates of their own a tuple, one for each parameter."""
+        return tuple([self._lr(i) for i in range(self.param_length)]) if self.is_group_lr else self._lr(0)
+
+    def get_weight_decay(self):
+        """The current weight decay; of groups a tuple, one for each parameter."""
+        if not self.is_group:
+            return self._decay(0)
+        return tuple([self._decay(i) for i in range(self.param_length)])
+
+    def get_lr_parameter(self, param):
+        """What holds the rate of a parameter (or of each of a list): a Parameter, or the schedule."""
+        if not isinstance(param, (Parameter, list)):
+            raise TypeError(f"For 'get_lr_parameter', 'param' must be a Parameter or a list of them, but got {type(param).__name__}.")
+        out = []
+        for p in [param] if isinstance(param, Parameter) else param:
+            at = [i for i, own in enumerate(self.parameters) if own is p]
+            if not at:
+                raise ValueError(f"For 'get_lr_parameter', the parameter {p.name!r} is none of the optimizer's.")
+            out.append(self.rates[at[0]])
+        return out[0] if isinstance(param, Parameter) else out
+
+    def decay_weight(self, gradients):
+        """The gradients with the weights' decay added."""
+        self._count(gradients)
+        return tuple([g + self.parameters[i] * self._decay(i) if self._decays(i) else g for i, g in enumerate(gradients)])
+
+    def scale_grad(self, gradients):
+        """The gradients over the loss scale."""
+        return tuple([g * (1.0 / self.loss_scale) for g in gradients]) if self.need_scale else gradients
+
+    def gradients_centralization(self, gradients):
+        """The gradients, those of parameters of groups with grad_centralization without their mean over all axes but the first (Yong et al. 2020)."""
+        if not self.grad_centralization:
+            return gradients
+        return tuple([g - F.mean(g, tuple(range(1, g.ndim)), True) if on and g.ndim > 1 else g for g, on in zip(gradients, self._centralised)])
+
+    def flatten_gradients(self, gradients):
+        """The gradients: parameters lie in memory one by one."""
+        return gradients
+
+    def broadcast_params(self, optim_result):  # noqa: ARG002
+        """The parameters: there is one process."""
+        return self.parameters
+
+    @property
+    def target(self):
+        """The device that updates parameters: 'CPU'."""
+        return self._target
+
+    @target.setter
+    def target(self, value):
+        if value not in ("CPU", "GPU", "Ascend"):
+            raise ValueError(f"For '{type(self).__name__}', 'target' must be 'CPU', 'GPU' or 'Ascend', but got {value!r}.")
+        self._target = "CPU"
 
     def _lr(self, i):
         r = self.rates[i]
@@ -73,13 +202,13 @@ class Optimizer(Cell):
     def _gradients(self, gradients):
         self._count(gradients)
         out = []
-        for p, g, decay in zip(self.parameters, gradients, self.weight_decays):
+        for i, (p, g) in enumerate(zip(self.parameters, gradients)):
             if self.loss_scale != 1.0:
                 g = g * (1.0 / self.loss_scale)
-            if decay > 0:
-                g = g + p * decay
+            if self._decays(i):
+                g = g + p * self._decay(i)
             out.append(g)
-        return out
+        return self.gradients_centralization(out) if self.grad_centralization else out
 
     def _step(self):
         self.global_step._assign(self.global_step + 1)
@@ -98,6 +227,8 @@ class _ListSchedule(LearningRateSchedule):
 
 class SGD(Optimizer):
     """Gradient descent with momentum and dampening (Sutskever et al. 2013)."""
+
+    _fixed_decay = True
 
     def __init__(self, params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, loss_scale=1.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
@@ -225,8 +356,8 @@ class AdamWeightDecay(_Adam):
             m._assign(m * self.beta1 + g * (1.0 - self.beta1))
             v._assign(v * self.beta2 + g * g * (1.0 - self.beta2))
             update = m / (F.sqrt(v) + self.eps)
-            if self.weight_decays[i] > 0:
-                update = update + p * self.weight_decays[i]
+            if self._decays(i):
+                update = update + p * self._decay(i)
             p._assign(p - self._lr(i) * update)
         self._step()
         return True
@@ -437,8 +568,8 @@ class Lamb(_Adam):
             m._assign(m * self.beta1 + g * (1.0 - self.beta1))
             v._assign(v * self.beta2 + g * g * (1.0 - self.beta2))
             step = m / (1.0 - self.beta1_power) / (F.sqrt(v / (1.0 - self.beta2_power)) + self.eps)
-            if self.weight_decays[i] > 0:
-                step = step + p * self.weight_decays[i]
+            if self._decays(i):
+                step = step + p * self._decay(i)
             length, size = F.sqrt(F.sum(p * p)), F.sqrt(F.sum(step * step))
             ratio = F.select((length > 0) & (size > 0), length / F.maximum(size, 1e-38), 1.0)
             p._assign(p - self._lr(i) * ratio * step)
@@ -458,21 +589,22 @@ class LARS(Optimizer):
         _at_least("LARS", epsilon=epsilon, coefficient=coefficient)
         self.opt, self.epsilon, self.coefficient, self.use_clip = optimizer, float(epsilon), float(coefficient), use_clip
         self.filtered = tuple(bool(lars_filter(p)) for p in optimizer.parameters)
-        self.decays = optimizer.weight_decays
-        optimizer.weight_decays = (0.0,) * len(self.decays)  # it is part of the scaled gradient
+        # it is part of the scaled gradient
+        self.weight_decays, self.dynamic_weight_decay = optimizer.weight_decays, optimizer.dynamic_weight_decay
+        optimizer.weight_decays = (0.0,) * len(self.weight_decays)
 
     def construct(self, gradients):
         self._count(gradients)
         scaled = []
         for i in range(len(gradients)):
-            p, g, decay = self.parameters[i], gradients[i], self.decays[i]
+            p, g, decay = self.parameters[i], gradients[i], self._decay(i)
             if self.filtered[i]:
                 length, size = F.sqrt(F.sum(p * p)), F.sqrt(F.sum(g * g))
                 ratio = F.select((length > 0) & (size > 0), self.coefficient * length / (size + decay * length + self.epsilon), 1.0)
                 if self.use_clip:
                     ratio = F.minimum(ratio / self.opt._lr(i), 1.0)
                 g = (g + p * decay) * ratio
-            elif decay > 0:
+            elif self._decays(i):
                 g = g + p * decay
             scaled.append(g)
         self._step()
@@ -534,8 +666,8 @@ class AdaFactor(Optimizer):
                 m = self.exp_avg[i]
                 m._assign(m * self.beta1 + step * (1.0 - self.beta1))
                 step = m
-            if self.weight_decays[i] > 0:
-                step = step + p * (lr * self.weight_decays[i])
+            if self._decays(i):
+                step = step + p * (lr * self._decay(i))
             p._assign(p - step)
         self._step()
         return True

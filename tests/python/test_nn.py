@@ -107,6 +107,39 @@ def test_schedules_and_groups():
     np.testing.assert_allclose(q.asnumpy(), [-0.195, -0.195], rtol=1e-6)
 
 
+def test_groups_of_an_optimizer():
+    def ps(*names):
+        return [Parameter(np.full((2, 3), 1.0, np.float32), name=n) for n in names]
+    a, b = ps("a", "b")
+    opt = nn.Momentum([{"params": [a], "lr": 0.1, "weight_decay": 0.01, "grad_centralization": True}, {"params": [b]}, {"order_params": [b, a]}], 0.2, 0.0)
+    assert [p.name for p in opt.parameters] == ["b", "a"] and opt.is_group and opt.is_group_lr and opt.is_group_params_ordered
+    assert [p.name for p in opt.get_lr()] == ["learning_rate", "learning_rate_group_0"] and opt.get_weight_decay() == (0.0, 0.01)
+    assert opt.get_lr_parameter(a) is opt.rates[1] and opt.get_lr_parameter([b])[0] is opt.learning_rate
+    g = Tensor(np.array([[1, 2, 3], [4, 5, 9]], np.float32))
+    step = ms.jit(lambda g: opt((g, g)))
+    step(g)
+    np.testing.assert_allclose(b.asnumpy(), 1 - 0.2 * g.asnumpy(), rtol=1e-6)
+    with_decay = g.asnumpy() + 0.01
+    np.testing.assert_allclose(a.asnumpy(), 1 - 0.1 * (with_decay - with_decay.mean(1, keepdims=True)), rtol=1e-5)
+    # a decay that changes with the step, and what subclasses use
+    (c,) = ps("c")
+    opt = nn.Momentum([c], 1.0, 0.0, weight_decay=nn.PolynomialDecayLR(0.5, 0.1, 2, 1.0), loss_scale=2.0)
+    assert opt.get_weight_decay().item() == 0.5 and opt.scale_grad((g,))[0].asnumpy()[0, 0] == 0.5
+    assert np.allclose(opt.decay_weight((g,))[0].asnumpy(), g.asnumpy() + 0.5) and opt.flatten_gradients((g,))[0] is g
+    zero = Tensor(np.zeros((2, 3), np.float32))
+    step = ms.jit(lambda g: opt((g,)))
+    step(zero), step(zero)
+    np.testing.assert_allclose(c.asnumpy(), 0.5 * 0.7, rtol=1e-6)
+    assert len(ms.explain(step).graphs) == 1 and not ms.explain(step).breaks
+    for params, error in [([{"params": [a], "foo": 1}], KeyError), ([{"lr": 0.1}], KeyError), ([a, {"params": [b]}], TypeError), ([{"params": []}], ValueError), ([a, a], RuntimeError),
+                          ([{"params": [a]}, {"params": [a]}], RuntimeError), ([a, ps("a")[0]], ValueError), ([{"params": [a]}, {"order_params": [a], "lr": 0.1}], ValueError),
+                          ([{"params": [a]}, {"order_params": [a, b]}], ValueError), ([{"params": [a], "grad_centralization": 1}], TypeError), ([{"params": [3]}], TypeError)]:
+        with pytest.raises(error):
+            nn.Momentum(params, 0.1, 0.9)
+    with pytest.raises(TypeError):
+        nn.SGD([a], 0.1, weight_decay=nn.PolynomialDecayLR(0.5, 0.1, 2, 1.0))
+
+
 def train_step(net, opt, use_jit, aux=True):
     loss_fn = nn.MSELoss()
 
@@ -255,3 +288,23 @@ def test_lists_of_learning_rates():
                        (lambda: nn.cosine_decay_lr(0.1, 0.01, 6, 2, 2), ValueError), (lambda: nn.piecewise_constant_lr([2], [0.1, 0.2]), ValueError), (lambda: nn.inverse_decay_lr("a", 0.5, 6, 1, 2), TypeError)]:
         with pytest.raises(error):
             bad()
+
+
+def test_parameters_take_one_of_numpys_numbers_each():
+    """As in MindSpore 2.7.1, so that data made behind a network is the same there and here; LSTM takes NumPy's own."""
+    def taken(make):
+        np.random.seed(0)
+        make()
+        after = np.random.rand()
+        np.random.seed(0)
+        return np.flatnonzero(np.random.rand(200) == after).tolist()
+    assert taken(lambda: nn.Dense(2, 2)) == [2] and taken(lambda: nn.Dense(300, 2, weight_init="zeros", bias_init="ones")) == [0]
+    assert taken(lambda: nn.Conv2d(2, 3, 3)) == [1] and taken(lambda: nn.BatchNorm2d(3)) == [0] and taken(lambda: nn.LSTM(2, 3)) == [84]
+    np.random.seed(0)
+    lstm = nn.LSTM(2, 3)
+    np.random.seed(0)
+    np.testing.assert_array_equal(lstm.w_ih_list[0].asnumpy(), np.random.uniform(-1 / 3**0.5, 1 / 3**0.5, (12, 2)).astype(np.float32))
+    ms.set_seed(2)
+    first = nn.Dense(3, 3).weight.asnumpy()
+    ms.set_seed(2)
+    assert np.array_equal(first, nn.Dense(3, 3).weight.asnumpy()) and not np.array_equal(first, nn.Dense(3, 3).weight.asnumpy())

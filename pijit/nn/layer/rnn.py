@@ -2,7 +2,10 @@
 
 import math
 
+import numpy as np
+
 from pijit import dtype as mstype
+from pijit._C import Tensor
 from pijit.initializer import Uniform, initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import positive
@@ -115,15 +118,19 @@ class _RNNBase(Cell):
             raise ValueError(f"For '{name}', 'dropout' must be in [0, 1), but got {dropout}.")
         self.has_bias, self.batch_first, self.dropout, self.bidirectional = has_bias, batch_first, float(dropout), bidirectional
         self.directions = 2 if bidirectional else 1
-        init, rows = Uniform(1 / math.sqrt(hidden_size)), self.gates * hidden_size
+        bound, rows = 1 / math.sqrt(hidden_size), self.gates * hidden_size
         names = [f"_l{layer}{suffix}" for layer in range(num_layers) for suffix in ("", "_reverse")[:self.directions]]
 
-        def parameters(kind, shape):
-            return ParameterTuple([Parameter(initializer(init, shape(k // self.directions), dtype), name=kind + n) for k, n in enumerate(names)])
-        self.w_ih_list = parameters("weight_ih", lambda layer: [rows, input_size if layer == 0 else hidden_size * self.directions])
-        self.w_hh_list = parameters("weight_hh", lambda _: [rows, hidden_size])
-        self.b_ih_list = parameters("bias_ih", lambda _: [rows]) if has_bias else ()
-        self.b_hh_list = parameters("bias_hh", lambda _: [rows]) if has_bias else ()
+        def parameter(kind, k, *shape):  # NumPy's own numbers, in this order: the values that MindSpore has after the same seed
+            return Parameter(Tensor(np.random.uniform(-bound, bound, shape), dtype), name=kind + names[k])
+        made = []
+        for k in range(len(names)):
+            inputs = input_size if k < self.directions else hidden_size * self.directions
+            made.append((parameter("weight_ih", k, rows, inputs), parameter("weight_hh", k, rows, hidden_size),
+                         *((parameter("bias_ih", k, rows), parameter("bias_hh", k, rows)) if has_bias else ())))
+        self.w_ih_list, self.w_hh_list = ParameterTuple([m[0] for m in made]), ParameterTuple([m[1] for m in made])
+        self.b_ih_list = ParameterTuple([m[2] for m in made]) if has_bias else ()
+        self.b_hh_list = ParameterTuple([m[3] for m in made]) if has_bias else ()
 
     def _step(self, x, state, w, b):
         raise NotImplementedError
