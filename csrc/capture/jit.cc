@@ -179,52 +179,62 @@ PyObject* jit_get(PyObject* self, PyObject* obj, PyObject*) {
 PyObject* jit_repr(PyObject* self) {
   return PyUnicode_FromFormat("<pijit.jit %R>", reinterpret_cast<JitObject*>(self)->func);
 }
-// Everything the function has, as on the function.
+// Everything the function has, as on the function. Its class is shown too, so that inspect, pydoc
+// and mock take it for a function; __wrapped__ is the function, until functools.wraps sets another.
 PyObject* jit_getattro(PyObject* self, PyObject* name) {
-  if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0)
-    return Py_NewRef(reinterpret_cast<JitObject*>(self)->func);
+  auto* jit = reinterpret_cast<JitObject*>(self);
+  if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) {
+    PyObject* set = jit->dict ? PyDict_GetItemWithError(jit->dict, name) : nullptr;
+    return Py_NewRef(set ? set : jit->func);
+  }
+  if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0)
+    return Py_NewRef(reinterpret_cast<PyObject*>(&PyFunction_Type));
   PyObject* own = type_lookup(jit_function_type, name);
   const bool forward = !own || PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
                        PyUnicode_CompareWithASCIIString(name, "__module__") == 0 ||
                        PyUnicode_CompareWithASCIIString(name, "__dict__") == 0;
-  if (forward) return PyObject_GetAttr(reinterpret_cast<JitObject*>(self)->func, name);
+  if (forward) return PyObject_GetAttr(jit->func, name);
   return PyObject_GenericGetAttr(self, name);
 }
 int jit_setattro(PyObject* self, PyObject* name, PyObject* value) {
   auto* jit = reinterpret_cast<JitObject*>(self);
-  if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") ==
-      0) {  // functools.wraps around a jitted function
-    PyErr_SetString(PyExc_AttributeError, "__wrapped__ of a jitted function is read-only");
-    return -1;
+  if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) {
+    if (!jit->dict && !(jit->dict = PyDict_New())) return -1;
+    return value ? PyDict_SetItem(jit->dict, name, value) : PyDict_DelItem(jit->dict, name);
   }
   return value ? PyObject_SetAttr(jit->func, name, value) : PyObject_DelAttr(jit->func, name);
 }
 PyObject* jit_reduce(PyObject* self, PyObject*) {
   return PyObject_GetAttrString(reinterpret_cast<JitObject*>(self)->func, "__qualname__");
 }
+PyObject* jit_dir(PyObject* self, PyObject*) {
+  return PyObject_Dir(reinterpret_cast<JitObject*>(self)->func);
+}
 PyObject* jit_copy(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
 PyMethodDef jit_methods[] = {{"__reduce__", jit_reduce, METH_NOARGS, nullptr},
+                             {"__dir__", jit_dir, METH_NOARGS, nullptr},
                              {"__copy__", jit_copy, METH_NOARGS, nullptr},
                              {"__deepcopy__", jit_copy, METH_O, nullptr},
                              {nullptr, nullptr, 0, nullptr}};
+// pydoc reads it past __getattribute__.
+PyObject* jit_doc(PyObject* self, void*) {
+  return PyObject_GetAttrString(reinterpret_cast<JitObject*>(self)->func, "__doc__");
+}
+PyGetSetDef jit_getset[] = {{"__doc__", jit_doc, nullptr, nullptr, nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef jit_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(JitObject, vectorcall), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(JitObject, weakrefs), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 #define SLOT(id, f) \
   { id, reinterpret_cast<void*>(f) }
-PyType_Slot jit_slots[] = {SLOT(Py_tp_dealloc, jit_dealloc),
-                           SLOT(Py_tp_traverse, jit_traverse),
-                           SLOT(Py_tp_clear, jit_clear),
-                           SLOT(Py_tp_call, PyVectorcall_Call),
-                           SLOT(Py_tp_descr_get, jit_get),
-                           SLOT(Py_tp_repr, jit_repr),
-                           SLOT(Py_tp_getattro, jit_getattro),
-                           SLOT(Py_tp_setattro, jit_setattro),
-                           SLOT(Py_tp_methods, jit_methods),
-                           SLOT(Py_tp_members, jit_members),
-                           {0, nullptr}};
+PyType_Slot jit_slots[] = {SLOT(Py_tp_dealloc, jit_dealloc),   SLOT(Py_tp_traverse, jit_traverse),
+                           SLOT(Py_tp_clear, jit_clear),       SLOT(Py_tp_call, PyVectorcall_Call),
+                           SLOT(Py_tp_descr_get, jit_get),     SLOT(Py_tp_repr, jit_repr),
+                           SLOT(Py_tp_getattro, jit_getattro), SLOT(Py_tp_setattro, jit_setattro),
+                           SLOT(Py_tp_methods, jit_methods),   SLOT(Py_tp_members, jit_members),
+                           SLOT(Py_tp_getset, jit_getset),     {0, nullptr}};
 PyType_Spec jit_spec = {"pijit._C.JitFunction", sizeof(JitObject), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
                             Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
