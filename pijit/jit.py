@@ -27,9 +27,10 @@ def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PI
     """Compiles a function, method or `construct` from its bytecode when it is called.
 
     The result is called, inspected and pickled like `fn`, returns what `fn` returns, raises what `fn` raises
-    and leaves the same side effects. mode="PIJit" splits the function where it can't be captured;
-    mode="PSJit" or fullgraph=True raises RuntimeError there instead. Usable bare, with arguments, or as
-    `jit(f)`.
+    and leaves the same side effects. Where it can't be captured the function is split, and CPython runs that
+    piece. mode="PSJit" (or capture_mode="ast") is what GRAPH_MODE does for Cells: jit decorations below it
+    have no effect. fullgraph=True raises RuntimeError with the line instead of splitting. Usable bare, with
+    arguments, or as `jit(f)`.
 
     input_signature: a Tensor, or a tuple of Tensors, that describes the arguments: other dtypes raise
     TypeError, other shapes ValueError. Any object with dtype and shape serves; where its shape has None or
@@ -45,12 +46,12 @@ def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PI
     if jit_config is not None and not isinstance(jit_config, JitConfig):
         raise TypeError(f"For 'jit', 'jit_config' must be a JitConfig, but got {type(jit_config).__name__}.")
     fast = jit_config is not None and jit_config.jit_config_dict["numerics"] == "fast"
-    whole = fullgraph or mode == "PSJit" or capture_mode == "ast"
+    graph = fullgraph or mode == "PSJit" or capture_mode == "ast"
 
     def wrap(f):
         if not callable(f):
             raise TypeError(f"For 'jit', 'fn' must be a function, but got {type(f).__name__}.")
-        jitted = _C.jit(f.call if isinstance(f, Transformed) else f, whole, fast)
+        jitted = _C.jit(f.call if isinstance(f, Transformed) else f, graph, fullgraph, fast)
         if input_signature is not None:
             _C.set_signature(jitted, _signature(input_signature))
         return jitted

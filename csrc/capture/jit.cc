@@ -20,7 +20,9 @@ struct JitObject {
   PyObject* weakrefs;
   std::shared_ptr<State> state;
   PyObject* code;  // that the state is about
-  bool whole;
+  bool
+      graph;  // graph mode's: what is jitted below it runs plainly, and so does it not itself there
+  bool whole;  // as one graph, or an error
 };
 
 bool graph_mode_on = false;
@@ -106,7 +108,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   try {
     // The plain function runs under a tracer, under tapes that must see each op, and in
     // GRAPH_MODE, where Cells are compiled whole.
-    if (thread_is_traced() || tape_needs_single_ops() || (graph_mode_on && !jit->whole))
+    if (thread_is_traced() || tape_needs_single_ops() || (graph_mode_on && !jit->graph))
       return original().release().ptr();
     const Code code = code_info(PyFunction_GET_CODE(jit->func));
     std::vector<py::object> slots;
@@ -125,7 +127,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
       bool on;
       explicit Depth(bool on) : on(on) { graph_depth += on; }
       ~Depth() { graph_depth -= on; }
-    } depth(jit->whole);
+    } depth(jit->graph);
     OwnerScope owner(state.get());
     return run({jit->func, *state, jit->whole}, std::move(slots), original).release().ptr();
   } catch (...) {
@@ -133,7 +135,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   }
 }
 
-PyObject* make_jit(PyObject* func, bool whole, bool fast) {
+PyObject* make_jit(PyObject* func, bool graph, bool whole, bool fast) {
   auto* o = reinterpret_cast<JitObject*>(jit_function_type->tp_alloc(jit_function_type, 0));
   if (!o) throw py::error_already_set();
   o->vectorcall = jit_call;
@@ -143,6 +145,7 @@ PyObject* make_jit(PyObject* func, bool whole, bool fast) {
   new (&o->state) std::shared_ptr<State>(std::make_shared<State>());
   o->state->fast = fast;
   o->code = nullptr;
+  o->graph = graph;
   o->whole = whole;
   return reinterpret_cast<PyObject*>(o);
 }
@@ -240,19 +243,19 @@ PyType_Spec jit_spec = {"pijit._C.JitFunction", sizeof(JitObject), 0,
                             Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                         jit_slots};
 
-py::object jit(py::object f, bool whole, bool fast) {
+py::object jit(py::object f, bool graph, bool whole, bool fast) {
   if (Py_TYPE(f.ptr()) == jit_function_type) return f;
   if (PyFunction_Check(f.ptr()))
-    return py::reinterpret_steal<py::object>(make_jit(f.ptr(), whole, fast));
+    return py::reinterpret_steal<py::object>(make_jit(f.ptr(), graph, whole, fast));
   if (PyMethod_Check(f.ptr()) && PyFunction_Check(PyMethod_GET_FUNCTION(f.ptr()))) {
-    py::object j =
-        py::reinterpret_steal<py::object>(make_jit(PyMethod_GET_FUNCTION(f.ptr()), whole, fast));
+    py::object j = py::reinterpret_steal<py::object>(
+        make_jit(PyMethod_GET_FUNCTION(f.ptr()), graph, whole, fast));
     return py::reinterpret_steal<py::object>(PyMethod_New(j.ptr(), PyMethod_GET_SELF(f.ptr())));
   }
   static PyObject* name = PyUnicode_InternFromString("__call__");
   PyObject* c = PyType_Check(f.ptr()) ? nullptr : type_lookup(Py_TYPE(f.ptr()), name);
   if (c && PyFunction_Check(c)) {
-    py::object j = py::reinterpret_steal<py::object>(make_jit(c, whole, fast));
+    py::object j = py::reinterpret_steal<py::object>(make_jit(c, graph, whole, fast));
     return py::reinterpret_steal<py::object>(PyMethod_New(j.ptr(), f.ptr()));
   }
   return f;  // builtins and classes: nothing to read bytecode from
@@ -362,19 +365,19 @@ void init_jit(py::module_& m) {
   jit_function_type = reinterpret_cast<PyTypeObject*>(t);
   m.attr("JitFunction") = py::handle(t);
   init_callees();
-  m.def("jit", &jit, py::arg("f"), py::arg("whole"), py::arg("fast") = false);
+  m.def("jit", &jit, py::arg("f"), py::arg("graph"), py::arg("whole"), py::arg("fast"));
   m.def("explain", &explain);
   m.def("set_signature", &set_signature);
   m.def("set_graph_mode", [](bool on) { graph_mode_on = on; });
   m.def("graph_mode", [] { return graph_mode_on && graph_depth == 0 && !tape_needs_single_ops(); });
-  // GRAPH_MODE: an outermost Cell's construct as one graph. One JitFunction per construct function.
+  // GRAPH_MODE: an outermost Cell's construct as a graph. One JitFunction per construct function.
   m.def("run_cell", [](py::object cell, py::tuple args, py::dict kwargs) {
     static auto* made = new std::unordered_map<PyObject*, py::object>;  // holds the functions, so
                                                                         // addresses stay theirs
     py::object f = py::type::of(cell).attr("construct");
     if (Py_TYPE(f.ptr()) == jit_function_type) return f(cell, *args, **kwargs);
     py::object& j = (*made)[f.ptr()];
-    if (!j) j = jit(f, true, false);
+    if (!j) j = jit(f, true, false, false);
     return py::object(j(cell, *args, **kwargs));
   });
 }

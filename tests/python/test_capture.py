@@ -533,7 +533,7 @@ def test_the_same_tensor_twice():
 
 
 def test_whole_graph_mode_names_the_line():
-    @ms.jit(mode="PSJit")
+    @ms.jit(fullgraph=True)
     def f(x):
         hash(x)
         return x

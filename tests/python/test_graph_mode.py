@@ -1,0 +1,147 @@
+"""GRAPH_MODE and mode="PSJit" run what eager mode runs: pieces that no graph can hold are run by CPython, in their order."""
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from differential import freeze, run
+from pijit import Tensor, nn, ops
+
+
+def T(*values):
+    return Tensor(np.array(values, np.float32))
+
+
+class WithArrays(nn.Cell):
+    def construct(self, x):
+        y = x * 2
+        return Tensor(y.asnumpy() + 1) + y
+
+
+class WithNumbers(nn.Cell):
+    def construct(self, x):
+        return x * float(x.sum()) + int(x[0]) + x.max().item()
+
+
+class WithMasks(nn.Cell):
+    def construct(self, x):
+        return x[x > 1], ops.nonzero(x)
+
+
+class LeftEarly(nn.Cell):
+    def construct(self, x):
+        for i in range(5):
+            if i == 1:
+                continue
+            if x.sum() > 10:
+                break
+            x = x + i
+        return x
+
+
+class ChangesType(nn.Cell):
+    def construct(self, x):
+        y = 0
+        x = abs(x)
+        while x.sum() < 20:
+            y = y + x
+            x = x * 2
+        return y
+
+
+class Prints(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.print = ops.Print()
+
+    def construct(self, x):
+        self.print("x is", x)
+        y = x * 2
+        print("y:", float(y.sum()))
+        return y
+
+
+class Remembers(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def construct(self, x):
+        self.seen.append(float(x.sum()))
+        if x.sum() > 3:
+            self.large = True
+            return x / 2
+        self.large = False
+        return x * 2
+
+
+class Tries(nn.Cell):
+    def construct(self, x):
+        try:
+            y = x.reshape((2, 7))
+        except ValueError as e:
+            return x, type(e).__name__
+        return y, None
+
+
+class Raises(nn.Cell):
+    def construct(self, x):
+        if x.sum() > 0:
+            raise ValueError(f"sum {float(x.sum())}")
+        return x
+
+
+CELLS = [WithArrays, WithNumbers, WithMasks, LeftEarly, ChangesType, Prints, Remembers, Tries, Raises]
+INPUTS = [T(1, 2), T(4, 2), T(-1, -2), T(9, 3)]
+
+
+def record(mode, kind, gradient):
+    ms.set_context(mode=mode)
+    try:
+        net = kind()
+        f = ms.grad(lambda x: net(x).sum()) if gradient else net
+        return [(run(f, (x,), {}), freeze({k: v for k, v in vars(net).items() if k in ("seen", "large")})) for x in INPUTS]
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def without_lines(records):
+    return [((r[:3] if r[0] == "raises" else r, out), state) for (r, out), state in records]
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_cells_run_as_eagerly(kind):
+    eager, graph = record(ms.PYNATIVE_MODE, kind, False), record(ms.GRAPH_MODE, kind, False)
+    assert without_lines(eager) == without_lines(graph)
+
+
+@pytest.mark.parametrize("kind", [LeftEarly, ChangesType, Remembers])
+def test_gradients_are_those_of_eager_mode(kind):
+    assert without_lines(record(ms.PYNATIVE_MODE, kind, True)) == without_lines(record(ms.GRAPH_MODE, kind, True))
+
+
+def test_psjit_splits_where_fullgraph_raises():
+    def f(x):
+        y = x + 1
+        n = hash("a") == hash("a") and id(y) > 0
+        return y * n
+    assert np.array_equal(ms.jit(f, mode="PSJit")(T(1, 2)).asnumpy(), [2, 3])
+    assert np.array_equal(ms.jit(f, capture_mode="ast")(T(1, 2)).asnumpy(), [2, 3])
+    with pytest.raises(RuntimeError, match="test_graph_mode.py"):
+        ms.jit(f, fullgraph=True)(T(1, 2))
+
+
+def test_jit_has_no_effect_below_graph_mode():
+    @ms.jit
+    def helper(x):
+        return x * 2
+
+    class Net(nn.Cell):
+        def construct(self, x):
+            return helper(x) + float(x.sum())
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        assert np.array_equal(Net()(T(1, 2)).asnumpy(), [5, 7])
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+    assert ms.explain(helper).calls == 0
