@@ -60,7 +60,8 @@ __getattr__, __dir__ = compat.names(__name__, {
     "runtime": "Event Stream StreamCtx communication_stream current_stream default_stream dispatch_threads_num "
                "empty_cache launch_blocking max_memory_allocated max_memory_reserved memory_allocated "
                "memory_reserved memory_stats memory_summary reset_max_memory_allocated reset_max_memory_reserved "
-               "reset_peak_memory_stats set_cpu_affinity set_cur_stream set_memory synchronize",
+               "reset_peak_memory_stats set_cpu_affinity set_cur_stream set_kernel_launch_capture "
+               "set_kernel_launch_group set_memory synchronize",
     "profiler": "Profiler",
 })
 compat.register()

@@ -172,12 +172,19 @@ class LossScaler:
         return _mapped(lambda x: x * F.cast(1.0 / self.scale_value, x.dtype), inputs)
 
 
+def _at_least_one(owner, **numbers):
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(f"For '{owner}', '{name}' must be a number, but got {type(value).__name__}.")
+        if value < 1:
+            raise ValueError(f"For '{owner}', '{name}' must be at least 1, but got {value}.")
+
+
 class StaticLossScaler(LossScaler):
     """A scale that stays."""
 
     def __init__(self, scale_value):
-        if scale_value < 1:
-            raise ValueError(f"For 'StaticLossScaler', 'scale_value' must be at least 1, but got {scale_value}.")
+        _at_least_one("StaticLossScaler", scale_value=scale_value)
         self.scale_value = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value", requires_grad=False)
 
     def adjust(self, grads_finite):  # noqa: ARG002
@@ -189,8 +196,7 @@ class DynamicLossScaler(LossScaler):
     """A scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps without."""
 
     def __init__(self, scale_value, scale_factor, scale_window):
-        if scale_value < 1 or scale_factor < 1 or scale_window < 1:
-            raise ValueError(f"For 'DynamicLossScaler', the arguments must be at least 1, but got {scale_value}, {scale_factor}, {scale_window}.")
+        _at_least_one("DynamicLossScaler", scale_value=scale_value, scale_factor=scale_factor, scale_window=scale_window)
         self.scale_value = Parameter(Tensor(float(scale_value), mstype.float32), name="scale_value", requires_grad=False)
         self.scale_factor, self.scale_window = scale_factor, scale_window
         self.counter = Parameter(Tensor(0, mstype.int32), name="counter", requires_grad=False)
@@ -231,8 +237,7 @@ class FixedLossScaleManager(LossScaleManager):
     """A scale that stays; drop_overflow_update: steps whose gradients overflow are left out."""
 
     def __init__(self, loss_scale=128.0, drop_overflow_update=True):
-        if loss_scale < 1:
-            raise ValueError(f"For 'FixedLossScaleManager', 'loss_scale' must be at least 1, but got {loss_scale}.")
+        _at_least_one("FixedLossScaleManager", loss_scale=loss_scale)
         self._loss_scale, self._drop_overflow_update = loss_scale, drop_overflow_update
 
     def get_loss_scale(self):
@@ -255,8 +260,7 @@ class DynamicLossScaleManager(LossScaleManager):
     """A scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps without."""
 
     def __init__(self, init_loss_scale=2 ** 24, scale_factor=2, scale_window=2000):
-        if init_loss_scale < 1 or scale_factor <= 1 or scale_window < 1:
-            raise ValueError(f"For 'DynamicLossScaleManager', expected a scale >= 1, a factor > 1 and a window >= 1, but got {init_loss_scale}, {scale_factor}, {scale_window}.")
+        _at_least_one("DynamicLossScaleManager", init_loss_scale=init_loss_scale, scale_factor=scale_factor, scale_window=scale_window)
         self.loss_scale, self.scale_factor, self.scale_window, self.good_steps = init_loss_scale, scale_factor, scale_window, 0
 
     def get_loss_scale(self):

@@ -43,6 +43,67 @@ class AicoreMetrics(enum.Enum):
     AiCoreNone = "AiCoreNone"
 
 
+class ExportType(enum.Enum):
+    """How devices write their records."""
+
+    Db = "db"
+    Text = "text"
+
+
+class HostSystem(enum.Enum):
+    """Figures of the host's system that devices record."""
+
+    CPU = "cpu"
+    MEM = "mem"
+    DISK = "disk"
+    NETWORK = "network"
+    OSRT = "osrt"
+
+
+class _ExperimentalConfig:
+    """Options of devices for `profile`: kept, and without effect on the CPU."""
+
+    def __init__(self, profiler_level=ProfilerLevel.Level0, aic_metrics=AicoreMetrics.AiCoreNone, l2_cache=False, mstx=False, data_simplification=True,
+                 export_type=None, mstx_domain_include=None, mstx_domain_exclude=None, sys_io=False, sys_interconnection=False, host_sys=None):
+        if not isinstance(profiler_level, ProfilerLevel):
+            raise TypeError(f"For '_ExperimentalConfig', 'profiler_level' must be a ProfilerLevel, but got {type(profiler_level).__name__}.")
+        self.profiler_level, self.aic_metrics, self.l2_cache, self.mstx, self.data_simplification = profiler_level, aic_metrics, l2_cache, mstx, data_simplification
+        self.export_type, self.mstx_domain_include, self.mstx_domain_exclude = export_type or [ExportType.Text], mstx_domain_include or [], mstx_domain_exclude or []
+        self.sys_io, self.sys_interconnection, self.host_sys = sys_io, sys_interconnection, host_sys or []
+
+
+class mstx:
+    """Marks in the records that are being made: points and ranges with a text."""
+
+    _ranges = {}
+
+    @staticmethod
+    def mark(message, stream=None, domain="default"):  # noqa: ARG004
+        """A point."""
+        mstx.range_end(mstx.range_start(message, stream, domain), domain)
+
+    @staticmethod
+    def range_start(message, stream=None, domain="default"):  # noqa: ARG004
+        """Begins a range; gives its number."""
+        if not isinstance(message, str) or not message:
+            raise TypeError(f"For 'mstx', 'message' must be a str that is not empty, but got {message!r}.")
+        number = max(mstx._ranges, default=0) + 1
+        mstx._ranges[number] = message, domain, time.perf_counter()
+        return number
+
+    @staticmethod
+    def range_end(range_id, domain="default"):  # noqa: ARG004
+        """Ends a range."""
+        if range_id not in mstx._ranges:
+            return
+        message, name, begun = mstx._ranges.pop(range_id)
+        for recorder in _running:
+            recorder._events.append({"name": message, "cat": name, "ph": "X", "ts": begun * 1e6, "dur": (time.perf_counter() - begun) * 1e6, "pid": os.getpid(), "tid": 1})
+
+
+_running = []  # the records that are being made
+
+
 class schedule:
     """Which steps are recorded: after skip_first steps, in turns of `wait` and `warmup` steps without and `active` steps with a
     record, `repeat` times (0: always)."""
@@ -93,6 +154,8 @@ class _Recorder:
 
     def start(self):
         """Begins."""
+        if not self._running:
+            _running.append(self)
         self._running, self._begun = True, time.perf_counter()
         if self._functions is None and (self._schedule is None or self._schedule(self._step)[0]):
             self._record()
@@ -141,6 +204,7 @@ class _Recorder:
             raise RuntimeError(f"For '{type(self).__name__}.stop', call start() first.")
         self._pause()
         self._running = False
+        _running.remove(self)
         if self._ready is not None and (self._events or self._functions is not None):
             self._finished()
 
@@ -214,4 +278,5 @@ class Profiler(_Recorder):
         self._write(self._output)
 
 
-__all__ = ["tensorboard_trace_handler", "schedule", "Profiler", "ProfilerLevel", "ProfilerActivity", "AicoreMetrics", "profile"]
+__all__ = ["tensorboard_trace_handler", "schedule", "Profiler", "ProfilerLevel", "ProfilerActivity", "AicoreMetrics", "ExportType", "HostSystem", "mstx",
+           "_ExperimentalConfig", "profile"]

@@ -141,6 +141,21 @@ def dispatch_threads_num(threads_num):
         raise ValueError(f"For 'dispatch_threads_num', 'threads_num' must be at least 1, but got {threads_num}.")
 
 
+def set_kernel_launch_group(thread_num=2, kernel_group_num=8):
+    """How operators are handed out in groups: accepted, they are computed at once."""
+    for name, value in (("thread_num", thread_num), ("kernel_group_num", kernel_group_num)):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"For 'set_kernel_launch_group', '{name}' must be an int, but got {type(value).__name__}.")
+        if value < 1:
+            raise ValueError(f"For 'set_kernel_launch_group', '{name}' must be at least 1, but got {value}.")
+
+
+def set_kernel_launch_capture(enable_capture_graph, op_capture_skip=None):  # noqa: ARG001
+    """Whether devices repeat launches that they have recorded: accepted, the CPU has none."""
+    if not isinstance(enable_capture_graph, bool):
+        raise TypeError(f"For 'set_kernel_launch_capture', 'enable_capture_graph' must be a bool, but got {type(enable_capture_graph).__name__}.")
+
+
 def set_cpu_affinity(enable_affinity, affinity_cpu_list=None, module_to_cpu_dict=None):  # noqa: ARG001
     """Binds the process to the cores of affinity_cpu_list, such as ["0-3", "6-6"], or lets it go again.
 

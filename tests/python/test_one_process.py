@@ -174,6 +174,11 @@ def test_profiles(tmp_path):
     with profiler.profile(on_trace_ready=profiler.tensorboard_trace_handler(str(tmp_path / "b"))) as prof:
         prof.step()
     assert (tmp_path / "b" / "trace_view.json").exists()
+    with profiler.profile(on_trace_ready=lambda prof: turns.append([e["name"] for e in prof._events])):
+        number = profiler.mstx.range_start("load")
+        profiler.mstx.mark("point")
+        profiler.mstx.range_end(number)
+    assert turns[-1] == ["point", "load"] and profiler._running == []
     with pytest.raises(ValueError, match="active"):
         profiler.schedule(wait=0, active=0)
     with pytest.raises(RuntimeError, match="start"):

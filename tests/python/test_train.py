@@ -477,6 +477,24 @@ def test_model_checkpoint(tmp_path):
     assert files(folder) == ["net-1_3_breakpoint.ckpt"]
 
 
+def test_checkpoints_by_the_clock(tmp_path, monkeypatch):
+    """Each step takes 20 s: a file every 30 s; of the files of each minute one is kept."""
+    from pijit.train.callback import _checkpoint
+    now = [1000.]
+    monkeypatch.setattr(_checkpoint.time, "time", lambda: now[0])
+
+    def step(run):
+        now[0] += 20
+    clock = LambdaCallback(on_train_step_begin=step)
+    folder = str(tmp_path / "seconds")
+    model().train(2, data(), callbacks=[clock, ModelCheckpoint("s", folder, CheckpointConfig(save_checkpoint_steps=0, save_checkpoint_seconds=30))])
+    assert files(folder) == ["s-1_2.ckpt", "s-1_4.ckpt", "s-2_2.ckpt", "s-2_4.ckpt"]
+    folder = str(tmp_path / "minutes")
+    config = CheckpointConfig(keep_checkpoint_max=0, keep_checkpoint_per_n_minutes=1)
+    model().train(2, data(), callbacks=[clock, ModelCheckpoint("m", folder, config)])
+    assert len(files(folder)) == 3 and files(folder)[-1] == "m-2_4.ckpt"
+
+
 OPTIMIZERS = {
     "momentum": lambda p: nn.Momentum(p, .01, .9, weight_decay=.01),
     "adam": lambda p: nn.Adam(p, nn.CosineDecayLR(.001, .05, 16)),

@@ -207,7 +207,7 @@ class ModelCheckpoint(Callback):
         self._manager = CheckpointManager()
         self._latest_ckpt_file_name = ""
         self._started = False
-        self._last_step = 0
+        self._last_triggered_step = 0
         self._last_time = time.time()
         self._params = None
 
@@ -228,7 +228,7 @@ class ModelCheckpoint(Callback):
     def on_train_begin(self, run_context):
         """Chooses the prefix."""
         p = run_context.original_args()
-        self._params, self._last_step, self._last_time = p, 0, time.time()
+        self._params, self._last_triggered_step, self._last_time = p, 0, time.time()
         if not self._started and not callable(self._prefix):
             self._prefix = self._unused(self._prefix)
         self._started = True
@@ -259,13 +259,13 @@ class ModelCheckpoint(Callback):
         """Saves if it is time to."""
         p = run_context.original_args()
         steps, seconds = self._config.save_checkpoint_steps, self._config.save_checkpoint_seconds
-        if steps and p.cur_step_num - self._last_step >= steps or seconds and time.time() - self._last_time >= seconds:
+        if steps and p.cur_step_num - self._last_triggered_step >= steps or seconds and time.time() - self._last_time >= seconds:
             self._save(p)
 
     def end(self, run_context):
         """Saves the last step, if it isn't yet."""
         p = run_context.original_args()
-        if (self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds) and p.cur_step_num > self._last_step:
+        if (self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds) and p.cur_step_num > self._last_triggered_step:
             self._save(p)
 
     def _save(self, p, suffix=""):
@@ -283,5 +283,5 @@ class ModelCheckpoint(Callback):
         self._manager.add(path, config)
         serialization.save_checkpoint(config.saved_network or p.train_network, path, config.integrated_save, bool(config.async_save), info, format=config.format)
         self._latest_ckpt_file_name = path
-        self._last_step, self._last_time = p.cur_step_num, time.time()
+        self._last_triggered_step, self._last_time = p.cur_step_num, time.time()
         p.last_save_ckpt_step, p.latest_ckpt_file = p.cur_step_num, path
