@@ -31,7 +31,7 @@ class ErrorSamplesMode(enum.IntEnum):
 
 
 _DEFAULT_SEED = 5489
-_state = {"seed": None, "version": 0, "num_parallel_workers": None, "prefetch_size": 16, "numa_enable": False,
+_state = {"seed": None, "seedings": 0, "version": 0, "num_parallel_workers": None, "prefetch_size": 16, "numa_enable": False,
           "monitor_sampling_interval": 1000, "callback_timeout": 60, "auto_num_workers": False, "enable_shared_mem": True,
           "enable_autotune": False, "autotune_interval": 0, "auto_offload": False, "enable_watchdog": True,
           "fast_recovery": True, "debug_mode": False, "debug_hooks": [], "error_samples_mode": ErrorSamplesMode.RETURN,
@@ -44,29 +44,35 @@ def set_seed(seed):
 
     Args: seed: an int in [0, 2³²). With the same seed a pipeline gives the same rows, whatever the number of workers."""
     check.integer("set_seed", "seed", seed, 0, 2**32 - 1)
-    _state["seed"] = int(seed)
+    from pijit import random as global_random
+    _state["seed"], _state["seedings"] = int(seed), global_random._seedings
     _state["version"] += 1
     random.seed(int(seed))
     np.random.seed(int(seed))
 
 
 def get_seed():
-    """The seed set by set_seed, or 5489, which stands for none."""
-    return _DEFAULT_SEED if _state["seed"] is None else _state["seed"]
+    """The seed set by set_seed here or by mindspore.set_seed, the later of both, or 5489, which stands for none."""
+    seed = _last_seed()
+    return _DEFAULT_SEED if seed is None else seed
+
+
+def _last_seed():
+    from pijit import random as global_random
+    if _state["seed"] is not None and _state["seedings"] == global_random._seedings:
+        return _state["seed"]
+    return None if global_random._seed is None else global_random._seed % 2**32
 
 
 def _seed_version():
-    from pijit.random import get_seed as global_seed
-    return _state["version"], global_seed()
+    from pijit import random as global_random
+    return _state["version"], global_random._seedings
 
 
 def _chosen_seed():
-    """The seed of a new iterator: dataset.config's, else the global one (`set_seed`), else a new one each time."""
-    from pijit.random import get_seed as global_seed
-    if _state["seed"] is not None:
-        return _state["seed"]
-    chosen = global_seed()
-    return chosen if chosen is not None else int.from_bytes(os.urandom(4), "little")
+    """The seed of a new iterator: the one that was set, else a new one each time."""
+    seed = _last_seed()
+    return int.from_bytes(os.urandom(4), "little") if seed is None else seed
 
 
 def set_num_parallel_workers(num):

@@ -1,6 +1,11 @@
 """Datasets of files, in their formats and broken; operations on strings."""
 
+import os
+import pathlib
+import re
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -264,3 +269,16 @@ def test_vocab(tmp_path):
 def test_text_errors(call, error):
     with pytest.raises(error):
         call()
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["digits", "image_folder", "sentences"])
+def test_programs_run_unmodified(name, tmp_path):
+    path = pathlib.Path(__file__).parents[2] / "examples" / "dataset" / f"{name}.py"
+    got = subprocess.run([sys.executable, "-m", "pijit", "--as", "mindspore", str(path)], capture_output=True, text=True, timeout=100,
+                         env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert got.returncode == 0, got.stderr
+    accuracy = float(re.findall(r"[Aa]ccuracy:? ([\d.]+)", got.stdout)[-1])
+    assert accuracy > (85 if name == "digits" else 0.85)
