@@ -487,9 +487,29 @@ def test_zip_concat_filter_flat_map():
     assert first(data(2) + data(3)) == [0, 1, 0, 1, 2] and len(data(2).concat([data(3), data(1)])) == 6
     assert first(data().filter(lambda x: x[0] % 2 == 0, "x")) == [0, 2, 4] and len(data().filter(lambda x, y: y > 3)) == 2
     assert first(data(2).flat_map(lambda x, y: ds.NumpySlicesDataset(np.arange(2) + int(x[0]), shuffle=False))) == [0, 1, 1, 2]
-    both = data(4) + data(3)
-    both.use_sampler(ds.DistributedSampler(2, 1, shuffle=False))
-    assert first(both) == [1, 3, 0, 1] or len(first(both)) == 4
+
+
+def test_sampler_of_concatenated_datasets():
+    def sampled_both(sampler):
+        both = data(4) + data(3)
+        both.use_sampler(sampler)
+        assert len(both) == len(rows(both))
+        return first(both)
+
+    assert sampled_both(ds.DistributedSampler(2, 0, shuffle=False)) == [0, 2, 0, 2]
+    assert sampled_both(ds.DistributedSampler(2, 1, shuffle=False)) == [1, 3, 1]
+    assert sampled_both(ds.DistributedSampler(3, 2, shuffle=False)) == [2, 1]
+    assert sorted(sampled_both(ds.RandomSampler())) == [0, 0, 1, 1, 2, 2, 3]
+    for sampler, error in ((ds.SequentialSampler(), TypeError), (ds.DistributedSampler(2, 0, False, 3), ValueError),
+                           (ds.DistributedSampler(2, 0), ValueError)):
+        with pytest.raises(error):
+            sampled_both(sampler)
+
+
+def test_a_dataset_is_not_zipped_with_itself():
+    d = ds.GeneratorDataset(Source(), ["x", "y"])
+    with pytest.raises(ValueError, match="not a tree"):
+        ds.zip((d.project("x"), d.project("y")))
 
 
 def test_batch_sampler_and_collate():

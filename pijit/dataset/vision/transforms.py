@@ -30,6 +30,11 @@ class ImageOperation(TensorOperation):
 
     _colour = None  # True: needs three channels
 
+    def device(self, device_target="CPU"):
+        """Returns the operation itself: all run on the CPU. ValueError for a target that is neither "CPU" nor "Ascend"."""
+        check.choice(type(self).__name__, "device_target", device_target, ("CPU", "Ascend"))
+        return self
+
     def _run(self, v):
         if is_pil(v):
             return self._pil(v)
