@@ -396,6 +396,25 @@ def test_the_global_seed_counts_too():
     assert a == order() and len({tuple(a), tuple(b), tuple(c)}) == 3
 
 
+def test_config():
+    kept = {"numa_enable": True, "fast_recovery": False, "callback_timeout": 30, "auto_num_workers": True, "enable_shared_mem": False,
+            "monitor_sampling_interval": 5, "autotune_interval": 3, "enable_watchdog": False, "num_parallel_workers": 3, "prefetch_size": 4}
+    before = dict(ds.config._state)
+    try:
+        for name, value in kept.items():
+            getattr(ds.config, f"set_{name}")(value)
+            assert getattr(ds.config, f"get_{name}")() == value
+        ds.config.set_numa_enable(numa_enable=False)
+        assert len(rows(data().batch(2))) == 3 and all(callable(getattr(ds.config, n)) for n in ds.config.__all__)
+    finally:
+        ds.config._state.update(before)
+    for call, error in ((lambda: ds.config.set_seed(-1), ValueError), (lambda: ds.config.set_seed("1"), TypeError),
+                        (lambda: ds.config.set_prefetch_size(0), ValueError), (lambda: ds.config.set_num_parallel_workers(1.5), TypeError),
+                        (lambda: ds.config.set_multiprocessing_start_method("x"), ValueError), (lambda: ds.config.load("none"), RuntimeError)):
+        with pytest.raises(error):
+            call()
+
+
 def test_one_hot():
     hot = T.OneHot(4)
     assert hot(np.array(2)).tolist() == hot([2]).tolist() == hot(np.array([[2]])).tolist() == [0, 0, 1, 0]
