@@ -1,5 +1,6 @@
 """Datasets of files, in their formats and broken; operations on strings."""
 
+import json
 import os
 import pathlib
 import re
@@ -180,15 +181,22 @@ def record(data):
 
 def test_tfrecord(tmp_path):
     path = tmp_path / "a.tfrecord"
-    path.write_bytes(b"".join(record(example(n=[i, -i], x=[i / 2], s=[b"ab"])) for i in range(4)))
+    path.write_bytes(b"".join(record(example(n=[i, -i], x=[i / 2], s=[b"a\0"])) for i in range(4)))
     d = ds.TFRecordDataset(str(path), shuffle=False)
     assert d.get_col_names() == ["n", "s", "x"] and len(d) == 4
-    assert rows(d) == [[[i, -i], [b"ab"], [i / 2]] for i in range(4)] and [str(t) for t in d.output_types()] == ["int64", "|S2", "float32"]
+    assert rows(d) == [[[i, -i], [97, 0], [i / 2]] for i in range(4)] and [str(t) for t in d.output_types()] == ["int64", "uint8", "float32"]
     schema = ds.Schema()
     schema.add_column("x", ms.float32, [1])
     schema.add_column("n", "int32", [2, 1])
     schema.add_column("s", "uint8")
-    assert rows(ds.TFRecordDataset(str(path), schema, ["n", "s"], shuffle=False))[1] == [[[1], [-1]], [97, 98]]
+    assert rows(ds.TFRecordDataset(str(path), schema, ["n", "s"], shuffle=False))[1] == [[[1], [-1]], [97, 0]]
+    words = ds.Schema()
+    words.add_column("s", "string")
+    path.write_bytes(record(example(s=["ü".encode(), b"b"])))
+    assert rows(ds.TFRecordDataset(str(path), words)) == [[["ü", "b"]]]
+    again = ds.Schema()
+    again.from_json(json.loads(schema.to_json()))
+    assert again.to_json() == schema.to_json() and again.columns[0] == {"name": "x", "type": "float32", "shape": [1]}
     assert masked_crc32c(b"123456789") == ((0xE3069283 >> 15 | 0xE3069283 << 17) + 0xA282EAD8) & 0xFFFFFFFF
     whole = path.read_bytes()
     for content in (whole[:-5], whole[:8], b"x" * 40, struct.pack("<Q", 2**60) + struct.pack("<I", masked_crc32c(struct.pack("<Q", 2**60))),
