@@ -54,6 +54,13 @@ _ELSEWHERE = {
                     "ops.function.sparse_func ops.function.sparse_unary_func ops.function.spectral_func ops.function.vmap_func",
     "ops.composite": "ops.composite.base ops.composite.env_ops ops.composite.math_ops ops.composite.multitype_ops",
     "ops": "ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_ops_prim ops._grad ops._grad_experimental",
+    "dataset": "dataset.core dataset.engine dataset.engine.datasets_standard_format dataset.engine.datasets_text dataset.engine.datasets_user_defined "
+               "dataset.engine.datasets_vision",
+    "dataset.datasets": "dataset.engine.datasets",
+    "dataset.samplers": "dataset.engine.samplers",
+    "dataset.pipeline": "dataset.engine.iterators",
+    "dataset.config": "dataset.core.config",
+    "dataset.callback": "dataset.callback.ds_callback",
     "ops.grad_base": "ops._grad.grad_base ops._grad_experimental.grad_base",
 }
 _PATHS = {path: ours for ours, paths in _ELSEWHERE.items() for path in paths.split()}
@@ -77,7 +84,8 @@ def _shown(name):
     if not _installed:
         return name
     rest = name.partition(".")[2]
-    return ".".join(["mindspore", *_ELSEWHERE.get(rest, rest).split()[:1]])
+    paths = _ELSEWHERE.get(rest, rest).split()
+    return ".".join(["mindspore", *([rest] if any(p.startswith(rest + ".") for p in paths) else paths[:1])])
 
 
 def _hint(name, known):

@@ -9,6 +9,7 @@ Rows come from a dataset (`GeneratorDataset`, `NumpySlicesDataset`, datasets of 
 
 With `config.set_seed` a pipeline gives the same rows in every run, whatever the number of workers."""
 
+from pijit import compat as _compat
 from pijit.dataset import config
 from pijit.dataset import text, transforms, vision
 from pijit.dataset.callback import DSCallback, WaitedDSCallback
@@ -20,9 +21,12 @@ from pijit.dataset.samplers import (DistributedSampler, PKSampler, RandomSampler
 from pijit.dataset.schema import Schema
 from pijit.dataset.sources import GeneratorDataset, NumpySlicesDataset, PaddedDataset, RandomDataset
 
-__all__ = ["CSVDataset", "Cifar100Dataset", "Cifar10Dataset", "DSCallback", "DistributedSampler",
+__all__ = ["CSVDataset", "Cifar100Dataset", "Cifar10Dataset", "DSCallback", "Dataset", "DistributedSampler",
            "FashionMnistDataset", "GeneratorDataset", "ImageFolderDataset", "KMnistDataset", "MnistDataset",
            "NumpySlicesDataset", "PKSampler", "PaddedDataset", "RandomDataset", "RandomSampler", "Sampler", "Schema",
            "SequentialSampler", "Shuffle", "SubsetRandomSampler", "SubsetSampler", "TFRecordDataset",
            "TextFileDataset", "WaitedDSCallback", "WeightedRandomSampler", "config", "text", "transforms", "vision",
            "zip"]
+
+
+__getattr__, __dir__ = _compat.names(__name__)

@@ -31,7 +31,7 @@ class ErrorSamplesMode(enum.IntEnum):
 
 
 _DEFAULT_SEED = 5489
-_state = {"seed": None, "version": 0, "num_parallel_workers": None, "prefetch_size": 16, "numa_enable": False,
+_state = {"seed": None, "seedings": 0, "version": 0, "num_parallel_workers": None, "prefetch_size": 16, "numa_enable": False,
           "monitor_sampling_interval": 1000, "callback_timeout": 60, "auto_num_workers": False, "enable_shared_mem": True,
           "enable_autotune": False, "autotune_interval": 0, "auto_offload": False, "enable_watchdog": True,
           "fast_recovery": True, "debug_mode": False, "debug_hooks": [], "error_samples_mode": ErrorSamplesMode.RETURN,
@@ -44,29 +44,35 @@ def set_seed(seed):
 
     Args: seed: an int in [0, 2³²). With the same seed a pipeline gives the same rows, whatever the number of workers."""
     check.integer("set_seed", "seed", seed, 0, 2**32 - 1)
-    _state["seed"] = int(seed)
+    from pijit import random as global_random
+    _state["seed"], _state["seedings"] = int(seed), global_random._seedings
     _state["version"] += 1
     random.seed(int(seed))
     np.random.seed(int(seed))
 
 
 def get_seed():
-    """The seed set by set_seed, or 5489, which stands for none."""
-    return _DEFAULT_SEED if _state["seed"] is None else _state["seed"]
+    """The seed set by set_seed here or by mindspore.set_seed, the later of both, or 5489, which stands for none."""
+    seed = _last_seed()
+    return _DEFAULT_SEED if seed is None else seed
+
+
+def _last_seed():
+    from pijit import random as global_random
+    if _state["seed"] is not None and _state["seedings"] == global_random._seedings:
+        return _state["seed"]
+    return None if global_random._seed is None else global_random._seed % 2**32
 
 
 def _seed_version():
-    from pijit.random import get_seed as global_seed
-    return _state["version"], global_seed()
+    from pijit import random as global_random
+    return _state["version"], global_random._seedings
 
 
 def _chosen_seed():
-    """The seed of a new iterator: dataset.config's, else the global one (`set_seed`), else a new one each time."""
-    from pijit.random import get_seed as global_seed
-    if _state["seed"] is not None:
-        return _state["seed"]
-    chosen = global_seed()
-    return chosen if chosen is not None else int.from_bytes(os.urandom(4), "little")
+    """The seed of a new iterator: the one that was set, else a new one each time."""
+    seed = _last_seed()
+    return int.from_bytes(os.urandom(4), "little") if seed is None else seed
 
 
 def set_num_parallel_workers(num):
@@ -181,39 +187,67 @@ def load(file):
             setter(values[key])
 
 
-def _kept(name, test):
-    """A setter and a getter of a setting that changes nothing here."""
-    def setter(value):
-        _state[name] = test(value)
+def set_numa_enable(numa_enable):
+    """Kept and returned; it changes nothing here."""
+    _state["numa_enable"] = check.boolean("set_numa_enable", "numa_enable", numa_enable)
 
-    def getter():
+
+def set_auto_num_workers(enable):
+    """Kept and returned; it changes nothing here."""
+    _state["auto_num_workers"] = check.boolean("set_auto_num_workers", "enable", enable)
+
+
+def set_enable_shared_mem(enable):
+    """Kept and returned; it changes nothing here."""
+    _state["enable_shared_mem"] = check.boolean("set_enable_shared_mem", "enable", enable)
+
+
+def set_auto_offload(offload):
+    """Kept and returned; it changes nothing here."""
+    _state["auto_offload"] = check.boolean("set_auto_offload", "offload", offload)
+
+
+def set_enable_watchdog(enable):
+    """Kept and returned; it changes nothing here."""
+    _state["enable_watchdog"] = check.boolean("set_enable_watchdog", "enable", enable)
+
+
+def set_fast_recovery(fast_recovery):
+    """Kept and returned; it changes nothing here."""
+    _state["fast_recovery"] = check.boolean("set_fast_recovery", "fast_recovery", fast_recovery)
+
+
+def set_monitor_sampling_interval(interval):
+    """Kept and returned; it changes nothing here."""
+    _state["monitor_sampling_interval"] = check.integer("set_monitor_sampling_interval", "interval", interval, 1, check.INT32_MAX)
+
+
+def set_callback_timeout(timeout):
+    """Sets how many seconds a WaitedDSCallback waits for the training loop (int ≥ 1)."""
+    _state["callback_timeout"] = check.integer("set_callback_timeout", "timeout", timeout, 1, check.INT32_MAX)
+
+
+def set_autotune_interval(interval):
+    """Kept and returned; it changes nothing here."""
+    _state["autotune_interval"] = check.integer("set_autotune_interval", "interval", interval, 0, check.INT32_MAX)
+
+
+def set_multiprocessing_timeout_interval(interval):
+    """Kept and returned; it changes nothing here."""
+    _state["multiprocessing_timeout_interval"] = check.integer("set_multiprocessing_timeout_interval", "interval", interval, 1,
+                                                               check.INT32_MAX)
+
+
+def _getter(name):
+    def get():
         return _state[name]
-    setter.__name__ = setter.__qualname__ = f"set_{name}"
-    getter.__name__ = getter.__qualname__ = f"get_{name}"
-    setter.__doc__ = f"Sets {name}, which is kept and returned and changes nothing here."
-    getter.__doc__ = f"The value of {name}."
-    return setter, getter
+    get.__name__ = get.__qualname__ = f"get_{name}"
+    get.__doc__ = f"The value that set_{name} set last."
+    return get
 
 
-def _flag(name):
-    return _kept(name, lambda v: check.boolean(f"set_{name}", "enable", v))
-
-
-def _interval(name, low):
-    return _kept(name, lambda v: check.integer(f"set_{name}", "interval", v, low, check.INT32_MAX))
-
-
-set_numa_enable, get_numa_enable = _flag("numa_enable")
-set_auto_num_workers, get_auto_num_workers = _flag("auto_num_workers")
-set_enable_shared_mem, get_enable_shared_mem = _flag("enable_shared_mem")
-set_auto_offload, get_auto_offload = _flag("auto_offload")
-set_enable_watchdog, get_enable_watchdog = _flag("enable_watchdog")
-set_fast_recovery, get_fast_recovery = _flag("fast_recovery")
-get_enable_autotune = _flag("enable_autotune")[1]
-set_monitor_sampling_interval, get_monitor_sampling_interval = _interval("monitor_sampling_interval", 1)
-set_callback_timeout, get_callback_timeout = _interval("callback_timeout", 1)
-set_autotune_interval, get_autotune_interval = _interval("autotune_interval", 0)
-set_multiprocessing_timeout_interval, get_multiprocessing_timeout_interval = \
-    _interval("multiprocessing_timeout_interval", 1)
-
-
+(get_numa_enable, get_auto_num_workers, get_enable_shared_mem, get_auto_offload, get_enable_watchdog, get_fast_recovery,
+ get_enable_autotune, get_monitor_sampling_interval, get_callback_timeout, get_autotune_interval,
+ get_multiprocessing_timeout_interval) = map(_getter, (
+     "numa_enable", "auto_num_workers", "enable_shared_mem", "auto_offload", "enable_watchdog", "fast_recovery", "enable_autotune",
+     "monitor_sampling_interval", "callback_timeout", "autotune_interval", "multiprocessing_timeout_interval"))

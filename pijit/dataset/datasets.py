@@ -1330,6 +1330,14 @@ class ZipDataset(Dataset):
             if not isinstance(d, Dataset):
                 raise TypeError(f"[zip] datasets must be Dataset objects, but got {check.shown(d)}.")
         super().__init__(datasets)
+        seen = set()
+        for d in datasets:
+            nodes = {id(n) for n in d._nodes()}
+            if nodes & seen:
+                # each would draw its own order of rows from it
+                raise ValueError("[zip] The data pipeline is not a tree: one dataset is part of two of those that are zipped. Make it twice, "
+                                 "with the same sampler, or use project and map on it.")
+            seen |= nodes
 
     def _names(self):
         names = [n for c in self.children for n in c._names()]
@@ -1389,15 +1397,27 @@ class ConcatDataset(Dataset):
 
     def _size(self):
         total = sum(c.get_dataset_size() for c in self.children)
-        return total if self._sampler is None else self._sampler._count(total)
+        s = self._sampler
+        return len(range(s.shard_id, total, s.num_shards)) if s is not None and s.is_sharded() else total
 
     def use_sampler(self, sampler):
-        """Takes a shard of all rows: `sampler` is a DistributedSampler without num_samples that does not shuffle, or other
-        samplers where each row is to be chosen by its place."""
-        from pijit.dataset.samplers import BuiltinSampler
-        if not isinstance(sampler, BuiltinSampler):
-            raise TypeError(f"[concat] sampler must be a sampler of this module, but got {check.shown(sampler)}.")
+        """Takes a shard of all rows, or shuffles them all.
+
+        Args: sampler: a DistributedSampler without num_samples that does not shuffle, or a RandomSampler without replacement,
+            which holds all rows in memory.
+        Raises TypeError and ValueError for others."""
+        from pijit.dataset.samplers import DistributedSampler, RandomSampler
+        check.instance("concat.use_sampler", "sampler", sampler, (DistributedSampler, RandomSampler))
+        if sampler.num_samples is not None:
+            raise ValueError("[concat.use_sampler] num_samples of the sampler must be None; use take.")
+        if isinstance(sampler, DistributedSampler):
+            if sampler.shuffle:
+                raise ValueError("[concat.use_sampler] shuffle of the DistributedSampler must be False; shuffle the dataset afterwards.")
+            sampler._checked()
+        elif sampler.replacement:
+            raise ValueError("[concat.use_sampler] replacement of the RandomSampler must be False.")
         self._sampler = sampler
+        self.__dict__.pop("_known_size", None)
 
     def is_sharded(self):
         """Whether a sampler takes a shard of the rows, or one of the datasets is a shard."""
@@ -1408,15 +1428,25 @@ class ConcatDataset(Dataset):
         if self._sampler is None:
             yield from self._all(run, size)
             return
-        # rows come in the order of the datasets; those whose place the sampler chose stay
-        rng, epoch = run.rng(self)
-        total = sum(c.get_dataset_size() for c in self.children)
-        chosen = set(int(i) for i in self._sampler._indices(total, rng, epoch))
-        place = 0
-        for chunk in self._all(run, 1):
-            if place in chosen:
-                yield chunk
-            place += 1
+        rng, _ = run.rng(self)
+        s = self._sampler
+        if s.is_sharded():
+            place = 0
+            for chunk in self._all(run, size):
+                mine = [i for i in range(chunk.n) if (place + i) % s.num_shards == s.shard_id]
+                if mine:
+                    yield _choose(chunk, mine)
+                place += chunk.n
+        elif s.is_shuffled():
+            rows, names = [], None
+            for chunk in self._all(run, MAX_ROWS):
+                names = list(chunk.columns)
+                rows += chunk.rows()
+            order = rng.permutation(len(rows)).tolist()
+            for start in range(0, len(order), size):
+                yield _from_rows(names, [rows[i] for i in order[start:start + size]])
+        else:
+            yield from self._all(run, size)
 
     def _all(self, run, size):
         types = None

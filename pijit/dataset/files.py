@@ -597,7 +597,7 @@ def _fields(data):
 
 
 def parse_example(data):
-    """The features of a tf.train.Example: a dict from names to arrays of int64, float32 or bytes."""
+    """The features of a tf.train.Example: a dict from names to arrays of int64, float32 or bytes objects."""
     out = {}
     for number, features in _fields(data):
         if number != 1:
@@ -613,7 +613,8 @@ def parse_example(data):
             kind, content = feature[-1]
             values = [v for n, v in _fields(content) if n == 1]
             if kind == 1:
-                out[name] = np.array([bytes(v) for v in values], np.bytes_) if values else np.zeros(0, "S1")
+                out[name] = np.empty(len(values), object)  # not np.bytes_, which drops zeros at the end
+                out[name][:] = [bytes(v) for v in values]
             elif kind == 2:
                 out[name] = np.frombuffer(b"".join(bytes(v) for v in values), "<f4").astype(np.float32)
             elif kind == 3:
@@ -630,8 +631,12 @@ def parse_example(data):
     return out
 
 
+def _joined(values):
+    return np.frombuffer(b"".join(values), np.uint8)
+
+
 class TFRecordDataset(_FileRows):
-    """Rows of tf.train.Example in TFRecord files: a column for each feature: int64, float32 or bytes.
+    """Rows of tf.train.Example in TFRecord files: a column for each feature: int64, float32, or bytes as uint8.
 
     Args:
         dataset_files: a path, a pattern, or a list of them.
@@ -728,16 +733,23 @@ class TFRecordDataset(_FileRows):
                 value = row[name]
                 if name in kinds:
                     value = self._shaped(value, kinds[name], name)
+                elif value.dtype.kind == "O":
+                    value = _joined(value)
                 column.add(value)
         return Chunk(len(indices), dict(zip(names, (c.done() for c in columns))))
 
     def _shaped(self, value, column, name):
         kind = np.dtype(column["type"])
-        if value.dtype.kind == "S" and kind == np.uint8:
-            value = np.frombuffer(b"".join(value.tolist()), np.uint8)
-        elif (value.dtype.kind == "S") != (kind.kind in "US"):
+        if value.dtype.kind == "O" and kind == np.uint8:
+            value = _joined(value)
+        elif (value.dtype.kind == "O") != (kind.kind in "US"):
             raise RuntimeError(f"[TFRecordDataset] column {name!r} is {column['type']} in the schema, but holds {value.dtype}.")
-        elif kind.kind not in "US":
+        elif kind.kind in "US":
+            try:
+                value = np.array([v.decode() for v in value])
+            except UnicodeDecodeError as e:
+                raise RuntimeError(f"[TFRecordDataset] column {name!r} holds a string that is not UTF-8: {e}") from e
+        else:
             value = value.astype(kind)
         shape = column.get("shape")
         if shape is not None:

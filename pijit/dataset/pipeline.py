@@ -229,67 +229,188 @@ class Run:
 
 
 class Threads:
-    """A pool of worker threads."""
+    """A pool of worker threads. They are daemons: one that is within a user's function does not keep the interpreter alive."""
 
     def __init__(self, workers):
-        from concurrent.futures import ThreadPoolExecutor
-        self.executor = ThreadPoolExecutor(workers, "pijit-dataset-worker")
-        self.submit = self.executor.submit
+        self.tasks = queue.SimpleQueue()
+        self.count = workers
+        for i in range(workers):
+            threading.Thread(target=self._serve, args=(self.tasks,), name=f"pijit-dataset-worker-{i}", daemon=True).start()
 
-    def close(self):
-        self.executor.shutdown(wait=False, cancel_futures=True)
+    @staticmethod
+    def _serve(tasks):
+        while True:
+            task = tasks.get()
+            if task is None:
+                return
+            task.run()
+            del task
+
+    def submit(self, function, item):
+        """A task whose result() is function(item)."""
+        task = _ThreadTask(function, item)
+        self.tasks.put(task)
+        return task
+
+    def abort(self):
+        """Ends the threads after the tasks they are at."""
+        for _ in range(self.count):
+            self.tasks.put(None)
+
+    close = abort
 
 
-# what a worker process works with; lambdas cannot be pickled, so it goes there when the process starts
-_work = None
+class _ThreadTask:
+    __slots__ = ("function", "item", "value", "error", "done")
+
+    def __init__(self, function, item):
+        self.function, self.item, self.value, self.error, self.done = function, item, None, None, threading.Event()
+
+    def run(self):
+        if self.function is not None:
+            try:
+                self.value = self.function(self.item)
+            except BaseException as e:
+                self.error = e
+        self.done.set()
+
+    def result(self):
+        self.done.wait()
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+    def cancel(self):
+        self.function = None
 
 
-def _begin_worker(work, seed):
-    global _work
+def _serve(pipe, work, seed):
+    """The main function of a worker process: answers items with (True, result) or (False, error)."""
     import multiprocessing
     import os
     import signal
     from multiprocessing import connection
-    _work = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    np.random.seed(seed % 2**32)
 
     def watch():
         connection.wait([multiprocessing.parent_process().sentinel])
         os._exit(1)  # the parent is gone and nobody reads what is computed
 
     threading.Thread(target=watch, daemon=True).start()
-    np.random.seed(seed % 2**32)
+    while True:
+        try:
+            item = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            answer = True, work(item)
+        except Exception as e:
+            answer = False, e
+        try:
+            pipe.send(answer)
+        except (BrokenPipeError, ConnectionError):
+            return
+        except Exception as e:  # what cannot be pickled
+            pipe.send((False, RuntimeError(f"[dataset] a worker process cannot send its result: {type(e).__name__}: {e}")))
 
 
-def _do_work(item):
-    return _work(item)
+class _Process:
+    """A worker process with the tasks that wait for it; it works at one at a time."""
+
+    def __init__(self, context, work, seed):
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, work, seed), name="pijit-dataset-worker", daemon=True)
+        self.process.start()
+        theirs.close()
+        self.waiting, self.task = collections.deque(), None
+
+    def feed(self):
+        """Sends the next task when the process has none."""
+        while self.task is None and self.waiting:
+            task = self.waiting.popleft()
+            if task.item is None:
+                continue
+            self.task = task
+            try:
+                self.pipe.send(task.item)
+            except OSError:
+                self.died()
+            task.item = None
+
+    def answer(self):
+        """Takes the result of the task at hand."""
+        task, self.task = self.task, None
+        try:
+            task.answer = self.pipe.recv()
+        except (EOFError, OSError):
+            self.task = task
+            self.died()
+        self.feed()
+
+    def died(self):
+        self.process.join(1)
+        raise RuntimeError(f"[dataset] a worker process ended unexpectedly, with exit code {self.process.exitcode}. Its function may have ended "
+                           "the process or used too much memory; num_parallel_workers=1 runs it in this process.")
 
 
-def _nothing():
-    return None
+class _ProcessTask:
+    __slots__ = ("pool", "item", "answer")
+
+    def __init__(self, pool, item):
+        self.pool, self.item, self.answer = pool, item, None
+
+    def result(self):
+        from multiprocessing import connection
+        while self.answer is None:
+            if self.pool.aborted:
+                raise _Stop
+            busy = {w.pipe: w for w in self.pool.workers if w.task is not None}
+            for pipe in connection.wait(list(busy), 1.0):
+                busy[pipe].answer()
+        ok, value = self.answer
+        if not ok:
+            raise value
+        return value
+
+    def cancel(self):
+        self.item = None
 
 
 class Processes:
-    """A pool of worker processes that compute `work(item)`. A process that dies ends the pipeline with a RuntimeError."""
+    """A pool of worker processes that compute `work(item)`. A process that dies ends the pipeline with a RuntimeError.
+
+    They are made at once, before the pipeline has a thread; with "fork" they know `work` without pickling, which lambdas
+    cannot stand. All is done by the thread that asks for results."""
 
     def __init__(self, workers, work, seed):
         import multiprocessing
-        from concurrent.futures import ProcessPoolExecutor
-        method = config.get_multiprocessing_start_method()
-        self.executor = ProcessPoolExecutor(workers, multiprocessing.get_context(method), _begin_worker, (work, seed))
-        self.executor.submit(_nothing).result()  # processes are made now, before the pipeline has a thread
+        context = multiprocessing.get_context(config.get_multiprocessing_start_method())
+        self.aborted = False
+        self.workers = [_Process(context, work, seed) for _ in range(workers)]
 
     def submit(self, _, item):
-        return self.executor.submit(_do_work, item)
+        """A task whose result() is work(item)."""
+        task = _ProcessTask(self, item)
+        worker = min(self.workers, key=lambda w: len(w.waiting) + (w.task is not None))
+        worker.waiting.append(task)
+        worker.feed()
+        return task
+
+    def abort(self):
+        """Ends the processes at once: they may be within a user's function that never ends."""
+        self.aborted = True
+        for w in self.workers:
+            if w.process.is_alive():
+                w.process.terminate()
 
     def close(self):
-        processes = list((getattr(self.executor, "_processes", None) or {}).values())
-        self.executor.shutdown(wait=False, cancel_futures=True)
-        for p in processes:
-            p.terminate()  # a worker may be within a user's function that never ends
-        for p in processes:
-            p.join(5)
+        """Ends the processes and waits for their end."""
+        self.abort()
+        for w in self.workers:
+            w.process.join(5)
+            w.pipe.close()
 
 
 class _Stop(Exception):
@@ -358,6 +479,8 @@ class Producer:
         run = self.run
         if run is not None:
             run.state["stopped"] = True
+            for pool in list(run.pools.values()):
+                pool.abort()
             for wake in list(run.state.get("wake", ())):
                 wake()
 
@@ -369,7 +492,7 @@ def _stop_all():
         p.stop()
     for p in producers:
         if p.thread is not threading.current_thread():
-            p.thread.join(5)
+            p.thread.join(1)
 
 
 class StringTensor:

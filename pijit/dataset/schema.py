@@ -63,15 +63,18 @@ class Schema:
 
     def to_json(self):
         """The schema as JSON text."""
-        columns = {}
+        columns = []
         for c in self.columns:
-            columns[c["name"]] = {"type": "string" if c["type"] == "str" else np.dtype(c["type"]).name}
+            column = {"name": c["name"], "type": "string" if c["type"] == "str" else np.dtype(c["type"]).name}
             if c["shape"] is not None:
-                columns[c["name"]].update(rank=len(c["shape"]), shape=c["shape"])
-        out = {"datasetType": self.dataset_type, "columns": columns}
+                column.update(rank=len(c["shape"]), shape=c["shape"])
+            columns.append(column)
+        out = {"columns": columns}
+        if self.dataset_type:
+            out["datasetType"] = self.dataset_type
         if self.num_rows:
             out["numRows"] = self.num_rows
-        return json.dumps(out, indent=2)
+        return json.dumps(out, indent=2, sort_keys=True)
 
     def __str__(self):
         return self.to_json()

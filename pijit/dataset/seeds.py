@@ -12,10 +12,12 @@ from pijit.dataset import config
 
 
 class _Local(threading.local):
-    """The generator of this thread: seeded when the first number of a row is asked for."""
+    """The generator of this thread. It is seeded when the first number of a row is asked for: most rows need none."""
 
-    rng = None
-    pending = None
+    def __init__(self):
+        self.rng = random.Random()
+        self.seed = None  # of the row, as long as no number was drawn
+        self.in_row = False
 
 
 _local = _Local()
@@ -24,23 +26,20 @@ _eager = {"seed": None, "rng": None}
 
 def begin_row(seed):
     """Random operations of this thread draw from `seed` until end_rows."""
-    _local.pending = seed
+    _local.seed, _local.in_row = seed, True
 
 
 def end_rows():
     """Random operations of this thread draw from the shared generator again."""
-    _local.pending = _local.rng = None
+    _local.in_row = False
 
 
 def rng():
     """The random.Random that operations draw from."""
-    if _local.pending is not None:
-        if _local.rng is None:
-            _local.rng = random.Random()
-        _local.rng.seed(_local.pending)
-        _local.pending = None
-        return _local.rng
-    if _local.rng is not None:
+    if _local.in_row:
+        if _local.seed is not None:
+            _local.rng.seed(_local.seed)
+            _local.seed = None
         return _local.rng
     # an operation called by hand: one sequence for each call of config.set_seed
     if _eager["rng"] is None or _eager["seed"] != config._seed_version():

@@ -381,9 +381,56 @@ def test_a_seed_gives_the_same_rows_for_any_number_of_workers():
     assert by(2) == by(3)
 
 
+def test_the_global_seed_counts_too():
+    def order():
+        return first(ds.GeneratorDataset(Source(30), ["x", "y"]))
+
+    pijit.set_seed(11)
+    assert ds.config.get_seed() == 11
+    a = order()
+    ds.config.set_seed(12)
+    b = order()
+    pijit.set_seed(13)
+    c = order()
+    pijit.set_seed(11)
+    assert a == order() and len({tuple(a), tuple(b), tuple(c)}) == 3
+
+
+def test_config():
+    kept = {"numa_enable": True, "fast_recovery": False, "callback_timeout": 30, "auto_num_workers": True, "enable_shared_mem": False,
+            "monitor_sampling_interval": 5, "autotune_interval": 3, "enable_watchdog": False, "num_parallel_workers": 3, "prefetch_size": 4}
+    before = dict(ds.config._state)
+    try:
+        for name, value in kept.items():
+            getattr(ds.config, f"set_{name}")(value)
+            assert getattr(ds.config, f"get_{name}")() == value
+        ds.config.set_numa_enable(numa_enable=False)
+        assert len(rows(data().batch(2))) == 3 and all(callable(getattr(ds.config, n)) for n in ds.config.__all__)
+    finally:
+        ds.config._state.update(before)
+    for call, error in ((lambda: ds.config.set_seed(-1), ValueError), (lambda: ds.config.set_seed("1"), TypeError),
+                        (lambda: ds.config.set_prefetch_size(0), ValueError), (lambda: ds.config.set_num_parallel_workers(1.5), TypeError),
+                        (lambda: ds.config.set_multiprocessing_start_method("x"), ValueError), (lambda: ds.config.load("none"), RuntimeError)):
+        with pytest.raises(error):
+            call()
+
+
+def test_one_hot():
+    hot = T.OneHot(4)
+    assert hot(np.array(2)).tolist() == hot([2]).tolist() == hot(np.array([[2]])).tolist() == [0, 0, 1, 0]
+    assert hot(np.array([[1], [2]], np.uint8)).tolist() == [[0, 1, 0, 0], [0, 0, 1, 0]] and hot(np.uint8(1)).dtype == np.uint8
+    assert np.allclose(T.OneHot(5, 0.1)(2), [0.02, 0.02, 0.92, 0.02, 0.02]) and T.OneHot(5, 0.1)(2).dtype == np.float64
+    labels = np.arange(6).reshape(6, 1) % 4
+    d = ds.NumpySlicesDataset(labels, ["y"], shuffle=False)
+    assert rows(d.map(hot, "y")) == [[hot(v).tolist()] for v in labels] and d.map(hot, "y").output_shapes() == [[4]]
+    for bad in (4, -1, 1.0, np.ones((2, 2), int)):
+        with pytest.raises(RuntimeError, match="OneHot"):
+            hot(bad)
+
+
 def test_operations_on_whole_chunks_give_what_they_give_row_by_row():
     x = np.random.default_rng(0).integers(0, 256, (50, 5, 6, 3)).astype(np.uint8)
-    for ops in ([V.Rescale(1 / 255, 0.5)], [V.Normalize([121.0, 115, 100], [70.0, 68, 71]), V.HWC2CHW()], [V.ToTensor()], [T.OneHot(256)],
+    for ops in ([V.Rescale(1 / 255, 0.5)], [V.Normalize([121.0, 115, 100], [70.0, 68, 71]), V.HWC2CHW()], [V.ToTensor()], [V.HWC2CHW(), V.VerticalFlip()],
                 [V.HorizontalFlip(), V.VerticalFlip()], [T.TypeCast("int8"), T.Mask(T.Relational.GT, 3)], [T.Fill(7)],
                 [V.HWC2CHW(), V.Normalize([0.1, 0.2, 0.3], [0.5, 0.6, 0.7], False)], [V.ToType(np.float16)]):
         whole = [r[0] for r in ds.NumpySlicesDataset(x, ["x"], shuffle=False).map(ops, "x").create_tuple_iterator(output_numpy=True, num_epochs=1)]
@@ -459,9 +506,29 @@ def test_zip_concat_filter_flat_map():
     assert first(data(2) + data(3)) == [0, 1, 0, 1, 2] and len(data(2).concat([data(3), data(1)])) == 6
     assert first(data().filter(lambda x: x[0] % 2 == 0, "x")) == [0, 2, 4] and len(data().filter(lambda x, y: y > 3)) == 2
     assert first(data(2).flat_map(lambda x, y: ds.NumpySlicesDataset(np.arange(2) + int(x[0]), shuffle=False))) == [0, 1, 1, 2]
-    both = data(4) + data(3)
-    both.use_sampler(ds.DistributedSampler(2, 1, shuffle=False))
-    assert first(both) == [1, 3, 0, 1] or len(first(both)) == 4
+
+
+def test_sampler_of_concatenated_datasets():
+    def sampled_both(sampler):
+        both = data(4) + data(3)
+        both.use_sampler(sampler)
+        assert len(both) == len(rows(both))
+        return first(both)
+
+    assert sampled_both(ds.DistributedSampler(2, 0, shuffle=False)) == [0, 2, 0, 2]
+    assert sampled_both(ds.DistributedSampler(2, 1, shuffle=False)) == [1, 3, 1]
+    assert sampled_both(ds.DistributedSampler(3, 2, shuffle=False)) == [2, 1]
+    assert sorted(sampled_both(ds.RandomSampler())) == [0, 0, 1, 1, 2, 2, 3]
+    for sampler, error in ((ds.SequentialSampler(), TypeError), (ds.DistributedSampler(2, 0, False, 3), ValueError),
+                           (ds.DistributedSampler(2, 0), ValueError)):
+        with pytest.raises(error):
+            sampled_both(sampler)
+
+
+def test_a_dataset_is_not_zipped_with_itself():
+    d = ds.GeneratorDataset(Source(), ["x", "y"])
+    with pytest.raises(ValueError, match="not a tree"):
+        ds.zip((d.project("x"), d.project("y")))
 
 
 def test_batch_sampler_and_collate():
@@ -588,3 +655,23 @@ print([m for m in sys.modules if m.startswith(("PIL", "pijit.dataset.", "concurr
 print(pijit.dataset.GeneratorDataset.__name__, "PIL" in sys.modules)
 """)
     assert got.stdout == "[]\nGeneratorDataset False\n", got.stderr
+
+
+@pytest.mark.parametrize("kw", ["num_parallel_workers=2", "num_parallel_workers=2, python_multiprocessing=True"])
+def test_an_interrupt_ends_all(kw):
+    start = time.time()
+    got = run_script(f"""
+import os, signal, threading, time
+import numpy as np, pijit.dataset as ds
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def slow(x):
+    time.sleep(50)
+d = ds.NumpySlicesDataset(np.arange(5), ["x"]).map(slow, "x", {kw})
+it = d.create_dict_iterator()
+threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    next(it)
+except KeyboardInterrupt:
+    print("interrupted")
+""")
+    assert (got.returncode, got.stdout, got.stderr) == (0, "interrupted\n", "") and time.time() - start < 30

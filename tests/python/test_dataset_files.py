@@ -1,6 +1,12 @@
 """Datasets of files, in their formats and broken; operations on strings."""
 
+import json
+import os
+import pathlib
+import re
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -175,15 +181,22 @@ def record(data):
 
 def test_tfrecord(tmp_path):
     path = tmp_path / "a.tfrecord"
-    path.write_bytes(b"".join(record(example(n=[i, -i], x=[i / 2], s=[b"ab"])) for i in range(4)))
+    path.write_bytes(b"".join(record(example(n=[i, -i], x=[i / 2], s=[b"a\0"])) for i in range(4)))
     d = ds.TFRecordDataset(str(path), shuffle=False)
     assert d.get_col_names() == ["n", "s", "x"] and len(d) == 4
-    assert rows(d) == [[[i, -i], [b"ab"], [i / 2]] for i in range(4)] and [str(t) for t in d.output_types()] == ["int64", "|S2", "float32"]
+    assert rows(d) == [[[i, -i], [97, 0], [i / 2]] for i in range(4)] and [str(t) for t in d.output_types()] == ["int64", "uint8", "float32"]
     schema = ds.Schema()
     schema.add_column("x", ms.float32, [1])
     schema.add_column("n", "int32", [2, 1])
     schema.add_column("s", "uint8")
-    assert rows(ds.TFRecordDataset(str(path), schema, ["n", "s"], shuffle=False))[1] == [[[1], [-1]], [97, 98]]
+    assert rows(ds.TFRecordDataset(str(path), schema, ["n", "s"], shuffle=False))[1] == [[[1], [-1]], [97, 0]]
+    words = ds.Schema()
+    words.add_column("s", "string")
+    path.write_bytes(record(example(s=["ü".encode(), b"b"])))
+    assert rows(ds.TFRecordDataset(str(path), words)) == [[["ü", "b"]]]
+    again = ds.Schema()
+    again.from_json(json.loads(schema.to_json()))
+    assert again.to_json() == schema.to_json() and again.columns[0] == {"name": "x", "type": "float32", "shape": [1]}
     assert masked_crc32c(b"123456789") == ((0xE3069283 >> 15 | 0xE3069283 << 17) + 0xA282EAD8) & 0xFFFFFFFF
     whole = path.read_bytes()
     for content in (whole[:-5], whole[:8], b"x" * 40, struct.pack("<Q", 2**60) + struct.pack("<I", masked_crc32c(struct.pack("<Q", 2**60))),
@@ -264,3 +277,16 @@ def test_vocab(tmp_path):
 def test_text_errors(call, error):
     with pytest.raises(error):
         call()
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["digits", "image_folder", "sentences"])
+def test_programs_run_unmodified(name, tmp_path):
+    path = pathlib.Path(__file__).parents[2] / "examples" / "dataset" / f"{name}.py"
+    got = subprocess.run([sys.executable, "-m", "pijit", "--as", "mindspore", str(path)], capture_output=True, text=True, timeout=100,
+                         env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert got.returncode == 0, got.stderr
+    accuracy = float(re.findall(r"[Aa]ccuracy:? ([\d.]+)", got.stdout)[-1])
+    assert accuracy > (85 if name == "digits" else 0.85)

@@ -100,7 +100,7 @@ class TypeCast(TensorOperation):
 
 
 class OneHot(TensorOperation):
-    """Puts 1 where the label is and 0 elsewhere, on a new last axis.
+    """Puts 1 where the label is and 0 elsewhere, on a new last axis, of one label or a sequence; axes of size 1 are left out.
 
     Args:
         num_classes: int ≥ 1.
@@ -112,7 +112,16 @@ class OneHot(TensorOperation):
         self.smoothing_rate = check.real("OneHot", "smoothing_rate", smoothing_rate, 0, 1)
 
     def _run(self, v):
-        v = array("OneHot", v)
+        v = array("OneHot", v).squeeze()
+        if v.ndim > 1:
+            raise RuntimeError(f"[OneHot] only a label or a sequence of them is supported, but got the shape {v.shape}.")
+        return self._hot(v)
+
+    def _batched(self, rows):
+        rows = rows.reshape([len(rows)] + [s for s in rows.shape[1:] if s != 1])
+        return self._hot(rows) if rows.ndim <= 2 else None
+
+    def _hot(self, v):
         if v.dtype.kind not in "iu":
             raise RuntimeError(f"[OneHot] labels must be integers, but are {v.dtype}.")
         if v.size and (v.min() < 0 or v.max() >= self.num_classes):
@@ -122,8 +131,6 @@ class OneHot(TensorOperation):
             return hot.astype(v.dtype)
         low = self.smoothing_rate / self.num_classes
         return np.where(hot, 1 - self.smoothing_rate + low, low)
-
-    _batched = _run
 
 
 class Fill(TensorOperation):

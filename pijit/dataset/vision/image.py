@@ -102,21 +102,35 @@ def _cubic_places(n, m):
 
 def _separable(image, across, down, cubic):
     (xs, wx), (ys, wy) = across, down
-    if image.dtype == np.uint8:
-        wx, wy = (np.rint(w * 2048).astype(np.int32) for w in (wx, wy))
-        rows = np.unique(ys)
-        wide = image[rows].astype(np.int32)
-        ys = np.searchsorted(rows, ys)
-        lines = sum(wide[:, x] * w[:, None] for x, w in zip(xs, wx))
-        if cubic:
-            out = (sum(lines[y] * w[:, None, None] for y, w in zip(ys, wy)) + (1 << 21)) >> 22
-            return np.clip(out, 0, 255).astype(np.uint8)
-        out = sum((w[:, None, None] * (lines[y] >> 4)) >> 16 for y, w in zip(ys, wy))
-        return ((out + 2) >> 2).astype(np.uint8)
-    kind = np.float64 if image.dtype == np.float64 else np.float32
-    lines = sum(image[:, x].astype(kind) * w[:, None].astype(kind) for x, w in zip(xs, wx))
-    out = sum(lines[y] * w[:, None, None].astype(kind) for y, w in zip(ys, wy))
-    return saturate(out, image.dtype)
+    c, whole = image.shape[2], image.dtype == np.uint8
+    kind = np.int32 if whole else np.float64 if image.dtype == np.float64 else np.float32
+    if whole:
+        wx, wy = np.rint(wx * 2048), np.rint(wy * 2048)
+    # pixels and channels on one axis: NumPy's inner loops are long then
+    wx, wy = np.repeat(wx, c, axis=1).astype(kind), wy.astype(kind)[:, :, None]
+    first = ys.min()
+    image = image[first:ys.max() + 1]  # the lines that are needed
+
+    def total(parts, weights, shift=0):
+        out = None
+        for part, w in zip(parts, weights):
+            part = np.multiply(part, w, dtype=kind)
+            if shift:
+                part >>= shift
+            out = part if out is None else np.add(out, part, out=out)
+        return out
+
+    lines = total((np.take(image, x, 1).reshape(len(image), -1) for x in xs), wx)
+    if whole and not cubic:
+        lines >>= 4
+        out = total((lines[y - first] for y in ys), wy, 16)
+        out += 2
+        out >>= 2
+        out = out.astype(np.uint8)
+    else:
+        out = total((lines[y - first] for y in ys), wy)
+        out = np.clip((out + (1 << 21)) >> 22, 0, 255).astype(np.uint8) if whole else saturate(out, image.dtype)
+    return out.reshape(len(out), -1, c)
 
 
 def _area_weights(n, m):
