@@ -152,6 +152,7 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
   }
   if (PyModule_Check(o)) {
     PyObject* d = PyModule_GetDict(o);
+    if (auto w = global_writes_.find({d, name}); w != global_writes_.end()) return w->second;
     PyObject* x = PyDict_GetItemWithError(d, name_obj);
     if (!x && named_as_library(d)) {  // our modules enter in their dicts what they load on demand
       Py_XDECREF(PyObject_GetAttr(o, name_obj));
@@ -267,6 +268,9 @@ V Tracer::class_attribute(PyObject* found, int owner, PyObject* name) {
 
 void Tracer::set_attribute(const V& v, PyObject* name_obj, const V& value) {
   if (v->kind == Value::kException) return set_exception_attribute(v, name_obj, value);
+  if (v->kind == Value::kObject && PyModule_CheckExact(v->obj.ptr()) &&
+      !type_lookup(&PyModule_Type, name_obj))
+    return set_global(PyModule_GetDict(v->obj.ptr()), name_obj, value);
   const bool object =
       v->kind == Value::kObject && !PyType_Check(v->obj.ptr()) && !PyModule_Check(v->obj.ptr());
   if (v->kind != Value::kInstance && !object)

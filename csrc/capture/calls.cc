@@ -363,6 +363,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     method->obj = self->obj.attr(name.c_str());
     return call_numpy(method, args, kwargs);
   }
+  if (kwargs.empty() && change_c_container(name, self, args)) return constant(py::none());
   // methods of constants (strings, numbers, tuples of constants) run for real: they have no effects
   if (kwargs.empty() && (self->kind == Value::kConst || sourced(self)) &&
       (sourced(self) || std::any_of(args.begin(), args.end(), sourced))) {
@@ -384,10 +385,15 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
 V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
   if (arm_serial_ || mapped_serial_)
     give_up(Reason::kTensorValue, "print() in a branch or loop on a tensor or a mapped function");
+  for (auto* f : frames_)
+    if (handles_stream_errors(*f))
+      give_up(Reason::kUnsupportedCall, "print() where its exceptions are handled");
   py::dict keywords;
   for (auto& [k, v] : kwargs) {
     auto c = as_constant(v);
-    if (!c || k == "file") give_up(Reason::kUnsupportedCall, "print()");
+    const bool text = c && (c->is_none() || PyUnicode_CheckExact(c->ptr()));
+    if (!c || (k != "flush" && !((k == "sep" || k == "end") && text)))
+      give_up(Reason::kUnsupportedCall, "print()");
     keywords[py::str(k)] = *c;
   }
   std::vector<V> values;
@@ -614,6 +620,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
         }
         case Value::kInstance:
         case Value::kObject:
+          if (c_container(x)) return length(x);
           if (PyObject* l = user_method(x, "__len__")) return call(wrap_static(l), {x}, {});
           break;
         default: break;
@@ -734,6 +741,32 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
     }
     return r;
   } else if (from == "math" || from == "_operator") {
+    if (from == "_operator" && kwargs.empty() && !args.empty()) {  // on the objects themselves
+      const V x = args[0];
+      if (args.size() == 3 && name == "setitem") {
+        set_subscript(x, args[1], args[2]);
+        return constant(py::none());
+      }
+      if (args.size() == 2 && name == "delitem") {
+        delete_subscript(x, args[1]);
+        return constant(py::none());
+      }
+      if (args.size() == 2 && (name == "is_" || name == "is_not")) {
+        const auto same = identical(x, args[1]);
+        if (!same) give_up(Reason::kUnsupportedOperand, "identity of values");
+        return constant(py::bool_(*same == (name == "is_")));
+      }
+      if (is_list(x) || is_dict(x)) {
+        if (args.size() == 2 && name == "getitem") return subscript(x, args[1]);
+        if (args.size() == 2 && is_list(x) && (name == "iadd" || name == "iconcat")) {
+          list_extend(x, items_of(args[1]));
+          return x;
+        }
+        if (name[0] == 'i' && name != "index" && name != "indexOf" && name != "inv" &&
+            name != "invert")
+          give_up(Reason::kUnsupportedOperand, "in-place operation");
+      }
+    }
     if (from == "_operator" &&
         std::any_of(args.begin(), args.end(), [](auto& a) { return a->kind == Value::kTensor; })) {
       if (args.size() == 2 && name != "getitem")

@@ -77,6 +77,11 @@ uint64_t path_of(const Source& s, uint64_t parent);
 // Thrown where a generator that has run can't be handed to CPython: capture begins anew and leaves
 // generators alone.
 struct StartedGenerator {};
+// Thrown where the code changes numbers and texts that it depends on: capture begins anew and takes
+// these paths as varying.
+struct ChangesItself {
+  std::vector<uint64_t> paths;
+};
 // Thrown where a signal waits that the captured code, run plainly, would have seen long ago. Its
 // handler is Python code, which nothing may run during a capture. `frames`: where capture was,
 // innermost first.
@@ -96,6 +101,7 @@ struct Guard {
     kRelation,     // compared with number `obj` by num / 2 (Py_LT ...), the answer is num % 2
     kLength,       // tuple or list of `num` items
     kAtLeast,      // list of `num` items or more
+    kThere,        // it exists
     kKeys,         // dict with exactly these keys in this order
     kCode,         // function with this code and globals
     kSame,         // the same object as source `num`
@@ -221,10 +227,10 @@ struct Value {
   };
   std::vector<Known> known;
   std::unordered_multimap<Py_hash_t, size_t> known_index;  // by hash of the key
-  std::vector<std::pair<V, V>> loose;
-  bool dirty = false;        // kList, kDict, kCell, kTensor: differs from its source;
-                             // kException: from a new one of the same arguments
-  V content;                 // kCell, kException
+  std::vector<std::pair<V, V>> loose;  // kOpenList, too: items set at places that vary
+  bool dirty = false;                  // kList, kDict, kCell, kTensor: differs from its source;
+                                       // kException: from a new one of the same arguments
+  V content;                           // kCell, kException
   bool raised = false;       // kException: it has a traceback by now, and cannot be rebuilt
   py::object cls;            // kTuple made during capture: its class, if that is not tuple
   V self, func;              // kMethod; kSuper: self, and the class to look behind
@@ -241,6 +247,7 @@ struct Value {
   } iter = kSequence;
   std::shared_ptr<Frame> frame;  // of a generator; null: it has ended
   int64_t pos = 0, stop = 0;     // kRange: places in the range obj
+  uint64_t changes = 0;  // kDict: how often it lost or got keys; kIter: those that were seen
   V watched;  // kIter: a dict that had `stop` entries and must keep them; self is what is iterated
   enum ViewKind : uint8_t { kKeys, kValues, kItems } view = kKeys;
   std::unordered_map<std::string, V> attrs;  // kObject: pending attribute writes
@@ -298,6 +305,9 @@ struct Entry {
 
 // Equal for a guard: of one type, floats by their bits.
 bool equal_constants(PyObject* a, PyObject* b);
+// Of a bound method of C code: the descriptor of its object's class (borrowed); null where it is
+// none.
+PyObject* method_behind(PyObject* builtin);
 // An int that may vary: sums and products of a few stay exact.
 inline bool small_int(int64_t i) { return i > -(int64_t{1} << 31) && i < (int64_t{1} << 31); }
 
@@ -310,13 +320,16 @@ struct StartPoint {
   // What changed between calls before: numbers, and dims of tensors (a bit mask), by the paths of
   // their sources.
   std::map<uint64_t, uint64_t> varying = {};
+  // The paths of what changed more often than entries can follow: nothing may depend on its value.
+  std::set<uint64_t> unstable = {};
+  // The paths of what the code itself changes at each call.
+  std::set<uint64_t> own_changes = {};
   bool fast = false;  // numerics
 };
 
 // Captures from a state (slots, then stack; null: unbound). Throws InternalError on our own faults;
-// never returns null.
-std::unique_ptr<Entry> capture(const StartPoint& p, const std::vector<PyObject*>& state,
-                               bool whole);
+// never returns null. Adds to `varying` and `own_changes`.
+std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& state, bool whole);
 
 // Checks guards. `values` receives the objects of all sources (new references).
 bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,

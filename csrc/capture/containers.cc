@@ -27,7 +27,10 @@ PyObject* lookup(PyObject* dict, PyObject* key) {
 void Tracer::settle(const V& v) {
   PyObject* o = v->obj.ptr();
   if (v->kind == Value::kOpenList) {
+    tighten_list(v);
     const int64_t n = PyList_GET_SIZE(o), end = n - v->drop;
+    if (unstable(v->src))
+      give_up(Reason::kUnstable, describe_source(sources_, v->src, *start_.code));
     guard(Guard::kLength, v->src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))),
           static_cast<uint64_t>(n));
     undoable([v, items = v->items, head = v->head, skip = v->skip, drop = v->drop] {
@@ -52,6 +55,7 @@ void Tracer::settle(const V& v) {
   if (v->kind != Value::kOpenDict) return;
   if (Py_TYPE(o)->tp_iter != PyDict_Type.tp_iter)
     give_up(Reason::kUnsupportedOperand, str_cat("all keys of ", Py_TYPE(o)->tp_name));
+  if (unstable(v->src)) give_up(Reason::kUnstable, describe_source(sources_, v->src, *start_.code));
   tighten(v);
   std::vector<py::object> keys;
   std::vector<V> items;
@@ -89,6 +93,11 @@ void Tracer::settle(const V& v) {
 }
 
 V Tracer::length(const V& x) {
+  if (x->kind == Value::kObject) {
+    if (x->dirty) give_up(Reason::kUnsupportedCall, "the length of what was changed");
+    const py::object n = py::int_(PyObject_Size(x->obj.ptr()));
+    return wrap(n.ptr(), add_source({Source::kLength, x->src, 0, {}}));
+  }
   if (x->kind != Value::kOpenList && x->kind != Value::kOpenDict)
     return constant_int(static_cast<int64_t>(x->items.size()));
   int64_t more = 0;
@@ -97,9 +106,7 @@ V Tracer::length(const V& x) {
   } else {
     PyObject* o = x->obj.ptr();
     auto in_source = [&](PyObject* key, int other, const py::object& held) {
-      const bool has = lookup(o, key) != nullptr;
-      wrap(has ? Py_True : Py_False, add_source({Source::kHasKey, x->src, 0, held, other}));
-      return has;
+      return decided(lookup(o, key) != nullptr, {Source::kHasKey, x->src, 0, held, other});
     };
     // one item by a key that varies is that of no other
     if (x->loose.size() > 1 || !x->known.empty()) tighten(x);
@@ -156,7 +163,43 @@ void Tracer::read_all(const V& l) {
   l->whole = true;
 }
 
+// Fixes the places of loose items.
+void Tracer::tighten_list(const V& l) {
+  if (l->loose.empty()) return;
+  const auto all = l->loose;
+  undoable([l, all] { l->loose = all; });
+  l->loose.clear();
+  const size_t notes = journal_.size();  // they are noted already
+  for (auto& [i, v] : all) {
+    fix(i);
+    set_list_item(l, *as_int(i), v);
+  }
+  journal_.resize(notes);
+}
+
+// An item of a list from outside at a place that varies; null where other things are known of it.
+V Tracer::computed_item(const V& l, const V& index) {
+  if (!sourced(index) || !PyLong_CheckExact(index->obj.ptr())) return nullptr;
+  if (!l->loose.empty() && l->loose.back().first == index) return l->loose.back().second;
+  if (l->kind != Value::kOpenList || !l->loose.empty() || !l->items.empty() || !l->head.empty() ||
+      l->skip || l->drop)
+    return nullptr;
+  PyObject* x = PyObject_GetItem(l->obj.ptr(), index->obj.ptr());
+  if (!x) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  const py::object held = py::reinterpret_steal<py::object>(x);
+  return wrap(x, add_source({Source::kComputed,
+                             -1,
+                             0,
+                             share(operator_function("getitem")),
+                             -1,
+                             {l->src, index->src}}));
+}
+
 V Tracer::list_item(const V& l, int64_t i) {
+  tighten_list(l);
   if (l->kind == Value::kOpenList) {
     const int64_t n = PyList_GET_SIZE(l->obj.ptr()), tail = static_cast<int64_t>(l->items.size()),
                   head = static_cast<int64_t>(l->head.size());
@@ -189,6 +232,7 @@ void Tracer::list_extend(const V& l, const std::vector<V>& values) {
 }
 
 void Tracer::list_insert(const V& l, int64_t i, const V& value) {
+  tighten_list(l);
   if (l->kind == Value::kOpenList && i != 0) settle(l);
   if (l->kind == Value::kOpenList) {
     check_effect(l);
@@ -206,6 +250,7 @@ void Tracer::list_insert(const V& l, int64_t i, const V& value) {
 }
 
 void Tracer::set_list_item(const V& l, int64_t i, const V& value) {
+  tighten_list(l);
   if (l->kind == Value::kOpenList) {
     const int64_t n = PyList_GET_SIZE(l->obj.ptr()), tail = static_cast<int64_t>(l->items.size()),
                   head = static_cast<int64_t>(l->head.size());
@@ -247,6 +292,7 @@ void Tracer::set_list_item(const V& l, int64_t i, const V& value) {
 }
 
 void Tracer::delete_list_item(const V& l, int64_t i) {
+  tighten_list(l);
   if (l->kind == Value::kOpenList) {
     const int64_t rest = PyList_GET_SIZE(l->obj.ptr()) - l->skip - l->drop;
     auto& list = i < 0 ? l->items : l->head;
@@ -274,6 +320,54 @@ void Tracer::delete_list_item(const V& l, int64_t i) {
     splice(l, static_cast<size_t>(i < 0 ? i + n : i), 1);
   }
   if (l->src >= 0) log({Note::kDelItem, l, {}, {}, {constant_int(i)}});
+}
+
+// By an index that need not be a constant. False: it is none of a list.
+bool Tracer::set_list_place(const V& l, const V& index, const V& value) {
+  if (l->kind == Value::kOpenList && sourced(index) && l->head.empty() && l->items.empty() &&
+      !l->skip && !l->drop && l->loose.empty() && PyLong_CheckExact(index->obj.ptr()) &&
+      unfixed_relation("ge", index, constant_int(0)).value_or(false)) {
+    const py::object old =
+        py::reinterpret_steal<py::object>(PyObject_GetItem(l->obj.ptr(), index->obj.ptr()));
+    if (old) {
+      guard(Guard::kThere, add_source({Source::kComputed,
+                                       -1,
+                                       0,
+                                       share(operator_function("getitem")),
+                                       -1,
+                                       {l->src, index->src}}));
+      check_effect(l);
+      undoable([l] { l->loose.clear(); });
+      l->loose.push_back({index, value});
+      log({Note::kSetItem, l, {}, {}, {index, value}});
+      return true;
+    }
+    PyErr_Clear();
+  }
+  const auto i = as_int(index);
+  if (i) set_list_item(l, *i, value);
+  return i.has_value();
+}
+
+// The items of a slice at one end of an open list, which need not be settled for it.
+std::optional<std::vector<V>> Tracer::end_of_list(const V& l, const V& slice) {
+  auto none = [](const V& v) { return v->kind == Value::kConst && v->obj.is_none(); };
+  if (l->kind != Value::kOpenList || !none(slice->items[2])) return std::nullopt;
+  const V &start = slice->items[0], &stop = slice->items[1];
+  const bool back = none(stop) && start->kind == Value::kConst,
+             front = none(start) && stop->kind == Value::kConst;
+  const auto bound = back && !none(start) ? as_int(start) : front ? as_int(stop) : std::nullopt;
+  const int64_t n = static_cast<int64_t>(l->head.size() + l->items.size()) - l->skip - l->drop +
+                    PyList_GET_SIZE(l->obj.ptr());
+  constexpr int64_t kMost = 256;
+  if (!bound || (back ? *bound >= 0 : *bound < 0) || std::abs(*bound) > std::min(n, kMost))
+    return std::nullopt;
+  std::vector<V> out;
+  for (int64_t k = back ? *bound : 0, end = back ? 0 : *bound; k < end; ++k) {
+    out.push_back(list_item(l, k));
+    if (l->kind != Value::kOpenList) return std::nullopt;  // across its middle
+  }
+  return out;
 }
 
 V Tracer::call_list_method(const std::string& name, const V& self, std::vector<V>& args,
@@ -316,15 +410,17 @@ V Tracer::call_list_method(const std::string& name, const V& self, std::vector<V
       splice(self, 0, items.size(), items);
     } else if (self->kind == Value::kOpenList) {
       check_effect(self);
-      undoable(
-          [self, items = self->items, head = self->head, skip = self->skip, drop = self->drop] {
-            self->kind = Value::kOpenList;
-            self->items = items, self->head = head, self->skip = skip, self->drop = drop;
-          });
+      undoable([self, items = self->items, head = self->head, skip = self->skip, drop = self->drop,
+                loose = self->loose] {
+        self->kind = Value::kOpenList;
+        self->loose = loose;
+        self->items = items, self->head = head, self->skip = skip, self->drop = drop;
+      });
       self->kind = Value::kList;
       self->items.clear();
       self->head.clear();
       self->skip = self->drop = 0;
+      self->loose.clear();
     } else {
       splice(self, 0, self->items.size());
     }
@@ -364,7 +460,7 @@ Value::Known* Tracer::find_known(const V& d, PyObject* key) {
 Value::Known& Tracer::known_key(const V& d, const py::object& key) {
   if (auto* k = find_known(d, key.ptr())) return *k;
   const bool has = lookup(d->obj.ptr(), key.ptr()) != nullptr;
-  if (!has) wrap(Py_False, add_source({Source::kHasKey, d->src, 0, key}));
+  if (!has) decided(false, {Source::kHasKey, d->src, 0, key});
   return add_known(d, {key, has, nullptr});
 }
 
@@ -416,9 +512,8 @@ bool Tracer::dict_has(const V& d, const V& key) {
   if (d->kind == Value::kOpenDict && unfixed(key)) {
     if (!d->loose.empty() && d->loose.back().first == key) return true;
     if (key->src >= 0 && d->loose.empty() && !written_like(d, key)) {
-      PyObject* has = lookup(d->obj.ptr(), key->obj.ptr()) ? Py_True : Py_False;
-      wrap(has, add_source({Source::kHasKey, d->src, 0, {}, key->src}));
-      return has == Py_True;
+      const bool has = lookup(d->obj.ptr(), key->obj.ptr()) != nullptr;
+      return decided(has, {Source::kHasKey, d->src, 0, {}, key->src});
     }
   }
   fix(key);
@@ -430,7 +525,7 @@ bool Tracer::dict_has(const V& d, const V& key) {
   Value::Known& known = known_key(d, k);
   if (known.present && !known.written && !known.value) {
     // nothing else guards that it is there
-    wrap(Py_True, add_source({Source::kHasKey, d->src, 0, known.key}));
+    decided(true, {Source::kHasKey, d->src, 0, known.key});
   }
   return known.present;
 }
@@ -527,7 +622,8 @@ V Tracer::call_dict_method(const std::string& name, const V& self, std::vector<V
     if (name == "setdefault") dict_set(self, args[0], def);
     return def;
   }
-  if (name == "keys" || name == "values" || name == "items") {
+  if ((name == "keys" || name == "values" || name == "items") &&
+      type_of(self)->tp_iter == PyDict_Type.tp_iter) {
     arity(0, 0);
     auto view = std::make_shared<Value>();
     view->kind = Value::kView;
@@ -584,6 +680,71 @@ V Tracer::call_dict_method(const std::string& name, const V& self, std::vector<V
     return none;
   }
   give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
+}
+
+// What the class of a dict does for a key that is not there.
+V Tracer::missing_item(const V& d, const V& key) {
+  PyTypeObject* t = type_of(d);
+  static PyObject* hook = PyUnicode_InternFromString("__missing__");
+  PyObject* missing = t == &PyDict_Type ? nullptr : type_lookup(t, hook);
+  if (!missing) raise(PyExc_KeyError, {key});
+  if (PyFunction_Check(missing)) return call(wrap_static(missing), {d, key}, {});
+  // defaultdict
+  static PyObject* get =
+      py::object(py::module_::import("builtins").attr("getattr")).release().ptr();
+  static PyObject* name = PyUnicode_InternFromString("default_factory");
+  const py::object factory = d->obj.attr("default_factory");
+  const int n = add_source({Source::kConst, -1, 0, share(name)});
+  const V f =
+      wrap(factory.ptr(), add_source({Source::kComputed, -1, 0, share(get), -1, {d->src, n}}));
+  if (f->kind == Value::kConst && f->obj.is_none()) raise(PyExc_KeyError, {key});
+  const V made = call(f, {}, {});
+  dict_set(d, key, made);
+  return made;
+}
+
+// --- containers of C code that are not followed but for a few questions, and changes that only add
+
+bool Tracer::c_container(const V& v) {
+  static PyTypeObject* deque = reinterpret_cast<PyTypeObject*>(
+      py::object(py::module_::import("collections").attr("deque")).release().ptr());
+  if (v->kind != Value::kObject || v->src < 0) return false;
+  PyTypeObject* t = Py_TYPE(v->obj.ptr());
+  return t == &PySet_Type || t == deque;
+}
+
+// A change that cannot fail and returns None. False: it is none.
+bool Tracer::change_c_container(const std::string& name, const V& self,
+                                const std::vector<V>& args) {
+  if (!c_container(self)) return false;
+  const bool set = type_of(self) == &PySet_Type;
+  auto hashable = [&](const V& x) {
+    const py::object o = argument(x);
+    if (!o) return false;
+    if (PyObject_Hash(o.ptr()) != -1) return true;
+    PyErr_Clear();
+    return false;
+  };
+  const bool one = args.size() == 1;
+  std::vector<V> values = args;
+  if (set && one && (name == "add" || name == "discard")) {
+    if (!hashable(args[0])) return false;
+    argument_source(args[0]);
+  } else if (!set && one && (name == "extend" || name == "extendleft")) {
+    values = {sequence(Value::kTuple, items_of(args[0]))};
+  } else if (!(!set && one && (name == "append" || name == "appendleft")) &&
+             !(args.empty() && name == "clear")) {
+    return false;
+  }
+  check_effect(self);
+  undoable([self, dirty = self->dirty] { self->dirty = dirty; });
+  self->dirty = true;
+  log({Note::kCall,
+       self,
+       share(reinterpret_cast<PyObject*>(type_of(self))).attr(name.c_str()),
+       {},
+       std::move(values)});
+  return true;
 }
 
 }  // namespace pijit

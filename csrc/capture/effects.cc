@@ -245,4 +245,67 @@ void Tracer::make_effects(Entry* e) {
   e->changed.erase(std::unique(e->changed.begin(), e->changed.end()), e->changed.end());
 }
 
+// The paths of numbers and texts whose values are guarded though the code itself gives them others:
+// the next call would find them changed.
+std::vector<uint64_t> Tracer::own_changes() {
+  std::vector<uint64_t> paths;
+  auto changes = [](const V& v, const py::object& old) {
+    if (Py_TYPE(v->obj ? v->obj.ptr() : Py_None) != Py_TYPE(old.ptr())) return false;
+    return v->kind == Value::kVarying ||
+           (v->kind == Value::kConst && !equal_constants(v->obj.ptr(), old.ptr()));
+  };
+  for (auto& n : journal_)
+    if (n.kind == Note::kExtend || n.kind == Note::kSetItem || n.kind == Note::kDelItem ||
+        n.kind == Note::kCall)
+      start_.own_changes.insert(sources_[n.target->src].path);
+  auto source_object = [&](int src) {  // of a module
+    for (auto& [o, v] : known_)
+      if (v->src == src) return o;
+    return Py_None;
+  };
+  for (auto& g : guards_) {
+    PyObject* old = g.obj.ptr();
+    if (g.kind != Guard::kEquals || start_.varying.count(sources_[g.src].path) ||
+        (!PyLong_CheckExact(old) && !PyFloat_CheckExact(old) && !PyUnicode_CheckExact(old)))
+      continue;
+    const Source& s = sources_[g.src];
+    auto same_key = [&](PyObject* key) {
+      return s.key.ptr() == key || (s.key && equal_constants(s.key.ptr(), key));
+    };
+    bool changed = false;  // by the last effect on it
+    for (auto& n : journal_) {
+      const bool parent = n.target && n.target->src >= 0 && n.target->src == s.parent;
+      switch (n.kind) {
+        case Note::kSetAttr:
+          if (parent && s.kind == Source::kDictAttr && same_key(n.name.ptr()))
+            changed = changes(n.values[0], g.obj);
+          break;
+        case Note::kSetGlobal:
+          if ((s.kind == Source::kGlobal && s.key.is(n.globals) &&
+               equal_constants(sources_[s.parent].key.ptr(), n.name.ptr())) ||
+              (s.kind == Source::kDictAttr && same_key(n.name.ptr()) &&
+               PyModule_Check(source_object(s.parent)) &&
+               PyModule_GetDict(source_object(s.parent)) == n.globals.ptr()))
+            changed = changes(n.values[0], g.obj);
+          break;
+        case Note::kSetCell:
+          if (parent && s.kind == Source::kCell) changed = changes(n.values[0], g.obj);
+          break;
+        case Note::kSetItem:
+          if (parent && s.kind == Source::kDictItem && s.other < 0 &&
+              n.values[0]->kind == Value::kConst && same_key(n.values[0]->obj.ptr()))
+            changed = changes(n.values[1], g.obj);
+          changed |= parent && s.kind == Source::kLength;
+          break;
+        case Note::kExtend:
+        case Note::kDelItem:
+        case Note::kCall: changed |= parent && s.kind == Source::kLength; break;
+        default: break;
+      }
+    }
+    if (changed) paths.push_back(s.path);
+  }
+  return paths;
+}
+
 }  // namespace pijit

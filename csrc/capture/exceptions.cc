@@ -120,6 +120,38 @@ bool Tracer::handles_exception(const Frame& f) const {
          std::any_of(f.slots.begin(), f.slots.end(), raised);
 }
 
+// Whether a handler around the current instruction would see what print() may raise: an error of
+// the system or of the value. It is raised when effects are applied, behind all handlers.
+bool Tracer::handles_stream_errors(const Frame& f) const {
+  const auto& code = f.code->instrs;
+  auto may_match = [&](const Instr& in) {
+    PyObject* c = in.op == Op::LOAD_GLOBAL ? PyDict_GetItemWithError(f.globals, in.obj) : nullptr;
+    if (!c && in.op == Op::LOAD_GLOBAL) c = PyDict_GetItemWithError(builtins_of(f.globals), in.obj);
+    if (!c || !is_exception_class(c)) return true;
+    for (PyObject* error : {PyExc_OSError, PyExc_ValueError}) {
+      auto *a = reinterpret_cast<PyTypeObject*>(c), *b = reinterpret_cast<PyTypeObject*>(error);
+      const bool own_kind = PyType_IsSubtype(a, b) && !PyType_HasFeature(a, Py_TPFLAGS_HEAPTYPE);
+      if (own_kind || PyType_IsSubtype(b, a)) return true;
+    }
+    return false;
+  };
+  for (auto* h = f.code->handler_of(f.pc); h;) {
+    size_t at = static_cast<size_t>(h->target);
+    if (!h->lasti) {  // else it only tidies up and raises again, or is that of `with`
+      ++at;           // PUSH_EXC_INFO
+      while (at + 2 < code.size() && code[at + 1].op == Op::CHECK_EXC_MATCH) {
+        if (may_match(code[at]) || code[at + 2].op != Op::POP_JUMP) return true;
+        at = static_cast<size_t>(code[at + 2].target);
+      }
+      if (code[at].op != Op::RERAISE) return true;
+    } else if (at + 1 < code.size() && code[at + 1].op == Op::WITH_EXCEPT_START) {
+      return true;
+    }
+    h = f.code->handler_of(static_cast<int>(at));
+  }
+  return false;
+}
+
 bool Tracer::exception_matches(const V& exception, const V& match) {
   if (match->kind == Value::kTuple) {
     for (auto& m : items_of(match))

@@ -64,14 +64,16 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
     }
     case Source::kHasKey: {
       PyObject* key = s.other >= 0 ? values[s.other].ptr() : s.key.ptr();
-      if (!PyDict_Check(p) || !key) return {};
-      const bool has = PyDict_GetItemWithError(p, key) != nullptr;
+      if (!key || (!PyDict_Check(p) && !PyAnySet_Check(p))) return {};
+      const bool has = PyDict_Check(p) ? PyDict_GetItemWithError(p, key) != nullptr
+                                       : PySet_Contains(p, key) == 1;
       PyErr_Clear();
       return py::bool_(has);
     }
     case Source::kLength:
       if (PyList_Check(p)) return py::int_(PyList_GET_SIZE(p));
-      return PyDict_Check(p) ? py::int_(PyDict_GET_SIZE(p)) : py::object();
+      if (PyDict_Check(p)) return py::int_(PyDict_GET_SIZE(p));
+      return py::int_(PyObject_Size(p));  // of C code, as a guard saw
     case Source::kCell: {
       PyObject* v = PyCell_Check(p) ? PyCell_GET(p) : nullptr;
       return v ? share(v) : py::object();
@@ -91,8 +93,15 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
       PyObject* v = d ? PyDict_GetItemWithError(d, s.key.ptr()) : nullptr;
       return v ? share(v) : py::object();
     }
-    case Source::kMethodSelf: return PyMethod_Check(p) ? share(PyMethod_GET_SELF(p)) : py::object();
+    case Source::kMethodSelf:
+      if (PyCFunction_Check(p))
+        return method_behind(p) ? share(PyCFunction_GET_SELF(p)) : py::object();
+      return PyMethod_Check(p) ? share(PyMethod_GET_SELF(p)) : py::object();
     case Source::kMethodFunc:
+      if (PyCFunction_Check(p)) {
+        PyObject* method = method_behind(p);
+        return method ? share(method) : py::object();
+      }
       return PyMethod_Check(p)                 ? share(PyMethod_GET_FUNCTION(p))
              : Py_TYPE(p) == jit_function_type ? share(jit_inner(p))
                                                : py::object();
@@ -126,6 +135,18 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
 }
 
 }  // namespace
+
+PyObject* method_behind(PyObject* builtin) {
+  PyObject* self = PyCFunction_GET_SELF(builtin);
+  if (!self || PyModule_Check(self) || PyType_Check(self)) return nullptr;
+  PyMethodDef* def = reinterpret_cast<PyCFunctionObject*>(builtin)->m_ml;
+  const py::object name =
+      py::reinterpret_steal<py::object>(PyUnicode_InternFromString(def->ml_name));
+  PyObject* d = type_lookup(Py_TYPE(self), name.ptr());
+  const bool same = d && Py_TYPE(d) == &PyMethodDescr_Type &&
+                    reinterpret_cast<PyMethodDescrObject*>(d)->d_method == def;
+  return same ? d : nullptr;
+}
 
 bool equal_constants(PyObject* a, PyObject* b) {
   if (a == b) return true;
@@ -171,6 +192,7 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
              Py_TYPE(o)->tp_version_tag == g.num &&
              PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_VALID_VERSION_TAG);
     case Guard::kExact: return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr();
+    case Guard::kThere: return true;
     case Guard::kIs: return o == g.obj.ptr();
     case Guard::kEquals: return equal_constants(o, g.obj.ptr());
     case Guard::kTensor:
@@ -386,6 +408,7 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     case Guard::kLength:
       return str_cat("type(", s, ") is ", name(g.obj), " and len(", s, ") == ", g.num);
     case Guard::kAtLeast: return str_cat("len(", s, ") >= ", g.num);
+    case Guard::kThere: return s + " exists";
     case Guard::kKeys: return "tuple(" + s + ") == " + repr(g.obj);
     case Guard::kCode:
       return s + ".__code__ is " + py::cast<std::string>(py::str(g.obj.attr("co_name"))) +

@@ -26,8 +26,7 @@ const char* reason_hint(Reason r) {
   return t[static_cast<int>(r)];
 }
 
-Tracer::Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool whole,
-               bool generators)
+Tracer::Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators)
     : start_(p),
       state_(state),
       whole_(whole),
@@ -196,6 +195,23 @@ V Tracer::load_global(Frame& f, PyObject* name) {
               add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(f.globals)}));
 }
 
+void Tracer::set_global(PyObject* globals, PyObject* name, const V& value) {
+  if (arm_serial_ || mapped_serial_)
+    give_up(Reason::kTensorValue, "a global set in a branch on a tensor or a mapped function");
+  const std::pair<PyObject*, std::string> key{globals, py::cast<std::string>(py::handle(name))};
+  auto old = global_writes_.find(key);
+  if (old == global_writes_.end())
+    undoable([this, key] { global_writes_.erase(key); });
+  else
+    undoable([this, key, o = old->second] { global_writes_[key] = o; });
+  global_writes_[key] = value;
+  log({Note::kSetGlobal,
+       nullptr,
+       py::reinterpret_borrow<py::object>(name),
+       py::reinterpret_borrow<py::object>(globals),
+       {value}});
+}
+
 // An import of what is imported already finds it in sys.modules and does nothing else.
 V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t level) {
   static PyObject* hook = PyUnicode_InternFromString("__import__");
@@ -264,24 +280,7 @@ void Tracer::step(Frame& f) {
       st.push_back(v);
       break;
     }
-    case Op::STORE_GLOBAL: {
-      if (arm_serial_ || mapped_serial_)
-        give_up(Reason::kTensorValue, "a global set in a branch on a tensor or a mapped function");
-      V v = pop();
-      const std::pair<PyObject*, std::string> key{f.globals, name()};
-      auto old = global_writes_.find(key);
-      if (old == global_writes_.end())
-        undoable([this, key] { global_writes_.erase(key); });
-      else
-        undoable([this, key, o = old->second] { global_writes_[key] = o; });
-      global_writes_[key] = v;
-      log({Note::kSetGlobal,
-           nullptr,
-           py::reinterpret_borrow<py::object>(in.obj),
-           py::reinterpret_borrow<py::object>(f.globals),
-           {v}});
-      break;
-    }
+    case Op::STORE_GLOBAL: set_global(f.globals, in.obj, pop()); break;
     case Op::LOAD_ATTR: st.back() = attribute(st.back(), in.obj); break;
     case Op::LOAD_METHOD: {
       V v = attribute(pop(), in.obj);
@@ -739,8 +738,7 @@ void Tracer::step(Frame& f) {
   f.pc = next;
 }
 
-std::unique_ptr<Entry> capture(const StartPoint& p, const std::vector<PyObject*>& state,
-                               bool whole) {
+std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& state, bool whole) {
   // Where even the state can't be rebuilt, the rest runs in Python from here.
   auto plain = [&](const GraphBreak& b) {
     auto e = std::make_unique<Entry>();
@@ -764,12 +762,16 @@ std::unique_ptr<Entry> capture(const StartPoint& p, const std::vector<PyObject*>
     }
     return e;
   };
+  bool generators = true;
   try {
-    try {
-      return Tracer(p, state, whole, true).run();
-    } catch (const StartedGenerator&) {
-      return Tracer(p, state, whole, false).run();
-    }
+    while (true) try {
+        return Tracer(p, state, whole, generators).run();
+      } catch (const StartedGenerator&) {
+        generators = false;
+      } catch (const ChangesItself& c) {
+        for (uint64_t path : c.paths) p.varying[path] = ~0ull;
+        p.own_changes.insert(c.paths.begin(), c.paths.end());
+      }
   } catch (const GraphBreak& b) {
     return plain(b);
   } catch (const OpError& err) {

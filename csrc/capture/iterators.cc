@@ -3,6 +3,9 @@
 #include "python/hook.h"
 
 namespace pijit {
+namespace {
+constexpr int64_t kExhausted = -1;  // as a position: there it stays
+}
 
 V Tracer::get_iter(const V& x) {
   if (x->kind == Value::kIter) return x;
@@ -30,19 +33,11 @@ V Tracer::get_iter(const V& x) {
     return it;
   }
   if (x->kind == Value::kDict || x->kind == Value::kView) {
-    const V d = x->kind == Value::kDict ? x : x->items[0];
-    const auto part = x->kind == Value::kDict ? Value::kKeys : x->view;
-    std::vector<V> out;
-    for (size_t k = 0; k < d->keys.size(); ++k) {
-      const V key = constant(d->keys[k]);
-      out.push_back(part == Value::kKeys     ? key
-                    : part == Value::kValues ? item(d, k)
-                                             : sequence(Value::kTuple, {key, item(d, k)}));
-    }
-    it->items = {sequence(Value::kTuple, out)};
-    it->watched = d;
+    it->watched = x->kind == Value::kDict ? x : x->items[0];
+    it->view = x->kind == Value::kDict ? Value::kKeys : x->view;
     it->self = x;
-    it->stop = static_cast<int64_t>(out.size());
+    it->stop = static_cast<int64_t>(it->watched->keys.size());
+    it->changes = it->watched->changes;
     return it;
   }
   if (x->kind == Value::kSet) {
@@ -114,12 +109,35 @@ bool Tracer::iterate(const V& it, V* value) {
       if (it->pos >= it->stop) return false;
       *value = constant(it->obj[py::int_(it->pos++)]);
       return true;
-    case Value::kSequence:
-      if (it->watched && static_cast<int64_t>(it->watched->keys.size()) != it->stop)
-        give_up(Reason::kRaises, "a dict or set changed during iteration");
-      if (it->pos >= static_cast<int64_t>(it->items[0]->items.size())) return false;
-      *value = item(it->items[0], static_cast<size_t>(it->pos++));
+    case Value::kSequence: {
+      if (it->pos == kExhausted) return false;
+      const V d = it->watched;
+      if (d && static_cast<int64_t>(d->keys.size()) != it->stop) {
+        undoable([it, stop = it->stop] { it->stop = stop; });
+        it->stop = -1;  // and so from now on
+        const bool set = d->kind == Value::kSet;
+        raise(PyExc_RuntimeError,
+              {constant(py::str(set ? "Set changed size during iteration"
+                                    : "dictionary changed size during iteration"))});
+      }
+      if (d && d->changes != it->changes)
+        give_up(Reason::kUnsupportedIterable, "a dict that loses and gets keys");
+      const size_t at = static_cast<size_t>(it->pos);
+      if (at >= (it->items.empty() ? d->keys.size() : it->items[0]->items.size())) {
+        it->pos = kExhausted;
+        return false;
+      }
+      ++it->pos;
+      if (!it->items.empty()) {
+        *value = item(it->items[0], at);
+        return true;
+      }
+      const V key = constant(d->keys[at]);
+      *value = it->view == Value::kKeys     ? key
+               : it->view == Value::kValues ? item(d, at)
+                                            : sequence(Value::kTuple, {key, item(d, at)});
       return true;
+    }
     case Value::kZip: {
       std::vector<V> parts;
       for (auto& sub : it->items) {

@@ -67,6 +67,11 @@ V Tracer::element_count(const V& t, int64_t times) {
 
 // Whether `o`, found at `src`, is read anew at each call: it varied before.
 bool Tracer::is_varying(PyObject* o, int src) const {
+  if (unstable(src)) return o != Py_None && !is_numpy_scalar(o);
+  // what the instruction that broke the graph gave, the value of a Tensor as a rule
+  const Source& s = sources_[src];
+  if (s.kind == Source::kState && s.index >= start_.code->num_slots && PyFloat_CheckExact(o))
+    return true;
   if (start_.varying.empty() ||
       (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o) && !PyUnicode_CheckExact(o)))
     return false;
@@ -149,6 +154,14 @@ V Tracer::computed(PyObject* f, const std::vector<V>& args) {
   return varies ? varying(o, src) : wrap(o, src);
 }
 
+// A question whose answer the code takes into account.
+bool Tracer::decided(bool outcome, Source s) {
+  const int src = add_source(std::move(s));
+  if (unstable(src)) give_up(Reason::kUnstable, describe_source(sources_, src, *start_.code));
+  guard(Guard::kEquals, src, py::bool_(outcome));
+  return outcome;
+}
+
 // --- both
 
 // Makes the value a constant, under a guard.
@@ -159,6 +172,8 @@ void Tracer::fix(const V& v) {
                     n.index() ? SizeNumber(Real(std::get<double>(n))) : Dim(std::get<int64_t>(n)));
   } else if (v->kind == Value::kVarying) {
     if (v->src < 0) give_up(Reason::kTensorValue, "the value of a number that a tensor decided");
+    if (unstable(v->src))
+      give_up(Reason::kUnstable, describe_source(sources_, v->src, *start_.code));
     guard(Guard::kEquals, v->src, v->obj);
   } else {
     return;
@@ -171,6 +186,10 @@ void Tracer::fix(const V& v) {
 bool Tracer::number_input(const V& v) {
   if (v->node) return true;
   PyObject* o = v->obj.ptr();
+  if (PyBool_Check(o)) {
+    fix(v);
+    return false;
+  }
   if (PyLong_Check(o)) {
     int overflow = 0;
     const int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -187,7 +206,7 @@ bool Tracer::number_input(const V& v) {
 // A tensor or number as an operand of an op in a scope.
 Operand Tracer::operand(const V& v, Scope& s) {
   if (v->kind == Value::kTensor) return Operand(s.val(v->node));
-  if (v->kind == Value::kVarying && !PyUnicode_Check(v->obj.ptr()) && number_input(v))
+  if (v->kind == Value::kVarying && is_number(v) && number_input(v))
     return Operand::weak_value(s.val(v->node));
   if (v->kind == Value::kSize)
     return v->expr.index() ? Operand::py_float(std::get<Real>(v->expr))
@@ -251,9 +270,9 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
     const std::string name = op == "and" || op == "or" ? op + "_" : op;
     if (V r = computed(operator_function(name), {a, b})) return r;
   }
-  auto number = [](const V& v) {
+  auto number = [this](const V& v) {
     return v->kind == Value::kSize ||
-           (v->kind == Value::kVarying && !PyUnicode_Check(v->obj.ptr())) ||
+           (v->kind == Value::kVarying && !PyBool_Check(v->obj.ptr()) && is_number(v)) ||
            constant_number(v).has_value();
   };
   if (!number(a) || !number(b)) return nullptr;
@@ -345,15 +364,16 @@ std::optional<bool> Tracer::unfixed_relation(const std::string& op, const V& a, 
   }
   if (plain(a) || plain(b)) {
     const V &n = plain(a) ? b : a, &c = plain(a) ? a : b;
+    if (unstable(n->src)) fix(n);  // gives up
     if (plain(a)) code = mirrored[code];
     guard(Guard::kRelation, n->src, c->obj, static_cast<uint64_t>(code * 2 + r));
   } else {
-    wrap(r ? Py_True : Py_False, add_source({Source::kComputed,
-                                             -1,
-                                             0,
-                                             share(operator_function(op)),
-                                             -1,
-                                             {argument_source(a), argument_source(b)}}));
+    decided(r, {Source::kComputed,
+                -1,
+                0,
+                share(operator_function(op)),
+                -1,
+                {argument_source(a), argument_source(b)}});
   }
   return r == 1;
 }

@@ -109,8 +109,11 @@ int Tracer::recipe(const V& v) {
       sub(v->self);
       break;
     case Value::kIter: {
+      if (v->iter == Value::kSequence && v->pos < 0)
+        give_up(Reason::kRebuild, "an iterator that has ended");
       if (v->watched) {
-        if (static_cast<int64_t>(v->watched->keys.size()) != v->stop)
+        if (v->watched->changes != v->changes ||
+            static_cast<int64_t>(v->watched->keys.size()) != v->stop)
           give_up(Reason::kRebuild, "iterator over a dict that has changed");
         r.kind = Recipe::kDictIter;
         r.index = static_cast<int>(v->pos);
@@ -296,6 +299,7 @@ Val Tracer::add_input(Type t, int src, uint64_t varying) {
 
 void Tracer::finish(Entry* e) {
   e->own_gradients = has_own_gradients_;
+  if (const auto paths = own_changes(); !paths.empty()) throw ChangesItself{paths};
   make_effects(e);
   if (!e->changed.empty())
     for (auto& [o, v] : known_)

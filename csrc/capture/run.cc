@@ -51,6 +51,59 @@ py::object rest_in_python(const Front& front, const CodeInfo& code, int instr,
   return py::reinterpret_steal<py::object>(r);
 }
 
+// Where the same value lets entry after entry fail (`misses`: the guard that failed, per entry),
+// more entries will not help: the next capture depends on it no more, but breaks where its value is
+// needed, so that the rest stays captured.
+void stop_following(Point& point, const std::vector<int>& misses) {
+  constexpr size_t kSoon = 4;  // of what the code itself changes, where none was of use again
+  struct Count {
+    size_t all = 0, used_once = 0;
+  };
+  std::map<uint64_t, Count> counts;
+  auto follows_own_change = [&](const Entry& e, int src) {
+    std::vector<bool> own(static_cast<size_t>(src) + 1);
+    for (size_t s = 0; s < own.size(); ++s) {
+      const Source& x = e.sources[s];
+      auto from = [&](int a) { return a >= 0 && own[static_cast<size_t>(a)]; };
+      own[s] =
+          point.own_changes.count(x.path) ||
+          ((x.kind == Source::kComputed || x.kind == Source::kPack || x.kind == Source::kLength ||
+            x.kind == Source::kHasKey) &&
+           (from(x.parent) || from(x.other) || std::any_of(x.args.begin(), x.args.end(), from)));
+    }
+    return own.back();
+  };
+  auto path = [&](size_t k) -> std::optional<uint64_t> {
+    if (misses[k] < 0) return std::nullopt;
+    const Entry& e = *point.entries[k];
+    const Guard& g = e.guards[misses[k]];
+    const bool value = g.kind == Guard::kEquals || g.kind == Guard::kRelation ||
+                       g.kind == Guard::kKeys ||
+                       (g.kind == Guard::kLength &&
+                        g.obj.is(py::handle(reinterpret_cast<PyObject*>(&PyList_Type))));
+    return value ? std::optional(e.sources[g.src].path) : std::nullopt;
+  };
+  for (size_t k = 0; k < misses.size(); ++k)
+    if (auto p = path(k)) {
+      ++counts[*p].all;
+      const Entry& e = *point.entries[k];
+      counts[*p].used_once += e.calls <= 1 && follows_own_change(e, e.guards[misses[k]].src);
+    }
+  std::optional<uint64_t> worst;
+  for (auto& [p, c] : counts) {
+    const bool keeps_changing =
+        (c.used_once == c.all && c.all >= kSoon) || point.entries.size() >= kMaxEntries;
+    if (keeps_changing && !point.unstable.count(p) && (!worst || c.all > counts[*worst].all))
+      worst = p;
+  }
+  if (!worst) return;
+  point.unstable.insert(*worst);
+  std::vector<std::unique_ptr<Entry>> kept;
+  for (size_t k = 0; k < misses.size(); ++k)
+    if (path(k) != worst) kept.push_back(std::move(point.entries[k]));
+  point.entries = std::move(kept);
+}
+
 }  // namespace
 
 // Calls with these arguments in slots; `original` runs the function plainly.
@@ -59,10 +112,12 @@ py::object run(const Front& front, std::vector<py::object> slots,
   State& state = front.state;
   ++state.calls;
   auto code = code_info(PyFunction_GET_CODE(front.func));
-  StartPoint at{front.func, code, 0, 0, {}, state.fast};
+  StartPoint at{front.func, code};
+  at.fast = state.fast;
   std::vector<py::object> stack;
   std::vector<PyObject*> raw;
   std::vector<py::object> values;
+  std::vector<int> misses;
   bool first = true;
   auto from_start = [&] {
     slots.clear();  // the function may drop its arguments
@@ -85,14 +140,19 @@ py::object run(const Front& front, std::vector<py::object> slots,
     for (auto& s : stack) raw.push_back(s.ptr());
     Entry* entry = nullptr;
     std::shared_ptr<const Instance> instance;
+    misses.clear();
     for (size_t k = 0; k < point.entries.size(); ++k) {
       int failed = -1;
       if (check_guards(*point.entries[k], front.func, raw.data(), &values, &failed)) {
         instance = instance_for(*point.entries[k], values);
-        if (!instance) continue;
+        if (!instance) {
+          misses.push_back(-1);
+          continue;
+        }
         entry = point.entries[k].get();
         break;
       }
+      misses.push_back(failed);
       if (failed >= 0 && log_enabled("recompiles"))
         PIJIT_LOG("recompiles", code->name, ": guard failed: ",
                   describe_guard(*point.entries[k], point.entries[k]->guards[failed], *code));
@@ -104,14 +164,26 @@ py::object run(const Front& front, std::vector<py::object> slots,
             if (state.signature[k].shape[d] < 0)
               point.varying[path_of({Source::kState, -1, static_cast<int>(k), {}}, 0)] |=
                   uint64_t{1} << d;
-      if (point.entries.size() >= kMaxEntries || state.busy || stack_is_low()) return plain();
+      if (state.busy || stack_is_low()) return plain();
+      stop_following(point, misses);
+      if (point.entries.size() >= kMaxEntries) {
+        // nothing that could be left alone: tried again ever more rarely
+        ++point.refused;
+        if (point.refused & (point.refused - 1)) return plain();
+        point.entries.erase(std::min_element(point.entries.begin(), point.entries.end(),
+                                             [](auto& a, auto& b) { return a->calls < b->calls; }));
+      }
       for (auto& e : point.entries) find_varying(*e, front.func, raw.data(), *code, &point.varying);
       at.varying = point.varying;
+      at.unstable = point.unstable;
+      at.own_changes = point.own_changes;
       state.busy = true;
       const auto t0 = std::chrono::steady_clock::now();
       std::unique_ptr<Entry> fresh;
       try {
         fresh = capture(at, raw, front.whole);
+        point.varying = at.varying;
+        point.own_changes = at.own_changes;
       } catch (const InternalError& e) {
         state.busy = false;
         if (config().strict) throw;

@@ -11,6 +11,9 @@ namespace pijit {
 struct Point {
   std::vector<std::unique_ptr<Entry>> entries;  // newest first
   std::map<uint64_t, uint64_t> varying;         // numbers and dims seen to change, by path
+  std::set<uint64_t> own_changes;               // what the code itself changes
+  std::set<uint64_t> unstable;                  // of these, what entries cannot follow
+  uint64_t refused = 0;                         // calls without an entry while there were too many
   bool never = false;                           // capture does not pay here
 };
 

@@ -25,13 +25,14 @@ struct Raised {
 using Kwargs = std::vector<std::pair<std::string, V>>;
 
 bool plain_tuple_type(PyTypeObject* t);
+bool dict_like(PyTypeObject* t);
 bool immutable_constant(PyObject* o);
 bool static_object(PyObject* o);
 bool is_enum(PyTypeObject* t);
 
 class Tracer {
  public:
-  Tracer(const StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators);
+  Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators);
   ~Tracer();
   std::unique_ptr<Entry> run();
 
@@ -43,6 +44,7 @@ class Tracer {
   V return_value_;
   V yielded_;
   V load_global(Frame& f, PyObject* name);
+  void set_global(PyObject* globals, PyObject* name, const V& value);
   V import_module(Frame& f, const std::string& name, bool top, int64_t level);
   bool iterate(const V& it, V* value);  // false: exhausted
   bool resume_generator(const V& it, V* value);
@@ -71,6 +73,7 @@ class Tracer {
   // --- exceptions.cc ---
   bool advance(Frame& f);  // a step; true: into an exception's handler
   bool handles_exception(const Frame& f) const;
+  bool handles_stream_errors(const Frame& f) const;
   [[noreturn]] void raise(const V& exception, const std::string& detail = "");
   [[noreturn]] void raise(PyObject* cls, std::vector<V> args, const std::string& detail = "");
   [[noreturn]] void raise(PyObject* cls, const std::string& detail);  // of a text not known
@@ -168,6 +171,13 @@ class Tracer {
   V dict_get(const V& dict, const V& key);  // null: no such key
   void dict_set(const V& dict, const V& key, const V& value);
   void dict_delete(const V& dict, const V& key);
+  V missing_item(const V& dict, const V& key);
+  static bool c_container(const V& v);
+  void tighten_list(const V& list);
+  bool set_list_place(const V& list, const V& index, const V& value);
+  std::optional<std::vector<V>> end_of_list(const V& list, const V& slice);
+  V computed_item(const V& container, const V& index);
+  bool change_c_container(const std::string& name, const V& self, const std::vector<V>& args);
   V call_dict_method(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs);
   py::object constant_key(const V& key);
   Value::Known* find_known(const V& dict, PyObject* key);
@@ -195,6 +205,7 @@ class Tracer {
   };
   void log(Note n);
   void make_effects(Entry* e);
+  std::vector<uint64_t> own_changes();
 
   // --- instances.cc: objects of Python classes ---
   bool plain_class(PyTypeObject* t) const;
@@ -215,6 +226,8 @@ class Tracer {
   V shape_of(const V& tensor);
   V element_count(const V& tensor, int64_t times);
   bool is_varying(PyObject* o, int src) const;
+  bool unstable(int src) const { return start_.unstable.count(sources_[src].path) > 0; }
+  bool decided(bool outcome, Source s);
   V varying(PyObject* o, int src);
   static PyObject* operator_function(const std::string& name);
   py::object argument(const V& v);
@@ -291,7 +304,7 @@ class Tracer {
     undo_.push_back(std::move(restore));
   }
 
-  StartPoint start_;
+  StartPoint& start_;
   const std::vector<PyObject*>& state_;
   bool whole_;
   bool generators_;  // follow them

@@ -32,6 +32,19 @@ bool static_object(PyObject* o) {
          is_enum(Py_TYPE(o));
 }
 
+// Subclasses of dict that differ from it in what they do for a missing key, or in the order of
+// keys.
+bool dict_like(PyTypeObject* t) {
+  static const std::set<PyTypeObject*> types = [] {
+    std::set<PyTypeObject*> s;
+    const py::module_ m = py::module_::import("collections");
+    for (auto name : {"defaultdict", "Counter", "OrderedDict"})
+      s.insert(reinterpret_cast<PyTypeObject*>(py::object(m.attr(name)).release().ptr()));
+    return s;
+  }();
+  return types.count(t) > 0;
+}
+
 // A container like a tuple; operators may be its class's own.
 bool plain_tuple_type(PyTypeObject* t) {
   if (!PyType_IsSubtype(t, &PyTuple_Type)) return false;
@@ -170,6 +183,10 @@ V Tracer::wrap(PyObject* o, int src) {
   } else if (PyDict_CheckExact(o) && sources_[src].kind != Source::kConst) {
     v->kind = Value::kOpenDict;
     guard(Guard::kExact, src, type);
+  } else if (dict_like(t)) {
+    v->kind = Value::kOpenDict;
+    known_[o] = v;
+    guard_type(v);
   } else if (PyDict_CheckExact(o)) {  // a library's table: one version check
     v->kind = Value::kDict;
     guard(Guard::kDictVersion, src, v->obj, dict_version(o));
@@ -192,6 +209,11 @@ V Tracer::wrap(PyObject* o, int src) {
     return v;
   } else if (PySlice_Check(o)) {
     give_up(Reason::kUnsupportedOperand, "slice object");
+  } else if (PyObject* method = PyCFunction_Check(o) ? method_behind(o) : nullptr) {
+    v->kind = Value::kMethod;
+    guard(Guard::kExact, src, type);
+    v->self = wrap(PyCFunction_GET_SELF(o), add_source({Source::kMethodSelf, src, 0, {}}));
+    v->func = wrap(method, add_source({Source::kMethodFunc, src, 0, {}}));
   } else if (PyMethod_Check(o)) {
     v->kind = Value::kMethod;
     guard(Guard::kType, src, type, type_version(t));
@@ -304,18 +326,18 @@ std::optional<int64_t> Tracer::as_int(const V& v) {
 }
 
 bool Tracer::is_number(const V& v) const {
-  if (unfixed(v) && !PyUnicode_Check(v->obj.ptr())) return true;
-  return v->kind == Value::kConst && (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
+  return (v->kind == Value::kConst || unfixed(v)) &&
+         (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
 }
 
 std::optional<bool> Tracer::truth(const V& v) {
   switch (v->kind) {
     case Value::kVarying:
     case Value::kSize:
-      if (PyUnicode_Check(v->obj.ptr())) {
-        if (auto r = unfixed_relation("ne", v, constant(py::str("")))) return r;
-      } else if (auto r = unfixed_relation("ne", v, constant_int(0))) {
-        return r;
+      if (is_number(v)) {
+        if (auto r = unfixed_relation("ne", v, constant_int(0))) return r;
+      } else if (V r = computed(operator_function("truth"), {v})) {
+        return truth(r);
       }
       fix(v);
       [[fallthrough]];
@@ -338,6 +360,7 @@ std::optional<bool> Tracer::truth(const V& v) {
     case Value::kInstance:
     case Value::kObject: {
       PyTypeObject* t = type_of(v);
+      if (c_container(v)) return truth(length(v));
       if (v->kind == Value::kObject &&
           (PyFunction_Check(v->obj.ptr()) || static_object(v->obj.ptr())))
         return true;
@@ -385,6 +408,11 @@ std::optional<bool> Tracer::identical(const V& a, const V& b) {
 std::optional<bool> Tracer::contains(const V& c, const V& x) {
   if (PyObject* f = user_method(c, "__contains__")) return truth(call(wrap_static(f), {c, x}, {}));
   if (is_dict(c)) return dict_has(c, x);
+  if (c_container(c) && type_of(c) == &PySet_Type && !c->dirty && argument(x)) {
+    const int r = PySet_Contains(c->obj.ptr(), argument(x).ptr());
+    if (r < 0) raise(py::error_already_set());
+    return decided(r, {Source::kHasKey, c->src, 0, {}, argument_source(x)});
+  }
   if (c->kind == Value::kView && c->view == Value::kKeys) return dict_has(c->items[0], x);
   if (sourced(c) || (sourced(x) && (c->kind == Value::kConst || c->kind == Value::kTuple))) {
     if (const V r = computed(operator_function("contains"), {c, x})) return truth(r);
@@ -464,6 +492,9 @@ std::vector<V> Tracer::items_of(const V& v) {
 
 V Tracer::subscript(const V& x, const V& index) {
   if (x->kind == Value::kOpenList) {
+    if (V v = computed_item(x, index)) return v;
+    if (index->kind == Value::kSlice)
+      if (auto items = end_of_list(x, index)) return sequence(Value::kList, *items);
     if (auto i = as_int(index)) {
       const V v = list_item(x, *i);
       if (!v) raise(PyExc_IndexError, "index out of range");
@@ -494,9 +525,8 @@ V Tracer::subscript(const V& x, const V& index) {
     }
     case Value::kDict:
     case Value::kOpenDict: {
-      const V v = dict_get(x, index);
-      if (!v) raise(PyExc_KeyError, {index});
-      return v;
+      if (V v = dict_get(x, index)) return v;
+      return missing_item(x, index);
     }
     case Value::kTensor: {
       return tensor(index_get(scope_->graph(), scope_->val(x->node), index_items(index)));
@@ -654,7 +684,9 @@ void Tracer::set_entry(const V& d, const py::object& key, const V& value) {
     d->keys.pop_back();
     d->items.pop_back();
     d->index = {};
+    --d->changes;
   });
+  ++d->changes;
   if (d->index) d->index[key] = d->keys.size();
   d->keys.push_back(key);
   d->items.push_back(value);
@@ -667,7 +699,9 @@ void Tracer::remove_entry(const V& d, size_t at) {
     d->keys.insert(d->keys.begin() + i, key);
     d->items.insert(d->items.begin() + i, value);
     d->index = {};
+    --d->changes;
   });
+  ++d->changes;
   if (d->index && at + 1 == d->keys.size())
     PyDict_DelItem(d->index.ptr(), d->keys[at].ptr());
   else
@@ -682,7 +716,9 @@ void Tracer::clear_entries(const V& d) {
     d->keys = keys;
     d->items = items;
     d->index = {};
+    --d->changes;
   });
+  ++d->changes;
   d->keys.clear();
   d->items.clear();
   d->index = {};
@@ -698,9 +734,8 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
   switch (x->kind) {
     case Value::kList:
     case Value::kOpenList: {
-      auto i = as_int(index);
-      if (!i) break;
-      return set_list_item(x, *i, value);
+      if (set_list_place(x, index, value)) return;
+      break;
     }
     case Value::kDict:
     case Value::kOpenDict: return dict_set(x, index, value);
@@ -770,8 +805,11 @@ V Tracer::unary(const std::string& op, const V& x) {
 }
 
 V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
-  settle(a);
-  settle(b);
+  for (auto& v : {a, b}) {
+    settle(v);
+    if (is_dict(v) && type_of(v) != &PyDict_Type)
+      give_up(Reason::kUnsupportedOperand, str_cat(op, " of ", type_of(v)->tp_name));
+  }
   if (V r = user_operation(op, a, b, in_place)) return r;
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors && is_operand(a) && is_operand(b)) {
