@@ -1,8 +1,12 @@
 """Tensor methods written in Python on top of the extension type."""
 
+import builtins
+import types
+
 import numpy as np
 
 from pijit import dtype as mstype
+from pijit import random as _random
 from pijit._C import Tensor, active_tapes
 from pijit._C import ops as _ops
 from pijit.ops import function as F
@@ -32,6 +36,33 @@ for _n in ("swapaxes expand_dims unsqueeze squeeze ravel broadcast_to split chun
     setattr(Tensor, _n, getattr(F, _n))
 for _n in ("sub", "mul", "div", "max", "min"):
     setattr(Tensor, "scatter_" + _n, getattr(F, "tensor_scatter_" + _n))
+
+
+for _n in ("addbmm addmv addr aminmax approximate_equal baddbmm bincount bitwise_left_shift bitwise_right_shift copysign cov cross cummax cummin deg2rad rad2deg diag "
+           "diagflat diagonal_scatter diff dsplit erfinv fills fliplr flipud float_power fmax fmin gcd ger heaviside histc i0 index_fill isreal lcm ldexp logaddexp2 "
+           "logcumsumexp logit msort mvlgamma nanmean nanmedian nanquantile positive quantile renorm reverse_sequence rot90 select_scatter sgn signbit "
+           "slice_scatter swapdims tensor_split unique_consecutive unique_with_pad unsorted_segment_max unsorted_segment_min unsorted_segment_prod xdivy multinomial bernoulli "
+           "is_complex is_floating_point inverse slogdet logdet log_matrix_determinant cholesky cholesky_inverse cholesky_solve matrix_power adjoint").split():
+    _op = getattr(F, _n)
+    setattr(Tensor, _n, _op if isinstance(_op, types.FunctionType) else _method(_op))
+Tensor.bitwise_not, Tensor.soft_shrink, Tensor.nelement, Tensor.matrix_determinant = _method(F.invert), F.softshrink, F.numel, F.det
+
+
+def _in_place(name, fn):
+    def method(self, *args, **kwargs):
+        return self._assign(F.cast(fn(self, *args, **kwargs), self.dtype))
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"As {name[:-1]}, in place."
+    setattr(Tensor, name, method)
+
+
+for _n in "exp log floor sigmoid sign tanh clamp erfinv remainder masked_fill index_fill floor_divide".split():
+    _in_place(_n + "_", getattr(F, _n))
+_in_place("addmm_", F.addmm)
+_in_place("index_add_", lambda self, dim, index, source, *, alpha=1: _ops["index_add"](self, index, source if alpha == 1 else source * alpha, dim))
+_in_place("scatter_add_", lambda self, dim, index, src: F.tensor_scatter_elements(self, index, src, dim, "add"))
+_in_place("index_copy_", lambda self, dim, index, source: F.tensor_scatter_elements(
+    self, F.broadcast_to(F.reshape(index, tuple(-1 if k == dim % self.ndim else 1 for k in range(self.ndim))), source.shape), source, dim))
 
 
 class _HookHandle:
@@ -308,6 +339,83 @@ class _Methods:
     def uniform(self, from_=0.0, to=1.0, generator=None):  # noqa: ARG002
         """Random numbers in [from_, to) of this shape and dtype."""
         return F.cast(F.uniform(self.shape, from_, to), self.dtype)
+
+    def byte(self):
+        """As uint8."""
+        return F.cast(self, mstype.uint8)
+
+    def short(self):
+        """As int16."""
+        return F.cast(self, mstype.int16)
+
+    def new_full(self, size, fill_value, *, dtype=None):
+        """One value, of this dtype."""
+        return F.full(size, fill_value, dtype=self.dtype if dtype is None else dtype)
+
+    def new_empty(self, size, *, dtype=None, device=None):  # noqa: ARG002
+        """A tensor (of zeros) of this dtype."""
+        return F.zeros(size, self.dtype if dtype is None else dtype)
+
+    def is_signed(self):
+        """Whether the dtype has negative numbers."""
+        return self.dtype.name[0] not in "ub" or self.dtype == mstype.bfloat16
+
+    def has_init(self):
+        """False: no initializer is left to run."""
+        return False
+
+    def top_k(self, k, sorted=True):
+        """(the k largest along the last axis, their indices as int32)."""
+        return F.topk(self, k, None, True, sorted)
+
+    def argmax_with_value(self, axis=0, keep_dims=False):
+        """(values, indices) of the maxima along an axis."""
+        return F.amax(self, axis, keep_dims), F.cast(F.argmax(self, axis, keep_dims), mstype.int64)
+
+    def argmin_with_value(self, axis=0, keep_dims=False):
+        """(values, indices) of the minima along an axis."""
+        return F.amin(self, axis, keep_dims), F.cast(F.argmin(self, axis, keep_dims), mstype.int64)
+
+    def choose(self, choices, mode="clip"):
+        """choices[self], elementwise."""
+        from pijit import numpy
+        return numpy.choose(self, choices, mode)
+
+    def searchsorted(self, v, side="left", sorter=None):
+        """Where the elements of v belong in this sorted tensor, as int32."""
+        from pijit import numpy
+        return numpy.searchsorted(self, v, side, sorter)
+
+    def inplace_update(self, v, indices):
+        """The rows `indices` replaced by v: a new tensor."""
+        return F.inplace_update(self, v, indices)
+
+    def sum_to_size(self, *size):
+        """Summed over what a broadcast of `size` to this shape would repeat."""
+        size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+        lead = self.ndim - len(size)
+        if lead < 0 or builtins.any(n != m and n != 1 for n, m in zip(size, self.shape[lead:])):
+            raise ValueError(f"For 'Tensor.sum_to_size', {size} can't be broadcast to {tuple(self.shape)}.")
+        axes = tuple(range(lead)) + tuple(lead + k for k, n in enumerate(size) if n == 1 != self.shape[lead + k])
+        return F.reshape(F.sum(self, axes, True, dtype=self.dtype), size) if axes else self
+
+    def uniform_(self, from_=0.0, to=1.0, *, generator=None):
+        """Uniform numbers in [from_, to), in place."""
+        return self._assign(F.cast(_random.uniform(self.shape, generator) * (to - from_) + from_, self.dtype))
+
+    def normal_(self, mean=0.0, std=1.0, *, generator=None):
+        """Normal numbers, in place."""
+        return self._assign(F.cast(_random.normal(self.shape, generator) * std + mean, self.dtype))
+
+    def exponential_(self, lambd=1.0, *, generator=None):
+        """Numbers of the exponential distribution, in place."""
+        if lambd <= 0:
+            raise ValueError(f"For 'Tensor.exponential_', 'lambd' must be greater than 0, but got {lambd}.")
+        return self._assign(F.cast(-F.log1p(-_random.uniform(self.shape, generator)) / lambd, self.dtype))
+
+    def bernoulli_(self, p=0.5, *, generator=None):
+        """1 with probability p, else 0, in place."""
+        return self._assign(F.cast(_random.uniform(self.shape, generator) < p, self.dtype))
 
     def register_hook(self, hook):
         """hook(grad) runs when the gradient by this tensor, as it is from here on, is known; what it returns, if not None, goes on in its place.

@@ -10,7 +10,7 @@ from pijit.ops import function as _F
 
 for _n in ("abs acos acosh addbmm addmm addmv arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh baddbmm bitwise_and bitwise_or "
            "bitwise_xor bmm broadcast_to ceil cos cosh diff div divide dot dstack einsum eq erf erfc erfinv exp exp2 expm1 float_power floor "
-           "floor_divide fmod frac gcd greater greater_equal gt histc hstack isclose isfinite isinf isnan isneginf le lerp less less_equal log log10 log1p log2 logaddexp "
+           "floor_divide fmod frac gcd greater greater_equal gt histc hstack inverse isclose isfinite isinf isnan isneginf le lerp less less_equal log log10 log1p log2 logaddexp "
            "logaddexp2 logical_and logical_not logical_or logical_xor lt masked_select matmul maximum minimum mm mul mv nan_to_num ne neg negative not_equal "
            "outer pow ravel reciprocal remainder reshape round rsqrt searchsorted sigmoid sign sin sinc sinh sqrt square sub swapaxes t tan tanh tril triu "
            "unique_consecutive unsqueeze where xlogy zeros_like ones_like full_like clamp narrow trace").split():

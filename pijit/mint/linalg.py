@@ -21,3 +21,8 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     if dim is not None and not isinstance(dim, int) and len(dim) == 2 and ord is not None:
         return matrix_norm(A, ord, dim, keepdim)
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim)
+
+
+def inv(input):
+    """The inverse of [..., n, n]."""
+    return _F.inverse(input)

@@ -122,6 +122,8 @@ def roll(a, shift, axis=None):
     if axis is None:
         total = shift if isinstance(shift, int) else builtins.sum(shift)
         return _F.reshape(_F.roll(_F.ravel(a), total, 0), a.shape)
+    for k in (axis,) if isinstance(axis, int) else axis:
+        _axis(k, a.ndim)
     return _F.roll(a, shift, axis)
 
 
@@ -1061,7 +1063,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):  # noqa: 
 
 def _window(name, of_length):
     def function(M):
-        return of_length(M, False)
+        return of_length(M, False, dtype=_t.float32)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The {name} window of M points."
     return _public(function)

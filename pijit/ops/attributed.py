@@ -448,6 +448,48 @@ def Histogram(x, /, bins=100, min=0.0, max=0.0):
     return F.cast(F.histc(x, bins, min, max), mstype.int32)
 
 
+@primitive
+def MatrixInverse(x, /, adjoint=False):
+    """The inverse of matrices, or of the transposed ones."""
+    return F.inverse(F.adjoint(x) if adjoint else x)
+
+
+@primitive
+def MatrixSolve(matrix, rhs, /, adjoint=False):
+    """x with matrix x = rhs."""
+    return F.matrix_solve(matrix, rhs, adjoint)
+
+
+@primitive
+def MatrixPower(x, /, n):
+    """The n-th power of matrices."""
+    return F.matrix_power(x, n)
+
+
+@primitive
+def Cholesky(input_x, /, upper=False):
+    """The Cholesky factor of matrices."""
+    return F.cholesky(input_x, upper)
+
+
+@primitive
+def CholeskyInverse(x, /, upper=False):
+    """The inverse, from a Cholesky factor."""
+    return F.cholesky_inverse(x, upper)
+
+
+@primitive
+def CholeskySolve(x1, x2, /, upper=False):
+    """x with A x = x1, for the Cholesky factor x2 of A."""
+    return F.cholesky_solve(x1, x2, upper)
+
+
+@primitive
+def LogMatrixDeterminant(x, /):
+    """(sign, log of the absolute value) of determinants."""
+    return F.slogdet(x)
+
+
 # --- activations, normalisation, losses ---
 
 @primitive
@@ -667,6 +709,24 @@ def ResizeBilinear(x, /, size, align_corners=False, half_pixel_centers=False):
 def ResizeNearestNeighborV2(x, size, /, align_corners=False, half_pixel_centers=False):
     """[N, C, H, W] in another size, each element that of the nearest place."""
     return F.resize_nearest(x, _ints_of(size), align_corners, half_pixel_centers)
+
+
+@primitive
+def AffineGrid(theta, output_size, /, align_corners=False):
+    """Sampling grids of affine maps."""
+    return F.affine_grid(theta, _ints_of(output_size), align_corners)
+
+
+@primitive
+def GridSampler2D(input_x, grid, /, interpolation_mode="bilinear", padding_mode="zeros", align_corners=False):
+    """[N, C, H, W] at the places of a grid."""
+    return F.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@primitive
+def GridSampler3D(input_x, grid, /, interpolation_mode="bilinear", padding_mode="zeros", align_corners=False):
+    """[N, C, D, H, W] at the places of a grid."""
+    return F.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
 
 
 @primitive

@@ -1,20 +1,111 @@
 """What primitives are: objects that are called with tensors."""
 
+import functools
 import inspect
 
 
 class Primitive:
-    """Base of primitives: an instance is called with tensors."""
+    """Base of primitives: an instance is called with tensors.
+
+    Attributes that say where and how MindSpore runs an operator (device, stage, shards) are kept and have no effect here."""
 
     def __init__(self, name=None):
         self.name = name or type(self).__name__
 
     def __repr__(self):
-        return f"Prim[{type(self).__name__}]"
+        given = ", ".join([f"{k}={v}" for k, v in self.__dict__.items() if k != "name" and k[0] != "_"])
+        return f"Prim[{self.__dict__.get('name', type(self).__name__)}]" + (f"<{given}>" if given else "")
+
+    def add_prim_attr(self, name, value):
+        """Sets an attribute. Returns the primitive."""
+        if not isinstance(name, str):
+            raise TypeError(f"For 'add_prim_attr', 'name' must be str, but got {type(name).__name__}.")
+        setattr(self, name, value)
+        return self
+
+    def del_prim_attr(self, name):
+        """Takes an attribute away, if it is there. Returns the primitive."""
+        self.__dict__.pop(name, None)
+        return self
+
+    def get_attr_dict(self):
+        """The attributes, by name."""
+        return {k: v for k, v in self.__dict__.items() if k != "name" and k[0] != "_"}
+
+    @property
+    def attrs(self):
+        """The attributes, by name."""
+        return self.get_attr_dict()
+
+    def set_prim_instance_name(self, instance_name):
+        """Gives this instance a name. Returns the primitive."""
+        self._instance_name = instance_name
+        return self
+
+    @property
+    def instance_name(self):
+        """This instance's name, the primitive's by default."""
+        return self.__dict__.get("_instance_name", self.name)
+
+    def init_prim_io_names(self, inputs, outputs):
+        """Names the inputs and outputs."""
+        self._io_names = tuple(inputs), tuple(outputs)
+
+    def set_device(self, device_target):
+        """Says on which device to run: there is one. Returns the primitive."""
+        return self.add_prim_attr("primitive_target", device_target)
+
+    def set_stage(self, stage):
+        """Says in which stage of a pipeline to run: there is one. Returns the primitive."""
+        return self.add_prim_attr("stage", stage)
+
+    def shard(self, in_strategy=None, out_strategy=None):
+        """Says how to divide inputs and outputs over devices: there is one. Returns the primitive."""
+        for name, value in (("in_strategy", in_strategy), ("out_strategy", out_strategy)):
+            if value is not None:
+                if not isinstance(value, tuple):
+                    raise TypeError(f"For 'shard', {name!r} must be a tuple, but got {type(value).__name__}.")
+                self.add_prim_attr(name, value)
+        return self
+
+    def place(self, role, rank_id):
+        """Says which process runs it: there is one."""
+
+    def recompute(self, mode=True):
+        """Says whether the result is computed again for gradients; graphs decide that by themselves. Returns the primitive."""
+        if not isinstance(mode, bool):
+            raise TypeError(f"For 'recompute', 'mode' must be bool, but got {type(mode).__name__}.")
+        return self.add_prim_attr("recompute_", mode)
+
+    def check_elim(self, *args):  # noqa: ARG002
+        """(False, None): no call is known before it runs."""
+        return False, None
 
 
 class PrimitiveWithInfer(Primitive):
     """Kept for its name."""
+
+
+class PrimitiveWithCheck(Primitive):
+    """Kept for its name."""
+
+
+def prim_attr_register(fn):
+    """For the `__init__` of a primitive: its arguments become attributes before it runs."""
+    signature = inspect.signature(fn)
+
+    @functools.wraps(fn)
+    def __init__(self, *args, **kwargs):
+        Primitive.__init__(self, type(self).__name__)
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        for name, value in list(bound.arguments.items())[1:]:
+            self.add_prim_attr(name, value)
+        fn(self, *args, **kwargs)
+    return __init__
+
+
+prim_arg_register = prim_attr_register
 
 
 def primitive(fn=None, *, check=None):

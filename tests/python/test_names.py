@@ -45,7 +45,7 @@ def test_fact(expression):
 
 # what reads a tensor's value to know a shape, or makes objects of Python
 BROKEN = ("MaskedSelect", "masked_select", "unique", "Unique", "NonZero", "nonzero", "argwhere", "mirror", "Mirror", "fixed(", "Parameter(", "histc", "Histogram",
-          "CumulativeLogsumexp", "Bincount", "UnravelIndex", "allclose", "PReLU", "mint.equal", "digitize", "histogram", "mgrid", "ogrid", "bincount", "setdiff1d", "intersect1d")
+          "CumulativeLogsumexp", "Bincount", "UnravelIndex", "allclose", "PReLU", "combinations", "kaiser", "mint.equal", "digitize", "histogram", "mgrid", "ogrid", "bincount", "setdiff1d", "intersect1d")
 
 
 class _Tensors(ast.NodeTransformer):
@@ -72,3 +72,26 @@ def test_jitted(expression):
     def make():
         return eval(f"lambda {', '.join(args)}: {text}", variables(ms))
     check(make, *args.values(), breaks=None if expression.startswith("nn.") or any(n in expression for n in BROKEN) else 0)
+
+
+def test_attributes_of_primitives():
+    p = ms.ops.MatMul(transpose_b=True)
+    assert p.add_prim_attr("foo", 3) is p and p.foo == 3 and p.attrs["foo"] == 3 and "transpose_b=True" in repr(p) and repr(ms.ops.ReLU()) == "Prim[ReLU]"
+    assert p.del_prim_attr("foo") is p and not hasattr(p, "foo")
+    assert p.set_prim_instance_name("mine").set_device("CPU").set_stage(0).shard(((1, 1), (1, 1))).recompute() is p
+    assert (p.instance_name, p.name, p.primitive_target, p.check_elim()) == ("mine", "MatMul", "CPU", (False, None))
+    for bad in (lambda: p.add_prim_attr(3, 3), lambda: p.shard([1]), lambda: p.recompute(1)):
+        with pytest.raises(TypeError):
+            bad()
+
+    class Scale(ms.ops.PrimitiveWithInfer):
+        @ms.ops.prim_attr_register
+        def __init__(self, factor=2.0):
+            self.init_prim_io_names(inputs=["x"], outputs=["y"])
+
+        def __call__(self, x):
+            return x * self.factor
+    scale = Scale(3.0)
+    assert (scale.factor, Scale().factor, scale.name) == (3.0, 2.0, "Scale")
+    e = check(lambda: lambda x: scale(x) + p(x, x).sum(), variables(ms)["M"], graphs=1, breaks=0)
+    assert e.compile_count == 1

@@ -134,6 +134,11 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
     return input / _F.clamp(_F.vector_norm(input, p, dim, True), eps, None)
 
 
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    """input at the places that grid says."""
+    return _F.grid_sample(input, grid, mode, padding_mode, bool(align_corners))
+
+
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """As interpolate."""
     return _F.interpolate(input, size, scale_factor, mode, align_corners)

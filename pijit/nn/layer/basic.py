@@ -347,3 +347,17 @@ class TimeDistributed(Cell):
         steps = [self.layer(x) for x in F.unbind(inputs, self.time_axis)]
         axis = self.time_axis if self.time_axis >= 0 else self.time_axis + inputs.ndim
         return F.stack(steps, axis)
+
+
+class MatDet(Cell):
+    """The determinant of [..., n, n]."""
+
+    def construct(self, x):
+        return F.det(x)
+
+
+class MatInverse(Cell):
+    """The inverse of [..., n, n]."""
+
+    def construct(self, x):
+        return F.inverse(x)

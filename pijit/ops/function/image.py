@@ -115,3 +115,87 @@ def _spread(x, stride, first, size):
         low[axis], high[axis] = f, n - f - x.shape[axis]
         x = _ops["pad"](x, tuple(low), tuple(high), 0.0)
     return x
+
+
+def affine_grid(theta, size, align_corners=False):
+    """Sampling grids [N, H, W, 2] (or [N, D, H, W, 3]) in [-1, 1] of the affine maps theta [N, 2, 3] (or [N, 3, 4]), for grid_sample."""
+    planes = len(size) - 2
+    if planes not in (2, 3) or tuple(theta.shape) != (size[0], planes, planes + 1):
+        raise ValueError(f"For 'affine_grid', 'theta' must be [N, 2, 3] for a size of 4 or [N, 3, 4] for one of 5, but got {list(theta.shape)} for {size}.")
+    sizes = tuple(size[2:])
+    total = 1
+    for n in sizes:
+        total *= n
+    parts = []
+    for k, n in enumerate(sizes[::-1]):  # x first
+        i = cast(arange(n), theta.dtype)
+        at = (i * (2.0 / (n - 1)) - 1.0 if n > 1 else i * 0.0) if align_corners else (i * 2.0 + 1.0) / n - 1.0
+        at = reshape(at, tuple(-1 if d == planes - 1 - k else 1 for d in builtins.range(planes)))
+        parts.append(reshape(_ops["broadcast_to"](at, sizes), (total, 1)))
+    base = _ops["concat"]([*parts, parts[0] * 0.0 + 1.0], 1)
+    points = _ops["matmul"](_ops["broadcast_to"](reshape(base, (1, total, planes + 1)), (size[0], total, planes + 1)), theta, False, True)
+    return reshape(points, (size[0], *sizes, planes))
+
+
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
+    """input [N, C, H, W] (or [N, C, D, H, W]) at the places grid [N, ..., 2 (3)] says, x first, -1 and 1 being the borders.
+
+    mode: 'bilinear' or 'nearest'; padding_mode, for places outside: 'zeros', 'border' or 'reflection'."""
+    planes = input.ndim - 2
+    if mode not in ("bilinear", "nearest"):
+        raise ValueError(f"For 'grid_sample', 'mode' must be 'bilinear' or 'nearest', but got {mode!r}.")
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(f"For 'grid_sample', 'padding_mode' must be 'zeros', 'border' or 'reflection', but got {padding_mode!r}.")
+    if planes not in (2, 3) or grid.ndim != input.ndim or grid.shape[-1] != planes or grid.shape[0] != input.shape[0]:
+        raise ValueError(f"For 'grid_sample', 'grid' must be [N, ..., {planes}] beside an input [N, C, ...] of 4 or 5 dimensions, but got {list(grid.shape)} and {list(input.shape)}.")
+    n, c = input.shape[:2]
+    sizes, out = tuple(input.shape[2:]), tuple(grid.shape[1:-1])
+    total, count = 1, 1
+    for s in sizes:
+        total *= s
+    for s in out:
+        count *= s
+    flat = reshape(input, (n, c, total))
+    places = []
+    for k, size in enumerate(sizes):
+        g = reshape(grid[..., planes - 1 - k], (n, count))
+        at = (g + 1.0) * ((size - 1) / 2.0) if align_corners else ((g + 1.0) * size - 1.0) * 0.5
+        if padding_mode == "reflection":
+            low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
+            if span > 0:
+                at = _ops["abs"](at - low)
+                turns = floor(at / span)
+                rest = at - turns * span
+                at = _ops["select"](_ops["equal"](turns - floor(turns * 0.5) * 2.0, 0.0), rest + low, span - rest + low)
+            else:
+                at = at * 0.0
+        if padding_mode != "zeros":
+            at = minimum(maximum(at, 0.0), float(size - 1))
+        places.append(at)
+
+    def taken(corner):
+        """The elements at whole places, 0 outside."""
+        index, inside = None, None
+        for at, size in zip(corner, sizes):
+            here = (at >= 0.0) & (at <= size - 1.0)
+            inside = here if inside is None else inside & here
+            i = cast(minimum(maximum(at, 0.0), float(size - 1)), mstype.int64)
+            index = i if index is None else index * size + i
+        index = _ops["broadcast_to"](reshape(index, (n, 1, count)), (n, c, count))
+        return _ops["select"](reshape(inside, (n, 1, count)), _ops["gather_d"](flat, index, 2), 0.0)
+    if mode == "nearest":
+        y = taken([_ops["round"](at) for at in places])
+    else:
+        lows = [floor(at) for at in places]
+        y = None
+        for bits in builtins.range(2 ** planes):
+            corner, weight = [], None
+            for k in builtins.range(planes):
+                up = bits >> (planes - 1 - k) & 1
+                share = places[k] - lows[k]
+                share = share if up else 1.0 - share
+                corner.append(lows[k] + 1.0 if up else lows[k])
+                weight = share if weight is None else weight * share
+            part = taken(corner) * reshape(weight, (n, 1, count))
+            y = part if y is None else y + part
+    return reshape(y, (n, c, *out))

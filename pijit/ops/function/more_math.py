@@ -333,13 +333,13 @@ def _triangle(name, row, col, dtype, columns):
     return Tensor([[p[0] for p in places], [p[1] for p in places]], dtype)
 
 
-def _window(name, window_length, periodic, dtype, f):
+def _window(name, window_length, periodic, dtype, f, default=mstype.float32):
     """f(share of the period), in float64, for each place of the window."""
     if not isinstance(window_length, int) or isinstance(window_length, bool):
         raise TypeError(f"For '{name}', 'window_length' must be int, but got {type(window_length).__name__}.")
     if window_length < 0:
         raise ValueError(f"For '{name}', 'window_length' must be at least 0, but got {window_length}.")
-    dtype = mstype.float32 if dtype is None else dtype
+    dtype = default if dtype is None else dtype
     if not dtype.is_floating_point:
         raise TypeError(f"For '{name}', 'dtype' must be a floating-point one, but got {dtype}.")
     if window_length <= 1:
@@ -365,14 +365,14 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
 
 def hann_window(window_length, periodic=True, *, dtype=None):
     """0.5 - 0.5 cos."""
-    return _window("hann_window", window_length, periodic, dtype, lambda t: 0.5 - 0.5 * cos(2 * math.pi * t))
+    return _window("hann_window", window_length, periodic, dtype, lambda t: 0.5 - 0.5 * cos(2 * math.pi * t), mstype.float64)
 
 
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
     """The modified Bessel function of order 0 along a half circle, over its greatest value."""
     import numpy as np
     top = float(np.i0(beta))
-    return _window("kaiser_window", window_length, periodic, dtype, lambda t: Tensor(np.i0(beta * np.sqrt(np.maximum(1 - (2 * t.asnumpy() - 1) ** 2, 0))) / top))
+    return _window("kaiser_window", window_length, periodic, dtype, lambda t: Tensor(np.i0(beta * np.sqrt(np.maximum(1 - (2 * t.asnumpy() - 1) ** 2, 0))) / top), mstype.float64)
 
 
 def histc(input, bins=100, min=0.0, max=0.0):

@@ -184,7 +184,7 @@ def padding(x, pad_dim_size=8):
 def iou(anchor_boxes, gt_boxes, mode="iou"):
     """[m, n] shares of overlap of boxes [n, 4] with boxes [m, 4] of (x0, y0, x1, y1): of their union, or ('iof') of the boxes gt_boxes."""
     if mode not in ("iou", "iof"):
-        raise ValueError(f"For 'iou', 'mode' must be 'iou' or 'iof', but got {mode!r}.")
+        raise KeyError(f"For 'iou', 'mode' must be 'iou' or 'iof', but got {mode!r}.")
 
     def area(b):
         return (b[:, 2] - b[:, 0] + 1) * (b[:, 3] - b[:, 1] + 1)
@@ -218,7 +218,7 @@ def bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0
     w, h = w * exp(dw), h * exp(dh)
 
     def inside(v, n):
-        return minimum(maximum(v, 0.0), n - 1.0)
+        return minimum(maximum(v, 0.0), float(n))
     return stack([inside(x - w * 0.5 + 0.5, max_shape[1]), inside(y - h * 0.5 + 0.5, max_shape[0]),
                   inside(x + w * 0.5 - 0.5, max_shape[1]), inside(y + h * 0.5 - 0.5, max_shape[0])], 1)
 
@@ -288,12 +288,11 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
         new[1:] = (x[1:] != x[:-1]).reshape(n - 1, -1).any(1)
     values = x[new] if dim is None else np.moveaxis(x[new], 0, dim)
     out = [Tensor(np.ascontiguousarray(values), input.dtype)]
-    index = np.int64 if input.dtype == mstype.int64 else np.int32
     if return_inverse:
-        place = (np.cumsum(new) - 1).astype(index)
+        place = np.cumsum(new).astype(np.int64) - 1
         out.append(Tensor(place.reshape(a.shape) if dim is None else place))
     if return_counts:
-        out.append(Tensor(np.diff(np.append(np.flatnonzero(new), n)).astype(index)))
+        out.append(Tensor(np.diff(np.append(np.flatnonzero(new), n)).astype(np.int64)))
     return out[0] if len(out) == 1 else tuple(out)
 
 
