@@ -277,7 +277,8 @@ std::vector<uint64_t> Tracer::own_changes() {
       const bool parent = n.target && n.target->src >= 0 && n.target->src == s.parent;
       switch (n.kind) {
         case Note::kSetAttr:
-          if (parent && s.kind == Source::kDictAttr && same_key(n.name.ptr()))
+          if (parent && (s.kind == Source::kDictAttr || s.kind == Source::kSlot) &&
+              same_key(n.name.ptr()))
             changed = changes(n.values[0], g.obj);
           break;
         case Note::kSetGlobal:

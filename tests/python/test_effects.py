@@ -23,7 +23,7 @@ def program(body, state="l = []"):
         scope = {"ops": ops}
         exec(state, scope)
         exec("def f(x):\n" + "".join(f"    {line}\n" for line in body.split("\n")), scope)
-        hidden = {"ops", "f", "__builtins__"}
+        hidden = {"ops", "f", "__builtins__", "Slot", "slot"}
         return scope["f"], lambda: {k: v for k, v in scope.items() if k not in hidden and not isinstance(v, types.ModuleType)}
     return make
 
@@ -322,10 +322,11 @@ def test_other_containers(body, captures, breaks):
     ("for v in l: pass\nl.append(1)\nreturn x * 2", None),
     ("d[len(d)] = 1\ny = x * 2\nk = list(d)\nreturn y + len(k)", None),
     ("import operator\noperator.setitem(buf, 0, 9)\noperator.iadd(l, [1])\ny = operator.is_(l, l)\nreturn x * 2, buf, y", None),
+    ("slot.n += 1\nreturn x * slot.n, f'{slot.n}'", 1),
     ("m.count = getattr(m, 'count', 0) + 1\nreturn x * 2, m.count", 3),
 ])
 def test_places_and_parts_that_vary(body, captures):
-    state = "import types\nl = []\nd = {}\nbuf = [None] * 4\ntable = [1.5, 2.5, 3.5]\nn = 0\nm = types.ModuleType('m')"
+    state = "class Slot:\n    __slots__ = ('n',)\nslot = Slot()\nslot.n = 0\nimport types\nl = []\nd = {}\nbuf = [None] * 4\ntable = [1.5, 2.5, 3.5]\nn = 0\nm = types.ModuleType('m')"
     e = check(program(body, state), X, calls=50)
     assert e.compile_count <= (captures or 12), str(e)
 
