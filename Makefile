@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libgtest-dev
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython bench lint clean
+.PHONY: api fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython bench lint clean
 all: build
 
 deps:
@@ -65,6 +65,10 @@ test-cpython: build
 # float32 functions on all 2**32 inputs, some minutes each.
 test-ulp: build
 	$(PY) -m tests.python.ulp
+
+# Which of MindSpore's names there are, into docs/api-coverage.md.
+api: build
+	$(PY) tools/api_coverage.py
 
 bench: build
 	$(PY) benchmarks/run.py

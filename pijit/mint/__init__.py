@@ -16,7 +16,6 @@ for _n in ("abs acos acosh addbmm addmm addmv arccos arccosh arcsin arcsinh arct
            "unique_consecutive unsqueeze where xlogy zeros_like ones_like full_like clamp narrow trace").split():
     globals()[_n] = getattr(_F, _n)
 bitwise_not = _F.invert
-concat = cat = _F.cat
 
 
 def _typed(x, dtype):
