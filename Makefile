@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 VENV ?= .venv
 PY := $(VENV)/bin/python
 BUILD := build/$(notdir $(PYTHON))
-APT := cmake ninja-build g++ ccache libasmjit-dev libgtest-dev
+APT := cmake ninja-build g++ ccache libasmjit-dev libeigen3-dev libgtest-dev
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 

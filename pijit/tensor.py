@@ -32,7 +32,8 @@ for _n in ("swapaxes expand_dims unsqueeze squeeze ravel broadcast_to split chun
            "repeat_interleave sum mean prod amax amin argmax argmin var std logsumexp cumsum count_nonzero norm gather_elements "
            "gather_nd index_select masked_fill masked_select nonzero clamp clip nan_to_num isclose lerp matmul mm bmm dot outer softmax "
            "log_softmax sort argsort topk median unique roll diagonal tril triu moveaxis movedim take relu addcmul addcdiv t "
-           "cumprod hsplit vsplit inner sinc hardshrink reverse").split():
+           "cumprod hsplit vsplit inner sinc hardshrink reverse svd qr cholesky cholesky_inverse cholesky_solve inverse det slogdet logdet "
+           "lu_solve lstsq matrix_power geqrf orgqr ormqr igamma igammac i0").split():
     setattr(Tensor, _n, getattr(F, _n))
 for _n in ("sub", "mul", "div", "max", "min"):
     setattr(Tensor, "scatter_" + _n, getattr(F, "tensor_scatter_" + _n))

@@ -19,5 +19,9 @@ void register_small_gemm_kernels(KernelRegistry& r);
 void register_patch_kernels(KernelRegistry& r);
 void register_pool_kernels(KernelRegistry& r);
 void register_random_kernels(KernelRegistry& r);
+void register_indexed_kernels(KernelRegistry& r);
+void register_elimination_kernels(KernelRegistry& r);
+void register_spectral_kernels(KernelRegistry& r);
+void register_matrix_exp_kernels(KernelRegistry& r);
 
 }  // namespace pijit

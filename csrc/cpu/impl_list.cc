@@ -6,6 +6,8 @@
 
 namespace pijit {
 
+void register_special_kernels(KernelRegistry& r);
+
 void register_cpu_kernels(KernelRegistry& r) {
   register_direct_conv_kernels(r);
   register_small_gemm_kernels(r);
@@ -14,6 +16,11 @@ void register_cpu_kernels(KernelRegistry& r) {
   register_patch_kernels(r);
   register_pool_kernels(r);
   register_random_kernels(r);
+  register_indexed_kernels(r);
+  register_elimination_kernels(r);
+  register_spectral_kernels(r);
+  register_matrix_exp_kernels(r);
+  register_special_kernels(r);
   register_reference_kernels(r);
 }
 

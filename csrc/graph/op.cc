@@ -4,12 +4,17 @@
 
 namespace pijit {
 
+void register_linalg(OpTable&);
+void register_special(OpTable&);
+
 OpTable::OpTable() {
   register_elementwise(*this);
   register_reduce(*this);
   register_shape(*this);
   register_index(*this);
   register_matmul(*this);
+  register_linalg(*this);
+  register_special(*this);
   register_conv(*this);
   register_norm(*this);
   register_random(*this);

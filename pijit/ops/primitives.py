@@ -5,6 +5,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 from pijit.ops.apply import *  # noqa: F403
 from pijit.ops.attributed import *  # noqa: F403
+from pijit.ops.numeric import *  # noqa: F403
 from pijit.ops.primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register  # noqa: F401
 from pijit.ops.function.shapes import _format
 

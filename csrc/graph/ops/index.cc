@@ -230,6 +230,46 @@ void register_index(OpTable& t) {
             });
       })
       .vmap(vmap_scatter_nd);
+  // x[low] * (1 - share) + x[high] * share along an axis; low, high and share are [size].
+  t.add("interpolate_axis")
+      .in({"x", "low", "high", "share"})
+      .flags(kMayFail | kWidens)
+      .attr("axis", AttrKind::kInt)
+      .infer([](const InferCtx& c) {
+        check_index(c, 1);
+        Shape s = c.shape(0);
+        const int a = normalize_axis(c.op.name, c.i("axis"), s.rank());
+        OP_CHECK(c.x(1).dtype == DType::I64 && c.x(1) == c.x(2) && c.shape(1).rank() == 1 &&
+                     c.shape(3) == c.shape(1) && c.x(3).dtype == c.x(0).dtype &&
+                     is_float(c.x(0).dtype),
+                 kValue, "[interpolate_axis] expected places i64[n] and shares of ", c.x(0).str(),
+                 "'s dtype, got ", c.x(1).str(), ", ", c.x(2).str(), " and ", c.x(3).str());
+        s[a] = c.shape(1)[0];
+        return Type{c.x(0).dtype, s};
+      })
+      .vjp([](V v) {
+        const Val share = v.in[3];
+        const int a = normalize_axis(v.op.name, v.i("axis"), v.out.shape().rank());
+        Shape along(std::vector<Dim>(v.out.shape().rank(), Dim(1)));
+        along[a] = v.out.shape()[a];
+        if (v.need[0]) {
+          const Val w = v_reshape(share, along), zero = v_zeros(v.b, v.in[0].type());
+          const Val low = v.b.op("index_add", {zero, v.in[1], v.ct * (1.0 - w)}, {Dim(a)});
+          v.d[0] = v.b.op("index_add", {low, v.in[2], v.ct * w}, {Dim(a)});
+        }
+        if (v.need[3]) {
+          auto at = [&](int k) { return v.b.op("gather", {v.in[0], v.in[k]}, {Dim(a)}); };
+          Dims others;
+          for (int k = 0; k < v.out.shape().rank(); ++k)
+            if (k != a) others.push_back(k);
+          const Val d = v.ct * (at(2) - at(1));
+          v.d[3] = others.empty() ? d : v_sum(d, others, false);
+        }
+      })
+      .vmap([](const VmapCtx& c) {
+        if (c.batched[1] || c.batched[2] || c.batched[3]) return vmap_element_by_element(c);
+        return c.b.op(c.op, c.in, {Dim(normalize_axis(c.op.name, c.i("axis"), c.rank(0)) + 1)});
+      });
   // On the last axis; indices outside [0, depth) give rows of off_value, as MindSpore has it.
   t.add("one_hot")
       .in({"indices"})

@@ -107,7 +107,54 @@ void register_matmul(OpTable& t) {
         if (v.need[2]) v.d[2] = v_sum(g, {0}, false);
       })
       .vmap(vmap_dense);
-  // The same with an activation of the result (compile/relax.h); never a residual.
+  // Sums over m of |a - b| (or of the squares) for all pairs of rows of a[..., p, m] and b[..., q,
+  // m] of one batch: [..., p, q].
+  t.add("distance_sums")
+      .in({"a", "b"})
+      .attr("squares", AttrKind::kBool)
+      .infer([](const InferCtx& c) {
+        const Shape &a = c.shape(0), &b = c.shape(1);
+        const int r = a.rank();
+        OP_CHECK(c.x(0).dtype == c.x(1).dtype &&
+                     (c.x(0).dtype == DType::F32 || c.x(0).dtype == DType::F64),
+                 kType, "[distance_sums] expected two of float32 or float64, got ", c.x(0).str(),
+                 " and ", c.x(1).str());
+        OP_CHECK(r >= 2 && b.rank() == r && a[r - 1] == b[r - 1] &&
+                     Shape(std::span(a.begin(), r - 2)) == Shape(std::span(b.begin(), r - 2)),
+                 kValue, "[distance_sums] rows of ", c.x(0).str(), " and ", c.x(1).str(),
+                 " don't match");
+        Shape out = a;
+        out[r - 1] = b[r - 2];
+        return Type{c.x(0).dtype, out};
+      })
+      .vmap([](const VmapCtx& c) {
+        return c.b.op(c.op, {c.front(0), c.front(1)}, c.attrs);
+      })
+      .vjp([](V v) {
+        const Val a = v.in[0], b = v.in[1];
+        const int r = a.shape().rank();
+        auto column = [](Val x) {
+          Shape s = x.shape();
+          s.push_back(1);
+          return v_reshape(x, s);
+        };
+        if (v.flag("squares")) {  // sum over q of 2 g (a - b): products with g
+          auto half = [&](Val x, Val y, bool trans) {
+            return x * column(v_sum(v.ct, {Dim(trans ? r - 2 : r - 1)}, false)) -
+                   mm(v.ct, y, trans, false);
+          };
+          if (v.need[0]) v.d[0] = half(a, b, false) * 2.0;
+          if (v.need[1]) v.d[1] = half(b, a, true) * 2.0;
+          return;
+        }
+        Shape sa = a.shape(), sb = b.shape();
+        sa.insert(r - 1, 1);
+        sb.insert(r - 2, 1);
+        const Val g = column(v.ct) * v_op("sign", v_reshape(a, sa) - v_reshape(b, sb));
+        if (v.need[0]) v.d[0] = v_sum(g, {Dim(r - 1)}, false);
+        if (v.need[1]) v.d[1] = -v_sum(g, {Dim(r - 2)}, false);
+      });
+  // dense with an activation of the result (compile/relax.h); never a residual.
   t.add("dense_post")
       .like(t.at("dense"))
       .in({"residual?"})

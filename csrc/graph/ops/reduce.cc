@@ -162,6 +162,22 @@ void register_reduce(OpTable& t) {
         normalize_axis(c.op.name, c.i("axis"), c.shape(0).rank());
         return Type{DType::I64, c.shape(0)};
       });
+  // Places of the first k along an axis, in the order that argsort gives.
+  t.add("topk")
+      .in({"x"})
+      .attr("k", AttrKind::kInt)
+      .attr("axis", AttrKind::kInt, int64_t{-1})
+      .attr("largest", AttrKind::kBool, true)
+      .flags(kNoGradient)
+      .vmap(vmap_axis)
+      .infer([](const InferCtx& c) {
+        Shape s = c.shape(0);
+        const int a = normalize_axis(c.op.name, c.i("axis"), s.rank());
+        OP_CHECK(c.i("k") >= 0 && c.i("k") <= s[a], kValue, "[topk] k must be in [0, ", s[a],
+                 "], got ", c.i("k"));
+        s[a] = c.i("k");
+        return Type{DType::I64, s};
+      });
   t.add("cumsum")
       .in({"x"})
       .attr("axis", AttrKind::kInt, int64_t{0})

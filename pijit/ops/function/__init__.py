@@ -15,9 +15,12 @@ from pijit.ops.function.conv import *  # noqa: F401,F403
 from pijit.ops.function.pooling import *  # noqa: F401,F403
 from pijit.ops.function.normalization import *  # noqa: F401,F403
 from pijit.ops.function.composed import *  # noqa: F401,F403
+from pijit.ops.function.special import *  # noqa: F401,F403
+from pijit.ops.function.sampling import *  # noqa: F401,F403
 from pijit.ops.function.image import *  # noqa: F401,F403
 from pijit.ops.function.loss import *  # noqa: F401,F403
 from pijit.ops.function.state import *  # noqa: F401,F403
+from pijit.ops.function.decomposition import *  # noqa: F401,F403
 from pijit.ops.function.control import *  # noqa: F401,F403
 from pijit.ops.function.sort import *  # noqa: F401,F403
 from pijit.ops.function.numbers import *  # noqa: F401,F403

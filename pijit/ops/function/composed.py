@@ -143,19 +143,3 @@ def erfinv(input):
         y = y - u / (1.0 + y * u)
     edge = abs(x) >= 1
     return select(edge, select(equal(abs(x), 1), sign(x) * math.inf, math.nan), select(equal(x, 0), x, y))
-
-
-def i0(input):
-    """The modified Bessel function of order 0 (Abramowitz & Stegun 9.8.1, 9.8.2: errors below 2e-7)."""
-    a = abs(input)
-    t = square(minimum(a, 3.75) / 3.75)
-    small = 1.0 + t * (3.5156229 + t * (3.0899424 + t * (1.2067492 + t * (0.2659732 + t * (0.0360768 + t * 0.0045813)))))
-    s = 3.75 / maximum(a, 3.75)
-    large = 0.39894228 + s * (0.01328592 + s * (0.00225319 + s * (-0.00157565 + s * (0.00916281 + s * (
-        -0.02057706 + s * (0.02635537 + s * (-0.01647633 + s * 0.00392377)))))))
-    return select(a < 3.75, small, exp(a) / sqrt(maximum(a, 3.75)) * large)
-
-
-def bessel_i0(x):
-    """As i0."""
-    return i0(x)

@@ -1,6 +1,7 @@
 """Control flow on the value of a tensor. Jitted, they are regions of the graph."""
 
 from pijit._C import Tensor
+from pijit.ops.function.decomposition import _condition_number
 
 
 def cond(pred, true_fn=None, false_fn=None, *operands):
@@ -11,11 +12,9 @@ def cond(pred, true_fn=None, false_fn=None, *operands):
         if not callable(false_fn):
             raise TypeError(f"For 'cond', 'false_fn' must be callable, but got {type(false_fn).__name__}.")
         return true_fn(*operands) if pred else false_fn(*operands)
-    import numpy as np
     if not isinstance(pred, Tensor):
         raise TypeError(f"For 'cond', 'A' must be a Tensor, but got {type(pred).__name__}.")
-    p = 2 if true_fn is None else true_fn
-    return Tensor(np.asarray(np.linalg.cond(pred.asnumpy(), p), dtype=pred.asnumpy().dtype))
+    return _condition_number(pred, true_fn)
 
 
 def while_loop(cond_fn, body_fn, loop_vars):

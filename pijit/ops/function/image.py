@@ -8,6 +8,7 @@ from pijit.ops.function.conv import _sizes
 from pijit.ops.function.creation import arange, zeros
 from pijit.ops.function.elementwise import cast, floor, maximum, minimum
 from pijit.ops.function.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from pijit.ops.function.sampling import resize_bicubic
 from pijit.ops.function.shapes import _pair, reshape
 
 
@@ -23,17 +24,16 @@ def _linear(x, axis, size, factor, align_corners):
     n = x.shape[axis]
     at = _positions(n, size, factor, align_corners)
     low = minimum(floor(at), float(n - 1))
-    shape = (-1,) + (1,) * (x.ndim - 1 - axis)
-    share = reshape(cast(at - low, x.dtype), shape)
+    share = cast(at - low, x.dtype)
     low = cast(low, mstype.int64)
-    return _ops["gather"](x, low, axis) * (1.0 - share) + _ops["gather"](x, minimum(low + 1, n - 1), axis) * share
+    return _ops["interpolate_axis"](x, low, minimum(low + 1, n - 1), share, axis)
 
 
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
     """input [N, C, ...] with the axes behind C changed in size: 'nearest', 'nearest-exact', 'linear' [N, C, L], 'bilinear' [N, C, H, W],
-    'trilinear' [N, C, D, H, W] or 'area' (means)."""
+    'trilinear' [N, C, D, H, W], 'bicubic' [N, C, H, W] or 'area' (means)."""
     axes = input.ndim - 2
-    linear = {"linear": 1, "bilinear": 2, "trilinear": 3}
+    linear = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
     if mode not in ("nearest", "nearest-exact", "area", *linear):
         raise ValueError(f"For 'interpolate', 'mode' must be 'nearest', 'nearest-exact', 'area' or one of {list(linear)}, but got {mode!r}.")
     if not 1 <= axes <= 3 or linear.get(mode, axes) != axes:
@@ -54,6 +54,10 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         raise ValueError(f"For 'interpolate', the input has {axes} axes to change, of size > 0, but got {sizes}.")
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[axes - 1](input, sizes[0] if axes == 1 else tuple(sizes))
+    if mode == "bicubic":
+        if factors != [None] * axes:
+            raise ValueError("For 'interpolate', 'scale_factor' in mode 'bicubic' takes recompute_scale_factor=True.")
+        return resize_bicubic(input, tuple(sizes), bool(align_corners), not align_corners)
     for axis, (m, f) in enumerate(zip(sizes, factors), 2):
         n = input.shape[axis]
         if mode in linear:
@@ -115,87 +119,3 @@ def _spread(x, stride, first, size):
         low[axis], high[axis] = f, n - f - x.shape[axis]
         x = _ops["pad"](x, tuple(low), tuple(high), 0.0)
     return x
-
-
-def affine_grid(theta, size, align_corners=False):
-    """Sampling grids [N, H, W, 2] (or [N, D, H, W, 3]) in [-1, 1] of the affine maps theta [N, 2, 3] (or [N, 3, 4]), for grid_sample."""
-    planes = len(size) - 2
-    if planes not in (2, 3) or tuple(theta.shape) != (size[0], planes, planes + 1):
-        raise ValueError(f"For 'affine_grid', 'theta' must be [N, 2, 3] for a size of 4 or [N, 3, 4] for one of 5, but got {list(theta.shape)} for {size}.")
-    sizes = tuple(size[2:])
-    total = 1
-    for n in sizes:
-        total *= n
-    parts = []
-    for k, n in enumerate(sizes[::-1]):  # x first
-        i = cast(arange(n), theta.dtype)
-        at = (i * (2.0 / (n - 1)) - 1.0 if n > 1 else i * 0.0) if align_corners else (i * 2.0 + 1.0) / n - 1.0
-        at = reshape(at, tuple(-1 if d == planes - 1 - k else 1 for d in builtins.range(planes)))
-        parts.append(reshape(_ops["broadcast_to"](at, sizes), (total, 1)))
-    base = _ops["concat"]([*parts, parts[0] * 0.0 + 1.0], 1)
-    points = _ops["matmul"](_ops["broadcast_to"](reshape(base, (1, total, planes + 1)), (size[0], total, planes + 1)), theta, False, True)
-    return reshape(points, (size[0], *sizes, planes))
-
-
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
-    """input [N, C, H, W] (or [N, C, D, H, W]) at the places grid [N, ..., 2 (3)] says, x first, -1 and 1 being the borders.
-
-    mode: 'bilinear' or 'nearest'; padding_mode, for places outside: 'zeros', 'border' or 'reflection'."""
-    planes = input.ndim - 2
-    if mode not in ("bilinear", "nearest"):
-        raise ValueError(f"For 'grid_sample', 'mode' must be 'bilinear' or 'nearest', but got {mode!r}.")
-    if padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueError(f"For 'grid_sample', 'padding_mode' must be 'zeros', 'border' or 'reflection', but got {padding_mode!r}.")
-    if planes not in (2, 3) or grid.ndim != input.ndim or grid.shape[-1] != planes or grid.shape[0] != input.shape[0]:
-        raise ValueError(f"For 'grid_sample', 'grid' must be [N, ..., {planes}] beside an input [N, C, ...] of 4 or 5 dimensions, but got {list(grid.shape)} and {list(input.shape)}.")
-    n, c = input.shape[:2]
-    sizes, out = tuple(input.shape[2:]), tuple(grid.shape[1:-1])
-    total, count = 1, 1
-    for s in sizes:
-        total *= s
-    for s in out:
-        count *= s
-    flat = reshape(input, (n, c, total))
-    places = []
-    for k, size in enumerate(sizes):
-        g = reshape(grid[..., planes - 1 - k], (n, count))
-        at = (g + 1.0) * ((size - 1) / 2.0) if align_corners else ((g + 1.0) * size - 1.0) * 0.5
-        if padding_mode == "reflection":
-            low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
-            if span > 0:
-                at = _ops["abs"](at - low)
-                turns = floor(at / span)
-                rest = at - turns * span
-                at = _ops["select"](_ops["equal"](turns - floor(turns * 0.5) * 2.0, 0.0), rest + low, span - rest + low)
-            else:
-                at = at * 0.0
-        if padding_mode != "zeros":
-            at = minimum(maximum(at, 0.0), float(size - 1))
-        places.append(at)
-
-    def taken(corner):
-        """The elements at whole places, 0 outside."""
-        index, inside = None, None
-        for at, size in zip(corner, sizes):
-            here = (at >= 0.0) & (at <= size - 1.0)
-            inside = here if inside is None else inside & here
-            i = cast(minimum(maximum(at, 0.0), float(size - 1)), mstype.int64)
-            index = i if index is None else index * size + i
-        index = _ops["broadcast_to"](reshape(index, (n, 1, count)), (n, c, count))
-        return _ops["select"](reshape(inside, (n, 1, count)), _ops["gather_d"](flat, index, 2), 0.0)
-    if mode == "nearest":
-        y = taken([_ops["round"](at) for at in places])
-    else:
-        lows = [floor(at) for at in places]
-        y = None
-        for bits in builtins.range(2 ** planes):
-            corner, weight = [], None
-            for k in builtins.range(planes):
-                up = bits >> (planes - 1 - k) & 1
-                share = places[k] - lows[k]
-                share = share if up else 1.0 - share
-                corner.append(lows[k] + 1.0 if up else lows[k])
-                weight = share if weight is None else weight * share
-            part = taken(corner) * reshape(weight, (n, 1, count))
-            y = part if y is None else y + part
-    return reshape(y, (n, c, *out))

@@ -4,7 +4,7 @@ import builtins
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.creation import arange, eye, ones, tril, triu
+from pijit.ops.function.creation import eye
 from pijit.ops.function.elementwise import cast
 from pijit.ops.function.shapes import _axis, _ints, expand_dims, narrow, reshape, squeeze
 
@@ -267,6 +267,9 @@ def cross(input, other, dim=None):
 
 def cdist(x1, x2, p=2.0):
     """Distances of order p between the rows of x1 [..., P, M] and of x2 [..., R, M]: [..., P, R]."""
+    if p in (1, 2) and x1.dtype == x2.dtype and x1.dtype in (mstype.float32, mstype.float64) and x1.ndim >= 2 and x1.shape[:-2] == x2.shape[:-2]:
+        total = _ops["distance_sums"](x1, x2, p == 2)
+        return total if p == 1 else _root(total)
     d = _ops["abs"](expand_dims(x1, -2) - expand_dims(x2, -3))
     return _rows_norm(d, p)
 
@@ -281,159 +284,14 @@ def _rows_norm(d, p):
     if p == 1:
         return _ops["reduce_sum"](d, -1, False)
     total = _ops["reduce_sum"](_ops["square"](d) if p == 2 else _ops["pow"](d, float(p)), -1, False)
-    zero = total == 0  # the root has no derivative at 0; that of a distance is 0 there
+    return _root(total, p)
+
+
+def _root(total, p=2):
+    """The p-th root, whose derivative at 0 counts as 0, as a distance's does."""
+    zero = total == 0
     safe = _ops["select"](zero, 1.0, total)
     return _ops["select"](zero, 0.0, _ops["sqrt"](safe) if p == 2 else _ops["pow"](safe, 1.0 / p))
-
-
-def _square(name, input):
-    n = input.shape[-1] if input.ndim else 0
-    if input.ndim < 2 or input.shape[-2] != n:
-        raise ValueError(f"For '{name}', the last two dimensions must be equal, but got {input.shape}.")
-    return n
-
-
-def _heads(input, n):
-    """The pivots [batch, 1] of elimination with row pivots, each with the sign that its exchange of rows gives."""
-    a = reshape(input, (-1, n, n))
-    heads = []
-    for k in builtins.range(n):
-        column = a[:, :, 0]
-        pivot = expand_dims(_ops["argmax"](_ops["abs"](column), 1), 1)
-        places = arange(n - k)
-        on = places == pivot
-        row = _ops["reduce_sum"](_ops["select"](expand_dims(on, -1), a, 0.0), 1, False)
-        head = row[:, :1]
-        heads.append(_ops["select"](pivot == 0, head, -head))
-        if k + 1 == n:
-            break
-        # the first row stands where the pivot's was
-        rest = _ops["select"](expand_dims(on, -1), a[:, :1], a)[:, 1:]
-        factor = rest[:, :, :1] / expand_dims(_ops["select"](head == 0, 1.0, head), -1)
-        a = (rest - factor * expand_dims(row, 1))[:, :, 1:]
-    return heads
-
-
-def det(input):
-    """The determinant of [..., n, n], by elimination with row pivots."""
-    n = _square("det", input)
-    lead = tuple(input.shape[:-2])
-    if n == 0:
-        return ones(lead, input.dtype)
-    result = None
-    for value in _heads(input, n):
-        result = value if result is None else result * value
-    return reshape(result, lead)
-
-
-matrix_determinant = det
-
-
-def slogdet(input):
-    """(sign, log of the absolute value) of the determinant of [..., n, n]."""
-    n = _square("slogdet", input)
-    lead = tuple(input.shape[:-2])
-    sign, total = ones(lead, input.dtype), ones(lead, input.dtype) * 0.0
-    for value in _heads(input, n) if n else ():
-        value = reshape(value, lead)
-        sign = sign * _ops["sign"](value)
-        total = total + _ops["log"](_ops["abs"](value))
-    return sign, total
-
-
-log_matrix_determinant = slogdet
-
-
-def logdet(input):
-    """log of the determinant, NaN where that is negative."""
-    sign, value = slogdet(input)
-    return _ops["select"](sign < 0, float("nan"), value)
-
-
-def _solved(a, b):
-    """x with a x = b, for a [batch, n, n] and b [batch, n, m] (Gauss and Jordan, with row pivots)."""
-    n = a.shape[-1]
-    places = expand_dims(arange(n), -1)
-    for k in builtins.range(n):
-        size = _ops["select"](arange(n) >= k, _ops["abs"](a[:, :, k]), -1.0)
-        on = places == reshape(_ops["argmax"](size, 1), (-1, 1, 1))
-
-        def picked(x, here=on):
-            return _ops["reduce_sum"](_ops["select"](here, x, 0.0), 1, True)
-        head = picked(a)[:, :, k:k + 1]
-        rows = [picked(x) / head for x in (a, b)]
-        # row k stands where the pivot's was, and the pivot's, divided, at k
-        a, b = (_ops["select"](on, x[:, k:k + 1], x) for x in (a, b))
-        factor = a[:, :, k:k + 1]
-        a, b = (_ops["select"](places == k, row, x - factor * row) for x, row in zip((a, b), rows))
-    return b
-
-
-def inverse(input):
-    """The inverse of [..., n, n]; infinite or NaN where there is none."""
-    n = _square("inverse", input)
-    if n == 0:
-        return input
-    a = reshape(input, (-1, n, n))
-    return reshape(_solved(a, _ops["broadcast_to"](eye(n, dtype=input.dtype), a.shape)), input.shape)
-
-
-def matrix_solve(matrix, rhs, adjoint=False):
-    """x with matrix x = rhs, for [..., n, n] and [..., n, m]; with `adjoint` for the transposed matrix."""
-    n = _square("matrix_solve", matrix)
-    if rhs.ndim != matrix.ndim or tuple(rhs.shape[:-1]) != tuple(matrix.shape[:-1]):
-        raise ValueError(f"For 'matrix_solve', 'rhs' must have the shape [..., {n}, m] with the same dimensions before, but got {rhs.shape} for {matrix.shape}.")
-    if adjoint:
-        matrix = _ops["transpose"](matrix, (*builtins.range(matrix.ndim - 2), matrix.ndim - 1, matrix.ndim - 2))
-    return reshape(_solved(reshape(matrix, (-1, n, n)), reshape(rhs, (-1, n, rhs.shape[-1]))), rhs.shape)
-
-
-def cholesky(input_x, upper=False):
-    """L with L L^T = input_x [..., n, n], lower triangular (upper: L^T). NaN where a matrix isn't positive definite."""
-    n = _square("cholesky", input_x)
-    a = reshape(input_x, (-1, n, n))
-    rows, columns = arange(n), []
-    for k in builtins.range(n):
-        rest = a[:, :, k]
-        for c in columns:
-            rest = rest - c * c[:, k:k + 1]
-        columns.append(_ops["select"](rows >= k, rest / _ops["sqrt"](rest[:, k:k + 1]), 0.0))
-    y = _ops["concat"]([expand_dims(c, 1 if upper else 2) for c in columns], 1 if upper else 2) if n else a
-    return reshape(y, input_x.shape)
-
-
-def _of_factor(name, factor, upper):
-    """A from its Cholesky factor."""
-    _square(name, factor)
-    t = _ops["transpose"](factor, (*builtins.range(factor.ndim - 2), factor.ndim - 1, factor.ndim - 2))
-    return _ops["matmul"](t, factor) if upper else _ops["matmul"](factor, t)
-
-
-def cholesky_inverse(input_x, upper=False):
-    """The inverse of the matrix whose Cholesky factor is input_x."""
-    return inverse(_of_factor("cholesky_inverse", input_x, upper))
-
-
-def cholesky_solve(input, input2, upper=False):
-    """x with A x = input, for the Cholesky factor input2 of A."""
-    return matrix_solve(_of_factor("cholesky_solve", triu(input2) if upper else tril(input2), upper), input)
-
-
-def matrix_power(input, n):
-    """The n-th power of [..., k, k]; of the inverse for negative n."""
-    size = _square("matrix_power", input)
-    if not isinstance(n, int) or isinstance(n, bool):
-        raise TypeError(f"For 'matrix_power', 'n' must be int, but got {type(n).__name__}.")
-    if n < 0:
-        input, n = inverse(input), -n
-    result = None
-    while n:
-        if n % 2:
-            result = input if result is None else _ops["matmul"](result, input)
-        n //= 2
-        if n:
-            input = _ops["matmul"](input, input)
-    return _ops["broadcast_to"](eye(size, dtype=input.dtype), input.shape) if result is None else result
 
 
 def adjoint(x):

@@ -202,8 +202,8 @@ def count_nonzero(x, axis=(), keep_dims=False, dtype=mstype.int32):
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     """The norm of vectors (one dimension) or matrices (two): Euclidean and Frobenius by default.
 
-    ord: for vectors any number, inf and -inf; for matrices 'fro', 1, -1, inf and -inf. Those that need
-    singular values (2, -2, 'nuc' of matrices) raise ValueError."""
+    ord: for vectors any number, inf and -inf; for matrices 'fro', 1, -1, inf, -inf, and 2, -2 and 'nuc' of the singular values
+    (the greatest, the least, their sum). Raises TypeError for a string as order of vectors, else ValueError."""
     if dtype is not None:
         A = cast(A, dtype)
     if ord is None:
@@ -228,7 +228,20 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
         lines = sum(abs(A), along, True)
         r = amax(lines, over, True) if ord > 0 else amin(lines, over, True)
         return r if keepdim else squeeze(r, (rows, columns))
-    raise ValueError(f"For 'norm', 'ord' {ord!r} of {len(dims)} dimensions is not supported: it must be a number for one dimension, and 'fro', 1, -1, inf or -inf for two.")
+    if len(dims) == 2 and ord in (2, -2, "nuc"):
+        rows, columns = _axis(dims[0], A.ndim), _axis(dims[1], A.ndim)
+        if rows == columns:
+            raise ValueError(f"For 'norm', 'dim' must name two dimensions, but got {dim}.")
+        m, n = A.shape[rows], A.shape[columns]
+        x = _ops["transpose"](A, (*[k for k in range(A.ndim) if k not in (rows, columns)], rows, columns))
+        half = x.dtype in (mstype.float16, mstype.bfloat16)
+        s = _ops["svd"](cast(x, mstype.float32) if half else x)[..., m + n, :]
+        r = sum(s, -1) if ord == "nuc" else s[..., 0] if ord == 2 else s[..., -1]
+        r = cast(r, A.dtype) if half else r
+        return reshape(r, tuple([1 if k in (rows, columns) else A.shape[k] for k in range(A.ndim)])) if keepdim else r
+    if len(dims) == 1 and isinstance(ord, str):
+        raise TypeError(f"For 'norm', 'ord' of vectors must be a number, but got {ord!r}.")
+    raise ValueError(f"For 'norm', 'ord' {ord!r} of {len(dims)} dimensions is not supported: it must be a number for one dimension, and 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for two.")
 
 
 def nansum(input, axis=None, keepdims=False, *, dtype=None):

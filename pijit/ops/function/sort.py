@@ -29,7 +29,7 @@ def topk(input, k, dim=None, largest=True, sorted=True):  # noqa: ARG001
     axis = _axis(-1 if dim is None else dim, input.ndim)
     if not 0 <= k <= input.shape[axis]:
         raise ValueError(f"For 'topk', 'k' must be in [0, {input.shape[axis]}], but got {k}.")
-    i = narrow(_ops["argsort"](input, axis, largest), axis, 0, k)
+    i = _ops["topk"](input, k, axis, bool(largest))
     return _ops["gather_d"](input, i, axis), cast(i, mstype.int32)
 
 

@@ -1,0 +1,223 @@
+// Kernels by elimination and reflections.
+#include <atomic>
+
+#include "cpu/eigen.h"
+
+namespace pijit {
+namespace {
+
+KERNEL(cholesky) {
+  const bool upper = r.ctx().flag("upper");
+  const Stack s(r.out.shape);
+  const DType t = r.out.dtype;
+  return fn_kernel([=](const void* const* in, void* out) {
+    std::atomic<bool> failed = false;
+    auto go = [&](auto z) {
+      using T = decltype(z);
+      each(s.count, cube(s), [&](int64_t i) {
+        const In<T> a(static_cast<const T*>(in[0]) + i * s.size(), s.m, s.n);
+        Out<T> b(static_cast<T*>(out) + i * s.size(), s.m, s.n);
+        if (b.size() == 0) return;
+        const Matrix<T> x = upper ? Matrix<T>(a.transpose()) : Matrix<T>(a);  // its lower triangle
+        const Eigen::LLT<Matrix<T>> llt(x);
+        if (llt.info() != Eigen::Success) failed = true;
+        const Matrix<T> l = llt.matrixL();
+        if (upper)
+          b = l.transpose();
+        else
+          b = l;
+      });
+    };
+    t == DType::F32 ? go(float{}) : go(double{});
+    OP_CHECK(!failed, kRuntime,
+             "[cholesky] expected symmetric positive definite matrices, but a leading minor is not "
+             "positive");
+  });
+}
+
+template <class T>
+void solve_triangle(const In<T>& a, Matrix<T>& x, bool lower, bool trans, bool unit) {
+  using namespace Eigen;
+  auto go = [&](const auto& m, bool low) {
+    if (low)
+      unit ? m.template triangularView<UnitLower>().solveInPlace(x)
+           : m.template triangularView<Lower>().solveInPlace(x);
+    else
+      unit ? m.template triangularView<UnitUpper>().solveInPlace(x)
+           : m.template triangularView<Upper>().solveInPlace(x);
+  };
+  if (trans)
+    go(a.transpose(), !lower);
+  else
+    go(a, lower);
+}
+// x of systems with the matrices in[0] and the right sides in[1]
+template <class F>
+std::unique_ptr<OpKernel> of_systems(const KernelRequest& r, F f) {
+  const Shape as = r.in[0].shape, bs = r.in[1].shape, ys = r.out.shape;
+  const Stack a(as), b(bs), y(ys);
+  const DType t = r.out.dtype;
+  return fn_kernel([=](const void* const* in, void* out) {
+    std::atomic<bool> failed = false;
+    auto go = [&](auto z) {
+      using T = decltype(z);
+      const double work = static_cast<double>(a.size()) * static_cast<double>(a.n + b.n);
+      each(y.count, work, [&](int64_t i) {
+        const In<T> m(static_cast<const T*>(in[0]) + place(i, ys, as) * a.size(), a.m, a.n);
+        const In<T> v(static_cast<const T*>(in[1]) + place(i, ys, bs) * b.size(), b.m, b.n);
+        if (v.size() == 0) return;
+        Matrix<T> x = v;
+        if (!f(m, x)) failed = true;
+        Out<T>(static_cast<T*>(out) + i * y.size(), y.m, y.n) = x;
+      });
+    };
+    t == DType::F32 ? go(float{}) : go(double{});
+    OP_CHECK(!failed, kValue, "[solve] a matrix is not invertible");
+  });
+}
+KERNEL(solve_triangular) {
+  const bool lower = r.ctx().flag("lower"), trans = r.ctx().flag("trans"),
+             unit = r.ctx().flag("unit_diagonal");
+  return of_systems(r, [=](const auto& a, auto& x) {
+    using T = typename std::decay_t<decltype(x)>::Scalar;
+    solve_triangle<T>(a, x, lower, trans, unit);
+    return true;
+  });
+}
+KERNEL(solve) {
+  const bool trans = r.ctx().flag("trans");
+  return of_systems(r, [=](const auto& a, auto& x) {
+    using M = std::decay_t<decltype(x)>;
+    const Eigen::PartialPivLU<M> lu(trans ? M(a.transpose()) : M(a));
+    x = lu.solve(x).eval();
+    return !(lu.matrixLU().diagonal().array() == 0).any();
+  });
+}
+KERNEL(matrix_inverse) {
+  return of_matrices(r, 2, [](const auto& a, auto& y) {
+    using M = Matrix<typename std::decay_t<decltype(y)>::Scalar>;
+    y = M(a).partialPivLu().inverse();
+  });
+}
+KERNEL(matrix_det) {
+  const bool empty = Stack(r.in[0].shape).size() == 0;
+  const Type out = r.out;
+  if (empty)  // the product of nothing
+    return fn_kernel([=](const void* const*, void* y) {
+      const int64_t n = out.shape.numel();
+      out.dtype == DType::F32 ? (void)std::fill_n(static_cast<float*>(y), n, 1.0f)
+                              : (void)std::fill_n(static_cast<double*>(y), n, 1.0);
+    });
+  return of_matrices(r, 0, [](const auto& a, auto& y) {
+    using M = Matrix<typename std::decay_t<decltype(y)>::Scalar>;
+    y(0, 0) = M(a).partialPivLu().determinant();
+  });
+}
+KERNEL(slogdet) {
+  const Stack s(r.in[0].shape);
+  const Type out = r.out;
+  if (s.size() == 0)
+    return fn_kernel([=](const void* const*, void* y) {
+      for (int64_t i = 0; i < out.shape.numel(); ++i)
+        if (out.dtype == DType::F32)
+          static_cast<float*>(y)[i] = i % 2 ? 0.0f : 1.0f;
+        else
+          static_cast<double*>(y)[i] = i % 2 ? 0.0 : 1.0;
+    });
+  return of_matrices(r, 1, [](const auto& a, auto& y) {
+    using T = typename std::decay_t<decltype(y)>::Scalar;
+    const Eigen::PartialPivLU<Matrix<T>> lu{Matrix<T>(a)};
+    T sign = static_cast<T>(lu.permutationP().determinant()), log = 0;
+    for (Index i = 0; i < a.rows(); ++i) {
+      const T d = lu.matrixLU()(i, i);
+      sign = d == 0 ? T(0) : d < 0 ? -sign : sign;
+      log += std::log(std::abs(d));
+    }
+    y(0, 0) = sign;
+    y(0, 1) = log;
+  });
+}
+KERNEL(lu) {
+  return of_matrices(r, 2, [](const auto& a, auto& y) {
+    using T = typename std::decay_t<decltype(y)>::Scalar;
+    const Index m = a.rows(), n = a.cols(), k = std::min(m, n);
+    Matrix<T> x = a;
+    Eigen::Transpositions<Eigen::Dynamic> swaps(m);
+    swaps.setIdentity();
+    int count = 0;
+    if (k > 0) Eigen::internal::partial_lu_inplace(x, swaps, count);
+    Eigen::Matrix<int, Eigen::Dynamic, 1> order(m);
+    for (Index i = 0; i < m; ++i) order(i) = static_cast<int>(i);
+    for (Index i = 0; i < k; ++i) std::swap(order(i), order(swaps.coeff(i)));
+    y.leftCols(n) = x;
+    y.col(n) = swaps.indices().template cast<T>();
+    y.col(n + 1) = order.template cast<T>();
+  });
+}
+KERNEL(lu_permutation) {
+  const Type in = r.in[0], out = r.out;
+  return fn_kernel([=](const void* const* x, void* y) {
+    const int64_t k = in.shape[in.shape.rank() - 1], n = out.shape[out.shape.rank() - 1];
+    const int64_t count = n == 0 ? 0 : int64_t{out.shape.numel()} / n;
+    auto pivot = [&](int64_t i) -> int64_t {
+      switch (in.dtype) {
+        case DType::I8: return static_cast<const int8_t*>(x[0])[i];
+        case DType::I16: return static_cast<const int16_t*>(x[0])[i];
+        case DType::I32: return static_cast<const int32_t*>(x[0])[i];
+        case DType::I64: return static_cast<const int64_t*>(x[0])[i];
+        case DType::U8: return static_cast<const uint8_t*>(x[0])[i];
+        case DType::U16: return static_cast<const uint16_t*>(x[0])[i];
+        case DType::U32: return static_cast<const uint32_t*>(x[0])[i];
+        default: return static_cast<int64_t>(static_cast<const uint64_t*>(x[0])[i]);
+      }
+    };
+    for (int64_t b = 0; b < count; ++b) {
+      int64_t* order = static_cast<int64_t*>(y) + b * n;
+      for (int64_t i = 0; i < n; ++i) order[i] = i;
+      for (int64_t i = 0; i < k; ++i) {
+        const int64_t p = pivot(b * k + i);
+        OP_CHECK(p >= 0 && p < n, kIndex, "[lu_permutation] pivot ", p, " is out of range for ", n,
+                 " rows");
+        std::swap(order[i], order[p]);
+      }
+    }
+  });
+}
+KERNEL(qr) {
+  return of_matrices(r, 2, [](const auto& a, auto& y) {
+    using M = Matrix<typename std::decay_t<decltype(y)>::Scalar>;
+    const Index m = a.rows(), n = a.cols(), k = y.cols();
+    const Eigen::HouseholderQR<M> qr{M(a)};
+    y.topRows(m) = qr.householderQ() * M::Identity(m, k);
+    M upper = M::Zero(k, n);
+    const Index d = std::min(m, n);
+    upper.topRows(d) = qr.matrixQR().topRows(d).template triangularView<Eigen::Upper>();
+    y.bottomRows(n) = upper.transpose();
+  });
+}
+KERNEL(geqrf) {
+  return of_matrices(r, 2, [](const auto& a, auto& y) {
+    using M = Matrix<typename std::decay_t<decltype(y)>::Scalar>;
+    const Eigen::HouseholderQR<M> qr{M(a)};
+    y.topRows(a.rows()) = qr.matrixQR();
+    y.row(a.rows()).setZero();
+    y.row(a.rows()).head(qr.hCoeffs().size()) = qr.hCoeffs().transpose();
+  });
+}
+
+}  // namespace
+
+void register_elimination_kernels(KernelRegistry& r) {
+  r.add("cholesky", {"eigen", cholesky, true});
+  r.add("solve_triangular", {"eigen", solve_triangular, true});
+  r.add("solve", {"eigen", solve, true});
+  r.add("matrix_inverse", {"eigen", matrix_inverse, true});
+  r.add("matrix_det", {"eigen", matrix_det, true});
+  r.add("slogdet", {"eigen", slogdet, true});
+  r.add("lu", {"eigen", lu, true});
+  r.add("lu_permutation", {"eigen", lu_permutation, true});
+  r.add("qr", {"eigen", qr, true});
+  r.add("geqrf", {"eigen", geqrf, true});
+}
+
+}  // namespace pijit

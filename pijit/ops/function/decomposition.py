@@ -1,0 +1,332 @@
+"""Decompositions of matrices, what follows from them, and linear systems. A matrix is the last two dimensions of a tensor; those
+before are a batch. float16 and bfloat16, where taken, are computed in float32."""
+
+import builtins
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.creation import arange, eye
+from pijit.ops.function.elementwise import cast, _need_tensor
+from pijit.ops.function.linalg import matmul
+from pijit.ops.function.reduce import norm
+from pijit.ops.function.shapes import expand_dims, reshape, squeeze, swapaxes
+
+
+def _matrix(name, x, square=False, halves=True, what="input"):
+    """x, a matrix of float32 or float64; raises TypeError and ValueError naming the function."""
+    _need_tensor(name, what, x)
+    if x.dtype not in (mstype.float32, mstype.float64):
+        if not halves or x.dtype not in (mstype.float16, mstype.bfloat16):
+            raise TypeError(f"For '{name}', '{what}' must be float32 or float64{' (or a half)' if halves else ''}, but got {x.dtype}.")
+        x = cast(x, mstype.float32)
+    if x.ndim < 2:
+        raise ValueError(f"For '{name}', '{what}' must have at least 2 dimensions, but got shape {x.shape}.")
+    if square and x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"For '{name}', '{what}' must be square matrices, but got shape {x.shape}.")
+    return x
+
+
+def _like(x, input):
+    """x in the dtype that `input` had."""
+    return x if x.dtype == input.dtype else cast(x, input.dtype)
+
+
+def _diagonal_as_matrix(v):
+    return expand_dims(v, -1) * eye(v.shape[-1], dtype=v.dtype)
+
+
+def svd(input, full_matrices=False, compute_uv=True):
+    """Singular value decomposition of [..., m, n]: (s, u, v) with input = u @ diag(s) @ v.T and s in descending order, or s alone.
+
+    u is [..., m, k] and v [..., n, k] for k = min(m, n); with full_matrices [..., m, m] and [..., n, n], which have no gradient unless m = n.
+    The gradient of u and v counts as 0 between equal singular values. Raises TypeError unless input is float32 or float64."""
+    x = _matrix("svd", input, halves=False)
+    m, n = x.shape[-2:]
+    k = builtins.min(m, n)
+    packed = _ops["svd"](x, bool(full_matrices and compute_uv and m != n))
+    s = packed[..., m + n, :k]
+    if not compute_uv:
+        return s
+    wide = full_matrices and m != n
+    return s, packed[..., :m, :m if wide else k], packed[..., m:m + n, :n if wide else k]
+
+
+def qr(input, mode="reduced"):
+    """(q, r) with input [..., m, n] = q @ r, q's columns orthonormal and r upper triangular: q [..., m, k] and r [..., k, n] for
+    k = min(m, n), or k = m where mode is 'complete' (which has no gradient for m > n)."""
+    x = _matrix("qr", input)
+    if mode not in ("reduced", "complete"):
+        raise TypeError(f"For 'qr', 'mode' must be 'reduced' or 'complete', but got {mode!r}.")
+    m = x.shape[-2]
+    packed = _ops["qr"](x, mode == "complete")
+    return _like(packed[..., :m, :], input), _like(swapaxes(packed[..., m:, :], -1, -2), input)
+
+
+def _eigh(x, lower=True):
+    """(eigenvalues in ascending order, eigenvectors as columns) of symmetric matrices, of which one triangle is read."""
+    packed = _ops["eigh"](x, lower)
+    return packed[..., 0, :], packed[..., 1:, :]
+
+
+def cholesky(input_x, upper=False):
+    """The lower triangular l with input_x = l @ l.T, or its transpose.
+
+    Raises RuntimeError where a matrix is not positive definite."""
+    return _like(_ops["cholesky"](_matrix("cholesky", input_x, True), upper), input_x)
+
+
+def cholesky_inverse(input_x, upper=False):
+    """The inverse of l @ l.T for the lower triangular input_x = l (upper: of u.T @ u)."""
+    x = _matrix("cholesky_inverse", input_x, True)
+    half = _ops["solve_triangular"](x, eye(x.shape[-1], dtype=x.dtype), not upper, upper)
+    return _like(matmul(swapaxes(half, -1, -2), half), input_x)
+
+
+def cholesky_solve(input, input2, upper=False):
+    """x with l @ l.T @ x = input [..., n, k] for the lower triangular input2 = l [..., n, n] (upper: u.T @ u @ x = input)."""
+    l = _matrix("cholesky_solve", input2, True, False, "input2")
+    b = _matrix("cholesky_solve", input, False, False)
+    half = _ops["solve_triangular"](l, b, not upper, upper)
+    return _ops["solve_triangular"](l, half, not upper, not upper)
+
+
+def inverse(input):
+    """The inverse of [..., n, n]; not finite where a matrix is singular."""
+    return _ops["matrix_inverse"](_matrix("inverse", input, True, False))
+
+
+def pinv(x, *, atol=None, rtol=None, hermitian=False):
+    """The pseudo-inverse [..., n, m] of [..., m, n]: singular values up to max(atol, rtol * the greatest) count as 0.
+
+    By default rtol is max(m, n) * eps, or 0 where atol > 0. hermitian: x is symmetric, and its lower triangle alone is read."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"For 'pinv', 'x' must be a Tensor, but got {type(x).__name__}.")
+    x = _matrix("pinv", x, hermitian, False, "x")
+    m, n = x.shape[-2:]
+    if hermitian:
+        below = reshape(arange(n), (1, n)) - reshape(arange(n), (n, 1))
+        x = _ops["select"](below <= 0, x, 0.0) + swapaxes(_ops["select"](below < 0, x, 0.0), -1, -2)
+    cut = atol is not None or rtol is not None
+    default = builtins.max(m, n) * (2.0 ** -23 if x.dtype == mstype.float32 else 2.0 ** -52)
+    if rtol is None:
+        if atol is None:
+            rtol = default
+        elif isinstance(atol, Tensor):
+            rtol = _ops["select"](atol > 0, 0.0, default)
+        else:
+            rtol = 0.0 if atol > 0 else default
+    one = tuple(x.shape[:-2]) + (1, 1)
+
+    def as_limit(v):
+        if v is None:
+            v = 0.0
+        v = cast(v, x.dtype) if isinstance(v, Tensor) else Tensor(v, x.dtype)
+        return _ops["broadcast_to"](reshape(v, tuple(v.shape) + (1, 1)), one)
+    return _ops["pinv"](x, as_limit(atol), as_limit(rtol), cut)
+
+
+def det(input):
+    """The determinants of [..., n, n]. The gradient is right where a matrix is singular as well."""
+    return _like(_ops["matrix_det"](_matrix("det", input, True)), input)
+
+
+def slogdet(input):
+    """(sign of the determinant, logarithm of its absolute value) of [..., n, n]; (0, -inf) for a singular matrix."""
+    packed = _ops["slogdet"](_matrix("slogdet", input, True))
+    return _like(packed[..., 0], input), _like(packed[..., 1], input)
+
+
+matrix_determinant, log_matrix_determinant = det, slogdet
+
+
+def inv(x):
+    """1 / x of each element, in x's dtype (of a matrix's inverse see inverse)."""
+    return _like(_ops["reciprocal"](x), x)
+
+
+def logdet(input):
+    """The logarithm of the determinants of [..., n, n]: NaN where one is negative, -inf where it is 0."""
+    sign, log = slogdet(input)
+    return _ops["select"](sign < 0, float("nan"), log)
+
+
+def _lu(x):
+    """(l below and u on and above the diagonal, row exchanges from 0 on, order of the rows) of [..., m, n]."""
+    m, n = x.shape[-2:]
+    packed = _ops["lu"](x)
+    k = builtins.min(m, n)
+    return packed[..., :n], cast(packed[..., :k, n], mstype.int32), cast(packed[..., n + 1], mstype.int32)
+
+
+def _by_lu(lu, order, b, trans=False):
+    """x with a @ x = b (a.T @ x = b) for a's rows in `order` = l @ u."""
+    at = expand_dims(order, -1)
+    if trans:
+        half = _ops["solve_triangular"](lu, b, False, True)
+        x = _ops["solve_triangular"](lu, half, True, True, True)
+        back = _ops["argsort"](at, x.ndim - 2 if at.ndim == x.ndim else at.ndim - 2, False)
+        return _ops["gather_d"](x, _ops["broadcast_to"](back, x.shape), x.ndim - 2)
+    shape = tuple(lu.shape[:-2]) + tuple(b.shape[-2:]) if lu.ndim >= b.ndim else tuple(b.shape)
+    b = _ops["gather_d"](_ops["broadcast_to"](b, shape), _ops["broadcast_to"](at, shape), len(shape) - 2)
+    half = _ops["solve_triangular"](lu, b, True, False, True)
+    return _ops["solve_triangular"](lu, half, False)
+
+
+def lu_solve(b, LU_data, LU_pivots):
+    """x with a @ x = b [..., n, k], for the factors and row exchanges (counted from 1) of a."""
+    lu = _matrix("lu_solve", LU_data, True, what="LU_data")
+    right = _matrix("lu_solve", b, what="b")
+    _need_tensor("lu_solve", "LU_pivots", LU_pivots)
+    if right.shape[-2] != lu.shape[-1]:
+        raise ValueError(f"For 'lu_solve', 'b' {b.shape} and 'LU_data' {LU_data.shape} differ in rows.")
+    return _like(_by_lu(lu, _ops["lu_permutation"](LU_pivots - 1, lu.shape[-1]), right), b)
+
+
+def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+    """(p, l, u) with a = p @ l @ u, for the factors [..., m, n] and row exchanges (counted from 1) of a.
+
+    unpack_pivots=False leaves p out, unpack_data=False l and u: None stands for what is left out."""
+    _need_tensor("lu_unpack", "LU_data", LU_data)
+    _need_tensor("lu_unpack", "LU_pivots", LU_pivots)
+    if LU_data.ndim < 2:
+        raise ValueError(f"For 'lu_unpack', 'LU_data' must have at least 2 dimensions, but got shape {LU_data.shape}.")
+    m, n = LU_data.shape[-2:]
+    k = builtins.min(m, n)
+    p = l = u = None
+    if unpack_pivots:
+        p = _row_exchanges(_ops["lu_permutation"](LU_pivots - 1, m), LU_data.dtype)
+    if unpack_data:
+        l, u = _triangles(LU_data, m, n, k)
+    return p, l, u
+
+
+def _row_exchanges(order, dtype):
+    """p with p @ (rows in order) = the rows as they were."""
+    n = order.shape[-1]
+    return cast(expand_dims(order, -2) == reshape(arange(n, dtype=order.dtype), (n, 1)), dtype)
+
+
+def _triangles(lu, m, n, k):
+    below = reshape(arange(n), (1, n)) - reshape(arange(m), (m, 1))
+    l = _ops["select"](below < 0, lu, 0)[..., :k] + cast(below[:, :k] == 0, lu.dtype)
+    return l, _ops["select"](below >= 0, lu, 0)[..., :k, :]
+
+
+def lstsq(input, A):
+    """The x of least norm among those that minimise the norm of input @ x - A: [n, k] for input [m, n] and A [m, k] (or [m]: k = 1)."""
+    a, b = _matrix("lstsq", input), A
+    _need_tensor("lstsq", "A", b)
+    b = cast(b, a.dtype) if b.dtype in (mstype.float16, mstype.bfloat16) else b
+    if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
+        raise ValueError(f"For 'lstsq', expected input [m, n] and A [m, k] or [m], but got {input.shape} and {A.shape}.")
+    if b.dtype != a.dtype:
+        raise TypeError(f"For 'lstsq', 'input' is {input.dtype} and 'A' {A.dtype}: they must be of one dtype.")
+    return _like(matmul(pinv(a), reshape(b, (b.shape[0], -1)) if b.ndim == 1 else b), input)
+
+
+def matrix_solve(matrix, rhs, adjoint=False):
+    """x with matrix @ x = rhs (adjoint: matrix.T @ x = rhs), for [..., n, n] and [..., n, k].
+
+    Raises ValueError where a matrix is singular."""
+    a, b = _matrix("matrix_solve", matrix, True, what="matrix"), _matrix("matrix_solve", rhs, what="rhs") if rhs.ndim == matrix.ndim else rhs
+    if b.ndim != a.ndim or tuple(a.shape[:-1]) != tuple(b.shape[:-1]):
+        raise ValueError(f"For 'matrix_solve', 'matrix' {matrix.shape} and 'rhs' {rhs.shape} must agree but for the last dimension.")
+    return _like(_ops["solve"](a, b, adjoint), rhs)
+
+
+def matrix_exp(input):
+    """The exponential of [..., n, n]."""
+    return _like(_ops["matrix_exp"](_matrix("matrix_exp", input, True)), input)
+
+
+def matrix_power(input, n):
+    """input [..., k, k] to an integer power, by repeated squaring; a negative n is a power of the inverse.
+
+    Raises ValueError for a singular matrix or an integer one to a negative power."""
+    _need_tensor("matrix_power", "input", input)
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"For 'matrix_power', 'n' must be an int, but got {type(n).__name__}.")
+    if input.dtype in (mstype.float16, mstype.bfloat16, mstype.bool_):
+        raise TypeError(f"For 'matrix_power', 'input' must be float32, float64 or integers, but got {input.dtype}.")
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+        raise ValueError(f"For 'matrix_power', 'input' must be square matrices, but got shape {input.shape}.")
+    one = eye(input.shape[-1], dtype=input.dtype)
+    if n < 0:
+        if not input.dtype.is_floating_point:
+            raise ValueError(f"For 'matrix_power', integers have no negative power, but 'n' is {n}.")
+        input, n = _ops["solve"](input, _ops["broadcast_to"](one, input.shape)), -n
+    result = None
+    while n:
+        if n & 1:
+            result = input if result is None else matmul(result, input)
+        n >>= 1
+        if n:
+            input = matmul(input, input)
+    return _ops["broadcast_to"](one, input.shape) if result is None else result
+
+
+def geqrf(input):
+    """(a, tau) as LAPACK has the QR decomposition of [..., m, n]: r on and above a's diagonal, below it the vectors of the
+    reflections 1 - tau v v.T without their leading 1. No gradient: see qr."""
+    x = _matrix("geqrf", input)
+    m, n = x.shape[-2:]
+    packed = _ops["geqrf"](x)
+    return _like(packed[..., :m, :], input), _like(packed[..., m, :builtins.min(m, n)], input)
+
+
+def _reflected(a, tau, x, transpose):
+    """The product q (its transpose) of geqrf's reflections, times x: q = 1 - v t v.T with t = (1 + diag(tau) striu(v.T v))^-1 diag(tau)
+    (Schreiber & Van Loan 1989)."""
+    m, k = a.shape[-2], tau.shape[-1]
+    below = reshape(arange(k), (1, k)) - reshape(arange(m), (m, 1))
+    v = _ops["select"](below < 0, a[..., :k], 0.0) + cast(below == 0, a.dtype)
+    vt = swapaxes(v, -1, -2)
+    tau = expand_dims(tau, -1)
+    t = tau * matmul(vt, v)
+    if transpose:  # t.T = diag(tau) (1 + diag(tau) striu(v.T v))^-T
+        y = tau * _ops["solve_triangular"](t, matmul(vt, x), False, True, True)
+    else:
+        y = _ops["solve_triangular"](t, tau * matmul(vt, x), False, False, True)
+    return x - matmul(v, y)
+
+
+def orgqr(input, input2):
+    """The first n columns of the product of geqrf's reflections: q [..., m, n] for input [..., m, n] and input2 = tau [..., k]."""
+    a, tau = _matrix("orgqr", input), input2
+    _need_tensor("orgqr", "input2", tau)
+    m, n = a.shape[-2:]
+    if m < n or tau.ndim != a.ndim - 1 or tau.shape[-1] > n:
+        raise ValueError(f"For 'orgqr', expected input [..., m, n] with m >= n and input2 [..., k] with k <= n, but got {input.shape} and {input2.shape}.")
+    columns = cast(reshape(arange(m), (m, 1)) == reshape(arange(n), (1, n)), a.dtype)
+    return _like(_reflected(a, cast(tau, a.dtype), _ops["broadcast_to"](columns, a.shape), False), input)
+
+
+def ormqr(input, tau, other, left=True, transpose=False):
+    """q @ other, or other @ q where left is False, for the product q of geqrf's reflections (transpose: its transpose)."""
+    a, x = _matrix("ormqr", input, what="input"), _matrix("ormqr", other, what="other")
+    _need_tensor("ormqr", "tau", tau)
+    if a.shape[-2] != x.shape[-2 if left else -1]:
+        raise ValueError(f"For 'ormqr', q has {a.shape[-2]} rows, which 'other' {other.shape} does not fit.")
+    tau = cast(tau, a.dtype)
+    if left:
+        return _like(_reflected(a, tau, x, transpose), other)
+    return _like(swapaxes(_reflected(a, tau, swapaxes(x, -1, -2), not transpose), -1, -2), other)
+
+
+def _condition_number(a, p=None):
+    """norm(a, p) * norm(inverse of a, p), for p None or 2 by singular values; infinite for a singular matrix."""
+    a = _matrix("cond", a if a.dtype.is_floating_point else cast(a, mstype.float32), p not in (None, 2, -2), what="A")
+    if p in (None, 2, -2):
+        s = svd(a, compute_uv=False)
+        top, least = s[..., 0], s[..., -1]
+        return least / top if p == -2 else top / least
+    size = norm(a, p, (-2, -1))
+    r = size * norm(_ops["matrix_inverse"](a), p, (-2, -1))
+    return _ops["select"]((r != r) & (size == size), float("inf"), r)
+
+
+def _solve_triangular(a, b, lower=True, trans=False, unit_diagonal=False):
+    """x with a @ x = b (trans: a.T @ x = b) for one triangle of a; b may be a vector."""
+    vector = b.ndim == a.ndim - 1
+    x = _ops["solve_triangular"](a, expand_dims(b, -1) if vector else b, lower, trans, unit_diagonal)
+    return squeeze(x, -1) if vector else x

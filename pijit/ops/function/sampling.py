@@ -1,0 +1,150 @@
+"""Images sampled at places that lie between pixels."""
+
+import builtins
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.creation import arange
+from pijit.ops.function.elementwise import abs, cast, floor, maximum, minimum, round, _need_tensor
+from pijit.ops.function.linalg import matmul
+from pijit.ops.function.shapes import expand_dims, reshape, stack, swapaxes
+
+_MODES, _PADDINGS = ("bilinear", "nearest"), ("zeros", "border", "reflection")
+
+
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    """input [N, C, H, W] sampled at grid [N, h, w, 2] of places (x, y), or [N, C, D, H, W] at [N, d, h, w, 3] of (x, y, z).
+
+    Places count from -1 to 1: from the middle of the first pixel to that of the last (align_corners), or from edge to edge. mode:
+    'bilinear' or 'nearest'; padding_mode: outside lie 'zeros', the 'border' pixels, or the 'reflection' of the image. NaN is the place
+    outside at the end of an axis. Raises TypeError where the dtypes differ, ValueError for shapes and modes there are not."""
+    _need_tensor("grid_sample", "input", input)
+    _need_tensor("grid_sample", "grid", grid)
+    if mode not in _MODES or padding_mode not in _PADDINGS:
+        raise ValueError(f"For 'grid_sample', 'mode' must be one of {_MODES} and 'padding_mode' one of {_PADDINGS}, but got {mode!r} and {padding_mode!r}.")
+    if input.dtype != grid.dtype or not input.dtype.is_floating_point:
+        raise TypeError(f"For 'grid_sample', 'input' and 'grid' must be of one floating dtype, but got {input.dtype} and {grid.dtype}.")
+    axes = input.ndim - 2
+    if axes not in (2, 3) or grid.ndim != input.ndim or grid.shape[-1] != axes or grid.shape[0] != input.shape[0]:
+        raise ValueError(f"For 'grid_sample', expected input [N, C, H, W] and grid [N, h, w, 2], or [N, C, D, H, W] and [N, d, h, w, 3], but got {input.shape} and {grid.shape}.")
+    n, c = input.shape[:2]
+    places = grid.shape[1:-1]
+    count = 1
+    for k in places:
+        count *= k
+    wide = mstype.float32 if input.dtype in (mstype.float16, mstype.bfloat16) else input.dtype
+    x = cast(reshape(input, (n, c, -1)), wide)
+    grid = cast(reshape(grid, (n, count, axes)), wide)
+    total = None
+    at = [_place(grid[..., axes - 1 - k], input.shape[2 + k], padding_mode, align_corners) for k in builtins.range(axes)]
+    lows = [round(p) if mode == "nearest" else floor(p) for p in at]
+    for corner in builtins.range(1 if mode == "nearest" else 2 ** axes):
+        index, weight = 0, None
+        for k in builtins.range(axes):
+            size, up = input.shape[2 + k], (corner >> k) & 1
+            i = lows[k] + up if up else lows[k]
+            if mode == "bilinear":
+                share = at[k] - lows[k] if up else 1.0 - (at[k] - lows[k])
+                weight = share if weight is None else weight * share
+            if padding_mode == "zeros":
+                inside = cast((i >= 0) & (i < size), wide)
+                weight = inside if weight is None else weight * inside
+            index = index * size + cast(minimum(maximum(i, 0.0), float(size - 1)), mstype.int64)
+        value = _ops["gather_d"](x, _ops["broadcast_to"](expand_dims(index, 1), (n, c, count)), 2)
+        if weight is not None:
+            value = value * expand_dims(weight, 1)
+        total = value if total is None else total + value
+    return cast(reshape(total, (n, c, *places)), input.dtype)
+
+
+def _place(g, size, padding_mode, align_corners):
+    """Places in [-1, 1] as numbers of pixels, within reach of them."""
+    p = (g + 1) * (0.5 * (size - 1)) if align_corners else ((g + 1) * size - 1) * 0.5
+    last = float(size - 1)
+    if padding_mode == "zeros":
+        return _ops["select"](p < last + 1, _ops["select"](p > -1, p, -1.0), last + 1)
+    if padding_mode == "reflection":
+        low, span = (0.0, last) if align_corners else (-0.5, float(size))
+        if span == 0:
+            return p * 0
+        p = abs(p - low)
+        turns = floor(p / span)
+        rest = p - turns * span
+        p = _ops["select"](turns == 2 * floor(turns * 0.5), rest, span - rest) + low
+    return _ops["select"](p < last, _ops["select"](p > 0, p, 0.0), last)
+
+
+def affine_grid(theta, size, align_corners=False):
+    """The grid [N, H, W, 2] of grid_sample for images of `size` (N, C, H, W) that theta [N, 2, 3] moves; [N, D, H, W, 3] for five sizes
+    and theta [N, 3, 4]."""
+    _need_tensor("affine_grid", "theta", theta)
+    if isinstance(size, Tensor):
+        size = tuple(size.asnumpy().tolist())
+    if not isinstance(size, tuple):
+        raise TypeError(f"For 'affine_grid', 'size' must be a tuple, but got {type(size).__name__}.")
+    axes = len(size) - 2
+    if axes not in (2, 3) or tuple(theta.shape) != (size[0], axes, axes + 1):
+        raise ValueError(f"For 'affine_grid', expected a size (N, C, H, W) and theta [N, 2, 3], or (N, C, D, H, W) and [N, 3, 4], but got {size} and {theta.shape}.")
+    if builtins.min(size) <= 0:
+        raise ValueError(f"For 'affine_grid', sizes must be greater than 0, but got {size}.")
+    columns = []
+    for k in builtins.range(axes):
+        axis = axes - 1 - k  # x counts the last axis
+        m = size[2 + axis]
+        i = cast(arange(m), theta.dtype)
+        p = (i * (2.0 / (m - 1)) - 1 if m > 1 else i) if align_corners else (2 * i + 1) * (1.0 / m) - 1
+        columns.append(_ops["broadcast_to"](reshape(p, (m,) + (1,) * (axes - 1 - axis)), tuple(size[2:])))
+    base = stack(columns + [columns[0] * 0 + 1], -1)
+    flat = reshape(base, (1, -1, axes + 1))
+    return reshape(matmul(flat, swapaxes(theta, -1, -2)), (size[0], *size[2:], axes))
+
+
+def _cubic(x, axis, size, align_corners, half_pixel_centers):
+    """One axis resized by cubic convolution, as MindSpore has it: with half-pixel centres by Keys' kernel of -0.5, pixels outside
+    left out; else of -0.75, the border pixel in their place. Places lie on a raster of 1024 per pixel."""
+    n = x.shape[axis]
+    wide = mstype.float32 if x.dtype in (mstype.float16, mstype.bfloat16) else x.dtype
+    i = cast(arange(size), wide)
+    if align_corners and size > 1:
+        p = i * ((n - 1) / (size - 1))
+    else:
+        p = (i + 0.5) * (n / size) - 0.5 if half_pixel_centers else i * (n / size)
+    a = -0.5 if half_pixel_centers else -0.75
+    low = floor(p)
+    share = round((p - low) * 1024.0) * (1.0 / 1024)
+    weights, places = [], []
+    for k in (-1, 0, 1, 2):
+        d = abs(share - k)
+        near = ((a + 2) * d - (a + 3)) * d * d + 1
+        far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+        w = near if k in (0, 1) else far
+        at = low + k
+        if half_pixel_centers:
+            w = w * cast((at >= 0) & (at < n), wide)
+        weights.append(w)
+        places.append(cast(minimum(maximum(at, 0.0), float(n - 1)), mstype.int64))
+    if half_pixel_centers:
+        whole = weights[0] + weights[1] + weights[2] + weights[3]
+        weights = [w / whole for w in weights]
+    shape = (-1,) + (1,) * (x.ndim - 1 - axis)
+    total = None
+    for w, at in zip(weights, places):
+        term = _ops["gather"](x, at, axis) * cast(reshape(w, shape), x.dtype)
+        total = term if total is None else total + term
+    return total
+
+
+def resize_bicubic(images, size, align_corners=False, half_pixel_centers=False):
+    """images [N, C, H, W] in another size (h, w), by cubic convolution."""
+    _need_tensor("ResizeBicubic", "images", images)
+    size = tuple(size.asnumpy().tolist()) if isinstance(size, Tensor) else tuple(size)
+    if images.ndim != 4 or len(size) != 2 or builtins.min(size) <= 0:
+        raise ValueError(f"For 'ResizeBicubic', expected images [N, C, H, W] and two sizes greater than 0, but got {images.shape} and {size}.")
+    if not images.dtype.is_floating_point:
+        raise TypeError(f"For 'ResizeBicubic', images must be of a floating dtype, but got {images.dtype}.")
+    if align_corners and half_pixel_centers:
+        raise ValueError("For 'ResizeBicubic', 'align_corners' and 'half_pixel_centers' exclude each other.")
+    return _cubic(_cubic(images, 2, size[0], align_corners, half_pixel_centers), 3, size[1], align_corners, half_pixel_centers)
+
+
+__all__ = ["grid_sample", "affine_grid"]

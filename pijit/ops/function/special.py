@@ -1,0 +1,124 @@
+"""Special functions that have a kernel."""
+
+from pijit._C import Tensor, ops as _ops
+from pijit import dtype as mstype
+from pijit.ops.function.elementwise import cast
+
+
+def _bessel(fn, x):
+    if not isinstance(x, Tensor) or not x.dtype.is_floating_point:
+        raise TypeError(f"For 'bessel_{fn}', the input must be a Tensor of a floating dtype, but got {x.dtype if isinstance(x, Tensor) else type(x).__name__}.")
+    return _ops["bessel"](x, fn)
+
+
+def bessel_i0(x):
+    """The modified Bessel function of the first kind of order 0."""
+    return _bessel("i0", x)
+
+
+def bessel_i0e(x):
+    """exp(-|x|) times the modified Bessel function of the first kind of order 0."""
+    return _bessel("i0e", x)
+
+
+def bessel_i1(x):
+    """The modified Bessel function of the first kind of order 1."""
+    return _bessel("i1", x)
+
+
+def bessel_i1e(x):
+    """exp(-|x|) times the modified Bessel function of the first kind of order 1."""
+    return _bessel("i1e", x)
+
+
+def bessel_j0(x):
+    """The Bessel function of the first kind of order 0."""
+    return _bessel("j0", x)
+
+
+def bessel_j1(x):
+    """The Bessel function of the first kind of order 1."""
+    return _bessel("j1", x)
+
+
+def bessel_k0(x):
+    """The modified Bessel function of the second kind of order 0."""
+    return _bessel("k0", x)
+
+
+def bessel_k0e(x):
+    """exp(x) times the modified Bessel function of the second kind of order 0."""
+    return _bessel("k0e", x)
+
+
+def bessel_k1(x):
+    """The modified Bessel function of the second kind of order 1."""
+    return _bessel("k1", x)
+
+
+def bessel_k1e(x):
+    """exp(x) times the modified Bessel function of the second kind of order 1."""
+    return _bessel("k1e", x)
+
+
+def bessel_y0(x):
+    """The Bessel function of the second kind of order 0."""
+    return _bessel("y0", x)
+
+
+def bessel_y1(x):
+    """The Bessel function of the second kind of order 1."""
+    return _bessel("y1", x)
+
+
+def i0(input):
+    """As bessel_i0."""
+    return _bessel("i0", input)
+
+
+def _pair(name, a, b):
+    """Both as tensors of one shape; raises TypeError unless both are float32 or float64."""
+    for v in (a, b):
+        if not isinstance(v, Tensor) or v.dtype not in (mstype.float32, mstype.float64):
+            raise TypeError(f"For '{name}', both inputs must be Tensors of float32 or float64, but got {v.dtype if isinstance(v, Tensor) else type(v).__name__}.")
+    if a.dtype != b.dtype:
+        raise TypeError(f"For '{name}', the inputs must be of one dtype, but got {a.dtype} and {b.dtype}.")
+    if a.shape != b.shape:
+        zero = a * 0 + b * 0  # of the shape of both
+        a, b = _ops["broadcast_to"](a, zero.shape), _ops["broadcast_to"](b, zero.shape)
+    return a, b
+
+
+def igamma(input, other):
+    """The regularised lower incomplete gamma function of order `input` at `other`; NaN where other < 0 or input <= 0."""
+    return _ops["igamma"](*_pair("igamma", input, other))
+
+
+def igammac(input, other):
+    """The regularised upper incomplete gamma function, 1 - igamma(input, other)."""
+    return _ops["igammac"](*_pair("igammac", input, other))
+
+
+def zeta(input, other):
+    """Hurwitz' zeta function: the sum of (k + other) ** -input over k = 0, 1, …; it has a gradient by `other`."""
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        raise TypeError("For 'zeta', at least one of the inputs must be a Tensor.")
+    if isinstance(input, (int, float)):
+        input = Tensor(input, other.dtype)
+    if isinstance(other, (int, float)):
+        other = Tensor(other, input.dtype)
+    return _ops["zeta"](*_pair("zeta", input, other))
+
+
+def polygamma(n, input):
+    """The n-th derivative of digamma at `input`, for a 0-d integer tensor n; NaN where n < 0."""
+    if not isinstance(n, Tensor) or not isinstance(input, Tensor):
+        raise TypeError(f"For 'polygamma', 'n' and 'input' must be Tensors, but got {type(n).__name__} and {type(input).__name__}.")
+    if n.dtype not in (mstype.int32, mstype.int64) or not input.dtype.is_floating_point:
+        raise TypeError(f"For 'polygamma', 'n' must be int32 or int64 and 'input' of a floating dtype, but got {n.dtype} and {input.dtype}.")
+    if n.ndim:
+        raise ValueError(f"For 'polygamma', 'n' must have 0 dimensions, but got shape {n.shape}.")
+    return _ops["polygamma"](_ops["broadcast_to"](cast(n, input.dtype), input.shape), input)
+
+
+__all__ = [name for name in globals() if name.startswith("bessel_")] + ["i0", "igamma", "igammac", "zeta", "polygamma"]

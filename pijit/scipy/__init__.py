@@ -1,0 +1,5 @@
+"""What of SciPy MindSpore has."""
+
+from pijit.scipy import linalg
+
+__all__ = ["linalg"]

@@ -1,0 +1,134 @@
+"""Linear algebra by SciPy's names, on one matrix each. Integers are computed in float64. `overwrite_a`, `overwrite_b` and `check_finite`
+have no meaning here: nothing is overwritten, and matrices that are not finite give NaN."""
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function import decomposition as _d
+from pijit.ops.function.elementwise import cast
+from pijit.ops.function.linalg import matmul
+from pijit.ops.function.more_math import block_diag
+from pijit.ops.function.shapes import expand_dims, reshape, squeeze
+
+__all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "inv", "lstsq", "lu", "lu_factor", "lu_solve", "solve_triangular"]
+
+
+def _numbers(name, what, a, ranks):
+    if not isinstance(a, Tensor):
+        raise TypeError(f"For '{name}', '{what}' must be a Tensor, but got {type(a).__name__}.")
+    if a.dtype not in (mstype.int32, mstype.int64, mstype.float32, mstype.float64):
+        raise TypeError(f"For '{name}', '{what}' must be int32, int64, float32 or float64, but got {a.dtype}.")
+    if a.ndim not in ranks:
+        raise ValueError(f"For '{name}', '{what}' must have {' or '.join(map(str, ranks))} dimensions, but got {a.ndim}.")
+    return a if a.dtype.is_floating_point else cast(a, mstype.float64)
+
+
+def _matrix(name, a, square=True):
+    a = _numbers(name, "a", a, (2,))
+    if square and a.shape[0] != a.shape[1]:
+        raise ValueError(f"For '{name}', 'a' must be a square matrix, but got shape {a.shape}.")
+    return a
+
+
+def _system(name, a, b):
+    a, b = _matrix(name, a), _numbers(name, "b", b, (1, 2))
+    if b.shape[0] != a.shape[0]:
+        raise ValueError(f"For '{name}', the matrix {a.shape} and 'b' {b.shape} differ in rows.")
+    if b.dtype != a.dtype:
+        raise TypeError(f"For '{name}', the matrix is {a.dtype} and 'b' {b.dtype}: they must be of one dtype.")
+    return a, b
+
+
+def inv(a, overwrite_a=False, check_finite=True):  # noqa: ARG001
+    """The inverse of a square matrix; not finite for a singular one."""
+    return _ops["matrix_inverse"](_matrix("inv", a))
+
+
+def det(a, overwrite_a=False, check_finite=True):  # noqa: ARG001
+    """The determinant of a square matrix."""
+    return _ops["matrix_det"](_matrix("det", a))
+
+
+def cholesky(a, lower=False, overwrite_a=False, check_finite=True):  # noqa: ARG001
+    """The upper triangular u with a = u.T @ u (lower: l with a = l @ l.T). Raises RuntimeError unless a is positive definite."""
+    return _ops["cholesky"](_matrix("cholesky", a), not lower)
+
+
+def cho_factor(a, lower=False, overwrite_a=False, check_finite=True):  # noqa: ARG001
+    """(the triangular factor as of cholesky, lower)."""
+    return _ops["cholesky"](_matrix("cho_factor", a), not lower), lower
+
+
+def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):  # noqa: ARG001
+    """x with a @ x = b, for cho_factor(a) and b [n] or [n, k]."""
+    c, lower = c_and_lower
+    c, b = _system("cho_solve", c, b)
+    return _d._solve_triangular(c, _d._solve_triangular(c, b, lower, not lower), lower, lower)
+
+
+def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, turbo=True, eigvals=None, type=1, check_finite=True):  # noqa: ARG001
+    """(eigenvalues in ascending order, eigenvectors as columns) of a symmetric matrix, of which one triangle is read; eigenvalues alone
+    if eigvals_only. Raises ValueError where b, eigvals or type ask for a generalized or partial problem."""
+    a = _matrix("eigh", a)
+    if b is not None or eigvals is not None or type != 1:
+        raise ValueError("For 'eigh', generalized and partial problems ('b', 'eigvals', 'type') are not supported.")
+    w, v = _d._eigh(a, lower)
+    return w if eigvals_only else (w, v)
+
+
+def lu_factor(a, overwrite_a=False, check_finite=True):  # noqa: ARG001
+    """(l below and u on and above the diagonal of one matrix, for each row the row it changed places with, as int32)."""
+    return _d._lu(_matrix("lu_factor", a))[:2]
+
+
+def lu(a, permute_l=False, overwrite_a=False, check_finite=True):  # noqa: ARG001
+    """(p, l, u) with a [m, n] = p @ l @ u, p as int32; (p @ l, u) if permute_l."""
+    a = _matrix("lu", a, square=False)
+    m, n = a.shape
+    data, _, order = _d._lu(a)
+    l, u = _d._triangles(data, m, n, m if m < n else n)
+    if permute_l:
+        return matmul(_d._row_exchanges(order, a.dtype), l), u
+    return _d._row_exchanges(order, mstype.int32), l, u
+
+
+def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):  # noqa: ARG001
+    """x with a @ x = b (trans 1 or 2: a.T @ x = b), for lu_factor(a) and b [n] or [n, k]."""
+    data, pivots = lu_and_piv
+    data, b = _system("lu_solve", data, b)
+    if trans not in (0, 1, 2):
+        raise ValueError(f"For 'lu_solve', 'trans' must be 0, 1 or 2, but got {trans!r}.")
+    order = _ops["lu_permutation"](pivots, data.shape[0])
+    x = _d._by_lu(data, order, expand_dims(b, -1) if b.ndim == 1 else b, trans != 0)
+    return squeeze(x, -1) if b.ndim == 1 else x
+
+
+def lu_pivots_to_permutation(pivots, permutation_size):
+    """The order of permutation_size rows behind row exchanges."""
+    return cast(_ops["lu_permutation"](pivots, permutation_size), pivots.dtype)
+
+
+def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, debug=None, check_finite=True):  # noqa: ARG001
+    """x with a @ x = b for the upper (lower) triangle of a, or a.T @ x = b where trans is 1, 2, 'T' or 'C'; b is [..., n] or [..., n, k]."""
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        raise TypeError(f"For 'solve_triangular', 'a' and 'b' must be Tensors, but got {a.__class__.__name__} and {b.__class__.__name__}.")
+    a, b = _numbers("solve_triangular", "a", a, tuple(range(2, 9))), _numbers("solve_triangular", "b", b, tuple(range(1, 9)))
+    if trans not in (0, 1, 2, "N", "T", "C"):
+        raise ValueError(f"For 'solve_triangular', 'trans' must be 0, 1, 2, 'N', 'T' or 'C', but got {trans!r}.")
+    return _d._solve_triangular(a, b, bool(lower), trans not in (0, "N"), unit_diagonal)
+
+
+def lstsq(A, B, rcond=None, driver=None):  # noqa: ARG001
+    """(x of least norm that minimises the norm of A @ x - B, squared residuals, rank of A, singular values). Residuals are empty unless
+    A has full rank and more rows than columns."""
+    A, B = _matrix("lstsq", A, square=False), _numbers("lstsq", "B", B, (1, 2))
+    if A.shape[0] != B.shape[0]:
+        raise ValueError(f"For 'lstsq', 'A' {A.shape} and 'B' {B.shape} differ in rows.")
+    b = reshape(B, (B.shape[0], -1)) if B.ndim == 1 else B
+    x = matmul(_d.pinv(A, rtol=rcond), b)
+    s = _d.svd(A, compute_uv=False)
+    m, n = A.shape
+    limit = s[0] * (rcond if rcond is not None else (m if m > n else n) * (2.0 ** -23 if A.dtype == mstype.float32 else 2.0 ** -52))
+    rank = (s > limit).sum()
+    error = matmul(A, x) - b
+    residuals = (error * error).sum(0) if m > n and int(rank) == n else Tensor([], A.dtype)
+    return squeeze(x, -1) if B.ndim == 1 else x, residuals, rank, s

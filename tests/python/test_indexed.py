@@ -1,0 +1,162 @@
+"""Gather, scatter, the first k in order, distances: against NumPy, over dtypes, shapes and sizes that run in parallel."""
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import Tensor, ops
+from tests.python.differential import check
+from tests.python.test_ops import numeric_gradient
+
+raw = ms._C.ops
+DTYPES = [np.float32, np.float64, np.int32, np.int64, np.float16, np.uint8, np.bool_]
+
+
+def values(r, shape, dtype):
+    return (r.randn(*shape) * 9).astype(dtype)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64, np.int16])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gather(dtype, index):
+    r = np.random.RandomState(0)
+    for shape, axis, m in (((7, 5), 0, (3,)), ((7, 5), 1, (4, 2)), ((3, 400, 4), 1, (900,)), ((5000, 16), 0, (6000,)), ((4,), 0, ()), ((3, 2), 1, (0,)), ((2, 0, 3), 0, (2,))):
+        x, i = values(r, shape, dtype), r.randint(-shape[axis], shape[axis], m).astype(index)
+        np.testing.assert_array_equal(raw["gather"](Tensor(x), Tensor(i), axis).asnumpy(), np.take(x, i.astype(np.int64), axis))
+    for shape, axis in (((7, 5), 0), ((7, 5), 1), ((300, 200), 1), ((2, 300, 90), 1)):
+        x = values(r, shape, dtype)
+        full = list(shape)
+        full[axis] = 11
+        i = r.randint(-shape[axis], shape[axis], full).astype(index)
+        np.testing.assert_array_equal(raw["gather_d"](Tensor(x), Tensor(i), axis).asnumpy(), np.take_along_axis(x, i.astype(np.int64), axis))
+    x, i = values(r, (40, 50, 3), dtype), np.stack([r.randint(-40, 40, 9000), r.randint(0, 50, 9000)], -1).astype(index)
+    np.testing.assert_array_equal(raw["gather_nd"](Tensor(x), Tensor(i)).asnumpy(), x[tuple(i.T.astype(np.int64))])
+
+
+@pytest.mark.parametrize("mode", ["update", "add", "sub", "mul", "max", "min"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+def test_scatter(dtype, mode):
+    """Updates of one place are applied in order, however many threads there are."""
+    r = np.random.RandomState(1)
+    apply = {"update": lambda a, b: b, "add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum}[mode]
+    for n, block, m in ((9, 1, 20), (500, 4, 8000), (30, 700, 60)):
+        x, i, u = values(r, (n, block), dtype), r.randint(-n, n, (m, 1)), np.sign(values(r, (m, block), dtype)) + dtype(0)
+        want = x.copy()
+        for k in range(m):
+            want[i[k, 0]] = apply(want[i[k, 0]], u[k])
+        np.testing.assert_array_equal(raw["scatter_nd"](Tensor(x), Tensor(i), Tensor(u), mode).asnumpy(), want)
+    for axis, shape in ((0, (50, 6)), (1, (64, 300))):
+        x = values(r, shape, dtype)
+        i, u = r.randint(-shape[axis], shape[axis], shape), np.sign(values(r, shape, dtype)) + dtype(0)
+        want = x.copy()
+        for p in np.ndindex(*shape):
+            at = (i[p], p[1]) if axis == 0 else (p[0], i[p])
+            want[at] = apply(want[at], u[p])
+        np.testing.assert_array_equal(raw["scatter_d"](Tensor(x), Tensor(i), Tensor(u), axis, mode).asnumpy(), want)
+
+
+@pytest.mark.parametrize("shape, axis, m", [((9, 4), 0, 30), ((5, 700), 1, 900), ((2, 600, 3), 1, 5000), ((40, 1000), 0, 90)])
+def test_index_add(shape, axis, m):
+    r = np.random.RandomState(2)
+    x = r.randn(*shape).astype(np.float32)
+    i = r.randint(-shape[axis], shape[axis], m)
+    u = r.randn(*shape[:axis], m, *shape[axis + 1:]).astype(np.float32)
+    want = np.moveaxis(x.copy(), axis, 0)
+    for k in range(m):
+        want[i[k]] += np.moveaxis(u, axis, 0)[k]
+    np.testing.assert_array_equal(raw["index_add"](Tensor(x), Tensor(i), Tensor(u), axis).asnumpy(), np.moveaxis(want, 0, axis))
+
+
+def test_out_of_range():
+    big = np.zeros(50000, np.int64)
+    big[40000] = 7
+    for f in (lambda i: raw["gather"](Tensor(np.zeros((5, 2))), i, 0), lambda i: raw["gather_d"](Tensor(np.zeros(5)), i, 0), lambda i: raw["gather_nd"](Tensor(np.zeros(5)), i.reshape(-1, 1)),
+              lambda i: raw["scatter_nd"](Tensor(np.zeros(5)), i.reshape(-1, 1), Tensor(np.zeros(i.shape)), "add"), lambda i: raw["scatter_d"](Tensor(np.zeros(5)), i, Tensor(np.zeros(i.shape)), 0, "add"),
+              lambda i: raw["index_add"](Tensor(np.zeros(5)), i, Tensor(np.zeros(i.shape)), 0)):
+        for i in (np.array([0, 5]), np.array([-6], np.int32), big):
+            with pytest.raises(IndexError, match="out of range for a dimension of 5"):
+                f(Tensor(i))
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_topk(dtype, largest):
+    """The first k of the sorted line, equal values by their places, NaN the greatest."""
+    r = np.random.RandomState(3)
+    for shape, axis in (((6, 40), 1), ((40, 6), 0), ((3, 50, 4), 1), ((40000,), 0), ((70, 300), -1)):
+        x = r.randint(0, 2 if dtype == np.bool_ else 30, shape).astype(dtype)
+        if np.dtype(dtype).kind == "f":
+            x.reshape(-1)[::17] = np.nan
+            x.reshape(-1)[5::23] = -np.inf
+        order = raw["argsort"](Tensor(x), axis, largest).asnumpy()
+        for k in (0, 1, 7, shape[axis]):
+            v, i = ops.topk(Tensor(x), min(k, shape[axis]), axis, largest)
+            want = np.take(order, np.arange(min(k, shape[axis])), axis)
+            np.testing.assert_array_equal(i.asnumpy(), want)
+            np.testing.assert_array_equal(v.asnumpy(), np.take_along_axis(x, want, axis))
+    with pytest.raises(ValueError):
+        ops.topk(Tensor(x), 301)
+    with pytest.raises(ValueError):
+        raw["topk"](Tensor(x), 301)
+    assert ops.topk(Tensor(np.zeros((0, 4), np.float32)), 2)[0].shape == (0, 2)
+
+
+def test_topk_in_graphs_batches_and_gradients():
+    x = Tensor(np.random.RandomState(4).randn(5, 9).astype(np.float32))
+    check(lambda: lambda v: ops.topk(v, 3), x)
+    np.testing.assert_array_equal(ms.vmap(lambda v: ops.topk(v, 3)[0])(x).asnumpy(), ops.topk(x, 3)[0].asnumpy())
+    g = ms.grad(lambda v: ops.topk(v, 3)[0].sum())(x).asnumpy()
+    np.testing.assert_array_equal(g, (x.asnumpy() >= np.sort(x.asnumpy(), 1)[:, 6:7]).astype(np.float32))
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 2.0, 2, 3.0, float("inf")])
+def test_cdist(p):
+    r = np.random.RandomState(5)
+    for a, b in (((4, 3), (6, 3)), ((2, 3, 5), (2, 4, 5)), ((70, 40), (130, 40)), ((3, 0), (2, 0)), ((0, 3), (2, 3))):
+        if p == float("inf") and a[-1] == 0:
+            continue
+        x, y = r.randn(*a), r.randn(*b)
+        d = np.abs(x[..., :, None, :] - y[..., None, :, :])
+        want = (d != 0).sum(-1) if p == 0 else d.max(-1) if p == float("inf") else (d ** p).sum(-1) ** (1 / p)
+        np.testing.assert_allclose(ops.cdist(Tensor(x), Tensor(y), p).asnumpy(), want, rtol=1e-10)
+    if p in (0, float("inf")):
+        return
+    xs = [r.randn(2, 4, 3), r.randn(2, 5, 3)]
+    w = Tensor(r.randn(2, 4, 5))
+    got = ms.grad(lambda a, b: (ops.cdist(a, b, p) * w).sum(), (0, 1))(*map(Tensor, xs))
+    for k in (0, 1):
+        want = numeric_gradient(lambda v: (ops.cdist(*[Tensor(v if j == k else xs[j]) for j in (0, 1)], p) * w).sum().item(), xs[k])
+        np.testing.assert_allclose(got[k].asnumpy(), want, rtol=1e-5, atol=1e-6)
+    one = Tensor(xs[0][0])
+    assert np.isfinite(ms.grad(lambda a: ops.cdist(a, a, p).sum())(one).asnumpy()).all()
+    np.testing.assert_array_equal(ms.vmap(lambda a: ops.cdist(a, one, p))(Tensor(xs[0])).asnumpy()[1], ops.cdist(Tensor(xs[0][1]), one, p).asnumpy())
+    check(lambda: lambda a, b: ops.cdist(a, b, p), *map(Tensor, xs))
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (0,), (3, 4), (2, 0, 3), (2, 3, 4, 5)])
+@pytest.mark.parametrize("dtype", [np.bool_, np.float32, np.int64])
+def test_nonzero(shape, dtype):
+    x = np.random.RandomState(6).randint(0, 2, shape).astype(dtype)
+    np.testing.assert_array_equal(ops.nonzero(Tensor(x)).asnumpy(), np.argwhere(x))
+    if shape:
+        for got, want in zip(ops.nonzero(Tensor(x), as_tuple=True), np.nonzero(x), strict=True):
+            np.testing.assert_array_equal(got.asnumpy(), want)
+
+
+def test_interpolate_axis():
+    r = np.random.RandomState(7)
+    x, low, high, share = r.randn(3, 6, 2), r.randint(-6, 6, 9), r.randint(-6, 6, 9), r.rand(9)
+    f = raw["interpolate_axis"]
+    args = [Tensor(low), Tensor(high)]
+    w = share[:, None]
+    np.testing.assert_allclose(f(Tensor(x), *args, Tensor(share), 1).asnumpy(), x[:, low] * (1 - w) + x[:, high] * w, rtol=1e-12)
+    weight = Tensor(r.randn(3, 9, 2))
+    got = ms.grad(lambda a, s: (f(a, *args, s, 1) * weight).sum(), (0, 1))(Tensor(x), Tensor(share))
+    for k, v in enumerate((x, share)):
+        want = numeric_gradient(lambda t: (f(*((Tensor(t), *args, Tensor(share)) if k == 0 else (Tensor(x), *args, Tensor(t))), 1) * weight).sum().item(), v)
+        np.testing.assert_allclose(got[k].asnumpy(), want, rtol=1e-6, atol=1e-8)
+    np.testing.assert_array_equal(ms.vmap(lambda a: f(a, *args, Tensor(share), 0))(Tensor(x)).asnumpy(), f(Tensor(x), *args, Tensor(share), 1).asnumpy())
+    half = ops.interpolate(Tensor(r.randn(1, 2, 3, 4).astype(np.float16)), size=(5, 7), mode="bilinear")
+    assert half.dtype == ms.float16 and half.shape == (1, 2, 5, 7)
+    with pytest.raises(IndexError):
+        f(Tensor(x), Tensor(low + 20), args[1], Tensor(share), 1)
