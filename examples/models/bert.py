@@ -14,6 +14,7 @@ import mindspore.ops as ops
 import mindspore.ops.functional as F
 from mindspore import Parameter, Tensor
 from mindspore.common.initializer import TruncatedNormal, initializer
+from mindspore.nn.learning_rate_schedule import LearningRateSchedule
 from mindspore.ops import operations as P
 
 
@@ -217,7 +218,7 @@ def batches(n, batch=2, predictions=3):
         yield (*[Tensor(a.astype(np.int32)) for a in arrays], Tensor(weights), Tensor(label.astype(np.int32)))
 
 
-class BertLearningRate(nn.LearningRateSchedule):
+class BertLearningRate(LearningRateSchedule):
     def __init__(self, learning_rate, end_learning_rate, warmup_steps, decay_steps, power):
         super().__init__()
         self.warmup_lr = nn.WarmUpLR(learning_rate, warmup_steps)

@@ -7,7 +7,7 @@ import numpy as np
 from training import run
 
 import mindspore as ms
-from mindspore import Parameter, Tensor, mint, nn, ops
+from mindspore import Parameter, Tensor, nn, ops
 from mindspore.common.initializer import Normal, initializer
 
 
@@ -83,7 +83,7 @@ class GatedFeedForward(nn.Cell):
         self.wo = nn.Dense(hidden, dim, has_bias=False)
 
     def construct(self, x):
-        return self.wo(mint.nn.functional.gelu(self.wi_0(x)) * self.wi_1(x))
+        return self.wo(ops.gelu(self.wi_0(x)) * self.wi_1(x))
 
 
 class T5Block(nn.Cell):

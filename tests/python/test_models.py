@@ -14,10 +14,12 @@ from pijit import nn
 FOLDER = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "models")
 STEPS = 3
 
-# Graphs and breaks of a jitted step where it isn't one graph, and why.
-JIT = {}
-# What GRAPH_MODE raises where it doesn't run, and why.
-GRAPH_MODE = {}
+# Where a jitted step isn't one graph: graphs, and the details of its breaks.
+SPLIT = {
+    "detector": (1, ["len(), "]),  # of an ndarray that is a global
+    "mixed_precision": (1, ["a side effect in a branch or loop on a tensor"]),  # the optimizer below `if finite`
+    "neural_ode": (1, ["a loop on a tensor inside a gradient"]),
+}
 
 PROGRAMS = sorted(f[:-3] for f in os.listdir(FOLDER) if f.endswith(".py") and f != "training.py")
 
@@ -82,8 +84,9 @@ def test_jitted(name, load, eager):
     step = ms.jit(step)
     found = losses(step, batches, network)
     e = ms.explain(step)
-    graphs, breaks = JIT.get(name, (1, 0, ""))[:2]
-    assert (len(e.graphs), len(e.breaks)) == (graphs, breaks), f"{e}"
+    graphs, breaks = SPLIT.get(name, (1, []))
+    assert (len(e.graphs), len(e.breaks)) == (graphs, len(breaks)), f"{e}"
+    assert all(part in b["detail"] for part, b in zip(breaks, e.breaks)), f"{e}"
     same_bits(eager(name), found)
     before = e.compile_count
     for b in batches:
@@ -106,11 +109,7 @@ def test_graph_mode(name, load, eager):
     step, batches, network = prepare(load, name)
     ms.set_context(mode=ms.GRAPH_MODE)
     try:
-        if name in GRAPH_MODE:
-            with pytest.raises(GRAPH_MODE[name][0], match=GRAPH_MODE[name][1]):
-                losses(Step(step), batches, network)
-        else:
-            same_bits(expected, losses(Step(step), batches, network))
+        same_bits(expected, losses(Step(step), batches, network))
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
 
@@ -124,3 +123,21 @@ def test_gpt_samples_the_same_text_with_its_caches(load):
         texts.append([gpt.sample(network, "a gr", 12, seed=s, jit=jit) for s in (0, 1)])
     assert texts[0] == texts[1]
     assert len(texts[0][0]) == 16 and texts[0][0] != texts[0][1]
+
+
+def test_reinforce_learns_the_same_with_its_environment_in_python(load):
+    rewards = []
+    for jit in (False, True):
+        ms.set_seed(1)
+        rewards.append(load("reinforce").train(episodes=40, jit=jit))
+    assert rewards[0] == rewards[1]
+    assert np.mean(rewards[0][-10:]) > 0.8
+
+
+def test_detector_finds_boxes_after_suppression(load):
+    detector = load("detector")
+    boxes = np.array([[0.5, 0.5, 0.2, 0.2], [0.52, 0.5, 0.2, 0.2], [0.2, 0.2, 0.1, 0.1]])
+    assert detector.non_maximum_suppression(boxes, np.array([0.8, 0.9, 0.3])) == [1, 2]
+    network = detector.build()[0]
+    found = detector.detect(network, next(iter(detector.batches(1)))[0], threshold=0.0)
+    assert len(found) == 2 and all(len(f) > 0 and f[0][1] >= f[-1][1] for f in found)
