@@ -11,25 +11,25 @@ from pijit.parameter import Parameter
 
 _state = Parameter(Tensor(np.zeros(2, np.int64)), name="random_state", requires_grad=False)
 _step = Tensor(np.array([0, 1], np.int64))
-_seed = None
-_seedings = 0  # how often a seed was set: pijit.dataset follows the last one, its own or this
+# What was set, and how often: pijit.dataset follows the last seed, its own or this. A dict, because captured draws are guarded by the globals.
+_chosen = {"seed": None, "times": 0}
 
 
 def set_seed(seed):
     """Restarts the generator. `seed` is a non-negative int."""
-    global _seed, _seedings
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise TypeError(f"For 'set_seed', the argument 'seed' must be int, but got {type(seed).__name__}.")
     if seed < 0:
         raise ValueError(f"For 'set_seed', 'seed' must be non-negative, but got {seed}.")
-    _seed, _seedings = seed, _seedings + 1
+    _chosen["seed"] = seed
+    _chosen["times"] += 1
     _state._assign(Tensor(np.array([seed, 0], np.int64)))
     np.random.seed(seed % 2**32)
 
 
 def get_seed():
     """The seed that was set, or None."""
-    return _seed
+    return _chosen["seed"]
 
 
 def bits(shape, generator=None):

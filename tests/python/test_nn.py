@@ -308,3 +308,14 @@ def test_parameters_take_one_of_numpys_numbers_each():
     first = nn.Dense(3, 3).weight.asnumpy()
     ms.set_seed(2)
     assert np.array_equal(first, nn.Dense(3, 3).weight.asnumpy()) and not np.array_equal(first, nn.Dense(3, 3).weight.asnumpy())
+
+
+def test_a_new_seed_needs_no_new_capture():
+    drop = ms.jit(lambda x: ops.dropout(x, 0.5))
+    seen = []
+    for seed in (1, 2, 1):
+        ms.set_seed(seed)
+        seen.append(drop(ops.ones((64,))).asnumpy().tobytes())
+    assert seen[0] == seen[2] != seen[1]
+    assert ms.get_seed() == 1
+    assert ms.explain(drop).compile_count == 1
