@@ -541,7 +541,7 @@ V Tracer::call_dict_method(const std::string& name, const V& self, std::vector<V
     if (!args.empty()) settle(args[0]);
     for (size_t k = 0; !args.empty() && k < args[0]->keys.size(); ++k)
       dict_set(self, constant(args[0]->keys[k]), item(args[0], k));
-    for (auto& [k, v] : kwargs) dict_set(self, constant(py::str(k)), v);
+    for (auto& [k, v] : kwargs) dict_set(self, constant(str_of(k)), v);
     return none;
   }
   if (name == "clear") {
