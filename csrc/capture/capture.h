@@ -62,7 +62,7 @@ struct Source {
     kMethodFunc,
     kComputed,  // what the C function `key`, which has no effects, gives for `args`
     kPack,      // the tuple of `args`
-    kMember,  // what a C descriptor, the key, reads from the object
+    kMember,    // what a C descriptor, the key, reads from the object
     kConst
   } kind;
   int parent = -1;

@@ -953,7 +953,8 @@ V Tracer::in_place(const std::string& op, const V& a, const V& b) {
     list_extend(a, items_of(b));
     return a;
   }
-  const auto times = a->kind == Value::kList && a->src < 0 && op == "mul" ? as_int(b) : std::nullopt;
+  const auto times =
+      a->kind == Value::kList && a->src < 0 && op == "mul" ? as_int(b) : std::nullopt;
   if (!times) give_up(Reason::kUnsupportedOperand, "in-place operation");
   const V all = binary("mul", a, b);
   splice(a, 0, a->items.size(), all->items);

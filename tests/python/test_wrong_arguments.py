@@ -97,7 +97,8 @@ def test_set_graph_mode():
 
 
 def public_functions():
-    return sorted(n for n, f in vars(ops).items() if callable(f) and not isinstance(f, type) and not n.startswith("_"))
+    names = {n for n, f in vars(ops).items() if callable(f) and not isinstance(f, type) and not n.startswith("_")}
+    return sorted(names - {"scalar_pow"})  # 2**70 ** 2**70 keeps Python itself busy
 
 
 @pytest.mark.parametrize("name", public_functions())
