@@ -321,8 +321,7 @@ std::string describe_step(const std::vector<Source>& sources, const Source& s, c
     case Source::kItem: return str_cat(p, "[", s.index, "]");
     case Source::kDictItem:
     case Source::kHasKey: {
-      const std::string key =
-          s.other >= 0 ? describe_source(sources, s.other, code) : shown(s.key);
+      const std::string key = s.other >= 0 ? describe_source(sources, s.other, code) : shown(s.key);
       return s.kind == Source::kDictItem ? str_cat(p, "[", key, "]")
                                          : str_cat("(", key, " in ", p, ")");
     }

@@ -60,8 +60,7 @@ bool Tracer::makes_array(PyObject* f) {
   PyObject* np = PyImport_GetModule(py::str("numpy").ptr());
   const py::object keep = py::reinterpret_steal<py::object>(np);
   const py::object name = py::getattr(f, "__name__", py::none());
-  if (!np || !py::isinstance<py::str>(name) || !kNames.count(text_of(name)))
-    return false;
+  if (!np || !py::isinstance<py::str>(name) || !kNames.count(text_of(name))) return false;
   return py::object(py::getattr(np, name, py::none())).ptr() == f;
 }
 
