@@ -11,13 +11,29 @@
 namespace pijit {
 namespace {
 
-std::vector<ArrayRef> arrays(const py::sequence& s) {
+std::vector<ArrayRef> arrays(const char* function, const char* name, py::handle s) {
   std::vector<ArrayRef> r;
-  for (auto h : s) {
-    OP_CHECK(is_tensor(h.ptr()), kType, "expected tensors, got ", Py_TYPE(h.ptr())->tp_name);
+  for (auto h : argument<py::sequence>(function, name, s)) {
+    OP_CHECK(is_tensor(h.ptr()), kType, "[", function, "] ", name, " must hold Tensors, got ",
+             Py_TYPE(h.ptr())->tp_name);
     r.push_back(array_of(h.ptr()));
   }
   return r;
+}
+// Two lists that belong together: a value and what is given for it, of the same shape, or in a
+// batch of `size`.
+void check_pairs(const char* function, const std::vector<ArrayRef>& values,
+                 const std::vector<ArrayRef>& given, std::optional<int64_t> size = {}) {
+  OP_CHECK(values.size() == given.size(), kValue, "[", function, "] got ", given.size(),
+           " Tensors for ", values.size());
+  for (size_t k = 0; k < values.size(); ++k) {
+    std::vector<int64_t> want(values[k]->type.shape.begin(), values[k]->type.shape.end());
+    if (size) want.insert(want.begin(), *size);
+    const Shape& got = given[k]->type.shape;
+    OP_CHECK(std::equal(want.begin(), want.end(), got.begin(), got.end()), kValue, "[", function,
+             "] Tensor ", k, " has shape ", got.str(), ", which does not fit ",
+             values[k]->type.shape.str());
+  }
 }
 py::object tensor(const ArrayRef& a) { return py::reinterpret_steal<py::object>(new_tensor(a)); }
 py::list tensors(const std::vector<ArrayRef>& v) {
@@ -27,49 +43,71 @@ py::list tensors(const std::vector<ArrayRef>& v) {
 }
 
 void init_tape(py::module_& m) {
-  py::class_<Tape>(m, "Tape", "Records ops on watched tensors between start() and stop().")
-      .def(py::init([](const std::string& use) {
-             return std::make_unique<Tape>(use == "forward" ? Tape::kForward
-                                           : use == "batch" ? Tape::kBatch
-                                                            : Tape::kReverse);
-           }),
-           py::arg("use") = "reverse")
-      .def("start", &Tape::start)
-      .def("stop", &Tape::stop)
-      .def("watch", [](Tape& t, py::handle x) { t.watch(arrays(py::make_tuple(x))[0]); })
-      .def("watches",
-           [](const Tape& t, py::handle x) {
-             return is_tensor(x.ptr()) && t.watches(array_of(x.ptr()).get());
-           })
-      .def("record_custom",
-           [](Tape& t, const py::sequence& in, const py::sequence& out, py::function f) {
-             auto fn = std::make_shared<py::function>(std::move(f));
-             t.record_custom(arrays(in), arrays(out), [fn](const std::vector<ArrayRef>& cts) {
-               std::vector<ArrayRef> r;
-               for (auto h : py::cast<py::sequence>((*fn)(tensors(cts)))) {
-                 OP_CHECK(h.is_none() || is_tensor(h.ptr()), kType,
-                          "a gradient of the user's own must be a Tensor or None, got ",
-                          Py_TYPE(h.ptr())->tp_name);
-                 r.push_back(h.is_none() ? ArrayRef() : array_of(h.ptr()));
-               }
-               return r;
-             });
-           })
-      .def("batch",
-           [](const Tape& t, const py::sequence& examples, const py::sequence& batches,
-              const py::sequence& outputs, int64_t size) {
-             return tensors(t.batch(arrays(examples), arrays(batches), arrays(outputs), size));
-           })
-      .def("pushforward",
-           [](const Tape& t, const py::sequence& inputs, const py::sequence& tangents,
-              const py::sequence& outputs) {
-             return tensors(t.pushforward(arrays(inputs), arrays(tangents), arrays(outputs)));
-           })
-      .def("gradient", [](const Tape& t, const py::sequence& outputs, const py::sequence& cts,
-                          const py::sequence& wrt) {
-        return tensors(t.gradient(arrays(outputs), arrays(cts), arrays(wrt)));
+  py::class_<Tape> tape(m, "Tape", "Records ops on watched tensors between start() and stop().");
+  tape.def(py::init([](const py::args& args, const py::kwargs& kwargs) {
+    const Parameters parameters{{"use", py::str("reverse")}};
+    const std::string use =
+        argument<std::string>("Tape", "use", bind_arguments("Tape", parameters, args, kwargs)[0]);
+    OP_CHECK(use == "forward" || use == "batch" || use == "reverse", kValue,
+             "[Tape] use must be 'reverse', 'forward' or 'batch', got '", use, "'");
+    return std::make_unique<Tape>(use == "forward" ? Tape::kForward
+                                  : use == "batch" ? Tape::kBatch
+                                                   : Tape::kReverse);
+  }));
+  using Args = std::vector<py::object>;
+  define_method(tape, "start", {}, [](Tape& t, const Args&) { return t.start(), py::none(); });
+  define_method(tape, "stop", {}, [](Tape& t, const Args&) { return t.stop(), py::none(); });
+  define_method(tape, "watch", {{"x"}}, [](Tape& t, const Args& a) {
+    t.watch(arrays("Tape.watch", "x", py::make_tuple(a[0]))[0]);
+    return py::none();
+  });
+  define_method(tape, "watches", {{"x"}}, [](Tape& t, const Args& a) {
+    return is_tensor(a[0].ptr()) && t.watches(array_of(a[0].ptr()).get());
+  });
+  define_method(
+      tape, "record_custom", {{"inputs"}, {"outputs"}, {"backward"}}, [](Tape& t, const Args& a) {
+        constexpr const char* kName = "Tape.record_custom";
+        auto fn = std::make_shared<py::function>(argument<py::function>(kName, "backward", a[2]));
+        t.record_custom(arrays(kName, "inputs", a[0]), arrays(kName, "outputs", a[1]),
+                        [fn](const std::vector<ArrayRef>& cts) {
+                          std::vector<ArrayRef> r;
+                          const py::object grads = (*fn)(tensors(cts));
+                          for (auto h : argument<py::sequence>("bprop", "the result", grads)) {
+                            OP_CHECK(h.is_none() || is_tensor(h.ptr()), kType,
+                                     "a gradient of the user's own must be a Tensor or None, got ",
+                                     Py_TYPE(h.ptr())->tp_name);
+                            r.push_back(h.is_none() ? ArrayRef() : array_of(h.ptr()));
+                          }
+                          return r;
+                        });
+        return py::none();
       });
-  m.def("active_tapes", [] {
+  define_method(tape, "batch", {{"examples"}, {"batches"}, {"outputs"}, {"size"}},
+                [](Tape& t, const Args& a) {
+                  constexpr const char* kName = "Tape.batch";
+                  const auto examples = arrays(kName, "examples", a[0]);
+                  const auto batches = arrays(kName, "batches", a[1]);
+                  const auto size = argument<int64_t>(kName, "size", a[3]);
+                  check_pairs(kName, examples, batches, size);
+                  return tensors(t.batch(examples, batches, arrays(kName, "outputs", a[2]), size));
+                });
+  define_method(tape, "pushforward", {{"inputs"}, {"tangents"}, {"outputs"}},
+                [](Tape& t, const Args& a) {
+                  constexpr const char* kName = "Tape.pushforward";
+                  const auto inputs = arrays(kName, "inputs", a[0]);
+                  const auto tangents = arrays(kName, "tangents", a[1]);
+                  check_pairs(kName, inputs, tangents);
+                  return tensors(t.pushforward(inputs, tangents, arrays(kName, "outputs", a[2])));
+                });
+  define_method(tape, "gradient", {{"outputs"}, {"cotangents"}, {"wrt"}},
+                [](Tape& t, const Args& a) {
+                  constexpr const char* kName = "Tape.gradient";
+                  const auto outputs = arrays(kName, "outputs", a[0]);
+                  const auto cotangents = arrays(kName, "cotangents", a[1]);
+                  check_pairs(kName, outputs, cotangents);
+                  return tensors(t.gradient(outputs, cotangents, arrays(kName, "wrt", a[2])));
+                });
+  define(m, "active_tapes", {}, [](const Args&) {
     py::list l;
     for (Tape* t : Tape::active()) l.append(py::cast(t, py::return_value_policy::reference));
     return l;
@@ -77,28 +115,41 @@ void init_tape(py::module_& m) {
 }
 
 void init_config(py::module_& m) {
-  m.def("get_option", &get_option);
-  m.def("set_option", &set_option);
-  m.def("option_table", [] {
+  using Args = std::vector<py::object>;
+  define(m, "get_option", {{"name"}}, [](const Args& a) {
+    return str_of(get_option(argument<std::string>("get_option", "name", a[0])));
+  });
+  define(m, "set_option", {{"name"}, {"value"}}, [](const Args& a) {
+    set_option(argument<std::string>("set_option", "name", a[0]),
+               argument<std::string>("set_option", "value", a[1]));
+    return py::none();
+  });
+  define(m, "option_table", {}, [](const Args&) {
     py::list l;
     for (auto& o : option_table()) l.append(py::make_tuple(o.name, o.type, o.env, o.help));
     return l;
   });
-  m.def("allocated_bytes", &allocated_bytes);
-  m.def("max_threads", &max_threads);
-  m.def("channel_block", &channel_block,
-        "Channels per block in which convolutions compute; 0: they have one layout.");
+  define(m, "allocated_bytes", {}, [](const Args&) { return allocated_bytes(); });
+  define(m, "max_threads", {}, [](const Args&) { return max_threads(); });
+  define(
+      m, "channel_block", {}, [](const Args&) { return channel_block(); },
+      "Channels per block in which convolutions compute; 0: they have one layout.");
 }
 
 void init_graph(py::module_& m) {
-  m.def(
-      "graph_roundtrip", [](const std::string& text) { return Graph::parse(text)->print(); },
+  using Args = std::vector<py::object>;
+  define(
+      m, "graph_roundtrip", {{"text"}},
+      [](const Args& a) {
+        const std::string text = argument<std::string>("graph_roundtrip", "text", a[0]);
+        return str_of(Graph::parse(text)->print());
+      },
       "Parses a graph's text and prints it again.");
-  m.def(
-      "run_graph",
-      [](const std::string& text, const py::sequence& inputs) {
-        auto p = compile(*Graph::parse(text));
-        auto in = arrays(inputs);
+  define(
+      m, "run_graph", {{"text"}, {"inputs"}},
+      [](const Args& a) {
+        auto p = compile(*Graph::parse(argument<std::string>("run_graph", "text", a[0])));
+        auto in = arrays("run_graph", "inputs", a[1]);
         OP_CHECK(in.size() == p->num_inputs(), kType, "the graph takes ", p->num_inputs(),
                  " tensors, got ", in.size());
         std::vector<Array*> raw;
@@ -112,7 +163,7 @@ void init_graph(py::module_& m) {
         return tensors(out);
       },
       "Compiles a graph's text and runs it.");
-  m.def("op_table", [] {
+  define(m, "op_table", {}, [](const Args&) {
     py::list l;
     for (auto& op : OpTable::get().all()) {
       if (op->has(kRegion) || op->has(kPhysical)) continue;

@@ -8,6 +8,12 @@ namespace {
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 }  // namespace
 
+bool own_getattribute(PyTypeObject* t) {
+  static PyObject* hook = PyUnicode_InternFromString("__getattribute__");
+  PyObject* f = type_lookup(t, hook);
+  return !f || Py_TYPE(f) != &PyWrapperDescr_Type;  // built-in types have one in C each
+}
+
 V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
   PyObject* o = found->obj.ptr();
   auto method = [&](const V& s) {
@@ -21,7 +27,7 @@ V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
   if (PyFunction_Check(o) || Py_TYPE(o) == jit_function_type || Py_TYPE(o) == &PyMethodDescr_Type ||
       Py_TYPE(o) == &PyWrapperDescr_Type)
     return method(self);
-  if (PyObject_TypeCheck(o, &PyProperty_Type)) {
+  if (Py_TYPE(o) == &PyProperty_Type) {
     PyObject* get = PyObject_GetAttrString(o, "fget");
     if (!get || get == Py_None) give_up(Reason::kUnsupportedAttribute, "property without getter");
     py::object keep = py::reinterpret_steal<py::object>(get);
@@ -30,10 +36,15 @@ V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
   if (Py_TYPE(o) == &PyStaticMethod_Type)
     return wrap_static(py::object(share(o).attr("__func__")).ptr());
   if (Py_TYPE(o) == &PyClassMethod_Type) {
+    const py::object f = share(o).attr("__func__");
+    if (!PyFunction_Check(f.ptr()) &&
+        Py_TYPE(f.ptr()) != jit_function_type)  // bound in ways of its own
+      give_up(Reason::kUnsupportedAttribute,
+              str_cat("classmethod of a ", Py_TYPE(f.ptr())->tp_name));
     auto m = std::make_shared<Value>();
     m->kind = Value::kMethod;
     m->self = wrap_static(reinterpret_cast<PyObject*>(owner));
-    m->func = wrap_static(py::object(share(o).attr("__func__")).ptr());
+    m->func = wrap_static(f.ptr());
     return m;
   }
   if (Py_TYPE(o)->tp_descr_get && !PyType_Check(o) && !PyCFunction_Check(o))
@@ -46,16 +57,25 @@ V Tracer::behind(const V& front) {
               add_source({Source::kMethodFunc, source_of(front), 0, {}}));
 }
 
+V Tracer::member(const V& v, PyObject* name) {
+  PyObject* d = type_lookup(type_of(v), name);
+  PIJIT_CHECK(d && Py_TYPE(d)->tp_descr_get, "no member of that name");
+  const auto x = py::reinterpret_steal<py::object>(Py_TYPE(d)->tp_descr_get(
+      d, v->obj.ptr(), reinterpret_cast<PyObject*>(Py_TYPE(v->obj.ptr()))));
+  if (!x) raise(py::error_already_set());
+  return wrap(x.ptr(), add_source({Source::kMember, source_of(v), 0, share(d)}));
+}
+
 V Tracer::attribute(const V& v, PyObject* name) {
   auto r = find_attribute(v, name);
   if (!r)
-    raise(PyExc_AttributeError, str_cat("'", type_of(v)->tp_name, "' object has no attribute '",
-                                        py::cast<std::string>(py::handle(name)), "'"));
+    raise(PyExc_AttributeError,
+          str_cat("'", type_of(v)->tp_name, "' object has no attribute '", text_of(name), "'"));
   return *r;
 }
 
 std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
-  const std::string name = py::cast<std::string>(py::handle(name_obj));
+  const std::string name = text_of(name_obj);
   if (v->kind == Value::kTensor) {
     const Type& t = v->node.type();
     if (name == "shape") {
@@ -89,6 +109,21 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
       v->kind == Value::kSet || v->kind == Value::kSlice) {
     PyTypeObject* type = type_of(v);
     PyObject* found = type_lookup(type, name_obj);
+    if (type != &PyTuple_Type && v->kind == Value::kTuple) {
+      guard_class(type);
+      if (own_getattribute(type))
+        give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, " defines __getattribute__"));
+      if (name == "__class__") return wrap_static(reinterpret_cast<PyObject*>(type));
+      if (name == "__dict__") give_up(Reason::kUnsupportedAttribute, name);
+      const bool data = found && Py_TYPE(found)->tp_descr_set;
+      if (!data && v->obj && instances_have_dict(type)) {
+        const auto d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
+        if (PyObject* x = d ? PyDict_GetItemWithError(d.ptr(), name_obj) : nullptr)
+          return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(name_obj)}));
+        guard(Guard::kNoDictAttr, source_of(v), share(name_obj));
+      }
+      if (!found) return missing_attribute(v, name_obj);
+    }
     if (!found) return std::nullopt;
     if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found))
       return bind(wrap_static(found), v, type);
@@ -99,7 +134,7 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
         const py::tuple made = share(found).attr("__reduce__")();
         return item(v, py::cast<size_t>(py::tuple(made[1])[0]));
       }
-      if (!Py_TYPE(found)->tp_descr_set || PyObject_TypeCheck(found, &PyProperty_Type))
+      if (!Py_TYPE(found)->tp_descr_set || Py_TYPE(found) == &PyProperty_Type)
         return bind(class_attribute(found, guard_class(type), name_obj), v, type);
     }
     if (v->kind == Value::kConst) {
@@ -152,6 +187,12 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
   }
   if (PyModule_Check(o)) {
     PyObject* d = PyModule_GetDict(o);
+    if (type != &PyModule_Type) {  // what its class has comes first
+      if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) guard_class(type);
+      PyObject* found = type_lookup(type, name_obj);
+      if (own_getattribute(type) || (found && Py_TYPE(found)->tp_descr_set))
+        give_up(Reason::kUnsupportedAttribute, str_cat("module attribute ", name));
+    }
     if (auto w = global_writes_.find({d, name}); w != global_writes_.end()) return w->second;
     PyObject* x = PyDict_GetItemWithError(d, name_obj);
     if (!x && named_as_library(d)) {  // our modules enter in their dicts what they load on demand
@@ -165,6 +206,7 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
   }
   if (PyType_Check(o)) {
     auto* t = reinterpret_cast<PyTypeObject*>(o);
+    if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) guard_class(type);
     if ((name == "__name__" || name == "__qualname__" || name == "__module__") &&
         type->tp_getattro == PyType_Type.tp_getattro &&
         type_lookup(type, name_obj) == type_lookup(&PyType_Type, name_obj)) {
@@ -213,15 +255,18 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
     PyObject* found = type_lookup(type, name_obj);
     if (found && reinterpret_cast<PyObject*>(Py_TYPE(found)) == own) {
       guard_class(type);
-      return wrap_static(py::object(share(o).attr(name.c_str())).ptr());
+      static PyObject* kept[] = {PyUnicode_InternFromString("_value_"),
+                                 PyUnicode_InternFromString("_name_")};
+      PyObject* key = kept[name == "name"];
+      const auto d = py::reinterpret_steal<py::object>(instance_dict(o));
+      PyObject* x = d ? PyDict_GetItemWithError(d.ptr(), key) : nullptr;
+      if (!x) give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
+      return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(key)}));
     }
   }
   if (PyFunction_Check(o)) {
-    if (name == "__name__" || name == "__qualname__" || name == "__doc__") {
-      PyObject* r = PyObject_GetAttr(o, name_obj);
-      if (!r) throw py::error_already_set();
-      return constant(py::reinterpret_steal<py::object>(r));
-    }
+    if (name == "__name__" || name == "__qualname__" || name == "__doc__" || name == "__module__")
+      return member(v, name_obj);
     give_up(Reason::kUnsupportedAttribute, str_cat("function attribute ", name));
   }
   if (type->tp_getattro != PyObject_GenericGetAttr) {
@@ -248,6 +293,8 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
   py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
   if (name == "__dict__") give_up(Reason::kUnsupportedAttribute, "__dict__");
   if (d) {
+    instance_dicts_.insert(d.ptr());
+    if (known_.count(d.ptr())) give_up(Reason::kUnsupportedAttribute, "__dict__");
     if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj))
       return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(name_obj)}));
     guard(Guard::kNoDictAttr, source_of(v), share(name_obj));
@@ -261,7 +308,7 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
 V Tracer::class_attribute(PyObject* found, int owner, PyObject* name) {
   return immutable_constant(found) || static_object(found) || PyFunction_Check(found) ||
                  Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type ||
-                 PyObject_TypeCheck(found, &PyProperty_Type)
+                 Py_TYPE(found) == &PyProperty_Type
              ? wrap_static(found)
              : wrap(found, add_source({Source::kAttr, owner, 0, share(name)}));
 }
@@ -286,11 +333,11 @@ void Tracer::set_attribute(const V& v, PyObject* name_obj, const V& value) {
 
 // As object.__setattr__.
 void Tracer::store_attribute(const V& v, PyObject* name_obj, const V& value) {
-  const std::string name = py::cast<std::string>(py::handle(name_obj));
+  const std::string name = text_of(name_obj);
   PyTypeObject* type = type_of(v);
   PyObject* found = type_lookup(type, name_obj);
   const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
-  if (found && PyObject_TypeCheck(found, &PyProperty_Type)) {
+  if (found && Py_TYPE(found) == &PyProperty_Type) {
     py::object set = share(found).attr("fset");
     if (set.is_none()) give_up(Reason::kRaises, "property without setter");
     call(wrap_static(set.ptr()), {v, value}, {});
@@ -302,6 +349,10 @@ void Tracer::store_attribute(const V& v, PyObject* name_obj, const V& value) {
   if (!slot && !py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr())))
     give_up(Reason::kRaises, "AttributeError");
   guard_type(v);
+  if (const auto d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()))) {
+    instance_dicts_.insert(d.ptr());
+    if (known_.count(d.ptr())) give_up(Reason::kUnsupportedAttribute, "__dict__");
+  }
   check_effect(v);
   auto old = v->attrs.find(name);
   if (old == v->attrs.end())

@@ -172,7 +172,7 @@ bool BreakStep::run(int pc) {
     }
     case Op::UNARY: {
       py::object x = pop();
-      const std::string n = py::cast<std::string>(py::handle(in.obj));
+      const std::string n = text_of(in.obj);
       if (n == "not") {
         const int t = PyObject_IsTrue(x.ptr());
         if (t < 0) fail(in);
@@ -186,12 +186,12 @@ bool BreakStep::run(int pc) {
     }
     case Op::BINARY: {
       py::object y = pop(), x = pop();
-      push(binary(py::cast<std::string>(py::handle(in.obj)), in.a, x.ptr(), y.ptr()));
+      push(binary(text_of(in.obj), in.a, x.ptr(), y.ptr()));
       return true;
     }
     case Op::COMPARE: {
       py::object y = pop(), x = pop();
-      const std::string n = py::cast<std::string>(py::handle(in.obj));
+      const std::string n = text_of(in.obj);
       static const char* names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
       int k = 0;
       while (n != names[k]) ++k;

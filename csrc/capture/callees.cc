@@ -46,7 +46,7 @@ bool works_on_tensors(const PendingCall& call) {
 bool own_library(PyObject* globals) {
   PyObject* name = PyDict_GetItemString(globals, "__name__");
   if (!name || !PyUnicode_Check(name)) return false;
-  const auto module = py::cast<std::string>(py::handle(name));
+  const auto module = text_of(name);
   auto starts = [&](const char* s) { return module.rfind(s, 0) == 0; };
   return starts("pijit.") && !starts("pijit.nn");
 }

@@ -97,7 +97,7 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     // of those that have no effect but a result
     static const std::set<std::string> kPure = {"prod", "sum", "max",  "min",  "amax", "amin",
                                                 "mean", "std", "ndim", "size", "round"};
-    if (kPure.count(py::cast<std::string>(py::str(share(o).attr("__name__")))))
+    if (kPure.count(text_of(py::str(share(o).attr("__name__")))))
       return call_numpy(f, args, kwargs);
   }
   static PyObject* name = PyUnicode_InternFromString("__call__");
@@ -114,20 +114,15 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   static PyObject* partial =
       py::object(py::module_::import("functools").attr("partial")).release().ptr();
   if (reinterpret_cast<PyObject*>(Py_TYPE(o)) == partial) {
-    const int src = source_of(f);
-    guard(Guard::kIs, src, share(o));  // its parts cannot change
-    py::tuple bound = share(o).attr("args");
-    std::vector<V> all;
-    for (auto x : bound) all.push_back(wrap_static(x.ptr()));
+    // its parts can change: __setstate__ replaces them, and the keywords are a dict
+    std::vector<V> all = items_of(member(f, PyUnicode_InternFromString("args")));
     all.insert(all.end(), args.begin(), args.end());
     Kwargs kw;
-    for (auto kv : py::cast<py::dict>(share(o).attr("keywords"))) {
-      const std::string k = py::cast<std::string>(kv.first);
+    for (auto& [k, v] : keywords_of(member(f, PyUnicode_InternFromString("keywords"))))
       if (std::none_of(kwargs.begin(), kwargs.end(), [&](auto& p) { return p.first == k; }))
-        kw.push_back({k, wrap_static(kv.second.ptr())});
-    }
+        kw.push_back({k, v});
     kw.insert(kw.end(), kwargs.begin(), kwargs.end());
-    return call(wrap_static(py::object(share(o).attr("func")).ptr()), all, kw);
+    return call(member(f, PyUnicode_InternFromString("func")), all, kw);
   }
   give_up(Reason::kUnsupportedCall, Py_TYPE(o)->tp_name);
 }
@@ -136,12 +131,12 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   PyObject* fn = f->kind == Value::kObject ? f->obj.ptr() : nullptr;
   PyObject* code_obj = fn ? PyFunction_GET_CODE(fn) : f->code.ptr();
   auto* co = reinterpret_cast<PyCodeObject*>(code_obj);
-  const std::string name = py::cast<std::string>(py::handle(code_obj).attr("co_name"));
+  const std::string name = text_of(py::handle(code_obj).attr("co_name"));
   auto code = code_info(code_obj, generators_);
-  if (!code || (code->generator && cleans_up(*code)))
+  if (!code || (code->generator && cleans_up(*code)) || (fn && has_other_builtins(fn)))
     give_up(co->co_flags & CO_OPTIMIZED ? Reason::kGenerator : Reason::kUnsupportedCall, name);
-  if (fn && f->src >= 0 && sources_[f->src].kind == Source::kConst)
-    guard(Guard::kCode, f->src, share(code_obj), 0, share(PyFunction_GET_GLOBALS(fn)));
+  if (fn && !is_library(PyFunction_GET_GLOBALS(fn)))
+    guard(Guard::kCode, source_of(f), share(code_obj), 0, share(PyFunction_GET_GLOBALS(fn)));
 
   Frame fr;
   fr.code = code;
@@ -171,7 +166,7 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
       if (code->slot_names[i] == k) at = i;
     if (at < 0) {
       if (!extra) bad("got an unexpected keyword argument " + k);
-      extra->keys.push_back(py::str(k));
+      extra->keys.push_back(str_of(k));
       extra->items.push_back(v);
       continue;
     }
@@ -182,20 +177,22 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   if (fn) {
     PyObject* d = PyFunction_GetDefaults(fn);
     const Py_ssize_t nd = d ? PyTuple_GET_SIZE(d) : 0;
+    V defaults;
     for (int k = 0; k < nargs; ++k) {
       if (fr.slots[k]) continue;
       const Py_ssize_t i = k - (nargs - nd);
       if (i < 0) bad("missing argument " + code->slot_names[k]);
-      PyObject* x = PyTuple_GET_ITEM(d, i);
-      fr.slots[k] =
-          is_library(fr.globals)
-              ? wrap_static(x)
-              : wrap(x, add_source({Source::kFuncDefault, source_of(f), static_cast<int>(i), {}}));
+      if (is_library(fr.globals)) {
+        fr.slots[k] = wrap_static(PyTuple_GET_ITEM(d, i));
+        continue;
+      }
+      if (!defaults) defaults = wrap(d, add_source({Source::kFuncDefaults, source_of(f), 0, {}}));
+      fr.slots[k] = item(defaults, static_cast<size_t>(i));
     }
     PyObject* kd = PyFunction_GetKwDefaults(fn);
     for (int k = nargs; k < nargs + nkw; ++k) {
       if (fr.slots[k]) continue;
-      py::str key(code->slot_names[k]);
+      py::str key = str_of(code->slot_names[k]);
       PyObject* x = kd ? PyDict_GetItemWithError(kd, key.ptr()) : nullptr;
       if (!x) bad("missing keyword argument " + code->slot_names[k]);
       fr.slots[k] = is_library(fr.globals)
@@ -212,7 +209,7 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
     for (int k = nargs; k < nargs + nkw; ++k)
       if (!fr.slots[k]) {
         const int i =
-            f->kwdefaults ? find_key(f->kwdefaults, py::str(code->slot_names[k]).ptr()) : -1;
+            f->kwdefaults ? find_key(f->kwdefaults, str_of(code->slot_names[k]).ptr()) : -1;
         if (i < 0) bad("missing keyword argument " + code->slot_names[k]);
         fr.slots[k] = item(f->kwdefaults, i);
       }
@@ -269,26 +266,18 @@ V Tracer::call_pure(const py::object& f, const std::vector<V>& args, const Kwarg
   py::list positional;
   for (auto& a : args) positional.append(known(a));
   py::dict keywords;
-  for (auto& [k, v] : kwargs) keywords[py::str(k)] = known(v);
+  for (auto& [k, v] : kwargs) keywords[str_of(k)] = known(v);
   PyObject* r = PyObject_Call(f.ptr(), py::tuple(positional).ptr(), keywords.ptr());
   if (!r) {
-    raise(py::error_already_set());
+    py::error_already_set e;
+    raise(e);
   }
-  py::object result = py::reinterpret_steal<py::object>(r);
-  if (!PyList_CheckExact(result.ptr())) {
-    const V v = wrap_static(result.ptr());
-    // what can change must be new at every run
-    if (v->kind != Value::kConst && v->kind != Value::kTuple && !as_constant(v))
-      give_up(Reason::kUnsupportedCall, name);
-    return v;
-  }
-  std::vector<V> items;  // a fresh list at every run
-  for (auto x : result) items.push_back(wrap_static(x.ptr()));
-  return sequence(Value::kList, items);
+  if (auto v = fresh(py::reinterpret_steal<py::object>(r))) return *v;
+  give_up(Reason::kUnsupportedCall, name);
 }
 
 V Tracer::call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs) {
-  const std::string name = py::cast<std::string>(py::object(py::handle(d).attr("__name__")));
+  const std::string name = text_of(py::object(py::handle(d).attr("__name__")));
   const bool of_object = reinterpret_cast<PyDescrObject*>(d)->d_type == &PyBaseObject_Type;
   if (self->kind == Value::kObject && of_object && name == "__setattr__" && kwargs.empty() &&
       !PyType_Check(self->obj.ptr()) && !PyModule_Check(self->obj.ptr()))
@@ -299,6 +288,15 @@ V Tracer::call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwar
   }
   if (self->kind == Value::kException && kwargs.empty())
     return call_exception_method(d, self, args);
+  // object.__eq__(1, 2), int.__repr__(True): not the method that the class has under this name
+  if (type_lookup(type_of(self), str_of(name).ptr()) != d) {
+    const auto own = reinterpret_cast<PyDescrObject*>(d)->d_type;
+    if (!PyType_IsSubtype(type_of(self), own))
+      give_up(Reason::kRaises, str_cat(name, " of a ", type_of(self)->tp_name));
+    std::vector<V> all{self};
+    all.insert(all.end(), args.begin(), args.end());
+    return call_pure(share(d), all, kwargs, name);
+  }
   return call_method_descriptor(name, self, args, kwargs);
 }
 
@@ -369,7 +367,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
       (sourced(self) || std::any_of(args.begin(), args.end(), sourced))) {
     std::vector<V> all{self};
     all.insert(all.end(), args.begin(), args.end());
-    PyObject* method = type_lookup(type_of(self), py::str(name).ptr());
+    PyObject* method = type_lookup(type_of(self), str_of(name).ptr());
     if (V r = method ? computed(method, all) : nullptr) return r;
   }
   fix(self);
@@ -394,7 +392,7 @@ V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
     const bool text = c && (c->is_none() || PyUnicode_CheckExact(c->ptr()));
     if (!c || (k != "flush" && !((k == "sep" || k == "end") && text)))
       give_up(Reason::kUnsupportedCall, "print()");
-    keywords[py::str(k)] = *c;
+    keywords[str_of(k)] = *c;
   }
   std::vector<V> values;
   for (auto& x : args) {
@@ -415,8 +413,11 @@ V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
 
 V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
   auto is = [&](PyTypeObject* x) { return t == x && kwargs.empty(); };
-  if (is(&PyUnicode_Type) && args.size() == 1 && args[0]->kind == Value::kException)
-    return exception_text(args[0], "__str__");
+  if (is(&PyUnicode_Type) && args.size() == 1 && !sourced(args[0])) {
+    if (auto s = text(args[0], "__str__")) return *s;
+    give_up(args[0]->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall,
+            "str()");
+  }
   if (is(&PySet_Type) &&
       (args.empty() || (args.size() == 1 && !is_dict(args[0]) && args[0]->kind != Value::kSet)))
     return set_of(args.empty() ? std::vector<V>() : items_of(args[0]));
@@ -445,7 +446,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
         ok = false;
       }
     }
-    for (auto& [k, v] : kwargs) set_subscript(d, constant(py::str(k)), v);
+    for (auto& [k, v] : kwargs) set_subscript(d, constant(str_of(k)), v);
     if (ok) return d;
   }
   if (is(&PyZip_Type) || is(&PyMap_Type)) {
@@ -457,6 +458,8 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     return it;
   }
   if (t == &PyEnum_Type && !args.empty()) {
+    if (args.size() + kwargs.size() > 2 || (!kwargs.empty() && kwargs[0].first != "start"))
+      give_up(Reason::kRaises, "enumerate()");
     auto it = std::make_shared<Value>();
     it->kind = Value::kIter;
     it->iter = Value::kEnumerate;
@@ -467,15 +470,12 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     it->pos = *i;
     return it;
   }
-  if (is(&PyReversed_Type) && args.size() == 1) {
-    auto items = unpack(args[0]);
-    if (items) {
-      std::reverse(items->begin(), items->end());
-      return get_iter(sequence(Value::kTuple, *items));
-    }
+  if (is(&PyReversed_Type) && args.size() == 1) return call_reversed(args[0]);
+  if (is(&PyType_Type) && args.size() == 1) {
+    PyTypeObject* c = type_of(args[0]);
+    if (!c) give_up(Reason::kUnsupportedCall, "type()");
+    return wrap_static(reinterpret_cast<PyObject*>(c));
   }
-  if (is(&PyType_Type) && args.size() == 1)
-    return wrap_static(reinterpret_cast<PyObject*>(type_of(args[0])));
   if (is(&PyBool_Type) && args.size() == 1) {
     if (auto b = truth(args[0])) return constant(py::bool_(*b));
     give_up(args[0]->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall,
@@ -544,7 +544,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
       return c.value_or(py::none());
     };
     for (auto& a : args) l.append(known(a));
-    for (auto& [k, v] : kwargs) kw[py::str(k)] = known(v);
+    for (auto& [k, v] : kwargs) kw[str_of(k)] = known(v);
     if (constants) {  // the tensor is made here, and each run gives a new one of its value
       py::object made =
           py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(t))(*py::tuple(l), **kw);
@@ -574,6 +574,27 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
       s->items = {args[0], args[1], args.size() > 2 ? args[2] : none};
     return s;
   }
+  if (is_enum(t) && kwargs.empty() && args.size() == 1) {
+    // Member by value: the enum module's own code, unless the class has its own for what is missing
+    static PyObject* hook = PyUnicode_InternFromString("_missing_");
+    PyObject* missing = type_lookup(t, hook);
+    static const std::set<PyObject*> kOwn = [] {
+      std::set<PyObject*> own;
+      for (auto name : {"Enum", "Flag"}) {
+        const py::object cls = py::module_::import("enum").attr(name);
+        own.insert(type_lookup(reinterpret_cast<PyTypeObject*>(cls.ptr()), hook));
+      }
+      return own;
+    }();
+    const auto value = as_constant(args[0]);
+    if (kOwn.count(missing) && value) {
+      guard_class(t);
+      PyObject* r = PyObject_CallOneArg(reinterpret_cast<PyObject*>(t), value->ptr());
+      if (!r) raise(py::error_already_set());
+      const py::object made = py::reinterpret_steal<py::object>(r);
+      if (Py_TYPE(r) == t) return wrap_static(r);
+    }
+  }
   if (PyType_IsSubtype(t, &PyTuple_Type) && t != &PyTuple_Type)
     return make_named_tuple(t, args, kwargs);
   if (plain_class(t)) return make_instance(t, args, kwargs);
@@ -585,9 +606,11 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
 V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
   PyObject* self = PyCFunction_GET_SELF(f);
   const std::string name = reinterpret_cast<PyCFunctionObject*>(f)->m_ml->ml_name;
-  const std::string module = self && PyModule_Check(self) ? PyModule_GetName(self) : "";
+  const char* its = self && PyModule_Check(self) ? PyModule_GetName(self) : "";
+  if (!its) PyErr_Clear();  // its __name__ is gone
+  const std::string module = its ? its : "";
   py::object mod = py::reinterpret_steal<py::object>(PyObject_GetAttrString(f, "__module__"));
-  const std::string from = mod && PyUnicode_Check(mod.ptr()) ? py::cast<std::string>(mod) : module;
+  const std::string from = mod && PyUnicode_Check(mod.ptr()) ? text_of(mod) : module;
   if (name == "__new__" && self == reinterpret_cast<PyObject*>(&PyTuple_Type) && args.size() == 2 &&
       kwargs.empty() && args[1]->kind == Value::kTuple) {
     auto cls = as_constant(args[0]);
@@ -597,52 +620,14 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
     return made;
   }
   if (from == "builtins") {
-    if (name == "len" && args.size() == 1) {
-      const V& x = args[0];
-      switch (x->kind) {
-        case Value::kTuple:
-        case Value::kList:
-        case Value::kDict:
-        case Value::kOpenList:
-        case Value::kOpenDict: return length(x);
-        case Value::kView: return length(x->items[0]);
-        case Value::kSet: return constant_int(static_cast<int64_t>(py::len(elements(x))));
-        case Value::kTensor:
-          if (x->node.shape().rank()) return dim(x, 0);
-          break;
-        case Value::kVarying:
-          if (V r = sourced(x) ? computed(f, {x}) : nullptr) return r;
-          break;
-        case Value::kConst: {
-          const Py_ssize_t n = PyObject_Size(x->obj.ptr());
-          if (n < 0) throw py::error_already_set();
-          return constant_int(n);
-        }
-        case Value::kInstance:
-        case Value::kObject:
-          if (c_container(x)) return length(x);
-          if (PyObject* l = user_method(x, "__len__")) return call(wrap_static(l), {x}, {});
-          break;
-        default: break;
-      }
-      give_up(Reason::kUnsupportedCall, "len()");
-    }
-    if (name == "isinstance" && args.size() == 2) {
-      auto c = as_constant(args[1]);
-      if (!c) give_up(Reason::kUnsupportedCall, "isinstance()");
-      std::function<bool(PyObject*)> test = [&](PyObject* cls) -> bool {
-        if (PyTuple_Check(cls)) {
-          for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(cls); ++k)
-            if (test(PyTuple_GET_ITEM(cls, k))) return true;
-          return false;
-        }
-        if (!PyType_Check(cls)) give_up(Reason::kUnsupportedCall, "isinstance()");
-        if (PyType_IsSubtype(type_of(args[0]), reinterpret_cast<PyTypeObject*>(cls))) return true;
-        if (Py_TYPE(cls) != &PyType_Type)
-          give_up(Reason::kUnsupportedCall, "isinstance() of an abstract class");
-        return false;
-      };
-      return constant(py::bool_(test(c->ptr())));
+    if (name == "len" && args.size() == 1 && kwargs.empty()) return length_of(args[0]);
+    if ((name == "isinstance" || name == "issubclass") && args.size() == 2) {
+      auto c = as_constant(args[1], Ask::kIdentity);
+      if (!c) give_up(Reason::kUnsupportedCall, name);
+      if (name == "isinstance") return constant(py::bool_(is_instance(args[0], c->ptr())));
+      auto sub = as_constant(args[0], Ask::kIdentity);
+      if (!sub) give_up(Reason::kUnsupportedCall, name);
+      return constant(py::bool_(is_subclass(sub->ptr(), c->ptr())));
     }
     if (name == "print") return call_print(args, kwargs);
     if (name == "iter" && args.size() == 1) return get_iter(args[0]);
@@ -670,7 +655,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       if (name == "hasattr") return constant(py::bool_(r.has_value()));
       if (r) return *r;
       if (args.size() == 3) return args[2];
-      raise(PyExc_AttributeError, py::cast<std::string>(*n));
+      raise(PyExc_AttributeError, text_of(*n));
     }
     if (name == "setattr" && args.size() == 3) {
       auto n = as_constant(args[1]);
@@ -679,6 +664,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       return constant(py::none());
     }
     if (name == "id" && args.size() == 1 && args[0]->src >= 0 && args[0]->obj &&
+        args[0]->kind != Value::kConst &&
         (args[0]->kind != Value::kTensor || args[0]->parameter)) {  // other tensors come and go
       guard(Guard::kIs, args[0]->src, args[0]->obj);  // which keeps the object, and so its address
       return constant(py::reinterpret_steal<py::object>(PyLong_FromVoidPtr(args[0]->obj.ptr())));
@@ -689,10 +675,6 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
         return constant(py::bool_(true));
       return constant(py::bool_(type_of(x)->tp_call != nullptr));
     }
-    if (name == "issubclass" && args.size() == 2) {
-      auto a = as_constant(args[0]), b = as_constant(args[1]);
-      if (a && b) return constant(py::bool_(PyObject_IsSubclass(a->ptr(), b->ptr()) == 1));
-    }
     if (name == "abs" && args.size() == 1 && args[0]->kind == Value::kTensor)
       return call_op(OpTable::get().at("abs"), args, kwargs);
     if (name == "pow" && args.size() == 2 && args[0]->kind == Value::kTensor)
@@ -701,14 +683,12 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
         is_number(args[0]) && is_number(args[1]) && (unfixed(args[0]) || unfixed(args[1])))
       if (auto second = unfixed_relation(name == "max" ? "gt" : "lt", args[1], args[0]))
         return args[*second];
-    if (name == "sum" && !args.empty() && kwargs.empty()) {
-      const V it = get_iter(args[0]);  // item and addition in turn
-      V r = args.size() > 1 ? args[1] : constant_int(0), x;
-      while (iterate(it, &x)) {
-        tick();
-        r = binary("add", r, x);
-      }
-      return r;
+    if (name == "sum" && !args.empty() && kwargs.empty()) return call_sum(args);
+    if ((name == "max" || name == "min") && !args.empty()) return call_extreme(name, args, kwargs);
+    if (name == "sorted" && args.size() == 1) return call_sorted(args, kwargs);
+    if (name == "repr" && args.size() == 1 && kwargs.empty() && !sourced(args[0])) {
+      if (auto s = text(args[0], "__repr__")) return *s;
+      give_up(Reason::kUnsupportedCall, "repr()");
     }
     if ((name == "any" || name == "all") && args.size() == 1) {
       const V it = get_iter(args[0]);  // read no further than the answer
@@ -721,13 +701,10 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       }
       return constant(py::bool_(name == "all"));
     }
-    static const std::set<std::string> kPure = {"abs", "min", "max",   "divmod", "round",  "pow",
-                                                "ord", "chr", "hash",  "repr",   "sorted", "bin",
-                                                "hex", "oct", "ascii", "format"};
+    static const std::set<std::string> kPure = {"abs", "divmod", "round", "pow",
+                                                "ord", "chr",    "hash",  "bin",
+                                                "hex", "oct",    "ascii", "format"};
     if (!kPure.count(name)) give_up(Reason::kUnsupportedCall, name + "()");
-    if ((name == "max" || name == "min" || name == "sorted") && args.size() == 1 &&
-        (args[0]->kind == Value::kIter || args[0]->kind == Value::kView || is_dict(args[0])))
-      args[0] = sequence(Value::kList, items_of(args[0]));
   } else if (from == "_functools" && name == "reduce" && args.size() >= 2 && kwargs.empty()) {
     const V it = get_iter(args[1]);  // item and call in turn: the order of ops is the program's
     V r, x;
@@ -740,40 +717,13 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       r = call(args[0], {r, x}, {});
     }
     return r;
-  } else if (from == "math" || from == "_operator") {
-    if (from == "_operator" && kwargs.empty() && !args.empty()) {  // on the objects themselves
-      const V x = args[0];
-      if (args.size() == 3 && name == "setitem") {
-        set_subscript(x, args[1], args[2]);
-        return constant(py::none());
-      }
-      if (args.size() == 2 && name == "delitem") {
-        delete_subscript(x, args[1]);
-        return constant(py::none());
-      }
-      if (args.size() == 2 && (name == "is_" || name == "is_not")) {
-        const auto same = identical(x, args[1]);
-        if (!same) give_up(Reason::kUnsupportedOperand, "identity of values");
-        return constant(py::bool_(*same == (name == "is_")));
-      }
-      if (is_list(x) || is_dict(x)) {
-        if (args.size() == 2 && name == "getitem") return subscript(x, args[1]);
-        if (args.size() == 2 && is_list(x) && (name == "iadd" || name == "iconcat")) {
-          list_extend(x, items_of(args[1]));
-          return x;
-        }
-        if (name[0] == 'i' && name != "index" && name != "indexOf" && name != "inv" &&
-            name != "invert")
-          give_up(Reason::kUnsupportedOperand, "in-place operation");
-      }
-    }
-    if (from == "_operator" &&
-        std::any_of(args.begin(), args.end(), [](auto& a) { return a->kind == Value::kTensor; })) {
-      if (args.size() == 2 && name != "getitem")
-        return binary(name == "and_" ? "and" : name == "or_" ? "or" : name, args[0], args[1]);
-      if (name == "getitem") return subscript(args[0], args[1]);
-      return unary(name, args[0]);
-    }
+  } else if (from == "_operator") {
+    if (name == "call" && !args.empty())
+      return call(args[0], {args.begin() + 1, args.end()}, kwargs);
+    if (kwargs.empty())
+      if (auto r = call_operator(name, args)) return *r;
+    give_up(Reason::kUnsupportedCall, "operator." + name);
+  } else if (from == "math") {
   } else if (from.rfind("pijit", 0) == 0) {
     if (name == "graph_mode") return constant(py::bool_(false));  // already inside compiled code
     give_up(Reason::kUnsupportedCall, from + "." + name);
@@ -781,6 +731,227 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
     give_up(Reason::kUnsupportedCall, (from.empty() ? "" : from + ".") + name + "()");
   }
   return call_pure(share(f), args, kwargs, name + "()");
+}
+
+Kwargs Tracer::keywords_of(const V& dict) {
+  settle(dict);
+  if (dict->kind != Value::kDict) give_up(Reason::kUnsupportedOperand, "**kwargs");
+  Kwargs kw;
+  for (size_t k = 0; k < dict->keys.size(); ++k) {
+    if (!PyUnicode_Check(dict->keys[k].ptr())) give_up(Reason::kRaises, "keywords must be strings");
+    kw.push_back({text_of(dict->keys[k]), item(dict, k)});
+  }
+  return kw;
+}
+
+// A function of the operator module. None: not one of what is followed.
+std::optional<V> Tracer::call_operator(const std::string& name, const std::vector<V>& args) {
+  static const std::map<std::string, std::string> kUnary = {
+      {"neg", "neg"}, {"pos", "pos"}, {"inv", "invert"}, {"invert", "invert"}, {"not_", "not"}};
+  static const std::set<std::string> kCompare = {"lt", "le", "eq", "ne", "gt", "ge"};
+  static const std::map<std::string, std::string> kBinary = {
+      {"add", "add"},         {"sub", "sub"},           {"mul", "mul"}, {"mod", "mod"},
+      {"truediv", "truediv"}, {"floordiv", "floordiv"}, {"pow", "pow"}, {"lshift", "lshift"},
+      {"rshift", "rshift"},   {"and_", "and"},          {"or_", "or"},  {"xor", "xor"},
+      {"matmul", "matmul"}};
+  if (args.size() == 1) {
+    if (auto it = kUnary.find(name); it != kUnary.end()) return unary(it->second, args[0]);
+    if (name == "truth") {
+      if (auto t = truth(args[0])) return constant(py::bool_(*t));
+      give_up(args[0]->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
+              "operator.truth");
+    }
+    if (name == "abs") {
+      if (PyObject* f = user_method(args[0], "__abs__")) return call(wrap_static(f), args, {});
+      if (args[0]->kind == Value::kTensor) return call_op(OpTable::get().at("abs"), args, {});
+      return python_operation("abs", args);
+    }
+    if (name == "index" && args[0]->kind != Value::kTensor) return python_operation("index", args);
+    return std::nullopt;
+  }
+  if (args.size() == 2) {
+    const V &a = args[0], &b = args[1];
+    if (kCompare.count(name)) return compare(name, a, b);
+    if (auto it = kBinary.find(name); it != kBinary.end()) return binary(it->second, a, b);
+    if (name.size() > 2 && name[0] == 'i')
+      for (auto& [fn, op] : kBinary)
+        if (op == name.substr(1)) return in_place(op, a, b);
+    if (name == "getitem") return subscript(a, b);
+    if (name == "delitem") return delete_subscript(a, b), constant(py::none());
+    if (name == "contains" || name == "is_" || name == "is_not") {
+      const auto r = name == "contains" ? contains(a, b) : identical(a, b);
+      if (r) return constant(py::bool_(*r != (name == "is_not")));
+    }
+    const bool sequences =
+        (a->kind == Value::kTuple && b->kind == Value::kTuple) || (is_list(a) && is_list(b));
+    if (name == "concat" && sequences) return binary("add", a, b);
+    if (name == "countOf" || name == "indexOf") return python_operation(name.c_str(), args);
+    return std::nullopt;
+  }
+  if (args.size() == 3 && name == "setitem") {
+    set_subscript(args[0], args[1], args[2]);
+    return constant(py::none());
+  }
+  return std::nullopt;
+}
+
+// max() and min(): one of the items themselves.
+V Tracer::call_extreme(const std::string& name, const std::vector<V>& args, const Kwargs& kwargs) {
+  V key, otherwise;
+  for (auto& [k, v] : kwargs) {
+    if (k == "key")
+      key = v->kind == Value::kConst && v->obj.is_none() ? nullptr : v;
+    else if (k == "default" && args.size() == 1)
+      otherwise = v;
+    else
+      give_up(Reason::kRaises, name + "()");
+  }
+  const std::string op = name == "max" ? "gt" : "lt";
+  const V it = get_iter(args.size() == 1 ? args[0] : sequence(Value::kTuple, args));
+  V best, best_key, x;
+  while (iterate(it, &x)) {
+    tick();
+    const V k = key ? call(key, {x}, {}) : x;
+    if (best) {
+      const V better = compare(op, k, best_key);
+      const auto t = truth(better);
+      if (!t)
+        give_up(better->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
+                name + "()");
+      if (!*t) continue;
+    }
+    best = x, best_key = k;
+  }
+  if (best) return best;
+  if (otherwise) return otherwise;
+  raise(PyExc_ValueError, name + "() of nothing");
+}
+
+V Tracer::call_sorted(const std::vector<V>& args, const Kwargs& kwargs) {
+  V key;
+  bool reverse = false;
+  for (auto& [k, v] : kwargs) {
+    if (k == "key") {
+      key = v->kind == Value::kConst && v->obj.is_none() ? nullptr : v;
+    } else {
+      const auto r = k == "reverse" ? as_int(v) : std::nullopt;
+      if (!r) give_up(Reason::kUnsupportedCall, "sorted()");
+      reverse = *r != 0;
+    }
+  }
+  const std::vector<V> items = items_of(args[0]);
+  py::list keys, order;
+  for (size_t k = 0; k < items.size(); ++k) {
+    const V x = key ? call(key, {items[k]}, {}) : items[k];
+    const auto c = as_constant(x);
+    if (!c)
+      give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall,
+              "sorted()");
+    if (is_nan(c->ptr())) give_up(Reason::kUnsupportedCall, "sorted() of NaN");
+    keys.append(*c);
+    order.append(k);
+  }
+  // places, sorted by what stands there: the items stay the objects that they are
+  try {
+    order.attr("sort")(py::arg("key") = keys.attr("__getitem__"), py::arg("reverse") = reverse);
+  } catch (const py::error_already_set& e) {
+    raise(e);
+  }
+  std::vector<V> sorted;
+  for (auto k : order) sorted.push_back(items[PyLong_AsSize_t(k.ptr())]);
+  return sequence(Value::kList, sorted);
+}
+
+V Tracer::call_sum(const std::vector<V>& args) {
+  V r = args.size() > 1 ? args[1] : constant_int(0), x;
+  if (r->kind == Value::kConst && (PyUnicode_Check(r->obj.ptr()) || PyBytes_Check(r->obj.ptr())))
+    give_up(Reason::kRaises, "sum() of text");
+  const V it = get_iter(args[0]);  // item and addition in turn
+  // Constants at the beginning are for CPython, which adds floats with a correction from 3.12 on.
+  auto number = [](const V& v) {
+    return v->kind == Value::kConst && (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
+  };
+  py::list numbers;
+  bool more = false;
+  while ((more = iterate(it, &x)) && number(r) && number(x)) {
+    tick();
+    numbers.append(x->obj);
+  }
+  if (!numbers.empty()) {
+    PyObject* args[] = {numbers.ptr(), r->obj.ptr()};
+    PyObject* total = PyObject_Vectorcall(original("sum"), args, 2, nullptr);
+    if (!total) raise(py::error_already_set());
+    r = constant(py::reinterpret_steal<py::object>(total));
+  }
+  for (; more; more = iterate(it, &x)) {
+    tick();
+    r = binary("add", r, x);
+  }
+  return r;
+}
+
+V Tracer::call_reversed(const V& x) {
+  settle(x);
+  if (x->kind == Value::kConst && PyRange_Check(x->obj.ptr()))
+    return get_iter(constant(x->obj[py::slice(py::none(), py::none(), py::int_(-1))]));
+  if (PyObject* f = user_method(x, "__reversed__")) return call(wrap_static(f), {x}, {});
+  if (x->kind == Value::kTuple || x->kind == Value::kList) {
+    auto it = std::make_shared<Value>();
+    it->kind = Value::kIter;
+    it->iter = Value::kReversed;
+    it->items = {x};
+    it->pos = static_cast<int64_t>(x->items.size()) - 1;
+    return it;
+  }
+  give_up(Reason::kUnsupportedIterable, str_cat("reversed() of a ", type_of(x)->tp_name));
+}
+
+// As PyObject_IsInstance goes.
+bool Tracer::is_instance(const V& v, PyObject* cls) {
+  if (PyTuple_Check(cls)) {
+    const Nested nested(*this);
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(cls); ++k)
+      if (is_instance(v, PyTuple_GET_ITEM(cls, k))) return true;
+    return false;
+  }
+  if (!PyType_Check(cls)) give_up(Reason::kUnsupportedCall, "isinstance() of no class");
+  PyTypeObject* t = type_of(v);
+  if (!t) give_up(Reason::kUnsupportedCall, "isinstance()");
+  auto* c = reinterpret_cast<PyTypeObject*>(cls);
+  if (t == c) return true;
+  static PyObject* hook = PyUnicode_InternFromString("__instancecheck__");
+  if (PyObject* f = user_method(wrap_static(cls), "__instancecheck__")) {
+    if (Py_TYPE(cls)->tp_name == std::string("ABCMeta") || Py_TYPE(cls)->tp_base != &PyType_Type)
+      give_up(Reason::kUnsupportedCall, "isinstance() of an abstract class");
+    const auto r = truth(call(wrap_static(f), {wrap_static(cls), v}, {}));
+    if (!r) give_up(Reason::kTensorValue, "__instancecheck__");
+    return *r;
+  }
+  if (type_lookup(Py_TYPE(cls), hook) != type_lookup(&PyType_Type, hook))
+    give_up(Reason::kUnsupportedCall, "isinstance() of an abstract class");
+  if (PyType_IsSubtype(t, c)) return true;
+  // an object may say that it is of another class
+  static PyObject* name = PyUnicode_InternFromString("__class__");
+  if (own_getattribute(t) || type_lookup(t, name) != type_lookup(&PyBaseObject_Type, name))
+    give_up(Reason::kUnsupportedCall, "isinstance() of what has a __class__ of its own");
+  return false;
+}
+
+bool Tracer::is_subclass(PyObject* sub, PyObject* cls) {
+  if (PyTuple_Check(cls)) {
+    const Nested nested(*this);
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(cls); ++k)
+      if (is_subclass(sub, PyTuple_GET_ITEM(cls, k))) return true;
+    return false;
+  }
+  if (!PyType_Check(cls) || !PyType_Check(sub))
+    give_up(Reason::kUnsupportedCall, "issubclass() of no class");
+  static PyObject* hook = PyUnicode_InternFromString("__subclasscheck__");
+  if (type_lookup(Py_TYPE(cls), hook) != type_lookup(&PyType_Type, hook))
+    give_up(Reason::kUnsupportedCall, "issubclass() of an abstract class");
+  user_method(wrap_static(cls), "__subclasscheck__");  // guards that there is none
+  return PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(sub),
+                          reinterpret_cast<PyTypeObject*>(cls));
 }
 
 }  // namespace pijit

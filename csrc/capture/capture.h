@@ -56,12 +56,13 @@ struct Source {
     kHasKey,    // whether the dict has the key, as a bool
     kCell,
     kFuncClosure,
-    kFuncDefault,
+    kFuncDefaults,
     kFuncKwDefault,
     kMethodSelf,
     kMethodFunc,
     kComputed,  // what the C function `key`, which has no effects, gives for `args`
     kPack,      // the tuple of `args`
+    kMember,    // what a C descriptor, the key, reads from the object
     kConst
   } kind;
   int parent = -1;
@@ -95,8 +96,8 @@ struct Guard {
     kExact,        // exact type `obj`
     kIs,           // the very object
     kEquals,       // same type and equal
-    kTensor,       // tensor of python type `obj` and the element type and shape of `type`, but
-                   // for the dims in the bit mask `num`
+    kTensor,       // tensor of python type `obj`, of that `version`, and of the element type and
+                   // shape of `type`, but for the dims in the bit mask `num`
     kNumber,       // int (of 31 bits) or float, of type `obj`
     kRelation,     // compared with number `obj` by num / 2 (Py_LT ...), the answer is num % 2
     kLength,       // tuple or list of `num` items
@@ -115,6 +116,7 @@ struct Guard {
   py::object obj, obj2;
   uint64_t num = 0;
   Type type;
+  unsigned version = 0;
 };
 
 // --- Recipes
@@ -243,6 +245,7 @@ struct Value {
     kZip,
     kEnumerate,
     kMap,
+    kReversed,  // of a tuple or list, at `pos`
     kGenerator
   } iter = kSequence;
   std::shared_ptr<Frame> frame;  // of a generator; null: it has ended

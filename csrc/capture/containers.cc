@@ -190,12 +190,9 @@ V Tracer::computed_item(const V& l, const V& index) {
     return nullptr;
   }
   const py::object held = py::reinterpret_steal<py::object>(x);
-  return wrap(x, add_source({Source::kComputed,
-                             -1,
-                             0,
-                             share(operator_function("getitem")),
-                             -1,
-                             {l->src, index->src}}));
+  return wrap(
+      x,
+      add_source({Source::kComputed, -1, 0, share(original("getitem")), -1, {l->src, index->src}}));
 }
 
 V Tracer::list_item(const V& l, int64_t i) {
@@ -330,12 +327,9 @@ bool Tracer::set_list_place(const V& l, const V& index, const V& value) {
     const py::object old =
         py::reinterpret_steal<py::object>(PyObject_GetItem(l->obj.ptr(), index->obj.ptr()));
     if (old) {
-      guard(Guard::kThere, add_source({Source::kComputed,
-                                       -1,
-                                       0,
-                                       share(operator_function("getitem")),
-                                       -1,
-                                       {l->src, index->src}}));
+      guard(Guard::kThere,
+            add_source(
+                {Source::kComputed, -1, 0, share(original("getitem")), -1, {l->src, index->src}}));
       check_effect(l);
       undoable([l] { l->loose.clear(); });
       l->loose.push_back({index, value});
@@ -637,7 +631,7 @@ V Tracer::call_dict_method(const std::string& name, const V& self, std::vector<V
     if (!args.empty()) settle(args[0]);
     for (size_t k = 0; !args.empty() && k < args[0]->keys.size(); ++k)
       dict_set(self, constant(args[0]->keys[k]), item(args[0], k));
-    for (auto& [k, v] : kwargs) dict_set(self, constant(py::str(k)), v);
+    for (auto& [k, v] : kwargs) dict_set(self, constant(str_of(k)), v);
     return none;
   }
   if (name == "clear") {

@@ -172,14 +172,14 @@ void Tracer::make_effects(Entry* e) {
     Place place{n.kind, n.target.get(), n.globals.ptr(), ""};
     switch (n.kind) {
       case Note::kSetAttr:
-      case Note::kSetGlobal: std::get<3>(place) = py::cast<std::string>(n.name); break;
+      case Note::kSetGlobal: std::get<3>(place) = text_of(n.name); break;
       case Note::kSetCell: break;
       case Note::kSetItem:
         if (n.values[0]->kind != Value::kConst) {
           forget(n.target);
           continue;
         }
-        std::get<3>(place) = py::cast<std::string>(py::repr(n.values[0]->obj));
+        std::get<3>(place) = shown(n.values[0]->obj);
         break;
       case Note::kPrint: pending.clear(); continue;
       case Note::kAssign: continue;

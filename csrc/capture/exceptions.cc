@@ -1,6 +1,8 @@
 // Exceptions that the captured code raises and handles itself. One that nobody handles is left to
 // CPython: the graph ends before the instruction that raises it, which then runs with its own
 // traceback.
+#include <algorithm>
+
 #include "capture/tracer.h"
 
 namespace pijit {
@@ -90,7 +92,7 @@ std::string Tracer::describe(const Raised& r) const {
   std::string text = t->tp_name;
   if (!r.detail.empty()) return text + ": " + r.detail;
   if (r.exception->items.size() == 1 && r.exception->items[0]->kind == Value::kConst)
-    text += ": " + py::cast<std::string>(py::str(r.exception->items[0]->obj));
+    text += ": " + shown(r.exception->items[0]->obj, false);
   return text;
 }
 
@@ -100,7 +102,7 @@ bool Tracer::advance(Frame& f) {
       step(f);
     } catch (const OpError& e) {
       if (e.kind == OpError::kRuntime) throw;  // perhaps of capture alone
-      raise(python_exception_of(e), {constant(py::str(e.what()))});
+      raise(python_exception_of(e), {constant(str_of(e.what()))});
     }
   } catch (const Raised& r) {
     const auto* h = f.code->handler_of(f.pc);
@@ -154,9 +156,12 @@ bool Tracer::handles_stream_errors(const Frame& f) const {
 
 bool Tracer::exception_matches(const V& exception, const V& match) {
   if (match->kind == Value::kTuple) {
-    for (auto& m : items_of(match))
-      if (exception_matches(exception, m)) return true;
-    return false;
+    const std::vector<V> all = items_of(match);
+    for (auto& m : all)  // of all, before any
+      if (m->kind != Value::kObject || !is_exception_class(m->obj.ptr()))
+        give_up(Reason::kRaises, "catching what is no exception class");
+    return std::any_of(all.begin(), all.end(),
+                       [&](auto& m) { return exception_matches(exception, m); });
   }
   if (match->kind != Value::kObject || !is_exception_class(match->obj.ptr()))
     give_up(Reason::kRaises, "catching what is no exception class");
@@ -182,7 +187,7 @@ V Tracer::exception_text(const V& v, const char* name, PyObject* method) {
 
 // Of BaseException and its kind, by way of super().
 V Tracer::call_exception_method(PyObject* d, const V& self, const std::vector<V>& args) {
-  const std::string name = py::cast<std::string>(share(d).attr("__name__"));
+  const std::string name = text_of(share(d).attr("__name__"));
   const PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(d)->d_type;
   if (name == "__init__" &&
       owner->tp_init == reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init) {
@@ -198,7 +203,7 @@ V Tracer::call_exception_method(PyObject* d, const V& self, const std::vector<V>
 }
 
 void Tracer::set_exception_attribute(const V& v, PyObject* name_obj, const V& value) {
-  const std::string name = py::cast<std::string>(py::handle(name_obj));
+  const std::string name = text_of(name_obj);
   PyObject* found = type_lookup(type_of(v), name_obj);
   if (found && Py_TYPE(found)->tp_descr_set)
     give_up(Reason::kUnsupportedAttribute, str_cat(type_of(v)->tp_name, ".", name));
@@ -212,7 +217,7 @@ void Tracer::set_exception_attribute(const V& v, PyObject* name_obj, const V& va
 }
 
 std::optional<V> Tracer::exception_attribute(const V& v, PyObject* name_obj) {
-  const std::string name = py::cast<std::string>(py::handle(name_obj));
+  const std::string name = text_of(name_obj);
   if (auto it = v->attrs.find(name); it != v->attrs.end()) return it->second;
   for (auto& x : v->items)
     if (x->kind == Value::kNull) give_up(Reason::kUnsupportedAttribute, name);

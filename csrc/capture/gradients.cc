@@ -69,7 +69,7 @@ namespace {
 std::vector<std::pair<std::string, V>> keywords(const V& dict) {
   std::vector<std::pair<std::string, V>> r;
   for (size_t k = 0; k < dict->keys.size(); ++k)
-    r.push_back({py::cast<std::string>(dict->keys[k]), dict->items[k]});
+    r.push_back({text_of(dict->keys[k]), dict->items[k]});
   return r;
 }
 struct Deeper {

@@ -83,10 +83,9 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
       PyObject** c = PyFunction_Check(p) ? closure_of(p, &n) : nullptr;
       return s.index < n ? share(c[s.index]) : py::object();
     }
-    case Source::kFuncDefault: {
+    case Source::kFuncDefaults: {
       PyObject* d = PyFunction_Check(p) ? PyFunction_GetDefaults(p) : nullptr;
-      return d && s.index < PyTuple_GET_SIZE(d) ? share(PyTuple_GET_ITEM(d, s.index))
-                                                : py::object();
+      return d ? share(d) : py::object();
     }
     case Source::kFuncKwDefault: {
       PyObject* d = PyFunction_Check(p) ? PyFunction_GetKwDefaults(p) : nullptr;
@@ -129,6 +128,12 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
       }
       return t;
     }
+    case Source::kMember: {
+      PyObject* v = Py_TYPE(s.key.ptr())
+                        ->tp_descr_get(s.key.ptr(), p, reinterpret_cast<PyObject*>(Py_TYPE(p)));
+      if (!v) PyErr_Clear();  // of another type, or unset
+      return py::reinterpret_steal<py::object>(v);
+    }
     case Source::kConst: return s.key;
   }
   return {};
@@ -151,9 +156,23 @@ PyObject* method_behind(PyObject* builtin) {
 bool equal_constants(PyObject* a, PyObject* b) {
   if (a == b) return true;
   if (Py_TYPE(a) != Py_TYPE(b)) return false;
-  if (PyFloat_CheckExact(a)) {  // by bits: NaN equals itself, 0.0 differs from -0.0
-    const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
-    return __builtin_memcmp(&x, &y, sizeof x) == 0;
+  // by bits: NaN equals itself, 0.0 differs from -0.0
+  auto same_bits = [](double x, double y) { return __builtin_memcmp(&x, &y, sizeof x) == 0; };
+  if (PyFloat_CheckExact(a)) return same_bits(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+  if (PyComplex_CheckExact(a))
+    return same_bits(PyComplex_RealAsDouble(a), PyComplex_RealAsDouble(b)) &&
+           same_bits(PyComplex_ImagAsDouble(a), PyComplex_ImagAsDouble(b));
+  if (PyRange_Check(a)) {  // range(0, 3, 2) == range(0, 4, 2), but they are not alike
+    static PyObject* parts[] = {PyUnicode_InternFromString("start"),
+                                PyUnicode_InternFromString("stop"),
+                                PyUnicode_InternFromString("step")};
+    for (PyObject* name : parts) {
+      const auto x = py::reinterpret_steal<py::object>(PyObject_GetAttr(a, name));
+      const auto y = py::reinterpret_steal<py::object>(PyObject_GetAttr(b, name));
+      if (!x || !y || PyObject_RichCompareBool(x.ptr(), y.ptr(), Py_EQ) != 1)
+        return PyErr_Clear(), false;
+    }
+    return true;
   }
   if (is_numpy_scalar(a)) {
     Py_buffer x, y;
@@ -197,6 +216,7 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
     case Guard::kEquals: return equal_constants(o, g.obj.ptr());
     case Guard::kTensor:
       return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
+             type_version(Py_TYPE(o)) == g.version &&
              (g.num ? same_but_for(array_of(o)->type, g.type, g.num) : array_of(o)->type == g.type);
     case Guard::kNumber: {
       if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != g.obj.ptr()) return false;
@@ -308,7 +328,7 @@ namespace {
 // What a source adds to the text of its parent.
 std::string describe_step(const std::vector<Source>& sources, const Source& s, const std::string& p,
                           const CodeInfo& code) {
-  auto text = [](const py::object& o) { return py::cast<std::string>(py::str(o)); };
+  auto text = [](const py::object& o) { return shown(o, false); };
   switch (s.kind) {
     case Source::kState:
       return s.index < code.num_slots ? code.slot_names[s.index]
@@ -323,8 +343,7 @@ std::string describe_step(const std::vector<Source>& sources, const Source& s, c
     case Source::kItem: return str_cat(p, "[", s.index, "]");
     case Source::kDictItem:
     case Source::kHasKey: {
-      const std::string key = s.other >= 0 ? describe_source(sources, s.other, code)
-                                           : py::cast<std::string>(py::repr(s.key));
+      const std::string key = s.other >= 0 ? describe_source(sources, s.other, code) : shown(s.key);
       return s.kind == Source::kDictItem ? str_cat(p, "[", key, "]")
                                          : str_cat("(", key, " in ", p, ")");
     }
@@ -339,17 +358,17 @@ std::string describe_step(const std::vector<Source>& sources, const Source& s, c
       for (int a : s.args) args += (args.empty() ? "" : ", ") + describe_source(sources, a, code);
       --depth;
       if (s.kind == Source::kPack) return "(" + args + ",)";
-      return py::cast<std::string>(py::object(s.key.attr("__qualname__"))) + "(" + args + ")";
+      return shown(s.key.attr("__qualname__"), false) + "(" + args + ")";
     }
     case Source::kCell: return p + ".cell_contents";
     case Source::kFuncClosure: return str_cat(p, ".__closure__[", s.index, "]");
-    case Source::kFuncDefault: return str_cat(p, ".__defaults__[", s.index, "]");
-    case Source::kFuncKwDefault:
-      return p + ".__kwdefaults__[" + py::cast<std::string>(py::repr(s.key)) + "]";
+    case Source::kFuncDefaults: return p + ".__defaults__";
+    case Source::kFuncKwDefault: return p + ".__kwdefaults__[" + shown(s.key) + "]";
     case Source::kMethodSelf: return p + ".__self__";
     case Source::kMethodFunc: return p + ".__func__";
+    case Source::kMember: return p + "." + text(s.key.attr("__name__"));
     case Source::kConst: {
-      std::string r = py::cast<std::string>(py::repr(s.key));
+      std::string r = shown(s.key);
       return r.size() > 60 ? r.substr(0, 57) + "..." : r;
     }
   }
@@ -371,10 +390,8 @@ std::string describe_source(const std::vector<Source>& sources, int src, const C
 }
 std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code) {
   const std::string s = describe_source(e.sources, g.src, code);
-  auto name = [](const py::object& o) {
-    return py::cast<std::string>(py::handle(o).attr("__name__"));
-  };
-  auto repr = [](const py::object& o) { return py::cast<std::string>(py::repr(o)); };
+  auto name = [](const py::object& o) { return shown(o.attr("__name__"), false); };
+  auto repr = [](const py::object& o) { return shown(o); };
   switch (g.kind) {
     case Guard::kType:
     case Guard::kExact: return "type(" + s + ") is " + name(g.obj);
@@ -411,15 +428,12 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     case Guard::kThere: return s + " exists";
     case Guard::kKeys: return "tuple(" + s + ") == " + repr(g.obj);
     case Guard::kCode:
-      return s + ".__code__ is " + py::cast<std::string>(py::str(g.obj.attr("co_name"))) +
-             ".__code__";
+      return s + ".__code__ is " + shown(g.obj.attr("co_name"), false) + ".__code__";
     case Guard::kSame:
       return s + " is " + describe_source(e.sources, static_cast<int>(g.num), code);
     case Guard::kNoDictAttr: return repr(g.obj) + " not in vars(" + s + ")";
     case Guard::kDictVersion:
-      return (g.obj.contains("__name__")
-                  ? "globals of " + py::cast<std::string>(py::str(g.obj["__name__"]))
-                  : s) +
+      return (g.obj.contains("__name__") ? "globals of " + shown(g.obj["__name__"], false) : s) +
              " unchanged";
     case Guard::kTypeVersion: return "class " + name(g.obj) + " unchanged";
     case Guard::kNull: return s + " is unbound";

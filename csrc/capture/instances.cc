@@ -41,6 +41,7 @@ int Tracer::guard_class(PyTypeObject* t) {
 }
 
 V Tracer::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
+  if (PyType_HasFeature(Py_TYPE(t), Py_TPFLAGS_HEAPTYPE)) guard_class(Py_TYPE(t));
   auto v = std::make_shared<Value>();
   v->kind = Value::kInstance;
   v->obj = share(reinterpret_cast<PyObject*>(t));
@@ -74,7 +75,7 @@ V Tracer::make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) 
 }
 
 std::optional<V> Tracer::instance_attribute(const V& v, PyObject* name_obj) {
-  const std::string name = py::cast<std::string>(py::handle(name_obj));
+  const std::string name = text_of(name_obj);
   PyTypeObject* type = type_of(v);
   if (name == "__class__") return wrap_static(reinterpret_cast<PyObject*>(type));
   if (name == "__dict__") give_up(Reason::kUnsupportedAttribute, name);
@@ -123,13 +124,21 @@ V Tracer::call_object_method(const std::string& name, const V& self, const std::
 }
 
 // The method `name` of an object whose class is Python's, if it is a Python function there.
-PyObject* Tracer::user_method(const V& v, const std::string& name) const {
-  if (v->kind != Value::kInstance && v->kind != Value::kObject && v->kind != Value::kTuple)
+PyObject* Tracer::user_method(const V& v, const std::string& name) {
+  if (v->kind != Value::kInstance && v->kind != Value::kObject && v->kind != Value::kTuple &&
+      v->kind != Value::kException && v->kind != Value::kTensor)
     return nullptr;
   PyTypeObject* t = type_of(v);
   if (!PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  // Guards of other objects ask for their class, which stays as it is.
+  if ((v->kind == Value::kTensor && !v->obj && !plain_tensors_) || v->kind == Value::kTuple ||
+      (v->kind == Value::kObject && static_object(v->obj.ptr())))
+    guard_class(t);
   PyObject* f = type_lookup(t, interned(name));
-  return f && PyFunction_Check(f) ? f : nullptr;
+  if (!f) return nullptr;
+  if (f == Py_None) give_up(Reason::kRaises, str_cat(t->tp_name, " has no ", name));
+  if (Py_TYPE(f) == jit_function_type) return jit_inner(f);
+  return PyFunction_Check(f) ? f : nullptr;
 }
 
 // Null: neither operand has a method of that name.
@@ -143,14 +152,19 @@ V Tracer::user_operation(const std::string& op, const V& a, const V& b, bool in_
     if (V r = attempt(a, "__i" + op + "__", b)) return r;
   const std::string reflected = "__r" + op + "__";
   const bool different = type_of(a) != type_of(b);
-  const bool derived = different && PyType_IsSubtype(type_of(b), type_of(a));
+  // A class that has its own way comes before the one it is derived from.
+  const bool derived =
+      different && PyType_IsSubtype(type_of(b), type_of(a)) &&
+      type_lookup(type_of(b), interned(reflected)) != type_lookup(type_of(a), interned(reflected));
   if (derived)
     if (V r = attempt(b, reflected, a)) return r;
   if (V r = attempt(a, "__" + op + "__", b)) return r;
   // what a is must decline: numbers and containers do, but for text % anything
   const bool declines = user_method(a, "__" + op + "__") || a->kind == Value::kInstance ||
                         a->kind == Value::kTuple || is_list(a) || is_dict(a) || is_none(a) ||
-                        is_number(a);
+                        is_number(a) ||
+                        (a->kind == Value::kTensor && b->kind != Value::kTuple &&
+                         !type_lookup(type_of(b), interned("__array__")));
   if (different && !derived && declines)
     if (V r = attempt(b, reflected, a)) return r;
   return nullptr;
@@ -159,19 +173,32 @@ V Tracer::user_operation(const std::string& op, const V& a, const V& b, bool in_
 V Tracer::user_comparison(const std::string& op, const V& a, const V& b) {
   static const std::map<std::string, std::string> kReflected = {
       {"eq", "eq"}, {"ne", "ne"}, {"lt", "gt"}, {"gt", "lt"}, {"le", "ge"}, {"ge", "le"}};
-  if (type_of(a) != type_of(b) && PyType_IsSubtype(type_of(b), type_of(a))) return nullptr;
-  if (PyObject* f = user_method(a, "__" + op + "__")) {
-    V r = call(wrap_static(f), {a, b}, {});
-    if (!not_implemented(r)) return r;
-    if (PyObject* g = user_method(b, "__" + kReflected.at(op) + "__")) {
-      r = call(wrap_static(g), {b, a}, {});
-      if (!not_implemented(r)) return r;
+  auto attempt = [&](const V& self, const std::string& name, const V& other) -> V {
+    V r;
+    if (PyObject* f = user_method(self, "__" + name + "__")) {
+      r = call(wrap_static(f), {self, other}, {});
+    } else if (name == "ne" && user_method(self, "__eq__") &&
+               type_lookup(type_of(self), interned("__ne__")) ==
+                   type_lookup(&PyBaseObject_Type, interned("__ne__"))) {  // object's inverts it
+      r = call(wrap_static(user_method(self, "__eq__")), {self, other}, {});
+      if (not_implemented(r)) return nullptr;
+      const auto t = truth(r);
+      if (!t) give_up(Reason::kTensorValue, "the inverse of __eq__");
+      return constant(py::bool_(!*t));
     }
-    return nullptr;
-  }
-  if (op == "ne" && user_method(a, "__eq__"))  // object.__ne__ inverts it
-    if (V r = user_comparison("eq", a, b))
-      if (auto t = truth(r)) return constant(py::bool_(!*t));
+    return r && not_implemented(r) ? nullptr : r;
+  };
+  const std::string reflected = kReflected.at(op);
+  const bool derived = type_of(a) != type_of(b) && PyType_IsSubtype(type_of(b), type_of(a));
+  if (derived)
+    if (V r = attempt(b, reflected, a)) return r;
+  if (V r = attempt(a, op, b)) return r;
+  // what a is must decline: numbers, text and None do
+  const bool declines = user_method(a, "__" + op + "__") || a->kind == Value::kInstance ||
+                        is_number(a) || is_none(a) ||
+                        (a->kind == Value::kConst && PyUnicode_Check(a->obj.ptr()));
+  if (!derived && declines && b->kind != Value::kTensor)
+    if (V r = attempt(b, reflected, a)) return r;
   return nullptr;
 }
 

@@ -50,6 +50,10 @@ Value::~Value() {
                &first, &second})
     take(*v);
   for (auto& [name, v] : attrs) take(v);
+  take_all(head);
+  for (auto& [at, v] : read) take(v);
+  for (auto& k : known) take(k.value);
+  for (auto& [k, v] : loose) take(k), take(v);
   if (frame && frame.use_count() == 1) {
     take_all(frame->slots);
     take_all(frame->stack);
@@ -184,11 +188,11 @@ V Tracer::run_inlined(Frame& f) {
 }
 
 V Tracer::load_global(Frame& f, PyObject* name) {
-  auto w = global_writes_.find({f.globals, py::cast<std::string>(py::handle(name))});
+  auto w = global_writes_.find({f.globals, text_of(name)});
   if (w != global_writes_.end()) return w->second;
   PyObject* v = PyDict_GetItemWithError(f.globals, name);
   if (!v) v = PyDict_GetItemWithError(builtins_of(f.globals), name);
-  if (!v) give_up(Reason::kUnboundName, py::cast<std::string>(py::handle(name)));
+  if (!v) give_up(Reason::kUnboundName, text_of(name));
   if (is_library(f.globals)) return wrap_static(v);
   const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(name)});
   return wrap(v,
@@ -253,7 +257,7 @@ void Tracer::step(Frame& f) {
     return v;
   };
   auto null = [] { return std::make_shared<Value>(Value{Value::kNull}); };
-  auto name = [&] { return py::cast<std::string>(py::handle(in.obj)); };
+  auto name = [&] { return text_of(in.obj); };
   int next = f.pc + 1;
   switch (in.op) {
     case Op::NOP: break;
@@ -354,22 +358,7 @@ void Tracer::step(Frame& f) {
     }
     case Op::BINARY: {
       auto a = popn(2);
-      if (in.a && (is_list(a[0]) || is_dict(a[0]) || a[0]->kind == Value::kObject)) {
-        if (V r = user_operation(name(), a[0], a[1], true)) {
-          st.push_back(r);
-          break;
-        }
-        if (name() == "or" && is_dict(a[0]) && is_dict(a[1])) {
-          st.push_back(binary("or", a[0], a[1], true));
-          break;
-        }
-        if (!is_list(a[0]) || name() != "add")
-          give_up(Reason::kUnsupportedOperand, "in-place operation");
-        list_extend(a[0], items_of(a[1]));
-        st.push_back(a[0]);
-        break;
-      }
-      st.push_back(binary(name(), a[0], a[1], in.a));
+      st.push_back(in.a ? in_place(name(), a[0], a[1]) : binary(name(), a[0], a[1]));
       break;
     }
     case Op::COMPARE: {
@@ -461,56 +450,66 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::BUILD_STRING: {
-      std::string text;
-      const auto parts = popn(in.a);
-      if (std::any_of(parts.begin(), parts.end(), sourced)) {
+      py::list parts;
+      const std::vector<V> pieces = popn(in.a);
+      if (std::any_of(pieces.begin(), pieces.end(), sourced)) {
         static PyObject* join = PyObject_GetAttrString(py::str("").ptr(), "join");
-        if (V r = computed(join, {sequence(Value::kTuple, parts)})) {
+        if (V r = computed(join, {sequence(Value::kTuple, pieces)})) {
           st.push_back(r);
           break;
         }
       }
-      for (auto& v : parts) {
+      for (auto& v : pieces) {
         auto c = as_constant(v);
         if (!c) give_up(Reason::kUnsupportedOperand, "string");
-        text += py::cast<std::string>(*c);
+        parts.append(*c);
       }
-      st.push_back(constant(py::str(text)));
+      st.push_back(constant(py::str("").attr("join")(parts)));
       break;
     }
     case Op::FORMAT_VALUE: {
       V spec = in.a & 4 ? pop() : nullptr;
       V value = pop();
-      if (value->kind == Value::kException && (in.a & 3) < 2 &&
-          type_lookup(type_of(value), PyUnicode_InternFromString("__format__")) ==
-              type_lookup(&PyBaseObject_Type, PyUnicode_InternFromString("__format__")))
-        value = exception_text(value, "__str__");
+      const int conversion = in.a & 3;
       if (sourced(value) || (spec && sourced(spec))) {
-        static PyObject* const builtins =
-            py::object(py::module_::import("builtins")).release().ptr();
-        static PyObject* const functions[] = {PyObject_GetAttrString(builtins, "format"),
-                                              reinterpret_cast<PyObject*>(&PyUnicode_Type),
-                                              PyObject_GetAttrString(builtins, "repr"),
-                                              PyObject_GetAttrString(builtins, "ascii")};
-        V r = in.a & 3 ? computed(functions[in.a & 3], {value}) : value;
+        PyObject* const functions[] = {original("format"),
+                                       reinterpret_cast<PyObject*>(&PyUnicode_Type),
+                                       original("repr"), original("ascii")};
+        V r = conversion ? computed(functions[conversion], {value}) : value;
         if (r) r = computed(functions[0], {r, spec ? spec : constant(py::str(""))});
         if (r) {
           st.push_back(r);
           break;
         }
       }
+      const bool is_empty =
+          !spec || (spec->kind == Value::kConst && PyUnicode_Check(spec->obj.ptr()) &&
+                    PyUnicode_GET_LENGTH(spec->obj.ptr()) == 0);
+      static PyObject* format = PyUnicode_InternFromString("__format__");
+      if (conversion) {
+        const auto t = text(value, conversion == 1 ? "__str__" : "__repr__");
+        if (!t) give_up(Reason::kTensorValue, "formatting");
+        value = *t;
+        if (conversion == 3)
+          value = constant(value->obj.attr("encode")("ascii", "backslashreplace").attr("decode")());
+      } else if (!as_constant(value)) {
+        if (value->kind != Value::kTensor && is_empty &&
+            type_lookup(type_of(value), format) == type_lookup(&PyBaseObject_Type, format)) {
+          if (auto t = text(value, "__str__")) value = *t;
+        } else if (PyObject* f =
+                       value->kind == Value::kTensor ? nullptr : user_method(value, "__format__")) {
+          value = call(wrap_static(f), {value, spec ? spec : constant(py::str(""))}, {});
+          if (value->kind != Value::kConst || !PyUnicode_Check(value->obj.ptr()))
+            give_up(Reason::kRaises, "__format__ gives no text");
+          spec = nullptr;
+        }
+      }
       auto x = as_constant(value);
       auto s = spec ? as_constant(spec) : py::object(py::str(""));
       if (!x || !s) give_up(Reason::kTensorValue, "formatting");
-      py::object o = *x;
-      if ((in.a & 3) == 1) o = py::str(o);
-      if ((in.a & 3) == 2) o = py::repr(o);
-      if ((in.a & 3) == 3) o = py::module_::import("builtins").attr("ascii")(o);
-      try {
-        st.push_back(constant(py::module_::import("builtins").attr("format")(o, *s)));
-      } catch (py::error_already_set&) {
-        give_up(Reason::kRaises, "format");
-      }
+      PyObject* r = PyObject_Format(x->ptr(), s->ptr());
+      if (!r) raise(py::error_already_set());
+      st.push_back(constant(py::reinterpret_steal<py::object>(r)));
       break;
     }
     case Op::LIST_APPEND:
@@ -563,9 +562,7 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::GET_LEN: {
-      static PyObject* len =
-          py::object(py::module_::import("builtins").attr("len")).release().ptr();
-      st.push_back(call(wrap_static(len), {st.back()}, {}));
+      st.push_back(length_of(st.back()));
       break;
     }
     case Op::MATCH_KIND:
@@ -634,8 +631,7 @@ void Tracer::step(Frame& f) {
       if (in.obj) {
         const Py_ssize_t n = PyTuple_GET_SIZE(in.obj);
         for (Py_ssize_t k = 0; k < n; ++k)
-          kw.push_back({py::cast<std::string>(py::handle(PyTuple_GET_ITEM(in.obj, k))),
-                        args[args.size() - n + k]});
+          kw.push_back({text_of(PyTuple_GET_ITEM(in.obj, k)), args[args.size() - n + k]});
         args.resize(args.size() - n);
       }
       st.push_back(call(callee, args, kw));
@@ -648,13 +644,7 @@ void Tracer::step(Frame& f) {
       if (!items) give_up(Reason::kUnsupportedIterable, "*args");
       Kwargs kw;
       if (kwargs) {
-        settle(kwargs);
-        if (kwargs->kind != Value::kDict) give_up(Reason::kUnsupportedOperand, "**kwargs");
-        for (size_t k = 0; k < kwargs->keys.size(); ++k) {
-          if (!PyUnicode_Check(kwargs->keys[k].ptr()))
-            give_up(Reason::kRaises, "keywords must be strings");
-          kw.push_back({py::cast<std::string>(kwargs->keys[k]), item(kwargs, k)});
-        }
+        kw = keywords_of(kwargs);
       }
       st.push_back(call(callee, *items, kw));
       break;
@@ -692,7 +682,14 @@ void Tracer::step(Frame& f) {
           if (!frames_[k]->handling.empty()) raise(frames_[k]->handling.back());
         give_up(Reason::kRaises, "no exception to raise again");
       }
-      if (in.a == 2) pop();  // the cause: seen by no handler
+      if (in.a == 2) {  // the cause: seen by no handler
+        const V cause = pop();
+        const bool none = cause->kind == Value::kConst && cause->obj.is_none();
+        if (!none && cause->kind != Value::kException &&
+            !(cause->kind == Value::kObject && PyExceptionClass_Check(cause->obj.ptr())))
+          raise(PyExc_TypeError,
+                {constant(py::str("exception causes must derive from BaseException"))});
+      }
       raise(exception_from(pop()));
     case Op::PUSH_EXC_INFO: {
       const V e = pop();
@@ -762,6 +759,7 @@ std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& stat
     }
     return e;
   };
+  if (has_other_builtins(p.func)) return plain({Reason::kUnboundName, "builtins of its own", ""});
   bool generators = true;
   try {
     while (true) try {

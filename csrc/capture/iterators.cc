@@ -9,6 +9,11 @@ constexpr int64_t kExhausted = -1;  // as a position: there it stays
 
 V Tracer::get_iter(const V& x) {
   if (x->kind == Value::kIter) return x;
+  if (PyObject* f = user_method(x, "__iter__")) {
+    V r = call(wrap_static(f), {x}, {});
+    if (r->kind == Value::kIter) return r;
+    give_up(Reason::kUnsupportedIterable, type_of(x)->tp_name);
+  }
   settle(x->kind == Value::kView ? x->items[0] : x);
   auto it = std::make_shared<Value>();
   it->kind = Value::kIter;
@@ -26,6 +31,7 @@ V Tracer::get_iter(const V& x) {
   }
   if (x->kind == Value::kTensor) {
     if (x->node.shape().rank() == 0) give_up(Reason::kRaises, "iteration over a 0-d tensor");
+    it->self = x;
     std::vector<V> rows;
     for (int64_t i = 0, n = *as_int(dim(x, 0)); i < n; ++i)
       rows.push_back(subscript(x, constant_int(i)));
@@ -52,12 +58,9 @@ V Tracer::get_iter(const V& x) {
     std::vector<V> chars;
     for (auto c : py::cast<py::list>(py::list(x->obj)))
       chars.push_back(constant(py::reinterpret_borrow<py::object>(c)));
+    it->self = x;
     it->items = {sequence(Value::kTuple, chars)};
     return it;
-  }
-  if (PyObject* f = user_method(x, "__iter__")) {
-    V r = call(wrap_static(f), {x}, {});
-    if (r->kind == Value::kIter) return r;
   }
   give_up(Reason::kUnsupportedIterable, type_of(x)->tp_name);
 }
@@ -136,6 +139,15 @@ bool Tracer::iterate(const V& it, V* value) {
       *value = it->view == Value::kKeys     ? key
                : it->view == Value::kValues ? item(d, at)
                                             : sequence(Value::kTuple, {key, item(d, at)});
+      return true;
+    }
+    case Value::kReversed: {
+      const int64_t n = static_cast<int64_t>(it->items[0]->items.size());
+      if (it->pos < 0 || it->pos >= n) {
+        it->pos = -1;
+        return false;
+      }
+      *value = item(it->items[0], static_cast<size_t>(it->pos--));
       return true;
     }
     case Value::kZip: {

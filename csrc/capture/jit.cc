@@ -2,6 +2,7 @@
 #include "capture/capture.h"
 #include "capture/run.h"
 #include "capture/runner.h"
+#include "capture/tracer.h"
 
 #include <structmember.h>
 
@@ -46,7 +47,7 @@ bool bind(PyObject* func, const CodeInfo& code, PyObject* const* args, Py_ssize_
   }
   py::dict extra;
   for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
-    const std::string name = py::cast<std::string>(py::handle(PyTuple_GET_ITEM(kwnames, k)));
+    const std::string name = text_of(PyTuple_GET_ITEM(kwnames, k));
     int at = -1;
     for (int i = co->co_posonlyargcount; i < n + nkw; ++i)
       if (code.slot_names[i] == name) at = i;
@@ -262,7 +263,8 @@ py::object jit(py::object f, bool graph, bool whole, bool fast) {
 }
 
 // signature: (dtype, dims) per argument; dims of -1 vary. self is not among them.
-void set_signature(py::object f, const py::list& signature) {
+void set_signature(py::object f, const py::object& given) {
+  const auto signature = argument<py::sequence>("jit", "input_signature", given);
   OP_CHECK(Py_TYPE(f.ptr()) == jit_function_type, kType,
            "[jit] input_signature is for functions, got ", Py_TYPE(f.ptr())->tp_name);
   auto* jit = reinterpret_cast<JitObject*>(f.ptr());
@@ -271,11 +273,13 @@ void set_signature(py::object f, const py::list& signature) {
            "[jit] input_signature describes ", signature.size(), " arguments of ", co->co_argcount);
   std::vector<Type> types;
   for (auto s : signature) {
-    const auto pair = py::cast<py::tuple>(s);
-    const auto dt = dtype_of(pair[0].ptr());
+    const auto pair = argument<py::tuple>("jit", "an element of input_signature", s);
+    OP_CHECK(pair.size() == 2, kValue, "[jit] input_signature holds pairs of dtype and shape");
+    const auto dt = dtype_of(py::object(pair[0]).ptr());
     OP_CHECK(dt, kType, "[jit] input_signature holds an unknown dtype");
     Type t{*dt, {}};
-    for (auto d : py::cast<py::tuple>(pair[1])) t.shape.push_back(py::cast<int64_t>(d));
+    for (auto d : argument<std::vector<int64_t>>("jit", "a shape of input_signature", pair[1]))
+      t.shape.push_back(d);
     types.push_back(t);
   }
   jit->state->signature = std::move(types);
@@ -286,8 +290,8 @@ py::list described_breaks(const State& s) {
   for (auto& b : s.breaks) {
     py::dict x;
     x["reason"] = reason_text(b.reason);
-    x["detail"] = b.detail;
-    x["location"] = b.location;
+    x["detail"] = str_of(b.detail);
+    x["location"] = str_of(b.location);
     x["hint"] = reason_hint(b.reason);
     breaks.append(x);
   }
@@ -306,7 +310,7 @@ py::dict explain(py::object f) {
   }
   OP_CHECK(known, kType,
            "[explain] expected a jitted function, or one that a jitted function called, got ",
-           py::cast<std::string>(py::repr(f)));
+           shown(f));
   const State& s = *known;
   const Code code = code_info(PyFunction_GET_CODE(f.ptr()));
   py::dict d;
@@ -320,10 +324,10 @@ py::dict explain(py::object f) {
     for (auto& e : p.entries) {
       py::dict x;
       py::list guards;
-      for (auto& g : e->guards) guards.append(describe_guard(*e, g, *code));
-      for (auto& c : describe_constraints(*e, *code)) guards.append(c);
+      for (auto& g : e->guards) guards.append(str_of(describe_guard(*e, g, *code)));
+      for (auto& c : describe_constraints(*e, *code)) guards.append(str_of(c));
       x["guards"] = guards;
-      x["graph"] = graph_text(*e, *code);
+      x["graph"] = str_of(graph_text(*e, *code));
       py::list ops;
       for (auto& [n, c] : e->ops) ops.append(py::make_tuple(n, c));
       x["ops"] = ops;
@@ -332,7 +336,7 @@ py::dict explain(py::object f) {
       x["steps"] = one.program ? one.program->steps.size() : 0;
       x["program"] = one.program ? one.program->describe() : "";
       x["sizes"] = e->instances.size();
-      x["where"] = str_cat(code->filename, ":", e->first_line);
+      x["where"] = str_of(str_cat(code->filename, ":", e->first_line));
       x["complete"] = e->result >= 0;
       entries.append(x);
     }
@@ -341,7 +345,7 @@ py::dict explain(py::object f) {
   std::sort(below.begin(), below.end(), [](auto* a, auto* b) { return a->place < b->place; });
   for (auto* c : below) {
     py::dict x;
-    x["where"] = c->place;
+    x["where"] = str_of(c->place);
     x["compile_count"] = c->compile_count;
     x["calls"] = c->calls;
     x["graph_runs"] = c->graph_runs;
@@ -364,14 +368,27 @@ void init_jit(py::module_& m) {
   if (!t) throw py::error_already_set();
   jit_function_type = reinterpret_cast<PyTypeObject*>(t);
   m.attr("JitFunction") = py::handle(t);
+  keep_originals();
   init_callees();
-  m.def("jit", &jit, py::arg("f"), py::arg("graph"), py::arg("whole"), py::arg("fast"));
-  m.def("explain", &explain);
-  m.def("set_signature", &set_signature);
-  m.def("set_graph_mode", [](bool on) { graph_mode_on = on; });
-  m.def("graph_mode", [] { return graph_mode_on && graph_depth == 0 && !tape_needs_single_ops(); });
+  using Args = std::vector<py::object>;
+  define(m, "jit", {{"f"}, {"graph"}, {"whole"}, {"fast"}}, [](const Args& a) {
+    return jit(a[0], argument<bool>("jit", "graph", a[1]), argument<bool>("jit", "whole", a[2]),
+               argument<bool>("jit", "fast", a[3]));
+  });
+  define(m, "explain", {{"f"}}, [](const Args& a) { return explain(a[0]); });
+  define(m, "set_signature", {{"f"}, {"signature"}},
+         [](const Args& a) { return set_signature(a[0], a[1]), py::none(); });
+  define(m, "set_graph_mode", {{"on"}}, [](const Args& a) {
+    graph_mode_on = argument<bool>("set_graph_mode", "on", a[0]);
+    return py::none();
+  });
+  define(m, "graph_mode", {},
+         [](const Args&) { return graph_mode_on && graph_depth == 0 && !tape_needs_single_ops(); });
   // GRAPH_MODE: an outermost Cell's construct as a graph. One JitFunction per construct function.
-  m.def("run_cell", [](py::object cell, py::tuple args, py::dict kwargs) {
+  define(m, "run_cell", {{"cell"}, {"args"}, {"kwargs"}}, [](const Args& a) {
+    const py::object& cell = a[0];
+    const auto args = argument<py::tuple>("run_cell", "args", a[1]);
+    const auto kwargs = argument<py::dict>("run_cell", "kwargs", a[2]);
     static auto* made = new std::unordered_map<PyObject*, py::object>;  // holds the functions, so
                                                                         // addresses stay theirs
     py::object f = py::type::of(cell).attr("construct");

@@ -90,13 +90,6 @@ V Tracer::varying(PyObject* o, int src) {
   return v;
 }
 
-PyObject* Tracer::operator_function(const std::string& name) {
-  static std::unordered_map<std::string, PyObject*> known;
-  PyObject*& f = known[name];
-  if (!f) f = py::object(py::module_::import("_operator").attr(name.c_str())).release().ptr();
-  return f;
-}
-
 // What stands for v here as an argument of a computed source; null where it cannot be one.
 py::object Tracer::argument(const V& v) {
   const Nested nested(*this);
@@ -268,7 +261,7 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
         std::abs(PyLong_AsDouble(b->obj.ptr())) > 4096)
       return nullptr;  // no astronomically large numbers
     const std::string name = op == "and" || op == "or" ? op + "_" : op;
-    if (V r = computed(operator_function(name), {a, b})) return r;
+    if (V r = computed(original(name.c_str()), {a, b})) return r;
   }
   auto number = [this](const V& v) {
     return v->kind == Value::kSize ||
@@ -311,7 +304,7 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
   if (!is_real && limit > kExactInt) return nullptr;
   py::object hint;
   try {
-    hint = py::module_::import("operator").attr(op.c_str())(a->obj, b->obj);
+    hint = py::reinterpret_borrow<py::object>(original(op.c_str()))(a->obj, b->obj);
   } catch (py::error_already_set&) {
     return nullptr;
   }
@@ -328,7 +321,7 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
 }
 
 V Tracer::unfixed_negation(const V& x) {
-  if (sourced(x)) return computed(operator_function("neg"), {x});
+  if (sourced(x)) return computed(original("neg"), {x});
   if (!PyFloat_Check(x->obj.ptr())) return unfixed_arithmetic("sub", constant_int(0), x);
   if (x->kind == Value::kSize) return nullptr;
   auto r = std::make_shared<Value>(*x);  // 0.0 - x would lose the sign of zero
@@ -371,7 +364,7 @@ std::optional<bool> Tracer::unfixed_relation(const std::string& op, const V& a, 
     decided(r, {Source::kComputed,
                 -1,
                 0,
-                share(operator_function(op)),
+                share(original(op.c_str())),
                 -1,
                 {argument_source(a), argument_source(b)}});
   }

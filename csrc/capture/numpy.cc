@@ -7,7 +7,7 @@ namespace pijit {
 
 // NumPy's functions on constants give constants. Where a floating-point warning is due, they don't.
 V Tracer::call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwargs) {
-  const std::string name = py::cast<std::string>(py::str(f->obj.attr("__name__")));
+  const std::string name = text_of(py::str(f->obj.attr("__name__")));
   if (f->src >= 0 && sources_[f->src].kind != Source::kConst) guard(Guard::kIs, f->src, f->obj);
   py::list positional;
   py::dict keywords;
@@ -18,7 +18,7 @@ V Tracer::call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwarg
     return *c;
   };
   for (auto& a : args) positional.append(known(a));
-  for (auto& [k, v] : kwargs) keywords[py::str(k)] = known(v);
+  for (auto& [k, v] : kwargs) keywords[str_of(k)] = known(v);
   if (keywords.contains("out")) give_up(Reason::kUnsupportedCall, "numpy." + name);
   const NumpyRaises strict;
   const py::object r = py::reinterpret_steal<py::object>(
@@ -60,8 +60,7 @@ bool Tracer::makes_array(PyObject* f) {
   PyObject* np = PyImport_GetModule(py::str("numpy").ptr());
   const py::object keep = py::reinterpret_steal<py::object>(np);
   const py::object name = py::getattr(f, "__name__", py::none());
-  if (!np || !py::isinstance<py::str>(name) || !kNames.count(py::cast<std::string>(name)))
-    return false;
+  if (!np || !py::isinstance<py::str>(name) || !kNames.count(text_of(name))) return false;
   return py::object(py::getattr(np, name, py::none())).ptr() == f;
 }
 

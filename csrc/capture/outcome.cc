@@ -21,7 +21,8 @@ int Tracer::recipe(const V& v) {
   switch (v->kind) {
     case Value::kNull: break;
     case Value::kConst:
-      r.kind = Recipe::kConst;
+      r.kind = v->src >= 0 ? Recipe::kSource : Recipe::kConst;
+      r.index = v->src;
       r.obj = v->obj;
       break;
     case Value::kTensor:
@@ -121,14 +122,21 @@ int Tracer::recipe(const V& v) {
       } else if (v->iter == Value::kSequence) {
         r.kind = Recipe::kListIter;
         r.index = static_cast<int>(v->pos);
+        sub(v->self ? v->self : v->items[0]);  // a Tensor or a string: by what Python has for it
+      } else if (v->iter == Value::kReversed) {
+        if (v->pos + 1 != static_cast<int64_t>(v->items[0]->items.size()))
+          give_up(Reason::kRebuild, "an iterator under way");
+        r.kind = Recipe::kCall;
+        r.obj = py::reinterpret_borrow<py::object>(original("reversed"));
         sub(v->items[0]);
       } else if (v->iter == Value::kRange) {
         r.kind = Recipe::kCall;
-        r.obj = py::module_::import("builtins").attr("iter");
+        r.obj = py::reinterpret_borrow<py::object>(original("iter"));
         sub(constant(v->obj[py::slice(py::int_(v->pos), py::none(), py::none())]));
       } else if (v->iter == Value::kZip || v->iter == Value::kEnumerate) {
         r.kind = Recipe::kCall;
-        r.obj = py::module_::import("builtins").attr(v->iter == Value::kZip ? "zip" : "enumerate");
+        r.obj = py::reinterpret_borrow<py::object>(
+            original(v->iter == Value::kZip ? "zip" : "enumerate"));
         for (auto& x : v->items) sub(x);
         if (v->iter == Value::kEnumerate) sub(constant_int(v->pos));
       } else {

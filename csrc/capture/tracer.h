@@ -29,6 +29,13 @@ bool dict_like(PyTypeObject* t);
 bool immutable_constant(PyObject* o);
 bool static_object(PyObject* o);
 bool is_enum(PyTypeObject* t);
+// A built-in, or a function of the operator module, as it was when we were imported.
+PyObject* original(const char* name);
+void keep_originals();
+// Does the class find attributes in a way of its own?
+bool own_getattribute(PyTypeObject* t);
+// Is this exactly NaN?
+bool is_nan(PyObject* o);
 
 class Tracer {
  public:
@@ -118,8 +125,26 @@ class Tracer {
   V tensor(Val node);
   V item(const V& container, size_t i);  // of a tuple, list or dict; reads the source on demand
   PyTypeObject* type_of(const V& v) const;
-  std::optional<py::object> as_constant(const V& v);
+  // What C code may be asked about the object of a constant. Where its class answers by Python code
+  // of its own, it is none: that code must run in each call.
+  enum class Ask { kAnything, kHash, kText, kIdentity };
+  std::optional<py::object> as_constant(const V& v, Ask what = Ask::kAnything);
+  bool asks_user_code(PyTypeObject* t, Ask what);
+  std::optional<V> fresh(const py::object& o);  // a result of C code, new at each run
   std::optional<bool> truth(const V& v);
+  std::optional<bool> slot_truth(const V& v);
+  V length_of(const V& v);                              // what len() gives
+  std::optional<V> text(const V& v, const char* name);  // __str__ or __repr__
+  V in_place(const std::string& op, const V& a, const V& b);
+  std::optional<V> call_operator(const std::string& name, const std::vector<V>& args);
+  V call_extreme(const std::string& name, const std::vector<V>& args, const Kwargs& kwargs);
+  V call_sorted(const std::vector<V>& args, const Kwargs& kwargs);
+  V call_sum(const std::vector<V>& args);
+  V call_reversed(const V& x);
+  bool is_instance(const V& v, PyObject* cls);
+  bool is_subclass(PyObject* sub, PyObject* cls);
+  Kwargs keywords_of(const V& dict);
+  V member(const V& v, PyObject* name);  // of a C descriptor of v's class
   std::optional<int64_t> as_int(const V& v);
   bool is_number(const V& v) const;
   std::optional<std::vector<V>> unpack(const V& v);  // all items of an iterable known in advance
@@ -150,8 +175,8 @@ class Tracer {
   void clear_entries(const V& dict);
   void set_node(const V& tensor, Val node);
   py::object elements(const V& set);  // borrowed from the value: not to be changed or kept
-  V python_operation(const char* name,
-                     const std::vector<V>& args);  // on constants, by the operator module
+  // On constants; a name of the operator module.
+  V python_operation(const char* name, const std::vector<V>& args);
 
   // --- containers.cc: lists and dicts ---
   static bool is_list(const V& v) { return v->kind == Value::kList || v->kind == Value::kOpenList; }
@@ -216,7 +241,7 @@ class Tracer {
   std::optional<V> missing_attribute(const V& v, PyObject* name);
   void set_instance_attribute(const V& v, PyObject* name, const V& value);
   V call_object_method(const std::string& name, const V& self, const std::vector<V>& args);
-  PyObject* user_method(const V& v, const std::string& name) const;
+  PyObject* user_method(const V& v, const std::string& name);
   V user_operation(const std::string& op, const V& a, const V& b, bool in_place);
   V user_comparison(const std::string& op, const V& a, const V& b);
 
@@ -229,7 +254,6 @@ class Tracer {
   bool unstable(int src) const { return start_.unstable.count(sources_[src].path) > 0; }
   bool decided(bool outcome, Source s);
   V varying(PyObject* o, int src);
-  static PyObject* operator_function(const std::string& name);
   py::object argument(const V& v);
   int argument_source(const V& v);
   V computed(PyObject* f, const std::vector<V>& args);
@@ -325,6 +349,8 @@ class Tracer {
   std::set<std::tuple<int, int, uint64_t, PyObject*>> guard_index_;  // what guard() added
   std::vector<std::weak_ptr<Value>> made_;  // what may hold itself by way of others
   std::unordered_map<PyObject*, V> known_;  // objects with identity
+  std::set<PyObject*> instance_dicts_;      // of objects whose attributes were looked for
+  bool plain_tensors_ = false;              // a guard asks for the class Tensor as it is
   std::map<std::pair<PyObject*, std::string>, V> global_writes_;
   std::vector<Note> journal_;
   std::vector<std::function<void()>> undo_;

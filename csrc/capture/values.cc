@@ -92,7 +92,7 @@ void Tracer::guard_type(const V& v) {
 bool Tracer::named_as_library(PyObject* globals) {
   PyObject* n = PyDict_GetItemString(globals, "__name__");
   if (!n || !PyUnicode_Check(n)) return false;
-  const std::string name = py::cast<std::string>(py::handle(n));
+  const std::string name = text_of(n);
   return name == "pijit" || name.rfind("pijit.", 0) == 0;
 }
 
@@ -128,6 +128,7 @@ V Tracer::tensor(Val node) {
 V Tracer::wrap_static(PyObject* o) {
   if (immutable_constant(o)) return constant(share(o));
   if (PyTuple_CheckExact(o)) {
+    const Nested nested(*this);
     std::vector<V> items;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(o); ++k)
       items.push_back(wrap_static(PyTuple_GET_ITEM(o, k)));
@@ -136,9 +137,12 @@ V Tracer::wrap_static(PyObject* o) {
     return t;
   }
   if (static_object(o) || PyFunction_Check(o) || PyFrozenSet_CheckExact(o)) {
+    auto known = known_.find(o);
+    if (known != known_.end() && static_object(o)) return known->second;
     auto v = std::make_shared<Value>();
     v->kind = Value::kObject;
     v->obj = share(o);
+    if (static_object(o)) known_[o] = v;
     return v;
   }
   return wrap(o, add_source({Source::kConst, -1, 0, share(o)}));
@@ -147,12 +151,19 @@ V Tracer::wrap_static(PyObject* o) {
 V Tracer::wrap(PyObject* o, int src) {
   if (immutable_constant(o)) {
     if (is_varying(o, src)) return varying(o, src);
-    if (sources_[src].kind != Source::kConst) guard(Guard::kEquals, src, share(o));
-    return constant(share(o));
+    V c = constant(share(o));
+    if (sources_[src].kind == Source::kConst) return c;
+    guard(Guard::kEquals, src, share(o));
+    if (o != Py_None && !PyBool_Check(o)) c->src = src;  // each call has its own object
+    return c;
   }
   auto known = known_.find(o);
   if (known != known_.end()) {
     const V v = known->second;
+    if (static_object(o)) {
+      if (sources_[src].kind != Source::kConst) guard(Guard::kIs, src, v->obj);
+      return v;
+    }
     if (v->src != src && v->src >= 0)
       guard(Guard::kSame, std::max(src, v->src), {}, static_cast<uint64_t>(std::min(src, v->src)));
     return v;
@@ -171,7 +182,11 @@ V Tracer::wrap(PyObject* o, int src) {
       auto it = start_.varying.find(sources_[src].path);
       if (it != start_.varying.end()) varying = it->second & ((1ull << ty.shape.rank()) - 1);
     }
-    guards_.push_back({Guard::kTensor, src, type, {}, varying, ty});
+    const unsigned version = type_version(t);
+    if (!version)
+      give_up(Reason::kUnsupportedAttribute, std::string("type ") + t->tp_name + " has no version");
+    guards_.push_back({Guard::kTensor, src, type, {}, varying, ty, version});
+    plain_tensors_ |= t == tensor_type;
     v->node = add_input(ty, src, varying);
   } else if (plain_tuple_type(t)) {
     v->kind = Value::kTuple;
@@ -181,6 +196,7 @@ V Tracer::wrap(PyObject* o, int src) {
     v->kind = Value::kOpenList;
     guard(Guard::kExact, src, type);
   } else if (PyDict_CheckExact(o) && sources_[src].kind != Source::kConst) {
+    if (instance_dicts_.count(o)) give_up(Reason::kUnsupportedAttribute, "__dict__");
     v->kind = Value::kOpenDict;
     guard(Guard::kExact, src, type);
   } else if (dict_like(t)) {
@@ -272,7 +288,30 @@ PyTypeObject* Tracer::type_of(const V& v) const {
     case Value::kCell: return &PyCell_Type;
     case Value::kFunction: return &PyFunction_Type;
     case Value::kMethod: return &PyMethod_Type;
-    case Value::kIter: return v->iter == Value::kGenerator ? &PyGen_Type : &PyListIter_Type;
+    case Value::kIter:
+      switch (v->iter) {
+        case Value::kGenerator: return &PyGen_Type;
+        case Value::kZip: return &PyZip_Type;
+        case Value::kEnumerate: return &PyEnum_Type;
+        case Value::kMap: return &PyMap_Type;
+        case Value::kReversed:
+          return v->items[0]->kind == Value::kList ? &PyListRevIter_Type : &PyReversed_Type;
+        case Value::kRange: return &PyRangeIter_Type;
+        case Value::kSequence:
+          if (!v->self)
+            return v->items[0]->kind == Value::kList ? &PyListIter_Type : &PyTupleIter_Type;
+          switch (v->self->kind) {
+            case Value::kDict: return &PyDictIterKey_Type;
+            case Value::kView:
+              return v->self->view == Value::kKeys     ? &PyDictIterKey_Type
+                     : v->self->view == Value::kValues ? &PyDictIterValue_Type
+                                                       : &PyDictIterItem_Type;
+            case Value::kSet: return &PySetIter_Type;
+            case Value::kTensor: return &PySeqIter_Type;
+            default: return &PyUnicodeIter_Type;
+          }
+      }
+      return nullptr;
     case Value::kView:
       return v->view == Value::kKeys     ? &PyDictKeys_Type
              : v->view == Value::kValues ? &PyDictValues_Type
@@ -286,12 +325,60 @@ PyTypeObject* Tracer::type_of(const V& v) const {
   return nullptr;
 }
 
-std::optional<py::object> Tracer::as_constant(const V& v) {
+bool Tracer::asks_user_code(PyTypeObject* t, Ask what) {
+  if (what == Ask::kIdentity || !PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) return false;
+  struct Known {
+    unsigned version = 0;
+    bool hash = false, text = false, any = false;
+  };
+  static std::unordered_map<PyTypeObject*, Known> known;  // versions tell types apart
+  guard_class(t);
+  Known& k = known[t];
+  if (k.version != t->tp_version_tag) {
+    k = {t->tp_version_tag};
+    // enums, named tuples, classes: their Python code depends on nothing else
+    auto harmless = [](PyObject* f) {
+      static const std::set<std::string> kModules = {"enum", "collections", "typing", "abc"};
+      if (!PyFunction_Check(f)) return false;
+      PyObject* n = PyDict_GetItemString(PyFunction_GET_GLOBALS(f), "__name__");
+      return n && PyUnicode_Check(n) && kModules.count(text_of(n)) > 0;
+    };
+    auto own = [&](const char* name) {
+      PyObject* f = type_lookup(t, str_of(name).ptr());
+      if (!f || f == Py_None || PyCFunction_Check(f) || Py_TYPE(f) == &PyWrapperDescr_Type ||
+          Py_TYPE(f) == &PyMethodDescr_Type || Py_TYPE(f) == &PyClassMethodDescr_Type)
+        return false;
+      return !harmless(f);
+    };
+    k.hash = own("__hash__") || own("__eq__");
+    k.text = own("__repr__") || own("__str__") || own("__format__");
+    static const char* kNames[] = {
+        "__ne__",          "__lt__",       "__le__",       "__gt__",          "__ge__",
+        "__bool__",        "__len__",      "__iter__",     "__getitem__",     "__contains__",
+        "__index__",       "__int__",      "__float__",    "__complex__",     "__abs__",
+        "__neg__",         "__pos__",      "__invert__",   "__round__",       "__trunc__",
+        "__floor__",       "__ceil__",     "__divmod__",   "__rdivmod__",     "__add__",
+        "__radd__",        "__sub__",      "__rsub__",     "__mul__",         "__rmul__",
+        "__truediv__",     "__rtruediv__", "__floordiv__", "__rfloordiv__",   "__mod__",
+        "__rmod__",        "__pow__",      "__rpow__",     "__matmul__",      "__rmatmul__",
+        "__and__",         "__rand__",     "__or__",       "__ror__",         "__xor__",
+        "__rxor__",        "__lshift__",   "__rlshift__",  "__rshift__",      "__rrshift__",
+        "__iter__",        "__bytes__",    "__fspath__",   "__length_hint__", "__reversed__",
+        "__getattribute__"};
+    k.any = k.hash || k.text || std::any_of(std::begin(kNames), std::end(kNames), own);
+  }
+  return what == Ask::kHash ? k.hash : what == Ask::kText ? k.text : k.any;
+}
+
+std::optional<py::object> Tracer::as_constant(const V& v, Ask what) {
   fix(v);
   if (v->kind == Value::kOpenList) settle(v);
   if (v->kind == Value::kConst) return v->obj;
   const Nested nested(*this);
-  if (v->kind == Value::kObject && static_object(v->obj.ptr())) return v->obj;
+  if (v->kind == Value::kObject && static_object(v->obj.ptr())) {
+    if (asks_user_code(type_of(v), what)) return std::nullopt;
+    return v->obj;
+  }
   if (v->kind == Value::kSet) {  // its order is that of an equal history
     py::set s;
     if (v->obj) s.attr("update")(v->obj);
@@ -299,9 +386,10 @@ std::optional<py::object> Tracer::as_constant(const V& v) {
     return py::object(s);
   }
   if (v->kind == Value::kTuple || v->kind == Value::kList || v->kind == Value::kSlice) {
+    if (v->kind == Value::kTuple && asks_user_code(type_of(v), what)) return std::nullopt;
     py::list l;
     for (size_t k = 0; k < v->items.size(); ++k) {
-      auto c = as_constant(v->kind == Value::kSlice ? v->items[k] : item(v, k));
+      auto c = as_constant(v->kind == Value::kSlice ? v->items[k] : item(v, k), what);
       if (!c) return std::nullopt;
       l.append(*c);
     }
@@ -336,7 +424,7 @@ std::optional<bool> Tracer::truth(const V& v) {
     case Value::kSize:
       if (is_number(v)) {
         if (auto r = unfixed_relation("ne", v, constant_int(0))) return r;
-      } else if (V r = computed(operator_function("truth"), {v})) {
+      } else if (V r = computed(original("truth"), {v})) {
         return truth(r);
       }
       fix(v);
@@ -349,32 +437,101 @@ std::optional<bool> Tracer::truth(const V& v) {
     case Value::kOpenDict: return nonempty(v);
     case Value::kView: return nonempty(v->items[0]);
     case Value::kSet: return py::len(elements(v)) > 0;
-    case Value::kFunction:
-    case Value::kMethod:
-    case Value::kCell:
-    case Value::kSlice: return true;
-    case Value::kException:
-      if (user_method(v, "__bool__") || user_method(v, "__len__"))
-        give_up(Reason::kUnsupportedOperand, "truth value of an exception");
-      return true;
     case Value::kInstance:
-    case Value::kObject: {
-      PyTypeObject* t = type_of(v);
-      if (c_container(v)) return truth(length(v));
-      if (v->kind == Value::kObject &&
-          (PyFunction_Check(v->obj.ptr()) || static_object(v->obj.ptr())))
-        return true;
-      if (PyObject* f = user_method(v, "__bool__")) return truth(call(wrap_static(f), {v}, {}));
-      const bool has_bool = t->tp_as_number && t->tp_as_number->nb_bool;
-      const bool has_len = (t->tp_as_mapping && t->tp_as_mapping->mp_length) ||
-                           (t->tp_as_sequence && t->tp_as_sequence->sq_length);
-      if (!has_bool && !has_len) return true;
-      PyObject* len = user_method(v, "__len__");
-      if (!has_bool && len) return truth(call(wrap_static(len), {v}, {}));
-      return std::nullopt;
-    }
-    default: return std::nullopt;
+    case Value::kObject: return c_container(v) ? truth(length(v)) : slot_truth(v);
+    default: return slot_truth(v);
   }
+}
+
+// As PyObject_IsTrue goes: nb_bool of the type (of a class, its metaclass), then a length, then
+// True.
+std::optional<bool> Tracer::slot_truth(const V& v) {
+  PyTypeObject* t = type_of(v);
+  if (v->kind == Value::kObject && static_object(v->obj.ptr()) &&
+      PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE))
+    guard_class(t);
+  const auto nb_bool = t->tp_as_number ? t->tp_as_number->nb_bool : nullptr;
+  const auto mp_length = t->tp_as_mapping ? t->tp_as_mapping->mp_length : nullptr;
+  const auto sq_length = t->tp_as_sequence ? t->tp_as_sequence->sq_length : nullptr;
+  if (!nb_bool && !mp_length && !sq_length) return true;
+  if (PyObject* f = nb_bool ? user_method(v, "__bool__") : nullptr) {
+    const V r = call(wrap_static(f), {v}, {});
+    if (r->kind == Value::kConst && PyBool_Check(r->obj.ptr())) return r->obj.ptr() == Py_True;
+    if (r->kind == Value::kTensor) give_up(Reason::kTensorValue, "__bool__");
+    raise(PyExc_TypeError, "__bool__ should return bool");
+  }
+  if (!nb_bool && user_method(v, "__len__")) return truth(length_of(v));
+  // numbers and text in the guise of an enum: the object never changes
+  auto of = [&](PyTypeObject* base) {
+    return PyType_IsSubtype(t, base) &&
+           nb_bool == (base->tp_as_number ? base->tp_as_number->nb_bool : nullptr) &&
+           mp_length == (base->tp_as_mapping ? base->tp_as_mapping->mp_length : nullptr) &&
+           sq_length == (base->tp_as_sequence ? base->tp_as_sequence->sq_length : nullptr);
+  };
+  if (v->kind == Value::kObject && static_object(v->obj.ptr()) &&
+      (of(&PyLong_Type) || of(&PyFloat_Type) || of(&PyUnicode_Type) || of(&PyBytes_Type) ||
+       of(&PyTuple_Type) || of(&PyFrozenSet_Type) || of(&PyComplex_Type)))
+    return PyObject_IsTrue(v->obj.ptr()) == 1;
+  return std::nullopt;
+}
+
+V Tracer::length_of(const V& v) {
+  switch (v->kind) {
+    case Value::kTuple:
+    case Value::kList:
+    case Value::kDict:
+    case Value::kOpenList:
+    case Value::kOpenDict: return length(v);
+    case Value::kView: return length(v->items[0]);
+    case Value::kSet: return constant_int(static_cast<int64_t>(py::len(elements(v))));
+    case Value::kVarying:
+      if (V r = sourced(v) ? computed(original("len"), {v}) : nullptr) return r;
+      break;
+    case Value::kConst: {
+      const Py_ssize_t n = PyObject_Size(v->obj.ptr());
+      if (n < 0) raise(py::error_already_set());
+      return constant_int(n);
+    }
+    case Value::kTensor:
+      if (v->node.shape().rank() && !user_method(v, "__len__")) return dim(v, 0);
+      [[fallthrough]];
+    default:
+      if (c_container(v)) return length(v);
+      break;
+  }
+  PyObject* f = user_method(v, "__len__");
+  if (!f) give_up(Reason::kUnsupportedCall, "len()");
+  const V r = call(wrap_static(f), {v}, {});
+  if (unfixed(r) && PyLong_Check(r->obj.ptr())) return r;
+  if (r->kind != Value::kConst || !PyLong_Check(r->obj.ptr()))
+    give_up(Reason::kRaises, "__len__ gives no int");
+  const Py_ssize_t n = PyLong_AsSsize_t(r->obj.ptr());
+  if (n == -1 && PyErr_Occurred()) raise(py::error_already_set());
+  if (n < 0) raise(PyExc_ValueError, {constant(py::str("__len__() should return >= 0"))});
+  return constant_int(n);
+}
+
+std::optional<V> Tracer::text(const V& v, const char* name) {
+  if (v->kind == Value::kException) return exception_text(v, name);
+  if (v->kind == Value::kTensor) return std::nullopt;
+  if (auto c = as_constant(v, Ask::kText)) {
+    if (is_numpy_scalar(c->ptr())) return std::nullopt;  // as np.set_printoptions has it
+    PyObject* s = name == std::string("__str__") ? PyObject_Str(c->ptr()) : PyObject_Repr(c->ptr());
+    if (!s) raise(py::error_already_set());
+    return constant(py::reinterpret_steal<py::object>(s));
+  }
+  if (PyObject* f = user_method(v, name)) {
+    const V r = call(wrap_static(f), {v}, {});
+    if (r->kind != Value::kConst || !PyUnicode_Check(r->obj.ptr()))
+      give_up(Reason::kRaises, str_cat(name, " gives no text"));
+    return r;
+  }
+  if (name == std::string("__str__") && type_of(v)->tp_str == PyBaseObject_Type.tp_str)
+    if (PyObject* f = user_method(v, "__repr__")) {
+      const V r = call(wrap_static(f), {v}, {});
+      if (r->kind == Value::kConst && PyUnicode_Check(r->obj.ptr())) return r;
+    }
+  return std::nullopt;
 }
 
 std::optional<bool> Tracer::identical(const V& a, const V& b) {
@@ -385,6 +542,8 @@ std::optional<bool> Tracer::identical(const V& a, const V& b) {
            (v->obj.is_none() || PyBool_Check(v->obj.ptr()) || v->obj.ptr() == Py_Ellipsis ||
             v->obj.ptr() == Py_NotImplemented);
   };
+  if (a->kind == Value::kConst && b->kind == Value::kConst && a->src >= 0 && a->src == b->src)
+    return true;
   if (singleton(a) || singleton(b)) {
     if (known(a) && known(b)) return a->obj.ptr() == b->obj.ptr();
     return false;
@@ -415,10 +574,10 @@ std::optional<bool> Tracer::contains(const V& c, const V& x) {
   }
   if (c->kind == Value::kView && c->view == Value::kKeys) return dict_has(c->items[0], x);
   if (sourced(c) || (sourced(x) && (c->kind == Value::kConst || c->kind == Value::kTuple))) {
-    if (const V r = computed(operator_function("contains"), {c, x})) return truth(r);
+    if (const V r = computed(original("contains"), {c, x})) return truth(r);
   }
-  auto cx = as_constant(x);
-  if (!cx) return std::nullopt;
+  auto cx = as_constant(x, c->kind == Value::kSet ? Ask::kHash : Ask::kAnything);
+  if (!cx || is_nan(cx->ptr())) return std::nullopt;  // NaN is in a container by its identity
   py::object box;
   if (c->kind == Value::kSet) {
     box = elements(c);
@@ -431,11 +590,12 @@ std::optional<bool> Tracer::contains(const V& c, const V& x) {
     return std::nullopt;
   }
   const int r = PySequence_Contains(box.ptr(), cx->ptr());
-  if (r < 0) {
-    PyErr_Clear();
-    return std::nullopt;
-  }
+  if (r < 0) raise(py::error_already_set());
   return r == 1;
+}
+
+bool is_nan(PyObject* o) {
+  return PyFloat_Check(o) && PyFloat_AS_DOUBLE(o) != PyFloat_AS_DOUBLE(o);
 }
 
 int Tracer::find_key(const V& d, PyObject* key) {
@@ -529,12 +689,13 @@ V Tracer::subscript(const V& x, const V& index) {
       return missing_item(x, index);
     }
     case Value::kTensor: {
+      if (PyObject* f = user_method(x, "__getitem__")) return call(wrap_static(f), {x, index}, {});
       return tensor(index_get(scope_->graph(), scope_->val(x->node), index_items(index)));
     }
     case Value::kVarying:
     case Value::kConst:
       if (sourced(x) || sourced(index))
-        if (V r = computed(operator_function("getitem"), {x, index})) return r;
+        if (V r = computed(original("getitem"), {x, index})) return r;
       return python_operation("getitem", {x, index});
     case Value::kInstance:
     case Value::kObject:
@@ -602,9 +763,10 @@ V Tracer::set_of(const std::vector<V>& items) {
 
 void Tracer::add_to_set(const V& set, const V& x) {
   auto c = x->kind == Value::kConst || x->kind == Value::kTuple || unfixed(x)
-               ? as_constant(x)
+               ? as_constant(x, Ask::kHash)
                : std::optional<py::object>();
-  if (!c) give_up(Reason::kUnsupportedOperand, "a set of other things than constants");
+  if (!c || is_nan(c->ptr()))
+    give_up(Reason::kUnsupportedOperand, "a set of other things than constants");
   const int known = PySet_Contains(elements(set).ptr(), c->ptr());
   if (known < 0) raise(py::error_already_set());
   if (known) return;
@@ -740,6 +902,10 @@ void Tracer::set_subscript(const V& x, const V& index, const V& value) {
     case Value::kDict:
     case Value::kOpenDict: return dict_set(x, index, value);
     case Value::kTensor: {
+      if (PyObject* f = user_method(x, "__setitem__")) {
+        call(wrap_static(f), {x, index, value}, {});
+        return;
+      }
       if (!is_operand(value)) break;
       Graph& g = scope_->graph();
       const Val old = scope_->val(x->node);
@@ -772,14 +938,65 @@ V Tracer::python_operation(const char* name, const std::vector<V>& args) {
     if (is_numpy_scalar(c->ptr()) && !strict) strict.emplace();
     l.append(*c);
   }
-  PyObject* r =
-      PyObject_CallObject(py::module_::import("operator").attr(name).ptr(), py::tuple(l).ptr());
+  PyObject* r = PyObject_CallObject(original(name), py::tuple(l).ptr());
   if (!r) {
     py::error_already_set e;
     if (strict) give_up(Reason::kRaises, e.what());  // a warning, in truth
     raise(e);
   }
-  return wrap_static(py::reinterpret_steal<py::object>(r).ptr());
+  if (auto v = fresh(py::reinterpret_steal<py::object>(r))) return *v;
+  give_up(Reason::kUnsupportedOperand, name);
+}
+
+std::optional<V> Tracer::fresh(const py::object& o) {
+  if (immutable_constant(o.ptr()) || static_object(o.ptr()) || PyFrozenSet_CheckExact(o.ptr()))
+    return wrap_static(o.ptr());
+  const bool tuple = PyTuple_CheckExact(o.ptr());
+  if (!tuple && !PyList_CheckExact(o.ptr())) return std::nullopt;
+  const Nested nested(*this);
+  std::vector<V> items;
+  for (auto x : o) {
+    auto v = fresh(py::reinterpret_borrow<py::object>(x));
+    if (!v) return std::nullopt;
+    items.push_back(*v);
+  }
+  return sequence(tuple ? Value::kTuple : Value::kList, items);
+}
+
+namespace {
+py::dict& originals() {
+  static auto* kept = new py::dict;
+  return *kept;
+}
+}  // namespace
+
+void keep_originals() {
+  for (auto m : {"_operator", "builtins"})
+    for (auto [name, f] : py::cast<py::dict>(py::module_::import(m).attr("__dict__")))
+      if (!originals().contains(name)) originals()[name] = f;
+}
+PyObject* original(const char* name) {
+  PyObject* f = PyDict_GetItemString(originals().ptr(), name);
+  PIJIT_CHECK(f, "no built-in ", name);
+  return f;
+}
+
+// An operator that may change its first operand: += and its kind.
+V Tracer::in_place(const std::string& op, const V& a, const V& b) {
+  if (!is_list(a) && !is_dict(a) && a->kind != Value::kObject && a->kind != Value::kSet)
+    return binary(op, a, b, true);
+  if (V r = user_operation(op, a, b, true)) return r;
+  if (op == "or" && is_dict(a) && is_dict(b)) return binary("or", a, b, true);
+  if (is_list(a) && op == "add") {
+    list_extend(a, items_of(b));
+    return a;
+  }
+  const auto times =
+      a->kind == Value::kList && a->src < 0 && op == "mul" ? as_int(b) : std::nullopt;
+  if (!times) give_up(Reason::kUnsupportedOperand, "in-place operation");
+  const V all = binary("mul", a, b);
+  splice(a, 0, a->items.size(), all->items);
+  return a;
 }
 
 V Tracer::unary(const std::string& op, const V& x) {
@@ -790,18 +1007,19 @@ V Tracer::unary(const std::string& op, const V& x) {
               "not");
     return constant(py::bool_(!*t));
   }
+  if (PyObject* f = user_method(x, "__" + op + "__")) return call(wrap_static(f), {x}, {});
   if (x->kind == Value::kTensor) {
     if (op == "pos") return x;
+    if (op != "neg" && op != "invert") give_up(Reason::kTensorValue, op);
     const OpDef& d = OpTable::get().at(op == "neg" ? "neg" : "logical_not");
     return tensor(pijit::call_op(scope_->graph(), d, std::vector<Operand>{operand(x)}, {}));
   }
-  if (PyObject* f = user_method(x, "__" + op + "__")) return call(wrap_static(f), {x}, {});
   if (unfixed(x) && op == "pos") return x;
   if (sourced(x) && op == "invert")
-    if (V r = computed(operator_function("invert"), {x})) return r;
+    if (V r = computed(original("invert"), {x})) return r;
   if (unfixed(x) && op == "neg")
     if (V r = unfixed_negation(x)) return r;
-  return python_operation(op == "not" ? "not_" : op.c_str(), {x});
+  return python_operation(op.c_str(), {x});
 }
 
 V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
@@ -813,11 +1031,6 @@ V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
   if (V r = user_operation(op, a, b, in_place)) return r;
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors && is_operand(a) && is_operand(b)) {
-    if (op == "matmul") {
-      static PyObject* fn =
-          py::object(py::module_::import("pijit.ops.function").attr("matmul")).release().ptr();
-      return call(wrap_static(fn), {a, b}, {});
-    }
     if (const OpDef* d = binary_operator(op))
       return tensor(
           pijit::call_op(scope_->graph(), *d, std::vector<Operand>{operand(a), operand(b)}, {}));
@@ -831,7 +1044,7 @@ V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
       (a->kind == Value::kConst || sourced(a)) && b->kind == Value::kTuple) {
     if (sourced(a) ||
         std::any_of(b->items.begin(), b->items.end(), [](auto& x) { return x && sourced(x); }))
-      if (V r = computed(operator_function("mod"), {a, b})) return r;
+      if (V r = computed(original("mod"), {a, b})) return r;
     return python_operation("mod", {a, b});
   }
   auto seq = [](const V& v) { return v->kind == Value::kTuple || v->kind == Value::kList; };
@@ -903,6 +1116,19 @@ V Tracer::compare(const std::string& op, const V& a, const V& b) {
       same = *t;
     }
     return constant(py::bool_(same == (op == "eq")));
+  }
+  if (a->kind == Value::kTuple || a->kind == Value::kList) {
+    // their items are compared by identity first, and that of NaN differs from call to call
+    std::function<bool(const V&)> nan_in = [&](const V& v) -> bool {
+      if (v->kind == Value::kConst) return is_nan(v->obj.ptr());
+      if (v->kind != Value::kTuple && v->kind != Value::kList) return false;
+      const Nested nested(*this);
+      for (size_t k = 0; k < v->items.size(); ++k)
+        if (nan_in(item(v, k))) return true;
+      return false;
+    };
+    if (nan_in(a) && nan_in(b))
+      give_up(Reason::kUnsupportedOperand, "comparison of NaN in containers");
   }
   if (op == "eq" || op == "ne") {
     auto c = as_constant(a), d = as_constant(b);

@@ -136,8 +136,8 @@ Code code_info(PyObject* code, bool generators) {
     info->code = code;
     info->generator = generator;
     const py::handle o = code;
-    info->filename = py::cast<std::string>(o.attr("co_filename"));
-    info->name = py::cast<std::string>(o.attr("co_name"));
+    info->filename = text_of(o.attr("co_filename"));
+    info->name = text_of(o.attr("co_name"));
     info->num_locals = py::cast<int>(o.attr("co_nlocals"));
     info->num_free = static_cast<int>(py::len(o.attr("co_freevars")));
     decode_code(code, info.get());
@@ -186,13 +186,25 @@ PyObject* resume_value_function() {
 
 extern "C" void _PyTraceback_Add(const char*, const char*, int);
 void add_traceback(const CodeInfo& info, int line) {
-  _PyTraceback_Add(info.name.c_str(), info.filename.c_str(), line);
+  auto printable = [](const std::string& s) {
+    return py::cast<std::string>(str_of(s).attr("encode")("utf-8", "replace"));
+  };
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const std::string name = printable(info.name), filename = printable(info.filename);
+  PyErr_Restore(type, value, traceback);
+  _PyTraceback_Add(name.c_str(), filename.c_str(), line);
 }
 
 PyObject* builtins_of(PyObject* globals) {
   PyObject* b = PyDict_GetItemString(globals, "__builtins__");
   if (b && PyModule_Check(b)) b = PyModule_GetDict(b);
   return b ? b : PyEval_GetBuiltins();
+}
+
+bool has_other_builtins(PyObject* func) {
+  return reinterpret_cast<PyFunctionObject*>(func)->func_builtins !=
+         builtins_of(PyFunction_GET_GLOBALS(func));
 }
 
 PyObject** closure_of(PyObject* func, Py_ssize_t* n) {

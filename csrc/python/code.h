@@ -3,6 +3,8 @@
 #pragma once
 #include <pybind11/pybind11.h>
 
+#include "python/convert.h"
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -109,6 +111,8 @@ py::object make_call_stub(PyObject* func, const CodeInfo& info, int instr, int n
 void add_traceback(const CodeInfo& info, int line);
 
 PyObject* builtins_of(PyObject* globals);  // borrowed dict
+// Has `__builtins__` of its globals been replaced since the function was made, which keeps the old?
+bool has_other_builtins(PyObject* func);
 PyObject** closure_of(PyObject* func, Py_ssize_t* n);
 PyObject* type_dict(PyTypeObject* t);  // new reference
 bool instances_have_dict(PyTypeObject* t);

@@ -33,8 +33,8 @@ struct Opcodes {
     for (auto item : py::cast<py::dict>(m.attr("opmap"))) {
       const int n = py::cast<int>(item.second);
       if (n > 255) continue;
-      number[py::cast<std::string>(item.first)] = n;
-      name[n] = py::cast<std::string>(item.first);
+      number[text_of(item.first)] = n;
+      name[n] = text_of(item.first);
     }
     py::list c = m.attr("_inline_cache_entries");
     for (size_t i = 0; i < c.size() && i < 256; ++i) caches[i] = py::cast<int>(c[i]);
@@ -113,17 +113,15 @@ void decode_code(PyObject* code, CodeInfo* out) {
   const auto raw = raw_instructions(code);
   py::object o = py::reinterpret_borrow<py::object>(code);
   py::tuple consts = o.attr("co_consts"), names = o.attr("co_names");
-  for (auto n : py::cast<py::tuple>(o.attr("co_varnames")))
-    out->slot_names.push_back(py::cast<std::string>(n));
+  for (auto n : py::cast<py::tuple>(o.attr("co_varnames"))) out->slot_names.push_back(text_of(n));
   std::vector<std::string> cells;
   for (auto n : py::cast<py::tuple>(o.attr("co_cellvars"))) {
-    const auto s = py::cast<std::string>(n);
+    const auto s = text_of(n);
     if (std::find(out->slot_names.begin(), out->slot_names.end(), s) == out->slot_names.end())
       cells.push_back(s);
   }
   out->slot_names.insert(out->slot_names.end(), cells.begin(), cells.end());
-  for (auto n : py::cast<py::tuple>(o.attr("co_freevars")))
-    out->slot_names.push_back(py::cast<std::string>(n));
+  for (auto n : py::cast<py::tuple>(o.attr("co_freevars"))) out->slot_names.push_back(text_of(n));
   out->num_slots = static_cast<int>(out->slot_names.size());
 
   std::unordered_map<int, int> first;  // unit offset -> our instruction

@@ -32,11 +32,11 @@ PyObject* raise_current_exception() {
     e.restore();
   } catch (const OpError& e) {
     PyObject* t = python_exception_of(e);
-    PyErr_SetString(t, e.what());
+    PyErr_SetObject(t, str_of(e.what()).ptr());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
+    PyErr_SetObject(PyExc_RuntimeError, str_of(e.what()).ptr());
   }
   return nullptr;
 }
@@ -92,7 +92,7 @@ std::optional<DType> dtype_of(PyObject* o) {
   if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::F32;
   std::string name;
   if (PyUnicode_Check(o)) {
-    name = py::str(py::handle(o));
+    name = text_of(o);
   } else {
     try {
       name = py::str(py::dtype::from_args(py::reinterpret_borrow<py::object>(o)).attr("name"));
@@ -288,17 +288,26 @@ int tensor_init(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (!data || data == Py_None) {
       OP_CHECK(shape != Py_None, kValue, "[Tensor] needs input_data, or shape and init");
       std::vector<int64_t> dims;
-      if (PyLong_Check(shape))
-        dims = {PyLong_AsLongLong(shape)};
+      if (PyIndex_Check(shape))
+        dims = {integer("Tensor", "shape", shape)};
       else
-        dims = py::cast<std::vector<int64_t>>(py::handle(shape));
-      for (auto d : dims) OP_CHECK(d >= 0, kValue, "[Tensor] negative dimension ", d);
+        dims = argument<std::vector<int64_t>>("Tensor", "shape", shape);
+      OP_CHECK(dims.size() <= static_cast<size_t>(kMaxRank), kValue, "[Tensor] shape has ",
+               dims.size(), " dimensions; at most ", kMaxRank, " are possible");
+      double elements = 1;
+      for (auto d : dims) {
+        OP_CHECK(d >= 0, kValue, "[Tensor] negative dimension ", d);
+        elements *= static_cast<double>(d);
+      }
+      OP_CHECK(elements < 1e15, kValue, "[Tensor] shape has too many elements");
       ArrayRef a = new_array(Type{t.value_or(DType::F32), Shape(dims)});
       std::memset(a->data, 0, a->type.bytes());
       if (init != Py_None) {
-        py::object filled = py::module_::import("pijit.initializer")
-                                .attr("fill")(py::handle(init), py::cast(dims),
-                                              py::handle(dtype_object(a->type.dtype)));
+        py::tuple sizes(dims.size());
+        for (size_t k = 0; k < dims.size(); ++k) sizes[k] = dims[k];
+        py::object filled =
+            py::module_::import("pijit.initializer")
+                .attr("fill")(py::handle(init), sizes, py::handle(dtype_object(a->type.dtype)));
         a = array_from(filled.ptr(), a->type.dtype);
       }
       self_t->array = std::move(a);
@@ -714,6 +723,10 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
       for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
         Py_ssize_t n;
         const char* s = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(kwnames, k), &n);
+        if (!s) {  // lone surrogates
+          PyErr_Clear();
+          throw OpError(OpError::kType, op.name + "() got an unexpected keyword argument");
+        }
         kw.push_back({std::string_view(s, n), args[nargs + k]});
       }
     const auto slots = bind_args<PyObject*>(op, std::span<PyObject* const>(args, nargs), kw);
@@ -776,16 +789,7 @@ constexpr const char* kSymbolicName = "pijit.Dim";
 
 Dim as_int(const OpDef& op, const std::string& name, PyObject* o) {
   if (auto d = symbolic_dim(o)) return *d;
-  PyObject* i = PyNumber_Index(o);
-  if (!i) {
-    PyErr_Clear();
-    throw OpError(OpError::kType, str_cat("[", op.name, "] ", name, " must be an integer, got ",
-                                          Py_TYPE(o)->tp_name));
-  }
-  const long long v = PyLong_AsLongLong(i);
-  Py_DECREF(i);
-  if (v == -1 && PyErr_Occurred()) throw py::error_already_set();
-  return v;
+  return integer(op.name.c_str(), name, o);
 }
 
 }  // namespace
@@ -814,7 +818,11 @@ AttrValue to_attr(const OpDef& op, const AttrSpec& spec, PyObject* o) {
       if (!PyFloat_Check(o) && !PyLong_Check(o) && !is_tensor(o) && !PyNumber_Check(o))
         throw bad("a number");
       const double v = PyFloat_AsDouble(o);
-      if (v == -1 && PyErr_Occurred()) throw py::error_already_set();
+      if (v == -1 && PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw py::error_already_set();
+        PyErr_Clear();
+        throw bad("a number");
+      }
       return v;
     }
     case AttrKind::kBool:
@@ -822,7 +830,7 @@ AttrValue to_attr(const OpDef& op, const AttrSpec& spec, PyObject* o) {
       return o == Py_True;
     case AttrKind::kString:
       if (!PyUnicode_Check(o)) throw bad("a string");
-      return std::string(py::str(py::handle(o)));
+      return text_of(o);
     case AttrKind::kInts: {
       Dims v;
       if (PyList_Check(o) || PyTuple_Check(o))
@@ -920,9 +928,10 @@ void init_objects(py::module_& m) {
     reinterpret_cast<DTypeObject*>(o)->dtype = static_cast<DType>(i);
     dtype_singletons[i] = o;
   }
-  m.def("dtype", [](py::object o) {
-    auto t = dtype_of(o.ptr());
-    if (!t) throw py::type_error("not a dtype: " + std::string(py::repr(o)));
+  using Args = std::vector<py::object>;
+  define(m, "dtype", {{"o"}}, [](const Args& a) {
+    auto t = dtype_of(a[0].ptr());
+    OP_CHECK(t, kType, "not a dtype: ", shown(a[0]));
     return py::reinterpret_borrow<py::object>(dtype_object(*t));
   });
   py::dict ops;
@@ -935,7 +944,11 @@ void init_objects(py::module_& m) {
     ops[py::str(op->name)] = py::reinterpret_steal<py::object>(o);
   }
   m.attr("ops") = ops;
-  m.def("op", [ops](const std::string& name) { return py::object(ops[py::str(name)]); });
+  define(m, "op", {{"name"}}, [ops](const Args& a) {
+    const std::string name = argument<std::string>("op", "name", a[0]);
+    OP_CHECK(ops.contains(a[0]), kValue, "[op] there is no op '", name, "'");
+    return py::object(ops[a[0]]);
+  });
 }
 
 }  // namespace pijit

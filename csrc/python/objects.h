@@ -9,6 +9,7 @@
 #include "graph/op.h"
 #include "graph/indexing.h"
 #include "runtime/array.h"
+#include "python/convert.h"
 #include "runtime/eager.h"
 
 namespace pijit {

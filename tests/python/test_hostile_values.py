@@ -187,9 +187,9 @@ def on_a_small_stack(run):
 
 @pytest.mark.parametrize("calls", [10, 40, 54, 100])
 def test_nested_calls_on_a_small_stack(calls):
-    source = "def g0(x): return x + 1\n" + "".join(f"def g{i}(x): return g{i - 1}(x) * 1\n" for i in range(1, calls + 1))
+    lines = ["def g0(x): return x + 1", *(f"def g{i}(x): return g{i - 1}(x) * 1" for i in range(1, calls + 1))]
     functions = {}
-    exec(source, functions)
+    exec("\n".join(lines), functions)
     f = functions[f"g{calls}"]
     assert on_a_small_stack(lambda: ms.jit(f)(X).asnumpy().tolist()) == [2.0, 3.0, 4.0]
 

@@ -51,8 +51,9 @@ def gcd(input, other):
     """The greatest common divisors of ints, elementwise (Euclid)."""
     _whole("gcd", input, other)
     a, b = abs(input), abs(other)
-    shape = (a + b).shape
-    dtype = (a + b).dtype
+    both = a + b
+    _whole("gcd", both)  # a Python float makes it one of floats: Euclid would not come to an end
+    shape, dtype = both.shape, both.dtype
     a, b = _ops["broadcast_to"](cast(a, dtype), shape), _ops["broadcast_to"](cast(b, dtype), shape)
     while any(b != 0):
         left = b == 0
