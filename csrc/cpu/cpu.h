@@ -23,5 +23,6 @@ void register_indexed_kernels(KernelRegistry& r);
 void register_elimination_kernels(KernelRegistry& r);
 void register_spectral_kernels(KernelRegistry& r);
 void register_matrix_exp_kernels(KernelRegistry& r);
+void register_special_kernels(KernelRegistry& r);
 
 }  // namespace pijit

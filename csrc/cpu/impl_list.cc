@@ -6,8 +6,6 @@
 
 namespace pijit {
 
-void register_special_kernels(KernelRegistry& r);
-
 void register_cpu_kernels(KernelRegistry& r) {
   register_direct_conv_kernels(r);
   register_small_gemm_kernels(r);

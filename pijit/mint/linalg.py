@@ -1,4 +1,4 @@
-"""Norms, under PyTorch's names."""
+"""Norms and decompositions, under PyTorch's names."""
 
 from pijit.ops import function as _F
 
@@ -26,3 +26,11 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 def inv(input):
     """The inverse of [..., n, n]."""
     return _F.inverse(input)
+
+
+def qr(A, mode="reduced"):
+    """(q, r) with A = q @ r; mode: 'reduced', 'complete', or 'r' for r alone (q is empty)."""
+    if mode == "r":
+        r = _F.qr(A)[1]
+        return _F.zeros((0,), A.dtype), r
+    return _F.qr(A, mode)

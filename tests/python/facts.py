@@ -20,7 +20,8 @@ def variables(ms):
     """What the expressions name; `ms` is the package that makes the tensors."""
     T = ms.Tensor
     r = np.random.RandomState(0)
-    s = {"ms": ms, "nn": ms.nn, "ops": ms.ops, "mnp": ms.numpy, "mint": getattr(ms, "mint", None), "F": ms.ops.functional, "T": T, "np": np, "sl": importlib.import_module(f"{ms.__name__}.scipy.linalg"), "fixed": lambda cell: fixed(ms, cell)}
+    s = {"ms": ms, "nn": ms.nn, "ops": ms.ops, "mnp": ms.numpy, "mint": getattr(ms, "mint", None), "F": ms.ops.functional, "T": T, "np": np,
+         "sl": importlib.import_module(f"{ms.__name__}.scipy.linalg"), "fixed": lambda cell: fixed(ms, cell)}
     for name, shape in dict(A=(3, 4), B=(3, 4), V=(5,), X3=(2, 3, 6), X4=(2, 4, 4, 6), X5=(1, 2, 3, 4, 5), M=(3, 3), M2=(2, 3, 3)).items():
         s[name] = T(r.randn(*shape).astype(np.float32))
     s["P"] = T((r.rand(3, 4) * 0.8 + 0.1).astype(np.float32))  # in (0, 1)

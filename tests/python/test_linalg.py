@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pijit as ms
+import pijit.mint  # noqa: F401
 import pijit.scipy.linalg as sl
 from pijit import Tensor, ops
 from tests.python.differential import check
@@ -247,6 +248,7 @@ def test_as_mindspore_calls_it():
     np.testing.assert_allclose(p.MatrixInverse(True)(x).asnumpy(), np.linalg.inv(a).T, rtol=1e-5)
     np.testing.assert_allclose(p.MatrixTriangularSolve(False, True)(x, Tensor(a)).asnumpy(), np.linalg.solve(np.triu(a).T, a), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(p.MatrixSolveLs()(x, x, Tensor(0.5, ms.float64)).asnumpy(), np.linalg.solve(a.T @ a + 0.5 * EYE(3), a.T @ a), rtol=1e-4)
+    assert ms.mint.linalg.qr(x, "r")[1].asnumpy().tolist() == ms.mint.linalg.qr(x)[1].asnumpy().tolist()
     assert ops.matrix_power(I, 3).dtype == ms.int32 and ops.matrix_power(x, 0).asnumpy().tolist() == EYE(3).tolist()
     assert ops.qr(H)[0].dtype == ms.float16 and ops.det(H).dtype == ms.float16
     assert sl.inv(Tensor([[2, 0], [0, 4]])).dtype == ms.float64

@@ -45,7 +45,8 @@ def test_fact(expression):
 
 # what reads a tensor's value to know a shape, or makes objects of Python
 BROKEN = ("MaskedSelect", "masked_select", "unique", "Unique", "NonZero", "nonzero", "argwhere", "mirror", "Mirror", "fixed(", "Parameter(", "histc", "Histogram",
-          "CumulativeLogsumexp", "Bincount", "UnravelIndex", "allclose", "PReLU", "combinations", "kaiser", "mint.equal", "digitize", "histogram", "mgrid", "ogrid", "bincount", "ResizeBicubic", "setdiff1d", "intersect1d")
+          "CumulativeLogsumexp", "Bincount", "UnravelIndex", "allclose", "PReLU", "combinations", "kaiser", "mint.equal", "digitize", "histogram", "mgrid", "ogrid", "bincount",
+          "ResizeBicubic", "setdiff1d", "intersect1d")
 
 
 class _Tensors(ast.NodeTransformer):

@@ -76,10 +76,10 @@ def cholesky(input_x, upper=False):
 
 
 def cholesky_inverse(input_x, upper=False):
-    """The inverse of l @ l.T for the lower triangular input_x = l (upper: of u.T @ u)."""
-    x = _matrix("cholesky_inverse", input_x, True)
-    half = _ops["solve_triangular"](x, eye(x.shape[-1], dtype=x.dtype), not upper, upper)
-    return _like(matmul(swapaxes(half, -1, -2), half), input_x)
+    """The inverse of l @ l.T for input_x = l (upper: of u.T @ u), all of whose elements are read."""
+    half = _ops["matrix_inverse"](_matrix("cholesky_inverse", input_x, True))
+    other = swapaxes(half, -1, -2)
+    return _like(matmul(half, other) if upper else matmul(other, half), input_x)
 
 
 def cholesky_solve(input, input2, upper=False):
