@@ -108,7 +108,7 @@ def build():
     def loss(image, label):
         return criterion(network(image), label)
 
-    optimizer = nn.RMSProp(network.trainable_params(), 0.01, decay=0.9, epsilon=1.0)
+    optimizer = nn.RMSProp(network.trainable_params(), 0.01, decay=0.9, epsilon=0.001)
     return network, loss, optimizer, images(24, 10)
 
 

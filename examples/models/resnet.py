@@ -115,7 +115,7 @@ def build(make=resnet18):
     other = [p for p in network.trainable_params() if "gamma" in p.name or "beta" in p.name]
     schedule = nn.cosine_decay_lr(min_lr=0.001, max_lr=0.05, total_step=20, step_per_epoch=5, decay_epoch=4)
     groups = [{"params": decay, "weight_decay": 1e-4}, {"params": other}]
-    optimizer = nn.Momentum(groups, learning_rate=schedule, momentum=0.9, use_nesterov=True)
+    optimizer = nn.Momentum(groups, learning_rate=schedule, momentum=0.9)
     return network, loss, optimizer, images(24, 10)
 
 

@@ -175,9 +175,9 @@ class Cell:
         return OrderedDict(self._cells)
 
     def update_parameters_name(self, prefix="", recurse=True):
-        """Prepends a prefix to parameter names."""
-        for p in self.get_parameters(recurse):
-            p.name = prefix + p.name
+        """Names parameters by a prefix and their path of attributes; those of a ParameterTuple keep their names behind it."""
+        for name, p in self.parameters_and_names(expand=recurse):
+            p.name = prefix + (p.name if name.endswith("]") else name)
 
     def apply(self, fn):
         """Calls fn on every cell, children first."""

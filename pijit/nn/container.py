@@ -31,8 +31,21 @@ class _Indexed(Cell):
         return part
 
     def __setitem__(self, index, cell):
-        self.insert_child_to_cell(self._key(index), cell)
+        self._insert_named(self._key(index), cell)
         self._refresh()
+
+    def _names_prefix(self):
+        """What stands before the paths in the names of the parameters, once the container is an attribute of a Cell."""
+        for path, p in self.parameters_and_names():
+            if p.name.endswith(path):
+                return p.name[:len(p.name) - len(path)]
+        return ""
+
+    def _insert_named(self, name, cell):
+        prefix = self._names_prefix() if self._auto_prefix else ""
+        self.insert_child_to_cell(name, cell)
+        if prefix:
+            cell.update_parameters_name(f"{prefix}{name}.")
 
     def __delitem__(self, index):
         kept = list(self._cells.values())
@@ -53,7 +66,7 @@ class _Indexed(Cell):
 
     def append(self, cell):
         """Adds a cell at the end."""
-        self.insert_child_to_cell(str(len(self._cells)), cell)
+        self._insert_named(str(len(self._cells)), cell)
         self._refresh()
         return self
 
@@ -99,12 +112,14 @@ class CellList(_Indexed):
 
     def insert(self, index, cell):
         """Adds a cell before `index`."""
-        cells = list(self._cells.values())
+        prefix, cells = self._names_prefix(), list(self._cells.values())
         cells.insert(index, cell)
         self._cells.clear()
         for i, c in enumerate(cells):
             self._cells[str(i)] = c
             _store(self, str(i), c)
+        if self._auto_prefix:
+            self.update_parameters_name(prefix)
         self._refresh()
 
 

@@ -319,3 +319,41 @@ def test_a_new_seed_needs_no_new_capture():
     assert seen[0] == seen[2] != seen[1]
     assert ms.get_seed() == 1
     assert ms.explain(drop).compile_count == 1
+
+
+def test_names_of_parameters_are_paths_of_attributes():
+    """Values of MindSpore 2.7.1: what a Parameter was called counts only while its Cell stands alone."""
+    class Inner(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(Tensor(np.ones(2, np.float32)), name="given")
+
+    class Outer(nn.Cell):
+        def __init__(self, shared=None):
+            super().__init__()
+            self.a = shared or Inner()
+            self.cells_ = nn.CellList([nn.SequentialCell([Inner()])])
+            self.bn = nn.BatchNorm2d(2)
+
+    class Two(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.shared = Inner()
+            self.one, self.two = Outer(self.shared), Outer(self.shared)
+
+    names = lambda cell: [p.name for p in cell.get_parameters()]  # noqa: E731
+    assert names(Inner()) == ["given"]
+    outer = Outer()
+    paths = ["a.w", "cells_.0.0.w", "bn.moving_mean", "bn.moving_variance", "bn.gamma", "bn.beta"]
+    assert names(outer) == paths
+    for _ in range(2):
+        outer.update_parameters_name("x.")
+        assert names(outer) == ["x." + p for p in paths]
+    assert names(Two())[:3] == ["two.a.w", "one.cells_.0.0.w", "one.bn.moving_mean"]
+    assert names(nn.SequentialCell(Two()))[:2] == ["0.shared.w", "0.one.cells_.0.0.w"]
+    outer = Outer()
+    outer.cells_.append(Inner())
+    outer.cells_[0] = Inner()
+    assert names(outer.cells_) == ["cells_.0.w", "cells_.1.w"]
+    outer.cells_.insert(0, Inner())
+    assert names(outer.cells_) == ["cells_.0.w", "cells_.1.w", "cells_.2.w"]
