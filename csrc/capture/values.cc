@@ -497,6 +497,14 @@ V Tracer::length_of(const V& v) {
       [[fallthrough]];
     default:
       if (c_container(v)) return length(v);
+      if (v->kind == Value::kObject && py::isinstance<py::array>(v->obj) &&
+          !user_method(v, "__len__")) {
+        const Py_ssize_t n = PyObject_Size(v->obj.ptr());
+        if (n < 0) raise(py::error_already_set());
+        Source s{Source::kComputed, -1, 0, share(original("len"))};
+        s.args = {source_of(v)};
+        return varying(py::int_(n).ptr(), add_source(std::move(s)));
+      }
       break;
   }
   PyObject* f = user_method(v, "__len__");

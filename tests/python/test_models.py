@@ -16,7 +16,6 @@ STEPS = 3
 
 # Where a jitted step isn't one graph: graphs, and the details of its breaks.
 SPLIT = {
-    "detector": (1, ["len(), "]),  # of an ndarray that is a global
     "mixed_precision": (1, ["a side effect in a branch or loop on a tensor"]),  # the optimizer below `if finite`
     "neural_ode": (1, ["a loop on a tensor inside a gradient"]),
 }

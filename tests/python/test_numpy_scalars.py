@@ -132,3 +132,17 @@ def test_attention_with_numpy_scale_is_one_graph():
             q = self.q(x).reshape(2, -1, self.heads, 4).transpose(0, 2, 1, 3)
             return ops.softmax(ops.matmul(q, q.swapaxes(-1, -2)) / np.sqrt(q.shape[-1]), -1)
     check(lambda: Attention().construct, Tensor(np.ones((2, 3, 8), np.float32) * 0.01), graphs=1, breaks=0)
+
+
+ANCHORS = np.ones((3, 2), np.float32)
+
+
+def test_length_of_an_array():
+    check(lambda: lambda x: x * len(ANCHORS), X, graphs=1, breaks=0)
+
+    def zero_d(x):
+        try:
+            return x * len(np.float32(2) * np.ones(()))
+        except TypeError:
+            return x + 1
+    check(lambda: zero_d, X)
