@@ -59,7 +59,11 @@ void stop_following(Point& point, const std::vector<int>& misses) {
   struct Count {
     size_t all = 0, used_once = 0;
   };
-  std::map<uint64_t, Count> counts;
+  std::vector<std::pair<uint64_t, Count>> counts;  // in the order of the entries
+  auto count_of = [&](uint64_t p) -> Count& {
+    auto it = std::find_if(counts.begin(), counts.end(), [&](auto& c) { return c.first == p; });
+    return it != counts.end() ? it->second : counts.emplace_back(p, Count{}).second;
+  };
   auto follows_own_change = [&](const Entry& e, int src) {
     std::vector<bool> own(static_cast<size_t>(src) + 1);
     for (size_t s = 0; s < own.size(); ++s) {
@@ -85,15 +89,16 @@ void stop_following(Point& point, const std::vector<int>& misses) {
   };
   for (size_t k = 0; k < misses.size(); ++k)
     if (auto p = path(k)) {
-      ++counts[*p].all;
+      Count& c = count_of(*p);
+      ++c.all;
       const Entry& e = *point.entries[k];
-      counts[*p].used_once += e.calls <= 1 && follows_own_change(e, e.guards[misses[k]].src);
+      c.used_once += e.calls <= 1 && follows_own_change(e, e.guards[misses[k]].src);
     }
   std::optional<uint64_t> worst;
   for (auto& [p, c] : counts) {
     const bool keeps_changing =
         (c.used_once == c.all && c.all >= kSoon) || point.entries.size() >= kMaxEntries;
-    if (keeps_changing && !point.unstable.count(p) && (!worst || c.all > counts[*worst].all))
+    if (keeps_changing && !point.unstable.count(p) && (!worst || c.all > count_of(*worst).all))
       worst = p;
   }
   if (!worst) return;

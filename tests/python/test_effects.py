@@ -328,7 +328,7 @@ def test_other_containers(body, captures, breaks):
 def test_places_and_parts_that_vary(body, captures):
     state = "class Slot:\n    __slots__ = ('n',)\nslot = Slot()\nslot.n = 0\nimport types\nl = []\nd = {}\nbuf = [None] * 4\ntable = [1.5, 2.5, 3.5]\nn = 0\nm = types.ModuleType('m')"
     e = check(program(body, state), X, calls=50)
-    assert e.compile_count <= (captures or 12), str(e)
+    assert e.compile_count <= (captures or 20), str(e)
 
 
 def test_what_keeps_changing_is_left_alone_and_the_rest_stays_captured():
