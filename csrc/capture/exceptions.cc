@@ -102,6 +102,12 @@ bool Tracer::advance(Frame& f) {
       step(f);
     } catch (const OpError& e) {
       if (e.kind == OpError::kRuntime) throw;  // perhaps of capture alone
+      const auto varies = [&](uint32_t input) {
+        const Shape& s = graph_->node(input).type.shape;
+        return std::any_of(s.begin(), s.end(), [](const Dim& d) { return d.symbolic(); });
+      };
+      // its text may name sizes by their symbols: the interpreter raises it
+      if (std::any_of(graph_->inputs().begin(), graph_->inputs().end(), varies)) throw;
       raise(python_exception_of(e), {constant(str_of(e.what()))});
     }
   } catch (const Raised& r) {

@@ -307,3 +307,13 @@ def test_sizes_that_no_memory_holds_raise_as_in_the_plain_run():
     def f(x):
         return (ops.broadcast_to(x, (2**31, 2**31, x.shape[0])) * 2).sum()
     check_calls(lambda: f, [(Tensor(np.ones(n, np.float32)),) for n in (3, 4, 5, 1)])
+
+
+def test_texts_of_errors_name_numbers():
+    def f(x):
+        y = x * 2
+        try:
+            return ops.cat([y, y[0]], 0)
+        except Exception as e:  # noqa: BLE001 (whatever it is, its text is the result)
+            return y, str(e)
+    check_calls(lambda: f, [(Tensor(np.ones((n, 4), np.float32)),) for n in (3, 5, 2, 7, 3)])
