@@ -1,4 +1,5 @@
-// Packed matrix products of float64, int32 and int64, and of the float32 convolutions that oneDNN leaves.
+// Packed matrix products of float64, int32 and int64, and of the float32 convolutions that oneDNN
+// leaves.
 #pragma once
 #include <vector>
 
