@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libeigen3-dev libgtest-dev
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: api fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython bench lint clean
+.PHONY: api bench-models fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython bench lint clean
 all: build
 
 deps:
@@ -72,6 +72,10 @@ api: build
 
 bench: build
 	$(PY) benchmarks/run.py
+
+# A training step of each program in examples/models; PIJIT_MINDSPORE names a Python that has MindSpore, the peer.
+bench-models: build
+	$(PY) benchmarks/models.py
 
 lint: venv
 	$(VENV)/bin/ruff check pijit tests benchmarks demo.py setup.py
