@@ -156,6 +156,7 @@ struct Effect {
   virtual ~Effect() = default;
   virtual void apply(Runner& r) const = 0;  // throws error_already_set
   virtual int visit(visitproc, void*) const { return 0; }
+  virtual std::string describe() const = 0;
 };
 
 // --- Values

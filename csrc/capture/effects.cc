@@ -15,6 +15,9 @@ class AssignTensor final : public Effect {
  public:
   AssignTensor(int target, int output) : target_(target), output_(output) {}
   void apply(Runner& r) const override { array_of(r.make(target_).ptr()) = r.output(output_); }
+  std::string describe() const override {
+    return str_cat("assign ", target_, " output ", output_);
+  }
 
  private:
   int target_, output_;
@@ -32,6 +35,9 @@ class SetAttr final : public Effect {
   int visit(visitproc visit, void* arg) const override {
     Py_VISIT(name_.ptr());
     return 0;
+  }
+  std::string describe() const override {
+    return str_cat(target_, ".", text_of(name_), " = ", value_);
   }
 
  private:
@@ -53,6 +59,9 @@ class SetGlobal final : public Effect {
     Py_VISIT(name_.ptr());
     return 0;
   }
+  std::string describe() const override {
+    return str_cat("global ", text_of(name_), " = ", value_);
+  }
 
  private:
   py::object globals_, name_;
@@ -65,6 +74,9 @@ class SetCell final : public Effect {
   void apply(Runner& r) const override {
     const py::object c = r.make(target_), v = r.make(value_);
     check(PyCell_Set(c.ptr(), v.ptr()));
+  }
+  std::string describe() const override {
+    return str_cat("cell ", target_, " = ", value_);
   }
 
  private:
@@ -85,6 +97,9 @@ class Print final : public Effect {
     Py_VISIT(keywords_.ptr());
     return 0;
   }
+  std::string describe() const override {
+    return str_cat("print ", args_, " ", shown(keywords_));
+  }
 
  private:
   int args_;  // a tuple
@@ -97,6 +112,11 @@ class ExtendList final : public Effect {
   void apply(Runner& r) const override {
     const py::object l = r.make(target_);
     for (int v : values_) check(PyList_Append(l.ptr(), r.make(v).ptr()));
+  }
+  std::string describe() const override {
+    std::string r = str_cat("extend ", target_, " by");
+    for (int v : values_) r += str_cat(" ", v);
+    return r;
   }
 
  private:
@@ -111,6 +131,9 @@ class SetItem final : public Effect {
     const py::object o = r.make(target_), k = r.make(key_), v = r.make(value_);
     check(PyObject_SetItem(o.ptr(), k.ptr(), v.ptr()));
   }
+  std::string describe() const override {
+    return str_cat(target_, "[", key_, "] = ", value_);
+  }
 
  private:
   int target_, key_, value_;
@@ -122,6 +145,9 @@ class DeleteItem final : public Effect {
   void apply(Runner& r) const override {
     const py::object o = r.make(target_), k = r.make(key_);
     check(PyObject_DelItem(o.ptr(), k.ptr()));
+  }
+  std::string describe() const override {
+    return str_cat("del ", target_, "[", key_, "]");
   }
 
  private:
@@ -145,6 +171,11 @@ class CallMethod final : public Effect {
   int visit(visitproc visit, void* arg) const override {
     Py_VISIT(method_.ptr());
     return 0;
+  }
+  std::string describe() const override {
+    std::string r = str_cat("call ", shown(method_), " with");
+    for (int v : args_) r += str_cat(" ", v);
+    return r;
   }
 
  private:

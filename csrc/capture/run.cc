@@ -210,6 +210,7 @@ py::object run(const Front& front, std::vector<py::object> slots,
       state.compile_ms +=
           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count();
       ++state.compile_count;
+      write_replay(*fresh, *code, at.instr);
       if (fresh->break_record) {
         state.breaks.push_back(*fresh->break_record);
         if (front.whole) {

@@ -32,6 +32,11 @@ class HookUse {
   unsigned fruitless_ = 0;
 };
 
+// Sources, guards, graph, recipes and effects as text.
+std::string describe(const Entry& e, const CodeInfo& code);
+// Adds it to what the option `replay` asks for.
+void write_replay(const Entry& e, const CodeInfo& code, int instr);
+
 // What is known of a function.
 struct State {
   std::map<std::pair<int, int>, Point> points;                // (instruction, stack size)

@@ -1,0 +1,70 @@
+// Entries as text (PIJIT_REPLAY), so that two versions of capture can be compared entry by entry:
+// tools/replay_diff.py.
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/config.h"
+#include "capture/run.h"
+
+namespace pijit {
+namespace {
+
+// Addresses differ from process to process.
+std::string without_addresses(const std::string& text) {
+  std::string r;
+  for (size_t k = 0; k < text.size(); ++k) {
+    r += text[k];
+    if (text[k] == 'x' && k && text[k - 1] == '0')
+      while (k + 1 < text.size() && std::isxdigit(static_cast<unsigned char>(text[k + 1]))) ++k;
+  }
+  return r;
+}
+
+std::string object_text(const py::object& o) {
+  if (!o) return "";
+  if (py::isinstance<py::dict>(o) && o.contains("__name__"))
+    return " globals of " + shown(o["__name__"], false);
+  return " " + shown(o);
+}
+
+std::string list_text(const std::vector<int>& ids) {
+  std::string r;
+  for (int id : ids) r += str_cat(" ", id);
+  return r;
+}
+
+}  // namespace
+
+std::string describe(const Entry& e, const CodeInfo& code) {
+  std::string r;
+  for (size_t s = 0; s < e.sources.size(); ++s)
+    r += str_cat("source ", s, ": ", describe_source(e.sources, static_cast<int>(s), code), "\n");
+  for (auto& g : e.guards) r += str_cat("guard ", g.src, ": ", describe_guard(e, g, code), "\n");
+  r += graph_text(e, code);
+  for (auto& text : describe_constraints(e, code)) r += "sizes: " + text + "\n";
+  r += "inputs" + list_text(e.inputs) + "\n";
+  for (size_t k = 0; k < e.recipes.size(); ++k) {
+    const Recipe& x = e.recipes[k];
+    r += str_cat("recipe ", k, ": kind ", static_cast<int>(x.kind), " ", x.index,
+                 object_text(x.obj), object_text(x.obj2), " of", list_text(x.items), "\n");
+  }
+  for (auto& x : e.effects) r += "effect: " + x->describe() + "\n";
+  r += "changed" + list_text(e.changed) + "\nidentities" + list_text(e.identities) + "\n";
+  if (e.result >= 0) return r + str_cat("result ", e.result, "\n");
+  r += str_cat("break at ", e.instr, e.rest_in_python ? ", the rest in Python" : "", ": ",
+               e.break_record ? reason_text(e.break_record->reason) : "", " (",
+               e.break_record ? e.break_record->detail : "", ")\n");
+  return r + "slots" + list_text(e.slot_recipes) + "\nstack" + list_text(e.stack_recipes) + "\n";
+}
+
+void write_replay(const Entry& e, const CodeInfo& code, int instr) {
+  if (config().replay.empty()) return;
+  std::ofstream file(str_cat(config().replay, "/", getpid(), ".txt"), std::ios::app);
+  const std::string name = code.filename.substr(code.filename.rfind('/') + 1);
+  file << "=== " << code.name << " (" << name << ":" << code.instrs.front().line << ") at " << instr
+       << "\n"
+       << without_addresses(describe(e, code));
+}
+
+}  // namespace pijit
