@@ -16,7 +16,7 @@ import sys
 def entries(folder):
     found = collections.defaultdict(list)
     for file in sorted(pathlib.Path(folder).glob("*.txt"), key=lambda f: f.stat().st_mtime_ns):
-        for text in file.read_text().split("=== ")[1:]:
+        for text in ("\n" + file.read_text(errors="replace")).split("\n=== ")[1:]:
             head, _, body = text.partition("\n")
             found[head].append(body)
     return found

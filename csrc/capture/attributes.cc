@@ -17,8 +17,7 @@ bool own_getattribute(PyTypeObject* t) {
 V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
   PyObject* o = found->obj.ptr();
   auto method = [&](const V& s) {
-    auto m = std::make_shared<Value>();
-    m->kind = Value::kMethod;
+    auto* m = make<MethodValue>();
     m->self = s;
     m->func = found;
     return m;
@@ -41,8 +40,7 @@ V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
         Py_TYPE(f.ptr()) != jit_function_type)  // bound in ways of its own
       give_up(Reason::kUnsupportedAttribute,
               str_cat("classmethod of a ", Py_TYPE(f.ptr())->tp_name));
-    auto m = std::make_shared<Value>();
-    m->kind = Value::kMethod;
+    auto* m = make<MethodValue>();
     m->self = wrap_static(reinterpret_cast<PyObject*>(owner));
     m->func = wrap_static(f.ptr());
     return m;

@@ -91,7 +91,7 @@ class Tracer::Inside {
       : t_(t), scope_(t.scope_), serial_(t.arm_serial_), arm(std::make_shared<Arm>()) {
     arm->scope = std::make_unique<Scope>(arm->graph.get(), t.scope_);
     t.scope_ = arm->scope.get();
-    t.arm_serial_ = Value::next_serial;
+    t.arm_serial_ = t.arena_.serial();
   }
   ~Inside() {
     t_.scope_ = scope_;
@@ -168,7 +168,8 @@ namespace {
 // The value of a variable after a branch: the same in both arms, or a value of the region.
 class Merge {
  public:
-  Merge(Val pred, uint64_t serial, Outputs* out) : pred_(pred), serial_(serial), out_(*out) {}
+  Merge(Arena& arena, Val pred, uint64_t serial, Outputs* out)
+      : arena_(arena), pred_(pred), serial_(serial), out_(*out) {}
   std::string problem;
 
   V merge(const V& a, const V& b) {
@@ -214,8 +215,7 @@ class Merge {
     };
     if (a->kind == Value::kTuple && class_of(a) != class_of(b))
       return fail("the branches leave tuples of different classes");
-    auto r = std::make_shared<Value>();
-    r->kind = a->kind;
+    const V r = make_container(arena_, a->kind);
     r->keys = a->keys;
     if (a->kind == Value::kTuple && class_of(a))
       r->cls = py::reinterpret_borrow<py::object>(class_of(a));
@@ -241,8 +241,7 @@ class Merge {
   V tensors(const V& a, const V& b) {
     if (!(a->node.type() == b->node.type()))
       return fail("the branches give tensors of different types");
-    auto r = std::make_shared<Value>();
-    r->kind = Value::kTensor;
+    auto* r = arena_.make<TensorValue>();
     const size_t index = output(a, b, a->node.dtype());
     wait(r, &r->node, index);
     r->pred = pred_;
@@ -267,8 +266,7 @@ class Merge {
         return;
       }
       if (!m.object) {
-        m.object = std::make_shared<Value>();
-        m.object->kind = Value::kTensor;
+        m.object = arena_.make<TensorValue>();
         wait(m.object, &m.object->node, m.index);
         *m.slot = m.object;
       }
@@ -276,13 +274,11 @@ class Merge {
       return;
     }
     // the outcome of a branch inside the arm: its predicate leaves the region as well
-    auto c = std::make_shared<Value>();
-    c->kind = Value::kTensor;
+    auto* c = arena_.make<TensorValue>();
     wait(c, &c->node, index);
-    auto inner = std::make_shared<Value>(), no = std::make_shared<Value>();
-    inner->kind = Value::kTensor;
+    auto* inner = arena_.make<TensorValue>();
     inner->node = v->pred;
-    no->kind = Value::kConst;
+    auto* no = arena_.make<ConstantValue>();
     no->obj = py::bool_(false);
     wait(c, &c->pred, is_first ? output(inner, no, DType::Bool) : output(no, inner, DType::Bool));
     if (v->first) outer(v->first, &c->first, index, is_first);
@@ -290,7 +286,7 @@ class Merge {
     *slot = c;
   }
   V numbers(const V& a, const V& b) {
-    auto r = std::make_shared<Value>();
+    auto* r = arena_.make<ConstantValue>();
     r->kind = Value::kVarying;
     r->obj = a->obj;
     r->bound = std::max(magnitude(a), magnitude(b));
@@ -299,6 +295,7 @@ class Merge {
     return r;
   }
 
+  Arena& arena_;
   Val pred_;
   int depth_ = 0;
   uint64_t serial_;
@@ -344,7 +341,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
   const Val pred = truth_val(x, false);
   const std::vector<V> stack = f.stack, slots = f.slots;
   if (code.generator) give_up(Reason::kTensorValue, "a branch of a generator");
-  const uint64_t serial = Value::next_serial;
+  const uint64_t serial = arena_.serial();
   auto trace = [&](int pc, bool keep, std::vector<V>* end_stack, std::vector<V>* end_slots) {
     Inside inside(*this);
     if (keep) f.stack.push_back(x);
@@ -366,7 +363,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
     give_up(Reason::kTensorValue, "the branches do not meet");
 
   Outputs out;
-  Merge merge(pred, serial, &out);
+  Merge merge(arena_, pred, serial, &out);
   std::vector<V> new_stack, new_slots;
   V value;
   if (first->returned) {
@@ -378,8 +375,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
       const V &a = locals[0][k], &b = locals[1][k];
       const bool live = code.live[join][k];
       const bool unbound = a->kind == Value::kNull && b->kind == Value::kNull;
-      new_slots.push_back(!live || unbound ? std::make_shared<Value>(Value{Value::kNull})
-                                           : merge.merge(a, b));
+      new_slots.push_back(!live || unbound ? null() : merge.merge(a, b));
     }
   }
   if (!merge.problem.empty()) give_up(Reason::kTensorValue, merge.problem);
@@ -452,7 +448,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
       }
       if (plain_number(v)) {
         if (!PyFloat_Check(v->obj.ptr()) && magnitude(v) > kSmallInt) return v;
-        auto n = std::make_shared<Value>();
+        auto* n = make<ConstantValue>();
         n->kind = Value::kVarying;
         n->obj = v->obj;
         n->bound = kSmallInt;
@@ -461,8 +457,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
         return n;
       }
       if ((v->kind == Value::kTuple || v->kind == Value::kList) && v->src < 0) {
-        auto r = std::make_shared<Value>();
-        r->kind = v->kind;
+        const V r = make_container(arena_, v->kind);
         for (size_t k = 0; k < v->items.size(); ++k) r->items.push_back(carry(item(v, k)));
         return r;
       }
@@ -558,7 +553,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     if (at < carried.size() && carried[at].inner == inner) {
       const size_t k = at++;
       if (carried[k].next == inner) return before;
-      auto r = std::make_shared<Value>();
+      const V r = inner->kind == Value::kTensor ? V(make<TensorValue>()) : V(make<ConstantValue>());
       r->kind = inner->kind;
       r->node = results[k];
       if (inner->kind == Value::kTensor) {
@@ -580,8 +575,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     }
     if (inner == before || (inner->kind != Value::kTuple && inner->kind != Value::kList))
       return before;
-    auto r = std::make_shared<Value>();
-    r->kind = inner->kind;
+    const V r = make_container(arena_, inner->kind);
     for (size_t k = 0; k < inner->items.size(); ++k)
       r->items.push_back(finished(inner->items[k], item(before, k)));
     return r;
@@ -592,7 +586,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     if (assigned[k])
       f.slots[k] = live_in_loop(k) && slots[k]->kind != Value::kNull
                        ? finished(at_entry[k], slots[k])
-                       : std::make_shared<Value>(Value{Value::kNull});
+                       : null();
   f.pc = after;
 }
 

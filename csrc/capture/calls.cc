@@ -156,8 +156,7 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   }
   V extra;
   if (varkw) {
-    extra = std::make_shared<Value>();
-    extra->kind = Value::kDict;
+    extra = make<DictValue>();
     fr.slots[nargs + nkw + (varargs ? 1 : 0)] = extra;
   }
   for (auto& [k, v] : kwargs) {
@@ -215,13 +214,11 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
       }
   }
   for (auto& s : fr.slots)
-    if (!s) s = std::make_shared<Value>(Value{Value::kNull});
+    if (!s) s = null();
   if (code->generator) {
-    auto it = std::make_shared<Value>();
-    it->kind = Value::kIter;
+    auto* it = make<IteratorValue>();
     it->iter = Value::kGenerator;
     it->frame = std::make_shared<Frame>(fr);
-    made_.push_back(it);
     if (!varkw && !nkw) {  // what it takes to call it again
       it->self = f;
       for (int k = 0; k < nargs; ++k) it->items.push_back(fr.slots[k]);
@@ -356,8 +353,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
           return k.first == "copy" || k.first == "out";
         }))
       give_up(Reason::kUnsupportedCall, "ndarray." + name);
-    V method = std::make_shared<Value>();
-    method->kind = Value::kObject;
+    auto* method = make<ObjectValue>();
     method->obj = self->obj.attr(name.c_str());
     return call_numpy(method, args, kwargs);
   }
@@ -428,8 +424,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     }
   }
   if (t == &PyDict_Type && args.size() <= 1) {
-    auto d = std::make_shared<Value>();
-    d->kind = Value::kDict;
+    auto* d = make<DictValue>();
     bool ok = true;
     if (args.size() == 1) {
       settle(args[0]);
@@ -450,8 +445,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     if (ok) return d;
   }
   if (is(&PyZip_Type) || is(&PyMap_Type)) {
-    auto it = std::make_shared<Value>();
-    it->kind = Value::kIter;
+    auto* it = make<IteratorValue>();
     it->iter = t == &PyZip_Type ? Value::kZip : Value::kMap;
     for (size_t k = 0; k < args.size(); ++k)
       it->items.push_back(t == &PyMap_Type && k == 0 ? args[0] : get_iter(args[k]));
@@ -460,8 +454,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
   if (t == &PyEnum_Type && !args.empty()) {
     if (args.size() + kwargs.size() > 2 || (!kwargs.empty() && kwargs[0].first != "start"))
       give_up(Reason::kRaises, "enumerate()");
-    auto it = std::make_shared<Value>();
-    it->kind = Value::kIter;
+    auto* it = make<IteratorValue>();
     it->iter = Value::kEnumerate;
     it->items = {get_iter(args[0])};
     V start = args.size() > 1 ? args[1] : kwargs.size() == 1 ? kwargs[0].second : constant_int(0);
@@ -507,8 +500,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
          self->kind != Value::kException))
       give_up(Reason::kUnsupportedCall, "super()");
     if (self->kind == Value::kObject) guard_type(self);
-    auto proxy = std::make_shared<Value>();
-    proxy->kind = Value::kSuper;
+    auto* proxy = make<SuperValue>();
     proxy->self = self;
     proxy->func = cls;
     return proxy;
@@ -565,8 +557,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
   if (PyType_IsSubtype(t, reinterpret_cast<PyTypeObject*>(generic)))
     return call_numpy(wrap_static(reinterpret_cast<PyObject*>(t)), args, kwargs);
   if (t == &PySlice_Type && kwargs.empty() && !args.empty()) {
-    auto s = std::make_shared<Value>();
-    s->kind = Value::kSlice;
+    auto* s = make<SliceValue>();
     const V none = constant(py::none());
     if (args.size() == 1)
       s->items = {none, args[0], none};
@@ -896,8 +887,7 @@ V Tracer::call_reversed(const V& x) {
     return get_iter(constant(x->obj[py::slice(py::none(), py::none(), py::int_(-1))]));
   if (PyObject* f = user_method(x, "__reversed__")) return call(wrap_static(f), {x}, {});
   if (x->kind == Value::kTuple || x->kind == Value::kList) {
-    auto it = std::make_shared<Value>();
-    it->kind = Value::kIter;
+    auto* it = make<IteratorValue>();
     it->iter = Value::kReversed;
     it->items = {x};
     it->pos = static_cast<int64_t>(x->items.size()) - 1;

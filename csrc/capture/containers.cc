@@ -473,7 +473,7 @@ Value::Known& Tracer::add_known(const V& d, Value::Known known) {
 
 // An open dict gets or loses an item, whatever was there before.
 void Tracer::change_known(const V& d, const py::object& key, bool present, const V& value) {
-  const uint64_t order = Value::next_serial++;
+  const uint64_t order = arena_.next_serial();
   Value::Known* k = find_known(d, key.ptr());
   if (!k) {
     add_known(d, {key, present, value, true, false, order});
@@ -619,8 +619,7 @@ V Tracer::call_dict_method(const std::string& name, const V& self, std::vector<V
   if ((name == "keys" || name == "values" || name == "items") &&
       type_of(self)->tp_iter == PyDict_Type.tp_iter) {
     arity(0, 0);
-    auto view = std::make_shared<Value>();
-    view->kind = Value::kView;
+    auto* view = make<ViewValue>();
     view->view = name == "keys" ? Value::kKeys : name == "values" ? Value::kValues : Value::kItems;
     view->items = {self};
     return view;
@@ -659,8 +658,7 @@ V Tracer::call_dict_method(const std::string& name, const V& self, std::vector<V
   }
   if (name == "copy" && type_of(self) == &PyDict_Type) {
     settle(self);
-    auto d = std::make_shared<Value>();
-    d->kind = Value::kDict;
+    auto* d = make<DictValue>();
     d->keys = self->keys;
     for (size_t k = 0; k < self->items.size(); ++k) d->items.push_back(item(self, k));
     return d;

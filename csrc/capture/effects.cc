@@ -196,11 +196,11 @@ void Tracer::make_effects(Entry* e) {
   std::vector<V> last(journal_.size());  // the value that a note is given instead of its own
   auto forget = [&](const V& target) {
     for (auto it = pending.begin(); it != pending.end();)
-      it = std::get<1>(it->first) == target.get() ? pending.erase(it) : std::next(it);
+      it = std::get<1>(it->first) == target ? pending.erase(it) : std::next(it);
   };
   for (size_t k = 0; k < journal_.size(); ++k) {
     Note& n = journal_[k];
-    Place place{n.kind, n.target.get(), n.globals.ptr(), ""};
+    Place place{n.kind, n.target, n.globals.ptr(), ""};
     switch (n.kind) {
       case Note::kSetAttr:
       case Note::kSetGlobal: std::get<3>(place) = text_of(n.name); break;

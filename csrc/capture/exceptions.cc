@@ -34,8 +34,7 @@ bool plain_exception_class(PyTypeObject* t) {
 std::optional<V> Tracer::make_exception(PyTypeObject* t, const std::vector<V>& args) {
   if (!plain_exception_class(t)) return std::nullopt;
   if (PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) guard_class(t);
-  auto v = std::make_shared<Value>();
-  v->kind = Value::kException;
+  auto* v = make<ExceptionValue>();
   v->obj = share(reinterpret_cast<PyObject*>(t));
   v->items = args;
   v->content = sequence(Value::kTuple, args);
@@ -59,15 +58,14 @@ void Tracer::raise(const V& exception, const std::string& detail) {
 }
 
 void Tracer::raise(PyObject* cls, std::vector<V> args, const std::string& detail) {
-  auto v = std::make_shared<Value>();
-  v->kind = Value::kException;
+  auto* v = make<ExceptionValue>();
   v->obj = share(cls);
   v->items = std::move(args);
   raise(v, detail);
 }
 
 void Tracer::raise(PyObject* cls, const std::string& detail) {
-  raise(cls, {std::make_shared<Value>(Value{Value::kNull})}, detail);
+  raise(cls, {null()}, detail);
 }
 
 void Tracer::raise(const py::error_already_set& e) {

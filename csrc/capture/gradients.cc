@@ -35,8 +35,7 @@ V Tracer::alias(const V& x, std::vector<V>* leaves) {
     return sequence(x->kind, items);
   }
   if (x->kind == Value::kDict) {
-    auto d = std::make_shared<Value>();
-    d->kind = Value::kDict;
+    auto* d = make<DictValue>();
     d->keys = x->keys;
     for (size_t k = 0; k < x->items.size(); ++k) d->items.push_back(alias(item(x, k), leaves));
     return d;
@@ -55,8 +54,7 @@ V Tracer::like(const V& x, std::span<const Val> tensors, size_t* next) {
     return sequence(Value::kTuple, items);
   }
   if (x->kind == Value::kDict) {
-    auto d = std::make_shared<Value>();
-    d->kind = Value::kDict;
+    auto* d = make<DictValue>();
     d->keys = x->keys;
     for (size_t k = 0; k < x->items.size(); ++k)
       d->items.push_back(like(item(x, k), tensors, next));
@@ -80,7 +78,7 @@ struct Deeper {
 // Changes nothing that was there before.
 struct NoEffects {
   uint64_t &serial, before;
-  explicit NoEffects(uint64_t& s) : serial(s), before(s) { s = Value::next_serial; }
+  NoEffects(uint64_t& s, uint64_t from) : serial(s), before(s) { s = from; }
   ~NoEffects() { serial = before; }
 };
 }  // namespace
@@ -218,7 +216,7 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
   if (by_weight) {
     std::set<Value*> seen;
     for (auto& w : items_of(weights_v)) {
-      if (w->kind != Value::kTensor || !seen.insert(w.get()).second)
+      if (w->kind != Value::kTensor || !seen.insert(w).second)
         give_up(Reason::kRaises, "weights");
       check_binding(w);
       undoable([w, n = w->node] { w->node = n; });
@@ -368,7 +366,7 @@ V Tracer::call_vectorize(const std::vector<V>& args) {
   V value;
   {
     Deeper deeper(grad_depth_);
-    NoEffects no_effects(mapped_serial_);
+    NoEffects no_effects(mapped_serial_, arena_.serial());
     value = call(args[0], items_of(args[1]), keywords(args[2]));
   }
   if (grad_depth_ > 0 && own_gradients_.size() > own)

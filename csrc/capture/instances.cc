@@ -42,8 +42,7 @@ int Tracer::guard_class(PyTypeObject* t) {
 
 V Tracer::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
   if (PyType_HasFeature(Py_TYPE(t), Py_TPFLAGS_HEAPTYPE)) guard_class(Py_TYPE(t));
-  auto v = std::make_shared<Value>();
-  v->kind = Value::kInstance;
+  auto* v = make<InstanceValue>();
   v->obj = share(reinterpret_cast<PyObject*>(t));
   guard_class(t);
   static PyObject* name = interned("__init__");

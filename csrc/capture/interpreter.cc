@@ -33,47 +33,6 @@ Tracer::Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, b
       generators_(generators),
       budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
 
-// Values may form long chains (a tuple in a tuple in a tuple ...), so they die one after another.
-Value::~Value() {
-  static thread_local std::vector<V>* dying = nullptr;
-  std::vector<V> list;
-  const bool outermost = !dying;
-  if (outermost) dying = &list;
-  auto take = [&](V& v) {
-    if (v && v.use_count() == 1) dying->push_back(std::move(v));
-  };
-  auto take_all = [&](std::vector<V>& vs) {
-    for (auto& v : vs) take(v);
-  };
-  take_all(items);
-  for (V* v : {&content, &self, &func, &defaults, &kwdefaults, &closure, &annotations, &watched,
-               &first, &second})
-    take(*v);
-  for (auto& [name, v] : attrs) take(v);
-  take_all(head);
-  for (auto& [at, v] : read) take(v);
-  for (auto& k : known) take(k.value);
-  for (auto& [k, v] : loose) take(k), take(v);
-  if (frame && frame.use_count() == 1) {
-    take_all(frame->slots);
-    take_all(frame->stack);
-  }
-  if (!outermost) return;
-  while (!list.empty()) {
-    const V next = std::move(list.back());
-    list.pop_back();
-  }
-  dying = nullptr;
-}
-
-Tracer::~Tracer() {
-  for (auto& w : made_)
-    if (const V v = w.lock()) {
-      v->items.clear();
-      v->frame = nullptr;
-    }
-}
-
 std::string Tracer::location() const {
   const Frame& f = *frames_.back();
   return str_cat(f.code->filename, ":", f.code->instrs[f.pc].line);
@@ -106,8 +65,7 @@ std::unique_ptr<Entry> Tracer::run() {
   Frame f;
   f.code = start_.code;
   f.globals = PyFunction_GetGlobals(start_.func);
-  f.func = std::make_shared<Value>();
-  f.func->kind = Value::kObject;
+  f.func = make<ObjectValue>();
   f.func->obj = py::reinterpret_borrow<py::object>(start_.func);
   f.pc = start_.instr;
   frames_.push_back(&f);
@@ -115,10 +73,8 @@ std::unique_ptr<Entry> Tracer::run() {
   auto load = [&](int i, bool need) {
     const int src = add_source({Source::kState, -1, i, {}});
     if (!state_[i] || !need) {
-      auto v = std::make_shared<Value>();
-      v->kind = Value::kNull;
       if (need) guard(Guard::kNull, src);
-      return v;
+      return null();
     }
     return wrap(state_[i], src);
   };
@@ -256,7 +212,6 @@ void Tracer::step(Frame& f) {
     st.resize(st.size() - n);
     return v;
   };
-  auto null = [] { return std::make_shared<Value>(Value{Value::kNull}); };
   auto name = [&] { return text_of(in.obj); };
   int next = f.pc + 1;
   switch (in.op) {
@@ -326,8 +281,7 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::MAKE_CELL: {
-      auto c = std::make_shared<Value>();
-      c->kind = Value::kCell;
+      auto* c = make<CellValue>();
       if (f.slots[in.a]->kind != Value::kNull) c->content = f.slots[in.a];
       f.slots[in.a] = c;
       break;
@@ -393,8 +347,7 @@ void Tracer::step(Frame& f) {
     case Op::BINARY_SLICE:
     case Op::STORE_SLICE: {
       auto a = popn(2);
-      auto s = std::make_shared<Value>();
-      s->kind = Value::kSlice;
+      auto* s = make<SliceValue>();
       s->items = {a[0], a[1], constant(py::none())};
       V x = pop();
       if (in.op == Op::BINARY_SLICE)
@@ -426,8 +379,7 @@ void Tracer::step(Frame& f) {
     }
     case Op::BUILD_MAP: {
       auto a = popn(2 * in.a);
-      auto d = std::make_shared<Value>();
-      d->kind = Value::kDict;
+      auto* d = make<DictValue>();
       for (int k = 0; k < in.a; ++k) set_subscript(d, a[2 * k], a[2 * k + 1]);
       st.push_back(d);
       break;
@@ -435,15 +387,13 @@ void Tracer::step(Frame& f) {
     case Op::BUILD_CONST_KEY_MAP: {
       V keys = pop();
       auto a = popn(in.a);
-      auto d = std::make_shared<Value>();
-      d->kind = Value::kDict;
+      auto* d = make<DictValue>();
       for (int k = 0; k < in.a; ++k) set_subscript(d, item(keys, k), a[k]);
       st.push_back(d);
       break;
     }
     case Op::BUILD_SLICE: {
-      auto s = std::make_shared<Value>();
-      s->kind = Value::kSlice;
+      auto* s = make<SliceValue>();
       s->items = popn(in.a);
       if (in.a == 2) s->items.push_back(constant(py::none()));
       st.push_back(s);
@@ -657,8 +607,7 @@ void Tracer::step(Frame& f) {
     }
     case Op::IMPORT_FROM: st.push_back(attribute(st.back(), in.obj)); break;
     case Op::MAKE_FUNCTION: {
-      auto fn = std::make_shared<Value>();
-      fn->kind = Value::kFunction;
+      auto* fn = make<FunctionValue>();
       fn->code = pop()->obj;
       fn->globals = py::reinterpret_borrow<py::object>(f.globals);
       if (in.a & 8) fn->closure = pop();

@@ -15,8 +15,7 @@ V Tracer::get_iter(const V& x) {
     give_up(Reason::kUnsupportedIterable, type_of(x)->tp_name);
   }
   settle(x->kind == Value::kView ? x->items[0] : x);
-  auto it = std::make_shared<Value>();
-  it->kind = Value::kIter;
+  auto* it = make<IteratorValue>();
   if (x->kind == Value::kConst && PyRange_Check(x->obj.ptr())) {
     it->iter = Value::kRange;
     it->obj = x->obj;

@@ -44,7 +44,7 @@ V Tracer::size_value(const SizeNumber& n) {
     if (n.index()) return constant(py::float_(std::get<Real>(n).value));
     return constant_int(std::get<Dim>(n));
   }
-  auto v = std::make_shared<Value>();
+  auto* v = make<ConstantValue>();
   v->kind = Value::kSize;
   v->obj = python_number(symbols_.hint(n));
   v->expr = n;
@@ -81,7 +81,7 @@ bool Tracer::is_varying(PyObject* o, int src) const {
 V Tracer::varying(PyObject* o, int src) {
   V& v = varying_values_[src];
   if (v) return v;
-  v = std::make_shared<Value>();
+  v = make<ConstantValue>();
   v->kind = Value::kVarying;
   v->src = src;
   v->obj = share(o);
@@ -309,7 +309,7 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
     return nullptr;
   }
   const DType t = is_real ? DType::F64 : DType::I64;
-  auto r = std::make_shared<Value>();
+  auto* r = make<ConstantValue>();
   r->kind = Value::kVarying;
   r->obj = hint;
   r->bound = is_real ? 0 : limit;
@@ -324,7 +324,9 @@ V Tracer::unfixed_negation(const V& x) {
   if (sourced(x)) return computed(original("neg"), {x});
   if (!PyFloat_Check(x->obj.ptr())) return unfixed_arithmetic("sub", constant_int(0), x);
   if (x->kind == Value::kSize) return nullptr;
-  auto r = std::make_shared<Value>(*x);  // 0.0 - x would lose the sign of zero
+  auto* r = make<ConstantValue>();  // 0.0 - x would lose the sign of zero
+  r->kind = Value::kVarying;
+  r->bound = x->bound;
   r->obj = py::float_(-PyFloat_AS_DOUBLE(x->obj.ptr()));
   r->node = scope_->graph().op("neg", {scope_->val(x->node)});
   return r;

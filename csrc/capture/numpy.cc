@@ -44,8 +44,7 @@ V Tracer::numpy_result(const py::object& r, const std::string& name) {
     if (reinterpret_cast<PyObject*>(Py_TYPE(r.ptr())) == exact && a.owndata() &&
         a.nbytes() <= kMaxBytes &&
         std::string("biuf").find(a.dtype().kind()) != std::string::npos) {
-      auto v = std::make_shared<Value>();
-      v->kind = Value::kArray;
+      auto* v = make<ArrayValue>();
       v->obj = r;
       return v;
     }

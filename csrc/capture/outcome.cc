@@ -8,14 +8,13 @@
 namespace pijit {
 
 int Tracer::recipe(const V& v) {
-  auto it = recipe_of_.find(v.get());
+  auto it = recipe_of_.find(v);
   if (it != recipe_of_.end()) {
     if (it->second < 0) give_up(Reason::kRebuild, "a container that holds itself");
     return it->second;
   }
   const Nested nested(*this);
-  recipe_of_[v.get()] = -1;
-  keep_.push_back(v);
+  recipe_of_[v] = -1;
   Recipe r{Recipe::kNull};
   auto sub = [&](const V& x) { r.items.push_back(recipe(x)); };
   switch (v->kind) {
@@ -177,7 +176,7 @@ int Tracer::recipe(const V& v) {
       r.obj2 = py::tuple(names);
       const int id = static_cast<int>(entry_->recipes.size());
       entry_->recipes.push_back(r);
-      recipe_of_[v.get()] = id;
+      recipe_of_[v] = id;
       for (auto& x : v->items) sub(x);
       entry_->recipes[id].items = r.items;
       return id;
@@ -202,7 +201,7 @@ int Tracer::recipe(const V& v) {
       break;
   }
   entry_->recipes.push_back(std::move(r));
-  return recipe_of_[v.get()] = static_cast<int>(entry_->recipes.size()) - 1;
+  return recipe_of_[v] = static_cast<int>(entry_->recipes.size()) - 1;
 }
 
 // An instance of an entry: its program, for a graph without symbols, and sizes.

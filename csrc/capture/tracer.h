@@ -40,7 +40,6 @@ bool is_nan(PyObject* o);
 class Tracer {
  public:
   Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators);
-  ~Tracer();
   std::unique_ptr<Entry> run();
 
  private:
@@ -119,6 +118,11 @@ class Tracer {
   // --- values.cc, attributes.cc: kinds of values ---
   V wrap(PyObject* o, int src);  // an object with a source; adds guards
   V wrap_static(PyObject* o);    // an object known for good (library, constant of the code)
+  template <class T>
+  T* make() {
+    return arena_.make<T>();
+  }
+  V null() const { return null_; }
   V constant(py::object o);
   V constant_int(int64_t i) { return constant(py::int_(i)); }
   V sequence(Value::Kind k, std::vector<V> items);
@@ -328,6 +332,8 @@ class Tracer {
     undo_.push_back(std::move(restore));
   }
 
+  Arena arena_;
+  const V null_ = arena_.make<NullValue>();
   StartPoint& start_;
   const std::vector<PyObject*>& state_;
   bool whole_;
@@ -347,7 +353,6 @@ class Tracer {
   std::map<std::tuple<int, int, int, PyObject*, int, std::vector<int>>, int> source_index_;
   std::vector<Guard> guards_;
   std::set<std::tuple<int, int, uint64_t, PyObject*>> guard_index_;  // what guard() added
-  std::vector<std::weak_ptr<Value>> made_;  // what may hold itself by way of others
   std::unordered_map<PyObject*, V> known_;  // objects with identity
   std::set<PyObject*> instance_dicts_;      // of objects whose attributes were looked for
   bool plain_tensors_ = false;              // a guard asks for the class Tensor as it is
@@ -356,7 +361,6 @@ class Tracer {
   std::vector<std::function<void()>> undo_;
   std::vector<Frame*> frames_;
   std::unordered_map<const Value*, int> recipe_of_;
-  std::vector<V> keep_;  // values whose recipes exist: their addresses stay theirs
   struct Output {
     Val node;
     int assign_to;  // input, or -1

@@ -107,20 +107,17 @@ bool Tracer::is_library(PyObject* globals) {
 // ---------------------------------------------------------------------------------
 
 V Tracer::constant(py::object o) {
-  auto v = std::make_shared<Value>();
-  v->kind = Value::kConst;
+  auto* v = make<ConstantValue>();
   v->obj = std::move(o);
   return v;
 }
 V Tracer::sequence(Value::Kind k, std::vector<V> items) {
-  auto v = std::make_shared<Value>();
-  v->kind = k;
+  const V v = make_container(arena_, k);
   v->items = std::move(items);
   return v;
 }
 V Tracer::tensor(Val node) {
-  auto v = std::make_shared<Value>();
-  v->kind = Value::kTensor;
+  auto* v = make<TensorValue>();
   v->node = node;
   return v;
 }
@@ -139,8 +136,7 @@ V Tracer::wrap_static(PyObject* o) {
   if (static_object(o) || PyFunction_Check(o) || PyFrozenSet_CheckExact(o)) {
     auto known = known_.find(o);
     if (known != known_.end() && static_object(o)) return known->second;
-    auto v = std::make_shared<Value>();
-    v->kind = Value::kObject;
+    auto* v = make<ObjectValue>();
     v->obj = share(o);
     if (static_object(o)) known_[o] = v;
     return v;
@@ -168,13 +164,16 @@ V Tracer::wrap(PyObject* o, int src) {
       guard(Guard::kSame, std::max(src, v->src), {}, static_cast<uint64_t>(std::min(src, v->src)));
     return v;
   }
-  auto v = std::make_shared<Value>();
-  v->src = src;
-  v->obj = share(o);
+  V v;
+  auto begin = [&](V made) {
+    v = made;
+    v->src = src;
+    v->obj = share(o);
+  };
   PyTypeObject* t = Py_TYPE(o);
   py::object type = share(reinterpret_cast<PyObject*>(t));
   if (is_tensor(o)) {
-    v->kind = Value::kTensor;
+    begin(make<TensorValue>());
     v->parameter = t != tensor_type;
     const Type& ty = array_of(o)->type;
     uint64_t varying = 0;
@@ -189,22 +188,25 @@ V Tracer::wrap(PyObject* o, int src) {
     plain_tensors_ |= t == tensor_type;
     v->node = add_input(ty, src, varying);
   } else if (plain_tuple_type(t)) {
-    v->kind = Value::kTuple;
+    begin(make<TupleValue>());
     guard(Guard::kLength, src, type, static_cast<uint64_t>(PyTuple_GET_SIZE(o)));
     v->items.resize(PyTuple_GET_SIZE(o));
   } else if (PyList_CheckExact(o)) {
+    begin(make<ListValue>());
     v->kind = Value::kOpenList;
     guard(Guard::kExact, src, type);
   } else if (PyDict_CheckExact(o) && sources_[src].kind != Source::kConst) {
     if (instance_dicts_.count(o)) give_up(Reason::kUnsupportedAttribute, "__dict__");
+    begin(make<DictValue>());
     v->kind = Value::kOpenDict;
     guard(Guard::kExact, src, type);
   } else if (dict_like(t)) {
+    begin(make<DictValue>());
     v->kind = Value::kOpenDict;
     known_[o] = v;
     guard_type(v);
   } else if (PyDict_CheckExact(o)) {  // a library's table: one version check
-    v->kind = Value::kDict;
+    begin(make<DictValue>());
     guard(Guard::kDictVersion, src, v->obj, dict_version(o));
     Py_ssize_t pos = 0;
     PyObject *k, *x;
@@ -215,7 +217,7 @@ V Tracer::wrap(PyObject* o, int src) {
     }
     v->items.resize(v->keys.size());
   } else if (PyCell_Check(o)) {
-    v->kind = Value::kCell;
+    begin(make<CellValue>());
     guard(Guard::kType, src, type, type_version(t));
     known_[o] = v;
     if (PyCell_GET(o))
@@ -226,23 +228,23 @@ V Tracer::wrap(PyObject* o, int src) {
   } else if (PySlice_Check(o)) {
     give_up(Reason::kUnsupportedOperand, "slice object");
   } else if (PyObject* method = PyCFunction_Check(o) ? method_behind(o) : nullptr) {
-    v->kind = Value::kMethod;
+    begin(make<MethodValue>());
     guard(Guard::kExact, src, type);
     v->self = wrap(PyCFunction_GET_SELF(o), add_source({Source::kMethodSelf, src, 0, {}}));
     v->func = wrap(method, add_source({Source::kMethodFunc, src, 0, {}}));
   } else if (PyMethod_Check(o)) {
-    v->kind = Value::kMethod;
+    begin(make<MethodValue>());
     guard(Guard::kType, src, type, type_version(t));
     v->self = wrap(PyMethod_GET_SELF(o), add_source({Source::kMethodSelf, src, 0, {}}));
     v->func = wrap(PyMethod_GET_FUNCTION(o), add_source({Source::kMethodFunc, src, 0, {}}));
   } else if (PyFunction_Check(o)) {
-    v->kind = Value::kObject;
+    begin(make<ObjectValue>());
     guard(Guard::kCode, src, share(PyFunction_GET_CODE(o)), 0, share(PyFunction_GET_GLOBALS(o)));
   } else if (static_object(o)) {
-    v->kind = Value::kObject;
+    begin(make<ObjectValue>());
     if (sources_[src].kind != Source::kConst) guard(Guard::kIs, src, v->obj);
   } else {
-    v->kind = Value::kObject;
+    begin(make<ObjectValue>());
     known_[o] = v;
     guard_type(v);
   }
@@ -763,8 +765,7 @@ std::vector<IndexItem> Tracer::index_items(const V& index) {
 }
 
 V Tracer::set_of(const std::vector<V>& items) {
-  V s = std::make_shared<Value>();
-  s->kind = Value::kSet;
+  auto* s = make<SetValue>();
   for (auto& x : items) add_to_set(s, x);
   return s;
 }
@@ -814,7 +815,6 @@ void Tracer::delete_subscript(const V& x, const V& index) {
 
 void Tracer::touch(const V& v) {
   check_effect(v);
-  if (v->src < 0 && v->kind != Value::kTensor) made_.push_back(v);
   if (v->src >= 0 && !v->dirty) {
     if (v->kind == Value::kTensor) log({Note::kAssign, v, {}, {}, {}});
     undoable([v] { v->dirty = false; });
@@ -1074,9 +1074,8 @@ V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
     }
   }
   if (op == "or" && a->kind == Value::kDict && b->kind == Value::kDict) {
-    auto d = in_place ? a : std::make_shared<Value>();
+    const V d = in_place ? a : V(make<DictValue>());
     if (!in_place) {
-      d->kind = Value::kDict;
       d->keys = a->keys;
       for (size_t k = 0; k < a->items.size(); ++k) d->items.push_back(item(a, k));
     }
