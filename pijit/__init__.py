@@ -8,6 +8,7 @@ from pijit.context import COMPATIBLE, GRAPH_MODE, LAX, PYNATIVE_MODE, STRICT, ge
 from pijit.dtype import (Type, bfloat16, bool_, byte, double, dtype_to_nptype, dtype_to_pytype, float16, float32, float64, get_py_obj_dtype, half, int8, int16,
                          int32, int64, intc, intp, long, pytype_to_dtype, short, single, ubyte, uint8, uint16, uint32, uint64, uintc, uintp, ushort)
 from pijit.parameter import Parameter, ParameterTuple
+from pijit import printing as _printed_forms, tensor_more as _more_tensor_methods  # noqa: F401
 from pijit.random import Generator, default_generator, get_rng_state, get_seed, initial_seed, manual_seed, seed, set_rng_state, set_seed
 from pijit.grad import GradOperation, get_grad, grad, jvp, value_and_grad, vjp
 from pijit.vmap import vmap

@@ -62,6 +62,8 @@ class Parameter(Tensor):
     def __repr__(self):
         return (f"Parameter (name={self.name}, shape={self.shape}, dtype={self.dtype}, requires_grad={self.requires_grad})")
 
+    __str__ = __repr__
+
 
 def _rebuild_parameter(data, dtype, name, requires_grad):
     return Parameter(Tensor(data, dtype), name=name, requires_grad=requires_grad)

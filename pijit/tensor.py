@@ -516,16 +516,9 @@ Tensor.mT = property(lambda self: F.swapaxes(self, -1, -2))
 Tensor.__array_priority__ = 1000
 Tensor.__matmul__ = lambda self, other: F.matmul(self, other)
 Tensor.__rmatmul__ = lambda self, other: F.matmul(other if isinstance(other, Tensor) else Tensor(other), self)
-Tensor.__str__ = lambda self: str(self.asnumpy())
 Tensor.__round__ = lambda self: F.round(self)
 Tensor.__format__ = lambda self, spec: format(self.item() if spec and self.size == 1 else str(self), spec)
 
-
-def _repr(self):
-    return f"Tensor(shape={list(self.shape)}, dtype={self.dtype}, value=" + ("\n" if self.ndim else " ") + np.array2string(self.asnumpy(), separator=", ", precision=8) + ")"
-
-
-Tensor.__repr__ = _repr
 Tensor.__deepcopy__ = lambda self, memo: self._alias()  # noqa: ARG005
 Tensor.__copy__ = lambda self: self._alias()
 Tensor.__reduce__ = lambda self: (_rebuild, (self.asnumpy(), self.dtype))

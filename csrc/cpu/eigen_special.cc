@@ -1,4 +1,6 @@
 // Special functions, by Eigen's ports of Cephes.
+#include <cmath>
+
 #include "cpu/eigen.h"
 #include <unsupported/Eigen/SpecialFunctions>
 
@@ -61,6 +63,25 @@ KERNEL(zeta) {
 KERNEL(polygamma) {
   return of_elements(r, [](auto n, auto x) { return Eigen::numext::polygamma(n, x); });
 }
+KERNEL(nextafter) {
+  return of_elements(r, [](auto a, auto x) { return std::nextafter(a, x); });
+}
+KERNEL(betainc) {
+  const int64_t n = r.out.shape.numel();
+  const DType t = r.out.dtype;
+  return fn_kernel([=](const void* const* x, void* y) {
+    auto go = [&](auto z) {
+      using T = decltype(z);
+      const T *a = static_cast<const T*>(x[0]), *b = static_cast<const T*>(x[1]),
+              *at = static_cast<const T*>(x[2]);
+      T* out = static_cast<T*>(y);
+      parallel_for(n, 256, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) out[i] = Eigen::numext::betainc(a[i], b[i], at[i]);
+      });
+    };
+    t == DType::F32 ? go(float{}) : go(double{});
+  });
+}
 
 }  // namespace
 
@@ -71,6 +92,8 @@ void register_special_kernels(KernelRegistry& r) {
   r.add("igamma_da", {"eigen", igamma_da, true});
   r.add("zeta", {"eigen", zeta, true});
   r.add("polygamma", {"eigen", polygamma, true});
+  r.add("nextafter", {"eigen", nextafter, true});
+  r.add("betainc", {"eigen", betainc, true});
 }
 
 }  // namespace pijit

@@ -291,7 +291,8 @@ int tensor_init(PyObject* self, PyObject* args, PyObject* kwargs) {
       if (PyIndex_Check(shape))
         dims = {integer("Tensor", "shape", shape)};
       else
-        dims = argument<std::vector<int64_t>>("Tensor", "shape", shape);
+        for (auto n : argument<py::sequence>("Tensor", "shape", shape))  // None: not known yet
+          dims.push_back(n.is_none() ? 0 : integer("Tensor", "an element of shape", n));
       OP_CHECK(dims.size() <= static_cast<size_t>(kMaxRank), kValue, "[Tensor] shape has ",
                dims.size(), " dimensions; at most ", kMaxRank, " are possible");
       double elements = 1;

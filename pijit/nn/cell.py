@@ -6,6 +6,7 @@ from pijit import _C
 from pijit import dtype as mstype
 from pijit.grad import with_own_gradient
 from pijit._C import Tensor
+from pijit.nn.cell_state import CellState
 from pijit.parameter import Parameter, ParameterTuple
 
 
@@ -23,7 +24,7 @@ class _Handle:
 _store = object.__setattr__  # past Cell.__setattr__
 
 
-class Cell:
+class Cell(CellState):
     """A network, or a part of one: parameters, child cells, and `construct`.
 
     Attributes that are Parameters or Cells are registered in the order of assignment. A method
@@ -84,6 +85,8 @@ class Cell:
                     raise TypeError(f"For 'Cell', the attribute {name!r} is a Cell and takes a Cell, but got "
                                     f"{type(value).__name__}.")
                 del cells[name]
+            elif name in self._buffers and value is not None and not isinstance(value, Tensor):
+                raise TypeError(f"For 'Cell', the attribute {name!r} is a buffer and takes a Tensor, but got {type(value).__name__}.")
             _store(self, name, value)
 
     def _need_init(self, what):
@@ -93,6 +96,8 @@ class Cell:
     def __delattr__(self, name):
         self._params.pop(name, None)
         self._cells.pop(name, None)
+        if name in self._buffers:
+            del self._buffers[name]
         if self._cast_attributes.pop(name, None) is None:
             object.__delattr__(self, name)
 
@@ -241,7 +246,8 @@ class Cell:
         self(*args, **kwargs)
 
     def set_inputs(self, *inputs, **kwargs):
-        """Shapes are learnt from calls."""
+        """Says which inputs to expect, for get_inputs; shapes are learnt from calls."""
+        _store(self, "_inputs", kwargs or inputs)
 
     def set_jit_config(self, jit_config):
         """Options of compilation for this cell."""

@@ -4,8 +4,12 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 from pijit.ops.apply import *  # noqa: F403
+from pijit.ops.apply_more import *  # noqa: F403
 from pijit.ops.attributed import *  # noqa: F403
+from pijit.ops.image_primitives import *  # noqa: F403
 from pijit.ops.numeric import *  # noqa: F403
+from pijit.ops.random_primitives import *  # noqa: F403
+from pijit.ops.structured_primitives import *  # noqa: F403
 from pijit.ops.primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register  # noqa: F401
 from pijit.ops.function.shapes import _format
 

@@ -46,6 +46,11 @@ Val vmap_alike(const VmapCtx& c) {
 OpEntry two(OpTable& t, const char* name) {
   return t.add(name).in({"a", "x"}).flags(kWidens).infer(alike).vmap(vmap_alike);
 }
+// x^(a-1) (1-x)^(b-1) / beta(a, b)
+Val beta_density(Val a, Val b, Val x) {
+  const Val log_beta = v_op("lgamma", a) + v_op("lgamma", b) - v_op("lgamma", a + b);
+  return v_op("exp", (a - 1.0) * v_op("log", x) + (b - 1.0) * v_op("log1p", -x) - log_beta);
+}
 // x^(a-1) e^-x / gamma(a)
 Val density(Val a, Val x) {
   const Val at0 = v_op("equal", x, v_const(x, 0));
@@ -87,6 +92,13 @@ void register_special(OpTable& t) {
     OP_CHECK(!v.need[0], kRuntime, "[zeta] no gradient by the first input");
     if (v.need[1]) v.d[1] = -(v.ct * v.in[0] * v.b.op(v.op, {v.in[0] + 1.0, v.in[1]}, {}));
   });
+  // The regularised incomplete beta function; no derivatives by a and b.
+  t.add("betainc").in({"a", "b", "x"}).flags(kWidens).infer(alike).vmap(vmap_alike).vjp([](V v) {
+    OP_CHECK(!v.need[0] && !v.need[1], kRuntime, "[betainc] no gradient by the first two inputs");
+    if (v.need[2]) v.d[2] = v.ct * beta_density(v.in[0], v.in[1], v.in[2]);
+  });
+  // The next number from a in the direction of x.
+  two(t, "nextafter").vjp([](V) { throw OpError(OpError::kRuntime, "[nextafter] no gradient"); });
   // The n-th derivative of digamma.
   two(t, "polygamma").vjp([](V v) {
     if (v.need[1]) v.d[1] = v.ct * v.b.op(v.op, {v.in[0] + 1.0, v.in[1]}, {});

@@ -26,5 +26,12 @@ from pijit.ops.function.sort import *  # noqa: F401,F403
 from pijit.ops.function.numbers import *  # noqa: F401,F403
 from pijit.ops.function.more_math import *  # noqa: F401,F403
 from pijit.ops.function.rearranged import *  # noqa: F401,F403
+from pijit.ops.function.diagonals import *  # noqa: F401,F403
+from pijit.ops.function.segments import *  # noqa: F401,F403
+from pijit.ops.function.draws import *  # noqa: F401,F403
+from pijit.ops.function.boxes import *  # noqa: F401,F403
+from pijit.ops.function.pixels import *  # noqa: F401,F403
+from pijit.ops.function.fractional import *  # noqa: F401,F403
+from pijit.ops.function.extra import *  # noqa: F401,F403
 
 __all__ = [n for n, v in globals().items() if not n.startswith("_") and not isinstance(v, _Module) and n not in ("Tensor", "softplus_")]

@@ -3,7 +3,7 @@
 import builtins
 
 from pijit import dtype as mstype
-from pijit._C import ops as _ops
+from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.conv import _sizes
 from pijit.ops.function.creation import arange, zeros
 from pijit.ops.function.elementwise import cast, floor, maximum, minimum
@@ -90,7 +90,11 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """The adjoint of unfold: [N, C kh kw, patches] to [N, C, H, W], overlaps summed."""
+    """The adjoint of unfold: [N, C kh kw, patches] or [N, C, kh kw, patches] to [N, C, H, W], overlaps summed. output_size: ints, or a Tensor of them."""
+    if isinstance(output_size, Tensor):
+        output_size = tuple(output_size.asnumpy().tolist())
+    if input.ndim == 4:
+        input = reshape(input, (input.shape[0], input.shape[1] * input.shape[2], input.shape[3]))
     k, d, s, p, size = _pair(kernel_size), _pair(dilation), _pair(stride), _pair(padding), _pair(output_size)
     oh, ow = _sizes("fold", size, k, s, p, d)
     if input.ndim != 3 or input.shape[1] % (k[0] * k[1]) or input.shape[2] != oh * ow:

@@ -1,0 +1,360 @@
+"""What Cell keeps besides its computation: buffers, its state as a dict, flags, scopes, and what several devices would need."""
+
+from collections import OrderedDict, namedtuple
+from typing import TypeVar
+
+from pijit._C import Tensor
+
+_store = object.__setattr__
+
+
+class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    """What load_state_dict did not find: (missing_keys, unexpected_keys)."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return super().__repr__() if self.missing_keys or self.unexpected_keys else "<All keys matched successfully>"
+
+    __str__ = __repr__
+
+
+class _Removable:
+    """Removes a hook."""
+
+    def __init__(self, hooks, key):
+        self._hooks, self._key = hooks, key
+
+    def remove(self):
+        self._hooks.pop(self._key, None)
+
+
+def _own(cell, name):
+    """A table of the cell's own, made where it is first needed."""
+    if name not in cell.__dict__:
+        _store(cell, name, {})
+    return cell.__dict__[name]
+
+
+class CellState:
+    """The base of Cell that holds these methods."""
+
+    _buffers, _unsaved_buffers, _func_graph_flags = {}, {}, {}
+    _state_dict_hooks, _state_dict_pre_hooks, _load_pre_hooks, _load_post_hooks = {}, {}, {}, {}
+    _inputs, _scope, _stage = None, None, None
+    T_destination = TypeVar("T_destination", bound=dict)
+    bprop_debug, param_prefix, cell_type = False, "", None
+
+    # -- buffers --
+    def register_buffer(self, name, tensor, persistent=True):
+        """Keeps a Tensor (or None) that is no parameter as the attribute `name`; with `persistent` it is part of state_dict.
+
+        Raises TypeError for another kind of name or value, KeyError for an empty name, one with a dot, or one that is taken."""
+        if not isinstance(name, str):
+            raise TypeError(f"For 'register_buffer', 'name' must be a str, but got {type(name).__name__}.")
+        if not name or "." in name:
+            raise KeyError(f"For 'register_buffer', 'name' must not be empty nor hold a dot, but got {name!r}.")
+        if name not in self._buffers and hasattr(self, name):
+            raise KeyError(f"For 'register_buffer', the attribute {name!r} already exists.")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"For 'register_buffer', the buffer {name!r} must be a Tensor or None, but got {type(tensor).__name__}.")
+        _own(self, "_buffers")[name] = tensor
+        if persistent:
+            _own(self, "_unsaved_buffers").pop(name, None)
+        else:
+            _own(self, "_unsaved_buffers")[name] = True
+        _store(self, name, tensor)
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """(name, buffer) pairs, each buffer once."""
+        seen = set()
+        for path, cell in self.cells_and_names(prefix) if recurse else [(prefix, self)]:
+            for name in cell._buffers:
+                value = cell.__dict__.get(name)
+                if value is None or remove_duplicate and id(value) in seen:
+                    continue
+                seen.add(id(value))
+                yield (path + "." if path else "") + name, value
+
+    def buffers(self, recurse=True):
+        """All buffers."""
+        for _, value in self.named_buffers(recurse=recurse):
+            yield value
+
+    def get_sub_cell(self, target):
+        """The cell at a path such as 'layers.0.dense'; this one for ''. AttributeError where there is none."""
+        cell = self
+        for part in target.split(".") if target else ():
+            if not hasattr(cell, part):
+                raise AttributeError(f"{type(cell).__name__} has no attribute `{part}`")
+            cell = getattr(cell, part)
+            if not isinstance(cell, CellState):
+                raise AttributeError(f"`{part}` is not a Cell")
+        return cell
+
+    def get_buffer(self, target):
+        """The buffer at a path such as 'layers.0.mask'. AttributeError where there is none."""
+        path, _, name = target.rpartition(".")
+        cell = self.get_sub_cell(path)
+        if not hasattr(cell, name):
+            raise AttributeError(f"{type(cell).__name__} has no attribute `{name}`")
+        if name not in cell._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return cell.__dict__[name]
+
+    # -- state as a dict --
+    def _save_to_state_dict(self, destination, prefix, keep_vars):  # noqa: ARG002
+        for name, p in self._params.items():
+            if p is not None:
+                destination[prefix + name] = p
+        for name in self._buffers:
+            value = self.__dict__.get(name)
+            if value is not None and name not in self._unsaved_buffers:
+                destination[prefix + name] = value
+        if type(self).get_extra_state is not CellState.get_extra_state:
+            destination[prefix + "_extra_state"] = self.get_extra_state()
+
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+        """Parameters and persistent buffers by the paths of their attributes, as an OrderedDict of the objects themselves.
+
+        destination: a dict to add them to; prefix: what paths begin with; keep_vars: kept."""
+        for name, value in zip(("destination", "prefix", "keep_vars"), args):
+            destination, prefix, keep_vars = (value, prefix, keep_vars) if name == "destination" else (destination, value, keep_vars) if name == "prefix" else (
+                destination, prefix, value)
+        destination = OrderedDict() if destination is None else destination
+        for hook in list(self._state_dict_pre_hooks.values()):
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, cell in self._cells.items():
+            if cell is not None:
+                cell.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in list(self._state_dict_hooks.values()):
+            changed = hook(self, destination, prefix, {})
+            if changed is not None:
+                destination = changed
+        return destination
+
+    def _load_from_state_dict(self, state_dict, local_metadata, prefix, strict, missing_keys, unexpected_keys, error_msgs):
+        for hook in list(self._load_pre_hooks.values()):
+            hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        wanted = {name: p for name, p in self._params.items() if p is not None}
+        wanted.update({n: self.__dict__.get(n) for n in self._buffers if n not in self._unsaved_buffers and self.__dict__.get(n) is not None})
+        for name, own in wanted.items():
+            key = prefix + name
+            if key not in state_dict:
+                if strict:
+                    missing_keys.append(key)
+                continue
+            given = state_dict[key]
+            if not isinstance(given, Tensor):
+                error_msgs.append(f"{key!r} must be a Tensor, but got {type(given).__name__}.")
+            elif given.shape != own.shape:
+                error_msgs.append(f"size mismatch for {key}: the state has the shape {tuple(given.shape)}, the cell {tuple(own.shape)}.")
+            else:
+                own._assign(given.astype(own.dtype))
+        extra = prefix + "_extra_state"
+        if type(self).set_extra_state is not CellState.set_extra_state:
+            if extra in state_dict:
+                self.set_extra_state(state_dict[extra])
+            elif strict:
+                missing_keys.append(extra)
+        elif strict and extra in state_dict:
+            unexpected_keys.append(extra)
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra:
+                    first = key[len(prefix):].partition(".")
+                    known = first[0] in self._cells if first[1] else first[0] in wanted
+                    if not known:
+                        unexpected_keys.append(key)
+
+    def load_state_dict(self, state_dict, strict=True):
+        """Gives parameters and persistent buffers the values that a dict has under their paths.
+
+        Returns (missing_keys, unexpected_keys). strict: RuntimeError where there are any. RuntimeError where shapes differ, TypeError where
+        state_dict is no mapping."""
+        if not hasattr(state_dict, "keys"):
+            raise TypeError(f"For 'load_state_dict', 'state_dict' must be a dict, but got {type(state_dict).__name__}.")
+        state_dict, missing, unexpected, errors = OrderedDict(state_dict), [], [], []
+
+        def load(cell, prefix):
+            cell._load_from_state_dict(state_dict, {}, prefix, True, missing, unexpected, errors)
+            for name, child in cell._cells.items():
+                if child is not None:
+                    load(child, f"{prefix}{name}.")
+            keys = _IncompatibleKeys(missing, unexpected)
+            for hook in list(cell._load_post_hooks.values()):
+                if hook(cell, keys) is not None:
+                    raise RuntimeError("For 'register_load_state_dict_post_hook', hooks must return None: they may change the keys they are given.")
+        load(self, "")
+        if strict:
+            for what, keys in (("Unexpected", unexpected), ("Missing", missing)):
+                if keys:
+                    errors.insert(0, f"{what} key(s) in state_dict: {', '.join([repr(k) for k in keys])}.")
+        if errors:
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
+        return _IncompatibleKeys(missing, unexpected)
+
+    def get_extra_state(self):
+        """What else state_dict is to hold: defined by subclasses."""
+        raise RuntimeError(f"For '{type(self).__name__}', 'get_extra_state' is not defined.")
+
+    def set_extra_state(self, state):  # noqa: ARG002
+        """Takes what get_extra_state gave: defined by subclasses."""
+        raise RuntimeError(f"For '{type(self).__name__}', 'set_extra_state' is not defined.")
+
+    def _add_state_hook(self, table, hook):
+        if not callable(hook):
+            raise TypeError(f"a hook must be callable, but got {type(hook).__name__}.")
+        hooks = _own(self, table)
+        key = max(hooks, default=-1) + 1
+        hooks[key] = hook
+        return _Removable(hooks, key)
+
+    def register_state_dict_pre_hook(self, hook):
+        """hook(cell, prefix, keep_vars) runs before state_dict collects."""
+        return self._add_state_hook("_state_dict_pre_hooks", hook)
+
+    def register_state_dict_post_hook(self, hook):
+        """hook(cell, state_dict, prefix, metadata) runs when state_dict has collected; it may return another dict."""
+        return self._add_state_hook("_state_dict_hooks", hook)
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """hook(cell, state_dict, prefix, metadata, strict, missing_keys, unexpected_keys, error_msgs) runs before load_state_dict takes a cell's
+        values."""
+        return self._add_state_hook("_load_pre_hooks", hook)
+
+    def register_load_state_dict_post_hook(self, hook):
+        """hook(cell, incompatible_keys) runs when load_state_dict is done with a cell; it may change the keys."""
+        return self._add_state_hook("_load_post_hooks", hook)
+
+    # -- flags, inputs, scopes --
+    def add_flags(self, **flags):
+        """Sets attributes, which get_flags lists. Returns the cell."""
+        _own(self, "_func_graph_flags").update(flags)
+        for name, value in flags.items():
+            setattr(self, name, value)
+        return self
+
+    def add_flags_recursive(self, **flags):
+        """add_flags for this cell and all below. Returns the cell."""
+        for _, cell in self.cells_and_names():
+            cell.add_flags(**flags)
+        return self
+
+    def get_flags(self):
+        """The flags of add_flags, as a dict."""
+        return dict(self._func_graph_flags)
+
+    def get_inputs(self):
+        """What set_inputs was given, or None."""
+        return self._inputs
+
+    def generate_scope(self):
+        """Names the scope of every cell below by its path and class."""
+        for path, cell in self.cells_and_names():
+            if cell is not self:
+                names, at, parts = path.split("."), self, []
+                for name in names:
+                    at = at._cells[name]
+                    parts.append(f"{name}-{type(at).__name__}")
+                _store(cell, "_scope", "Default/" + "/".join(parts))
+
+    def get_scope(self):
+        """The scope that generate_scope gave, or None."""
+        return self._scope
+
+    def update_cell_prefix(self):
+        """Gives every cell its path as param_prefix."""
+        for path, cell in self.cells_and_names():
+            _store(cell, "param_prefix", path)
+
+    def update_cell_type(self, cell_type):
+        """Sets cell_type, which says what the cell is for."""
+        _store(self, "cell_type", cell_type)
+
+    def check_names(self):
+        """ValueError where two parameters share a name."""
+        seen = set()
+        for p in self.get_parameters():
+            if p.name in seen:
+                raise ValueError(f"For 'Cell', two parameters are named {p.name!r}: give one of them another name.")
+            seen.add(p.name)
+
+    def check_names_and_refresh_name(self):
+        """check_names, after parameters took the names of their paths."""
+        self.update_parameters_name()
+        self.check_names()
+
+    def cast_inputs(self, inputs, dst_type):
+        """The tensors among inputs, those of a floating dtype in another one, as a tuple."""
+        return tuple([x.astype(dst_type) if isinstance(x, Tensor) and x.dtype.is_floating_point else x for x in inputs])
+
+    def compile_and_run(self, *args, **kwargs):
+        """The cell's result: compiling comes by itself."""
+        return self(*args, **kwargs)
+
+    # -- what several devices would need: there is one --
+    @property
+    def pipeline_stage(self):
+        """The stage of a pipeline that the cell belongs to; kept."""
+        return self._stage
+
+    @pipeline_stage.setter
+    def pipeline_stage(self, value):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"For 'Cell', 'pipeline_stage' must be an int, but got {type(value).__name__}.")
+        if value < 0:
+            raise ValueError(f"For 'Cell', 'pipeline_stage' must be at least 0, but got {value}.")
+        _store(self, "_stage", value)
+
+    def parameters_broadcast_dict(self, recurse=True):
+        """Name → parameter of those that processes share, or None: one process shares none that are layer-wise parallel."""
+        found = OrderedDict((p.name, p) for p in self.get_parameters(recurse) if not p.layerwise_parallel)
+        return found or None
+
+    def set_broadcast_flag(self, mode=True):
+        """Says whether parameters are sent to other processes first: there is one. Returns the cell."""
+        if not isinstance(mode, bool):
+            raise TypeError(f"For 'set_broadcast_flag', 'mode' must be bool, but got {type(mode).__name__}.")
+        return self
+
+    def set_comm_fusion(self, fusion_type, recurse=True):
+        """Gives the trained parameters the number of the group whose gradients travel together; kept. Returns the cell."""
+        if isinstance(fusion_type, bool) or not isinstance(fusion_type, int):
+            raise TypeError(f"For 'set_comm_fusion', 'fusion_type' must be an int, but got {type(fusion_type).__name__}.")
+        if fusion_type < 0:
+            raise ValueError(f"For 'set_comm_fusion', 'fusion_type' must be at least 0, but got {fusion_type}.")
+        for p in self.trainable_params(recurse):
+            p.comm_fusion = fusion_type
+        return self
+
+    def set_data_parallel(self):
+        """Says that the batch is divided over devices: there is one."""
+
+    def remove_redundant_parameters(self):
+        """Takes away what other devices hold as well: nothing."""
+
+    def offload(self, backward_prefetch="Auto"):  # noqa: ARG002
+        """Says that activations may leave the device's memory: there is one memory."""
+
+    def shard(self, in_strategy, out_strategy=None, parameter_plan=None, device="Ascend", level=0):  # noqa: ARG002
+        """Says how inputs are divided over devices: there is one. Returns the cell's own call."""
+        if not isinstance(in_strategy, tuple):
+            raise TypeError(f"For 'Cell.shard', 'in_strategy' must be a tuple, but got {type(in_strategy).__name__}.")
+        return self
+
+    def set_boost(self, boost_type):
+        """Says that training may skip work (`less_bn`, `grad_freeze`, `adasum`): nothing is skipped. Returns the cell."""
+        if boost_type not in ("less_bn", "grad_freeze", "adasum"):
+            raise ValueError(f"For 'set_boost', 'boost_type' must be 'less_bn', 'grad_freeze' or 'adasum', but got {boost_type!r}.")
+        return self
+
+    @property
+    def jit_config_dict(self):
+        """The options of set_jit_config, as a dict."""
+        config = self.__dict__.get("_jit_config")
+        return dict(getattr(config, "jit_config_dict", None) or {})
+
+
+__all__ = ["CellState"]

@@ -1,0 +1,235 @@
+"""More primitives that update Parameters in place: variants of Adam, and steps on the rows that sparse gradients name."""
+
+from pijit._C import ops as _ops
+from pijit.ops import function as F
+from pijit.ops.apply import _ftrl, _Locking, _put, _rows, shrunk
+from pijit.ops.primitive import Primitive
+
+
+class AdamWeightDecay(_Locking):
+    """Adam without bias correction and with decoupled weight decay: (var, m, v)."""
+
+    def __call__(self, var, m, v, lr, beta1, beta2, epsilon, decay, gradient):
+        g = F.cast(gradient, m.dtype)
+        m._assign(m * beta1 + g * (1.0 - beta1))
+        v._assign(v * beta2 + g * g * (1.0 - beta2))
+        step = m / (F.sqrt(v) + epsilon) + var * decay
+        return var._assign(var - F.cast(step * lr, var.dtype)), m, v
+
+
+class FusedCastAdamWeightDecay(_Locking):
+    """AdamWeightDecay with gradients of half precision, divided by a global norm."""
+
+    def __call__(self, var, m, v, lr, beta1, beta2, epsilon, decay, gradient, global_norm=1.0):
+        return AdamWeightDecay()(var, m, v, lr, beta1, beta2, epsilon, decay, F.cast(gradient, m.dtype) / global_norm)
+
+
+class AdamNoUpdateParam(Primitive):
+    """The step that Adam would take: m and v are updated, the parameter is the caller's to change."""
+
+    def __init__(self, use_locking=False, use_nesterov=False):
+        super().__init__()
+        self.use_locking, self.use_nesterov = use_locking, use_nesterov
+
+    def __call__(self, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient):
+        rate = lr * F.sqrt(F.ones_like(m) * (1.0 - beta2_power)) / (1.0 - beta1_power)
+        m._assign(m * beta1 + gradient * (1.0 - beta1))
+        v._assign(v * beta2 + gradient * gradient * (1.0 - beta2))
+        step = m * beta1 + gradient * (1.0 - beta1) if self.use_nesterov else m
+        return -rate * step / (F.sqrt(v) + epsilon)
+
+
+class ApplyAdamWithAmsgradV2(_Locking):
+    """Adam with the greatest second moment so far (Reddi et al. 2018): (var, m, v, vhat)."""
+
+    def __call__(self, var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad):
+        rate = lr * F.sqrt(F.ones_like(var) * (1.0 - beta2_power)) / (1.0 - beta1_power)
+        m._assign(m * beta1 + grad * (1.0 - beta1))
+        v._assign(v * beta2 + grad * grad * (1.0 - beta2))
+        vhat._assign(F.maximum(vhat, v))
+        return var._assign(var - rate * m / (F.sqrt(vhat) + epsilon)), m, v, vhat
+
+
+class ApplyAdamWithAmsgrad(ApplyAdamWithAmsgradV2):
+    """The same with beta1, beta2 and epsilon as attributes."""
+
+    def __init__(self, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False):
+        super().__init__(use_locking)
+        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
+
+    def __call__(self, var, m, v, vhat, beta1_power, beta2_power, lr, grad):
+        return super().__call__(var, m, v, vhat, beta1_power, beta2_power, lr, self.beta1, self.beta2, self.epsilon, grad)
+
+
+class ApplyAdagradDA(_Locking):
+    """Adagrad by dual averaging (Duchi et al. 2011): var."""
+
+    def __call__(self, var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step):
+        total = gradient_accumulator._assign(gradient_accumulator + grad)
+        squares = gradient_squared_accumulator._assign(gradient_squared_accumulator + grad * grad)
+        step = F.cast(global_step, var.dtype)
+        pull = F.sign(total) * F.maximum(F.abs(total) - l1 * step, 0.0)
+        return var._assign(-lr * pull / (l2 * step * lr + F.sqrt(squares)))
+
+
+class ApplyKerasMomentum(Primitive):
+    """Momentum as Keras has it: (var, accum)."""
+
+    def __init__(self, use_locking=False, use_nesterov=False):
+        super().__init__()
+        self.use_locking, self.use_nesterov = use_locking, use_nesterov
+
+    def __call__(self, var, accum, lr, grad, momentum):
+        accum._assign(accum * momentum - grad * lr)
+        return var._assign(var + accum * momentum - grad * lr if self.use_nesterov else var + accum), accum
+
+
+class FusedWeightScaleApplyMomentum(Primitive):
+    """Momentum on the gradient times loss_scale, with weight_decay times the variable: var."""
+
+    def __call__(self, weight_decay, loss_scale, variable, accumulation, learning_rate, gradient, momentum):
+        g = gradient * loss_scale + variable * weight_decay
+        accumulation._assign(accumulation * momentum + g)
+        return variable._assign(variable - accumulation * learning_rate)
+
+
+# --- rows ---
+
+class SparseApplyAdagradV2(Primitive):
+    """Adagrad with epsilon on the rows `indices`: (var, accum)."""
+
+    def __init__(self, lr, epsilon, use_locking=False, update_slots=True):
+        super().__init__()
+        if lr <= 0:
+            raise ValueError(f"For 'SparseApplyAdagradV2', 'lr' must be greater than 0, but got {lr}.")
+        self.lr, self.epsilon, self.use_locking, self.update_slots = lr, epsilon, use_locking, update_slots
+
+    def __call__(self, var, accum, grad, indices):
+        v, a = _rows(var, indices), _rows(accum, indices)
+        if self.update_slots:
+            a = a + grad * grad
+            _put(accum, indices, a)
+        return _put(var, indices, v - self.lr * grad / (F.sqrt(a) + self.epsilon)), accum
+
+
+class SparseApplyAdadelta(Primitive):
+    """Adadelta on the rows `indices`: (var, accum, accum_update)."""
+
+    def __init__(self, epsilon, use_locking=False):
+        super().__init__()
+        if epsilon <= 0:
+            raise ValueError(f"For 'SparseApplyAdadelta', 'epsilon' must be greater than 0, but got {epsilon}.")
+        self.epsilon, self.use_locking = epsilon, use_locking
+
+    def __call__(self, var, accum, accum_update, lr, rho, grad, indices):
+        v, a, u = _rows(var, indices), _rows(accum, indices), _rows(accum_update, indices)
+        a = a * rho + grad * grad * (1.0 - rho)
+        step = F.sqrt(u + self.epsilon) * F.rsqrt(a + self.epsilon) * grad
+        _put(accum, indices, a)
+        _put(accum_update, indices, u * rho + step * step * (1.0 - rho))
+        return _put(var, indices, v - step * lr), accum, accum_update
+
+
+class SparseApplyFtrlV2(Primitive):
+    """FTRL with shrinkage on the rows `indices`: (var, accum, linear)."""
+
+    def __init__(self, lr, l1, l2, l2_shrinkage, lr_power, use_locking=False):
+        super().__init__()
+        self.lr, self.l1, self.l2, self.l2_shrinkage, self.lr_power, self.use_locking = lr, l1, l2, l2_shrinkage, lr_power, use_locking
+
+    def __call__(self, var, accum, linear, grad, indices):
+        v, a, z = _rows(var, indices), _rows(accum, indices), _rows(linear, indices)
+        total = a + grad * grad
+        before, now = F.pow(a, -self.lr_power), F.pow(total, -self.lr_power)
+        z = z + grad + v * (2.0 * self.l2_shrinkage) - (now - before) / self.lr * v
+        new = -F.sign(z) * F.maximum(F.abs(z) - self.l1, 0.0) / (now / self.lr + 2.0 * self.l2)
+        return _put(var, indices, new), _put(accum, indices, total), _put(linear, indices, z)
+
+
+class SparseApplyRMSProp(Primitive):
+    """RMSProp on the rows `indices`: (var, ms, mom)."""
+
+    def __init__(self, rho, momentum, epsilon, use_locking=False):
+        super().__init__()
+        if epsilon <= 0 or momentum < 0 or not 0 <= rho <= 1:
+            raise ValueError(f"For 'SparseApplyRMSProp', 'epsilon' must be > 0, 'momentum' >= 0 and 'rho' in [0, 1], but got {epsilon}, {momentum}, {rho}.")
+        self.rho, self.momentum, self.epsilon, self.use_locking = rho, momentum, epsilon, use_locking
+
+    def __call__(self, var, ms, mom, lr, grad, indices):
+        v, s, m = _rows(var, indices), _rows(ms, indices), _rows(mom, indices)
+        s = s * self.rho + grad * grad * (1.0 - self.rho)
+        m = m * self.momentum + lr * grad * F.rsqrt(s + self.epsilon)
+        return _put(var, indices, v - m), _put(ms, indices, s), _put(mom, indices, m)
+
+
+def _joined(parameter, grad, indices):
+    """Zeros of the parameter's shape with the gradient's rows added at their places."""
+    return _ops["scatter_nd"](F.zeros_like(parameter), F.reshape(indices, (-1, 1)), grad, "add")
+
+
+def _hit(parameter, indices):
+    """Which rows the indices name, as a column."""
+    rows = _ops["scatter_nd"](F.zeros((parameter.shape[0],), parameter.dtype), F.reshape(indices, (-1, 1)), F.ones(indices.shape, parameter.dtype), "update")
+    return F.reshape(rows > 0, (-1,) + (1,) * (parameter.ndim - 1))
+
+
+class FusedSparseAdam(Primitive):
+    """Adam with a sparse gradient, repeated rows of which are added: all rows move, as m does; with use_nesterov the named ones. (var, m, v)."""
+
+    lazy = False
+
+    def __init__(self, use_locking=False, use_nesterov=False):
+        super().__init__()
+        self.use_locking, self.use_nesterov = use_locking, use_nesterov
+
+    def __call__(self, var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient, indices):
+        g = _joined(var, gradient, indices)
+        rate = lr * F.sqrt(1.0 - beta2_power) / (1.0 - beta1_power)
+        new_m, new_v = m * beta1 + g * (1.0 - beta1), v * beta2 + g * g * (1.0 - beta2)
+        step = new_m * beta1 + g * (1.0 - beta1) if self.use_nesterov else new_m
+        new = var - rate * step / (F.sqrt(new_v) + epsilon)
+        if self.lazy:
+            hit = _hit(var, indices)
+            new_m, new_v, new = F.select(hit, new_m, m), F.select(hit, new_v, v), F.select(hit, new, var)
+        elif self.use_nesterov:
+            new = F.select(_hit(var, indices), new, var)
+        m._assign(new_m)
+        v._assign(new_v)
+        return var._assign(new), m, v
+
+
+class FusedSparseLazyAdam(FusedSparseAdam):
+    """The same on the rows that the indices name alone."""
+
+    lazy = True
+
+
+class FusedSparseFtrl(Primitive):
+    """FTRL with a sparse gradient, repeated rows of which are added: (var, accum, linear)."""
+
+    def __init__(self, lr, l1, l2, lr_power, use_locking=False):
+        super().__init__()
+        if lr <= 0 or l1 < 0 or l2 < 0 or lr_power > 0:
+            raise ValueError(f"For 'FusedSparseFtrl', 'lr' must be > 0, 'l1' and 'l2' >= 0 and 'lr_power' <= 0, but got {lr}, {l1}, {l2}, {lr_power}.")
+        self.lr, self.l1, self.l2, self.lr_power, self.use_locking = lr, l1, l2, lr_power, use_locking
+
+    def __call__(self, var, accum, linear, grad, indices):
+        hit = _hit(var, indices)
+        new = _ftrl(var, accum, linear, _joined(var, grad, indices), self.lr, self.l1, self.l2, self.lr_power)
+        for p, value in zip((var, accum, linear), new):
+            p._assign(F.select(hit, value, p))
+        return var, accum, linear
+
+
+class FusedSparseProximalAdagrad(_Locking):
+    """Proximal Adagrad with a sparse gradient, repeated rows of which are added: (var, accum)."""
+
+    def __call__(self, var, accum, lr, l1, l2, grad, indices):
+        hit, g = _hit(var, indices), _joined(var, grad, indices)
+        a = accum + g * g
+        rate = lr * F.rsqrt(a)
+        accum._assign(F.select(hit, a, accum))
+        return var._assign(F.select(hit, shrunk(var - rate * g, rate, l1, l2), var)), accum
+
+
+__all__ = [n for n, v in globals().items() if isinstance(v, type) and n[0] != "_" and v is not Primitive]

@@ -1,0 +1,163 @@
+"""Parts of images: boxes cut out and resized, regions pooled, boxes that overlap suppressed."""
+
+import builtins
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.creation import arange
+from pijit.ops.function.elementwise import cast, floor, maximum, minimum
+from pijit.ops.function.shapes import expand_dims, reshape
+
+_METHODS = ("bilinear", "nearest", "bilinear_v2")
+
+
+def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0):
+    """Boxes cut out of images and resized to one size.
+
+    image: [N, H, W, C]; boxes: [n, 4] float32 of (y1, x1, y2, x2), where 0 and 1 are the first and the last row or column; box_indices: [n], the
+    image of each box; crop_size: (height, width). method: 'bilinear', 'nearest', or 'bilinear_v2', which interpolates between the
+    centres of the box's whole pixels. Places outside of the image get extrapolation_value. Returns [n, height, width, C] float32.
+    Raises TypeError or ValueError for other kinds and shapes."""
+    for name, t in (("image", image), ("boxes", boxes), ("box_indices", box_indices)):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"For 'crop_and_resize', {name!r} must be a Tensor, but got {type(t).__name__}.")
+    for name, t, rank in (("image", image, 4), ("boxes", boxes, 2), ("box_indices", box_indices, 1)):
+        if t.ndim != rank:
+            raise ValueError(f"For 'crop_and_resize', {name!r} must have {rank} dimensions, but got {t.ndim}.")
+    if not isinstance(crop_size, tuple):
+        raise TypeError(f"For 'crop_and_resize', 'crop_size' must be a tuple, but got {type(crop_size).__name__}.")
+    if len(crop_size) != 2 or builtins.min(crop_size) <= 0:
+        raise ValueError(f"For 'crop_and_resize', 'crop_size' must be a height and a width greater than 0, but got {crop_size}.")
+    if boxes.shape[1] != 4 or boxes.shape[0] != box_indices.shape[0]:
+        raise ValueError(f"For 'crop_and_resize', expected boxes [n, 4] and box_indices [n], but got {tuple(boxes.shape)} and {tuple(box_indices.shape)}.")
+    if method not in _METHODS:
+        raise ValueError(f"For 'crop_and_resize', 'method' must be one of {_METHODS}, but got {method!r}.")
+    x = _ops["gather"](cast(image, mstype.float32), box_indices, 0)
+    inside = None
+    for axis, size in ((1, crop_size[0]), (2, crop_size[1])):
+        n = image.shape[axis]
+        at = _box_places(boxes[:, axis - 1], boxes[:, axis + 1], n, size, method)
+        here = (at >= 0) & (at <= n - 1)
+        here = reshape(here, (-1, size, 1, 1) if axis == 1 else (-1, 1, size, 1))
+        inside = here if inside is None else inside & here
+        at = minimum(maximum(at, 0.0), float(n - 1))
+        x = _between(x, at, axis, n, method)
+    return _ops["select"](inside, x, float(extrapolation_value))
+
+
+def _box_places(first, last, n, size, method):
+    """Places [boxes, size] along an axis of n."""
+    i = cast(arange(size), mstype.float32)
+    first, last = expand_dims(first, 1), expand_dims(last, 1)
+    if method == "bilinear_v2":
+        low, high = (minimum(maximum(floor(v * float(n)), 0.0), float(n - 1)) for v in (first, last))
+        count = high - low + 1
+        return low + minimum(maximum((i + 0.5) * (count * (1.0 / size)) - 0.5, 0.0), count - 1)
+    if size == 1:
+        return (first + last) * (0.5 * (n - 1)) + i
+    return first * float(n - 1) + i * ((last - first) * float(n - 1) / float(size - 1))
+
+
+def _between(x, at, axis, n, method):
+    """x's values at places [rows, size] along an axis: of row r those in x[r]."""
+    def take(index):
+        shape = list(x.shape)
+        shape[axis] = at.shape[1]
+        wide = reshape(cast(index, mstype.int64), tuple(n if k in (0, axis) else 1 for k, n in enumerate(shape)))
+        return _ops["gather_d"](x, _ops["broadcast_to"](wide, tuple(shape)), axis)
+    if method == "nearest":
+        return take(floor(at + 0.5))
+    low = floor(at)
+    share = reshape(at - low, tuple(s if k in (0, axis) else 1 for k, s in enumerate((*x.shape[:axis], at.shape[1], *x.shape[axis + 1:]))))
+    first = take(low)
+    return first + (take(minimum(low + 1, float(n - 1))) - first) * share
+
+
+def roi_align(features, rois, height, width, scale, samples, end_mode):
+    """Regions of interest pooled to [rois, C, height, width] by means of bilinear samples (He et al. 2017).
+
+    features: [N, C, H, W]; rois: [n, 5] of (image, x1, y1, x2, y2). samples: per bin and axis; 0: as many as a bin has whole pixels. end_mode 1 counts
+    the last pixel in, as MindSpore's older operator did."""
+    n, c, h, w = features.shape
+    image = cast(rois[:, 0], mstype.int64)
+    begin, size = [], []
+    for low, high in ((2, 4), (1, 3)):
+        first, last = rois[:, low] * scale, (rois[:, high] + (1.0 if end_mode == 1 else 0.0)) * scale
+        begin.append(first)
+        size.append(last - first if end_mode == 1 else maximum(last - first, 1.0))
+    if samples > 0:
+        return _aligned(_ops["gather"](features, image, 0), begin, size, (height, width), (samples, samples))
+    parts = []
+    for r in builtins.range(rois.shape[0]):  # the number of samples is each region's own
+        count = [builtins.max(int(s[r].item() / k), 1) for s, k in zip(size, (height, width))]
+        one = [v[r:r + 1] for v in begin], [v[r:r + 1] for v in size]
+        parts.append(_aligned(_ops["gather"](features, image[r:r + 1], 0), *one, (height, width), count))
+    return _ops["concat"](parts, 0)
+
+
+def _aligned(x, begin, size, bins, counts):
+    for axis, first, whole, k, count in zip((2, 3), begin, size, bins, counts):
+        n = x.shape[axis]
+        i = (cast(arange(k * count), mstype.float32) + 0.5) * (1.0 / count)  # in bins
+        at = expand_dims(first, 1) + expand_dims(whole, 1) * (1.0 / k) * i
+        inside = (at >= -1.0) & (at <= float(n))
+        at = minimum(maximum(at, 0.0), float(n - 1))
+        x = _between(x, at, axis, n, "bilinear")
+        keep = reshape(cast(inside, x.dtype), (-1, 1, k * count, 1) if axis == 2 else (-1, 1, 1, k * count))
+        x = x * keep
+        shape = (*x.shape[:axis], k, count, *x.shape[axis + 1:])
+        x = _ops["reduce_sum"](reshape(x, shape), axis + 1, False) * (1.0 / count)
+    return x
+
+
+def _area_shares(boxes):
+    """[n, n] shares of the boxes' (x0, y0, x1, y1) intersections in their unions, as nested lists."""
+    a = boxes.asnumpy().astype("float32")
+    import numpy as np
+    low, high = np.maximum(a[:, None, :2], a[None, :, :2]), np.minimum(a[:, None, 2:4], a[None, :, 2:4])
+    side = np.maximum(high - low, 0)
+    both = side[..., 0] * side[..., 1]
+    area = (a[:, 2] - a[:, 0]) * (a[:, 3] - a[:, 1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return both / (area[:, None] + area[None, :] - both)
+
+
+def _kept(share, order, threshold, most=None):
+    """The first of the boxes in an order, without those that overlap with an earlier one by more than the threshold."""
+    kept = []
+    for k in order:
+        if most is not None and len(kept) == most:
+            break
+        if all(not share[k, j] > threshold for j in kept):
+            kept.append(k)
+    return kept
+
+
+def nms_with_mask(bboxes, iou_threshold):
+    """(the boxes [n, 5] with their scores in descending order, 0 to n - 1 as int32, which of them no better one overlaps with)."""
+    order = _ops["argsort"](bboxes[:, 4], 0, True)
+    ranked = _ops["gather"](bboxes, order, 0)
+    n = bboxes.shape[0]
+    kept = _kept(_area_shares(ranked), builtins.range(n), iou_threshold)
+    return ranked, arange(n, dtype=mstype.int32), Tensor([k in kept for k in builtins.range(n)], mstype.bool_)
+
+
+def non_max_suppression(boxes, scores, most, iou_threshold, score_threshold):
+    """The places of the best boxes that don't overlap with a better one, as int32. boxes [n, 4] of two opposite corners."""
+    low, high = minimum(boxes[:, :2], boxes[:, 2:]), maximum(boxes[:, :2], boxes[:, 2:])
+    share = _area_shares(_ops["concat"]([low, high], 1))
+    return _suppressed(share, scores, most, iou_threshold, score_threshold)
+
+
+def non_max_suppression_with_overlaps(overlaps, scores, most, overlap_threshold, score_threshold):
+    """The same for known overlaps [n, n]."""
+    return _suppressed(overlaps.asnumpy(), scores, most, overlap_threshold, score_threshold)
+
+
+def _suppressed(share, scores, most, threshold, score_threshold):
+    values = scores.asnumpy()
+    order = [k for k in (-values).argsort(kind="stable").tolist() if values[k] > score_threshold]
+    return Tensor(_kept(share, order, threshold, most), mstype.int32)
+
+
+__all__ = ["crop_and_resize"]

@@ -1,0 +1,245 @@
+"""Random numbers of distributions, and samples of classes."""
+
+import math
+
+from pijit import dtype as mstype
+from pijit import random as _random
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.creation import arange, zeros
+from pijit.ops.function.elementwise import abs, cast, exp, floor, log, log1p, maximum, minimum, pow, sign, sqrt
+from pijit.ops.function.random import multinomial
+from pijit.ops.function.shapes import broadcast_to, expand_dims, reshape
+from pijit.ops.function.special import igammac
+
+
+def _sizes(name, shape):
+    if isinstance(shape, Tensor):
+        return tuple(shape.asnumpy().tolist())
+    if not isinstance(shape, (tuple, list)):
+        raise TypeError(f"For '{name}', 'shape' must be a tuple, but got {type(shape).__name__}.")
+    if any(isinstance(n, bool) or not isinstance(n, int) for n in shape):
+        raise TypeError(f"For '{name}', 'shape' must hold ints, but got {shape}.")
+    if any(n <= 0 for n in shape):
+        raise ValueError(f"For '{name}', sizes must be greater than 0, but got {shape}.")
+    return tuple(shape)
+
+
+def _joint(*shapes):
+    """The shape that tensors of these shapes broadcast to."""
+    rank = max(len(s) for s in shapes)
+    out = [1] * rank
+    for s in shapes:
+        for k, n in enumerate(s, rank - len(s)):
+            if n != 1 and out[k] not in (1, n):
+                raise ValueError(f"The shapes {shapes} don't broadcast.")
+            out[k] = n if n != 1 else out[k]
+    return tuple(out)
+
+
+def _open_uniform(shape):
+    """Uniform in (0, 1)."""
+    return maximum(_random.uniform(shape), 2.0 ** -25)
+
+
+def standard_laplace(shape, seed=None):  # noqa: ARG001
+    """Numbers of the Laplace distribution of mean 0 and scale 1, [*shape] float32."""
+    u = _open_uniform(_sizes("standard_laplace", shape)) * 2.0 - 1.0
+    return -sign(u) * log1p(-minimum(abs(u), 1.0 - 2.0 ** -24))
+
+
+def laplace(shape, mean, lambda_param, seed=None):  # noqa: ARG001
+    """Numbers of the Laplace distribution, float32.
+
+    shape: the leading dimensions; mean, lambda_param (scale, > 0): Tensors whose shapes broadcast with it."""
+    whole = _joint(_sizes("laplace", shape), mean.shape, lambda_param.shape)
+    return standard_laplace(whole) * lambda_param + mean
+
+
+_TRIES = 24  # each accepts more than 95 % (Marsaglia & Tsang 2000): the rest is below 1e-31
+
+
+def standard_gamma(alpha):
+    """Numbers of the gamma distribution of rate 1 and the shape parameters `alpha` > 0, of alpha's shape, float32 (Marsaglia & Tsang 2000).
+
+    A fixed number of candidates is drawn, so that a captured draw is one graph."""
+    small = alpha < 1.0
+    d = _ops["select"](small, alpha + 1.0, alpha) - 1.0 / 3.0
+    c = 1.0 / sqrt(d * 9.0)
+    kept = d
+    done = d < -1.0
+    for _ in range(_TRIES):
+        x = _random.normal(alpha.shape)
+        v = pow(maximum(x * c + 1.0, 0.0), 3.0)
+        u = _open_uniform(alpha.shape)
+        good = (v > 0.0) & (log(u) < x * x * 0.5 + d - d * v + d * log(maximum(v, 1e-30)))
+        kept = _ops["select"](good & ~done, d * v, kept)
+        done = done | good
+    boost = exp(log(_open_uniform(alpha.shape)) / alpha)
+    return _ops["select"](small, kept * boost, kept)
+
+
+def gamma(shape, alpha, beta, seed=None):  # noqa: ARG001
+    """Numbers of the gamma distribution, float32.
+
+    shape: the leading dimensions; alpha (shape, > 0) and beta (rate, > 0): Tensors. Returns [*shape, *broadcast of alpha and beta]. Raises
+    TypeError or ValueError for another kind of `shape`."""
+    whole = _sizes("gamma", shape) + _joint(alpha.shape, beta.shape)
+    return standard_gamma(broadcast_to(alpha, whole)) / beta
+
+
+def random_gamma(shape, alpha, seed=None):  # noqa: ARG001
+    """Numbers of the gamma distribution of rate 1: [*shape, *alpha's shape] of alpha's dtype.
+
+    shape: a Tensor of sizes. Raises TypeError where it is none, or alpha's dtype isn't floating."""
+    if not isinstance(shape, Tensor):
+        raise TypeError(f"For 'random_gamma', 'shape' must be a Tensor, but got {type(shape).__name__}.")
+    if not alpha.dtype.is_floating_point:
+        raise TypeError(f"For 'random_gamma', 'alpha' must be of a floating dtype, but got {alpha.dtype}.")
+    whole = _sizes("random_gamma", shape) + tuple(alpha.shape)
+    return cast(standard_gamma(broadcast_to(cast(alpha, mstype.float32), whole)), alpha.dtype)
+
+
+def _poisson(rate):
+    """Whole numbers (as float32) of the Poisson distribution: by its inverse, found by bisection on the incomplete gamma function, which
+    is exact for all rates that float32 tells apart from a normal distribution."""
+    u = _random.uniform(rate.shape)
+    low = rate * 0.0 - 1.0
+    high = floor(rate + sqrt(rate) * 8.0 + 32.0)
+    for _ in range(28):
+        middle = floor((low + high) * 0.5)
+        enough = igammac(maximum(middle, 0.0) + 1.0, rate) > u  # P(X <= middle)
+        enough = enough & (middle >= 0.0)
+        high = _ops["select"](enough, middle, high)
+        low = _ops["select"](enough, low, middle)
+    return _ops["select"](rate > 0.0, high, rate * 0.0)
+
+
+def poisson(shape, mean, seed=None):  # noqa: ARG001
+    """Numbers of the Poisson distribution, int32.
+
+    shape: the leading dimensions; mean: a Tensor of rates. Returns [*shape, *mean's shape]."""
+    whole = _sizes("poisson", shape) + tuple(mean.shape)
+    return cast(_poisson(broadcast_to(cast(mean, mstype.float32), whole)), mstype.int32)
+
+
+def random_poisson(shape, rate, seed=None, dtype=mstype.float32):  # noqa: ARG001
+    """Numbers of the Poisson distribution: [*shape, *rate's shape] of `dtype`.
+
+    shape: a Tensor of sizes. Raises TypeError where it is none."""
+    if not isinstance(shape, Tensor):
+        raise TypeError(f"For 'random_poisson', 'shape' must be a Tensor of int32 or int64, but got {type(shape).__name__}.")
+    whole = _sizes("random_poisson", shape) + tuple(rate.shape)
+    return cast(_poisson(broadcast_to(cast(rate, mstype.float32), whole)), dtype)
+
+
+def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False):  # noqa: ARG001
+    """Classes drawn in proportion to x [classes] or [rows, classes]: [rows, numsamples] int64, each class as often as it comes.
+
+    Raises ValueError for another number of dimensions or of samples."""
+    if x.ndim not in (1, 2):
+        raise ValueError(f"For 'multinomial_with_replacement', 'x' must have 1 or 2 dimensions, but got {x.ndim}.")
+    return multinomial(x, numsamples, True)
+
+
+def random_categorical(logits, num_sample, seed=0, dtype=mstype.int64):  # noqa: ARG001
+    """Classes drawn with the probabilities softmax(logits): [rows, num_sample] of `dtype` (int16, int32 or int64) for logits [rows, classes]."""
+    if not isinstance(logits, Tensor):
+        raise TypeError(f"For 'random_categorical', 'logits' must be a Tensor, but got {type(logits).__name__}.")
+    if logits.ndim != 2:
+        raise ValueError(f"For 'random_categorical', 'logits' must have 2 dimensions, but got {logits.ndim}.")
+    if dtype not in (mstype.int16, mstype.int32, mstype.int64):
+        raise TypeError(f"For 'random_categorical', 'dtype' must be int16, int32 or int64, but got {dtype}.")
+    return cast(multinomial(_ops["softmax"](logits, -1), num_sample, True), dtype)
+
+
+def choice_with_mask(input_x, count=256, seed=None):  # noqa: ARG001
+    """Places of true elements, drawn at random without repetition.
+
+    input_x: a bool Tensor of 1 to 5 dimensions. Returns (index [count, ndim] int32, mask [count] bool: which of them are elements; the
+    others are zeros)."""
+    if input_x.dtype != mstype.bool_:
+        raise TypeError(f"For 'choice_with_mask', 'input_x' must be bool, but got {input_x.dtype}.")
+    flat = reshape(input_x, (-1,))
+    score = _ops["select"](flat, _random.uniform(flat.shape) + 1.0, 0.0)
+    order = _ops["argsort"](score, 0, True)
+    n = flat.shape[0]
+    if n < count:
+        order = _ops["concat"]([order, zeros((count - n,), order.dtype)], 0)
+    order = order[:count]
+    mask = _ops["gather"](flat, order, 0) & (arange(count) < n)
+    columns, rest = [], cast(order, mstype.int32)
+    for size in input_x.shape[::-1]:
+        columns.append(rest % size)
+        rest = rest // size
+    index = _ops["concat"]([expand_dims(c, 1) for c in columns[::-1]], 1)
+    return _ops["select"](expand_dims(mask, 1), index, 0), mask
+
+
+def _expected(chance, num_sampled, unique, tries):
+    """How often a class is expected among the samples."""
+    return -_ops["expm1"](tries * log1p(-chance)) if unique else chance * float(num_sampled)
+
+
+def _sampler(name, true_classes, num_true, num_sampled, unique, range_max, candidates, chance):
+    if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
+        raise ValueError(f"For '{name}', 'true_classes' must have the shape [rows, {num_true}], but got {tuple(true_classes.shape)}.")
+    if unique and num_sampled > range_max:
+        raise ValueError(f"For '{name}', at most {range_max} classes can be drawn without repetition, but got {num_sampled}.")
+    tries = num_sampled
+    if unique:
+        chosen, tries = [], 0
+        while len(chosen) < num_sampled:
+            for c in candidates(num_sampled).asnumpy().tolist():
+                if len(chosen) == num_sampled:
+                    break
+                tries += 1
+                if c not in chosen:
+                    chosen.append(c)
+        sampled = Tensor(chosen, mstype.int64)
+    else:
+        sampled = candidates(num_sampled)
+    return (cast(sampled, true_classes.dtype), _expected(chance(true_classes), num_sampled, unique, tries),
+            _expected(chance(sampled), num_sampled, unique, tries))
+
+
+def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=0, remove_accidental_hits=False):  # noqa: ARG001
+    """Classes drawn uniformly from [0, range_max).
+
+    true_classes: [rows, num_true] int32 or int64. Returns (the drawn classes [num_sampled], how often each true class is expected among
+    them [rows, num_true] float32, the same for the drawn ones [num_sampled]). unique: no class comes twice. Raises ValueError where more are asked
+    for than there are."""
+    return _sampler("uniform_candidate_sampler", true_classes, num_true, num_sampled, unique, range_max,
+                    lambda n: cast(minimum(floor(_random.uniform((n,)) * float(range_max)), float(range_max - 1)), mstype.int64),
+                    lambda c: cast(c, mstype.float32) * 0.0 + 1.0 / range_max)
+
+
+def log_uniform_candidate_sampler(true_classes, num_true=1, num_sampled=5, unique=True, range_max=5, seed=0):  # noqa: ARG001
+    """Classes drawn from [0, range_max) with the chances log((c + 2) / (c + 1)) / log(range_max + 1): small ones more often.
+
+    Arguments and results as those of uniform_candidate_sampler."""
+    span = math.log(range_max + 1)
+
+    def chance(c):
+        c = cast(c, mstype.float32)
+        return log((c + 2.0) / (c + 1.0)) / span
+    return _sampler("log_uniform_candidate_sampler", true_classes, num_true, num_sampled, unique, range_max,
+                    lambda n: cast(minimum(maximum(floor(exp(_random.uniform((n,)) * span)) - 1.0, 0.0), float(range_max - 1)), mstype.int64), chance)
+
+
+def cauchy(shape, median=0.0, sigma=1.0):
+    """Numbers of the Cauchy distribution, float32."""
+    return _ops["tan"]((_open_uniform(tuple(shape)) - 0.5) * math.pi) * sigma + median
+
+
+def truncated_normal(shape, mean, stdevs, low, high):
+    """Normal numbers between low and high: by the inverse of the distribution function."""
+    from pijit.ops.function.composed import erfinv
+    root = math.sqrt(2.0)
+    a, b = ((1.0 + _ops["erf"]((edge - mean) / (stdevs * root))) * 0.5 for edge in (low, high))
+    u = a + (b - a) * _random.uniform(tuple(shape))
+    x = mean + stdevs * root * erfinv(minimum(maximum(2.0 * u - 1.0, -1.0 + 2.0 ** -24), 1.0 - 2.0 ** -24))
+    return minimum(maximum(x, low), high)
+
+
+__all__ = ["standard_laplace", "laplace", "gamma", "random_gamma", "poisson", "random_poisson", "multinomial_with_replacement", "random_categorical",
+           "choice_with_mask", "uniform_candidate_sampler", "log_uniform_candidate_sampler"]

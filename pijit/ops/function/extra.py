@@ -1,0 +1,492 @@
+"""Functions of many kinds that are built of others: places, products, fused layers of transformers, names for plain Python."""
+
+import builtins
+import os
+
+import numpy as np
+
+from pijit import dtype as mstype
+from pijit import random as _random
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.composed import float_power
+from pijit.ops.function.creation import arange, full
+from pijit.ops.function.elementwise import _need_tensor, cast, isnan, rsqrt, sigmoid, silu, square, tanh
+from pijit.ops.function.index import nonzero
+from pijit.ops.function.linalg import baddbmm, einsum, matmul
+from pijit.ops.function.loss import mse_loss
+from pijit.ops.function.normalization import layer_norm
+from pijit.ops.function.pooling import adaptive_avg_pool2d
+from pijit.ops.function.reduce import diff, mean
+from pijit.ops.function.shapes import broadcast_to, chunk, concat, expand_dims, reshape, stack
+from pijit.ops.function.sort import sort, topk
+from pijit.ops.function.special import _pair
+
+
+# --- numbers ---
+
+def nextafter(input, other):
+    """The next number from each element of input in the direction of other's; other where they are equal.
+
+    Both are Tensors of float32 or float64, of one dtype, and broadcast. Raises TypeError for other dtypes; there is no gradient."""
+    return _ops["nextafter"](*_pair("nextafter", input, other))
+
+
+def betainc(a, b, x):
+    """The regularised incomplete beta function at x in [0, 1], for a, b > 0: Tensors of float32 or float64, of one dtype, which broadcast.
+
+    It has a gradient by x. Raises TypeError for other dtypes."""
+    a, x = _pair("betainc", a, x)
+    b, x = _pair("betainc", b, x)
+    a, x = _pair("betainc", a, x)
+    return _ops["betainc"](a, b, x)
+
+
+def eps(x):
+    """The distance from 1 to the next number of x's dtype, in x's shape. x: a Tensor of float16, float32 or float64."""
+    _need_tensor("eps", "x", x)
+    if not x.dtype.is_floating_point:
+        raise TypeError(f"For 'eps', 'x' must be of a floating dtype, but got {x.dtype}.")
+    return full(x.shape, 2.0 ** -{"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[x.dtype.name.lower()], dtype=x.dtype)
+
+
+# --- places ---
+
+def fill_diagonal(input, fill_value, wrap=False):
+    """input with one value on the diagonal: where all indices are equal.
+
+    input: two dimensions, or more of one size. wrap: down a tall matrix the diagonal begins again, a row below. Raises ValueError for other shapes."""
+    _need_tensor("fill_diagonal", "input", input)
+    if input.ndim < 2 or input.ndim > 2 and len(set(input.shape)) > 1:
+        raise ValueError(f"For 'fill_diagonal', the input must have 2 dimensions, or more of one size, but got {tuple(input.shape)}.")
+    on = None
+    rows = arange(input.shape[0])
+    if input.ndim == 2 and wrap:
+        rows = rows % (input.shape[1] + 1)
+    first = reshape(rows, (-1,) + (1,) * (input.ndim - 1))
+    for k in builtins.range(1, input.ndim):
+        here = first == reshape(arange(input.shape[k]), (-1,) + (1,) * (input.ndim - 1 - k))
+        on = here if on is None else on & here
+    return _ops["select"](on, cast(Tensor(fill_value), input.dtype), input)
+
+
+def _index_tensors(name, x, indices):
+    """The index tensors as one [*places, count] and the shape of what they name."""
+    parts = []
+    for t in indices:
+        if not isinstance(t, Tensor):
+            raise TypeError(f"For '{name}', 'indices' must hold Tensors, but got {type(t).__name__}.")
+        if t.dtype == mstype.bool_:
+            at = nonzero(t)
+            parts += [at[:, k] for k in builtins.range(t.ndim)]
+        else:
+            parts.append(t)
+    if len(parts) > x.ndim:
+        raise ValueError(f"For '{name}', at most {x.ndim} indices can be given, but got {len(parts)}.")
+    rank = builtins.max([t.ndim for t in parts])
+    shape = [1] * rank
+    for t in parts:
+        for k, n in enumerate(t.shape, rank - t.ndim):
+            shape[k] = n if shape[k] == 1 else shape[k]
+    whole = [cast(broadcast_to(t, tuple(shape)), mstype.int64) for t in parts]
+    whole = [_ops["select"](t < 0, t + n, t) for t, n in zip(whole, x.shape)]
+    return stack(whole, -1), (*shape, *x.shape[len(parts):])
+
+
+def index_put(input, indices, values, accumulate=False):
+    """input with `values` at the places that index tensors name, or added there.
+
+    indices: a tuple of Tensors, ints that broadcast, or bools, one for each of the first dimensions; values: a Tensor of input's dtype that
+    broadcasts to input[indices]. Returns a new tensor. Raises TypeError where the dtypes differ, ValueError for too many indices."""
+    _need_tensor("index_put", "input", input)
+    if values.dtype != input.dtype:
+        raise TypeError(f"For 'index_put', 'values' must be of the input's dtype {input.dtype}, but got {values.dtype}.")
+    at, shape = _index_tensors("index_put", input, indices)
+    return _ops["scatter_nd"](input, at, broadcast_to(values, tuple(shape)), "add" if accumulate else "update")
+
+
+def masked_scatter(input, mask, source):
+    """input with the elements of `source`, in their order, where mask is true.
+
+    mask: a bool Tensor that broadcasts with input; source: of input's dtype, with at least as many elements as are asked for. Raises TypeError for
+    other dtypes."""
+    for name, t in (("input", input), ("mask", mask), ("source", source)):
+        _need_tensor("masked_scatter", name, t)
+    if mask.dtype != mstype.bool_:
+        raise TypeError(f"For 'masked_scatter', 'mask' must be bool, but got {mask.dtype}.")
+    if source.dtype != input.dtype:
+        raise TypeError(f"For 'masked_scatter', 'source' must be of the input's dtype {input.dtype}, but got {source.dtype}.")
+    whole = reshape(broadcast_to(mask, input.shape), (-1,))
+    at = _ops["cumsum"](cast(whole, mstype.int64), 0) - 1
+    at = _ops["minimum"](_ops["maximum"](at, 0), source.size - 1)
+    taken = reshape(_ops["gather"](reshape(source, (-1,)), at, 0), input.shape)
+    return _ops["select"](reshape(whole, input.shape), taken, input)
+
+
+def kthvalue(input, k, dim=-1, keepdim=False):
+    """(the k-th least elements along a dimension, their indices as int64); k counts from 1.
+
+    Raises ValueError where k isn't in [1, size]."""
+    _need_tensor("kthvalue", "input", input)
+    x = reshape(input, (1,)) if input.ndim == 0 else input
+    size = x.shape[dim]
+    if not 1 <= k <= size:
+        raise ValueError(f"For 'kthvalue', 'k' must be in [1, {size}], but got {k}.")
+    values, at = sort(x, dim, False)
+    axis = dim % x.ndim
+    part = tuple(slice(k - 1, k) if d == axis else slice(None) for d in builtins.range(x.ndim))
+    values, at = values[part], cast(at[part], mstype.int64)
+    if not keepdim or input.ndim == 0:
+        shape = tuple(n for d, n in enumerate(values.shape) if d != axis)
+        values, at = reshape(values, shape), reshape(at, shape)
+    return values, at
+
+
+def put_(input, index, source, accumulate=False):
+    """Puts the elements of source at flat places of input, in place; adds them there with accumulate. Returns input."""
+    flat = _ops["scatter_nd"](reshape(input, (-1,)), reshape(cast(index, mstype.int64), (-1, 1)), reshape(source, (-1,)), "add" if accumulate else "update")
+    return input._assign(reshape(flat, input.shape))
+
+
+def reshape_(input, shape):
+    """The same elements in another shape."""
+    return reshape(input, shape)
+
+
+def top_k(input_x, k, sorted=True):  # noqa: ARG001
+    """(the k largest along the last axis, in descending order; their indices as int32)."""
+    return topk(input_x, k)
+
+
+def dyn_shape(input_x):
+    """The shape as a vector of int64."""
+    return Tensor(np.array(input_x.shape, np.int64))
+
+
+def shape_(x):
+    """The shape as a tuple."""
+    return x.shape
+
+
+def deepcopy(input_x):
+    """A new tensor with the same value. TypeError where input_x is none."""
+    _need_tensor("deepcopy", "input_x", input_x)
+    return input_x._alias()
+
+
+def move_to(input, to="CPU", blocking=True):  # noqa: ARG001
+    """input: there is one device. Raises ValueError unless `to` is 'CPU', 'GPU' or 'Ascend'."""
+    if to not in ("CPU", "GPU", "Ascend"):
+        raise ValueError(f"For 'move_to', 'to' must be 'CPU', 'GPU' or 'Ascend', but got {to!r}.")
+    return input
+
+
+# --- products ---
+
+def bidense(input1, input2, weight, bias=None):
+    """input1 weight[k] input2 for each output k, plus the bias.
+
+    input1: [..., n1]; input2: [..., n2]; weight: [out, n1, n2]; bias: [out]. Returns [..., out]. Raises ValueError where shapes don't fit."""
+    if weight.ndim != 3 or input1.shape[-1] != weight.shape[1] or input2.shape[-1] != weight.shape[2]:
+        raise ValueError(f"For 'bidense', expected input1 [..., n1], input2 [..., n2] and weight [out, n1, n2], but got {tuple(input1.shape)}, "
+                         f"{tuple(input2.shape)} and {tuple(weight.shape)}.")
+    out, n1, n2 = weight.shape
+    left = matmul(input1, reshape(_ops["transpose"](weight, (1, 0, 2)), (n1, out * n2)))
+    left = reshape(left, (*input1.shape[:-1], out, n2))
+    y = _ops["reduce_sum"](left * expand_dims(input2, -2), -1, False)
+    return y if bias is None else y + bias
+
+
+def batch_dot(x1, x2, axes=None):
+    """Products of two batches, summed over one dimension of each.
+
+    x1, x2: [batch, ...] float32 of at least 2 dimensions; axes: the dimension of each, or one for both; by default the last of x1 and the one
+    before the last of x2 (of two dimensions: the last). Returns [batch, rest of x1, rest of x2], [batch, 1] of two matrices. Raises TypeError or
+    ValueError for other kinds and shapes."""
+    for name, x in (("x1", x1), ("x2", x2)):
+        _need_tensor("batch_dot", name, x)
+        if x.dtype != mstype.float32:
+            raise TypeError(f"For 'batch_dot', {name!r} must be float32, but got {x.dtype}.")
+        if x.ndim < 2:
+            raise ValueError(f"For 'batch_dot', {name!r} must have at least 2 dimensions, but got {x.ndim}.")
+    if x1.shape[0] != x2.shape[0]:
+        raise ValueError(f"For 'batch_dot', the batches must agree, but got {x1.shape[0]} and {x2.shape[0]}.")
+    if axes is None:
+        axes = (x1.ndim - 1, builtins.max(x2.ndim - 2, 1))
+    elif isinstance(axes, int):
+        axes = (axes, axes)
+    a, b = axes[0] % x1.ndim, axes[1] % x2.ndim
+    if a == 0 or b == 0:
+        raise ValueError(f"For 'batch_dot', 'axes' must not name the batch, but got {tuple(axes)}.")
+    if x1.shape[a] != x2.shape[b]:
+        raise ValueError(f"For 'batch_dot', the summed dimensions must agree, but got {x1.shape[a]} and {x2.shape[b]}.")
+    n, size = x1.shape[0], x1.shape[a]
+    ra, rb = ([k for k in builtins.range(1, x.ndim) if k != d] for x, d in ((x1, a), (x2, b)))
+    left = reshape(_ops["transpose"](x1, (0, *ra, a)), (n, -1, size))
+    right = reshape(_ops["transpose"](x2, (0, b, *rb)), (n, size, -1))
+    shape = (n, *(x1.shape[k] for k in ra), *(x2.shape[k] for k in rb))
+    return reshape(_ops["matmul"](left, right), shape if len(shape) > 1 else (n, 1))
+
+
+def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
+    """The best class at each step, without blanks and (merge_repeated) immediate repetitions.
+
+    inputs: [time, batch, classes] float32 or float64, whose last class is the blank; sequence_length: [batch] int32. Returns (indices [n, 2]
+    int64 of (batch, place), values [n] int64, shape [2] int64, log probabilities [batch, 1]: minus the sums of the best inputs). Raises
+    RuntimeError for sequences longer than there are steps."""
+    _need_tensor("ctc_greedy_decoder", "inputs", inputs)
+    _need_tensor("ctc_greedy_decoder", "sequence_length", sequence_length)
+    if inputs.ndim != 3 or sequence_length.ndim != 1 or sequence_length.shape[0] != inputs.shape[1]:
+        raise ValueError(f"For 'ctc_greedy_decoder', expected inputs [time, batch, classes] and sequence_length [batch], but got {tuple(inputs.shape)} and "
+                         f"{tuple(sequence_length.shape)}.")
+    lengths = sequence_length.asnumpy().tolist()
+    if builtins.max(lengths) > inputs.shape[0]:
+        raise RuntimeError(f"For 'ctc_greedy_decoder', 'sequence_length' must be at most {inputs.shape[0]}, but got {lengths}.")
+    best = _ops["argmax"](inputs, -1).asnumpy()
+    at, values, longest = [], [], 0
+    for b, length in enumerate(lengths):
+        previous, count = -1, 0
+        for c in best[:length, b].tolist():
+            if c != inputs.shape[2] - 1 and not (merge_repeated and c == previous):
+                at.append([b, count])
+                values.append(c)
+                count += 1
+            previous = c
+        longest = builtins.max(longest, count)
+    inside = expand_dims(arange(inputs.shape[0]), 1) < cast(sequence_length, mstype.int64)
+    top = _ops["select"](inside, _ops["reduce_max"](inputs, -1, False), 0.0)
+    score = -reshape(_ops["reduce_sum"](top, 0, False), (-1, 1))
+    return (Tensor(np.array(at, np.int64).reshape(-1, 2)), Tensor(np.array(values, np.int64)), Tensor(np.array([len(lengths), longest], np.int64)), score)
+
+
+# --- layers of transformers ---
+
+def swiglu(input, dim=-1):
+    """silu of the first half of a dimension times the second half. ValueError where the dimension's size is odd."""
+    if input.shape[dim] % 2:
+        raise ValueError(f"For 'swiglu', dimension {dim} must have an even size, but got {input.shape[dim]}.")
+    a, b = chunk(input, 2, dim)
+    return silu(a) * b
+
+
+def add_layer_norm(x1, x2, gamma, beta, epsilon=1e-5, additional_output=False):
+    """(layer normalisation of x1 + x2 over the last dimension, means, reciprocal standard deviations, x1 + x2).
+
+    gamma, beta: [n]. The means and deviations are [..., 1] float32. Without additional_output the last result is zeros."""
+    x = x1 + x2
+    wide = cast(x, mstype.float32)
+    m = mean(wide, -1, True)
+    rstd = rsqrt(mean(square(wide - m), -1, True) + epsilon)
+    return layer_norm(x, (x.shape[-1],), gamma, beta, epsilon), m, rstd, x if additional_output else x * 0
+
+
+def add_rms_norm(x1, x2, gamma, epsilon=1e-6):
+    """(x over its root mean square times gamma, the reciprocal of that root, x) for x = x1 + x2; gamma: [n]."""
+    x = x1 + x2
+    wide = cast(x, mstype.float32)
+    rstd = rsqrt(mean(square(wide), -1, True) + epsilon)
+    return cast(wide * rstd, x.dtype) * gamma, rstd, x
+
+
+def rotary_position_embedding(x, cos, sin, mode=0):
+    """x cos + rotated(x) sin, for x [..., size] and cos, sin that broadcast with it.
+
+    mode 0 rotates halves: (-second, first); mode 1 neighbours: (-x1, x0, -x3, x2, …). ValueError for another mode or an odd size."""
+    if mode not in (0, 1):
+        raise ValueError(f"For 'rotary_position_embedding', 'mode' must be 0 or 1, but got {mode!r}.")
+    if x.shape[-1] % 2:
+        raise ValueError(f"For 'rotary_position_embedding', the last size must be even, but got {x.shape[-1]}.")
+    if mode == 0:
+        a, b = chunk(x, 2, -1)
+        turned = concat([-b, a], -1)
+    else:
+        turned = reshape(stack([-x[..., 1::2], x[..., ::2]], -1), x.shape)
+    return x * cos + turned * sin
+
+
+# --- the same under names that MindSpore keeps beside ---
+
+def adaptive_avg_pool2d_ext(input, output_size):
+    """As adaptive_avg_pool2d."""
+    return adaptive_avg_pool2d(input, output_size)
+
+
+def baddbmm_ext(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta * input + alpha * (batch1 @ batch2)."""
+    return baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
+def bernoulli_ext(input, *, generator=None):
+    """1 with the probabilities `input`, else 0: of input's dtype."""
+    return cast(_random.uniform(input.shape, generator) < input, input.dtype)
+
+
+def chunk_ext(input, chunks, dim=0):
+    """As chunk."""
+    return chunk(input, chunks, dim)
+
+
+def diff_ext(input, n=1, dim=-1, prepend=None, append=None):
+    """As diff."""
+    return diff(input, n, dim, prepend, append)
+
+
+def einsum_ext(equation, *operands):
+    """As einsum."""
+    return einsum(equation, *operands)
+
+
+def float_power_ext(input, exponent):
+    """As float_power."""
+    return float_power(input, exponent)
+
+
+def isnan_ext(tensor):
+    """As isnan."""
+    return isnan(tensor)
+
+
+def mse_loss_ext(input, target, reduction="mean"):
+    """As mse_loss."""
+    return mse_loss(input, target, reduction)
+
+
+# --- in place ---
+
+def tanh_(input):
+    """tanh, in place."""
+    return input._assign(tanh(input))
+
+
+def inplace_sigmoid(input):
+    """The sigmoid, in place."""
+    return input._assign(sigmoid(input))
+
+
+def zero_(input):
+    """Zeros, in place."""
+    return input._assign(_ops["broadcast_to"](Tensor(0, input.dtype), input.shape))
+
+
+def clamp_(input, min=None, max=None):
+    """Limits the elements to [min, max], in place."""
+    return input.clamp_(min, max)
+
+
+def erfinv_(input):
+    """The inverse error function, in place."""
+    return input.erfinv_()
+
+
+def uniform_(input, from_=0.0, to=1.0, *, generator=None):
+    """Fills input with uniform numbers in [from_, to)."""
+    return input.uniform_(from_, to, generator=generator)
+
+
+def normal_(input, mean=0.0, std=1.0, *, generator=None):
+    """Fills input with normal numbers."""
+    return input.normal_(mean, std, generator=generator)
+
+
+def exponential_(input, lambd=1.0, *, generator=None):
+    """Fills input with numbers of the exponential distribution of rate `lambd`."""
+    return input.exponential_(lambd, generator=generator)
+
+
+def bernoulli_(input, p=0.5, *, generator=None):
+    """Fills input with ones, of probability p, and zeros."""
+    return input.bernoulli_(p, generator=generator)
+
+
+def random_(input, from_=0, to=None, *, generator=None):
+    """Fills input with whole numbers in [from_, to); [0, from_) where one is given; all that the dtype holds by default."""
+    return input.random_(from_, to, generator=generator)
+
+
+# --- plain Python ---
+
+def make_list(*args):
+    """The arguments as a list."""
+    return list(args)
+
+
+def make_dict(keys, values):
+    """A dict of two tuples."""
+    return dict(zip(keys, values))
+
+
+def make_slice(start, stop, step):
+    """A slice."""
+    return slice(start, stop, step)
+
+
+def list_setitem(x, index, value):
+    """The list with one element replaced: a new one."""
+    y = list(x)
+    y[index] = value
+    return y
+
+
+def dict_setitem(x, key, value):
+    """The dict with one value replaced or added: a new one."""
+    return {**x, key: value}
+
+
+def reduced_shape(shape, axes):
+    """The shape after a reduction over axes (all if there are none) that keeps them."""
+    axes = [a % len(shape) for a in ((axes,) if isinstance(axes, int) else axes)]
+    return tuple(1 if not axes or k in axes else n for k, n in enumerate(shape))
+
+
+def broadcast_gradient_args(x, y):
+    """The dimensions that gradients by operands of shapes x and y are summed over."""
+    rank = builtins.max(len(x), len(y))
+    a, b = (1,) * (rank - len(x)) + tuple(x), (1,) * (rank - len(y)) + tuple(y)
+    return (tuple(k for k in builtins.range(rank) if a[k] == 1 != b[k] or k < rank - len(x)),
+            tuple(k for k in builtins.range(rank) if b[k] == 1 != a[k] or k < rank - len(y)))
+
+
+def hastype(x, dtype):
+    """Whether a value is of a dtype: a Tensor never, a number if its own is that."""
+    return not isinstance(x, Tensor) and mstype.get_py_obj_dtype(x) == dtype
+
+
+def is_tensor_bool_cond(x):
+    """Whether a tensor of one element may be a condition: True. ValueError for others."""
+    if tuple(x.shape) not in ((), (1,)):
+        raise ValueError(f"Only a tensor of shape () or (1,) can be converted to bool, but got the shape {tuple(x.shape)}.")
+    return True
+
+
+def mixed_precision_cast(dst_dtype, x):
+    """x in another floating dtype: a Tensor, or the Tensors in tuples; what isn't floating stays."""
+    if isinstance(x, tuple):
+        return tuple(mixed_precision_cast(dst_dtype, v) for v in x)
+    return cast(x, dst_dtype) if isinstance(x, Tensor) and x.dtype.is_floating_point else x
+
+
+_dumped = {"count": 0}
+
+
+def tensordump(file_name, tensor, mode="out"):
+    """Saves a tensor as `<file_name>_<dtype>_<number of the dump>.npy`.
+
+    mode: kept ('out', 'in' or 'all': which side of a partition; there is one process). Raises TypeError where file_name is no str, ValueError
+    where it is empty."""
+    if not isinstance(file_name, str):
+        raise TypeError(f"For 'tensordump', 'file_name' must be a str, but got {type(file_name).__name__}.")
+    if not file_name or mode not in ("out", "in", "all"):
+        raise ValueError(f"For 'tensordump', 'file_name' must not be empty and 'mode' must be 'out', 'in' or 'all', but got {file_name!r} and {mode!r}.")
+    _need_tensor("tensordump", "tensor", tensor)
+    path = file_name[:-4] if file_name.endswith(".npy") else file_name
+    folder = os.path.dirname(path)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    np.save(f"{path}_{tensor.dtype.name.lower()}_{_dumped['count']}.npy", tensor.asnumpy())
+    _dumped["count"] += 1
+
+
+__all__ = ["nextafter", "eps", "put_", "reshape_", "top_k", "dyn_shape", "shape_", "deepcopy", "move_to", "bidense", "batch_dot", "ctc_greedy_decoder", "swiglu",
+           "add_layer_norm", "add_rms_norm", "rotary_position_embedding", "tanh_", "inplace_sigmoid", "zero_", "clamp_", "erfinv_", "uniform_", "normal_",
+           "exponential_", "bernoulli_", "random_", "make_list", "make_dict", "make_slice", "list_setitem", "dict_setitem", "reduced_shape",
+           "broadcast_gradient_args", "hastype", "is_tensor_bool_cond", "mixed_precision_cast", "tensordump", "adaptive_avg_pool2d_ext", "baddbmm_ext", "bernoulli_ext",
+           "chunk_ext", "diff_ext", "einsum_ext", "float_power_ext", "isnan_ext", "mse_loss_ext"]

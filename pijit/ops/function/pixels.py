@@ -1,0 +1,328 @@
+"""Images in other sizes and colours, pieces of images, morphology and deformed windows."""
+
+import builtins
+import math
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.creation import arange
+from pijit.ops.function.elementwise import abs, cast, exp, floor, maximum, minimum, sin
+from pijit.ops.function.shapes import concat, expand_dims, reshape, stack
+
+
+# --- colours ---
+
+def rgb_to_hsv(images):
+    """Hue, saturation and value, all in [0, 1], of red, green and blue along the last axis."""
+    r, g, b = images[..., 0], images[..., 1], images[..., 2]
+    v, low = maximum(maximum(r, g), b), minimum(minimum(r, g), b)
+    span = v - low
+    s = _ops["select"](v > 0, span / _ops["select"](v > 0, v, 1.0), 0.0)
+    part = 1.0 / (6.0 * _ops["select"](span > 0, span, 1.0))
+    h = _ops["select"](r == v, part * (g - b), _ops["select"](g == v, part * (b - r) + 2.0 / 6.0, part * (r - g) + 4.0 / 6.0))
+    h = _ops["select"](span > 0, h, 0.0)
+    return stack([_ops["select"](h < 0, h + 1.0, h), s, v], -1)
+
+
+def hsv_to_rgb(images):
+    """Red, green and blue of hue, saturation and value along the last axis."""
+    h, s, v = images[..., 0] * 6.0, images[..., 1], images[..., 2]
+    c = s * v
+    dr, dg, db = (minimum(maximum(d, 0.0), 1.0) for d in (abs(h - 3.0) - 1.0, 2.0 - abs(h - 2.0), 2.0 - abs(h - 4.0)))
+    low = v - c
+    return stack([low + c * dr, low + c * dg, low + c * db], -1)
+
+
+def adjust_hue(images, delta):
+    """The hue turned by delta of a full circle: red, green and blue along the last axis."""
+    hsv = rgb_to_hsv(images)
+    h = hsv[..., 0] + delta
+    return hsv_to_rgb(stack([h - floor(h), hsv[..., 1], hsv[..., 2]], -1))
+
+
+def adjust_saturation(images, scale):
+    """The saturation times scale, kept in [0, 1]."""
+    hsv = rgb_to_hsv(images)
+    return hsv_to_rgb(stack([hsv[..., 0], minimum(maximum(hsv[..., 1] * scale, 0.0), 1.0), hsv[..., 2]], -1))
+
+
+# --- sizes ---
+
+def _by_weights(x, weights, axis):
+    """x with one axis multiplied by weights [new, old]."""
+    order = [k for k in builtins.range(x.ndim) if k != axis] + [axis]
+    back = [order.index(k) for k in builtins.range(x.ndim)]
+    y = _ops["matmul"](_ops["transpose"](x, tuple(order)), weights, False, True)
+    return _ops["transpose"](y, tuple(back))
+
+
+def resize_area(images, size, align_corners=False):
+    """[N, H, W, C] in another size, each element the mean over the area it covers, as float32."""
+    x = cast(images, mstype.float32)
+    for axis, m in ((1, size[0]), (2, size[1])):
+        n = x.shape[axis]
+        scale = (n - 1) / (m - 1) if align_corners and m > 1 else n / m
+        low = cast(expand_dims(arange(m), 1), mstype.float32) * scale
+        i = cast(arange(n), mstype.float32)
+        covered = maximum(minimum(low + scale, i + 1.0) - maximum(low, i), 0.0)
+        last = cast(i == n - 1, mstype.float32)
+        covered = covered + last * maximum(low + scale - maximum(low, float(n)), 0.0)  # what lies behind the end counts for the last
+        x = _by_weights(x, covered * (1.0 / scale), axis)
+    return x
+
+
+def resize_linear_1d(x, size, mode="align_corners"):
+    """[N, C, W] with another last size, linear between places."""
+    n = x.shape[2]
+    i = cast(arange(size), mstype.float32)
+    if mode == "align_corners":
+        at = i * ((n - 1) / (size - 1) if size > 1 else 0.0)
+    else:
+        at = maximum((i + 0.5) * (n / size) - 0.5, 0.0)
+    low = minimum(floor(at), float(n - 1))
+    first = _ops["gather"](x, cast(low, mstype.int64), 2)
+    second = _ops["gather"](x, cast(minimum(low + 1.0, float(n - 1)), mstype.int64), 2)
+    return first + (second - first) * cast(at - low, x.dtype)
+
+
+def _lanczos(radius):
+    def kernel(x):
+        x = abs(x)
+        safe = _ops["select"](x <= 1e-3, 1.0, x) * math.pi
+        value = radius * sin(safe) * sin(safe / radius) / (safe * safe)
+        return _ops["select"](x > radius, 0.0, _ops["select"](x <= 1e-3, 1.0, value))
+    return radius, kernel
+
+
+def _gaussian(x):
+    x = abs(x)
+    return _ops["select"](x >= 1.5, 0.0, exp(-x * x / (2.0 * 0.5 * 0.5)))
+
+
+def _box(x):
+    x = abs(x)
+    return _ops["select"](x < 0.5, 1.0, _ops["select"](x == 0.5, 0.5, 0.0))
+
+
+def _keys(x):
+    x = abs(x)
+    near, far = ((1.5 * x - 2.5) * x) * x + 1.0, ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0
+    return _ops["select"](x >= 2.0, 0.0, _ops["select"](x >= 1.0, far, near))
+
+
+def _mitchell(x):
+    x = abs(x)
+    near, far = (((7.0 * x - 12.0) * x) * x + 16.0 / 3.0) / 6.0, (((-7.0 / 3.0 * x + 12.0) * x - 20.0) * x + 32.0 / 3.0) / 6.0
+    return _ops["select"](x >= 2.0, 0.0, _ops["select"](x >= 1.0, far, near))
+
+
+KERNELS = {"lanczos1": _lanczos(1.0), "lanczos3": _lanczos(3.0), "lanczos5": _lanczos(5.0), "gaussian": (1.5, _gaussian), "box": (0.5, _box),
+           "triangle": (1.0, lambda x: maximum(1.0 - abs(x), 0.0)), "keyscubic": (2.0, _keys), "mitchellcubic": (2.0, _mitchell)}
+
+
+def scale_and_translate(images, size, scale, translation, kernel_type="lanczos3", antialias=True):
+    """[N, H, W, C] scaled and moved into images of `size` (height, width): output place y shows (y + 0.5 - translation) / scale.
+
+    scale, translation: Tensors of 2. Elements are means weighted by the kernel, wider where antialias makes images smaller."""
+    radius, kernel = KERNELS[kernel_type]
+    x = cast(images, mstype.float32)
+    for k, (axis, m) in enumerate(((1, size[0]), (2, size[1]))):
+        n = x.shape[axis]
+        inverse = 1.0 / scale[k]
+        wide = maximum(inverse, 1.0) if antialias else inverse * 0.0 + 1.0
+        centre = expand_dims((cast(arange(m), mstype.float32) + 0.5) * inverse - inverse * translation[k], 1)
+        i = cast(arange(n), mstype.float32) + 0.5
+        reach = radius * wide
+        # the span that a kernel covers, in whole pixels
+        near = (i - 0.5 >= _ops["ceil"](centre - reach - 0.5)) & (i - 0.5 <= floor(centre + reach - 0.5))
+        weights = _ops["select"](near, kernel((i - centre) / wide), 0.0)
+        total = _ops["reduce_sum"](weights, 1, True)
+        share = _ops["select"](abs(total) >= 1000.0 * 1.1754944e-38, weights / _ops["select"](total == 0.0, 1.0, total), 0.0)
+        share = _ops["select"]((centre >= 0.0) & (centre <= float(n)), share, 0.0)
+        x = _by_weights(x, share, axis)
+    return x
+
+
+def upsample_nearest_3d(x, size):
+    """[N, C, D, H, W] in another size, each element that of the nearest place before."""
+    for axis, m in enumerate(size, 2):
+        x = _ops["gather"](x, arange(m) * x.shape[axis] // m, axis)
+    return x
+
+
+def upsample_trilinear_3d(x, size, align_corners, factors):
+    """[N, C, D, H, W] in another size, linear between places."""
+    for axis, (m, factor) in enumerate(zip(size, factors), 2):
+        n = x.shape[axis]
+        i = cast(arange(m), mstype.float32)
+        at = i * ((n - 1) / (m - 1) if m > 1 else 0.0) if align_corners else maximum((i + 0.5) * (1.0 / factor if factor else n / m) - 0.5, 0.0)
+        low = minimum(floor(at), float(n - 1))
+        first = _ops["gather"](x, cast(low, mstype.int64), axis)
+        second = _ops["gather"](x, cast(minimum(low + 1.0, float(n - 1)), mstype.int64), axis)
+        x = first + (second - first) * reshape(cast(at - low, x.dtype), (-1,) + (1,) * (4 - axis))
+    return x
+
+
+# --- pieces ---
+
+def extract_volume_patches(x, kernel, stride, padding):
+    """[N, C, D, H, W] as [N, C kd kh kw, d, h, w]: the windows at each place."""
+    if padding == "SAME":
+        low, high = [0, 0], [0, 0]
+        for n, k, s in zip(x.shape[2:], kernel, stride):
+            room = builtins.max((-(-n // s) - 1) * s + k - n, 0)
+            low.append(room // 2)
+            high.append(room - room // 2)
+        x = _ops["pad"](x, tuple(low), tuple(high), 0)
+    n, c = x.shape[:2]
+    out = [(m - k) // s + 1 for m, k, s in zip(x.shape[2:], kernel, stride)]
+    if builtins.min(out) <= 0:
+        raise ValueError(f"For 'ExtractVolumePatches', the window {tuple(kernel)} is larger than the volume {tuple(x.shape[2:])}.")
+    parts = []
+    for i in builtins.range(kernel[0]):
+        for j in builtins.range(kernel[1]):
+            for k in builtins.range(kernel[2]):
+                at = [slice(p, p + (o - 1) * s + 1, s) for p, o, s in zip((i, j, k), out, stride)]
+                parts.append(x[(slice(None), slice(None), *at)])
+    return reshape(stack(parts, 1), (n, -1, *out))
+
+
+def extract_image_patches(images, kernel, stride, rate, padding):
+    """[N, C, H, W] as [N, kh kw C, h, w]: the windows at each place, whose elements are `rate` apart."""
+    spans = [(k - 1) * r + 1 for k, r in zip(kernel, rate)]
+    if padding == "SAME":
+        low, high = [0, 0], [0, 0]
+        for n, k, s in zip(images.shape[2:], spans, stride):
+            room = builtins.max((-(-n // s) - 1) * s + k - n, 0)
+            low.append(room // 2)
+            high.append(room - room // 2)
+        images = _ops["pad"](images, tuple(low), tuple(high), 0)
+    out = [(m - k) // s + 1 for m, k, s in zip(images.shape[2:], spans, stride)]
+    if builtins.min(out) <= 0:
+        raise ValueError(f"For 'ExtractImagePatches', the window {tuple(spans)} is larger than the images {tuple(images.shape[2:])}.")
+    parts = []
+    for i in builtins.range(kernel[0]):
+        for j in builtins.range(kernel[1]):
+            at = [slice(p * r, p * r + (o - 1) * s + 1, s) for p, r, o, s in zip((i, j), rate, out, stride)]
+            parts.append(images[(slice(None), slice(None), *at)])
+    return concat(parts, 1)
+
+
+def extract_glimpse(x, size, offsets, centered=True, normalized=True, noise=None):
+    """Windows of `size` (height, width) around places `offsets` [N, 2] of (y, x) in images [N, H, W, C].
+
+    centered: places count from the middle; normalized: 1 is half the image (centered), or the image. What lies outside is 0, or NumPy-like
+    noise where `noise` makes it from a shape."""
+    n, h, w, c = x.shape
+    inside, out = None, x
+    for axis, (m, whole) in ((1, (size[0], h)), (2, (size[1], w))):
+        at = offsets[:, axis - 1]
+        if normalized:
+            at = at * float(whole)
+        if centered:
+            at = (at + float(whole)) * 0.5
+        first = floor(at - m * 0.5)
+        place = expand_dims(first, 1) + cast(arange(m), mstype.float32)
+        here = (place >= 0.0) & (place <= float(whole - 1))
+        here = reshape(here, (-1, m, 1, 1) if axis == 1 else (-1, 1, m, 1))
+        inside = here if inside is None else inside & here
+        index = cast(minimum(maximum(place, 0.0), float(whole - 1)), mstype.int64)
+        shape = [*out.shape]
+        shape[axis] = m
+        wide = reshape(index, (n, m, 1, 1) if axis == 1 else (n, 1, m, 1))
+        out = _ops["gather_d"](out, _ops["broadcast_to"](wide, tuple(shape)), axis)
+    return _ops["select"](inside, out, 0.0 if noise is None else noise(out.shape))
+
+
+def im2col(x, kernel, stride, dilation, pad):
+    """[N, C, H, W] as [N, C, kh kw, places]."""
+    from pijit.ops.function.image import unfold
+    y = unfold(x, kernel, dilation, pad, stride)
+    n, c = x.shape[:2]
+    return reshape(y, (n, c, kernel[0] * kernel[1], -1))
+
+
+def dilation_2d(x, filter, stride, rate, padding):
+    """Grey dilation: max over each window of x [N, C, H, W] + filter [C, kh, kw]."""
+    kh, kw = filter.shape[1:]
+    spans = ((kh - 1) * rate[0] + 1, (kw - 1) * rate[1] + 1)
+    if padding == "SAME":
+        low, high = [0, 0], [0, 0]
+        for n, k, s in zip(x.shape[2:], spans, stride):
+            room = builtins.max((-(-n // s) - 1) * s + k - n, 0)
+            low.append(room // 2)
+            high.append(room - room // 2)
+        x = _ops["pad"](x, tuple(low), tuple(high), float("-inf"))
+    out = [(m - k) // s + 1 for m, k, s in zip(x.shape[2:], spans, stride)]
+    best = None
+    for i in builtins.range(kh):
+        for j in builtins.range(kw):
+            at = [slice(p * r, p * r + (o - 1) * s + 1, s) for p, r, o, s in zip((i, j), rate, out, stride)]
+            part = x[(slice(None), slice(None), *at)] + reshape(filter[:, i, j], (1, -1, 1, 1))
+            best = part if best is None else maximum(best, part)
+    return best
+
+
+# --- deformed windows ---
+
+def deformable_offsets(x, offsets, strides, pads, ksize, dilations=(1, 1), groups=1, modulated=True):
+    """The elements of the windows of x [N, C, H, W] at deformed places, side by side: [N, C, h kh, w kw].
+
+    offsets [N, 3 groups kh kw, h, w]: for each element of a window how far it moves in x, then in y, then (modulated) its weight. Between
+    pixels values are bilinear, outside of the image 0."""
+    n, c, height, width = x.shape
+    kh, kw = ksize
+    h, w = offsets.shape[2:]
+    parts = 3 if modulated else 2
+    o = reshape(offsets, (n, parts, groups, kh, kw, h, w))
+    base_y = reshape(arange(h) * strides[0] - pads[0], (1, 1, 1, 1, h, 1)) + reshape(arange(kh) * dilations[0], (1, 1, kh, 1, 1, 1))
+    base_x = reshape(arange(w) * strides[1] - pads[2], (1, 1, 1, 1, 1, w)) + reshape(arange(kw) * dilations[1], (1, 1, 1, kw, 1, 1))
+    at_x, at_y = cast(base_x, mstype.float32) + o[:, 0], cast(base_y, mstype.float32) + o[:, 1]
+    low_x, low_y = floor(at_x), floor(at_y)
+    flat = reshape(x, (n, groups, c // groups, height * width))
+    count = kh * kw * h * w
+    total = None
+    for up_y in (0, 1):
+        for up_x in (0, 1):
+            i, j = low_y + float(up_y), low_x + float(up_x)
+            share = (at_y - low_y if up_y else 1.0 - (at_y - low_y)) * (at_x - low_x if up_x else 1.0 - (at_x - low_x))
+            inside = (i >= 0.0) & (i < float(height)) & (j >= 0.0) & (j < float(width))
+            index = cast(minimum(maximum(i, 0.0), height - 1.0) * float(width) + minimum(maximum(j, 0.0), width - 1.0), mstype.int64)
+            value = _ops["gather_d"](flat, _ops["broadcast_to"](reshape(index, (n, groups, 1, count)), (n, groups, c // groups, count)), 3)
+            part = value * reshape(_ops["select"](inside, share, 0.0), (n, groups, 1, count))
+            total = part if total is None else total + part
+    if modulated:
+        total = total * reshape(o[:, 2], (n, groups, 1, count))
+    y = _ops["transpose"](reshape(total, (n, c, kh, kw, h, w)), (0, 1, 4, 2, 5, 3))
+    return reshape(y, (n, c, h * kh, w * kw))
+
+
+def deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=None, dilations=(1, 1, 1, 1), groups=1, deformable_groups=1, modulated=True):
+    """A 2-d convolution whose windows are deformed (Zhu et al. 2019).
+
+    x: [N, C, H, W]; weight: [O, C / groups, kh, kw]; offsets: [N, 3 deformable_groups kh kw, h, w], how far each element of a window
+    moves in x, then in y, then its weight. strides and dilations: (1, 1, vertical, horizontal); padding: (top, bottom, left, right). Returns
+    [N, O, h, w]. Raises ValueError where shapes don't fit, TypeError for other kinds."""
+    from pijit.ops.function.conv import conv2d
+    for name, value, count in (("kernel_size", kernel_size, 2), ("strides", strides, 4), ("padding", padding, 4), ("dilations", dilations, 4)):
+        if not isinstance(value, tuple):
+            raise TypeError(f"For 'deformable_conv2d', {name!r} must be a tuple, but got {type(value).__name__}.")
+        if len(value) != count:
+            raise ValueError(f"For 'deformable_conv2d', {name!r} must hold {count} ints, but got {value}.")
+    if not modulated:
+        raise ValueError("For 'deformable_conv2d', 'modulated' must be True.")
+    for name, t in (("x", x), ("weight", weight), ("offsets", offsets)):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"For 'deformable_conv2d', {name!r} must be a Tensor, but got {type(t).__name__}.")
+        if t.ndim != 4:
+            raise ValueError(f"For 'deformable_conv2d', {name!r} must have 4 dimensions, but got {t.ndim}.")
+    out = [(n + a + b - d * (k - 1) - 1) // s + 1
+           for n, a, b, d, k, s in zip(x.shape[2:], padding[::2], padding[1::2], dilations[2:], kernel_size, strides[2:])]
+    wanted = (x.shape[0], 3 * deformable_groups * kernel_size[0] * kernel_size[1], *out)
+    if tuple(offsets.shape) != wanted:
+        raise ValueError(f"For 'deformable_conv2d', 'offsets' must have the shape {wanted}, but got {tuple(offsets.shape)}.")
+    windows = deformable_offsets(x, offsets, strides[2:], padding, kernel_size, dilations[2:], deformable_groups)
+    return conv2d(windows, weight, bias, tuple(kernel_size), "valid", 0, 1, groups)
+
+
+__all__ = ["deformable_conv2d"]

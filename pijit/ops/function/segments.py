@@ -1,0 +1,96 @@
+"""Reductions of the rows that belong together, and what finds places in sorted rows."""
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.creation import ones
+from pijit.ops.function.elementwise import cast, div
+from pijit.ops.function.index import (searchsorted, unsorted_segment_max, unsorted_segment_min, unsorted_segment_prod,
+                                      unsorted_segment_sum)
+from pijit.ops.function.shapes import reshape
+
+
+def _sorted_ids(name, x, segment_ids):
+    """The ids as numbers, which say how many segments there are."""
+    if segment_ids.dtype not in (mstype.int32, mstype.int64):
+        raise TypeError(f"For '{name}', 'segment_ids' must be int32 or int64, but got {segment_ids.dtype}.")
+    if segment_ids.ndim != 1 or x.ndim < 1 or segment_ids.shape[0] != x.shape[0]:
+        raise ValueError(f"For '{name}', 'segment_ids' must have the shape ({x.shape[0] if x.ndim else 0},), but got {tuple(segment_ids.shape)}.")
+    ids = segment_ids.asnumpy().tolist()
+    if any(a > b for a, b in zip(ids, ids[1:])) or ids and ids[0] < 0:
+        raise ValueError(f"For '{name}', 'segment_ids' must be sorted and not negative, but got {ids[:16]}.")
+    return ids
+
+
+def _no_rows(x, ids, empty, result):
+    """The result, with `empty` in the segments without a row."""
+    missing = sorted(set(range(ids[-1] + 1)) - set(ids)) if ids else []
+    if missing:
+        result = _ops["scatter_nd"](result, Tensor([[k] for k in missing], mstype.int64), _ops["broadcast_to"](Tensor(empty, x.dtype), (len(missing), *x.shape[1:])), "update")
+    return result
+
+
+def segment_sum(x, segment_ids):
+    """Sums of the rows of x [n, ...] with the same id; segment_ids [n] are sorted. Zeros where an id has no row."""
+    ids = _sorted_ids("SegmentSum", x, segment_ids)
+    return unsorted_segment_sum(x, segment_ids, ids[-1] + 1 if ids else 0)
+
+
+def segment_prod(x, segment_ids):
+    """Products of the rows of x with the same id. Ones where an id has no row."""
+    ids = _sorted_ids("SegmentProd", x, segment_ids)
+    return unsorted_segment_prod(x, segment_ids, ids[-1] + 1 if ids else 0)
+
+
+def segment_max(x, segment_ids):
+    """Maxima of the rows of x with the same id. Zeros where an id has no row."""
+    ids = _sorted_ids("SegmentMax", x, segment_ids)
+    return _no_rows(x, ids, 0, unsorted_segment_max(x, segment_ids, ids[-1] + 1 if ids else 0))
+
+
+def segment_min(x, segment_ids):
+    """Minima of the rows of x with the same id. Zeros where an id has no row."""
+    ids = _sorted_ids("SegmentMin", x, segment_ids)
+    return _no_rows(x, ids, 0, unsorted_segment_min(x, segment_ids, ids[-1] + 1 if ids else 0))
+
+
+def segment_mean(x, segment_ids):
+    """Means of the rows of x with the same id. Zeros where an id has no row."""
+    ids = _sorted_ids("SegmentMean", x, segment_ids)
+    return _means(x, segment_ids, ids[-1] + 1 if ids else 0)
+
+
+def _means(x, segment_ids, count):
+    total = unsorted_segment_sum(x, segment_ids, count)
+    rows = unsorted_segment_sum(ones((x.shape[0],), mstype.int32), segment_ids, count)
+    rows = reshape(cast(_ops["maximum"](rows, 1), x.dtype), (-1,) + (1,) * (x.ndim - 1))
+    return _ops["div"](total, rows) if x.dtype.is_floating_point else div(total, rows, rounding_mode="trunc")
+
+
+def sparse_segment_mean(x, indices, segment_ids):
+    """Means of the rows x[indices] with the same id.
+
+    x: [rows, ...] of a floating dtype; indices, segment_ids: [n] int32 or int64, segment_ids sorted. Returns [last id + 1, ...]. Raises
+    TypeError or ValueError for other dtypes and shapes."""
+    for name, t in (("x", x), ("indices", indices), ("segment_ids", segment_ids)):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"For 'sparse_segment_mean', {name!r} must be a Tensor, but got {type(t).__name__}.")
+    if indices.dtype != segment_ids.dtype:
+        raise TypeError(f"For 'sparse_segment_mean', 'indices' and 'segment_ids' must be of one dtype, but got {indices.dtype} and {segment_ids.dtype}.")
+    if indices.ndim != 1 or indices.shape != segment_ids.shape:
+        raise ValueError(f"For 'sparse_segment_mean', 'indices' and 'segment_ids' must be of one length, but got {indices.shape} and {segment_ids.shape}.")
+    rows = _ops["gather"](x, indices, 0)
+    ids = _sorted_ids("sparse_segment_mean", rows, segment_ids)
+    return _means(rows, segment_ids, ids[-1] + 1 if ids else 0)
+
+
+def lower_bound(sorted_x, values, out_type):
+    """Where the values belong in the sorted rows: before what is equal."""
+    return cast(searchsorted(sorted_x, values), out_type)
+
+
+def upper_bound(sorted_x, values, out_type):
+    """Where the values belong in the sorted rows: behind what is equal."""
+    return cast(searchsorted(sorted_x, values, right=True), out_type)
+
+
+__all__ = ["sparse_segment_mean"]

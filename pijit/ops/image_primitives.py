@@ -1,0 +1,344 @@
+"""Primitives of images: boxes, colours, sizes, pieces, and pooling with places or random windows."""
+
+import builtins
+
+import numpy as np
+
+from pijit import dtype as mstype
+from pijit import random as _random
+from pijit._C import Tensor, ops as _ops
+from pijit.ops import function as F
+from pijit.ops.function import boxes as B, pixels as P
+from pijit.ops.function.pooling import _unpool
+from pijit.ops.primitive import primitive
+
+
+def _ints(x):
+    return x.asnumpy().ravel().tolist() if isinstance(x, Tensor) else list(x) if isinstance(x, (tuple, list)) else [x]
+
+
+def _number(x):
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def _plane(x, count=2):
+    """The sizes of the plane (or volume) in an int or a list that may name batch and channels too."""
+    return (x,) * count if isinstance(x, int) else tuple(x)[-count:]
+
+
+def _method(name, *attributes):
+    if attributes[0] not in B._METHODS:
+        raise ValueError(f"For '{name}', 'method' must be one of {B._METHODS}, but got {attributes[0]!r}.")
+
+
+@primitive(check=_method)
+def CropAndResize(x, boxes, box_index, crop_size, /, method="bilinear", extrapolation_value=0.0):
+    """Boxes [n, 4] cut out of images [N, H, W, C] and resized."""
+    return F.crop_and_resize(x, boxes, box_index, tuple(_ints(crop_size)), method, extrapolation_value)
+
+
+@primitive
+def ROIAlign(features, rois, /, pooled_height, pooled_width, spatial_scale, sample_num=2, roi_end_mode=1):
+    """Regions [n, 5] of (image, x1, y1, x2, y2) of features [N, C, H, W], pooled to [n, C, pooled_height, pooled_width]."""
+    return B.roi_align(features, rois, pooled_height, pooled_width, spatial_scale, sample_num, roi_end_mode)
+
+
+@primitive
+def NMSWithMask(bboxes, /, iou_threshold=0.5):
+    """(boxes [n, 5] by descending score, their indices, which are kept)."""
+    return B.nms_with_mask(bboxes, iou_threshold)
+
+
+@primitive
+def NonMaxSuppressionV3(boxes, scores, max_output_size, iou_threshold, score_threshold, /):
+    """The indices (int32) of the best boxes [n, 4] that no better one overlaps with."""
+    return B.non_max_suppression(boxes, scores, *(_number(v) for v in (max_output_size, iou_threshold, score_threshold)))
+
+
+@primitive
+def NonMaxSuppressionWithOverlaps(overlaps, scores, max_output_size, overlap_threshold, score_threshold, /):
+    """The indices (int32) of the best boxes whose overlaps [n, n] with better ones are below the threshold."""
+    return B.non_max_suppression_with_overlaps(overlaps, scores, *(_number(v) for v in (max_output_size, overlap_threshold, score_threshold)))
+
+
+@primitive
+def CombinedNonMaxSuppression(boxes, scores, max_output_size_per_class, max_total_size, iou_threshold, score_threshold, /, pad_per_class=False, clip_boxes=True):
+    """(boxes [N, k, 4], scores [N, k], classes [N, k], how many count [N] int32) of the best boxes over all classes.
+
+    boxes: [N, n, 1 or classes, 4]; scores: [N, n, classes]."""
+    per_class, total = _number(max_output_size_per_class), _number(max_total_size)
+    iou, least = _number(iou_threshold), _number(score_threshold)
+    all_boxes, all_scores = boxes.asnumpy(), scores.asnumpy()
+    classes = all_scores.shape[2]
+    size = builtins.min(total, per_class * classes) if pad_per_class else total
+    out = np.zeros((len(all_boxes), size, 4), np.float32), np.zeros((len(all_boxes), size), np.float32), np.zeros((len(all_boxes), size), np.float32)
+    counts = []
+    for k, (b, s) in enumerate(zip(all_boxes, all_scores)):
+        found = []
+        for c in builtins.range(classes):
+            own = b[:, c if b.shape[1] > 1 else 0]
+            corners = np.concatenate([np.minimum(own[:, :2], own[:, 2:]), np.maximum(own[:, :2], own[:, 2:])], 1)
+            share = B._area_shares(Tensor(corners))
+            order = [i for i in (-s[:, c]).argsort(kind="stable").tolist() if s[i, c] > least]
+            found += [(float(s[i, c]), c, own[i]) for i in B._kept(share, order, iou, per_class)]
+        found.sort(key=lambda f: -f[0])
+        counts.append(builtins.min(len(found), size))
+        for j, (score, c, box) in enumerate(found[:size]):
+            out[0][k, j], out[1][k, j], out[2][k, j] = np.clip(box, 0, 1) if clip_boxes else box, score, c
+    return (*[Tensor(a) for a in out], Tensor(counts, mstype.int32))
+
+
+# --- colours ---
+
+@primitive
+def RGBToHSV(images, /):
+    """Hue, saturation and value of [..., 3]."""
+    return P.rgb_to_hsv(images)
+
+
+@primitive
+def HSVToRGB(x, /):
+    """Red, green and blue of [..., 3]."""
+    return P.hsv_to_rgb(x)
+
+
+@primitive
+def AdjustHue(image, delta, /):
+    """The hue of images [..., 3] turned by delta."""
+    return P.adjust_hue(image, delta)
+
+
+@primitive
+def AdjustSaturation(image, scale, /):
+    """The saturation of images [..., 3] times scale."""
+    return P.adjust_saturation(image, scale)
+
+
+# --- sizes ---
+
+@primitive
+def ResizeArea(images, size, /, align_corners=False):
+    """[N, H, W, C] in another size, by means over areas, as float32."""
+    return P.resize_area(images, _ints(size), align_corners)
+
+
+def _transformation(name, mode):
+    if mode not in ("align_corners", "half_pixel"):
+        raise ValueError(f"For '{name}', 'coordinate_transformation_mode' must be 'align_corners' or 'half_pixel', but got {mode!r}.")
+
+
+@primitive(check=_transformation)
+def ResizeLinear1D(x, size, /, coordinate_transformation_mode="align_corners"):
+    """[N, C, W] with another last size, linear between places."""
+    return P.resize_linear_1d(x, _ints(size)[0], coordinate_transformation_mode)
+
+
+def _kernel(name, kernel_type, antialias):  # noqa: ARG001
+    if kernel_type not in P.KERNELS:
+        raise ValueError(f"For '{name}', 'kernel_type' must be one of {tuple(P.KERNELS)}, but got {kernel_type!r}.")
+
+
+@primitive(check=_kernel)
+def ScaleAndTranslate(images, size, scale, translation, /, kernel_type="lanczos3", antialias=True):
+    """[N, H, W, C] scaled and moved into images of another size."""
+    return P.scale_and_translate(images, _ints(size), scale, translation, kernel_type, antialias)
+
+
+def _volume(name, x, output_size, scales):
+    if (output_size is None) == (scales is None):
+        raise ValueError(f"For '{name}', either 'output_size' or 'scales' must be given.")
+    return (_ints(output_size), [None] * 3) if scales is None else ([int(n * s) for n, s in zip(x.shape[2:], scales)], list(scales))
+
+
+@primitive
+def UpsampleNearest3D(x, output_size, scales=None, /):
+    """[N, C, D, H, W] in another size, each element that of the nearest place before."""
+    return P.upsample_nearest_3d(x, _volume("UpsampleNearest3D", x, output_size, scales)[0])
+
+
+@primitive
+def UpsampleTrilinear3D(x, output_size, scales=None, /, align_corners=False):
+    """[N, C, D, H, W] in another size, linear between places."""
+    size, factors = _volume("UpsampleTrilinear3D", x, output_size, scales)
+    return P.upsample_trilinear_3d(x, size, align_corners, factors)
+
+
+# --- pieces ---
+
+def _padding(name, *attributes):
+    if attributes[-1] not in ("SAME", "VALID", "same", "valid"):
+        raise ValueError(f"For '{name}', the padding must be 'SAME' or 'VALID', but got {attributes[-1]!r}.")
+
+
+@primitive(check=_padding)
+def ExtractVolumePatches(input_x, /, kernel_size, strides, padding):
+    """[N, C, D, H, W] as [N, C kd kh kw, d, h, w]."""
+    return P.extract_volume_patches(input_x, _plane(kernel_size, 3), _plane(strides, 3), padding.upper())
+
+
+@primitive(check=_padding)
+def ExtractImagePatches(images, /, ksizes, strides, rates, padding="valid"):
+    """[N, C, H, W] as [N, kh kw C, h, w]."""
+    return P.extract_image_patches(images, _plane(ksizes), _plane(strides), _plane(rates), padding.upper())
+
+
+@primitive
+def ExtractGlimpse(x, size, offsets, /, centered=True, normalized=True, uniform_noise=True, noise="uniform"):
+    """Windows of `size` around places of images [N, H, W, C]; outside lies noise ('uniform', 'gaussian') or 'zero'."""
+    make = None if noise == "zero" else _random.normal if noise == "gaussian" or not uniform_noise else _random.uniform
+    return P.extract_glimpse(x, _ints(size), offsets, centered, normalized, make)
+
+
+@primitive
+def Im2Col(x, /, ksizes, strides=1, dilations=1, pads=0):
+    """[N, C, H, W] as [N, C, kh kw, places]."""
+    return P.im2col(x, _plane(ksizes), _plane(strides), _plane(dilations), _plane(pads))
+
+
+@primitive
+def Dilation2D(x, filter, /, stride, dilation, pad_mode="SAME", data_format="NCHW"):  # noqa: ARG001
+    """Grey dilation of [N, C, H, W] by a filter [C, kh, kw]."""
+    return P.dilation_2d(x, filter, _plane(stride), _plane(dilation), pad_mode.upper())
+
+
+@primitive
+def DeformableOffsets(x, offsets, /, strides, pads, ksize, dilations=(1, 1, 1, 1), data_format="NCHW", deformable_groups=1, modulated=True):  # noqa: ARG001
+    """The elements of deformed windows, side by side."""
+    return P.deformable_offsets(x, offsets, _plane(strides), tuple(pads), tuple(ksize), _plane(dilations), deformable_groups, modulated)
+
+
+# --- pooling ---
+
+@primitive
+def AdaptiveMaxPool3D(x, output_size, /):
+    """(maxima so that the volume has the given sizes, their places as int32)."""
+    return F.adaptive_max_pool3d(x, tuple(_ints(output_size)), True)
+
+
+def _type(argmax_type):
+    return mstype.int32 if argmax_type == mstype.int32 else mstype.int64
+
+
+@primitive
+def MaxPool3DWithArgmax(x, /, ksize, strides, pads, dilation=(1, 1, 1), ceil_mode=False, data_format="NCDHW", argmax_type=mstype.int64):  # noqa: ARG001
+    """(maxima of windows of [N, C, D, H, W], their places in the volume)."""
+    y, at = F.max_pool3d(x, _plane(ksize, 3), _plane(strides, 3), _plane(pads, 3), _plane(dilation, 3), ceil_mode, True)
+    return y, F.cast(at, _type(argmax_type))
+
+
+@primitive
+def MaxPoolWithArgmaxV2(x, /, kernel_size, strides=None, pads=0, dilation=(1, 1), ceil_mode=False, argmax_type=mstype.int64):
+    """(maxima of windows of [N, C, H, W], their places in the plane)."""
+    k = _plane(kernel_size)
+    y, at = F.max_pool2d(x, k, k if strides is None else _plane(strides), _plane(pads), _plane(dilation), True, ceil_mode)
+    return y, F.cast(at, _type(argmax_type))
+
+
+def _unpooled(x, argmax, ksize, strides, pads, output_shape, count):
+    k, p = _plane(ksize, count), _plane(pads, count)
+    s = k if strides in (0, None) else _plane(strides, count)
+    sizes = list(output_shape)[-count:] if output_shape else [(n - 1) * step - 2 * q + w for n, step, q, w in zip(x.shape[2:], s, p, k)]
+    return _unpool(f"MaxUnpool{count}D", x, argmax, count, sizes)
+
+
+@primitive
+def MaxUnpool2D(x, argmax, /, ksize, strides=0, pads=0, output_shape=(), data_format="NCHW"):  # noqa: ARG001
+    """[N, C, H, W] at its places in the planes that it was pooled from."""
+    return _unpooled(x, argmax, ksize, strides, pads, output_shape, 2)
+
+
+@primitive
+def MaxUnpool3D(x, argmax, /, ksize, strides=0, pads=0, output_shape=(), data_format="NCDHW"):  # noqa: ARG001
+    """[N, C, D, H, W] at its places in the volumes that it was pooled from."""
+    return _unpooled(x, argmax, ksize, strides, pads, output_shape, 3)
+
+
+def _fractions(name, pooling_ratio, *attributes):  # noqa: ARG001
+    if not isinstance(pooling_ratio, (list, tuple)) or len(pooling_ratio) != 4:
+        raise TypeError(f"For '{name}', 'pooling_ratio' must be a list of 4 floats, but got {pooling_ratio!r}.")
+    if pooling_ratio[0] != 1 or pooling_ratio[3] != 1 or builtins.min(pooling_ratio) < 1:
+        raise ValueError(f"For '{name}', 'pooling_ratio' must be [1, at least 1, at least 1, 1], but got {pooling_ratio}.")
+
+
+def _cuts(n, ratio, pseudo_random):
+    """Where the windows of an axis of n begin, and n: Graham 2014."""
+    m = int(n / ratio)
+    share = n / m
+    if pseudo_random:
+        k = int(share)
+        u = _random.uniform((1,)).item() * builtins.min((k + 2) / share - 1, (n + 1 - k) / share - (m - 1))
+        return [0] + [int(np.ceil(share * (i + u))) - 1 for i in builtins.range(1, m)] + [n]
+    lengths = np.array([n // m + 1] * (n % m) + [n // m] * (m - n % m))
+    order = _random.uniform((m,)).asnumpy().argsort()
+    return [0, *np.cumsum(lengths[order]).tolist()]
+
+
+def _fractional(x, ratio, pseudo_random, overlapping, reduce):
+    """(x [N, H, W, C] pooled over random windows, the cuts of rows and columns)."""
+    cuts = [_cuts(n, r, pseudo_random) for n, r in zip(x.shape[1:3], ratio[1:3])]
+    for axis, cut in enumerate(cuts, 1):
+        whole = x.shape[axis]
+        parts = []
+        for a, b in zip(cut, cut[1:]):
+            part = F.narrow(x, axis, a, builtins.min(b + overlapping, whole) - a)
+            parts.append(reduce(part, axis, True))
+        x = _ops["concat"](parts, axis)
+    return x, *(Tensor(c, mstype.int64) for c in cuts)
+
+
+@primitive(check=_fractions)
+def FractionalMaxPool(x, /, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0, seed2=0):  # noqa: ARG001
+    """(maxima of random windows of [N, H, W, C], where their rows and their columns begin)."""
+    return _fractional(x, pooling_ratio, pseudo_random, overlapping, F.amax)
+
+
+@primitive(check=_fractions)
+def FractionalAvgPool(x, /, pooling_ratio, pseudo_random=False, overlapping=False, deterministic=False, seed=0, seed2=0):  # noqa: ARG001
+    """(means of random windows of [N, H, W, C], where their rows and their columns begin)."""
+    return _fractional(x, pooling_ratio, pseudo_random, overlapping, F.mean)
+
+
+@primitive
+def FractionalMaxPoolWithFixedKsize(input_x, random_samples, /, ksize, output_shape, data_format="NCHW"):  # noqa: ARG001
+    """(maxima of windows of one size at random places of [N, C, H, W], their places in the plane)."""
+    from pijit.ops.function.fractional import fractional_max
+    return fractional_max("FractionalMaxPoolWithFixedKsize", input_x, _plane(ksize), _plane(output_shape), random_samples)
+
+
+@primitive
+def FractionalMaxPool3DWithFixedKsize(x, random_samples, /, ksize, output_shape, data_format="NCDHW"):  # noqa: ARG001
+    """(maxima of windows of one size at random places of [N, C, D, H, W], their places in the volume)."""
+    from pijit.ops.function.fractional import fractional_max
+    return fractional_max("FractionalMaxPool3DWithFixedKsize", x, _plane(ksize, 3), _plane(output_shape, 3), random_samples)
+
+
+@primitive
+def SampleDistortedBoundingBoxV2(image_size, bounding_boxes, min_object_covered, /, seed=0, seed2=0, aspect_ratio_range=(0.75, 1.33),  # noqa: ARG001
+                                 area_range=(0.05, 1.0), max_attempts=100, use_image_if_no_bounding_boxes=False):
+    """(begin [3], size [3], box [1, 1, 4]) of a random part of an image that shows enough of one of the boxes (y1, x1, y2, x2)."""
+    height, width = _ints(image_size)[:2]
+    boxes = bounding_boxes.asnumpy().reshape(-1, 4)
+    least = _number(min_object_covered)
+    if not len(boxes):
+        if not use_image_if_no_bounding_boxes:
+            raise ValueError("For 'SampleDistortedBoundingBoxV2', there are no bounding boxes, and 'use_image_if_no_bounding_boxes' is False.")
+        boxes = np.array([[0.0, 0.0, 1.0, 1.0]], np.float32)
+    y, x, h, w = 0, 0, height, width
+    for numbers in _random.uniform((max_attempts, 4)).asnumpy():
+        ratio = aspect_ratio_range[0] + numbers[0] * (aspect_ratio_range[1] - aspect_ratio_range[0])
+        area = (area_range[0] + numbers[1] * (area_range[1] - area_range[0])) * height * width
+        rows, columns = round(float(np.sqrt(area / ratio))), round(float(np.sqrt(area * ratio)))
+        if not (0 < rows <= height and 0 < columns <= width):
+            continue
+        top, left = int(numbers[2] * (height - rows + 1)), int(numbers[3] * (width - columns + 1))
+        scaled = boxes * [height, width, height, width]
+        side = np.minimum(scaled[:, 2:], [top + rows, left + columns]) - np.maximum(scaled[:, :2], [top, left])
+        shown = np.maximum(side, 0).prod(1) / np.maximum((scaled[:, 2:] - scaled[:, :2]).prod(1), 1e-12)
+        if (shown >= least).any():
+            y, x, h, w = top, left, rows, columns
+            break
+    box = [[[y / height, x / width, (y + h) / height, (x + w) / width]]]
+    return Tensor([y, x, 0], image_size.dtype), Tensor([h, w, -1], image_size.dtype), Tensor(box, mstype.float32)
+
+
+__all__ = [n for n in globals() if n[0].isupper() and n not in ("Tensor", "F", "B", "P")]
