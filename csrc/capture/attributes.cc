@@ -1,7 +1,8 @@
 // Attributes: what a value, its class or its metaclass has under a name.
 #include <set>
 
-#include "capture/tracer.h"
+#include "capture/context.h"
+#include "capture/values.h"
 
 namespace pijit {
 namespace {
@@ -14,18 +15,12 @@ bool own_getattribute(PyTypeObject* t) {
   return !f || Py_TYPE(f) != &PyWrapperDescr_Type;  // built-in types have one in C each
 }
 
-V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
+V Context::bind(const V& found, const V& self, PyTypeObject* owner) {
   PyObject* o = found->obj.ptr();
-  auto method = [&](const V& s) {
-    auto* m = make<MethodValue>();
-    m->self = s;
-    m->func = found;
-    return m;
-  };
   if (found->kind != Value::kObject) return found;
   if (PyFunction_Check(o) || Py_TYPE(o) == jit_function_type || Py_TYPE(o) == &PyMethodDescr_Type ||
       Py_TYPE(o) == &PyWrapperDescr_Type)
-    return method(self);
+    return make<MethodValue>(self, found);
   if (Py_TYPE(o) == &PyProperty_Type) {
     PyObject* get = PyObject_GetAttrString(o, "fget");
     if (!get || get == Py_None) give_up(Reason::kUnsupportedAttribute, "property without getter");
@@ -40,22 +35,19 @@ V Tracer::bind(const V& found, const V& self, PyTypeObject* owner) {
         Py_TYPE(f.ptr()) != jit_function_type)  // bound in ways of its own
       give_up(Reason::kUnsupportedAttribute,
               str_cat("classmethod of a ", Py_TYPE(f.ptr())->tp_name));
-    auto* m = make<MethodValue>();
-    m->self = wrap_static(reinterpret_cast<PyObject*>(owner));
-    m->func = wrap_static(f.ptr());
-    return m;
+    return make<MethodValue>(wrap_static(reinterpret_cast<PyObject*>(owner)), wrap_static(f.ptr()));
   }
   if (Py_TYPE(o)->tp_descr_get && !PyType_Check(o) && !PyCFunction_Check(o))
     give_up(Reason::kUnsupportedAttribute, std::string("descriptor ") + Py_TYPE(o)->tp_name);
   return found;
 }
 
-V Tracer::behind(const V& front) {
+V Context::behind(const V& front) {
   return wrap(jit_inner(front->obj.ptr()),
               add_source({Source::kMethodFunc, source_of(front), 0, {}}));
 }
 
-V Tracer::member(const V& v, PyObject* name) {
+V Context::member(const V& v, PyObject* name) {
   PyObject* d = type_lookup(type_of(v), name);
   PIJIT_CHECK(d && Py_TYPE(d)->tp_descr_get, "no member of that name");
   const auto x = py::reinterpret_steal<py::object>(Py_TYPE(d)->tp_descr_get(
@@ -64,7 +56,7 @@ V Tracer::member(const V& v, PyObject* name) {
   return wrap(x.ptr(), add_source({Source::kMember, source_of(v), 0, share(d)}));
 }
 
-V Tracer::attribute(const V& v, PyObject* name) {
+V Context::attribute(const V& v, PyObject* name) {
   auto r = find_attribute(v, name);
   if (!r)
     raise(PyExc_AttributeError,
@@ -72,108 +64,22 @@ V Tracer::attribute(const V& v, PyObject* name) {
   return *r;
 }
 
-std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
-  const std::string name = text_of(name_obj);
-  if (v->kind == Value::kTensor) {
-    const Type& t = v->node.type();
-    if (name == "shape") {
-      return shape_of(v);
-    }
-    if (name == "dtype") return wrap_static(dtype_object(t.dtype));
-    if (name == "ndim") return constant_int(t.shape.rank());
-    if (name == "size") return element_count(v, 1);
-    if (name == "itemsize") return constant_int(static_cast<int64_t>(size_of(t.dtype)));
-    if (name == "nbytes") return element_count(v, static_cast<int64_t>(size_of(t.dtype)));
-    if (v->obj && v->parameter) {  // attributes of its own: name, requires_grad
-      py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
-      if (d)
-        if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj))
-          return wrap(x, add_source({Source::kDictAttr, v->src, 0, share(name_obj)}));
-    }
-    PyTypeObject* type = type_of(v);
-    PyObject* found = type_lookup(type, name_obj);
-    if (!found) return std::nullopt;
-    py::object cls = share(reinterpret_cast<PyObject*>(type));
-    guard(Guard::kTypeVersion, add_source({Source::kConst, -1, 0, cls}), cls, type_version(type));
-    return bind(wrap_static(found), v, type);
-  }
-  if (sourced(v)) {
-    PyObject* found = type_lookup(type_of(v), name_obj);
-    if (found && Py_TYPE(found) == &PyMethodDescr_Type)
-      return bind(wrap_static(found), v, type_of(v));
-  }
-  fix(v);
-  if (v->kind == Value::kConst || v->kind == Value::kTuple || is_list(v) || is_dict(v) ||
-      v->kind == Value::kSet || v->kind == Value::kSlice) {
-    PyTypeObject* type = type_of(v);
-    PyObject* found = type_lookup(type, name_obj);
-    if (type != &PyTuple_Type && v->kind == Value::kTuple) {
-      guard_class(type);
-      if (own_getattribute(type))
-        give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, " defines __getattribute__"));
-      if (name == "__class__") return wrap_static(reinterpret_cast<PyObject*>(type));
-      if (name == "__dict__") give_up(Reason::kUnsupportedAttribute, name);
-      const bool data = found && Py_TYPE(found)->tp_descr_set;
-      if (!data && v->obj && instances_have_dict(type)) {
-        const auto d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
-        if (PyObject* x = d ? PyDict_GetItemWithError(d.ptr(), name_obj) : nullptr)
-          return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(name_obj)}));
-        guard(Guard::kNoDictAttr, source_of(v), share(name_obj));
-      }
-      if (!found) return missing_attribute(v, name_obj);
-    }
-    if (!found) return std::nullopt;
-    if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found))
-      return bind(wrap_static(found), v, type);
-    if (v->kind == Value::kTuple && type != &PyTuple_Type) {  // a named tuple, as a rule
-      static PyObject* getter =
-          py::object(py::module_::import("collections").attr("_tuplegetter")).release().ptr();
-      if (reinterpret_cast<PyObject*>(Py_TYPE(found)) == getter) {
-        const py::tuple made = share(found).attr("__reduce__")();
-        return item(v, py::cast<size_t>(py::tuple(made[1])[0]));
-      }
-      if (!Py_TYPE(found)->tp_descr_set || Py_TYPE(found) == &PyProperty_Type)
-        return bind(class_attribute(found, guard_class(type), name_obj), v, type);
-    }
-    if (v->kind == Value::kConst) {
-      PyObject* r = PyObject_GetAttr(v->obj.ptr(), name_obj);
-      if (!r) throw py::error_already_set();
-      return wrap_static(py::reinterpret_steal<py::object>(r).ptr());
-    }
-    give_up(Reason::kUnsupportedAttribute, name);
-  }
-  if (v->kind == Value::kMethod) {
-    if (name == "__self__") return v->self;
-    if (name == "__func__") return v->func;
-    return find_attribute(v->func, name_obj);
-  }
-  if (v->kind == Value::kSuper) {
-    PyObject* mro = type_of(v->self)->tp_mro;
-    bool behind = false;
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(mro); ++k) {
-      PyObject* base = PyTuple_GET_ITEM(mro, k);
-      const py::object d =
-          py::reinterpret_steal<py::object>(type_dict(reinterpret_cast<PyTypeObject*>(base)));
-      if (behind && d)
-        if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj))
-          return bind(wrap_static(x), v->self, type_of(v->self));
-      behind |= base == v->func->obj.ptr();
-    }
-    give_up(Reason::kUnsupportedAttribute, str_cat("super().", name));
-  }
-  if (v->kind == Value::kInstance) return instance_attribute(v, name_obj);
-  if (v->kind == Value::kException) return exception_attribute(v, name_obj);
-  if (v->kind == Value::kArray) {
-    static const std::set<std::string> kFields = {"shape", "ndim",     "size",
-                                                  "dtype", "itemsize", "nbytes"};
-    PyObject* found = type_lookup(type_of(v), name_obj);
-    if (found && Py_TYPE(found) == &PyMethodDescr_Type)
-      return bind(wrap_static(found), v, type_of(v));
-    if (kFields.count(name)) return wrap_static(py::object(v->obj.attr(name.c_str())).ptr());
-    give_up(Reason::kUnsupportedAttribute, str_cat("ndarray.", name));
-  }
-  if (v->kind != Value::kObject) give_up(Reason::kUnsupportedAttribute, name);
+std::optional<V> Context::find_attribute(const V& v, PyObject* name) {
+  return v->getattr(*this, name);
+}
 
+// Of an object of a built-in class, all of whose attributes are its class's.
+std::optional<V> Context::builtin_attribute(const V& v, PyObject* name) {
+  PyTypeObject* type = v->type();
+  PyObject* found = type_lookup(type, name);
+  if (!found) return std::nullopt;
+  if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found))
+    return bind(wrap_static(found), v, type);
+  give_up(Reason::kUnsupportedAttribute, text_of(name));
+}
+
+std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
+  const std::string name = text_of(name_obj);
   auto pending = v->attrs.find(name);
   if (pending != v->attrs.end()) return pending->second;
   PyObject* o = v->obj.ptr();
@@ -303,7 +209,7 @@ std::optional<V> Tracer::find_attribute(const V& v, PyObject* name_obj) {
 
 // What a class has under a name, found by way of the object at `owner`. The type's version guards
 // it; mutable ones are read through a source.
-V Tracer::class_attribute(PyObject* found, int owner, PyObject* name) {
+V Context::class_attribute(PyObject* found, int owner, PyObject* name) {
   return immutable_constant(found) || static_object(found) || PyFunction_Check(found) ||
                  Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type ||
                  Py_TYPE(found) == &PyProperty_Type
@@ -311,26 +217,21 @@ V Tracer::class_attribute(PyObject* found, int owner, PyObject* name) {
              : wrap(found, add_source({Source::kAttr, owner, 0, share(name)}));
 }
 
-void Tracer::set_attribute(const V& v, PyObject* name_obj, const V& value) {
-  if (v->kind == Value::kException) return set_exception_attribute(v, name_obj, value);
-  if (v->kind == Value::kObject && PyModule_CheckExact(v->obj.ptr()) &&
-      !type_lookup(&PyModule_Type, name_obj))
-    return set_global(PyModule_GetDict(v->obj.ptr()), name_obj, value);
-  const bool object =
-      v->kind == Value::kObject && !PyType_Check(v->obj.ptr()) && !PyModule_Check(v->obj.ptr());
-  if (v->kind != Value::kInstance && !object)
-    give_up(Reason::kUnsupportedAttribute,
-            str_cat("assignment to an attribute of ", type_of(v)->tp_name));
+void Context::set_attribute(const V& v, PyObject* name, const V& value) {
+  v->setattr(*this, name, value);
+}
+
+void Context::set_object_attribute(const V& v, PyObject* name_obj, const V& value) {
   if (type_of(v)->tp_setattro == PyObject_GenericSetAttr)
     return store_attribute(v, name_obj, value);
   PyObject* f = user_method(v, "__setattr__");
   if (!f) give_up(Reason::kUnsupportedAttribute, str_cat(type_of(v)->tp_name, ".__setattr__"));
-  if (object) guard_type(v);
+  if (as<ObjectValue>(v)) guard_type(v);
   call(wrap_static(f), {v, constant(share(name_obj)), value}, {});
 }
 
 // As object.__setattr__.
-void Tracer::store_attribute(const V& v, PyObject* name_obj, const V& value) {
+void Context::store_attribute(const V& v, PyObject* name_obj, const V& value) {
   const std::string name = text_of(name_obj);
   PyTypeObject* type = type_of(v);
   PyObject* found = type_lookup(type, name_obj);

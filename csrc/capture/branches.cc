@@ -6,10 +6,18 @@
 #include <cmath>
 
 #include "capture/tracer.h"
+#include "capture/values.h"
 #include "graph/vals.h"
 
 namespace pijit {
 namespace {
+
+// A new tuple, list or dict.
+V make_container(Arena& arena, Value::Kind kind) {
+  if (kind == Value::kTuple) return arena.make<TupleValue>();
+  if (kind == Value::kList) return arena.make<ListValue>();
+  return arena.make<DictValue>();
+}
 
 constexpr int kExit = -1;
 constexpr double kSmallInt = 2147483648.0;
@@ -123,19 +131,6 @@ class Tracer::Branching {
  private:
   std::vector<std::pair<const Frame*, int>>& list_;
 };
-
-void Tracer::check_effect(const V& v) const {
-  if (mapped_serial_ && (v->serial < mapped_serial_ || v->src >= 0))
-    give_up(Reason::kTensorValue, "a side effect in a mapped function");
-  check_binding(v);
-}
-
-void Tracer::check_binding(const V& v) const {
-  if (arm_serial_ && (v->serial < arm_serial_ || v->src >= 0))
-    give_up(Reason::kTensorValue, "a side effect in a branch or loop on a tensor");
-  if (v->aliased || v->first || v->second)
-    give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too");
-}
 
 // Runs the frame from `pc` to `stop`, which is not run.
 void Tracer::run_until(Frame& f, int pc, int stop, Arm* arm) {

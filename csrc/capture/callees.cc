@@ -129,10 +129,8 @@ int traverse(const State& s, visitproc visit, void* arg) {
         Py_VISIT(x.obj.ptr());
         Py_VISIT(x.obj2.ptr());
       }
-      for (auto& x : e->recipes) {
-        Py_VISIT(x.obj.ptr());
-        Py_VISIT(x.obj2.ptr());
-      }
+      for (auto& x : e->recipes)
+        if (const int r = x->visit(visit, arg)) return r;
       for (auto& x : e->effects)
         if (const int r = x->visit(visit, arg)) return r;
     }

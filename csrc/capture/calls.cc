@@ -5,6 +5,7 @@
 #include <set>
 
 #include "capture/tracer.h"
+#include "capture/values.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -17,7 +18,7 @@ PyTypeObject* grad_type() {
 }
 }  // namespace
 
-V Tracer::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs) {
+V Context::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs) {
   std::vector<std::pair<std::string_view, V>> kw;
   for (auto& [k, v] : kwargs) kw.push_back({k, v});
   const auto slots = bind_args<V>(op, std::span<const V>(args), kw);
@@ -52,15 +53,12 @@ V Tracer::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwa
 }
 
 V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
-  if (f->kind == Value::kMethod) {
-    args.insert(args.begin(), f->self);
-    if (f->func->kind == Value::kObject && (Py_TYPE(f->func->obj.ptr()) == &PyMethodDescr_Type ||
-                                            Py_TYPE(f->func->obj.ptr()) == &PyWrapperDescr_Type)) {
-      const V self = args[0];
-      args.erase(args.begin());
-      return call_descriptor(f->func->obj.ptr(), self, args, kwargs);
-    }
-    return call(f->func, args, kwargs);
+  if (const auto* m = as<MethodValue>(f)) {
+    PyObject* d = as<ObjectValue>(m->func) ? m->func->obj.ptr() : Py_None;
+    if (Py_TYPE(d) == &PyMethodDescr_Type || Py_TYPE(d) == &PyWrapperDescr_Type)
+      return call_descriptor(d, m->self, args, kwargs);
+    args.insert(args.begin(), m->self);
+    return call(m->func, args, kwargs);
   }
   if (f->kind == Value::kFunction) return call_function(f, args, kwargs);
   if (f->kind == Value::kInstance) {
@@ -129,7 +127,8 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
 
 V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   PyObject* fn = f->kind == Value::kObject ? f->obj.ptr() : nullptr;
-  PyObject* code_obj = fn ? PyFunction_GET_CODE(fn) : f->code.ptr();
+  const auto* made = as<FunctionValue>(f);  // during capture
+  PyObject* code_obj = fn ? PyFunction_GET_CODE(fn) : made->code.ptr();
   auto* co = reinterpret_cast<PyCodeObject*>(code_obj);
   const std::string name = text_of(py::handle(code_obj).attr("co_name"));
   auto code = code_info(code_obj, generators_);
@@ -140,7 +139,7 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
 
   Frame fr;
   fr.code = code;
-  fr.globals = fn ? PyFunction_GET_GLOBALS(fn) : f->globals.ptr();
+  fr.globals = fn ? PyFunction_GET_GLOBALS(fn) : made->globals.ptr();
   fr.func = f;
   const int nargs = co->co_argcount, nkw = co->co_kwonlyargcount, npos = co->co_posonlyargcount;
   const bool varargs = co->co_flags & CO_VARARGS, varkw = co->co_flags & CO_VARKEYWORDS;
@@ -149,10 +148,9 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   for (int k = 0; k < nargs && k < static_cast<int>(args.size()); ++k) fr.slots[k] = args[k];
   if (static_cast<int>(args.size()) > nargs) {
     if (!varargs) bad("takes fewer positional arguments");
-    fr.slots[nargs + nkw] =
-        sequence(Value::kTuple, std::vector<V>(args.begin() + nargs, args.end()));
+    fr.slots[nargs + nkw] = tuple(std::vector<V>(args.begin() + nargs, args.end()));
   } else if (varargs) {
-    fr.slots[nargs + nkw] = sequence(Value::kTuple, {});
+    fr.slots[nargs + nkw] = tuple({});
   }
   V extra;
   if (varkw) {
@@ -199,31 +197,29 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
                         : wrap(x, add_source({Source::kFuncKwDefault, source_of(f), 0, key}));
     }
   } else {
-    const int nd = f->defaults ? static_cast<int>(f->defaults->items.size()) : 0;
+    const int nd = made->defaults ? static_cast<int>(made->defaults->items.size()) : 0;
     for (int k = 0; k < nargs; ++k)
       if (!fr.slots[k]) {
         if (k < nargs - nd) bad("missing argument " + code->slot_names[k]);
-        fr.slots[k] = item(f->defaults, k - (nargs - nd));
+        fr.slots[k] = item(made->defaults, k - (nargs - nd));
       }
     for (int k = nargs; k < nargs + nkw; ++k)
       if (!fr.slots[k]) {
         const int i =
-            f->kwdefaults ? find_key(f->kwdefaults, str_of(code->slot_names[k]).ptr()) : -1;
+            made->kwdefaults ? find_key(made->kwdefaults, str_of(code->slot_names[k]).ptr()) : -1;
         if (i < 0) bad("missing keyword argument " + code->slot_names[k]);
-        fr.slots[k] = item(f->kwdefaults, i);
+        fr.slots[k] = item(made->kwdefaults, i);
       }
   }
   for (auto& s : fr.slots)
     if (!s) s = null();
   if (code->generator) {
-    auto* it = make<IteratorValue>();
-    it->iter = Value::kGenerator;
-    it->frame = std::make_shared<Frame>(fr);
+    auto* it = make<GeneratorValue>(std::make_shared<Frame>(fr));
     if (!varkw && !nkw) {  // what it takes to call it again
-      it->self = f;
-      for (int k = 0; k < nargs; ++k) it->items.push_back(fr.slots[k]);
+      it->func = f;
+      for (int k = 0; k < nargs; ++k) it->args.push_back(fr.slots[k]);
       if (varargs)
-        for (auto& x : fr.slots[nargs]->items) it->items.push_back(x);
+        for (auto& x : fr.slots[nargs]->items) it->args.push_back(x);
     }
     return it;
   }
@@ -241,7 +237,7 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   }
 }
 
-void Tracer::assign_tensor(const V& t, const V& value) {
+void Context::assign_tensor(const V& t, const V& value) {
   const Val old = scope_->val(t->node),
             v = materialize(scope_->graph(), operand(value), old.dtype());
   OP_CHECK(v.shape() == old.shape(), kValue, "[assign] a tensor of shape ", old.shape().str(),
@@ -250,8 +246,8 @@ void Tracer::assign_tensor(const V& t, const V& value) {
 }
 
 // A callable without effects, run at capture on constants.
-V Tracer::call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
-                    const std::string& name) {
+V Context::call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
+                     const std::string& name) {
   if (kwargs.empty() && std::any_of(args.begin(), args.end(), sourced))
     if (V r = computed(f.ptr(), args)) return r;
   auto known = [&](const V& v) {
@@ -444,24 +440,21 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     for (auto& [k, v] : kwargs) set_subscript(d, constant(str_of(k)), v);
     if (ok) return d;
   }
-  if (is(&PyZip_Type) || is(&PyMap_Type)) {
-    auto* it = make<IteratorValue>();
-    it->iter = t == &PyZip_Type ? Value::kZip : Value::kMap;
-    for (size_t k = 0; k < args.size(); ++k)
-      it->items.push_back(t == &PyMap_Type && k == 0 ? args[0] : get_iter(args[k]));
-    return it;
+  if (is(&PyZip_Type) || (is(&PyMap_Type) && !args.empty())) {
+    const size_t first = t == &PyMap_Type ? 1 : 0;
+    std::vector<V> iters;
+    for (size_t k = first; k < args.size(); ++k) iters.push_back(get_iter(args[k]));
+    if (first) return make<MapIterator>(args[0], iters);
+    return make<ZipIterator>(iters);
   }
   if (t == &PyEnum_Type && !args.empty()) {
     if (args.size() + kwargs.size() > 2 || (!kwargs.empty() && kwargs[0].first != "start"))
       give_up(Reason::kRaises, "enumerate()");
-    auto* it = make<IteratorValue>();
-    it->iter = Value::kEnumerate;
-    it->items = {get_iter(args[0])};
+    const V inner = get_iter(args[0]);
     V start = args.size() > 1 ? args[1] : kwargs.size() == 1 ? kwargs[0].second : constant_int(0);
     auto i = as_int(start);
     if (!i) give_up(Reason::kUnsupportedOperand, "enumerate");
-    it->pos = *i;
-    return it;
+    return make<EnumerateIterator>(inner, *i);
   }
   if (is(&PyReversed_Type) && args.size() == 1) return call_reversed(args[0]);
   if (is(&PyType_Type) && args.size() == 1) {
@@ -491,19 +484,16 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     } else if (args.empty()) {
       for (int s = 0; s < f.code->num_slots; ++s)
         if (f.code->slot_names[s] == "__class__" && f.slots[s]->kind == Value::kCell)
-          cls = f.slots[s]->content;
+          cls = as<CellValue>(f.slots[s])->content;
       if (!f.slots.empty())
-        self = f.slots[0]->kind == Value::kCell ? f.slots[0]->content : f.slots[0];
+        self = as<CellValue>(f.slots[0]) ? as<CellValue>(f.slots[0])->content : f.slots[0];
     }
     if (!cls || !self || cls->kind != Value::kObject || !PyType_Check(cls->obj.ptr()) ||
         (self->kind != Value::kObject && self->kind != Value::kInstance &&
          self->kind != Value::kException))
       give_up(Reason::kUnsupportedCall, "super()");
     if (self->kind == Value::kObject) guard_type(self);
-    auto* proxy = make<SuperValue>();
-    proxy->self = self;
-    proxy->func = cls;
-    return proxy;
+    return make<SuperValue>(cls, self);
   }
   if (t == tensor_type) {
     // Tensor(x): a new object with the value of a tensor or a number
@@ -557,13 +547,9 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
   if (PyType_IsSubtype(t, reinterpret_cast<PyTypeObject*>(generic)))
     return call_numpy(wrap_static(reinterpret_cast<PyObject*>(t)), args, kwargs);
   if (t == &PySlice_Type && kwargs.empty() && !args.empty()) {
-    auto* s = make<SliceValue>();
     const V none = constant(py::none());
-    if (args.size() == 1)
-      s->items = {none, args[0], none};
-    else
-      s->items = {args[0], args[1], args.size() > 2 ? args[2] : none};
-    return s;
+    if (args.size() == 1) return make<SliceValue>(none, args[0], none);
+    return make<SliceValue>(args[0], args[1], args.size() > 2 ? args[2] : none);
   }
   if (is_enum(t) && kwargs.empty() && args.size() == 1) {
     // Member by value: the enum module's own code, unless the class has its own for what is missing
@@ -606,7 +592,7 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
       kwargs.empty() && args[1]->kind == Value::kTuple) {
     auto cls = as_constant(args[0]);
     if (!cls || !PyType_Check(cls->ptr())) give_up(Reason::kUnsupportedCall, "tuple.__new__()");
-    V made = sequence(Value::kTuple, items_of(args[1]));
+    V made = tuple(items_of(args[1]));
     made->cls = *cls;
     return made;
   }
@@ -624,7 +610,8 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
     if (name == "iter" && args.size() == 1) return get_iter(args[0]);
     if (name == "next" && !args.empty() && args[0]->kind == Value::kIter) {
       V v;
-      const bool ends = args[0]->frame != nullptr;  // a generator, with a value at its end
+      const auto* g = dynamic_cast<GeneratorValue*>(static_cast<Value*>(args[0]));
+      const bool ends = g && g->frame;  // a generator, with a value at its end
       if (iterate(args[0], &v)) return v;
       if (args.size() == 2) return args[1];
       const bool none =
@@ -798,7 +785,7 @@ V Tracer::call_extreme(const std::string& name, const std::vector<V>& args, cons
       give_up(Reason::kRaises, name + "()");
   }
   const std::string op = name == "max" ? "gt" : "lt";
-  const V it = get_iter(args.size() == 1 ? args[0] : sequence(Value::kTuple, args));
+  const V it = get_iter(args.size() == 1 ? args[0] : tuple(args));
   V best, best_key, x;
   while (iterate(it, &x)) {
     tick();
@@ -850,7 +837,7 @@ V Tracer::call_sorted(const std::vector<V>& args, const Kwargs& kwargs) {
   }
   std::vector<V> sorted;
   for (auto k : order) sorted.push_back(items[PyLong_AsSize_t(k.ptr())]);
-  return sequence(Value::kList, sorted);
+  return list(sorted);
 }
 
 V Tracer::call_sum(const std::vector<V>& args) {
@@ -886,13 +873,7 @@ V Tracer::call_reversed(const V& x) {
   if (x->kind == Value::kConst && PyRange_Check(x->obj.ptr()))
     return get_iter(constant(x->obj[py::slice(py::none(), py::none(), py::int_(-1))]));
   if (PyObject* f = user_method(x, "__reversed__")) return call(wrap_static(f), {x}, {});
-  if (x->kind == Value::kTuple || x->kind == Value::kList) {
-    auto* it = make<IteratorValue>();
-    it->iter = Value::kReversed;
-    it->items = {x};
-    it->pos = static_cast<int64_t>(x->items.size()) - 1;
-    return it;
-  }
+  if (is_sequence(x)) return make<ReversedIterator>(x);
   give_up(Reason::kUnsupportedIterable, str_cat("reversed() of a ", type_of(x)->tp_name));
 }
 

@@ -1,7 +1,7 @@
 // Capture: symbolic execution of bytecode into a graph, guards, effects and, where Python can't be
 // captured, a break. Nothing user-visible happens during capture.
 //
-//   Value    what the symbolic interpreter knows about a Python object
+//   Value    what the symbolic interpreter knows about a Python object (value.h)
 //   Source   how to reach an object again from a frame's state; evaluated and guarded at every call
 //   Recipe   how to make an object after the graph ran
 //   Entry    the outcome: sources + guards, program, effects, then a result or a break
@@ -15,7 +15,6 @@
 #include <set>
 
 #include "capture/scope.h"
-#include "capture/value.h"
 #include "compile/differentiated.h"
 #include "graph/grad.h"
 #include "python/code.h"
@@ -120,39 +119,24 @@ struct Guard {
   unsigned version = 0;
 };
 
-// --- Recipes
-// ---------------------------------------------------------------------------------------
+// --- Recipes and effects
+
+class Runner;
+// How to make an object after the graph ran (recipe.h).
 struct Recipe {
-  enum Kind : uint8_t {
-    kNull,
-    kConst,
-    kSource,
-    kChoice,  // items[0] where output `index` is true, else items[1]
-    kOutput,
-    kNumber,  // an output as a Python number
-    kSize,    // a number that follows from sizes
-    kTuple,
-    kList,
-    kDict,
-    kSet,  // of frozenset obj2 (or null), then obj
-    kSlice,
-    kCell,
-    kFunction,
-    kMethod,
-    kListIter,
-    kDictIter,  // over items[0], `index` steps on
-    kInstance,  // of class `obj`, with attributes named by `obj2`
-    kCall       // of obj, or of items[0]
-  } kind;
-  int index = 0;           // source or program output
-  py::object obj;          // constant; code; keys of a dict; callable
-  py::object obj2;         // globals
-  std::vector<int> items;  // recipes
+  virtual ~Recipe() = default;
+  virtual py::object make(Runner& r) const = 0;  // throws error_already_set
+  // Of objects that their parts may lead back to: made without them, then filled.
+  virtual py::object allocate() const { return {}; }
+  virtual void fill(Runner& r, const py::object& made) const {}
+  virtual int visit(visitproc, void*) const { return 0; }
+  virtual std::string describe() const = 0;
+
+  std::vector<int> parts;  // recipes; -1: none
 };
 // What an entry does to objects from outside. Effects are applied in the order of the program; each
 // one is the program's own operation on the object itself, so that what others did to it meanwhile
 // (other threads, __del__, a stream that prints) stays. effects.cc
-class Runner;
 struct Effect {
   virtual ~Effect() = default;
   virtual void apply(Runner& r) const = 0;  // throws error_already_set
@@ -172,7 +156,7 @@ struct Instance {
   bool fits = true;  // false: with these sizes, capture would have taken another way
   std::shared_ptr<const Program> program;  // null: nothing to compute
   std::vector<bool> donatable;
-  std::vector<Number> sizes;  // of kSize recipes
+  std::vector<Number> sizes;  // that recipes ask for
   // For a tape: gradients, by the inputs that it watches.
   std::shared_ptr<const Graph> graph;
   mutable std::map<std::vector<Differentiated::Leaf>, std::shared_ptr<Differentiated>>
@@ -193,10 +177,10 @@ struct Entry {
   // varying dim, for sizes that fulfil these constraints.
   std::shared_ptr<const Graph> graph;
   SizeEnv symbols;
-  std::vector<SizeNumber> sizes;  // of kSize recipes
+  std::vector<SizeNumber> sizes;  // that recipes ask for
   std::vector<int> changed;       // sources of objects that effects change, and
   std::vector<int> identities;    // of all objects with an identity: none of these may be the same
-  std::vector<Recipe> recipes;
+  std::vector<std::unique_ptr<const Recipe>> recipes;
   std::vector<std::unique_ptr<const Effect>> effects;
   int result = -1;  // recipe; -1: ends in a break
   // The break: state to continue with, before instruction `instr`.

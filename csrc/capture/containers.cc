@@ -3,7 +3,8 @@
 // length nor its other items matter.
 #include <algorithm>
 
-#include "capture/tracer.h"
+#include "capture/context.h"
+#include "capture/values.h"
 
 namespace pijit {
 namespace {
@@ -24,7 +25,7 @@ PyObject* lookup(PyObject* dict, PyObject* key) {
 
 // --- both
 
-void Tracer::settle(const V& v) {
+void Context::settle(const V& v) {
   PyObject* o = v->obj.ptr();
   if (v->kind == Value::kOpenList) {
     tighten_list(v);
@@ -92,38 +93,33 @@ void Tracer::settle(const V& v) {
   v->kind = Value::kDict;
 }
 
-V Tracer::length(const V& x) {
-  if (x->kind == Value::kObject) {
-    if (x->dirty) give_up(Reason::kUnsupportedCall, "the length of what was changed");
-    const py::object n = py::int_(PyObject_Size(x->obj.ptr()));
-    return wrap(n.ptr(), add_source({Source::kLength, x->src, 0, {}}));
-  }
-  if (x->kind != Value::kOpenList && x->kind != Value::kOpenDict)
-    return constant_int(static_cast<int64_t>(x->items.size()));
-  int64_t more = 0;
-  if (x->kind == Value::kOpenList) {
-    more = static_cast<int64_t>(x->head.size() + x->items.size()) - x->skip - x->drop;
-  } else {
-    PyObject* o = x->obj.ptr();
-    auto in_source = [&](PyObject* key, int other, const py::object& held) {
-      return decided(lookup(o, key) != nullptr, {Source::kHasKey, x->src, 0, held, other});
-    };
-    // one item by a key that varies is that of no other
-    if (x->loose.size() > 1 || !x->known.empty()) tighten(x);
-    for (auto& [k, v] : x->loose) more += !in_source(k->obj.ptr(), k->src, {});
-    for (size_t k = 0; k < x->known.size(); ++k)
-      if (x->known[k].written) {
-        const py::object key = x->known[k].key;
-        const bool had = in_source(key.ptr(), -1, key);
-        more += x->known[k].present - had;
-      }
-  }
+// What a list or dict from outside has as its length, before changes.
+V Context::source_length(const V& x) {
   const py::object n = py::int_(PyObject_Size(x->obj.ptr()));
-  const V base = wrap(n.ptr(), add_source({Source::kLength, x->src, 0, {}}));
+  return wrap(n.ptr(), add_source({Source::kLength, x->src, 0, {}}));
+}
+
+V Context::dict_length(const V& x) {
+  if (x->kind == Value::kDict) return constant_int(static_cast<int64_t>(x->items.size()));
+  int64_t more = 0;
+  PyObject* o = x->obj.ptr();
+  auto in_source = [&](PyObject* key, int other, const py::object& held) {
+    return decided(lookup(o, key) != nullptr, {Source::kHasKey, x->src, 0, held, other});
+  };
+  // one item by a key that varies is that of no other
+  if (x->loose.size() > 1 || !x->known.empty()) tighten(x);
+  for (auto& [k, v] : x->loose) more += !in_source(k->obj.ptr(), k->src, {});
+  for (size_t k = 0; k < x->known.size(); ++k)
+    if (x->known[k].written) {
+      const py::object key = x->known[k].key;
+      const bool had = in_source(key.ptr(), -1, key);
+      more += x->known[k].present - had;
+    }
+  const V base = source_length(x);
   return more ? binary("add", base, constant_int(more)) : base;
 }
 
-bool Tracer::nonempty(const V& x) {
+bool Context::nonempty(const V& x) {
   auto at_least = [&](int64_t n) {
     if (PyObject_Size(x->obj.ptr()) < n) return false;
     guard(Guard::kAtLeast, x->src, {}, static_cast<uint64_t>(n));
@@ -142,14 +138,14 @@ bool Tracer::nonempty(const V& x) {
       written |= k.written;
     }
     if (!written && at_least(1)) return true;
-    return *truth(length(x));
+    return *truth(length_of(x));
   }
   return !x->items.empty();
 }
 
 // --- lists
 
-V Tracer::source_item(const V& l, int64_t i) {
+V Context::source_item(const V& l, int64_t i) {
   if (auto it = l->read.find(i); it != l->read.end()) return it->second;
   const int64_t n = PyList_GET_SIZE(l->obj.ptr());
   PyObject* o = PyList_GET_ITEM(l->obj.ptr(), i < 0 ? n + i : i);
@@ -157,14 +153,14 @@ V Tracer::source_item(const V& l, int64_t i) {
 }
 
 // Before items of a kList change their places.
-void Tracer::read_all(const V& l) {
+void Context::read_all(const V& l) {
   if (l->src < 0 || l->whole) return;
   for (size_t k = 0; k < l->items.size(); ++k) item(l, k);
   l->whole = true;
 }
 
 // Fixes the places of loose items.
-void Tracer::tighten_list(const V& l) {
+void Context::tighten_list(const V& l) {
   if (l->loose.empty()) return;
   const auto all = l->loose;
   undoable([l, all] { l->loose = all; });
@@ -178,7 +174,7 @@ void Tracer::tighten_list(const V& l) {
 }
 
 // An item of a list from outside at a place that varies; null where other things are known of it.
-V Tracer::computed_item(const V& l, const V& index) {
+V Context::computed_item(const V& l, const V& index) {
   if (!sourced(index) || !PyLong_CheckExact(index->obj.ptr())) return nullptr;
   if (!l->loose.empty() && l->loose.back().first == index) return l->loose.back().second;
   if (l->kind != Value::kOpenList || !l->loose.empty() || !l->items.empty() || !l->head.empty() ||
@@ -195,7 +191,7 @@ V Tracer::computed_item(const V& l, const V& index) {
       add_source({Source::kComputed, -1, 0, share(original("getitem")), -1, {l->src, index->src}}));
 }
 
-V Tracer::list_item(const V& l, int64_t i) {
+V Context::list_item(const V& l, int64_t i) {
   tighten_list(l);
   if (l->kind == Value::kOpenList) {
     const int64_t n = PyList_GET_SIZE(l->obj.ptr()), tail = static_cast<int64_t>(l->items.size()),
@@ -216,7 +212,7 @@ V Tracer::list_item(const V& l, int64_t i) {
   return item(l, static_cast<size_t>(i < 0 ? i + n : i));
 }
 
-void Tracer::list_extend(const V& l, const std::vector<V>& values) {
+void Context::list_extend(const V& l, const std::vector<V>& values) {
   if (values.empty()) return check_effect(l);
   if (l->kind == Value::kOpenList) {
     check_effect(l);
@@ -228,7 +224,7 @@ void Tracer::list_extend(const V& l, const std::vector<V>& values) {
   if (l->src >= 0) log({Note::kExtend, l, {}, {}, values});
 }
 
-void Tracer::list_insert(const V& l, int64_t i, const V& value) {
+void Context::list_insert(const V& l, int64_t i, const V& value) {
   tighten_list(l);
   if (l->kind == Value::kOpenList && i != 0) settle(l);
   if (l->kind == Value::kOpenList) {
@@ -246,7 +242,7 @@ void Tracer::list_insert(const V& l, int64_t i, const V& value) {
   }
 }
 
-void Tracer::set_list_item(const V& l, int64_t i, const V& value) {
+void Context::set_list_item(const V& l, int64_t i, const V& value) {
   tighten_list(l);
   if (l->kind == Value::kOpenList) {
     const int64_t n = PyList_GET_SIZE(l->obj.ptr()), tail = static_cast<int64_t>(l->items.size()),
@@ -288,7 +284,7 @@ void Tracer::set_list_item(const V& l, int64_t i, const V& value) {
   if (l->src >= 0) log({Note::kSetItem, l, {}, {}, {constant_int(i), value}});
 }
 
-void Tracer::delete_list_item(const V& l, int64_t i) {
+void Context::delete_list_item(const V& l, int64_t i) {
   tighten_list(l);
   if (l->kind == Value::kOpenList) {
     const int64_t rest = PyList_GET_SIZE(l->obj.ptr()) - l->skip - l->drop;
@@ -320,7 +316,7 @@ void Tracer::delete_list_item(const V& l, int64_t i) {
 }
 
 // By an index that need not be a constant. False: it is none of a list.
-bool Tracer::set_list_place(const V& l, const V& index, const V& value) {
+bool Context::set_list_place(const V& l, const V& index, const V& value) {
   if (l->kind == Value::kOpenList && sourced(index) && l->head.empty() && l->items.empty() &&
       !l->skip && !l->drop && l->loose.empty() && PyLong_CheckExact(index->obj.ptr()) &&
       unfixed_relation("ge", index, constant_int(0)).value_or(false)) {
@@ -344,10 +340,11 @@ bool Tracer::set_list_place(const V& l, const V& index, const V& value) {
 }
 
 // The items of a slice at one end of an open list, which need not be settled for it.
-std::optional<std::vector<V>> Tracer::end_of_list(const V& l, const V& slice) {
+std::optional<std::vector<V>> Context::end_of_list(const V& l, const V& slice) {
   auto none = [](const V& v) { return v->kind == Value::kConst && v->obj.is_none(); };
-  if (l->kind != Value::kOpenList || !none(slice->items[2])) return std::nullopt;
-  const V &start = slice->items[0], &stop = slice->items[1];
+  const V start = as<SliceValue>(slice)->start, stop = as<SliceValue>(slice)->stop,
+          step = as<SliceValue>(slice)->step;
+  if (l->kind != Value::kOpenList || !none(step)) return std::nullopt;
   const bool back = none(stop) && start->kind == Value::kConst,
              front = none(start) && stop->kind == Value::kConst;
   const auto bound = back && !none(start) ? as_int(start) : front ? as_int(stop) : std::nullopt;
@@ -364,8 +361,8 @@ std::optional<std::vector<V>> Tracer::end_of_list(const V& l, const V& slice) {
   return out;
 }
 
-V Tracer::call_list_method(const std::string& name, const V& self, std::vector<V>& args,
-                           Kwargs& kwargs) {
+V Context::call_list_method(const std::string& name, const V& self, std::vector<V>& args,
+                            Kwargs& kwargs) {
   auto arity = [&](size_t lo, size_t hi) {
     if (args.size() < lo || args.size() > hi || !kwargs.empty())
       give_up(Reason::kUnsupportedCall, name);
@@ -422,7 +419,7 @@ V Tracer::call_list_method(const std::string& name, const V& self, std::vector<V
     return none;
   }
   if (name == "copy") return sequence(Value::kList, items_of(self));
-  if (name == "__len__") return length(self);
+  if (name == "__len__") return length_of(self);
   if (name == "index" || name == "count")
     if (auto c = as_constant(self)) return call_pure(c->attr(name.c_str()), args, kwargs, name);
   give_up(Reason::kUnsupportedCall, "list." + name);
@@ -431,14 +428,14 @@ V Tracer::call_list_method(const std::string& name, const V& self, std::vector<V
 // --- dicts
 
 // A key that may be looked up at any time, also by guards.
-py::object Tracer::constant_key(const V& key) {
+py::object Context::constant_key(const V& key) {
   if (key->kind == Value::kConst) return key->obj;
   if (key->kind != Value::kTuple || type_of(key) != &PyTuple_Type) return {};
   auto c = as_constant(key);
   return c && PyObject_Hash(c->ptr()) != -1 ? *c : (PyErr_Clear(), py::object());
 }
 
-Value::Known* Tracer::find_known(const V& d, PyObject* key) {
+Value::Known* Context::find_known(const V& d, PyObject* key) {
   const Py_hash_t hash = PyObject_Hash(key);
   if (hash == -1) throw py::error_already_set();
   auto [b, e] = d->known_index.equal_range(hash);
@@ -451,14 +448,14 @@ Value::Known* Tracer::find_known(const V& d, PyObject* key) {
 }
 
 // What is known of a key, read from the source if need be.
-Value::Known& Tracer::known_key(const V& d, const py::object& key) {
+Value::Known& Context::known_key(const V& d, const py::object& key) {
   if (auto* k = find_known(d, key.ptr())) return *k;
   const bool has = lookup(d->obj.ptr(), key.ptr()) != nullptr;
   if (!has) decided(false, {Source::kHasKey, d->src, 0, key});
   return add_known(d, {key, has, nullptr});
 }
 
-Value::Known& Tracer::add_known(const V& d, Value::Known known) {
+Value::Known& Context::add_known(const V& d, Value::Known known) {
   const Py_hash_t hash = PyObject_Hash(known.key.ptr());
   d->known_index.emplace(hash, d->known.size());
   d->known.push_back(std::move(known));
@@ -472,7 +469,7 @@ Value::Known& Tracer::add_known(const V& d, Value::Known known) {
 }
 
 // An open dict gets or loses an item, whatever was there before.
-void Tracer::change_known(const V& d, const py::object& key, bool present, const V& value) {
+void Context::change_known(const V& d, const py::object& key, bool present, const V& value) {
   const uint64_t order = arena_.next_serial();
   Value::Known* k = find_known(d, key.ptr());
   if (!k) {
@@ -487,7 +484,7 @@ void Tracer::change_known(const V& d, const py::object& key, bool present, const
 }
 
 // Fixes the keys of loose items, or those that may be `key`, which is constant.
-void Tracer::tighten(const V& d, const V& key) {
+void Context::tighten(const V& d, const V& key) {
   auto may_be = [&](const V& k) {
     return !key || is_number_object(k->obj.ptr()) == is_number_object(key->obj.ptr());
   };
@@ -502,7 +499,7 @@ void Tracer::tighten(const V& d, const V& key) {
   }
 }
 
-bool Tracer::dict_has(const V& d, const V& key) {
+bool Context::dict_has(const V& d, const V& key) {
   if (d->kind == Value::kOpenDict && unfixed(key)) {
     if (!d->loose.empty() && d->loose.back().first == key) return true;
     if (key->src >= 0 && d->loose.empty() && !written_like(d, key)) {
@@ -524,7 +521,7 @@ bool Tracer::dict_has(const V& d, const V& key) {
   return known.present;
 }
 
-V Tracer::dict_get(const V& d, const V& key) {
+V Context::dict_get(const V& d, const V& key) {
   if (d->kind == Value::kOpenDict && unfixed(key)) {
     if (!d->loose.empty() && d->loose.back().first == key) return d->loose.back().second;
     PyObject* x = key->src >= 0 && d->loose.empty() && !written_like(d, key)
@@ -553,13 +550,13 @@ V Tracer::dict_get(const V& d, const V& key) {
 }
 
 // Whether a key that varies may be one that was set or deleted here.
-bool Tracer::written_like(const V& d, const V& key) const {
+bool Context::written_like(const V& d, const V& key) const {
   return std::any_of(d->known.begin(), d->known.end(), [&](auto& k) {
     return k.written && is_number_object(k.key.ptr()) == is_number_object(key->obj.ptr());
   });
 }
 
-void Tracer::dict_set(const V& d, const V& key, const V& value) {
+void Context::dict_set(const V& d, const V& key, const V& value) {
   if (d->kind == Value::kOpenDict && unfixed(key)) {
     check_effect(d);
     undoable([d, old = d->loose] { d->loose = old; });
@@ -586,7 +583,7 @@ void Tracer::dict_set(const V& d, const V& key, const V& value) {
 }
 
 // Of a key that is there.
-void Tracer::dict_delete(const V& d, const V& key) {
+void Context::dict_delete(const V& d, const V& key) {
   fix(key);
   const py::object k = constant_key(key);
   if (d->kind == Value::kOpenDict) {
@@ -598,8 +595,8 @@ void Tracer::dict_delete(const V& d, const V& key) {
   if (d->src >= 0) log({Note::kDelItem, d, {}, {}, {key}});
 }
 
-V Tracer::call_dict_method(const std::string& name, const V& self, std::vector<V>& args,
-                           Kwargs& kwargs) {
+V Context::call_dict_method(const std::string& name, const V& self, std::vector<V>& args,
+                            Kwargs& kwargs) {
   auto arity = [&](size_t lo, size_t hi) {
     if (args.size() < lo || args.size() > hi || !kwargs.empty())
       give_up(Reason::kUnsupportedCall, name);
@@ -620,8 +617,10 @@ V Tracer::call_dict_method(const std::string& name, const V& self, std::vector<V
       type_of(self)->tp_iter == PyDict_Type.tp_iter) {
     arity(0, 0);
     auto* view = make<ViewValue>();
-    view->view = name == "keys" ? Value::kKeys : name == "values" ? Value::kValues : Value::kItems;
-    view->items = {self};
+    view->what = name == "keys"     ? ViewValue::kKeys
+                 : name == "values" ? ViewValue::kValues
+                                    : ViewValue::kItems;
+    view->dict = self;
     return view;
   }
   if (name == "update" && args.size() <= 1 && (args.empty() || is_dict(args[0])) &&
@@ -663,7 +662,7 @@ V Tracer::call_dict_method(const std::string& name, const V& self, std::vector<V
     for (size_t k = 0; k < self->items.size(); ++k) d->items.push_back(item(self, k));
     return d;
   }
-  if (name == "__len__") return length(self);
+  if (name == "__len__") return length_of(self);
   if (name == "__contains__" && args.size() == 1)
     return constant(py::bool_(dict_has(self, args[0])));
   if (name == "__getitem__" && args.size() == 1) return subscript(self, args[0]);
@@ -675,7 +674,7 @@ V Tracer::call_dict_method(const std::string& name, const V& self, std::vector<V
 }
 
 // What the class of a dict does for a key that is not there.
-V Tracer::missing_item(const V& d, const V& key) {
+V Context::missing_item(const V& d, const V& key) {
   PyTypeObject* t = type_of(d);
   static PyObject* hook = PyUnicode_InternFromString("__missing__");
   PyObject* missing = t == &PyDict_Type ? nullptr : type_lookup(t, hook);
@@ -697,7 +696,7 @@ V Tracer::missing_item(const V& d, const V& key) {
 
 // --- containers of C code that are not followed but for a few questions, and changes that only add
 
-bool Tracer::c_container(const V& v) {
+bool Context::c_container(const V& v) {
   static PyTypeObject* deque = reinterpret_cast<PyTypeObject*>(
       py::object(py::module_::import("collections").attr("deque")).release().ptr());
   if (v->kind != Value::kObject || v->src < 0) return false;
@@ -705,9 +704,14 @@ bool Tracer::c_container(const V& v) {
   return t == &PySet_Type || t == deque;
 }
 
+V Context::c_length(const V& x) {
+  if (x->dirty) give_up(Reason::kUnsupportedCall, "the length of what was changed");
+  return source_length(x);
+}
+
 // A change that cannot fail and returns None. False: it is none.
-bool Tracer::change_c_container(const std::string& name, const V& self,
-                                const std::vector<V>& args) {
+bool Context::change_c_container(const std::string& name, const V& self,
+                                 const std::vector<V>& args) {
   if (!c_container(self)) return false;
   const bool set = type_of(self) == &PySet_Type;
   auto hashable = [&](const V& x) {

@@ -185,7 +185,7 @@ class CallMethod final : public Effect {
 
 }  // namespace
 
-void Tracer::log(Note n) { journal_.push_back(std::move(n)); }
+void Context::log(Note n) { journal_.push_back(std::move(n)); }
 
 // The journal as effects. Of several values that an attribute, a global, a cell or an item
 // gets with no one to see them in between, the last one is set, at the place of the first.
@@ -246,7 +246,7 @@ void Tracer::make_effects(Entry* e) {
         break;
       case Note::kSetCell: effect = std::make_unique<SetCell>(target, value(0)); break;
       case Note::kPrint:
-        effect = std::make_unique<Print>(recipe(sequence(Value::kTuple, n.values)), n.name);
+        effect = std::make_unique<Print>(recipe(tuple(n.values)), n.name);
         break;
       case Note::kExtend: {
         std::vector<int> values;

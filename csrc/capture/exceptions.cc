@@ -4,16 +4,18 @@
 #include <algorithm>
 
 #include "capture/tracer.h"
+#include "capture/values.h"
 
 namespace pijit {
+PyObject* python_method(PyTypeObject* t, const char* name) {
+  PyObject* f = type_lookup(t, interned(name));
+  return f && (PyFunction_Check(f) || Py_TYPE(f) == jit_function_type) ? f : nullptr;
+}
+
 namespace {
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 bool is_exception_class(PyObject* o) { return PyExceptionClass_Check(o); }
 
-PyObject* python_method(PyTypeObject* t, const char* name) {
-  PyObject* f = type_lookup(t, PyUnicode_InternFromString(name));
-  return f && (PyFunction_Check(f) || Py_TYPE(f) == jit_function_type) ? f : nullptr;
-}
 // Is a new exception no more than its class and arguments, and what __init__ in Python adds? Not
 // where the constructor looks at the arguments (OSError picks a subclass by errno).
 bool plain_exception_class(PyTypeObject* t) {
@@ -31,13 +33,13 @@ bool plain_exception_class(PyTypeObject* t) {
 }
 }  // namespace
 
-std::optional<V> Tracer::make_exception(PyTypeObject* t, const std::vector<V>& args) {
+std::optional<V> Context::make_exception(PyTypeObject* t, const std::vector<V>& args) {
   if (!plain_exception_class(t)) return std::nullopt;
   if (PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) guard_class(t);
   auto* v = make<ExceptionValue>();
   v->obj = share(reinterpret_cast<PyObject*>(t));
   v->items = args;
-  v->content = sequence(Value::kTuple, args);
+  v->args = tuple(args);
   if (PyObject* init = python_method(t, "__init__")) {
     const size_t changes = undo_.size() - exception_changes_, notes = journal_.size();
     std::vector<V> all{v};
@@ -49,26 +51,25 @@ std::optional<V> Tracer::make_exception(PyTypeObject* t, const std::vector<V>& a
   return v;
 }
 
-void Tracer::raise(const V& exception, const std::string& detail) {
-  if (!exception->raised) {
-    exception->raised = true;
-    undoable([exception] { exception->raised = false; });
+void Context::raise(const V& exception, const std::string& detail) {
+  auto* e = as<ExceptionValue>(exception);
+  if (!e->raised) {
+    e->raised = true;
+    undoable([e] { e->raised = false; });
   }
   throw Raised{exception, location(), detail};
 }
 
-void Tracer::raise(PyObject* cls, std::vector<V> args, const std::string& detail) {
+void Context::raise(PyObject* cls, std::vector<V> args, const std::string& detail) {
   auto* v = make<ExceptionValue>();
   v->obj = share(cls);
   v->items = std::move(args);
   raise(v, detail);
 }
 
-void Tracer::raise(PyObject* cls, const std::string& detail) {
-  raise(cls, {null()}, detail);
-}
+void Context::raise(PyObject* cls, const std::string& detail) { raise(cls, {null()}, detail); }
 
-void Tracer::raise(const py::error_already_set& e) {
+void Context::raise(const py::error_already_set& e) {
   std::vector<V> args;
   for (auto x : py::cast<py::tuple>(e.value().attr("args"))) {
     const V v = wrap_static(x.ptr());
@@ -121,7 +122,10 @@ bool Tracer::advance(Frame& f) {
 }
 
 bool Tracer::handles_exception(const Frame& f) const {
-  auto raised = [](const V& v) { return v->kind == Value::kException && v->raised; };
+  auto raised = [](const V& v) {
+    const auto* e = as<ExceptionValue>(v);
+    return e && e->raised;
+  };
   return !f.handling.empty() || std::any_of(f.stack.begin(), f.stack.end(), raised) ||
          std::any_of(f.slots.begin(), f.slots.end(), raised);
 }
@@ -173,7 +177,7 @@ bool Tracer::exception_matches(const V& exception, const V& match) {
 }
 
 // What str() or repr() gives; `method`: the C function to ask, where it is not the class's own.
-V Tracer::exception_text(const V& v, const char* name, PyObject* method) {
+V Context::exception_text(const V& v, const char* name, PyObject* method) {
   PyTypeObject* t = type_of(v);
   if (!method)
     if (PyObject* f = python_method(t, name)) return call(wrap_static(f), {v}, {});
@@ -190,7 +194,7 @@ V Tracer::exception_text(const V& v, const char* name, PyObject* method) {
 }
 
 // Of BaseException and its kind, by way of super().
-V Tracer::call_exception_method(PyObject* d, const V& self, const std::vector<V>& args) {
+V Context::call_exception_method(PyObject* d, const V& self, const std::vector<V>& args) {
   const std::string name = text_of(share(d).attr("__name__"));
   const PyTypeObject* owner = reinterpret_cast<PyDescrObject*>(d)->d_type;
   if (name == "__init__" &&
@@ -206,7 +210,7 @@ V Tracer::call_exception_method(PyObject* d, const V& self, const std::vector<V>
   give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
 }
 
-void Tracer::set_exception_attribute(const V& v, PyObject* name_obj, const V& value) {
+void Context::set_exception_attribute(const V& v, PyObject* name_obj, const V& value) {
   const std::string name = text_of(name_obj);
   PyObject* found = type_lookup(type_of(v), name_obj);
   if (found && Py_TYPE(found)->tp_descr_set)
@@ -220,12 +224,12 @@ void Tracer::set_exception_attribute(const V& v, PyObject* name_obj, const V& va
   v->dirty = true;
 }
 
-std::optional<V> Tracer::exception_attribute(const V& v, PyObject* name_obj) {
+std::optional<V> Context::exception_attribute(const V& v, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
   if (auto it = v->attrs.find(name); it != v->attrs.end()) return it->second;
   for (auto& x : v->items)
     if (x->kind == Value::kNull) give_up(Reason::kUnsupportedAttribute, name);
-  if (name == "args") return sequence(Value::kTuple, v->items);
+  if (name == "args") return tuple(v->items);
   if (name == "value" && type_of(v) == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))
     return v->items.empty() ? constant(py::none()) : v->items[0];
   PyObject* found = type_lookup(type_of(v), name_obj);

@@ -3,64 +3,48 @@
 #include <set>
 
 #include "capture/tracer.h"
+#include "capture/values.h"
 #include "graph/vals.h"
 #include "graph/vmap.h"
 
 namespace pijit {
 
+// Containers that gradients see through: not slices.
+static bool is_tree(const V& x) {
+  return as<TupleValue>(x) || as<ListValue>(x) || as<DictValue>(x);
+}
+
 void Tracer::flatten(const V& x, std::vector<V>* out) {
   const Nested nested(*this);
-  settle(x);
-  if (x->kind == Value::kTensor) {
-    out->push_back(x);
-  } else if (x->kind == Value::kTuple || x->kind == Value::kList || x->kind == Value::kDict) {
-    for (size_t k = 0; k < x->items.size(); ++k) flatten(item(x, k), out);
-  }
+  if (as<TensorValue>(x)) out->push_back(x);
+  if (is_tree(x))
+    for (auto& part : x->parts(*this)) flatten(part, out);
 }
 
 // x with its tensors replaced by nodes of their own, which are the leaves.
 V Tracer::alias(const V& x, std::vector<V>* leaves) {
   const Nested nested(*this);
-  settle(x);
   static const OpDef& identity = OpTable::get().at("identity");
-  if (x->kind == Value::kTensor) {
+  if (as<TensorValue>(x)) {
     const Val in[] = {scope_->val(x->node)};
     V t = tensor(scope_->graph().Builder::op(identity, in, {}));
     leaves->push_back(t);
     return t;
   }
-  if (x->kind == Value::kTuple || x->kind == Value::kList) {
-    std::vector<V> items;
-    for (size_t k = 0; k < x->items.size(); ++k) items.push_back(alias(item(x, k), leaves));
-    return sequence(x->kind, items);
-  }
-  if (x->kind == Value::kDict) {
-    auto* d = make<DictValue>();
-    d->keys = x->keys;
-    for (size_t k = 0; k < x->items.size(); ++k) d->items.push_back(alias(item(x, k), leaves));
-    return d;
-  }
-  return x;
+  if (!is_tree(x)) return x;
+  std::vector<V> made;
+  for (auto& part : x->parts(*this)) made.push_back(alias(part, leaves));
+  return as<TupleValue>(x) ? tuple(made) : x->with_parts(*this, made);
 }
 
 // x with its tensors replaced, in order, by the given ones; lists become tuples.
 V Tracer::like(const V& x, std::span<const Val> tensors, size_t* next) {
   const Nested nested(*this);
-  settle(x);
-  if (x->kind == Value::kTensor) return tensor(tensors[(*next)++]);
-  if (x->kind == Value::kTuple || x->kind == Value::kList) {
-    std::vector<V> items;
-    for (size_t k = 0; k < x->items.size(); ++k) items.push_back(like(item(x, k), tensors, next));
-    return sequence(Value::kTuple, items);
-  }
-  if (x->kind == Value::kDict) {
-    auto* d = make<DictValue>();
-    d->keys = x->keys;
-    for (size_t k = 0; k < x->items.size(); ++k)
-      d->items.push_back(like(item(x, k), tensors, next));
-    return d;
-  }
-  return constant(py::none());
+  if (as<TensorValue>(x)) return tensor(tensors[(*next)++]);
+  if (!is_tree(x)) return constant(py::none());
+  std::vector<V> made;
+  for (auto& part : x->parts(*this)) made.push_back(like(part, tensors, next));
+  return as<DictValue>(x) ? x->with_parts(*this, made) : tuple(made);
 }
 
 namespace {
@@ -216,8 +200,7 @@ V Tracer::call_grad(const V& g, std::vector<V> args, Kwargs kwargs) {
   if (by_weight) {
     std::set<Value*> seen;
     for (auto& w : items_of(weights_v)) {
-      if (w->kind != Value::kTensor || !seen.insert(w).second)
-        give_up(Reason::kRaises, "weights");
+      if (w->kind != Value::kTensor || !seen.insert(w).second) give_up(Reason::kRaises, "weights");
       check_binding(w);
       undoable([w, n = w->node] { w->node = n; });
       const Val in[] = {scope_->val(w->node)};

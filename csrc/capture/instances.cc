@@ -1,18 +1,12 @@
 // Objects of Python classes: those made during capture, whose construction is Python code alone,
 // and what both they and objects from outside do by methods of their class (operators, containers).
-#include "capture/tracer.h"
+#include "capture/context.h"
+#include "capture/values.h"
 
 namespace pijit {
 namespace {
 
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
-
-PyObject* interned(const std::string& name) {
-  static std::unordered_map<std::string, PyObject*> known;
-  PyObject*& s = known[name];
-  if (!s) s = PyUnicode_InternFromString(name.c_str());
-  return s;
-}
 
 bool is_none(const V& v) { return v->kind == Value::kConst && v->obj.is_none(); }
 bool not_implemented(const V& v) {
@@ -21,8 +15,15 @@ bool not_implemented(const V& v) {
 
 }  // namespace
 
+PyObject* interned(const std::string& name) {
+  static std::unordered_map<std::string, PyObject*> known;
+  PyObject*& s = known[name];
+  if (!s) s = PyUnicode_InternFromString(name.c_str());
+  return s;
+}
+
 // Making one is alloc, then __init__, and nobody sees it go.
-bool Tracer::plain_class(PyTypeObject* t) const {
+bool Context::plain_class(PyTypeObject* t) const {
   static PyObject* hook = interned("__getattribute__");
   return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) && Py_TYPE(t)->tp_call == PyType_Type.tp_call &&
          t->tp_new == PyBaseObject_Type.tp_new && t->tp_alloc == PyType_GenericAlloc &&
@@ -30,7 +31,7 @@ bool Tracer::plain_class(PyTypeObject* t) const {
          type_lookup(t, hook) == type_lookup(&PyBaseObject_Type, hook);
 }
 
-int Tracer::guard_class(PyTypeObject* t) {
+int Context::guard_class(PyTypeObject* t) {
   py::object cls = share(reinterpret_cast<PyObject*>(t));
   const unsigned version = type_version(t);
   if (!version)
@@ -40,7 +41,7 @@ int Tracer::guard_class(PyTypeObject* t) {
   return src;
 }
 
-V Tracer::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
+V Context::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
   if (PyType_HasFeature(Py_TYPE(t), Py_TPFLAGS_HEAPTYPE)) guard_class(Py_TYPE(t));
   auto* v = make<InstanceValue>();
   v->obj = share(reinterpret_cast<PyObject*>(t));
@@ -61,7 +62,7 @@ V Tracer::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
 
 // What collections.namedtuple and typing.NamedTuple make: a __new__ in Python ends in
 // tuple.__new__.
-V Tracer::make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
+V Context::make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
   guard_class(t);
   PyObject* make = type_lookup(t, interned("__new__"));
   if (!make || Py_TYPE(make) != &PyStaticMethod_Type || !plain_tuple_type(t) ||
@@ -73,7 +74,7 @@ V Tracer::make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) 
   return call(wrap_static(fn.ptr()), args, kwargs);
 }
 
-std::optional<V> Tracer::instance_attribute(const V& v, PyObject* name_obj) {
+std::optional<V> Context::instance_attribute(const V& v, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
   PyTypeObject* type = type_of(v);
   if (name == "__class__") return wrap_static(reinterpret_cast<PyObject*>(type));
@@ -91,7 +92,7 @@ std::optional<V> Tracer::instance_attribute(const V& v, PyObject* name_obj) {
 }
 
 // What __getattr__ gives.
-std::optional<V> Tracer::missing_attribute(const V& v, PyObject* name) {
+std::optional<V> Context::missing_attribute(const V& v, PyObject* name) {
   static PyObject* hook = interned("__getattr__");
   PyObject* g = type_lookup(type_of(v), hook);
   if (!g) return std::nullopt;
@@ -99,7 +100,7 @@ std::optional<V> Tracer::missing_attribute(const V& v, PyObject* name) {
   return call(wrap_static(g), {v, constant(share(name))}, {});
 }
 
-void Tracer::set_instance_attribute(const V& v, PyObject* name_obj, const V& value) {
+void Context::set_instance_attribute(const V& v, PyObject* name_obj, const V& value) {
   PyObject* found = type_lookup(type_of(v), name_obj);
   if (!(found && Py_TYPE(found) == &PyMemberDescr_Type) && !instances_have_dict(type_of(v)))
     give_up(Reason::kRaises, "AttributeError");
@@ -107,7 +108,7 @@ void Tracer::set_instance_attribute(const V& v, PyObject* name_obj, const V& val
 }
 
 // Methods of `object`, as super() and object.__setattr__ reach them.
-V Tracer::call_object_method(const std::string& name, const V& self, const std::vector<V>& args) {
+V Context::call_object_method(const std::string& name, const V& self, const std::vector<V>& args) {
   if (name == "__init__" && args.empty()) return constant(py::none());
   if (name == "__setattr__" && args.size() == 2) {
     auto n = as_constant(args[0]);
@@ -123,16 +124,11 @@ V Tracer::call_object_method(const std::string& name, const V& self, const std::
 }
 
 // The method `name` of an object whose class is Python's, if it is a Python function there.
-PyObject* Tracer::user_method(const V& v, const std::string& name) {
-  if (v->kind != Value::kInstance && v->kind != Value::kObject && v->kind != Value::kTuple &&
-      v->kind != Value::kException && v->kind != Value::kTensor)
-    return nullptr;
+PyObject* Context::user_method(const V& v, const std::string& name) {
+  if (!v->asks_class()) return nullptr;
   PyTypeObject* t = type_of(v);
   if (!PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) return nullptr;
-  // Guards of other objects ask for their class, which stays as it is.
-  if ((v->kind == Value::kTensor && !v->obj && !plain_tensors_) || v->kind == Value::kTuple ||
-      (v->kind == Value::kObject && static_object(v->obj.ptr())))
-    guard_class(t);
+  v->guard_methods(*this);
   PyObject* f = type_lookup(t, interned(name));
   if (!f) return nullptr;
   if (f == Py_None) give_up(Reason::kRaises, str_cat(t->tp_name, " has no ", name));
@@ -141,7 +137,7 @@ PyObject* Tracer::user_method(const V& v, const std::string& name) {
 }
 
 // Null: neither operand has a method of that name.
-V Tracer::user_operation(const std::string& op, const V& a, const V& b, bool in_place) {
+V Context::user_operation(const std::string& op, const V& a, const V& b, bool in_place) {
   auto attempt = [&](const V& self, const std::string& name, const V& other) -> V {
     PyObject* f = user_method(self, name);
     V r = f ? call(wrap_static(f), {self, other}, {}) : nullptr;
@@ -169,7 +165,7 @@ V Tracer::user_operation(const std::string& op, const V& a, const V& b, bool in_
   return nullptr;
 }
 
-V Tracer::user_comparison(const std::string& op, const V& a, const V& b) {
+V Context::user_comparison(const std::string& op, const V& a, const V& b) {
   static const std::map<std::string, std::string> kReflected = {
       {"eq", "eq"}, {"ne", "ne"}, {"lt", "gt"}, {"gt", "lt"}, {"le", "ge"}, {"ge", "le"}};
   auto attempt = [&](const V& self, const std::string& name, const V& other) -> V {

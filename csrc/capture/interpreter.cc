@@ -4,6 +4,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "capture/tracer.h"
+#include "capture/values.h"
 #include "compile/compile.h"
 #include "python/hook.h"
 
@@ -27,38 +28,19 @@ const char* reason_hint(Reason r) {
 }
 
 Tracer::Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators)
-    : start_(p),
-      state_(state),
-      whole_(whole),
-      generators_(generators),
-      budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
+    : Context(p, generators), state_(state), whole_(whole) {}
 
 std::string Tracer::location() const {
+  if (frames_.empty()) return "";
   const Frame& f = *frames_.back();
   return str_cat(f.code->filename, ":", f.code->instrs[f.pc].line);
 }
 
-void Tracer::give_up(Reason r, const std::string& detail) const {
-  throw GraphBreak{r, detail, frames_.empty() ? std::string() : location()};
-}
-
-void Tracer::tick(int64_t steps) {
-  budget_ -= steps;
-  if (budget_ < 0) give_up(Reason::kBudget);
-  // Short captures come to their end, so that a program with a timer gets its graphs, too.
-  constexpr auto kPatience = std::chrono::milliseconds(50);
-  if (!signals_pending() || std::chrono::steady_clock::now() - began_ < kPatience) return;
-  Interrupted e;
+std::vector<std::pair<Code, int>> Tracer::frames() const {
+  std::vector<std::pair<Code, int>> r;
   for (size_t k = frames_.size(); k-- > 0;)
-    e.frames.push_back({frames_[k]->code, frames_[k]->code->instrs[frames_[k]->pc].line});
-  throw e;
-}
-
-Tracer::Nested::Nested(Tracer& t) : depth_(t.nesting_) {
-  constexpr int kDeepest = 1000;  // CPython's own limit, as a rule
-  if (depth_ >= kDeepest || stack_is_low()) t.give_up(Reason::kRecursion, "nested values");
-  t.tick();
-  ++depth_;
+    r.push_back({frames_[k]->code, frames_[k]->code->instrs[frames_[k]->pc].line});
+  return r;
 }
 
 std::unique_ptr<Entry> Tracer::run() {
@@ -143,35 +125,6 @@ V Tracer::run_inlined(Frame& f) {
   }
 }
 
-V Tracer::load_global(Frame& f, PyObject* name) {
-  auto w = global_writes_.find({f.globals, text_of(name)});
-  if (w != global_writes_.end()) return w->second;
-  PyObject* v = PyDict_GetItemWithError(f.globals, name);
-  if (!v) v = PyDict_GetItemWithError(builtins_of(f.globals), name);
-  if (!v) give_up(Reason::kUnboundName, text_of(name));
-  if (is_library(f.globals)) return wrap_static(v);
-  const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(name)});
-  return wrap(v,
-              add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(f.globals)}));
-}
-
-void Tracer::set_global(PyObject* globals, PyObject* name, const V& value) {
-  if (arm_serial_ || mapped_serial_)
-    give_up(Reason::kTensorValue, "a global set in a branch on a tensor or a mapped function");
-  const std::pair<PyObject*, std::string> key{globals, py::cast<std::string>(py::handle(name))};
-  auto old = global_writes_.find(key);
-  if (old == global_writes_.end())
-    undoable([this, key] { global_writes_.erase(key); });
-  else
-    undoable([this, key, o = old->second] { global_writes_[key] = o; });
-  global_writes_[key] = value;
-  log({Note::kSetGlobal,
-       nullptr,
-       py::reinterpret_borrow<py::object>(name),
-       py::reinterpret_borrow<py::object>(globals),
-       {value}});
-}
-
 // An import of what is imported already finds it in sys.modules and does nothing else.
 V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t level) {
   static PyObject* hook = PyUnicode_InternFromString("__import__");
@@ -234,7 +187,7 @@ void Tracer::step(Frame& f) {
       f.slots[in.a] = null();
       break;
     case Op::LOAD_GLOBAL: {
-      V v = load_global(f, in.obj);
+      V v = load_global(f.globals, in.obj);
       if (in.a) st.push_back(null());
       st.push_back(v);
       break;
@@ -262,8 +215,8 @@ void Tracer::step(Frame& f) {
     }
     case Op::LOAD_CLOSURE:
     case Op::LOAD_DEREF: {
-      V c = f.slots[in.a];
-      if (c->kind != Value::kCell) give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
+      auto* c = as<CellValue>(f.slots[in.a]);
+      if (!c) give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
       if (in.op == Op::LOAD_CLOSURE) {
         st.push_back(c);
         break;
@@ -273,7 +226,8 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::STORE_DEREF: {
-      V c = f.slots[in.a], v = pop();
+      auto* c = as<CellValue>(f.slots[in.a]);
+      const V v = pop();
       check_effect(c);
       undoable([c, old = c->content] { c->content = old; });
       c->content = v;
@@ -289,8 +243,8 @@ void Tracer::step(Frame& f) {
     case Op::COPY_FREE_VARS:
       for (int k = 0; k < in.a; ++k) {
         V& slot = f.slots[f.code->num_slots - in.a + k];
-        if (f.func->kind == Value::kFunction) {
-          slot = item(f.func->closure, k);
+        if (auto* made = as<FunctionValue>(f.func)) {
+          slot = item(made->closure, k);
         } else {
           Py_ssize_t n;
           PyObject** c = closure_of(f.func->obj.ptr(), &n);
@@ -347,8 +301,7 @@ void Tracer::step(Frame& f) {
     case Op::BINARY_SLICE:
     case Op::STORE_SLICE: {
       auto a = popn(2);
-      auto* s = make<SliceValue>();
-      s->items = {a[0], a[1], constant(py::none())};
+      const V s = make<SliceValue>(a[0], a[1], constant(py::none()));
       V x = pop();
       if (in.op == Op::BINARY_SLICE)
         st.push_back(subscript(x, s));
@@ -356,8 +309,8 @@ void Tracer::step(Frame& f) {
         set_subscript(x, s, pop());
       break;
     }
-    case Op::BUILD_TUPLE: st.push_back(sequence(Value::kTuple, popn(in.a))); break;
-    case Op::BUILD_LIST: st.push_back(sequence(Value::kList, popn(in.a))); break;
+    case Op::BUILD_TUPLE: st.push_back(tuple(popn(in.a))); break;
+    case Op::BUILD_LIST: st.push_back(list(popn(in.a))); break;
     case Op::BUILD_SET: st.push_back(set_of(popn(in.a))); break;
     case Op::SET_ADD: {
       V x = pop();
@@ -393,10 +346,8 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::BUILD_SLICE: {
-      auto* s = make<SliceValue>();
-      s->items = popn(in.a);
-      if (in.a == 2) s->items.push_back(constant(py::none()));
-      st.push_back(s);
+      auto a = popn(in.a);
+      st.push_back(make<SliceValue>(a[0], a[1], in.a == 3 ? a[2] : constant(py::none())));
       break;
     }
     case Op::BUILD_STRING: {
@@ -404,7 +355,7 @@ void Tracer::step(Frame& f) {
       const std::vector<V> pieces = popn(in.a);
       if (std::any_of(pieces.begin(), pieces.end(), sourced)) {
         static PyObject* join = PyObject_GetAttrString(py::str("").ptr(), "join");
-        if (V r = computed(join, {sequence(Value::kTuple, pieces)})) {
+        if (V r = computed(join, {tuple(pieces)})) {
           st.push_back(r);
           break;
         }
@@ -489,7 +440,7 @@ void Tracer::step(Frame& f) {
     case Op::LIST_TO_TUPLE: {
       auto items = unpack(pop());
       if (!items) give_up(Reason::kUnsupportedIterable);
-      st.push_back(sequence(Value::kTuple, *items));
+      st.push_back(tuple(*items));
       break;
     }
     case Op::UNPACK_SEQUENCE: {
@@ -506,8 +457,8 @@ void Tracer::step(Frame& f) {
       const auto items = items_of(pop());
       if (items.size() < before + after) give_up(Reason::kRaises, "not enough values to unpack");
       for (size_t k = items.size(); k-- > items.size() - after;) st.push_back(items[k]);
-      st.push_back(sequence(Value::kList, {items.begin() + static_cast<std::ptrdiff_t>(before),
-                                           items.end() - static_cast<std::ptrdiff_t>(after)}));
+      st.push_back(list({items.begin() + static_cast<std::ptrdiff_t>(before),
+                         items.end() - static_cast<std::ptrdiff_t>(after)}));
       for (size_t k = before; k-- > 0;) st.push_back(items[k]);
       break;
     }
@@ -563,7 +514,7 @@ void Tracer::step(Frame& f) {
     }
     case Op::FOR_ITER: {
       V it = st.back(), v;
-      if (it->kind != Value::kIter) give_up(Reason::kUnsupportedIterable, type_of(it)->tp_name);
+      if (!as<IteratorValue>(it)) give_up(Reason::kUnsupportedIterable, type_of(it)->tp_name);
       if (iterate(it, &v)) {
         st.push_back(v);
       } else {
@@ -698,8 +649,7 @@ std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& stat
     for (size_t s = 0; s < state.size(); ++s) {
       e->sources.push_back({Source::kState, -1, static_cast<int>(s), {}});
       e->guard_range.push_back({0, 0});
-      Recipe r{Recipe::kSource, static_cast<int>(s)};
-      e->recipes.push_back(r);
+      e->recipes.push_back(std::make_unique<SourceRecipe>(static_cast<int>(s)));
       const int id = state[s] ? static_cast<int>(s) : -1;
       if (static_cast<int>(s) < p.code->num_slots)
         e->slot_recipes.push_back(id);

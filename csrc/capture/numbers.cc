@@ -5,7 +5,8 @@
 // scalar's weak dtype. What needs the value itself at capture fixes it, under a guard.
 #include <cmath>
 
-#include "capture/tracer.h"
+#include "capture/context.h"
+#include "capture/values.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -39,7 +40,7 @@ constexpr double kExactInt = 9007199254740992.0;  // 2^53
 
 // --- sizes
 
-V Tracer::size_value(const SizeNumber& n) {
+V Context::size_value(const SizeNumber& n) {
   if (!symbolic(n)) {
     if (n.index()) return constant(py::float_(std::get<Real>(n).value));
     return constant_int(std::get<Dim>(n));
@@ -51,22 +52,22 @@ V Tracer::size_value(const SizeNumber& n) {
   return v;
 }
 
-V Tracer::dim(const V& t, int axis) { return size_value(t->node.shape()[axis]); }
+V Context::dim(const V& t, int axis) { return size_value(t->node.shape()[axis]); }
 
-V Tracer::shape_of(const V& t) {
+V Context::shape_of(const V& t) {
   std::vector<V> dims;
   for (int k = 0; k < t->node.shape().rank(); ++k) dims.push_back(dim(t, k));
   return sequence(Value::kTuple, dims);
 }
 
-V Tracer::element_count(const V& t, int64_t times) {
+V Context::element_count(const V& t, int64_t times) {
   return size_value(t->node.shape().numel() * times);
 }
 
 // --- values that vary
 
 // Whether `o`, found at `src`, is read anew at each call: it varied before.
-bool Tracer::is_varying(PyObject* o, int src) const {
+bool Context::is_varying(PyObject* o, int src) const {
   if (unstable(src)) return o != Py_None && !is_numpy_scalar(o);
   // what the instruction that broke the graph gave, the value of a Tensor as a rule
   const Source& s = sources_[src];
@@ -78,7 +79,7 @@ bool Tracer::is_varying(PyObject* o, int src) const {
   return start_.varying.count(sources_[src].path) > 0;
 }
 
-V Tracer::varying(PyObject* o, int src) {
+V Context::varying(PyObject* o, int src) {
   V& v = varying_values_[src];
   if (v) return v;
   v = make<ConstantValue>();
@@ -91,7 +92,7 @@ V Tracer::varying(PyObject* o, int src) {
 }
 
 // What stands for v here as an argument of a computed source; null where it cannot be one.
-py::object Tracer::argument(const V& v) {
+py::object Context::argument(const V& v) {
   const Nested nested(*this);
   if (sourced(v)) return v->obj;
   if (v->kind == Value::kConst && immutable_constant(v->obj.ptr()) &&
@@ -108,7 +109,7 @@ py::object Tracer::argument(const V& v) {
 }
 
 // Of a value that has an `argument`.
-int Tracer::argument_source(const V& v) {
+int Context::argument_source(const V& v) {
   if (v->kind != Value::kTuple) return source_of(v);
   Source s{Source::kPack};
   bool constant = true;
@@ -124,7 +125,7 @@ int Tracer::argument_source(const V& v) {
 
 // What a function of C without effects gives, computed anew before each run. Null: it is not known
 // to be of a kind that may vary, or raises here.
-V Tracer::computed(PyObject* f, const std::vector<V>& args) {
+V Context::computed(PyObject* f, const std::vector<V>& args) {
   std::vector<py::object> held;
   std::vector<PyObject*> raw;
   for (auto& a : args) {
@@ -148,7 +149,7 @@ V Tracer::computed(PyObject* f, const std::vector<V>& args) {
 }
 
 // A question whose answer the code takes into account.
-bool Tracer::decided(bool outcome, Source s) {
+bool Context::decided(bool outcome, Source s) {
   const int src = add_source(std::move(s));
   if (unstable(src)) give_up(Reason::kUnstable, describe_source(sources_, src, *start_.code));
   guard(Guard::kEquals, src, py::bool_(outcome));
@@ -158,7 +159,7 @@ bool Tracer::decided(bool outcome, Source s) {
 // --- both
 
 // Makes the value a constant, under a guard.
-void Tracer::fix(const V& v) {
+void Context::fix(const V& v) {
   if (v->kind == Value::kSize) {
     const Number n = symbols_.hint(v->expr);
     symbols_.decide(v->expr, "eq",
@@ -176,7 +177,7 @@ void Tracer::fix(const V& v) {
 }
 
 // The input of the graph that a number is; none where it is too large: it is fixed then.
-bool Tracer::number_input(const V& v) {
+bool Context::number_input(const V& v) {
   if (v->node) return true;
   PyObject* o = v->obj.ptr();
   if (PyBool_Check(o)) {
@@ -197,7 +198,7 @@ bool Tracer::number_input(const V& v) {
 }
 
 // A tensor or number as an operand of an op in a scope.
-Operand Tracer::operand(const V& v, Scope& s) {
+Operand Context::operand(const V& v, Scope& s) {
   if (v->kind == Value::kTensor) return Operand(s.val(v->node));
   if (v->kind == Value::kVarying && is_number(v) && number_input(v))
     return Operand::weak_value(s.val(v->node));
@@ -226,36 +227,38 @@ Operand Tracer::operand(const V& v, Scope& s) {
 
 // A constant as the Python object that it is, with symbolic_object for the ints in it that vary.
 // Floats and numbers passed in are fixed. Null: not a constant.
-std::optional<py::object> Tracer::object_with_sizes(const V& v) {
+std::optional<py::object> Context::object_with_sizes(const V& v) {
   if (v->kind == Value::kSize && v->expr.index() == 0)
     return symbolic_object(std::get<Dim>(v->expr));
+  if (!as<SliceValue>(v) && !as<TupleValue>(v) && !as<ListValue>(v)) return as_constant(v);
   const Nested nested(*this);
-  const bool slice = v->kind == Value::kSlice;
-  settle(v);
-  if (!slice && v->kind != Value::kTuple && v->kind != Value::kList) return as_constant(v);
   py::list l;
-  for (size_t k = 0; k < v->items.size(); ++k) {
-    auto part = object_with_sizes(slice ? v->items[k] : item(v, k));
+  for (auto& x : v->parts(*this)) {
+    auto part = object_with_sizes(x);
     if (!part) return std::nullopt;
     l.append(*part);
   }
-  if (v->kind == Value::kTuple) return py::tuple(l);
-  if (v->kind == Value::kList) return l;
+  if (as<TupleValue>(v)) return py::tuple(l);
+  if (as<ListValue>(v)) return l;
   return py::reinterpret_steal<py::object>(
       PySlice_New(py::object(l[0]).ptr(), py::object(l[1]).ptr(), py::object(l[2]).ptr()));
 }
 
 // A size, or a container with one in it.
-bool Tracer::holds_size(const V& v) {
+bool Context::holds_size(const V& v) {
   if (v->kind == Value::kSize) return true;
   const Nested nested(*this);
-  if (v->kind == Value::kTuple || v->kind == Value::kList || v->kind == Value::kSlice)
-    for (auto& x : v->items)
-      if (x && holds_size(x)) return true;
+  if (as<SliceValue>(v)) {
+    for (auto& x : v->parts(*this))
+      if (holds_size(x)) return true;
+    return false;
+  }
+  for (auto& x : is_sequence(v) ? v->items : std::vector<V>())  // of those that were read
+    if (x && holds_size(x)) return true;
   return false;
 }
 
-V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
+V Context::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
   if (sourced(a) || sourced(b)) {
     if ((op == "pow" || op == "lshift") && PyLong_Check(b->obj ? b->obj.ptr() : Py_None) &&
         std::abs(PyLong_AsDouble(b->obj.ptr())) > 4096)
@@ -320,7 +323,7 @@ V Tracer::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
   return r;
 }
 
-V Tracer::unfixed_negation(const V& x) {
+V Context::unfixed_negation(const V& x) {
   if (sourced(x)) return computed(original("neg"), {x});
   if (!PyFloat_Check(x->obj.ptr())) return unfixed_arithmetic("sub", constant_int(0), x);
   if (x->kind == Value::kSize) return nullptr;
@@ -332,7 +335,7 @@ V Tracer::unfixed_negation(const V& x) {
   return r;
 }
 
-std::optional<bool> Tracer::unfixed_relation(const std::string& op, const V& a, const V& b) {
+std::optional<bool> Context::unfixed_relation(const std::string& op, const V& a, const V& b) {
   auto size = [](const V& v) { return v->kind == Value::kSize; };
   const auto ca = constant_number(a), cb = constant_number(b);
   if ((size(a) || ca) && (size(b) || cb) && (size(a) || size(b))) {

@@ -2,11 +2,12 @@
 #include <set>
 
 #include "capture/tracer.h"
+#include "capture/values.h"
 
 namespace pijit {
 
 // NumPy's functions on constants give constants. Where a floating-point warning is due, they don't.
-V Tracer::call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwargs) {
+V Context::call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwargs) {
   const std::string name = text_of(py::str(f->obj.attr("__name__")));
   if (f->src >= 0 && sources_[f->src].kind != Source::kConst) guard(Guard::kIs, f->src, f->obj);
   py::list positional;
@@ -33,7 +34,7 @@ V Tracer::call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwarg
 }
 
 // A scalar, or an array with memory of its own and not too much of it.
-V Tracer::numpy_result(const py::object& r, const std::string& name) {
+V Context::numpy_result(const py::object& r, const std::string& name) {
   if (is_numpy_scalar(r.ptr()) || PyLong_CheckExact(r.ptr()) || PyFloat_CheckExact(r.ptr()))
     return constant(r);
   constexpr py::ssize_t kMaxBytes = 1 << 20;

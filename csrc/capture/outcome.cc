@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "capture/recipe.h"
 #include "capture/tracer.h"
 #include "compile/compile.h"
 
@@ -15,193 +16,25 @@ int Tracer::recipe(const V& v) {
   }
   const Nested nested(*this);
   recipe_of_[v] = -1;
-  Recipe r{Recipe::kNull};
-  auto sub = [&](const V& x) { r.items.push_back(recipe(x)); };
-  switch (v->kind) {
-    case Value::kNull: break;
-    case Value::kConst:
-      r.kind = v->src >= 0 ? Recipe::kSource : Recipe::kConst;
-      r.index = v->src;
-      r.obj = v->obj;
-      break;
-    case Value::kTensor:
-    case Value::kVarying:
-      if (v->src >= 0) {
-        r.kind = Recipe::kSource;
-        r.index = v->src;
-      } else if (v->first || v->second) {
-        Recipe own{Recipe::kOutput, static_cast<int>(outputs_.size())};
-        outputs_.push_back({v->node, -1});
-        entry_->recipes.push_back(own);
-        const int made = static_cast<int>(entry_->recipes.size()) - 1;
-        r.kind = Recipe::kChoice;
-        r.index = static_cast<int>(outputs_.size());
-        outputs_.push_back({v->pred, -1});
-        r.items = {v->first ? recipe(v->first) : made, v->second ? recipe(v->second) : made};
-      } else {
-        r.kind = v->kind == Value::kTensor ? Recipe::kOutput : Recipe::kNumber;
-        r.index = static_cast<int>(outputs_.size());
-        outputs_.push_back({v->node, -1});
-      }
-      break;
-    case Value::kSize:
-      r.kind = Recipe::kSize;
-      r.index = static_cast<int>(entry_->sizes.size());
-      entry_->sizes.push_back(v->expr);
-      break;
-    case Value::kOpenList:
-    case Value::kOpenDict:
-    case Value::kTuple:
-    case Value::kList:
-    case Value::kDict:
-      if (v->src >= 0) {
-        r.kind = Recipe::kSource;
-        r.index = v->src;
-        break;
-      }
-      r.kind = v->kind == Value::kTuple  ? Recipe::kTuple
-               : v->kind == Value::kList ? Recipe::kList
-                                         : Recipe::kDict;
-      for (size_t k = 0; k < v->items.size(); ++k) sub(item(v, k));
-      r.obj = v->cls;
-      if (v->kind == Value::kDict) {
-        py::list keys;
-        for (auto& k : v->keys) keys.append(k);
-        r.obj = py::tuple(keys);
-      }
-      break;
-    case Value::kSet: {
-      r.kind = Recipe::kSet;
-      py::list keys;
-      for (auto& k : v->keys) keys.append(k);
-      r.obj = py::tuple(keys);
-      r.obj2 = v->obj;
-      break;
-    }
-    case Value::kSlice:
-      r.kind = Recipe::kSlice;
-      for (auto& x : v->items) sub(x);
-      break;
-    case Value::kCell:
-      if (v->src >= 0) {
-        r.kind = Recipe::kSource;
-        r.index = v->src;
-      } else {
-        r.kind = Recipe::kCell;
-        if (v->content) sub(v->content);
-      }
-      break;
-    case Value::kFunction:
-      r.kind = Recipe::kFunction;
-      r.obj = v->code;
-      r.obj2 = v->globals;
-      for (auto& x : {v->defaults, v->kwdefaults, v->closure, v->annotations})
-        r.items.push_back(x ? recipe(x) : -1);
-      break;
-    case Value::kMethod:
-      if (v->src >= 0) {
-        r.kind = Recipe::kSource;
-        r.index = v->src;
-        break;
-      }
-      r.kind = Recipe::kMethod;
-      sub(v->func);
-      sub(v->self);
-      break;
-    case Value::kIter: {
-      if (v->iter == Value::kSequence && v->pos < 0)
-        give_up(Reason::kRebuild, "an iterator that has ended");
-      if (v->watched) {
-        if (v->watched->changes != v->changes ||
-            static_cast<int64_t>(v->watched->keys.size()) != v->stop)
-          give_up(Reason::kRebuild, "iterator over a dict that has changed");
-        r.kind = Recipe::kDictIter;
-        r.index = static_cast<int>(v->pos);
-        sub(v->self);
-      } else if (v->iter == Value::kSequence) {
-        r.kind = Recipe::kListIter;
-        r.index = static_cast<int>(v->pos);
-        sub(v->self ? v->self : v->items[0]);  // a Tensor or a string: by what Python has for it
-      } else if (v->iter == Value::kReversed) {
-        if (v->pos + 1 != static_cast<int64_t>(v->items[0]->items.size()))
-          give_up(Reason::kRebuild, "an iterator under way");
-        r.kind = Recipe::kCall;
-        r.obj = py::reinterpret_borrow<py::object>(original("reversed"));
-        sub(v->items[0]);
-      } else if (v->iter == Value::kRange) {
-        r.kind = Recipe::kCall;
-        r.obj = py::reinterpret_borrow<py::object>(original("iter"));
-        sub(constant(v->obj[py::slice(py::int_(v->pos), py::none(), py::none())]));
-      } else if (v->iter == Value::kZip || v->iter == Value::kEnumerate) {
-        r.kind = Recipe::kCall;
-        r.obj = py::reinterpret_borrow<py::object>(
-            original(v->iter == Value::kZip ? "zip" : "enumerate"));
-        for (auto& x : v->items) sub(x);
-        if (v->iter == Value::kEnumerate) sub(constant_int(v->pos));
-      } else {
-        if (v->iter == Value::kGenerator && (v->pos > 0 || !v->self)) throw StartedGenerator();
-        if (v->iter != Value::kGenerator) give_up(Reason::kRebuild, "iterator");
-        r.kind = Recipe::kCall;
-        sub(v->self);
-        for (auto& x : v->items) sub(x);
-      }
-      break;
-    }
-    case Value::kView: {
-      static const char* names[] = {"keys", "values", "items"};
-      r.kind = Recipe::kCall;
-      r.obj = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyDict_Type))
-                  .attr(names[v->view]);
-      sub(v->items[0]);
-      break;
-    }
-    case Value::kSuper: give_up(Reason::kRebuild, "super()");
-    case Value::kArray: {
-      static PyObject* copy =
-          py::object(py::module_::import("numpy").attr("ndarray").attr("copy")).release().ptr();
-      Recipe own{Recipe::kConst};
-      own.obj = v->obj;
-      entry_->recipes.push_back(own);
-      r.kind = Recipe::kCall;
-      r.obj = py::reinterpret_borrow<py::object>(copy);
-      r.items = {static_cast<int>(entry_->recipes.size()) - 1};
-      break;
-    }
-    case Value::kInstance: {
-      // known before its attributes are, which may lead back to it
-      r.kind = Recipe::kInstance;
-      r.obj = v->obj;
-      py::list names;
-      for (auto& k : v->keys) names.append(k);
-      r.obj2 = py::tuple(names);
-      const int id = static_cast<int>(entry_->recipes.size());
-      entry_->recipes.push_back(r);
-      recipe_of_[v] = id;
-      for (auto& x : v->items) sub(x);
-      entry_->recipes[id].items = r.items;
-      return id;
-    }
-    case Value::kException:
-      if (v->raised || v->dirty || !v->content)
-        give_up(Reason::kRebuild, "an exception that was raised or changed");
-      r.kind = Recipe::kCall;
-      r.obj = v->obj;
-      for (auto& x : v->content->items) sub(x);
-      break;
-    case Value::kObject:
-      if (v->src >= 0) {
-        r.kind = Recipe::kSource;
-        r.index = v->src;
-      } else if (v->obj) {
-        r.kind = Recipe::kConst;
-        r.obj = v->obj;
-      } else {
-        give_up(Reason::kRebuild, "object");
-      }
-      break;
-  }
+  if (v->src >= 0) return Rebuilder::make<SourceRecipe>(v, v->src);
+  return v->rebuild(*this);
+}
+
+int Tracer::add(Value* v, std::unique_ptr<Recipe> r) {
+  const int id = static_cast<int>(entry_->recipes.size());
   entry_->recipes.push_back(std::move(r));
-  return recipe_of_[v] = static_cast<int>(entry_->recipes.size()) - 1;
+  if (v) recipe_of_[v] = id;
+  return id;
+}
+
+int Tracer::output(Val node) {
+  outputs_.push_back({node, -1});
+  return static_cast<int>(outputs_.size()) - 1;
+}
+
+int Tracer::size(const SizeNumber& n) {
+  entry_->sizes.push_back(n);
+  return static_cast<int>(entry_->sizes.size()) - 1;
 }
 
 // An instance of an entry: its program, for a graph without symbols, and sizes.
@@ -294,7 +127,7 @@ std::vector<std::string> describe_constraints(const Entry& e, const CodeInfo& co
   return r;
 }
 
-Val Tracer::add_input(Type t, int src, uint64_t varying) {
+Val Context::add_input(Type t, int src, uint64_t varying) {
   for (int d = 0; d < t.shape.rank(); ++d)
     if (varying >> d & 1) {
       t.shape[d] = symbols_.symbol(t.shape[d]);
@@ -310,11 +143,7 @@ void Tracer::finish(Entry* e) {
   make_effects(e);
   if (!e->changed.empty())
     for (auto& [o, v] : known_)
-      if (v->src >= 0 && v->obj.ptr() == o &&
-          (v->kind == Value::kTensor || is_list(v) || is_dict(v) || v->kind == Value::kCell ||
-           (v->kind == Value::kObject && !PyFunction_Check(o) && !PyType_Check(o) &&
-            !PyModule_Check(o))))
-        e->identities.push_back(v->src);
+      if (v->src >= 0 && v->obj.ptr() == o && v->has_identity()) e->identities.push_back(v->src);
 
   e->inputs = input_source_;
   for (auto& o : outputs_) {

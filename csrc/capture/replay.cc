@@ -21,13 +21,6 @@ std::string without_addresses(const std::string& text) {
   return r;
 }
 
-std::string object_text(const py::object& o) {
-  if (!o) return "";
-  if (py::isinstance<py::dict>(o) && o.contains("__name__"))
-    return " globals of " + shown(o["__name__"], false);
-  return " " + shown(o);
-}
-
 std::string list_text(const std::vector<int>& ids) {
   std::string r;
   for (int id : ids) r += str_cat(" ", id);
@@ -45,9 +38,9 @@ std::string describe(const Entry& e, const CodeInfo& code) {
   for (auto& text : describe_constraints(e, code)) r += "sizes: " + text + "\n";
   r += "inputs" + list_text(e.inputs) + "\n";
   for (size_t k = 0; k < e.recipes.size(); ++k) {
-    const Recipe& x = e.recipes[k];
-    r += str_cat("recipe ", k, ": kind ", static_cast<int>(x.kind), " ", x.index,
-                 object_text(x.obj), object_text(x.obj2), " of", list_text(x.items), "\n");
+    const Recipe& x = *e.recipes[k];
+    r += str_cat("recipe ", k, ": ", x.describe(), x.parts.empty() ? "" : " of", list_text(x.parts),
+                 "\n");
   }
   for (auto& x : e.effects) r += "effect: " + x->describe() + "\n";
   r += "changed" + list_text(e.changed) + "\nidentities" + list_text(e.identities) + "\n";

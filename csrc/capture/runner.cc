@@ -145,153 +145,28 @@ void Runner::make_parts(int id) {
     const int k = todo.back();
     todo.pop_back();
     if (k != id) needed.push_back(k);
-    for (int part : e.recipes[k].items)
+    for (int part : e.recipes[k]->parts)
       if (part >= 0 && !made[part] && seen.insert(part).second) todo.push_back(part);
   }
-  auto instance = [&](int k) { return e.recipes[k].kind == Recipe::kInstance; };
-  // Parts have smaller numbers than what they are parts of, but for those of instances.
+  // Parts have smaller numbers than what they are parts of, but for those that lead back.
   std::sort(needed.begin(), needed.end());
+  std::vector<int> empty;
   for (int k : needed)
-    if (instance(k)) made[k] = allocate(e.recipes[k]);
+    if ((made[k] = e.recipes[k]->allocate())) empty.push_back(k);
   for (int k : needed)
     if (!made[k]) build(k);
-  for (int k : needed)
-    if (instance(k)) fill(made[k], e.recipes[k]);
-}
-
-py::object Runner::allocate(const Recipe& r) {
-  auto* t = reinterpret_cast<PyTypeObject*>(r.obj.ptr());
-  static PyObject* none = PyTuple_New(0);
-  const auto o = py::reinterpret_steal<py::object>(PyBaseObject_Type.tp_new(t, none, nullptr));
-  if (!o) throw py::error_already_set();
-  return o;
-}
-
-void Runner::fill(const py::object& instance, const Recipe& r) {
-  for (size_t k = 0; k < r.items.size(); ++k) {
-    const py::object x = make(r.items[k]);
-    PyObject* name = PyTuple_GET_ITEM(r.obj2.ptr(), static_cast<Py_ssize_t>(k));
-    if (PyObject_GenericSetAttr(instance.ptr(), name, x.ptr()) < 0) throw py::error_already_set();
-  }
+  for (int k : empty) e.recipes[k]->fill(*this, made[k]);
 }
 
 py::object Runner::build(int id) {
-  const Recipe& r = e.recipes[id];
-  py::object o;
-  switch (r.kind) {
-    case Recipe::kNull: return {};
-    case Recipe::kConst: o = r.obj; break;
-    case Recipe::kSource: o = values[r.index]; break;
-    case Recipe::kOutput:
-      o = py::reinterpret_steal<py::object>(new_tensor(outputs[r.index]));
-      break;
-    case Recipe::kChoice:
-      o = make(r.items[*static_cast<const bool*>(outputs[r.index]->data) ? 0 : 1]);
-      break;
-    case Recipe::kNumber: {
-      const Array& a = *outputs[r.index];
-      if (a.type.dtype == DType::F64)
-        o = py::float_(*static_cast<const double*>(a.data));
-      else
-        o = py::int_(*static_cast<const int64_t*>(a.data));
-      break;
-    }
-    case Recipe::kSize: {
-      const Number& x = instance.sizes[r.index];
-      if (x.index())
-        o = py::float_(std::get<double>(x));
-      else
-        o = py::int_(std::get<int64_t>(x));
-      break;
-    }
-    case Recipe::kTuple: {
-      o = py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(r.items.size())));
-      for (size_t k = 0; k < r.items.size(); ++k)
-        PyTuple_SET_ITEM(o.ptr(), static_cast<Py_ssize_t>(k), make(r.items[k]).release().ptr());
-      if (r.obj)
-        o = py::reinterpret_steal<py::object>(PyTuple_Type.tp_new(
-            reinterpret_cast<PyTypeObject*>(r.obj.ptr()), py::make_tuple(o).ptr(), nullptr));
-      break;
-    }
-    case Recipe::kList: {
-      py::list l;
-      for (int k : r.items) l.append(make(k));
-      o = l;
-      break;
-    }
-    case Recipe::kDict: {
-      py::dict d;
-      for (size_t k = 0; k < r.items.size(); ++k)
-        d[py::handle(PyTuple_GET_ITEM(r.obj.ptr(), static_cast<Py_ssize_t>(k)))] = make(r.items[k]);
-      o = d;
-      break;
-    }
-    case Recipe::kSet: {
-      py::set s;
-      if (r.obj2) s.attr("update")(r.obj2);
-      for (auto k : r.obj) s.add(k);
-      o = s;
-      break;
-    }
-    case Recipe::kSlice:
-      o = py::reinterpret_steal<py::object>(
-          PySlice_New(make(r.items[0]).ptr(), make(r.items[1]).ptr(), make(r.items[2]).ptr()));
-      break;
-    case Recipe::kCell:
-      o = py::reinterpret_steal<py::object>(
-          PyCell_New(r.items.empty() ? nullptr : make(r.items[0]).ptr()));
-      break;
-    case Recipe::kFunction: {
-      o = py::reinterpret_steal<py::object>(PyFunction_New(r.obj.ptr(), r.obj2.ptr()));
-      if (!o) throw py::error_already_set();
-      if (r.items[0] >= 0) PyFunction_SetDefaults(o.ptr(), make(r.items[0]).ptr());
-      if (r.items[1] >= 0) PyFunction_SetKwDefaults(o.ptr(), make(r.items[1]).ptr());
-      if (r.items[2] >= 0) PyFunction_SetClosure(o.ptr(), make(r.items[2]).ptr());
-      if (r.items[3] >= 0) {  // names and values in turn
-        const py::tuple pairs = make(r.items[3]);
-        py::dict d;
-        for (size_t k = 0; k + 1 < pairs.size(); k += 2) d[pairs[k]] = pairs[k + 1];
-        PyFunction_SetAnnotations(o.ptr(), d.ptr());
-      }
-      break;
-    }
-    case Recipe::kMethod: {
-      const py::object f = make(r.items[0]), self = make(r.items[1]);
-      const descrgetfunc bind = Py_TYPE(f.ptr())->tp_descr_get;
-      const bool c_method = PyObject_TypeCheck(f.ptr(), &PyMethodDescr_Type) ||
-                            PyObject_TypeCheck(f.ptr(), &PyWrapperDescr_Type);
-      o = py::reinterpret_steal<py::object>(
-          c_method ? bind(f.ptr(), self.ptr(), reinterpret_cast<PyObject*>(Py_TYPE(self.ptr())))
-                   : PyMethod_New(f.ptr(), self.ptr()));
-      break;
-    }
-    case Recipe::kListIter: {
-      o = py::reinterpret_steal<py::object>(PyObject_GetIter(make(r.items[0]).ptr()));
-      if (!o) throw py::error_already_set();
-      o.attr("__setstate__")(r.index);
-      break;
-    }
-    case Recipe::kDictIter: {
-      o = py::reinterpret_steal<py::object>(PyObject_GetIter(make(r.items[0]).ptr()));
-      if (!o) throw py::error_already_set();
-      for (int k = 0; k < r.index; ++k)
-        if (!py::reinterpret_steal<py::object>(PyIter_Next(o.ptr()))) break;
-      break;
-    }
-    case Recipe::kInstance: {
-      o = made[id] = allocate(r);  // what it holds may lead back to it
-      fill(o, r);
-      break;
-    }
-    case Recipe::kCall: {
-      py::list args;
-      for (size_t k = r.obj ? 0 : 1; k < r.items.size(); ++k) args.append(make(r.items[k]));
-      o = (r.obj ? r.obj : make(r.items[0]))(*args);
-      break;
-    }
+  const Recipe& r = *e.recipes[id];
+  py::object o = r.allocate();
+  if (o) {
+    made[id] = o;
+    r.fill(*this, o);
+    return o;
   }
-  if (!o) throw py::error_already_set();
-  return made[id] = o;
+  return made[id] = r.make(*this);
 }
 
 void Runner::apply_effects() {

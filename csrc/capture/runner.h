@@ -16,6 +16,8 @@ class Runner {
   void compute();  // throws OpError when a kernel finds bad data: nothing has happened then
   py::object make(int recipe);
   const ArrayRef& output(int k) const { return outputs[k]; }
+  const py::object& value(int source) const { return values[source]; }
+  const Number& size(int k) const { return instance.sizes[k]; }
   void apply_effects();
   // Drops what the run held.
   void clear() {
@@ -27,8 +29,6 @@ class Runner {
   bool compute_under(Tape& tape, std::span<Array* const> in);
   py::object build(int id);  // of parts that are made when they are needed
   void make_parts(int id);
-  py::object allocate(const Recipe& r);  // an instance without attributes
-  void fill(const py::object& instance, const Recipe& r);
 
   const Entry& e;
   const Instance& instance;

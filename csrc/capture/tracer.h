@@ -1,9 +1,7 @@
 // The symbolic interpreter's state and operations. Each group of methods has a file of its own.
 #pragma once
-#include <chrono>
-#include <map>
-
-#include "capture/capture.h"
+#include "capture/context.h"
+#include "capture/recipe.h"
 
 namespace pijit {
 
@@ -16,31 +14,21 @@ struct Frame {
   std::vector<V> handling = {};  // exceptions whose handlers run, innermost last
 };
 
-// An exception of the captured code, on its way to a handler.
-struct Raised {
-  V exception;
-  std::string where, detail;
-};
-
-using Kwargs = std::vector<std::pair<std::string, V>>;
-
-bool plain_tuple_type(PyTypeObject* t);
-bool dict_like(PyTypeObject* t);
-bool immutable_constant(PyObject* o);
-bool static_object(PyObject* o);
-bool is_enum(PyTypeObject* t);
-// A built-in, or a function of the operator module, as it was when we were imported.
-PyObject* original(const char* name);
-void keep_originals();
-// Does the class find attributes in a way of its own?
-bool own_getattribute(PyTypeObject* t);
-// Is this exactly NaN?
-bool is_nan(PyObject* o);
-
-class Tracer {
+class Tracer final : public Context, public Rebuilder {
  public:
   Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators);
   std::unique_ptr<Entry> run();
+
+  V call(const V& f, std::vector<V> args, Kwargs kwargs) override;
+  std::string location() const override;
+  bool resume_generator(const V& it, V* value) override;
+  std::vector<std::pair<Code, int>> frames() const override;
+  Context& context() override { return *this; }
+  int recipe(const V& v) override;
+  int add(Value* v, std::unique_ptr<Recipe> r) override;
+  int output(Val node) override;
+  int size(const SizeNumber& n) override;
+  using Context::make;
 
  private:
   // --- interpreter.cc: frames and instructions ---
@@ -49,51 +37,19 @@ class Tracer {
   bool returned_ = false;
   V return_value_;
   V yielded_;
-  V load_global(Frame& f, PyObject* name);
-  void set_global(PyObject* globals, PyObject* name, const V& value);
   V import_module(Frame& f, const std::string& name, bool top, int64_t level);
-  bool iterate(const V& it, V* value);  // false: exhausted
-  bool resume_generator(const V& it, V* value);
-  V get_iter(const V& x);
   // --- outcome.cc ---
   std::unique_ptr<Entry> finish_return(const V& result);
   std::unique_ptr<Entry> finish_break(Frame& f, const GraphBreak& b);
   void finish(Entry* e);
-  int recipe(const V& v);
-
-  [[noreturn]] void give_up(Reason r, const std::string& detail = "") const;
-  void tick(int64_t steps = 1);  // of the budget; ends the capture where a signal waits
-  // A step into a value that is part of another: containers may hold themselves, or be nested
-  // deeper than our stack, or be shared so often that a walk would never end.
-  class Nested {
-   public:
-    explicit Nested(Tracer& t);
-    ~Nested() { --depth_; }
-    Nested(const Nested&) = delete;
-
-   private:
-    int& depth_;
-  };
-  int nesting_ = 0;
 
   // --- exceptions.cc ---
   bool advance(Frame& f);  // a step; true: into an exception's handler
   bool handles_exception(const Frame& f) const;
   bool handles_stream_errors(const Frame& f) const;
-  [[noreturn]] void raise(const V& exception, const std::string& detail = "");
-  [[noreturn]] void raise(PyObject* cls, std::vector<V> args, const std::string& detail = "");
-  [[noreturn]] void raise(PyObject* cls, const std::string& detail);  // of a text not known
-  [[noreturn]] void raise(const py::error_already_set& e);  // of an operation on constants
-  std::optional<V> make_exception(PyTypeObject* t, const std::vector<V>& args);
   V exception_from(const V& x);  // what `raise x` raises
   bool exception_matches(const V& exception, const V& match);
-  size_t exception_changes_ = 0;  // of undo_: changes of exceptions made during capture
-  V exception_text(const V& v, const char* name, PyObject* method = nullptr);
-  V call_exception_method(PyObject* d, const V& self, const std::vector<V>& args);
-  void set_exception_attribute(const V& v, PyObject* name, const V& value);
-  std::optional<V> exception_attribute(const V& v, PyObject* name);
   std::string describe(const Raised& r) const;
-  std::string location() const;
 
   // --- branches.cc ---
   struct Arm {
@@ -107,39 +63,12 @@ class Tracer {
   void loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated);
   void run_until(Frame& f, int pc, int stop, Arm* arm);
   Val truth_val(const V& x, bool negated);
-  void check_effect(const V& v) const;   // may it be changed here?
-  void check_binding(const V& v) const;  // may it be given another node of the same value?
-  uint64_t arm_serial_ = 0;              // what was made before is outside of the branch
-  uint64_t mapped_serial_ = 0;           // the same for a function that vmap runs for one element
-  int grad_depth_ = 0;
   class Branching;
   std::vector<std::pair<const Frame*, int>> branching_;
 
-  // --- values.cc, attributes.cc: kinds of values ---
-  V wrap(PyObject* o, int src);  // an object with a source; adds guards
-  V wrap_static(PyObject* o);    // an object known for good (library, constant of the code)
-  template <class T>
-  T* make() {
-    return arena_.make<T>();
-  }
-  V null() const { return null_; }
-  V constant(py::object o);
-  V constant_int(int64_t i) { return constant(py::int_(i)); }
-  V sequence(Value::Kind k, std::vector<V> items);
-  V tensor(Val node);
-  V item(const V& container, size_t i);  // of a tuple, list or dict; reads the source on demand
-  PyTypeObject* type_of(const V& v) const;
-  // What C code may be asked about the object of a constant. Where its class answers by Python code
-  // of its own, it is none: that code must run in each call.
-  enum class Ask { kAnything, kHash, kText, kIdentity };
-  std::optional<py::object> as_constant(const V& v, Ask what = Ask::kAnything);
-  bool asks_user_code(PyTypeObject* t, Ask what);
-  std::optional<V> fresh(const py::object& o);  // a result of C code, new at each run
-  std::optional<bool> truth(const V& v);
-  std::optional<bool> slot_truth(const V& v);
-  V length_of(const V& v);                              // what len() gives
-  std::optional<V> text(const V& v, const char* name);  // __str__ or __repr__
-  V in_place(const std::string& op, const V& a, const V& b);
+  void make_effects(Entry* e);
+  std::vector<uint64_t> own_changes();
+  // --- calls.cc ---
   std::optional<V> call_operator(const std::string& name, const std::vector<V>& args);
   V call_extreme(const std::string& name, const std::vector<V>& args, const Kwargs& kwargs);
   V call_sorted(const std::vector<V>& args, const Kwargs& kwargs);
@@ -148,131 +77,6 @@ class Tracer {
   bool is_instance(const V& v, PyObject* cls);
   bool is_subclass(PyObject* sub, PyObject* cls);
   Kwargs keywords_of(const V& dict);
-  V member(const V& v, PyObject* name);  // of a C descriptor of v's class
-  std::optional<int64_t> as_int(const V& v);
-  bool is_number(const V& v) const;
-  std::optional<std::vector<V>> unpack(const V& v);  // all items of an iterable known in advance
-  std::vector<V> items_of(const V& v);               // the same, or gives up
-  V attribute(const V& v, PyObject* name);
-  V class_attribute(PyObject* found, int owner, PyObject* name);
-  V behind(const V& front);                                     // the function of a JitFunction
-  std::optional<V> find_attribute(const V& v, PyObject* name);  // empty: no such attribute
-  void set_attribute(const V& v, PyObject* name, const V& value);
-  void store_attribute(const V& v, PyObject* name, const V& value);
-  V bind(const V& found, const V& self, PyTypeObject* owner);
-  V subscript(const V& x, const V& index);
-  void set_subscript(const V& x, const V& index, const V& value);
-  V unary(const std::string& op, const V& x);
-  V binary(const std::string& op, const V& a, const V& b, bool in_place = false);
-  V compare(const std::string& op, const V& a, const V& b);
-  std::optional<bool> identical(const V& a, const V& b);
-  std::optional<bool> contains(const V& container, const V& x);
-  int find_key(const V& dict, PyObject* key);
-  V set_of(const std::vector<V>& items);
-  void add_to_set(const V& set, const V& x);
-  void delete_subscript(const V& x, const V& index);
-  void touch(const V& v);  // before a change in place
-  // Changes in place; each undoes no more than itself.
-  void splice(const V& list, size_t at, size_t removed, std::vector<V> added = {});
-  void set_entry(const V& dict, const py::object& key, const V& value);
-  void remove_entry(const V& dict, size_t at);
-  void clear_entries(const V& dict);
-  void set_node(const V& tensor, Val node);
-  py::object elements(const V& set);  // borrowed from the value: not to be changed or kept
-  // On constants; a name of the operator module.
-  V python_operation(const char* name, const std::vector<V>& args);
-
-  // --- containers.cc: lists and dicts ---
-  static bool is_list(const V& v) { return v->kind == Value::kList || v->kind == Value::kOpenList; }
-  static bool is_dict(const V& v) { return v->kind == Value::kDict || v->kind == Value::kOpenDict; }
-  void settle(const V& v);  // an open list or dict becomes a kList or kDict, under a guard
-  V length(const V& container);
-  bool nonempty(const V& container);
-  V list_item(const V& list, int64_t i);  // null: no such index
-  V source_item(const V& list, int64_t i);
-  void read_all(const V& list);
-  void list_extend(const V& list, const std::vector<V>& values);
-  void list_insert(const V& list, int64_t i, const V& value);
-  void set_list_item(const V& list, int64_t i, const V& value);
-  void delete_list_item(const V& list, int64_t i);
-  V call_list_method(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs);
-  bool dict_has(const V& dict, const V& key);
-  V dict_get(const V& dict, const V& key);  // null: no such key
-  void dict_set(const V& dict, const V& key, const V& value);
-  void dict_delete(const V& dict, const V& key);
-  V missing_item(const V& dict, const V& key);
-  static bool c_container(const V& v);
-  void tighten_list(const V& list);
-  bool set_list_place(const V& list, const V& index, const V& value);
-  std::optional<std::vector<V>> end_of_list(const V& list, const V& slice);
-  V computed_item(const V& container, const V& index);
-  bool change_c_container(const std::string& name, const V& self, const std::vector<V>& args);
-  V call_dict_method(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs);
-  py::object constant_key(const V& key);
-  Value::Known* find_known(const V& dict, PyObject* key);
-  Value::Known& add_known(const V& dict, Value::Known known);
-  bool written_like(const V& dict, const V& key) const;
-  Value::Known& known_key(const V& dict, const py::object& key);
-  void change_known(const V& dict, const py::object& key, bool present, const V& value);
-  void tighten(const V& dict, const V& key = nullptr);
-  // --- effects.cc: what is done to objects from outside, in order ---
-  struct Note {
-    enum Kind : uint8_t {
-      kAssign,   // of a tensor: what it is in the end
-      kSetAttr,  // `name`
-      kSetGlobal,
-      kSetCell,
-      kPrint,
-      kExtend,  // a list by `values`
-      kSetItem,
-      kDelItem,
-      kCall  // of the C method `name` with `values`
-    } kind;
-    V target;
-    py::object name, globals;
-    std::vector<V> values;
-  };
-  void log(Note n);
-  void make_effects(Entry* e);
-  std::vector<uint64_t> own_changes();
-
-  // --- instances.cc: objects of Python classes ---
-  bool plain_class(PyTypeObject* t) const;
-  int guard_class(PyTypeObject* t);
-  V make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
-  V make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
-  std::optional<V> instance_attribute(const V& v, PyObject* name);
-  std::optional<V> missing_attribute(const V& v, PyObject* name);
-  void set_instance_attribute(const V& v, PyObject* name, const V& value);
-  V call_object_method(const std::string& name, const V& self, const std::vector<V>& args);
-  PyObject* user_method(const V& v, const std::string& name);
-  V user_operation(const std::string& op, const V& a, const V& b, bool in_place);
-  V user_comparison(const std::string& op, const V& a, const V& b);
-
-  // --- numbers.cc ---
-  V size_value(const SizeNumber& n);
-  V dim(const V& tensor, int axis);
-  V shape_of(const V& tensor);
-  V element_count(const V& tensor, int64_t times);
-  bool is_varying(PyObject* o, int src) const;
-  bool unstable(int src) const { return start_.unstable.count(sources_[src].path) > 0; }
-  bool decided(bool outcome, Source s);
-  V varying(PyObject* o, int src);
-  py::object argument(const V& v);
-  int argument_source(const V& v);
-  V computed(PyObject* f, const std::vector<V>& args);
-  bool number_input(const V& v);
-  void fix(const V& v);
-  V unfixed_negation(const V& x);
-  V unfixed_arithmetic(const std::string& op, const V& a, const V& b);  // null: not possible
-  std::optional<bool> unfixed_relation(const std::string& op, const V& a, const V& b);
-  std::optional<py::object> object_with_sizes(const V& v);
-  bool holds_size(const V& v);
-  static bool unfixed(const V& v) { return v->kind == Value::kSize || v->kind == Value::kVarying; }
-  static bool sourced(const V& v) { return v->kind == Value::kVarying && v->src >= 0; }
-
-  // --- calls.cc ---
-  V call(const V& f, std::vector<V> args, Kwargs kwargs);
   V call_function(const V& f, std::vector<V> args, Kwargs kwargs);
   V call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs);
   V call_print(const std::vector<V>& args, const Kwargs& kwargs);
@@ -280,17 +84,6 @@ class Tracer {
   V call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs);
   V call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args,
                            Kwargs& kwargs);
-  V call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
-              const std::string& name);
-  V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
-  Operand operand(const V& v, Scope& s);
-  Operand operand(const V& v) { return operand(v, *scope_); }
-  bool is_operand(const V& v) const {
-    return v->kind == Value::kTensor || is_number(v) ||
-           (v->kind == Value::kConst && is_numpy_scalar(v->obj.ptr()));
-  }
-  std::vector<IndexItem> index_items(const V& index);
-  void assign_tensor(const V& t, const V& value);
 
   // --- gradients.cc ---
   V call_grad(const V& g, std::vector<V> args, Kwargs kwargs);
@@ -316,49 +109,9 @@ class Tracer {
 
   // --- numpy.cc ---
   static bool makes_array(PyObject* f);
-  V call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwargs);
-  V numpy_result(const py::object& r, const std::string& name);
 
-  // --- sources and guards ---
-  int add_source(Source s);
-  int source_of(const V& v);  // makes a constant source where there is none
-  void guard(Guard::Kind k, int src, py::object obj = {}, uint64_t num = 0, py::object obj2 = {});
-  void guard_type(const V& v);
-  static bool named_as_library(PyObject* globals);
-  bool is_library(PyObject* globals);  // and guards it
-
-  template <class F>
-  void undoable(F restore) {
-    undo_.push_back(std::move(restore));
-  }
-
-  Arena arena_;
-  const V null_ = arena_.make<NullValue>();
-  StartPoint& start_;
   const std::vector<PyObject*>& state_;
   bool whole_;
-  bool generators_;  // follow them
-  Val add_input(Type t, int src, uint64_t varying);
-
-  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>(false);
-  Scope root_scope_{graph_.get()};
-  Scope* scope_ = &root_scope_;
-  SizeEnv symbols_;
-  SizeEnv::Use use_symbols_{&symbols_};
-  std::vector<int> input_source_;
-  std::vector<std::pair<int, int>> varying_;   // (input, axis) of each symbol
-  std::unordered_map<int, V> varying_values_;  // kVarying, by source
-  std::vector<py::object> held_;
-  std::vector<Source> sources_;
-  std::map<std::tuple<int, int, int, PyObject*, int, std::vector<int>>, int> source_index_;
-  std::vector<Guard> guards_;
-  std::set<std::tuple<int, int, uint64_t, PyObject*>> guard_index_;  // what guard() added
-  std::unordered_map<PyObject*, V> known_;  // objects with identity
-  std::set<PyObject*> instance_dicts_;      // of objects whose attributes were looked for
-  bool plain_tensors_ = false;              // a guard asks for the class Tensor as it is
-  std::map<std::pair<PyObject*, std::string>, V> global_writes_;
-  std::vector<Note> journal_;
-  std::vector<std::function<void()>> undo_;
   std::vector<Frame*> frames_;
   std::unordered_map<const Value*, int> recipe_of_;
   struct Output {
@@ -367,8 +120,6 @@ class Tracer {
   };
   std::vector<Output> outputs_;
   Entry* entry_ = nullptr;
-  int64_t budget_;
-  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace pijit

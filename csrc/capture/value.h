@@ -1,8 +1,10 @@
 // What the symbolic interpreter knows about Python objects. Values live in the arena of one capture
 // and die with it; no Entry holds one.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -12,7 +14,8 @@
 
 namespace pijit {
 
-struct Frame;
+class Context;
+class Rebuilder;
 struct Value;
 // Refers to a value; null at first.
 class V {
@@ -27,6 +30,11 @@ class V {
  private:
   Value* p_ = nullptr;
 };
+
+using Kwargs = std::vector<std::pair<std::string, V>>;
+// What C code may be asked about the object of a constant. Where its class answers by Python code
+// of its own, it is none: that code must run in each call.
+enum class Ask : uint8_t { kAnything, kHash, kText, kIdentity };
 
 struct Value {
   enum Kind : uint8_t {
@@ -62,6 +70,39 @@ struct Value {
   explicit Value(Kind kind) : kind(kind) {}
   virtual ~Value() = default;
   Value(const Value&) = delete;
+
+  // --- What CPython's type object has as slots. Where a kind says nothing, the class's own method
+  // in Python is inlined; where it has none, the capture gives up.
+  virtual PyTypeObject* type() const = 0;
+  virtual std::optional<bool> truth(Context& c);  // empty: only a run can tell
+  virtual V length(Context& c);
+  virtual V getitem(Context& c, const V& index);
+  virtual void setitem(Context& c, const V& index, const V& value);
+  virtual void delitem(Context& c, const V& index);
+  // Without __contains__ in Python, which comes first.
+  virtual std::optional<bool> contains(Context& c, const V& x);
+  virtual V iter(Context& c);  // without __iter__ in Python
+  // Empty: there is no such attribute.
+  virtual std::optional<V> getattr(Context& c, PyObject* name);
+  virtual void setattr(Context& c, PyObject* name, const V& value);
+
+  // --- What capture asks besides.
+  // The object, where it is known in full; numbers that vary are fixed for that.
+  virtual std::optional<py::object> object(Context& c, Ask what) { return std::nullopt; }
+  // Can all its items be listed now?
+  virtual bool iterable() const { return false; }
+  // Of containers that are seen through (tuples, lists, dicts, slices): what they hold, read from
+  // the source if need be, and a new one of the same form.
+  virtual std::vector<V> parts(Context& c) { return {}; }
+  virtual V with_parts(Context& c, std::vector<V> parts) { return this; }
+  // Must effects on other objects leave it alone?
+  virtual bool has_identity() const { return false; }
+  // Methods of its class in Python count.
+  virtual bool asks_class() const { return false; }
+  // Guards that the class is as it is, where nothing else does.
+  virtual void guard_methods(Context& c) {}
+  // The recipe by which each run makes it anew; not asked for what has a source.
+  virtual int rebuild(Rebuilder& r) = 0;
 
   int src = -1;    // reachable from the frame's state
   py::object obj;  // the object: constants, objects, tensors and containers that have a source
@@ -99,94 +140,25 @@ struct Value {
   std::vector<std::pair<V, V>> loose;  // kOpenList, too: items set at places that vary
   bool dirty = false;                  // kList, kDict, kCell, kTensor: differs from its source;
                                        // kException: from a new one of the same arguments
-  V content;                           // kCell, kException
-  bool raised = false;       // kException: it has a traceback by now, and cannot be rebuilt
-  py::object cls;            // kTuple made during capture: its class, if that is not tuple
-  V self, func;              // kMethod; kSuper: self, and the class to look behind
-  py::object code, globals;  // kFunction
-  V defaults, kwdefaults, closure, annotations;
-  // kGenerator: self is the function, items are what it was called with
-  enum IterKind : uint8_t {
-    kSequence,
-    kRange,
-    kZip,
-    kEnumerate,
-    kMap,
-    kReversed,  // of a tuple or list, at `pos`
-    kGenerator
-  } iter = kSequence;
-  std::shared_ptr<Frame> frame;  // of a generator; null: it has ended
-  int64_t pos = 0, stop = 0;     // kRange: places in the range obj
-  uint64_t changes = 0;  // kDict: how often it lost or got keys; kIter: those that were seen
-  V watched;  // kIter: a dict that had `stop` entries and must keep them; self is what is iterated
-  enum ViewKind : uint8_t { kKeys, kValues, kItems } view = kKeys;
+  py::object cls;        // kTuple made during capture: its class, if that is not tuple
+  uint64_t changes = 0;  // kDict: how often it lost or got keys
   std::unordered_map<std::string, V> attrs;  // kObject: pending attribute writes
 };
 
-// One class per kind.
-struct NullValue : Value {
-  NullValue() : Value(kNull) {}
-};
-struct ConstantValue : Value {
-  ConstantValue() : Value(kConst) {}
-};
-struct TensorValue : Value {
-  TensorValue() : Value(kTensor) {}
-};
-struct TupleValue : Value {
-  TupleValue() : Value(kTuple) {}
-};
-struct ListValue : Value {
-  ListValue() : Value(kList) {}
-};
-struct DictValue : Value {
-  DictValue() : Value(kDict) {}
-};
-struct SetValue : Value {
-  SetValue() : Value(kSet) {}
-};
-struct SliceValue : Value {
-  SliceValue() : Value(kSlice) {}
-};
-struct CellValue : Value {
-  CellValue() : Value(kCell) {}
-};
-struct FunctionValue : Value {
-  FunctionValue() : Value(kFunction) {}
-};
-struct MethodValue : Value {
-  MethodValue() : Value(kMethod) {}
-};
-struct IteratorValue : Value {
-  IteratorValue() : Value(kIter) {}
-};
-struct ViewValue : Value {
-  ViewValue() : Value(kView) {}
-};
-struct SuperValue : Value {
-  SuperValue() : Value(kSuper) {}
-};
-struct ObjectValue : Value {
-  ObjectValue() : Value(kObject) {}
-};
-struct ArrayValue : Value {
-  ArrayValue() : Value(kArray) {}
-};
-struct InstanceValue : Value {
-  InstanceValue() : Value(kInstance) {}
-};
-struct ExceptionValue : Value {
-  ExceptionValue() : Value(kException) {}
-};
+// v as a value of this class; null if it is of another.
+template <class T>
+T* as(const V& v) {
+  return v && T::holds(v->kind) ? static_cast<T*>(static_cast<Value*>(v)) : nullptr;
+}
 
 // Where the values of a capture live.
 class Arena {
  public:
   Arena() = default;
   Arena(const Arena&) = delete;
-  template <class T>
-  T* make() {
-    auto made = std::make_unique<T>();
+  template <class T, class... A>
+  T* make(A&&... args) {
+    auto made = std::make_unique<T>(std::forward<A>(args)...);
     T* v = made.get();
     v->serial = next_serial();
     values_.push_back(std::move(made));
@@ -200,11 +172,5 @@ class Arena {
   std::vector<std::unique_ptr<Value>> values_;
   uint64_t serial_ = 1;
 };
-// A new tuple, list or dict.
-inline V make_container(Arena& arena, Value::Kind kind) {
-  if (kind == Value::kTuple) return arena.make<TupleValue>();
-  if (kind == Value::kList) return arena.make<ListValue>();
-  return arena.make<DictValue>();
-}
 
 }  // namespace pijit

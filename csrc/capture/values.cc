@@ -2,7 +2,8 @@
 // kinds.
 #include <algorithm>
 
-#include "capture/tracer.h"
+#include "capture/context.h"
+#include "capture/values.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -59,7 +60,7 @@ bool plain_tuple_type(PyTypeObject* t) {
 // --- sources and guards
 // ----------------------------------------------------------------------------
 
-int Tracer::add_source(Source s) {
+int Context::add_source(Source s) {
   const auto key =
       std::make_tuple(static_cast<int>(s.kind), s.parent, s.index, s.key.ptr(), s.other, s.args);
   auto it = source_index_.find(key);
@@ -71,17 +72,17 @@ int Tracer::add_source(Source s) {
   return source_index_[key] = static_cast<int>(sources_.size()) - 1;
 }
 
-int Tracer::source_of(const V& v) {
+int Context::source_of(const V& v) {
   if (v->src < 0) v->src = add_source({Source::kConst, -1, 0, v->obj});
   return v->src;
 }
 
-void Tracer::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::object obj2) {
+void Context::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::object obj2) {
   if (!guard_index_.insert({k, src, num, obj.ptr()}).second) return;
   guards_.push_back({k, src, std::move(obj), std::move(obj2), num, {}});
 }
 
-void Tracer::guard_type(const V& v) {
+void Context::guard_type(const V& v) {
   PyTypeObject* t = Py_TYPE(v->obj.ptr());
   const unsigned version = type_version(t);
   if (!version)
@@ -89,14 +90,14 @@ void Tracer::guard_type(const V& v) {
   guard(Guard::kType, source_of(v), share(reinterpret_cast<PyObject*>(t)), version);
 }
 
-bool Tracer::named_as_library(PyObject* globals) {
+bool Context::named_as_library(PyObject* globals) {
   PyObject* n = PyDict_GetItemString(globals, "__name__");
   if (!n || !PyUnicode_Check(n)) return false;
   const std::string name = text_of(n);
   return name == "pijit" || name.rfind("pijit.", 0) == 0;
 }
 
-bool Tracer::is_library(PyObject* globals) {
+bool Context::is_library(PyObject* globals) {
   if (!named_as_library(globals)) return false;
   guard(Guard::kDictVersion, add_source({Source::kConst, -1, 0, share(globals)}), share(globals),
         dict_version(globals));
@@ -106,23 +107,31 @@ bool Tracer::is_library(PyObject* globals) {
 // --- making values
 // ---------------------------------------------------------------------------------
 
-V Tracer::constant(py::object o) {
+V Context::constant(py::object o) {
   auto* v = make<ConstantValue>();
   v->obj = std::move(o);
   return v;
 }
-V Tracer::sequence(Value::Kind k, std::vector<V> items) {
-  const V v = make_container(arena_, k);
+V Context::tuple(std::vector<V> items) {
+  auto* v = make<TupleValue>();
   v->items = std::move(items);
   return v;
 }
-V Tracer::tensor(Val node) {
+V Context::list(std::vector<V> items) {
+  auto* v = make<ListValue>();
+  v->items = std::move(items);
+  return v;
+}
+V Context::sequence(Value::Kind k, std::vector<V> items) {
+  return k == Value::kTuple ? tuple(std::move(items)) : list(std::move(items));
+}
+V Context::tensor(Val node) {
   auto* v = make<TensorValue>();
   v->node = node;
   return v;
 }
 
-V Tracer::wrap_static(PyObject* o) {
+V Context::wrap_static(PyObject* o) {
   if (immutable_constant(o)) return constant(share(o));
   if (PyTuple_CheckExact(o)) {
     const Nested nested(*this);
@@ -144,7 +153,7 @@ V Tracer::wrap_static(PyObject* o) {
   return wrap(o, add_source({Source::kConst, -1, 0, share(o)}));
 }
 
-V Tracer::wrap(PyObject* o, int src) {
+V Context::wrap(PyObject* o, int src) {
   if (immutable_constant(o)) {
     if (is_varying(o, src)) return varying(o, src);
     V c = constant(share(o));
@@ -221,7 +230,7 @@ V Tracer::wrap(PyObject* o, int src) {
     guard(Guard::kType, src, type, type_version(t));
     known_[o] = v;
     if (PyCell_GET(o))
-      v->content = wrap(PyCell_GET(o), add_source({Source::kCell, src, 0, {}}));
+      as<CellValue>(v)->content = wrap(PyCell_GET(o), add_source({Source::kCell, src, 0, {}}));
     else
       guard(Guard::kCellEmpty, src);
     return v;
@@ -230,13 +239,15 @@ V Tracer::wrap(PyObject* o, int src) {
   } else if (PyObject* method = PyCFunction_Check(o) ? method_behind(o) : nullptr) {
     begin(make<MethodValue>());
     guard(Guard::kExact, src, type);
-    v->self = wrap(PyCFunction_GET_SELF(o), add_source({Source::kMethodSelf, src, 0, {}}));
-    v->func = wrap(method, add_source({Source::kMethodFunc, src, 0, {}}));
+    auto* m = as<MethodValue>(v);
+    m->self = wrap(PyCFunction_GET_SELF(o), add_source({Source::kMethodSelf, src, 0, {}}));
+    m->func = wrap(method, add_source({Source::kMethodFunc, src, 0, {}}));
   } else if (PyMethod_Check(o)) {
     begin(make<MethodValue>());
     guard(Guard::kType, src, type, type_version(t));
-    v->self = wrap(PyMethod_GET_SELF(o), add_source({Source::kMethodSelf, src, 0, {}}));
-    v->func = wrap(PyMethod_GET_FUNCTION(o), add_source({Source::kMethodFunc, src, 0, {}}));
+    auto* m = as<MethodValue>(v);
+    m->self = wrap(PyMethod_GET_SELF(o), add_source({Source::kMethodSelf, src, 0, {}}));
+    m->func = wrap(PyMethod_GET_FUNCTION(o), add_source({Source::kMethodFunc, src, 0, {}}));
   } else if (PyFunction_Check(o)) {
     begin(make<ObjectValue>());
     guard(Guard::kCode, src, share(PyFunction_GET_CODE(o)), 0, share(PyFunction_GET_GLOBALS(o)));
@@ -251,7 +262,7 @@ V Tracer::wrap(PyObject* o, int src) {
   return known_[o] = v;
 }
 
-V Tracer::item(const V& c, size_t i) {
+V Context::item(const V& c, size_t i) {
   V& slot = c->items[i];
   if (slot) return slot;
   PyObject* o = c->obj.ptr();
@@ -270,64 +281,9 @@ V Tracer::item(const V& c, size_t i) {
 // --- questions
 // -------------------------------------------------------------------------------------
 
-PyTypeObject* Tracer::type_of(const V& v) const {
-  switch (v->kind) {
-    case Value::kNull: return Py_TYPE(Py_None);
-    case Value::kVarying:
-    case Value::kSize:
-    case Value::kConst: return Py_TYPE(v->obj.ptr());
-    case Value::kTensor: return v->obj ? Py_TYPE(v->obj.ptr()) : tensor_type;
-    case Value::kTuple:
-      return v->obj   ? Py_TYPE(v->obj.ptr())
-             : v->cls ? reinterpret_cast<PyTypeObject*>(v->cls.ptr())
-                      : &PyTuple_Type;
-    case Value::kList:
-    case Value::kOpenList: return &PyList_Type;
-    case Value::kOpenDict:
-    case Value::kDict: return v->obj ? Py_TYPE(v->obj.ptr()) : &PyDict_Type;
-    case Value::kSet: return &PySet_Type;
-    case Value::kSlice: return &PySlice_Type;
-    case Value::kCell: return &PyCell_Type;
-    case Value::kFunction: return &PyFunction_Type;
-    case Value::kMethod: return &PyMethod_Type;
-    case Value::kIter:
-      switch (v->iter) {
-        case Value::kGenerator: return &PyGen_Type;
-        case Value::kZip: return &PyZip_Type;
-        case Value::kEnumerate: return &PyEnum_Type;
-        case Value::kMap: return &PyMap_Type;
-        case Value::kReversed:
-          return v->items[0]->kind == Value::kList ? &PyListRevIter_Type : &PyReversed_Type;
-        case Value::kRange: return &PyRangeIter_Type;
-        case Value::kSequence:
-          if (!v->self)
-            return v->items[0]->kind == Value::kList ? &PyListIter_Type : &PyTupleIter_Type;
-          switch (v->self->kind) {
-            case Value::kDict: return &PyDictIterKey_Type;
-            case Value::kView:
-              return v->self->view == Value::kKeys     ? &PyDictIterKey_Type
-                     : v->self->view == Value::kValues ? &PyDictIterValue_Type
-                                                       : &PyDictIterItem_Type;
-            case Value::kSet: return &PySetIter_Type;
-            case Value::kTensor: return &PySeqIter_Type;
-            default: return &PyUnicodeIter_Type;
-          }
-      }
-      return nullptr;
-    case Value::kView:
-      return v->view == Value::kKeys     ? &PyDictKeys_Type
-             : v->view == Value::kValues ? &PyDictValues_Type
-                                         : &PyDictItems_Type;
-    case Value::kSuper: return &PySuper_Type;
-    case Value::kObject: return Py_TYPE(v->obj.ptr());
-    case Value::kArray: return Py_TYPE(v->obj.ptr());
-    case Value::kInstance:
-    case Value::kException: return reinterpret_cast<PyTypeObject*>(v->obj.ptr());
-  }
-  return nullptr;
-}
+PyTypeObject* Context::type_of(const V& v) const { return v->type(); }
 
-bool Tracer::asks_user_code(PyTypeObject* t, Ask what) {
+bool Context::asks_user_code(PyTypeObject* t, Ask what) {
   if (what == Ask::kIdentity || !PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) return false;
   struct Known {
     unsigned version = 0;
@@ -372,41 +328,11 @@ bool Tracer::asks_user_code(PyTypeObject* t, Ask what) {
   return what == Ask::kHash ? k.hash : what == Ask::kText ? k.text : k.any;
 }
 
-std::optional<py::object> Tracer::as_constant(const V& v, Ask what) {
-  fix(v);
-  if (v->kind == Value::kOpenList) settle(v);
-  if (v->kind == Value::kConst) return v->obj;
-  const Nested nested(*this);
-  if (v->kind == Value::kObject && static_object(v->obj.ptr())) {
-    if (asks_user_code(type_of(v), what)) return std::nullopt;
-    return v->obj;
-  }
-  if (v->kind == Value::kSet) {  // its order is that of an equal history
-    py::set s;
-    if (v->obj) s.attr("update")(v->obj);
-    for (auto& k : v->keys) s.add(k);
-    return py::object(s);
-  }
-  if (v->kind == Value::kTuple || v->kind == Value::kList || v->kind == Value::kSlice) {
-    if (v->kind == Value::kTuple && asks_user_code(type_of(v), what)) return std::nullopt;
-    py::list l;
-    for (size_t k = 0; k < v->items.size(); ++k) {
-      auto c = as_constant(v->kind == Value::kSlice ? v->items[k] : item(v, k), what);
-      if (!c) return std::nullopt;
-      l.append(*c);
-    }
-    if (v->kind == Value::kTuple && type_of(v) != &PyTuple_Type)
-      return py::reinterpret_steal<py::object>(
-          PyTuple_Type.tp_new(type_of(v), py::make_tuple(py::tuple(l)).ptr(), nullptr));
-    if (v->kind == Value::kTuple) return py::object(py::tuple(l));
-    if (v->kind == Value::kList) return py::object(l);
-    return py::reinterpret_steal<py::object>(
-        PySlice_New(py::object(l[0]).ptr(), py::object(l[1]).ptr(), py::object(l[2]).ptr()));
-  }
-  return std::nullopt;
+std::optional<py::object> Context::as_constant(const V& v, Ask what) {
+  return v->object(*this, what);
 }
 
-std::optional<int64_t> Tracer::as_int(const V& v) {
+std::optional<int64_t> Context::as_int(const V& v) {
   if (unfixed(v) && PyLong_Check(v->obj.ptr())) fix(v);
   if (v->kind != Value::kConst || !PyLong_Check(v->obj.ptr())) return std::nullopt;
   int overflow = 0;
@@ -415,39 +341,16 @@ std::optional<int64_t> Tracer::as_int(const V& v) {
   return i;
 }
 
-bool Tracer::is_number(const V& v) const {
+bool Context::is_number(const V& v) const {
   return (v->kind == Value::kConst || unfixed(v)) &&
          (PyLong_Check(v->obj.ptr()) || PyFloat_Check(v->obj.ptr()));
 }
 
-std::optional<bool> Tracer::truth(const V& v) {
-  switch (v->kind) {
-    case Value::kVarying:
-    case Value::kSize:
-      if (is_number(v)) {
-        if (auto r = unfixed_relation("ne", v, constant_int(0))) return r;
-      } else if (V r = computed(original("truth"), {v})) {
-        return truth(r);
-      }
-      fix(v);
-      [[fallthrough]];
-    case Value::kConst: return PyObject_IsTrue(v->obj.ptr()) == 1;
-    case Value::kTuple:
-    case Value::kList:
-    case Value::kDict:
-    case Value::kOpenList:
-    case Value::kOpenDict: return nonempty(v);
-    case Value::kView: return nonempty(v->items[0]);
-    case Value::kSet: return py::len(elements(v)) > 0;
-    case Value::kInstance:
-    case Value::kObject: return c_container(v) ? truth(length(v)) : slot_truth(v);
-    default: return slot_truth(v);
-  }
-}
+std::optional<bool> Context::truth(const V& v) { return v->truth(*this); }
 
 // As PyObject_IsTrue goes: nb_bool of the type (of a class, its metaclass), then a length, then
 // True.
-std::optional<bool> Tracer::slot_truth(const V& v) {
+std::optional<bool> Context::slot_truth(const V& v) {
   PyTypeObject* t = type_of(v);
   if (v->kind == Value::kObject && static_object(v->obj.ptr()) &&
       PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE))
@@ -477,51 +380,9 @@ std::optional<bool> Tracer::slot_truth(const V& v) {
   return std::nullopt;
 }
 
-V Tracer::length_of(const V& v) {
-  switch (v->kind) {
-    case Value::kTuple:
-    case Value::kList:
-    case Value::kDict:
-    case Value::kOpenList:
-    case Value::kOpenDict: return length(v);
-    case Value::kView: return length(v->items[0]);
-    case Value::kSet: return constant_int(static_cast<int64_t>(py::len(elements(v))));
-    case Value::kVarying:
-      if (V r = sourced(v) ? computed(original("len"), {v}) : nullptr) return r;
-      break;
-    case Value::kConst: {
-      const Py_ssize_t n = PyObject_Size(v->obj.ptr());
-      if (n < 0) raise(py::error_already_set());
-      return constant_int(n);
-    }
-    case Value::kTensor:
-      if (v->node.shape().rank() && !user_method(v, "__len__")) return dim(v, 0);
-      [[fallthrough]];
-    default:
-      if (c_container(v)) return length(v);
-      if (v->kind == Value::kObject && py::isinstance<py::array>(v->obj) &&
-          !user_method(v, "__len__")) {
-        const Py_ssize_t n = PyObject_Size(v->obj.ptr());
-        if (n < 0) raise(py::error_already_set());
-        Source s{Source::kComputed, -1, 0, share(original("len"))};
-        s.args = {source_of(v)};
-        return varying(py::int_(n).ptr(), add_source(std::move(s)));
-      }
-      break;
-  }
-  PyObject* f = user_method(v, "__len__");
-  if (!f) give_up(Reason::kUnsupportedCall, "len()");
-  const V r = call(wrap_static(f), {v}, {});
-  if (unfixed(r) && PyLong_Check(r->obj.ptr())) return r;
-  if (r->kind != Value::kConst || !PyLong_Check(r->obj.ptr()))
-    give_up(Reason::kRaises, "__len__ gives no int");
-  const Py_ssize_t n = PyLong_AsSsize_t(r->obj.ptr());
-  if (n == -1 && PyErr_Occurred()) raise(py::error_already_set());
-  if (n < 0) raise(PyExc_ValueError, {constant(py::str("__len__() should return >= 0"))});
-  return constant_int(n);
-}
+V Context::length_of(const V& v) { return v->length(*this); }
 
-std::optional<V> Tracer::text(const V& v, const char* name) {
+std::optional<V> Context::text(const V& v, const char* name) {
   if (v->kind == Value::kException) return exception_text(v, name);
   if (v->kind == Value::kTensor) return std::nullopt;
   if (auto c = as_constant(v, Ask::kText)) {
@@ -544,7 +405,7 @@ std::optional<V> Tracer::text(const V& v, const char* name) {
   return std::nullopt;
 }
 
-std::optional<bool> Tracer::identical(const V& a, const V& b) {
+std::optional<bool> Context::identical(const V& a, const V& b) {
   if (a == b) return true;
   auto known = [](const V& v) { return v->kind == Value::kConst || v->kind == Value::kObject; };
   auto singleton = [](const V& v) {
@@ -574,41 +435,16 @@ std::optional<bool> Tracer::identical(const V& a, const V& b) {
   return std::nullopt;
 }
 
-std::optional<bool> Tracer::contains(const V& c, const V& x) {
+std::optional<bool> Context::contains(const V& c, const V& x) {
   if (PyObject* f = user_method(c, "__contains__")) return truth(call(wrap_static(f), {c, x}, {}));
-  if (is_dict(c)) return dict_has(c, x);
-  if (c_container(c) && type_of(c) == &PySet_Type && !c->dirty && argument(x)) {
-    const int r = PySet_Contains(c->obj.ptr(), argument(x).ptr());
-    if (r < 0) raise(py::error_already_set());
-    return decided(r, {Source::kHasKey, c->src, 0, {}, argument_source(x)});
-  }
-  if (c->kind == Value::kView && c->view == Value::kKeys) return dict_has(c->items[0], x);
-  if (sourced(c) || (sourced(x) && (c->kind == Value::kConst || c->kind == Value::kTuple))) {
-    if (const V r = computed(original("contains"), {c, x})) return truth(r);
-  }
-  auto cx = as_constant(x, c->kind == Value::kSet ? Ask::kHash : Ask::kAnything);
-  if (!cx || is_nan(cx->ptr())) return std::nullopt;  // NaN is in a container by its identity
-  py::object box;
-  if (c->kind == Value::kSet) {
-    box = elements(c);
-  } else if (c->kind == Value::kObject && PyFrozenSet_CheckExact(c->obj.ptr())) {
-    box = c->obj;
-    if (c->src >= 0 && sources_[c->src].kind != Source::kConst) guard(Guard::kIs, c->src, box);
-  } else if (auto cc = as_constant(c)) {
-    box = *cc;
-  } else {
-    return std::nullopt;
-  }
-  const int r = PySequence_Contains(box.ptr(), cx->ptr());
-  if (r < 0) raise(py::error_already_set());
-  return r == 1;
+  return c->contains(*this, x);
 }
 
 bool is_nan(PyObject* o) {
   return PyFloat_Check(o) && PyFloat_AS_DOUBLE(o) != PyFloat_AS_DOUBLE(o);
 }
 
-int Tracer::find_key(const V& d, PyObject* key) {
+int Context::find_key(const V& d, PyObject* key) {
   if (PyObject_Hash(key) == -1) raise(py::error_already_set());
   constexpr size_t kIndexed = 8;
   if (d->keys.size() > kIndexed) {
@@ -629,29 +465,19 @@ int Tracer::find_key(const V& d, PyObject* key) {
   return -1;
 }
 
-std::optional<std::vector<V>> Tracer::unpack(const V& v) {
+std::optional<std::vector<V>> Context::unpack(const V& v) {
+  if (as<ListValue>(v) || as<TupleValue>(v)) return v->parts(*this);
+  if (!v->iterable()) return std::nullopt;
   std::vector<V> out;
-  if (v->kind == Value::kOpenList) settle(v);
-  if (v->kind == Value::kTuple || v->kind == Value::kList) {
-    for (size_t k = 0; k < v->items.size(); ++k) out.push_back(item(v, k));
-    return out;
+  V it = get_iter(v), x;
+  while (iterate(it, &x)) {
+    tick();
+    out.push_back(x);
   }
-  if (v->kind == Value::kIter || v->kind == Value::kView || is_dict(v) || v->kind == Value::kSet ||
-      v->kind == Value::kObject || v->kind == Value::kInstance || v->kind == Value::kTensor ||
-      v->kind == Value::kConst) {
-    if (v->kind == Value::kConst && !PyRange_Check(v->obj.ptr()) && !PyUnicode_Check(v->obj.ptr()))
-      return std::nullopt;
-    V it = get_iter(v), x;
-    while (iterate(it, &x)) {
-      tick();
-      out.push_back(x);
-    }
-    return out;
-  }
-  return std::nullopt;
+  return out;
 }
 
-std::vector<V> Tracer::items_of(const V& v) {
+std::vector<V> Context::items_of(const V& v) {
   auto items = unpack(v);
   if (!items) give_up(Reason::kUnsupportedIterable, type_of(v)->tp_name);
   return *items;
@@ -660,65 +486,11 @@ std::vector<V> Tracer::items_of(const V& v) {
 // --- subscripts
 // ------------------------------------------------------------------------------------
 
-V Tracer::subscript(const V& x, const V& index) {
-  if (x->kind == Value::kOpenList) {
-    if (V v = computed_item(x, index)) return v;
-    if (index->kind == Value::kSlice)
-      if (auto items = end_of_list(x, index)) return sequence(Value::kList, *items);
-    if (auto i = as_int(index)) {
-      const V v = list_item(x, *i);
-      if (!v) raise(PyExc_IndexError, "index out of range");
-      return v;
-    }
-    settle(x);
-  }
-  switch (x->kind) {
-    case Value::kTuple:
-    case Value::kList: {
-      if (auto i = as_int(index)) {
-        const int64_t n = static_cast<int64_t>(x->items.size());
-        if (*i < -n || *i >= n) raise(PyExc_IndexError, "index out of range");
-        return item(x, static_cast<size_t>(*i < 0 ? *i + n : *i));
-      }
-      if (index->kind == Value::kSlice) {
-        auto s = as_constant(index);
-        if (!s) break;
-        Py_ssize_t b, e, st;
-        if (PySlice_Unpack(s->ptr(), &b, &e, &st) < 0) throw py::error_already_set();
-        const Py_ssize_t n =
-            PySlice_AdjustIndices(static_cast<Py_ssize_t>(x->items.size()), &b, &e, st);
-        std::vector<V> out;
-        for (Py_ssize_t k = 0; k < n; ++k) out.push_back(item(x, static_cast<size_t>(b + k * st)));
-        return sequence(x->kind, out);
-      }
-      break;
-    }
-    case Value::kDict:
-    case Value::kOpenDict: {
-      if (V v = dict_get(x, index)) return v;
-      return missing_item(x, index);
-    }
-    case Value::kTensor: {
-      if (PyObject* f = user_method(x, "__getitem__")) return call(wrap_static(f), {x, index}, {});
-      return tensor(index_get(scope_->graph(), scope_->val(x->node), index_items(index)));
-    }
-    case Value::kVarying:
-    case Value::kConst:
-      if (sourced(x) || sourced(index))
-        if (V r = computed(original("getitem"), {x, index})) return r;
-      return python_operation("getitem", {x, index});
-    case Value::kInstance:
-    case Value::kObject:
-      if (PyObject* f = user_method(x, "__getitem__")) return call(wrap_static(f), {x, index}, {});
-      break;
-    default: break;
-  }
-  give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type_of(x)->tp_name));
-}
+V Context::subscript(const V& x, const V& index) { return x->getitem(*this, index); }
 
 // An index expression: constants and sizes as they are; tensors by placeholders, which the parser
 // hands back.
-std::vector<IndexItem> Tracer::index_items(const V& index) {
+std::vector<IndexItem> Context::index_items(const V& index) {
   std::vector<std::pair<py::object, Val>> tensors;
   auto part = [&](const V& v) -> py::object {
     if (v->kind == Value::kTensor) {
@@ -728,7 +500,7 @@ std::vector<IndexItem> Tracer::index_items(const V& index) {
       tensors.push_back({placeholder, v->node});
       return placeholder;
     }
-    const bool number = v->kind == Value::kSize || v->kind == Value::kSlice;
+    const bool number = v->kind == Value::kSize || as<SliceValue>(v);
     auto o = number ? object_with_sizes(v) : as_constant(v);  // a list becomes an array
     if (!o) give_up(Reason::kUnsupportedOperand, "index");
     return *o;
@@ -764,13 +536,13 @@ std::vector<IndexItem> Tracer::index_items(const V& index) {
   return items;
 }
 
-V Tracer::set_of(const std::vector<V>& items) {
+V Context::set_of(const std::vector<V>& items) {
   auto* s = make<SetValue>();
   for (auto& x : items) add_to_set(s, x);
   return s;
 }
 
-void Tracer::add_to_set(const V& set, const V& x) {
+void Context::add_to_set(const V& set, const V& x) {
   auto c = x->kind == Value::kConst || x->kind == Value::kTuple || unfixed(x)
                ? as_constant(x, Ask::kHash)
                : std::optional<py::object>();
@@ -789,7 +561,7 @@ void Tracer::add_to_set(const V& set, const V& x) {
 }
 
 // In an order that follows from the set's history, as that of a real one does.
-py::object Tracer::elements(const V& set) {
+py::object Context::elements(const V& set) {
   if (!set->index) {
     py::set s;
     if (set->obj) s.attr("update")(set->obj);
@@ -799,21 +571,9 @@ py::object Tracer::elements(const V& set) {
   return set->index;
 }
 
-void Tracer::delete_subscript(const V& x, const V& index) {
-  if (is_list(x))
-    if (auto i = as_int(index)) return delete_list_item(x, *i);
-  if (is_dict(x)) {
-    if (!dict_has(x, index)) give_up(Reason::kRaises, "KeyError");
-    return dict_delete(x, index);
-  }
-  if (PyObject* f = user_method(x, "__delitem__")) {
-    call(wrap_static(f), {x, index}, {});
-    return;
-  }
-  give_up(Reason::kUnsupportedOperand, str_cat("del of an item of ", type_of(x)->tp_name));
-}
+void Context::delete_subscript(const V& x, const V& index) { x->delitem(*this, index); }
 
-void Tracer::touch(const V& v) {
+void Context::touch(const V& v) {
   check_effect(v);
   if (v->src >= 0 && !v->dirty) {
     if (v->kind == Value::kTensor) log({Note::kAssign, v, {}, {}, {}});
@@ -823,7 +583,7 @@ void Tracer::touch(const V& v) {
 }
 
 // The items from `at` on, `removed` of them, give way to `added`.
-void Tracer::splice(const V& list, size_t at, size_t removed, std::vector<V> added) {
+void Context::splice(const V& list, size_t at, size_t removed, std::vector<V> added) {
   auto replace = [](std::vector<V>& items, size_t at, size_t removed, const std::vector<V>& by) {
     const size_t common = std::min(removed, by.size());
     const auto place = items.begin() + static_cast<std::ptrdiff_t>(at);
@@ -842,7 +602,7 @@ void Tracer::splice(const V& list, size_t at, size_t removed, std::vector<V> add
   replace(list->items, at, removed, added);
 }
 
-void Tracer::set_entry(const V& d, const py::object& key, const V& value) {
+void Context::set_entry(const V& d, const py::object& key, const V& value) {
   const int i = find_key(d, key.ptr());
   touch(d);
   if (i >= 0) {
@@ -862,7 +622,7 @@ void Tracer::set_entry(const V& d, const py::object& key, const V& value) {
   d->items.push_back(value);
 }
 
-void Tracer::remove_entry(const V& d, size_t at) {
+void Context::remove_entry(const V& d, size_t at) {
   touch(d);
   const auto i = static_cast<std::ptrdiff_t>(at);
   undoable([d, i, key = d->keys[at], value = d->items[at]] {
@@ -880,7 +640,7 @@ void Tracer::remove_entry(const V& d, size_t at) {
   d->items.erase(d->items.begin() + i);
 }
 
-void Tracer::clear_entries(const V& d) {
+void Context::clear_entries(const V& d) {
   touch(d);
   undoable([d, keys = d->keys, items = d->items] {
     d->keys = keys;
@@ -894,50 +654,20 @@ void Tracer::clear_entries(const V& d) {
   d->index = {};
 }
 
-void Tracer::set_node(const V& t, Val node) {
+void Context::set_node(const V& t, Val node) {
   touch(t);
   undoable([t, old = t->node] { t->node = old; });
   t->node = node;
 }
 
-void Tracer::set_subscript(const V& x, const V& index, const V& value) {
-  switch (x->kind) {
-    case Value::kList:
-    case Value::kOpenList: {
-      if (set_list_place(x, index, value)) return;
-      break;
-    }
-    case Value::kDict:
-    case Value::kOpenDict: return dict_set(x, index, value);
-    case Value::kTensor: {
-      if (PyObject* f = user_method(x, "__setitem__")) {
-        call(wrap_static(f), {x, index, value}, {});
-        return;
-      }
-      if (!is_operand(value)) break;
-      Graph& g = scope_->graph();
-      const Val old = scope_->val(x->node);
-      const auto items = index_items(index);
-      const Operand o = operand(value);
-      set_node(x, index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype())));
-      return;
-    }
-    case Value::kInstance:
-    case Value::kObject:
-      if (PyObject* f = user_method(x, "__setitem__")) {
-        call(wrap_static(f), {x, index, value}, {});
-        return;
-      }
-      break;
-    default: break;
-  }
-  give_up(Reason::kUnsupportedOperand, str_cat("item assignment on ", type_of(x)->tp_name));
+void Context::set_subscript(const V& x, const V& index, const V& value) {
+  x->setitem(*this, index, value);
 }
 
 // --- operators
 // -------------------------------------------------------------------------------------
 
-V Tracer::python_operation(const char* name, const std::vector<V>& args) {
+V Context::python_operation(const char* name, const std::vector<V>& args) {
   py::list l;
   std::optional<NumpyRaises> strict;
   for (auto& a : args) {
@@ -956,7 +686,7 @@ V Tracer::python_operation(const char* name, const std::vector<V>& args) {
   give_up(Reason::kUnsupportedOperand, name);
 }
 
-std::optional<V> Tracer::fresh(const py::object& o) {
+std::optional<V> Context::fresh(const py::object& o) {
   if (immutable_constant(o.ptr()) || static_object(o.ptr()) || PyFrozenSet_CheckExact(o.ptr()))
     return wrap_static(o.ptr());
   const bool tuple = PyTuple_CheckExact(o.ptr());
@@ -990,7 +720,7 @@ PyObject* original(const char* name) {
 }
 
 // An operator that may change its first operand: += and its kind.
-V Tracer::in_place(const std::string& op, const V& a, const V& b) {
+V Context::in_place(const std::string& op, const V& a, const V& b) {
   if (!is_list(a) && !is_dict(a) && a->kind != Value::kObject && a->kind != Value::kSet)
     return binary(op, a, b, true);
   if (V r = user_operation(op, a, b, true)) return r;
@@ -1007,7 +737,7 @@ V Tracer::in_place(const std::string& op, const V& a, const V& b) {
   return a;
 }
 
-V Tracer::unary(const std::string& op, const V& x) {
+V Context::unary(const std::string& op, const V& x) {
   if (op == "not") {
     auto t = truth(x);
     if (!t)
@@ -1030,7 +760,7 @@ V Tracer::unary(const std::string& op, const V& x) {
   return python_operation(op.c_str(), {x});
 }
 
-V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
+V Context::binary(const std::string& op, const V& a, const V& b, bool in_place) {
   for (auto& v : {a, b}) {
     settle(v);
     if (is_dict(v) && type_of(v) != &PyDict_Type)
@@ -1074,8 +804,9 @@ V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
     }
   }
   if (op == "or" && a->kind == Value::kDict && b->kind == Value::kDict) {
-    const V d = in_place ? a : V(make<DictValue>());
+    V d = a;
     if (!in_place) {
+      d = make<DictValue>();
       d->keys = a->keys;
       for (size_t k = 0; k < a->items.size(); ++k) d->items.push_back(item(a, k));
     }
@@ -1094,7 +825,7 @@ V Tracer::binary(const std::string& op, const V& a, const V& b, bool in_place) {
           str_cat(op, " of ", type_of(a)->tp_name, " and ", type_of(b)->tp_name));
 }
 
-V Tracer::compare(const std::string& op, const V& a, const V& b) {
+V Context::compare(const std::string& op, const V& a, const V& b) {
   settle(a);
   settle(b);
   if (V r = user_comparison(op, a, b)) return r;

@@ -1,0 +1,74 @@
+// What all of a capture shares: its budget, globals, and what may be changed.
+#include "capture/context.h"
+
+#include "base/config.h"
+#include "capture/values.h"
+#include "python/hook.h"
+
+namespace pijit {
+
+Context::Context(StartPoint& p, bool generators)
+    : start_(p), generators_(generators), budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
+
+void Context::give_up(Reason r, const std::string& detail) const {
+  throw GraphBreak{r, detail, location()};
+}
+
+void Context::tick(int64_t steps) {
+  budget_ -= steps;
+  if (budget_ < 0) give_up(Reason::kBudget);
+  // Short captures come to their end, so that a program with a timer gets its graphs, too.
+  constexpr auto kPatience = std::chrono::milliseconds(50);
+  if (!signals_pending() || std::chrono::steady_clock::now() - began_ < kPatience) return;
+  throw Interrupted{frames()};
+}
+
+Context::Nested::Nested(Context& t) : depth_(t.nesting_) {
+  constexpr int kDeepest = 1000;  // CPython's own limit, as a rule
+  if (depth_ >= kDeepest || stack_is_low()) t.give_up(Reason::kRecursion, "nested values");
+  t.tick();
+  ++depth_;
+}
+
+V Context::load_global(PyObject* globals, PyObject* name) {
+  auto w = global_writes_.find({globals, text_of(name)});
+  if (w != global_writes_.end()) return w->second;
+  PyObject* v = PyDict_GetItemWithError(globals, name);
+  if (!v) v = PyDict_GetItemWithError(builtins_of(globals), name);
+  if (!v) give_up(Reason::kUnboundName, text_of(name));
+  if (is_library(globals)) return wrap_static(v);
+  const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(name)});
+  return wrap(v, add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(globals)}));
+}
+
+void Context::set_global(PyObject* globals, PyObject* name, const V& value) {
+  if (arm_serial_ || mapped_serial_)
+    give_up(Reason::kTensorValue, "a global set in a branch on a tensor or a mapped function");
+  const std::pair<PyObject*, std::string> key{globals, py::cast<std::string>(py::handle(name))};
+  auto old = global_writes_.find(key);
+  if (old == global_writes_.end())
+    undoable([this, key] { global_writes_.erase(key); });
+  else
+    undoable([this, key, o = old->second] { global_writes_[key] = o; });
+  global_writes_[key] = value;
+  log({Note::kSetGlobal,
+       nullptr,
+       py::reinterpret_borrow<py::object>(name),
+       py::reinterpret_borrow<py::object>(globals),
+       {value}});
+}
+
+void Context::check_effect(const V& v) const {
+  if (mapped_serial_ && (v->serial < mapped_serial_ || v->src >= 0))
+    give_up(Reason::kTensorValue, "a side effect in a mapped function");
+  check_binding(v);
+}
+
+void Context::check_binding(const V& v) const {
+  if (arm_serial_ && (v->serial < arm_serial_ || v->src >= 0))
+    give_up(Reason::kTensorValue, "a side effect in a branch or loop on a tensor");
+  if (v->aliased || v->first || v->second)
+    give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too");
+}
+
+}  // namespace pijit

@@ -1,0 +1,62 @@
+// What a kind of value does that says nothing of its own: the method that its class has in Python.
+#include "capture/value.h"
+
+#include "capture/context.h"
+
+namespace pijit {
+
+std::optional<bool> Value::truth(Context& c) { return c.slot_truth(this); }
+
+V Value::length(Context& c) {
+  PyObject* f = c.user_method(this, "__len__");
+  if (!f) c.give_up(Reason::kUnsupportedCall, "len()");
+  const V r = c.call(c.wrap_static(f), {this}, {});
+  if (Context::unfixed(r) && PyLong_Check(r->obj.ptr())) return r;
+  if (r->kind != kConst || !PyLong_Check(r->obj.ptr()))
+    c.give_up(Reason::kRaises, "__len__ gives no int");
+  const Py_ssize_t n = PyLong_AsSsize_t(r->obj.ptr());
+  if (n == -1 && PyErr_Occurred()) c.raise(py::error_already_set());
+  if (n < 0) c.raise(PyExc_ValueError, {c.constant(py::str("__len__() should return >= 0"))});
+  return c.constant_int(n);
+}
+
+V Value::getitem(Context& c, const V& index) {
+  if (PyObject* f = c.user_method(this, "__getitem__"))
+    return c.call(c.wrap_static(f), {this, index}, {});
+  c.give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type()->tp_name));
+}
+
+void Value::setitem(Context& c, const V& index, const V& value) {
+  PyObject* f = c.user_method(this, "__setitem__");
+  if (!f) c.give_up(Reason::kUnsupportedOperand, str_cat("item assignment on ", type()->tp_name));
+  c.call(c.wrap_static(f), {this, index, value}, {});
+}
+
+void Value::delitem(Context& c, const V& index) {
+  PyObject* f = c.user_method(this, "__delitem__");
+  if (!f) c.give_up(Reason::kUnsupportedOperand, str_cat("del of an item of ", type()->tp_name));
+  c.call(c.wrap_static(f), {this, index}, {});
+}
+
+std::optional<bool> Value::contains(Context& c, const V& x) {
+  const auto o = c.as_constant(x);
+  if (!o || is_nan(o->ptr())) return std::nullopt;  // NaN is in a container by its identity
+  const auto box = c.as_constant(this);
+  if (!box) return std::nullopt;
+  const int r = PySequence_Contains(box->ptr(), o->ptr());
+  if (r < 0) c.raise(py::error_already_set());
+  return r == 1;
+}
+
+V Value::iter(Context& c) { c.give_up(Reason::kUnsupportedIterable, type()->tp_name); }
+
+std::optional<V> Value::getattr(Context& c, PyObject* name) {
+  c.give_up(Reason::kUnsupportedAttribute, text_of(name));
+}
+
+void Value::setattr(Context& c, PyObject* name, const V& value) {
+  c.give_up(Reason::kUnsupportedAttribute,
+            str_cat("assignment to an attribute of ", type()->tp_name));
+}
+
+}  // namespace pijit

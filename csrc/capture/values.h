@@ -1,0 +1,17 @@
+// All kinds of values.
+#pragma once
+#include "capture/values/array.h"
+#include "capture/values/cell.h"
+#include "capture/values/constant.h"
+#include "capture/values/dict.h"
+#include "capture/values/exception.h"
+#include "capture/values/function.h"
+#include "capture/values/instance.h"
+#include "capture/values/iterator.h"
+#include "capture/values/null.h"
+#include "capture/values/object.h"
+#include "capture/values/sequence.h"
+#include "capture/values/set.h"
+#include "capture/values/slice.h"
+#include "capture/values/super.h"
+#include "capture/values/tensor.h"

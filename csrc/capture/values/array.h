@@ -1,0 +1,15 @@
+// NumPy arrays made during capture, of constants: never seen by others, each run copies them.
+#pragma once
+#include "capture/value.h"
+
+namespace pijit {
+
+struct ArrayValue final : Value {
+  ArrayValue() : Value(kArray) {}
+  static bool holds(Kind k) { return k == kArray; }
+  PyTypeObject* type() const override;
+  std::optional<V> getattr(Context& c, PyObject* name) override;
+  int rebuild(Rebuilder& r) override;
+};
+
+}  // namespace pijit

@@ -1,0 +1,25 @@
+#include "capture/values/cell.h"
+
+#include "capture/recipe.h"
+
+namespace pijit {
+namespace {
+
+struct CellRecipe final : Recipe {
+  py::object make(Runner& r) const override {
+    return checked(PyCell_New(parts.empty() ? nullptr : r.make(parts[0]).ptr()));
+  }
+  std::string describe() const override { return "cell"; }
+};
+
+}  // namespace
+
+PyTypeObject* CellValue::type() const { return &PyCell_Type; }
+
+int CellValue::rebuild(Rebuilder& r) {
+  auto cell = std::make_unique<CellRecipe>();
+  if (content) cell->parts = {r.recipe(content)};
+  return r.add(this, std::move(cell));
+}
+
+}  // namespace pijit

@@ -1,0 +1,17 @@
+// Cells: variables that functions share.
+#pragma once
+#include "capture/value.h"
+
+namespace pijit {
+
+struct CellValue final : Value {
+  CellValue() : Value(kCell) {}
+  static bool holds(Kind k) { return k == kCell; }
+  PyTypeObject* type() const override;
+  bool has_identity() const override { return true; }
+  int rebuild(Rebuilder& r) override;
+
+  V content;  // null: empty
+};
+
+}  // namespace pijit

@@ -1,0 +1,73 @@
+#include "capture/values/function.h"
+
+#include "capture/context.h"
+#include "capture/recipe.h"
+
+namespace pijit {
+namespace {
+
+struct FunctionRecipe final : Recipe {
+  py::object make(Runner& r) const override {
+    py::object f = checked(PyFunction_New(code.ptr(), globals.ptr()));
+    if (parts[0] >= 0) PyFunction_SetDefaults(f.ptr(), r.make(parts[0]).ptr());
+    if (parts[1] >= 0) PyFunction_SetKwDefaults(f.ptr(), r.make(parts[1]).ptr());
+    if (parts[2] >= 0) PyFunction_SetClosure(f.ptr(), r.make(parts[2]).ptr());
+    if (parts[3] >= 0) {  // names and values in turn
+      const py::tuple pairs = r.make(parts[3]);
+      py::dict d;
+      for (size_t k = 0; k + 1 < pairs.size(); k += 2) d[pairs[k]] = pairs[k + 1];
+      PyFunction_SetAnnotations(f.ptr(), d.ptr());
+    }
+    return f;
+  }
+  int visit(visitproc visit, void* arg) const override {
+    Py_VISIT(code.ptr());
+    Py_VISIT(globals.ptr());
+    return 0;
+  }
+  std::string describe() const override { return "function " + shown(code); }
+
+  py::object code, globals;
+};
+
+struct MethodRecipe final : Recipe {
+  MethodRecipe(int func, int self) { parts = {func, self}; }
+  py::object make(Runner& r) const override {
+    const py::object f = r.make(parts[0]), self = r.make(parts[1]);
+    const bool c_method = PyObject_TypeCheck(f.ptr(), &PyMethodDescr_Type) ||
+                          PyObject_TypeCheck(f.ptr(), &PyWrapperDescr_Type);
+    if (!c_method) return checked(PyMethod_New(f.ptr(), self.ptr()));
+    return checked(Py_TYPE(f.ptr())->tp_descr_get(
+        f.ptr(), self.ptr(), reinterpret_cast<PyObject*>(Py_TYPE(self.ptr()))));
+  }
+  std::string describe() const override { return "method"; }
+};
+
+}  // namespace
+
+PyTypeObject* FunctionValue::type() const { return &PyFunction_Type; }
+
+int FunctionValue::rebuild(Rebuilder& r) {
+  auto made = std::make_unique<FunctionRecipe>();
+  made->code = code;
+  made->globals = globals;
+  for (auto& x : {defaults, kwdefaults, closure, annotations})
+    made->parts.push_back(x ? r.recipe(x) : -1);
+  return r.add(this, std::move(made));
+}
+
+PyTypeObject* MethodValue::type() const { return &PyMethod_Type; }
+
+std::optional<V> MethodValue::getattr(Context& c, PyObject* name_obj) {
+  const std::string name = text_of(name_obj);
+  if (name == "__self__") return self;
+  if (name == "__func__") return func;
+  return c.find_attribute(func, name_obj);
+}
+
+int MethodValue::rebuild(Rebuilder& r) {
+  const int f = r.recipe(func), s = r.recipe(self);
+  return r.make<MethodRecipe>(this, f, s);
+}
+
+}  // namespace pijit

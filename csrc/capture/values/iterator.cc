@@ -1,0 +1,245 @@
+#include "capture/values/iterator.h"
+
+#include "capture/context.h"
+#include "capture/recipe.h"
+#include "capture/values/dict.h"
+#include "capture/values/sequence.h"
+
+namespace pijit {
+namespace {
+
+constexpr int64_t kExhausted = -1;  // as a position: there it stays
+
+// An iterator at a place of what it goes over.
+struct IteratorRecipe final : Recipe {
+  IteratorRecipe(int of, int64_t pos) : pos(pos) { parts = {of}; }
+  py::object make(Runner& r) const override {
+    py::object it = checked(PyObject_GetIter(r.make(parts[0]).ptr()));
+    it.attr("__setstate__")(pos);
+    return it;
+  }
+  std::string describe() const override { return str_cat("iterator at ", pos); }
+
+  int64_t pos;
+};
+
+struct DictIteratorRecipe final : Recipe {
+  DictIteratorRecipe(int of, int64_t pos) : pos(pos) { parts = {of}; }
+  py::object make(Runner& r) const override {
+    py::object it = checked(PyObject_GetIter(r.make(parts[0]).ptr()));
+    for (int64_t k = 0; k < pos; ++k)
+      if (!py::reinterpret_steal<py::object>(PyIter_Next(it.ptr()))) break;
+    return it;
+  }
+  std::string describe() const override { return str_cat("dict iterator at ", pos); }
+
+  int64_t pos;
+};
+
+py::object builtin(const char* name) { return py::reinterpret_borrow<py::object>(original(name)); }
+std::vector<int> recipes(Rebuilder& r, const std::vector<V>& values) {
+  std::vector<int> ids;
+  for (auto& v : values) ids.push_back(r.recipe(v));
+  return ids;
+}
+// Raises, now and whenever asked again.
+[[noreturn]] void changed(Context& c, int64_t* size, Value* it, const char* text) {
+  c.undoable([size, old = *size] { *size = old; });
+  *size = -1;
+  c.raise(PyExc_RuntimeError, {c.constant(py::str(text))});
+}
+
+}  // namespace
+
+// --- over items
+
+PyTypeObject* SequenceIterator::type() const {
+  if (!of) return as<ListValue>(items) ? &PyListIter_Type : &PyTupleIter_Type;
+  return of->type() == &PyUnicode_Type ? &PyUnicodeIter_Type : &PySeqIter_Type;
+}
+
+bool SequenceIterator::next(Context& c, V* value) {
+  if (pos == kExhausted) return false;
+  const size_t at = static_cast<size_t>(pos);
+  if (at >= items->items.size()) {
+    pos = kExhausted;
+    return false;
+  }
+  ++pos;
+  *value = c.item(items, at);
+  return true;
+}
+
+int SequenceIterator::rebuild(Rebuilder& r) {
+  if (pos < 0) r.context().give_up(Reason::kRebuild, "an iterator that has ended");
+  const int whole = r.recipe(of ? of : items);  // a Tensor or a text: by what Python has for it
+  return r.make<IteratorRecipe>(this, whole, pos);
+}
+
+DictIterator::DictIterator(V of)
+    : of(of),
+      dict(as<ViewValue>(of) ? as<ViewValue>(of)->dict : of),
+      size(static_cast<int64_t>(dict->keys.size())),
+      changes(dict->changes) {}
+
+PyTypeObject* DictIterator::type() const {
+  const auto* view = as<ViewValue>(of);
+  return !view || view->what == ViewValue::kKeys ? &PyDictIterKey_Type
+         : view->what == ViewValue::kValues      ? &PyDictIterValue_Type
+                                                 : &PyDictIterItem_Type;
+}
+
+bool DictIterator::next(Context& c, V* value) {
+  if (pos == kExhausted) return false;
+  if (static_cast<int64_t>(dict->keys.size()) != size)
+    changed(c, &size, this, "dictionary changed size during iteration");
+  if (dict->changes != changes)
+    c.give_up(Reason::kUnsupportedIterable, "a dict that loses and gets keys");
+  const size_t at = static_cast<size_t>(pos);
+  if (at >= dict->keys.size()) {
+    pos = kExhausted;
+    return false;
+  }
+  ++pos;
+  const auto* view = as<ViewValue>(of);
+  const V key = c.constant(dict->keys[at]);
+  *value = !view || view->what == ViewValue::kKeys ? key
+           : view->what == ViewValue::kValues      ? c.item(dict, at)
+                                                   : c.tuple({key, c.item(dict, at)});
+  return true;
+}
+
+int DictIterator::rebuild(Rebuilder& r) {
+  if (pos < 0) r.context().give_up(Reason::kRebuild, "an iterator that has ended");
+  if (dict->changes != changes || static_cast<int64_t>(dict->keys.size()) != size)
+    r.context().give_up(Reason::kRebuild, "iterator over a dict that has changed");
+  const int whole = r.recipe(of);
+  return r.make<DictIteratorRecipe>(this, whole, pos);
+}
+
+SetIterator::SetIterator(V of, std::vector<V> items)
+    : of(of), items(std::move(items)), size(static_cast<int64_t>(of->keys.size())) {}
+
+PyTypeObject* SetIterator::type() const { return &PySetIter_Type; }
+
+bool SetIterator::next(Context& c, V* value) {
+  if (pos == kExhausted) return false;
+  if (static_cast<int64_t>(of->keys.size()) != size)
+    changed(c, &size, this, "Set changed size during iteration");
+  const size_t at = static_cast<size_t>(pos);
+  if (at >= items.size()) {
+    pos = kExhausted;
+    return false;
+  }
+  ++pos;
+  *value = items[at];
+  return true;
+}
+
+int SetIterator::rebuild(Rebuilder& r) {
+  if (pos < 0) r.context().give_up(Reason::kRebuild, "an iterator that has ended");
+  if (static_cast<int64_t>(of->keys.size()) != size)
+    r.context().give_up(Reason::kRebuild, "iterator over a set that has changed");
+  const int whole = r.recipe(of);
+  return r.make<DictIteratorRecipe>(this, whole, pos);
+}
+
+// --- others
+
+RangeIterator::RangeIterator(py::object range) {
+  const Py_ssize_t n = PyObject_Size(range.ptr());
+  if (n < 0) PyErr_Clear();  // more than any loop gets through
+  stop = n < 0 ? PY_SSIZE_T_MAX : n;
+  obj = std::move(range);
+}
+
+bool RangeIterator::next(Context& c, V* value) {
+  if (pos >= stop) return false;
+  *value = c.constant(obj[py::int_(pos++)]);
+  return true;
+}
+
+int RangeIterator::rebuild(Rebuilder& r) {
+  const py::object rest = obj[py::slice(py::int_(pos), py::none(), py::none())];
+  const int range = r.recipe(r.context().constant(rest));
+  return r.make<CallRecipe>(this, builtin("iter"), std::vector<int>{range});
+}
+
+ReversedIterator::ReversedIterator(V items) : items(items) {
+  pos = static_cast<int64_t>(items->items.size()) - 1;
+}
+
+PyTypeObject* ReversedIterator::type() const {
+  return as<ListValue>(items) ? &PyListRevIter_Type : &PyReversed_Type;
+}
+
+bool ReversedIterator::next(Context& c, V* value) {
+  if (pos < 0 || pos >= static_cast<int64_t>(items->items.size())) {
+    pos = kExhausted;
+    return false;
+  }
+  *value = c.item(items, static_cast<size_t>(pos--));
+  return true;
+}
+
+int ReversedIterator::rebuild(Rebuilder& r) {
+  if (pos + 1 != static_cast<int64_t>(items->items.size()))
+    r.context().give_up(Reason::kRebuild, "an iterator under way");
+  const int whole = r.recipe(items);
+  return r.make<CallRecipe>(this, builtin("reversed"), std::vector<int>{whole});
+}
+
+bool ZipIterator::next(Context& c, V* value) {
+  std::vector<V> parts;
+  for (auto& it : iters) {
+    V v;
+    if (!c.iterate(it, &v)) return false;
+    parts.push_back(v);
+  }
+  if (parts.empty()) return false;
+  *value = c.tuple(parts);
+  return true;
+}
+
+int ZipIterator::rebuild(Rebuilder& r) {
+  return r.make<CallRecipe>(this, builtin("zip"), recipes(r, iters));
+}
+
+bool EnumerateIterator::next(Context& c, V* value) {
+  V v;
+  if (!c.iterate(inner, &v)) return false;
+  *value = c.tuple({c.constant_int(pos++), v});
+  return true;
+}
+
+int EnumerateIterator::rebuild(Rebuilder& r) {
+  return r.make<CallRecipe>(this, builtin("enumerate"),
+                            recipes(r, {inner, r.context().constant_int(pos)}));
+}
+
+bool MapIterator::next(Context& c, V* value) {
+  std::vector<V> args;
+  for (auto& it : iters) {
+    V v;
+    if (!c.iterate(it, &v)) return false;
+    args.push_back(v);
+  }
+  *value = c.call(func, args, {});
+  return true;
+}
+
+int MapIterator::rebuild(Rebuilder& r) { r.context().give_up(Reason::kRebuild, "iterator"); }
+
+bool GeneratorValue::next(Context& c, V* value) {
+  ++pos;  // it has started
+  return c.resume_generator(this, value);
+}
+
+int GeneratorValue::rebuild(Rebuilder& r) {
+  if (pos > 0 || !func) throw StartedGenerator();
+  std::vector<V> all{func};
+  all.insert(all.end(), args.begin(), args.end());
+  return r.make<CallRecipe>(this, py::object(), recipes(r, all));
+}
+
+}  // namespace pijit

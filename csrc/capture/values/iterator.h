@@ -1,0 +1,111 @@
+// Iterators: what a loop gets from an object, one item at a time.
+#pragma once
+#include "capture/value.h"
+
+namespace pijit {
+
+struct Frame;
+
+struct IteratorValue : Value {
+  IteratorValue() : Value(kIter) {}
+  static bool holds(Kind k) { return k == kIter; }
+  V iter(Context& c) final { return this; }
+  bool iterable() const final { return true; }
+  // The next item. False: there is none, now and later.
+  virtual bool next(Context& c, V* value) = 0;
+
+  int64_t pos = 0;
+};
+
+// Over the items of a tuple or list, or those that a Tensor or a text gives.
+struct SequenceIterator final : IteratorValue {
+  SequenceIterator(V items, V of = nullptr) : items(items), of(of) {}
+  PyTypeObject* type() const override;
+  bool next(Context& c, V* value) override;
+  int rebuild(Rebuilder& r) override;
+
+  V items;
+  V of;  // null: the items themselves
+};
+
+// Over a dict or a view of one, which must keep its keys.
+struct DictIterator final : IteratorValue {
+  explicit DictIterator(V of);
+  PyTypeObject* type() const override;
+  bool next(Context& c, V* value) override;
+  int rebuild(Rebuilder& r) override;
+
+  V of, dict;
+  int64_t size;      // of the dict at first; -1: it has changed, and so from now on
+  uint64_t changes;  // of the dict, at first
+};
+
+struct SetIterator final : IteratorValue {
+  SetIterator(V of, std::vector<V> items);
+  PyTypeObject* type() const override;
+  bool next(Context& c, V* value) override;
+  int rebuild(Rebuilder& r) override;
+
+  V of;
+  std::vector<V> items;
+  int64_t size;  // as in DictIterator
+};
+
+struct RangeIterator final : IteratorValue {
+  explicit RangeIterator(py::object range);
+  PyTypeObject* type() const override { return &PyRangeIter_Type; }
+  bool next(Context& c, V* value) override;
+  int rebuild(Rebuilder& r) override;
+
+  int64_t stop;  // of the places in `obj`
+};
+
+struct ReversedIterator final : IteratorValue {
+  explicit ReversedIterator(V items);
+  PyTypeObject* type() const override;
+  bool next(Context& c, V* value) override;
+  int rebuild(Rebuilder& r) override;
+
+  V items;
+};
+
+struct ZipIterator final : IteratorValue {
+  explicit ZipIterator(std::vector<V> iters) : iters(std::move(iters)) {}
+  PyTypeObject* type() const override { return &PyZip_Type; }
+  bool next(Context& c, V* value) override;
+  int rebuild(Rebuilder& r) override;
+
+  std::vector<V> iters;
+};
+
+struct EnumerateIterator final : IteratorValue {
+  EnumerateIterator(V iter, int64_t start) : inner(iter) { pos = start; }
+  PyTypeObject* type() const override { return &PyEnum_Type; }
+  bool next(Context& c, V* value) override;
+  int rebuild(Rebuilder& r) override;
+
+  V inner;
+};
+
+struct MapIterator final : IteratorValue {
+  MapIterator(V func, std::vector<V> iters) : func(func), iters(std::move(iters)) {}
+  PyTypeObject* type() const override { return &PyMap_Type; }
+  bool next(Context& c, V* value) override;
+  int rebuild(Rebuilder& r) override;
+
+  V func;
+  std::vector<V> iters;
+};
+
+struct GeneratorValue final : IteratorValue {
+  explicit GeneratorValue(std::shared_ptr<Frame> frame) : frame(std::move(frame)) {}
+  PyTypeObject* type() const override { return &PyGen_Type; }
+  bool next(Context& c, V* value) override;
+  int rebuild(Rebuilder& r) override;
+
+  std::shared_ptr<Frame> frame;  // null: it has ended
+  V func;                        // what to call to make it anew, null where that is not known,
+  std::vector<V> args;           // and the arguments
+};
+
+}  // namespace pijit

@@ -1,0 +1,11 @@
+#include "capture/values/null.h"
+
+#include "capture/recipe.h"
+
+namespace pijit {
+
+PyTypeObject* NullValue::type() const { return Py_TYPE(Py_None); }
+
+int NullValue::rebuild(Rebuilder& r) { return r.make<NullRecipe>(this); }
+
+}  // namespace pijit

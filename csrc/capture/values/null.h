@@ -1,0 +1,14 @@
+// An unbound variable, or the NULL that CPython keeps on its stack beside callables.
+#pragma once
+#include "capture/value.h"
+
+namespace pijit {
+
+struct NullValue final : Value {
+  NullValue() : Value(kNull) {}
+  static bool holds(Kind k) { return k == kNull; }
+  PyTypeObject* type() const override;
+  int rebuild(Rebuilder& r) override;
+};
+
+}  // namespace pijit

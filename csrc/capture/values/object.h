@@ -1,0 +1,25 @@
+// Objects from outside that are reached through their attributes: of Python classes, modules,
+// classes, functions, and others.
+#pragma once
+#include "capture/value.h"
+
+namespace pijit {
+
+struct ObjectValue final : Value {
+  ObjectValue() : Value(kObject) {}
+  static bool holds(Kind k) { return k == kObject; }
+  PyTypeObject* type() const override;
+  std::optional<py::object> object(Context& c, Ask what) override;
+  std::optional<bool> truth(Context& c) override;
+  V length(Context& c) override;
+  std::optional<bool> contains(Context& c, const V& x) override;
+  bool iterable() const override { return true; }
+  std::optional<V> getattr(Context& c, PyObject* name) override;
+  void setattr(Context& c, PyObject* name, const V& value) override;
+  bool asks_class() const override { return true; }
+  void guard_methods(Context& c) override;
+  bool has_identity() const override;
+  int rebuild(Rebuilder& r) override;
+};
+
+}  // namespace pijit

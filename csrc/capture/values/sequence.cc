@@ -1,0 +1,225 @@
+#include "capture/values/sequence.h"
+
+#include "capture/context.h"
+#include "capture/recipe.h"
+#include "capture/values/iterator.h"
+#include "capture/values/slice.h"
+
+namespace pijit {
+namespace {
+
+struct TupleRecipe final : Recipe {
+  py::object make(Runner& r) const override {
+    py::object o = checked(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
+    for (size_t k = 0; k < parts.size(); ++k)
+      PyTuple_SET_ITEM(o.ptr(), static_cast<Py_ssize_t>(k), r.make(parts[k]).release().ptr());
+    if (!cls) return o;
+    return checked(PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(cls.ptr()),
+                                       py::make_tuple(o).ptr(), nullptr));
+  }
+  int visit(visitproc visit, void* arg) const override {
+    Py_VISIT(cls.ptr());
+    return 0;
+  }
+  std::string describe() const override { return "tuple" + (cls ? " " + shown(cls) : ""); }
+
+  py::object cls;  // null: tuple
+};
+
+struct ListRecipe final : Recipe {
+  py::object make(Runner& r) const override {
+    py::list l;
+    for (int k : parts) l.append(r.make(k));
+    return l;
+  }
+  std::string describe() const override { return "list"; }
+};
+
+// The item at a known place; raises IndexError where there is none.
+V item_at(Context& c, const V& x, int64_t i) {
+  const int64_t n = static_cast<int64_t>(x->items.size());
+  if (i < -n || i >= n) c.raise(PyExc_IndexError, "index out of range");
+  return c.item(x, static_cast<size_t>(i < 0 ? i + n : i));
+}
+
+std::vector<V> items_at(Context& c, const V& x, const py::object& slice) {
+  Py_ssize_t b, e, st;
+  if (PySlice_Unpack(slice.ptr(), &b, &e, &st) < 0) throw py::error_already_set();
+  const Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(x->items.size()), &b, &e, st);
+  std::vector<V> out;
+  for (Py_ssize_t k = 0; k < n; ++k) out.push_back(c.item(x, static_cast<size_t>(b + k * st)));
+  return out;
+}
+
+std::optional<py::list> objects(Context& c, const V& x, Ask what) {
+  const Context::Nested nested(c);
+  py::list l;
+  for (size_t k = 0; k < x->items.size(); ++k) {
+    auto o = c.as_constant(c.item(x, k), what);
+    if (!o) return std::nullopt;
+    l.append(*o);
+  }
+  return l;
+}
+
+std::vector<V> all_items(Context& c, const V& x) {
+  std::vector<V> out;
+  for (size_t k = 0; k < x->items.size(); ++k) out.push_back(c.item(x, k));
+  return out;
+}
+
+}  // namespace
+
+// --- tuples
+
+PyTypeObject* TupleValue::type() const {
+  return obj   ? Py_TYPE(obj.ptr())
+         : cls ? reinterpret_cast<PyTypeObject*>(cls.ptr())
+               : &PyTuple_Type;
+}
+
+void TupleValue::guard_methods(Context& c) { c.guard_class(type()); }
+
+std::optional<py::object> TupleValue::object(Context& c, Ask what) {
+  if (c.asks_user_code(type(), what)) return std::nullopt;
+  const auto l = objects(c, this, what);
+  if (!l) return std::nullopt;
+  py::object t = py::tuple(*l);
+  if (type() == &PyTuple_Type) return t;
+  return checked(PyTuple_Type.tp_new(type(), py::make_tuple(t).ptr(), nullptr));
+}
+
+std::optional<bool> TupleValue::truth(Context&) { return !items.empty(); }
+V TupleValue::length(Context& c) { return c.constant_int(static_cast<int64_t>(items.size())); }
+
+V TupleValue::getitem(Context& c, const V& index) {
+  if (auto i = c.as_int(index)) return item_at(c, this, *i);
+  if (as<SliceValue>(index))
+    if (const auto s = c.as_constant(index)) return c.tuple(items_at(c, this, *s));
+  c.give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type()->tp_name));
+}
+
+std::optional<bool> TupleValue::contains(Context& c, const V& x) {
+  if (Context::sourced(x))
+    if (const V r = c.computed(original("contains"), {this, x})) return c.truth(r);
+  return Value::contains(c, x);
+}
+
+V TupleValue::iter(Context& c) { return c.make<SequenceIterator>(this); }
+
+std::optional<V> TupleValue::getattr(Context& c, PyObject* name_obj) {
+  PyTypeObject* t = type();
+  if (t == &PyTuple_Type) return c.builtin_attribute(this, name_obj);
+  const std::string name = text_of(name_obj);
+  PyObject* found = type_lookup(t, name_obj);
+  c.guard_class(t);
+  if (own_getattribute(t))
+    c.give_up(Reason::kUnsupportedAttribute, str_cat(t->tp_name, " defines __getattribute__"));
+  if (name == "__class__") return c.wrap_static(reinterpret_cast<PyObject*>(t));
+  if (name == "__dict__") c.give_up(Reason::kUnsupportedAttribute, name);
+  const bool data = found && Py_TYPE(found)->tp_descr_set;
+  const auto key = py::reinterpret_borrow<py::object>(name_obj);
+  if (!data && obj && instances_have_dict(t)) {
+    const auto d = py::reinterpret_steal<py::object>(instance_dict(obj.ptr()));
+    if (PyObject* x = d ? PyDict_GetItemWithError(d.ptr(), name_obj) : nullptr)
+      return c.wrap(x, c.add_source({Source::kDictAttr, c.source_of(this), 0, key}));
+    c.guard(Guard::kNoDictAttr, c.source_of(this), key);
+  }
+  if (!found) return c.missing_attribute(this, name_obj);
+  if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found))
+    return c.bind(c.wrap_static(found), this, t);
+  // a named tuple, as a rule
+  static PyObject* getter =
+      py::object(py::module_::import("collections").attr("_tuplegetter")).release().ptr();
+  if (reinterpret_cast<PyObject*>(Py_TYPE(found)) == getter) {
+    const py::tuple made = py::reinterpret_borrow<py::object>(found).attr("__reduce__")();
+    return c.item(this, py::cast<size_t>(py::tuple(made[1])[0]));
+  }
+  if (Py_TYPE(found)->tp_descr_set && Py_TYPE(found) != &PyProperty_Type)
+    c.give_up(Reason::kUnsupportedAttribute, name);
+  return c.bind(c.class_attribute(found, c.guard_class(t), name_obj), this, t);
+}
+
+std::vector<V> TupleValue::parts(Context& c) { return all_items(c, this); }
+V TupleValue::with_parts(Context& c, std::vector<V> p) {
+  V t = c.tuple(std::move(p));
+  if (type() != &PyTuple_Type)
+    t->cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(type()));
+  return t;
+}
+
+int TupleValue::rebuild(Rebuilder& r) {
+  auto made = std::make_unique<TupleRecipe>();
+  for (auto& x : all_items(r.context(), this)) made->parts.push_back(r.recipe(x));
+  made->cls = cls;
+  return r.add(this, std::move(made));
+}
+
+// --- lists
+
+PyTypeObject* ListValue::type() const { return &PyList_Type; }
+
+std::optional<py::object> ListValue::object(Context& c, Ask what) {
+  c.settle(this);
+  if (auto l = objects(c, this, what)) return py::object(*l);
+  return std::nullopt;
+}
+
+std::optional<bool> ListValue::truth(Context& c) { return c.nonempty(this); }
+
+V ListValue::length(Context& c) {
+  if (kind == kList) return c.constant_int(static_cast<int64_t>(items.size()));
+  const int64_t more = static_cast<int64_t>(head.size() + items.size()) - skip - drop;
+  const V base = c.source_length(this);
+  return more ? c.binary("add", base, c.constant_int(more)) : base;
+}
+
+V ListValue::getitem(Context& c, const V& index) {
+  if (kind == kOpenList) {
+    if (V v = c.computed_item(this, index)) return v;
+    if (as<SliceValue>(index))
+      if (auto some = c.end_of_list(this, index)) return c.list(*some);
+    if (auto i = c.as_int(index)) {
+      const V v = c.list_item(this, *i);
+      if (!v) c.raise(PyExc_IndexError, "index out of range");
+      return v;
+    }
+    c.settle(this);
+  }
+  if (auto i = c.as_int(index)) return item_at(c, this, *i);
+  if (as<SliceValue>(index))
+    if (const auto s = c.as_constant(index)) return c.list(items_at(c, this, *s));
+  c.give_up(Reason::kUnsupportedOperand, "subscript of list");
+}
+
+void ListValue::setitem(Context& c, const V& index, const V& value) {
+  if (!c.set_list_place(this, index, value)) Value::setitem(c, index, value);
+}
+
+void ListValue::delitem(Context& c, const V& index) {
+  if (const auto i = c.as_int(index)) return c.delete_list_item(this, *i);
+  Value::delitem(c, index);
+}
+
+V ListValue::iter(Context& c) {
+  c.settle(this);
+  return c.make<SequenceIterator>(this);
+}
+
+std::optional<V> ListValue::getattr(Context& c, PyObject* name) {
+  return c.builtin_attribute(this, name);
+}
+
+std::vector<V> ListValue::parts(Context& c) {
+  c.settle(this);
+  return all_items(c, this);
+}
+V ListValue::with_parts(Context& c, std::vector<V> p) { return c.list(std::move(p)); }
+
+int ListValue::rebuild(Rebuilder& r) {
+  auto made = std::make_unique<ListRecipe>();
+  for (auto& x : all_items(r.context(), this)) made->parts.push_back(r.recipe(x));
+  return r.add(this, std::move(made));
+}
+
+}  // namespace pijit

@@ -1,0 +1,49 @@
+// Tuples, named tuples and lists.
+#pragma once
+#include "capture/value.h"
+
+namespace pijit {
+
+struct TupleValue final : Value {
+  TupleValue() : Value(kTuple) {}
+  static bool holds(Kind k) { return k == kTuple; }
+  PyTypeObject* type() const override;
+  std::optional<py::object> object(Context& c, Ask what) override;
+  std::optional<bool> truth(Context& c) override;
+  V length(Context& c) override;
+  V getitem(Context& c, const V& index) override;
+  std::optional<bool> contains(Context& c, const V& x) override;
+  V iter(Context& c) override;
+  bool iterable() const override { return true; }
+  std::optional<V> getattr(Context& c, PyObject* name) override;
+  std::vector<V> parts(Context& c) override;
+  V with_parts(Context& c, std::vector<V> parts) override;
+  bool asks_class() const override { return true; }
+  void guard_methods(Context& c) override;
+  int rebuild(Rebuilder& r) override;
+};
+
+// A list. One from outside stays open as long as it can: what is guarded is what was read of it.
+struct ListValue final : Value {
+  ListValue() : Value(kList) {}
+  static bool holds(Kind k) { return k == kList || k == kOpenList; }
+  PyTypeObject* type() const override;
+  std::optional<py::object> object(Context& c, Ask what) override;
+  std::optional<bool> truth(Context& c) override;
+  V length(Context& c) override;
+  V getitem(Context& c, const V& index) override;
+  void setitem(Context& c, const V& index, const V& value) override;
+  void delitem(Context& c, const V& index) override;
+  V iter(Context& c) override;
+  bool iterable() const override { return true; }
+  std::optional<V> getattr(Context& c, PyObject* name) override;
+  std::vector<V> parts(Context& c) override;
+  V with_parts(Context& c, std::vector<V> parts) override;
+  bool has_identity() const override { return true; }
+  int rebuild(Rebuilder& r) override;
+};
+
+// Is this a tuple or list whose items are all listed?
+inline bool is_sequence(const V& v) { return v->kind == Value::kTuple || v->kind == Value::kList; }
+
+}  // namespace pijit

@@ -1,0 +1,17 @@
+// What super() gives: attributes of `self` from behind `cls` on.
+#pragma once
+#include "capture/value.h"
+
+namespace pijit {
+
+struct SuperValue final : Value {
+  SuperValue(V cls, V self) : Value(kSuper), cls(cls), self(self) {}
+  static bool holds(Kind k) { return k == kSuper; }
+  PyTypeObject* type() const override;
+  std::optional<V> getattr(Context& c, PyObject* name) override;
+  int rebuild(Rebuilder& r) override;
+
+  V cls, self;
+};
+
+}  // namespace pijit

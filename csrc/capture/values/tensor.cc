@@ -1,0 +1,98 @@
+#include "capture/values/tensor.h"
+
+#include "capture/context.h"
+#include "capture/recipe.h"
+#include "capture/values/iterator.h"
+#include "capture/values/sequence.h"
+
+namespace pijit {
+namespace {
+
+struct TensorRecipe final : Recipe {
+  explicit TensorRecipe(int output) : output(output) {}
+  py::object make(Runner& r) const override { return checked(new_tensor(r.output(output))); }
+  std::string describe() const override { return str_cat("tensor ", output); }
+
+  int output;
+};
+
+// One of two objects, as a branch on a tensor decided.
+struct ChoiceRecipe final : Recipe {
+  ChoiceRecipe(int output, int first, int second) : output(output) { parts = {first, second}; }
+  py::object make(Runner& r) const override {
+    return r.make(parts[*static_cast<const bool*>(r.output(output)->data) ? 0 : 1]);
+  }
+  std::string describe() const override { return str_cat("choice ", output); }
+
+  int output;
+};
+
+}  // namespace
+
+PyTypeObject* TensorValue::type() const { return obj ? Py_TYPE(obj.ptr()) : tensor_type; }
+
+// Guards of other objects ask for their class, which stays as it is.
+void TensorValue::guard_methods(Context& c) {
+  if (!obj && !c.plain_tensors_) c.guard_class(type());
+}
+
+V TensorValue::length(Context& c) {
+  if (node.shape().rank() && !c.user_method(this, "__len__")) return c.dim(this, 0);
+  return Value::length(c);
+}
+
+V TensorValue::getitem(Context& c, const V& index) {
+  if (c.user_method(this, "__getitem__")) return Value::getitem(c, index);
+  return c.tensor(index_get(c.scope_->graph(), c.scope_->val(node), c.index_items(index)));
+}
+
+void TensorValue::setitem(Context& c, const V& index, const V& value) {
+  if (c.user_method(this, "__setitem__") || !c.is_operand(value))
+    return Value::setitem(c, index, value);
+  Graph& g = c.scope_->graph();
+  const Val old = c.scope_->val(node);
+  const auto items = c.index_items(index);
+  const Operand o = c.operand(value);
+  c.set_node(this, index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype())));
+}
+
+V TensorValue::iter(Context& c) {
+  if (node.shape().rank() == 0) c.give_up(Reason::kRaises, "iteration over a 0-d tensor");
+  std::vector<V> rows;
+  for (int64_t i = 0, n = *c.as_int(c.dim(this, 0)); i < n; ++i)
+    rows.push_back(c.subscript(this, c.constant_int(i)));
+  return c.make<SequenceIterator>(c.tuple(rows), this);
+}
+
+std::optional<V> TensorValue::getattr(Context& c, PyObject* name_obj) {
+  const std::string name = text_of(name_obj);
+  const Type& t = node.type();
+  if (name == "shape") return c.shape_of(this);
+  if (name == "dtype") return c.wrap_static(dtype_object(t.dtype));
+  if (name == "ndim") return c.constant_int(t.shape.rank());
+  if (name == "size") return c.element_count(this, 1);
+  if (name == "itemsize") return c.constant_int(static_cast<int64_t>(size_of(t.dtype)));
+  if (name == "nbytes") return c.element_count(this, static_cast<int64_t>(size_of(t.dtype)));
+  const auto key = py::reinterpret_borrow<py::object>(name_obj);
+  if (obj && parameter) {  // attributes of its own: name, requires_grad
+    const auto d = py::reinterpret_steal<py::object>(instance_dict(obj.ptr()));
+    if (PyObject* x = d ? PyDict_GetItemWithError(d.ptr(), name_obj) : nullptr)
+      return c.wrap(x, c.add_source({Source::kDictAttr, src, 0, key}));
+  }
+  PyObject* found = type_lookup(type(), name_obj);
+  if (!found) return std::nullopt;
+  const auto cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(type()));
+  c.guard(Guard::kTypeVersion, c.add_source({Source::kConst, -1, 0, cls}), cls,
+          type_version(type()));
+  return c.bind(c.wrap_static(found), this, type());
+}
+
+int TensorValue::rebuild(Rebuilder& r) {
+  if (!first && !second) return r.make<TensorRecipe>(this, r.output(node));
+  const int made = r.make<TensorRecipe>(nullptr, r.output(node));
+  const int decides = r.output(pred);
+  const int a = first ? r.recipe(first) : made, b = second ? r.recipe(second) : made;
+  return r.make<ChoiceRecipe>(this, decides, a, b);
+}
+
+}  // namespace pijit
