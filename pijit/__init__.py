@@ -7,6 +7,7 @@ from pijit import tensor as _tensor_methods  # noqa: F401
 from pijit.context import COMPATIBLE, GRAPH_MODE, LAX, PYNATIVE_MODE, STRICT, get_context, set_context, set_device
 from pijit.dtype import (Type, bfloat16, bool_, byte, double, dtype_to_nptype, dtype_to_pytype, float16, float32, float64, get_py_obj_dtype, half, int8, int16,
                          int32, int64, intc, intp, long, pytype_to_dtype, short, single, ubyte, uint8, uint16, uint32, uint64, uintc, uintp, ushort)
+from pijit.kinds import Int, QuantDtype, TensorType, float_, int_, list_, number, string, tensor_type, tuple_, type_none, uint
 from pijit.parameter import Parameter, ParameterTuple
 from pijit import printing as _printed_forms, tensor_more as _more_tensor_methods  # noqa: F401
 from pijit.random import Generator, default_generator, get_rng_state, get_seed, initial_seed, manual_seed, seed, set_rng_state, set_seed
@@ -16,9 +17,10 @@ from pijit.jacobian import hessian, jacfwd, jacrev
 from pijit.jit import JitConfig, explain, jit, jit_class, ms_function
 from pijit import nn, initializer as common_initializer  # noqa: F401
 from pijit.ops import is_tensor, mutable
+from pijit.symbol import Symbol
 from pijit.tensor import from_numpy
 from pijit import common, compat
-from pijit.hints import lazy_inline, no_inline, recompute
+from pijit.hints import enable_dynamic, lazy_inline, ms_memory_recycle, no_inline, recompute, set_recursion_limit
 
 tensor = Tensor
 
@@ -52,7 +54,7 @@ __getattr__, __dir__ = compat.names(__name__, {
              "RootMeanSquareDistance RunContext SummaryCollector SummaryRecord TimeMonitor Top1CategoricalAccuracy "
              "Top5CategoricalAccuracy TopKCategoricalAccuracy auc connect_network_with_dataset data_sink "
              "get_metric_fn names rearrange_inputs",
-    "context": "ParallelMode get_auto_parallel_context get_ps_context reset_auto_parallel_context reset_ps_context "
+    "context": "ParallelMode get_current_device get_auto_parallel_context get_ps_context reset_auto_parallel_context reset_ps_context "
                "set_auto_parallel_context set_ps_context",
     "parallel": "Layout build_searched_strategy get_algo_parameters load_distributed_checkpoint "
                 "merge_pipeline_strategys merge_sliced_parameter parameter_broadcast rank_list_for_transform "

@@ -83,6 +83,11 @@ def set_device(device_target, device_id=0):
     set_context(device_target=device_target, device_id=device_id)
 
 
+def get_current_device():
+    """(the device's name, its number)."""
+    return get_context("device_target"), get_context("device_id")
+
+
 def set_auto_parallel_context(**kwargs):
     """Sets options of training on several devices. All parallel modes are alike, as there is one device; what asks for more raises RuntimeError."""
     from pijit.parallel import _auto_parallel_context

@@ -23,3 +23,32 @@ def recompute(block, *args, **kwargs):
     if not isinstance(block, Cell):
         raise TypeError(f"For 'recompute', 'block' must be a Cell, but got {type(block).__name__}.")
     return block(*args, **kwargs)
+
+
+def set_recursion_limit(recursion_limit=1000):
+    """Says how deep MindSpore's graph compiler may recur; captures follow Python's own limit. TypeError unless it is an int, ValueError below 1."""
+    if isinstance(recursion_limit, bool) or not isinstance(recursion_limit, int):
+        raise TypeError(f"For 'set_recursion_limit', 'recursion_limit' must be an int, but got {type(recursion_limit).__name__}.")
+    if recursion_limit <= 0:
+        raise ValueError(f"For 'set_recursion_limit', 'recursion_limit' must be greater than 0, but got {recursion_limit}.")
+
+
+def enable_dynamic(**kwargs):
+    """Decorates a jitted function some arguments of which vary in size, as Tensors of unknown sizes describe: sizes that vary are found by calls.
+
+    ValueError without arguments, TypeError for one that has no shape."""
+    if not kwargs:
+        raise ValueError("For 'enable_dynamic', at least one argument must be described.")
+    for name, value in kwargs.items():
+        for one in value if isinstance(value, (tuple, list)) else (value,):
+            if not hasattr(one, "shape"):
+                raise TypeError(f"For 'enable_dynamic', {name!r} must be described by a Tensor, but got {type(one).__name__}.")
+    return lambda fn: _checked("enable_dynamic", fn)
+
+
+def ms_memory_recycle():
+    """Gives memory back that nothing uses any more: garbage of Python, and what is kept for the next results."""
+    import gc
+    from pijit.runtime import empty_cache
+    gc.collect()
+    empty_cache()

@@ -239,6 +239,9 @@ def _resolve(init):
     raise TypeError(f"For 'initializer', 'init' must be a Tensor, a str, a number or an Initializer, but got {type(init).__name__}.")
 
 
+skipped = {"depth": 0}  # within how many nn.no_init_parameters we are
+
+
 def fill(init, shape, dtype):
     """A NumPy array of initial values."""
     return _resolve(init)(tuple(shape)).astype(mstype.dtype_to_nptype(dtype))
@@ -252,4 +255,6 @@ def initializer(init, shape=None, dtype=mstype.float32):
         return init
     if isinstance(shape, int):
         shape = (shape,)
+    if skipped["depth"]:
+        return Tensor(np.zeros(tuple(shape), mstype.dtype_to_nptype(dtype)), dtype)
     return Tensor(fill(init, tuple(shape), dtype), dtype)

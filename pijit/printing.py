@@ -1,10 +1,10 @@
-"""How tensors and dtypes are shown: `repr` in MindSpore's form, `str` in NumPy's."""
+"""How tensors are shown: `repr` in MindSpore's form, `str` in NumPy's."""
 
 import math
 
 import numpy as np
 
-from pijit._C import DType, Tensor
+from pijit._C import Tensor
 
 _EDGE, _MOST, _LONGEST = 3, 6, 1000  # elements at both ends of a cut axis; the longest axis (or vector) that isn't cut
 
@@ -81,8 +81,5 @@ def tensor_str(x):
     return np.array2string(a, formatter={"float_kind": lambda v: f"{v:f}"})
 
 
-_dtype_str = DType.__repr__
-DType.__str__ = lambda self: _dtype_str(self)
-DType.__repr__ = lambda self: f"mindspore.{self.name.lower()}" if self.name.lower() != "bool" else "mindspore.bool"
 Tensor.__repr__ = tensor_repr
 Tensor.__str__ = tensor_str

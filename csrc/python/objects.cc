@@ -45,6 +45,10 @@ PyObject* raise_current_exception() {
 // -----------------------------------------------------------------------------------------
 namespace {
 PyObject* dtype_repr(PyObject* o) {
+  const std::string s(public_name_of(reinterpret_cast<DTypeObject*>(o)->dtype));
+  return PyUnicode_FromString(str_cat("mindspore.", s).c_str());
+}
+PyObject* dtype_str(PyObject* o) {
   std::string s(public_name_of(reinterpret_cast<DTypeObject*>(o)->dtype));
   s[0] = static_cast<char>(std::toupper(s[0]));
   if (s[0] == 'U') s[1] = 'I';
@@ -76,6 +80,7 @@ PyGetSetDef dtype_getset[] = {{"name", dtype_name, nullptr, "public name, as 'fl
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
                                {nullptr, nullptr, 0, nullptr}};
 PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
+                             {Py_tp_str, reinterpret_cast<void*>(dtype_str)},
                              {Py_tp_getset, dtype_getset},
                              {Py_tp_methods, dtype_methods},
                              {0, nullptr}};

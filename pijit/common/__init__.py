@@ -8,3 +8,5 @@ from pijit.jit import JitConfig, jit, jit_class, ms_function  # noqa: F401
 from pijit.ops import mutable  # noqa: F401
 from pijit.parameter import Parameter, ParameterTuple  # noqa: F401
 from pijit.random import get_seed, set_seed  # noqa: F401
+from pijit.kinds import *  # noqa: F401,F403
+from pijit.symbol import Symbol  # noqa: F401

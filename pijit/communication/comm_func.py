@@ -139,6 +139,11 @@ def irecv(tensor, src=0, group=_WORLD, tag=0):  # noqa: ARG001
     raise _to_itself("irecv")
 
 
+def all_to_all_v_c(tensor, send_count_matrix, group=None, async_op=False):  # noqa: ARG001
+    """(what the processes have for this one, by the counts of all; handle or None)."""
+    return _given(_checked("all_to_all_v_c", tensor, group), async_op)
+
+
 class P2POp:
     """One sending or receiving of batch_isend_irecv. op: isend, irecv, or their names."""
 
@@ -156,5 +161,5 @@ def batch_isend_irecv(p2p_op_list):
     raise _to_itself("batch_isend_irecv")
 
 
-__all__ = ["all_reduce", "all_gather_into_tensor", "all_to_all_with_output_shape", "all_to_all_single_with_output_shape", "barrier", "broadcast",
+__all__ = ["all_reduce", "all_gather_into_tensor", "all_to_all_with_output_shape", "all_to_all_single_with_output_shape", "all_to_all_v_c", "barrier", "broadcast",
            "gather_into_tensor", "isend", "irecv", "reduce_scatter_tensor", "reduce", "scatter_tensor", "send", "recv", "P2POp", "batch_isend_irecv"]

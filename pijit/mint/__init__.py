@@ -506,3 +506,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):  # no
 __all__ = [n for n, v in globals().items() if n[0] != "_" and callable(v) and v is not Tensor]
 
 from pijit.mint import linalg, nn, special  # noqa: E402,F401
+
+from pijit import compat as _compat  # noqa: E402
+
+__getattr__, __dir__ = _compat.names(__name__)  # submodules, when one is asked for

@@ -6,6 +6,7 @@ from pijit import dtype as mstype
 from pijit.nn.cell import Cell
 from pijit.nn.layer.activation import get_activation
 from pijit.ops import function as F
+from pijit.ops import primitives as P
 from pijit.ops.function.loss import reduce_loss
 
 
@@ -19,6 +20,12 @@ class LossBase(Cell):
         if reduction not in ("mean", "sum", "none"):
             raise ValueError(f"For '{type(self).__name__}', the 'reduction' must be in ['none', 'mean', 'sum'], but got {reduction}.")
         self.reduction = reduction
+        self.average, self.reduce = reduction == "mean", reduction != "none"
+        self.reduce_mean, self.reduce_sum, self.mul, self.cast = P.ReduceMean(), P.ReduceSum(), P.Mul(), P.Cast()
+
+    def get_axis(self, x):
+        """All axes of x, as a tuple."""
+        return tuple(range(x.ndim))
 
     def get_loss(self, x, weights=1.0):
         """x, weighted and reduced."""

@@ -6,6 +6,8 @@ from pijit.nn.cell import Cell
 from pijit.nn.schedule import LearningRateSchedule
 from pijit.ops import function as F
 from pijit.ops.apply import ApplyFtrl, shrunk
+from pijit.ops.composite import HyperMap, Map
+from pijit.ops.primitives import AssignAdd
 from pijit.parameter import Parameter, ParameterTuple
 
 
@@ -64,6 +66,17 @@ class Optimizer(Cell):
         self._dynamic = any(isinstance(r, LearningRateSchedule) for r in rates)
         self.dynamic_lr, self.need_scale, self.param_length = self._dynamic, self.loss_scale != 1.0, len(flat)
         self.unique, self._target = True, "CPU"
+        # what constructs of subclasses use beside the methods
+        self.exec_weight_decay, self.dynamic_decay_flags = any(map(self._decays, range(len(flat)))), self.dynamic_weight_decay
+        self.decay_flags, self.optim_filter = tuple([self._decays(i) for i in range(len(flat))]), (True,) * len(flat)
+        self.reciprocal_scale, self.use_parallel, self.enable_tuple_broaden, self.skip_auto_parallel_compile = 1.0 / self.loss_scale, False, True, False
+        self.map_, self.map_reverse, self.hyper_map, self.hyper_map_reverse = Map(), Map(None, True), HyperMap(), HyperMap(None, True)
+        self.assignadd, self.global_step_increase_tensor = AssignAdd(), Tensor([1], mstype.int32)
+
+    @property
+    def weight_decay(self):
+        """The weight decay as it was given; of groups a tuple, one for each parameter."""
+        return self.weight_decays if self.is_group else self.weight_decays[0]
 
     @classmethod
     def _groups(cls, parameters):

@@ -9,3 +9,11 @@ from pijit.ops import composite, function, functional, primitives, primitives as
 from pijit.grad import GradOperation, derivative, get_grad, grad, jet, jvp, linearize, value_and_grad, vjp  # noqa: F401
 from pijit.vmap import vmap  # noqa: F401
 from pijit.jacobian import jacfwd, jacrev  # noqa: F401
+from pijit import compat as _compat
+
+__getattr__, __dir__ = _compat.names(__name__, {  # loaded when one is asked for
+    "mint.distributed": "P2POp TCPStore all_gather all_gather_into_tensor all_gather_into_tensor_uneven all_gather_object all_reduce all_to_all all_to_all_single "
+                        "all_to_all_v_c barrier batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather_object get_backend get_global_rank "
+                        "get_group_rank get_process_group_ranks get_rank get_world_size init_process_group irecv is_available is_initialized isend new_group recv "
+                        "reduce reduce_scatter reduce_scatter_tensor reduce_scatter_tensor_uneven scatter_object_list send set_comm_ops_inplace",
+})

@@ -50,7 +50,7 @@ BROKEN = ("MaskedSelect", "masked_select", "unique", "Unique", "NonZero", "nonze
           # sizes, numbers of diagonals and segments that are tensors; suppression of boxes; what compares lists
           "AdaptiveMaxPool3D", "Window(", "CTC", "ctc_greedy", "CheckNumerics", "NonMaxSuppression", "EditDistance", "Expand()", "ExtractGlimpse", "ListDiff", "LogSpace", "MatrixDiag",
           "matrix_diag", "matrix_set_diag", "NMSWithMask", "NoRepeatNGram", "NthElement", "PadV3", "PyFunc", "ROIAlign", "RaggedRange", "ResizeArea", "ResizeLinear1D",
-          "ScaleAndTranslate", "Segment", "sparse_segment_mean", "TensorToTuple", "hastype")
+          "ScaleAndTranslate", "Segment", "sparse_segment_mean", "TensorToTuple", "hastype", "repr(", "str(", "MultiField", "Symbol")
 
 
 class _Tensors(ast.NodeTransformer):

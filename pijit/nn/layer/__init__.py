@@ -6,6 +6,7 @@ from pijit.nn.layer.activation import get_activation
 from pijit.nn.layer.basic import *  # noqa: F401,F403
 from pijit.nn.layer.combined import *  # noqa: F401,F403
 from pijit.nn.layer.conv import *  # noqa: F401,F403
+from pijit.nn.layer.functions import *  # noqa: F401,F403
 from pijit.nn.layer.image import *  # noqa: F401,F403
 from pijit.nn.layer.normalization import *  # noqa: F401,F403
 from pijit.nn.layer.pooling import *  # noqa: F401,F403

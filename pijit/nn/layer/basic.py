@@ -47,7 +47,8 @@ class Dense(Cell):
         return x
 
     def extend_repr(self):
-        return f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
+        shown = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
+        return shown + (", has_bias=True" if self.has_bias else "") + (f", activation={self.activation}" if self.activation_flag else "")
 
 
 class Linear(Dense):
@@ -62,6 +63,7 @@ class Dropout(Cell):
 
     def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):  # noqa: ARG002
         super().__init__()
+        self._said = f"keep_prob={keep_prob}" if p is None else f"p={p}"
         p = 1 - keep_prob if p is None else p
         if not 0 <= p < 1:
             raise ValueError(f"For 'Dropout', 'p' must be in [0, 1), but got {p}.")
@@ -72,6 +74,9 @@ class Dropout(Cell):
         if self.dropout is not self._own and self.training:  # a subclass's own operator
             return self.dropout(x)[0]
         return F.dropout(x, self.p, self.training)
+
+    def extend_repr(self):
+        return self._said
 
 
 class Embedding(Cell):
@@ -92,6 +97,10 @@ class Embedding(Cell):
 
     def construct(self, ids):
         return self.gather(self.embedding_table, ids, 0)
+
+    def extend_repr(self):
+        return (f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, use_one_hot={self.use_one_hot}, "
+                f"embedding_table={self.embedding_table}, dtype={self.dtype}, padding_idx={self.padding_idx}")
 
 
 class Flatten(Cell):
@@ -131,12 +140,18 @@ class Dropout2d(Dropout1d):
     def construct(self, x):
         return F.dropout2d(x, self.p, self.training)
 
+    def extend_repr(self):
+        return f"p={self.p}"
+
 
 class Dropout3d(Dropout1d):
     """Zeroes whole channels of [N, C, D, H, W] with probability p while training."""
 
     def construct(self, x):
         return F.dropout3d(x, self.p, self.training)
+
+    def extend_repr(self):
+        return f"p={self.p}"
 
 
 class EmbeddingLookup(Cell):
@@ -164,6 +179,8 @@ class BiDense(Cell):
         super().__init__()
         for name, v in (("in1_channels", in1_channels), ("in2_channels", in2_channels), ("out_channels", out_channels)):
             positive("BiDense", name, v)
+        self.in1_channels, self.in2_channels, self.out_channels, self.has_bias = in1_channels, in2_channels, out_channels, has_bias
+        self.in_channels, self.matmul, self.bias_add = in1_channels, P.MatMul(), P.BiasAdd()
         bound = 1 / math.sqrt(in1_channels)
         self.weight = Parameter(initializer(Uniform(bound) if weight_init is None else weight_init, [out_channels, in1_channels, in2_channels], dtype), name="weight")
         self.bias = Parameter(initializer(Uniform(bound) if bias_init is None else bias_init, [out_channels], dtype), name="bias") if has_bias else None
@@ -173,6 +190,9 @@ class BiDense(Cell):
         x = F.reshape(F.matmul(F.reshape(input1, (-1, m)), F.reshape(F.transpose(self.weight, (1, 0, 2)), (m, out * n))), (-1, out, n))
         y = F.reshape(F.sum(x * F.expand_dims(F.reshape(input2, (-1, n)), 1), -1), (*input1.shape[:-1], out))
         return y if self.bias is None else y + self.bias
+
+    def extend_repr(self):
+        return (f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}")
 
 
 class Unflatten(Cell):
@@ -207,6 +227,9 @@ class Norm(Cell):
 
     def construct(self, x):
         return F.sqrt(F.sum(F.square(x), self.axis if self.axis != () else None, self.keep_dims))
+
+    def extend_repr(self):
+        return f"axis={self.axis}, keep_dims={self.keep_dims}"
 
 
 class ClipByNorm(Cell):

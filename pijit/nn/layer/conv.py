@@ -24,6 +24,20 @@ def _channels(name, in_channels, out_channels, group, pad_mode):
     return in_channels, out_channels, group
 
 
+def _shown(cell):
+    """What a convolution's printed form says between the brackets."""
+    return (f"input_channels={cell.in_channels}, output_channels={cell.out_channels}, kernel_size={cell.kernel_size}, stride={cell.stride}, "
+            f"pad_mode={cell.pad_mode}, padding={cell.padding}, dilation={cell.dilation}, group={cell.group}, has_bias={cell.has_bias}, "
+            f"weight_init={cell.weight_init}, bias_init={cell.bias_init}, format={cell.data_format}")
+
+
+def _initializers(cell, weight_init, bias_init, fan_in, data_format):
+    """Keeps what the weights and the bias start from, MindSpore's choice where nothing is given, and the format."""
+    cell.weight_init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+    cell.bias_init = Uniform(1 / math.sqrt(fan_in)) if bias_init is None and cell.has_bias else bias_init
+    cell.data_format = data_format
+
+
 class Conv2d(Cell):
     """2-d convolution. weight [out_channels, in_channels / group, kh, kw]."""
 
@@ -38,11 +52,9 @@ class Conv2d(Cell):
         self.pad_mode, self.has_bias = pad_mode, has_bias
         self.padding = padding if isinstance(padding, int) else tuple(padding)
         shape = [out_channels, in_channels // group, *self.kernel_size]
-        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype), name="weight")
-        self.bias = None
-        if has_bias:
-            self.bias = Parameter(initializer(Uniform(1 / math.sqrt(shape[1] * shape[2] * shape[3])) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
-
+        _initializers(self, weight_init, bias_init, shape[1] * shape[2] * shape[3], data_format)
+        self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
+        self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias") if has_bias else None
         self.conv2d = P.Conv2D(out_channels, self.kernel_size, 1, pad_mode, self.padding, self.stride, self.dilation, group, data_format)
         self.bias_add = P.BiasAdd(data_format)
 
@@ -51,8 +63,7 @@ class Conv2d(Cell):
         return self.bias_add(y, self.bias) if self.has_bias else y
 
     def extend_repr(self):
-        return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
-                f"pad_mode={self.pad_mode}, padding={self.padding}, dilation={self.dilation}, group={self.group}, has_bias={self.has_bias}")
+        return _shown(self)
 
 
 class Conv1d(Cell):
@@ -63,15 +74,20 @@ class Conv1d(Cell):
         super().__init__()
         for name, v in (("in_channels", in_channels), ("out_channels", out_channels), ("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation), ("group", group)):
             positive("Conv1d", name, v)
-        self.stride, self.pad_mode, self.padding, self.dilation, self.group = stride, pad_mode, padding, dilation, group
+        self.in_channels, self.out_channels, self.group = _channels("Conv1d", in_channels, out_channels, group, pad_mode)
+        self.kernel_size, self.stride, self.dilation = (1, kernel_size), (1, stride), (1, dilation)
+        self.pad_mode, self.padding, self.has_bias = pad_mode, (0, 0, padding, padding) if isinstance(padding, int) else (0, 0, *padding), has_bias
         shape = [out_channels, in_channels // group, kernel_size]
-        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype), name="weight")
-        self.bias = None
-        if has_bias:
-            self.bias = Parameter(initializer(Uniform(1 / math.sqrt(shape[1] * shape[2])) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
+        _initializers(self, weight_init, bias_init, shape[1] * shape[2], "NCHW")
+        self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
+        self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias") if has_bias else None
 
     def construct(self, x):
-        return F.conv1d(x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
+        return F.conv1d(x, self.weight, self.bias, self.stride[1], self.pad_mode, self.padding[2:] if self.padding[2] != self.padding[3] else self.padding[2], self.dilation[1],
+                        self.group)
+
+    def extend_repr(self):
+        return _shown(self)
 
 
 class _Transposed(Cell):
@@ -86,22 +102,23 @@ class _Transposed(Cell):
             raise ValueError(f"For '{name}', 'padding' and 'output_padding' need pad_mode 'pad'.")
         for k in kernel_size + stride + dilation:
             positive(name, "kernel_size, stride and dilation", k)
-        self.kernel_size, self.stride, self.dilation, self.pad_mode, self.padding, self.output_padding = kernel_size, stride, dilation, pad_mode, padding, output_padding
+        self.kernel_size, self.stride, self.dilation, self.pad_mode, self._pads, self.output_padding = kernel_size, stride, dilation, pad_mode, padding, output_padding
         self.has_bias, self.bias = has_bias, None
         shape = self._weight_shape()
         fan_in = shape[1]
         for k in kernel_size:
             fan_in *= k
-        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype), name="weight")
+        _initializers(self, weight_init, bias_init, fan_in, "NCHW")
+        self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         if has_bias:
-            self.bias = Parameter(initializer(Uniform(1 / math.sqrt(fan_in)) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
+            self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
 
     def _weight_shape(self):
         return [self.in_channels, self.out_channels // self.group, *self.kernel_size]
 
     def _apply(self, x, weight):
         pad, extra = [], []
-        for n, k, s, d, p in zip(x.shape[2:], self.kernel_size, self.stride, self.dilation, (self.padding[:2], self.padding[2:])):
+        for n, k, s, d, p in zip(x.shape[2:], self.kernel_size, self.stride, self.dilation, (self._pads[:2], self._pads[2:])):
             whole = (n - 1) * s + d * (k - 1) + 1
             if self.pad_mode == "pad":
                 pad += p
@@ -119,8 +136,7 @@ class _Transposed(Cell):
         return y
 
     def extend_repr(self):
-        return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
-                f"pad_mode={self.pad_mode}, padding={self.padding}, dilation={self.dilation}, group={self.group}, has_bias={self.has_bias}")
+        return _shown(self)
 
 
 class Conv2dTranspose(_Transposed):
@@ -131,6 +147,7 @@ class Conv2dTranspose(_Transposed):
         pad = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
         super().__init__(in_channels, out_channels, pair(kernel_size), pair(stride), pad_mode, pad, pair(output_padding), pair(dilation), group, has_bias,
                          weight_init, bias_init, dtype)
+        self.padding = padding
 
     def construct(self, x):
         if x.ndim not in (3, 4):
@@ -147,6 +164,7 @@ class Conv1dTranspose(_Transposed):
             positive("Conv1dTranspose", name, v)
         super().__init__(in_channels, out_channels, (1, kernel_size), (1, stride), pad_mode, (0, 0, padding, padding), (0, 0), (1, dilation), group, has_bias,
                          weight_init, bias_init, dtype)
+        self.padding = (0, 0, padding, padding)
 
     def construct(self, x):
         if x.ndim != 3:
@@ -169,9 +187,10 @@ class Conv3d(Cell):
         self.pad_mode, self.padding, self.has_bias, self.bias = pad_mode, padding, has_bias, None
         shape = [out_channels, in_channels // group, *self.kernel_size]
         fan_in = shape[1] * shape[2] * shape[3] * shape[4]
-        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype), name="weight")
+        _initializers(self, weight_init, bias_init, fan_in, data_format)
+        self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         if has_bias:
-            self.bias = Parameter(initializer(Uniform(1 / math.sqrt(fan_in)) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
+            self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
 
         self.conv3d = P.Conv3D(out_channels, self.kernel_size, 1, pad_mode, padding, self.stride, self.dilation, group, data_format)
         self.bias_add = P.BiasAdd(data_format)
@@ -179,6 +198,9 @@ class Conv3d(Cell):
     def construct(self, x):
         y = self.conv3d(x, self.weight)
         return self.bias_add(y, self.bias) if self.has_bias else y
+
+    def extend_repr(self):
+        return _shown(self)
 
 
 class Conv3dTranspose(Cell):
@@ -194,18 +216,19 @@ class Conv3dTranspose(Cell):
                                                                              for v in (kernel_size, stride, dilation, output_padding))
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv3dTranspose", "kernel_size, stride and dilation", k)
-        self.padding = (padding,) * 6 if isinstance(padding, int) else tuple(padding)
-        if pad_mode != "pad" and (any(self.padding) or any(self.output_padding)):
+        self.padding, pads = padding, (padding,) * 6 if isinstance(padding, int) else tuple(padding)
+        if pad_mode != "pad" and (any(pads) or any(self.output_padding)):
             raise ValueError("For 'Conv3dTranspose', 'padding' and 'output_padding' need pad_mode 'pad'.")
-        if len(self.padding) != 6 or min(self.padding) < 0:
+        if len(pads) != 6 or min(pads) < 0:
             raise ValueError(f"For 'Conv3dTranspose', 'padding' must be a number or 6 of them, at least 0, but got {padding}.")
         self.pad_mode, self.has_bias, self.bias = pad_mode, has_bias, None
         shape = [in_channels, out_channels // group, *self.kernel_size]
         fan_in = shape[1] * shape[2] * shape[3] * shape[4]
-        self.weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype), name="weight")
+        _initializers(self, weight_init, bias_init, fan_in, data_format)
+        self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         if has_bias:
-            self.bias = Parameter(initializer(Uniform(1 / math.sqrt(fan_in)) if bias_init is None else bias_init, [out_channels], dtype), name="bias")
-        self.conv3d_transpose = P.Conv3DTranspose(in_channels, out_channels, self.kernel_size, 1, pad_mode, self.padding, self.stride, self.dilation, group,
+            self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
+        self.conv3d_transpose = P.Conv3DTranspose(in_channels, out_channels, self.kernel_size, 1, pad_mode, pads, self.stride, self.dilation, group,
                                                   self.output_padding, data_format)
         self.bias_add = P.BiasAdd(data_format)
 
@@ -216,5 +239,4 @@ class Conv3dTranspose(Cell):
         return self.bias_add(y, self.bias) if self.has_bias else y
 
     def extend_repr(self):
-        return (f"input_channels={self.in_channels}, output_channels={self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, "
-                f"pad_mode={self.pad_mode}, padding={self.padding}, dilation={self.dilation}, group={self.group}, has_bias={self.has_bias}")
+        return _shown(self)

@@ -40,7 +40,8 @@ class _BatchNorm(Cell):
         return F.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, use_batch, 1.0 - self.momentum, self.eps)
 
     def extend_repr(self):
-        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"
+        shown = f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, beta={self.beta}"
+        return shown + f", moving_mean={self.moving_mean}, moving_variance={self.moving_variance}" if hasattr(self, "moving_mean") else shown
 
 
 class BatchNorm1d(_BatchNorm):
@@ -93,6 +94,10 @@ class LayerNorm(Cell):
             return F.layer_norm(input_x, self.normalized_shape, self.gamma, self.beta, self.epsilon)
         return F.layer_norm(input_x, input_x.shape[begin:], None, None, self.epsilon) * self.gamma + self.beta
 
+    def extend_repr(self):
+        return (f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, begin_params_axis={self.begin_params_axis}, "
+                f"gamma{self.gamma}, beta={self.beta}")
+
 
 class SyncBatchNorm(_BatchNorm):
     """Batch normalisation across processes: of the one process there is."""
@@ -144,7 +149,8 @@ class _InstanceNorm(Cell):
         return F.group_norm(x, self.num_features, self.gamma, self.beta, self.eps)
 
     def extend_repr(self):
-        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}"
+        shown = f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, beta={self.beta}"
+        return shown + f", moving_mean={self.moving_mean}, moving_variance={self.moving_variance}" if hasattr(self, "moving_mean") else shown
 
 
 class InstanceNorm1d(_InstanceNorm):

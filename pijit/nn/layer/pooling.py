@@ -8,11 +8,22 @@ from pijit.ops.function.conv import _conv_pad
 from pijit.ops.function.shapes import _format
 
 
-class MaxPool2d(Cell):
+class _Windows(Cell):
+    """A layer that slides windows, with its printed form."""
+
+    def _keep(self, kernel_size, stride, pad_mode):
+        self._said = f"kernel_size={kernel_size}, stride={stride}, pad_mode={pad_mode.upper()}"
+
+    def extend_repr(self):
+        return self._said
+
+
+class MaxPool2d(_Windows):
     """Maxima of windows of [N, C, H, W]."""
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False, data_format="NCHW"):
         super().__init__()
+        self._keep(kernel_size, stride, pad_mode)
         _format("MaxPool2d", data_format)
         if pad_mode != "pad" and (padding or return_indices or ceil_mode or pair(dilation) != (1, 1)):
             raise ValueError("For 'MaxPool2d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
@@ -32,11 +43,12 @@ class MaxPool2d(Cell):
         return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
 
 
-class AvgPool2d(Cell):
+class AvgPool2d(_Windows):
     """Means of windows of [N, C, H, W]."""
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, data_format="NCHW"):
         super().__init__()
+        self._keep(kernel_size, stride, pad_mode)
         self.kernel_size, self.stride, self.pad_mode, self.padding = pair(kernel_size), pair(stride), pad_mode, padding
         self.count = count_include_pad and pad_mode == "pad"
         for k in self.kernel_size + self.stride:
@@ -76,12 +88,13 @@ def _lowered(y, batch):
     return F.reshape(y, (*y.shape[0 if batch else 1:-2], y.shape[-1]))
 
 
-class MaxPool1d(Cell):
+class MaxPool1d(_Windows):
     """Maxima of windows of [N, C, L] or [C, L]."""
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False):
         super().__init__()
         k, s = _window("MaxPool1d", pad_mode, kernel_size=kernel_size, stride=stride)
+        self._keep((1, k), (1, s), pad_mode)
         padding, dilation = (v[0] if isinstance(v, tuple) else v for v in (padding, dilation))
         if pad_mode.lower() != "pad" and (padding or return_indices or ceil_mode or dilation != 1):
             raise ValueError("For 'MaxPool1d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
@@ -94,12 +107,13 @@ class MaxPool1d(Cell):
         return (_lowered(y[0], batch), _lowered(y[1], batch)) if self.return_indices else _lowered(y, batch)
 
 
-class AvgPool1d(Cell):
+class AvgPool1d(_Windows):
     """Means of windows of [N, C, L] or [C, L]."""
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True):
         super().__init__()
         k, s = _window("AvgPool1d", pad_mode, kernel_size=kernel_size, stride=stride)
+        self._keep((1, k), (1, s), pad_mode)
         self.kernel_size, self.stride, self.pad_mode = (1, k), (1, s), pad_mode.lower()
         self.padding, self.ceil_mode = (0, padding[0] if isinstance(padding, tuple) else padding), ceil_mode
         self.count = count_include_pad and self.pad_mode == "pad"
@@ -120,11 +134,12 @@ def _pad3d(name, size, kernel, stride, pad_mode, padding):
     return pad[::2]
 
 
-class MaxPool3d(Cell):
+class MaxPool3d(_Windows):
     """Maxima of windows of [N, C, D, H, W] or [C, D, H, W]."""
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False):
         super().__init__()
+        self._keep(kernel_size, stride, pad_mode)
         _window("MaxPool3d", pad_mode)
         self.kernel_size, self.stride = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride))
         self.pad_mode, self.padding, self.dilation = pad_mode.lower(), padding, dilation
@@ -135,11 +150,12 @@ class MaxPool3d(Cell):
         return F.max_pool3d(x, self.kernel_size, self.stride, pad, self.dilation, self.ceil_mode, self.return_indices)
 
 
-class AvgPool3d(Cell):
+class AvgPool3d(_Windows):
     """Means of windows of [N, C, D, H, W] or [C, D, H, W]."""
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         super().__init__()
+        self._keep(kernel_size, stride, pad_mode)
         _window("AvgPool3d", pad_mode)
         self.kernel_size, self.stride = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride))
         self.pad_mode, self.padding, self.ceil_mode = pad_mode.lower(), padding, ceil_mode

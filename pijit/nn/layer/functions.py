@@ -1,0 +1,237 @@
+"""Layers of mathematical functions, similarity of images, sampled losses, embeddings of several fields."""
+
+from pijit import dtype as mstype
+from pijit.initializer import initializer
+from pijit.nn.cell import Cell
+from pijit.nn.layer.common import positive
+from pijit.ops import function as F
+from pijit.parameter import Parameter
+
+
+class IGamma(Cell):
+    """The regularised lower incomplete gamma function of a at x: Tensors of float32 that broadcast. Gradients by both."""
+
+    def construct(self, a, x):
+        return F.igamma(a, x)
+
+
+class LBeta(Cell):
+    """log of the beta function of x and y: Tensors of float32 or float16 that broadcast.
+
+    For large arguments by the rest of Stirling's series, so that the great terms don't cancel."""
+
+    def construct(self, x, y):
+        p, q = F.minimum(x, y), F.maximum(x, y)
+        plain = F.lgamma(x) + F.lgamma(y) - F.lgamma(x + y)
+        large = F.maximum(q, 10.0)
+        part = F.minimum(p / large, 1.0)
+        correction = _stirling(large) - _stirling(p + large)
+        one = F.lgamma(p) + correction + p - p * F.log(p + large) + (large - 0.5) * F.log1p(-part / (1.0 + part))
+        return F.select(q >= 10.0, one, plain)
+
+
+def _stirling(x):
+    """log gamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2, for x of 10 and more."""
+    y = 1.0 / (x * x)
+    return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y * (1.0 / 1680)))) / x
+
+
+class MatrixDiag(Cell):
+    """Matrices with the vectors [..., n] on their diagonals."""
+
+    def construct(self, input_x):
+        return F.matrix_diag(input_x)
+
+
+class MatrixDiagPart(Cell):
+    """The diagonals of matrices [..., m, n]."""
+
+    def construct(self, input_x):
+        return F.diagonal(input_x, 0, -2, -1)
+
+
+class MatrixSetDiag(Cell):
+    """Matrices [..., m, n] with their diagonals replaced by `diagonal`."""
+
+    def construct(self, input_x, diagonal):
+        return F.matrix_set_diag(input_x, diagonal)
+
+
+def _window(size, sigma):
+    at = F.cast(F.arange(size), mstype.float32) - (size - 1) / 2.0
+    g = F.softmax(F.reshape(F.expand_dims(at * at, 1) + at * at, (-1,)) * (-0.5 / (sigma * sigma)), -1)
+    return F.reshape(g, (1, 1, size, size))
+
+
+def _similarity(a, b, window, max_val, k1, k2):
+    """(structural similarity, its contrast) per image and channel: Wang et al. 2004."""
+    n, c, h, w = a.shape
+    size = window.shape[-1]
+    if h < size or w < size:
+        raise ValueError(f"For 'SSIM', images must be at least {size} x {size}, but got {h} x {w}.")
+
+    def mean(x):
+        return F.reshape(F.conv2d(F.reshape(x, (n * c, 1, h, w)), F.cast(window, x.dtype)), (n, c, h - size + 1, w - size + 1))
+    c1, c2 = (k1 * max_val) ** 2, (k2 * max_val) ** 2
+    ma, mb = mean(a), mean(b)
+    light = (2.0 * ma * mb + c1) / (ma * ma + mb * mb + c1)
+    both, squares = mean(a * b) * 2.0, mean(a * a + b * b)
+    contrast = (both - 2.0 * ma * mb + c2) / (squares - (ma * ma + mb * mb) + c2)
+    return F.mean(light * contrast, (2, 3)), F.mean(contrast, (2, 3))
+
+
+class SSIM(Cell):
+    """The structural similarity of two batches of images [N, C, H, W], a number per image: [N] (Wang et al. 2004).
+
+    max_val: the greatest value of a pixel. Raises TypeError or ValueError for arguments out of range and images smaller than the filter."""
+
+    def __init__(self, max_val=1.0, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
+        super().__init__()
+        _similarity_options("SSIM", max_val, filter_size, filter_sigma, k1, k2)
+        self.max_val, self.filter_size, self.filter_sigma, self.k1, self.k2 = max_val, filter_size, filter_sigma, k1, k2
+
+    def construct(self, img1, img2):
+        _same_images("SSIM", img1, img2)
+        both = _similarity(img1, img2, _window(self.filter_size, self.filter_sigma), self.max_val, self.k1, self.k2)
+        return F.mean(both[0], -1)
+
+
+def _similarity_options(name, max_val, filter_size, filter_sigma, k1, k2):
+    for what, v in (("max_val", max_val), ("filter_sigma", filter_sigma)):
+        if isinstance(v, bool) or not isinstance(v, (int, float)):
+            raise TypeError(f"For '{name}', '{what}' must be a number, but got {type(v).__name__}.")
+        if v <= 0:
+            raise ValueError(f"For '{name}', '{what}' must be greater than 0, but got {v}.")
+    positive(name, "filter_size", filter_size)
+    for what, v in (("k1", k1), ("k2", k2)):
+        if not isinstance(v, float):
+            raise TypeError(f"For '{name}', '{what}' must be a float, but got {type(v).__name__}.")
+        if v < 0:
+            raise ValueError(f"For '{name}', '{what}' must be at least 0, but got {v}.")
+
+
+def _same_images(name, a, b):
+    if a.ndim != 4 or a.shape != b.shape:
+        raise ValueError(f"For '{name}', expected two batches [N, C, H, W] of one shape, but got {tuple(a.shape)} and {tuple(b.shape)}.")
+    if a.dtype != b.dtype:
+        raise TypeError(f"For '{name}', both batches must be of one dtype, but got {a.dtype} and {b.dtype}.")
+
+
+class MSSSIM(Cell):
+    """The structural similarity over several scales, each half the size of the one before: [N] (Wang et al. 2003).
+
+    power_factors: the weight of each scale."""
+
+    def __init__(self, max_val=1.0, power_factors=(0.0448, 0.2856, 0.3001, 0.2363, 0.1333), filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
+        super().__init__()
+        if not isinstance(power_factors, (tuple, list)):
+            raise TypeError(f"For 'MSSSIM', 'power_factors' must be a tuple or list, but got {type(power_factors).__name__}.")
+        _similarity_options("MSSSIM", max_val, filter_size, filter_sigma, k1, k2)
+        self.max_val, self.filter_size, self.filter_sigma, self.k1, self.k2 = max_val, filter_size, filter_sigma, k1, k2
+        self.power_factors = tuple(power_factors)
+
+    def construct(self, img1, img2):
+        _same_images("MSSSIM", img1, img2)
+        window = _window(self.filter_size, self.filter_sigma)
+        a, b, total = img1, img2, None
+        for k, power in enumerate(self.power_factors):
+            if k:
+                a, b = (F.avg_pool2d(x, 2, 2, pad_mode="same") for x in (a, b))
+            whole, contrast = _similarity(a, b, window, self.max_val, self.k1, self.k2)
+            part = F.pow(F.relu(whole if k + 1 == len(self.power_factors) else contrast), power)
+            total = part if total is None else total * part
+        return F.mean(total, -1)
+
+
+class FractionalMaxPool2d(Cell):
+    """Maxima of windows at random places of [N, C, H, W]: see ops.fractional_max_pool2d."""
+
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        super().__init__()
+        self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
+        self.return_indices, self._random_samples = return_indices, _random_samples
+
+    def construct(self, input):
+        return F.fractional_max_pool2d(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
+
+
+class FractionalMaxPool3d(FractionalMaxPool2d):
+    """Maxima of windows at random places of [N, C, D, H, W]: see ops.fractional_max_pool3d."""
+
+    def construct(self, input):
+        return F.fractional_max_pool3d(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
+
+
+class MultiFieldEmbeddingLookup(Cell):
+    """Rows of a table, weighted and reduced over those of each field.
+
+    construct(input_indices [batch, n], input_values [batch, n], field_ids [batch, n]) gives [batch, field_size, embedding_size]; values of 0 only fill
+    rows up. operator: 'SUM',
+    'MEAN' or 'MAX'. Raises ValueError for another operator or sizes below 1."""
+
+    OPERATOR_SUM, OPERATOR_MEAN, OPERATOR_MAX = "SUM", "MEAN", "MAX"
+
+    def __init__(self, vocab_size, embedding_size, field_size, param_init="normal", target="CPU", slice_mode="batch_slice", feature_num_list=None,  # noqa: ARG002
+                 max_norm=None, sparse=True, operator="SUM", dtype=mstype.float32):  # noqa: ARG002
+        super().__init__()
+        self.vocab_size, self.embedding_size, self.field_size = (positive("MultiFieldEmbeddingLookup", n, v) for n, v in (
+            ("vocab_size", vocab_size), ("embedding_size", embedding_size), ("field_size", field_size)))
+        if operator not in ("SUM", "MEAN", "MAX"):
+            raise ValueError(f"For 'MultiFieldEmbeddingLookup', 'operator' must be 'SUM', 'MEAN' or 'MAX', but got {operator!r}.")
+        self.operator, self.max_norm = operator, max_norm
+        self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype), name="embedding_table")
+
+    def construct(self, input_indices, input_values, field_ids):
+        batch, n = input_indices.shape
+        rows = F.gather(self.embedding_table, input_indices, 0)
+        if self.max_norm is not None:
+            norm = F.sqrt(F.sum(F.square(rows), -1, True))
+            rows = rows * F.minimum(self.max_norm / F.maximum(norm, 1e-12), 1.0)
+        rows = rows * F.expand_dims(input_values, -1)
+        place = F.reshape(F.cast(field_ids, mstype.int64) + F.expand_dims(F.arange(batch), 1) * self.field_size, (-1,))
+        flat, count = F.reshape(rows, (batch * n, self.embedding_size)), batch * self.field_size
+        place = F.select(F.reshape(input_values, (-1,)) != 0, place, count)  # values of 0 fill rows up: they belong to a segment behind the last
+        if self.operator == "MAX":
+            y = F.unsorted_segment_max(flat, place, count + 1)
+            used = F.unsorted_segment_sum(F.ones((batch * n,), rows.dtype), place, count + 1)
+            y = F.select(F.expand_dims(used, 1) > 0, y, F.zeros_like(y))
+        else:
+            y = F.unsorted_segment_sum(flat, place, count + 1)
+            if self.operator == "MEAN":
+                used = F.unsorted_segment_sum(F.ones((batch * n,), rows.dtype), place, count + 1)
+                y = y / F.maximum(F.expand_dims(used, 1), 1.0)
+        return F.reshape(y[:count], (batch, self.field_size, self.embedding_size))
+
+
+class SampledSoftmaxLoss(Cell):
+    """The softmax loss over the true classes and some that are drawn, in place of all.
+
+    construct(weights [classes, n], biases [classes], labels [batch, num_true] int32, logits [batch, n]). sampled_values: (classes, expected counts of the
+    true ones, of the drawn ones) in place of drawn ones. reduction: 'none', 'mean' or 'sum'. Raises ValueError for another reduction."""
+
+    def __init__(self, num_sampled, num_classes, num_true=1, sampled_values=None, remove_accidental_hits=True, seed=0, reduction="none"):  # noqa: ARG002
+        super().__init__()
+        if num_true < 1:
+            raise ValueError(f"For 'SampledSoftmaxLoss', 'num_true' must be at least 1, but got {num_true}.")
+        if num_sampled > num_classes:
+            raise ValueError(f"For 'SampledSoftmaxLoss', 'num_sampled' {num_sampled} must be at most 'num_classes' {num_classes}.")
+        if reduction not in ("none", "mean", "sum"):
+            raise ValueError(f"For 'SampledSoftmaxLoss', 'reduction' must be 'none', 'mean' or 'sum', but got {reduction!r}.")
+        if sampled_values is not None and (not isinstance(sampled_values, (list, tuple)) or len(sampled_values) != 3):
+            raise ValueError(f"For 'SampledSoftmaxLoss', 'sampled_values' must hold 3 tensors, but got {sampled_values!r}.")
+        self.num_sampled, self.num_classes, self.num_true = num_sampled, num_classes, num_true
+        self.sampled_values, self.remove_accidental_hits, self.reduction = sampled_values, remove_accidental_hits, reduction
+
+    def construct(self, weights, biases, labels, logits):
+        labels = F.reshape(F.cast(labels, mstype.int64), (-1, self.num_true))
+        drawn, of_true, of_drawn = self.sampled_values or F.log_uniform_candidate_sampler(labels, self.num_true, self.num_sampled, True, self.num_classes)
+        drawn = F.cast(drawn, mstype.int64)
+        true_w = F.gather(weights, labels, 0)
+        true = F.sum(F.expand_dims(logits, 1) * true_w, -1) + F.gather(biases, labels, 0) - F.log(of_true)
+        other = F.dense(logits, F.gather(weights, drawn, 0), F.gather(biases, drawn, 0)) - F.log(of_drawn)
+        if self.remove_accidental_hits:
+            hit = F.any(F.expand_dims(labels, -1) == drawn, 1)
+            other = F.select(hit, F.full(other.shape, mstype.finite_range(other.dtype)[0], dtype=other.dtype), other)
+        scores = F.log_softmax(F.cat([true, other], -1), -1)
+        loss = -F.mean(scores[:, :self.num_true], -1)
+        return loss if self.reduction == "none" else F.mean(loss) if self.reduction == "mean" else F.sum(loss)
