@@ -140,3 +140,16 @@ def test_detector_finds_boxes_after_suppression(load):
     network = detector.build()[0]
     found = detector.detect(network, next(iter(detector.batches(1)))[0], threshold=0.0)
     assert len(found) == 2 and all(len(f) > 0 and f[0][1] >= f[-1][1] for f in found)
+
+
+def test_gaussian_process_finds_its_lengths_and_predicts(load):
+    program = load("gaussian_process")
+    ms.set_seed(1)
+    network, loss, optimizer, batches = program.build()
+    step = ms.jit(load("training").make_step(network, loss, optimizer))
+    losses = [step(*b).item() for b in batches(60)]
+    x, y = next(iter(batches(1)))
+    mean, variance = ms.jit(network.predict)(x, y, x)
+    lengths = network.log_length.asnumpy()
+    assert losses[-1] < losses[0] - 0.5 and lengths[1] > lengths[0]  # the second input says nothing
+    assert ((mean - y) ** 2).mean().item() < 0.02 and 0 < variance.asnumpy().min() and variance.asnumpy().max() < 0.2
