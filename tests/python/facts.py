@@ -21,6 +21,7 @@ def variables(ms):
     T = ms.Tensor
     r = np.random.RandomState(0)
     s = {"ms": ms, "nn": ms.nn, "ops": ms.ops, "mnp": ms.numpy, "mint": getattr(ms, "mint", None), "F": ms.ops.functional, "T": T, "np": np,
+         "msd": importlib.import_module(f"{ms.__name__}.nn.probability.distribution"), "msb": importlib.import_module(f"{ms.__name__}.nn.probability.bijector"),
          "sl": importlib.import_module(f"{ms.__name__}.scipy.linalg"), "fixed": lambda cell: fixed(ms, cell)}
     for name, shape in dict(A=(3, 4), B=(3, 4), V=(5,), X3=(2, 3, 6), X4=(2, 4, 4, 6), X5=(1, 2, 3, 4, 5), M=(3, 3), M2=(2, 3, 3)).items():
         s[name] = T(r.randn(*shape).astype(np.float32))
