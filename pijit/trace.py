@@ -59,8 +59,8 @@ def _name(kind, s):
         return _NAMES.get(kind, kind)
     if kind == "capture":
         return f"capture {s['name']}"
-    if kind == "python":
-        return f"Python: {short(s['places'][0])}"
+    if kind in ("python", "op"):
+        return f"{'Python' if kind == 'python' else 'op'}: {short(s['places'][0])}"
     return s["name"]
 
 
@@ -68,7 +68,7 @@ def _arguments(kind, s, ns):
     if s is None:
         return {}
     args = {"where": ", ".join(s["places"])} if s["places"] else {}
-    if kind == "python":
+    if kind in ("python", "op"):
         args |= {"function": s["name"], "why": s["detail"]}
     elif kind == "kernel":
         args |= {"operands": s["detail"], "kernel": s["kernel"], "ops": ", ".join(s["ops"]), "bytes": s["bytes"], "flops": s["flops"]}

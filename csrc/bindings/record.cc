@@ -48,15 +48,13 @@ SubjectRef caller() {
   while (f && of_library(frame()))
     f = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(frame())));
   if (!f) return nullptr;
-  auto code = py::reinterpret_steal<py::object>(
-      reinterpret_cast<PyObject*>(PyFrame_GetCode(frame())));
-  auto [it, fresh] =
-      known_callers().try_emplace({code.ptr(), PyFrame_GetLasti(frame())}, Caller{});
+  auto code =
+      py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame())));
+  auto [it, fresh] = known_callers().try_emplace({code.ptr(), PyFrame_GetLasti(frame())}, Caller{});
   if (fresh) {
     auto* co = reinterpret_cast<PyCodeObject*>(code.ptr());
     Subject s{text_of(co->co_qualname), "single ops"};
-    s.places.push_back(
-        str_cat(text_of(co->co_filename), ":", PyFrame_GetLineNumber(frame())));
+    s.places.push_back(str_cat(text_of(co->co_filename), ":", PyFrame_GetLineNumber(frame())));
     it->second = {code, std::make_shared<const Subject>(std::move(s))};
   }
   return it->second.subject;
@@ -99,7 +97,7 @@ void init_record(py::module_& m) {
                               static_cast<size_t>(at(3))};
         const Recorded r = stop_recording(begun);
         if (!recording()) known_callers().clear();
-        static const char* const kinds[] = {"kernel", "call",    "guards",   "graph",   "outcome",
+        static const char* const kinds[] = {"kernel", "call",    "guards",   "graph",    "outcome",
                                             "python", "capture", "optimise", "generate", "op"};
         std::map<const Subject*, size_t> number;
         py::list events, subjects;

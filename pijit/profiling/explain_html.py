@@ -120,6 +120,17 @@ def _statements(lines, first, last):
     return found
 
 
+def _ranges(names):
+    """Numbers "entry.kernel" with runs joined: 0.3–5."""
+    runs = []
+    for entry, k in [tuple(map(int, n.split("."))) for n in names]:
+        if runs and runs[-1][0] == entry and runs[-1][2] + 1 == k:
+            runs[-1][2] = k
+        else:
+            runs.append([entry, k, k])
+    return [f"{e}.{a}" if a == b else f"{e}.{a}–{b}" for e, a, b in runs]
+
+
 def _row(number, text, kernels, breaks, reached, statement):
     if breaks:
         kind, note = "pj-br", "break"
@@ -130,9 +141,9 @@ def _row(number, text, kernels, breaks, reached, statement):
     else:
         kind, note = ("pj-py", "interpreted, or not reached") if statement else ("", "")
     if kernels:
-        names = [n for n, _ in kernels]
+        names = _ranges([n for n, _ in kernels])
         title = "; ".join(f"{n}: {k['name']}" for n, k in kernels[:12])
-        note += (", " if note else "") + f'<span title="{escape(title)}">kernel {", ".join(names[:5])}{" …" if len(names) > 5 else ""}</span>'
+        note += (", " if note else "") + f'<span title="{escape(title)}">kernel {", ".join(names[:3])}{" …" if len(names) > 3 else ""}</span>'
     row = f'<tr class="{kind}"><td class="pj-no">{number}</td><td><pre>{escape(text) or " "}</pre></td><td class="pj-note">{note}</td></tr>'
     for b in breaks:
         hint = f' <span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""

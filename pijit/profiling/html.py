@@ -39,8 +39,8 @@ STYLE = """
 .pijit .pj-key i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:6px}
 .pijit .pj-scroll{overflow-x:auto;border:1px solid var(--line);border-radius:8px;background:var(--card)}
 .pijit table{border-collapse:collapse;width:100%;font-size:13px;margin:0;border:0;color:inherit;background:none}
-.pijit th{font-weight:600;color:var(--soft);text-align:left;padding:7px 10px;border:0;border-bottom:1px solid var(--line);white-space:nowrap;background:none}
-.pijit td{padding:5px 10px;border:0;border-bottom:1px solid var(--line);vertical-align:top;text-align:left;background:none}
+.pijit th{font:600 13px system-ui,sans-serif;color:var(--soft);text-align:left;padding:7px 10px;border:0;border-bottom:1px solid var(--line);white-space:nowrap;background:none}
+.pijit td.pj-mono{line-height:21px}.pijit td{padding:5px 10px;border:0;border-bottom:1px solid var(--line);vertical-align:top;text-align:left;background:none}
 .pijit tr:last-child td{border-bottom:0}
 .pijit tr{background:none!important}
 .pijit .pj-num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
@@ -128,9 +128,9 @@ def profile_html(p):
         out.append(bars([(label, t.median, seconds(t.median), color) for label, t, color in (("plain", p.plain, REST), ("captured", p.captured, "#2a78d6"))]))
     out.append(f"<h2>Where the time goes{' in a captured call' if p.captured else ''}</h2>" + stack(p.named_parts(), p.wall, "where the time goes"))
     if p.pieces:
-        out.append("<h2>What CPython runs between graphs</h2>" + table(
+        out.append("<h2>Lines that CPython runs</h2>" + table(
             [("line", ""), ("source", "pj-mono pj-hide"), ("time", "pj-num"), ("share", "pj-num"), ("why", "")],
-            [(f"<code>{escape(x.where)}</code>", escape(x.source), seconds(x.time / p.calls), f"{100 * x.time / p.calls / p.wall:.1f} %", escape(x.why))
+            [(f"<code>{escape(x.where)}</code>", escape(x.source), seconds(x.whole / p.calls), f"{100 * x.whole / p.calls / p.wall:.1f} %", escape(x.why))
              for x in p.pieces[:40]]))
     if p.kernels:
         out.append("<h2>Kernels</h2>" + _kernels(p))
@@ -150,6 +150,7 @@ def profile_html(p):
 
 
 def _kernels(p):
+    from pijit.profiling.profile import seconds
     rows = p.rows()
     most = max(r["share"] for r in rows) or 1.0
     cells = []
@@ -159,9 +160,9 @@ def _kernels(p):
         tag = "" if r["captured"] else ' <span class="pj-tag">single op</span>'
         cells.append((f"{escape(r['ops'])}{tag}<br><span class='pj-soft pj-mono'>{escape(r['operands'])}</span>",
                       "<br>".join(f"<code>{escape(w)}</code>" for w in r["where"].split(", ")[:4]),
-                      f"{r['us']:.2f} µs", f"{100 * r['share']:.1f} %", bar, f"{r['runs']:.4g}", f"{r['gb_per_s']:.1f}", f"{r['gflop_per_s']:.1f}", percent))
+                      seconds(r["us"] / 1e6), f"{100 * r['share']:.1f} %", bar, f"{r['runs']:.4g}", f"{r['gb_per_s']:.1f}", f"{r['gflop_per_s']:.1f}", percent))
     if len(rows) > 60:
-        cells.append((f"{len(rows) - 60} more", "", f"{sum(r['us'] for r in rows[60:]):.2f} µs", "", "", "", "", "", ""))
+        cells.append((f"{len(rows) - 60} more", "", seconds(sum(r["us"] for r in rows[60:]) / 1e6), "", "", "", "", "", ""))
     return table([("ops", ""), ("where", ""), ("time", "pj-num"), ("share", "pj-num"), ("", "pj-hide"), ("runs", "pj-num pj-hide"), ("GB/s", "pj-num"),
                   ("GFLOP/s", "pj-num"), ("of limit", "pj-num")], cells)
 

@@ -88,7 +88,7 @@ class Profile:
             lines.append(f"first call: {seconds(sum(f.values()))} (" + ", ".join(f"{k} {seconds(v)}" for k, v in f.items()) + ")")
         lines.append("where the time goes: " + ", ".join(f"{n} {100 * v / self.wall:.1f} %" for n, v in self.named_parts() if v > 0.002 * self.wall))
         for p in self.pieces[:10]:
-            lines.append(f"  {100 * p.time / self.calls / self.wall:5.1f} %  {p.where}  {p.source}" + (f"  [{p.why}]" if p.why else ""))
+            lines.append(f"  {100 * p.whole / self.calls / self.wall:5.1f} %  {p.where}  {p.source}" + (f"  [{p.why}]" if p.why else ""))
         if len(self.pieces) > 10:
             lines.append(f"  and {len(self.pieces) - 10} more lines that CPython ran, in .pieces")
         if self.kernels:

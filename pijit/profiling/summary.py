@@ -40,7 +40,8 @@ class Kernel:
 
 @dataclass
 class Piece:
-    """A line at which CPython took over. Times in seconds, of all runs: `time` without the graphs and kernels below it, `whole` with them."""
+    """A line at which CPython took over, or that called ops one by one. Times in seconds, of all runs: `time` without the graphs and kernels
+    below it, `whole` with them."""
 
     place: str
     function: str
@@ -102,8 +103,8 @@ def summarize(recorded):
             entry.time += own
             parts["kernels" if entry.captured else "eager"] += own
         else:
-            parts[kind] += own
-            if kind == "python":
+            parts["eager" if kind == "op" else kind] += own
+            if kind in ("python", "op") and entry is not None:
                 entry.time += own
                 entry.whole += length
         if kind in ("capture", "optimise", "generate") and captures and entry is not None:
@@ -120,12 +121,14 @@ def summarize(recorded):
         s = subjects[number] if number is not None else None
         entry = None
         if kind == "kernel":
-            key = (s["name"], s["detail"], s["kernel"], tuple(s["places"]), in_graph)
+            op = stack[-1][4] if stack and stack[-1][0] == "op" else None  # an op that runs by itself stands where it is called
+            places = s["places"] or ([op.place] if op else [])
+            key = (s["name"], s["detail"], s["kernel"], tuple(places), in_graph)
             entry = kernels.get(key)
             if entry is None:
-                entry = kernels[key] = Kernel(s["name"], s["detail"], s["kernel"], s["ops"], s["places"], s["bytes"], s["flops"], captured=in_graph)
+                entry = kernels[key] = Kernel(s["name"], s["detail"], s["kernel"], s["ops"], places, s["bytes"], s["flops"], captured=in_graph)
             entry.runs += 1
-        elif kind == "python":
+        elif kind in ("python", "op") and s is not None:
             key = (s["places"][0], s["detail"])
             entry = pieces.setdefault(key, Piece(s["places"][0], s["name"], s["detail"]))
             entry.runs += 1
@@ -142,4 +145,4 @@ def summarize(recorded):
         while stack:
             close(stack.pop())
     return Summary((recorded["end"] - recorded["begin"]) / 1e9, called, calls, parts,
-                   sorted(kernels.values(), key=lambda k: -k.time), sorted(pieces.values(), key=lambda p: -p.time), captures)
+                   sorted(kernels.values(), key=lambda k: -k.time), sorted(pieces.values(), key=lambda p: -p.whole), captures)
