@@ -10,13 +10,10 @@ before is changed, and a cell that is run again defines its functions anew."""
 
 import ast
 import copy
-import io
 import random
-import sys
 import threading
 import time
 import weakref
-from contextlib import redirect_stdout
 
 from pijit import _C
 from pijit._C import Tensor
@@ -316,6 +313,7 @@ def _run(session, cell, captured):
 def compare(session, cell):
     """Runs a cell plain, then captured twice, each time from the same state. Leaves what the last run gives."""
     __tracebackhide__ = True
+    from IPython.utils.capture import capture_output
     names = session.shell.user_ns
     state = _State(names)
     before = {k: id(v) for k, v in names.items()}
@@ -326,23 +324,21 @@ def compare(session, cell):
         changed |= {f"Tensor {i} that was there before": frozen(t) for i, (t, _) in enumerate(state.tensors)}
         return changed
 
-    printed = io.StringIO()
-    with plain(), redirect_stdout(printed):
+    with plain(), capture_output() as printed:
         plain_time, result = _run(session, cell, captured=False)
     want = outcome(result)
     state.restore(names)
-    with redirect_stdout(io.StringIO()):
+    with capture_output():
         first, result = _run(session, cell, captured=True)
     fronted = session.functions[:]
     state.restore(names)
-    again = io.StringIO()
-    with _Known(session, fronted), redirect_stdout(again):
+    with _Known(session, fronted), capture_output() as again:
         captured, result = _run(session, cell, captured=True)
     got = outcome(result)
-    sys.stdout.write(again.getvalue())
+    again.show()
     different = [k for k in {**want, **got} if want.get(k) != got.get(k)]
     compared = sum(v is not None for v in want.values())
-    return Comparison(plain_time, first, captured, compared, different, printed.getvalue() != again.getvalue()), result
+    return Comparison(plain_time, first, captured, compared, different, printed.stdout != again.stdout), result
 
 
 class _Known:
