@@ -41,9 +41,9 @@ def _best(op, *args, calls):
             op(*args)
     finally:
         recorded = _C.record_stop(recording)
-    ns = [e[3] - e[2] for e in recorded["events"] if e[0] == "kernel"]
-    s = recorded["subjects"][0]
-    return s["bytes"] / min(ns) * 1e9, s["flops"] / min(ns) * 1e9
+    kernels = [e for e in recorded["events"] if e[0] == "kernel"]
+    ns, s = min(e[3] - e[2] for e in kernels), recorded["subjects"][kernels[0][4]]
+    return s["bytes"] / ns * 1e9, s["flops"] / ns * 1e9
 
 
 def _measure():
