@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libeigen3-dev libgtest-dev
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: api bench-models fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython bench lint clean
+.PHONY: examples test-browser api bench-models fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython bench lint clean
 all: build
 
 deps:
@@ -65,6 +65,16 @@ test-cpython: build
 # float32 functions on all 2**32 inputs, some minutes each.
 test-ulp: build
 	$(PY) -m tests.python.ulp
+
+# The pages of profiles, explanations and notebooks in a real browser; pictures of them go to docs/.
+test-browser: build
+	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
+	$(PY) -m pytest -q tests/browser
+
+# The scripts and notebooks of examples/scripts and examples/notebooks.
+examples: build
+	set -e; for f in examples/scripts/*.py; do echo "$$f"; $(PY) $$f; done
+	$(PY) examples/notebooks/build.py
 
 # Which of MindSpore's names there are, into docs/api-coverage.md.
 api: build

@@ -14,7 +14,7 @@ from pijit.random import Generator, default_generator, get_rng_state, get_seed, 
 from pijit.grad import GradOperation, get_grad, grad, jvp, value_and_grad, vjp
 from pijit.vmap import vmap
 from pijit.jacobian import hessian, jacfwd, jacrev
-from pijit.jit import JitConfig, explain, jit, jit_class, ms_function
+from pijit.jit import JitConfig, jit, jit_class, ms_function
 from pijit import nn, initializer as common_initializer  # noqa: F401
 from pijit.ops import is_tensor, mutable
 from pijit.symbol import Symbol
@@ -66,5 +66,8 @@ __getattr__, __dir__ = compat.names(__name__, {
                "reset_peak_memory_stats set_cpu_affinity set_cur_stream set_kernel_launch_capture "
                "set_kernel_launch_group set_memory synchronize",
     "profiler": "Profiler",
+    "explanation": "explain",
+    "profiling": "profile",
+    "notebook": "load_ipython_extension unload_ipython_extension",
 })
 compat.register()

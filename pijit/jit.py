@@ -1,4 +1,4 @@
-"""`jit` and `explain`."""
+"""`jit`: what captures functions."""
 
 import functools
 
@@ -77,54 +77,3 @@ def jit_class(cls):
     if not isinstance(cls, type):
         raise TypeError(f"For 'jit_class', expected a class, but got {type(cls).__name__}.")
     return cls
-
-
-class Explanation:
-    """What is known about a jitted function so far.
-
-    name, calls, graph_runs, compile_count, compile_ms, entries (each with guards, graph, ops, program, calls), breaks (each with
-    reason, detail, location, hint), callees (undecorated functions that were captured on their own because a break ran
-    them: each with where, compile_count, calls, graph_runs, breaks). The text shows the first guards of each entry."""
-
-    _GUARDS_SHOWN = 6
-
-    def __init__(self, data):
-        self.__dict__.update(data)
-
-    @property
-    def graphs(self):
-        """Graphs of all entries."""
-        return [e["graph"] for e in self.entries if e["graph"]]
-
-    @staticmethod
-    def _break_lines(breaks, indent):
-        lines = []
-        for b in breaks:
-            lines.append(f"{indent}break at {b['location']}: {b['reason']}" + (f" ({b['detail']})" if b["detail"] else ""))
-            if b["hint"]:
-                lines.append(f"{indent}  hint: {b['hint']}")
-        return lines
-
-    def __str__(self):
-        lines = [f"{self.name}: {len(self.entries)} compiled entries, {self.compile_count} captures, {self.compile_ms:.1f} ms to compile"]
-        lines += self._break_lines(self.breaks, "  ")
-        for c in self.callees:
-            lines.append(f"  callee {c['where']}: {c['calls']} calls, {c['graph_runs']} graph runs, {c['compile_count']} "
-                         f"captures, {len(c['breaks'])} breaks")
-            lines += self._break_lines(c["breaks"], "    ")
-        for i, e in enumerate(self.entries):
-            ops = ", ".join(f"{n} x{c}" if c > 1 else n for n, c in e["ops"])
-            lines.append(f"  entry {i} at {e['where']}: {e['calls']} calls, {e['sizes']} sizes, {e['steps']} kernels, {len(e['guards'])} guards")
-            lines.append(f"    ops: {ops or 'none'}")
-            lines += [f"    guard: {g}" for g in e["guards"][:self._GUARDS_SHOWN]]
-            more = len(e["guards"]) - self._GUARDS_SHOWN
-            if more > 0:
-                lines.append(f"    and {more} more guards, in entries[{i}]['guards']")
-        return "\n".join(lines)
-
-
-def explain(f):
-    """An Explanation of a jitted function, or of one that a jitted function called across a break.
-
-    TypeError for anything else."""
-    return Explanation(_C.explain(f))

@@ -1,4 +1,5 @@
-"""Profiling of programs on the CPU: the time of steps, and of Python functions and operators by cProfile.
+"""Profiling of programs on the CPU: `with pijit.profiler() as p: …` records kernels, captures and the Python between them (pijit.profiling);
+below, MindSpore's classes: the time of steps, and of Python functions and operators by cProfile.
 
 A profile writes into its folder `trace_view.json`, which chrome://tracing and Perfetto show (one bar for each step), and `functions.pstats`, for
 `python -m pstats`; print_summary() prints the functions that took longest."""
@@ -10,6 +11,7 @@ import os
 import pstats
 import sys
 import time
+import types
 
 
 class ProfilerLevel(enum.Enum):
@@ -280,3 +282,13 @@ class Profiler(_Recorder):
 
 __all__ = ["tensorboard_trace_handler", "schedule", "Profiler", "ProfilerLevel", "ProfilerActivity", "AicoreMetrics", "ExportType", "HostSystem", "mstx",
            "_ExperimentalConfig", "profile"]
+
+
+class _Module(types.ModuleType):
+    def __call__(self, name="profile"):
+        """A context manager that records what runs inside of it: a pijit.profiling.Recorder."""
+        from pijit.profiling import Recorder
+        return Recorder(name)
+
+
+sys.modules[__name__].__class__ = _Module

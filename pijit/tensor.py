@@ -519,6 +519,13 @@ Tensor.__rmatmul__ = lambda self, other: F.matmul(other if isinstance(other, Ten
 Tensor.__round__ = lambda self: F.round(self)
 Tensor.__format__ = lambda self, spec: format(self.item() if spec and self.size == 1 else str(self), spec)
 
+
+def _repr_html(self):
+    from pijit.profiling.values_html import tensor_html
+    return tensor_html(self)
+
+
+Tensor._repr_html_ = _repr_html
 Tensor.__deepcopy__ = lambda self, memo: self._alias()  # noqa: ARG005
 Tensor.__copy__ = lambda self: self._alias()
 Tensor.__reduce__ = lambda self: (_rebuild, (self.asnumpy(), self.dtype))

@@ -190,6 +190,7 @@ struct Entry {
   std::optional<BreakRecord> break_record;
   uint64_t calls = 0;
   int first_line = 0;
+  std::vector<std::string> places;  // "file:line" that capture went through
   bool fast = false;
   bool own_gradients = false;  // of the user; a tape must see them
 };

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "capture/values.h"
+#include "base/progress.h"
 #include "python/hook.h"
 
 namespace pijit {
@@ -16,6 +17,7 @@ void Context::give_up(Reason r, const std::string& detail) const {
 
 void Context::tick(int64_t steps) {
   budget_ -= steps;
+  LongWork::tick();
   if (budget_ < 0) give_up(Reason::kBudget);
   // Short captures come to their end, so that a program with a timer gets its graphs, too.
   constexpr auto kPatience = std::chrono::milliseconds(50);

@@ -149,11 +149,29 @@ V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t lev
   return top && dot != std::string::npos ? loaded(name.substr(0, dot)) : whole;
 }
 
+int Tracer::place() {
+  const Frame* at = frames_.back();
+  for (size_t k = frames_.size(); k-- > 0;) {
+    const auto [it, fresh] = of_library_.try_emplace(frames_[k]->globals, false);
+    if (fresh) it->second = named_as_library(frames_[k]->globals);
+    if (it->second) continue;
+    at = frames_[k];
+    break;
+  }
+  const int line = at->code->instrs[at->pc].line;
+  auto& locations = graph_->locations;
+  const auto [it, fresh] = place_index_.try_emplace({graph_.get(), &*at->code, line}, 0);
+  if (fresh || it->second >= static_cast<int>(locations.size())) {
+    it->second = static_cast<int>(locations.size());
+    locations.push_back(str_cat(at->code->filename, ":", line));
+    places_.insert(locations.back());
+  }
+  return it->second;
+}
+
 void Tracer::step(Frame& f) {
   const Instr& in = f.code->instrs[f.pc];
-  graph_->current_loc = static_cast<int>(graph_->locations.size());
-  graph_->locations.push_back(
-      str_cat(f.code->filename.substr(f.code->filename.rfind('/') + 1), ":", in.line));
+  graph_->current_loc = place();
   auto& st = f.stack;
   auto pop = [&] {
     V v = st.back();

@@ -1,5 +1,6 @@
 // JitFunction: the callable in front of a function.
 #include "capture/capture.h"
+#include "capture/report.h"
 #include "capture/run.h"
 #include "capture/runner.h"
 #include "capture/tracer.h"
@@ -28,6 +29,8 @@ struct JitObject {
 
 bool graph_mode_on = false;
 thread_local int graph_depth = 0;
+thread_local bool sampling = false;  // within a call of a sampled function
+thread_local bool paused = false;    // this thread's jitted functions run plainly
 
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
@@ -97,6 +100,40 @@ void check_signature(const State& s, const CodeInfo& code, const std::vector<py:
   }
 }
 
+// Sets a flag for a scope.
+class Flag {
+ public:
+  explicit Flag(bool& flag) : flag_(flag), before_(std::exchange(flag, true)) {}
+  ~Flag() { flag_ = before_; }
+
+ private:
+  bool& flag_;
+  bool before_;
+};
+
+// The second, fourth, eighth ... call runs plainly; what is sampled below it runs along.
+template <class Captured, class Plain>
+py::object sampled_call(State& state, const Captured& captured, const Plain& plain) {
+  const Flag outermost(sampling);
+  const uint64_t turn = ++state.turns;
+  const bool plainly = turn > 1 && (turn & (turn - 1)) == 0;
+  const uint64_t captures = state.compile_count;
+  const int64_t begin = clock_ns();
+  py::object r;
+  if (plainly) {
+    const Flag off(paused);
+    r = plain();
+  } else {
+    r = captured();
+  }
+  const int64_t ns = clock_ns() - begin;
+  if (state.compile_count != captures) return r;
+  State::Sample& s = plainly ? state.plain : state.captured;
+  ++s.calls;
+  s.ns += ns;
+  return r;
+}
+
 PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* jit = reinterpret_cast<JitObject*>(self);
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
@@ -109,7 +146,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   try {
     // The plain function runs under a tracer, under tapes that must see each op, and in
     // GRAPH_MODE, where Cells are compiled whole.
-    if (thread_is_traced() || tape_needs_single_ops() || (graph_mode_on && !jit->graph))
+    if (paused || thread_is_traced() || tape_needs_single_ops() || (graph_mode_on && !jit->graph))
       return original().release().ptr();
     const Code code = code_info(PyFunction_GET_CODE(jit->func));
     std::vector<py::object> slots;
@@ -129,8 +166,13 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
       explicit Depth(bool on) : on(on) { graph_depth += on; }
       ~Depth() { graph_depth -= on; }
     } depth(jit->graph);
-    OwnerScope owner(state.get());
-    return run({jit->func, *state, jit->whole}, std::move(slots), original).release().ptr();
+    auto captured = [&] {
+      OwnerScope owner(state.get());
+      return run({jit->func, *state, jit->whole}, std::move(slots), original);
+    };
+    if (state->sampled && !sampling)
+      return sampled_call(*state, captured, original).release().ptr();
+    return captured().release().ptr();
   } catch (...) {
     return raise_current_exception();
   }
@@ -285,19 +327,6 @@ void set_signature(py::object f, const py::object& given) {
   jit->state->signature = std::move(types);
 }
 
-py::list described_breaks(const State& s) {
-  py::list breaks;
-  for (auto& b : s.breaks) {
-    py::dict x;
-    x["reason"] = reason_text(b.reason);
-    x["detail"] = str_of(b.detail);
-    x["location"] = str_of(b.location);
-    x["hint"] = reason_hint(b.reason);
-    breaks.append(x);
-  }
-  return breaks;
-}
-
 py::dict explain(py::object f) {
   if (PyMethod_Check(f.ptr())) f = share(PyMethod_GET_FUNCTION(f.ptr()));
   std::shared_ptr<const State> known;
@@ -311,57 +340,13 @@ py::dict explain(py::object f) {
   OP_CHECK(known, kType,
            "[explain] expected a jitted function, or one that a jitted function called, got ",
            shown(f));
-  const State& s = *known;
-  const Code code = code_info(PyFunction_GET_CODE(f.ptr()));
-  py::dict d;
-  d["name"] = f.attr("__qualname__");
-  d["compile_count"] = s.compile_count;
-  d["compile_ms"] = s.compile_ms;
-  d["calls"] = s.calls;
-  d["graph_runs"] = s.graph_runs;
-  py::list entries, callees;
-  for (auto& [key, p] : s.points)
-    for (auto& e : p.entries) {
-      py::dict x;
-      py::list guards;
-      for (auto& g : e->guards) guards.append(str_of(describe_guard(*e, g, *code)));
-      for (auto& c : describe_constraints(*e, *code)) guards.append(str_of(c));
-      x["guards"] = guards;
-      x["graph"] = str_of(graph_text(*e, *code));
-      py::list ops;
-      for (auto& [n, c] : e->ops) ops.append(py::make_tuple(n, c));
-      x["ops"] = ops;
-      x["calls"] = e->calls;
-      const Instance& one = *e->instances.begin()->second;
-      x["steps"] = one.program ? one.program->steps.size() : 0;
-      x["program"] = one.program ? one.program->describe() : "";
-      x["sizes"] = e->instances.size();
-      x["where"] = str_of(str_cat(code->filename, ":", e->first_line));
-      x["complete"] = e->result >= 0;
-      entries.append(x);
-    }
-  std::vector<const State*> below;
-  for (auto& [c, owned] : s.callees) below.push_back(c);
-  std::sort(below.begin(), below.end(), [](auto* a, auto* b) { return a->place < b->place; });
-  for (auto* c : below) {
-    py::dict x;
-    x["where"] = str_of(c->place);
-    x["compile_count"] = c->compile_count;
-    x["calls"] = c->calls;
-    x["graph_runs"] = c->graph_runs;
-    x["breaks"] = described_breaks(*c);
-    callees.append(x);
-  }
-  d["callees"] = callees;
-  d["entries"] = entries;
-  d["breaks"] = described_breaks(s);
-  return d;
+  return report(*known, f);
 }
 
 }  // namespace
 
 PyObject* jit_inner(PyObject* f) { return reinterpret_cast<JitObject*>(f)->func; }
-bool graph_mode() { return graph_mode_on; }
+bool graph_mode() { return graph_mode_on && !paused; }
 
 void init_jit(py::module_& m) {
   PyObject* t = PyType_FromSpec(&jit_spec);
@@ -378,12 +363,39 @@ void init_jit(py::module_& m) {
   define(m, "explain", {{"f"}}, [](const Args& a) { return explain(a[0]); });
   define(m, "set_signature", {{"f"}, {"signature"}},
          [](const Args& a) { return set_signature(a[0], a[1]), py::none(); });
+  define(
+      m, "fresh_jit", {{"f"}},
+      [](const Args& a) {
+        OP_CHECK(Py_TYPE(a[0].ptr()) == jit_function_type, kType,
+                 "[fresh_jit] expected a jitted function, got ", Py_TYPE(a[0].ptr())->tp_name);
+        auto* of = reinterpret_cast<JitObject*>(a[0].ptr());
+        PyObject* f = make_jit(of->func, of->graph, of->whole, of->state->fast);
+        reinterpret_cast<JitObject*>(f)->state->signature = of->state->signature;
+        return py::reinterpret_steal<py::object>(f);
+      },
+      "The same function, of which nothing is captured yet.");
+  define(
+      m, "sample", {{"f"}, {"on"}},
+      [](const Args& a) {
+        OP_CHECK(Py_TYPE(a[0].ptr()) == jit_function_type, kType,
+                 "[sample] expected a jitted function, got ", Py_TYPE(a[0].ptr())->tp_name);
+        reinterpret_cast<JitObject*>(a[0].ptr())->state->sampled =
+            argument<bool>("sample", "on", a[1]);
+        return py::none();
+      },
+      "Whether some calls of a jitted function run plainly, so that explain() has times of both.");
+  define(
+      m, "pause_capture", {{"on"}},
+      [](const Args& a) {
+        return std::exchange(paused, argument<bool>("pause_capture", "on", a[0]));
+      },
+      "Whether jitted functions run plainly on this thread from now on; gives what was so.");
   define(m, "set_graph_mode", {{"on"}}, [](const Args& a) {
     graph_mode_on = argument<bool>("set_graph_mode", "on", a[0]);
     return py::none();
   });
   define(m, "graph_mode", {},
-         [](const Args&) { return graph_mode_on && graph_depth == 0 && !tape_needs_single_ops(); });
+         [](const Args&) { return graph_mode() && graph_depth == 0 && !tape_needs_single_ops(); });
   // GRAPH_MODE: an outermost Cell's construct as a graph. One JitFunction per construct function.
   define(m, "run_cell", {{"cell"}, {"args"}, {"kwargs"}}, [](const Args& a) {
     const py::object& cell = a[0];

@@ -139,6 +139,7 @@ Val Context::add_input(Type t, int src, uint64_t varying) {
 
 void Tracer::finish(Entry* e) {
   e->own_gradients = has_own_gradients_;
+  e->places.assign(places_.begin(), places_.end());
   if (const auto paths = own_changes(); !paths.empty()) throw ChangesItself{paths};
   make_effects(e);
   if (!e->changed.empty())

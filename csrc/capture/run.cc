@@ -4,6 +4,8 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "base/progress.h"
+#include "capture/report.h"
 #include "capture/runner.h"
 
 namespace pijit {
@@ -14,7 +16,8 @@ constexpr size_t kMaxEntries = 16;
 
 // Takes the state: what the rest drops is to die there.
 py::object rest_in_python(const Front& front, const CodeInfo& code, int instr,
-                          std::vector<py::object>&& slots, std::vector<py::object>&& stack) {
+                          std::vector<py::object>&& slots, std::vector<py::object>&& stack,
+                          const std::string& why) {
   // free variables come with the closure
   const auto own = static_cast<size_t>(code.num_slots - code.num_free);
   std::vector<int> bound;
@@ -43,6 +46,8 @@ py::object rest_in_python(const Front& front, const CodeInfo& code, int instr,
     if (v) values.push_back(std::move(v));
   slots.clear();
   stack.clear();
+  const Span piece(TraceEvent::kPython,
+                   [&] { return piece_subject(code, instr, "the rest of the function: " + why); });
   CalleeScope callees(front, front.state.hook_uses[instr]);
   ResumeScope scope(std::move(values));
   PyObject* args[] = {first.ptr()};
@@ -119,6 +124,8 @@ py::object run(const Front& front, std::vector<py::object> slots,
   auto code = code_info(PyFunction_GET_CODE(front.func));
   StartPoint at{front.func, code};
   at.fast = state.fast;
+  const Span call(TraceEvent::kCall, [&] { return call_subject(&state, *code); });
+  std::string why;  // the last graph broke
   std::vector<py::object> stack;
   std::vector<PyObject*> raw;
   std::vector<py::object> values;
@@ -128,14 +135,16 @@ py::object run(const Front& front, std::vector<py::object> slots,
     slots.clear();  // the function may drop its arguments
     raw.clear();
     values.clear();
+    const Span piece(TraceEvent::kPython, [&] { return piece_subject(*code, -1, why); });
     CalleeScope callees(front, state.plain_use, PyFunction_GET_CODE(front.func));
     return original();
   };
   while (true) {
     Point& point = state.points[{at.instr, at.stack_size}];
     auto plain = [&] {
-      return first ? from_start()
-                   : rest_in_python(front, *code, at.instr, std::move(slots), std::move(stack));
+      return first
+                 ? from_start()
+                 : rest_in_python(front, *code, at.instr, std::move(slots), std::move(stack), why);
     };
     if (point.never) return plain();
     // a tape or a tracer that was started meanwhile must see each op
@@ -146,6 +155,7 @@ py::object run(const Front& front, std::vector<py::object> slots,
     Entry* entry = nullptr;
     std::shared_ptr<const Instance> instance;
     misses.clear();
+    Span guards(TraceEvent::kGuards);
     for (size_t k = 0; k < point.entries.size(); ++k) {
       int failed = -1;
       if (check_guards(*point.entries[k], front.func, raw.data(), &values, &failed)) {
@@ -162,6 +172,7 @@ py::object run(const Front& front, std::vector<py::object> slots,
         PIJIT_LOG("recompiles", code->name, ": guard failed: ",
                   describe_guard(*point.entries[k], point.entries[k]->guards[failed], *code));
     }
+    guards.end();
     if (!entry) {
       if (at.instr == 0)
         for (size_t k = 0; k < state.signature.size(); ++k)
@@ -178,6 +189,7 @@ py::object run(const Front& front, std::vector<py::object> slots,
         point.entries.erase(std::min_element(point.entries.begin(), point.entries.end(),
                                              [](auto& a, auto& b) { return a->calls < b->calls; }));
       }
+      note_misses(&state, point, front.func, raw.data(), *code);
       for (auto& e : point.entries) find_varying(*e, front.func, raw.data(), *code, &point.varying);
       at.varying = point.varying;
       at.unstable = point.unstable;
@@ -185,6 +197,9 @@ py::object run(const Front& front, std::vector<py::object> slots,
       state.busy = true;
       const auto t0 = std::chrono::steady_clock::now();
       std::unique_ptr<Entry> fresh;
+      std::optional<LongWork> work;
+      work.emplace("capturing", code->name);
+      Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state, *code); });
       try {
         fresh = capture(at, raw, front.whole);
         point.varying = at.varying;
@@ -206,6 +221,8 @@ py::object run(const Front& front, std::vector<py::object> slots,
         state.busy = false;
         throw;
       }
+      capturing.end();
+      work.reset();
       state.busy = false;
       state.compile_ms +=
           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count();
@@ -248,11 +265,13 @@ py::object run(const Front& front, std::vector<py::object> slots,
     ++entry->calls;
     Runner r(*entry, *instance, values);
     try {
+      const Span graph(TraceEvent::kGraph);
       r.compute();
     } catch (const OpError&) {
       return plain();  // nothing has happened yet: the plain run raises the error at its line
     }
     if (instance->program) ++state.graph_runs;
+    Span outcome(TraceEvent::kOutcome);
     r.apply_effects();
     if (entry->result >= 0) return r.make(entry->result);
     // the break
@@ -262,22 +281,25 @@ py::object run(const Front& front, std::vector<py::object> slots,
     first = first && entry->effects.empty() && !instance->program && entry->instr == at.instr;
     const int pc = entry->instr;
     const bool rest = entry->rest_in_python;
+    if (recording()) why = why_broken(*entry);
     r.clear();
     values.clear();
+    outcome.end();
     if (rest) {
       if (first) return from_start();
-      return rest_in_python(front, *code, pc, std::move(slots), std::move(stack));
+      return rest_in_python(front, *code, pc, std::move(slots), std::move(stack), why);
     }
     if (code->instrs[pc].op == Op::RETURN_VALUE) return stack.back();
     BreakStep step(front, *code, &stack);
     bool done;
     {
+      const Span piece(TraceEvent::kPython, [&] { return piece_subject(*code, pc, why); });
       CalleeScope callees(front, state.hook_uses[pc]);
       done = step.run(pc);
     }
     if (!done) {
       if (first) return from_start();
-      return rest_in_python(front, *code, pc, std::move(slots), std::move(stack));
+      return rest_in_python(front, *code, pc, std::move(slots), std::move(stack), why);
     }
     first = false;
     at.instr = step.next;

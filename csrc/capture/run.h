@@ -51,12 +51,25 @@ struct State {
   py::object globals;
   std::string place;
   std::vector<BreakRecord> breaks;
+  struct Miss {
+    std::string place, guard, was, is;
+  };
+  std::vector<Miss> misses;  // guards that led to further captures
+  SubjectRef subject;        // of calls, in recordings; null as long as there were none
   uint64_t compile_count = 0;
   double compile_ms = 0;
   uint64_t calls = 0;
   uint64_t graph_runs = 0;
-  bool fast = false;  // numerics, of what is compiled
-  bool busy = false;  // a capture of this function is under way
+  // Of a sampled function: every now and then a call runs plainly, so that both ways have times.
+  struct Sample {
+    uint64_t calls = 0;
+    int64_t ns = 0;
+  };
+  bool sampled = false;
+  uint64_t turns = 0;
+  Sample plain, captured;  // the latter without captures
+  bool fast = false;       // numerics, of what is compiled
+  bool busy = false;       // a capture of this function is under way
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
   std::vector<Type> signature;
 };

@@ -33,6 +33,7 @@ class Tracer final : public Context, public Rebuilder {
  private:
   // --- interpreter.cc: frames and instructions ---
   void step(Frame& f);
+  int place();  // in the graph's list: the line that runs, of the user's code where there is some
   V run_inlined(Frame& f);
   bool returned_ = false;
   V return_value_;
@@ -114,6 +115,9 @@ class Tracer final : public Context, public Rebuilder {
   bool whole_;
   std::vector<Frame*> frames_;
   std::unordered_map<const Value*, int> recipe_of_;
+  std::map<std::tuple<const Graph*, const CodeInfo*, int>, int> place_index_;
+  std::unordered_map<PyObject*, bool> of_library_;  // by globals
+  std::set<std::string> places_;                    // that frames went through
   struct Output {
     Val node;
     int assign_to;  // input, or -1

@@ -7,10 +7,12 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "compile/fusion.h"
 #include "compile/layout.h"
 #include "compile/recompute.h"
 #include "compile/relax.h"
+#include "compile/subject.h"
 #include "compile/tiling.h"
 #include "graph/passes/passes.h"
 
@@ -38,7 +40,10 @@ class Compiler {
       p_->input_types.push_back(g_.node(id).type);
     }
     find_uses();
-    for (size_t u = 0; u < plan_.units.size(); ++u) build(plan_.units[u], static_cast<int>(u));
+    for (size_t u = 0; u < plan_.units.size(); ++u) {
+      LongWork::tick(static_cast<int64_t>(u), static_cast<int64_t>(plan_.units.size()));
+      build(plan_.units[u], static_cast<int>(u));
+    }
     make_loops();
     choose_outputs();
     plan_memory();
@@ -105,6 +110,7 @@ class Compiler {
       step.out.push_back(define(n.id, position));
       step.text = n.op->name + " " + n.type.str();
       step.may_fail = n.op->has(kMayFail);
+      step.subject = subject(unit.nodes, step.text);
     } else {
       build_loop(unit, position, &step);
     }
@@ -137,6 +143,7 @@ class Compiler {
     }
     step->text = n.op->name;
     step->may_fail = true;  // it may be interrupted
+    step->subject = subject(std::span(&n.id, 1), step->text);
   }
 
   void build_loop(const Unit& unit, int position, Program::Step* step) {
@@ -227,14 +234,32 @@ class Compiler {
       step->out.push_back(define(id, position));
     }
     spec.body = std::move(sb.nodes);
+    std::vector<int> slots = step->in;
+    slots.insert(slots.end(), step->out.begin(), step->out.end());
+    step->subject = std::make_shared<Subject>(subject_of(g_, unit.nodes, &spec, slots));
     loops_.resize(p_->steps.size() + 1);
     loops_.back() = {std::move(spec), step->in, step->out};
+  }
+  static SubjectRef with_kernel(Subject s, const std::string& kernel) {
+    s.kernel = kernel;
+    return std::make_shared<const Subject>(std::move(s));
+  }
+  SubjectRef subject(std::span<const uint32_t> nodes, const std::string& kernel) const {
+    return with_kernel(subject_of(g_, nodes), kernel);
+  }
+  int64_t bytes_of_slot(int s) const {
+    const Program::Slot& slot = p_->slots[s];
+    if (slot.kind == Program::Slot::kLiteral) return 0;
+    const uint32_t id =
+        slot.kind == Program::Slot::kInput ? g_.inputs()[slot.index] : value_of_slot_.at(s);
+    return static_cast<int64_t>(g_.node(id).type.bytes());
   }
   void make_loop(PlannedLoop& l, Program::Step* step) {
     if (!l.is_loop()) return;
     choose_streams({&l, 1}, [](int) { return true; });
     step->loop = std::make_unique<LoopKernel>(std::move(l.spec));
     step->text = step->loop->describe();
+    step->subject = with_kernel(*step->subject, step->text);
   }
 
   // What does not fit in the cache is not there when it is read: where loops that run together
@@ -333,6 +358,12 @@ class Compiler {
       step.tiles =
           std::make_unique<Tiles>(std::move(members), g.slices, g.tile, std::move(scratch));
       step.text = step.tiles->describe();
+      std::vector<SubjectRef> parts;
+      for (size_t k = g.begin; k < g.end; ++k) parts.push_back(p_->steps[k].subject);
+      int64_t bytes = 0;
+      for (auto* list : {&step.in, &step.out})
+        for (int s : *list) bytes += bytes_of_slot(s);
+      step.subject = with_kernel(joined(parts, bytes), step.text);
       steps.push_back(std::move(step));
     }
     keep_until(p_->steps.size());
@@ -461,7 +492,9 @@ class Compiler {
 }  // namespace
 
 std::shared_ptr<const Program> compile(const Graph& g, bool fast) {
+  const LongWork work("compiling", "a graph");
   const bool relaxed = fast && config().backend != "reference";
+  Span optimise(TraceEvent::kOptimise);
   auto lowered = run_passes(g, [&](const Graph& of, const Node& n) {
     return !(relaxed && may_be_taken_in(n)) && KernelRegistry::get().serves(request_of(of, n));
   });
@@ -483,7 +516,10 @@ std::shared_ptr<const Program> compile(const Graph& g, bool fast) {
     if (config().verify) lowered->verify();
     dump_stage("recompute", lowered->print());
   }
+  optimise.end();
+  Span generate(TraceEvent::kGenerate);
   auto p = Compiler(*lowered, std::move(plan), fast).run();
+  generate.end();
   PIJIT_LOG("kernels", p->describe());
   dump_stage("program", p->describe());
   return p;

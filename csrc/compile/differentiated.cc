@@ -15,14 +15,17 @@ Val copied(Graph& to, const Node& n, std::span<const Val> in) {
     case Node::kConst: return to.constant(n.type.dtype, n.bits);
     case Node::kOp: break;
   }
+  to.current_loc = n.loc;
   return n.regions.empty() ? to.emit(*n.op, in, n.attrs, n.type)
                            : to.emit_region(*n.op, in, n.regions);
 }
 
 // `from` in the empty graph `to`, with equal ids; first[i] is read instead of node i.
 void copy_graph(const Graph& from, const std::vector<uint32_t>& first, Graph* to) {
+  to->locations = from.locations;
   for (uint32_t i = 0; i < from.size(); ++i) {
     Node n = from.node(i);
+    to->current_loc = n.loc;
     for (auto& s : n.in)
       if (s != kNoNode) s = first[s];
     to->append(std::move(n));
@@ -133,6 +136,7 @@ const Differentiated::Backward& Differentiated::backward(const std::vector<bool>
   if (result.program) return result;
   const auto j = joint(present, so_far);
   Graph b(false);
+  b.locations = j->g.locations;
   std::vector<Val> map(j->g.size());
   for (auto id : residuals_) map[id] = b.add_input(g_.node(id).type);
   for (auto v : j->cotangents) map[v.id] = b.add_input(v.type());

@@ -54,6 +54,12 @@ class Graph : public Builder {
   using Builder::constant;
   Val constant(DType dt, uint64_t bits) override;
   Val constant(DType dt, const SizeNumber& n) override;
+  // The nodes of an op's gradient stand where the op does.
+  bool run_vjp(const OpDef&, const Attrs&, std::span<const Val>, Val out, Val,
+               const std::vector<bool>&, std::vector<Val>*) override {
+    current_loc = nodes_[out.id].loc;
+    return false;
+  }
   Val constant_of(const Node& n) {  // of another graph
     return n.size ? constant(n.type.dtype, *n.size) : constant(n.type.dtype, n.bits);
   }

@@ -6,6 +6,8 @@
 #include <new>
 #include <vector>
 
+#include "runtime/record.h"
+
 namespace pijit {
 namespace {
 
@@ -44,7 +46,8 @@ void* allocate(size_t bytes) {
   size_t size;
   const size_t c = class_of(bytes, &size);
   Pool& p = pool();
-  p.used += size;
+  const size_t used = p.used += size;
+  if (recording()) record_allocation(size, used);
   {
     std::lock_guard lock(p.mu);
     if (!p.free[c].empty()) {

@@ -6,6 +6,7 @@
 
 #include "compile/compile.h"
 #include "graph/vmap.h"
+#include "runtime/record.h"
 
 namespace pijit {
 namespace {
@@ -111,6 +112,7 @@ std::shared_ptr<const Entry> find_entry(const EagerBuilder& b, const OpDef& op, 
 }  // namespace
 
 Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) {
+  const Span span(TraceEvent::kOp, [] { return caller_subject ? caller_subject() : nullptr; });
   const auto entry = find_entry(*this, op, attrs, in, kForward,
                                 [&](Graph& g, std::span<const Val> x, std::vector<size_t>*) {
                                   g.outputs = {{g.emit(op, x, attrs, out).id}};

@@ -1,6 +1,5 @@
 #include "runtime/program.h"
 
-#include <chrono>
 #include <cstring>
 
 #include "base/log.h"
@@ -65,9 +64,9 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
     }
   }
   const bool timed = !config().log.empty() && log_enabled("exec");
+  const bool recorded = recording();
+  int64_t begin = timed || recorded ? clock_ns() : 0;
   for (const Step& st : steps) {
-    const auto t0 =
-        timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     const void* in_small[16];
     std::vector<const void*> in_big;
     const void** in = in_small;
@@ -90,11 +89,12 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
       else
         st.region->run(in, o.data());
     }
-    if (timed)
-      PIJIT_LOG(
-          "exec",
-          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t0).count(),
-          " us ", st.text);
+    if (timed) {
+      const int64_t end = clock_ns();
+      PIJIT_LOG("exec", static_cast<double>(end - begin) / 1e3, " us ", st.text);
+      if (!recorded) begin = end;
+    }
+    if (recorded) begin = record_event(TraceEvent::kKernel, begin, st.subject);
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     const Slot& s = slots[outputs[k].slot];

@@ -9,6 +9,7 @@
 #include "runtime/array.h"
 #include "runtime/kernel.h"
 #include "runtime/loop_kernel.h"
+#include "runtime/record.h"
 #include "runtime/tiles.h"
 
 namespace pijit {
@@ -38,6 +39,7 @@ class Program {
     std::unique_ptr<RegionStep> region;
     std::vector<int> in, out;  // slots; -1: absent
     std::string text;
+    SubjectRef subject;
     bool may_fail = false;
   };
   struct OutputBuffer {

@@ -371,6 +371,10 @@ class Cell(CellState):
             return f"{type(self).__name__}({extra})"
         return f"{type(self).__name__}(\n" + ("  " + extra + "\n" if extra else "") + "\n".join(lines) + "\n)"
 
+    def _repr_html_(self):
+        from pijit.profiling.values_html import cell_html
+        return cell_html(self)
+
     def extend_repr(self):
         """What repr shows between the brackets."""
         return ""

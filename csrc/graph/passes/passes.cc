@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "base/log.h"
+#include "base/progress.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -17,6 +18,7 @@ std::unique_ptr<Graph> rebuild(const Graph& g, const Rewrite& rewrite) {
   const auto live = g.live();
   for (uint32_t i = 0; i < g.size(); ++i) {
     const Node& n = g.node(i);
+    LongWork::tick(i, static_cast<int64_t>(g.size()));
     to->current_loc = n.loc;
     if (n.kind == Node::kInput) {
       map[i] = to->add_input(n.type, n.name);

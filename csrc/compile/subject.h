@@ -1,0 +1,17 @@
+// What the steps of a program are, for people: their ops, where these stand in the user's code, the
+// bytes that a run moves and the operations it takes.
+#pragma once
+#include "graph/graph.h"
+#include "runtime/loop_kernel.h"
+#include "runtime/record.h"
+
+namespace pijit {
+
+// Of nodes that one kernel computes. `loop`: as which loop, or null; its operands in `slots`,
+// inputs first.
+Subject subject_of(const Graph& g, std::span<const uint32_t> nodes, const LoopSpec* loop = nullptr,
+                   std::span<const int> slots = {});
+// Of kernels that run as one, which read and write `bytes` together.
+Subject joined(std::span<const SubjectRef> parts, int64_t bytes);
+
+}  // namespace pijit

@@ -1,0 +1,198 @@
+"""`explain`: what was captured of a function, what was not, and why; as text, and as a page."""
+
+import ast
+import functools
+import linecache
+import os
+import re
+
+from pijit import _C
+from pijit.trace import short
+
+_LIBRARY = os.path.dirname(__file__) + os.sep
+
+# What helps with the commonest breaks, by what their line or their detail says; else the reason's own hint does.
+_HINTS = [
+    (r"\.asnumpy\(|\.numpy\(|\.tolist\(", "results leave the graph here: keep Tensors until the end of the function, and convert what it returns"),
+    (r"\.item\(|\bfloat\(|\bint\(|\bbool\(", "a Python number is asked of a Tensor: keep it a Tensor, or convert after the call"),
+    (r"\bimport\b", "the first import of a module runs it: move the import out of the function"),
+    (r"\bopen\(|\.read\(|\.write\(|json\.|pickle\.", "files are read and written by CPython: do it before or after the function"),
+    (r"\btime\.|perf_counter|datetime", "clocks are read by CPython: measure around the call, or with pijit.profile"),
+    (r"\blogging\.|\blogger\.|\blog\.", "logging runs in CPython: log what the function returns, or every so many steps"),
+    (r"\bnp\.|\bnumpy\.", "NumPy runs in CPython on values that are known then: pijit.ops has the same functions for Tensors"),
+    (r"\brandom\.", "Python's random numbers change at each call: draw them outside and pass them in, or use pijit.ops' generators"),
+    (r"\bexec\(|\beval\(|\blocals\(|\bglobals\(", "code that looks at its own frame must run in CPython: call it outside"),
+    (r"\byield\b", "a generator stops in the middle: collect what it gives into a list"),
+    (r"\bassert\b", "an assertion on a Tensor needs its value: check outside of the function"),
+    (r"\bif\b|\bwhile\b|\band\b|\bor\b|\bnot\b", "the way depends on a Tensor's value and can't be both ways in one graph: use ops.where or ops.select, or let both arms give "
+                                                 "values of one shape and dtype"),
+]
+
+
+@functools.lru_cache(256)
+def _functions(source):
+    """(first line, last line, name) of the functions in a text, and its lines."""
+    lines = source.splitlines(keepends=True)
+    found = []
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return found, lines
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno] + [d.lineno for d in node.decorator_list])
+            found.append((first, node.end_lineno, node.name))
+        elif isinstance(node, ast.Lambda):
+            found.append((node.lineno, node.end_lineno, "lambda"))
+    return found, lines
+
+
+def _source_of(path):
+    return _functions("".join(linecache.getlines(path)))
+
+
+def _split(place):
+    path, _, line = place.rpartition(":")
+    return (path, int(line)) if line.isdigit() else (place, 0)
+
+
+def _line(place):
+    path, line = _split(place)
+    return linecache.getline(path, line).strip()
+
+
+def _shorten(text):
+    """A text with its `path:line`s as people know them."""
+    return re.sub(r"(/[^\s:()]+|<[^<>\s]+>):\d+", lambda m: short(m[0]), text)
+
+
+def _is_own(place):
+    return place.startswith(_LIBRARY)
+
+
+class Break:
+    """Where and why a graph ends: place ("file:line"), where (the same for people), reason, detail, hint, source, count (captures)."""
+
+    def __init__(self, data, count=1):
+        self.place, self.reason, self.detail, self.count = data["location"], data["reason"], data["detail"], count
+        self.where, self.source = short(self.place), _line(self.place)
+        inner = re.search(r"in (\S+:\d+)$", self.detail)
+        self.inner = inner[1] if inner and not _is_own(inner[1]) else None  # of an inlined function
+        self.hint = data["hint"]
+        if self.reason != "the code raises an exception here":
+            text = " ".join([_line(self.inner) if self.inner else self.source, self.detail])
+            self.hint = next((h for pattern, h in _HINTS if re.search(pattern, text)), self.hint)
+
+    @property
+    def why(self):
+        """Reason and detail."""
+        return self.reason + (f" ({_shorten(self.detail)})" if self.detail else "")
+
+
+def _breaks(data):
+    counts = {}
+    for b in data:
+        key = b["location"], b["reason"], b["detail"]
+        counts[key] = (b, counts.get(key, (b, 0))[1] + 1)
+    return [Break(b, n) for b, n in counts.values()]
+
+
+class Explanation:
+    """What is known about a jitted function so far.
+
+    name, calls, graph_runs, compile_count, compile_ms, entries (each with guards, graph, ops, program, kernels, calls, places), breaks (each with
+    reason, detail, location, hint), misses (guards that led to another capture: where, guard, old and new value), callees (undecorated functions
+    that were captured on their own because a break ran them: each with where, compile_count, calls, graph_runs, breaks, misses).
+
+    The text begins with what to do something about. to_html() gives or writes a page with the source, each line marked."""
+
+    _GUARDS_SHOWN = 4
+
+    def __init__(self, data):
+        self.__dict__.update(data)
+
+    @property
+    def graphs(self):
+        """Graphs of all entries."""
+        return [e["graph"] for e in self.entries if e["graph"]]
+
+    @property
+    def all_breaks(self):
+        """Breaks here and in the functions below, each once: a list of Break."""
+        return _breaks(self.breaks) + [b for c in self.callees for b in _breaks(c["breaks"])]
+
+    @staticmethod
+    def _break_lines(breaks, indent):
+        lines = []
+        for b in _breaks(breaks):
+            lines.append(f"{indent}break at {b.where}: {b.why}" + (f", in {b.count} captures" if b.count > 1 else ""))
+            if b.source:
+                lines.append(f"{indent}    {b.source}")
+            if b.hint:
+                lines.append(f"{indent}  hint: {b.hint}")
+        return lines
+
+    @staticmethod
+    def _miss_lines(misses, indent):
+        lines = {}
+        for m in misses:
+            change = f": {m['old']} became {m['new']}" if m["old"] else f": now {m['new']}"
+            lines[f"{indent}captured again at {short(m['where'])}: not {_shorten(m['guard'])}{change}"] = None
+        return list(lines)
+
+    def __str__(self):
+        lines = [f"{self.name}: {len(self.entries)} compiled entries, {self.compile_count} captures, {self.compile_ms:.1f} ms to compile"]
+        if not self.entries and self.calls == 0:
+            lines.append("  not called yet")
+        for p in self.interpreted_from:
+            lines.append(f"  from {short(p)} on CPython runs it: there is nothing for a graph")
+        lines += self._break_lines(self.breaks, "  ")
+        lines += self._miss_lines(self.misses, "  ")
+        for c in self.callees:
+            lines.append(f"  callee {_shorten(c['where'])}: {c['calls']} calls, {c['graph_runs']} graph runs, {c['compile_count']} "
+                         f"captures, {len(c['breaks'])} breaks")
+            lines += self._break_lines(c["breaks"], "    ")
+            lines += self._miss_lines(c["misses"], "    ")
+        for i, e in enumerate(self.entries):
+            ops = ", ".join(f"{n} x{c}" if c > 1 else n for n, c in e["ops"])
+            lines.append(f"  entry {i} at {short(e['where'])}: {e['calls']} calls, {e['sizes']} sizes, {e['steps']} kernels, {len(e['guards'])} guards")
+            lines.append(f"    ops: {ops or 'none'}")
+            first = _useful(e["guards"])
+            lines += [f"    guard: {_shorten(g)}" for g in first[:self._GUARDS_SHOWN]]
+            more = len(first) - self._GUARDS_SHOWN
+            if more > 0:
+                lines.append(f"    and {more} more guards, in entries[{i}]['guards']")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def body(self, title=True):
+        """The HTML that a page or a notebook shows."""
+        from pijit.profiling.explain_html import body
+        return body(self, title)
+
+    def _repr_html_(self):
+        from pijit.profiling.html import fragment
+        return fragment(self.body())
+
+    def to_html(self, path=None):
+        """A page that needs nothing else: written to `path`, or given as a str."""
+        from pijit.profiling.html import page
+        from pijit.profiling.profile import _written
+        return _written(path, page(f"explanation of {self.name}", self.body()))
+
+
+def _useful(guards):
+    """Guards, those about the user's values first, those about Python's own classes and modules last."""
+    def rank(g):
+        if ".shape ==" in g or " == " in g and not g.startswith("type("):
+            return 0
+        return 2 if g.endswith(" unchanged") or "__code__" in g else 1
+    return sorted(guards, key=rank)
+
+
+def explain(f):
+    """An Explanation of a jitted function, or of one that a jitted function called across a break.
+
+    As text by print, as a page by to_html(path), as the last line of a notebook's cell by itself. TypeError for anything else."""
+    return Explanation(_C.explain(f))

@@ -1,0 +1,151 @@
+"""The page of an Explanation: source with each line marked, breaks, guards that failed, graphs."""
+
+from pijit.explanation import _breaks, _is_own, _shorten, _source_of, _split, _useful
+from pijit.profiling.html import escape, place, table, tiles
+from pijit.profiling.svg import graph_svg
+from pijit.trace import short, short_path
+
+
+def body(x, title=True):
+    """HTML of an Explanation."""
+    breaks = x.all_breaks
+    out = []
+    if title:
+        out.append(f"<h1>{escape(x.name)}</h1>")
+        kernels = sum(e["steps"] for e in x.entries)
+        figures = [(str(len([e for e in x.entries if e["graph"]])), f"graphs, of {kernels} kernels"), (str(len(breaks)), "places where graphs break"),
+                   (f"{x.calls}", f"calls, {x.graph_runs} graph runs"), (f"{x.compile_ms:.0f} ms", f"in {x.compile_count} captures")]
+        out.append(tiles(figures))
+        if not x.entries:
+            out.append('<p class="pj-soft">Nothing is captured' + (": it was not called yet." if x.calls == 0 else ": there is nothing for a graph.") + "</p>")
+    if breaks:
+        out.append("<h2>Why graphs break</h2>" + table(
+            [("line", ""), ("source", "pj-mono pj-hide"), ("why, and what helps", "")],
+            [(f"<code>{escape(b.where)}</code>", escape(b.source), escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
+             for b in breaks]))
+    misses = list({(m["where"], m["guard"], m["old"], m["new"]): m for m in x.misses + [m for c in x.callees for m in c["misses"]]}.values())
+    if misses:
+        out.append("<h2>Why it was captured again</h2>" + table(
+            [("from", ""), ("guard that did not hold", "pj-mono"), ("captured for", "pj-mono"), ("then came", "pj-mono")],
+            [(place(m["where"]), escape(_shorten(m["guard"])), escape(m["old"]), escape(m["new"])) for m in misses]))
+    out.append(_sources(x, breaks))
+    if x.callees:
+        out.append("<h2>Functions below breaks</h2>" + table(
+            [("function", ""), ("calls", "pj-num"), ("graph runs", "pj-num"), ("captures", "pj-num"), ("breaks", "pj-num")],
+            [(f"<code>{escape(_shorten(c['where']))}</code>", c["calls"], c["graph_runs"], c["compile_count"], len(_breaks(c["breaks"]))) for c in x.callees]))
+    if x.entries:
+        out.append("<h2>Graphs and guards</h2>")
+        out += [_entry(i, e, opened=i == 0 and len(x.entries) == 1 and title) for i, e in enumerate(x.entries)]
+    return "".join(out)
+
+
+def _entry(i, e, opened):
+    n = e["steps"]
+    head = f"entry {i} at {short(e['where'])} <span class='pj-tag'>{e['calls']} calls</span> <span class='pj-tag'>{n} kernels</span> <span class='pj-tag'>{len(e['guards'])} guards</span>"
+    ends = "" if e["complete"] else f"<p>It ends in a break at {place(e['ends_at'])}.</p>"
+    parts = [ends]
+    if e["kernels"] is not None:
+        parts.append(f'<div class="pj-scroll">{graph_svg(e["kernels"], e["input_names"], prefix=f"{i}.")}</div>')
+        parts.append(_folded("graph as text", f"<pre>{escape(_shorten(e['graph']))}</pre>"))
+    guards = "\n".join(_shorten(g) for g in _useful(e["guards"]))
+    parts.append(_folded(f"{len(e['guards'])} guards", f"<pre>{escape(guards)}</pre>"))
+    return f"<details{' open' if opened else ''}><summary>{head}</summary><div>{''.join(parts)}</div></details>"
+
+
+def _folded(summary, inner):
+    return f"<details><summary>{summary}</summary>{inner}</details>"
+
+
+def _sources(x, breaks):
+    """The functions that capture went through, line by line."""
+    kernels, visited, broken = {}, set(), {}
+    for i, e in enumerate(x.entries):
+        visited.update(e["places"])
+        for k, kernel in enumerate(e["kernels"]["kernels"] if e["kernels"] else []):
+            for p in kernel["places"]:
+                kernels.setdefault(p, []).append((f"{i}.{k}", kernel))
+    for c in x.callees:
+        visited.update(c["places"])
+    for b in breaks:
+        broken.setdefault(b.place, []).append(b)
+        if b.inner:
+            broken.setdefault(b.inner, []).append(b)
+    blocks, order = {}, []
+    own = x.entries[0]["where"] if x.entries else None
+    for p in ([own] if own else []) + sorted(visited | set(broken), key=lambda p: (_split(p)[0], _split(p)[1])):
+        path, line = _split(p)
+        if _is_own(p):
+            continue
+        functions, lines = _source_of(path)
+        around = [f for f in functions if f[0] <= line <= f[1]]
+        if not lines or line > len(lines):
+            continue
+        # a lambda is shown with what stands around it
+        inner = max((f for f in around if f[2] != "lambda"), key=lambda f: f[0], default=None) or max(around, key=lambda f: f[0], default=(line, line, ""))
+        key = path, inner[0], inner[1]
+        if key not in blocks:
+            blocks[key] = lines
+            order.append(key)
+    if not order:
+        return ""
+    out = ["<h2>Source</h2>", '<p class="pj-soft"><span class="pj-tag" style="background:var(--in)">in a graph</span> <span class="pj-tag" '
+           'style="background:var(--br)">a graph breaks</span> <span class="pj-tag" style="background:var(--py)">interpreted</span> '
+           '<span class="pj-tag">settled at capture, and guarded</span></p>']
+    shown = [k for k in order if not any(o != k and o[0] == k[0] and o[1] <= k[1] and k[2] <= o[2] for o in order)]
+    for path, first, last in shown[:30]:
+        rows = []
+        reached = {_split(p)[1] for p in visited if _split(p)[0] == path}
+        code_lines = _statements(blocks[path, first, last], first, last)
+        for number in range(first, last + 1):
+            p = f"{path}:{number}"
+            rows.append(_row(number, blocks[path, first, last][number - 1].rstrip("\n"), kernels.get(p, []), broken.get(p, []), number in reached,
+                             number in code_lines and any(first <= r <= last for r in reached | {_split(b)[1] for b in broken if _split(b)[0] == path})))
+        out.append(f'<p class="pj-soft" style="margin-top:10px"><code>{escape(short_path(path))}</code></p><div class="pj-scroll"><table class="pj-src pj-mono">{"".join(rows)}</table></div>')
+    return "".join(out)
+
+
+def _statements(lines, first, last):
+    """Lines on which a statement of the function's body begins."""
+    import ast
+    import textwrap
+    try:
+        tree = ast.parse(textwrap.dedent("".join(lines[first - 1:last])))
+    except SyntaxError:
+        return set()
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal)):
+            if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+                found.add(node.lineno + first - 1)
+    return found
+
+
+def _ranges(names):
+    """Numbers "entry.kernel" with runs joined: 0.3–5."""
+    runs = []
+    for entry, k in [tuple(map(int, n.split("."))) for n in names]:
+        if runs and runs[-1][0] == entry and runs[-1][2] + 1 == k:
+            runs[-1][2] = k
+        else:
+            runs.append([entry, k, k])
+    return [f"{e}.{a}" if a == b else f"{e}.{a}–{b}" for e, a, b in runs]
+
+
+def _row(number, text, kernels, breaks, reached, statement):
+    if breaks:
+        kind, note = "pj-br", "break"
+    elif kernels:
+        kind, note = "pj-in", ""
+    elif reached:
+        kind, note = "", "at capture" if statement else ""
+    else:
+        kind, note = ("pj-py", "interpreted, or not reached") if statement else ("", "")
+    if kernels:
+        names = _ranges([n for n, _ in kernels])
+        title = "; ".join(f"{n}: {k['name']}" for n, k in kernels[:12])
+        note += (", " if note else "") + f'<span title="{escape(title)}">kernel {", ".join(names[:3])}{" …" if len(names) > 3 else ""}</span>'
+    row = f'<tr class="{kind}"><td class="pj-no">{number}</td><td><pre>{escape(text) or " "}</pre></td><td class="pj-note">{note}</td></tr>'
+    for b in breaks:
+        hint = f' <span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""
+        row += f'<tr class="pj-why"><td></td><td colspan="2"><span class="pj-bad">↑</span> {escape(b.why)}.{hint}</td></tr>'
+    return row

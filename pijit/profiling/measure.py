@@ -1,0 +1,65 @@
+"""Times of functions, taken in turn, so that what else the machine does falls on all of them alike."""
+
+import gc
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class Timing:
+    """Seconds per call: the median of `samples`, and the middle half of them."""
+
+    median: float
+    low: float
+    high: float
+    samples: list
+
+    @staticmethod
+    def of(samples):
+        low, median, high = np.percentile(samples, [25, 50, 75])
+        return Timing(float(median), float(low), float(high), [float(s) for s in samples])
+
+
+@dataclass
+class Ratio:
+    """How many times as long one thing takes as another, and the interval that holds 95 % of resampled medians."""
+
+    value: float
+    low: float
+    high: float
+
+
+def interleaved(runs, seconds, least=7, most=200):
+    """A Timing per function of `runs`: samples of the functions in turn, for about `seconds` in all. A sample is one call, or as many as
+    take a millisecond."""
+    counts = [max(1, min(10000, int(1e-3 / max(_sample(run, 1), 1e-9)))) for run in runs]
+    samples = [[] for _ in runs]
+    end = time.perf_counter() + seconds
+    while len(samples[0]) < least or (time.perf_counter() < end and len(samples[0]) < most):
+        for run, count, s in zip(runs, counts, samples):
+            s.append(_sample(run, count))
+    return [Timing.of(s) for s in samples]
+
+
+def _sample(run, count):
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        begin = time.perf_counter()
+        for _ in range(count):
+            run()
+        return (time.perf_counter() - begin) / count
+    finally:
+        if collects:
+            gc.enable()
+
+
+def ratio(slow, fast, resamples=1000):
+    """The Ratio of two Timings whose samples were taken in turn."""
+    rng = np.random.default_rng(0)
+    a, b = np.asarray(slow.samples), np.asarray(fast.samples)
+    pick = rng.integers(0, len(a), (resamples, len(a)))
+    low, high = np.percentile(np.median(a[pick], axis=1) / np.median(b[pick], axis=1), [2.5, 97.5])
+    return Ratio(slow.median / fast.median, float(low), float(high))
