@@ -13,11 +13,12 @@ from pijit.random import Generator, default_generator, get_rng_state, get_seed, 
 from pijit.grad import GradOperation, get_grad, grad, jvp, value_and_grad, vjp
 from pijit.vmap import vmap
 from pijit.jacobian import hessian, jacfwd, jacrev
+from pijit.automatic import disable, enable, enabled
 from pijit.jit import JitConfig, explain, jit, jit_class, ms_function
 from pijit import nn, initializer as common_initializer  # noqa: F401
 from pijit.ops import is_tensor, mutable
 from pijit.tensor import from_numpy
-from pijit import common, compat
+from pijit import automatic, common, compat
 from pijit.hints import lazy_inline, no_inline, recompute
 
 tensor = Tensor
@@ -66,3 +67,4 @@ __getattr__, __dir__ = compat.names(__name__, {
     "profiler": "Profiler",
 })
 compat.register()
+automatic.begin()
