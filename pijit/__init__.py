@@ -14,12 +14,13 @@ from pijit.random import Generator, default_generator, get_rng_state, get_seed, 
 from pijit.grad import GradOperation, get_grad, grad, jvp, value_and_grad, vjp
 from pijit.vmap import vmap
 from pijit.jacobian import hessian, jacfwd, jacrev
+from pijit.automatic import disable, enable, enabled
 from pijit.jit import JitConfig, jit, jit_class, ms_function
 from pijit import nn, initializer as common_initializer  # noqa: F401
 from pijit.ops import is_tensor, mutable
 from pijit.symbol import Symbol
 from pijit.tensor import from_numpy
-from pijit import common, compat
+from pijit import automatic, common, compat
 from pijit.hints import enable_dynamic, lazy_inline, ms_memory_recycle, no_inline, recompute, set_recursion_limit
 
 tensor = Tensor
@@ -71,3 +72,4 @@ __getattr__, __dir__ = compat.names(__name__, {
     "notebook": "load_ipython_extension unload_ipython_extension",
 })
 compat.register()
+automatic.begin()

@@ -2,6 +2,7 @@
 // decorated one. Its State belongs to the decorated function; its code object knows it.
 #include <algorithm>
 
+#include "capture/automatic.h"
 #include "capture/run.h"
 #include "capture/runner.h"
 
@@ -15,11 +16,6 @@ constexpr size_t kMaxCallees = 1024;
 thread_local State* owner = nullptr;
 thread_local uint64_t found = 0;  // calls that ran a graph
 
-struct Callee {
-  std::weak_ptr<State> state;
-  bool skip = false;
-};
-
 bool holds_tensor(PyObject* o) {
   if (!o) return false;
   if (is_tensor(o)) return true;
@@ -31,7 +27,8 @@ bool holds_tensor(PyObject* o) {
   return false;
 }
 
-// Arguments and free variables.
+}  // namespace
+
 bool works_on_tensors(const PendingCall& call) {
   auto* co = reinterpret_cast<PyCodeObject*>(call.code());
   const int n = co->co_argcount + co->co_kwonlyargcount + !!(co->co_flags & CO_VARARGS);
@@ -42,6 +39,8 @@ bool works_on_tensors(const PendingCall& call) {
                      [](PyObject* c) { return PyCell_Check(c) && holds_tensor(PyCell_GET(c)); });
 }
 
+namespace {
+
 // Our own library's functions are a few ops each: eager calls of them are as fast.
 bool own_library(PyObject* globals) {
   PyObject* name = PyDict_GetItemString(globals, "__name__");
@@ -51,20 +50,17 @@ bool own_library(PyObject* globals) {
   return starts("pijit.") && !starts("pijit.nn");
 }
 
-Callee* callee_of(PyObject* code) { return static_cast<Callee*>(attached_to_code(code).get()); }
-
 PyObject* on_call(PendingCall& call) {
   try {
-    if (graph_mode() || tape_needs_single_ops() || thread_is_traced()) return call.run();
     Callee* callee = callee_of(call.code());
+    if (!owner && automatic_is_on()) return automatic_call(call, callee);
+    if (graph_mode() || tape_needs_single_ops() || thread_is_traced()) return call.run();
     if ((callee && callee->skip) || !works_on_tensors(call)) return call.run();
     PyObject* globals = PyFunction_GET_GLOBALS(call.func());
     const Code code = code_info(call.code());
     if (!callee) {
-      auto made = std::make_shared<Callee>();
-      made->skip = !code || own_library(globals);
-      callee = made.get();
-      attached_to_code(call.code()) = std::move(made);
+      callee = make_callee(call.code());
+      callee->skip = !code || own_library(globals);
     }
     if (callee->skip) return call.run();
     std::shared_ptr<State> state = callee->state.lock();
@@ -112,14 +108,19 @@ CalleeScope::~CalleeScope() {
   use_->report(found != found_before_);
 }
 
+State* current_owner() { return owner; }
+Callee* callee_of(PyObject* code) { return static_cast<Callee*>(attached_to_code(code).get()); }
+
 OwnerScope::OwnerScope(State* s) : before_(std::exchange(owner, s)) {}
 OwnerScope::~OwnerScope() { owner = before_; }
 
-void never_capture(PyObject* code) {
-  auto callee = std::make_shared<Callee>();
-  callee->skip = true;
-  attached_to_code(code) = std::move(callee);
+Callee* make_callee(PyObject* code) {
+  auto made = std::make_shared<Callee>();
+  Callee* callee = made.get();
+  attached_to_code(code) = std::move(made);
+  return callee;
 }
+void never_capture(PyObject* code) { make_callee(code)->skip = true; }
 
 int traverse(const State& s, visitproc visit, void* arg) {
   for (auto& [at, point] : s.points)
@@ -147,6 +148,7 @@ void init_callees() { set_call_handler(on_call); }
 
 std::shared_ptr<State> callee_state(PyObject* code) {
   Callee* c = callee_of(code);
+  if (c && c->automatic && c->automatic->state) return c->automatic->state;
   return c ? c->state.lock() : nullptr;
 }
 

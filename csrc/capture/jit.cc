@@ -1,4 +1,5 @@
 // JitFunction: the callable in front of a function.
+#include "capture/automatic.h"
 #include "capture/capture.h"
 #include "capture/report.h"
 #include "capture/run.h"
@@ -355,6 +356,7 @@ void init_jit(py::module_& m) {
   m.attr("JitFunction") = py::handle(t);
   keep_originals();
   init_callees();
+  init_automatic(m);
   using Args = std::vector<py::object>;
   define(m, "jit", {{"f"}, {"graph"}, {"whole"}, {"fast"}}, [](const Args& a) {
     return jit(a[0], argument<bool>("jit", "graph", a[1]), argument<bool>("jit", "whole", a[2]),

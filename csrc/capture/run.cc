@@ -127,6 +127,11 @@ py::object run(const Front& front, std::vector<py::object> slots,
   const Span call(TraceEvent::kCall, [&] { return call_subject(&state, *code); });
   std::string why;  // the last graph broke
   std::vector<py::object> stack;
+  if (Stand* stand = front.stand) {
+    at.instr = stand->instr;
+    stack = stand->stack;
+    at.stack_size = static_cast<int>(stack.size());
+  }
   std::vector<PyObject*> raw;
   std::vector<py::object> values;
   std::vector<int> misses;
@@ -142,6 +147,7 @@ py::object run(const Front& front, std::vector<py::object> slots,
   while (true) {
     Point& point = state.points[{at.instr, at.stack_size}];
     auto plain = [&] {
+      if (front.stand) return py::object();
       return first
                  ? from_start()
                  : rest_in_python(front, *code, at.instr, std::move(slots), std::move(stack), why);
@@ -273,7 +279,11 @@ py::object run(const Front& front, std::vector<py::object> slots,
     if (instance->program) ++state.graph_runs;
     Span outcome(TraceEvent::kOutcome);
     r.apply_effects();
-    if (entry->result >= 0) return r.make(entry->result);
+    if (front.stand) front.stand->moved = true, front.stand->graph = instance->program != nullptr;
+    if (entry->result >= 0) {
+      if (front.stand) front.stand->returned = true;
+      return r.make(entry->result);
+    }
     // the break
     for (size_t s = 0; s < slots.size(); ++s) slots[s] = r.make(entry->slot_recipes[s]);
     stack.clear();
@@ -285,6 +295,13 @@ py::object run(const Front& front, std::vector<py::object> slots,
     r.clear();
     values.clear();
     outcome.end();
+    if (Stand* stand = front.stand) {
+      stand->moved = !first;
+      stand->instr = pc;
+      stand->slots = std::move(slots);
+      stand->stack = std::move(stack);
+      return {};
+    }
     if (rest) {
       if (first) return from_start();
       return rest_in_python(front, *code, pc, std::move(slots), std::move(stack), why);

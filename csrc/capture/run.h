@@ -77,11 +77,21 @@ struct State {
 // The objects that a State keeps, for the garbage collector.
 int traverse(const State& s, visitproc visit, void* arg);
 
+// Where a frame that CPython runs stands, before and after one entry ran from there.
+struct Stand {
+  int instr;
+  std::vector<py::object> slots, stack;
+  bool moved = false;     // else nothing has happened
+  bool returned = false;  // the stack is what the frame returns
+  bool graph = false;     // a graph ran
+};
+
 // A function to run.
 struct Front {
   PyObject* func;  // borrowed
   State& state;
-  bool whole;  // as one graph, or not at all
+  bool whole;              // as one graph, or not at all
+  Stand* stand = nullptr;  // one entry only, from here
 };
 
 // A call of a decorated function: it owns what is captured below it.
@@ -106,6 +116,10 @@ class CalleeScope {
   std::optional<HookScope> hook_;
 };
 void init_callees();
+// Do arguments or free variables hold tensors?
+bool works_on_tensors(const PendingCall& call);
+// Whose calls below a break are captured; null: none's.
+State* current_owner();
 // The State of a function that was captured as a callee, or null.
 std::shared_ptr<State> callee_state(PyObject* code);
 void never_capture(PyObject* code);

@@ -124,6 +124,29 @@ bool cleans_up(const CodeInfo& info) {
   return targets.size() > (PY_VERSION_HEX >= 0x030C0000 ? 1 : 0);
 }
 
+namespace {
+std::unique_ptr<const CodeInfo> decoded(PyObject* code, bool generator) {
+  auto info = std::make_unique<CodeInfo>();
+  info->code = code;
+  info->generator = generator;
+  const py::handle o = code;
+  info->filename = text_of(o.attr("co_filename"));
+  info->name = text_of(o.attr("co_name"));
+  info->num_locals = py::cast<int>(o.attr("co_nlocals"));
+  info->num_free = static_cast<int>(py::len(o.attr("co_freevars")));
+  decode_code(code, info.get());
+  auto at = [&](int unit) {  // the first instruction from there on
+    auto it = std::find_if(info->instrs.begin(), info->instrs.end(),
+                           [&](auto& i) { return i.offset >= unit; });
+    return static_cast<int>(it - info->instrs.begin());
+  };
+  for (auto& h : exception_table(code))
+    info->handlers.push_back({at(h.begin), at(h.end), at(h.target), h.depth, h.lasti});
+  compute_liveness(info.get());
+  return info;
+}
+}  // namespace
+
 Code code_info(PyObject* code, bool generators) {
   CodeExtra& extra = extra_of(code);
   auto* co = reinterpret_cast<PyCodeObject*>(code);
@@ -131,26 +154,15 @@ Code code_info(PyObject* code, bool generators) {
   if (generator && !generators) return {};
   if (extra.decoded) return {extra.info.get(), code};
   if (!(co->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)) &&
-      (co->co_flags & CO_OPTIMIZED)) {
-    auto info = std::make_unique<CodeInfo>();
-    info->code = code;
-    info->generator = generator;
-    const py::handle o = code;
-    info->filename = text_of(o.attr("co_filename"));
-    info->name = text_of(o.attr("co_name"));
-    info->num_locals = py::cast<int>(o.attr("co_nlocals"));
-    info->num_free = static_cast<int>(py::len(o.attr("co_freevars")));
-    decode_code(code, info.get());
-    auto at = [&](int unit) {  // the first instruction from there on
-      auto it = std::find_if(info->instrs.begin(), info->instrs.end(),
-                             [&](auto& i) { return i.offset >= unit; });
-      return static_cast<int>(it - info->instrs.begin());
-    };
-    for (auto& h : exception_table(code))
-      info->handlers.push_back({at(h.begin), at(h.end), at(h.target), h.depth, h.lasti});
-    compute_liveness(info.get());
-    extra.info = std::move(info);
-  }
+      (co->co_flags & CO_OPTIMIZED))
+    extra.info = decoded(code, generator);
+  extra.decoded = true;
+  return {extra.info.get(), code};
+}
+
+Code module_code_info(PyObject* code) {
+  CodeExtra& extra = extra_of(code);
+  if (!extra.info) extra.info = decoded(code, false);
   extra.decoded = true;
   return {extra.info.get(), code};
 }

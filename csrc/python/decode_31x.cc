@@ -170,6 +170,10 @@ void decode_code(PyObject* code, CodeInfo* out) {
       emit(Op::DELETE_FAST, r.arg);
     else if (n == "LOAD_GLOBAL")
       emit(Op::LOAD_GLOBAL, r.arg & 1, name(r.arg >> 1));
+    else if (n == "LOAD_NAME")  // only a module's code is decoded that has such names
+      emit(Op::LOAD_GLOBAL, 0, name(r.arg));
+    else if (n == "STORE_NAME")
+      emit(Op::STORE_GLOBAL, 0, name(r.arg));
     else if (n == "IMPORT_NAME")
       emit(Op::IMPORT_NAME, 0, name(r.arg));
     else if (n == "IMPORT_FROM")

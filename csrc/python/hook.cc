@@ -30,9 +30,14 @@ CallHandler handler;
 _PyFrameEvalFunction previous;  // what was there before, while installed
 int users;                      // scopes that are on, of all threads
 bool paused;                    // for the moment taken away
+bool for_all;                   // threads under no scope, too
+enum Mode : uint8_t { kDefault, kOn, kOff };
 struct Thread {
-  bool on = false;
+  uint8_t mode = kDefault;
   PyObject* but = nullptr;
+  // The frame whose lines are watched.
+  _PyInterpreterFrame* watched = nullptr;
+  LineHandler lines = nullptr;
 };
 thread_local Thread here;
 
@@ -58,6 +63,7 @@ PyCodeObject* code_of(_PyInterpreterFrame* f) { return f->f_code; }
 }  // namespace
 
 PyObject* evaluate(PyThreadState*, _PyInterpreterFrame*, int);
+int on_event(PyObject*, PyFrameObject*, int, PyObject*);
 
 namespace {
 
@@ -95,13 +101,42 @@ PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
 #endif
 }
 
+// Lines are watched by CPython's tracing, which is off while the frame calls something.
+void trace_lines(PyThreadState* t, bool on) {
+#if PY_VERSION_HEX < 0x030C0000
+  t->c_tracefunc = on ? on_event : nullptr;
+  t->cframe->use_tracing = on && !t->tracing ? 255 : 0;
+#else
+  (void)t, (void)on;
+#endif
+}
+void stop_watching(PyThreadState* t) {
+  if (!here.watched) return;
+  here.watched = nullptr;
+  if (t->c_tracefunc == on_event) trace_lines(t, false);
+  if (--users == 0 && !paused) uninstall();
+}
+
 }  // namespace
 
 PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
+  if (t->c_tracefunc == on_event) {
+    const auto watched = here.watched;
+    const auto lines = here.lines;
+    trace_lines(t, false);
+    here.watched = nullptr;
+    PyObject* r = evaluate(t, f, throwing);
+    stop_watching(t);  // a frame below that is left
+    here.watched = watched;
+    here.lines = lines;
+    if (!t->c_tracefunc) trace_lines(t, true);
+    return r;
+  }
   PyCodeObject* code = code_of(f);
   constexpr int kPlain = CO_OPTIMIZED | CO_NEWLOCALS;
   constexpr int kSuspending = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-  if (throwing || !here.on || (code->co_flags & (kPlain | kSuspending)) != kPlain ||
+  const bool on = here.mode == kOn || (here.mode == kDefault && for_all);
+  if (throwing || !on || (code->co_flags & (kPlain | kSuspending)) != kPlain ||
       f->owner != FRAME_OWNED_BY_THREAD || f->prev_instr != _PyCode_CODE(code) - 1)
     return run_plain(t, f, throwing);
   if (here.but == reinterpret_cast<PyObject*>(code)) {
@@ -164,20 +199,117 @@ void PendingCall::finish() {
 
 void set_call_handler(CallHandler h) { handler = h; }
 
-HookScope::HookScope(bool on, PyObject* but) : on_(on), before_(here.on), but_before_(here.but) {
-  here.on = on;
+void set_hook_for_all(bool on) {
+  if (for_all == on) return;
+  for_all = on;
+  users += on ? 1 : -1;
+  if (on && users == 1 && !paused) install();
+  if (!on && users == 0 && !paused) uninstall();
+}
+bool hook_is_for_all() { return for_all; }
+bool hook_is_off_here() { return here.mode == kOff; }
+
+HookScope::HookScope(bool on, PyObject* but) : on_(on), before_(here.mode), but_before_(here.but) {
+  here.mode = on ? kOn : kOff;
   here.but = but;
   if (on && users++ == 0 && !paused) install();
 }
 HookScope::~HookScope() {
-  here.on = before_;
+  here.mode = before_;
   here.but = but_before_;
   if (on_ && --users == 0 && !paused) uninstall();
 }
 
+LiveFrame LiveFrame::innermost() { return LiveFrame(PyThreadState_Get()->cframe->current_frame); }
+LiveFrame LiveFrame::caller() const { return LiveFrame(frame_->previous); }
+bool LiveFrame::complete() const {
+  return frame_->owner == FRAME_OWNED_BY_THREAD && !_PyFrame_IsIncomplete(frame_);
+}
+PyObject* LiveFrame::func() const { return PendingCall(nullptr, frame_).func(); }
+PyObject* LiveFrame::code() const { return reinterpret_cast<PyObject*>(code_of(frame_)); }
+PyObject* LiveFrame::globals() const { return frame_->f_globals; }
+bool LiveFrame::names_in_globals() const {
+  return !(code_of(frame_)->co_flags & CO_OPTIMIZED) && frame_->f_locals == frame_->f_globals;
+}
+int LiveFrame::offset() const { return _PyInterpreterFrame_LASTI(frame_); }
+PyObject* const* LiveFrame::slots() const { return frame_->localsplus; }
+std::vector<PyObject*> LiveFrame::stack() const {
+  return {frame_->localsplus + code_of(frame_)->co_nlocalsplus,
+          frame_->localsplus + frame_->stacktop};
+}
+void LiveFrame::go_on_at(int offset, const std::vector<py::object>& slots,
+                         std::vector<py::object>&& stack) {
+  const int n = code_of(frame_)->co_nlocalsplus;
+  for (int k = 0; k < n; ++k)
+    if (slots[k]) Py_XSETREF(frame_->localsplus[k], slots[k].inc_ref().ptr());
+  std::vector<py::object> before;  // dies when the frame is whole again
+  for (int k = n; k < frame_->stacktop; ++k)
+    before.push_back(py::reinterpret_steal<py::object>(frame_->localsplus[k]));
+  for (size_t k = 0; k < stack.size(); ++k) frame_->localsplus[n + k] = stack[k].release().ptr();
+  frame_->stacktop = n + static_cast<int>(stack.size());
+  frame_->prev_instr = _PyCode_CODE(code_of(frame_)) + offset;
+}
+
+int on_event(PyObject*, PyFrameObject* object, int what, PyObject*) {
+#if PY_VERSION_HEX < 0x030C0000
+  PyThreadState* t = PyThreadState_Get();
+  _PyInterpreterFrame* f = object->f_frame;
+  if (f != here.watched) return 0;
+  if (what == PyTrace_RETURN) {
+    stop_watching(t);
+    return 0;
+  }
+  if (what != PyTrace_LINE) return 0;
+  // For what the handler runs, this thread is traced no more than the frame says that it is at one
+  // of its lines.
+  const auto watched = here.watched;
+  const auto lines = here.lines;
+  here.watched = nullptr;
+  t->c_tracefunc = nullptr;
+  PyThreadState_LeaveTracing(t);
+  object->f_lineno = 0;
+  LiveFrame frame(f);
+  const LineAnswer answer = lines(frame);
+  stop_watching(t);
+  PyThreadState_EnterTracing(t);
+  here.watched = watched;
+  here.lines = lines;
+  if (answer == LineAnswer::kStop || t->c_tracefunc) {
+    here.watched = nullptr;
+    if (--users == 0 && !paused) uninstall();
+  } else {
+    t->c_tracefunc = on_event;
+  }
+  return answer == LineAnswer::kRaise ? -1 : 0;
+#else
+  (void)object, (void)what;
+  return 0;
+#endif
+}
+
+bool watch_lines(LiveFrame frame, LineHandler handler) {
+#if PY_VERSION_HEX < 0x030C0000
+  PyThreadState* t = PyThreadState_Get();
+  if (t->c_tracefunc || t->c_profilefunc) return false;
+  stop_watching(t);  // a frame that the user's own sys.settrace took us from
+  here.watched = frame.frame_;
+  here.lines = handler;
+  if (users++ == 0 && !paused) install();
+  trace_lines(t, true);
+  return true;
+#else
+  (void)frame, (void)handler;
+  return false;
+#endif
+}
+
+bool interpreter_is_awaited() {
+  return _Py_atomic_load_relaxed(&PyInterpreterState_Get()->ceval.eval_breaker);
+}
+
 bool thread_is_traced() {
   PyThreadState* t = PyThreadState_Get();
-  if (t->c_tracefunc || t->c_profilefunc) return true;
+  if ((t->c_tracefunc && t->c_tracefunc != on_event) || t->c_profilefunc) return true;
 #if PY_VERSION_HEX >= 0x030C0000
   // Tools of sys.monitoring: asked for again when the events have changed.
   static uint64_t seen = 0;

@@ -4,6 +4,8 @@
 #pragma once
 #include <pybind11/pybind11.h>
 
+#include <vector>
+
 struct _PyInterpreterFrame;
 
 namespace pijit {
@@ -19,6 +21,7 @@ class PendingCall {
 
  private:
   friend PyObject* evaluate(PyThreadState*, _PyInterpreterFrame*, int);
+  friend class LiveFrame;
   PendingCall(PyThreadState* thread, _PyInterpreterFrame* frame) : thread_(thread), frame_(frame) {}
   void finish();
   PyThreadState* thread_;
@@ -30,8 +33,15 @@ class PendingCall {
 using CallHandler = PyObject* (*)(PendingCall&);
 void set_call_handler(CallHandler handler);
 
+// Keeps the hook installed, and lets the handler get the calls of all threads that are under no
+// HookScope.
+void set_hook_for_all(bool on);
+bool hook_is_for_all();
+// Is this thread under a HookScope that is off?
+bool hook_is_off_here();
+
 // While the innermost one of a thread is on, the handler gets the thread's calls, but for the next
-// one of `but` (which may be null).
+// one of `but` (which may be null). While it is off, the handler gets none.
 class HookScope {
  public:
   explicit HookScope(bool on, PyObject* but = nullptr);
@@ -39,9 +49,46 @@ class HookScope {
   HookScope(const HookScope&) = delete;
 
  private:
-  bool on_, before_;
+  bool on_;
+  uint8_t before_;
   PyObject* but_before_;
 };
+
+class LiveFrame;
+enum class LineAnswer : uint8_t { kGoOn, kStop, kRaise };
+using LineHandler = LineAnswer (*)(LiveFrame&);
+// A frame that runs, seen where one of its lines begins; or any of this thread's, as long as no
+// Python code runs.
+class LiveFrame {
+ public:
+  explicit LiveFrame(_PyInterpreterFrame* frame) : frame_(frame) {}
+  // The one that called the C code which asks; then, who called that.
+  static LiveFrame innermost();
+  LiveFrame caller() const;
+  explicit operator bool() const { return frame_; }
+  bool complete() const;          // it has begun, and is no generator's
+  PyObject* func() const;         // borrowed
+  PyObject* code() const;         // borrowed
+  PyObject* globals() const;      // borrowed
+  bool names_in_globals() const;  // a module's
+  int offset() const;             // of its instruction, in code units
+  const void* id() const { return frame_; }
+  // At the beginning of a line:
+  PyObject* const* slots() const;  // borrowed
+  std::vector<PyObject*> stack() const;
+  // Sets what the frame goes on with. Slots without a value are left alone.
+  void go_on_at(int offset, const std::vector<pybind11::object>& slots,
+                std::vector<pybind11::object>&& stack);
+
+ private:
+  friend bool watch_lines(LiveFrame, LineHandler);
+  _PyInterpreterFrame* frame_;
+};
+// From now on the handler sees the lines of this frame, until it ends or the handler stops it; what
+// the frame calls is not slowed down. False: this CPython can't.
+bool watch_lines(LiveFrame frame, LineHandler handler);
+// CPython waits to run a signal's handler, or another thread.
+bool interpreter_is_awaited();
 
 // A tracer, profiler, debugger or coverage tool watches this thread.
 bool thread_is_traced();

@@ -113,6 +113,7 @@ std::shared_ptr<const Entry> find_entry(const EagerBuilder& b, const OpDef& op, 
 
 Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) {
   const Span span(TraceEvent::kOp, [] { return caller_subject ? caller_subject() : nullptr; });
+  if (eager_watcher) eager_watcher();
   const auto entry = find_entry(*this, op, attrs, in, kForward,
                                 [&](Graph& g, std::span<const Val> x, std::vector<size_t>*) {
                                   g.outputs = {{g.emit(op, x, attrs, out).id}};

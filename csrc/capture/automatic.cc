@@ -1,0 +1,351 @@
+#include "capture/automatic.h"
+
+#include <algorithm>
+
+#include "capture/runner.h"
+#include "runtime/eager.h"
+
+namespace pijit {
+
+namespace {
+
+constexpr uint64_t kWarmCalls = 2;
+constexpr uint64_t kHiddenCalls = 16;  // of a function in one that is still warming
+constexpr int kTrialRuns = 8;
+constexpr double kGain = 0.97;  // of the plain time, or it is none
+constexpr int kLostTrials = 2;
+constexpr size_t kMaxStates = 1024;
+// What the hook costs a call that it passes on, and what may be spent on that: a share of the time
+// that passed, and one of what was gained.
+constexpr double kPassCost = 25, kShareOfTime = 0.01, kShareOfGain = 0.5;
+constexpr int64_t kPasses = 10000;  // between two looks at that
+
+struct Account {
+  bool on = false;
+  int64_t since = 0;
+  int64_t left = kPasses;
+  double spent = 0, gained = 0;
+};
+Account account;
+PyObject* classifier;
+struct Registry {
+  std::vector<std::shared_ptr<Automatic>> all;
+  size_t states = 0;
+};
+Registry& registry() {
+  static auto* r = new Registry;  // outlives the interpreter
+  return *r;
+}
+// The outermost function of this thread that is being looked at before it is captured.
+thread_local Automatic* warming = nullptr;
+
+bool affordable() {
+  return account.spent < kShareOfTime * static_cast<double>(now_ns() - account.since) +
+                             kShareOfGain * account.gained + kPassCost * 4 * kPasses;
+}
+
+// A call was passed on for nothing.
+void passed() {
+  if (--account.left > 0) return;
+  account.left = kPasses;
+  account.spent += kPassCost * kPasses;
+  if (!affordable()) set_hook_for_all(false);
+}
+
+bool ask_classifier(PyObject* code, PyObject* globals) {
+  HookScope quiet(false);
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject* name = PyDict_GetItemString(globals, "__name__");
+  PyObject* r =
+      PyObject_CallFunctionObjArgs(classifier, reinterpret_cast<PyCodeObject*>(code)->co_filename,
+                                   name && PyUnicode_Check(name) ? name : Py_None, nullptr);
+  const bool wanted = r && PyObject_IsTrue(r) == 1;
+  if (!r) PyErr_Clear();
+  Py_XDECREF(r);
+  PyErr_Restore(type, value, traceback);
+  return wanted;
+}
+
+Automatic* automatic_of(PyObject* code, PyObject* globals) {
+  Callee* callee = callee_of(code);
+  if (!callee) callee = make_callee(code);
+  if (!callee->automatic) {
+    callee->automatic = std::make_shared<Automatic>();
+    Automatic& a = *callee->automatic;
+    a.wanted = !callee->skip && ask_classifier(code, globals);
+    if (a.wanted) {
+      auto* co = reinterpret_cast<PyCodeObject*>(code);
+      a.name = text_of(co->co_qualname);
+      a.filename = text_of(co->co_filename);
+      a.line = co->co_firstlineno;
+      registry().all.push_back(callee->automatic);
+    }
+    callee->skip |= !a.wanted;
+  }
+  return callee->automatic->wanted ? callee->automatic.get() : nullptr;
+}
+
+void give_back(Automatic& a, Callee& callee, std::string why) {
+  a.phase = Automatic::kGivenBack;
+  a.why = std::move(why);
+  callee.skip = true;
+}
+
+std::string us(double ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", ns / 1e3);
+  return text;
+}
+
+// After a captured run: what to do with the next ones.
+void judge(Automatic& a, Callee& callee) {
+  State& s = *a.state;
+  if (a.captured_calls >= 3 && s.graph_runs == 0)
+    return give_back(a, callee, "no work on tensors was captured");
+  if (a.captured_calls >= 32 && s.compile_count * 2 > a.captured_calls)
+    return give_back(a, callee, "it was captured anew at nearly every call");
+  if (a.trial == 0) {
+    if (a.settled < 2 || a.captured_calls < a.next_trial) return;
+    a.trial = kTrialRuns;
+    a.plain.clear();
+    a.captured.clear();
+    return;
+  }
+  const uint64_t pairs = std::min(a.plain.size(), a.captured.size());
+  const bool clear = pairs >= 2 && (a.captured.median() < 0.6 * a.plain.median() ||
+                                    a.captured.median() > 2 * a.plain.median());
+  if (a.trial > 1 && !clear) return;
+  a.trial = 0;
+  if (a.captured.median() < kGain * a.plain.median()) {
+    a.lost = 0;
+    a.next_trial = a.captured_calls * 16 + 100;
+  } else if (++a.lost >= kLostTrials) {
+    give_back(a, callee,
+              "it took " + us(a.captured.median()) + " us captured and " + us(a.plain.median()) +
+                  " us plain");
+  } else {
+    a.next_trial = a.captured_calls + 8;
+  }
+}
+
+PyObject* run_plain(PendingCall& call, Automatic& a) {
+  const int64_t t = now_ns();
+  PyObject* r = call.run();
+  if (r) a.plain.add(static_cast<double>(now_ns() - t));
+  return r;
+}
+
+void on_eager_op() {
+  if (!account.on || hook_is_off_here() || current_owner() || !PyGILState_Check()) return;
+  if (!hook_is_for_all()) {
+    if (!affordable()) return;
+    set_hook_for_all(true);
+  }
+  if (thread_is_traced()) return;
+  constexpr int kDeepest = 24;  // of libraries between an op and the user's code
+  LiveFrame f = LiveFrame::innermost();
+  for (int k = 0; f && k < kDeepest; ++k, f = f.caller()) {
+    if (!f.complete()) continue;
+    Callee* callee = callee_of(f.code());
+    if (callee && callee->automatic && !callee->automatic->wanted) continue;
+    Automatic* a = automatic_of(f);
+    if (!a) continue;
+    if (a->ops++ == 0 && a->phase == Automatic::kWarming) callee_of(f.code())->skip = false;
+    look_for_loop(*a, f);
+    return;
+  }
+}
+
+}  // namespace
+
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+double Samples::median() const {
+  double sorted[kKept];
+  const size_t n = std::min<size_t>(n_, kKept);
+  if (n == 0) return 0;
+  std::copy(last_, last_ + n, sorted);
+  std::nth_element(sorted, sorted + n / 2, sorted + n);
+  return sorted[n / 2];
+}
+double Samples::least() const {
+  return n_ ? *std::min_element(last_, last_ + std::min<size_t>(n_, kKept)) : 0;
+}
+
+bool automatic_is_on() { return account.on; }
+void earned(double ns) {
+  if (ns > 0) account.gained += ns;
+}
+
+Automatic* automatic_of(const LiveFrame& f) { return automatic_of(f.code(), f.globals()); }
+
+State* automatic_state(Automatic& a, PyObject* globals) {
+  if (!a.state) {
+    if (registry().states >= kMaxStates) return nullptr;
+    ++registry().states;
+    a.state = std::make_shared<State>();
+    a.state->globals = py::reinterpret_borrow<py::object>(globals);
+    a.state->place = str_cat(a.name, " at ", a.filename, ":", a.line);
+  }
+  // code that functions of other globals share
+  return a.state->globals.ptr() == globals ? a.state.get() : nullptr;
+}
+
+PyObject* automatic_call(PendingCall& call, Callee* callee) {
+  if (callee && callee->skip) {
+    passed();
+    return call.run();
+  }
+  PyObject* globals = PyFunction_GET_GLOBALS(call.func());
+  Automatic* known = automatic_of(call.code(), globals);
+  if (!known) {
+    passed();
+    return call.run();
+  }
+  callee = callee_of(call.code());
+  const std::shared_ptr<Automatic> a = callee->automatic;
+  a->frame = nullptr;
+  ++a->calls;
+  if (graph_mode() || tape_needs_single_ops() || thread_is_traced()) return call.run();
+  if (a->phase == Automatic::kWarming) {
+    if (a->ops == 0 && !works_on_tensors(call)) {
+      passed();
+      return call.run();
+    }
+    if (warming && warming != a.get() && ++a->inside <= kHiddenCalls) return call.run();
+    const Code code = code_info(call.code());
+    if (!code || !automatic_state(*a, globals)) {
+      give_back(*a, *callee, code ? "too many functions" : "its kind of code can't be captured");
+      return call.run();
+    }
+    if (++a->seen <= kWarmCalls) {
+      struct Warming {
+        Automatic* before = warming;
+        explicit Warming(Automatic* now) {
+          if (!before) warming = now;
+        }
+        ~Warming() { warming = before; }
+      } scope(a.get());
+      return run_plain(call, *a);
+    }
+    a->phase = Automatic::kCaptured;
+  }
+  State* state = automatic_state(*a, globals);
+  if (!state || (a->trial > 0 && a->trial-- % 2 == 0)) {
+    if (!state) return call.run();
+    HookScope quiet(false);
+    return run_plain(call, *a);
+  }
+  const Code code = code_info(call.code());
+  std::vector<py::object> slots(code->num_slots);
+  for (int k = 0; k < code->num_slots; ++k)
+    if (PyObject* o = call.slots()[k]) slots[k] = py::reinterpret_borrow<py::object>(o);
+  const uint64_t compiled = state->compile_count;
+  const bool timed = a->captured_calls < 64 || a->trial || (a->captured_calls & 15) == 0;
+  const int64_t began = timed ? now_ns() : 0;
+  const std::shared_ptr<State> kept = a->state;
+  py::object r;
+  {
+    HookScope quiet(false);
+    OwnerScope owner(state);
+    r = run({call.func(), *state, false}, std::move(slots), [&] {
+      PyObject* r = call.run();
+      if (!r) throw py::error_already_set();
+      return py::reinterpret_steal<py::object>(r);
+    });
+  }
+  ++a->captured_calls;
+  if (state->compile_count != compiled) {
+    a->settled = 0;
+  } else {
+    ++a->settled;
+    if (timed && a->settled > 1) a->captured.add(static_cast<double>(now_ns() - began));
+    earned(a->plain.median() - a->captured.median());
+  }
+  if (a->phase == Automatic::kCaptured) judge(*a, *callee);
+  return r.release().ptr();
+}
+
+namespace {
+
+py::list breaks_of(const State& s) {
+  py::list out;
+  for (auto& b : s.breaks) {
+    py::dict x;
+    x["reason"] = reason_text(b.reason);
+    x["detail"] = str_of(b.detail);
+    x["location"] = str_of(b.location);
+    x["hint"] = reason_hint(b.reason);
+    out.append(x);
+  }
+  return out;
+}
+
+py::list report() {
+  py::list out;
+  for (auto& a : registry().all) {
+    auto add = [&](const char* kind, int line, uint64_t calls, uint64_t captured,
+                   const Samples& plain, const Samples& times, const std::string& why) {
+      py::dict x;
+      x["kind"] = kind;
+      x["name"] = str_of(a->name);
+      x["file"] = str_of(a->filename);
+      x["line"] = line;
+      x["calls"] = calls;
+      x["captured"] = captured;
+      x["plain_us"] = plain.median() / 1e3;
+      x["captured_us"] = times.median() / 1e3;
+      x["given_back"] = str_of(why);
+      x["graphs"] = a->state ? a->state->compile_count : 0;
+      x["graph_runs"] = a->state ? a->state->graph_runs : 0;
+      x["compile_ms"] = a->state ? a->state->compile_ms : 0.0;
+      x["breaks"] = a->state ? breaks_of(*a->state) : py::list();
+      out.append(x);
+    };
+    if (a->captured_calls || a->phase == Automatic::kGivenBack)
+      add("function", a->line, a->calls, a->captured_calls, a->plain, a->captured, a->why);
+    for (auto& [head, l] : a->loops)
+      add("loop", l.line, l.iterations, l.iterations, l.plain, l.times, l.why);
+  }
+  return out;
+}
+
+}  // namespace
+
+void init_automatic(py::module_& m) {
+  using Args = std::vector<py::object>;
+  define(m, "enable_automatic", {{"wanted"}}, [](const Args& a) {
+    Py_XSETREF(classifier, Py_NewRef(a[0].ptr()));
+    account = {};
+    account.on = true;
+    account.since = now_ns();
+    eager_watcher = on_eager_op;
+    return py::none();
+  });
+  define(m, "disable_automatic", {}, [](const Args&) {
+    account.on = false;
+    eager_watcher = nullptr;
+    set_hook_for_all(false);
+    return py::none();
+  });
+  // All that was captured, or given back.
+  define(m, "automatic_report", {}, [](const Args&) { return py::object(report()); });
+  // Forgets all of that: for the end of the process, so that what it kept dies as it should, and
+  // for another choice of files.
+  define(m, "forget_automatic", {}, [](const Args&) {
+    auto all = std::move(registry().all);
+    registry() = {};
+    for (auto& a : all) {
+      const auto state = std::move(a->state);
+      *a = {};
+    }
+    return py::none();
+  });
+}
+
+}  // namespace pijit

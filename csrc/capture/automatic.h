@@ -1,0 +1,84 @@
+// Capture of what nobody decorated: functions and loops of the user's own files that work on
+// tensors. Nothing looks for them but the eager ops themselves, so that code without any runs as
+// if pijit were not there; the frame hook, which costs every Python call, stays installed only
+// while it pays. What is captured is measured against the plain code, and given back if it is no
+// faster.
+#pragma once
+#include "capture/run.h"
+
+namespace pijit {
+
+// Nanoseconds, of the last few runs.
+class Samples {
+ public:
+  void add(double ns) { last_[n_++ % kKept] = ns; }
+  uint64_t size() const { return n_; }
+  void clear() { n_ = 0; }
+  double median() const;
+  double least() const;
+
+ private:
+  static constexpr size_t kKept = 9;
+  double last_[kKept] = {};
+  uint64_t n_ = 0;
+};
+
+// What is known of a code object of the user's.
+struct Automatic {
+  std::string name, filename;
+  int line = 0;
+  bool wanted = false;  // one of the user's own files, or of an included package
+  uint64_t ops = 0;     // eager ops of it, or of libraries for it
+  std::shared_ptr<State> state;
+
+  // Calls.
+  enum Phase : uint8_t { kWarming, kCaptured, kGivenBack } phase = kWarming;
+  uint64_t calls = 0, seen = 0, inside = 0, captured_calls = 0, settled = 0;
+  int trial = 0;  // runs that are left of it, plain and captured in turn
+  int lost = 0;   // trials
+  uint64_t next_trial = 0;
+  Samples plain, captured;
+  std::string why;  // it was given back
+
+  // Where ops of a frame come again and again.
+  const void* frame = nullptr;
+  int last_op = -1;  // code units
+  unsigned turns = 0;
+  std::set<int> hopeless;  // ops in no loop, or in one that was given back
+  struct Loop {
+    int line = 0;
+    bool given_back = false;
+    uint64_t iterations = 0;  // that were watched
+    uint64_t settled = 0, compiled = 0, lines = 0;
+    int64_t began = 0;
+    Samples plain, times;
+    std::map<int, unsigned> without_graph;  // runs, by instruction
+    std::string why;
+  };
+  std::map<int, Loop> loops;  // by the instruction that an iteration begins with
+  int watched = -1;           // which one
+};
+
+// What is attached to a code object.
+struct Callee {
+  std::weak_ptr<State> state;  // below a decorated function
+  bool skip = false;
+  std::shared_ptr<Automatic> automatic;
+};
+Callee* callee_of(PyObject* code);  // or null
+Callee* make_callee(PyObject* code);
+
+bool automatic_is_on();
+PyObject* automatic_call(PendingCall& call, Callee* callee);
+void init_automatic(py::module_& m);
+
+// --- between automatic.cc and loops.cc
+int64_t now_ns();
+// Made at the first question; null where the code is of no interest.
+Automatic* automatic_of(const LiveFrame& frame);
+State* automatic_state(Automatic& a, PyObject* globals);
+void earned(double ns);
+// An eager op of this frame is about to run.
+void look_for_loop(Automatic& a, const LiveFrame& frame);
+
+}  // namespace pijit

@@ -1,0 +1,200 @@
+// Loops of frames that run: from the beginning of a line on, an entry takes over until its break,
+// where the frame goes on in CPython. So all that can be seen of the frame is as ever: its names,
+// its handlers, its place in tracebacks.
+#include <algorithm>
+
+#include "capture/automatic.h"
+#include "capture/runner.h"
+
+namespace pijit {
+
+namespace {
+
+constexpr unsigned kTurns = 8;     // of ops, before a loop is watched
+constexpr uint64_t kPlain = 6;     // iterations that CPython runs at first
+constexpr double kLineCost = 150;  // ns, of a look at a line
+constexpr unsigned kWithoutGraph = 3;  // runs, before CPython keeps a line
+constexpr uint64_t kBatch = 4;         // iterations that are timed at once
+constexpr uint64_t kJudged = 12;       // batches
+constexpr double kGain = 0.97;
+
+// Iterators that run no Python code.
+bool plain_iterator(PyObject* o) {
+  static PyTypeObject* const list = [] {
+    const py::object it = py::reinterpret_steal<py::object>(PyObject_GetIter(py::list().ptr()));
+    return Py_TYPE(it.ptr());
+  }();
+  return Py_IS_TYPE(o, &PyRangeIter_Type) || Py_IS_TYPE(o, list);
+}
+
+using Loop = Automatic::Loop;
+
+// At first an iteration is left to CPython, which is slowed down by our looking at its lines.
+bool measures_plain(const Loop& l) { return l.plain.size() < kPlain; }
+
+void iterated(Loop& l, uint64_t compiled) {
+  ++l.iterations;
+  if (l.compiled != compiled) {
+    l.compiled = compiled;
+    l.settled = 0;
+  }
+  const uint64_t batch = measures_plain(l) ? 1 : kBatch;
+  if (l.settled++ % batch != 0) return;
+  const int64_t t = now_ns();
+  const auto each = static_cast<double>(t - l.began) / static_cast<double>(batch);
+  if (l.settled > 1) {
+    if (measures_plain(l)) {
+      l.plain.add(std::max(each - kLineCost * static_cast<double>(l.lines), 0.0));
+      if (!measures_plain(l)) l.settled = 0;
+    } else {
+      l.times.add(each);
+      earned((l.plain.median() - each) * kBatch);
+    }
+  }
+  l.began = t;
+  l.lines = 0;
+}
+
+// True: the loop goes back to CPython for good.
+bool judged(Loop& l, uint64_t compiled) {
+  if (l.given_back) return true;
+  if (l.times.size() < kJudged) {
+    if (l.iterations < 64 || compiled * 3 < l.iterations) return false;
+    l.why = "it was captured anew in nearly every iteration";
+  } else {
+    if (l.times.least() < kGain * l.plain.least()) return false;
+    char text[96];
+    std::snprintf(text, sizeof text, "an iteration took %.3g us captured and %.3g us plain",
+                  l.times.least() / 1e3, l.plain.least() / 1e3);
+    l.why = text;
+  }
+  return l.given_back = true;
+}
+
+// The innermost loop around an instruction: the target of a jump back over it; -1: none.
+int loop_around(const CodeInfo& code, int at) {
+  int head = -1;
+  for (size_t k = static_cast<size_t>(at); k < code.instrs.size(); ++k) {
+    const int t = code.instrs[k].target;
+    if (t >= 0 && t <= at) head = std::max(head, t);
+  }
+  return head;
+}
+
+LineAnswer on_line(LiveFrame& frame) {
+  Callee* callee = callee_of(frame.code());
+  if (!callee || !callee->automatic || !automatic_is_on()) return LineAnswer::kStop;
+  const std::shared_ptr<Automatic> a = callee->automatic;
+  if (a->watched < 0 || !a->state) return LineAnswer::kStop;
+  const int head = a->watched;
+  Loop& l = a->loops[head];
+  if (l.given_back) return LineAnswer::kStop;
+  try {
+    if (interpreter_is_awaited() || graph_mode() || tape_needs_single_ops() || thread_is_traced())
+      return LineAnswer::kGoOn;
+    const Code code = code_info(frame.code());
+    const int offset = frame.offset();
+    const auto at = std::find_if(code->instrs.begin(), code->instrs.end(),
+                                 [&](auto& i) { return i.offset == offset; });
+    if (at == code->instrs.end()) return LineAnswer::kGoOn;
+    Stand stand{static_cast<int>(at - code->instrs.begin()), {}, {}};
+    const int began_at = stand.instr;
+    for (PyObject* o : frame.stack()) {
+      // a handler of exceptions is at work, or CPython has begun something
+      if (!o || PyExceptionInstance_Check(o)) return LineAnswer::kGoOn;
+      stand.stack.push_back(py::reinterpret_borrow<py::object>(o));
+    }
+    for (int k = 0; k < code->num_slots; ++k)
+      stand.slots.push_back(py::reinterpret_borrow<py::object>(frame.slots()[k]));
+    const std::shared_ptr<State> state = a->state;
+    bool moved = false;
+    auto next_item = [&] {
+      const Instr& in = code->instrs[stand.instr];
+      if (in.op != Op::FOR_ITER || stand.stack.empty() || interpreter_is_awaited()) return false;
+      PyObject* it = stand.stack.back().ptr();
+      if (!plain_iterator(it)) return false;
+      PyObject* item = Py_TYPE(it)->tp_iternext(it);
+      if (!item) {
+        PyErr_Clear();  // at its end for CPython, too
+        return false;
+      }
+      stand.stack.push_back(py::reinterpret_steal<py::object>(item));
+      ++stand.instr;
+      return true;
+    };
+    if (began_at == head) iterated(l, state->compile_count);
+    ++l.lines;
+    if (judged(l, state->compile_count)) return LineAnswer::kStop;
+    if (measures_plain(l)) return LineAnswer::kGoOn;
+    HookScope quiet(false);
+    OwnerScope owner(state.get());
+    for (bool first = true;; first = false) {
+      const bool stepped = next_item();
+      moved |= stepped;
+      if (!first && !stepped) break;
+      const int from = stand.instr;
+      if (auto few = l.without_graph.find(from);
+          few != l.without_graph.end() && few->second >= kWithoutGraph)
+        break;
+      stand.moved = stand.graph = false;
+      // the frame keeps its objects for as long as it stands where it stands
+      const py::object result = run({frame.func(), *state, false, &stand}, stand.slots, nullptr);
+      if (!stand.graph) ++l.without_graph[from];
+      if (!stand.moved) break;
+      moved = true;
+      if (stand.returned) {
+        const auto end = std::find_if(code->instrs.begin(), code->instrs.end(),
+                                      [](auto& i) { return i.op == Op::RETURN_VALUE; });
+        stand.instr = static_cast<int>(end - code->instrs.begin());
+        stand.stack = {result};
+        break;
+      }
+      if (stand.instr == head) {
+        iterated(l, state->compile_count);
+        if (judged(l, state->compile_count)) break;
+      }
+    }
+    if (!moved) return LineAnswer::kGoOn;
+    if (stand.slots.size() != static_cast<size_t>(code->num_slots))
+      stand.slots.resize(code->num_slots);
+    frame.go_on_at(code->instrs[stand.instr].offset, stand.slots, std::move(stand.stack));
+    return l.given_back ? LineAnswer::kStop : LineAnswer::kGoOn;
+  } catch (...) {
+    raise_current_exception();
+    return LineAnswer::kRaise;
+  }
+}
+
+}  // namespace
+
+void look_for_loop(Automatic& a, const LiveFrame& frame) {
+  if (a.phase == Automatic::kCaptured) return;
+  const int offset = frame.offset();
+  const bool again = offset <= a.last_op && a.frame == frame.id();
+  if (a.frame != frame.id()) a.turns = 0;
+  a.frame = frame.id();
+  a.last_op = offset;
+  if (!again || ++a.turns < kTurns || a.hopeless.count(offset)) return;
+  a.turns = 0;
+  const bool function = reinterpret_cast<PyCodeObject*>(frame.code())->co_flags & CO_OPTIMIZED;
+  Code code;
+  if (function || frame.names_in_globals())
+    code = function ? code_info(frame.code()) : module_code_info(frame.code());
+  int head = -1;
+  if (code && automatic_state(a, frame.globals())) {
+    const auto at = std::find_if(code->instrs.begin(), code->instrs.end(),
+                                 [&](auto& i) { return i.offset >= offset; });
+    head = loop_around(*code, static_cast<int>(at - code->instrs.begin()));
+  }
+  if (head < 0 || a.loops[head].given_back) {
+    a.hopeless.insert(offset);
+    return;
+  }
+  if (!watch_lines(frame, on_line)) return;
+  Loop& l = a.loops[head];
+  a.watched = head;
+  l.line = code->instrs[head].line;
+  l.settled = 0;
+}
+
+}  // namespace pijit

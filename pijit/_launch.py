@@ -1,0 +1,228 @@
+"""What `python -m pijit` does before and after the program. Loaded before the package itself, which is left for when the program imports it:
+a program without tensors starts as quickly as ever."""
+
+import atexit
+import os
+import sys
+
+USAGE = """usage: python -m pijit [options] script.py args... | -m module args... | -c code args...
+
+Runs a program with capture on: its functions and loops that work on tensors are compiled where that makes them faster.
+
+options:
+  --as mindspore       answer this package's imports
+  --device DEVICE      override the device_target that the program asks for
+  --include PATTERNS   capture these packages, too, e.g. 'mylib.*,other' (may be given again)
+  --exclude PATTERNS   leave these modules or files alone
+  --report[=FILE]      say at exit what was captured and what it brought, on stderr or in FILE (.txt, .json, .html)
+  --trace FILE         write a trace for Perfetto or chrome://tracing
+  -h, --help
+"""
+VALUED = ("--as", "--device", "--include", "--exclude", "--trace")
+
+
+class Request:
+    """What was asked for on the command line, or by environment variables (where a process inherits them)."""
+
+    def __init__(self):
+        self.on = False
+        self.name = self.device = self.report = self.trace = None
+        self.include, self.exclude = [], []
+
+    @classmethod
+    def inherited(cls):
+        """The one of PIJIT_AUTO, PIJIT_AUTO_INCLUDE, PIJIT_AUTO_EXCLUDE, PIJIT_AUTO_REPORT, PIJIT_AUTO_TRACE and PIJIT_AS."""
+        r, get = cls(), os.environ.get
+        r.on = get("PIJIT_AUTO", "") not in ("", "0")
+        r.name = get("PIJIT_AS") or None
+        r.include, r.exclude = patterns(get("PIJIT_AUTO_INCLUDE", "")), patterns(get("PIJIT_AUTO_EXCLUDE", ""))
+        r.report, r.trace = get("PIJIT_AUTO_REPORT") or None, get("PIJIT_AUTO_TRACE") or None
+        return r
+
+    def bequeath(self):
+        """Lets child processes inherit it. The program does not see these variables in os.environ."""
+        os.putenv("PIJIT_AUTO", "1")
+        for variable, value in (("PIJIT_AS", self.name), ("PIJIT_AUTO_INCLUDE", ",".join(self.include)),
+                                ("PIJIT_AUTO_EXCLUDE", ",".join(self.exclude))):
+            if value:
+                os.putenv(variable, value)
+
+
+request = None  # of the command line
+
+
+def patterns(text):
+    return [p.strip() for p in text.split(",") if p.strip()]
+
+
+def fail(message):
+    sys.stderr.write(f"{USAGE.splitlines()[0]}\npython -m pijit: error: {message}\n")
+    raise SystemExit(2)
+
+
+def parse(argv):
+    """(Request, kind, what, args): kind is "-m", "-c" or "script"."""
+    r, rest = Request(), list(argv)
+    r.on = True
+    while rest:
+        word = rest.pop(0)
+        if word in ("-h", "--help"):
+            sys.stdout.write(USAGE)
+            raise SystemExit(0)
+        if word in ("-m", "-c"):
+            if not rest:
+                fail(f"argument expected for the {word} option")
+            return r, word, rest[0], rest[1:]
+        if word[:2] in ("-m", "-c") and not word.startswith("--"):
+            return r, word[:2], word[2:], rest
+        if word == "-" or not word.startswith("-"):
+            return r, "script", word, rest
+        name, equals, value = word.partition("=")
+        if name == "--report":
+            r.report = value or "-"
+            continue
+        if name not in VALUED:
+            fail(f"unrecognized argument: {word}")
+        if not equals:
+            if not rest:
+                fail(f"argument {name}: expected one argument")
+            value = rest.pop(0)
+        if name in ("--include", "--exclude"):
+            getattr(r, name[2:]).extend(patterns(value))
+        else:
+            setattr(r, {"--as": "name"}.get(name, name[2:]), value)
+    fail("the following arguments are required: script")
+
+
+def main(argv=None):
+    """Runs the program that the arguments name, as `python` does."""
+    global request
+    request, kind, what, args = parse(sys.argv[1:] if argv is None else argv)
+    if request.name not in (None, "mindspore"):
+        fail(f"argument --as: invalid choice: {request.name!r} (choose from 'mindspore')")
+    start, add_path = prepared(kind, what)
+    request.bequeath()
+    atexit.register(finish)  # before the program registers anything, so it runs after all of that
+    leave_package_for_later(add_path)
+    sys.argv[:] = [{"-m": "-m", "-c": "-c"}.get(kind, what)] + args
+    run(start)
+
+
+def prepared(kind, what):
+    """(a function that runs it, the entry of sys.path that python would begin with)."""
+    if kind == "-m":
+        import runpy
+        return (lambda: (runpy._run_module_as_main, what)), os.getcwd()
+    if kind == "-c":
+        return (lambda: (exec, compile(what, "<string>", "exec", dont_inherit=True), fresh_main())), ""
+    if what == "-":
+        return (lambda: (exec, compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True), fresh_main())), ""
+    if os.path.isdir(what) or (os.path.isfile(what) and is_archive(what)):
+        import runpy
+        return (lambda: (runpy._run_module_as_main, "__main__", False)), what
+    if not os.path.isfile(what):
+        fail(f"no such file: {what}")
+    path = os.path.abspath(what)
+
+    def start():
+        with open(path, "rb") as f:
+            source = f.read()
+        names = fresh_main(path)
+        return exec, compile(source, path, "exec", dont_inherit=True), names
+
+    return start, os.path.dirname(os.path.realpath(path))
+
+
+def is_archive(path):
+    import zipfile
+    return zipfile.is_zipfile(path)
+
+
+def fresh_main(path=None):
+    """The names of the module __main__, as python leaves them to a script (path) or to code."""
+    import builtins
+    from importlib.machinery import BuiltinImporter, SourceFileLoader
+    names = sys.modules["__main__"].__dict__
+    names.clear()
+    names.update(__name__="__main__", __doc__=None, __package__=None, __loader__=SourceFileLoader("__main__", path) if path else BuiltinImporter,
+                 __spec__=None, __annotations__={}, __builtins__=builtins)
+    if path:
+        names.update(__file__=path, __cached__=None)
+    return names
+
+
+def leave_package_for_later(path):
+    """Replaces our entry of sys.path, and forgets the package if only this module of it was loaded."""
+    if not sys.flags.safe_path:
+        sys.path[:1] = [path]
+    package = sys.modules["pijit"]
+    parent = os.path.dirname(package.__path__[0])
+    if hasattr(package, "_C") or request.name or request.device or parent not in map(os.path.abspath, sys.path):
+        load_package()
+    else:
+        del sys.modules["pijit"]
+
+
+def load_package():
+    """The package in full, with what was asked for."""
+    if not hasattr(sys.modules["pijit"], "_C"):
+        del sys.modules["pijit"]
+    if request.device:
+        os.environ["PIJIT_DEVICE"] = request.device
+    import pijit.context
+    from pijit import automatic
+    automatic.begin(request)
+    if request.device:
+        pijit.context._override_device = request.device
+    if request.name:
+        import pijit.compat
+        pijit.compat.install(request.name)
+
+
+def run(start):
+    """Calls what `start` gives, with an empty stack of frames, and lets errors look as if python itself had."""
+    try:
+        from pijit._run import run as call
+    except ImportError:
+        call = None
+    if call is None or sys.gettrace() or sys.getprofile():  # a debugger's frames must stay
+        call = plain_call
+    try:
+        call(*start())
+    except SystemExit:
+        raise
+    except BaseException as e:
+        show_from(e)
+        raise
+
+
+def plain_call(function, *args):
+    function(*args)
+
+
+def show_from(error):
+    """Hides our own frames when the error is shown at the end of the process."""
+    tb = error.__traceback__
+    while tb and (tb.tb_frame.f_code.co_filename == __file__):
+        tb = tb.tb_next
+    shown = sys.excepthook
+
+    def hook(kind, value, _):
+        sys.excepthook = shown
+        sys.last_traceback = tb
+        shown(kind, value.with_traceback(tb), tb)
+
+    sys.excepthook = hook
+
+
+def finish():
+    """At exit, after the program's own functions."""
+    automatic = sys.modules.get("pijit.automatic")
+    if automatic is not None:
+        automatic.finish()
+    elif request.report:
+        from pijit.report import Report, write
+        write(Report([]), request.report)
+    if automatic is None and request.trace:
+        with open(request.trace, "w") as f:
+            f.write('{"traceEvents": []}\n')

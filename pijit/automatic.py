@@ -1,0 +1,122 @@
+"""Capture without decorators: which files' code is looked at, and what came of it."""
+
+import atexit
+import contextlib
+import fnmatch
+import os
+
+from pijit import _C, _launch
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_include, _exclude = [], []
+_on = False
+_request = None
+
+
+def _matches(name, patterns):
+    return any(fnmatch.fnmatchcase(name, p) or (p.endswith(".*") and name == p[:-2]) for p in patterns)
+
+
+def _wanted(filename, module):
+    """Is code of this file and module the user's own, or of a package to include?"""
+    path = filename if filename.startswith("<") else os.path.abspath(filename)
+    module = module or ""
+    if path.startswith(_PACKAGE) or _matches(module, _exclude) or _matches(path, _exclude):
+        return False
+    if _matches(module, _include):
+        return True
+    if filename.startswith("<frozen"):
+        return False
+    parts = path.split(os.sep)
+    return not (path.startswith(_STDLIB) or "site-packages" in parts or "dist-packages" in parts)
+
+
+def _patterns(name, value):
+    if isinstance(value, str):
+        return _launch.patterns(value)
+    value = list(value)
+    if not all(isinstance(p, str) for p in value):
+        raise TypeError(f"For 'enable', '{name}' must be a pattern or a sequence of patterns like 'package.*', but got {value!r}.")
+    return value
+
+
+def enable(include=(), exclude=()):
+    """From now on, functions, methods and loops of the user's own files are captured where that makes them faster.
+
+    include: names of modules, with wildcards ('package.*', which means the package itself, too), whose code is captured as well;
+    the standard library's and site-packages' is not by default. exclude: names of modules, or paths, that are left alone.
+    Each is a string with commas or a sequence of strings; TypeError for anything else. Decorated functions are captured in
+    any case."""
+    global _include, _exclude, _on
+    _include, _exclude = _patterns("include", include), _patterns("exclude", exclude)
+    _C.enable_automatic(_wanted)
+    _on = True
+
+
+def disable():
+    """Ends what `enable` began: functions that are not decorated run in CPython again."""
+    global _on
+    _on = False
+    _C.disable_automatic()
+
+
+@contextlib.contextmanager
+def enabled(include=(), exclude=()):
+    """`enable` for the statements of a `with`; afterwards, all is as it was before."""
+    before = _on, _include, _exclude
+    enable(include, exclude)
+    try:
+        yield
+    finally:
+        if before[0]:
+            enable(before[1], before[2])
+        else:
+            disable()
+
+
+def report():
+    """A Report of what was captured without a decorator so far."""
+    from pijit.report import Report, region
+    return Report([region(r) for r in _C.automatic_report()])
+
+
+def begin(request=None):
+    """When the package is loaded: what the command line (`request`) or the environment asks for."""
+    global _request
+    request = request or _launch.request
+    if _request is not None and (request is None or request is _request):
+        return
+    _request = request or _launch.Request.inherited()
+    if not _request.on:
+        return
+    enable(_request.include, _request.exclude)
+    if _request.trace:
+        _trace("start")
+    if request is None:
+        atexit.register(finish)
+
+
+def _trace(what):
+    """The events of pijit.trace, which records them."""
+    try:
+        from pijit import trace
+    except ImportError:
+        return []
+    return getattr(trace, what)()
+
+
+def finish():
+    """At exit: the report and the trace, and everything that was kept dies."""
+    if _request is None or not _request.on:
+        return
+    if _request.report:
+        from pijit.report import write
+        write(report(), _request.report)
+    if _request.trace:
+        import json
+        events = _trace("stop")
+        with open(_request.trace, "w") as f:
+            json.dump({"traceEvents": events, "displayTimeUnit": "ns"}, f)
+    disable()
+    _C.forget_automatic()
