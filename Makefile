@@ -65,6 +65,7 @@ test-cpython: build
 # float32 functions on all 2**32 inputs, some minutes each.
 test-ulp: build
 	$(PY) -m tests.python.ulp
+	$(PY) -m tests.python.ulp64
 
 # Which of MindSpore's names there are, into docs/api-coverage.md.
 api: build
