@@ -65,6 +65,7 @@ test-cpython: build
 # float32 functions on all 2**32 inputs, some minutes each.
 test-ulp: build
 	$(PY) -m tests.python.ulp
+	$(PY) -m tests.python.ulp64
 
 # The pages of profiles, explanations and notebooks in a real browser; pictures of them go to docs/.
 test-browser: build

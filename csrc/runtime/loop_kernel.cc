@@ -166,6 +166,8 @@ void LoopKernel::run(const void* const* in, void* const* out) const {
     parallel_for(blocks, 1, [&](int64_t b, int64_t e) {
       run_part(in, out, 0, outer_, b * 16, std::min(inner_, e * 16));
     });
+  } else if (reducing) {
+    run_part(in, out, 0, outer_, 0, inner_, true);
   } else {
     run_alone(in, out);
   }
@@ -184,7 +186,7 @@ bool LoopKernel::is_aligned(char* const* base) const {
 }
 
 void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin, int64_t end,
-                          int64_t first, int64_t last) const {
+                          int64_t first, int64_t last, bool shared) const {
   if (begin >= end) return;
   const int64_t inner = last - first;
   const size_t ni = spec_.in.size(), no = spec_.out.size(), n_ops = ni + no;
@@ -246,47 +248,10 @@ void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin
       if (outer_dims_)
         passes = std::min(end - o, spec_.dims[outer_dims_ - 1] - index[outer_dims_ - 1]);
       loop->run(cur, inner, passes, step);
-    } else {
-      std::copy_n(cur, n_ops, ptrs);
     }
-    if (!direct) switch (spec_.form) {
-        case LoopSpec::kMap: break;
-        case LoopSpec::kRow: {
-          char* dst[64];
-          alignas(64) uint64_t acc[64], part[64];
-          for (size_t k = 0; k < no; ++k) {
-            dst[k] = ptrs[ni + k];
-            if (spec_.out[k].combine == Combiner::kNone) continue;
-            acc[k] = identity_[k];
-            ptrs[ni + k] = reinterpret_cast<char*>(&part[k]);
-          }
-          for (int64_t at = 0; at < inner_; at += kChunk) {
-            const int64_t n = std::min(kChunk, inner_ - at);
-            loop->run(ptrs, n);
-            for (size_t k = 0; k < n_ops; ++k) {
-              if (k >= ni && spec_.out[k - ni].combine != Combiner::kNone) {
-                const auto& out_k = spec_.out[k - ni];
-                combine_scalar(out_k.combine, out_k.dt, &acc[k - ni], &part[k - ni]);
-              } else {
-                ptrs[k] += n * strides(k).back() * size[k];
-              }
-            }
-          }
-          for (size_t k = 0; k < no; ++k)
-            if (spec_.out[k].combine != Combiner::kNone)
-              std::memcpy(dst[k], &acc[k], size_of(spec_.out[k].dt));
-          break;
-        }
-        case LoopSpec::kCol: {
-          for (size_t k = 0; k < no; ++k) {
-            const auto& out_k = spec_.out[k];
-            if (out_k.combine == Combiner::kNone) continue;
-            fill(ptrs[ni + k], inner, size[ni + k], identity_[k]);
-          }
-          if (reduce_ > 0) loop->run(ptrs, inner, reduce_, step_reduced);
-          break;
-        }
-      }
+    if (!direct && spec_.form == LoopSpec::kRow) reduce_row(*loop, cur, shared);
+    if (!direct && spec_.form == LoopSpec::kCol)
+      reduce_columns(*loop, cur, inner, step_reduced, shared);
     if (outer_dims_ == 0) break;
     if ((index[outer_dims_ - 1] += passes) < spec_.dims[outer_dims_ - 1]) {
       for (size_t k = 0; k < n_ops; ++k) cur[k] += step[k];
@@ -299,6 +264,81 @@ void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin
     }
     locate();
   }
+}
+
+void LoopKernel::reduce_row(const InnerLoop& loop, char* const* ptrs, bool shared) const {
+  const size_t ni = spec_.in.size(), no = spec_.out.size();
+  const int64_t chunks = (inner_ + kChunk - 1) / kChunk;
+  std::vector<uint64_t> parts(static_cast<size_t>(chunks) * no);
+  auto part = [&](int64_t c, size_t k) { return &parts[static_cast<size_t>(c) * no + k]; };
+  auto run_chunks = [&](int64_t begin, int64_t end) {
+    char* at[64];
+    for (int64_t c = begin; c < end; ++c) {
+      for (size_t k = 0; k < ni + no; ++k) {
+        const bool reduced = k >= ni && spec_.out[k - ni].combine != Combiner::kNone;
+        const LoopOperand& o =
+            k < ni ? spec_.in[k] : static_cast<const LoopOperand&>(spec_.out[k - ni]);
+        at[k] = reduced
+                    ? reinterpret_cast<char*>(part(c, k - ni))
+                    : ptrs[k] + c * kChunk * o.strides.back() * static_cast<int64_t>(size_of(o.dt));
+      }
+      loop.run(at, std::min(kChunk, inner_ - c * kChunk));
+    }
+  };
+  if (shared)
+    parallel_for(chunks, 1, run_chunks);
+  else
+    run_chunks(0, chunks);
+  for (size_t k = 0; k < no; ++k) {
+    const LoopOutput& o = spec_.out[k];
+    if (o.combine == Combiner::kNone) continue;
+    uint64_t acc = identity_[k];
+    for (int64_t c = 0; c < chunks; ++c) combine_scalar(o.combine, o.dt, &acc, part(c, k));
+    std::memcpy(ptrs[ni + k], &acc, size_of(o.dt));
+  }
+}
+
+void LoopKernel::reduce_columns(const InnerLoop& loop, char* const* ptrs, int64_t inner,
+                                const int64_t* step_reduced, bool shared) const {
+  const size_t ni = spec_.in.size(), no = spec_.out.size();
+  const int64_t chunks = std::max<int64_t>((reduce_ + kRowChunk - 1) / kRowChunk, 1);
+  // The first chunk's sums are made in place, those of the others beside.
+  std::vector<std::vector<char>> parts(no);
+  for (size_t k = 0; k < no && chunks > 1; ++k)
+    if (spec_.out[k].combine != Combiner::kNone)
+      parts[k].resize(static_cast<size_t>((chunks - 1) * inner) * size_of(spec_.out[k].dt));
+  auto part = [&](int64_t c, size_t k) {
+    return c == 0
+               ? ptrs[ni + k]
+               : parts[k].data() + (c - 1) * inner * static_cast<int64_t>(size_of(spec_.out[k].dt));
+  };
+  auto run_chunks = [&](int64_t begin, int64_t end) {
+    char* at[64];
+    for (int64_t c = begin; c < end; ++c) {
+      for (size_t k = 0; k < ni + no; ++k) {
+        at[k] = ptrs[k] + c * kRowChunk * step_reduced[k];
+        if (k < ni || spec_.out[k - ni].combine == Combiner::kNone) continue;
+        const LoopOutput& o = spec_.out[k - ni];
+        at[k] = part(c, k - ni);
+        fill(at[k], inner, static_cast<int64_t>(size_of(o.dt)), identity_[k - ni]);
+      }
+      const int64_t rows = std::min(kRowChunk, reduce_ - c * kRowChunk);
+      if (rows > 0) loop.run(at, inner, rows, step_reduced);
+    }
+  };
+  if (shared)
+    parallel_for(chunks, 1, run_chunks);
+  else
+    run_chunks(0, chunks);
+  for (int64_t c = 1; c < chunks; ++c)
+    for (size_t k = 0; k < no; ++k) {
+      const LoopOutput& o = spec_.out[k];
+      if (o.combine == Combiner::kNone) continue;
+      const auto size = static_cast<int64_t>(size_of(o.dt));
+      char *to = part(0, k), *from = part(c, k);
+      for (int64_t i = 0; i < inner; ++i)
+        combine_scalar(o.combine, o.dt, to + i * size, from + i * size);
+    }
 }
 
 uint64_t combiner_identity(Combiner c, DType t) {

@@ -3,10 +3,10 @@
 // Domain: dims in row-major order. Every operand has a stride per dim, in elements. Forms:
 //   map   outputs are stored at every index
 //   row   the last dim is reduced: [rows..., n]
-//   col   the dim before the last is reduced: [outer..., r, n]; rows are added in order
+//   col   the dim before the last is reduced: [outer..., r, n]
 // Reduction trees are fixed by sizes alone. Row form: chunks of kChunk elements in order; inside a
-// chunk 64/size lanes, element i to lane i mod lanes; lanes fold by halves. Threads and fusion
-// change nothing.
+// chunk 64/size lanes, element i to lane i mod lanes; lanes fold by halves. Col form: chunks of
+// kRowChunk rows in order; inside a chunk rows in order. Threads and fusion change nothing.
 #pragma once
 #include <memory>
 #include <vector>
@@ -16,6 +16,7 @@
 namespace pijit {
 
 constexpr int64_t kChunk = 4096;
+constexpr int64_t kRowChunk = 1024;
 constexpr int64_t kLaneBytes = 64;
 
 struct LoopOperand {
@@ -88,9 +89,14 @@ class LoopKernel {
   void run_range(const void* const* in, void* const* out, int64_t begin, int64_t end) const {
     run_part(in, out, begin, end, 0, inner_);
   }
-  // Outer indices [begin, end); of the inner dim, [first, last).
+  // Outer indices [begin, end); of the inner dim, [first, last). With `shared`, threads share the
+  // chunks of each reduction.
   void run_part(const void* const* in, void* const* out, int64_t begin, int64_t end, int64_t first,
-                int64_t last) const;
+                int64_t last, bool shared = false) const;
+  // One reduction in chunks; ptrs are those of its first elements, and of its results.
+  void reduce_row(const InnerLoop& loop, char* const* ptrs, bool shared) const;
+  void reduce_columns(const InnerLoop& loop, char* const* ptrs, int64_t inner,
+                      const int64_t* step_reduced, bool shared) const;
   LoopSpec spec_;
   int outer_dims_;  // dims iterated here, before the reduced dim or the inner one
   int64_t outer_ = 1, reduce_ = 1, inner_ = 1;

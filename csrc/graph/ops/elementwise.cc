@@ -3,6 +3,7 @@
 // most for speed in float32 lanes here, most others in float64 lanes (float32_math.cc). The gamma
 // family, and all of float64, go through libm.
 #include "graph/ops/float32_math.h"
+#include "graph/ops/float64_math.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -167,10 +168,10 @@ SVal erf_f32(SVal x) {
 }
 SVal s_wide(SVal (*f)(SVal), SVal x) { return s_cast(f(s_cast(x, DType::F64)), DType::F32); }
 SVal via_libm(Call1 f, SVal x) { return s_cast(s_call(f, s_cast(x, DType::F64)), x.dtype()); }
-SVal s_exp(SVal x) { return x.dtype() == DType::F32 ? exp_f32(x) : s_call(Call1::exp, x); }
-SVal s_log(SVal x) { return x.dtype() == DType::F32 ? log_f32(x) : s_call(Call1::log, x); }
-SVal s_tanh(SVal x) { return x.dtype() == DType::F32 ? tanh_f32(x) : s_call(Call1::tanh, x); }
-SVal s_erf(SVal x) { return x.dtype() == DType::F32 ? erf_f32(x) : s_call(Call1::erf, x); }
+SVal s_exp(SVal x) { return x.dtype() == DType::F32 ? exp_f32(x) : f64::exp(x); }
+SVal s_log(SVal x) { return x.dtype() == DType::F32 ? log_f32(x) : f64::log(x); }
+SVal s_tanh(SVal x) { return x.dtype() == DType::F32 ? tanh_f32(x) : f64::tanh(x); }
+SVal s_erf(SVal x) { return x.dtype() == DType::F32 ? erf_f32(x) : f64::erf(x); }
 SVal s_precise_exp(SVal x) { return x.dtype() == DType::F32 ? exp_f32(x, true) : s_exp(x); }
 SVal s_sigmoid(SVal x) {  // by e = exp(-|x|), which cannot overflow
   const SVal e = s_precise_exp(-s_unary(SOp::kAbs, x)), one = x.sb->constant(x.dtype(), 1.0);
@@ -243,11 +244,17 @@ OpEntry compare(OpTable& t, const char* n, SOp o, uint32_t flags = 0) {
 OpEntry libm(OpTable& t, const char* n, Call1 f) {
   return floating(t, n).scalar([f](const ScalarCtx& c) { return via_libm(f, c.x(0)); });
 }
-// libm for float64, own code for float32.
-OpEntry wide(OpTable& t, const char* n, Call1 f, SVal (*own)(SVal)) {
-  return floating(t, n).scalar([f, own](const ScalarCtx& c) {
-    return c.x(0).dtype() == DType::F32 ? s_wide(own, c.x(0)) : via_libm(f, c.x(0));
+// A function in float64 lanes: `narrow` is exact enough for float32, `full` for float64.
+OpEntry wide(OpTable& t, const char* n, SVal (*narrow)(SVal), SVal (*full)(SVal)) {
+  return floating(t, n).scalar([narrow, full](const ScalarCtx& c) {
+    return c.x(0).dtype() == DType::F32 ? s_wide(narrow, c.x(0)) : full(c.x(0));
   });
+}
+OpEntry wide(OpTable& t, const char* n, SVal (*full)(SVal)) { return wide(t, n, full, full); }
+ScalarFn wide2(SVal (*full)(SVal, SVal)) {
+  return [full](const ScalarCtx& c) {
+    return s_cast(full(s_cast(c.x(0), DType::F64), s_cast(c.x(1), DType::F64)), c.out);
+  };
 }
 #define VJP(expr)                               \
   [](V v) {                                     \
@@ -340,7 +347,7 @@ void register_elementwise(OpTable& t) {
         if (constant(2)) return x * x;
         if (constant(1)) return x;  // as pow has it, in every bit
         if (single && constant(3)) return cube;
-        SVal r = s_cast(single ? f32::pow(a, b) : s_call(Call2::pow, a, b), c.out);
+        SVal r = s_cast(single ? f32::pow(a, b) : f64::pow(a, b), c.out);
         if (single) r = s_select(y == 3.0, cube, r);
         return s_select(y == 2.0, x * x, r);
       })
@@ -354,27 +361,15 @@ void register_elementwise(OpTable& t) {
                                    v.out * v_op("log", v_select(positive, x, v_const(x, 1))), zero);
         }
       });
-  binary(t, "atan2", kFloating)
-      .promote(Promote::kFloat)
-      .scalar([](const ScalarCtx& c) {
-        return s_cast(s_call(Call2::atan2, s_cast(c.x(0), DType::F64), s_cast(c.x(1), DType::F64)),
-                      c.out);
-      })
-      .vjp([](V v) {
-        const Val x = v.in[0], y = v.in[1], q = v.ct / (x * x + y * y);
-        v.d[0] = q * y;
-        if (v.need[1]) v.d[1] = -(q * x);
-      });
-  binary(t, "hypot", kFloating)
-      .promote(Promote::kFloat)
-      .scalar([](const ScalarCtx& c) {
-        return s_cast(s_call(Call2::hypot, s_cast(c.x(0), DType::F64), s_cast(c.x(1), DType::F64)),
-                      c.out);
-      })
-      .vjp([](V v) {
-        v.d[0] = v.ct * v.in[0] / v.out;
-        if (v.need[1]) v.d[1] = v.ct * v.in[1] / v.out;
-      });
+  binary(t, "atan2", kFloating).promote(Promote::kFloat).scalar(wide2(f64::atan2)).vjp([](V v) {
+    const Val x = v.in[0], y = v.in[1], q = v.ct / (x * x + y * y);
+    v.d[0] = q * y;
+    if (v.need[1]) v.d[1] = -(q * x);
+  });
+  binary(t, "hypot", kFloating).promote(Promote::kFloat).scalar(wide2(f64::hypot)).vjp([](V v) {
+    v.d[0] = v.ct * v.in[0] / v.out;
+    if (v.need[1]) v.d[1] = v.ct * v.in[1] / v.out;
+  });
   auto pick = [](const char* cmp) {
     return [cmp](V v) {
       const Val first = v_op(cmp, v.in[0], v.in[1]), zero = v_const(v.ct, 0);
@@ -408,34 +403,34 @@ void register_elementwise(OpTable& t) {
 
   // Exponential, logarithm
   floating(t, "exp").scalar(SC(s_exp(x))).vjp(VJP(g * y));
-  wide(t, "exp2", Call1::exp2, f32::exp2).vjp(VJP(g * (y * 0.69314718055994530942)));
-  wide(t, "expm1", Call1::expm1, f32::expm1).vjp(VJP(g * (y + 1.0)));
+  wide(t, "exp2", f32::exp2, f64::exp2).vjp(VJP(g * (y * 0.69314718055994530942)));
+  wide(t, "expm1", f32::expm1, f64::expm1).vjp(VJP(g * (y + 1.0)));
   floating(t, "log").scalar(SC(s_log(x))).vjp(VJP(g / x));
-  wide(t, "log2", Call1::log2, f32::log2).vjp(VJP(g / (x * 0.69314718055994530942)));
-  wide(t, "log10", Call1::log10, f32::log10).vjp(VJP(g / (x * 2.30258509299404568402)));
-  wide(t, "log1p", Call1::log1p, f32::log1p).vjp(VJP(g / (x + 1.0)));
+  wide(t, "log2", f32::log2, f64::log2).vjp(VJP(g / (x * 0.69314718055994530942)));
+  wide(t, "log10", f32::log10, f64::log10).vjp(VJP(g / (x * 2.30258509299404568402)));
+  wide(t, "log1p", f32::log1p, f64::log1p).vjp(VJP(g / (x + 1.0)));
   // Trigonometric, hyperbolic
-  wide(t, "sin", Call1::sin, f32::sin).vjp(VJP(g * v_op("cos", x)));
-  wide(t, "cos", Call1::cos, f32::cos).vjp(VJP(-(g * v_op("sin", x))));
-  wide(t, "tan", Call1::tan, f32::tan).vjp(VJP(g * (1.0 + y * y)));
-  wide(t, "asin", Call1::asin, f32::asin).vjp(VJP(g * v_op("rsqrt", 1.0 - x * x)));
-  wide(t, "acos", Call1::acos, f32::acos).vjp(VJP(-(g * v_op("rsqrt", 1.0 - x * x))));
-  wide(t, "atan", Call1::atan, f32::atan).vjp(VJP(g / (1.0 + x * x)));
-  wide(t, "sinh", Call1::sinh, f32::sinh).vjp(VJP(g * v_op("cosh", x)));
-  wide(t, "cosh", Call1::cosh, f32::cosh).vjp(VJP(g * v_op("sinh", x)));
+  wide(t, "sin", f32::sin, f64::sin).vjp(VJP(g * v_op("cos", x)));
+  wide(t, "cos", f32::cos, f64::cos).vjp(VJP(-(g * v_op("sin", x))));
+  wide(t, "tan", f32::tan, f64::tan).vjp(VJP(g * (1.0 + y * y)));
+  wide(t, "asin", f32::asin, f64::asin).vjp(VJP(g * v_op("rsqrt", 1.0 - x * x)));
+  wide(t, "acos", f32::acos, f64::acos).vjp(VJP(-(g * v_op("rsqrt", 1.0 - x * x))));
+  wide(t, "atan", f32::atan, f64::atan).vjp(VJP(g / (1.0 + x * x)));
+  wide(t, "sinh", f32::sinh, f64::sinh).vjp(VJP(g * v_op("cosh", x)));
+  wide(t, "cosh", f32::cosh, f64::cosh).vjp(VJP(g * v_op("sinh", x)));
   floating(t, "tanh").scalar(SC(s_tanh(x))).vjp(VJP(g * (1.0 - y * y)));
-  wide(t, "asinh", Call1::asinh, f32::asinh).vjp(VJP(g * v_op("rsqrt", x * x + 1.0)));
-  wide(t, "acosh", Call1::acosh, f32::acosh).vjp(VJP(g * v_op("rsqrt", x * x - 1.0)));
-  wide(t, "atanh", Call1::atanh, f32::atanh).vjp(VJP(g / (1.0 - x * x)));
+  wide(t, "asinh", f32::asinh, f64::asinh).vjp(VJP(g * v_op("rsqrt", x * x + 1.0)));
+  wide(t, "acosh", f32::acosh, f64::acosh).vjp(VJP(g * v_op("rsqrt", x * x - 1.0)));
+  wide(t, "atanh", f32::atanh, f64::atanh).vjp(VJP(g / (1.0 - x * x)));
   // Error and gamma functions
   floating(t, "erf")
       .scalar(SC(s_erf(x)))
       .vjp(VJP(g * (1.12837916709551257390 * v_op("exp", -(x * x)))));
-  libm(t, "erfc", Call1::erfc).vjp(VJP(g * (-1.12837916709551257390 * v_op("exp", -(x * x)))));
+  wide(t, "erfc", f64::erfc).vjp(VJP(g * (-1.12837916709551257390 * v_op("exp", -(x * x)))));
   libm(t, "lgamma", Call1::lgamma).vjp(VJP(g * v_op("digamma", x)));
   libm(t, "digamma", Call1::digamma).vjp(VJP(g * v_op("trigamma", x)));
   libm(t, "trigamma", Call1::trigamma).flags(kNoGradient);
-  wide(t, "cbrt", Call1::cbrt, f32::cbrt).vjp(VJP(g * y / (3.0 * x)));
+  wide(t, "cbrt", f32::cbrt, f64::cbrt).vjp(VJP(g * y / (3.0 * x)));
   // Rounding
   unary(t, "floor", kNumber, kNoGradient | kIdempotent).scalar(rounding(SOp::kFloor));
   unary(t, "ceil", kNumber, kNoGradient | kIdempotent).scalar(rounding(SOp::kCeil));
@@ -544,7 +539,7 @@ void register_elementwise(OpTable& t) {
       .scalar([](const ScalarCtx& c) {  // max(x, 0) + log1p(exp(-|x|))
         const SVal x = c.x(0), e = s_exp(-s_unary(SOp::kAbs, x));
         return c.sb.op(SOp::kMax, x.dtype(), c.sb.constant(x.dtype(), 0.0), x) +
-               (x.dtype() == DType::F32 ? s_wide(f32::log1p, e) : via_libm(Call1::log1p, e));
+               (x.dtype() == DType::F32 ? s_wide(f32::log1p, e) : f64::log1p(e));
       })
       .vjp(VJP(g * v_op("sigmoid", x)));
   floating(t, "gelu")

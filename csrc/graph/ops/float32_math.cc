@@ -1,39 +1,11 @@
 #include "graph/ops/float32_math.h"
 
-#include <initializer_list>
-#include <limits>
+#include "graph/ops/scalar_math.h"
 
 namespace pijit::f32 {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kPi = 3.14159265358979323846, kLn2 = 0.69314718055994530942;
-
-SVal number(SVal like, double v) { return like.sb->constant(DType::F64, v); }
-SVal integer(SVal like, int64_t v) { return like.sb->constant_int(DType::I64, v); }
-SVal absolute(SVal x) { return s_unary(SOp::kAbs, x); }
-SVal root(SVal x) { return s_unary(SOp::kSqrt, x); }
-SVal shift(SOp o, SVal x, int by) { return x.sb->op(o, DType::I64, x, integer(x, by)); }
-
-SVal poly(SVal x, std::initializer_list<double> highest_first) {
-  auto it = highest_first.begin();
-  SVal r = number(x, *it++);
-  for (; it != highest_first.end(); ++it) r = s_fma(r, x, *it);
-  return r;
-}
-// kMin and kMax return their second operand when unordered, so NaN passes through as `x`.
-SVal clamp_keep_nan(SVal x, double lo, double hi) {
-  x = x.sb->op(SOp::kMin, DType::F64, number(x, hi), x);
-  return x.sb->op(SOp::kMax, DType::F64, number(x, lo), x);
-}
-SVal with_sign_of(SVal magnitude, SVal x) {
-  const SVal sign = s_bitcast(x, DType::I64) & integer(x, std::numeric_limits<int64_t>::min());
-  return s_bitcast(s_bitcast(magnitude, DType::I64) | sign, DType::F64);
-}
-// Adding this leaves an integral double of up to 2^51 in the low bits.
-constexpr double kMagic = 6755399441055744.0;
-SVal low_bits(SVal integral) { return s_bitcast(integral + kMagic, DType::I64); }
+using namespace scalar_math;
 
 // 2^t = (1 + q) * 2^n; t within [-1000, 1000] or NaN.
 struct Power {
@@ -64,15 +36,11 @@ struct Log {
   SVal exponent, mantissa;  // mantissa: its natural logarithm
 };
 Log log_parts(SVal x) {
-  const SVal u = s_bitcast(x, DType::I64);
-  const SVal e = shift(SOp::kShr, u - integer(x, 0x3fe6a09e667f3bcd), 52);
-  const SVal m = s_bitcast(u - shift(SOp::kShl, e, 52), DType::F64);
-  const SVal exponent =
-      s_bitcast(e + s_bitcast(number(x, kMagic), DType::I64), DType::F64) - kMagic;
-  const SVal f = m - 1.0, s = f / (f + 2.0), z = s * s;
+  const Split parts = split_exponent(x);
+  const SVal f = parts.m - 1.0, s = f / (f + 2.0), z = s * s;
   const SVal series = poly(z, {0.08311197717477987, 0.09070077658798577, 0.11111431583306297,
                                0.14285712065052353, 0.20000000005616372, 0.33333333333331033});
-  return {exponent, 2.0 * s_fma(s * z, series, s)};
+  return {parts.exponent, 2.0 * s_fma(s * z, series, s)};
 }
 SVal log_special(SVal x, SVal r) {
   r = s_select(x == kInf, x, r);
@@ -110,15 +78,6 @@ SVal cosine_of(SVal r) {
                         -0.0013888888887277641, 0.04166666666666469}),
                1.0 - 0.5 * z);
 }
-SVal odd(SVal quadrant) { return (quadrant & integer(quadrant, 1)) != integer(quadrant, 0); }
-SVal negative_half(SVal quadrant, SVal y) {  // the sign that bit 1 gives
-  const SVal sign = shift(SOp::kShl, quadrant & integer(quadrant, 2), 62);
-  return s_bitcast(s_bitcast(y, DType::I64) ^ sign, DType::F64);
-}
-SVal or_libm(Call1 f, SVal x, SVal far, SVal y) {
-  return s_select(far, s_call_where(f, x, far), y);
-}
-
 SVal arcsine_of(SVal s, SVal z) {  // |s| <= 1/2, z = s * s
   return s_fma(s * z,
                poly(z, {0.02790701966652808, -0.0029397779751651506, 0.0156756544258567,
