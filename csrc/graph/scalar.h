@@ -51,8 +51,8 @@ enum class SOp : uint8_t {
   kCall2,
 };
 
-// libm functions callable from scalar rules, on float64.
-#define PIJIT_CALLS1(X) X(sin) X(cos) X(tan) X(lgamma) X(digamma) X(trigamma)
+// Functions callable from scalar rules, on float64.
+#define PIJIT_CALLS1(X) X(sin_far) X(cos_far) X(tan_far) X(lgamma) X(digamma) X(trigamma)
 #define PIJIT_CALLS2(X) X(fmod)
 enum class Call1 : uint8_t {
 #define X(f) f,
@@ -64,6 +64,10 @@ enum class Call2 : uint8_t {
   PIJIT_CALLS2(X)
 #undef X
 };
+// For |x| >= 2^24 (far_angles.cc).
+double sin_far(double x);
+double cos_far(double x);
+double tan_far(double x);
 double digamma(double x);
 double trigamma(double x);
 using Fn1 = double (*)(double);

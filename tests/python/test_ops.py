@@ -366,11 +366,15 @@ def test_reductions_of_empty_tensors():
         assert np.array_equal(ops.sum(Tensor(x), axis).asnumpy(), x.sum(axis))
 
 
-def test_long_column_sums_add_rows_in_order_on_any_number_of_threads():
-    x = np.random.RandomState(0).randn(3000, 333).astype(np.float32)
-    total = np.zeros(333, np.float32)
-    for row in x:
-        total = total + row
+@pytest.mark.parametrize("columns", [333, 3])
+def test_long_column_sums_add_chunks_of_rows_in_order_on_any_number_of_threads(columns):
+    x = np.random.RandomState(0).randn(30000, columns).astype(np.float32)
+    total = None
+    for begin in range(0, len(x), 1024):
+        chunk = np.zeros(columns, np.float32)
+        for row in x[begin:begin + 1024]:
+            chunk = chunk + row
+        total = chunk if total is None else total + chunk
     assert np.array_equal(ops.sum(Tensor(x), 0).asnumpy(), total)
     both = ms.jit(lambda t: (ops.sum(t, 0), ops.amax(t * 2, 0), t * 2))(Tensor(x))
     assert np.array_equal(both[0].asnumpy(), total)

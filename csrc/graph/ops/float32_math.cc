@@ -57,7 +57,7 @@ struct Reduced {
   SVal r, quadrant, far;
 };
 Reduced reduce(SVal x) {
-  const SVal far = absolute(x) > 1e9;  // libm reduces those
+  const SVal far = absolute(x) > 1e9;  // far_angles.cc reduces those
   const SVal near = s_select(far, number(x, 0.0), x);
   const SVal n = s_unary(SOp::kRint, near * (2 / kPi));
   SVal r = s_fma(n, number(x, -1.57079632679489655800), near);
@@ -108,17 +108,17 @@ SVal log1p(SVal x) {
 SVal sin(SVal x) {
   const Reduced a = reduce(x);
   const SVal y = negative_half(a.quadrant, s_select(odd(a.quadrant), cosine_of(a.r), sine_of(a.r)));
-  return or_libm(Call1::sin, x, a.far, y);
+  return or_far(Call1::sin_far, x, a.far, y);
 }
 SVal cos(SVal x) {
   const Reduced a = reduce(x);
   const SVal y = s_select(odd(a.quadrant), sine_of(a.r), cosine_of(a.r));
-  return or_libm(Call1::cos, x, a.far, negative_half(a.quadrant + integer(x, 1), y));
+  return or_far(Call1::cos_far, x, a.far, negative_half(a.quadrant + integer(x, 1), y));
 }
 SVal tan(SVal x) {
   const Reduced a = reduce(x);
   const SVal s = sine_of(a.r), c = cosine_of(a.r), swap = odd(a.quadrant);
-  return or_libm(Call1::tan, x, a.far, s_select(swap, -c, s) / s_select(swap, s, c));
+  return or_far(Call1::tan_far, x, a.far, s_select(swap, -c, s) / s_select(swap, s, c));
 }
 
 SVal asin(SVal x) {

@@ -121,7 +121,7 @@ struct Angle {
   SVal hi, lo, quadrant, far;
 };
 Angle angle(SVal x) {
-  const SVal far = absolute(x) > 1099511627776.0;  // libm reduces those
+  const SVal far = absolute(x) > 1099511627776.0;  // far_angles.cc reduces those
   const SVal near = s_select(far, number(x, 0.0), x);
   const SVal n = s_unary(SOp::kRint, near * (2 / kPi));
   const Pair p = two_product(n, number(x, kHalfPi)), q = two_product(n, number(x, kHalfPiLow));
@@ -245,12 +245,12 @@ SVal log1p(SVal x) {
 SVal sin(SVal x) {
   const Angle a = angle(x);
   const SVal y = s_select(odd(a.quadrant), sum(cosine_of(a)), sum(sine_of(a)));
-  return or_libm(Call1::sin, x, a.far, unless_tiny(x, negative_half(a.quadrant, y)));
+  return or_far(Call1::sin_far, x, a.far, unless_tiny(x, negative_half(a.quadrant, y)));
 }
 SVal cos(SVal x) {
   const Angle a = angle(x);
   const SVal y = s_select(odd(a.quadrant), sum(sine_of(a)), sum(cosine_of(a)));
-  return or_libm(Call1::cos, x, a.far, negative_half(a.quadrant + integer(x, 1), y));
+  return or_far(Call1::cos_far, x, a.far, negative_half(a.quadrant + integer(x, 1), y));
 }
 SVal tan(SVal x) {
   const Angle a = angle(x);
@@ -258,7 +258,7 @@ SVal tan(SVal x) {
   const SVal swap = odd(a.quadrant);
   const Pair top{s_select(swap, -c.hi, s.hi), s_select(swap, -c.lo, s.lo)};
   const Pair bottom{s_select(swap, s.hi, c.hi), s_select(swap, s.lo, c.lo)};
-  return or_libm(Call1::tan, x, a.far, unless_tiny(x, sum(quotient(top, bottom))));
+  return or_far(Call1::tan_far, x, a.far, unless_tiny(x, sum(quotient(top, bottom))));
 }
 
 SVal asin(SVal x) {

@@ -43,7 +43,7 @@ inline SVal negative_half(SVal quadrant, SVal y) {  // the sign that bit 1 gives
   const SVal sign = shift(SOp::kShl, quadrant & integer(quadrant, 2), 62);
   return s_bitcast(s_bitcast(y, DType::I64) ^ sign, DType::F64);
 }
-inline SVal or_libm(Call1 f, SVal x, SVal far, SVal y) {
+inline SVal or_far(Call1 f, SVal x, SVal far, SVal y) {
   return s_select(far, s_call_where(f, x, far), y);
 }
 
