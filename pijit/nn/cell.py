@@ -198,6 +198,8 @@ class Cell(CellState):
             raise TypeError(f"For 'set_train', 'mode' must be bool, but got {type(mode).__name__}.")
         for _, c in self.cells_and_names():
             _store(c, "training", mode)
+            if not mode or "_phase" in c.__dict__:
+                _store(c, "_phase", "train" if mode else "predict")
         return self
 
     def set_grad(self, requires_grad=True):
