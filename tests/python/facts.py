@@ -3,7 +3,8 @@
     <Python with MindSpore 2.7.1> tests/python/facts.py tests/python/facts_names.json < expressions
 
 adds a fact for each line. A line that starts with `!` raises, and its exception's type is the fact; other lines that raise are
-reported and left out; of those that start with `?` the exception is the fact where there is one, and no gradient is. A fact's gradient is that of the sum of all outputs, element k of output n weighted by cos(k + n), by the
+reported and left out. Of lines that start with `?` the exception is the fact where there is one; they have no gradient.
+A fact's gradient is that of the sum of all outputs, element k of output n weighted by cos(k + n), by the
 first float32 variable of the expression (none with `#` before the line)."""
 
 import ast
