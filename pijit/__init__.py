@@ -16,7 +16,7 @@ from pijit.vmap import vmap
 from pijit.jacobian import hessian, jacfwd, jacrev
 from pijit.automatic import disable, enable, enabled
 from pijit.jit import JitConfig, jit, jit_class, ms_function
-from pijit import nn, initializer as common_initializer  # noqa: F401
+from pijit import initializer as common_initializer  # noqa: F401
 from pijit.ops import is_tensor, mutable
 from pijit.symbol import Symbol
 from pijit.tensor import from_numpy

@@ -8,6 +8,8 @@ _count = 0
 class Parameter(Tensor):
     """A named tensor with `requires_grad`. Assigning to it replaces its value in place."""
 
+    name, requires_grad, layerwise_parallel, parallel_optimizer = "Parameter", True, False, True
+
     def __init__(self, default_input=None, name=None, requires_grad=True, layerwise_parallel=False, parallel_optimizer=True, storage_format="", device=None):  # noqa: ARG002
         if default_input is None:
             raise TypeError("For 'Parameter', 'default_input' must be a tensor, a number or an array, but got None.")

@@ -3,10 +3,12 @@ to a temporary file and renamed, checked completely before anything is loaded.""
 
 import json
 import os
+import pickle
 import re
 import struct
 import tempfile
 import threading
+import zipfile
 from collections import Counter
 
 import numpy as np
@@ -373,10 +375,15 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
     return missing, [n for n in parameter_dict if n not in own]
 
 
-def export(net, *inputs, file_name, file_format, **kwargs):  # noqa: ARG001
-    """Writes a network with its parameters as MINDIR, AIR or ONNX: RuntimeError, as none of these formats is written yet.
+_EXPORTED = "pijit network"  # what the member "format" of an exported file begins with
 
-    net: a Cell or function; inputs: Tensors; TypeError and ValueError for what is none."""
+
+def export(net, *inputs, file_name, file_format="MINDIR", **kwargs):  # noqa: ARG001
+    """Writes a network, with its parameters and what inputs it takes, as `file_name`.mindir, which `load` reads.
+
+    net: a Cell, or a function; inputs: Tensors it takes, with which it is called once. The file is pijit's own, a zip of the pickled network: MindSpore can't
+    read it, and the classes must be importable where it is loaded. The formats AIR and ONNX are not written: RuntimeError. Raises TypeError and
+    ValueError for other kinds of arguments, RuntimeError for a network that can't be pickled."""
     from pijit.nn import Cell
     if not isinstance(net, Cell) and not callable(net):
         raise TypeError(f"For 'export', 'net' must be a Cell or a function, but got {type(net).__name__}.")
@@ -384,13 +391,41 @@ def export(net, *inputs, file_name, file_format, **kwargs):  # noqa: ARG001
         raise TypeError(f"For 'export', 'file_name' must be a str, but got {type(file_name).__name__}.")
     if file_format not in ("MINDIR", "AIR", "ONNX"):
         raise ValueError(f"For 'export', 'file_format' must be 'MINDIR', 'AIR' or 'ONNX', but got {file_format!r}.")
-    raise RuntimeError(f"For 'export', the format {file_format!r} can't be written here: save the parameters with save_checkpoint, and build the network by its code.")
+    if file_format != "MINDIR":
+        raise RuntimeError(f"For 'export', the format {file_format!r} can't be written here: save the parameters with save_checkpoint, and build the network by its code.")
+    for x in inputs:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"For 'export', 'inputs' must be Tensors, but got {type(x).__name__}.")
+    if inputs:
+        net(*inputs)
+    try:
+        data = pickle.dumps(net)
+    except Exception as e:
+        raise RuntimeError(f"For 'export', the network can't be pickled ({e}): define its classes and functions at the top of a module.") from e
+    path = file_name if file_name.endswith(".mindir") else file_name + ".mindir"
+    with zipfile.ZipFile(path, "w") as f:
+        f.writestr("format", f"{_EXPORTED} 1")
+        f.writestr("inputs", json.dumps([[x.dtype.name, list(x.shape)] for x in inputs]))
+        f.writestr("network", data)
+
+
+class ExportedGraph:
+    """A network that `load` read, for nn.GraphCell; inputs: the dtypes and shapes it was exported with."""
+
+    def __init__(self, network, inputs):
+        self.network, self.inputs = network, inputs
 
 
 def load(file_name, **kwargs):  # noqa: ARG001
-    """A network of a MINDIR file: RuntimeError, as this format is not read yet. ValueError for a file that isn't there."""
+    """What `export` wrote, for nn.GraphCell. It is unpickled, which runs code of the file: load only what you trust.
+
+    Raises TypeError where file_name is no str, ValueError for a file that isn't there, RuntimeError for MINDIR files of MindSpore."""
     if not isinstance(file_name, str):
         raise TypeError(f"For 'load', 'file_name' must be a str, but got {type(file_name).__name__}.")
     if not os.path.isfile(file_name):
         raise ValueError(f"For 'load', the file {file_name!r} does not exist.")
-    raise RuntimeError("For 'load', MINDIR files can't be read here: load parameters with load_checkpoint into a network that is built by its code.")
+    if zipfile.is_zipfile(file_name):
+        with zipfile.ZipFile(file_name) as f:
+            if "format" in f.namelist() and f.read("format").decode().startswith(_EXPORTED):
+                return ExportedGraph(pickle.loads(f.read("network")), [(name, tuple(shape)) for name, shape in json.loads(f.read("inputs"))])
+    raise RuntimeError("For 'load', MINDIR files of MindSpore can't be read here: load parameters with load_checkpoint into a network that is built by its code.")

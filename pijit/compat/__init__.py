@@ -115,17 +115,21 @@ def _found_above(module, name):
     return None
 
 
-def names(module, lazy=None):
+def names(module, lazy=None, load=None, known=None):
     """`__getattr__` and `__dir__` of a module (PEP 562), for what isn't in its `__dict__` yet.
 
     `lazy` maps submodules, by their names below `pijit`, to the names (in one string) that this module takes from them when they are asked
-    for. What is found goes into the `__dict__`. AttributeError (ImportError for `from module import name`) names the nearest names there are."""
+    for; `load` gives the value of any other name, or None, and `known` all names there are, which then are `__all__`.
+
+    What is found goes into the `__dict__`. AttributeError (ImportError for `from module import name`) names the nearest names there are."""
     origin = {name: "pijit." + path for path, text in (lazy or {}).items() for name in text.split()}
 
     def find(name):
         if name in origin:
             return getattr(importlib.import_module(origin[name]), name)
-        value = _found_above(module, name)
+        value = load(name) if load is not None else None
+        if value is None:
+            value = _found_above(module, name)
         if value is not None:
             return value
         path = f"{module}.{name}"
@@ -134,6 +138,9 @@ def names(module, lazy=None):
         return None
 
     def __getattr__(name):
+        if name == "__all__" and known is not None:
+            sys.modules[module].__dict__["__all__"] = known()
+            return sys.modules[module].__dict__["__all__"]
         if name.startswith("__"):
             raise AttributeError(f"module {_shown(module)!r} has no attribute {name!r}", name=name)
         value = find(name)
@@ -145,7 +152,7 @@ def names(module, lazy=None):
         raise AttributeError(f"module {_shown(module)!r} has no attribute {name!r} (in pijit).{_hint(name, __dir__())}", name=name)
 
     def __dir__():
-        return sorted({*sys.modules[module].__dict__, *origin})
+        return sorted({*sys.modules[module].__dict__, *origin, *(known() if known is not None else ())})
 
     return __getattr__, __dir__
 

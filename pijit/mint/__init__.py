@@ -503,6 +503,46 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):  # no
     return _F.multinomial(input, num_samples, replacement)
 
 
+# --- parts of a batch normalisation over several processes ---
+
+def batch_norm_stats(input, eps):
+    """(the means, the reciprocal standard deviations) of the channels of input [N, C, ...], as float32."""
+    axes = (0, *range(2, input.ndim))
+    x = _F.cast(input, _t.float32)
+    m = _F.mean(x, axes)
+    return m, _F.rsqrt(_F.var(x, axes, 0) + eps)
+
+
+def batch_norm_gather_stats_with_counts(input, mean, invstd, running_mean=None, running_var=None, momentum=0.1, eps=1e-5, counts=None):  # noqa: ARG001
+    """(the means, the reciprocal standard deviations) over all parts, of which mean and invstd [parts, C] tell and counts [parts] say how large they are.
+
+    Running statistics that are given are updated in place."""
+    n = _F.expand_dims(_F.cast(counts, _t.float32), 1)
+    total = _F.sum(n)
+    m = _F.sum(mean * n, 0) / total
+    var = _F.sum((1.0 / (invstd * invstd) - eps + mean * mean) * n, 0) / total - m * m
+    if running_mean is not None:
+        running_mean._assign(_F.cast(running_mean * (1.0 - momentum) + m * momentum, running_mean.dtype))
+    if running_var is not None:
+        running_var._assign(_F.cast(running_var * (1.0 - momentum) + var * (total / (total - 1.0)) * momentum, running_var.dtype))
+    return m, _F.rsqrt(var + eps)
+
+
+def batch_norm_elemt(input, weight=None, bias=None, mean=None, invstd=None, eps=1e-5):  # noqa: ARG001
+    """(input - mean) * invstd * weight + bias, all of channels [C]."""
+    def wide(v):
+        return _F.reshape(v, (1, -1) + (1,) * (input.ndim - 2))
+    y = (input - wide(mean)) * wide(invstd)
+    y = y if weight is None else y * wide(weight)
+    return _F.cast(y if bias is None else y + wide(bias), input.dtype)
+
+
+def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
+    """(x with A @ x = b for one triangle of A [..., n, n] and b [..., n, k], A)."""
+    from pijit.ops.function.decomposition import _solve_triangular
+    return _solve_triangular(A, b, not upper, transpose, unitriangular), A
+
+
 __all__ = [n for n, v in globals().items() if n[0] != "_" and callable(v) and v is not Tensor]
 
 from pijit.mint import linalg, nn, special  # noqa: E402,F401

@@ -198,6 +198,8 @@ class Cell(CellState):
             raise TypeError(f"For 'set_train', 'mode' must be bool, but got {type(mode).__name__}.")
         for _, c in self.cells_and_names():
             _store(c, "training", mode)
+            if not mode or "_phase" in c.__dict__:
+                _store(c, "_phase", "train" if mode else "predict")
         return self
 
     def set_grad(self, requires_grad=True):
@@ -387,7 +389,25 @@ def _cast(x, dtype):
 
 
 class GraphCell(Cell):
-    """Kept for its name: graphs are imported with `pijit.load`."""
+    """Runs a network that `pijit.load` read. params_init: values for its parameters, by name; an unknown name raises KeyError."""
+
+    def __init__(self, graph, params_init=None, obf_random_seed=None):
+        super().__init__(auto_prefix=False)
+        if not hasattr(graph, "network"):
+            raise TypeError(f"For 'GraphCell', 'graph' must be what pijit.load gives, but got {type(graph).__name__}.")
+        if obf_random_seed is not None:
+            raise ValueError("For 'GraphCell', networks are not obfuscated: 'obf_random_seed' must be None.")
+        self.graph = graph
+        self.network = graph.network
+        if params_init is not None:
+            known = {p.name: p for p in self.get_parameters()}
+            for name, value in params_init.items():
+                if name not in known:
+                    raise KeyError(f"For 'GraphCell', the network has no parameter {name!r}.")
+                known[name].set_data(value)
+
+    def construct(self, *inputs):
+        return self.network(*inputs)
 
 
 __all__ = ["Cell", "GraphCell", "ParameterTuple"]

@@ -44,6 +44,16 @@ class CellState:
     _inputs, _scope, _stage = None, None, None
     T_destination = TypeVar("T_destination", bound=dict)
     bprop_debug, param_prefix, cell_type = False, "", None
+    compiled = False  # cells are captured again wherever they are used
+
+    @property
+    def phase(self):
+        """'train', or 'predict' of a cell that set_train(False) was called on."""
+        return self.__dict__.get("_phase", "train")
+
+    @phase.setter
+    def phase(self, value):
+        _store(self, "_phase", value)
 
     # -- buffers --
     def register_buffer(self, name, tensor, persistent=True):

@@ -1,7 +1,6 @@
 """Operators: functions (`ops.add`) and primitives (`ops.Add()`)."""
 
 from pijit.ops.function import *  # noqa: F401,F403
-from pijit.ops.primitives import *  # noqa: F401,F403
 from pijit.ops.composite import *  # noqa: F401,F403
 from pijit.ops.communication import *  # noqa: F401,F403
 from pijit.ops.summary import *  # noqa: F401,F403
@@ -11,9 +10,22 @@ from pijit.vmap import vmap  # noqa: F401
 from pijit.jacobian import jacfwd, jacrev  # noqa: F401
 from pijit import compat as _compat
 
+for _name in primitives._HERE:
+    globals().setdefault(_name, getattr(primitives, _name))
+
+
+def _primitive(name):
+    """A primitive of the families that aren't loaded yet, or None."""
+    return primitives._load().get(name) if name[:1].isupper() else None
+
+
+def _known():
+    return sorted({*primitives._load(), *(n for n in globals() if n[0] != "_")})
+
+
 __getattr__, __dir__ = _compat.names(__name__, {  # loaded when one is asked for
     "mint.distributed": "P2POp TCPStore all_gather all_gather_into_tensor all_gather_into_tensor_uneven all_gather_object all_reduce all_to_all all_to_all_single "
                         "all_to_all_v_c barrier batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather_object get_backend get_global_rank "
                         "get_group_rank get_process_group_ranks get_rank get_world_size init_process_group irecv is_available is_initialized isend new_group recv "
                         "reduce reduce_scatter reduce_scatter_tensor reduce_scatter_tensor_uneven scatter_object_list send set_comm_ops_inplace",
-})
+}, load=_primitive, known=_known)

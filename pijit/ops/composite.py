@@ -116,6 +116,14 @@ def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=Tr
     return mark if fn is None else mark(fn)
 
 
+def add_flags(fn=None, **flags):
+    """Keeps flags with a function or Cell, as the attribute _func_graph_flags; without fn a decorator."""
+    def mark(f):
+        f._func_graph_flags = {**getattr(f, "_func_graph_flags", {}), **flags}
+        return f
+    return mark if fn is None else mark(fn)
+
+
 class HookBackward(Primitive):
     """Hands its inputs through; on the way back hook_fn gets the tuple of their gradients, and may replace them.
 

@@ -37,6 +37,26 @@ class Primitive:
         """The attributes, by name."""
         return self.get_attr_dict()
 
+    def add_attr(self, name, value):
+        """As add_prim_attr."""
+        return self.add_prim_attr(name, value)
+
+    def del_attr(self, name):
+        """As del_prim_attr."""
+        return self.del_prim_attr(name)
+
+    def set_user_data(self, key, value):
+        """Keeps a value that is no attribute under a key."""
+        self.__dict__.setdefault("_user_data", {})[key] = value
+
+    def get_user_data(self, key):
+        """What set_user_data kept under a key, or None."""
+        return self.__dict__.get("_user_data", {}).get(key)
+
+    def set_instance_name(self, instance_name):
+        """As set_prim_instance_name."""
+        return self.set_prim_instance_name(instance_name)
+
     def set_prim_instance_name(self, instance_name):
         """Gives this instance a name. Returns the primitive."""
         self._instance_name = instance_name

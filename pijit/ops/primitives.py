@@ -1,15 +1,13 @@
-"""Operators as primitives: `ops.Add()(x, y)`. Each wraps a function of `pijit.ops.function`."""
+"""Operators as primitives: `ops.Add()(x, y)`. Each wraps a function of `pijit.ops.function`.
 
+Here stand those that layers use, and simple ones; the families behind `_FAMILIES` are loaded, all at once, where one of their names is asked for."""
+
+import importlib
+
+from pijit import compat
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
-from pijit.ops.apply import *  # noqa: F403
-from pijit.ops.apply_more import *  # noqa: F403
-from pijit.ops.attributed import *  # noqa: F403
-from pijit.ops.image_primitives import *  # noqa: F403
-from pijit.ops.numeric import *  # noqa: F403
-from pijit.ops.random_primitives import *  # noqa: F403
-from pijit.ops.structured_primitives import *  # noqa: F403
 from pijit.ops.primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register  # noqa: F401
 from pijit.ops.function.shapes import _format
 
@@ -583,4 +581,18 @@ class AllReduce(Primitive):
         return _ops["identity"](input_x)
 
 
-__all__ = [n for n in globals() if n[0].isupper()] + ["prim_arg_register", "prim_attr_register"]
+_HERE = [n for n in globals() if n[0].isupper()] + ["prim_arg_register", "prim_attr_register"]
+_FAMILIES = "apply apply_more attributed image_primitives numeric random_primitives structured_primitives".split()
+
+
+def _load():
+    """The names of this module and its families, which are loaded, with their values."""
+    found = {n: globals()[n] for n in _HERE}
+    for family in _FAMILIES:
+        module = importlib.import_module(f"pijit.ops.{family}")
+        found.update({n: getattr(module, n) for n in module.__all__ if n not in _HERE})
+    globals().update(found)
+    return found
+
+
+__getattr__, __dir__ = compat.names(__name__, load=lambda name: _load().get(name) if name[:1].isupper() else None, known=lambda: list(_load()))

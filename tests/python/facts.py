@@ -3,10 +3,12 @@
     <Python with MindSpore 2.7.1> tests/python/facts.py tests/python/facts_names.json < expressions
 
 adds a fact for each line. A line that starts with `!` raises, and its exception's type is the fact; other lines that raise are
-reported and left out. A fact's gradient is that of the sum of all outputs, element k of output n weighted by cos(k + n), by the
+reported and left out. Of lines that start with `?` the exception is the fact where there is one; they have no gradient.
+A fact's gradient is that of the sum of all outputs, element k of output n weighted by cos(k + n), by the
 first float32 variable of the expression (none with `#` before the line)."""
 
 import ast
+import gzip
 import importlib
 import json
 import pathlib
@@ -76,17 +78,17 @@ def described(x):
 
 def measure(ms, line):
     """The fact of one line, or None."""
-    expression = line.lstrip("!#")
+    expression = line.lstrip("!#?")
     try:
         value = described(eval(expression, variables(ms)))
     except Exception as e:
-        return {"raises": type(e).__name__} if line[0] == "!" else None
+        return {"raises": type(e).__name__} if line[0] in "!?" else None
     if line[0] == "!":
         return None
     fact = {"is": value}
     s = variables(ms)
     floats = [n for n in names_in(expression) if isinstance(s.get(n), ms.Tensor) and s[n].dtype == ms.float32]
-    if floats and line[0] != "#" and any(d.get("dtype") == "float32" for d in flat(value)):
+    if floats and line[0] not in "#?" and any(d.get("dtype") == "float32" for d in flat(value)):
         try:
             fact["grad"] = [floats[0], described(ms.grad(total(ms, eval(f"lambda {floats[0]}: {expression}", s)))(s[floats[0]]))]
         except Exception:
@@ -105,7 +107,7 @@ def worker():
         why = None
         if fact is None:
             try:
-                eval(line.lstrip("!#"), variables(ms))
+                eval(line.lstrip("!#?"), variables(ms))
                 why = "doesn't raise"
             except Exception as e:
                 why = f"{type(e).__name__} {str(e).strip()[:150]!r}"
@@ -125,11 +127,17 @@ def ask(process, line):
     return None
 
 
+def load(path):
+    """The facts of a file, which may be compressed."""
+    data = pathlib.Path(path).read_bytes()
+    return json.loads(gzip.decompress(data) if str(path).endswith(".gz") else data)
+
+
 def main():
     def start():
         return subprocess.Popen([sys.executable, __file__, "worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     path = pathlib.Path(sys.argv[1])
-    facts = json.loads(path.read_text()) if path.exists() else {}
+    facts = load(path) if path.exists() else {}
     process = start()
     for line in filter(None, (text.strip() for text in sys.stdin)):
         answer = ask(process, line)
@@ -139,9 +147,10 @@ def main():
         elif answer[0] is None:
             print("left out:", line, answer[1])
         else:
-            facts[line.lstrip("!#")] = answer[0]
+            facts[line.lstrip("!#?")] = answer[0]
     process.stdin.close()
-    path.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in facts.items()) + "\n}\n")
+    text = "{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in facts.items()) + "\n}\n"
+    path.write_bytes(gzip.compress(text.encode(), mtime=0) if path.suffix == ".gz" else text.encode())
 
 
 if __name__ == "__main__":

@@ -67,9 +67,9 @@ def xlogy(input, other):
 
 def xdivy(x, y):
     """x / y, 0 where x is 0."""
-    x, y = _float(x), _float(y)
+    x = _float(x)
     zero = equal(x, 0)
-    return select(zero, 0.0, x / select(zero, 1.0, y))
+    return select(zero, 0.0, x / (select(zero, 1.0, _float(y)) if isinstance(y, Tensor) else y))
 
 
 def fmax(input, other):
@@ -83,7 +83,8 @@ def fmin(input, other):
 
 
 def signbit(input):
-    """Where the sign is negative, that of -0.0 too."""
+    """Where the sign is negative, that of -0.0 too. TypeError where input is no Tensor."""
+    _need_tensor("signbit", "input", input)
     return logical_or(input < 0, 1.0 / input < 0) if input.dtype.is_floating_point else input < 0
 
 
@@ -98,7 +99,8 @@ def copysign(x, other):
 
 
 def heaviside(input, values):
-    """0 where negative, `values` at 0, 1 where positive."""
+    """0 where negative, `values` at 0, 1 where positive. TypeError where input is no Tensor."""
+    _need_tensor("heaviside", "input", input)
     at_zero = values if isinstance(values, Tensor) and values.shape == input.shape else values + zeros_like(input)
     return select(equal(input, 0), at_zero, cast(input > 0, at_zero.dtype))
 

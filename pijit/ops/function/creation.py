@@ -5,6 +5,7 @@ import math
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.elementwise import _need_tensor
 from pijit.ops.function.shapes import _ints, expand_dims, moveaxis
 
 
@@ -36,7 +37,8 @@ def zeros_like(input, *, dtype=None):
 
 
 def ones_like(input, *, dtype=None):
-    """Ones of the same shape and dtype."""
+    """Ones of the same shape and dtype. TypeError where input is no Tensor."""
+    _need_tensor("ones_like", "input", input)
     return full(input.shape, 1, dtype=input.dtype if dtype is None else dtype)
 
 
@@ -69,15 +71,19 @@ def range(start, end=None, step=1, maxlen=1000000):  # noqa: A001
 
 
 def linspace(start, end, steps):
-    """`steps` values from start to end, both included."""
+    """`steps` values from start to end, both included. ValueError for less than one."""
+    if steps < 1:
+        raise ValueError(f"For 'linspace', 'steps' must be at least 1, but got {steps}.")
     if steps == 1:
         return _ops["reshape"](_ops["cast"](start, mstype.float32), (1,)) if isinstance(start, Tensor) else full((1,), float(start))
     return _ops["arange"](0, 1, steps, mstype.float32) * ((end - start) / (steps - 1)) + start
 
 
 def eye(n, m=None, dtype=None):
-    """Ones on the diagonal."""
+    """[n, m] (n by default) with ones on the diagonal, float32 by default. ValueError for sizes below 0."""
     m = n if m is None else m
+    if n < 0 or m < 0:
+        raise ValueError(f"For 'eye', sizes must be at least 0, but got {n} and {m}.")
     d = mstype.float32 if dtype is None else dtype
     return _ops["cast"](expand_dims(arange(n), 1) == arange(m), d)
 

@@ -50,7 +50,7 @@ def _whole(name, *tensors):
 def gcd(input, other):
     """The greatest common divisors of ints, elementwise (Euclid)."""
     _whole("gcd", input, other)
-    a, b = abs(input), abs(other)
+    a, b = (abs(v) for v in (input, other))
     both = a + b
     _whole("gcd", both)  # a Python float makes it one of floats: Euclid would not come to an end
     shape, dtype = both.shape, both.dtype
@@ -64,7 +64,7 @@ def gcd(input, other):
 def lcm(input, other):
     """The least common multiples of ints, elementwise."""
     g = gcd(input, other)
-    return abs(floor_div(input, select(g == 0, ones_like(g), g)) * other)
+    return cast(abs(floor_div(input, select(g == 0, ones_like(g), g)) * other), g.dtype)
 
 
 def accumulate_n(x):

@@ -164,6 +164,8 @@ def std(input, axis=None, ddof=0, keepdims=False):
 
 def logsumexp(input, dim, keepdim=False):
     """log(sum(exp(x))), shifted by the maximum."""
+    if input.ndim == 0 and dim in (0, -1):
+        return input + 0.0
     m = stop_gradient(_ops["reduce_max"](input, _axes(dim), True))
     m = _ops["select"](isfinite(m), m, 0.0)
     s = log(_ops["reduce_sum"](exp(input - m), _axes(dim), True)) + m
@@ -279,6 +281,8 @@ def aminmax(input, *, axis=0, keepdims=False):
 
 def _running(x, axis, better):
     """(extrema up to each place of an axis, where they are): pairs at distances of 1, 2, 4, ... are joined (Hillis & Steele 1986)."""
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"For 'cummax' and 'cummin', 'axis' must be in [{-x.ndim}, {x.ndim}), but got {axis}.")
     a = _axis(axis, x.ndim)
     n = x.shape[a]
     at = reshape(arange(n), (-1,) + (1,) * (x.ndim - 1 - a))

@@ -61,6 +61,7 @@ def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
 
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
     """NaN and infinities replaced: by 0 and by the greatest and least finite value, if not told otherwise."""
+    _need_tensor("nan_to_num", "input", input)
     if not input.dtype.is_floating_point:
         return input
     low, high = mstype.finite_range(input.dtype)

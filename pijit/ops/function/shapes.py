@@ -30,6 +30,11 @@ def _axis(axis, ndim):
     return axis + ndim if axis < 0 else axis
 
 
+def _within(name, axis, ndim):
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"For '{name}', the axis must be in [{-ndim}, {ndim}), but got {axis}.")
+
+
 def shape(input_x):
     """The shape as a tuple."""
     return input_x.shape
@@ -182,6 +187,7 @@ def stack(tensors, axis=0):
 
 def split(tensor, split_size_or_sections, axis=0):
     """Pieces of split_size along `axis` (the last may be smaller), or of the sizes listed."""
+    _within("split", axis, tensor.ndim)
     n = tensor.shape[axis]
     if isinstance(split_size_or_sections, int):
         k = split_size_or_sections
@@ -201,7 +207,10 @@ def split(tensor, split_size_or_sections, axis=0):
 
 
 def chunk(input, chunks, axis=0):
-    """At most `chunks` pieces along `axis`."""
+    """At most `chunks` pieces along `axis`. ValueError for less than one, or another axis than there is."""
+    _within("chunk", axis, input.ndim)
+    if chunks <= 0:
+        raise ValueError(f"For 'chunk', 'chunks' must be greater than 0, but got {chunks}.")
     n = input.shape[axis]
     return split(input, -(-n // chunks), axis)
 
@@ -294,9 +303,11 @@ def _split_along(name, input, indices_or_sections, axis):
 
 
 def flip(input, dims):
-    """Axes reversed."""
+    """Axes reversed. ValueError for an axis there is not."""
     s = input.shape
     n = len(s)
+    for a in _ints(dims):
+        _within("flip", a, n)
     axes = [_axis(a, n) for a in _ints(dims)]
     begin = tuple([s[a] - 1 if a in axes and s[a] else 0 for a in builtins.range(n)])
     end = tuple([-1 if a in axes and s[a] else s[a] for a in builtins.range(n)])

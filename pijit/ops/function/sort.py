@@ -35,6 +35,8 @@ def topk(input, k, dim=None, largest=True, sorted=True):  # noqa: ARG001
 
 def median(input, axis=-1, keepdims=False):
     """(the lower median along an axis, its index as int64); of all elements if axis is None."""
+    if input.ndim == 0 and axis in (0, -1):
+        return _ops["identity"](input), Tensor(0, mstype.int64)
     x = ravel(input) if axis is None else input
     a = 0 if axis is None else _axis(axis, input.ndim)
     i = narrow(_ops["argsort"](x, a, False), a, (x.shape[a] - 1) // 2, 1)

@@ -1,0 +1,3 @@
+"""Devices by kind."""
+
+from pijit.device_context import cpu  # noqa: F401

@@ -1,0 +1,182 @@
+"""Minima of functions, searches along a line, assignments. The search runs in Python; func may be jitted."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pijit import dtype as mstype
+from pijit._C import Tensor
+from pijit.grad import grad
+from pijit.ops import function as F
+
+
+class OptimizeResults(NamedTuple):
+    """x, whether the search ended well, its status, the value, the gradient, an estimate of the inverse Hessian, counts."""
+
+    x: Tensor
+    success: bool
+    status: int
+    fun: Tensor
+    jac: Tensor
+    hess_inv: Tensor
+    nfev: int
+    njev: int
+    nit: int
+
+
+class LineSearchResults(NamedTuple):
+    """What line_search found: whether it failed, how many steps and evaluations it took, the step a_k, value and gradient there."""
+
+    failed: bool
+    nit: int
+    nfev: int
+    ngev: int
+    k: int
+    a_k: Tensor
+    f_k: Tensor
+    g_k: Tensor
+    status: int
+
+
+def line_search(f, xk, pk, jac=None, gfk=None, old_fval=None, old_old_fval=None, c1=1e-4, c2=0.9, maxiter=20):  # noqa: ARG001
+    """A step along pk from xk that satisfies the strong Wolfe conditions (Nocedal & Wright 2006, algorithms 3.5 and 3.6).
+
+    f: a function of a vector that gives a scalar Tensor; jac: its gradient, derived by default."""
+    slope = jac or grad(f)
+    direction = pk.asnumpy().astype(np.float64)
+    counts = [0, 0]
+    seen = {}
+
+    def value(a):
+        counts[0] += 1
+        return float(f(xk + pk * a).item())
+
+    def derivative(a):
+        counts[1] += 1
+        seen[a] = slope(xk + pk * a)
+        return float(seen[a].asnumpy().astype(np.float64) @ direction)
+    f0 = value(0.0) if old_fval is None else float(old_fval.item() if isinstance(old_fval, Tensor) else old_fval)
+    d0 = derivative(0.0) if gfk is None else float(gfk.asnumpy().astype(np.float64) @ direction)
+
+    def zoom(low, f_low, high, steps):
+        for k in range(steps):
+            a = 0.5 * (low + high)
+            fa = value(a)
+            if fa > f0 + c1 * a * d0 or fa >= f_low:
+                high = a
+            else:
+                d = derivative(a)
+                if abs(d) <= -c2 * d0:
+                    return a, fa, k + 1
+                if d * (high - low) >= 0:
+                    high = low
+                low, f_low = a, fa
+        return None, f_low, steps
+    before, f_before, a, found, k = 0.0, f0, 1.0, None, 0
+    for k in range(1, maxiter + 1):
+        fa = value(a)
+        if fa > f0 + c1 * a * d0 or k > 1 and fa >= f_before:
+            found = zoom(before, f_before, a, maxiter)
+            break
+        d = derivative(a)
+        if abs(d) <= -c2 * d0:
+            found = (a, fa, 0)
+            break
+        if d >= 0:
+            found = zoom(a, fa, before, maxiter)
+            break
+        before, f_before, a = a, fa, a * 2.0
+    step = found[0] if found else None
+    if step is None:
+        return LineSearchResults(True, k, *counts, k, Tensor(0.0, xk.dtype), Tensor(f0, xk.dtype), slope(xk), 1)
+    return LineSearchResults(False, k, *counts, k, Tensor(step, xk.dtype), Tensor(found[1], xk.dtype), seen.get(step, None) if step in seen else slope(xk + pk * step), 0)
+
+
+def minimize(func, x0, args=(), method=None, jac=None, hess=None, hessp=None, bounds=None, constraints=(), tol=None, callback=None, options=None):  # noqa: ARG001
+    """The place where func (of a vector, and args) is least, from x0, by BFGS (Nocedal & Wright 2006, algorithm 6.1).
+
+    method: 'BFGS' or None; options: 'maxiter', 'norm', 'gtol', 'line_search_maxiter'. Returns OptimizeResults. Raises TypeError or ValueError for other
+    kinds of arguments and methods."""
+    if not isinstance(x0, Tensor):
+        raise TypeError(f"For 'minimize', 'x0' must be a Tensor, but got {type(x0).__name__}.")
+    if not isinstance(args, tuple):
+        raise TypeError(f"For 'minimize', 'args' must be a tuple, but got {type(args).__name__}.")
+    if method is not None and str(method).lower() != "bfgs":
+        raise ValueError(f"For 'minimize', 'method' must be 'BFGS', but got {method!r}.")
+    options = {"maxiter": x0.size * 200, "norm": np.inf, "gtol": 1e-5 if tol is None else tol, "line_search_maxiter": 10, **(options or {})}
+
+    def f(x):
+        return func(x, *args)
+    slope = grad(f) if jac is None else lambda x: jac(x, *args)
+    x, g = x0, slope(x0)
+    value = f(x)
+    inverse = F.eye(x0.size, x0.size, x0.dtype)
+    counts, k, status = [1, 1], 0, 0
+    while k < options["maxiter"] and np.linalg.norm(g.asnumpy(), options["norm"]) > options["gtol"]:
+        p = -F.matmul(inverse, g)
+        step = line_search(f, x, p, slope, g, value, None, maxiter=options["line_search_maxiter"])
+        counts[0] += step.nfev
+        counts[1] += step.ngev
+        if step.failed:
+            status = 5
+            break
+        s = p * step.a_k
+        new = x + s
+        new_g = step.g_k
+        y = new_g - g
+        ys = F.sum(y * s)
+        if ys.item() > 0:
+            rho = 1.0 / ys
+            left = F.eye(x0.size, x0.size, x0.dtype) - rho * F.outer(s, y)
+            inverse = F.matmul(F.matmul(left, inverse), left.T) + rho * F.outer(s, s)
+        x, g, value, k = new, new_g, step.f_k, k + 1
+        if callback is not None:
+            callback(x)
+    good = bool(np.linalg.norm(g.asnumpy(), options["norm"]) <= options["gtol"])
+    return OptimizeResults(x, good, 0 if good else status or 1, f(x), g, inverse, *counts, k)
+
+
+def linear_sum_assignment(cost_matrix, maximize, dimension_limit=None):
+    """(rows, columns) as int64, of min(rows, columns) elements, whose costs have the least sum, the greatest with maximize; -1 behind what
+    dimension_limit (a Tensor: how many columns count) cuts off. By the shortest augmenting paths of Jonker & Volgenant 1987."""
+    a = cost_matrix.asnumpy().astype(np.float64)
+    if a.ndim != 2:
+        raise ValueError(f"For 'linear_sum_assignment', 'cost_matrix' must have 2 dimensions, but got {a.ndim}.")
+    most = min(a.shape)
+    if dimension_limit is not None:
+        a = a[:, :int(dimension_limit.asnumpy().ravel()[0])]
+    cost = -a if maximize else a
+    flip = cost.shape[0] > cost.shape[1]
+    if flip:
+        cost = cost.T
+    n, m = cost.shape
+    u, v = np.zeros(n + 1), np.zeros(m + 1)
+    owner, way = np.zeros(m + 1, np.int64), np.zeros(m + 1, np.int64)
+    for i in range(1, n + 1):
+        owner[0], j = i, 0
+        least, used = np.full(m + 1, np.inf), np.zeros(m + 1, bool)
+        while True:
+            used[j] = True
+            row = cost[owner[j] - 1] - u[owner[j]] - v[1:]
+            better = ~used[1:] & (row < least[1:])
+            least[1:][better], way[1:][better] = row[better], j
+            free = np.where(used[1:], np.inf, least[1:])
+            nxt = int(free.argmin()) + 1
+            delta = free[nxt - 1]
+            u[owner[used]] += delta
+            v[used] -= delta
+            least[~used] -= delta
+            j = nxt
+            if owner[j] == 0:
+                break
+        while j:
+            owner[j], j = owner[way[j]], way[j]
+    pairs = [(owner[j] - 1, j - 1) for j in range(1, m + 1) if owner[j]]
+    pairs = sorted((c, r) for r, c in pairs) if flip else sorted(pairs)
+    rows, columns = np.full(most, -1, np.int64), np.full(most, -1, np.int64)
+    for k, (r, c) in enumerate(pairs[:most]):
+        rows[k], columns[k] = r, c
+    return Tensor(rows, mstype.int64), Tensor(columns, mstype.int64)
+
+
+__all__ = ["line_search", "linear_sum_assignment", "minimize"]

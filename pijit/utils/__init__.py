@@ -1,0 +1,11 @@
+"""Exchange of data with other libraries."""
+
+from pijit.tensor import from_dlpack  # noqa: F401
+
+
+def to_dlpack(tensor):
+    """A DLPack capsule with a copy of a tensor's data."""
+    return tensor.__dlpack__()
+
+
+__all__ = ["from_dlpack", "to_dlpack"]
