@@ -49,7 +49,10 @@ def enable(include=(), exclude=()):
     Each is a string with commas or a sequence of strings; TypeError for anything else. Decorated functions are captured in
     any case."""
     global _include, _exclude, _on
+    before = _include, _exclude
     _include, _exclude = _patterns("include", include), _patterns("exclude", exclude)
+    if (_include, _exclude) != before:
+        _C.forget_automatic()  # files are chosen anew
     _C.enable_automatic(_wanted)
     _on = True
 
