@@ -59,7 +59,7 @@ request = None  # of the command line
 def main_of_package():
     """Runs the program of `python -m pijit` where the package is being imported for that, and never comes back: so a program without tensors
     starts as if there were no package. While python locates the module, sys.argv[0] is "-m"."""
-    if sys.argv[:1] != ["-m"] or sys.orig_argv[-len(sys.argv)] not in ("pijit", "-mpijit"):
+    if request or sys.argv[:1] != ["-m"] or sys.orig_argv[-len(sys.argv)] not in ("pijit", "-mpijit"):
         return
     main(sys.argv[1:])
     raise SystemExit(0)

@@ -64,6 +64,7 @@ struct Automatic {
 // What is attached to a code object.
 struct Callee {
   std::weak_ptr<State> state;  // below a decorated function
+  bool judged = false;         // whether it can be one
   bool skip = false;
   std::shared_ptr<Automatic> automatic;
 };

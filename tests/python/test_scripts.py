@@ -117,7 +117,7 @@ print(k)
 """)
     if sys.version_info < (3, 12):
         loop = next(r for r in regions if r["kind"] == "loop")
-        assert loop["name"] == "<module>" and loop["line"] == 11 and loop["captured"] > 100 and loop["graph_runs"] > 20
+        assert loop["name"] == "<module>" and loop["line"] == 12 and loop["captured"] > 100 and loop["graph_runs"] > 20
 
 
 def test_packages_are_included_and_excluded(tmp_path):

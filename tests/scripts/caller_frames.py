@@ -6,7 +6,7 @@ from pijit import ops
 
 def where(depth=1):
     f = sys._getframe(depth)
-    return f.f_code.co_name, f.f_lineno, sorted(k for k in f.f_locals if k[0] != "_")[:3]
+    return f.f_code.co_name, f.f_lineno
 
 
 def step(x, k):
@@ -22,7 +22,7 @@ for k in range(30):
     x = step(x, k) * 0.5
     if k % 10 == 7:
         x = x + 0.25
-        print(where()[:2], [f.lineno for f in traceback.extract_stack()])
+        print(where(), [f.lineno for f in traceback.extract_stack()])
     x = x * 1.5
 try:
     sys._getframe(1)
