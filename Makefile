@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libeigen3-dev libgtest-dev
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: examples test-browser api bench-models fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython bench lint clean
+.PHONY: examples test-browser api bench-models fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
 all: build
 
 deps:
@@ -53,6 +53,11 @@ test-wheel: deps venv
 	build/wheel/bin/pip install -q --disable-pip-version-check .
 	test -f build/wheel/lib/python*/site-packages/pijit/libgomp.so.1
 	cd build/wheel && PYTHONPATH= bin/python -c "import pijit as ms; f = ms.jit(lambda x: (x * 2 + 1).sum()); print(f(ms.Tensor([1.0, 2.0])))"
+	cd build/wheel && PYTHONPATH= PIJIT_AUTO=1 PIJIT_AS=mindspore PIJIT_AUTO_REPORT=- bin/python -c "import mindspore.ops as ops, mindspore as ms; from mindspore import nn; x = ops.ones(3); [x := x * 0.5 + k for k in range(9)]; print(ms.__name__, ms.__spec__.name, nn.Dense(3, 1)(x).shape)"
+
+# All programs of tests/scripts, in each way to turn capture on.
+test-scripts: build
+	PIJIT_ALL_SCRIPTS=1 $(PY) -m pytest -q tests/python/test_scripts.py
 
 # Many generated programs: PIJIT_FUZZ of them.
 fuzz: build

@@ -7,6 +7,7 @@ import sys
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 
 class CMakeBuild(build_ext):
@@ -25,4 +26,12 @@ class CMakeBuild(build_ext):
             shutil.copy(os.path.realpath(libgomp), os.path.join(target, "libgomp.so.1"))
 
 
-setup(ext_modules=[Extension("pijit._C", sources=[])], cmdclass={"build_ext": CMakeBuild})
+class WithStartup(build_py):
+    """The .pth file beside the package: python reads it at each start (PIJIT_AUTO)."""
+
+    def run(self):
+        super().run()
+        self.copy_file("pijit_auto.pth", os.path.join(self.build_lib, "pijit_auto.pth"))
+
+
+setup(ext_modules=[Extension("pijit._C", sources=[])], cmdclass={"build_ext": CMakeBuild, "build_py": WithStartup})

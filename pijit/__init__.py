@@ -1,5 +1,7 @@
 """pijit: eager tensors with MindSpore's names, and a bytecode JIT for unmodified Python."""
 
+from pijit import _launch
+_launch.main_of_package()  # `python -m pijit`
 from pijit import _libs  # noqa: F401  (loads shared libraries before the extension)
 from pijit._C import Tensor
 from pijit import context, dtype, ops

@@ -5,6 +5,11 @@ import atexit
 import os
 import sys
 
+try:
+    from pijit._run import run as call_alone
+except ImportError:  # the extension is not built
+    call_alone = None
+
 USAGE = """usage: python -m pijit [options] script.py args... | -m module args... | -c code args...
 
 Runs a program with capture on: its functions and loops that work on tensors are compiled where that makes them faster.
@@ -49,6 +54,15 @@ class Request:
 
 
 request = None  # of the command line
+
+
+def main_of_package():
+    """Runs the program of `python -m pijit` where the package is being imported for that, and never comes back: so a program without tensors
+    starts as if there were no package. While python locates the module, sys.argv[0] is "-m"."""
+    if request or sys.argv[:1] != ["-m"] or sys.orig_argv[-len(sys.argv)] not in ("pijit", "-mpijit"):
+        return
+    main(sys.argv[1:])
+    raise SystemExit(0)
 
 
 def patterns(text):
@@ -119,7 +133,7 @@ def prepared(kind, what):
         return (lambda: (exec, compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True), fresh_main())), ""
     if os.path.isdir(what) or (os.path.isfile(what) and is_archive(what)):
         import runpy
-        return (lambda: (runpy._run_module_as_main, "__main__", False)), what
+        return (lambda: (runpy._run_module_as_main, "__main__", False)), os.path.abspath(what)
     if not os.path.isfile(what):
         fail(f"no such file: {what}")
     path = os.path.abspath(what)
@@ -156,17 +170,23 @@ def leave_package_for_later(path):
     if not sys.flags.safe_path:
         sys.path[:1] = [path]
     package = sys.modules["pijit"]
-    parent = os.path.dirname(package.__path__[0])
-    if hasattr(package, "_C") or request.name or request.device or parent not in map(os.path.abspath, sys.path):
-        load_package()
-    else:
+    parent = os.path.dirname(os.path.abspath(package.__path__[0]))
+    if not hasattr(package, "_C"):  # it is being imported: only for us
         del sys.modules["pijit"]
+        import _frozen_importlib
+        _frozen_importlib._module_locks.pop("pijit", None)  # else other threads could not import it
+        if parent not in map(os.path.abspath, sys.path):
+            sys.path.append(parent)
+            try:
+                load_package()
+            finally:
+                sys.path.remove(parent)
+    if request.name or request.device or "pijit" in sys.modules:
+        load_package()
 
 
 def load_package():
     """The package in full, with what was asked for."""
-    if not hasattr(sys.modules["pijit"], "_C"):
-        del sys.modules["pijit"]
     if request.device:
         os.environ["PIJIT_DEVICE"] = request.device
     import pijit.context
@@ -181,10 +201,7 @@ def load_package():
 
 def run(start):
     """Calls what `start` gives, with an empty stack of frames, and lets errors look as if python itself had."""
-    try:
-        from pijit._run import run as call
-    except ImportError:
-        call = None
+    call = call_alone
     if call is None or sys.gettrace() or sys.getprofile():  # a debugger's frames must stay
         call = plain_call
     try:

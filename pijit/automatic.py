@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import fnmatch
+import functools
 import os
 
 from pijit import _C, _launch
@@ -49,9 +50,13 @@ def enable(include=(), exclude=()):
     Each is a string with commas or a sequence of strings; TypeError for anything else. Decorated functions are captured in
     any case."""
     global _include, _exclude, _on
+    before = _include, _exclude
     _include, _exclude = _patterns("include", include), _patterns("exclude", exclude)
+    if (_include, _exclude) != before:
+        _C.forget_automatic()  # files are chosen anew
     _C.enable_automatic(_wanted)
     _on = True
+    _finish_at_exit()
 
 
 def disable():
@@ -93,7 +98,11 @@ def begin(request=None):
     enable(_request.include, _request.exclude)
     if _request.trace:
         _trace("start")
-    if request is None:
+
+
+@functools.cache
+def _finish_at_exit():
+    if _launch.request is None:  # else it is registered already
         atexit.register(finish)
 
 
@@ -108,12 +117,10 @@ def _trace(what):
 
 def finish():
     """At exit: the report and the trace, and everything that was kept dies."""
-    if _request is None or not _request.on:
-        return
-    if _request.report:
+    if _request and _request.report:
         from pijit.report import write
         write(report(), _request.report)
-    if _request.trace:
+    if _request and _request.trace:
         import json
         events = _trace("stop")
         with open(_request.trace, "w") as f:

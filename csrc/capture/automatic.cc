@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "capture/runner.h"
-#include "runtime/eager.h"
+#include "runtime/watch.h"
 
 namespace pijit {
 
@@ -31,6 +31,7 @@ PyObject* classifier;
 struct Registry {
   std::vector<std::shared_ptr<Automatic>> all;
   size_t states = 0;
+  uint64_t generation = 1;
 };
 Registry& registry() {
   static auto* r = new Registry;  // outlives the interpreter
@@ -52,6 +53,11 @@ void passed() {
   if (!affordable()) set_hook_for_all(false);
 }
 
+bool is_unwanted(const Callee* c) {
+  return c && c->automatic && !c->automatic->wanted &&
+         c->automatic->generation == registry().generation;
+}
+
 bool ask_classifier(PyObject* code, PyObject* globals) {
   HookScope quiet(false);
   PyObject *type, *value, *traceback;
@@ -70,9 +76,10 @@ bool ask_classifier(PyObject* code, PyObject* globals) {
 Automatic* automatic_of(PyObject* code, PyObject* globals) {
   Callee* callee = callee_of(code);
   if (!callee) callee = make_callee(code);
-  if (!callee->automatic) {
+  if (!callee->automatic || callee->automatic->generation != registry().generation) {
     callee->automatic = std::make_shared<Automatic>();
     Automatic& a = *callee->automatic;
+    a.generation = registry().generation;
     a.wanted = !callee->skip && ask_classifier(code, globals);
     if (a.wanted) {
       auto* co = reinterpret_cast<PyCodeObject*>(code);
@@ -81,7 +88,6 @@ Automatic* automatic_of(PyObject* code, PyObject* globals) {
       a.line = co->co_firstlineno;
       registry().all.push_back(callee->automatic);
     }
-    callee->skip |= !a.wanted;
   }
   return callee->automatic->wanted ? callee->automatic.get() : nullptr;
 }
@@ -105,8 +111,9 @@ void judge(Automatic& a, Callee& callee) {
     return give_back(a, callee, "no work on tensors was captured");
   if (a.captured_calls >= 32 && s.compile_count * 2 > a.captured_calls)
     return give_back(a, callee, "it was captured anew at nearly every call");
-  if (a.trial == 0) {
+  if (!a.on_trial) {
     if (a.settled < 2 || a.captured_calls < a.next_trial) return;
+    a.on_trial = true;
     a.trial = kTrialRuns;
     a.plain.clear();
     a.captured.clear();
@@ -115,9 +122,12 @@ void judge(Automatic& a, Callee& callee) {
   const uint64_t pairs = std::min(a.plain.size(), a.captured.size());
   const bool clear = pairs >= 2 && (a.captured.median() < 0.6 * a.plain.median() ||
                                     a.captured.median() > 2 * a.plain.median());
-  if (a.trial > 1 && !clear) return;
+  if (a.trial > 0 && !clear) return;
+  a.on_trial = false;
   a.trial = 0;
-  if (a.captured.median() < kGain * a.plain.median()) {
+  if (pairs < 2) {
+    a.next_trial = a.captured_calls + 8;
+  } else if (a.captured.median() < kGain * a.plain.median()) {
     a.lost = 0;
     a.next_trial = a.captured_calls * 16 + 100;
   } else if (++a.lost >= kLostTrials) {
@@ -148,7 +158,7 @@ void on_eager_op() {
   for (int k = 0; f && k < kDeepest; ++k, f = f.caller()) {
     if (!f.complete()) continue;
     Callee* callee = callee_of(f.code());
-    if (callee && callee->automatic && !callee->automatic->wanted) continue;
+    if (is_unwanted(callee)) continue;
     Automatic* a = automatic_of(f);
     if (!a) continue;
     if (a->ops++ == 0 && a->phase == Automatic::kWarming) callee_of(f.code())->skip = false;
@@ -197,7 +207,7 @@ State* automatic_state(Automatic& a, PyObject* globals) {
 }
 
 PyObject* automatic_call(PendingCall& call, Callee* callee) {
-  if (callee && callee->skip) {
+  if (callee && (callee->skip || is_unwanted(callee))) {
     passed();
     return call.run();
   }
@@ -233,11 +243,15 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
       } scope(a.get());
       return run_plain(call, *a);
     }
+    // What spends its time in a loop that was taken over already gains nothing more.
+    constexpr uint64_t kLong = 64;
+    for (auto& [head, l] : a->loops)
+      if (!l.given_back && l.iterations > kLong * a->calls) return call.run();
     a->phase = Automatic::kCaptured;
   }
   State* state = automatic_state(*a, globals);
-  if (!state || (a->trial > 0 && a->trial-- % 2 == 0)) {
-    if (!state) return call.run();
+  if (!state) return call.run();
+  if (a->trial > 0 && a->trial-- % 2 == 0) {
     HookScope quiet(false);
     return run_plain(call, *a);
   }
@@ -339,7 +353,9 @@ void init_automatic(py::module_& m) {
   // for another choice of files.
   define(m, "forget_automatic", {}, [](const Args&) {
     auto all = std::move(registry().all);
+    const uint64_t next = registry().generation + 1;
     registry() = {};
+    registry().generation = next;
     for (auto& a : all) {
       const auto state = std::move(a->state);
       *a = {};

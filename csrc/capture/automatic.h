@@ -27,6 +27,7 @@ class Samples {
 struct Automatic {
   std::string name, filename;
   int line = 0;
+  uint64_t generation = 0;
   bool wanted = false;  // one of the user's own files, or of an included package
   uint64_t ops = 0;     // eager ops of it, or of libraries for it
   std::shared_ptr<State> state;
@@ -34,6 +35,7 @@ struct Automatic {
   // Calls.
   enum Phase : uint8_t { kWarming, kCaptured, kGivenBack } phase = kWarming;
   uint64_t calls = 0, seen = 0, inside = 0, captured_calls = 0, settled = 0;
+  bool on_trial = false;
   int trial = 0;  // runs that are left of it, plain and captured in turn
   int lost = 0;   // trials
   uint64_t next_trial = 0;
@@ -62,6 +64,7 @@ struct Automatic {
 // What is attached to a code object.
 struct Callee {
   std::weak_ptr<State> state;  // below a decorated function
+  bool judged = false;         // whether it can be one
   bool skip = false;
   std::shared_ptr<Automatic> automatic;
 };

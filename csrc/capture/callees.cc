@@ -58,9 +58,10 @@ PyObject* on_call(PendingCall& call) {
     if ((callee && callee->skip) || !works_on_tensors(call)) return call.run();
     PyObject* globals = PyFunction_GET_GLOBALS(call.func());
     const Code code = code_info(call.code());
-    if (!callee) {
-      callee = make_callee(call.code());
-      callee->skip = !code || own_library(globals);
+    if (!callee) callee = make_callee(call.code());
+    if (!callee->judged) {
+      callee->judged = true;
+      callee->skip |= !code || own_library(globals);
     }
     if (callee->skip) return call.run();
     std::shared_ptr<State> state = callee->state.lock();

@@ -5,14 +5,16 @@
 
 #include "capture/automatic.h"
 #include "capture/runner.h"
+#include "python/module_code.h"
 
 namespace pijit {
 
 namespace {
 
-constexpr unsigned kTurns = 8;     // of ops, before a loop is watched
-constexpr uint64_t kPlain = 6;     // iterations that CPython runs at first
-constexpr double kLineCost = 150;  // ns, of a look at a line
+// Turns of ops before a loop is watched; a function may better be captured as a whole.
+constexpr unsigned kTurns = 8, kTurnsInFunction = 24;
+constexpr uint64_t kPlain = 6;         // iterations that CPython runs at first
+constexpr double kLineCost = 150;      // ns, of a look at a line
 constexpr unsigned kWithoutGraph = 3;  // runs, before CPython keeps a line
 constexpr uint64_t kBatch = 4;         // iterations that are timed at once
 constexpr uint64_t kJudged = 12;       // batches
@@ -174,9 +176,10 @@ void look_for_loop(Automatic& a, const LiveFrame& frame) {
   if (a.frame != frame.id()) a.turns = 0;
   a.frame = frame.id();
   a.last_op = offset;
-  if (!again || ++a.turns < kTurns || a.hopeless.count(offset)) return;
-  a.turns = 0;
   const bool function = reinterpret_cast<PyCodeObject*>(frame.code())->co_flags & CO_OPTIMIZED;
+  if (!again || ++a.turns < (function ? kTurnsInFunction : kTurns) || a.hopeless.count(offset))
+    return;
+  a.turns = 0;
   Code code;
   if (function || frame.names_in_globals())
     code = function ? code_info(frame.code()) : module_code_info(frame.code());

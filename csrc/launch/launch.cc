@@ -14,8 +14,16 @@ PyObject* run(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   PyThreadState* t = PyThreadState_Get();
   auto* above = t->cframe->current_frame;
   t->cframe->current_frame = nullptr;
+#if PY_VERSION_HEX < 0x030C0000
+  int &left = t->recursion_remaining, limit = t->recursion_limit;
+#else
+  int &left = t->py_recursion_remaining, limit = t->py_recursion_limit;
+#endif
+  const int depth = limit - left;
+  left += depth + 1;  // what we call is no function of the program
   PyObject* r = PyObject_Vectorcall(args[0], args + 1, static_cast<size_t>(nargs - 1), nullptr);
-  PyThreadState_Get()->cframe->current_frame = above;
+  left -= depth + 1;
+  t->cframe->current_frame = above;
   return r;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "python/module_code.h"
 
 namespace pijit {
 

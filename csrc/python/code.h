@@ -72,8 +72,6 @@ class Code {
 // Decoded once per code object and kept as long as that lives; false for coroutines, code whose
 // names live in dicts, and, if they are not asked for, generators.
 Code code_info(PyObject* code, bool generators = false);
-// Of a module's code, whose names are its globals: from now on code_info knows it.
-Code module_code_info(PyObject* code);
 // Does a generator clean up when it is dropped (try, with)? What ends an inlined comprehension does
 // not count.
 bool cleans_up(const CodeInfo& info);

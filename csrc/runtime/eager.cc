@@ -7,6 +7,7 @@
 #include "compile/compile.h"
 #include "graph/vmap.h"
 #include "runtime/record.h"
+#include "runtime/watch.h"
 
 namespace pijit {
 namespace {

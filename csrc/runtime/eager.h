@@ -9,10 +9,6 @@
 
 namespace pijit {
 
-// Called before each eager op where it is set: what looks for code worth capturing learns so that
-// there is some. Set under the GIL.
-inline void (*eager_watcher)() = nullptr;
-
 // Runs ops as they are emitted. Vals index the arrays it holds.
 class EagerBuilder : public Builder {
  public:

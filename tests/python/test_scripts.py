@@ -1,0 +1,179 @@
+"""Programs of tests/scripts, run by plain python and with capture turned on in each way: output, exit code and files are the same.
+
+`make test` takes a few programs and ways; PIJIT_ALL_SCRIPTS=1 (`make test-scripts`) takes all of them."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "scripts"
+ROOT = FOLDER.parents[1]
+ALL = bool(os.environ.get("PIJIT_ALL_SCRIPTS"))
+PROGRAMS = sorted(p.stem for p in FOLDER.glob("*.py"))
+ARGS = {"argparse_options": ["one", "two"], "plain_python": ["-x", "--report"]}
+INPUT = {"reads_input": "someone\n" + "\n".join(str(k / 7) for k in range(30))}
+# Of these, another name in the source, or another first line, changes what is printed.
+NOT_RENAMED = {"subprocess_child", "plain_python", "syntax_error", "error_of_an_op", "uncaught_error"}
+COMPACT = [("training_loop", "-m pijit"), ("training_loop", "--as mindspore"), ("uncaught_error", "-m pijit"), ("loops_in_functions", "PIJIT_AUTO"),
+           ("caller_frames", "-m pijit"), ("atexit_order", "import pijit.auto"), ("sys_exit", "-m pijit -c"), ("plain_python", "-m pijit")]
+
+
+def ran(tmp_path, program, way):
+    """(stdout, stderr, exit code, files)"""
+    work = tmp_path / "work"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    script = work / f"{program}.py"
+    source = (FOLDER / f"{program}.py").read_text()
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PIJIT_AUTO")}
+    env.update(PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1", PYTHONHASHSEED="0", OMP_NUM_THREADS="1")
+    args = ARGS.get(program, [])
+    command = [sys.executable, script.name] + args
+    if way == "import pijit.auto":
+        source = "import pijit.auto; " + source
+    elif way == "PIJIT_AUTO":
+        env["PIJIT_AUTO"] = "1"
+    elif way == "--as mindspore":
+        source = re.sub(r"\bpijit\b", "mindspore", source)
+        command = [sys.executable, "-m", "pijit", "--as", "mindspore", script.name] + args
+    elif way.startswith("-m pijit"):
+        command[1:1] = ["-m", "pijit"]
+    if way in ("-m", "-m pijit -m"):
+        command[-1 - len(args):] = ["-m", program] + args
+    if way in ("-c", "-m pijit -c"):
+        command[-1 - len(args):] = ["-c", source] + args
+    script.write_text(source)
+    r = subprocess.run(command, cwd=work, env=env, input=INPUT.get(program, ""), capture_output=True, text=True, timeout=300)
+    files = {p.name: p.read_bytes() for p in work.iterdir() if p != script and p.is_file()}
+    return r.stdout, r.stderr, r.returncode, files
+
+
+def cases():
+    if not ALL:
+        return COMPACT
+    out = [(p, w) for p in PROGRAMS for w in ("-m pijit", "PIJIT_AUTO", "import pijit.auto", "--as mindspore")
+           if not (p in NOT_RENAMED and w in ("import pijit.auto", "--as mindspore"))]
+    return out + [(p, w) for p in ("training_loop", "uncaught_error", "plain_python", "caller_frames") for w in ("-m pijit -m", "-m pijit -c")]
+
+
+@pytest.mark.parametrize("program, way", cases())
+def test_a_program_runs_as_in_plain_python(tmp_path, program, way):
+    base = {"-m pijit -m": "-m", "-m pijit -c": "-c"}.get(way, "plain")
+    plain, captured = ran(tmp_path, program, base), ran(tmp_path, program, way)
+    assert captured == plain
+
+
+def report_of(tmp_path, source, *options):
+    script = tmp_path / "program.py"
+    script.write_text(source)
+    where = tmp_path / "report.json"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    r = subprocess.run([sys.executable, "-m", "pijit", f"--report={where}", *options, str(script)], env=env, capture_output=True, text=True, timeout=300)
+    assert r.returncode == 0, r.stderr
+    return r.stdout, json.loads(where.read_text())["regions"]
+
+
+STEP = """
+import pijit as ms
+from pijit import ops
+def step(x, w):
+    for _ in range(8):
+        x = ops.tanh(x * w) + ops.sin(x) * 0.5 - w
+    return x
+def tiny(x):
+    return x
+x = w = ops.ones((16, 16))
+"""
+
+
+def test_the_report_tells_what_was_captured(tmp_path):
+    out, regions = report_of(tmp_path, STEP + """
+for k in range(200):
+    x = step(x, w)
+    tiny(x)
+print(float(x.sum()).hex())
+""")
+    assert out.startswith(("0x", "-0x"))
+    step = next(r for r in regions if r["name"] == "step" and r["kind"] == "function")
+    assert step["calls"] == 200 and step["captured"] > 100 and step["graph_runs"] > 100 and not step["given_back"]
+    tiny = [r for r in regions if r["name"] == "tiny"]
+    assert not tiny or tiny[0]["given_back"]  # nothing for a graph in it
+
+
+def test_a_loop_of_a_module_is_captured(tmp_path):
+    _, regions = report_of(tmp_path, STEP + """
+for k in range(300):
+    y = ops.tanh(x * w) + ops.sin(x) * 0.5
+    x = y * 0.9 - w
+    y = ops.tanh(x * w) + ops.sin(x) * 0.5
+    x = y * 0.9 - w
+print(k)
+""")
+    if sys.version_info < (3, 12):
+        loop = next(r for r in regions if r["kind"] == "loop")
+        assert loop["name"] == "<module>" and loop["line"] == 12 and loop["captured"] > 100 and loop["graph_runs"] > 20
+
+
+def test_packages_are_included_and_excluded(tmp_path):
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "mylib.py").write_text(STEP)
+    source = """
+import sys; sys.path.insert(0, {!r})
+import mylib
+x = mylib.x
+for k in range(100): x = mylib.step(x, mylib.w)
+""".format(str(tmp_path / "site-packages"))
+    for options, there in (((), False), (("--include", "mylib.*"), True), (("--include", "my*", "--exclude", "mylib"), False)):
+        _, regions = report_of(tmp_path, source, *options)
+        assert any(r["name"] == "step" for r in regions) == there, options
+
+
+def test_enable_and_disable():
+    code = """
+import pijit as ms
+from pijit import automatic, ops
+def step(x):
+    for _ in range(8): x = ops.tanh(x) + ops.sin(x) * 0.5
+    return x
+x = ops.ones((16, 16))
+for _ in range(20): x = step(x)
+assert not automatic.report().regions
+with ms.enabled():
+    for _ in range(50): x = step(x)
+captured = automatic.report().regions[0].captured
+assert captured > 10
+for _ in range(50): x = step(x)
+assert automatic.report().regions[0].captured == captured
+ms.enable(exclude=["__main__"])
+ms.disable()
+try:
+    ms.enable(include=[3])
+except TypeError as e:
+    print(e)
+"""
+    r = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300)
+    assert r.returncode == 0, r.stderr
+    assert "'include' must be a pattern" in r.stdout
+
+
+def test_reports_are_text_and_html():
+    from pijit.report import Break, Region, Report
+    r = Report([Region("function", "f<T>", "a.py", 3, 100, 90, 50.0, 10.0, "", 1, 90, 2.0, [Break("why", "d", "a.py:4", "do this")] * 2),
+                Region("loop", "<module>", "a.py", 9, 64, 64, 5.0, 9.0, "no gain", 1, 64, 1.0, [])])
+    text = r.text()
+    assert "1 regions captured, 1 given back" in text and "break at a.py:4: why (d), 2 times" in text and "no gain" in text
+    assert "f&lt;T&gt;" in r.to_html() and json.loads(r.to_json())["regions"][0]["saved_s"] == pytest.approx(0.0016)
+    assert Report([]).text().startswith("pijit: no function")
+
+
+def test_bad_command_lines():
+    for args, message in ((["--as", "torch", "x.py"], "invalid choice"), (["nofile.py"], "no such file"), (["--nonsense", "x"], "unrecognized"),
+                          ([], "required"), (["-m"], "argument expected")):
+        r = subprocess.run([sys.executable, "-m", "pijit", *args], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+        assert r.returncode == 2 and message in r.stderr and "Traceback" not in r.stderr, (args, r.stderr)
