@@ -18,9 +18,9 @@ struct DequeIterator final : IteratorValue {
     return reinterpret_cast<PyTypeObject*>(t);
   }
   bool next(Context& c, V* value) override {
-    if (static_cast<size_t>(pos) >= size) return false;
     if (of->changes != changes)
       c.raise(PyExc_RuntimeError, {c.constant(py::str("deque mutated during iteration"))});
+    if (static_cast<size_t>(pos) >= size) return false;
     *value = c.item(of, static_cast<size_t>(pos++));
     return true;
   }

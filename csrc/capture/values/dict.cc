@@ -139,7 +139,11 @@ void DictValue::setitem(Context& c, const V& key, const V& value) {
 }
 
 void DictValue::delitem(Context& c, const V& key) {
-  if (!has(c, key)) c.raise(PyExc_KeyError, {key});
+  if (!has(c, key)) {
+    if (python_method(type(), "__delitem__"))  // Counter's does nothing
+      c.give_up(Reason::kUnsupportedOperand, str_cat("del of an item of ", type()->tp_name));
+    c.raise(PyExc_KeyError, {key});
+  }
   remove(c, key);
 }
 

@@ -14,9 +14,9 @@ struct OpenSetIterator final : IteratorValue {
       : of(of), items(std::move(items)), changes(of->changes) {}
   PyTypeObject* type() const override { return &PySetIter_Type; }
   bool next(Context& c, V* value) override {
-    if (static_cast<size_t>(pos) >= items.size()) return false;
     if (of->changes != changes)
       c.give_up(Reason::kUnsupportedIterable, "a set that changes during its iteration");
+    if (static_cast<size_t>(pos) >= items.size()) return false;
     *value = items[static_cast<size_t>(pos++)];
     return true;
   }
