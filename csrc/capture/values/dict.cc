@@ -94,7 +94,7 @@ void DictValue::settle(Context& c) {
 
 V DictValue::get(Context& c, const V& key) {
   if (open_ && Context::unfixed(key)) {
-    if (!loose.empty() && loose.back().first == key) return loose.back().second;
+    if (!loose.empty() && loose.back().key == key) return loose.back().value;
     PyObject* x = key->src >= 0 && loose.empty() && !written_like(key)
                       ? lookup(obj.ptr(), key->obj.ptr())
                       : nullptr;

@@ -23,7 +23,7 @@ V KeyedContainer::length(Context& c) {
   int64_t more = 0;
   // one item by a key that varies is that of no other
   if (loose.size() > 1 || !known.empty()) tighten(c);
-  for (auto& [k, v] : loose)
+  for (auto& [k, v, order] : loose)
     more += !c.decided(source_has(k->obj.ptr()), {Source::kHasKey, src, 0, {}, k->src});
   for (size_t k = 0; k < known.size(); ++k)
     if (known[k].written) {
@@ -96,8 +96,9 @@ KeyedContainer::Known& KeyedContainer::add(Context& c, Known k) {
 }
 
 // It gets or loses an item, whatever was there before.
-void KeyedContainer::change(Context& c, const py::object& key, bool present, V value) {
-  const uint64_t order = c.arena_.next_serial();
+void KeyedContainer::change(Context& c, const py::object& key, bool present, V value,
+                            uint64_t order) {
+  if (!order) order = c.arena_.next_serial();
   Known* k = find(key.ptr());
   if (!k) {
     add(c, {key, present, value, true, false, order});
@@ -113,22 +114,22 @@ void KeyedContainer::change(Context& c, const py::object& key, bool present, V v
 void KeyedContainer::change_loosely(Context& c, const V& key, V value) {
   c.check_effect(this);
   c.undoable([this, old = loose] { loose = old; });
-  if (!loose.empty() && loose.back().first == key)
-    loose.back().second = value;
+  if (!loose.empty() && loose.back().key == key)
+    loose.back().value = value;
   else
-    loose.push_back({key, value});
+    loose.push_back({key, value, c.arena_.next_serial()});
   if (loose.size() > 1) tighten(c);
 }
 
 void KeyedContainer::tighten(Context& c, const V& key) {
-  auto may_be = [&](auto& x) { return !key || alike(x.first->obj.ptr(), key->obj.ptr()); };
+  auto may_be = [&](auto& x) { return !key || alike(x.key->obj.ptr(), key->obj.ptr()); };
   if (std::none_of(loose.begin(), loose.end(), may_be)) return;
   const auto all = loose;
   c.undoable([this, all] { loose = all; });
   loose.clear();
-  for (auto& [k, v] : all) {
+  for (auto& [k, v, order] : all) {
     c.fix(k);
-    change(c, k->obj, true, v);
+    change(c, k->obj, true, v, order);
   }
 }
 
@@ -139,7 +140,7 @@ bool KeyedContainer::written_like(const V& key) const {
 
 bool KeyedContainer::has(Context& c, const V& key) {
   if (open_ && Context::unfixed(key)) {
-    if (!loose.empty() && loose.back().first == key) return true;
+    if (!loose.empty() && loose.back().key == key) return true;
     if (key->src >= 0 && loose.empty() && !cleared_ && !written_like(key))
       return c.decided(source_has(key->obj.ptr()), {Source::kHasKey, src, 0, {}, key->src});
   }

@@ -40,7 +40,9 @@ struct KeyedContainer : Value {
   Known& add(Context& c, Known k);
   // What is known of a key, asked of the source if need be.
   Known& know(Context& c, const py::object& key);
-  void change(Context& c, const py::object& key, bool present, V value = nullptr);
+  // `order`: among those that stand behind; 0: it is the last.
+  void change(Context& c, const py::object& key, bool present, V value = nullptr,
+              uint64_t order = 0);
   // Sets an item by a key that varies; keys of sets have no value.
   void change_loosely(Context& c, const V& key, V value);
   // Fixes the keys of loose items, or those that may be `key`, which is constant.
@@ -53,7 +55,11 @@ struct KeyedContainer : Value {
   bool open_ = false, cleared_ = false;
   std::vector<Known> known;
   std::unordered_multimap<Py_hash_t, size_t> known_index;  // by hash of the key
-  std::vector<std::pair<V, V>> loose;                      // items set by keys that vary
+  struct Loose {
+    V key, value;
+    uint64_t order;
+  };
+  std::vector<Loose> loose;  // items set by keys that vary
 };
 
 }  // namespace pijit
