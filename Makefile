@@ -29,6 +29,8 @@ demo: build
 
 test: build
 	$(BUILD)/core_tests --gtest_brief=1
+	! test -x $(BUILD)/capture_tests || PYTHONHOME=$$($(PY) -c 'import sys; print(sys.base_prefix)') \
+	  PYTHONPATH=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))') $(BUILD)/capture_tests --gtest_brief=1
 	PIJIT_STRICT=1 $(PY) -m pytest -q
 	PIJIT_STRICT=1 PIJIT_TEST_AS=mindspore $(PY) -m pytest -q $$(grep -l differential tests/python/test_*.py)
 	PIJIT_STRICT=1 PIJIT_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX2 PIJIT_TILE_BYTES=64 PIJIT_CACHE_BYTES=64 $(PY) -m pytest -q

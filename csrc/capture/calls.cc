@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "capture/kinds.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "graph/vals.h"
@@ -330,7 +331,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     if (name == "__len__") return self->node.shape().rank() ? dim(self, 0) : constant_int(0);
     give_up(Reason::kTensorValue, "Tensor." + name);
   }
-  if (is_list(self)) return call_list_method(name, self, args, kwargs);
+  if (auto r = self->method(*this, name, args, kwargs)) return *r;
   if (self->kind == Value::kSet) {
     if (name == "add") {
       arity(1, 1);
@@ -341,7 +342,6 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     if (kQuestions.count(name))
       return call_pure(elements(self).attr(name.c_str()), args, kwargs, name);
   }
-  if (is_dict(self)) return call_dict_method(name, self, args, kwargs);
   if (self->kind == Value::kArray) {
     static const std::set<std::string> kFresh = {"astype", "sum",  "mean", "max",
                                                  "min",    "copy", "item", "flatten"};
@@ -353,7 +353,6 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     method->obj = self->obj.attr(name.c_str());
     return call_numpy(method, args, kwargs);
   }
-  if (kwargs.empty() && change_c_container(name, self, args)) return constant(py::none());
   // methods of constants (strings, numbers, tuples of constants) run for real: they have no effects
   if (kwargs.empty() && (self->kind == Value::kConst || sourced(self)) &&
       (sourced(self) || std::any_of(args.begin(), args.end(), sourced))) {
@@ -404,6 +403,8 @@ V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
 }
 
 V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
+  if (const auto* kind = kind_of(t); kind && kind->construct)
+    if (const V made = kind->construct(*this, t, args, kwargs)) return made;
   auto is = [&](PyTypeObject* x) { return t == x && kwargs.empty(); };
   if (is(&PyUnicode_Type) && args.size() == 1 && !sourced(args[0])) {
     if (auto s = text(args[0], "__str__")) return *s;

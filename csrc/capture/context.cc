@@ -73,4 +73,23 @@ void Context::check_binding(const V& v) const {
     give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too");
 }
 
+void Context::settle(const V& v) {
+  if (auto* list = as<GrowingSequence>(v)) list->settle(*this);
+  if (auto* dict = as<DictValue>(v)) dict->settle(*this);
+}
+
+V Context::source_length(const V& x) {
+  const py::object n = py::int_(PyObject_Size(x->obj.ptr()));
+  return wrap(n.ptr(), add_source({Source::kLength, x->src, 0, {}}));
+}
+
+V Context::c_attribute(const V& v, const char* name) {
+  const auto share = [](PyObject* o) { return py::reinterpret_borrow<py::object>(o); };
+  const int key = add_source({Source::kConst, -1, 0, share(interned(name))});
+  const py::object o = v->obj.attr(name);
+  return wrap(
+      o.ptr(),
+      add_source({Source::kComputed, -1, 0, share(original("getattr")), -1, {v->src, key}}));
+}
+
 }  // namespace pijit

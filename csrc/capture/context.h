@@ -6,7 +6,9 @@
 #include <map>
 
 #include "capture/capture.h"
+#include "capture/values/dict.h"
 #include "capture/values/null.h"
+#include "capture/values/sequence.h"
 
 namespace pijit {
 
@@ -133,7 +135,6 @@ class Context {
   void delete_subscript(const V& x, const V& index);
   void touch(const V& v);  // before a change in place
   // Changes in place; each undoes no more than itself.
-  void splice(const V& list, size_t at, size_t removed, std::vector<V> added = {});
   void set_entry(const V& dict, const py::object& key, const V& value);
   void remove_entry(const V& dict, size_t at);
   void clear_entries(const V& dict);
@@ -142,41 +143,14 @@ class Context {
   // On constants; a name of the operator module.
   V python_operation(const char* name, const std::vector<V>& args);
 
-  // --- containers.cc: lists and dicts ---
-  static bool is_list(const V& v) { return v->kind == Value::kList || v->kind == Value::kOpenList; }
-  static bool is_dict(const V& v) { return v->kind == Value::kDict || v->kind == Value::kOpenDict; }
-  void settle(const V& v);  // an open list or dict becomes a kList or kDict, under a guard
+  // --- containers
+  static bool is_list(const V& v) { return as<ListValue>(v); }
+  static bool is_dict(const V& v) { return as<DictValue>(v); }
+  void settle(const V& v);  // takes an open list or dict as it is, under a guard
+  // What a container from outside has as its length, before changes.
   V source_length(const V& container);
-  V dict_length(const V& dict);
-  V c_length(const V& object);
-  bool nonempty(const V& container);
-  V list_item(const V& list, int64_t i);  // null: no such index
-  V source_item(const V& list, int64_t i);
-  void read_all(const V& list);
-  void list_extend(const V& list, const std::vector<V>& values);
-  void list_insert(const V& list, int64_t i, const V& value);
-  void set_list_item(const V& list, int64_t i, const V& value);
-  void delete_list_item(const V& list, int64_t i);
-  V call_list_method(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs);
-  bool dict_has(const V& dict, const V& key);
-  V dict_get(const V& dict, const V& key);  // null: no such key
-  void dict_set(const V& dict, const V& key, const V& value);
-  void dict_delete(const V& dict, const V& key);
-  V missing_item(const V& dict, const V& key);
-  static bool c_container(const V& v);
-  void tighten_list(const V& list);
-  bool set_list_place(const V& list, const V& index, const V& value);
-  std::optional<std::vector<V>> end_of_list(const V& list, const V& slice);
-  V computed_item(const V& container, const V& index);
-  bool change_c_container(const std::string& name, const V& self, const std::vector<V>& args);
-  V call_dict_method(const std::string& name, const V& self, std::vector<V>& args, Kwargs& kwargs);
-  py::object constant_key(const V& key);
-  Value::Known* find_known(const V& dict, PyObject* key);
-  Value::Known& add_known(const V& dict, Value::Known known);
-  bool written_like(const V& dict, const V& key) const;
-  Value::Known& known_key(const V& dict, const py::object& key);
-  void change_known(const V& dict, const py::object& key, bool present, const V& value);
-  void tighten(const V& dict, const V& key = nullptr);
+  // An attribute of an object of C code, found without running Python code.
+  V c_attribute(const V& object, const char* name);
   // --- effects.cc: what is done to objects from outside, in order ---
   struct Note {
     enum Kind : uint8_t {

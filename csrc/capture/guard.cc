@@ -52,9 +52,14 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
     case Source::kItem: {
       if (PyTuple_Check(p))
         return s.index < PyTuple_GET_SIZE(p) ? share(PyTuple_GET_ITEM(p, s.index)) : py::object();
-      if (!PyList_Check(p)) return {};
-      const Py_ssize_t n = PyList_GET_SIZE(p), i = s.index < 0 ? n + s.index : s.index;
-      return i >= 0 && i < n ? share(PyList_GET_ITEM(p, i)) : py::object();
+      const bool list = PyList_Check(p);
+      const Py_ssize_t n = list ? PyList_GET_SIZE(p) : PySequence_Size(p);
+      const Py_ssize_t i = s.index < 0 ? n + s.index : s.index;
+      if (i < 0 || i >= n) return PyErr_Clear(), py::object();
+      if (list) return share(PyList_GET_ITEM(p, i));
+      PyObject* v = PySequence_GetItem(p, i);  // of C code, as a guard saw
+      if (!v) PyErr_Clear();
+      return py::reinterpret_steal<py::object>(v);
     }
     case Source::kDictItem: {
       PyObject* key = s.other >= 0 ? values[s.other].ptr() : s.key.ptr();
@@ -201,6 +206,14 @@ bool same_but_for(const Type& a, const Type& b, uint64_t dims) {
   return true;
 }
 
+// Of C code: nothing is asked that Python code could answer.
+Py_ssize_t size_of_object(PyObject* o) {
+  if (PyTuple_Check(o)) return PyTuple_GET_SIZE(o);
+  if (PyList_Check(o)) return PyList_GET_SIZE(o);
+  if (PyDict_Check(o)) return PyDict_GET_SIZE(o);
+  return PyObject_Size(o);
+}
+
 bool check(const Guard& g, const std::vector<py::object>& values) {
   PyObject* o = values[g.src].ptr();
   if (g.kind == Guard::kNull) return !o;
@@ -230,15 +243,18 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
              static_cast<int>(g.num % 2);
     case Guard::kLength:
       return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
-             (PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : PyList_GET_SIZE(o)) ==
-                 static_cast<Py_ssize_t>(g.num);
-    case Guard::kAtLeast:
-      return (PyList_Check(o) ? PyList_GET_SIZE(o) : PyDict_GET_SIZE(o)) >=
-             static_cast<Py_ssize_t>(g.num);
+             size_of_object(o) == static_cast<Py_ssize_t>(g.num);
+    case Guard::kAtLeast: return size_of_object(o) >= static_cast<Py_ssize_t>(g.num);
     case Guard::kKeys: {
       if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != g.obj2.ptr() ||
-          PyDict_GET_SIZE(o) != PyTuple_GET_SIZE(g.obj.ptr()))
+          size_of_object(o) != PyTuple_GET_SIZE(g.obj.ptr()))
         return false;
+      if (PyAnySet_Check(o)) {
+        Py_ssize_t i = 0;
+        for (auto x : py::reinterpret_borrow<py::object>(o))
+          if (!equal_constants(x.ptr(), PyTuple_GET_ITEM(g.obj.ptr(), i++))) return false;
+        return true;
+      }
       Py_ssize_t pos = 0, i = 0;
       PyObject *k, *v;
       while (PyDict_Next(o, &pos, &k, &v))

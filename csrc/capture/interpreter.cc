@@ -435,7 +435,8 @@ void Tracer::step(Frame& f) {
     case Op::LIST_EXTEND: {
       V x = pop();
       V list = st[st.size() - in.a];
-      list_extend(list, in.op == Op::LIST_APPEND ? std::vector<V>{x} : items_of(x));
+      as<ListValue>(list)->extend(*this,
+                                  in.op == Op::LIST_APPEND ? std::vector<V>{x} : items_of(x));
       break;
     }
     case Op::MAP_ADD: {

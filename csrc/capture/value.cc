@@ -5,6 +5,10 @@
 
 namespace pijit {
 
+void check_arity(Context& c, const std::string& name, size_t least, size_t most, size_t given) {
+  if (given < least || given > most) c.give_up(Reason::kUnsupportedCall, name);
+}
+
 std::optional<bool> Value::truth(Context& c) { return c.slot_truth(this); }
 
 V Value::length(Context& c) {

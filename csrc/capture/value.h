@@ -47,11 +47,11 @@ struct Value {
     kTuple,
     kList,
     kDict,
-    kOpenList,  // a list from outside, as long as its length is not asked for: `head`, then the
-                // items of the source but `skip` at its beginning and `drop` at its end, then
-                // `items`
-    kOpenDict,  // a dict from outside, as long as all its keys are not asked for: what is known of
-                // some keys, then `loose`, items set by keys whose values vary
+    kOpenList,  // a list whose length is not asked for yet
+    kDeque,
+    kNumberArray,
+    kOpenDict,  // a dict whose keys are not asked for yet
+    kKeyed,     // a set from outside
     kSet,       // made during capture, of constants: of the frozenset obj, then keys added in order
     kSlice,
     kCell,
@@ -101,6 +101,13 @@ struct Value {
   virtual bool asks_class() const { return false; }
   // Guards that the class is as it is, where nothing else does.
   virtual void guard_methods(Context& c) {}
+  // Begins with the object outside: `obj`, at `src`, of the exact type.
+  virtual void from_outside(Context& c) {}
+  // A method of its class in C. Empty: it is not followed.
+  virtual std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                                  Kwargs& kwargs) {
+    return std::nullopt;
+  }
   // The recipe by which each run makes it anew; not asked for what has a source.
   virtual int rebuild(Rebuilder& r) = 0;
 
@@ -121,25 +128,8 @@ struct Value {
                          // kIter: operands
   std::vector<py::object> keys;  // kDict, kInstance: with items. kSet: those added
   py::object index;  // kDict: a dict of places by key; kSet: a set of the elements. Null: not made
-  // kOpenList
-  std::vector<V> head;
-  int64_t skip = 0, drop = 0;
-  std::map<int64_t, V> read;  // of the source, by index; the last is -1
-  bool whole = false;         // kList: no item is null
-  // kOpenDict
-  struct Known {
-    py::object key;
-    bool present;
-    V value;               // null: not read
-    bool written = false;  // else as in the source
-    bool moved = false;    // stands behind the source's keys if present: it was deleted before
-    uint64_t order = 0;    // among those that stand behind
-  };
-  std::vector<Known> known;
-  std::unordered_multimap<Py_hash_t, size_t> known_index;  // by hash of the key
-  std::vector<std::pair<V, V>> loose;  // kOpenList, too: items set at places that vary
-  bool dirty = false;                  // kList, kDict, kCell, kTensor: differs from its source;
-                                       // kException: from a new one of the same arguments
+  bool dirty = false;    // kList, kDict, kCell, kTensor: differs from its source;
+                         // kException: from a new one of the same arguments
   py::object cls;        // kTuple made during capture: its class, if that is not tuple
   uint64_t changes = 0;  // kDict: how often it lost or got keys
   std::unordered_map<std::string, V> attrs;  // kObject: pending attribute writes
@@ -149,6 +139,26 @@ struct Value {
 template <class T>
 T* as(const V& v) {
   return v && T::holds(v->kind) ? static_cast<T*>(static_cast<Value*>(v)) : nullptr;
+}
+
+// One of the methods of T in C: its name, how many arguments it takes, what it does.
+template <class T>
+struct Method {
+  std::string_view name;
+  size_t least, most;
+  V (*run)(Context& c, T& self, const std::vector<V>& args);
+};
+void check_arity(Context& c, const std::string& name, size_t least, size_t most, size_t given);
+template <class T, size_t N>
+std::optional<V> run_method(const Method<T> (&table)[N], T& self, Context& c,
+                            const std::string& name, const std::vector<V>& args,
+                            const Kwargs& kwargs) {
+  for (auto& m : table)
+    if (m.name == name) {
+      check_arity(c, name, m.least, m.most, args.size() + (kwargs.empty() ? 0 : m.most + 1));
+      return m.run(c, self, args);
+    }
+  return std::nullopt;
 }
 
 // Where the values of a capture live.

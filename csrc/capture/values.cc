@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/context.h"
+#include "capture/kinds.h"
 #include "capture/values.h"
 #include "graph/vals.h"
 
@@ -202,16 +203,16 @@ V Context::wrap(PyObject* o, int src) {
     v->items.resize(PyTuple_GET_SIZE(o));
   } else if (PyList_CheckExact(o)) {
     begin(make<ListValue>());
-    v->kind = Value::kOpenList;
+    v->from_outside(*this);
     guard(Guard::kExact, src, type);
   } else if (PyDict_CheckExact(o) && sources_[src].kind != Source::kConst) {
     if (instance_dicts_.count(o)) give_up(Reason::kUnsupportedAttribute, "__dict__");
     begin(make<DictValue>());
-    v->kind = Value::kOpenDict;
+    v->from_outside(*this);
     guard(Guard::kExact, src, type);
   } else if (dict_like(t)) {
     begin(make<DictValue>());
-    v->kind = Value::kOpenDict;
+    v->from_outside(*this);
     known_[o] = v;
     guard_type(v);
   } else if (PyDict_CheckExact(o)) {  // a library's table: one version check
@@ -254,6 +255,11 @@ V Context::wrap(PyObject* o, int src) {
   } else if (static_object(o)) {
     begin(make<ObjectValue>());
     if (sources_[src].kind != Source::kConst) guard(Guard::kIs, src, v->obj);
+  } else if (const auto* kind = kind_of(t)) {
+    begin(kind->make(*this));
+    known_[o] = v;
+    guard(Guard::kExact, src, type);
+    v->from_outside(*this);
   } else {
     begin(make<ObjectValue>());
     known_[o] = v;
@@ -273,7 +279,8 @@ V Context::item(const V& c, size_t i) {
     return slot = wrap(v, add_source({Source::kDictItem, c->src, 0, c->keys[i]}));
   }
   // what is not read yet is where it was: all items are read before one changes its place
-  if (c->kind == Value::kList) return slot = source_item(c, static_cast<int64_t>(i));
+  if (auto* list = as<GrowingSequence>(c))
+    return slot = list->source_item(*this, static_cast<int64_t>(i));
   PyObject* v = PyTuple_GET_ITEM(o, i);
   return slot = wrap(v, add_source({Source::kItem, c->src, static_cast<int>(i), {}}));
 }
@@ -582,26 +589,6 @@ void Context::touch(const V& v) {
   }
 }
 
-// The items from `at` on, `removed` of them, give way to `added`.
-void Context::splice(const V& list, size_t at, size_t removed, std::vector<V> added) {
-  auto replace = [](std::vector<V>& items, size_t at, size_t removed, const std::vector<V>& by) {
-    const size_t common = std::min(removed, by.size());
-    const auto place = items.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto behind = std::copy_n(by.begin(), common, place);
-    if (removed > common)
-      items.erase(behind, place + static_cast<std::ptrdiff_t>(removed));
-    else
-      items.insert(behind, by.begin() + static_cast<std::ptrdiff_t>(common), by.end());
-  };
-  touch(list);
-  const auto begin = list->items.begin() + static_cast<std::ptrdiff_t>(at);
-  undoable([list, at, n = added.size(), replace,
-            old = std::vector<V>(begin, begin + static_cast<std::ptrdiff_t>(removed))] {
-    replace(list->items, at, n, old);
-  });
-  replace(list->items, at, removed, added);
-}
-
 void Context::set_entry(const V& d, const py::object& key, const V& value) {
   const int i = find_key(d, key.ptr());
   touch(d);
@@ -721,19 +708,24 @@ PyObject* original(const char* name) {
 
 // An operator that may change its first operand: += and its kind.
 V Context::in_place(const std::string& op, const V& a, const V& b) {
+  if (as<DequeValue>(a) && op == "add" && !as<DequeValue>(a)->bounded()) {
+    std::vector<V> args{b};
+    Kwargs none;
+    a->method(*this, "extend", args, none);
+    return a;
+  }
   if (!is_list(a) && !is_dict(a) && a->kind != Value::kObject && a->kind != Value::kSet)
     return binary(op, a, b, true);
   if (V r = user_operation(op, a, b, true)) return r;
   if (op == "or" && is_dict(a) && is_dict(b)) return binary("or", a, b, true);
-  if (is_list(a) && op == "add") {
-    list_extend(a, items_of(b));
+  auto* list = as<ListValue>(a);
+  if (list && op == "add") {
+    list->extend(*this, items_of(b));
     return a;
   }
-  const auto times =
-      a->kind == Value::kList && a->src < 0 && op == "mul" ? as_int(b) : std::nullopt;
+  const auto times = list && a->src < 0 && op == "mul" ? as_int(b) : std::nullopt;
   if (!times) give_up(Reason::kUnsupportedOperand, "in-place operation");
-  const V all = binary("mul", a, b);
-  splice(a, 0, a->items.size(), all->items);
+  list->replace(*this, binary("mul", a, b)->items);
   return a;
 }
 

@@ -2,6 +2,7 @@
 
 #include "capture/context.h"
 #include "capture/recipe.h"
+#include "capture/values/bytearray.h"
 #include "capture/values/dict.h"
 #include "capture/values/sequence.h"
 
@@ -54,6 +55,8 @@ std::vector<int> recipes(Rebuilder& r, const std::vector<V>& values) {
 // --- over items
 
 PyTypeObject* SequenceIterator::type() const {
+  if (const auto* numbers = as<NumberArrayValue>(items))
+    return Py_TYPE(checked(PyObject_GetIter(numbers->made_of(py::list()).ptr())).ptr());
   if (!of) return as<ListValue>(items) ? &PyListIter_Type : &PyTupleIter_Type;
   return of->type() == &PyUnicode_Type ? &PyUnicodeIter_Type : &PySeqIter_Type;
 }
@@ -73,6 +76,7 @@ bool SequenceIterator::next(Context& c, V* value) {
 int SequenceIterator::rebuild(Rebuilder& r) {
   if (pos < 0) r.context().give_up(Reason::kRebuild, "an iterator that has ended");
   const int whole = r.recipe(of ? of : items);  // a Tensor or a text: by what Python has for it
+  if (as<NumberArrayValue>(items)) return r.make<DictIteratorRecipe>(this, whole, pos);
   return r.make<IteratorRecipe>(this, whole, pos);
 }
 

@@ -23,12 +23,7 @@ std::optional<py::object> ObjectValue::object(Context& c, Ask what) {
   return obj;
 }
 
-std::optional<bool> ObjectValue::truth(Context& c) {
-  return Context::c_container(this) ? c.truth(c.c_length(this)) : Value::truth(c);
-}
-
 V ObjectValue::length(Context& c) {
-  if (Context::c_container(this)) return c.c_length(this);
   if (py::isinstance<py::array>(obj) && !c.user_method(this, "__len__")) {
     const Py_ssize_t n = PyObject_Size(obj.ptr());
     if (n < 0) c.raise(py::error_already_set());
@@ -40,11 +35,6 @@ V ObjectValue::length(Context& c) {
 }
 
 std::optional<bool> ObjectValue::contains(Context& c, const V& x) {
-  if (Context::c_container(this) && type() == &PySet_Type && !dirty && c.argument(x)) {
-    const int r = PySet_Contains(obj.ptr(), c.argument(x).ptr());
-    if (r < 0) c.raise(py::error_already_set());
-    return c.decided(r, {Source::kHasKey, src, 0, {}, c.argument_source(x)});
-  }
   if (!PyFrozenSet_CheckExact(obj.ptr())) return Value::contains(c, x);
   const auto o = c.as_constant(x);
   if (!o || is_nan(o->ptr())) return std::nullopt;

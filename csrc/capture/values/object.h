@@ -10,7 +10,6 @@ struct ObjectValue final : Value {
   static bool holds(Kind k) { return k == kObject; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
-  std::optional<bool> truth(Context& c) override;
   V length(Context& c) override;
   std::optional<bool> contains(Context& c, const V& x) override;
   bool iterable() const override { return true; }

@@ -159,32 +159,28 @@ int TupleValue::rebuild(Rebuilder& r) {
 
 PyTypeObject* ListValue::type() const { return &PyList_Type; }
 
+void ListValue::set_open(bool open) {
+  open_ = open;
+  kind = open ? kOpenList : kList;
+}
+
 std::optional<py::object> ListValue::object(Context& c, Ask what) {
-  c.settle(this);
+  settle(c);
   if (auto l = objects(c, this, what)) return py::object(*l);
   return std::nullopt;
 }
 
-std::optional<bool> ListValue::truth(Context& c) { return c.nonempty(this); }
-
-V ListValue::length(Context& c) {
-  if (kind == kList) return c.constant_int(static_cast<int64_t>(items.size()));
-  const int64_t more = static_cast<int64_t>(head.size() + items.size()) - skip - drop;
-  const V base = c.source_length(this);
-  return more ? c.binary("add", base, c.constant_int(more)) : base;
-}
-
 V ListValue::getitem(Context& c, const V& index) {
-  if (kind == kOpenList) {
-    if (V v = c.computed_item(this, index)) return v;
+  if (open_) {
+    if (V v = computed_item(c, index)) return v;
     if (as<SliceValue>(index))
-      if (auto some = c.end_of_list(this, index)) return c.list(*some);
+      if (auto some = end(c, index)) return c.list(*some);
     if (auto i = c.as_int(index)) {
-      const V v = c.list_item(this, *i);
+      const V v = at(c, *i);
       if (!v) c.raise(PyExc_IndexError, "index out of range");
       return v;
     }
-    c.settle(this);
+    settle(c);
   }
   if (auto i = c.as_int(index)) return item_at(c, this, *i);
   if (as<SliceValue>(index))
@@ -192,28 +188,25 @@ V ListValue::getitem(Context& c, const V& index) {
   c.give_up(Reason::kUnsupportedOperand, "subscript of list");
 }
 
-void ListValue::setitem(Context& c, const V& index, const V& value) {
-  if (!c.set_list_place(this, index, value)) Value::setitem(c, index, value);
+void ListValue::log_extend(Context& c, const std::vector<V>& values) {
+  c.log({Context::Note::kExtend, this, {}, {}, values});
 }
 
-void ListValue::delitem(Context& c, const V& index) {
-  if (const auto i = c.as_int(index)) return c.delete_list_item(this, *i);
-  Value::delitem(c, index);
+// sort(): what sorted() gives takes the place of all items.
+std::optional<V> ListValue::method(Context& c, const std::string& name, std::vector<V>& args,
+                                   Kwargs& kwargs) {
+  if (name != "sort" || !args.empty()) return GrowingSequence::method(c, name, args, kwargs);
+  const V sorted = c.call(c.wrap_static(original("sorted")), {this}, kwargs);
+  if (!as<ListValue>(sorted)) return std::nullopt;
+  settle(c);
+  replace(c, sorted->items);
+  if (src >= 0) {
+    const V none = c.constant(py::none());
+    c.log({Context::Note::kSetItem, this, {}, {}, {c.make<SliceValue>(none, none, none), sorted}});
+  }
+  return c.constant(py::none());
 }
 
-V ListValue::iter(Context& c) {
-  c.settle(this);
-  return c.make<SequenceIterator>(this);
-}
-
-std::optional<V> ListValue::getattr(Context& c, PyObject* name) {
-  return c.builtin_attribute(this, name);
-}
-
-std::vector<V> ListValue::parts(Context& c) {
-  c.settle(this);
-  return all_items(c, this);
-}
 V ListValue::with_parts(Context& c, std::vector<V> p) { return c.list(std::move(p)); }
 
 int ListValue::rebuild(Rebuilder& r) {

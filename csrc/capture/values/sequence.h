@@ -1,6 +1,6 @@
 // Tuples, named tuples and lists.
 #pragma once
-#include "capture/value.h"
+#include "capture/values/growing.h"
 
 namespace pijit {
 
@@ -23,24 +23,20 @@ struct TupleValue final : Value {
   int rebuild(Rebuilder& r) override;
 };
 
-// A list. One from outside stays open as long as it can: what is guarded is what was read of it.
-struct ListValue final : Value {
-  ListValue() : Value(kList) {}
+struct ListValue final : GrowingSequence {
+  ListValue() : GrowingSequence(kList) {}
   static bool holds(Kind k) { return k == kList || k == kOpenList; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
-  std::optional<bool> truth(Context& c) override;
-  V length(Context& c) override;
   V getitem(Context& c, const V& index) override;
-  void setitem(Context& c, const V& index, const V& value) override;
-  void delitem(Context& c, const V& index) override;
-  V iter(Context& c) override;
-  bool iterable() const override { return true; }
-  std::optional<V> getattr(Context& c, PyObject* name) override;
-  std::vector<V> parts(Context& c) override;
   V with_parts(Context& c, std::vector<V> parts) override;
-  bool has_identity() const override { return true; }
+  std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                          Kwargs& kwargs) override;
   int rebuild(Rebuilder& r) override;
+  void log_extend(Context& c, const std::vector<V>& values) override;
+
+ private:
+  void set_open(bool open) override;
 };
 
 // Is this a tuple or list whose items are all listed?

@@ -1,0 +1,26 @@
+#include "capture/kinds.h"
+
+#include "capture/values.h"
+
+namespace pijit {
+namespace {
+
+template <class T>
+V made(Context& c) {
+  return c.make<T>();
+}
+
+}  // namespace
+
+const KindOfType* kind_of(PyTypeObject* t) {
+  static const std::unordered_map<PyTypeObject*, KindOfType> kinds = {
+      {&PySet_Type, {made<OpenSetValue>}},
+      {&PyByteArray_Type, {made<BytearrayValue>}},
+      {array_type(), {made<ArrayModuleValue>}},
+      {deque_type(), {made<DequeValue>, DequeValue::construct}},
+  };
+  auto it = kinds.find(t);
+  return it != kinds.end() ? &it->second : nullptr;
+}
+
+}  // namespace pijit

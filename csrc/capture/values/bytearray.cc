@@ -1,0 +1,87 @@
+#include "capture/values/bytearray.h"
+
+#include "capture/context.h"
+#include "capture/recipe.h"
+
+namespace pijit {
+
+std::optional<py::object> NumberArrayValue::object(Context& c, Ask what) {
+  py::list l;
+  for (auto& x : parts(c)) l.append(*c.as_constant(x, what));
+  return made_of(l);
+}
+
+V NumberArrayValue::getitem(Context& c, const V& index) {
+  if (V v = computed_item(c, index)) return v;
+  const auto i = c.as_int(index);
+  if (!i) c.give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type()->tp_name));
+  const V v = at(c, *i);
+  if (!v) c.raise(PyExc_IndexError, str_cat(type()->tp_name, " index out of range"));
+  return v;
+}
+
+V NumberArrayValue::with_parts(Context& c, std::vector<V>) {
+  c.give_up(Reason::kUnsupportedCall, str_cat("a copy of a ", type()->tp_name));
+}
+
+int NumberArrayValue::rebuild(Rebuilder& r) {
+  r.context().give_up(Reason::kRebuild, type()->tp_name);
+}
+
+// As the array gives it back: its own rounding, its own errors.
+V NumberArrayValue::coerced(Context& c, const V& x) {
+  const auto o = c.as_constant(x);
+  if (!o)
+    c.give_up(x->kind == kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
+              str_cat("an item of a ", type()->tp_name));
+  try {
+    py::list one;
+    one.append(*o);
+    return c.constant(made_of(one)[py::int_(0)]);
+  } catch (const py::error_already_set& e) {
+    c.raise(e);
+  }
+}
+
+void NumberArrayValue::log_extend(Context& c, const std::vector<V>& values) {
+  if (values.size() == 1)
+    log_call(c, "append", {values[0]});
+  else
+    log_call(c, "extend", {c.tuple(values)});
+}
+
+PyTypeObject* BytearrayValue::type() const { return &PyByteArray_Type; }
+
+py::object BytearrayValue::made_of(const py::list& numbers) const {
+  const auto cls =
+      py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyByteArray_Type));
+  return cls(numbers);
+}
+
+PyTypeObject* array_type() {
+  static PyObject* t = py::object(py::module_::import("array").attr("array")).release().ptr();
+  return reinterpret_cast<PyTypeObject*>(t);
+}
+
+PyTypeObject* ArrayModuleValue::type() const { return array_type(); }
+
+void ArrayModuleValue::from_outside(Context& c) {
+  set_open(true);
+  const V code = c.c_attribute(this, "typecode");
+  c.fix(code);
+  typecode = text_of(code->obj);
+}
+
+py::object ArrayModuleValue::made_of(const py::list& numbers) const {
+  const auto cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(array_type()));
+  return cls(typecode, numbers);
+}
+
+V ArrayModuleValue::coerced(Context& c, const V& x) {
+  // doubles are kept as they are, also those that vary
+  if (typecode == "d" && x->obj && PyFloat_CheckExact(x->obj.ptr()) && Context::sourced(x))
+    return x;
+  return NumberArrayValue::coerced(c, x);
+}
+
+}  // namespace pijit

@@ -1,0 +1,76 @@
+// Lists and what is like them. One that comes from outside stays open as long as it can: what is
+// guarded is what was read of it, what changes it is an operation in the journal, and neither its
+// length nor its other items matter.
+#pragma once
+#include "capture/value.h"
+
+namespace pijit {
+
+struct GrowingSequence : Value {
+  using Value::Value;
+  static bool holds(Kind k) {
+    return k == kList || k == kOpenList || k == kDeque || k == kNumberArray;
+  }
+  std::optional<bool> truth(Context& c) override;
+  V length(Context& c) override;
+  void setitem(Context& c, const V& index, const V& value) override;
+  void delitem(Context& c, const V& index) override;
+  V iter(Context& c) override;
+  bool iterable() const override { return true; }
+  std::optional<V> getattr(Context& c, PyObject* name) override;
+  std::vector<V> parts(Context& c) override;
+  std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                          Kwargs& kwargs) override;
+  bool has_identity() const override { return true; }
+
+  // What kinds differ in.
+  // The object that it holds where x is put into it; raises where that is impossible.
+  virtual V coerced(Context& c, const V& x) { return x; }
+  virtual void log_extend(Context& c, const std::vector<V>& values);
+  // May a change need to know its length? Of a deque with maxlen.
+  virtual bool bounded() const { return false; }
+
+  // Takes the length and all items as they are, under a guard.
+  virtual void settle(Context& c);
+  bool is_open() const { return open_; }
+  V at(Context& c, int64_t i);  // null: no such index
+  void extend(Context& c, std::vector<V> values);
+  void insert(Context& c, int64_t i, V value);
+  void put(Context& c, int64_t i, V value);  // insert, but in the journal
+  void set(Context& c, int64_t i, V value);
+  void erase(Context& c, int64_t i);
+  void clear(Context& c);
+  void reverse(Context& c);
+  // All items at once.
+  void replace(Context& c, std::vector<V> all);
+  void from_outside(Context&) override { set_open(true); }
+  // Enters a call of a method in the journal.
+  void log_method(Context& c, const char* method, std::vector<V> args) {
+    log_call(c, method, std::move(args));
+  }
+
+ protected:
+  virtual void set_open(bool open) { open_ = open; }
+  int64_t source_size() const;
+  V source_item(Context& c, int64_t i);
+  void read_all(Context& c);
+  void tighten(Context& c);
+  V computed_item(Context& c, const V& index);
+  bool set_place(Context& c, const V& index, const V& value);
+  // The items of a slice at one end, for which nothing is settled. Empty: it is none.
+  std::optional<std::vector<V>> end(Context& c, const V& slice);
+  void splice(Context& c, size_t at, size_t removed, std::vector<V> added);
+  void log_call(Context& c, const char* method, std::vector<V> args);
+
+  // While open: `head`, then the items of the source but `skip` at its beginning and `drop` at its
+  // end, then `items`.
+  bool open_ = false;
+  std::vector<V> head;
+  int64_t skip = 0, drop = 0;
+  std::map<int64_t, V> read;           // of the source, by index; the last is -1
+  std::vector<std::pair<V, V>> loose;  // items set at places that vary
+  bool whole = false;                  // settled: no item is null
+  friend class Context;
+};
+
+}  // namespace pijit

@@ -1,0 +1,172 @@
+#include "capture/values/keyed.h"
+
+#include <algorithm>
+
+#include "capture/context.h"
+#include "capture/values/sequence.h"
+
+namespace pijit {
+namespace {
+bool is_number_object(PyObject* o) { return PyLong_Check(o) || PyFloat_Check(o); }
+bool alike(PyObject* a, PyObject* b) { return is_number_object(a) == is_number_object(b); }
+}  // namespace
+
+std::optional<V> KeyedContainer::getattr(Context& c, PyObject* name) {
+  return c.builtin_attribute(this, name);
+}
+
+V KeyedContainer::length(Context& c) {
+  if (!open_) return c.constant_int(static_cast<int64_t>(items.size()));
+  if (cleared_)
+    return c.constant_int(
+        std::count_if(known.begin(), known.end(), [](auto& k) { return k.present; }));
+  int64_t more = 0;
+  // one item by a key that varies is that of no other
+  if (loose.size() > 1 || !known.empty()) tighten(c);
+  for (auto& [k, v, order] : loose)
+    more += !c.decided(source_has(k->obj.ptr()), {Source::kHasKey, src, 0, {}, k->src});
+  for (size_t k = 0; k < known.size(); ++k)
+    if (known[k].written) {
+      const py::object key = known[k].key;
+      more += known[k].present - c.decided(source_has(key.ptr()), {Source::kHasKey, src, 0, key});
+    }
+  const V base = c.source_length(this);
+  return more ? c.binary("add", base, c.constant_int(more)) : base;
+}
+
+std::optional<bool> KeyedContainer::truth(Context& c) {
+  if (!open_) return !items.empty();
+  if (!loose.empty()) return true;
+  bool written = false;
+  for (auto& k : known) {
+    if (k.present) return true;  // a guard or an effect says so
+    written |= k.written;
+  }
+  if (!written && !cleared_ && PyObject_Size(obj.ptr()) >= 1) {
+    c.guard(Guard::kAtLeast, src, {}, 1);
+    return true;
+  }
+  return c.truth(length(c));
+}
+
+// A key that may be looked up at any time, also by guards.
+py::object KeyedContainer::hashable_key(Context& c, const V& key) {
+  c.fix(key);
+  py::object o;
+  if (key->kind == kConst) {
+    o = key->obj;
+  } else if (as<TupleValue>(key) && key->type() == &PyTuple_Type) {
+    o = c.as_constant(key).value_or(py::object());
+  }
+  if (!o) c.give_up(Reason::kUnsupportedOperand, str_cat("a key of type ", key->type()->tp_name));
+  if (PyObject_Hash(o.ptr()) == -1) c.raise(py::error_already_set());
+  return o;
+}
+
+KeyedContainer::Known* KeyedContainer::find(PyObject* key) {
+  const Py_hash_t hash = PyObject_Hash(key);
+  if (hash == -1) throw py::error_already_set();
+  auto [b, e] = known_index.equal_range(hash);
+  for (; b != e; ++b) {
+    const int same = PyObject_RichCompareBool(known[b->second].key.ptr(), key, Py_EQ);
+    if (same < 0) throw py::error_already_set();
+    if (same) return &known[b->second];
+  }
+  return nullptr;
+}
+
+KeyedContainer::Known& KeyedContainer::know(Context& c, const py::object& key) {
+  if (auto* k = find(key.ptr())) return *k;
+  const bool has = !cleared_ && source_has(key.ptr());
+  if (!has && !cleared_) c.decided(false, {Source::kHasKey, src, 0, key});
+  return add(c, {key, has, nullptr});
+}
+
+KeyedContainer::Known& KeyedContainer::add(Context& c, Known k) {
+  const Py_hash_t hash = PyObject_Hash(k.key.ptr());
+  known_index.emplace(hash, known.size());
+  known.push_back(std::move(k));
+  c.undoable([this, hash] {
+    known.pop_back();
+    auto [b, e] = known_index.equal_range(hash);
+    while (b->second != known.size()) ++b;
+    known_index.erase(b);
+  });
+  return known.back();
+}
+
+// It gets or loses an item, whatever was there before.
+void KeyedContainer::change(Context& c, const py::object& key, bool present, V value,
+                            uint64_t order) {
+  if (!order) order = c.arena_.next_serial();
+  Known* k = find(key.ptr());
+  if (!k) {
+    add(c, {key, present, value, true, false, order});
+    return;
+  }
+  c.undoable([this, at = static_cast<size_t>(k - known.data()), old = *k] { known[at] = old; });
+  if (present && !k->present) k->moved = true, k->order = order;
+  k->present = present;
+  k->value = value;
+  k->written = true;
+}
+
+void KeyedContainer::change_loosely(Context& c, const V& key, V value) {
+  c.check_effect(this);
+  c.undoable([this, old = loose] { loose = old; });
+  if (!loose.empty() && loose.back().key == key)
+    loose.back().value = value;
+  else
+    loose.push_back({key, value, c.arena_.next_serial()});
+  if (loose.size() > 1) tighten(c);
+}
+
+void KeyedContainer::tighten(Context& c, const V& key) {
+  auto may_be = [&](auto& x) { return !key || alike(x.key->obj.ptr(), key->obj.ptr()); };
+  if (std::none_of(loose.begin(), loose.end(), may_be)) return;
+  const auto all = loose;
+  c.undoable([this, all] { loose = all; });
+  loose.clear();
+  for (auto& [k, v, order] : all) {
+    c.fix(k);
+    change(c, k->obj, true, v, order);
+  }
+}
+
+bool KeyedContainer::written_like(const V& key) const {
+  return std::any_of(known.begin(), known.end(),
+                     [&](auto& k) { return k.written && alike(k.key.ptr(), key->obj.ptr()); });
+}
+
+bool KeyedContainer::has(Context& c, const V& key) {
+  if (open_ && Context::unfixed(key)) {
+    if (!loose.empty() && loose.back().key == key) return true;
+    if (key->src >= 0 && loose.empty() && !cleared_ && !written_like(key))
+      return c.decided(source_has(key->obj.ptr()), {Source::kHasKey, src, 0, {}, key->src});
+  }
+  const py::object k = hashable_key(c, key);
+  if (!open_) return settled_has(c, k);
+  tighten(c, key);
+  Known& found = know(c, k);
+  if (found.present && !found.written && !found.value)  // nothing else guards that it is there
+    c.decided(true, {Source::kHasKey, src, 0, found.key});
+  return found.present;
+}
+
+void KeyedContainer::forget(Context& c) {
+  c.undoable([this, known = known, index = known_index, loose = loose] {
+    set_open(true);
+    this->known = known, known_index = index, this->loose = loose;
+  });
+  set_open(cleared_);
+  known.clear();
+  known_index.clear();
+  loose.clear();
+}
+
+void KeyedContainer::log_call(Context& c, const char* method, std::vector<V> args) {
+  const auto cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(type()));
+  if (src >= 0) c.log({Context::Note::kCall, this, cls.attr(method), {}, std::move(args)});
+}
+
+}  // namespace pijit
