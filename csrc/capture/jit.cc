@@ -156,6 +156,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     if (jit->code != code->code) {  // assigned to __code__: nothing that is known holds
       auto fresh = std::make_shared<State>();
       fresh->fast = jit->state->fast;
+      fresh->sampled = jit->state->sampled;
       fresh->signature = jit->state->signature;
       jit->state = std::move(fresh);
       Py_XSETREF(jit->code, Py_NewRef(code->code));
