@@ -349,6 +349,7 @@ py::dict explain(py::object f) {
 
 PyObject* jit_inner(PyObject* f) { return reinterpret_cast<JitObject*>(f)->func; }
 bool graph_mode() { return graph_mode_on && !paused; }
+bool capture_is_paused() { return paused; }
 
 void init_jit(py::module_& m) {
   PyObject* t = PyType_FromSpec(&jit_spec);

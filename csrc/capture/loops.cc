@@ -10,9 +10,9 @@ namespace pijit {
 
 namespace {
 
-constexpr unsigned kTurns = 8;     // of ops, before a loop is watched
-constexpr uint64_t kPlain = 6;     // iterations that CPython runs at first
-constexpr double kLineCost = 150;  // ns, of a look at a line
+constexpr unsigned kTurns = 8;         // of ops, before a loop is watched
+constexpr uint64_t kPlain = 6;         // iterations that CPython runs at first
+constexpr double kLineCost = 150;      // ns, of a look at a line
 constexpr unsigned kWithoutGraph = 3;  // runs, before CPython keeps a line
 constexpr uint64_t kBatch = 4;         // iterations that are timed at once
 constexpr uint64_t kJudged = 12;       // batches
@@ -90,7 +90,8 @@ LineAnswer on_line(LiveFrame& frame) {
   Loop& l = a->loops[head];
   if (l.given_back) return LineAnswer::kStop;
   try {
-    if (interpreter_is_awaited() || graph_mode() || tape_needs_single_ops() || thread_is_traced())
+    if (capture_is_paused() || interpreter_is_awaited() || graph_mode() ||
+        tape_needs_single_ops() || thread_is_traced())
       return LineAnswer::kGoOn;
     const Code code = code_info(frame.code());
     const int offset = frame.offset();
