@@ -13,8 +13,9 @@ _LIBRARY = os.path.dirname(__file__) + os.sep
 
 # What helps with the commonest breaks, by what their line or their detail says; else the reason's own hint does.
 _HINTS = [
-    (r"\.asnumpy\(|\.numpy\(|\.tolist\(", "results leave the graph here: keep Tensors until the end of the function, and convert what it returns"),
-    (r"\.item\(|\bfloat\(|\bint\(|\bbool\(", "a Python number is asked of a Tensor: keep it a Tensor, or convert after the call"),
+    (r"^Tensor\(\)", "make Tensors of Python data and arrays outside, and pass them in"),
+    (r"\basnumpy\b|\.numpy\(|\btolist\b", "results leave the graph here: keep Tensors until the end of the function, and convert what it returns"),
+    (r"\bitem\b|\bfloat\b|\bint\b|\bbool\b", "a Python number is asked of a Tensor: keep it a Tensor, or convert after the call"),
     (r"\bimport\b", "the first import of a module runs it: move the import out of the function"),
     (r"\bopen\(|\.read\(|\.write\(|json\.|pickle\.", "files are read and written by CPython: do it before or after the function"),
     (r"\btime\.|perf_counter|datetime", "clocks are read by CPython: measure around the call, or with pijit.profile"),
@@ -80,8 +81,8 @@ class Break:
         self.inner = inner[1] if inner and not _is_own(inner[1]) else None  # of an inlined function
         self.hint = data["hint"]
         if self.reason != "the code raises an exception here":
-            text = " ".join([_line(self.inner) if self.inner else self.source, self.detail])
-            self.hint = next((h for pattern, h in _HINTS if re.search(pattern, text)), self.hint)
+            texts = [self.detail, _line(self.inner) if self.inner else self.source]  # what is said of the break says more than its line
+            self.hint = next((h for text in texts for pattern, h in _HINTS if re.search(pattern, text)), self.hint)
 
     @property
     def why(self):

@@ -5,8 +5,8 @@
     %pijit_profile expr   a profile of an expression, mostly a call
     %%pijit_compare       runs the cell plain and captured from the same state: are all results the same bits, and how long does each take
 
-What capture on means: functions and methods that a cell defines are captured when they are called, as with @pijit.jit. Nothing that was defined
-before is changed, and a cell that is run again defines its functions anew."""
+What capture on means: functions and methods that a cell defines are captured when they are called, as with @pijit.jit, and `pijit.enable()` is in
+force for the rest: loops of cells, functions of the user's own modules. A cell that is run again defines its functions anew."""
 
 import ast
 import copy
@@ -17,9 +17,11 @@ import weakref
 
 from pijit import _C
 from pijit._C import Tensor
+from pijit.explanation import Break
 from pijit.profiling.html import bars, escape, fragment, table, tiles
 from pijit.profiling.plot import REST
 from pijit.profiling.profile import plain, seconds
+from pijit.trace import short
 
 _FRONT = "__pijit_front__"  # what the functions of a cell are handed to
 
@@ -41,9 +43,9 @@ class Session:
     """What the extension knows in one shell."""
 
     def __init__(self, shell):
-        self.shell, self.on, self.reporting, self.active = shell, False, False, False
+        self.shell, self.on, self.reporting, self.active, self.enabled = shell, False, False, False, False
         self.functions = []  # weak references to what was fronted, in order
-        self._before = {}  # the running cell: explanations, by the functions' ids
+        self._before, self._regions = {}, {}  # as the running cell found them: explanations, by the functions' ids; regions
         self._bars = {}
         shell.user_ns_hidden[_FRONT] = None
 
@@ -58,6 +60,16 @@ class Session:
             _C.sample(f, True)
             self.functions.append(weakref.ref(f))
         return f
+
+    def enable(self, on):
+        """Turns `pijit.enable` on, or off where it was turned on here."""
+        from pijit import automatic
+        if on and not automatic._on:
+            automatic.enable()
+            self.enabled = True
+        elif not on and self.enabled:
+            automatic.disable()
+            self.enabled = False
 
     def visit(self, node):
         """Called by IPython with each cell's tree."""
@@ -74,14 +86,17 @@ class Session:
         first = (info.raw_cell or "").lstrip().split("\n", 1)[0].split()
         self.reporting = self.active = first[:1] == ["%%pijit"]
         if self.reporting:
-            self._before = {id(f): (f, _C.explain(f)) for f in self.alive()}
+            self._before, self._regions = {id(f): (f, _C.explain(f)) for f in self.alive()}, _regions()
+            self.enable(True)
 
     def after_cell(self, result):  # noqa: ARG002
         if not self.reporting:
             return
         self.reporting = self.active = False
-        display(Report(self.alive(), self._before))
-        self._before = {}
+        report = Report(self.alive(), self._before, self._regions)
+        self.enable(self.on)
+        display(report)
+        self._before, self._regions = {}, {}
 
     # -- progress of long captures --
 
@@ -125,8 +140,17 @@ def display(*args, **kwargs):
 class Report:
     """What capture brought for some functions: calls, times both ways, first-call cost, breaks."""
 
-    def __init__(self, functions, before=None):
+    def __init__(self, functions, before=None, regions=None):
         self.rows, self.breaks = [], []
+        for key, r in _regions().items():
+            calls = r.captured - (regions[key].captured if regions and key in regions else 0)
+            if r.given_back or not calls:
+                continue
+            place = f"{r.file}:{r.line}"
+            name = r.name if r.kind == "function" else f"{r.kind} at {short(place)}"
+            self.rows.append({"name": name, "calls": calls, "plain": r.plain_us / 1e6 or None, "captured": r.captured_us / 1e6 or None,
+                              "compile": r.compile_ms / 1e3, "graphs": r.graphs, "kernels": "", "breaks": len(r.breaks)})
+            self.breaks += [(name, Break(vars(b))) for b in r.breaks]
         for n, f in enumerate(functions):
             e = _explanation(f)
             known = (before or {}).get(id(f))
@@ -179,6 +203,12 @@ class Report:
                 (f"<code>{escape(b.where)}</code>", escape(b.source), escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
                 for _, b in self.breaks]))
         return fragment("".join(out))
+
+
+def _regions():
+    """What `pijit.enable` captured so far, by place."""
+    from pijit import automatic
+    return {(r.file, r.line, r.kind, r.name): r for r in automatic.report().regions}
 
 
 def _explanation(f):
@@ -407,6 +437,7 @@ def unload_ipython_extension(shell):
     global _session
     if _session is None:
         return
+    _session.enable(False)
     shell.input_transformers_cleanup.remove(_without_magic)
     shell.ast_transformers.remove(_session)
     shell.events.unregister("pre_run_cell", _session.before_cell)
@@ -428,9 +459,11 @@ def _without_magic(lines):
 def _line(session, word):
     if word == "on":
         session.on = True
+        session.enable(True)
         print("pijit: functions that cells define from now on are captured when they are called.")
     elif word == "off":
         session.on = False
+        session.enable(False)
         for f in session.alive():
             _C.sample(f, False)
         print("pijit: off for cells from now on.")

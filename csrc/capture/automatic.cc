@@ -147,7 +147,9 @@ PyObject* run_plain(PendingCall& call, Automatic& a) {
 }
 
 void on_eager_op() {
-  if (!account.on || hook_is_off_here() || current_owner() || !PyGILState_Check()) return;
+  if (!account.on || capture_is_paused() || hook_is_off_here() || current_owner() ||
+      !PyGILState_Check())
+    return;
   if (!hook_is_for_all()) {
     if (!affordable()) return;
     set_hook_for_all(true);
@@ -221,7 +223,8 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   const std::shared_ptr<Automatic> a = callee->automatic;
   a->frame = nullptr;
   ++a->calls;
-  if (graph_mode() || tape_needs_single_ops() || thread_is_traced()) return call.run();
+  if (capture_is_paused() || graph_mode() || tape_needs_single_ops() || thread_is_traced())
+    return call.run();
   if (a->phase == Automatic::kWarming) {
     if (a->ops == 0 && !works_on_tensors(call)) {
       passed();

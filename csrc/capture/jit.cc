@@ -156,6 +156,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     if (jit->code != code->code) {  // assigned to __code__: nothing that is known holds
       auto fresh = std::make_shared<State>();
       fresh->fast = jit->state->fast;
+      fresh->sampled = jit->state->sampled;
       fresh->signature = jit->state->signature;
       jit->state = std::move(fresh);
       Py_XSETREF(jit->code, Py_NewRef(code->code));
@@ -348,6 +349,7 @@ py::dict explain(py::object f) {
 
 PyObject* jit_inner(PyObject* f) { return reinterpret_cast<JitObject*>(f)->func; }
 bool graph_mode() { return graph_mode_on && !paused; }
+bool capture_is_paused() { return paused; }
 
 void init_jit(py::module_& m) {
   PyObject* t = PyType_FromSpec(&jit_spec);

@@ -92,7 +92,8 @@ LineAnswer on_line(LiveFrame& frame) {
   Loop& l = a->loops[head];
   if (l.given_back) return LineAnswer::kStop;
   try {
-    if (interpreter_is_awaited() || graph_mode() || tape_needs_single_ops() || thread_is_traced())
+    if (capture_is_paused() || interpreter_is_awaited() || graph_mode() ||
+        tape_needs_single_ops() || thread_is_traced())
       return LineAnswer::kGoOn;
     const Code code = code_info(frame.code());
     const int offset = frame.offset();

@@ -3,6 +3,7 @@
 A source is Python with `# %%` before each cell and `# %% [markdown]` before each text; magics stand in comments that begin with `# %`."""
 
 import pathlib
+import re
 import sys
 
 import nbclient
@@ -13,7 +14,7 @@ HERE = pathlib.Path(__file__).parent
 
 def cells(text):
     """The cells of a source."""
-    for block in text.split("# %%")[1:]:
+    for block in re.split(r"^# %%(?= \[|$)", text, flags=re.M)[1:]:
         head, _, body = block.partition("\n")
         lines = body.strip("\n").split("\n")
         if "[markdown]" in head:

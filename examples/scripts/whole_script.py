@@ -27,7 +27,7 @@ def clean(noisy):
     x = noisy
     for k in range(STEPS):
         value, g = slope(x, noisy)
-        x = x - 0.12 * g
+        x = x - 0.06 * g
         if k % 20 == 0:
             print(f"step {k}: {float(value):.1f}")
     return x

@@ -62,7 +62,7 @@ def _sources(x, breaks):
     for i, e in enumerate(x.entries):
         visited.update(e["places"])
         for k, kernel in enumerate(e["kernels"]["kernels"] if e["kernels"] else []):
-            for p in kernel["places"]:
+            for p in _places(kernel):
                 kernels.setdefault(p, []).append((f"{i}.{k}", kernel))
     for c in x.callees:
         visited.update(c["places"])
@@ -118,6 +118,12 @@ def _statements(lines, first, last):
             if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
                 found.add(node.lineno + first - 1)
     return found
+
+
+def _places(kernel):
+    """Where a kernel's ops stand, those of branches and loops too."""
+    inside = [p for r in kernel["regions"] for k in r["kernels"] for p in _places(k)]
+    return list(dict.fromkeys(kernel["places"] + inside))
 
 
 def _ranges(names):

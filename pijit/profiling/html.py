@@ -40,7 +40,7 @@ STYLE = """
 .pijit .pj-scroll{overflow-x:auto;border:1px solid var(--line);border-radius:8px;background:var(--card)}
 .pijit table{border-collapse:collapse;width:100%;font-size:13px;margin:0;border:0;color:inherit;background:none}
 .pijit th{font:600 13px system-ui,sans-serif;color:var(--soft);text-align:left;padding:7px 10px;border:0;border-bottom:1px solid var(--line);white-space:nowrap;background:none}
-.pijit td.pj-mono{line-height:21px}.pijit td{padding:5px 10px;border:0;border-bottom:1px solid var(--line);vertical-align:top;text-align:left;background:none}
+.pijit td{padding:5px 10px;border:0;border-bottom:1px solid var(--line);vertical-align:top;text-align:left;background:none}
 .pijit tr:last-child td{border-bottom:0}
 .pijit tr{background:none!important}
 .pijit .pj-num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
@@ -100,9 +100,12 @@ def bars(rows):
 
 
 def table(heads, rows):
-    """A table. heads: (text, class); cells are HTML."""
-    head = "".join(f'<th class="{c}">{escape(t)}</th>' for t, c in heads)
-    body = "".join("<tr>" + "".join(f'<td class="{c}">{cell}</td>' for cell, (_, c) in zip(row, heads)) + "</tr>" for row in rows)
+    """A table. heads: (text, class); cells are HTML, those of class pj-mono code."""
+    classes = [c.replace("pj-mono", "").strip() for _, c in heads]
+    code = ["pj-mono" in c for _, c in heads]
+    head = "".join(f'<th class="{c}">{escape(t)}</th>' for (t, _), c in zip(heads, classes))
+    body = "".join("<tr>" + "".join(f'<td class="{c}">{f"<code>{cell}</code>" if mono else cell}</td>' for cell, c, mono in zip(row, classes, code)) + "</tr>"
+                   for row in rows)
     return f'<div class="pj-scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 

@@ -74,8 +74,8 @@ def test_nothing_is_recorded_without_being_asked():
 
 def two_graphs(x):
     y = x * 2 + 1
-    n = np.random.default_rng(0).random() * 0  # a break
-    return (y + n).sum()
+    np.random.default_rng(0)  # a break
+    return (y - 1).sum()
 
 
 def test_what_a_recording_holds():
@@ -84,8 +84,8 @@ def test_what_a_recording_holds():
     f(x)
     s = summarize(recorded(lambda: [f(x) for _ in range(3)]))
     assert s.calls == 3 and not s.captures
-    assert {k.name for k in s.kernels} == {"mul, add", "add, reduce_sum"} and all(k.runs == 3 and k.captured for k in s.kernels)
-    assert all(p.endswith("test_profile.py:%d" % (two_graphs.__code__.co_firstlineno + n)) for k, n in zip(sorted(s.kernels, key=lambda k: k.name), (3, 1))
+    assert {k.name for k in s.kernels} == {"mul, add", "sub, reduce_sum"} and all(k.runs == 3 and k.captured for k in s.kernels)
+    assert all(p.endswith("test_profile.py:%d" % (two_graphs.__code__.co_firstlineno + n)) for k, n in zip(sorted(s.kernels, key=lambda k: k.name), (1, 3))
                for p in k.places)
     assert any(p.place.endswith(":%d" % (two_graphs.__code__.co_firstlineno + 2)) and p.runs >= 3 and p.why for p in s.pieces)
     assert all(v >= -1e-9 for v in s.parts.values()) and sum(s.parts.values()) == pytest.approx(s.called, rel=1e-3)
