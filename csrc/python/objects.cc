@@ -779,7 +779,19 @@ PyObject* op_reduce(PyObject* o, PyObject*) {
 }
 PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr},
                             {nullptr, nullptr, 0, nullptr}};
+// What pijit/ops/documentation.py says of an op: `what` is "signature" or "text".
+PyObject* op_documentation(PyObject* o, void* what) {
+  PyObject* m = PyImport_ImportModule("pijit.ops.documentation");
+  if (!m) return nullptr;
+  const auto& name = reinterpret_cast<OpFunctionObject*>(o)->op->name;
+  PyObject* r = PyObject_CallMethod(m, static_cast<const char*>(what), "s", name.c_str());
+  Py_DECREF(m);
+  return r;
+}
+char kSignature[] = "signature", kText[] = "text";
 PyGetSetDef op_getset[] = {{"__name__", op_name, nullptr, nullptr, nullptr},
+                           {"__doc__", op_documentation, nullptr, nullptr, kText},
+                           {"__signature__", op_documentation, nullptr, nullptr, kSignature},
                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef op_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(OpFunctionObject, vectorcall), READONLY, nullptr},

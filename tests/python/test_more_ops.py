@@ -256,3 +256,24 @@ def test_random_ints_of_a_wide_range():
     assert a.max() <= 2 ** 24 and (a == np.floor(a)).all()
     with pytest.raises(ValueError):
         X.random_(5, 2)
+
+
+def test_help_on_operators():
+    """Operators that are objects of the extension have signatures, by whose names they are called, and texts."""
+    import inspect
+    import pydoc
+    missing, seen = [], 0
+    for name in ops.function.__all__:
+        op = getattr(ops, name)
+        if type(op).__name__ != "OpFunction":
+            continue
+        seen += 1
+        if not op.__doc__ or "\n\n" not in op.__doc__:
+            missing.append(name)
+            continue
+        ints = any(n in name for n in ("bitwise", "shift", "invert"))
+        values = {"condition": T([True]), "exponent": T([1.5]), "input": T([2]) if ints else T([0.5]), "other": T([1]) if ints else T([0.25])}
+        arguments = {n: values[n] for n in inspect.signature(op).parameters}
+        assert op(**arguments).shape == (1,), name
+    assert not missing and seen > 60
+    assert "input + other" in pydoc.render_doc(ops.add) and str(inspect.signature(ops.pow)) == "(input, exponent)"

@@ -1,0 +1,109 @@
+"""What `help` and `inspect.signature` say of operators that are objects of the extension: elementwise functions, mostly.
+
+Other operators than these have the names of their inputs in `pijit._C`. Binary ones take Tensors and numbers that broadcast; the result's dtype is the one that both
+are promoted to: a Python number doesn't make a Tensor's dtype wider, but for its kind."""
+
+import inspect
+
+_ONE, _TWO = "(input)", "(input, other)"
+_BROADCAST = ("\n\ninput, other: Tensors or numbers, at least one of them a Tensor, of shapes that broadcast. Returns a Tensor of the common shape and dtype. Raises "
+              "TypeError for\nother types, ValueError for shapes that don't broadcast.")
+_COMPARE = ("\n\ninput, other: Tensors or numbers, at least one of them a Tensor, of shapes that broadcast. Returns a bool Tensor of the common shape. Raises TypeError\n"
+            "for other types, ValueError for shapes that don't broadcast.")
+_FLOATING = ("\n\ninput: a Tensor of any number dtype; ints are computed as float32. Returns a Tensor of its shape. Raises TypeError for anything else.")
+_KEEPS = "\n\ninput: a Tensor of a number dtype. Returns a Tensor of its shape and dtype. Raises TypeError for anything else."
+_TESTS = "\n\ninput: a Tensor. Returns a bool Tensor of its shape. Raises TypeError for anything else."
+_BITS = ("\n\ninput, other: Tensors of ints or bools (other may be a number) of shapes that broadcast. Returns a Tensor of the common shape and dtype. Raises TypeError "
+         "for floating\ndtypes.")
+
+# name: (signature, what it does, the rest)
+_TABLE = {
+    "add": (_TWO, "The sum: input + other. Of two bools the logical or.", _BROADCAST),
+    "sub": (_TWO, "The difference: input - other.", _BROADCAST),
+    "mul": (_TWO, "The product: input * other. Of two bools the logical and.", _BROADCAST),
+    "div": (_TWO, "The quotient input / other, floating also of ints; of a number by 0 infinite or NaN.", _BROADCAST),
+    "floor_div": (_TWO, "The quotient, rounded down: floor(input / other). Of ints by 0 without meaning.", _BROADCAST),
+    "mod": (_TWO, "The remainder of the quotient that is rounded down: it has the sign of other, as Python's %.", _BROADCAST),
+    "fmod": (_TWO, "The remainder of the quotient that is rounded towards 0: it has the sign of input, as C's fmod.", _BROADCAST),
+    "pow": ("(input, exponent)", "input to the power of exponent; NaN where a negative number has an exponent that isn't whole.",
+            _BROADCAST.replace("input, other", "input, exponent")),
+    "atan2": (_TWO, "The angle, in radians, between the axis of other and the point (other, input), in [-pi, pi].", _BROADCAST),
+    "hypot": (_TWO, "sqrt(input^2 + other^2), without overflow on the way.", _BROADCAST),
+    "maximum": (_TWO, "The greater of both, elementwise; NaN where one is NaN. The gradient goes to the greater, to input where they are equal.", _BROADCAST),
+    "minimum": (_TWO, "The lesser of both, elementwise; NaN where one is NaN. The gradient goes to the lesser, to input where they are equal.", _BROADCAST),
+    "neg": (_ONE, "-input.", _KEEPS),
+    "abs": (_ONE, "The absolute value. Its gradient at 0 is 0.", _KEEPS),
+    "sign": (_ONE, "-1, 0 or 1, as input is less than 0, 0, or greater.", _KEEPS),
+    "square": (_ONE, "input * input.", _KEEPS),
+    "sqrt": (_ONE, "The square root; NaN of numbers below 0.", _FLOATING),
+    "rsqrt": (_ONE, "1 / sqrt(input); infinite at 0, NaN below.", _FLOATING),
+    "reciprocal": (_ONE, "1 / input; infinite at 0.", _FLOATING),
+    "cbrt": (_ONE, "The cube root, of negative numbers too.", _FLOATING),
+    "exp": (_ONE, "e to the power of input.", _FLOATING),
+    "exp2": (_ONE, "2 to the power of input.", _FLOATING),
+    "expm1": (_ONE, "exp(input) - 1, exact for small input.", _FLOATING),
+    "log": (_ONE, "The natural logarithm; minus infinity at 0, NaN below.", _FLOATING),
+    "log2": (_ONE, "The logarithm to the base 2; minus infinity at 0, NaN below.", _FLOATING),
+    "log10": (_ONE, "The logarithm to the base 10; minus infinity at 0, NaN below.", _FLOATING),
+    "log1p": (_ONE, "log(1 + input), exact for small input; minus infinity at -1, NaN below.", _FLOATING),
+    "sin": (_ONE, "The sine of radians.", _FLOATING),
+    "cos": (_ONE, "The cosine of radians.", _FLOATING),
+    "tan": (_ONE, "The tangent of radians.", _FLOATING),
+    "asin": (_ONE, "The inverse sine, in [-pi/2, pi/2]; NaN outside of [-1, 1].", _FLOATING),
+    "acos": (_ONE, "The inverse cosine, in [0, pi]; NaN outside of [-1, 1].", _FLOATING),
+    "atan": (_ONE, "The inverse tangent, in [-pi/2, pi/2].", _FLOATING),
+    "sinh": (_ONE, "The hyperbolic sine.", _FLOATING),
+    "cosh": (_ONE, "The hyperbolic cosine.", _FLOATING),
+    "tanh": (_ONE, "The hyperbolic tangent, in [-1, 1].", _FLOATING),
+    "asinh": (_ONE, "The inverse hyperbolic sine.", _FLOATING),
+    "acosh": (_ONE, "The inverse hyperbolic cosine, from 0 on; NaN of numbers below 1.", _FLOATING),
+    "atanh": (_ONE, "The inverse hyperbolic tangent; infinite at -1 and 1, NaN outside.", _FLOATING),
+    "erf": (_ONE, "The error function: 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to input.", _FLOATING),
+    "erfc": (_ONE, "1 - erf(input), exact for large input.", _FLOATING),
+    "lgamma": (_ONE, "log |gamma(input)|; infinite at 0 and negative whole numbers.", _FLOATING),
+    "digamma": (_ONE, "The derivative of lgamma; NaN at negative whole numbers.", _FLOATING),
+    "floor": (_ONE, "The greatest whole number that isn't above input. The gradient is 0.", _KEEPS),
+    "ceil": (_ONE, "The least whole number that isn't below input. The gradient is 0.", _KEEPS),
+    "trunc": (_ONE, "input without what is behind its decimal point. The gradient is 0.", _KEEPS),
+    "equal": (_TWO, "Where both are equal; NaN equals nothing.", _COMPARE),
+    "not_equal": (_TWO, "Where both differ; NaN differs from all.", _COMPARE),
+    "less": (_TWO, "Where input < other.", _COMPARE),
+    "less_equal": (_TWO, "Where input <= other.", _COMPARE),
+    "greater": (_TWO, "Where input > other.", _COMPARE),
+    "greater_equal": (_TWO, "Where input >= other.", _COMPARE),
+    "logical_and": (_TWO, "Where both are true; numbers are where they aren't 0.", _COMPARE),
+    "logical_or": (_TWO, "Where one or both are true; numbers are where they aren't 0.", _COMPARE),
+    "logical_xor": (_TWO, "Where exactly one is true; numbers are where they aren't 0.", _COMPARE),
+    "logical_not": (_ONE, "Where input is false; numbers are where they are 0.", _TESTS),
+    "bitwise_and": (_TWO, "The bits that both have.", _BITS),
+    "bitwise_or": (_TWO, "The bits that one or both have.", _BITS),
+    "bitwise_xor": (_TWO, "The bits that exactly one has.", _BITS),
+    "bitwise_not": (_ONE, "The bits that input doesn't have; of a bool its opposite.", "\n\ninput: a Tensor of ints or bools. Returns a Tensor of its shape and dtype. Raises TypeError for "
+                    "floating dtypes."),
+    "left_shift": (_TWO, "The bits moved up by other places: input * 2^other.", _BITS),
+    "right_shift": (_TWO, "The bits moved down by other places: floor(input / 2^other).", _BITS),
+    "isnan": (_ONE, "Where input is NaN.", _TESTS),
+    "isinf": (_ONE, "Where input is infinite, of either sign.", _TESTS),
+    "isfinite": (_ONE, "Where input is neither infinite nor NaN.", _TESTS),
+    "relu6": (_ONE, "input limited to [0, 6].", _KEEPS),
+    "sigmoid": (_ONE, "1 / (1 + exp(-input)), in [0, 1].", _FLOATING),
+    "silu": (_ONE, "input * sigmoid(input), also named swish.", _FLOATING),
+    "select": ("(condition, input, other)", "input where the condition is true, other elsewhere.",
+               "\n\ncondition: a bool Tensor; input, other: Tensors or numbers; all broadcast. Returns a Tensor of the common shape and of the dtype of both. Gradients "
+               "go to the one that\nwas taken. Raises TypeError for another condition, ValueError for shapes that don't broadcast."),
+}
+
+
+def text(name):
+    """The docstring of an operator, or None."""
+    entry = _TABLE.get(name)
+    return None if entry is None else entry[1] + entry[2]
+
+
+def signature(name):
+    """The signature of an operator, by MindSpore's names of arguments, or None."""
+    entry = _TABLE.get(name)
+    if entry is None:
+        return None
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(n.strip(), kind) for n in entry[0][1:-1].split(",")])
