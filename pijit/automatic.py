@@ -97,7 +97,8 @@ def begin(request=None):
         return
     enable(_request.include, _request.exclude)
     if _request.trace:
-        _trace("start")
+        from pijit import trace
+        trace.start()
 
 
 @functools.cache
@@ -106,24 +107,13 @@ def _finish_at_exit():
         atexit.register(finish)
 
 
-def _trace(what):
-    """The events of pijit.trace, which records them."""
-    try:
-        from pijit import trace
-    except ImportError:
-        return []
-    return getattr(trace, what)()
-
-
 def finish():
     """At exit: the report and the trace, and everything that was kept dies."""
     if _request and _request.report:
         from pijit.report import write
         write(report(), _request.report)
     if _request and _request.trace:
-        import json
-        events = _trace("stop")
-        with open(_request.trace, "w") as f:
-            json.dump({"traceEvents": events, "displayTimeUnit": "ns"}, f)
+        from pijit import trace
+        trace.write(_request.trace, trace.stop())
     disable()
     _C.forget_automatic()

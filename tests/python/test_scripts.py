@@ -120,6 +120,13 @@ print(k)
         assert loop["name"] == "<module>" and loop["line"] == 12 and loop["captured"] > 100 and loop["graph_runs"] > 20
 
 
+def test_a_trace_is_written(tmp_path):
+    where = tmp_path / "trace.json"
+    report_of(tmp_path, STEP + "for k in range(50): x = step(x, w)", "--trace", str(where))
+    kinds = {e.get("cat") for e in json.loads(where.read_text())["traceEvents"]}
+    assert {"capture", "kernel"} <= kinds
+
+
 def test_packages_are_included_and_excluded(tmp_path):
     (tmp_path / "site-packages").mkdir()
     (tmp_path / "site-packages" / "mylib.py").write_text(STEP)
