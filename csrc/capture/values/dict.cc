@@ -151,6 +151,7 @@ void DictValue::remove(Context& c, const V& key) {
   const py::object k = hashable_key(c, key);
   if (open_) {
     c.check_effect(this);
+    tighten(c, key);
     change(c, k, false);
   } else {
     c.remove_entry(this, static_cast<size_t>(c.find_key(this, k.ptr())));
