@@ -14,10 +14,11 @@ constexpr uint64_t kHiddenCalls = 16;  // of a function in one that is still war
 constexpr int kTrialRuns = 8;
 constexpr double kGain = 0.97;  // of the plain time, or it is none
 constexpr int kLostTrials = 2;
+constexpr uint64_t kLooks = 8;  // at arguments, before a function without tensors is left alone
 constexpr size_t kMaxStates = 1024;
 // What the hook costs a call that it passes on, and what may be spent on that: a share of the time
 // that passed, and one of what was gained.
-constexpr double kPassCost = 25, kShareOfTime = 0.01, kShareOfGain = 0.5;
+constexpr double kPassCost = 40, kShareOfTime = 0.01, kShareOfGain = 0.5;
 constexpr int64_t kPasses = 10000;  // between two looks at that
 
 struct Account {
@@ -227,6 +228,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     return call.run();
   if (a->phase == Automatic::kWarming) {
     if (a->ops == 0 && !works_on_tensors(call)) {
+      if (a->calls >= kLooks) callee->skip = true;  // until an eager op is its own
       passed();
       return call.run();
     }
@@ -282,7 +284,8 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   } else {
     ++a->settled;
     if (timed && a->settled > 1) a->captured.add(static_cast<double>(now_ns() - began));
-    earned(a->plain.median() - a->captured.median());
+    // first calls of ops compile them: only what a trial saw counts
+    if (a->next_trial > 0) earned(a->plain.least() - a->captured.median());
   }
   if (a->phase == Automatic::kCaptured) judge(*a, *callee);
   return r.release().ptr();

@@ -50,7 +50,7 @@ void iterated(Loop& l, uint64_t compiled) {
       if (!measures_plain(l)) l.settled = 0;
     } else {
       l.times.add(each);
-      earned((l.plain.median() - each) * kBatch);
+      earned((l.plain.least() - each) * kBatch);
     }
   }
   l.began = t;
