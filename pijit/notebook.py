@@ -142,7 +142,10 @@ class Report:
 
     def __init__(self, functions, before=None, regions=None):
         self.rows, self.breaks = [], []
+        fronted = {(f.__code__.co_filename, f.__code__.co_name) for f in functions}
         for key, r in _regions().items():
+            if r.kind == "function" and (r.file, r.name.rpartition(".")[2]) in fronted:
+                continue  # it has a row of its own
             calls = r.captured - (regions[key].captured if regions and key in regions else 0)
             if r.given_back or not calls:
                 continue

@@ -95,6 +95,7 @@ void init_record(py::module_& m) {
         auto at = [&](size_t k) { return integer("record_stop", "an item of recording", t[k]); };
         const Recording begun{at(0), static_cast<uint64_t>(at(1)), static_cast<uint64_t>(at(2)),
                               static_cast<size_t>(at(3))};
+        const int64_t end = clock_ns();
         const Recorded r = stop_recording(begun);
         if (!recording()) known_callers().clear();
         static const char* const kinds[] = {"kernel", "call",    "guards",   "graph",    "outcome",
@@ -114,7 +115,7 @@ void init_record(py::module_& m) {
         d["events"] = events;
         d["subjects"] = subjects;
         d["begin"] = t[0];
-        d["end"] = clock_ns();
+        d["end"] = end;
         d["allocations"] = r.allocations;
         d["allocated_bytes"] = r.allocated_bytes;
         d["peak_bytes"] = r.peak_bytes;

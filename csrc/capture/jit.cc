@@ -30,8 +30,8 @@ struct JitObject {
 
 bool graph_mode_on = false;
 thread_local int graph_depth = 0;
-thread_local bool sampling = false;  // within a call of a sampled function
-thread_local bool paused = false;    // this thread's jitted functions run plainly
+thread_local uint64_t disturbed = 0;  // captures and plain calls of sampled functions so far
+thread_local bool paused = false;     // this thread's jitted functions run plainly
 
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
@@ -112,13 +112,13 @@ class Flag {
   bool before_;
 };
 
-// The second, fourth, eighth ... call runs plainly; what is sampled below it runs along.
+// The second, fourth, eighth ... call runs plainly; what is sampled below it does so, too.
+// Times count where nothing below was captured or ran plainly meanwhile.
 template <class Captured, class Plain>
 py::object sampled_call(State& state, const Captured& captured, const Plain& plain) {
-  const Flag outermost(sampling);
   const uint64_t turn = ++state.turns;
   const bool plainly = turn > 1 && (turn & (turn - 1)) == 0;
-  const uint64_t captures = state.compile_count;
+  const uint64_t captures = state.compile_count, before = disturbed;
   const int64_t begin = clock_ns();
   py::object r;
   if (plainly) {
@@ -128,7 +128,9 @@ py::object sampled_call(State& state, const Captured& captured, const Plain& pla
     r = captured();
   }
   const int64_t ns = clock_ns() - begin;
-  if (state.compile_count != captures) return r;
+  const bool captured_anew = state.compile_count != captures, alone = disturbed == before;
+  disturbed += captured_anew || plainly;
+  if (captured_anew || !alone) return r;
   State::Sample& s = plainly ? state.plain : state.captured;
   ++s.calls;
   s.ns += ns;
@@ -172,8 +174,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
       OwnerScope owner(state.get());
       return run({jit->func, *state, jit->whole}, std::move(slots), original);
     };
-    if (state->sampled && !sampling)
-      return sampled_call(*state, captured, original).release().ptr();
+    if (state->sampled) return sampled_call(*state, captured, original).release().ptr();
     return captured().release().ptr();
   } catch (...) {
     return raise_current_exception();
