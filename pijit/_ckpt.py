@@ -9,7 +9,8 @@ with the CRC-32, big-endian, of what is before."""
 import zlib
 
 TYPES = {"bool": "Bool", "int8": "Int8", "int16": "Int16", "int32": "Int32", "int64": "Int64", "uint8": "UInt8", "uint16": "UInt16", "uint32": "UInt32",
-         "uint64": "UInt64", "float16": "Float16", "bfloat16": "BFloat16", "float32": "Float32", "float64": "Float64"}
+         "uint64": "UInt64", "float16": "Float16", "bfloat16": "BFloat16", "float32": "Float32", "float64": "Float64", "complex64": "Complex64",
+         "complex128": "Complex128"}
 _OURS = {v: k for k, v in TYPES.items()}
 _CRC, _CRC_BYTES = b"crc_num", 10
 

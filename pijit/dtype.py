@@ -17,12 +17,15 @@ float16 = half = dtype("float16")
 bfloat16 = dtype("bfloat16")
 float32 = single = dtype("float32")
 float64 = double = dtype("float64")
+complex64 = dtype("complex64")
+complex128 = dtype("complex128")
 Type = DType
 
 int_type = (int8, int16, int32, int64)
 uint_type = (uint8, uint16, uint32, uint64)
 float_type = (float16, bfloat16, float32, float64)
-number_type = int_type + uint_type + float_type
+complex_type = (complex64, complex128)
+number_type = int_type + uint_type + float_type + complex_type
 
 
 def dtype_to_nptype(type_):
@@ -31,8 +34,8 @@ def dtype_to_nptype(type_):
 
 
 def dtype_to_pytype(type_):
-    """The Python type of a dtype: bool, int or float."""
-    return bool if type_ is bool_ else float if type_.is_floating_point else int
+    """The Python type of a dtype: bool, int, float or complex."""
+    return bool if type_ is bool_ else complex if type_ in complex_type else float if type_.is_floating_point else int
 
 
 def get_py_obj_dtype(obj):
@@ -54,7 +57,7 @@ def _range(dtype):
     return number(info.min), number(info.max)
 
 
-_RANGES = {t.name: _range(t) for t in number_type}
+_RANGES = {t.name: _range(t) for t in int_type + uint_type + float_type}
 
 
 def finite_range(dtype):

@@ -18,7 +18,7 @@ from pijit._C import Tensor, dtype as _dtype
 from pijit.parameter import Parameter
 
 _NAMES = {"bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
-          "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64"}
+          "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "C64"}
 _PUBLIC = {v: k for k, v in _NAMES.items()}
 _MAX_HEADER = 100 << 20
 
@@ -94,7 +94,7 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
             values.append((name, value))
             continue
         value = value if isinstance(value, Tensor) else _number(name, value)
-        if value.dtype.name not in _NAMES:
+        if value.dtype.name not in (_ckpt.TYPES if format == "ckpt" else _NAMES):
             raise TypeError(f"For 'save_checkpoint', {name!r} has the dtype {value.dtype}, which the format doesn't have.")
         values.append((name, value.dtype.name, value.shape, _raw(value)))
     parts = _ckpt.parts(values, crc_check) if format == "ckpt" else _safetensors(values)

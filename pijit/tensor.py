@@ -43,9 +43,10 @@ for _n in ("addbmm addmv addr aminmax approximate_equal baddbmm bincount bitwise
            "diagflat diagonal_scatter diff dsplit erfinv fills fliplr flipud float_power fmax fmin gcd ger heaviside histc i0 index_fill isreal lcm ldexp logaddexp2 "
            "logcumsumexp logit msort mvlgamma nanmean nanmedian nanquantile positive quantile renorm reverse_sequence rot90 select_scatter sgn signbit "
            "slice_scatter swapdims tensor_split unique_consecutive unique_with_pad unsorted_segment_max unsorted_segment_min unsorted_segment_prod xdivy multinomial bernoulli "
-           "is_complex is_floating_point inverse slogdet logdet log_matrix_determinant cholesky cholesky_inverse cholesky_solve matrix_power adjoint").split():
+           "eigvals is_complex angle conj imag real is_floating_point inverse slogdet logdet log_matrix_determinant cholesky cholesky_inverse cholesky_solve matrix_power adjoint").split():
     _op = getattr(F, _n)
     setattr(Tensor, _n, _op if isinstance(_op, types.FunctionType) else _method(_op))
+Tensor.to_coo, Tensor.to_csr = F.dense_to_sparse_coo, F.dense_to_sparse_csr
 Tensor.bitwise_not, Tensor.soft_shrink, Tensor.nelement, Tensor.matrix_determinant = _method(F.invert), F.softshrink, F.numel, F.det
 
 
@@ -469,18 +470,6 @@ class _Methods:
     def ptp(self, axis=None, keepdims=False):
         """Maximum minus minimum."""
         return F.amax(self, axis, keepdims) - F.amin(self, axis, keepdims)
-
-    def conj(self):
-        """self: there are real numbers only."""
-        return self
-
-    def real(self):
-        """self: there are real numbers only."""
-        return self
-
-    def imag(self):
-        """Zeros: there are real numbers only."""
-        return F.zeros_like(self)
 
     def expand_as(self, other=None, *, x=None):
         """Broadcast to other's shape."""

@@ -236,6 +236,13 @@ class Merge {
   V tensors(const V& a, const V& b) {
     if (!(a->node.type() == b->node.type()))
       return fail("the branches give tensors of different types");
+    for (auto& v : {a, b}) {  // made in an arm
+      V root = v;
+      while (root->origin && root->src < 0 && root->serial >= serial_) root = root->origin;
+      const bool made = v->src < 0 && v->serial >= serial_;
+      if (made && (root->src >= 0 || root->serial < serial_))
+        return fail("which part of a tensor it is depends on the branch");
+    }
     auto* r = arena_.make<TensorValue>();
     const size_t index = output(a, b, a->node.dtype());
     wait(r, &r->node, index);
@@ -438,6 +445,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
       const Nested nested(*this);
       if (v->kind == Value::kTensor) {
         V t = tensor(arm->graph->add_input(v->node.type()));
+        t->aliased = static_cast<bool>(v->origin);
         carried.push_back({v, t, nullptr, v->node.dtype()});
         return t;
       }
@@ -492,6 +500,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
         if (now != inner && now->kind == Value::kTensor) {
           if (now->serial < serial || now->src >= 0 || now->first || now->second)
             give_up(Reason::kTensorValue, "the loop hands on a tensor from outside");
+          if (now->origin) give_up(Reason::kTensorValue, "the loop hands on a part of a tensor");
           for (auto& other : carried)
             if (other.inner == now)
               give_up(Reason::kTensorValue, "the loop hands a tensor from variable to variable");

@@ -111,6 +111,7 @@ struct Guard {
     kTypeVersion,  // class `obj` is at version `num`
     kNull,         // slot is unbound
     kCellEmpty,
+    kNoPart,  // a tensor that is no part of another
   } kind;
   int src;
   py::object obj, obj2;

@@ -15,9 +15,7 @@ class AssignTensor final : public Effect {
  public:
   AssignTensor(int target, int output) : target_(target), output_(output) {}
   void apply(Runner& r) const override { array_of(r.make(target_).ptr()) = r.output(output_); }
-  std::string describe() const override {
-    return str_cat("assign ", target_, " output ", output_);
-  }
+  std::string describe() const override { return str_cat("assign ", target_, " output ", output_); }
 
  private:
   int target_, output_;
@@ -75,9 +73,7 @@ class SetCell final : public Effect {
     const py::object c = r.make(target_), v = r.make(value_);
     check(PyCell_Set(c.ptr(), v.ptr()));
   }
-  std::string describe() const override {
-    return str_cat("cell ", target_, " = ", value_);
-  }
+  std::string describe() const override { return str_cat("cell ", target_, " = ", value_); }
 
  private:
   int target_, value_;
@@ -97,9 +93,7 @@ class Print final : public Effect {
     Py_VISIT(keywords_.ptr());
     return 0;
   }
-  std::string describe() const override {
-    return str_cat("print ", args_, " ", shown(keywords_));
-  }
+  std::string describe() const override { return str_cat("print ", args_, " ", shown(keywords_)); }
 
  private:
   int args_;  // a tuple
@@ -131,9 +125,7 @@ class SetItem final : public Effect {
     const py::object o = r.make(target_), k = r.make(key_), v = r.make(value_);
     check(PyObject_SetItem(o.ptr(), k.ptr(), v.ptr()));
   }
-  std::string describe() const override {
-    return str_cat(target_, "[", key_, "] = ", value_);
-  }
+  std::string describe() const override { return str_cat(target_, "[", key_, "] = ", value_); }
 
  private:
   int target_, key_, value_;
@@ -146,9 +138,7 @@ class DeleteItem final : public Effect {
     const py::object o = r.make(target_), k = r.make(key_);
     check(PyObject_DelItem(o.ptr(), k.ptr()));
   }
-  std::string describe() const override {
-    return str_cat("del ", target_, "[", key_, "]");
-  }
+  std::string describe() const override { return str_cat("del ", target_, "[", key_, "]"); }
 
  private:
   int target_, key_;
@@ -183,9 +173,41 @@ class CallMethod final : public Effect {
   std::vector<int> args_;  // with the object first
 };
 
+class MakePart final : public Effect {
+ public:
+  MakePart(int part, int whole, int place) : part_(part), whole_(whole), place_(place) {}
+  void apply(Runner& r) const override {
+    const py::object part = r.make(part_), whole = r.make(whole_), place = r.make(place_);
+    make_part(part.ptr(), whole.ptr(), place.ptr());
+  }
+  std::string describe() const override { return str_cat(part_, " is ", whole_, "[", place_, "]"); }
+
+ private:
+  int part_, whole_, place_;
+};
+
 }  // namespace
 
 void Context::log(Note n) { journal_.push_back(std::move(n)); }
+
+// Tensors that leave and are parts of tensors that others know.
+void Tracer::make_parts(Entry* e) {
+  std::vector<V> parts;
+  for (auto& [v, id] : recipe_of_)
+    if (v->kind == Value::kTensor && v->src < 0 && v->origin)
+      parts.push_back(const_cast<Value*>(v));
+  std::sort(parts.begin(), parts.end(), [](auto& a, auto& b) { return a->serial < b->serial; });
+  auto known = [&](const V& v) { return v->src >= 0 || recipe_of_.count(v); };
+  for (size_t k = 0; k < parts.size(); ++k) {
+    const V part = parts[k], whole = part->origin;
+    V nearest = whole;
+    while (!known(nearest) && nearest->origin) nearest = nearest->origin;
+    if (!known(nearest)) continue;
+    if (!known(whole)) parts.push_back(whole);
+    const int ids[] = {recipe(part), recipe(whole), recipe(part->place)};
+    e->effects.push_back(std::make_unique<MakePart>(ids[0], ids[1], ids[2]));
+  }
+}
 
 // The journal as effects. Of several values that an attribute, a global, a cell or an item
 // gets with no one to see them in between, the last one is set, at the place of the first.
@@ -245,9 +267,7 @@ void Tracer::make_effects(Entry* e) {
         effect = std::make_unique<SetGlobal>(n.globals, n.name, value(0));
         break;
       case Note::kSetCell: effect = std::make_unique<SetCell>(target, value(0)); break;
-      case Note::kPrint:
-        effect = std::make_unique<Print>(recipe(tuple(n.values)), n.name);
-        break;
+      case Note::kPrint: effect = std::make_unique<Print>(recipe(tuple(n.values)), n.name); break;
       case Note::kExtend: {
         std::vector<int> values;
         for (; k < journal_.size() && journal_[k].kind == Note::kExtend &&

@@ -397,7 +397,7 @@ V Tracer::call_jacobian(const std::vector<V>& args, bool forward) {
   std::vector<Val> out;
   for (auto& o : outputs) {
     out.push_back(scope_->val(o->node));
-    if (!is_float(out.back().dtype())) give_up(Reason::kRaises, "an output is not floating");
+    if (!is_inexact(out.back().dtype())) give_up(Reason::kRaises, "an output is not floating");
   }
 
   // f along the units of x's shape: results have the number of the unit in front

@@ -273,6 +273,7 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
     case Guard::kTypeVersion:
       return type_version(reinterpret_cast<PyTypeObject*>(g.obj.ptr())) == g.num;
     case Guard::kCellEmpty: return PyCell_Check(o) && !PyCell_GET(o);
+    case Guard::kNoPart: return !is_part(o);
     case Guard::kNull: break;
   }
   return false;
@@ -454,6 +455,7 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     case Guard::kTypeVersion: return "class " + name(g.obj) + " unchanged";
     case Guard::kNull: return s + " is unbound";
     case Guard::kCellEmpty: return s + " is empty";
+    case Guard::kNoPart: return s + " is no part of another tensor";
   }
   return "?";
 }

@@ -142,6 +142,7 @@ void Tracer::finish(Entry* e) {
   e->places.assign(places_.begin(), places_.end());
   if (const auto paths = own_changes(); !paths.empty()) throw ChangesItself{paths};
   make_effects(e);
+  make_parts(e);
   if (!e->changed.empty())
     for (auto& [o, v] : known_)
       if (v->src >= 0 && v->obj.ptr() == o && v->has_identity()) e->identities.push_back(v->src);

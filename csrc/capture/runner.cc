@@ -62,7 +62,7 @@ bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
   std::vector<Differentiated::Leaf> leaf_of(in.size());
   std::vector<ArrayRef> leaves;
   for (size_t k = 0; k < in.size(); ++k)
-    if (is_float(in[k]->type.dtype) && tape.watches(in[k])) {
+    if (is_inexact(in[k]->type.dtype) && tape.watches(in[k])) {
       const int first = static_cast<int>(std::find(in.begin(), in.end(), in[k]) - in.begin());
       leaf_of[k] = {first, tape.is_leaf(in[k])};
       if (first == static_cast<int>(k)) leaves.push_back(ArrayRef::share(in[k]));
@@ -90,7 +90,7 @@ bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
     bool shared = std::any_of(in.begin(), in.end(), [&](auto* a) { return a == all[k].get(); });
     for (size_t i = 0; i < all.size(); ++i) shared |= i != k && all[i].get() == all[k].get();
     outputs[k] = shared ? alias_array(all[k], all[k]->type) : all[k];
-    if (!is_float(outputs[k]->type.dtype)) continue;
+    if (!is_inexact(outputs[k]->type.dtype)) continue;
     results.push_back(outputs[k]);
     place.push_back(k);
   }

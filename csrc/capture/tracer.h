@@ -68,6 +68,7 @@ class Tracer final : public Context, public Rebuilder {
   std::vector<std::pair<const Frame*, int>> branching_;
 
   void make_effects(Entry* e);
+  void make_parts(Entry* e);
   std::vector<uint64_t> own_changes();
   // --- calls.cc ---
   std::optional<V> call_operator(const std::string& name, const std::vector<V>& args);

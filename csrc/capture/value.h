@@ -123,6 +123,7 @@ struct Value {
   Val pred;
   V first, second;
   bool aliased = false;  // such a tensor may be this object
+  V origin, place;       // kTensor: the part of `origin` at `place` (TensorObject)
   uint64_t serial = 0;   // in order of making
   std::vector<V> items;  // kTuple, kList: null items are read from the source on demand. kSlice: 3.
                          // kIter: operands

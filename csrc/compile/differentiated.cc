@@ -91,7 +91,7 @@ Differentiated::Differentiated(const Graph& g, const std::vector<Leaf>& leaves) 
   for (auto& o : g.outputs) g_.outputs.push_back({first[o.node]});
   std::vector<bool> all;
   bool branches = false;
-  for (auto& o : g_.outputs) all.push_back(is_float(g_.node(o.node).type.dtype));
+  for (auto& o : g_.outputs) all.push_back(is_inexact(g_.node(o.node).type.dtype));
   for (uint32_t i = 0; i < g_.size(); ++i) branches |= !g_.node(i).regions.empty();
   // A gradient that is refused is refused now, not in the backward walk. Sums are longest with all
   // that may come in. Whether a branch passes something on is settled by each output alone: what

@@ -279,6 +279,12 @@ std::vector<Window> windows_of(const Graph& g, const Node& n) {
   if (n.kind != Node::kOp || !n.op->has(kWindows)) return {};
   const Type& of = g.node(n.in[0]).type;
   const Shape& s = n.type.shape;
+  if (is_complex(of.dtype)) {  // real or imaginary parts, side by side in memory
+    static const OpDef& imag = OpTable::get().at("imag");
+    Window w{of.shape.strides(), n.op == &imag ? 1 : 0};
+    for (auto& stride : w.strides) stride *= 2;
+    return {w};
+  }
   // Lanes of halves are float32, through which a NaN's bits do not pass unchanged.
   if (s.rank() == 0 || s.numel() == 0 || is_half(of.dtype)) return {};
   Window w{of.shape.strides(), 0};

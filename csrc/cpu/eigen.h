@@ -5,6 +5,7 @@
 #define EIGEN_MPL2_ONLY
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Dense>
+#include <complex>
 #include <limits>
 
 #include "cpu/cpu.h"
@@ -57,9 +58,26 @@ inline double cube(const Stack& s) {
 }
 template <class T>
 constexpr T kNaN = std::numeric_limits<T>::quiet_NaN();
+template <class T>
+constexpr std::complex<T> kNaN<std::complex<T>> = {kNaN<T>, kNaN<T>};
+
+// f(T()) for elements of dtype t; the second one for ops that take complex matrices.
+template <class F>
+void by_real_type(DType t, F f) {
+  t == DType::F32 ? f(float{}) : f(double{});
+}
+template <class F>
+void by_type(DType t, F f) {
+  if (t == DType::C64)
+    f(std::complex<float>{});
+  else if (t == DType::C128)
+    f(std::complex<double>{});
+  else
+    by_real_type(t, f);
+}
 
 // A kernel out of f(in, out, ctx) on one matrix, its attributes read once by `Make`.
-template <class F>
+template <bool kComplex = false, class F>
 std::unique_ptr<OpKernel> of_matrices(const KernelRequest& r, int out_axes, F f) {
   const Stack x(r.in[0].shape), y(r.out.shape, out_axes);
   const DType t = r.out.dtype;
@@ -76,7 +94,10 @@ std::unique_ptr<OpKernel> of_matrices(const KernelRequest& r, int out_axes, F f)
           b.setConstant(kNaN<T>);
       });
     };
-    t == DType::F32 ? go(float{}) : go(double{});
+    if constexpr (kComplex)
+      by_type(t, go);
+    else
+      by_real_type(t, go);
   });
 }
 

@@ -52,7 +52,7 @@ void solve_triangle(const In<T>& a, Matrix<T>& x, bool lower, bool trans, bool u
     go(a, lower);
 }
 // x of systems with the matrices in[0] and the right sides in[1]
-template <class F>
+template <bool kComplex = false, class F>
 std::unique_ptr<OpKernel> of_systems(const KernelRequest& r, F f) {
   const Shape as = r.in[0].shape, bs = r.in[1].shape, ys = r.out.shape;
   const Stack a(as), b(bs), y(ys);
@@ -71,7 +71,10 @@ std::unique_ptr<OpKernel> of_systems(const KernelRequest& r, F f) {
         Out<T>(static_cast<T*>(out) + i * y.size(), y.m, y.n) = x;
       });
     };
-    t == DType::F32 ? go(float{}) : go(double{});
+    if constexpr (kComplex)
+      by_type(t, go);
+    else
+      by_real_type(t, go);
     OP_CHECK(!failed, kValue, "[solve] a matrix is not invertible");
   });
 }
@@ -86,15 +89,16 @@ KERNEL(solve_triangular) {
 }
 KERNEL(solve) {
   const bool trans = r.ctx().flag("trans");
-  return of_systems(r, [=](const auto& a, auto& x) {
+  return of_systems<true>(r, [=](const auto& a, auto& x) {
     using M = std::decay_t<decltype(x)>;
+    using T = typename M::Scalar;
     const Eigen::PartialPivLU<M> lu(trans ? M(a.transpose()) : M(a));
     x = lu.solve(x).eval();
-    return !(lu.matrixLU().diagonal().array() == 0).any();
+    return !(lu.matrixLU().diagonal().array() == T(0)).any();
   });
 }
 KERNEL(matrix_inverse) {
-  return of_matrices(r, 2, [](const auto& a, auto& y) {
+  return of_matrices<true>(r, 2, [](const auto& a, auto& y) {
     using M = Matrix<typename std::decay_t<decltype(y)>::Scalar>;
     y = M(a).partialPivLu().inverse();
   });

@@ -19,6 +19,9 @@ void register_cpu_kernels(KernelRegistry& r) {
   register_spectral_kernels(r);
   register_matrix_exp_kernels(r);
   register_special_kernels(r);
+  register_complex_kernels(r);
+  register_eigenvalue_kernels(r);
+  register_fft_kernels(r);
   register_reference_kernels(r);
 }
 

@@ -25,9 +25,11 @@ void with_acc_type(DType t, F f) {
     case DType::F32: return f(float{});
     case DType::F64: return f(double{});
     case DType::F16:
-    case DType::BF16: break;
+    case DType::BF16:
+    case DType::C64:
+    case DType::C128: break;
   }
-  throw InternalError("reduction of a half");
+  throw InternalError("reduction of a half or complex value");
 }
 
 template <class T>

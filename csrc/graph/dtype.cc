@@ -12,6 +12,10 @@ uint16_t float_to_half(float f) { return _cvtss_sh(f, _MM_FROUND_TO_NEAREST_INT)
 DType promote(DType a, DType b) {
   if (a == b) return a;
   const auto ka = info(a).kind, kb = info(b).kind;
+  if (ka == kComplexKind || kb == kComplexKind) {
+    const auto wide = [](DType t) { return part_of(t) == DType::F64; };
+    return wide(a) || wide(b) ? DType::C128 : DType::C64;
+  }
   if (ka == kBoolKind) return b;
   if (kb == kBoolKind) return a;
   if (ka == kFloatKind || kb == kFloatKind) {

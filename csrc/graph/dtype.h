@@ -8,22 +8,24 @@
 namespace pijit {
 
 // X(enumerator, printed name, public name, size in bytes, kind)
-#define PIJIT_DTYPES(X)                      \
-  X(Bool, "bool", "bool", 1, kBoolKind)      \
-  X(I8, "i8", "int8", 1, kIntKind)           \
-  X(I16, "i16", "int16", 2, kIntKind)        \
-  X(I32, "i32", "int32", 4, kIntKind)        \
-  X(I64, "i64", "int64", 8, kIntKind)        \
-  X(U8, "u8", "uint8", 1, kUIntKind)         \
-  X(U16, "u16", "uint16", 2, kUIntKind)      \
-  X(U32, "u32", "uint32", 4, kUIntKind)      \
-  X(U64, "u64", "uint64", 8, kUIntKind)      \
-  X(F16, "f16", "float16", 2, kFloatKind)    \
-  X(BF16, "bf16", "bfloat16", 2, kFloatKind) \
-  X(F32, "f32", "float32", 4, kFloatKind)    \
-  X(F64, "f64", "float64", 8, kFloatKind)
+#define PIJIT_DTYPES(X)                       \
+  X(Bool, "bool", "bool", 1, kBoolKind)       \
+  X(I8, "i8", "int8", 1, kIntKind)            \
+  X(I16, "i16", "int16", 2, kIntKind)         \
+  X(I32, "i32", "int32", 4, kIntKind)         \
+  X(I64, "i64", "int64", 8, kIntKind)         \
+  X(U8, "u8", "uint8", 1, kUIntKind)          \
+  X(U16, "u16", "uint16", 2, kUIntKind)       \
+  X(U32, "u32", "uint32", 4, kUIntKind)       \
+  X(U64, "u64", "uint64", 8, kUIntKind)       \
+  X(F16, "f16", "float16", 2, kFloatKind)     \
+  X(BF16, "bf16", "bfloat16", 2, kFloatKind)  \
+  X(F32, "f32", "float32", 4, kFloatKind)     \
+  X(F64, "f64", "float64", 8, kFloatKind)     \
+  X(C64, "c64", "complex64", 8, kComplexKind) \
+  X(C128, "c128", "complex128", 16, kComplexKind)
 
-enum DTypeKind : uint8_t { kBoolKind, kIntKind, kUIntKind, kFloatKind };
+enum DTypeKind : uint8_t { kBoolKind, kIntKind, kUIntKind, kFloatKind, kComplexKind };
 
 enum class DType : uint8_t {
 #define X(e, s, p, n, k) e,
@@ -52,6 +54,13 @@ constexpr bool is_float(DType t) { return info(t).kind == kFloatKind; }
 constexpr bool is_signed_int(DType t) { return info(t).kind == kIntKind; }
 constexpr bool is_int(DType t) { return info(t).kind == kIntKind || info(t).kind == kUIntKind; }
 constexpr bool is_bool(DType t) { return t == DType::Bool; }
+constexpr bool is_complex(DType t) { return info(t).kind == kComplexKind; }
+// What gradients flow through.
+constexpr bool is_inexact(DType t) { return is_float(t) || is_complex(t); }
+// Of the real and the imaginary part.
+constexpr DType part_of(DType t) {
+  return t == DType::C64 ? DType::F32 : t == DType::C128 ? DType::F64 : t;
+}
 // float16 and bfloat16 are stored in 16 bits and computed in float32, rounded after every op.
 constexpr bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }
 

@@ -55,7 +55,7 @@ void inputs_that_may_be(const Graph& g, uint32_t id, std::set<size_t>* places) {
 std::vector<uint32_t> float_inputs(const Graph& g) {
   std::vector<uint32_t> r;
   for (auto i : g.inputs())
-    if (is_float(g.node(i).type.dtype)) r.push_back(i);
+    if (is_inexact(g.node(i).type.dtype)) r.push_back(i);
   return r;
 }
 
@@ -89,7 +89,7 @@ RegionGradient backward_region(const Graph& g, std::span<const RegionSeed> from,
   std::vector<Val> in, wrt, cts;
   for (auto i : g.inputs()) {
     in.push_back(b->add_input(g.node(i).type));
-    if (is_float(in.back().dtype())) wrt.push_back(in.back());
+    if (is_inexact(in.back().dtype())) wrt.push_back(in.back());
   }
   for (auto& s : from) cts.push_back(b->add_input(s.sum.value.type()));
   const uint32_t begin = static_cast<uint32_t>(b->size());
@@ -119,7 +119,7 @@ Record cond_record(Graph& g, uint32_t id, uint32_t end) {
   Record rec;
   std::vector<int64_t> indices;
   for (auto s : g.node(id).in)
-    if (is_float(g.node(s).type.dtype)) rec.in.push_back(g.val(s));
+    if (is_inexact(g.node(s).type.dtype)) rec.in.push_back(g.val(s));
   for (uint32_t i = id + 1; i < end; ++i) {
     const Node& n = g.node(i);
     if (n.kind != Node::kOp || n.op->name != "result" || n.in[0] != id) continue;
@@ -219,12 +219,16 @@ std::vector<Val> apply_vjp(Builder& b, const OpDef& op, const Attrs& attrs, std:
                            Val out, Val ct, const std::vector<bool>& need) {
   OP_CHECK(op.vjp, kRuntime, "[", op.name, "] has no gradient");
   std::vector<Val> d(in.size());
-  VjpCtx v{{op, attrs}, b, in, out, ct, d, need};
+  // dL/d Re + i dL/d Im of the operands: a holomorphic function multiplies the cotangent by the
+  // conjugate of its derivative.
+  const bool conjugate = is_complex(out.dtype()) && !op.has(kLinear) && !op.has(kOwnAdjoint);
+  VjpCtx v{{op, attrs}, b, in, out, conjugate ? v_op("conj", ct) : ct, d, need};
   op.vjp(v);
   for (size_t k = 0; k < in.size(); ++k) {
     if (!need[k]) d[k] = {};
     if (!d[k]) continue;
     if (op.has(kElementwise)) d[k] = v_unbroadcast(d[k], in[k].shape());
+    if (conjugate && is_complex(d[k].dtype())) d[k] = v_op("conj", d[k]);
     PIJIT_CHECK(d[k].type() == in[k].type(), "gradient of ", op.name, " input ", k, " has type ",
                 d[k].type().str(), ", not ", in[k].type().str());
   }

@@ -50,6 +50,8 @@ Val Graph::constant(DType dt, uint64_t bits) {
 
 Val Graph::constant(DType dt, const SizeNumber& x) {
   if (!symbolic(x)) return Builder::constant(dt, x);
+  if (is_complex(dt))
+    return op("complex", {constant(part_of(dt), x), Builder::constant(part_of(dt), 0.0)});
   Node n;
   n.kind = Node::kConst;
   n.type = Type{dt, {}};

@@ -71,9 +71,12 @@ Val transposed_jvp(JvpCtx& c) {
   c.op.vjp(v);
   const auto records = records_of(g, begin, static_cast<uint32_t>(g.size()));
   std::vector<Seed> seeds;
+  // the walk gives the adjoint, of a rule that is the transpose
+  const bool conjugate = is_complex(c.out.dtype()) && !c.op.has(kOwnAdjoint);
   for (size_t k = 0; k < d.size(); ++k)
-    if (t[k] && d[k]) seeds.push_back({d[k], t[k]});
-  const Val r = backward(g, records, seeds, std::vector<Val>{u})[0];
+    if (t[k] && d[k]) seeds.push_back({d[k], conjugate ? v_op("conj", t[k]) : t[k]});
+  Val r = backward(g, records, seeds, std::vector<Val>{u})[0];
+  if (conjugate) r = v_op("conj", r);
   g.outputs = {{r.id}};
   // the graph's nodes, in the builder
   const auto live = g.live();

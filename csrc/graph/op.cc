@@ -6,6 +6,7 @@ namespace pijit {
 
 void register_linalg(OpTable&);
 void register_special(OpTable&);
+void register_fft(OpTable&);
 
 OpTable::OpTable() {
   register_elementwise(*this);
@@ -19,8 +20,11 @@ OpTable::OpTable() {
   register_norm(*this);
   register_random(*this);
   register_control(*this);
+  register_fft(*this);
+  register_complex(*this);
   for (auto& op : ops_) {
     if (op->vjp && !op->jvp) op->jvp = derived_jvp(*op);
+    if (!op->complex) op->complex = derived_complex(*op);
     if (!op->vmap) op->vmap = derived_vmap(*op);
   }
   for (auto& op : ops_) PIJIT_CHECK(op->infer, "op ", op->name, " has no shape rule");
@@ -51,6 +55,7 @@ const OpDef& OpTable::at(std::string_view name) const {
 }
 
 Val Builder::constant(DType dt, double v) {
+  if (is_complex(dt)) return op("complex", {constant(part_of(dt), v), constant(part_of(dt), 0.0)});
   SBuilder sb;
   SVal c = sb.constant(dt, v);
   uint64_t raw = sb.nodes[c.id].imm;
@@ -78,6 +83,13 @@ Val Builder::op(const OpDef& def, std::span<const Val> in, Attrs attrs) {
   for (size_t i = 0; i < in.size(); ++i) ts[i] = in[i] ? &type(in[i]) : nullptr;
   const Type out = def.infer(InferCtx{{def, attrs}, ts});
   if (!out.shape.symbolic()) (void)out.bytes();  // throws where they do not fit a number
+  if (!def.takes_complex()) {
+    OP_CHECK(!is_complex(out.dtype), kType, "[", def.name, "] has no rule for a result of ",
+             public_name_of(out.dtype));
+    for (size_t i = 0; i < in.size(); ++i)
+      OP_CHECK(!ts[i] || !is_complex(ts[i]->dtype), kType, "[", def.name, "] has no rule for ",
+               public_name_of(ts[i]->dtype), " operands; take real and imaginary parts apart");
+  }
   return emit(def, in, std::move(attrs), out);
 }
 
@@ -86,7 +98,7 @@ Val Builder::op(const char* name, std::initializer_list<Val> in, Attrs attrs) {
 }
 
 Val Builder::constant_int(DType dt, int64_t v) {
-  if (is_float(dt)) return constant(dt, static_cast<double>(v));
+  if (is_inexact(dt)) return constant(dt, static_cast<double>(v));
   SBuilder sb;
   return constant(dt, sb.nodes[sb.constant_int(dt, v).id].imm);
 }
@@ -113,13 +125,13 @@ DType result_dtype(const OpDef& op, std::span<const Operand> in) {
   } else {
     r = *strong;
     if (weak) {  // only the category of a Python scalar counts
-      if (is_float(*weak) && !is_float(r))
+      if (is_float(*weak) && !is_inexact(r))
         r = DType::F32;
       else if (!is_bool(*weak) && is_bool(r))
         r = DType::I64;
     }
   }
-  if (op.promote == Promote::kFloat && !is_float(r)) r = DType::F32;
+  if (op.promote == Promote::kFloat && !is_inexact(r)) r = DType::F32;
   return r;
 }
 

@@ -9,6 +9,7 @@
 //            transposition, from vjp (graph/jvp.cc)
 //   vmap     the op for a batch of some of its inputs; derived for elementwise ops and reductions,
 //            else element by element (graph/vmap.h)
+//   complex  complex operands: the op on real and imaginary parts (graph/ops/complex.cc)
 //   lower    the op as a combination of others, applied before kernels are chosen
 #pragma once
 #include <functional>
@@ -133,6 +134,16 @@ struct LowerCtx : OpCtx {
   Type out;
 };
 
+// A complex value by its real and its imaginary part; a real one: no imaginary part.
+struct Parts {
+  Val re, im;
+};
+struct ComplexCtx : OpCtx {
+  Builder& b;
+  std::span<const Parts> in;
+  Type out;
+};
+
 enum OpFlag : uint32_t {
   kElementwise = 1,  // has a scalar rule; inputs broadcast to the output
   kCommutative = 2,
@@ -149,6 +160,9 @@ enum OpFlag : uint32_t {
   kWhole = 4096,      // lowered only where no kernel but the reference takes it as it is
   kPhysical = 8192,   // written by passes into programs; no one calls or differentiates it
   kWidens = 16384,  // halves are computed in float32, where no kernel but the reference takes them
+  kOwnAdjoint = 65536,     // vjp says what complex operands receive; else it is the rule of a
+                           // holomorphic function, and cotangents are conjugated around it
+  kTakesComplex = 131072,  // kernels take complex arrays as they are
   kMayFail = 1024,  // may raise when it runs (an index out of range), so it runs even if unused
 };
 
@@ -179,6 +193,7 @@ using VjpFn = std::function<void(VjpCtx&)>;
 using JvpFn = std::function<Val(JvpCtx&)>;  // Val{}: zero
 using VmapFn = std::function<Val(const VmapCtx&)>;
 using LowerFn = std::function<Val(const LowerCtx&)>;
+using ComplexFn = std::function<Parts(const ComplexCtx&)>;
 
 struct OpDef {
   std::string name;
@@ -194,6 +209,8 @@ struct OpDef {
   JvpFn jvp;
   VmapFn vmap;
   LowerFn lower;
+  ComplexFn complex;  // of complex operands, by their parts (graph/passes/complex.cc)
+  bool takes_complex() const { return complex || has(kTakesComplex) || has(kRegion); }
   bool has(OpFlag f) const { return flags & f; }
   bool variadic() const { return !inputs.empty() && inputs.back().variadic; }
   int attr_index(std::string_view n) const {
@@ -272,6 +289,10 @@ class OpEntry {
     d_.lower = std::move(f);
     return *this;
   }
+  OpEntry& complex(ComplexFn f) {
+    d_.complex = std::move(f);
+    return *this;
+  }
 
  private:
   OpDef& d_;
@@ -284,6 +305,8 @@ class OpTable {
   const OpDef& at(std::string_view name) const;
   const std::vector<std::unique_ptr<OpDef>>& all() const { return ops_; }
   OpEntry add(const char* name);
+  // An entry of another file, to say what it does to complex operands.
+  OpEntry extend(const char* name) { return OpEntry(const_cast<OpDef&>(at(name))); }
 
  private:
   OpTable();
@@ -304,6 +327,8 @@ void register_conv(OpTable&);
 void register_norm(OpTable&);
 void register_random(OpTable&);
 void register_control(OpTable&);
+void register_complex(OpTable&);  // after all others: it extends their entries
+ComplexFn derived_complex(const OpDef& op);
 
 // An operand of a user's call: a value, or a Python scalar (bool, int, float), whose dtype gives
 // way to the tensors' dtype.

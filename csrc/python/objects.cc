@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 #include <functional>
+#include <utility>
 
 #include "base/config.h"
 
@@ -95,6 +96,7 @@ std::optional<DType> dtype_of(PyObject* o) {
   if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::Bool;
   if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::I64;
   if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::F32;
+  if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) return DType::C128;
   std::string name;
   if (PyUnicode_Check(o)) {
     name = text_of(o);
@@ -166,7 +168,7 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
   std::string name = py::str(a.dtype().attr("name"));
   auto t = dtype_from_name(name);
   OP_CHECK(t, kType, "[Tensor] cannot hold data of type ", name,
-           "; expected bool, integers or floats");
+           "; expected bool, integers, floats or complex numbers");
   if (!is_array && *t == DType::F64 && !py::hasattr(src, "dtype") && !dtype)
     dtype = DType::F32;  // Python floats
   a = py::reinterpret_steal<py::array>(
@@ -186,7 +188,7 @@ bool is_numpy_scalar(PyObject* o) {
     auto* t = new std::set<PyTypeObject*>;
     py::module_ np = py::module_::import("numpy");
     for (auto n : {"bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-                   "uint64", "float16", "float32", "float64"})
+                   "uint64", "float16", "float32", "float64", "complex64", "complex128"})
       t->insert(reinterpret_cast<PyTypeObject*>(py::object(np.attr(n)).release().ptr()));
     return t;
   }();
@@ -326,9 +328,23 @@ int tensor_init(PyObject* self, PyObject* args, PyObject* kwargs) {
     return -1;
   }
 }
+TensorObject* object_of(PyObject* o) { return reinterpret_cast<TensorObject*>(o); }
+void forget_whole(PyObject* part) {
+  auto* t = object_of(part);
+  Py_CLEAR(t->place);
+  // not by recursion: chains can be long
+  PyObject* whole = std::exchange(t->whole, nullptr);
+  while (whole) {
+    PyObject* next = nullptr;
+    if (Py_REFCNT(whole) == 1) next = std::exchange(object_of(whole)->whole, nullptr);
+    Py_DECREF(whole);
+    whole = next;
+  }
+}
 void tensor_dealloc(PyObject* o) {
   auto* t = reinterpret_cast<TensorObject*>(o);
   PyTypeObject* type = Py_TYPE(o);
+  forget_whole(o);
   if (t->weakrefs) PyObject_ClearWeakRefs(o);
   t->array.~ArrayRef();
   type->tp_free(o);
@@ -402,6 +418,14 @@ int tensor_bool(PyObject* x) {
     std::memcpy(&h, p, 2);
     return (h & 0x7fff) != 0;
   }
+  if (is_complex(a.type.dtype)) {  // -0.0 is false as well
+    const bool single = a.type.dtype == DType::C64;
+    for (int k : {0, 1})
+      if (single ? static_cast<const float*>(a.data)[k] != 0
+                 : static_cast<const double*>(a.data)[k] != 0)
+        return 1;
+    return 0;
+  }
   if (a.type.dtype == DType::F32 || a.type.dtype == DType::F64) {
     double v = 0;
     float f;
@@ -450,6 +474,18 @@ Py_ssize_t tensor_len(PyObject* x) {
   return s[0];
 }
 
+}  // namespace
+void make_part(PyObject* part, PyObject* whole, PyObject* place) {
+  // What no one but its parts holds can show no change: else `x = x[i]` would keep every x.
+  std::vector<PyObject*> chain{whole};
+  while (is_part(chain.back())) chain.push_back(object_of(chain.back())->whole);
+  for (size_t k = chain.size() - 1; k > 0 && Py_REFCNT(chain[k]) == 1; --k)
+    forget_whole(chain[k - 1]);
+  object_of(part)->whole = Py_NewRef(whole);
+  object_of(part)->place = Py_NewRef(place);
+}
+namespace {
+
 // Boolean masks become index tensors of their true places.
 py::object replace_masks(py::handle index) {
   auto is_mask = [](py::handle h) {
@@ -480,11 +516,14 @@ bool parse_eager_index(EagerBuilder& b, PyObject* index, std::vector<IndexItem>*
 }
 
 PyObject* tensor_getitem(PyObject* x, PyObject* index){PIJIT_SLOT({
+  if (index == Py_Ellipsis && Py_TYPE(x) == tensor_type) return Py_NewRef(x);
   EagerBuilder b;
   const Val v = b.wrap(array_of(x));
   std::vector<IndexItem> items;
   parse_eager_index(b, index, &items);
-  return new_tensor(b.array(index_get(b, v, items)));
+  PyObject* part = new_tensor(b.array(index_get(b, v, items)));
+  make_part(part, x, index);
+  return part;
 })} PyObject* tensor_sq_item(PyObject* x, Py_ssize_t i) {
   const Shape& s = array_of(x)->type.shape;
   if (s.rank() == 0)
@@ -494,7 +533,9 @@ PyObject* tensor_getitem(PyObject* x, PyObject* index){PIJIT_SLOT({
     EagerBuilder b;
     IndexItem it{IndexItem::kInt};
     it.i = i;
-    return new_tensor(b.array(index_get(b, b.wrap(array_of(x)), std::span(&it, 1))));
+    PyObject* part = new_tensor(b.array(index_get(b, b.wrap(array_of(x)), std::span(&it, 1))));
+    make_part(part, x, py::int_(i).ptr());
+    return part;
   })
 }
 // Parameters outlive a mapped function, so one element's value must not get into them.
@@ -515,6 +556,14 @@ int tensor_setitem(PyObject* x, PyObject* index, PyObject* value) {
              " to tensor elements");
     store(x,
           b.array(index_set(b, v, items, materialize(b, *o, o->weak() ? v.dtype() : o->dtype()))));
+    for (PyObject* part = x; is_part(part); part = object_of(part)->whole) {
+      PyObject* whole = object_of(part)->whole;
+      EagerBuilder up;
+      const Val old = up.wrap(array_of(whole));
+      items.clear();
+      parse_eager_index(up, object_of(part)->place, &items);
+      store(whole, up.array(index_set(up, old, items, up.wrap(array_of(part)))));
+    }
     return 0;
   } catch (...) {
     raise_current_exception();
@@ -599,7 +648,8 @@ struct BufferInfo {
 };
 int tensor_getbuffer(PyObject* x, Py_buffer* view, int flags) {
   const ArrayRef& a = array_of(x);
-  static const char* kFormats[] = {"?", "b", "h", "i", "q", "B", "H", "I", "Q", "e", "H", "f", "d"};
+  static const char* kFormats[] = {"?", "b", "h", "i", "q", "B",  "H", "I",
+                                   "Q", "e", "H", "f", "d", "Zf", "Zd"};
   if (flags & PyBUF_WRITABLE) {
     PyErr_SetString(PyExc_BufferError,
                     "tensors export read-only buffers; use asnumpy() for a copy");

@@ -413,9 +413,11 @@ void combine_scalar(Combiner c, DType t, void* acc, const void* x) {
     case DType::F32: return go(float{});
     case DType::F64: return go(double{});
     case DType::F16:
-    case DType::BF16: break;  // halves reduce in float32 (lower pass)
+    case DType::BF16:
+    case DType::C64:
+    case DType::C128: break;  // halves reduce in float32 (lower pass), complex values by parts
   }
-  throw InternalError("reduction of a half");
+  throw InternalError("reduction of a half or complex value");
 }
 
 }  // namespace pijit

@@ -10,3 +10,4 @@ from pijit.parameter import Parameter, ParameterTuple  # noqa: F401
 from pijit.random import get_seed, set_seed  # noqa: F401
 from pijit.kinds import *  # noqa: F401,F403
 from pijit.symbol import Symbol  # noqa: F401
+from pijit.sparse_tensor import COOTensor, CSRTensor, RowTensor, SparseTensor  # noqa: F401

@@ -43,7 +43,8 @@ _SIMPLE = {
     "UnsortedSegmentSum": F.unsorted_segment_sum, "UnsortedSegmentMax": F.unsorted_segment_max, "UnsortedSegmentMin": F.unsorted_segment_min,
     "UnsortedSegmentProd": F.unsorted_segment_prod, "TensorScatterSub": F.tensor_scatter_sub, "TensorScatterMul": F.tensor_scatter_mul,
     "TensorScatterDiv": F.tensor_scatter_div, "TensorScatterMax": F.tensor_scatter_max, "TensorScatterMin": F.tensor_scatter_min,
-    "Col2Im": F.col2im, "MatrixDeterminant": F.det, "DynamicShape": F.shape,
+    "Real": F.real, "Imag": F.imag, "Conj": F.conj, "Angle": F.angle, "Complex": F.complex, "Polar": F.polar,
+    "ComplexAbs": lambda x: F.real(F.abs(x)), "Col2Im": F.col2im, "MatrixDeterminant": F.det, "DynamicShape": F.shape,
 }
 for _name, _fn in _SIMPLE.items():
     globals()[_name] = _simple(_name, _fn, f"Primitive of ops.{getattr(_fn, '__name__', _name.lower())}.")
@@ -582,7 +583,7 @@ class AllReduce(Primitive):
 
 
 _HERE = [n for n in globals() if n[0].isupper()] + ["prim_arg_register", "prim_attr_register"]
-_FAMILIES = "apply apply_more attributed image_primitives numeric random_primitives structured_primitives".split()
+_FAMILIES = "apply apply_more attributed image_primitives numeric random_primitives structured_primitives spectral".split()
 
 
 def _load():

@@ -1,5 +1,5 @@
 """What of SciPy MindSpore has."""
 
-from pijit.scipy import linalg
+from pijit.scipy import fft, linalg
 
-__all__ = ["linalg"]
+__all__ = ["fft", "linalg"]

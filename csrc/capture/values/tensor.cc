@@ -43,7 +43,13 @@ V TensorValue::length(Context& c) {
 
 V TensorValue::getitem(Context& c, const V& index) {
   if (c.user_method(this, "__getitem__")) return Value::getitem(c, index);
-  return c.tensor(index_get(c.scope_->graph(), c.scope_->val(node), c.index_items(index)));
+  if (index->kind == kConst && index->obj.ptr() == Py_Ellipsis && type() == tensor_type)
+    return this;
+  const V part = c.tensor(index_get(c.scope_->graph(), c.scope_->val(node), c.index_items(index)));
+  part->origin = this;
+  part->place =
+      index->kind == kList || index->kind == kOpenList ? c.list(c.items_of(index)) : index;
+  return part;
 }
 
 void TensorValue::setitem(Context& c, const V& index, const V& value) {
@@ -54,6 +60,17 @@ void TensorValue::setitem(Context& c, const V& index, const V& value) {
   const auto items = c.index_items(index);
   const Operand o = c.operand(value);
   c.set_node(this, index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype())));
+  for (V part = this;; part = part->origin) {
+    if (part->src >= 0) {
+      if (is_part(part->obj.ptr()))
+        c.give_up(Reason::kUnsupportedOperand, "item assignment on a part of another tensor");
+      c.guard(Guard::kNoPart, c.source_of(part));
+    }
+    const V whole = part->origin;
+    if (!whole) return;
+    c.set_node(whole, index_set(g, c.scope_->val(whole->node), c.index_items(part->place),
+                                c.scope_->val(part->node)));
+  }
 }
 
 V TensorValue::iter(Context& c) {

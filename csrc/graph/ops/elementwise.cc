@@ -38,8 +38,9 @@ InferFn checked(Domain d) {
   return [d](const InferCtx& c) {
     same_dtypes(c);
     const DType t = c.x(0).dtype;
-    const bool ok = d == kAny || (d == kNumber && !is_bool(t)) || (d == kFloating && is_float(t)) ||
-                    (d == kIntegral && is_int(t)) || (d == kBits && !is_float(t));
+    const bool ok = d == kAny || (d == kNumber && !is_bool(t)) ||
+                    (d == kFloating && (is_float(t) || (is_complex(t) && c.op.complex))) ||
+                    (d == kIntegral && is_int(t)) || (d == kBits && !is_inexact(t));
     static const char* kExpect[] = {"any dtype", "a number dtype", "a floating dtype",
                                     "an integer dtype", "an integer or bool dtype"};
     OP_CHECK(ok, kType, "[", c.op.name, "] expected ", kExpect[d], ", got ", public_name_of(t));
@@ -356,7 +357,7 @@ void register_elementwise(OpTable& t) {
         if (v.need[0]) v.d[0] = v.ct * (y * v_op("pow", x, y - 1.0));
         if (v.need[1]) {
           const Val zero = v_const(x, 0);
-          const Val positive = v_op("greater", x, zero);
+          const Val positive = v_op(is_complex(x.dtype()) ? "not_equal" : "greater", x, zero);
           v.d[1] = v.ct * v_select(positive,
                                    v.out * v_op("log", v_select(positive, x, v_const(x, 1))), zero);
         }
@@ -510,7 +511,7 @@ void register_elementwise(OpTable& t) {
         return s_cast(c.x(0), c.out);
       })
       .vjp([](V v) {
-        if (is_float(v.in[0].dtype())) v.d[0] = v_cast(v.ct, v.in[0].dtype());
+        if (is_inexact(v.in[0].dtype())) v.d[0] = v_cast(v.ct, v.in[0].dtype());
       });
   unary(t, "identity", kAny, kLinear | kCallOut).scalar(SC(x)).vjp(VJP(g));
   unary(t, "stop_gradient", kAny, kNoGradient | kIdempotent).scalar(SC(x));

@@ -82,8 +82,10 @@ Val fit(Val g, Val to) { return v_unbroadcast(g, to.shape()); }
 Shape batch_of(const Shape& s) { return Shape(std::span(s.begin(), s.rank() - 2)); }
 void check_matrix(const InferCtx& c, int k, bool square) {
   const Type& x = c.x(k);
-  OP_CHECK(x.dtype == DType::F32 || x.dtype == DType::F64, kType, "[", c.op.name,
-           "] expected float32 or float64, got ", x.str());
+  const bool complex = is_complex(x.dtype) && c.op.has(kTakesComplex);
+  OP_CHECK(x.dtype == DType::F32 || x.dtype == DType::F64 || complex, kType, "[", c.op.name,
+           "] expected float32 or float64",
+           c.op.has(kTakesComplex) ? ", complex64 or complex128" : "", ", got ", x.str());
   const Shape& s = x.shape;
   OP_CHECK(s.rank() >= 2, kValue, "[", c.op.name, "] expected at least 2 dimensions, got ",
            x.str());
@@ -204,7 +206,7 @@ void register_linalg(OpTable& table) {
   table.add("solve")
       .in({"a", "b"})
       .attr("trans", AttrKind::kBool, false)
-      .flags(kMayFail)
+      .flags(kMayFail | kTakesComplex)
       .infer(solution)
       .vmap(vmap_systems)
       .vjp([](V v) {
@@ -217,6 +219,7 @@ void register_linalg(OpTable& table) {
   // Of a singular matrix: not finite.
   table.add("matrix_inverse")
       .in({"x|input"})
+      .flags(kTakesComplex)
       .infer(same_type)
       .vmap(vmap_matrices)
       .vjp([](V v) { v.d[0] = -mm(mm(v.out, v.ct, true), v.out, false, true); })
@@ -237,6 +240,35 @@ void register_linalg(OpTable& table) {
     const Val along = v_sum(v.ct * inverse, {r - 2, r - 1}, true);
     v.d[0] = along * t(v.out) - mm(mm(inverse, v.ct, true), v.out, false, true);
   });
+  // [..., n + 1, n], complex: the eigenvalues above the eigenvectors, which are columns of
+  // length 1. The gradient takes the length and phase of each vector for arbitrary (Boeddeker et
+  // al., "On the computation of complex-valued gradients", 2017).
+  table.add("eig")
+      .in({"x|input"})
+      .flags(kTakesComplex | kOwnAdjoint)
+      .infer([](const InferCtx& c) {
+        check_matrix(c, 0, true);
+        const bool wide = part_of(c.x(0).dtype) == DType::F64;
+        Shape s = c.shape(0);
+        s[s.rank() - 2] = s[s.rank() - 2] + 1;
+        return Type{wide ? DType::C128 : DType::C64, s};
+      })
+      .vmap(vmap_matrices)
+      .vjp([](V v) {
+        const Dim n = cols(v.in[0]);
+        auto h = [](Val x) { return t(v_op("conj", x)); };
+        const Val w = block(v.out, 0, 1, 0, n), vec = block(v.out, 1, n + 1, 0, n);
+        const Val gw = block(v.ct, 0, 1, 0, n), gv = block(v.ct, 1, n + 1, 0, n);
+        const Val one = identity(w, n), vh = h(vec), p = mm(vh, gv);
+        const DType part = part_of(w.dtype());
+        const Val own =
+            v_cast(v_op("real", v_sum(p * one, {w.shape().rank() - 2}, true)), w.dtype());
+        const Val gap = v_op("conj", w - t(w));  // w_j - w_i
+        const Val same = v_op("equal", v_cast(one, part), v.b.constant(part, 1.0));
+        const Val inner = v_select(same, gw, (p - mm(vh, vec) * own) * inverse_or_zero(gap));
+        const Val d = v.b.op("solve", {vh, mm(inner, vh)}, {false});
+        v.d[0] = is_complex(v.in[0].dtype()) ? d : v_op("real", d);
+      });
   // [..., 2]: the determinant's sign and the logarithm of its absolute value.
   table.add("slogdet")
       .in({"x|input"})

@@ -91,7 +91,7 @@ void register_reduce(OpTable& t) {
         return Type{is_bool(c.x(0).dtype) ? DType::I64 : c.x(0).dtype, reduced(c)};
       })
       .vjp([](V v) {
-        if (is_float(v.in[0].dtype())) v.d[0] = expand_back(v, v.ct);
+        if (is_inexact(v.in[0].dtype())) v.d[0] = expand_back(v, v.ct);
       });
   reduction(t, "reduce_prod", Combiner::kProd).infer(keep_dtype(false)).vjp([](V v) {
     // The product of the others: exact where no factor is 0, and by exclusion where one is.

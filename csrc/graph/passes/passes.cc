@@ -98,9 +98,13 @@ std::unique_ptr<Graph> run_passes(const Graph& g, const Served& served) {
       {"simplify", simplify},
       {"lower", [&](const Graph& x) { return lower(x, served); }},
       {"simplify-lowered", simplify}};
-  std::unique_ptr<Graph> cur;
   if (config().verify) g.verify();
   dump_stage("capture", g.print());
+  std::unique_ptr<Graph> cur = split_complex(g);
+  if (cur) {
+    if (config().verify) cur->verify();
+    dump_stage("split-complex", cur->print());
+  }
   for (auto& [name, run] : passes) {
     cur = run(cur ? *cur : g);
     if (config().verify) cur->verify();

@@ -16,6 +16,8 @@ using Served = std::function<bool(const Graph&, const Node&)>;
 // reductions over one run of adjacent axes, in float32 where the operand is a half; so are halves
 // of kWidens ops that are not served.
 std::unique_ptr<Graph> lower(const Graph& g, const Served& served = {});
+// Complex values as pairs of real ones; null where there are none.
+std::unique_ptr<Graph> split_complex(const Graph& g);
 // The ordered list, verified after each pass when PIJIT_VERIFY is set.
 std::unique_ptr<Graph> run_passes(const Graph& g, const Served& served = {});
 

@@ -14,6 +14,8 @@ from pijit.ops.function.activation import *  # noqa: F401,F403
 from pijit.ops.function.conv import *  # noqa: F401,F403
 from pijit.ops.function.pooling import *  # noqa: F401,F403
 from pijit.ops.function.normalization import *  # noqa: F401,F403
+from pijit.ops.function.complex_numbers import *  # noqa: F401,F403
+from pijit.ops.function.fourier import *  # noqa: F401,F403
 from pijit.ops.function.composed import *  # noqa: F401,F403
 from pijit.ops.function.special import *  # noqa: F401,F403
 from pijit.ops.function.sampling import *  # noqa: F401,F403
@@ -33,5 +35,6 @@ from pijit.ops.function.boxes import *  # noqa: F401,F403
 from pijit.ops.function.pixels import *  # noqa: F401,F403
 from pijit.ops.function.fractional import *  # noqa: F401,F403
 from pijit.ops.function.extra import *  # noqa: F401,F403
+from pijit.ops.function.sparse import *  # noqa: F401,F403
 
 __all__ = [n for n, v in globals().items() if not n.startswith("_") and not isinstance(v, _Module) and n not in ("Tensor", "softplus_")]

@@ -19,11 +19,6 @@ def positive(input):
     return input
 
 
-def isreal(input):
-    """True everywhere: there are no complex tensors."""
-    return equal(input, input) | isnan(input)
-
-
 def isposinf(input):
     """Where elements are +inf."""
     return logical_and(isinf(input), input > 0)

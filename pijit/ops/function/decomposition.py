@@ -68,6 +68,30 @@ def _eigh(x, lower=True):
     return packed[..., 0, :], packed[..., 1:, :]
 
 
+def _square_of_any(name, x):
+    """A square matrix, real or complex, of 32-bit or 64-bit parts."""
+    _need_tensor(name, "A", x)
+    if x.dtype not in (mstype.float32, mstype.float64, *mstype.complex_type):
+        raise TypeError(f"For '{name}', 'A' must be float32, float64, complex64 or complex128, but got {x.dtype}.")
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"For '{name}', 'A' must be square matrices, but got shape {x.shape}.")
+    return x
+
+
+def eig(A):
+    """(eigenvalues [..., n], eigenvectors as columns [..., n, n]) of square matrices [..., n, n], complex, in no particular order.
+
+    Eigenvectors have length 1 and an arbitrary phase: gradients hold for what does not depend on it, and unless eigenvalues are equal.
+    Raises TypeError unless A is float32, float64, complex64 or complex128, ValueError unless matrices are square."""
+    packed = _ops["eig"](_square_of_any("eig", A))
+    return packed[..., 0, :], packed[..., 1:, :]
+
+
+def eigvals(A):
+    """The eigenvalues [..., n] of square matrices [..., n, n], complex, in no particular order. Errors as for `eig`."""
+    return _ops["eig"](_square_of_any("eigvals", A))[..., 0, :]
+
+
 def cholesky(input_x, upper=False):
     """The lower triangular l with input_x = l @ l.T, or its transpose.
 

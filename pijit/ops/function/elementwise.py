@@ -107,5 +107,7 @@ def sinc(input):
 
 
 def cast(input, dtype):
-    """Elements converted to `dtype`."""
+    """Elements converted to `dtype`; a tensor of this dtype itself."""
+    if isinstance(input, Tensor) and input.dtype == dtype:
+        return input
     return _ops["cast"](input, dtype)

@@ -98,11 +98,6 @@ def is_floating_point(input):
     return input.dtype.is_floating_point
 
 
-def is_complex(input):  # noqa: ARG001
-    """Whether the tensor's dtype is complex: no."""
-    return False
-
-
 def is_nonzero(input):
     """Whether the one element of a tensor isn't 0. ValueError for a tensor of another size."""
     if input.size != 1:

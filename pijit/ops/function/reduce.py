@@ -43,7 +43,7 @@ def mean(x, axis=None, keep_dims=False):
 
     Raises TypeError for bool, ValueError for an axis out of range or named twice."""
     _need_tensor("mean", "x", x)
-    if x.dtype.is_floating_point:
+    if x.dtype.is_floating_point or x.dtype in mstype.complex_type:
         total = _ops["reduce_sum"](x, _axes(axis), keep_dims)
         n = _count(x, axis)
         return total / (float(n) if n else float("nan"))

@@ -1,0 +1,30 @@
+"""Layers on sparse tensors."""
+
+from pijit.nn.cell import Cell
+from pijit.ops.function.sparse import _need_kind, _with_matrix
+from pijit.sparse_tensor import COOTensor
+
+__all__ = ["SparseTensorDenseMatmul", "SparseToDense"]
+
+
+class SparseToDense(Cell):
+    """A COOTensor as a Tensor."""
+
+    def construct(self, input):
+        _need_kind("SparseToDense", "input", input, COOTensor)
+        return input.to_dense()
+
+
+class SparseTensorDenseMatmul(Cell):
+    """The product of the sparse matrix (indices, values, sparse_shape) and a dense one, each transposed on request."""
+
+    def __init__(self, adjoint_st=False, adjoint_dt=False):
+        super().__init__()
+        for name, value in (("adjoint_st", adjoint_st), ("adjoint_dt", adjoint_dt)):
+            if not isinstance(value, bool):
+                raise TypeError(f"For 'SparseTensorDenseMatmul', '{name}' must be bool, but got {type(value).__name__}.")
+        self.adjoint_st, self.adjoint_dt = adjoint_st, adjoint_dt
+
+    def construct(self, indices, values, sparse_shape, dense):
+        sparse = COOTensor(indices, values, sparse_shape)
+        return _with_matrix(sparse, dense, "SparseTensorDenseMatmul", self.adjoint_st, self.adjoint_dt)

@@ -1,0 +1,87 @@
+"""Complex tensors: their parts, what joins parts, and tests."""
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.creation import ones_like, zeros_like
+from pijit.ops.function.elementwise import cast, cos, equal, isnan, sin, _need_tensor
+from pijit.ops.function.shapes import stack
+
+_COMPLEX = (mstype.complex64, mstype.complex128)
+
+
+def is_complex(input):
+    """Whether a tensor's dtype is complex64 or complex128. Raises TypeError unless input is a Tensor."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"For 'is_complex', 'input' must be a Tensor, but got {type(input).__name__}.")
+    return input.dtype in _COMPLEX
+
+
+def real(input):
+    """The real part of each element, float32 or float64; real tensors as they are."""
+    _need_tensor("real", "input", input)
+    return _ops["real"](input) if input.dtype in _COMPLEX else input
+
+
+def imag(input):
+    """The imaginary part of each element, float32 or float64; 0 for a real tensor, in its dtype."""
+    _need_tensor("imag", "input", input)
+    return _ops["imag"](input) if input.dtype in _COMPLEX else zeros_like(input)
+
+
+def conj(input):
+    """The complex conjugate of each element; real tensors as they are."""
+    _need_tensor("conj", "input", input)
+    return _ops["conj"](input) if input.dtype in _COMPLEX else input
+
+
+def angle(input):
+    """The argument of each element of a complex tensor in (-pi, pi]. Raises TypeError for a real tensor."""
+    _need_tensor("angle", "input", input)
+    return _ops["angle"](input)
+
+
+def complex(real, imag):
+    """real + i imag, complex64 of float32 tensors and complex128 of float64 ones, which must be of one dtype and broadcast to one shape."""
+    for name, x in (("real", real), ("imag", imag)):
+        _need_tensor("complex", name, x)
+        if x.dtype not in (mstype.float32, mstype.float64):
+            raise TypeError(f"For 'complex', '{name}' must be float32 or float64, but got {x.dtype}.")
+    if real.dtype != imag.dtype:
+        raise TypeError(f"For 'complex', 'real' is {real.dtype} and 'imag' {imag.dtype}: they must be of one dtype.")
+    if real.shape != imag.shape:
+        real, imag = real * ones_like(imag), imag * ones_like(real)
+    return _ops["complex"](real, imag)
+
+
+def polar(abs, angle):
+    """abs * exp(i angle): complex64 of float32 tensors, complex128 of float64 ones. Raises TypeError for others."""
+    for name, x in (("abs", abs), ("angle", angle)):
+        if not isinstance(x, Tensor) or x.dtype not in (mstype.float32, mstype.float64):
+            raise TypeError(f"For 'polar', '{name}' must be a Tensor of float32 or float64, but got {getattr(x, 'dtype', type(x).__name__)}.")
+    return complex(abs * cos(angle), abs * sin(angle))
+
+
+def view_as_real(input):
+    """A complex tensor as a real one with a further axis of 2: real part, imaginary part. Raises TypeError for a real tensor."""
+    _need_tensor("view_as_real", "input", input)
+    if input.dtype not in _COMPLEX:
+        raise TypeError(f"For 'view_as_real', 'input' must be complex64 or complex128, but got {input.dtype}.")
+    return stack((_ops["real"](input), _ops["imag"](input)), -1)
+
+
+def isreal(input):
+    """Where elements have no imaginary part."""
+    _need_tensor("isreal", "input", input)
+    if input.dtype in _COMPLEX:
+        return _ops["imag"](input) == 0
+    return equal(input, input) | isnan(input)
+
+
+def _to_complex(x):
+    """x in the complex dtype that holds its values to at least float32's precision."""
+    if x.dtype in _COMPLEX:
+        return x
+    return cast(x, mstype.complex128 if x.dtype == mstype.float64 else mstype.complex64)
+
+
+__all__ = ["angle", "complex", "conj", "imag", "is_complex", "isreal", "polar", "real", "view_as_real"]

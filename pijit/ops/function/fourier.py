@@ -1,0 +1,378 @@
+"""Discrete Fourier transforms. `norm`: 'backward' (the default) scales inverse transforms by 1 / n, 'forward' the others, 'ortho' all by
+1 / sqrt(n). Integers and halves are computed as float32, in complex64. Where a length is given, the input is cut or filled with 0."""
+
+import math
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.complex_numbers import _COMPLEX, _to_complex, conj
+from pijit.ops.function.creation import arange, ones
+from pijit.ops.function.elementwise import cast, _need_tensor
+from pijit.ops.function.shapes import concat, expand_dims, reshape, roll, stack
+
+_ALIKE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}  # the scale of a transform the other way
+
+
+def _numbers(name, x):
+    _need_tensor(name, "input", x)
+    if x.dtype == mstype.bool_:
+        raise TypeError(f"For '{name}', 'input' must hold numbers, but got {x.dtype}.")
+    if x.ndim < 1:
+        raise ValueError(f"For '{name}', 'input' must have at least 1 dimension, but got a 0-d tensor.")
+    return x
+
+
+def _real(x):
+    return x if x.dtype in (mstype.float32, mstype.float64) else cast(x, mstype.float32)
+
+
+def _norm(name, norm):
+    if norm is None:
+        return "backward"
+    if norm not in _ALIKE:
+        raise ValueError(f"For '{name}', 'norm' must be None, 'backward', 'forward' or 'ortho', but got {norm!r}.")
+    return norm
+
+
+def _axis(name, x, dim):
+    if isinstance(dim, bool) or not isinstance(dim, int):
+        raise TypeError(f"For '{name}', 'dim' must be int, but got {type(dim).__name__}.")
+    if not -x.ndim <= dim < x.ndim:
+        raise ValueError(f"For '{name}', 'dim' must be in [{-x.ndim}, {x.ndim}), but got {dim}.")
+    return dim % x.ndim
+
+
+def _length(name, n):
+    if n is not None:
+        if isinstance(n, bool) or not isinstance(n, int):
+            raise TypeError(f"For '{name}', 'n' must be int, but got {type(n).__name__}.")
+        if n <= 0:
+            raise ValueError(f"For '{name}', 'n' must be greater than 0, but got {n}.")
+    return n
+
+
+def _resized(x, n, axis):
+    """x with n elements along an axis."""
+    size = x.shape[axis]
+    if n == size:
+        return x
+    if n < size:
+        return x[(slice(None),) * axis + (slice(0, n),)]
+    return _ops["pad"](x, [0] * x.ndim, [n - size if k == axis else 0 for k in range(x.ndim)], 0.0)
+
+
+def _axes(name, x, s, dim):
+    """(axis, length or None) of each axis to transform."""
+    if dim is None:
+        count = x.ndim if s is None else len(s)
+        if count > x.ndim:
+            raise ValueError(f"For '{name}', 's' has {count} lengths for {x.ndim} dimensions.")
+        dim = tuple(range(x.ndim - count, x.ndim))
+    elif isinstance(dim, int):
+        dim = (dim,)
+    if s is None:
+        s = (None,) * len(dim)
+    elif isinstance(s, int):
+        s = (s,)
+    if len(s) != len(dim):
+        raise ValueError(f"For '{name}', 's' and 'dim' must have the same length, but got {len(s)} and {len(dim)}.")
+    axes = [_axis(name, x, d) for d in dim]
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"For '{name}', the dimensions of 'dim' must differ, but got {tuple(dim)}.")
+    return [(a, None if k == -1 else _length(name, k)) for a, k in zip(axes, s)]
+
+
+def _each(x, axes, norm, inverse):
+    x = _to_complex(x)
+    for axis, n in axes:
+        x = _ops["fft"](x if n is None else _resized(x, n, axis), axis, norm, inverse)
+    return x
+
+
+def _half(x, axis, n, norm):
+    """The first n / 2 + 1 elements of the transform along an axis."""
+    if n is not None:
+        x = _resized(x, n, axis)
+    if x.dtype not in _COMPLEX:
+        return _ops["rfft"](_real(x), axis, norm)
+    return _resized(_ops["fft"](x, axis, norm, False), x.shape[axis] // 2 + 1, axis)
+
+
+def _from_half(name, x, axis, n, norm):
+    x = _to_complex(x)
+    if n is None:
+        n = 2 * (x.shape[axis] - 1)
+        if n < 1:
+            raise ValueError(f"For '{name}', the transformed dimension must have at least 2 elements where no length is given, but got {x.shape[axis]}.")
+    return _ops["irfft"](_resized(x, n // 2 + 1, axis), axis, norm, n)
+
+
+def fft(input, n=None, dim=-1, norm=None):
+    """The Fourier transform of `input` along dimension `dim`: complex64, or complex128 of float64 and complex128.
+
+    Raises TypeError for bool, ValueError for n < 1, an unknown norm and a dimension that isn't there."""
+    x = _numbers("fft", input)
+    return _each(x, [(_axis("fft", x, dim), _length("fft", n))], _norm("fft", norm), False)
+
+
+def ifft(input, n=None, dim=-1, norm=None):
+    """The inverse of `fft`."""
+    x = _numbers("ifft", input)
+    return _each(x, [(_axis("ifft", x, dim), _length("ifft", n))], _norm("ifft", norm), True)
+
+
+def rfft(input, n=None, dim=-1, norm=None):
+    """The first n / 2 + 1 elements of `fft`, which determine the rest for real tensors."""
+    x = _numbers("rfft", input)
+    return _half(x, _axis("rfft", x, dim), _length("rfft", n), _norm("rfft", norm))
+
+
+def irfft(input, n=None, dim=-1, norm=None):
+    """n real values (2 * (m - 1) by default) out of m elements that `rfft` gave."""
+    x = _numbers("irfft", input)
+    return _from_half("irfft", x, _axis("irfft", x, dim), _length("irfft", n), _norm("irfft", norm))
+
+
+def hfft(input, n=None, dim=-1, norm=None):
+    """The Fourier transform, real, of a signal with Hermitian symmetry whose first elements are given."""
+    x = _numbers("hfft", input)
+    return _from_half("hfft", conj(x), _axis("hfft", x, dim), _length("hfft", n), _ALIKE[_norm("hfft", norm)])
+
+
+def ihfft(input, n=None, dim=-1, norm=None):
+    """The inverse of `hfft`: n / 2 + 1 elements."""
+    x = _numbers("ihfft", input)
+    axis, n, norm = _axis("ihfft", x, dim), _length("ihfft", n), _norm("ihfft", norm)
+    if x.dtype in _COMPLEX:
+        x = _each(x, [(axis, n)], norm, True)
+        return _resized(x, x.shape[axis] // 2 + 1, axis)
+    return conj(_half(x, axis, n, _ALIKE[norm]))
+
+
+def fftn(input, s=None, dim=None, norm=None):
+    """The Fourier transform along several dimensions (default: all, or the last len(s)), of lengths `s`."""
+    x = _numbers("fftn", input)
+    return _each(x, _axes("fftn", x, s, dim), _norm("fftn", norm), False)
+
+
+def ifftn(input, s=None, dim=None, norm=None):
+    """The inverse of `fftn`."""
+    x = _numbers("ifftn", input)
+    return _each(x, _axes("ifftn", x, s, dim), _norm("ifftn", norm), True)
+
+
+def _rfftn(name, input, s, dim, norm):
+    x = _numbers(name, input)
+    *others, (axis, n) = _axes(name, x, s, dim)
+    return _each(_half(x, axis, n, norm), others, norm, False)
+
+
+def _irfftn(name, input, s, dim, norm):
+    x = _numbers(name, input)
+    *others, (axis, n) = _axes(name, x, s, dim)
+    return _from_half(name, _each(x, others, norm, True), axis, n, norm)
+
+
+def rfftn(input, s=None, dim=None, norm=None):
+    """`fftn` with the first n / 2 + 1 elements alone along the last of the dimensions."""
+    return _rfftn("rfftn", input, s, dim, _norm("rfftn", norm))
+
+
+def irfftn(input, s=None, dim=None, norm=None):
+    """Real values out of what `rfftn` gave."""
+    return _irfftn("irfftn", input, s, dim, _norm("irfftn", norm))
+
+
+def hfftn(input, s=None, dim=None, norm=None):
+    """`hfft` along the last of several dimensions, `fft` along the others."""
+    return _irfftn("hfftn", conj(_numbers("hfftn", input)), s, dim, _ALIKE[_norm("hfftn", norm)])
+
+
+def ihfftn(input, s=None, dim=None, norm=None):
+    """The inverse of `hfftn`."""
+    return conj(_rfftn("ihfftn", input, s, dim, _ALIKE[_norm("ihfftn", norm)]))
+
+
+def fft2(input, s=None, dim=(-2, -1), norm=None):
+    """`fftn` along two dimensions."""
+    return fftn(input, s, dim, norm)
+
+
+def ifft2(input, s=None, dim=(-2, -1), norm=None):
+    """`ifftn` along two dimensions."""
+    return ifftn(input, s, dim, norm)
+
+
+def rfft2(input, s=None, dim=(-2, -1), norm=None):
+    """`rfftn` along two dimensions."""
+    return rfftn(input, s, dim, norm)
+
+
+def irfft2(input, s=None, dim=(-2, -1), norm=None):
+    """`irfftn` along two dimensions."""
+    return irfftn(input, s, dim, norm)
+
+
+def hfft2(input, s=None, dim=(-2, -1), norm=None):
+    """`hfftn` along two dimensions."""
+    return hfftn(input, s, dim, norm)
+
+
+def ihfft2(input, s=None, dim=(-2, -1), norm=None):
+    """`ihfftn` along two dimensions."""
+    return ihfftn(input, s, dim, norm)
+
+
+def _shifted(name, x, dim, back):
+    _need_tensor(name, "input", x)
+    dims = tuple(range(x.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    for d in dims:
+        half = x.shape[_axis(name, x, d)] // 2
+        x = roll(x, -half if back else half, d)
+    return x
+
+
+def fftshift(input, dim=None):
+    """Frequency 0 moved from the front to the middle of dimensions (default: all)."""
+    return _shifted("fftshift", input, dim, False)
+
+
+def ifftshift(input, dim=None):
+    """The inverse of `fftshift`."""
+    return _shifted("ifftshift", input, dim, True)
+
+
+def fftfreq(n, d=1.0, dtype=None):
+    """The frequencies of `fft` of n samples `d` apart, in float32 or `dtype`. Raises ValueError for n < 1."""
+    _length("fftfreq", n)
+    dtype = dtype or mstype.float32
+    k = concat((arange(0, (n + 1) // 2), arange(-(n // 2), 0))) if n > 1 else arange(0, 1)
+    return cast(cast(k, mstype.float64) / (n * d), dtype)
+
+
+def rfftfreq(n, d=1.0, dtype=None):
+    """The frequencies of `rfft` of n samples `d` apart, in float32 or `dtype`. Raises ValueError for n < 1."""
+    _length("rfftfreq", n)
+    return cast(cast(arange(0, n // 2 + 1), mstype.float64) / (n * d), dtype or mstype.float32)
+
+
+def _turns(n, sign, part, axis, ndim):
+    """(cosines, sines) of sign * pi * k / (2 n) along an axis."""
+    shape = [n if k == axis else 1 for k in range(ndim)]
+    a = reshape(cast(arange(0, n), mstype.float64) * (sign * math.pi / (2 * n)), shape)
+    return cast(a.cos(), part), cast(a.sin(), part)
+
+
+def _on_parts(f, x, axis):
+    return _ops["complex"](f(_ops["real"](x), axis), f(_ops["imag"](x), axis)) if x.dtype in _COMPLEX else f(_real(x), axis)
+
+
+def _scales(n, part, axis, ndim):
+    """What makes a cosine transform of n elements orthogonal."""
+    k = reshape(arange(0, n), [n if i == axis else 1 for i in range(ndim)])
+    return _ops["select"](k == 0, Tensor(math.sqrt(1 / (4 * n)), part), Tensor(math.sqrt(1 / (2 * n)), part))
+
+
+def _part(x, axis, *stride):
+    return x[(slice(None),) * axis + (slice(*stride),)]
+
+
+def _dct(x, axis):
+    n = x.shape[axis]
+    v = concat((_part(x, axis, None, None, 2), _part(_part(x, axis, 1, None, 2), axis, None, None, -1)), axis) if n > 1 else x
+    z = _ops["fft"](_to_complex(v), axis, "backward", False)
+    c, s = _turns(n, -1, x.dtype, axis, x.ndim)
+    return 2 * (_ops["real"](z) * c - _ops["imag"](z) * s) * _scales(n, x.dtype, axis, x.ndim)
+
+
+def _idct(x, axis):
+    n = x.shape[axis]
+    y = x / _scales(n, x.dtype, axis, x.ndim) * 0.5
+    mirrored = _part(_ops["pad"](y, [0] * x.ndim, [1 if k == axis else 0 for k in range(x.ndim)], 0.0), axis, n, 0, -1)
+    c, s = _turns(n, 1, x.dtype, axis, x.ndim)  # (y - i mirrored) * (c + i s)
+    v = _ops["real"](_ops["fft"](_ops["complex"](y * c + mirrored * s, y * s - mirrored * c), axis, "backward", True))
+    half = (n + 1) // 2
+    first, second = _part(v, axis, 0, half), _part(_part(v, axis, half, None), axis, None, None, -1)
+    if n % 2:
+        second = _resized(second, half, axis)
+    pairs = stack((first, second), axis + 1)
+    return _resized(reshape(pairs, first.shape[:axis] + (2 * half,) + first.shape[axis + 1:]), n, axis)
+
+
+def _cosine(name, x, type, n, axis, norm, f):
+    x = _numbers(name, x)
+    if type != 2:
+        raise ValueError(f"For '{name}', 'type' must be 2, but got {type!r}.")
+    if norm not in (None, "ortho"):
+        raise ValueError(f"For '{name}', 'norm' must be None or 'ortho', but got {norm!r}.")
+    axis = _axis(name, x, axis)
+    return _on_parts(f, x if n is None else _resized(x, _length(name, n), axis), axis)
+
+
+def stft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="REFLECT", normalized=False, onesided=None,
+         return_complex=None):
+    """Fourier transforms of frames of a signal [..., length] (at most one batch dimension): [..., frequencies, frames], or with a last
+    dimension of 2 for real and imaginary part unless return_complex.
+
+    n_fft: length of a frame; hop_length: between frames, n_fft // 4 by default; window: of win_length <= n_fft elements, 1 by default;
+    center: frames stand around their place, the signal being continued at both ends as pad_mode says (REFLECT, CONSTANT, EDGE);
+    normalized: divided by sqrt(n_fft); onesided: the first n_fft // 2 + 1 frequencies, by default where x and window are real."""
+    from pijit.ops.function.shapes import pad
+    _need_tensor("stft", "x", x)
+    if x.ndim not in (1, 2):
+        raise ValueError(f"For 'stft', 'x' must have 1 or 2 dimensions, but got {x.ndim}.")
+    hop = n_fft // 4 if hop_length is None else hop_length
+    width = n_fft if win_length is None else win_length
+    if not 0 < width <= n_fft:
+        raise ValueError(f"For 'stft', 'win_length' must be in [1, n_fft], but got {width}.")
+    if hop <= 0:
+        raise ValueError(f"For 'stft', 'hop_length' must be greater than 0, but got {hop}.")
+    x = x if x.dtype in _COMPLEX else _real(x)
+    real_dtype = {mstype.complex64: mstype.float32, mstype.complex128: mstype.float64}.get(x.dtype, x.dtype)
+    if window is None:
+        window = ones((width,), real_dtype)
+    if window.shape != (width,):
+        raise ValueError(f"For 'stft', 'window' must have shape ({width},), but got {window.shape}.")
+    if width < n_fft:
+        left = (n_fft - width) // 2
+        window = _ops["pad"](window, [left], [n_fft - width - left], 0.0)
+    is_real = x.dtype not in _COMPLEX and window.dtype not in _COMPLEX
+    if onesided is None:
+        onesided = is_real
+    if onesided and not is_real:
+        raise ValueError("For 'stft', 'onesided' needs a real signal and window.")
+    if center:
+        mode = {"REFLECT": "reflect", "CONSTANT": "constant", "EDGE": "replicate"}.get(pad_mode.upper())
+        if mode is None:
+            raise ValueError(f"For 'stft', 'pad_mode' must be 'REFLECT', 'CONSTANT' or 'EDGE', but got {pad_mode!r}.")
+        sides = (n_fft // 2, n_fft // 2)
+        x = pad(expand_dims(x, 0) if x.ndim == 1 else x, sides, mode=mode)[0] if x.ndim == 1 else pad(x, sides, mode=mode)
+    length = x.shape[-1]
+    if n_fft <= 0 or n_fft > length:
+        raise ValueError(f"For 'stft', 'n_fft' must be in [1, {length}], but got {n_fft}.")
+    frames = 1 + (length - n_fft) // hop
+    places = reshape(arange(0, frames) * hop, (frames, 1)) + arange(0, n_fft)
+    pieces = _ops["gather"](x, places, x.ndim - 1) * window
+    norm = "ortho" if normalized else "backward"
+    z = _half(pieces, pieces.ndim - 1, None, norm) if onesided else _each(pieces, [(pieces.ndim - 1, None)], norm, False)
+    z = z.swapaxes(-1, -2)
+    return z if return_complex else stack((_ops["real"](z), _ops["imag"](z)), -1)
+
+
+def _with_size(x, signal_ndim, inverse, real, norm, onesided, signal_sizes):
+    """The transform of the primitive FFTWithSize over the last signal_ndim dimensions."""
+    x = _numbers("FFTWithSize", x)
+    dims = tuple(range(-signal_ndim, 0))
+    if not real:
+        return _each(x, _axes("FFTWithSize", x, None, dims), norm, inverse)
+    if not inverse:
+        return _rfftn("FFTWithSize", x, None, dims, norm) if onesided else _each(_real(x), _axes("FFTWithSize", x, None, dims), norm, False)
+    if not onesided:
+        return _ops["real"](_each(x, _axes("FFTWithSize", x, None, dims), norm, True))
+    *others, (axis, _) = _axes("FFTWithSize", x, None, dims)
+    n = signal_sizes[-1] if signal_sizes else None
+    return _from_half("FFTWithSize", _each(x, others, norm, True), axis, n, norm)
+
+
+__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "ihfft2",
+           "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn", "stft"]

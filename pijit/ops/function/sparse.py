@@ -1,0 +1,337 @@
+"""Functions of COOTensor and CSRTensor. How many values a result has must be known to stay in a graph: sums of sparse tensors, products of
+two of them and conversions of dense tensors count what isn't 0, and so run outside of graphs."""
+
+from pijit import dtype as mstype
+from pijit._C import Tensor, ops as _ops
+from pijit.sparse_tensor import COOTensor, CSRTensor, SparseTensor, _need
+from pijit.ops.function import activation as _a, elementwise as _e
+from pijit.ops.function.creation import arange, zeros
+from pijit.ops.function.index import gather_nd, nonzero, searchsorted, tensor_scatter_add
+from pijit.ops.function.linalg import matmul
+from pijit.ops.function.shapes import broadcast_to, concat, expand_dims, stack, swapaxes
+
+
+def _need_kind(name, what, x, kind):
+    if not isinstance(x, kind):
+        raise TypeError(f"For '{name}', '{what}' must be a {kind.__name__}, but got {type(x).__name__}.")
+
+
+def _gather(x, places):
+    return _ops["gather"](x, places, 0)
+
+
+def _rows(indptr, count):
+    """The row of each of `count` values."""
+    return searchsorted(indptr, arange(0, count, dtype=indptr.dtype), right=True, out_int32=True) - 1
+
+
+def _starts(rows, height):
+    """Where each row begins among values whose rows ascend."""
+    return _e.cast(searchsorted(rows, arange(0, height + 1, dtype=rows.dtype)), rows.dtype)
+
+
+def _summed(values, rows, height):
+    """[height, ...]: the sums of values by rows."""
+    return _ops["index_add"](zeros((height,) + values.shape[1:], values.dtype), _e.cast(rows, mstype.int64), values, 0)
+
+
+def _coo_to_dense(indices, values, shape):
+    return tensor_scatter_add(zeros(shape, values.dtype), indices, values)
+
+
+def _flat_order(indices, shape):
+    """The place of each index in the dense tensor, in memory's order."""
+    places = _e.cast(indices[:, 0], mstype.int64)
+    for k in range(1, len(shape)):
+        places = places * shape[k] + _e.cast(indices[:, k], mstype.int64)
+    return places
+
+
+def _coalesce(indices, values, shape):
+    places, which = _unique(_flat_order(indices, shape))
+    values = _ops["index_add"](zeros(places.shape, values.dtype), which, values, 0)
+    return COOTensor(_e.cast(_unflattened(places, shape), indices.dtype), values, shape)
+
+
+def _unique(x):
+    """(the elements in order, each once; the number of each element of x among them)."""
+    order = _ops["argsort"](x, 0, False)
+    ascending = _gather(x, order)
+    if x.size == 0:
+        return x, order
+    fresh = concat((Tensor([True]), ascending[1:] != ascending[:-1]))
+    number = _ops["cumsum"](_e.cast(fresh, mstype.int64), 0) - 1
+    which = _ops["scatter_d"](order, order, number, 0, "update")
+    return ascending[fresh], which
+
+
+def _unflattened(places, shape):
+    columns = []
+    for n in reversed(shape):
+        columns.append(places % n)
+        places = places // n
+    return stack(tuple(reversed(columns)), 1)
+
+
+def _sum(x1, x2):
+    if x1.shape != x2.shape:
+        raise ValueError(f"For 'coo_add', the shapes must agree, but got {x1.shape} and {x2.shape}.")
+    if x1.dtype != x2.dtype or x1.indices.dtype != x2.indices.dtype:
+        raise TypeError(f"For 'coo_add', the dtypes must agree, but got values of {x1.dtype} and {x2.dtype}, indices of {x1.indices.dtype} "
+                        f"and {x2.indices.dtype}.")
+    return _coalesce(concat((x1.indices, x2.indices)), concat((x1.values, x2.values)), x1.shape)
+
+
+def coo_add(x1, x2, thresh):
+    """The sum of two COOTensors, its indices in order, without values below `thresh` in absolute value."""
+    _need_kind("coo_add", "x1", x1, COOTensor)
+    _need_kind("coo_add", "x2", x2, COOTensor)
+    if not isinstance(thresh, Tensor):
+        raise TypeError(f"For 'coo_add', 'thresh' must be a Tensor, but got {type(thresh).__name__}.")
+    y = _sum(x1, x2)
+    large = y.values.abs() >= thresh
+    return COOTensor(y.indices[large], y.values[large], y.shape)
+
+
+def coo_concat(sp_input, concat_dim=0):
+    """COOTensors joined along a dimension, the indices in order."""
+    if not isinstance(sp_input, tuple) or not sp_input:
+        raise TypeError(f"For 'coo_concat', 'sp_input' must be a tuple of COOTensors, but got {type(sp_input).__name__}.")
+    for x in sp_input:
+        _need_kind("coo_concat", "sp_input", x, COOTensor)
+    rank = len(sp_input[0].shape)
+    if not -rank <= concat_dim < rank:
+        raise ValueError(f"For 'coo_concat', 'concat_dim' must be in [{-rank}, {rank}), but got {concat_dim}.")
+    dim, begin, indices = concat_dim % rank, 0, []
+    for x in sp_input:
+        shift = Tensor([begin if k == dim else 0 for k in range(rank)], x.indices.dtype)
+        indices.append(x.indices + shift)
+        begin += x.shape[dim]
+    shape = tuple(begin if k == dim else n for k, n in enumerate(sp_input[0].shape))
+    indices, values = concat(tuple(indices)), concat(tuple(x.values for x in sp_input))
+    order = _ops["argsort"](_flat_order(indices, shape), 0, False)
+    return COOTensor(_gather(indices, order), _gather(values, order), shape)
+
+
+def _coo_to_csr(x):
+    if len(x.shape) != 2:
+        raise ValueError(f"For 'to_csr', the tensor must have 2 dimensions, but got shape {x.shape}.")
+    order = _ops["argsort"](_flat_order(x.indices, x.shape), 0, False)
+    indices = _gather(x.indices, order)
+    return CSRTensor(_starts(indices[:, 0], x.shape[0]), indices[:, 1], _gather(x.values, order), x.shape)
+
+
+def _csr_to_coo(x):
+    if len(x.shape) != 2:
+        raise ValueError(f"For 'to_coo', the tensor must have 2 dimensions, but got shape {x.shape}.")
+    rows = _e.cast(_rows(x.indptr, x.indices.shape[0]), x.indices.dtype)
+    return COOTensor(stack((rows, x.indices), 1), x.values, x.shape)
+
+
+def _csr_to_dense(x):
+    rows = _e.cast(_rows(x.indptr, x.indices.shape[0]), x.indices.dtype)
+    return tensor_scatter_add(zeros(x.shape, x.values.dtype), stack((rows, x.indices), 1), x.values)
+
+
+def csr_to_coo(tensor):
+    """A CSRTensor as a COOTensor."""
+    _need_kind("csr_to_coo", "tensor", tensor, CSRTensor)
+    return _csr_to_coo(tensor)
+
+
+def csr_to_dense(csr_tensor):
+    """A CSRTensor as a Tensor."""
+    _need_kind("csr_to_dense", "csr_tensor", csr_tensor, CSRTensor)
+    return csr_tensor.to_dense()
+
+
+def csr2coo(indptr, nnz):
+    """The row of each of `nnz` values, of the dtype of indptr."""
+    return _e.cast(_rows(indptr, int(nnz)), indptr.dtype)
+
+
+def coo2csr(row_indices, height):
+    """Where each of `height` rows begins among values whose rows ascend."""
+    return _starts(row_indices, int(height))
+
+
+def dense_to_sparse_coo(tensor):
+    """A Tensor's elements that are not 0, as a COOTensor with indices of int64."""
+    _need("dense_to_sparse_coo", "tensor", tensor)
+    if tensor.ndim == 0:
+        raise ValueError("For 'dense_to_sparse_coo', 'tensor' must have at least 1 dimension.")
+    indices = nonzero(tensor)
+    return COOTensor(indices, gather_nd(tensor, indices), tensor.shape)
+
+
+def dense_to_sparse_csr(tensor):
+    """A matrix's elements that are not 0, as a CSRTensor with indices of int64."""
+    _need("dense_to_sparse_csr", "tensor", tensor)
+    if tensor.ndim != 2:
+        raise ValueError(f"For 'dense_to_sparse_csr', 'tensor' must have 2 dimensions, but got shape {tensor.shape}.")
+    return _coo_to_csr(dense_to_sparse_coo(tensor))
+
+
+def csr_gather(indptr, indices, dense, sparse_shape):
+    """The elements of `dense`, broadcast to sparse_shape, at the places of a CSRTensor."""
+    rows = _e.cast(_rows(indptr, indices.shape[0]), indices.dtype)
+    shape = tuple(sparse_shape)
+    return gather_nd(dense if dense.shape == shape else broadcast_to(dense, shape), stack((rows, indices), 1))
+
+
+def csr_mul(x, y):
+    """A CSRTensor times a Tensor that broadcasts to it, at its places."""
+    _need_kind("csr_mul", "x", x, CSRTensor)
+    return x * y
+
+
+def csr_div(x, y):
+    """A CSRTensor divided by a Tensor that broadcasts to it, at its places."""
+    _need_kind("csr_div", "x", x, CSRTensor)
+    return x / y
+
+
+def csr_add(a, b, alpha, beta):
+    """alpha * a + beta * b for CSRTensors of one shape."""
+    _need_kind("csr_add", "a", a, CSRTensor)
+    _need_kind("csr_add", "b", b, CSRTensor)
+    if a.shape != b.shape:
+        raise ValueError(f"For 'csr_add', the shapes must agree, but got {a.shape} and {b.shape}.")
+    return _coo_to_csr(_sum((a * _number(alpha, a)).to_coo(), (b * _number(beta, b)).to_coo()))
+
+
+def _number(x, like):
+    return float(x) if like.dtype.is_floating_point else int(x)
+
+
+def _product(name, a, dense):
+    _need(name, "the dense matrix", dense)
+    if len(a.shape) != 2 or dense.ndim != 2:
+        raise ValueError(f"For '{name}', both must have 2 dimensions, but got {a.shape} and {dense.shape}.")
+    if a.shape[1] != dense.shape[0]:
+        raise ValueError(f"For '{name}', the matrix {a.shape} does not fit the dense one {dense.shape}.")
+    if a.dtype != dense.dtype:
+        raise TypeError(f"For '{name}', the dtypes must agree, but got {a.dtype} and {dense.dtype}.")
+    rows = _rows(a.indptr, a.indices.shape[0])
+    return _summed(expand_dims(a.values, 1) * _gather(dense, a.indices), rows, a.shape[0])
+
+
+def csr_mv(csr_tensor, dense):
+    """The product of a CSRTensor [m, n] and a column [n, 1]: [m, 1]."""
+    _need_kind("csr_mv", "csr_tensor", csr_tensor, CSRTensor)
+    return _product("csr_mv", csr_tensor, dense)
+
+
+def csr_mm(a, b, trans_a=False, trans_b=False, adjoint_a=False, adjoint_b=False):
+    """The product of two sparse matrices, each transposed on request, as a CSRTensor of what isn't 0."""
+    _need_kind("csr_mm", "a", a, CSRTensor)
+    _need_kind("csr_mm", "b", b, CSRTensor)
+    x, y = a.to_dense(), b.to_dense()
+    x = swapaxes(x, 0, 1) if trans_a or adjoint_a else x
+    y = swapaxes(y, 0, 1) if trans_b or adjoint_b else y
+    from pijit.ops.function.complex_numbers import conj
+    product = dense_to_sparse_csr(matmul(conj(x) if adjoint_a else x, conj(y) if adjoint_b else y))
+    return CSRTensor(_e.cast(product.indptr, a.indptr.dtype), _e.cast(product.indices, a.indices.dtype), product.values, product.shape)
+
+
+def csr_reduce_sum(csr_tensor, axis):
+    """The sums of rows of a CSRTensor [m, n]: [m, 1]. Raises ValueError for another axis."""
+    _need_kind("csr_reduce_sum", "csr_tensor", csr_tensor, CSRTensor)
+    if isinstance(axis, bool) or not isinstance(axis, int):
+        raise TypeError(f"For 'csr_reduce_sum', 'axis' must be int, but got {type(axis).__name__}.")
+    if axis not in (1, 1 - len(csr_tensor.shape)):
+        raise ValueError(f"For 'csr_reduce_sum', 'axis' must be 1, but got {axis}.")
+    rows = _rows(csr_tensor.indptr, csr_tensor.indices.shape[0])
+    return expand_dims(_summed(csr_tensor.values, rows, csr_tensor.shape[0]), 1)
+
+
+def csr_softmax(logits, dtype):
+    """The softmax of each row of a CSRTensor over its stored values, in `dtype`."""
+    _need_kind("csr_softmax", "logits", logits, CSRTensor)
+    rows, height = _e.cast(_rows(logits.indptr, logits.indices.shape[0]), mstype.int64), logits.shape[0]
+    values = _e.cast(logits.values, dtype)
+    least = zeros((height,), dtype) - float("inf")
+    top = _ops["scatter_d"](least, rows, _e.stop_gradient(values), 0, "max")
+    e = _e.exp(values - _gather(top, rows))
+    return logits._with(e / _gather(_summed(e, rows, height), rows))
+
+
+def make_coo_tensor(indices, values, dense_shape):
+    """COOTensor(indices, values, dense_shape)."""
+    return COOTensor(indices, values, dense_shape)
+
+
+def make_csr_tensor(indptr, indices, values, dense_shape):
+    """CSRTensor(indptr, indices, values, dense_shape)."""
+    return CSRTensor(indptr, indices, values, dense_shape)
+
+
+def make_sparse_tensor(indices, values, dense_shape):
+    """SparseTensor(indices, values, dense_shape)."""
+    return SparseTensor(indices, values, dense_shape)
+
+
+def coo_tensor_get_indices(coo_tensor):
+    """A COOTensor's indices."""
+    return coo_tensor.indices
+
+
+def coo_tensor_get_values(coo_tensor):
+    """A COOTensor's values."""
+    return coo_tensor.values
+
+
+def coo_tensor_get_dense_shape(coo_tensor):
+    """A COOTensor's shape."""
+    return coo_tensor.shape
+
+
+def csr_tensor_get_indptr(csr_tensor):
+    """Where a CSRTensor's rows begin."""
+    return csr_tensor.indptr
+
+
+def csr_tensor_get_indices(csr_tensor):
+    """The columns of a CSRTensor's values."""
+    return csr_tensor.indices
+
+
+def csr_tensor_get_values(csr_tensor):
+    """A CSRTensor's values."""
+    return csr_tensor.values
+
+
+def csr_tensor_get_dense_shape(csr_tensor):
+    """A CSRTensor's shape."""
+    return csr_tensor.shape
+
+
+def _with_matrix(x, dense, name, adjoint_sparse, adjoint_dense):
+    """A COOTensor times a dense matrix, each transposed on request."""
+    _need(name, "dense", dense)
+    if adjoint_dense:
+        dense = swapaxes(dense, 0, 1)
+    rows, columns = (1, 0) if adjoint_sparse else (0, 1)
+    if len(x.shape) != 2 or dense.ndim != 2 or x.shape[columns] != dense.shape[0]:
+        raise ValueError(f"For '{name}', the matrices {x.shape} and {dense.shape} do not fit.")
+    return _summed(expand_dims(x.values, 1) * _gather(dense, x.indices[:, columns]), x.indices[:, rows], x.shape[rows])
+
+
+def _on_values(kind, name, fn):
+    def f(x):
+        if not isinstance(x, kind):
+            raise TypeError(f"For '{f.__name__}', 'x' must be a {kind.__name__}, but got {type(x).__name__}.")
+        return x._with(fn(x.values))
+    f.__name__ = f.__qualname__ = f"{'coo' if kind is COOTensor else 'csr'}_{name}"
+    f.__doc__ = f"`ops.{name}` of the values that a {kind.__name__} stores."
+    return f
+
+
+_UNARY = ("abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor inv isfinite isinf isnan log log1p neg relu relu6 round sigmoid "
+          "sin sinh softsign sqrt square tan tanh").split()
+for _n in _UNARY:
+    _fn = {"inv": _e.reciprocal, "softsign": _a.softsign}.get(_n) or getattr(_e, _n)
+    globals()["coo_" + _n] = _on_values(COOTensor, _n, _fn)
+    globals()["csr_" + _n] = _on_values(CSRTensor, _n, _fn)
+
+__all__ = [n for n in globals() if n.startswith(("coo_", "csr_", "make_", "dense_to_"))] + ["coo2csr", "csr2coo"]

@@ -1,0 +1,282 @@
+"""Sparse tensors: values of elements that are not 0, and where they stand. They are Python objects that hold Tensors, so that captured
+code makes, reads and returns them without leaving the graph; what they compute is `pijit.ops.function.sparse`."""
+
+import numpy as np
+
+from pijit import dtype as mstype
+from pijit._C import Tensor
+
+__all__ = ["COOTensor", "CSRTensor", "RowTensor", "SparseTensor"]
+
+
+def _need(kind, name, x):
+    if not isinstance(x, Tensor):
+        raise TypeError(f"For '{kind}', '{name}' must be a Tensor, but got {type(x).__name__}.")
+
+
+def _need_indices(kind, name, x, rank):
+    _need(kind, name, x)
+    if x.dtype not in (mstype.int16, mstype.int32, mstype.int64):
+        raise TypeError(f"For '{kind}', '{name}' must be int16, int32 or int64, but got {x.dtype}.")
+    if x.ndim != rank:
+        raise ValueError(f"For '{kind}', '{name}' must have {rank} dimensions, but got shape {x.shape}.")
+
+
+def _checked_shape(kind, shape):
+    if not isinstance(shape, tuple):
+        raise TypeError(f"For '{kind}', 'shape' must be a tuple, but got {type(shape).__name__}.")
+    for n in shape:
+        if isinstance(n, bool) or not isinstance(n, int):
+            raise TypeError(f"For '{kind}', 'shape' must hold integers, but got {type(n).__name__}.")
+        if n <= 0:
+            raise ValueError(f"For '{kind}', the dimensions of 'shape' must be greater than 0, but got {shape}.")
+    return shape
+
+
+def _shown(x):
+    """A Tensor in the text of a sparse one."""
+    exact = {"float_kind": lambda v: f"{v: .8e}"} if x.dtype.is_floating_point else None
+    text = np.array2string(x.asnumpy(), separator=" ", formatter=exact)
+    return f"Tensor(shape={list(x.shape)}, dtype={x.dtype}, value={chr(10) if x.ndim > 1 else ''}{text})"
+
+
+class _Sparse:
+    """What COOTensor and CSRTensor share."""
+
+    @property
+    def dtype(self):
+        """Of the values."""
+        return self.values.dtype
+
+    @property
+    def size(self):
+        """How many values are stored."""
+        return self.values.size
+
+    @property
+    def itemsize(self):
+        """Bytes of one value."""
+        return self.values.itemsize
+
+    @property
+    def ndim(self):
+        """How many dimensions the dense tensor has."""
+        return len(self.shape)
+
+    def astype(self, dtype):
+        """The values converted to a dtype."""
+        return self._with(self.values.astype(dtype))
+
+    def abs(self):
+        """The absolute values."""
+        return self._with(self.values.abs())
+
+    def __neg__(self):
+        return self._with(-self.values)
+
+    def __abs__(self):
+        return self.abs()
+
+    def _unsupported(self, what, other):
+        raise TypeError(f"{type(self).__name__} {what} with {type(other)} is not supported.")
+
+    def __truediv__(self, other):
+        return self._scaled(other, "divide", lambda v, d: v / d)
+
+    def __mul__(self, other):
+        return self._scaled(other, "multiply", lambda v, d: v * d)
+
+    def _scaled(self, other, what, f):
+        if isinstance(other, (int, float)):
+            return self._with(f(self.values, other))
+        if not isinstance(other, Tensor):
+            self._unsupported(what, other)
+        return self._with(f(self.values, self._places_of(other)))
+
+
+class COOTensor(_Sparse):
+    """A sparse tensor of `shape`: values[i] stands at indices[i], the rest is 0.
+
+    indices: [n, rank] of int16, int32 or int64; values: [n]; shape: a tuple; or another COOTensor as coo_tensor. Raises TypeError and
+    ValueError where these don't fit together. Where an index occurs more than once, values are summed."""
+
+    def __init__(self, indices=None, values=None, shape=None, coo_tensor=None):
+        if coo_tensor is not None:
+            if not isinstance(coo_tensor, COOTensor):
+                raise TypeError(f"For 'COOTensor', 'coo_tensor' must be a COOTensor, but got {type(coo_tensor).__name__}.")
+            indices, values, shape = coo_tensor.indices, coo_tensor.values, coo_tensor.shape
+        elif indices is None or values is None or shape is None:
+            raise TypeError("For 'COOTensor', 'indices', 'values' and 'shape' must all be given.")
+        _need_indices("COOTensor", "indices", indices, 2)
+        _need("COOTensor", "values", values)
+        _checked_shape("COOTensor", shape)
+        if values.ndim != 1 or values.shape[0] != indices.shape[0]:
+            raise ValueError(f"For 'COOTensor', 'values' must have shape ({indices.shape[0]},), but got {values.shape}.")
+        if indices.shape[1] != len(shape):
+            raise ValueError(f"For 'COOTensor', 'indices' address {indices.shape[1]} dimensions, but 'shape' has {len(shape)}.")
+        self.indices, self.values, self.shape = indices, values, shape
+
+    def __repr__(self):
+        return f"COOTensor(shape={list(self.shape)}, dtype={self.dtype}, indices={_shown(self.indices)}, values={_shown(self.values)})"
+
+    def _with(self, values):
+        return COOTensor(self.indices, values, self.shape)
+
+    def _places_of(self, dense):
+        from pijit.ops.function import broadcast_to, gather_nd
+        return gather_nd(dense if dense.shape == self.shape else broadcast_to(dense, self.shape), self.indices)
+
+    def to_dense(self):
+        """The whole tensor."""
+        from pijit.ops.function.sparse import _coo_to_dense
+        return _coo_to_dense(self.indices, self.values, self.shape)
+
+    def to_csr(self):
+        """The matrix as a CSRTensor. Raises ValueError unless it has 2 dimensions."""
+        from pijit.ops.function.sparse import _coo_to_csr
+        return _coo_to_csr(self)
+
+    def to_tuple(self):
+        """(indices, values, shape)."""
+        return self.indices, self.values, self.shape
+
+    def coalesce(self):
+        """The indices in order, each once; the values of equal ones are summed."""
+        from pijit.ops.function.sparse import _coalesce
+        return _coalesce(self.indices, self.values, self.shape)
+
+    def add(self, other, thresh):
+        """The sum with another COOTensor without what is below `thresh`, by `ops.coo_add`."""
+        from pijit.ops.function.sparse import coo_add
+        return coo_add(self, other, thresh)
+
+    def __add__(self, other):
+        if isinstance(other, COOTensor):
+            from pijit.ops.function.sparse import _sum
+            return _sum(self, other)
+        if isinstance(other, Tensor):
+            return self.to_dense() + other
+        return self._unsupported("add", other)
+
+    def __sub__(self, other):
+        if isinstance(other, COOTensor):
+            return self + -other
+        if isinstance(other, Tensor):
+            return self.to_dense() - other
+        return self._unsupported("subtract", other)
+
+
+class CSRTensor(_Sparse):
+    """A sparse matrix by rows: values[indptr[i]:indptr[i + 1]] stand in row i, in the columns that `indices` names at the same places.
+
+    indptr: [rows + 1], indices: [n], of one of int16, int32 and int64; values: [n], or [n, ...] where `shape` has more than two
+    dimensions; or another CSRTensor as csr_tensor. Raises TypeError and ValueError where these don't fit together."""
+
+    def __init__(self, indptr=None, indices=None, values=None, shape=None, csr_tensor=None):
+        if csr_tensor is not None:
+            if not isinstance(csr_tensor, CSRTensor):
+                raise TypeError(f"For 'CSRTensor', 'csr_tensor' must be a CSRTensor, but got {type(csr_tensor).__name__}.")
+            indptr, indices, values, shape = csr_tensor.indptr, csr_tensor.indices, csr_tensor.values, csr_tensor.shape
+        elif indptr is None or indices is None or values is None or shape is None:
+            raise TypeError("For 'CSRTensor', 'indptr', 'indices', 'values' and 'shape' must all be given.")
+        _need_indices("CSRTensor", "indptr", indptr, 1)
+        _need_indices("CSRTensor", "indices", indices, 1)
+        _need("CSRTensor", "values", values)
+        _checked_shape("CSRTensor", shape)
+        if indptr.dtype != indices.dtype:
+            raise TypeError(f"For 'CSRTensor', 'indptr' is {indptr.dtype} and 'indices' {indices.dtype}: they must be of one dtype.")
+        if len(shape) < 2:
+            raise ValueError(f"For 'CSRTensor', 'shape' must have at least 2 dimensions, but got {shape}.")
+        if indptr.shape[0] != shape[0] + 1:
+            raise ValueError(f"For 'CSRTensor', 'indptr' must have shape ({shape[0] + 1},) for {shape[0]} rows, but got {indptr.shape}.")
+        if values.shape != indices.shape + shape[2:]:
+            raise ValueError(f"For 'CSRTensor', 'values' must have shape {indices.shape + shape[2:]}, but got {values.shape}.")
+        self.indptr, self.indices, self.values, self.shape = indptr, indices, values, shape
+
+    def __repr__(self):
+        return (f"CSRTensor(shape={list(self.shape)}, dtype={self.dtype}, indptr={_shown(self.indptr)}, indices={_shown(self.indices)}, "
+                f"values={_shown(self.values)})")
+
+    def _with(self, values):
+        return CSRTensor(self.indptr, self.indices, values, self.shape)
+
+    def _places_of(self, dense):
+        from pijit.ops.function.sparse import csr_gather
+        return csr_gather(self.indptr, self.indices, dense, self.shape)
+
+    def to_dense(self):
+        """The whole matrix."""
+        return self.to_coo().to_dense() if len(self.shape) == 2 else self._to_dense()
+
+    def _to_dense(self):
+        from pijit.ops.function.sparse import _csr_to_dense
+        return _csr_to_dense(self)
+
+    def to_coo(self):
+        """The matrix as a COOTensor. Raises ValueError unless it has 2 dimensions."""
+        from pijit.ops.function.sparse import _csr_to_coo
+        return _csr_to_coo(self)
+
+    def to_tuple(self):
+        """(indptr, indices, values, shape)."""
+        return self.indptr, self.indices, self.values, self.shape
+
+    def mv(self, dense_vector):
+        """The product with a column [columns, 1], by `ops.csr_mv`."""
+        from pijit.ops.function.sparse import csr_mv
+        return csr_mv(self, dense_vector)
+
+    def mm(self, matrix):
+        """The product with a matrix: a Tensor with a Tensor, a CSRTensor with a CSRTensor."""
+        from pijit.ops.function.sparse import _product, csr_mm
+        return csr_mm(self, matrix) if isinstance(matrix, CSRTensor) else _product("mm", self, matrix)
+
+    def sum(self, axis):
+        """The sums of rows, [rows, 1], by `ops.csr_reduce_sum`."""
+        from pijit.ops.function.sparse import csr_reduce_sum
+        return csr_reduce_sum(self, axis)
+
+    def add(self, b, alpha, beta):
+        """alpha * self + beta * b, by `ops.csr_add`."""
+        from pijit.ops.function.sparse import csr_add
+        return csr_add(self, b, alpha, beta)
+
+    def __add__(self, other):
+        return self._combined(other, 1.0, "add")
+
+    def __sub__(self, other):
+        return self._combined(other, -1.0, "subtract")
+
+    def _combined(self, other, beta, what):
+        from pijit.ops.function.sparse import csr_add
+        if not isinstance(other, CSRTensor):
+            self._unsupported(what, other)
+        return csr_add(self, other, 1.0, beta)
+
+
+class RowTensor:
+    """Rows of a tensor of `shape`, the rest of which is 0: values[i] is row indices[i]."""
+
+    def __init__(self, indices=None, values=None, shape=None, row_tensor=None):
+        if row_tensor is not None:
+            if not isinstance(row_tensor, RowTensor):
+                raise TypeError(f"For 'RowTensor', 'row_tensor' must be a RowTensor, but got {type(row_tensor).__name__}.")
+            indices, values, shape = row_tensor.indices, row_tensor.values, row_tensor.dense_shape
+        _need_indices("RowTensor", "indices", indices, 1)
+        _need("RowTensor", "values", values)
+        _checked_shape("RowTensor", shape)
+        if values.shape != indices.shape + shape[1:]:
+            raise ValueError(f"For 'RowTensor', 'values' must have shape {indices.shape + shape[1:]}, but got {values.shape}.")
+        self.indices, self.values, self.dense_shape = indices, values, shape
+
+    @property
+    def dtype(self):
+        """Of the values."""
+        return self.values.dtype
+
+
+class SparseTensor(COOTensor):
+    """COOTensor under its former name."""
+
+    def __init__(self, indices, values, shape):
+        COOTensor.__init__(self, indices, values, shape)
