@@ -165,3 +165,18 @@ def test_gradients_go_through_a_deque_made_inside():
 
     plain, jitted = ms.grad(f)(X), ms.jit(ms.grad(f))(X)
     np.testing.assert_array_equal(plain.asnumpy(), jitted.asnumpy())
+
+
+def test_tuples_and_keys_that_vary_in_one_set():
+    def make():
+        seen, table = set(), {}
+
+        def f(x, n):
+            seen.add(n)
+            seen.add((1, n))
+            table[n] = n
+            table[(1, n)] = -n
+            return x + 1, len(seen), (1, n) in seen, sorted(seen, key=repr), sorted(table.items(), key=repr)
+        return f
+
+    check_calls(make, [(ms.Tensor([1.0]), n) for n in (3, 5, 7, 5)])

@@ -7,7 +7,8 @@
 
 namespace pijit {
 namespace {
-bool is_number_object(PyObject* o) { return PyLong_Check(o) || PyFloat_Check(o); }
+// A tuple made here is no object yet.
+bool is_number_object(PyObject* o) { return o && (PyLong_Check(o) || PyFloat_Check(o)); }
 bool alike(PyObject* a, PyObject* b) { return is_number_object(a) == is_number_object(b); }
 }  // namespace
 
