@@ -47,19 +47,17 @@ def chain(*iterables):
 
 def islice(iterable, *bounds):
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
-    start, step = 0 if start is None else start, 1 if step is None else step
-    if start < 0 or step < 1 or (stop is not None and stop < 0):
-        raise ValueError("Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
-    at, wanted = 0, start
-    if stop is not None and stop <= start:
-        return
-    for x in iterable:
+    wanted, step = 0 if start is None else start, 1 if step is None else step
+    at = 0
+    while stop is None or at < stop:
+        for x in iterable:
+            break
+        else:
+            return
         if at == wanted:
             yield x
             wanted += step
         at += 1
-        if stop is not None and (at >= stop or wanted >= stop):
-            return
 
 
 def repeat(object, *times):
@@ -128,8 +126,7 @@ def product(*iterables, repeat=1):
     result = [()]
     for pool in pools:
         result = [(*x, y) for x in result for y in pool]
-    for x in result:  # noqa: UP028
-        yield x
+    return iter(result)
 
 
 def combinations(iterable, r):
@@ -143,8 +140,7 @@ def combinations(iterable, r):
                 found.append((*x, pool[i]))
                 at.append(i)
         chosen, places = found, at
-    for x in chosen:  # noqa: UP028
-        yield x
+    return iter(chosen)
 
 
 def zip_longest(*iterables, fillvalue=None):

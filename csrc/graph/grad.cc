@@ -82,9 +82,10 @@ struct RegionSeed {
 struct RegionGradient {
   std::shared_ptr<Graph> g;
   std::vector<Received> sums;
+  std::vector<Val> cts;  // the seeds' cotangents: inputs behind the region's own
 };
 RegionGradient backward_region(const Graph& g, std::span<const RegionSeed> from,
-                               const std::vector<bool>& last) {
+                               const std::vector<bool>& last, const std::vector<bool>& need) {
   auto b = std::make_shared<Graph>(false);
   std::vector<Val> in, wrt, cts;
   for (auto i : g.inputs()) {
@@ -111,7 +112,15 @@ RegionGradient backward_region(const Graph& g, std::span<const RegionSeed> from,
   for (auto& s : from)
     if (!s.of_output && names.count(s.index)) names[s.index].push_back(s.sum);
   for (auto& [k, sums] : names) check_order(sums);
-  return {b, backward_part(*b, records, seeds, wrt, last)};
+  std::vector<Val> wanted;
+  std::vector<bool> ends;
+  for (size_t k = 0; k < wrt.size(); ++k)
+    if (need[k]) wanted.push_back(wrt[k]), ends.push_back(last[k]);
+  const auto found = backward_part(*b, records, seeds, wanted, ends);
+  RegionGradient r{b, std::vector<Received>(wrt.size()), cts};
+  for (size_t k = 0, next = 0; k < wrt.size(); ++k)
+    if (need[k]) r.sums[k] = found[next++];
+  return r;
 }
 
 // What a record has of a node with regions: floating inputs, and results with their places.
@@ -133,7 +142,7 @@ Record cond_record(Graph& g, uint32_t id, uint32_t end) {
   Record rec;
   const auto indices = take_results(g, id, end, &rec);
   rec.region = [&g, id, indices](std::span<const Sum> cts, std::span<const Sum> so_far,
-                                 const std::vector<bool>& last, const std::vector<bool>&) {
+                                 const std::vector<bool>& last, const std::vector<bool>& need) {
     const Node& n = g.node(id);
     std::vector<Val> in;
     for (auto s : n.in) in.push_back(g.val(s));
@@ -146,7 +155,17 @@ Record cond_record(Graph& g, uint32_t id, uint32_t end) {
               [](auto& a, auto& b) { return a.sum.first < b.sum.first; });
     for (auto& s : seeds) in.push_back(s.sum.value);
     std::vector<RegionGradient> arms;
-    for (auto& r : n.regions) arms.push_back(backward_region(*r, seeds, last));
+    for (auto& r : n.regions) arms.push_back(backward_region(*r, seeds, last, need));
+    // What an input has received may stand for nothing as long as no arm adds to it.
+    for (size_t s = 0; s < seeds.size(); ++s) {
+      if (seeds[s].of_output || !seeds[s].sum.alone) continue;
+      in.push_back(seeds[s].sum.alone);
+      for (auto& arm : arms) {
+        const Val alone = arm.g->add_input(seeds[s].sum.alone.type());
+        Received& r = arm.sums[seeds[s].index];
+        if (r.sum == arm.cts[s]) r.alone = alone;
+      }
+    }
     std::vector<size_t> flows;
     for (size_t k = 0; k < so_far.size(); ++k) {
       const auto none = [&](auto& arm) { return !arm.sums[k].sum; };
@@ -179,6 +198,16 @@ Record cond_record(Graph& g, uint32_t id, uint32_t end) {
       if (doubled[k]) d[k].alone = g.result(node, next++);
     }
     return d;
+  };
+  return rec;
+}
+
+Record no_gradient_record(Graph& g, uint32_t id, uint32_t end) {
+  Record rec;
+  take_results(g, id, end, &rec);
+  rec.region = [&g, id](std::span<const Sum>, std::span<const Sum>, const std::vector<bool>&,
+                        const std::vector<bool>&) -> std::vector<Received> {
+    throw OpError(OpError::kRuntime, str_cat("[", g.node(id).op->name, "] has no gradient"));
   };
   return rec;
 }
@@ -283,8 +312,9 @@ Record loop_record(Graph& g, uint32_t id, uint32_t end) {
       const size_t f = carried[c];
       if (!need[f]) continue;
       d[f].sum = g.result(node, static_cast<int64_t>(c));
-      if (read_only[f] && last[f] && !so_far[f].value)
-        d[f].alone = v_select(ran, d[f].sum, v_zeros(g, d[f].sum.type()));
+      if (read_only[f] && last[f] && (!so_far[f].value || so_far[f].alone))
+        d[f].alone = v_select(ran, d[f].sum,
+                              so_far[f].alone ? so_far[f].alone : v_zeros(g, d[f].sum.type()));
     }
     return d;
   };
@@ -315,7 +345,9 @@ std::vector<Record> records_of(Graph& g, uint32_t begin, uint32_t end) {
     const Node& n = g.node(i);
     if (n.kind != Node::kOp || n.op->name == "result") continue;
     if (!n.regions.empty()) {
-      r.push_back(n.op->name == "cond" ? cond_record(g, i, end) : loop_record(g, i, end));
+      r.push_back(n.op->name == "cond"         ? cond_record(g, i, end)
+                  : n.op->name == "while_loop" ? loop_record(g, i, end)
+                                               : no_gradient_record(g, i, end));
       continue;
     }
     Record rec;

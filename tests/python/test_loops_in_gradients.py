@@ -95,15 +95,15 @@ def test_one_graph(f, by):
 
 def refused_read(x):
     y = x
-    while y.max() < 10:
-        y = y * x
+    while ops.abs(y).sum() < 20:
+        y = y * 1.5 + x
     return (y * x).sum()
 
 
 def only_one_is_used(x):
     a, b = x, x * 2
-    while a.max() < 10:
-        a, b = a + b * 0.5, b * W
+    while ops.abs(a).sum() < 20:
+        a, b = a * 1.5 + b * 0.5, b * W
     return a.sum()
 
 

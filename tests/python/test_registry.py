@@ -17,19 +17,21 @@ X = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 
 
 # -- identity decides --
-@pytest.mark.parametrize("name,other", [
-    ("len", lambda x: 42), ("isinstance", lambda x, t: False), ("sum", max), ("max", min), ("any", all), ("sorted", list), ("abs", operator.neg), ("print", repr)])
-def test_a_replaced_builtin(name, other, monkeypatch):
+@pytest.mark.parametrize("name,other", [("len", lambda x: 42), ("sum", max), ("max", min), ("any", all), ("sorted", list), ("abs", operator.neg), ("print", repr)])
+def test_a_replaced_builtin(name, other):
     def f(x):
         values = [3, 1, 2]
         return x * len(values), isinstance(x, Tensor), sum(values), max(values), any([0, 1]), sorted(values), abs(-3), print("text")
-    g = ms.jit(f)
-    before = g(X)
-    monkeypatch.setattr(builtins, name, other)
+    g, shown, own = ms.jit(f), repr, getattr(builtins, name)
+    before = shown(g(X))
     for _ in range(2):
-        assert repr(g(X)) == repr(f(X))
-    monkeypatch.undo()
-    assert repr(g(X)) == repr(before) == repr(f(X))
+        setattr(builtins, name, other)  # for these two calls alone: others use them, too
+        try:
+            replaced = g(X), f(X)
+        finally:
+            setattr(builtins, name, own)
+        assert shown(replaced[0]) == shown(replaced[1])
+    assert shown(g(X)) == before == shown(f(X))
     assert len(ms.explain(g).breaks) == 0
 
 
