@@ -1,6 +1,6 @@
 """Devices, and what `pijit.runtime` says of streams and memory, asked by device."""
 
-from pijit import runtime
+from pijit import _C, runtime
 from pijit.runtime import (Event, Stream, StreamCtx, communication_stream, current_stream, default_stream, set_cur_stream,  # noqa: F401
                            synchronize)
 
@@ -13,21 +13,29 @@ def _target(name, target):
         return "CPU"
     if target not in _TARGETS:
         raise ValueError(f"For 'hal.{name}', 'device_target' must be one of {list(_TARGETS)}, but got {target!r}.")
-    if target != "CPU":
+    if not _there(target):
         raise ValueError(f"For 'hal.{name}', the device {target} is not available here: hal.is_available tells which are.")
     return target
+
+
+def _there(target):
+    try:
+        _C.find_device("hal", target)
+    except RuntimeError:
+        return False
+    return True
 
 
 def is_available(device_target):
     """Whether there are devices of this kind."""
     if device_target not in _TARGETS:
         raise ValueError(f"For 'hal.is_available', 'device_target' must be one of {list(_TARGETS)}, but got {device_target!r}.")
-    return device_target == "CPU"
+    return _there(device_target)
 
 
 def is_initialized(device_target):
     """Whether devices of this kind are in use."""
-    return _target("is_initialized", device_target) == "CPU"
+    return _target("is_initialized", device_target) in _C.devices()
 
 
 def device_count(device_target=None):

@@ -523,7 +523,7 @@ std::vector<IndexItem> Context::index_items(const V& index) {
   auto value = [&](PyObject* o) -> Val {
     for (auto& [p, v] : tensors)
       if (p.ptr() == o) return scope_->val(v);
-    const ArrayRef a = array_from(o, std::nullopt);  // a list of constants
+    const ArrayRef a = array_on(array_from(o, std::nullopt), {});  // a list of constants
     const int64_t n = a->type.shape.numel();
     if (n == 0 || n > 64) give_up(Reason::kUnsupportedOperand, "long list as an index");
     if (is_bool(a->type.dtype)) give_up(Reason::kTensorValue, "boolean mask");
@@ -804,7 +804,8 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
     return d;
   }
   if (a->kind == Value::kConst && b->kind == Value::kConst) {
-    if (op == BinaryOp::kPow || op == BinaryOp::kLshift || op == BinaryOp::kMul)  // no astronomically large numbers
+    if (op == BinaryOp::kPow || op == BinaryOp::kLshift ||
+        op == BinaryOp::kMul)  // no astronomically large numbers
       if (auto y = as_int(b);
           y && std::abs(*y) > 4096 && !PyFloat_Check(a->obj.ptr()) && op != BinaryOp::kMul)
         give_up(Reason::kUnsupportedOperand, "large power");
@@ -826,7 +827,8 @@ V Context::compare(CompareOp op, const V& a, const V& b) {
     auto none = [](const V& v) {
       return v->kind == Value::kConst && (v->obj.is_none() || PyUnicode_Check(v->obj.ptr()));
     };
-    if ((op == CompareOp::kEq || op == CompareOp::kNe) && (none(a) || none(b))) return constant(py::bool_(op == CompareOp::kNe));
+    if ((op == CompareOp::kEq || op == CompareOp::kNe) && (none(a) || none(b)))
+      return constant(py::bool_(op == CompareOp::kNe));
     give_up(Reason::kUnsupportedOperand, "comparison of a tensor");
   }
   if (unfixed(a) || unfixed(b)) {

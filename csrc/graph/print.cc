@@ -98,7 +98,8 @@ std::string Graph::print(bool with_locations) const {
         os << "}";
       }
     }
-    if (with_locations && n.loc >= 0) os << "  # " << locations[n.loc].substr(locations[n.loc].rfind('/') + 1);
+    if (with_locations && n.loc >= 0)
+      os << "  # " << locations[n.loc].substr(locations[n.loc].rfind('/') + 1);
     os << "\n";
     for (auto& r : n.regions) {
       std::istringstream lines(r->print(false));
@@ -180,6 +181,11 @@ struct Parser {
         t.shape.push_back(std::get<Dim>(parse_size(until(",]"))));
       } while (eat(","));
       need("]");
+    }
+    if (eat("@")) {
+      const auto where = device_from_name(word());
+      if (!where) fail("a device");
+      t.device = *where;
     }
     return t;
   }
