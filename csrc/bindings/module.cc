@@ -58,8 +58,7 @@ void init_tape(py::module_& m) {
   define_method(tape, "start", {}, [](Tape& t, const Args&) { return t.start(), py::none(); });
   define_method(tape, "stop", {}, [](Tape& t, const Args&) { return t.stop(), py::none(); });
   define_method(tape, "watch", {{"x"}}, [](Tape& t, const Args& a) {
-    t.watch(arrays("Tape.watch", "x", py::make_tuple(a[0]))[0]);
-    return py::none();
+    return t.watch(arrays("Tape.watch", "x", py::make_tuple(a[0]))[0]);
   });
   define_method(tape, "watches", {{"x"}}, [](Tape& t, const Args& a) {
     return is_tensor(a[0].ptr()) && t.watches(array_of(a[0].ptr()).get());
@@ -82,6 +81,16 @@ void init_tape(py::module_& m) {
                         });
         return py::none();
       });
+  define_method(tape, "hook", {{"x"}, {"function"}}, [](Tape& t, const Args& a) {
+    auto fn = std::make_shared<py::function>(argument<py::function>("Tape.hook", "function", a[1]));
+    t.hook(arrays("Tape.hook", "x", py::make_tuple(a[0]))[0], [fn](const ArrayRef& ct) {
+      const py::object given = (*fn)(tensor(ct));
+      OP_CHECK(is_tensor(given.ptr()), kRuntime, "a hook must return a Tensor or None, got ",
+               Py_TYPE(given.ptr())->tp_name);
+      return array_of(given.ptr());
+    });
+    return py::none();
+  });
   define_method(tape, "batch", {{"examples"}, {"batches"}, {"outputs"}, {"size"}},
                 [](Tape& t, const Args& a) {
                   constexpr const char* kName = "Tape.batch";

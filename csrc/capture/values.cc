@@ -642,7 +642,7 @@ void Context::clear_entries(const V& d) {
 }
 
 void Context::set_node(const V& t, Val node) {
-  touch(t);
+  if (!written_in_arm(t)) touch(t);
   undoable([t, old = t->node] { t->node = old; });
   t->node = node;
 }

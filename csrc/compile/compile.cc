@@ -121,8 +121,10 @@ class Compiler {
   void build_region(const Node& n, int position, Program::Step* step) {
     step->region = std::make_unique<RegionStep>();
     RegionStep& r = *step->region;
-    r.loop = n.op->name == "while_loop";
-    p_->loops |= r.loop;
+    r.kind = n.op->name == "cond"         ? RegionStep::kCond
+             : n.op->name == "while_loop" ? RegionStep::kLoop
+                                          : RegionStep::kLoopGradient;
+    p_->loops |= r.kind != RegionStep::kCond;
     for (auto& g : n.regions) {
       r.programs.push_back(compile(*g, fast_));
       p_->loops |= r.programs.back()->loops;

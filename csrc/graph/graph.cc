@@ -214,13 +214,30 @@ Val Graph::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Typ
 
 Val Graph::emit_region(const OpDef& op, std::span<const Val> in,
                        std::vector<std::shared_ptr<const Graph>> regions) {
-  const bool loop = op.name == "while_loop";
-  const std::span<const Val> xs = loop ? in : in.subspan(std::min<size_t>(in.size(), 1));
-  OP_CHECK(regions.size() == 2, kValue, "[", op.name, "] has two regions, got ", regions.size());
+  const bool gradient = op.name == "while_gradient", loop = gradient || op.name == "while_loop";
+  std::span<const Val> xs = loop ? in : in.subspan(std::min<size_t>(in.size(), 1));
+  OP_CHECK(regions.size() == (gradient ? 3 : 2), kValue, "[", op.name, "] got ", regions.size(),
+           " regions");
+  if (gradient) {
+    const Graph& back = *regions[2];
+    OP_CHECK(back.inputs().size() == xs.size() && back.outputs.size() <= xs.size(), kValue,
+             "[while_gradient] the third region takes ", back.inputs().size(), " values, the op ",
+             xs.size());
+    for (size_t k = 0; k < xs.size(); ++k)
+      OP_CHECK(back.node(back.inputs()[k]).type == xs[k].type(), kType,
+               "[while_gradient] a region takes another type as value ", k);
+    const size_t own = xs.size() - back.outputs.size();
+    for (size_t k = 0; k < back.outputs.size(); ++k)
+      OP_CHECK(back.node(back.outputs[k].node).type == xs[own + k].type() &&
+                   back.outputs[k].assign_to < 0,
+               kType, "[while_gradient] the third region changes value ", k);
+    xs = xs.first(own);
+  }
   if (!loop)
     OP_CHECK(!in.empty() && in[0].type() == (Type{DType::Bool, {}}), kType,
              "[cond] the predicate must be bool[]");
-  for (auto& r : regions) {
+  for (size_t i = 0; i < 2; ++i) {
+    const auto& r = regions[i];
     OP_CHECK(r->inputs().size() == xs.size(), kValue, "[", op.name, "] a region takes ",
              r->inputs().size(), " values, the op ", xs.size());
     for (size_t k = 0; k < xs.size(); ++k)

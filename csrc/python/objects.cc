@@ -587,6 +587,11 @@ PyObject* tensor_assign(PyObject* x, PyObject* value){PIJIT_SLOT({
 PyObject* tensor_replace(PyObject* x, PyObject* value){PIJIT_SLOT({
   store(x, array_from(value, std::nullopt));
   return Py_NewRef(x);
+})} PyObject* tensor_rebind(PyObject* x, PyObject* value){PIJIT_SLOT({
+  const Type& t = array_of(x)->type;
+  OP_CHECK(is_tensor(value) && array_of(value)->type == t, kType, "[_rebind] expected ", t.str());
+  array_of(x) = array_of(value);
+  return Py_NewRef(x);
 })}  // Under an identity of its own, which gradients take for a new value.
 PyObject* detached(const ArrayRef& a) {
   if (a->of_one_element) Tape::check_read(a.get());
@@ -683,6 +688,7 @@ PyMethodDef tensor_methods[] = {
     {"_assign", tensor_assign, METH_O,
      "Takes another value of the same shape, cast to this dtype."},
     {"_replace", tensor_replace, METH_O, "Takes another value."},
+    {"_rebind", tensor_rebind, METH_O, "The same value under the identity of another tensor."},
     {"_held", tensor_held, METH_NOARGS,
      "A tensor object of its own for this very value, which later assignments do not change."},
     {"_detached", tensor_detached, METH_NOARGS, "The value under an identity that no tape knows."},

@@ -234,6 +234,17 @@ void Tape::record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Ba
   entries_.push_back({nullptr, {}, std::move(in), std::move(out), std::move(f)});
 }
 
+void Tape::hook(const ArrayRef& a, Hook f) {
+  if (use != kReverse) return;
+  auto gives = [&](const Entry& e) {
+    return !e.hook &&
+           std::any_of(e.out.begin(), e.out.end(), [&](auto& o) { return o.get() == a.get(); });
+  };
+  // Behind what computed the value, and before earlier hooks of it: the walk goes backward.
+  const auto by = std::find_if(entries_.rbegin(), entries_.rend(), gives).base();
+  entries_.insert(by, {nullptr, {}, {}, {a}, nullptr, nullptr, std::move(f)});
+}
+
 // The entries as records of Vals.
 class Tape::Replay {
  public:
@@ -255,9 +266,10 @@ class Tape::Replay {
           for (auto& x : f(a)) d.push_back(x ? b.wrap(x) : Val{});
           return d;
         };
+      if (e.hook) r.hook = [this, f = e.hook](Val ct) { return b.wrap(f(b.array(ct))); };
       if (e.region)
         r.region = [this, f = e.region](std::span<const Sum> cts, std::span<const Sum> so_far,
-                                        const std::vector<bool>&) {
+                                        const std::vector<bool>&, const std::vector<bool>&) {
           auto arrays = [&](std::span<const Sum> v) {
             std::vector<ArrayRef> a;
             for (auto& x : v) a.push_back(x.value ? b.array(x.value) : ArrayRef());

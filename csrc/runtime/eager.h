@@ -49,10 +49,12 @@ class Tape {
   const Use use;
 
   void start();
-  void stop();  // must be the innermost active tape of this thread
-  void watch(const ArrayRef& a) {
-    if (watched_.insert(a.get()).second) leaves_.insert(a.get());
+  void stop();                     // must be the innermost active tape of this thread
+  bool watch(const ArrayRef& a) {  // false: it is watched already
+    const bool fresh = watched_.insert(a.get()).second;
+    if (fresh) leaves_.insert(a.get());
     keep_.push_back(a);
+    return fresh;
   }
   bool watches(const Array* a) const { return watched_.count(a); }
   // Watched, and computed by nothing that was recorded.
@@ -60,6 +62,10 @@ class Tape {
   void record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in,
               const ArrayRef& out);
   void record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Backward f);
+  // f gets the whole gradient of a watched value once it is known and gives what goes on in its
+  // place. In reverse mode.
+  using Hook = std::function<ArrayRef(const ArrayRef& ct)>;
+  void hook(const ArrayRef& a, Hook f);
   // A compiled region as one op: Record::region, given by arrays. Pairs of sum and alone.
   using Region = std::function<std::vector<std::pair<ArrayRef, ArrayRef>>(
       const std::vector<ArrayRef>& cts, const std::vector<ArrayRef>& so_far)>;
@@ -101,6 +107,7 @@ class Tape {
     std::vector<ArrayRef> in, out;
     Backward custom;
     Region region = nullptr;
+    Hook hook = nullptr;
   };
   class Replay;
   std::vector<Entry> entries_;

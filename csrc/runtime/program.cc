@@ -9,25 +9,46 @@ namespace pijit {
 void (*loop_interrupt)() = nullptr;
 
 void RegionStep::run(const void* const* in, void* const* out) const {
-  const size_t first = loop ? 0 : 1;  // a cond's predicate comes first
+  const size_t first = kind == kCond ? 1 : 0;  // a cond's predicate comes first
   std::vector<ArrayRef> state;
   for (size_t k = first; k < in_types.size(); ++k)
     state.push_back(new_external_array(
         in_types[k], const_cast<void*>(in[k]), [](void*) {}, nullptr));
-  auto apply = [&](const Program& p) {
+  auto apply = [](const Program& p, const std::vector<ArrayRef>& values) {
     std::vector<Array*> raw;
-    for (auto& a : state) raw.push_back(a.get());
+    for (auto& a : values) raw.push_back(a.get());
     std::vector<ArrayRef> r(p.outputs.size());
     p.run(raw, nullptr, r.data());
     return r;
   };
-  if (loop) {
-    while (*static_cast<const bool*>(apply(*programs[0])[0]->data)) {
-      state = apply(*programs[1]);
-      if (loop_interrupt) loop_interrupt();
+  auto goes_on = [&] { return *static_cast<const bool*>(apply(*programs[0], state)[0]->data); };
+  switch (kind) {
+    case kCond: state = apply(*programs[*static_cast<const bool*>(in[0]) ? 0 : 1], state); break;
+    case kLoop:
+      while (goes_on()) {
+        state = apply(*programs[1], state);
+        if (loop_interrupt) loop_interrupt();
+      }
+      break;
+    case kLoopGradient: {
+      const auto own = static_cast<std::ptrdiff_t>(state.size() - out_types.size());
+      std::vector<ArrayRef> cts(state.begin() + own, state.end());
+      state.resize(static_cast<size_t>(own));
+      std::vector<std::vector<ArrayRef>> turns;
+      while (goes_on()) {
+        turns.push_back(state);
+        state = apply(*programs[1], state);
+        if (loop_interrupt) loop_interrupt();
+      }
+      for (; !turns.empty(); turns.pop_back()) {
+        std::vector<ArrayRef>& values = turns.back();
+        values.insert(values.end(), cts.begin(), cts.end());
+        cts = apply(*programs[2], values);
+        if (loop_interrupt) loop_interrupt();
+      }
+      state = cts;
+      break;
     }
-  } else {
-    state = apply(*programs[*static_cast<const bool*>(in[0]) ? 0 : 1]);
   }
   for (size_t k = 0; k < out_types.size(); ++k)
     if (out[k] && out_types[k].bytes()) std::memcpy(out[k], state[k]->data, out_types[k].bytes());

@@ -18,7 +18,11 @@ class Program;
 
 // A cond or a loop: programs of its regions.
 struct RegionStep {
-  bool loop = false;  // programs: condition and body; else: then and otherwise
+  enum Kind : uint8_t {
+    kCond,         // programs: then and otherwise
+    kLoop,         // condition and body
+    kLoopGradient  // these, and the gradient of the body; its last inputs are cotangents
+  } kind = kCond;
   std::vector<std::shared_ptr<const Program>> programs;
   std::vector<Type> in_types, out_types;
   void run(const void* const* in, void* const* out) const;
