@@ -3,7 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "capture/capture.h"
+#include "capture/value.h"
 #include "runtime/eager.h"
 
 namespace pijit {

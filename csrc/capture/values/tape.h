@@ -1,6 +1,7 @@
 // Tapes made during capture.
 #pragma once
 #include "capture/tape.h"
+#include "capture/value.h"
 
 namespace pijit {
 
