@@ -23,6 +23,7 @@ bool dict_like(PyTypeObject* t);
 bool immutable_constant(PyObject* o);
 bool static_object(PyObject* o);
 bool is_enum(PyTypeObject* t);
+bool has_finalizer(PyTypeObject* t);  // a __del__ in Python
 // A built-in, or a function of the operator module, as it was when we were imported.
 PyObject* original(const char* name);
 void keep_originals();

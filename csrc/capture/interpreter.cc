@@ -68,7 +68,9 @@ std::unique_ptr<Entry> Tracer::run() {
     }
     return wrap(state_[i], src);
   };
-  for (int i = 0; i < n; ++i) f.slots.push_back(load(i, f.code->live[f.pc][i]));
+  for (int i = 0; i < n; ++i)
+    f.slots.push_back(load(
+        i, f.code->live[f.pc][i] || (state_[i] && has_finalizer(Py_TYPE(state_[i])))));
   for (int i = 0; i < start_.stack_size; ++i) f.stack.push_back(load(n + i, true));
   f.handled = handled_at_start_ = make<ObjectValue>();
   f.handled->src = add_source({Source::kState, -1, n + start_.stack_size, {}});
@@ -182,6 +184,12 @@ int Tracer::place() {
   return it->second;
 }
 
+void Tracer::drop(const V& v) {
+  if (v->kind == Value::kObject && v->obj && has_finalizer(Py_TYPE(v->obj.ptr())))
+    give_up(Reason::kUnsupportedCall,
+            str_cat("dropping a ", Py_TYPE(v->obj.ptr())->tp_name, ", which has __del__"));
+}
+
 void Tracer::step(Frame& f) {
   const Instr& in = f.code->instrs[f.pc];
   graph_->current_loc = place();
@@ -211,8 +219,12 @@ void Tracer::step(Frame& f) {
       st.push_back(f.slots[in.a]);
       f.slots[in.a] = null();
       break;
-    case Op::STORE_FAST: f.slots[in.a] = pop(); break;
+    case Op::STORE_FAST:
+      drop(f.slots[in.a]);
+      f.slots[in.a] = pop();
+      break;
     case Op::DELETE_FAST:
+      drop(f.slots[in.a]);
       if (f.slots[in.a]->kind == Value::kNull)
         give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
       f.slots[in.a] = null();
@@ -283,7 +295,10 @@ void Tracer::step(Frame& f) {
       }
       break;
     case Op::PUSH_NULL: st.push_back(null()); break;
-    case Op::POP_TOP: st.pop_back(); break;
+    case Op::POP_TOP:
+      drop(st.back());
+      st.pop_back();
+      break;
     case Op::COPY: st.push_back(st[st.size() - in.a]); break;
     case Op::SWAP: std::swap(st.back(), st[st.size() - in.a]); break;
     case Op::UNARY: {

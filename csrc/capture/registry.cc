@@ -32,7 +32,7 @@ void Registry::add(py::handle callable, Arity arity, Known handler) {
 void Registry::method(PyTypeObject* type, const char* name, Arity arity, Known handler) {
   PyObject* d = type_lookup(type, str_of(name).ptr());
   PIJIT_CHECK(d, "no method ", name, " of ", type->tp_name);
-  add(d, arity, handler);
+  if (!PyFunction_Check(d)) add(d, arity, handler);  // a program's own in its place is inlined
 }
 
 void Registry::functions(const char* module, std::initializer_list<const char*> names, Arity arity,

@@ -36,6 +36,7 @@ class Tracer final : public Context, public Rebuilder {
 
   // --- interpreter.cc: frames and instructions ---
   void step(Frame& f);
+  void drop(const V& v);  // a variable's value, which may be its last reference
   int place();  // in the graph's list: the line that runs, of the user's code where there is some
   V run_inlined(Frame& f);
   bool returned_ = false;
