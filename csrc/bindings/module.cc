@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "bindings/bindings.h"
 #include "compile/compile.h"
+#include "runtime/device.h"
 #include "runtime/program.h"
 #include "python/objects.h"
 
@@ -139,10 +140,35 @@ void init_config(py::module_& m) {
     return l;
   });
   define(m, "allocated_bytes", {}, [](const Args&) { return allocated_bytes(); });
-  define(m, "max_threads", {}, [](const Args&) { return max_threads(); });
   define(
-      m, "channel_block", {}, [](const Args&) { return channel_block(); },
+      m, "channel_block", {},
+      [](const Args&) { return device(default_device()).facts().channel_block; },
       "Channels per block in which convolutions compute; 0: they have one layout.");
+  define(
+      m, "devices", {},
+      [](const Args&) {
+        py::list l;
+        for (auto& n : device_names()) l.append(n);
+        return l;
+      },
+      "Names of the devices there are.");
+  define(
+      m, "find_device", {{"who"}, {"name"}},
+      [](const Args& a) {
+        find_device(argument<std::string>("find_device", "who", a[0]),
+                    argument<std::string>("find_device", "name", a[1]));
+        return py::none();
+      },
+      "Loads the device's plug-in if need be. RuntimeError, naming the devices there are, without "
+      "it.");
+  define(
+      m, "set_device", {{"who"}, {"name"}},
+      [](const Args& a) {
+        set_default_device(find_device(argument<std::string>("set_device", "who", a[0]),
+                                       argument<std::string>("set_device", "name", a[1])));
+        return py::none();
+      },
+      "Chooses the device of values that no operand places. `who` begins error messages.");
 }
 
 void init_graph(py::module_& m) {

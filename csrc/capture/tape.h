@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "capture/value.h"
-#include "runtime/eager.h"
+#include "eager/tape.h"
 
 namespace pijit {
 

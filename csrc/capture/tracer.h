@@ -4,7 +4,7 @@
 
 #include "capture/context.h"
 #include "capture/recipe.h"
-#include "runtime/eager.h"
+#include "eager/tape.h"
 
 namespace pijit {
 

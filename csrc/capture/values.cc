@@ -523,7 +523,7 @@ std::vector<IndexItem> Context::index_items(const V& index) {
   auto value = [&](PyObject* o) -> Val {
     for (auto& [p, v] : tensors)
       if (p.ptr() == o) return scope_->val(v);
-    const ArrayRef a = array_from(o, std::nullopt);  // a list of constants
+    const ArrayRef a = array_on(array_from(o, std::nullopt), {});  // a list of constants
     const int64_t n = a->type.shape.numel();
     if (n == 0 || n > 64) give_up(Reason::kUnsupportedOperand, "long list as an index");
     if (is_bool(a->type.dtype)) give_up(Reason::kTensorValue, "boolean mask");

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/passes/rewriter.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -20,14 +21,9 @@ std::vector<Val> inlined(const Graph& g, Graph& to, std::span<const Val> inputs)
   for (uint32_t i = 0; i < g.size(); ++i) {
     const Node& n = g.node(i);
     if (n.kind == Node::kInput) continue;
-    if (n.kind == Node::kConst) {
-      map[i] = to.constant_of(n);
-      continue;
-    }
     std::vector<Val> in;
     for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : map[s]);
-    map[i] = n.regions.empty() ? to.emit(*n.op, in, n.attrs, n.type)
-                               : to.emit_region(*n.op, in, n.regions);
+    map[i] = copy_node(to, n, in);
   }
   std::vector<Val> out;
   for (auto& o : g.outputs) out.push_back(map[o.node]);
@@ -374,8 +370,9 @@ std::vector<Val> apply_vjp(Builder& b, const OpDef& op, const Attrs& attrs, std:
     if (!d[k]) continue;
     if (op.has(kElementwise)) d[k] = v_unbroadcast(d[k], in[k].shape());
     if (conjugate && is_complex(d[k].dtype())) d[k] = v_op("conj", d[k]);
-    PIJIT_CHECK(d[k].type() == in[k].type(), "gradient of ", op.name, " input ", k, " has type ",
-                d[k].type().str(), ", not ", in[k].type().str());
+    PIJIT_CHECK(d[k].dtype() == in[k].dtype() && d[k].shape() == in[k].shape(), "gradient of ",
+                op.name, " input ", k, " has type ", d[k].type().str(), ", not ",
+                in[k].type().str());
   }
   return d;
 }
