@@ -32,8 +32,8 @@ def _check_device(target):
     try:
         _C.find_device("context.set_context", target)
     except RuntimeError as e:
-        raise RuntimeError(f"{e}. Run with PIJIT_DEVICE=CPU or `python -m pijit --device CPU` to override what a script "
-                           "asks for.") from None
+        raise RuntimeError(f"{e}. Run with PIJIT_DEVICE=CPU or `python -m pijit --device CPU` to override what a "
+                           "script asks for.") from None
 
 
 def _check_option(key, value):

@@ -10,7 +10,8 @@ gpu_missing = pytest.mark.skipif(ms.hal.is_available("GPU"), reason="there is a 
 
 
 def test_tensors_say_where_they_lie():
-    x = ms.Tensor([1.0, 2.0])
+    assert ms.Tensor([1.0]).device == ms.get_context("device_target")
+    x = ms.Tensor([1.0, 2.0], device="CPU")
     assert x.device == "CPU"
     assert ms.Tensor([1.0], device="CPU").device == "CPU"
     assert ms.Tensor([1.0], device="cpu:0").device == "CPU"
@@ -51,7 +52,10 @@ def test_device_is_a_str():
 
 
 def test_devices_under_capture():
+    home = ms.get_context("device_target")
+    also = home.lower() + ":0"
+
     def f(x):
-        y = x.to("CPU") * 2 + x.to("cpu:0")
-        return y + 1 if x.device == "CPU" else y
+        y = x.to(home) * 2 + x.to(also)
+        return y + 1 if x.device == home else y
     check(lambda: f, ms.Tensor(np.ones(3, np.float32)), graphs=1, breaks=0)
