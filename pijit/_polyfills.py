@@ -159,3 +159,53 @@ def zip_longest(*iterables, fillvalue=None):
                     return
             row.append(x)
         yield tuple(row)
+
+
+# -- what the instructions of match statements do --
+_SELF = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)  # match by one positional pattern
+
+
+def match_keys(subject, keys):
+    seen, values = [], []
+    for key in keys:
+        if key in seen:
+            raise ValueError(f"mapping pattern checks duplicate key ({key!r})")
+        seen.append(key)
+        value = subject.get(key, _none)
+        if value is _none:
+            return None
+        values.append(value)
+    return tuple(values)
+
+
+def match_class(subject, cls, names, count):
+    if not isinstance(cls, type):
+        raise TypeError("called match pattern must be a class")
+    if not isinstance(subject, cls):
+        return None
+    seen, values = [], []
+    if count:
+        wanted = getattr(cls, "__match_args__", _none)
+        itself = wanted is _none and issubclass(cls, _SELF)
+        if wanted is _none:
+            wanted = ()
+        if type(wanted) is not tuple:
+            raise TypeError(f"{cls.__name__}.__match_args__ must be a tuple (got {type(wanted).__name__})")
+        allowed = 1 if itself else len(wanted)
+        if allowed < count:
+            raise TypeError(f"{cls.__name__}() accepts {allowed} positional sub-patterns ({count} given)")
+        if itself:
+            values.append(subject)
+        else:
+            names = wanted[:count] + names
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"__match_args__ elements must be strings (got {type(name).__name__})")
+        if name in seen:
+            raise TypeError(f"{cls.__name__}() got multiple sub-patterns for attribute {name!r}")
+        seen.append(name)
+        value = getattr(subject, name, _none)
+        if value is _none:
+            return None
+        values.append(value)
+    return tuple(values)

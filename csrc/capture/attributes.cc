@@ -37,6 +37,11 @@ V Context::bind(const V& found, const V& self, PyTypeObject* owner) {
               str_cat("classmethod of a ", Py_TYPE(f.ptr())->tp_name));
     return make<MethodValue>(wrap_static(reinterpret_cast<PyObject*>(owner)), wrap_static(f.ptr()));
   }
+  if (PyObject* get = user_method(found, "__get__")) {  // a descriptor written in Python
+    if (found->src >= 0) guard_type(found);
+    return call(wrap_static(get),
+                {found, self, wrap_static(reinterpret_cast<PyObject*>(owner))}, {});
+  }
   if (Py_TYPE(o)->tp_descr_get && !PyType_Check(o) && !PyCFunction_Check(o))
     give_up(Reason::kUnsupportedAttribute, std::string("descriptor ") + Py_TYPE(o)->tp_name);
   return found;
@@ -81,7 +86,8 @@ std::optional<V> Context::builtin_attribute(const V& v, PyObject* name) {
 std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
   auto pending = v->attrs.find(name);
-  if (pending != v->attrs.end()) return pending->second;
+  if (pending != v->attrs.end() && pending->second) return pending->second;
+  const bool deleted = pending != v->attrs.end();
   PyObject* o = v->obj.ptr();
   PyTypeObject* type = Py_TYPE(o);
   if (type == dtype_type) {
@@ -196,7 +202,7 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
   }
   py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
   if (name == "__dict__") give_up(Reason::kUnsupportedAttribute, "__dict__");
-  if (d) {
+  if (d && !deleted) {
     instance_dicts_.insert(d.ptr());
     if (known_.count(d.ptr())) give_up(Reason::kUnsupportedAttribute, "__dict__");
     if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj))
@@ -261,6 +267,48 @@ void Context::store_attribute(const V& v, PyObject* name_obj, const V& value) {
     undoable([v, name, o = old->second] { v->attrs[name] = o; });
   v->attrs[name] = value;
   if (!in_arm) log({Note::kSetAttr, v, share(name_obj), {}, {value}});
+}
+
+// As `del v.name`. An object's attribute that is gone is a null among those written to it.
+void Context::delete_attribute(const V& v, PyObject* name) {
+  static PyObject* hook = interned("__delattr__");
+  const bool plain_object = v->kind == Value::kObject && !PyType_Check(v->obj.ptr()) &&
+                            !PyModule_Check(v->obj.ptr()) && !PyFunction_Check(v->obj.ptr());
+  if (!plain_object && v->kind != Value::kInstance)
+    give_up(Reason::kUnsupportedAttribute, str_cat("deletion of an attribute of ", type_of(v)->tp_name));
+  if (PyObject* f = user_method(v, "__delattr__")) {
+    if (as<ObjectValue>(v)) guard_type(v);
+    call(wrap_static(f), {v, constant(share(name))}, {});
+    return;
+  }
+  PyTypeObject* type = type_of(v);
+  PyObject* found = type_lookup(type, name);
+  if (type_lookup(type, hook) != type_lookup(&PyBaseObject_Type, hook) ||
+      (found && Py_TYPE(found)->tp_descr_set) || arm_writes_)
+    give_up(Reason::kUnsupportedAttribute, str_cat("deletion of ", text_of(name)));
+  if (v->kind == Value::kInstance) {
+    const int k = find_key(v, name);
+    if (k < 0) give_up(Reason::kRaises, "AttributeError");
+    return erase_entry(v, static_cast<size_t>(k));
+  }
+  guard_type(v);
+  const std::string text = text_of(name);
+  const py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
+  auto old = v->attrs.find(text);
+  if (old != v->attrs.end() ? !old->second
+                            : !d || !PyDict_GetItemWithError(d.ptr(), name))
+    give_up(Reason::kRaises, "AttributeError");
+  instance_dicts_.insert(d.ptr());
+  if (known_.count(d.ptr())) give_up(Reason::kUnsupportedAttribute, "__dict__");
+  check_effect(v);
+  if (old == v->attrs.end()) {
+    guard(Guard::kThere, add_source({Source::kDictAttr, source_of(v), 0, share(name)}));
+    undoable([v, text] { v->attrs.erase(text); });
+  } else {
+    undoable([v, text, o = old->second] { v->attrs[text] = o; });
+  }
+  v->attrs[text] = nullptr;
+  log({Note::kDelAttr, v, share(name), {}, {}});
 }
 
 void Context::set_cell(const V& v, const V& value) {

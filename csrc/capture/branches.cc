@@ -144,6 +144,8 @@ bool Context::written_in_arm(const V& v, PyObject* name) {
     if (w.is(v, name)) return true;
   Write w{v, py::reinterpret_borrow<py::object>(name), nullptr, v->node};
   if (auto* cell = as<CellValue>(v)) w.before = cell->content;
+  if (name && v->attrs.count(text_of(name)) && !v->attrs.at(text_of(name)))
+    give_up(Reason::kTensorValue, "a deleted attribute that a branch sets");
   if (name)
     if (auto old = v->attrs.find(text_of(name)); old != v->attrs.end()) w.before = old->second;
   arm_writes_->push_back(std::move(w));

@@ -122,7 +122,7 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   auto* co = reinterpret_cast<PyCodeObject*>(code_obj);
   const std::string name = text_of(py::handle(code_obj).attr("co_name"));
   auto code = code_info(code_obj, generators_);
-  if (!code || (code->generator && cleans_up(*code)) || (fn && has_other_builtins(fn)))
+  if (!code || (fn && has_other_builtins(fn)))
     give_up(co->co_flags & CO_OPTIMIZED ? Reason::kGenerator : Reason::kUnsupportedCall, name);
   if (fn && !is_library(PyFunction_GET_GLOBALS(fn)))
     guard(Guard::kCode, source_of(f), share(code_obj), 0, share(PyFunction_GET_GLOBALS(fn)));
@@ -210,6 +210,10 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
       for (int k = 0; k < nargs; ++k) it->args.push_back(fr.slots[k]);
       if (varargs)
         for (auto& x : fr.slots[nargs]->items) it->args.push_back(x);
+    }
+    if (cleans_up(*code)) {
+      undoable([this] { cleaning_.pop_back(); });
+      cleaning_.push_back(it);
     }
     return it;
   }

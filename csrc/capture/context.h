@@ -133,11 +133,16 @@ class Context {
   // As the class's __setattr__, and as object's.
   void set_object_attribute(const V& v, PyObject* name, const V& value);
   void store_attribute(const V& v, PyObject* name, const V& value);
+  void delete_attribute(const V& v, PyObject* name);
+  void erase_entry(const V& d, size_t k);
   void set_cell(const V& cell, const V& value);
   V bind(const V& found, const V& self, PyTypeObject* owner);
   V subscript(const V& x, const V& index);
   void set_subscript(const V& x, const V& index, const V& value);
   V unary(UnaryOp op, const V& x);
+  // What an object of a class derived from int or float is as a number, where the class leaves
+  // its operators to them; null for all else.
+  V plain_number(const V& v);
   V binary(BinaryOp op, const V& a, const V& b, bool in_place = false);
   V compare(CompareOp op, const V& a, const V& b);
   std::optional<bool> identical(const V& a, const V& b);
@@ -169,6 +174,7 @@ class Context {
     enum Kind : uint8_t {
       kAssign,   // of a tensor: what it is in the end
       kSetAttr,  // `name`
+      kDelAttr,
       kSetGlobal,
       kSetCell,
       kPrint,

@@ -44,6 +44,24 @@ class SetAttr final : public Effect {
   int value_;
 };
 
+class DelAttr final : public Effect {
+ public:
+  DelAttr(int target, py::object name) : target_(target), name_(std::move(name)) {}
+  void apply(Runner& r) const override {
+    const py::object o = r.make(target_);
+    check(PyObject_GenericSetAttr(o.ptr(), name_.ptr(), nullptr));
+  }
+  int visit(visitproc visit, void* arg) const override {
+    Py_VISIT(name_.ptr());
+    return 0;
+  }
+  std::string describe() const override { return str_cat("del ", target_, ".", text_of(name_)); }
+
+ private:
+  int target_;
+  py::object name_;
+};
+
 class SetGlobal final : public Effect {
  public:
   SetGlobal(py::object globals, py::object name, int value)
@@ -238,6 +256,7 @@ void Tracer::make_effects(Entry* e) {
       case Note::kAssign: continue;
       case Note::kExtend:  // items keep their indexes from the start alone
       case Note::kDelItem:
+      case Note::kDelAttr:
       case Note::kCall: forget(n.target); continue;
     }
     const auto [it, fresh] = pending.try_emplace(place, k);
@@ -263,6 +282,7 @@ void Tracer::make_effects(Entry* e) {
         break;
       }
       case Note::kSetAttr: effect = std::make_unique<SetAttr>(target, n.name, value(0)); break;
+      case Note::kDelAttr: effect = std::make_unique<DelAttr>(target, n.name); break;
       case Note::kSetGlobal:
         effect = std::make_unique<SetGlobal>(n.globals, n.name, value(0));
         break;

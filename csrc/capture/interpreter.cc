@@ -185,9 +185,10 @@ int Tracer::place() {
 }
 
 void Tracer::drop(const V& v) {
-  if (v->kind == Value::kObject && v->obj && has_finalizer(Py_TYPE(v->obj.ptr())))
-    give_up(Reason::kUnsupportedCall,
-            str_cat("dropping a ", Py_TYPE(v->obj.ptr())->tp_name, ", which has __del__"));
+  PyObject* o = v->obj.ptr();
+  if (!o || !(v->kind == Value::kObject || as<IteratorValue>(v))) return;
+  if (has_finalizer(Py_TYPE(o)) || PyGen_Check(o))  // what a generator has in `finally`
+    give_up(Reason::kUnsupportedCall, str_cat("dropping a ", Py_TYPE(o)->tp_name));
 }
 
 void Tracer::step(Frame& f) {
@@ -256,6 +257,7 @@ void Tracer::step(Frame& f) {
       set_attribute(o, in.obj, v);
       break;
     }
+    case Op::DELETE_ATTR: delete_attribute(pop(), in.obj); break;
     case Op::LOAD_CLOSURE:
     case Op::LOAD_DEREF: {
       auto* c = as<CellValue>(f.slots[in.a]);
@@ -521,6 +523,17 @@ void Tracer::step(Frame& f) {
       st.push_back(constant(py::bool_(
           PyType_HasFeature(type_of(st.back()), in.a ? Py_TPFLAGS_MAPPING : Py_TPFLAGS_SEQUENCE))));
       break;
+    case Op::MATCH_KEYS: {
+      const V keys = st.back(), subject = st[st.size() - 2];
+      st.push_back(call_polyfill("match_keys", {subject, keys}));
+      break;
+    }
+    case Op::MATCH_CLASS: {
+      auto a = popn(3);
+      a.push_back(constant_int(in.a));
+      st.push_back(call_polyfill("match_class", a));
+      break;
+    }
     case Op::JUMP: next = in.target; break;
     case Op::POP_JUMP: {
       V x = pop();

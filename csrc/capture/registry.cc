@@ -42,11 +42,13 @@ void Registry::functions(const char* module, std::initializer_list<const char*> 
     if (py::hasattr(m, name)) add(m.attr(name), arity, handler);
 }
 
-V call_polyfill(Tracer& t, Call& c) {
+V Tracer::call_polyfill(const char* name, std::vector<V> args, const Kwargs& kwargs) {
   static PyObject* module = py::module_::import("pijit._polyfills").release().ptr();
-  const py::object f = py::handle(module).attr(c.name.c_str());
-  return t.call(t.wrap_static(f.ptr()), c.args, c.kwargs);
+  const py::object f = py::handle(module).attr(name);
+  return call(wrap_static(f.ptr()), std::move(args), kwargs);
 }
+
+V call_polyfill(Tracer& t, Call& c) { return t.call_polyfill(c.name.c_str(), c.args, c.kwargs); }
 
 // Null: not known, or not with these arguments.
 V Tracer::call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs, const V& f) {

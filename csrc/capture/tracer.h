@@ -47,6 +47,8 @@ class Tracer final : public Context, public Rebuilder {
   std::unique_ptr<Entry> finish_return(const V& result);
   std::unique_ptr<Entry> finish_break(Frame& f, const GraphBreak& b);
   void finish(Entry* e);
+  // Generators that run code when they are dropped half-way: nobody here would see when.
+  std::vector<V> cleaning_;
 
   // --- exceptions.cc ---
   bool advance(Frame& f);  // a step; true: into an exception's handler
@@ -90,6 +92,8 @@ class Tracer final : public Context, public Rebuilder {
   V call_function(const V& f, std::vector<V> args, Kwargs kwargs);
   // Null: not in the registry, or not with these arguments. `f`: the callable, where it is a value.
   V call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs, const V& f = nullptr);
+  // What a function of pijit/_polyfills.py does, which is inlined.
+  V call_polyfill(const char* name, std::vector<V> args, const Kwargs& kwargs = {});
   V call_print(const std::vector<V>& args, const Kwargs& kwargs);
   V call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
   V call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs);

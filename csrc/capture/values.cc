@@ -236,7 +236,16 @@ V Context::wrap(PyObject* o, int src) {
       guard(Guard::kCellEmpty, src);
     return v;
   } else if (PySlice_Check(o)) {
-    give_up(Reason::kUnsupportedOperand, "slice object");
+    begin(make<SliceValue>(nullptr, nullptr, nullptr));
+    guard(Guard::kExact, src, type);
+    auto* s = as<SliceValue>(v);
+    const std::pair<const char*, V*> places[] = {
+        {"start", &s->start}, {"stop", &s->stop}, {"step", &s->step}};
+    for (auto [name, place] : places) {
+      PyObject* d = type_lookup(t, interned(name));
+      const auto x = py::reinterpret_steal<py::object>(PyObject_GetAttrString(o, name));
+      *place = wrap(x.ptr(), add_source({Source::kMember, src, 0, share(d)}));
+    }
   } else if (PyObject* method = PyCFunction_Check(o) ? method_behind(o) : nullptr) {
     begin(make<MethodValue>());
     guard(Guard::kExact, src, type);
@@ -589,6 +598,18 @@ void Context::touch(const V& v) {
   }
 }
 
+void Context::erase_entry(const V& d, size_t k) {
+  touch(d);
+  undoable([d, keys = d->keys, items = d->items] {
+    d->keys = keys, d->items = items, d->index = {};
+    --d->changes;
+  });
+  ++d->changes;
+  d->index = {};
+  d->keys.erase(d->keys.begin() + static_cast<std::ptrdiff_t>(k));
+  d->items.erase(d->items.begin() + static_cast<std::ptrdiff_t>(k));
+}
+
 void Context::set_entry(const V& d, const py::object& key, const V& value) {
   const int i = find_key(d, key.ptr());
   touch(d);
@@ -729,6 +750,46 @@ V Context::in_place(BinaryOp op, const V& a, const V& b) {
   return a;
 }
 
+V Context::plain_number(const V& v) {
+  if (!as<ObjectValue>(v)) return nullptr;
+  PyTypeObject* t = type_of(v);
+  PyTypeObject* base = PyType_IsSubtype(t, &PyLong_Type)    ? &PyLong_Type
+                       : PyType_IsSubtype(t, &PyFloat_Type) ? &PyFloat_Type
+                                                            : nullptr;
+  if (!base || t == base || is_numpy_scalar(v->obj.ptr())) return nullptr;
+  static const auto* operators = [] {
+    auto* names = new std::vector<PyObject*>;
+#define BINARY(id, name, sign, function, op)          \
+  names->push_back(interned("__" name "__"));         \
+  names->push_back(interned("__r" name "__"));        \
+  names->push_back(interned("__i" name "__"));
+#define UNARY(id, name, sign, function, op) names->push_back(interned("__" name "__"));
+#define COMPARE(id, name, sign, mirrored, negated, op) names->push_back(interned("__" name "__"));
+#include "base/operators.def"
+#undef BINARY
+#undef UNARY
+#undef COMPARE
+    for (auto more : {"__int__", "__index__", "__float__", "__trunc__", "__hash__"})
+      names->push_back(interned(more));
+    return names;
+  }();
+  guard_class(t);
+  for (PyObject* name : *operators)
+    if (type_lookup(t, name) != type_lookup(base, name)) return nullptr;
+  PyObject* pos = original("pos");  // gives one of the base class itself
+  const auto x = py::reinterpret_steal<py::object>(PyObject_CallOneArg(pos, v->obj.ptr()));
+  if (!x) throw py::error_already_set();
+  if (static_object(v->obj.ptr())) {
+    if (v->src >= 0 && sources_[v->src].kind != Source::kConst)
+      guard(Guard::kIs, v->src, v->obj);
+    return constant(x);
+  }
+  guard_type(v);
+  Source s{Source::kComputed, -1, 0, share(pos)};
+  s.args = {source_of(v)};
+  return wrap(x.ptr(), add_source(std::move(s)));
+}
+
 V Context::unary(UnaryOp op, const V& x) {
   if (op == UnaryOp::kNot) {
     auto t = truth(x);
@@ -738,6 +799,7 @@ V Context::unary(UnaryOp op, const V& x) {
     return constant(py::bool_(!*t));
   }
   if (PyObject* f = user_method(x, facts(op).method)) return call(wrap_static(f), {x}, {});
+  if (V n = plain_number(x)) return unary(op, n);
   if (x->kind == Value::kTensor) {
     if (op == UnaryOp::kPos) return x;
     if (!facts(op).op) give_up(Reason::kTensorValue, facts(op).name);
@@ -759,6 +821,8 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
       give_up(Reason::kUnsupportedOperand, str_cat(op, " of ", type_of(v)->tp_name));
   }
   if (V r = user_operation(op, a, b, in_place)) return r;
+  if (V n = plain_number(a)) return binary(op, n, b, in_place);
+  if (V n = plain_number(b)) return binary(op, a, n, in_place);
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors && is_operand(a) && is_operand(b))
     return tensor(pijit::call_op(scope_->graph(), tensor_operator(op),
@@ -818,6 +882,8 @@ V Context::compare(CompareOp op, const V& a, const V& b) {
   settle(a);
   settle(b);
   if (V r = user_comparison(op, a, b)) return r;
+  if (V n = plain_number(a)) return compare(op, n, b);
+  if (V n = plain_number(b)) return compare(op, a, n);
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors) {
     if (is_operand(a) && is_operand(b))

@@ -50,6 +50,18 @@ std::optional<bool> KeyedContainer::truth(Context& c) {
   return c.truth(length(c));
 }
 
+// No user code: __hash__ and __eq__ are the enum module's or a built-in class's.
+bool hashes_as_enum(PyTypeObject* t) {
+  static auto* base = reinterpret_cast<PyTypeObject*>(
+      py::object(py::module_::import("enum").attr("Enum")).release().ptr());
+  for (const char* name : {"__hash__", "__eq__"}) {
+    PyObject* f = type_lookup(t, interned(name));
+    if (f != type_lookup(base, interned(name)) && !(f && Py_IS_TYPE(f, &PyWrapperDescr_Type)))
+      return false;
+  }
+  return true;
+}
+
 // A key that may be looked up at any time, also by guards.
 py::object KeyedContainer::hashable_key(Context& c, const V& key) {
   c.fix(key);
@@ -58,6 +70,9 @@ py::object KeyedContainer::hashable_key(Context& c, const V& key) {
     o = key->obj;
   } else if (as<TupleValue>(key) && key->type() == &PyTuple_Type) {
     o = c.as_constant(key).value_or(py::object());
+  } else if (as<ObjectValue>(key) && is_enum(key->type()) && hashes_as_enum(key->type())) {
+    c.guard_class(key->type());
+    o = c.as_constant(key, Ask::kIdentity).value_or(py::object());
   }
   if (!o) c.give_up(Reason::kUnsupportedOperand, str_cat("a key of type ", key->type()->tp_name));
   if (PyObject_Hash(o.ptr()) == -1) c.raise(py::error_already_set());

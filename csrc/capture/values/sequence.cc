@@ -188,6 +188,27 @@ V ListValue::getitem(Context& c, const V& index) {
   c.give_up(Reason::kUnsupportedOperand, "subscript of list");
 }
 
+void ListValue::setitem(Context& c, const V& index, const V& value) {
+  const auto slice = as<SliceValue>(index) ? c.as_constant(index) : std::nullopt;
+  if (!slice) return GrowingSequence::setitem(c, index, value);
+  Py_ssize_t begin, end, step;
+  if (PySlice_Unpack(slice->ptr(), &begin, &end, &step) < 0) throw py::error_already_set();
+  const V by = c.list(c.items_of(value));
+  settle(c);
+  const Py_ssize_t n =
+      PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &begin, &end, step);
+  read_all(c);
+  if (step == 1) {
+    splice(c, static_cast<size_t>(begin), static_cast<size_t>(n), by->items);
+  } else {
+    if (static_cast<size_t>(n) != by->items.size())
+      c.give_up(Reason::kRaises, "a slice and what is assigned to it differ in length");
+    for (Py_ssize_t k = 0; k < n; ++k)
+      splice(c, static_cast<size_t>(begin + k * step), 1, {by->items[static_cast<size_t>(k)]});
+  }
+  if (src >= 0) c.log({Context::Note::kSetItem, this, {}, {}, {index, by}});
+}
+
 void ListValue::log_extend(Context& c, const std::vector<V>& values) {
   c.log({Context::Note::kExtend, this, {}, {}, values});
 }

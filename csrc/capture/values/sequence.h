@@ -29,6 +29,7 @@ struct ListValue final : GrowingSequence {
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
   V getitem(Context& c, const V& index) override;
+  void setitem(Context& c, const V& index, const V& value) override;
   V with_parts(Context& c, std::vector<V> parts) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
