@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "capture/recipe.h"
 #include "capture/tracer.h"
+#include "capture/values.h"
 #include "compile/compile.h"
 
 namespace pijit {

@@ -283,6 +283,10 @@ Execution::Found Execution::capture_here(Point& point) {
   for (auto& g : fresh->guards) tensors |= g.kind == Guard::kTensor;
   if (untouched_ && fresh->result >= 0 && fresh->ops.empty() && !tensors) {
     point.never = true;  // nothing for a graph in it
+    if (instr_ == 0 && !front_.stand) {
+      state_.idle = state_.next_idle;
+      state_.next_idle = std::min(state_.next_idle * 4, 1u << 20);
+    }
     return {};
   }
   point.entries.insert(point.entries.begin(), std::move(fresh));

@@ -71,6 +71,9 @@ struct State {
   Sample plain, captured;  // the latter without captures
   bool fast = false;       // numerics, of what is compiled
   bool busy = false;       // a capture of this function is under way
+  // Where a whole call had nothing for a graph: so many more calls go to CPython at once, unless
+  // one gets a Tensor. Then capture looks again, ever more rarely.
+  uint32_t idle = 0, next_idle = 64;
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
   std::vector<Type> signature;
 };
