@@ -146,6 +146,8 @@ class Explanation:
         lines = [f"{self.name}: {len(self.entries)} compiled entries, {self.compile_count} captures, {self.compile_ms:.1f} ms to compile"]
         if not self.entries and self.calls == 0:
             lines.append("  not called yet")
+        if self.given_back:
+            lines.append(f"  given back to CPython: {self.given_back}")
         for p in self.interpreted_from:
             lines.append(f"  from {short(p)} on CPython runs it: there is nothing for a graph")
         lines += self._break_lines(self.breaks, "  ")

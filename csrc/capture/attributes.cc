@@ -116,6 +116,7 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
   }
   if (PyType_Check(o)) {
     auto* t = reinterpret_cast<PyTypeObject*>(o);
+    if (const V written = written_class_attribute(t, name)) return written;
     if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) guard_class(type);
     if ((name == "__name__" || name == "__qualname__" || name == "__module__") &&
         type->tp_getattro == PyType_Type.tp_getattro &&
@@ -137,6 +138,12 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
     PyObject* found = type_lookup(t, name_obj);
     // what the metaclass computes comes first: names, documentation, annotations ...
     PyObject* above = type_lookup(type, name_obj);
+    static PyObject* computed = interned("__getattr__");
+    if (!found && !above && type->tp_getattro == PyType_Type.tp_getattro &&
+        !type_lookup(type, computed)) {
+      guard_class(t);
+      return std::nullopt;
+    }
     if (!found || type->tp_getattro != PyType_Type.tp_getattro ||
         (above && Py_TYPE(above)->tp_descr_set))
       give_up(Reason::kUnsupportedAttribute, str_cat("class attribute ", name));
@@ -309,6 +316,43 @@ void Context::delete_attribute(const V& v, PyObject* name) {
   }
   v->attrs[text] = nullptr;
   log({Note::kDelAttr, v, share(name), {}, {}});
+}
+
+// Each assignment gives a class, and those derived from it, another version: where something else
+// of it is depended on, CPython assigns.
+void Context::set_class_attribute(const V& v, PyObject* name, const V& value) {
+  auto* t = reinterpret_cast<PyTypeObject*>(v->obj.ptr());
+  PyTypeObject* meta = Py_TYPE(t);
+  PyObject* above = type_lookup(meta, name);
+  const std::string text = text_of(name);
+  const bool plain = PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) &&
+                     !PyType_HasFeature(t, Py_TPFLAGS_IMMUTABLETYPE) && !is_enum(t) &&
+                     meta->tp_setattro == PyType_Type.tp_setattro && text.rfind("__", 0) != 0 &&
+                     !(above && Py_TYPE(above)->tp_descr_set) && !arm_serial_ && !mapped_serial_;
+  PyTypeObject* of_value = type_of(value);
+  bool used = !of_value || of_value->tp_descr_get;  // a method changes what instances do
+  for (auto& g : guards_)
+    used |= (g.kind == Guard::kType || g.kind == Guard::kTypeVersion) && g.obj &&
+            PyType_Check(g.obj.ptr()) &&
+            PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(g.obj.ptr()), t);
+  if (!plain || used)
+    give_up(Reason::kUnsupportedAttribute, "assignment to an attribute of " + std::string(t->tp_name));
+  const std::pair<PyObject*, std::string> key{v->obj.ptr(), text};
+  undoable([this, writes = class_writes_] { class_writes_ = writes; });
+  class_writes_[key] = value;
+  log({Note::kSetClass, v, share(name), {}, {value}});
+}
+
+V Context::written_class_attribute(PyTypeObject* t, const std::string& name) const {
+  if (class_writes_.empty()) return nullptr;
+  const py::str key = str_of(name);
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(t->tp_mro); ++k) {
+    PyObject* base = PyTuple_GET_ITEM(t->tp_mro, k);
+    if (auto w = class_writes_.find({base, name}); w != class_writes_.end()) return w->second;
+    PyObject* own = reinterpret_cast<PyTypeObject*>(base)->tp_dict;
+    if (own && PyDict_Contains(own, key.ptr()) == 1) return nullptr;
+  }
+  return nullptr;
 }
 
 void Context::set_cell(const V& v, const V& value) {

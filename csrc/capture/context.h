@@ -135,6 +135,8 @@ class Context {
   void store_attribute(const V& v, PyObject* name, const V& value);
   void delete_attribute(const V& v, PyObject* name);
   void erase_entry(const V& d, size_t k);
+  void set_class_attribute(const V& cls, PyObject* name, const V& value);
+  V written_class_attribute(PyTypeObject* t, const std::string& name) const;  // null: none
   void set_cell(const V& cell, const V& value);
   V bind(const V& found, const V& self, PyTypeObject* owner);
   V subscript(const V& x, const V& index);
@@ -142,7 +144,7 @@ class Context {
   V unary(UnaryOp op, const V& x);
   // What an object of a class derived from int or float is as a number, where the class leaves
   // its operators to them; null for all else.
-  V plain_number(const V& v);
+  V base_number(const V& v);
   V binary(BinaryOp op, const V& a, const V& b, bool in_place = false);
   V compare(CompareOp op, const V& a, const V& b);
   std::optional<bool> identical(const V& a, const V& b);
@@ -176,6 +178,7 @@ class Context {
       kSetAttr,  // `name`
       kDelAttr,
       kSetGlobal,
+      kSetClass,  // attribute `name` of a class
       kSetCell,
       kPrint,
       kExtend,  // a list by `values`
@@ -279,7 +282,7 @@ class Context {
   std::unordered_map<PyObject*, V> known_;                           // objects with identity
   std::set<PyObject*> instance_dicts_;  // of objects whose attributes were looked for
   bool plain_tensors_ = false;          // a guard asks for the class Tensor as it is
-  std::map<std::pair<PyObject*, std::string>, V> global_writes_;
+  std::map<std::pair<PyObject*, std::string>, V> global_writes_, class_writes_;
   std::vector<Note> journal_;
   std::vector<std::function<void()>> undo_;
   int64_t budget_;

@@ -44,6 +44,28 @@ class SetAttr final : public Effect {
   int value_;
 };
 
+class SetClassAttr final : public Effect {
+ public:
+  SetClassAttr(int target, py::object name, int value)
+      : target_(target), name_(std::move(name)), value_(value) {}
+  void apply(Runner& r) const override {
+    const py::object t = r.make(target_), v = r.make(value_);
+    check(PyObject_SetAttr(t.ptr(), name_.ptr(), v.ptr()));
+  }
+  int visit(visitproc visit, void* arg) const override {
+    Py_VISIT(name_.ptr());
+    return 0;
+  }
+  std::string describe() const override {
+    return str_cat("class ", target_, ".", text_of(name_), " = ", value_);
+  }
+
+ private:
+  int target_;
+  py::object name_;
+  int value_;
+};
+
 class DelAttr final : public Effect {
  public:
   DelAttr(int target, py::object name) : target_(target), name_(std::move(name)) {}
@@ -243,6 +265,7 @@ void Tracer::make_effects(Entry* e) {
     Place place{n.kind, n.target, n.globals.ptr(), ""};
     switch (n.kind) {
       case Note::kSetAttr:
+      case Note::kSetClass:
       case Note::kSetGlobal: std::get<3>(place) = text_of(n.name); break;
       case Note::kSetCell: break;
       case Note::kSetItem:
@@ -282,6 +305,9 @@ void Tracer::make_effects(Entry* e) {
         break;
       }
       case Note::kSetAttr: effect = std::make_unique<SetAttr>(target, n.name, value(0)); break;
+      case Note::kSetClass:
+        effect = std::make_unique<SetClassAttr>(target, n.name, value(0));
+        break;
       case Note::kDelAttr: effect = std::make_unique<DelAttr>(target, n.name); break;
       case Note::kSetGlobal:
         effect = std::make_unique<SetGlobal>(n.globals, n.name, value(0));
@@ -350,6 +376,10 @@ std::vector<uint64_t> Tracer::own_changes() {
         case Note::kSetAttr:
           if (parent && (s.kind == Source::kDictAttr || s.kind == Source::kSlot) &&
               same_key(n.name.ptr()))
+            changed = changes(n.values[0], g.obj);
+          break;
+        case Note::kSetClass:
+          if (parent && s.kind == Source::kAttr && same_key(n.name.ptr()))
             changed = changes(n.values[0], g.obj);
           break;
         case Note::kSetGlobal:

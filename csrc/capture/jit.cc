@@ -138,22 +138,49 @@ py::object sampled_call(State& state, const Captured& captured, const Plain& pla
   return r;
 }
 
-// Does CPython call the function at once?
-bool is_idle(State& state, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+bool has_tensor(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-  bool tensor = false;
-  for (Py_ssize_t k = 0; k < n; ++k) tensor |= is_tensor(args[k]);
-  if (!tensor && --state.idle > 0) return true;
-  state.idle = 0;
+  return std::any_of(args, args + n, [](PyObject* a) { return is_tensor(a); });
+}
+
+// Does CPython call the function at once?
+bool is_idle(State& state, bool tensor) {
+  if (state.trial.passes(tensor)) return true;
   if (auto it = state.points.find({0, 0}); it != state.points.end()) it->second.never = false;
   return false;
+}
+
+// What the call gains, or costs, is noted.
+template <class Captured, class Plain>
+py::object tried_call(State& state, bool tensor, const Captured& captured, const Plain& plain) {
+  const bool measured = state.trial.measures(!state.breaks.empty());
+  if (measured && state.trial.is_due()) {
+    const Flag off(paused);
+    const int64_t begin = clock_ns();
+    py::object r = plain();
+    state.trial.ran_plainly(clock_ns() - begin);
+    return r;
+  }
+  struct Note {  // also where the call raises
+    State& state;
+    const bool tensor, measured;
+    const uint64_t captures = state.compile_count, graphs = graphs_run;
+    const int64_t begin = measured ? clock_ns() : 0;
+    ~Note() {
+      if (state.compile_count != captures) return;
+      state.trial.ran_captured(measured ? clock_ns() - begin : INT64_MAX, graphs_run != graphs,
+                               tensor);
+    }
+  } note{state, tensor, measured};
+  return captured();
 }
 
 PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* jit = reinterpret_cast<JitObject*>(self);
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-  if (jit->state->idle && jit->code == PyFunction_GET_CODE(jit->func) && !recording() &&
-      is_idle(*jit->state, args, nargs, kwnames)) {
+  const bool tensor = has_tensor(args, nargs, kwnames);
+  if (jit->state->trial.idle() && jit->code == PyFunction_GET_CODE(jit->func) && !recording() &&
+      is_idle(*jit->state, tensor)) {
     ++jit->state->calls;
     return PyObject_Vectorcall(jit->func, args, nargsf, kwnames);
   }
@@ -192,7 +219,8 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
       return run({jit->func, *state, jit->whole}, std::move(slots), original);
     };
     if (state->sampled) return sampled_call(*state, captured, original).release().ptr();
-    return captured().release().ptr();
+    if (jit->graph || state->fast) return captured().release().ptr();
+    return tried_call(*state, tensor, captured, original).release().ptr();
   } catch (...) {
     return raise_current_exception();
   }

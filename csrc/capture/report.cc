@@ -228,6 +228,7 @@ py::dict report(const State& s, const py::object& func) {
   d["breaks"] = described_breaks(s);
   d["misses"] = described_misses(s);
   d["interpreted_from"] = never;
+  d["given_back"] = str_of(s.trial.verdict());
   return d;
 }
 

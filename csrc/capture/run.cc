@@ -10,6 +10,8 @@
 
 namespace pijit {
 
+uint64_t graphs_run = 0;
+
 namespace {
 
 constexpr size_t kMaxEntries = 16;
@@ -283,10 +285,7 @@ Execution::Found Execution::capture_here(Point& point) {
   for (auto& g : fresh->guards) tensors |= g.kind == Guard::kTensor;
   if (untouched_ && fresh->result >= 0 && fresh->ops.empty() && !tensors) {
     point.never = true;  // nothing for a graph in it
-    if (instr_ == 0 && !front_.stand) {
-      state_.idle = state_.next_idle;
-      state_.next_idle = std::min(state_.next_idle * 4, 1u << 20);
-    }
+    if (instr_ == 0 && !front_.stand) state_.trial.found_nothing();
     return {};
   }
   point.entries.insert(point.entries.begin(), std::move(fresh));
@@ -317,7 +316,7 @@ py::object Execution::run_entry(const Found& found) {
     failed_ = true;
     return {};
   }
-  if (found.instance->program) ++state_.graph_runs;
+  if (found.instance->program) ++state_.graph_runs, ++graphs_run;
   const Span outcome(TraceEvent::kOutcome);
   r.apply_effects();
   if (e.handled >= 0) set_handled_exception(r.make(e.handled));

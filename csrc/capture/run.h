@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 
+#include "capture/trial.h"
 #include "capture/capture.h"
 #include "python/hook.h"
 
@@ -36,6 +37,9 @@ class HookUse {
 std::string describe(const Entry& e, const CodeInfo& code);
 // Adds it to what the option `replay` asks for.
 void write_replay(const Entry& e, const CodeInfo& code, int instr);
+
+// Graphs that ran so far, of all functions.
+extern uint64_t graphs_run;
 
 // What is known of a function.
 struct State {
@@ -71,9 +75,7 @@ struct State {
   Sample plain, captured;  // the latter without captures
   bool fast = false;       // numerics, of what is compiled
   bool busy = false;       // a capture of this function is under way
-  // Where a whole call had nothing for a graph: so many more calls go to CPython at once, unless
-  // one gets a Tensor. Then capture looks again, ever more rarely.
-  uint32_t idle = 0, next_idle = 64;
+  Trial trial;             // of a decorated function
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
   std::vector<Type> signature;
 };

@@ -79,6 +79,12 @@ int Context::source_of(const V& v) {
 }
 
 void Context::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::object obj2) {
+  if (k == Guard::kType || k == Guard::kTypeVersion)
+    for (auto& [key, value] : class_writes_)
+      if (PyType_Check(obj.ptr()) &&
+          PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(obj.ptr()),
+                           reinterpret_cast<PyTypeObject*>(key.first)))
+        give_up(Reason::kUnsupportedAttribute, "a class after an assignment to its attribute");
   if (!guard_index_.insert({k, src, num, obj.ptr()}).second) return;
   guards_.push_back({k, src, std::move(obj), std::move(obj2), num, {}});
 }
@@ -750,7 +756,7 @@ V Context::in_place(BinaryOp op, const V& a, const V& b) {
   return a;
 }
 
-V Context::plain_number(const V& v) {
+V Context::base_number(const V& v) {
   if (!as<ObjectValue>(v)) return nullptr;
   PyTypeObject* t = type_of(v);
   PyTypeObject* base = PyType_IsSubtype(t, &PyLong_Type)    ? &PyLong_Type
@@ -799,7 +805,7 @@ V Context::unary(UnaryOp op, const V& x) {
     return constant(py::bool_(!*t));
   }
   if (PyObject* f = user_method(x, facts(op).method)) return call(wrap_static(f), {x}, {});
-  if (V n = plain_number(x)) return unary(op, n);
+  if (V n = base_number(x)) return unary(op, n);
   if (x->kind == Value::kTensor) {
     if (op == UnaryOp::kPos) return x;
     if (!facts(op).op) give_up(Reason::kTensorValue, facts(op).name);
@@ -821,8 +827,8 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
       give_up(Reason::kUnsupportedOperand, str_cat(op, " of ", type_of(v)->tp_name));
   }
   if (V r = user_operation(op, a, b, in_place)) return r;
-  if (V n = plain_number(a)) return binary(op, n, b, in_place);
-  if (V n = plain_number(b)) return binary(op, a, n, in_place);
+  if (V n = base_number(a)) return binary(op, n, b, in_place);
+  if (V n = base_number(b)) return binary(op, a, n, in_place);
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors && is_operand(a) && is_operand(b))
     return tensor(pijit::call_op(scope_->graph(), tensor_operator(op),
@@ -882,8 +888,8 @@ V Context::compare(CompareOp op, const V& a, const V& b) {
   settle(a);
   settle(b);
   if (V r = user_comparison(op, a, b)) return r;
-  if (V n = plain_number(a)) return compare(op, n, b);
-  if (V n = plain_number(b)) return compare(op, a, n);
+  if (V n = base_number(a)) return compare(op, n, b);
+  if (V n = base_number(b)) return compare(op, a, n);
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors) {
     if (is_operand(a) && is_operand(b))

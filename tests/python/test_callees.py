@@ -55,8 +55,7 @@ def test_special_methods_properties_and_iterators():
 
         def __iter__(self):
             try:
-                for k in range(3):
-                    yield scaled(self.x[k], k)  # called inside a generator that runs by itself
+                yield from [scaled(self.x[k], k) for k in range(3)]  # in a generator that runs by itself
             finally:
                 self.log.append("end")
 

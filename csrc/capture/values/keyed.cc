@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/context.h"
+#include "capture/values/object.h"
 #include "capture/values/sequence.h"
 
 namespace pijit {

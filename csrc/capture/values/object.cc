@@ -52,7 +52,8 @@ void ObjectValue::setattr(Context& c, PyObject* name, const V& value) {
   PyObject* o = obj.ptr();
   if (PyModule_CheckExact(o) && !type_lookup(&PyModule_Type, name))
     return c.set_global(PyModule_GetDict(o), name, value);
-  if (PyType_Check(o) || PyModule_Check(o)) return Value::setattr(c, name, value);
+  if (PyType_Check(o)) return c.set_class_attribute(this, name, value);
+  if (PyModule_Check(o)) return Value::setattr(c, name, value);
   c.set_object_attribute(this, name, value);
 }
 

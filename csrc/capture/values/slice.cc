@@ -31,6 +31,10 @@ std::optional<py::object> SliceValue::object(Context& c, Ask what) {
 }
 
 std::optional<V> SliceValue::getattr(Context& c, PyObject* name) {
+  const std::string text = text_of(name);
+  if (text == "start") return start;
+  if (text == "stop") return stop;
+  if (text == "step") return step;
   return c.builtin_attribute(this, name);
 }
 
