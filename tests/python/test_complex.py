@@ -282,6 +282,18 @@ def test_eigenvalues():
         ops.eigvals(Tensor(R2)[:1])
 
 
+def test_the_absolute_value_is_complex():
+    """As MindSpore has it: its real part is the number that can be compared, ops.ComplexAbs gives it at once."""
+    for name, dtype, real in (("complex64", ms.complex64, ms.float32), ("complex128", ms.complex128, ms.float64)):
+        z = Tensor(np.array([3 + 4j, -1j, 0]), dtype)
+        for f in (ops.abs, ops.absolute, ms.mint.abs, abs, lambda z: z.abs(), lambda z: z.absolute(), ops.Abs()):
+            assert f(z).dtype == dtype and np.array_equal(f(z).asnumpy(), [5, 1, 0])
+        assert ops.ComplexAbs()(z).dtype == real == ops.real(ops.abs(z)).dtype and ops.ComplexAbs()(z).max() == ops.real(ops.abs(z)).max() == 5
+        with pytest.raises(TypeError, match="ops.real"):
+            ops.abs(z).max()
+        close(ops.grad(lambda z: ops.abs(z).sum())(z), np.array([0.6 + 0.8j, -1j, 0]).astype(name), name)
+
+
 def test_what_has_no_rule_raises_type_error():
     z = Tensor(Z)
     for f in (lambda: z < z, lambda: ops.relu(z), lambda: ops.floor(z), lambda: ops.erf(z), lambda: ops.maximum(z, z), lambda: z % z, lambda: z & z,
