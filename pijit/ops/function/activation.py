@@ -1,7 +1,7 @@
 """Activations."""
 
 from pijit import dtype as mstype
-from pijit._C import ops as _ops
+from pijit._C import Tensor, ops as _ops
 from pijit import random as _random
 from pijit.ops.function.creation import arange
 from pijit.ops.function.elementwise import (abs, cast, exp, expm1, log, _need_tensor, relu6, sigmoid, softplus_,
@@ -127,7 +127,7 @@ def fast_gelu(x):
 
 def threshold(input, thr, value):
     """input where it is greater than thr, else value."""
-    return _ops["select"](input > thr, input, value)
+    return _ops["select"](input > thr, input, _ops["cast"](value, input.dtype) if isinstance(input, Tensor) else value)
 
 
 def softmin(x, axis=-1, *, dtype=None):
@@ -137,6 +137,7 @@ def softmin(x, axis=-1, *, dtype=None):
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3):
     """Leaky ReLU with a random slope in [lower, upper) for each element (Xu et al. 2015)."""
+    _need_tensor("rrelu", "input", input)
     if not 0 <= lower <= upper <= 1:
         raise ValueError(f"For 'rrelu', 'lower' and 'upper' must be in [0, 1] and in this order, but got {lower} and {upper}.")
     slope = cast(_random.uniform(input.shape) * (upper - lower) + lower, input.dtype)
@@ -145,6 +146,7 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3):
 
 def gumbel_softmax(logits, tau=1.0, hard=False, dim=-1):
     """Samples of the Gumbel-softmax distribution (Jang et al. 2016); hard: one-hot, with the gradient of the soft sample."""
+    _need_tensor("gumbel_softmax", "logits", logits)
     if tau <= 0:
         raise ValueError(f"For 'gumbel_softmax', 'tau' must be greater than 0, but got {tau}.")
     noise = -log(-log(clamp(_random.uniform(logits.shape), 1e-20, 1.0 - 1e-7)))

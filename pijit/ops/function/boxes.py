@@ -135,6 +135,8 @@ def _kept(share, order, threshold, most=None):
 
 def nms_with_mask(bboxes, iou_threshold):
     """(the boxes [n, 5] with their scores in descending order, 0 to n - 1 as int32, which of them no better one overlaps with)."""
+    if bboxes.ndim != 2 or bboxes.shape[1] != 5:
+        raise ValueError(f"For 'NMSWithMask', 'bboxes' must have the shape [n, 5], but got {tuple(bboxes.shape)}.")
     order = _ops["argsort"](bboxes[:, 4], 0, True)
     ranked = _ops["gather"](bboxes, order, 0)
     n = bboxes.shape[0]

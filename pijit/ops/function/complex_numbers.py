@@ -4,7 +4,7 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import ones_like, zeros_like
 from pijit.ops.function.elementwise import cast, cos, equal, isnan, sin, _need_tensor
-from pijit.ops.function.shapes import stack
+from pijit.ops.function.shapes import _same_shape, stack
 
 _COMPLEX = (mstype.complex64, mstype.complex128)
 
@@ -58,6 +58,7 @@ def polar(abs, angle):
     for name, x in (("abs", abs), ("angle", angle)):
         if not isinstance(x, Tensor) or x.dtype not in (mstype.float32, mstype.float64):
             raise TypeError(f"For 'polar', '{name}' must be a Tensor of float32 or float64, but got {getattr(x, 'dtype', type(x).__name__)}.")
+    _same_shape("polar", abs=abs, angle=angle)
     return complex(abs * cos(angle), abs * sin(angle))
 
 

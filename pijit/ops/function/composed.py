@@ -11,7 +11,7 @@ from pijit.ops.function.selection import clamp
 
 
 def _float(x):
-    return x if not isinstance(x, Tensor) or x.dtype.is_floating_point else cast(x, mstype.float32)
+    return x if not isinstance(x, Tensor) or x.dtype.is_floating_point or x.dtype in mstype.complex_type else cast(x, mstype.float32)
 
 
 def positive(input):

@@ -41,6 +41,8 @@ def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
 
 def bias_add(input_x, bias):
     """A bias per channel (axis 1)."""
+    if bias.ndim != 1 or bias.shape[0] != input_x.shape[1]:
+        raise ValueError(f"For 'bias_add', 'bias' must have the shape ({input_x.shape[1]},), but got {tuple(bias.shape)}.")
     return input_x + reshape(bias, (1, -1) + (1,) * (input_x.ndim - 2))
 
 

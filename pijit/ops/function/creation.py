@@ -5,7 +5,7 @@ import math
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import _need_tensor
+from pijit.ops.function.elementwise import _need_tensor, _number
 from pijit.ops.function.shapes import _ints, expand_dims, moveaxis
 
 
@@ -13,7 +13,7 @@ def full(size, fill_value, *, dtype=None):
     """A tensor of `size` filled with one value."""
     if dtype is None:
         dtype = mstype.bool_ if isinstance(fill_value, bool) else mstype.int64 if isinstance(fill_value, int) else mstype.float32
-    return _ops["broadcast_to"](_ops["cast"](fill_value, dtype), _ints(size))
+    return _ops["broadcast_to"](_number(fill_value, dtype), _ints(size))
 
 
 def fill(type, shape, value):
@@ -33,6 +33,7 @@ def ones(shape, dtype=None):
 
 def zeros_like(input, *, dtype=None):
     """Zeros of the same shape and dtype."""
+    _need_tensor("zeros_like", "input", input)
     return full(input.shape, 0, dtype=input.dtype if dtype is None else dtype)
 
 
@@ -63,8 +64,13 @@ def arange(start=0, end=None, step=1, *, dtype=None):
 
 
 def range(start, end=None, step=1, maxlen=1000000):  # noqa: A001
-    """Like arange, of at most maxlen values."""
-    r = arange(start, end, step)
+    """Like arange, of at most maxlen values; of floating Tensors in their dtype."""
+    dtype = [x.dtype for x in (start, end, step) if isinstance(x, Tensor)]
+    if dtype:
+        start, end, step = [x.item() if isinstance(x, Tensor) else x for x in (start, end, step)]
+    if end is not None and (start > end if step > 0 else start < end):
+        raise ValueError(f"For 'range', 'end' {end} can't be reached from 'start' {start} by steps of {step}.")
+    r = arange(start, end, step, dtype=dtype[0] if dtype and dtype[0].is_floating_point else None)
     if r.size > maxlen:
         raise ValueError(f"For 'range', {r.size} values are more than 'maxlen' {maxlen}.")
     return r
@@ -75,7 +81,9 @@ def linspace(start, end, steps):
     if steps < 1:
         raise ValueError(f"For 'linspace', 'steps' must be at least 1, but got {steps}.")
     if steps == 1:
-        return _ops["reshape"](_ops["cast"](start, mstype.float32), (1,)) if isinstance(start, Tensor) else full((1,), float(start))
+        if isinstance(start, Tensor):
+            return _ops["reshape"](start if start.dtype.is_floating_point else _ops["cast"](start, mstype.float32), (1,))
+        return full((1,), float(start))
     return _ops["arange"](0, 1, steps, mstype.float32) * ((end - start) / (steps - 1)) + start
 
 

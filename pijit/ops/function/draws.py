@@ -6,7 +6,7 @@ from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, zeros
-from pijit.ops.function.elementwise import abs, cast, exp, floor, log, log1p, maximum, minimum, pow, sign, sqrt
+from pijit.ops.function.elementwise import _need_tensor, abs, cast, exp, floor, log, log1p, maximum, minimum, pow, sign, sqrt
 from pijit.ops.function.random import multinomial
 from pijit.ops.function.shapes import broadcast_to, expand_dims, reshape
 from pijit.ops.function.special import igammac
@@ -138,7 +138,7 @@ def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False)
     Raises ValueError for another number of dimensions or of samples."""
     if x.ndim not in (1, 2):
         raise ValueError(f"For 'multinomial_with_replacement', 'x' must have 1 or 2 dimensions, but got {x.ndim}.")
-    return multinomial(x, numsamples, True)
+    return cast(multinomial(x, numsamples, True), mstype.int64)
 
 
 def random_categorical(logits, num_sample, seed=0, dtype=mstype.int64):  # noqa: ARG001
@@ -157,6 +157,7 @@ def choice_with_mask(input_x, count=256, seed=None):  # noqa: ARG001
 
     input_x: a bool Tensor of 1 to 5 dimensions. Returns (index [count, ndim] int32, mask [count] bool: which of them are elements; the
     others are zeros)."""
+    _need_tensor("choice_with_mask", "input_x", input_x)
     if input_x.dtype != mstype.bool_:
         raise TypeError(f"For 'choice_with_mask', 'input_x' must be bool, but got {input_x.dtype}.")
     flat = reshape(input_x, (-1,))

@@ -36,18 +36,21 @@ select = _ops["select"]
 where = _ops["select"]
 
 
+_WIDE = frozenset((mstype.float64, mstype.complex128))
+
+
 def _each(op, x):
     return type(x)([_each(op, v) for v in x]) if isinstance(x, (tuple, list)) else op(x)
 
 
 def stop_gradient(value):
     """The value, or each of a tuple or list, as a constant to differentiation."""
-    return _each(_ops["stop_gradient"], value)
+    return _each(lambda x: _ops["stop_gradient"](x) if isinstance(x, Tensor) else x, value)
 
 
 def identity(x):
     """The value itself, or each of a tuple or list."""
-    return _each(_ops["identity"], x)
+    return _each(lambda v: _ops["identity"](v) if isinstance(v, Tensor) else v, x)
 
 
 def _need_tensor(op, name, x):
@@ -110,4 +113,9 @@ def cast(input, dtype):
     """Elements converted to `dtype`; a tensor of this dtype itself."""
     if isinstance(input, Tensor) and input.dtype == dtype:
         return input
-    return _ops["cast"](input, dtype)
+    return _ops["cast"](input, dtype) if isinstance(input, Tensor) else _number(input, dtype)
+
+
+def _number(value, dtype):
+    """A 0-d tensor of a number: a float64 has all of its digits, where an operand of an operator has a float32's."""
+    return Tensor(value, dtype) if type(value) in (float, complex) and dtype in _WIDE else _ops["cast"](value, dtype)

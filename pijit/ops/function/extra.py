@@ -159,11 +159,13 @@ def top_k(input_x, k, sorted=True):  # noqa: ARG001
 
 def dyn_shape(input_x):
     """The shape as a vector of int64."""
+    _need_tensor("dyn_shape", "input_x", input_x)
     return Tensor(np.array(input_x.shape, np.int64))
 
 
 def shape_(x):
     """The shape as a tuple."""
+    _need_tensor("shape_", "x", x)
     return x.shape
 
 
@@ -262,6 +264,7 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
 
 def swiglu(input, dim=-1):
     """silu of the first half of a dimension times the second half. ValueError where the dimension's size is odd."""
+    _need_tensor("swiglu", "input", input)
     if input.shape[dim] % 2:
         raise ValueError(f"For 'swiglu', dimension {dim} must have an even size, but got {input.shape[dim]}.")
     a, b = chunk(input, 2, dim)
@@ -317,6 +320,7 @@ def baddbmm_ext(input, batch1, batch2, *, beta=1, alpha=1):
 
 def bernoulli_ext(input, *, generator=None):
     """1 with the probabilities `input`, else 0: of input's dtype."""
+    _need_tensor("bernoulli_ext", "input", input)
     return cast(_random.uniform(input.shape, generator) < input, input.dtype)
 
 
@@ -327,6 +331,7 @@ def chunk_ext(input, chunks, dim=0):
 
 def diff_ext(input, n=1, dim=-1, prepend=None, append=None):
     """As diff."""
+    _need_tensor("diff_ext", "input", input)
     return diff(input, n, dim, prepend, append)
 
 
@@ -354,16 +359,19 @@ def mse_loss_ext(input, target, reduction="mean"):
 
 def tanh_(input):
     """tanh, in place."""
+    _need_tensor("tanh_", "input", input)
     return input._assign(tanh(input))
 
 
 def inplace_sigmoid(input):
     """The sigmoid, in place."""
+    _need_tensor("inplace_sigmoid", "input", input)
     return input._assign(sigmoid(input))
 
 
 def zero_(input):
     """Zeros, in place."""
+    _need_tensor("zero_", "input", input)
     return input._assign(_ops["broadcast_to"](Tensor(0, input.dtype), input.shape))
 
 
@@ -374,21 +382,25 @@ def clamp_(input, min=None, max=None):
 
 def erfinv_(input):
     """The inverse error function, in place."""
+    _need_tensor("erfinv_", "input", input)
     return input.erfinv_()
 
 
 def uniform_(input, from_=0.0, to=1.0, *, generator=None):
     """Fills input with uniform numbers in [from_, to)."""
+    _need_tensor("uniform_", "input", input)
     return input.uniform_(from_, to, generator=generator)
 
 
 def normal_(input, mean=0.0, std=1.0, *, generator=None):
     """Fills input with normal numbers."""
+    _need_tensor("normal_", "input", input)
     return input.normal_(mean, std, generator=generator)
 
 
 def exponential_(input, lambd=1.0, *, generator=None):
     """Fills input with numbers of the exponential distribution of rate `lambd`."""
+    _need_tensor("exponential_", "input", input)
     return input.exponential_(lambd, generator=generator)
 
 

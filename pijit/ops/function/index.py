@@ -5,7 +5,7 @@ import numpy as np
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full, zeros
-from pijit.ops.function.elementwise import isfinite, logical_and, stop_gradient
+from pijit.ops.function.elementwise import _need_tensor, isfinite, logical_and, stop_gradient
 from pijit.ops.function.shapes import _axis, expand_dims, ravel, reshape, stack, transpose
 
 
@@ -112,6 +112,7 @@ def masked_fill(input_x, mask, value):
 
 def nonzero(input, as_tuple=False):
     """Indices of the elements that are not 0, a row each; as_tuple: a tensor per dimension."""
+    _need_tensor("nonzero", "input", input)
     x = input.asnumpy()
     if x.ndim == 0 or x.size == 0:
         return tuple([Tensor(i) for i in np.nonzero(x)]) if as_tuple else Tensor(np.argwhere(x))
@@ -159,6 +160,7 @@ def index_fill(x, axis, index, value):
     n = x.shape[axis]
     index = reshape(index, (-1, 1))
     hit = _ops["reduce_any"](_ops["equal"](_ops["select"](index < 0, index + n, index), arange(n)), 0, False)
+    value = _ops["cast"](value, x.dtype)
     return _ops["select"](reshape(hit, (-1,) + (1,) * (x.ndim - 1 - axis)), value, x)
 
 
@@ -181,7 +183,10 @@ def _rows(name, x, v, indices, mode):
     if isinstance(indices, Tensor):
         at = reshape(indices, (-1, 1))
     else:
-        at = Tensor([indices] if isinstance(indices, int) else list(indices), mstype.int64).reshape(-1, 1)
+        rows = [indices] if isinstance(indices, int) else list(indices)
+        if [k for k in rows if not 0 <= k < x.shape[0]]:
+            raise ValueError(f"For '{name}', 'indices' must be in [0, {x.shape[0]}), but got {indices}.")
+        at = Tensor(rows, mstype.int64).reshape(-1, 1)
     if v.shape != (at.shape[0], *x.shape[1:]):
         raise ValueError(f"For '{name}', 'v' must have shape {(at.shape[0], *x.shape[1:])}, but got {v.shape}.")
     return _ops["scatter_nd"](x, at, v, mode=mode)
@@ -196,6 +201,8 @@ def select_scatter(input, src, axis, index):
     """input with src as the slice `index` of one axis."""
     axis = axis % input.ndim
     at = (slice(None),) * axis
+    if src.shape != (*input.shape[:axis], *input.shape[axis + 1:]):
+        raise ValueError(f"For 'select_scatter', 'src' must have the shape of the slice, but got {src.shape} for axis {axis} of {input.shape}.")
     y = input.copy()
     y[at + (index,)] = src
     return y
@@ -205,7 +212,10 @@ def slice_scatter(input, src, axis=0, start=None, end=None, step=1):
     """input with src as the slices start:end:step of one axis."""
     axis = axis % input.ndim
     y = input.copy()
-    y[(slice(None),) * axis + (slice(start, end, step),)] = src
+    at = (slice(None),) * axis + (slice(start, end, step),)
+    if src.shape != y[at].shape:
+        raise ValueError(f"For 'slice_scatter', 'src' must have the shape {y[at].shape} of the slices, but got {src.shape}.")
+    y[at] = src
     return y
 
 
@@ -227,7 +237,9 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=
 
 def bucketize(input, boundaries, *, right=False):
     """The bucket of each element: between which of the ascending boundaries it lies, as int32."""
-    return searchsorted(Tensor(list(boundaries), input.dtype), input, out_int32=True, right=right)
+    borders = list(boundaries)
+    dtype = input.dtype if input.dtype.is_floating_point or not [b for b in borders if b != int(b)] else mstype.float32
+    return searchsorted(Tensor(borders, dtype), input, out_int32=True, right=right)
 
 
 def _segments(name, x, segment_ids, num_segments, start, mode):
@@ -246,8 +258,15 @@ def _segments(name, x, segment_ids, num_segments, start, mode):
     return y[:num_segments]
 
 
+def _limit(x, which):
+    """The least (0) or greatest (1) value of a tensor's dtype."""
+    return None if x.dtype == mstype.bool_ else mstype.finite_range(x.dtype)[which]
+
+
 def _segment_extremum(name, x, segment_ids, num_segments, start, mode):
     """Extrema, whose gradient goes in equal shares to the elements that have them."""
+    if x.dtype == mstype.bool_:
+        raise TypeError(f"For '{name}', 'x' must be of numbers, but got Bool.")
     best = _segments(name, stop_gradient(x), segment_ids, num_segments, start, mode)
     if not x.dtype.is_floating_point:
         return best
@@ -271,16 +290,19 @@ def unsorted_segment_prod(x, segment_ids, num_segments):
 
 def unsorted_segment_max(x, segment_ids, num_segments):
     """Maxima of the elements with each segment id; the least value where there are none."""
-    return _segment_extremum("unsorted_segment_max", x, segment_ids, num_segments, mstype.finite_range(x.dtype)[0], "max")
+    return _segment_extremum("unsorted_segment_max", x, segment_ids, num_segments, _limit(x, 0), "max")
 
 
 def unsorted_segment_min(x, segment_ids, num_segments):
     """Minima of the elements with each segment id; the greatest value where there are none."""
-    return _segment_extremum("unsorted_segment_min", x, segment_ids, num_segments, mstype.finite_range(x.dtype)[1], "min")
+    return _segment_extremum("unsorted_segment_min", x, segment_ids, num_segments, _limit(x, 1), "min")
 
 
 def sequence_mask(lengths, maxlen=None):
     """[..., maxlen]: True at the first `lengths` places."""
+    _need_tensor("sequence_mask", "lengths", lengths)
+    if maxlen is not None and maxlen < 0:
+        raise ValueError(f"For 'sequence_mask', 'maxlen' must be at least 0, but got {maxlen}.")
     if maxlen is None:
         maxlen = int(_ops["reduce_max"](lengths, (), False))
     return arange(maxlen) < expand_dims(lengths, -1)

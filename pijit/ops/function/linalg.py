@@ -4,9 +4,10 @@ import builtins
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.creation import eye
-from pijit.ops.function.elementwise import cast
-from pijit.ops.function.shapes import _axis, _ints, expand_dims, narrow, reshape, squeeze
+from pijit.ops.function.creation import eye, zeros_like
+from pijit.ops.function.elementwise import cast, _need_tensor
+from pijit.ops.function.reduce import sum
+from pijit.ops.function.shapes import _axis, _ints, _within, expand_dims, narrow, reshape, squeeze
 
 
 def matmul(input, other):
@@ -37,13 +38,26 @@ def inner(input, other):
     return _ops["reshape"](rows, input.shape[:-1] + other.shape[:-1])
 
 
+def _ranks(op, rank, **tensors):
+    """Raises TypeError where an argument is no Tensor, ValueError where it has another number of dimensions."""
+    for name, x in tensors.items():
+        _need_tensor(op, name, x)
+        if x.ndim != rank:
+            raise ValueError(f"For '{op}', '{name}' must have {rank} dimensions, but got {x.ndim}.")
+
+
 def mm(input, mat2):
     """Matrix product."""
+    _ranks("mm", 2, input=input, mat2=mat2)
     return matmul(input, mat2)
 
 
 def bmm(input_x, mat2):
-    """Batched matrix product of 3-d tensors."""
+    """Batched matrix product of tensors whose dimensions are the same but for the last two."""
+    _need_tensor("bmm", "input_x", input_x)
+    _need_tensor("bmm", "mat2", mat2)
+    if input_x.shape[:-2] != mat2.shape[:-2]:
+        raise ValueError(f"For 'bmm', both must have the same batch, but got {input_x.shape} and {mat2.shape}.")
     return _ops["matmul"](input_x, mat2)
 
 
@@ -66,14 +80,18 @@ def dot(input, other):
 
 
 def outer(input, vec2):
-    """All products of two vectors."""
-    return expand_dims(input, 1) * vec2
+    """All products of two vectors; other tensors are flattened first."""
+    return reshape(input, (-1, 1)) * reshape(vec2, (1, -1))
 
 
 def tensor_dot(x1, x2, axes):
     """Products summed over the named axes."""
     if isinstance(axes, int):
         axes = (tuple(builtins.range(x1.ndim - axes, x1.ndim)), tuple(builtins.range(axes)))
+    for k in _ints(axes[0]):
+        _within("tensor_dot", k, x1.ndim)
+    for k in _ints(axes[1]):
+        _within("tensor_dot", k, x2.ndim)
     a, b = [_axis(k, x1.ndim) for k in _ints(axes[0])], [_axis(k, x2.ndim) for k in _ints(axes[1])]
     ra = [k for k in builtins.range(x1.ndim) if k not in a]
     rb = [k for k in builtins.range(x2.ndim) if k not in b]
@@ -218,7 +236,7 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """beta * input + alpha * sum over the batch of batch1 @ batch2."""
-    return beta * input + alpha * _ops["reduce_sum"](bmm(batch1, batch2), 0, False)
+    return beta * input + alpha * sum(bmm(batch1, batch2), 0)
 
 
 def baddbmm(input, batch1, batch2, beta=1, alpha=1):
@@ -231,13 +249,17 @@ def addr(x, vec1, vec2, *, beta=1, alpha=1):
     return beta * x + alpha * outer(vec1, vec2)
 
 
-ger = outer
+def ger(input, vec2):
+    """All products of two vectors."""
+    _ranks("ger", 1, input=input, vec2=vec2)
+    return outer(input, vec2)
 
 
 def vecdot(x, y, *, axis=-1):
     """Sum of products along one axis."""
     product = x * y
-    return _ops["reduce_sum"](product if product.dtype.is_floating_point else cast(product, mstype.int64), axis, False)
+    exact = product.dtype.is_floating_point or product.dtype in mstype.complex_type
+    return _ops["reduce_sum"](product if exact else cast(product, mstype.int64), axis, False)
 
 
 def kron(input, other):
@@ -256,7 +278,10 @@ def cross(input, other, dim=None):
         if not axes:
             raise ValueError(f"For 'cross', no axis of {input.shape} has size 3.")
         dim = axes[0]
+    _within("cross", dim, input.ndim)
     dim = dim % input.ndim
+    if other.ndim != input.ndim:
+        input, other = input + zeros_like(other), other + zeros_like(input)
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise ValueError(f"For 'cross', axis {dim} must have size 3, but got {input.shape} and {other.shape}.")
 

@@ -9,7 +9,7 @@ from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, log, logic
                                             sqrt, square, stop_gradient)
 from pijit.ops.function.reduce import mean, sum
 from pijit.ops.function.selection import clamp
-from pijit.ops.function.shapes import broadcast_to, cat, expand_dims, reshape, squeeze, stack
+from pijit.ops.function.shapes import _same_shape, broadcast_to, cat, expand_dims, reshape, squeeze, stack
 
 
 def reduce_loss(x, reduction):
@@ -39,6 +39,7 @@ def l1_loss(input, target, reduction="mean"):
 
 def smooth_l1_loss(input, target, beta=1.0, reduction="none"):
     """Quadratic below beta, linear above (Girshick 2015)."""
+    _same_shape("smooth_l1_loss", input=input, target=target)
     d = abs(input - target)
     return reduce_loss(_ops["select"](d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
 
@@ -81,6 +82,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
 
 def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
     """Cross entropy of probabilities."""
+    _same_shape("binary_cross_entropy", logits=logits, labels=labels)
     x = clamp(logits, 1e-12, 1.0 - 1e-7)
     loss = -(labels * log(x) + (1.0 - labels) * log(1.0 - x))
     return reduce_loss(loss if weight is None else loss * weight, reduction)
@@ -88,6 +90,7 @@ def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
 
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
     """Cross entropy of sigmoid(logits)."""
+    _same_shape("binary_cross_entropy_with_logits", input=input, target=target)
     if pos_weight is None:
         loss = softplus_(input) - target * input
     else:
@@ -97,6 +100,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
 
 def kl_div(logits, labels, reduction="mean"):
     """labels * (log(labels) - logits)."""
+    _same_shape("kl_div", logits=logits, labels=labels)
     loss = _ops["select"](labels > 0, labels * (log(_ops["select"](labels > 0, labels, 1.0)) - logits), 0.0)
     if reduction == "batchmean":
         return sum(loss) / logits.shape[0]
@@ -115,8 +119,8 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
 
 
 def hinge_embedding_loss(inputs, targets, margin=1.0, reduction="mean"):
-    """inputs where targets are 1, max(0, margin - inputs) where they are -1."""
-    loss = _ops["select"](targets == 1, inputs, _ops["select"](targets == -1, _ops["maximum"](margin - inputs, 0.0), 0.0 * inputs))
+    """inputs where targets are above 0 (1), max(0, margin - inputs) where they are below (-1)."""
+    loss = _ops["select"](targets > 0, inputs, _ops["select"](targets < 0, _ops["maximum"](margin - inputs, 0.0), 0.0 * inputs))
     return reduce_loss(loss, reduction)
 
 

@@ -6,9 +6,10 @@ import math
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full, ones, ones_like, zeros_like
-from pijit.ops.function.elementwise import abs, cast, cos, floor_div, fmod, pow, select, sqrt, trunc
+from pijit.ops.function.elementwise import abs, cast, cos, floor_div, fmod, _need_tensor, pow, select, sqrt, trunc
 from pijit.ops.function.reduce import amax, any, sum
-from pijit.ops.function.shapes import _axis, _ints, concat, expand_dims, flip, narrow, reshape, swapaxes, unbind
+from pijit.ops.function.selection import addn
+from pijit.ops.function.shapes import _axis, _ints, concat, expand_dims, flip, narrow, reshape, stack, swapaxes, unbind
 
 
 def squared_difference(x, y):
@@ -28,9 +29,14 @@ def mul_no_nan(x, y):
     return select(y == 0, zeros_like(x * y), x * y)
 
 
+def _any_floating(*operands):
+    """Whether one of the operands, Tensors and numbers, is floating."""
+    return bool([x for x in operands if (x.dtype.is_floating_point if isinstance(x, Tensor) else isinstance(x, float))])
+
+
 def truncate_div(x, y):
     """x / y rounded towards 0."""
-    if x.dtype.is_floating_point or y.dtype.is_floating_point:
+    if _any_floating(x, y):
         return trunc(x / y)
     q = floor_div(x, y)
     return select((q * y != x) & (q < 0), q + 1, q)
@@ -69,10 +75,7 @@ def lcm(input, other):
 
 def accumulate_n(x):
     """The sum of tensors of one shape."""
-    total = x[0]
-    for t in x[1:]:
-        total = total + t
-    return total
+    return addn(x)
 
 
 def dist(input, other, p=2):
@@ -217,6 +220,7 @@ def _left(y, axis, ndim):
 
 def argwhere(input):
     """Indices of the elements that aren't 0, a row each. Their number depends on the data: not part of a graph."""
+    _need_tensor("argwhere", "input", input)
     from pijit.ops.function.index import nonzero
     return nonzero(input)
 
@@ -261,6 +265,8 @@ def vander(x, N=None):
     n = x.shape[0] if N is None else N
     if n <= 0:
         raise ValueError(f"For 'vander', 'N' must be greater than 0, but got {N}.")
+    if not x.dtype.is_floating_point and x.dtype not in mstype.complex_type:
+        x = cast(x, mstype.int64)
     powers = cast(arange(n - 1, -1, -1), x.dtype)
     return pow(expand_dims(x, 1), powers)
 
@@ -297,10 +303,19 @@ def logspace(start, end, steps, base=10, *, dtype=mstype.float32):
 
 
 def population_count(input_x):
-    """How many bits of each element (int16 or uint16) are 1, as uint8."""
-    if input_x.dtype not in (mstype.int16, mstype.uint16):
-        raise TypeError(f"For 'population_count', the input must be int16 or uint16, but got {input_x.dtype}.")
-    x = cast(input_x, mstype.int32) & 0xFFFF
+    """How many bits of each element, an int, are 1, as uint8."""
+    _need_tensor("population_count", "input_x", input_x)
+    if input_x.dtype not in mstype.int_type + mstype.uint_type:
+        raise TypeError(f"For 'population_count', the input must be of ints, but got {input_x.dtype}.")
+    bits = input_x.itemsize * 8
+    if bits > 16:  # in words of 16 bits
+        words = [cast((input_x >> k) & 0xFFFF, mstype.int32) for k in builtins.range(0, bits, 16)]
+        return cast(sum(stack([cast(_bits(w), mstype.int32) for w in words]), 0, dtype=mstype.int32), mstype.uint8)
+    return _bits(cast(input_x, mstype.int32) & (0xFFFF if bits == 16 else 0xFF))
+
+
+def _bits(x):
+    """How many of the lowest 16 bits of int32 are 1."""
     x = x - ((x >> 1) & 0x5555)
     x = (x & 0x3333) + ((x >> 2) & 0x3333)
     x = (x + (x >> 4)) & 0x0F0F
@@ -388,4 +403,4 @@ def histc(input, bins=100, min=0.0, max=0.0):
         min, max = float(a.min()), float(a.max())
     if min == max:
         min, max = min - 1, max + 1
-    return Tensor(np.histogram(a.astype(np.float64), bins, (min, max))[0], input.dtype)
+    return Tensor(np.histogram(a.astype(np.float64), bins, (min, max))[0], mstype.float32 if input.dtype == mstype.float16 else input.dtype)

@@ -4,7 +4,7 @@ import builtins
 
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
-from pijit.ops.function.elementwise import pow, rsqrt, square, stop_gradient
+from pijit.ops.function.elementwise import _need_tensor, pow, rsqrt, square, stop_gradient
 from pijit.ops.function.reduce import mean
 from pijit.ops.function.shapes import reshape
 
@@ -61,6 +61,7 @@ def rms_norm(x, gamma, epsilon=1e-6):
 
 def lrn(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
     """x / (bias + alpha * sum of squares of the channels within depth_radius) ** beta (Krizhevsky et al. 2012). x [N, C, H, W]."""
+    _need_tensor("lrn", "x", x)
     if norm_region != "ACROSS_CHANNELS":
         raise ValueError(f"For 'lrn', 'norm_region' must be 'ACROSS_CHANNELS', but got {norm_region!r}.")
     if x.ndim != 4:

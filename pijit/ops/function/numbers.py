@@ -5,34 +5,46 @@ import operator
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import (add, div, exp, expm1, floor_div, greater, greater_equal, less, less_equal, mod, mul, pow, sub)
-from pijit.ops.function.creation import arange
+from pijit.ops.function.elementwise import (_need_tensor, add, cast, div, exp, expm1, floor_div, greater, greater_equal, less, less_equal, mod, mul,
+                                            pow, sub, trunc)
+from pijit.ops.function.creation import range
 from pijit.ops.function.shapes import slice
 
-tensor_add, tensor_sub, tensor_mul, tensor_muls, tensor_div, tensor_floordiv, tensor_mod = add, sub, mul, mul, div, floor_div, mod
+tensor_add, tensor_sub, tensor_mul, tensor_muls, tensor_floordiv, tensor_mod = add, sub, mul, mul, floor_div, mod
 tensor_pow, tensor_exp, tensor_expm1, pows = pow, exp, expm1, pow
 tensor_lt, tensor_le, tensor_gt, tensor_ge = less, less_equal, greater, greater_equal
-tensor_range, tensor_slice = arange, slice
+tensor_range, tensor_slice = range, slice
 
 scalar_add, scalar_sub, scalar_mul, scalar_div, scalar_floordiv = operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv
 scalar_mod, scalar_pow, scalar_uadd, scalar_usub, scalar_log = operator.mod, operator.pow, operator.pos, operator.neg, math.log
 scalar_eq, scalar_ne, scalar_lt, scalar_le, scalar_gt, scalar_ge = operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge
 scalar_max, scalar_min = max, min
-bool_and, bool_or, bool_not, bool_eq = operator.and_, operator.or_, operator.not_, operator.eq
+bool_and, bool_or, bool_eq = operator.and_, operator.or_, operator.eq
 string_eq, string_concat = operator.eq, operator.add
 is_, is_not, list_len, list_getitem, dict_getitem = operator.is_, operator.is_not, len, operator.getitem, operator.getitem
 
 
-def tuple_to_array(input_x):
-    """A tensor of a tuple of numbers of one kind: int32 or float32.
+def bool_not(x):
+    """The opposite of a bool, as a 0-d tensor."""
+    return Tensor(not x)
 
-    TypeError where `input_x` is no tuple, or holds both or something else."""
+
+def tensor_div(x, y):
+    """x / y, in the dtype of both: of ints rounded towards 0."""
+    q = div(x, y)
+    both = [t.dtype for t in (x, y) if isinstance(t, Tensor)]
+    return q if not both or both[0].is_floating_point or both[0] in mstype.complex_type else cast(trunc(q), both[0])
+
+
+def tuple_to_array(input_x):
+    """A tensor of a tuple of numbers: int32 or float32, as the first of them is an int or a float.
+
+    TypeError where `input_x` is no tuple, or holds something else."""
     if not isinstance(input_x, tuple):
         raise TypeError(f"For 'tuple_to_array', 'input_x' must be a tuple, but got {type(input_x).__name__}.")
-    ints, floats = len([v for v in input_x if type(v) is int]), len([v for v in input_x if type(v) is float])
-    if not input_x or len(input_x) not in (ints, floats):
-        raise TypeError(f"For 'tuple_to_array', 'input_x' must hold ints or floats alone, but got {input_x}.")
-    return Tensor(input_x, mstype.int32 if ints else mstype.float32)
+    if not input_x or [v for v in input_x if type(v) not in (int, float)]:
+        raise TypeError(f"For 'tuple_to_array', 'input_x' must hold ints and floats, but got {input_x}.")
+    return Tensor([int(v) for v in input_x], mstype.int32) if type(input_x[0]) is int else Tensor(input_x, mstype.float32)
 
 
 def scalar_to_array(input_x):
@@ -112,4 +124,5 @@ def type_as(input, other):
 
 def array_to_scalar(x):
     """The one element of a tensor, as a number."""
+    _need_tensor("array_to_scalar", "x", x)
     return x.item()

@@ -302,7 +302,8 @@ def adaptive_avg_pool3d(input, output_size):
     y = adaptive_avg_pool2d(input, (h, w)) if input.ndim == 4 else reshape(
         adaptive_avg_pool2d(reshape(input, (lead[0], -1, *input.shape[-2:])), (h, w)), (*lead, input.shape[-3], h, w))
     y = reshape(y, (*lead, y.shape[-3], h * w))
-    return reshape(adaptive_avg_pool2d(y, (d, h * w)), (*lead, d, h, w))
+    y = reshape(adaptive_avg_pool2d(y, (d, h * w)), (*lead, d, h, w))
+    return y if input.dtype.is_floating_point else cast(y, input.dtype)
 
 
 def _unpool(name, x, indices, planes, sizes):

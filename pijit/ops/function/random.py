@@ -4,7 +4,7 @@ from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import zeros_like
-from pijit.ops.function.elementwise import cast, floor, minimum
+from pijit.ops.function.elementwise import cast, floor, minimum, _need_tensor
 
 
 def rand(*size, dtype=None, seed=None):  # noqa: ARG001
@@ -25,12 +25,16 @@ def _size(size):
 
 def rand_like(input, seed=None, *, dtype=None):  # noqa: ARG001
     """Uniform in [0, 1), of the same shape."""
+    _need_tensor("rand_like", "input", input)
+    if not (input.dtype if dtype is None else dtype).is_floating_point:
+        raise ValueError(f"For 'rand_like', the dtype must be a floating one, but got {input.dtype if dtype is None else dtype}.")
     return rand(*input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
 def randn_like(input, seed=None, *, dtype=None):  # noqa: ARG001
-    """Standard normal, of the same shape."""
-    return randn(*input.shape, dtype=input.dtype if dtype is None else dtype)
+    """Standard normal, of the same shape, float32 by default."""
+    _need_tensor("randn_like", "input", input)
+    return randn(*input.shape, dtype=dtype)
 
 
 def standard_normal(shape, seed=None):  # noqa: ARG001
@@ -64,11 +68,14 @@ def dropout(input, p=0.5, training=True, seed=None):  # noqa: ARG001
         return zeros_like(input)
 
     keep = _random.uniform(input.shape) >= p
-    return _ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0)
+    return cast(_ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0), input.dtype)
 
 
 def randint_like(input, low, high, seed=None, *, dtype=None):  # noqa: ARG001
     """Integers in [low, high), of the same shape."""
+    _need_tensor("randint_like", "input", input)
+    if (input.dtype if dtype is None else dtype) not in mstype.int_type + mstype.uint_type:
+        raise ValueError(f"For 'randint_like', the dtype must be one of ints, but got {input.dtype if dtype is None else dtype}.")
     return randint(low, high, input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
@@ -79,6 +86,7 @@ def randperm(n, seed=0, offset=0, dtype=mstype.int64):  # noqa: ARG001
 
 def shuffle(x, seed=None):  # noqa: ARG001
     """The rows of x in random order."""
+    _need_tensor("shuffle", "x", x)
     return _ops["gather"](x, randperm(x.shape[0]), 0)
 
 
@@ -90,19 +98,21 @@ def bernoulli(input, p=0.5, seed=None):  # noqa: ARG001
 
 
 def multinomial(input, num_samples, replacement=True, seed=None):  # noqa: ARG001
-    """Indices drawn with probabilities in proportion to the rows of input [classes] or [rows, classes], as int64."""
+    """Indices drawn with probabilities in proportion to the rows of input [classes] or [rows, classes], as int32."""
     if num_samples <= 0:
         raise ValueError(f"For 'multinomial', 'num_samples' must be greater than 0, but got {num_samples}.")
+    if input.ndim not in (1, 2):
+        raise ValueError(f"For 'multinomial', 'input' must have 1 or 2 dimensions, but got {input.ndim}.")
     weights = input / _ops["reduce_sum"](input, -1, True)
     if not replacement:  # the largest of log(weight) + Gumbel noise (Kool et al. 2019)
         if num_samples > input.shape[-1]:
             raise ValueError(f"For 'multinomial', at most {input.shape[-1]} can be drawn without replacement, but got {num_samples}.")
         noise = -_ops["log"](-_ops["log"](_ops["maximum"](_random.uniform(input.shape), 1e-20)))
         order = _ops["argsort"](_ops["log"](weights) + noise, -1, True)
-        return cast(order[..., :num_samples], mstype.int64)
+        return cast(order[..., :num_samples], mstype.int32)
     sums = _ops["cumsum"](weights, -1)
     at = _random.uniform((*input.shape[:-1], num_samples, 1))
-    below = _ops["cast"](at >= sums.reshape((*input.shape[:-1], 1, input.shape[-1])), mstype.int64)
+    below = _ops["cast"](at >= sums.reshape((*input.shape[:-1], 1, input.shape[-1])), mstype.int32)
     return _ops["minimum"](_ops["reduce_sum"](below, -1, False), input.shape[-1] - 1)
 
 
@@ -117,7 +127,7 @@ def _dropout_channels(name, input, p, training, ranks):
         return zeros_like(input)
     planes = ranks[-1] - 2
     keep = _random.uniform((*input.shape[:input.ndim - planes], *(1,) * planes)) >= p
-    return _ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0)
+    return cast(_ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0), input.dtype)
 
 
 def dropout1d(input, p=0.5, training=True):

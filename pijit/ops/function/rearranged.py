@@ -6,12 +6,14 @@ import math
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full
-from pijit.ops.function.elementwise import cast, exp, floor, log, maximum, minimum, select
-from pijit.ops.function.shapes import _axis, concat, expand_dims, moveaxis, narrow, reshape, stack
+from pijit.ops.function.elementwise import _need_tensor, cast, exp, floor, log, maximum, minimum, select
+from pijit.ops.function.shapes import _axis, _same_shape, _within, concat, expand_dims, moveaxis, narrow, reshape, stack
 
 
 def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
     """The first seq_lengths[b] elements along seq_dim in reverse order, for each b along batch_dim."""
+    _within("reverse_sequence", seq_dim, x.ndim)
+    _within("reverse_sequence", batch_dim, x.ndim)
     s, b = _axis(seq_dim, x.ndim), _axis(batch_dim, x.ndim)
     if s == b:
         raise ValueError(f"For 'reverse_sequence', 'seq_dim' and 'batch_dim' must differ, but got {seq_dim} and {batch_dim}.")
@@ -156,6 +158,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 def unravel_index(indices, dims):
     """The coordinates [rank, n] of flat indices in a tensor of shape `dims`."""
+    _need_tensor("unravel_index", "indices", indices)
     sizes = dims.asnumpy().tolist() if isinstance(dims, Tensor) else list(dims)
     parts, rest = [], indices
     for n in sizes[::-1]:
@@ -181,10 +184,19 @@ def padding(x, pad_dim_size=8):
     return _ops["pad"](x, (0,) * x.ndim, (0,) * (x.ndim - 1) + (pad_dim_size - 1,), 0)
 
 
+def _need_boxes(op, **boxes):
+    """Raises TypeError where an argument is no Tensor, ValueError where its shape isn't [n, 4]."""
+    for name, x in boxes.items():
+        _need_tensor(op, name, x)
+        if x.ndim != 2 or x.shape[1] != 4:
+            raise ValueError(f"For '{op}', '{name}' must have the shape [n, 4], but got {tuple(x.shape)}.")
+
+
 def iou(anchor_boxes, gt_boxes, mode="iou"):
     """[m, n] shares of overlap of boxes [n, 4] with boxes [m, 4] of (x0, y0, x1, y1): of their union, or ('iof') of the boxes gt_boxes."""
     if mode not in ("iou", "iof"):
         raise KeyError(f"For 'iou', 'mode' must be 'iou' or 'iof', but got {mode!r}.")
+    _need_boxes("iou", anchor_boxes=anchor_boxes, gt_boxes=gt_boxes)
 
     def area(b):
         return (b[:, 2] - b[:, 0] + 1) * (b[:, 3] - b[:, 1] + 1)
@@ -198,6 +210,9 @@ def iou(anchor_boxes, gt_boxes, mode="iou"):
 
 def bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0)):
     """The shifts and log scales [n, 4] from anchor boxes to true ones (Girshick et al. 2014)."""
+    _need_boxes("bounding_box_encode", anchor_box=anchor_box, groundtruth_box=groundtruth_box)
+    _same_shape("bounding_box_encode", anchor_box=anchor_box, groundtruth_box=groundtruth_box)
+
     def measures(b):
         w, h = b[:, 2] - b[:, 0] + 1, b[:, 3] - b[:, 1] + 1
         return (b[:, 0] + b[:, 2]) * 0.5, (b[:, 1] + b[:, 3]) * 0.5, w, h
@@ -225,6 +240,9 @@ def bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0
 
 def check_valid(bboxes, img_metas):
     """Which boxes [n, 4] lie inside the image that img_metas (height, width, ratio) describes."""
+    _need_boxes("check_valid", bboxes=bboxes)
+    if img_metas.shape != (3,):
+        raise ValueError(f"For 'check_valid', 'img_metas' must have the shape (3,), but got {img_metas.shape}.")
     h, w = img_metas[0] * img_metas[2], img_metas[1] * img_metas[2]
     return (bboxes[:, 0] >= 0) & (bboxes[:, 1] >= 0) & (bboxes[:, 2] <= w - 1) & (bboxes[:, 3] <= h - 1)
 
@@ -279,6 +297,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     """Values without their immediate repetitions (slices along `dim`); on request each element's place among them, and how often each stood.
 
     Their number depends on the data: not part of a graph."""
+    _need_tensor("unique_consecutive", "input", input)
     import numpy as np
     a = input.asnumpy()
     x = a.ravel() if dim is None else np.moveaxis(a, dim, 0)
@@ -298,6 +317,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 
 def unique_with_pad(x, pad_num):
     """(the distinct values of a vector in the order of their first appearance, then pad_num; each element's place among them)."""
+    _need_tensor("unique_with_pad", "x", x)
     from pijit.ops.function.sort import unique
     values, place = unique(x)
     rest = full((x.shape[0] - values.shape[0],), pad_num, dtype=x.dtype)

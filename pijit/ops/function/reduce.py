@@ -264,6 +264,7 @@ def nanmean(input, axis=None, keepdims=False, *, dtype=None):
 
 def std_mean(input, axis=None, ddof=0, keepdims=False):
     """(standard deviation, mean), of integers in float32."""
+    _need_tensor("std_mean", "input", input)
     input = input if input.dtype.is_floating_point else cast(input, mstype.float32)
     return std(input, axis, ddof, keepdims), mean(input, axis, keepdims)
 
@@ -339,6 +340,7 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
 
 def trapz(y, x=None, *, dx=1.0, dim=-1):
     """Integral along an axis by the trapezoidal rule, over places x or places dx apart."""
+    _need_tensor("trapz", "y", y)
     a = _axis(dim, y.ndim)
     n = y.shape[a]
     pairs = narrow(y, a, 1, n - 1) + narrow(y, a, 0, n - 1)
@@ -351,8 +353,10 @@ def trapz(y, x=None, *, dx=1.0, dim=-1):
 
 def cov(input, *, correction=1, fweights=None, aweights=None):
     """Covariances of the rows of input [variables, observations]."""
+    if input.ndim > 2:
+        raise ValueError(f"For 'cov', 'input' must have at most 2 dimensions, but got {input.ndim}.")
     x = input if input.ndim == 2 else reshape(input, (1, -1))
-    x = x if x.dtype.is_floating_point else cast(x, mstype.float32)
+    x = cast(x, mstype.float32) if x.dtype == mstype.float16 or not (x.dtype.is_floating_point or x.dtype in mstype.complex_type) else x
     w = None
     if fweights is not None:
         w = cast(fweights, x.dtype)

@@ -5,7 +5,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import (abs, cast, equal, isfinite, isnan, less_equal, logical_and, logical_or,
                                             maximum, minimum, _need_tensor, sqrt, square)
 from pijit.ops.function.reduce import norm, sum
-from pijit.ops.function.shapes import ravel, stack
+from pijit.ops.function.shapes import ravel, _same_shape, stack
 
 
 def _is_tensor(x):
@@ -87,9 +87,10 @@ def lerp(input, end, weight):
 
 
 def addn(x):
-    """The sum of several tensors."""
+    """The sum of several tensors of one shape."""
     r = x[0]
     for y in x[1:]:
+        _same_shape("addn", x=r, y=y)
         r = r + y
     return r
 

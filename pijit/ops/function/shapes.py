@@ -4,6 +4,7 @@ import builtins
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.elementwise import _need_tensor
 
 
 def _ints(x):
@@ -35,28 +36,40 @@ def _within(name, axis, ndim):
         raise ValueError(f"For '{name}', the axis must be in [{-ndim}, {ndim}), but got {axis}.")
 
 
+def _same_shape(op, **tensors):
+    """Raises ValueError where two Tensors differ in shape: operators that compare element with element don't broadcast."""
+    (a, x), (b, y) = tensors.items()
+    if isinstance(x, Tensor) and isinstance(y, Tensor) and x.shape != y.shape:
+        raise ValueError(f"For '{op}', '{a}' and '{b}' must have the same shape, but got {tuple(x.shape)} and {tuple(y.shape)}.")
+
+
 def shape(input_x):
     """The shape as a tuple."""
+    _need_tensor("shape", "input_x", input_x)
     return input_x.shape
 
 
 def rank(input_x):
     """The number of dimensions."""
+    _need_tensor("rank", "input_x", input_x)
     return input_x.ndim
 
 
 def size(input_x):
     """The number of elements."""
+    _need_tensor("size", "input_x", input_x)
     return input_x.size
 
 
 def numel(input):
     """The number of elements."""
+    _need_tensor("numel", "input", input)
     return input.size
 
 
 def dtype(x):
     """The element type."""
+    _need_tensor("dtype", "x", x)
     return x.dtype
 
 
@@ -93,6 +106,8 @@ def swapaxes(input, axis0, axis1):
 def moveaxis(x, source, destination):
     """Dimensions moved to new places."""
     n = x.ndim
+    for a in (*_ints(source), *_ints(destination)):
+        _within("moveaxis", a, n)
     src = [_axis(a, n) for a in _ints(source)]
     dst = [_axis(a, n) for a in _ints(destination)]
     perm = [a for a in builtins.range(n) if a not in src]
@@ -139,6 +154,7 @@ def squeeze(input, axis=None):
 
 def flatten(input, order="C", *, start_dim=1, end_dim=-1):
     """Dimensions start_dim..end_dim merged; order 'F' reads the elements with the first dimension fastest."""
+    _need_tensor("flatten", "input", input)
     if order not in ("C", "F"):
         raise ValueError(f"For 'flatten', 'order' must be 'C' or 'F', but got {order!r}.")
     n = input.ndim
@@ -212,12 +228,13 @@ def chunk(input, chunks, axis=0):
     if chunks <= 0:
         raise ValueError(f"For 'chunk', 'chunks' must be greater than 0, but got {chunks}.")
     n = input.shape[axis]
-    return split(input, -(-n // chunks), axis)
+    return split(input, -(-n // chunks), axis) if n else tuple([input for _ in builtins.range(chunks)])
 
 
 def narrow(input, axis, start, length):
     """`length` elements of one axis, from `start`."""
     s = input.shape
+    _within("narrow", axis, len(s))
     a = _axis(axis, len(s))
     begin, end = [0] * len(s), list(s)
     begin[a], end[a] = start, start + length
@@ -227,6 +244,10 @@ def narrow(input, axis, start, length):
 def slice(input_x, begin, size):
     """The box of `size` at `begin`; a size of -1 reaches to the end."""
     s = input_x.shape
+    if len(begin) != len(s) or len(size) != len(s):
+        raise ValueError(f"For 'slice', 'begin' and 'size' must have {len(s)} elements each, but got {begin} and {size}.")
+    if [b for b in begin if b < 0]:
+        raise ValueError(f"For 'slice', 'begin' must not be below 0, but got {begin}.")
     end = tuple([s[i] if size[i] == -1 else begin[i] + size[i] for i in builtins.range(len(s))])
     return _ops["slice"](input_x, tuple(begin), end, (1,) * len(s))
 
@@ -249,6 +270,7 @@ def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellips
 
 def unbind(input, dim=0):
     """The slices along one axis."""
+    _within("unbind", dim, input.ndim)
     return tuple([squeeze(narrow(input, dim, i, 1), dim) for i in builtins.range(input.shape[dim])])
 
 
@@ -261,6 +283,7 @@ def tensor_split(input, indices_or_sections, axis=0):
     """Pieces along `axis`: that many, the first ones longer by 1 where the size does not divide, or between indices.
 
     Raises ValueError for less than one piece and TypeError for other kinds."""
+    _within("tensor_split", axis, input.ndim)
     n = input.shape[axis]
     if isinstance(indices_or_sections, int) and not isinstance(indices_or_sections, bool):
         k = indices_or_sections
@@ -309,6 +332,8 @@ def flip(input, dims):
     for a in _ints(dims):
         _within("flip", a, n)
     axes = [_axis(a, n) for a in _ints(dims)]
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"For 'flip', 'dims' must name different axes, but got {dims}.")
     begin = tuple([s[a] - 1 if a in axes and s[a] else 0 for a in builtins.range(n)])
     end = tuple([-1 if a in axes and s[a] else s[a] for a in builtins.range(n)])
     return _ops["slice"](input, begin, end, tuple([-1 if a in axes and s[a] else 1 for a in builtins.range(n)]))
@@ -414,6 +439,8 @@ def _bordered(x, axis, before, behind, mode):
 
 def meshgrid(*inputs, indexing="xy"):
     """Coordinate matrices from vectors."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"For 'meshgrid', 'indexing' must be 'xy' or 'ij', but got {indexing!r}.")
     xs = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else inputs
     shape = [x.size for x in xs]
     out = []
@@ -443,6 +470,7 @@ def roll(input, shifts, dims=None):
 
 def diagonal(input, offset=0, dim1=0, dim2=1):
     """The diagonal of two dimensions, `offset` above the main one, as the last dimension."""
+    _need_tensor("diagonal", "input", input)
     n = input.ndim
     a, b = _axis(dim1, n), _axis(dim2, n)
     if n < 2 or a == b:
@@ -464,12 +492,12 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 
 def atleast_1d(inputs):
     """At least one dimension."""
-    return _each(inputs, lambda x: reshape(x, (1,)) if x.ndim == 0 else x)
+    return _each("atleast_1d", inputs, lambda x: reshape(x, (1,)) if x.ndim == 0 else x)
 
 
 def atleast_2d(inputs):
     """At least two dimensions, new ones in front."""
-    return _each(inputs, lambda x: reshape(x, (1,) * (2 - x.ndim) + tuple(x.shape)) if x.ndim < 2 else x)
+    return _each("atleast_2d", inputs, lambda x: reshape(x, (1,) * (2 - x.ndim) + tuple(x.shape)) if x.ndim < 2 else x)
 
 
 def atleast_3d(inputs):
@@ -478,11 +506,14 @@ def atleast_3d(inputs):
         if x.ndim >= 3:
             return x
         return reshape(x, {0: (1, 1, 1), 1: (1, *x.shape, 1), 2: (*x.shape, 1)}[x.ndim])
-    return _each(inputs, widen)
+    return _each("atleast_3d", inputs, widen)
 
 
-def _each(inputs, f):
-    return type(inputs)(f(x) for x in inputs) if isinstance(inputs, (tuple, list)) else f(inputs)
+def _each(name, inputs, f):
+    if isinstance(inputs, (tuple, list)):
+        return type(inputs)([_each(name, x, f) for x in inputs])
+    _need_tensor(name, "inputs", inputs)
+    return f(inputs)
 
 
 def hstack(tensors):
@@ -528,11 +559,13 @@ def swapdims(input, dim0, dim1):
 
 def fliplr(input):
     """Axis 1 reversed."""
+    _need_tensor("fliplr", "input", input)
     return flip(input, (1,))
 
 
 def flipud(input):
     """Axis 0 reversed."""
+    _need_tensor("flipud", "input", input)
     return flip(input, (0,))
 
 
@@ -575,6 +608,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 def diag(input):
     """A Tensor of twice as many dimensions with the elements on its diagonal: a matrix, for a vector."""
+    _need_tensor("diag", "input", input)
     if input.ndim == 0:
         raise ValueError("For 'diag', the input must have at least 1 dimension, but got 0.")
     return reshape(_embed_diagonal(ravel(input), 0), tuple(input.shape) * 2)
@@ -587,6 +621,7 @@ def diagflat(input, offset=0):
 
 def trace(input):
     """The sum of a matrix's diagonal, in its dtype. Raises TypeError for bool."""
+    _need_tensor("trace", "input", input)
     if input.dtype == mstype.bool_:
         raise TypeError("For 'trace', the input must be of numbers, but got Bool.")
     if input.ndim != 2:

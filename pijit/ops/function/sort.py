@@ -4,7 +4,7 @@ import numpy as np
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import cast
+from pijit.ops.function.elementwise import _need_tensor, cast
 from pijit.ops.function.shapes import _axis, narrow, ravel, squeeze
 
 
@@ -49,6 +49,7 @@ def median(input, axis=-1, keepdims=False):
 def unique(input):
     """(the distinct values in order of their first appearance, for each element the index of its value: int64 for
     int64 values, else int32). The number of values depends on the data: not part of a graph."""
+    _need_tensor("unique", "input", input)
     values, first, inverse = np.unique(input.asnumpy(), return_index=True, return_inverse=True)
     order = np.argsort(first)
     place = np.empty(len(order), np.int64 if values.dtype == np.int64 else np.int32)

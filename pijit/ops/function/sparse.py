@@ -3,7 +3,8 @@ two of them and conversions of dense tensors count what isn't 0, and so run outs
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.sparse_tensor import COOTensor, CSRTensor, SparseTensor, _need
+from pijit.ops.function.elementwise import _need_tensor
+from pijit.sparse_tensor import COOTensor, CSRTensor, RowTensor, SparseTensor, _need
 from pijit.ops.function import activation as _a, elementwise as _e
 from pijit.ops.function.creation import arange, zeros
 from pijit.ops.function.index import gather_nd, nonzero, searchsorted, tensor_scatter_add
@@ -93,6 +94,49 @@ def coo_add(x1, x2, thresh):
     return COOTensor(y.indices[large], y.values[large], y.shape)
 
 
+def coalesce(x_indices, x_values, x_shape):
+    """(the indices in order, each once; the sums of the values at equal ones; x_shape). The indices are [rank, n], a column each."""
+    for name, x, rank, dtypes in (("x_indices", x_indices, 2, (mstype.int64,)), ("x_values", x_values, 1, mstype.float_type), ("x_shape", x_shape, 1, (mstype.int64,))):
+        _need("coalesce", name, x)
+        if x.dtype not in dtypes:
+            raise TypeError(f"For 'coalesce', '{name}' must be of {' or '.join([str(t) for t in dtypes])}, but got {x.dtype}.")
+        if x.ndim != rank:
+            raise ValueError(f"For 'coalesce', '{name}' must have {rank} dimensions, but got {x.ndim}.")
+    if x_indices.shape != (x_shape.shape[0], x_values.shape[0]):
+        raise ValueError(f"For 'coalesce', 'x_indices' must have the shape {(x_shape.shape[0], x_values.shape[0])}, but got {x_indices.shape}.")
+    coo = _coalesce(swapaxes(x_indices, 0, 1), x_values, tuple(x_shape.asnumpy().tolist()))
+    return swapaxes(coo.indices, 0, 1), coo.values, x_shape
+
+
+def make_row_tensor(indices, values, dense_shape):
+    """RowTensor(indices, values, dense_shape)."""
+    return RowTensor(indices, values, dense_shape)
+
+
+def row_tensor_get_indices(row_tensor):
+    """Which rows a RowTensor holds."""
+    return row_tensor.indices
+
+
+def row_tensor_get_values(row_tensor):
+    """The rows that a RowTensor holds."""
+    return row_tensor.values
+
+
+def row_tensor_get_dense_shape(row_tensor):
+    """A RowTensor's shape."""
+    return row_tensor.dense_shape
+
+
+def row_tensor_add(x, y):
+    """A Tensor with the rows of a RowTensor added."""
+    _need_kind("row_tensor_add", "x", x, RowTensor)
+    _need("row_tensor_add", "y", y)
+    if tuple(y.shape) != tuple(x.dense_shape):
+        raise ValueError(f"For 'row_tensor_add', 'y' must have the shape {x.dense_shape}, but got {y.shape}.")
+    return _ops["index_add"](y, x.indices, x.values, 0)
+
+
 def coo_concat(sp_input, concat_dim=0):
     """COOTensors joined along a dimension, the indices in order."""
     if not isinstance(sp_input, tuple) or not sp_input:
@@ -147,25 +191,27 @@ def csr_to_dense(csr_tensor):
 
 def csr2coo(indptr, nnz):
     """The row of each of `nnz` values, of the dtype of indptr."""
+    _need_tensor("csr2coo", "indptr", indptr)
     return _e.cast(_rows(indptr, int(nnz)), indptr.dtype)
 
 
 def coo2csr(row_indices, height):
     """Where each of `height` rows begins among values whose rows ascend."""
+    _need_tensor("coo2csr", "row_indices", row_indices)
     return _starts(row_indices, int(height))
 
 
 def dense_to_sparse_coo(tensor):
-    """A Tensor's elements that are not 0, as a COOTensor with indices of int64."""
+    """A Tensor's elements that are not 0, as a COOTensor with indices of int32."""
     _need("dense_to_sparse_coo", "tensor", tensor)
     if tensor.ndim == 0:
         raise ValueError("For 'dense_to_sparse_coo', 'tensor' must have at least 1 dimension.")
-    indices = nonzero(tensor)
+    indices = _e.cast(nonzero(tensor), mstype.int32)
     return COOTensor(indices, gather_nd(tensor, indices), tensor.shape)
 
 
 def dense_to_sparse_csr(tensor):
-    """A matrix's elements that are not 0, as a CSRTensor with indices of int64."""
+    """A matrix's elements that are not 0, as a CSRTensor with indices of int32."""
     _need("dense_to_sparse_csr", "tensor", tensor)
     if tensor.ndim != 2:
         raise ValueError(f"For 'dense_to_sparse_csr', 'tensor' must have 2 dimensions, but got shape {tensor.shape}.")
@@ -182,13 +228,13 @@ def csr_gather(indptr, indices, dense, sparse_shape):
 def csr_mul(x, y):
     """A CSRTensor times a Tensor that broadcasts to it, at its places."""
     _need_kind("csr_mul", "x", x, CSRTensor)
-    return x * y
+    return x * y if isinstance(y, Tensor) else (x * y).values
 
 
 def csr_div(x, y):
     """A CSRTensor divided by a Tensor that broadcasts to it, at its places."""
     _need_kind("csr_div", "x", x, CSRTensor)
-    return x / y
+    return x / y if isinstance(y, Tensor) else (x / y).values
 
 
 def csr_add(a, b, alpha, beta):

@@ -1,8 +1,9 @@
 """Assignment and other effects."""
 
-from pijit import dtype as mstype
-from pijit._C import Tensor, dtype as _as_dtype
-from pijit.ops.function.elementwise import stop_gradient
+from pijit import dtype as mstype, kinds
+from pijit._C import Tensor
+from pijit.ops.function.elementwise import _need_tensor, stop_gradient
+from pijit.ops.function.shapes import _same_shape
 
 
 def assign(variable, value):
@@ -12,11 +13,13 @@ def assign(variable, value):
 
 def assign_add(variable, value):
     """Adds to a parameter."""
+    _same_shape("assign_add", variable=variable, value=value)
     return variable._assign(variable + value)
 
 
 def assign_sub(variable, value):
     """Subtracts from a parameter."""
+    _same_shape("assign_sub", variable=variable, value=value)
     return variable._assign(variable - value)
 
 
@@ -32,6 +35,7 @@ def switch(condition, true_branch, false_branch):
 
 def stop_gradient_(input):
     """Cuts the gradient of a tensor in place."""
+    _need_tensor("stop_gradient_", "input", input)
     return input._assign(stop_gradient(input))
 
 
@@ -56,5 +60,5 @@ def scalar_to_tensor(input_x, dtype=mstype.float32):
 
 
 def typeof(x):
-    """The dtype of a tensor."""
-    return _as_dtype(x.dtype)
+    """The kind of a value: of a tensor `ms.tensor_type` with its dtype, of a number its dtype."""
+    return kinds.kind_of(x)
