@@ -4,7 +4,8 @@ import math
 
 from pijit import dtype as mstype
 from pijit.nn.cell import Cell
-from pijit.nn.layer.activation import get_activation
+from pijit.nn.layer.activation import LogSoftmax, get_activation
+from pijit.nn.layer.common import OperatorCell
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.ops.function.loss import reduce_loss
@@ -29,7 +30,10 @@ class LossBase(Cell):
 
     def get_loss(self, x, weights=1.0):
         """x, weighted and reduced."""
-        return reduce_loss(x * weights, self.reduction)
+        x = self.mul(x, weights)
+        if not self.reduce:
+            return x
+        return (self.reduce_mean if self.average else self.reduce_sum)(x, self.get_axis(x))
 
 
 class MSELoss(LossBase):
@@ -52,9 +56,10 @@ class SmoothL1Loss(LossBase):
     def __init__(self, beta=1.0, reduction="none"):
         super().__init__(reduction)
         self.beta = beta
+        self.smooth_l1_loss = P.SmoothL1Loss(beta, self.reduction)
 
     def construct(self, logits, labels):
-        return F.smooth_l1_loss(logits, labels, self.beta, self.reduction)
+        return self.smooth_l1_loss(logits, labels)
 
 
 class HuberLoss(LossBase):
@@ -68,14 +73,22 @@ class HuberLoss(LossBase):
         return F.huber_loss(logits, labels, self.reduction, self.delta)
 
 
-class SoftmaxCrossEntropyWithLogits(LossBase):
+class SoftmaxCrossEntropyWithLogits(OperatorCell, LossBase):
     """Softmax cross entropy; sparse labels are class indices, others probabilities."""
 
     def __init__(self, sparse=False, reduction="none"):
         super().__init__(reduction)
         self.sparse = sparse
+        self.operators(softmax_cross_entropy=P.SoftmaxCrossEntropyWithLogits(), sparse_softmax_cross_entropy=P.SparseSoftmaxCrossEntropyWithLogits(),
+                  one_hot=P.OneHot())
 
     def construct(self, logits, labels):
+        if self.replaced():
+            if self.sparse and self.reduction == "mean":
+                return self.sparse_softmax_cross_entropy(logits, labels)
+            if self.sparse:
+                labels = self.one_hot(labels, logits.shape[-1], 1.0, 0.0)
+            return self.get_loss(self.softmax_cross_entropy(logits, labels)[0])
         if self.sparse:
             loss = F.nll_loss(F.log_softmax(logits, -1), labels, reduction="none")
         else:
@@ -137,8 +150,12 @@ class KLDivLoss(LossBase):
 class MAELoss(LossBase):
     """Mean absolute error."""
 
+    def __init__(self, reduction="mean"):
+        super().__init__(reduction)
+        self.abs = P.Abs()
+
     def construct(self, logits, label):
-        return self.get_loss(F.abs(logits - label))
+        return self.get_loss(self.abs(logits - label))
 
 
 class RMSELoss(LossBase):
@@ -146,9 +163,10 @@ class RMSELoss(LossBase):
 
     def __init__(self):
         super().__init__()
+        self.MSELoss = MSELoss()
 
     def construct(self, logits, label):
-        return F.sqrt(F.mse_loss(logits, label))
+        return F.sqrt(self.MSELoss(logits, label))
 
 
 class DiceLoss(LossBase):
@@ -172,7 +190,7 @@ class MultiClassDiceLoss(LossBase):
 
     def __init__(self, weights=None, ignore_indiex=None, activation="softmax"):
         super().__init__()
-        self.dice = DiceLoss(1e-5)
+        self.binarydiceloss = DiceLoss(1e-5)
         self.weights, self.ignore_indiex = weights, ignore_indiex
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
 
@@ -182,7 +200,7 @@ class MultiClassDiceLoss(LossBase):
         total = 0.0
         for k in range(label.shape[1]):
             if k != self.ignore_indiex:
-                loss = self.dice(logits[:, k], label[:, k])
+                loss = self.binarydiceloss(logits[:, k], label[:, k])
                 total = total + (loss if self.weights is None else loss * self.weights[k])
         return total / label.shape[1]
 
@@ -192,11 +210,11 @@ class FocalLoss(LossBase):
 
     def __init__(self, weight=None, gamma=2.0, reduction="mean"):
         super().__init__(reduction)
-        self.weight, self.gamma = weight, float(gamma)
+        self.weight, self.gamma, self.logsoftmax = weight, float(gamma), LogSoftmax(1)
 
     def construct(self, logits, targets):
         n, c = logits.shape[:2]
-        logp = F.log_softmax(F.reshape(logits, (n, c, -1)), 1)
+        logp = self.logsoftmax(F.reshape(logits, (n, c, -1)))
         targets = F.reshape(targets, (n, targets.shape[1], -1))
         if targets.shape[1] == 1:
             at = F.cast(targets, mstype.int32)
@@ -283,6 +301,7 @@ class TripletMarginWithDistanceLoss(LossBase):
             raise ValueError(f"For 'TripletMarginWithDistanceLoss', 'margin' must be greater than 0, but got {margin}.")
         self.distance_function = self._euclidean if distance_function is None else distance_function
         self.swap, self.margin = swap, margin
+        self.minimum, self.maximum = P.Minimum(), P.Maximum()
 
     @staticmethod
     def _euclidean(x, y):
@@ -291,8 +310,8 @@ class TripletMarginWithDistanceLoss(LossBase):
     def construct(self, x, positive, negative):
         near, far = self.distance_function(x, positive), self.distance_function(x, negative)
         if self.swap:
-            far = F.minimum(far, self.distance_function(positive, negative))
-        return self.get_loss(F.maximum(near - far + self.margin, 0.0))
+            far = self.minimum(far, self.distance_function(positive, negative))
+        return self.get_loss(self.maximum(near - far + self.margin, 0.0))
 
 
 class GaussianNLLLoss(LossBase):
@@ -332,9 +351,10 @@ class MultiMarginLoss(LossBase):
         if p not in (1, 2):
             raise ValueError(f"For 'MultiMarginLoss', 'p' must be 1 or 2, but got {p}.")
         self.p, self.margin, self.weight = p, margin, weight
+        self.multi_margin_loss = P.MultiMarginLoss(p, margin, self.reduction)
 
     def construct(self, x, target, weight=None):
-        return F.multi_margin_loss(x, target, self.p, self.margin, self.weight if weight is None else weight, self.reduction)
+        return self.multi_margin_loss(x, target, self.weight if weight is None else weight)
 
 
 class CTCLoss(LossBase):
@@ -351,8 +371,12 @@ class CTCLoss(LossBase):
 class MultilabelMarginLoss(LossBase):
     """Sum over labels j and other classes i of max(0, 1 - x[j] + x[i]), over the number of classes."""
 
+    def __init__(self, reduction="mean"):
+        super().__init__(reduction)
+        self.multilabel_margin_loss = P.MultilabelMarginLoss(self.reduction)
+
     def construct(self, x, target):
-        return F.multilabel_margin_loss(x, target, self.reduction)
+        return self.multilabel_margin_loss(x, target)
 
 
 __all__ = [n for n, v in globals().items() if isinstance(v, type) and issubclass(v, LossBase)]

@@ -42,14 +42,14 @@ ReLU6 = _activation("ReLU6", F.relu6, "relu6", "relu6")
 Sigmoid = _activation("Sigmoid", F.sigmoid, "sigmoid", "sigmoid")
 Tanh = _activation("Tanh", F.tanh, "tanh", "tanh")
 SiLU = _activation("SiLU", F.silu, "silu")
-SeLU = _activation("SeLU", F.selu)
-Mish = _activation("Mish", F.mish)
-Softsign = _activation("Softsign", F.softsign, "softsign")
+SeLU = _activation("SeLU", F.selu, operator="selu")
+Mish = _activation("Mish", F.mish, operator="mish")
+Softsign = _activation("Softsign", F.softsign, "softsign", "softsign")
 LogSigmoid = _activation("LogSigmoid", F.logsigmoid, "logsigmoid")
 HSigmoid = _activation("HSigmoid", F.hardsigmoid, "hsigmoid", "hsigmoid")
 HSwish = _activation("HSwish", F.hardswish, "hswish", "hswish")
 Tanhshrink = _activation("Tanhshrink", F.tanhshrink)
-FastGelu = _activation("FastGelu", F.fast_gelu, "fast_gelu")
+FastGelu = _activation("FastGelu", F.fast_gelu, "fast_gelu", "fast_gelu")
 
 
 class GELU(Cell):
@@ -130,9 +130,10 @@ class CELU(Cell):
         if alpha == 0:
             raise ValueError("For 'CELU', 'alpha' must not be 0.")
         self.alpha = alpha
+        self.celu = P.CeLU(alpha)
 
     def construct(self, x):
-        return F.celu(x, self.alpha)
+        return self.celu(x)
 
 
 class GLU(Cell):
@@ -140,10 +141,12 @@ class GLU(Cell):
 
     def __init__(self, axis=-1):
         super().__init__()
-        self.axis = axis
+        self.axis = self.dim = axis
+        self.spilt, self.sigmoid = P.Split(axis, 2), P.Sigmoid()  # the first so spelt by MindSpore
 
     def construct(self, x):
-        return F.glu(x, self.axis)
+        first, second = self.spilt(x)
+        return first * self.sigmoid(second)
 
 
 class Hardtanh(Cell):
@@ -165,9 +168,10 @@ class HShrink(Cell):
     def __init__(self, lambd=0.5):
         super().__init__()
         self.lambd = lambd
+        self.hshrink = P.HShrink(lambd)
 
     def construct(self, input_x):
-        return F.hardshrink(input_x, self.lambd)
+        return self.hshrink(input_x)
 
 
 class SoftShrink(Cell):
@@ -176,9 +180,10 @@ class SoftShrink(Cell):
     def __init__(self, lambd=0.5):
         super().__init__()
         self.lambd = lambd
+        self.softshrink = P.SoftShrink(lambd)
 
     def construct(self, input_x):
-        return F.softshrink(input_x, self.lambd)
+        return self.softshrink(input_x)
 
 
 class Threshold(Cell):
@@ -215,10 +220,14 @@ class Softmin(Softmax):
 class Softmax2d(Cell):
     """Softmax over the channels of [N, C, H, W] or [C, H, W]."""
 
+    def __init__(self):
+        super().__init__()
+        self.softmax, self.shape = P.Softmax(-3), P.Shape()
+
     def construct(self, input):
-        if input.ndim not in (3, 4):
+        if len(self.shape(input)) not in (3, 4):
             raise ValueError(f"For 'Softmax2d', the input must have 3 or 4 dimensions, but got {input.ndim}.")
-        return F.softmax(input, -3)
+        return self.softmax(input)
 
 
 _ACTIVATIONS.update({"gelu": GELU, "leakyrelu": LeakyReLU, "elu": ELU, "softmax": Softmax, "logsoftmax": LogSoftmax, "softmin": Softmin, "hshrink": HShrink, "softshrink": SoftShrink})

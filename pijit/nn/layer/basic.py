@@ -6,13 +6,13 @@ from pijit import dtype as mstype
 from pijit.initializer import HeUniform, Uniform, initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.activation import get_activation
-from pijit.nn.layer.common import positive
+from pijit.nn.layer.common import OperatorCell, positive
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.parameter import Parameter
 
 
-class Dense(Cell):
+class Dense(OperatorCell):
     """x @ weight.T + bias, then an activation. weight [out_channels, in_channels]."""
 
     def __init__(self, in_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, activation=None, dtype=mstype.float32):
@@ -29,13 +29,12 @@ class Dense(Cell):
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
         self.activation_flag = self.activation is not None
         self.reshape, self.shape_op = P.Reshape(), P.Shape()
-        self.matmul, self.bias_add = P.MatMul(transpose_b=True), P.BiasAdd()
-        self._own = self.matmul, self.bias_add
+        self.operators(matmul=P.MatMul(transpose_b=True), bias_add=P.BiasAdd())
 
     def construct(self, x):
-        if self.matmul is self._own[0] and self.bias_add is self._own[1]:
+        if not self.replaced():
             x = F.dense(x, self.weight, self.bias)
-        else:  # by a subclass's own operators
+        else:
             shape = self.shape_op(x)
             x = self.matmul(self.reshape(x, (-1, shape[-1])) if len(shape) != 2 else x, self.weight)
             if self.has_bias:
@@ -58,7 +57,7 @@ class Linear(Dense):
         super().__init__(in_features, out_features, weight_init, bias_init, bias, None, dtype)
 
 
-class Dropout(Cell):
+class Dropout(OperatorCell):
     """Zeroes elements with probability p while training."""
 
     def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):  # noqa: ARG002
@@ -68,10 +67,10 @@ class Dropout(Cell):
         if not 0 <= p < 1:
             raise ValueError(f"For 'Dropout', 'p' must be in [0, 1), but got {p}.")
         self.p, self.keep_prob = p, 1 - p
-        self.dropout = self._own = P.Dropout(self.keep_prob)
+        self.operators(dropout=P.Dropout(self.keep_prob))
 
     def construct(self, x):
-        if self.dropout is not self._own and self.training:  # a subclass's own operator
+        if self.replaced() and self.training:
             return self.dropout(x)[0]
         return F.dropout(x, self.p, self.training)
 
@@ -121,14 +120,14 @@ class Identity(Cell):
         return x
 
 
-class Dropout1d(Cell):
+class Dropout1d(OperatorCell):
     """Zeroes whole channels of [N, C, L] with probability p while training."""
 
     def __init__(self, p=0.5):
         super().__init__()
         if not 0 <= p <= 1:
             raise ValueError(f"For '{type(self).__name__}', 'p' must be in [0, 1], but got {p}.")
-        self.p = p
+        self.p = self.prob = p
 
     def construct(self, x):
         return F.dropout1d(x, self.p, self.training)
@@ -137,7 +136,14 @@ class Dropout1d(Cell):
 class Dropout2d(Dropout1d):
     """Zeroes whole channels of [N, C, H, W] with probability p while training."""
 
+    def __init__(self, p=0.5):
+        super().__init__(p)
+        self.keep_prob = 1.0 - p
+        self.operators(dropout2d=P.Dropout2D(self.keep_prob))
+
     def construct(self, x):
+        if self.replaced() and self.training:
+            return self.dropout2d(x)[0]
         return F.dropout2d(x, self.p, self.training)
 
     def extend_repr(self):
@@ -147,7 +153,14 @@ class Dropout2d(Dropout1d):
 class Dropout3d(Dropout1d):
     """Zeroes whole channels of [N, C, D, H, W] with probability p while training."""
 
+    def __init__(self, p=0.5):
+        super().__init__(p)
+        self.keep_prob = 1.0 - p
+        self.operators(dropout3d=P.Dropout3D(self.keep_prob))
+
     def construct(self, x):
+        if self.replaced() and self.training:
+            return self.dropout3d(x)[0]
         return F.dropout3d(x, self.p, self.training)
 
     def extend_repr(self):
@@ -163,16 +176,17 @@ class EmbeddingLookup(Cell):
         self.vocab_size, self.embedding_size = positive("EmbeddingLookup", "vocab_size", vocab_size), positive("EmbeddingLookup", "embedding_size", embedding_size)
         self.max_norm = max_norm
         self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype), name="embedding_table")
+        self.gatherv2, self.embeddinglookup = P.SparseGatherV2(), P.EmbeddingLookup()
 
     def construct(self, indices):
-        y = F.gather(self.embedding_table, indices, 0)
+        y = self.gatherv2(self.embedding_table, indices, 0)
         if self.max_norm is None:
             return y
         norm = F.sqrt(F.sum(F.square(y), -1, True))
         return y * F.minimum(self.max_norm / F.maximum(norm, 1e-12), 1.0)
 
 
-class BiDense(Cell):
+class BiDense(OperatorCell):
     """x1 W x2 + bias for each of out_channels matrices W. weight [out_channels, in1_channels, in2_channels]."""
 
     def __init__(self, in1_channels, in2_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, dtype=mstype.float32):
@@ -180,16 +194,17 @@ class BiDense(Cell):
         for name, v in (("in1_channels", in1_channels), ("in2_channels", in2_channels), ("out_channels", out_channels)):
             positive("BiDense", name, v)
         self.in1_channels, self.in2_channels, self.out_channels, self.has_bias = in1_channels, in2_channels, out_channels, has_bias
-        self.in_channels, self.matmul, self.bias_add = in1_channels, P.MatMul(), P.BiasAdd()
+        self.in_channels = in1_channels
+        self.operators(matmul=P.MatMul(), bias_add=P.BiasAdd())
         bound = 1 / math.sqrt(in1_channels)
         self.weight = Parameter(initializer(Uniform(bound) if weight_init is None else weight_init, [out_channels, in1_channels, in2_channels], dtype), name="weight")
         self.bias = Parameter(initializer(Uniform(bound) if bias_init is None else bias_init, [out_channels], dtype), name="bias") if has_bias else None
 
     def construct(self, input1, input2):
         out, m, n = self.weight.shape
-        x = F.reshape(F.matmul(F.reshape(input1, (-1, m)), F.reshape(F.transpose(self.weight, (1, 0, 2)), (m, out * n))), (-1, out, n))
-        y = F.reshape(F.sum(x * F.expand_dims(F.reshape(input2, (-1, n)), 1), -1), (*input1.shape[:-1], out))
-        return y if self.bias is None else y + self.bias
+        x = F.reshape(self.matmul(F.reshape(input1, (-1, m)), F.reshape(F.transpose(self.weight, (1, 0, 2)), (m, out * n))), (-1, out, n))
+        y = F.sum(x * F.expand_dims(F.reshape(input2, (-1, n)), 1), -1)
+        return F.reshape(y if self.bias is None else self.bias_add(y, self.bias), (*input1.shape[:-1], out))
 
     def extend_repr(self):
         return (f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}")
@@ -213,9 +228,10 @@ class OneHot(Cell):
     def __init__(self, axis=-1, depth=1, on_value=1.0, off_value=0.0, dtype=mstype.float32):
         super().__init__()
         self.axis, self.depth, self.on_value, self.off_value, self.dtype = axis, depth, on_value, off_value, dtype
+        self.onehot = P.OneHot(axis)
 
     def construct(self, indices):
-        return F.cast(F.one_hot(indices, self.depth, self.on_value, self.off_value, self.axis), self.dtype)
+        return F.cast(self.onehot(indices, self.depth, self.on_value, self.off_value), self.dtype)
 
 
 class Norm(Cell):
@@ -224,9 +240,10 @@ class Norm(Cell):
     def __init__(self, axis=(), keep_dims=False):
         super().__init__()
         self.axis, self.keep_dims = axis, keep_dims
+        self.reduce_sum, self.sqrt, self.squeeze = P.ReduceSum(keep_dims), P.Sqrt(), P.Squeeze()
 
     def construct(self, x):
-        return F.sqrt(F.sum(F.square(x), self.axis if self.axis != () else None, self.keep_dims))
+        return self.sqrt(self.reduce_sum(F.square(x), self.axis))
 
     def extend_repr(self):
         return f"axis={self.axis}, keep_dims={self.keep_dims}"
@@ -254,9 +271,10 @@ class L1Regularizer(Cell):
         if scale <= 0:
             raise ValueError(f"For 'L1Regularizer', 'scale' must be greater than 0, but got {scale}.")
         self.scale = scale
+        self.abs, self.reduce_sum = P.Abs(), P.ReduceSum()
 
     def construct(self, weights):
-        return F.sum(F.abs(weights)) * self.scale
+        return self.reduce_sum(self.abs(weights)) * self.scale
 
 
 class Moments(Cell):
@@ -271,14 +289,18 @@ class Moments(Cell):
         return F.mean(x, axis, self.keep_dims), F.var(x, axis, 0, self.keep_dims)
 
 
-class ReduceLogSumExp(Cell):
+class ReduceLogSumExp(OperatorCell):
     """log of the sum of exp over axes."""
 
     def __init__(self, axis, keep_dims=False):
         super().__init__()
         self.axis, self.keep_dims = axis, keep_dims
+        self.operators(exp=P.Exp(), sum=P.ReduceSum(keep_dims), log=P.Log(), max=P.ReduceMax())
 
     def construct(self, x):
+        if self.replaced():
+            most = self.max(x)
+            return self.log(self.sum(self.exp(x - most), self.axis)) + most
         return F.logsumexp(x, self.axis, self.keep_dims)
 
 

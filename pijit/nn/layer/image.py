@@ -1,12 +1,15 @@
 """Images: padding, sizes, orders of channels and pixels."""
 
+from pijit import dtype as mstype
+from pijit._C import Tensor
 from pijit.nn.cell import Cell
-from pijit.nn.layer.common import positive
+from pijit.nn.layer.common import OperatorCell, positive
 from pijit.ops import function as F
+from pijit.ops import primitives as P
 from pijit.ops.function.conv import _conv_pad
 
 
-class Pad(Cell):
+class Pad(OperatorCell):
     """Padded by paddings ((before, behind) per axis) with zeros, or what a mirror at ('SYMMETRIC') or within the border ('REFLECT') shows."""
 
     def __init__(self, paddings, mode="CONSTANT"):
@@ -16,8 +19,11 @@ class Pad(Cell):
         if not isinstance(paddings, tuple) or any(len(p) != 2 for p in paddings):
             raise ValueError(f"For 'Pad', 'paddings' must be a tuple of pairs, but got {paddings!r}.")
         self.paddings, self.mode = paddings, mode
+        self.operators(pad=P.Pad(paddings) if mode == "CONSTANT" else P.MirrorPad(mode))
 
     def construct(self, x):
+        if self.replaced():
+            return self.pad(x) if self.mode == "CONSTANT" else self.pad(x, Tensor(self.paddings, mstype.int32))
         if len(self.paddings) != x.ndim:
             raise ValueError(f"For 'Pad', 'paddings' must have {x.ndim} pairs, but got {len(self.paddings)}.")
         if self.mode == "SYMMETRIC":
@@ -68,10 +74,10 @@ class Upsample(Cell):
 
     def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
         super().__init__()
-        self.options = (size, scale_factor, mode, align_corners, recompute_scale_factor)
+        self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor = size, scale_factor, mode, align_corners, recompute_scale_factor
 
     def construct(self, x):
-        return F.interpolate(x, *self.options)
+        return F.interpolate(x, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)
 
 
 class PixelShuffle(Cell):
@@ -149,7 +155,7 @@ class PSNR(Cell):
         return 10.0 * F.log10(self.max_val ** 2 / F.mean(F.square(img1 - img2), (-3, -2, -1)))
 
 
-class Unfold(Cell):
+class Unfold(OperatorCell):
     """Patches of [N, C, H, W]: [N, kh kw C, rows, columns], the channel varying fastest.
 
     ksizes, strides and rates are (1, row, column, 1); padding is 'valid', or 'same' with zeros around."""
@@ -166,10 +172,13 @@ class Unfold(Cell):
         if padding.lower() not in ("same", "valid"):
             raise ValueError(f"For 'Unfold', 'padding' must be 'same' or 'valid', but got {padding!r}.")
         self.ksizes, self.strides, self.rates, self.padding = tuple(ksizes), tuple(strides), tuple(rates), padding.lower()
+        self.operators(extract_image_patches=P.ExtractImagePatches(*[(1, 1, *v[1:3]) for v in (ksizes, strides, rates)], padding))
 
     def construct(self, input_x):
         if input_x.ndim != 4:
             raise ValueError(f"For 'Unfold', the input must have 4 dimensions, but got {input_x.ndim}.")
+        if self.replaced():
+            return self.extract_image_patches(input_x)
         k, s, r = self.ksizes[1:3], self.strides[1:3], self.rates[1:3]
         n, c, h, w = input_x.shape
         pad = _conv_pad((h, w), k, s, r, self.padding, 0)

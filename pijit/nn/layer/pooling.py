@@ -1,14 +1,14 @@
 """Pooling."""
 
 from pijit.nn.cell import Cell
-from pijit.nn.layer.common import pair, positive
+from pijit.nn.layer.common import OperatorCell, pair, positive
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.ops.function.conv import _conv_pad
 from pijit.ops.function.shapes import _format
 
 
-class _Windows(Cell):
+class _Windows(OperatorCell):
     """A layer that slides windows, with its printed form."""
 
     def _keep(self, kernel_size, stride, pad_mode):
@@ -43,6 +43,14 @@ class MaxPool2d(_Windows):
         return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
 
 
+def _average(cell):
+    """The operator of a layer's means of windows."""
+    if cell.pad_mode == "pad":
+        pad = pair(cell.padding)
+        return P.AvgPool3D((1, *cell.kernel_size), (1, *cell.stride), "pad", (0, 0, pad[0], pad[0], pad[1], pad[1]), cell.ceil_mode, cell.count)
+    return P.AvgPool(cell.kernel_size, cell.stride, cell.pad_mode)
+
+
 class AvgPool2d(_Windows):
     """Means of windows of [N, C, H, W]."""
 
@@ -55,8 +63,11 @@ class AvgPool2d(_Windows):
             positive("AvgPool2d", "kernel_size and stride", k)
         _format("AvgPool2d", data_format)
         self.ceil_mode, self.divisor_override = ceil_mode, divisor_override or 0
+        self.operators(avg_pool=_average(self))
 
     def construct(self, x):
+        if self.replaced():
+            return self.avg_pool(x)
         return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count, self.divisor_override, self.pad_mode)
 
 
@@ -66,9 +77,10 @@ class AdaptiveAvgPool2d(Cell):
     def __init__(self, output_size):
         super().__init__()
         self.output_size = output_size
+        self.adaptive_avgpool2d = P.AdaptiveAvgPool2D(output_size)
 
     def construct(self, x):
-        return F.adaptive_avg_pool2d(x, self.output_size)
+        return self.adaptive_avgpool2d(x)
 
 
 def _window(name, pad_mode, **sizes):
@@ -100,9 +112,13 @@ class MaxPool1d(_Windows):
             raise ValueError("For 'MaxPool1d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
         self.kernel_size, self.stride, self.pad_mode = (1, k), (1, s), pad_mode.lower()
         self.padding, self.dilation, self.return_indices, self.ceil_mode = (0, padding), (1, dilation), return_indices, ceil_mode
+        self.use_pad = self.pad_mode == "pad"
+        self.operators(max_pool=P.MaxPool(self.kernel_size, self.stride, "valid" if self.use_pad else self.pad_mode))
 
     def construct(self, x):
         x, batch = _lifted(x, "MaxPool1d")
+        if self.replaced():
+            return _lowered(self.max_pool(x), batch)
         y = F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
         return (_lowered(y[0], batch), _lowered(y[1], batch)) if self.return_indices else _lowered(y, batch)
 
@@ -117,9 +133,12 @@ class AvgPool1d(_Windows):
         self.kernel_size, self.stride, self.pad_mode = (1, k), (1, s), pad_mode.lower()
         self.padding, self.ceil_mode = (0, padding[0] if isinstance(padding, tuple) else padding), ceil_mode
         self.count = count_include_pad and self.pad_mode == "pad"
+        self.operators(avg_pool=_average(self))
 
     def construct(self, x):
         x, batch = _lifted(x, "AvgPool1d")
+        if self.replaced():
+            return _lowered(self.avg_pool(x), batch)
         return _lowered(F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count, 0, self.pad_mode), batch)
 
 
@@ -144,8 +163,12 @@ class MaxPool3d(_Windows):
         self.kernel_size, self.stride = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride))
         self.pad_mode, self.padding, self.dilation = pad_mode.lower(), padding, dilation
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
+        pads = () if self.pad_mode != "pad" else (padding,) * 6 if isinstance(padding, int) else tuple(p for v in padding for p in (v, v))
+        self.operators(max_pool=P.MaxPool3D(self.kernel_size, self.stride, self.pad_mode, pads or 0))
 
     def construct(self, x):
+        if self.replaced():
+            return self.max_pool(x) if x.ndim == 5 else F.squeeze(self.max_pool(F.expand_dims(x, 0)), 0)
         pad = _pad3d("MaxPool3d", x.shape[-3:], self.kernel_size, self.stride, self.pad_mode, self.padding)
         return F.max_pool3d(x, self.kernel_size, self.stride, pad, self.dilation, self.ceil_mode, self.return_indices)
 
@@ -160,10 +183,14 @@ class AvgPool3d(_Windows):
         self.kernel_size, self.stride = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride))
         self.pad_mode, self.padding, self.ceil_mode = pad_mode.lower(), padding, ceil_mode
         self.count, self.divisor = count_include_pad and self.pad_mode == "pad", divisor_override or 0
+        pads = 0 if self.pad_mode != "pad" else (padding,) * 6 if isinstance(padding, int) else tuple(p for v in padding for p in (v, v))
+        self.operators(avg_pool=P.AvgPool3D(self.kernel_size, self.stride, self.pad_mode, pads, ceil_mode, self.count, self.divisor))
 
     def construct(self, x):
         if x.ndim not in (4, 5):
             raise ValueError(f"For 'AvgPool3d', the input must have 4 or 5 dimensions, but got {x.ndim}.")
+        if self.replaced():
+            return self.avg_pool(x) if x.ndim == 5 else F.squeeze(self.avg_pool(F.expand_dims(x, 0)), 0)
         pad = _pad3d("AvgPool3d", x.shape[-3:], self.kernel_size, self.stride, self.pad_mode, self.padding)
         y = F.avg_pool3d(x if x.ndim == 5 else F.expand_dims(x, 0), self.kernel_size, self.stride, pad, self.ceil_mode, self.count, self.divisor)
         return y if x.ndim == 5 else F.squeeze(y, 0)
@@ -185,8 +212,12 @@ class AdaptiveAvgPool1d(_Adaptive):
 class AdaptiveAvgPool3d(_Adaptive):
     """Means of windows, for an output of the given three sizes."""
 
+    def __init__(self, output_size):
+        super().__init__(output_size)
+        self.adaptive_avg_pool3d = P.AdaptiveAvgPool3D(output_size)
+
     def construct(self, input):
-        return F.adaptive_avg_pool3d(input, self.output_size)
+        return self.adaptive_avg_pool3d(input)
 
 
 class AdaptiveMaxPool1d(_Adaptive):
@@ -207,14 +238,18 @@ class AdaptiveMaxPool2d(Cell):
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool3d(Cell):
+class AdaptiveMaxPool3d(OperatorCell):
     """Maxima of windows, for an output of the given three sizes; with return_indices, also their places."""
 
     def __init__(self, output_size, return_indices=False):
         super().__init__()
         self.output_size, self.return_indices = output_size, return_indices
+        self.operators(adaptive_max_pool3d=P.AdaptiveMaxPool3D())
 
     def construct(self, input):
+        if self.replaced():
+            y, places = self.adaptive_max_pool3d(input, self.output_size)
+            return (y, places) if self.return_indices else y
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
@@ -223,10 +258,10 @@ class LPPool1d(Cell):
 
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         super().__init__()
-        self.options = (norm_type, kernel_size, stride, ceil_mode)
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
     def construct(self, x):
-        return F.lp_pool1d(x, *self.options)
+        return F.lp_pool1d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(Cell):
@@ -234,10 +269,10 @@ class LPPool2d(Cell):
 
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         super().__init__()
-        self.options = (norm_type, kernel_size, stride, ceil_mode)
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
     def construct(self, x):
-        return F.lp_pool2d(x, *self.options)
+        return F.lp_pool2d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
 class _MaxUnpool(Cell):
@@ -245,10 +280,10 @@ class _MaxUnpool(Cell):
 
     def __init__(self, kernel_size, stride=None, padding=0):
         super().__init__()
-        self.options = (kernel_size, stride, padding)
+        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None or stride == 0 else stride, padding
 
     def construct(self, x, indices, output_size=None):
-        return type(self).unpool(x, indices, *self.options, output_size)
+        return type(self).unpool(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool1d(_MaxUnpool):

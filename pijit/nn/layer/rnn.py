@@ -9,7 +9,9 @@ from pijit._C import Tensor
 from pijit.initializer import Uniform, initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import positive
+from pijit.nn.layer.basic import Dropout
 from pijit.ops import function as F
+from pijit.ops import primitives as P
 from pijit.parameter import Parameter, ParameterTuple
 
 
@@ -51,6 +53,12 @@ class _RNNCellBase(Cell):
         self.weight_hh = Parameter(initializer(init, [rows, hidden_size], dtype), name="weight_hh")
         self.bias_ih = Parameter(initializer(init, [rows], dtype), name="bias_ih") if has_bias else None
         self.bias_hh = Parameter(initializer(init, [rows], dtype), name="bias_hh") if has_bias else None
+
+    def reset_parameters(self, name=None):  # noqa: ARG002
+        """Draws the parameters anew, uniform in [-1 / sqrt(hidden_size), 1 / sqrt(hidden_size))."""
+        init = Uniform(1 / math.sqrt(self.hidden_size))
+        for p in self.get_parameters():
+            p.set_data(initializer(init, p.shape, p.dtype))
 
     def _next(self, step, x, state):
         if x.ndim != 2 or x.shape[1] != self.input_size:
@@ -118,6 +126,7 @@ class _RNNBase(Cell):
             raise ValueError(f"For '{name}', 'dropout' must be in [0, 1), but got {dropout}.")
         self.has_bias, self.batch_first, self.dropout, self.bidirectional = has_bias, batch_first, float(dropout), bidirectional
         self.directions = 2 if bidirectional else 1
+        self.reverse, self.reverse_sequence, self.dropout_op, self.is_lstm = P.ReverseV2([0]), P.ReverseSequence(0, 1), Dropout(p=self.dropout), self.states == 2
         bound, rows = 1 / math.sqrt(hidden_size), self.gates * hidden_size
         names = [f"_l{layer}{suffix}" for layer in range(num_layers) for suffix in ("", "_reverse")[:self.directions]]
 
@@ -131,6 +140,9 @@ class _RNNBase(Cell):
         self.w_ih_list, self.w_hh_list = ParameterTuple([m[0] for m in made]), ParameterTuple([m[1] for m in made])
         self.b_ih_list = ParameterTuple([m[2] for m in made]) if has_bias else ()
         self.b_hh_list = ParameterTuple([m[3] for m in made]) if has_bias else ()
+        for k, parameters in enumerate(made):
+            for kind, value in zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), parameters):
+                setattr(self, kind + names[k], value)
 
     def _step(self, x, state, w, b):
         raise NotImplementedError
@@ -159,7 +171,7 @@ class _RNNBase(Cell):
                 final.append(last)
             x = outputs[0] if self.directions == 1 else F.cat(outputs, -1)
             if self.dropout > 0 and layer + 1 < self.num_layers:
-                x = F.dropout(x, self.dropout, self.training)
+                x = self.dropout_op(x)
         if self.batch_first:
             x = F.swapaxes(x, 0, 1)
         last = tuple(F.stack([f[j] for f in final], 0) for j in range(self.states))
