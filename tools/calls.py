@@ -30,11 +30,15 @@ def name_of(expression):
 
 def scalar(text):
     """Whether a leaf's text is a tensor without dimensions."""
-    return text == "S" or bool(re.fullmatch(r"T\((np\.\w+\()?-?[\d.e-]+\)?(, ms\.\w+)?\)", text)) or text.startswith(("T(np.array(0,", "T(np.array(False)", "T(np.array(4,", "T(True)"))
+    return (
+        text == "S"
+        or bool(re.fullmatch(r"T\((np\.\w+\()?-?[\d.e-]+\)?(, ms\.\w+)?\)", text))
+        or text.startswith(("T(np.array(0,", "T(np.array(False)", "T(np.array(4,", "T(True)"))
+    )
 
 
 def leaf(node):
-    """"float" or "other" for a tensor among the arguments, else None."""
+    """ "float" or "other" for a tensor among the arguments, else None."""
     if isinstance(node, ast.Name):
         return "float" if node.id in FLOATS else "other" if node.id in OTHERS else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "T":
@@ -87,6 +91,7 @@ def other_number(k):
         if isinstance(v, str):
             return [{"mean": "sum", "sum": "none", "none": "mean"}.get(v, "bad"), None, 1][k]
         return None
+
     return change
 
 
@@ -94,14 +99,24 @@ def variants(e):
     """(urgency, another call) for changes of e."""
     floats = ("float16", "float64", "int32", "int64", "uint8", "bool_", "complex64")
     for k, t in enumerate(floats):
-        yield 10 + k, changed(e, _Replace(lambda n, kind, x: f"{x}.astype(ms.{t})" if kind == "float" else None))
+        yield 10 + k, changed(e, _Replace(lambda _, kind, x: f"{x}.astype(ms.{t})" if kind == "float" else None))
     yield 20, changed(e, _Replace(lambda n, kind, x: f"{x}.astype(ms.int32)" if kind == "float" and n == 0 else None))
     for k, t in enumerate(("int64", "int32", "float32", "uint8", "int16")):
-        yield 11 + 3 * k, changed(e, _Replace(lambda n, kind, x: f"{x}.astype(ms.{t})" if kind == "other" else None))
+        yield 11 + 3 * k, changed(e, _Replace(lambda _, kind, x: f"{x}.astype(ms.{t})" if kind == "other" else None))
     for k, form in enumerate(("{}[None]", "{}[:0]", "{}.reshape(-1)", "1.5", "None")):
-        yield 12 + 3 * k, changed(e, _Replace(lambda n, kind, x: form.format(x) if n == 0 and not (scalar(x) and "[:" in form) else None))
+        yield (
+            12 + 3 * k,
+            changed(
+                e, _Replace(lambda n, _, x: form.format(x) if n == 0 and not (scalar(x) and "[:" in form) else None)
+            ),
+        )
     for k, form in enumerate(("{}[:1]", "{}[0]", "2", "{}.reshape(-1)")):
-        yield 13 + 3 * k, changed(e, _Replace(lambda n, kind, x: form.format(x) if n == 1 and not (scalar(x) and "[" in form) else None))
+        yield (
+            13 + 3 * k,
+            changed(
+                e, _Replace(lambda n, _, x: form.format(x) if n == 1 and not (scalar(x) and "[" in form) else None)
+            ),
+        )
     for which in range(6):
         for k in range(3):
             yield 11 + 3 * k + which, changed(e, _Constants(which, other_number(k)))
@@ -119,8 +134,13 @@ def main():
     sys.path.insert(0, str(HERE))
     from api_coverage import NAMES, notes
     import fnmatch
+
     left_out = [pattern for pattern, state, _ in notes() if state == "left out"]
-    names = {n for n in json.loads(NAMES.read_text())["modules"]["mindspore.ops"] if not any(fnmatch.fnmatchcase("mindspore.ops." + n, p) for p in left_out)}
+    names = {
+        n
+        for n in json.loads(NAMES.read_text())["modules"]["mindspore.ops"]
+        if not any(fnmatch.fnmatchcase("mindspore.ops." + n, p) for p in left_out)
+    }
     seeds, asked = known()
     own = [line.strip() for line in (HERE / "calls.txt").read_text().splitlines() if line.strip() and line[0] != "#"]
     bases, have = collections.defaultdict(dict), collections.Counter()
@@ -134,7 +154,14 @@ def main():
         have[name_of(e)] += 1
     for name in sorted(bases):
         picked = [e for e in bases[name] if e not in done]
-        more = sorted({(urgency, k, v) for k, e in enumerate(list(bases[name])[:6]) for urgency, v in variants(e) if v not in done and v not in bases[name]})
+        more = sorted(
+            {
+                (urgency, k, v)
+                for k, e in enumerate(list(bases[name])[:6])
+                for urgency, v in variants(e)
+                if v not in done and v not in bases[name]
+            }
+        )
         seen = set(picked)
         for _, _, v in more:
             if have[name] + len(picked) >= MOST:

@@ -122,13 +122,13 @@ def ReverseSequence(x, seq_lengths, /, seq_dim, batch_dim=0):
 
 
 @primitive(check=_blocks)
-def DepthToSpace(x, /, block_size, data_format="NCHW"):
+def DepthToSpace(x, /, block_size, data_format="NCHW"):  # noqa: ARG001
     """Blocks of depth become blocks of the plane."""
     return F.depth_to_space(x, block_size)
 
 
 @primitive(check=_blocks)
-def SpaceToDepth(x, /, block_size, data_format="NCHW"):
+def SpaceToDepth(x, /, block_size, data_format="NCHW"):  # noqa: ARG001
     """Blocks of the plane become depth."""
     return F.space_to_depth(x, block_size)
 

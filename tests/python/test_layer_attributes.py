@@ -23,11 +23,27 @@ LAYERS = {
     "Conv1d": ("conv2d bias_add expand_dims squeeze", lambda: nn.Conv1d(4, 3, 3, has_bias=True, bias_init="ones"), X1),
     "Conv2d": ("conv2d bias_add", lambda: nn.Conv2d(4, 3, 3, has_bias=True, bias_init="ones"), X2),
     "Conv3d": ("conv3d bias_add", lambda: nn.Conv3d(4, 3, 3, has_bias=True, bias_init="ones"), X3),
-    "Conv2dTranspose": ("conv2d_transpose bias_add", lambda: nn.Conv2dTranspose(4, 3, 3, stride=2, has_bias=True, bias_init="ones"), X2),
+    "Conv2dTranspose": (
+        "conv2d_transpose bias_add",
+        lambda: nn.Conv2dTranspose(4, 3, 3, stride=2, has_bias=True, bias_init="ones"),
+        X2,
+    ),
     "Conv2dTranspose, valid": ("conv2d_transpose", lambda: nn.Conv2dTranspose(4, 3, 2, stride=3, pad_mode="valid"), X2),
-    "Conv2dTranspose, pad": ("conv2d_transpose", lambda: nn.Conv2dTranspose(4, 3, 3, stride=2, pad_mode="pad", padding=1), X2),
-    "Conv1dTranspose": ("conv2d_transpose bias_add expand_dims squeeze", lambda: nn.Conv1dTranspose(4, 3, 3, has_bias=True, bias_init="ones"), X1),
-    "Conv3dTranspose": ("conv3d_transpose bias_add", lambda: nn.Conv3dTranspose(4, 3, 3, has_bias=True, bias_init="ones"), X3),
+    "Conv2dTranspose, pad": (
+        "conv2d_transpose",
+        lambda: nn.Conv2dTranspose(4, 3, 3, stride=2, pad_mode="pad", padding=1),
+        X2,
+    ),
+    "Conv1dTranspose": (
+        "conv2d_transpose bias_add expand_dims squeeze",
+        lambda: nn.Conv1dTranspose(4, 3, 3, has_bias=True, bias_init="ones"),
+        X1,
+    ),
+    "Conv3dTranspose": (
+        "conv3d_transpose bias_add",
+        lambda: nn.Conv3dTranspose(4, 3, 3, has_bias=True, bias_init="ones"),
+        X3,
+    ),
     "Dense": ("matmul bias_add activation", lambda: nn.Dense(4, 3, bias_init="ones", activation="relu"), ROWS),
     "BiDense": ("matmul bias_add", lambda: nn.BiDense(4, 4, 3, bias_init="ones"), ROWS, ROWS),
     "Embedding": ("gather", lambda: nn.Embedding(5, 3), LABELS),
@@ -54,21 +70,44 @@ LAYERS = {
     "L1Regularizer": ("abs reduce_sum", lambda: nn.L1Regularizer(0.5), ROWS),
     "ReduceLogSumExp": ("exp sum log", lambda: nn.ReduceLogSumExp(1), ROWS),
     "TimeDistributed": ("layer", lambda: nn.TimeDistributed(nn.Dense(8, 3), 1), X1),
-    **{n: (n.lower(), lambda n=n: getattr(nn, n)(), ROWS) for n in "ReLU ReLU6 Sigmoid Tanh SeLU Mish Softsign HSigmoid HSwish ELU CELU HShrink SoftShrink Softmax".split()},
-    "LogSoftmax": ("log_softmax", lambda: nn.LogSoftmax(), ROWS), "FastGelu": ("fast_gelu", lambda: nn.FastGelu(), ROWS), "PReLU": ("prelu", lambda: nn.PReLU(), ROWS),
-    "GLU": ("sigmoid", lambda: nn.GLU(), ROWS), "Softmax2d": ("softmax", lambda: nn.Softmax2d(), X2),
+    **{
+        n: (n.lower(), lambda n=n: getattr(nn, n)(), ROWS)
+        for n in "ReLU ReLU6 Sigmoid Tanh SeLU Mish Softsign HSigmoid HSwish ELU CELU HShrink SoftShrink Softmax".split()
+    },
+    "LogSoftmax": ("log_softmax", lambda: nn.LogSoftmax(), ROWS),
+    "FastGelu": ("fast_gelu", lambda: nn.FastGelu(), ROWS),
+    "PReLU": ("prelu", lambda: nn.PReLU(), ROWS),
+    "GLU": ("sigmoid", lambda: nn.GLU(), ROWS),
+    "Softmax2d": ("softmax", lambda: nn.Softmax2d(), X2),
     "LSTM": ("dropout_op", lambda: nn.LSTM(8, 3, 2, dropout=0.5).set_train(False), X1),
-    "MAELoss": ("abs reduce_mean mul", lambda: nn.MAELoss(), ROWS, ONES), "MAELoss, sum": ("reduce_sum", lambda: nn.MAELoss("sum"), ROWS, ONES),
+    "MAELoss": ("abs reduce_mean mul", lambda: nn.MAELoss(), ROWS, ONES),
+    "MAELoss, sum": ("reduce_sum", lambda: nn.MAELoss("sum"), ROWS, ONES),
     "RMSELoss": ("MSELoss", lambda: nn.RMSELoss(), ROWS, ONES),
     "SmoothL1Loss": ("smooth_l1_loss", lambda: nn.SmoothL1Loss(), ROWS, ONES),
-    "SoftmaxCrossEntropyWithLogits": ("softmax_cross_entropy", lambda: nn.SoftmaxCrossEntropyWithLogits(), ROWS, ops.softmax(ROWS)),
-    "SoftmaxCrossEntropyWithLogits, sparse": ("sparse_softmax_cross_entropy", lambda: nn.SoftmaxCrossEntropyWithLogits(True, "mean"), ROWS, LABELS),
+    "SoftmaxCrossEntropyWithLogits": (
+        "softmax_cross_entropy",
+        lambda: nn.SoftmaxCrossEntropyWithLogits(),
+        ROWS,
+        ops.softmax(ROWS),
+    ),
+    "SoftmaxCrossEntropyWithLogits, sparse": (
+        "sparse_softmax_cross_entropy",
+        lambda: nn.SoftmaxCrossEntropyWithLogits(True, "mean"),
+        ROWS,
+        LABELS,
+    ),
     "MultiMarginLoss": ("multi_margin_loss", lambda: nn.MultiMarginLoss(), ROWS, Tensor([1, 0, 3])),
-    "MultilabelMarginLoss": ("multilabel_margin_loss", lambda: nn.MultilabelMarginLoss(), ROWS, Tensor([[1, 2, -1, 0]] * 3, ms.int32)),
+    "MultilabelMarginLoss": (
+        "multilabel_margin_loss",
+        lambda: nn.MultilabelMarginLoss(),
+        ROWS,
+        Tensor([[1, 2, -1, 0]] * 3, ms.int32),
+    ),
     "MultiClassDiceLoss": ("binarydiceloss activation", lambda: nn.MultiClassDiceLoss(), ROWS, ops.softmax(-ROWS)),
     "FocalLoss": ("logsoftmax", lambda: nn.FocalLoss(), ROWS, ops.reshape(LABELS, (3, 1))),
     "TripletMarginWithDistanceLoss": ("maximum", lambda: nn.TripletMarginWithDistanceLoss(), ROWS, ONES, ONES + 0.5),
-    "Conv2dBnAct": ("conv activation", lambda: nn.Conv2dBnAct(4, 3, 3, activation="sigmoid"), X2), "DenseBnAct": ("dense activation", lambda: nn.DenseBnAct(4, 3, activation="sigmoid"), ROWS),
+    "Conv2dBnAct": ("conv activation", lambda: nn.Conv2dBnAct(4, 3, 3, activation="sigmoid"), X2),
+    "DenseBnAct": ("dense activation", lambda: nn.DenseBnAct(4, 3, activation="sigmoid"), ROWS),
 }
 CASES = [(name, attribute) for name, (attributes, *_) in LAYERS.items() for attribute in attributes.split()]
 
@@ -109,8 +148,13 @@ def test_a_replaced_operator_is_used(name, attribute):
     def replaced():
         layer = known(make())
         operator = getattr(layer, attribute)
-        setattr(layer, attribute, (Shifted if attribute in ("conv", "dense", "squeeze", "expand_dims") else Tripled)(operator))
+        setattr(
+            layer,
+            attribute,
+            (Shifted if attribute in ("conv", "dense", "squeeze", "expand_dims") else Tripled)(operator),
+        )
         return layer
+
     own, new = outputs(known(make())(*inputs)), outputs(replaced()(*inputs))
     assert [a.shape for a in own] == [a.shape for a in new] and not all(np.allclose(a, b) for a, b in zip(own, new))
     check(replaced, *inputs, breaks=0, graphs=1)
@@ -124,6 +168,7 @@ def test_the_same_operator_in_a_cell_of_its_own_changes_nothing(name, attribute)
     class Same(Tripled):
         def construct(self, *args):
             return self.operator(*args)
+
     layer = known(make())
     own = outputs(known(make())(*inputs))
     setattr(layer, attribute, Same(getattr(layer, attribute)))
@@ -151,7 +196,12 @@ def test_subclasses_with_operators_of_their_own():
     class Net(nn.Cell):
         def __init__(self):
             super().__init__()
-            self.conv, self.norm, self.pool, self.dense = Standardised(4, 3, 3, has_bias=True), Frozen(3), nn.MaxPool2d(2, 2), Half(27, 2)
+            self.conv, self.norm, self.pool, self.dense = (
+                Standardised(4, 3, 3, has_bias=True),
+                Frozen(3),
+                nn.MaxPool2d(2, 2),
+                Half(27, 2),
+            )
             known(self)
 
         def construct(self, x):
@@ -160,16 +210,33 @@ def test_subclasses_with_operators_of_their_own():
     def step():
         net = Net()
         return ms.value_and_grad(lambda x: (net(x) ** 2).mean(), None, net.trainable_params())
+
     check(step, X2, breaks=0, graphs=1)
 
 
 def test_parameters_have_mindspores_names_and_shapes():
-    net = nn.SequentialCell(nn.BatchNorm3d(4), nn.InstanceNorm2d(3), nn.Conv1d(3, 4, 3), nn.GRU(3, 4), nn.BatchNorm2d(3))
+    net = nn.SequentialCell(
+        nn.BatchNorm3d(4), nn.InstanceNorm2d(3), nn.Conv1d(3, 4, 3), nn.GRU(3, 4), nn.BatchNorm2d(3)
+    )
     assert [(p.name, p.shape, p.requires_grad) for p in net.get_parameters()] == [
-        ("0.bn2d.moving_mean", (4,), False), ("0.bn2d.moving_variance", (4,), False), ("0.bn2d.gamma", (4,), True), ("0.bn2d.beta", (4,), True),
-        ("1.moving_mean", (3,), False), ("1.moving_variance", (3,), False), ("1.gamma", (3,), True), ("1.beta", (3,), True), ("2.weight", (4, 3, 1, 3), True),
-        ("3.weight_ih_l0", (12, 3), True), ("3.weight_hh_l0", (12, 4), True), ("3.bias_ih_l0", (12,), True), ("3.bias_hh_l0", (12,), True),
-        ("4.moving_mean", (3,), False), ("4.moving_variance", (3,), False), ("4.gamma", (3,), True), ("4.beta", (3,), True)]
+        ("0.bn2d.moving_mean", (4,), False),
+        ("0.bn2d.moving_variance", (4,), False),
+        ("0.bn2d.gamma", (4,), True),
+        ("0.bn2d.beta", (4,), True),
+        ("1.moving_mean", (3,), False),
+        ("1.moving_variance", (3,), False),
+        ("1.gamma", (3,), True),
+        ("1.beta", (3,), True),
+        ("2.weight", (4, 3, 1, 3), True),
+        ("3.weight_ih_l0", (12, 3), True),
+        ("3.weight_hh_l0", (12, 4), True),
+        ("3.bias_ih_l0", (12,), True),
+        ("3.bias_hh_l0", (12,), True),
+        ("4.moving_mean", (3,), False),
+        ("4.moving_variance", (3,), False),
+        ("4.gamma", (3,), True),
+        ("4.beta", (3,), True),
+    ]
     gru = nn.GRU(3, 4)
     assert gru.weight_ih_l0 is gru.w_ih_list[0] and gru.bias_hh_l0 is gru.b_hh_list[0]
     cell = nn.LSTMCell(3, 4)

@@ -39,7 +39,39 @@ def _initializers(cell, weight_init, bias_init, fan_in, data_format):
 
 
 class Conv2d(Cell):
-    """2-d convolution. weight [out_channels, in_channels / group, kh, kw]."""
+    """2-d convolution. weight [out_channels, in_channels / group, kh, kw].
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCHW'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor [N, O, h, w].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named, or `data_format` isn't one of those named.
+
+    Example:
+        >>> nn.Conv2d(3, 4, 3)(ops.ones((1, 3, 5, 5))).shape
+        (1, 4, 5, 5)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
                  weight_init=None, bias_init=None, data_format="NCHW", dtype=mstype.float32):
@@ -67,7 +99,38 @@ class Conv2d(Cell):
 
 
 class Conv1d(Cell):
-    """1-d convolution. weight [out_channels, in_channels / group, 1, k], as a 2-d one of one row."""
+    """1-d convolution. weight [out_channels, in_channels / group, 1, k], as a 2-d one of one row.
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, L].
+
+    Outputs:
+        Tensor [N, O, l].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named.
+
+    Example:
+        >>> nn.Conv1d(3, 4, 3)(ops.ones((1, 3, 5))).shape
+        (1, 4, 5)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
                  weight_init=None, bias_init=None, dtype=mstype.float32):
@@ -158,7 +221,39 @@ class _Transposed(OperatorCell):
 
 
 class Conv2dTranspose(_Transposed):
-    """Transposed 2-d convolution (Zeiler et al. 2010). weight [in_channels, out_channels / group, kh, kw]."""
+    """Transposed 2-d convolution (Zeiler et al. 2010). weight [in_channels, out_channels / group, kh, kw].
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        output_padding (int or tuple, optional): how much to add at the end of each axis. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor [N, O, h, w].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named.
+
+    Example:
+        >>> nn.Conv2dTranspose(3, 4, 2, stride=2)(ops.ones((1, 3, 5, 5))).shape
+        (1, 4, 10, 10)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, output_padding=0, dilation=1, group=1, has_bias=False,
                  weight_init=None, bias_init=None, dtype=mstype.float32):
@@ -174,7 +269,38 @@ class Conv2dTranspose(_Transposed):
 
 
 class Conv1dTranspose(_Transposed):
-    """Transposed 1-d convolution. weight [in_channels, out_channels / group, 1, k]."""
+    """Transposed 1-d convolution. weight [in_channels, out_channels / group, 1, k].
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, L].
+
+    Outputs:
+        Tensor [N, O, l].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named.
+
+    Example:
+        >>> nn.Conv1dTranspose(3, 4, 2, stride=2)(ops.ones((1, 3, 5))).shape
+        (1, 4, 10)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
                  weight_init=None, bias_init=None, dtype=mstype.float32):
@@ -192,7 +318,39 @@ class Conv1dTranspose(_Transposed):
 
 
 class Conv3d(Cell):
-    """3-d convolution. weight [out_channels, in_channels / group, kd, kh, kw]."""
+    """3-d convolution. weight [out_channels, in_channels / group, kd, kh, kw].
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCDHW'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor [N, O, d, h, w].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named, or `data_format` isn't one of those named.
+
+    Example:
+        >>> nn.Conv3d(3, 4, 3)(ops.ones((1, 3, 5, 5, 5))).shape
+        (1, 4, 5, 5, 5)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
                  weight_init=None, bias_init=None, data_format="NCDHW", dtype=mstype.float32):
@@ -223,7 +381,40 @@ class Conv3d(Cell):
 
 
 class Conv3dTranspose(Cell):
-    """Transposed 3-d convolution (Zeiler et al. 2010). weight [in_channels, out_channels / group, kd, kh, kw]."""
+    """Transposed 3-d convolution (Zeiler et al. 2010). weight [in_channels, out_channels / group, kd, kh, kw].
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        output_padding (int or tuple, optional): how much to add at the end of each axis. Default: 0.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCDHW'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor [N, O, d, h, w].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named, or `data_format` isn't one of those named.
+
+    Example:
+        >>> nn.Conv3dTranspose(3, 4, 2, stride=2)(ops.ones((1, 3, 2, 2, 2))).shape
+        (1, 4, 4, 4, 4)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, output_padding=0, has_bias=False,
                  weight_init=None, bias_init=None, data_format="NCDHW", dtype=mstype.float32):

@@ -44,19 +44,113 @@ class _BatchNorm(OperatorCell):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalisation of [N, C] or [N, C, L]."""
+    """Batch normalisation of [N, C] or [N, C, L].
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.9.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        moving_mean_init (Tensor, str, Initializer or number, optional): what the running means are at first.
+            Default: 'zeros'.
+        moving_var_init (Tensor, str, Initializer or number, optional): what the running variances are at first.
+            Default: 'ones'.
+        use_batch_statistics (bool, optional): whether the batch's own statistics count; None: while training.
+            Default: None.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCHW'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C] or [N, C, L].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range, or `data_format` isn't one
+            of those named.
+
+    Example:
+        >>> nn.BatchNorm1d(2)(ops.ones((3, 2))).shape
+        (3, 2)
+    """
 
     rank = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of [N, C, H, W]."""
+    """Batch normalisation of [N, C, H, W].
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.9.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        moving_mean_init (Tensor, str, Initializer or number, optional): what the running means are at first.
+            Default: 'zeros'.
+        moving_var_init (Tensor, str, Initializer or number, optional): what the running variances are at first.
+            Default: 'ones'.
+        use_batch_statistics (bool, optional): whether the batch's own statistics count; None: while training.
+            Default: None.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCHW'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range, or `data_format` isn't one
+            of those named.
+
+    Example:
+        >>> nn.BatchNorm2d(2)(ops.ones((3, 2, 4, 4))).shape
+        (3, 2, 4, 4)
+    """
 
     rank = (4,)
 
 
 class BatchNorm3d(Cell):
-    """Batch normalisation of [N, C, D, H, W]: that of a BatchNorm2d, the attribute bn2d, which holds the Parameters."""
+    """Batch normalisation of [N, C, D, H, W]: that of a BatchNorm2d, the attribute bn2d, which holds the Parameters.
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.9.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        moving_mean_init (Tensor, str, Initializer or number, optional): what the running means are at first.
+            Default: 'zeros'.
+        moving_var_init (Tensor, str, Initializer or number, optional): what the running variances are at first.
+            Default: 'ones'.
+        use_batch_statistics (bool, optional): whether the batch's own statistics count; None: while training.
+            Default: None.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+
+    Example:
+        >>> nn.BatchNorm3d(2)(ops.ones((3, 2, 4, 4, 4))).shape
+        (3, 2, 4, 4, 4)
+    """
 
     def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros", moving_mean_init="zeros",
                  moving_var_init="ones", use_batch_statistics=None, dtype=mstype.float32):
@@ -72,7 +166,27 @@ class BatchNorm3d(Cell):
 
 
 class LayerNorm(OperatorCell):
-    """Layer normalisation over the dimensions from begin_norm_axis on; gamma and beta have those from begin_params_axis on."""
+    """Layer normalisation over the dimensions from begin_norm_axis on; gamma and beta have those from begin_params_axis on.
+
+    Args:
+        normalized_shape (tuple of int): the sizes that are normalised over.
+        begin_norm_axis (int, optional): the first axis that is normalised over. Default: -1.
+        begin_params_axis (int, optional): the first axis of the factors. Default: -1.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        epsilon (float, optional): a small number that keeps the result finite. Default: 1e-07.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        input_x: Tensor.
+
+    Outputs:
+        Tensor of its shape.
+
+    Example:
+        >>> print(nn.LayerNorm((2,))(Tensor([[1.0, 3.0]])))
+        [[-1.  1.]]
+    """
 
     def __init__(self, normalized_shape, begin_norm_axis=-1, begin_params_axis=-1, gamma_init="ones", beta_init="zeros", epsilon=1e-7, dtype=mstype.float32):
         super().__init__()
@@ -104,7 +218,38 @@ class LayerNorm(OperatorCell):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation across processes: of the one process there is."""
+    """Batch normalisation across processes: of the one process there is.
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.9.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        moving_mean_init (Tensor, str, Initializer or number, optional): what the running means are at first.
+            Default: 'zeros'.
+        moving_var_init (Tensor, str, Initializer or number, optional): what the running variances are at first.
+            Default: 'ones'.
+        use_batch_statistics (bool, optional): whether the batch's own statistics count; None: while training.
+            Default: None.
+        process_groups (list, optional): kept for its name. Default: None.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, ...].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+
+    Example:
+        >>> nn.SyncBatchNorm(2)(ops.ones((3, 2, 4, 4))).shape
+        (3, 2, 4, 4)
+    """
 
     rank = (2, 3, 4, 5)
 
@@ -115,7 +260,31 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class GroupNorm(Cell):
-    """Normalisation over groups of channels of [N, C, H, W] (Wu & He 2018)."""
+    """Normalisation over groups of channels of [N, C, H, W] (Wu & He 2018).
+
+    Args:
+        num_groups (int): the number of groups.
+        num_channels (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, ...].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_groups` is no int, or `num_channels` is no int.
+        ValueError: where `num_groups` is below 1, or `num_channels` is below 1.
+
+    Example:
+        >>> nn.GroupNorm(2, 4)(ops.ones((1, 4, 2, 2))).shape
+        (1, 4, 2, 2)
+    """
 
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, gamma_init="ones", beta_init="zeros", dtype=mstype.float32):
         super().__init__()
@@ -160,25 +329,115 @@ class _InstanceNorm(Cell):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Each channel of each [C, L] of a batch normalised by itself (Ulyanov et al. 2016)."""
+    """Each channel of each [C, L] of a batch normalised by itself (Ulyanov et al. 2016).
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.1.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, L].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+
+    Example:
+        >>> nn.InstanceNorm1d(2)(ops.ones((1, 2, 3))).shape
+        (1, 2, 3)
+    """
 
     rank = 3
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Each channel of each [C, H, W] of a batch normalised by itself (Ulyanov et al. 2016)."""
+    """Each channel of each [C, H, W] of a batch normalised by itself (Ulyanov et al. 2016).
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.1.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+
+    Example:
+        >>> nn.InstanceNorm2d(2)(ops.ones((1, 2, 3, 3))).shape
+        (1, 2, 3, 3)
+    """
 
     rank = 4
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Each channel of each [C, D, H, W] of a batch normalised by itself (Ulyanov et al. 2016)."""
+    """Each channel of each [C, D, H, W] of a batch normalised by itself (Ulyanov et al. 2016).
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.1.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+
+    Example:
+        >>> nn.InstanceNorm3d(2)(ops.ones((1, 2, 3, 3, 3))).shape
+        (1, 2, 3, 3, 3)
+    """
 
     rank = 5
 
 
 class LRN(Cell):
-    """Local response normalisation over neighbouring channels (Krizhevsky et al. 2012)."""
+    """Local response normalisation over neighbouring channels (Krizhevsky et al. 2012).
+
+    Args:
+        depth_radius (int, optional): how many channels to each side. Default: 5.
+        bias (float, optional): what the sum is added to. Default: 1.0.
+        alpha (float, optional): the factor of the sum. Default: 1.0.
+        beta (float, optional): the exponent. Default: 0.5.
+        norm_region (str, optional): 'ACROSS_CHANNELS'. Default: 'ACROSS_CHANNELS'.
+
+    Inputs:
+        input_x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor of its shape.
+
+    Example:
+        >>> nn.LRN()(ops.ones((1, 2, 1, 1))).shape
+        (1, 2, 1, 1)
+    """
 
     def __init__(self, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
         super().__init__()

@@ -19,7 +19,34 @@ class _Windows(OperatorCell):
 
 
 class MaxPool2d(_Windows):
-    """Maxima of windows of [N, C, H, W]."""
+    """Maxima of windows of [N, C, H, W].
+
+    Args:
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCHW'.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor [N, C, h, w], or two.
+
+    Raises:
+        TypeError: where `kernel_size` is no int, or `stride` is no int.
+        ValueError: where `kernel_size` is below 1, or `stride` is below 1, or `return_indices` is no bool, or
+            `ceil_mode` is no bool, or `data_format` isn't one of those named.
+
+    Example:
+        >>> print(nn.MaxPool2d(2, 2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
+        [[[[4.]]]]
+    """
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False, data_format="NCHW"):
         super().__init__()
@@ -52,7 +79,34 @@ def _average(cell):
 
 
 class AvgPool2d(_Windows):
-    """Means of windows of [N, C, H, W]."""
+    """Means of windows of [N, C, H, W].
+
+    Args:
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        count_include_pad (bool, optional): whether the border counts in means. Default: True.
+        divisor_override (int, optional): the divisor instead of the number of elements. Default: None.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCHW'.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor [N, C, h, w].
+
+    Raises:
+        TypeError: where `kernel_size` is no int, or `stride` is no int.
+        ValueError: where `kernel_size` is below 1, or `stride` is below 1, or `data_format` isn't one of those
+            named.
+
+    Example:
+        >>> print(nn.AvgPool2d(2, 2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
+        [[[[2.5]]]]
+    """
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, data_format="NCHW"):
         super().__init__()
@@ -72,7 +126,21 @@ class AvgPool2d(_Windows):
 
 
 class AdaptiveAvgPool2d(Cell):
-    """Means of windows, for an output of the given size."""
+    """Means of windows, for an output of the given size.
+
+    Args:
+        output_size (int or tuple): the size of the result.
+
+    Inputs:
+        x: Tensor [N, C, H, W] or [C, H, W].
+
+    Outputs:
+        Tensor [N, C, *output_size].
+
+    Example:
+        >>> print(nn.AdaptiveAvgPool2d(1)(Tensor([[[1.0, 2.0], [3.0, 4.0]]])))
+        [[[2.5]]]
+    """
 
     def __init__(self, output_size):
         super().__init__()
@@ -101,7 +169,33 @@ def _lowered(y, batch):
 
 
 class MaxPool1d(_Windows):
-    """Maxima of windows of [N, C, L] or [C, L]."""
+    """Maxima of windows of [N, C, L] or [C, L].
+
+    Args:
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+
+    Inputs:
+        x: Tensor [N, C, L] or [C, L].
+
+    Outputs:
+        Tensor [N, C, l], or two.
+
+    Raises:
+        TypeError: where `kernel_size` is no int, or `stride` is no int.
+        ValueError: where `kernel_size` is below 1, or `stride` is below 1, or `pad_mode` isn't one of those named,
+            or `return_indices` is no bool, or `ceil_mode` is no bool.
+
+    Example:
+        >>> print(nn.MaxPool1d(2, 2)(Tensor([[1.0, 3.0]])))
+        [[3.]]
+    """
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False):
         super().__init__()
@@ -124,7 +218,31 @@ class MaxPool1d(_Windows):
 
 
 class AvgPool1d(_Windows):
-    """Means of windows of [N, C, L] or [C, L]."""
+    """Means of windows of [N, C, L] or [C, L].
+
+    Args:
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        count_include_pad (bool, optional): whether the border counts in means. Default: True.
+
+    Inputs:
+        x: Tensor [N, C, L] or [C, L].
+
+    Outputs:
+        Tensor [N, C, l].
+
+    Raises:
+        TypeError: where `kernel_size` is no int, or `stride` is no int.
+        ValueError: where `kernel_size` is below 1, or `stride` is below 1, or `pad_mode` isn't one of those named.
+
+    Example:
+        >>> print(nn.AvgPool1d(2, 2)(Tensor([[1.0, 3.0]])))
+        [[2.]]
+    """
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True):
         super().__init__()
@@ -154,7 +272,31 @@ def _pad3d(name, size, kernel, stride, pad_mode, padding):
 
 
 class MaxPool3d(_Windows):
-    """Maxima of windows of [N, C, D, H, W] or [C, D, H, W]."""
+    """Maxima of windows of [N, C, D, H, W] or [C, D, H, W].
+
+    Args:
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W] or [C, D, H, W].
+
+    Outputs:
+        Tensor, or two.
+
+    Raises:
+        ValueError: where `pad_mode` isn't one of those named.
+
+    Example:
+        >>> nn.MaxPool3d(2, 2)(ops.ones((1, 1, 2, 2, 2))).shape
+        (1, 1, 1, 1, 1)
+    """
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False):
         super().__init__()
@@ -174,7 +316,31 @@ class MaxPool3d(_Windows):
 
 
 class AvgPool3d(_Windows):
-    """Means of windows of [N, C, D, H, W] or [C, D, H, W]."""
+    """Means of windows of [N, C, D, H, W] or [C, D, H, W].
+
+    Args:
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        count_include_pad (bool, optional): whether the border counts in means. Default: True.
+        divisor_override (int, optional): the divisor instead of the number of elements. Default: None.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W] or [C, D, H, W].
+
+    Outputs:
+        Tensor.
+
+    Raises:
+        ValueError: where `pad_mode` isn't one of those named.
+
+    Example:
+        >>> nn.AvgPool3d(2, 2)(ops.ones((1, 1, 2, 2, 2))).shape
+        (1, 1, 1, 1, 1)
+    """
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         super().__init__()
@@ -203,14 +369,42 @@ class _Adaptive(Cell):
 
 
 class AdaptiveAvgPool1d(_Adaptive):
-    """Means of windows, for an output [N, C, output_size]."""
+    """Means of windows, for an output [N, C, output_size].
+
+    Args:
+        output_size (int or tuple): the size of the result.
+
+    Inputs:
+        input: Tensor [N, C, L].
+
+    Outputs:
+        Tensor [N, C, output_size].
+
+    Example:
+        >>> print(nn.AdaptiveAvgPool1d(1)(Tensor([[[1.0, 3.0]]])))
+        [[[2.]]]
+    """
 
     def construct(self, input):
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_Adaptive):
-    """Means of windows, for an output of the given three sizes."""
+    """Means of windows, for an output of the given three sizes.
+
+    Args:
+        output_size (int or tuple): the size of the result.
+
+    Inputs:
+        input: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor [N, C, *output_size].
+
+    Example:
+        >>> nn.AdaptiveAvgPool3d(1)(ops.ones((1, 1, 2, 2, 2))).shape
+        (1, 1, 1, 1, 1)
+    """
 
     def __init__(self, output_size):
         super().__init__(output_size)
@@ -221,14 +415,43 @@ class AdaptiveAvgPool3d(_Adaptive):
 
 
 class AdaptiveMaxPool1d(_Adaptive):
-    """Maxima of windows, for an output [N, C, output_size]."""
+    """Maxima of windows, for an output [N, C, output_size].
+
+    Args:
+        output_size (int or tuple): the size of the result.
+
+    Inputs:
+        input: Tensor [N, C, L].
+
+    Outputs:
+        Tensor [N, C, output_size].
+
+    Example:
+        >>> print(nn.AdaptiveMaxPool1d(1)(Tensor([[[1.0, 3.0]]])))
+        [[[3.]]]
+    """
 
     def construct(self, input):
         return F.adaptive_max_pool1d(input, self.output_size)
 
 
 class AdaptiveMaxPool2d(Cell):
-    """Maxima of windows, for an output of the given size; with return_indices, also their places."""
+    """Maxima of windows, for an output of the given size; with return_indices, also their places.
+
+    Args:
+        output_size (int or tuple): the size of the result.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+
+    Inputs:
+        input: Tensor [N, C, H, W] or [C, H, W].
+
+    Outputs:
+        Tensor [N, C, *output_size], or two.
+
+    Example:
+        >>> print(nn.AdaptiveMaxPool2d(1)(Tensor([[[1.0, 2.0], [3.0, 4.0]]])))
+        [[[4.]]]
+    """
 
     def __init__(self, output_size, return_indices=False):
         super().__init__()
@@ -239,7 +462,22 @@ class AdaptiveMaxPool2d(Cell):
 
 
 class AdaptiveMaxPool3d(OperatorCell):
-    """Maxima of windows, for an output of the given three sizes; with return_indices, also their places."""
+    """Maxima of windows, for an output of the given three sizes; with return_indices, also their places.
+
+    Args:
+        output_size (int or tuple): the size of the result.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+
+    Inputs:
+        input: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor [N, C, *output_size], or two.
+
+    Example:
+        >>> nn.AdaptiveMaxPool3d(1)(ops.ones((1, 1, 2, 2, 2))).shape
+        (1, 1, 1, 1, 1)
+    """
 
     def __init__(self, output_size, return_indices=False):
         super().__init__()
@@ -254,7 +492,24 @@ class AdaptiveMaxPool3d(OperatorCell):
 
 
 class LPPool1d(Cell):
-    """(sum over each window of x ** norm_type) ** (1 / norm_type) of [N, C, L] or [C, L]."""
+    """(sum over each window of x ** norm_type) ** (1 / norm_type) of [N, C, L] or [C, L].
+
+    Args:
+        norm_type (number): the order of the norm.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+
+    Inputs:
+        x: Tensor [N, C, L] or [C, L].
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> print(nn.LPPool1d(2, 2)(Tensor([[3.0, 4.0]])))
+        [[5.]]
+    """
 
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         super().__init__()
@@ -265,7 +520,24 @@ class LPPool1d(Cell):
 
 
 class LPPool2d(Cell):
-    """(sum over each window of x ** norm_type) ** (1 / norm_type) of [N, C, H, W]."""
+    """(sum over each window of x ** norm_type) ** (1 / norm_type) of [N, C, H, W].
+
+    Args:
+        norm_type (number): the order of the norm.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> print(nn.LPPool2d(2, 2)(ops.ones((1, 1, 2, 2))))
+        [[[[2.]]]]
+    """
 
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         super().__init__()
@@ -287,18 +559,73 @@ class _MaxUnpool(Cell):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """The inverse of MaxPool1d with return_indices: zeros but for the maxima."""
+    """The inverse of MaxPool1d with return_indices: zeros but for the maxima.
+
+    Args:
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+
+    Inputs:
+        x: Tensor [N, C, L] or [C, L].
+        indices: int64 Tensor, the places.
+        output_size: the size of the result, by default the least.
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> print(nn.MaxUnpool1d(2)(Tensor([[[5.0, 7.0]]]), Tensor([[[1, 2]]])))
+        [[[0. 5. 7. 0.]]]
+    """
 
     unpool = staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """The inverse of MaxPool2d with return_indices: zeros but for the maxima."""
+    """The inverse of MaxPool2d with return_indices: zeros but for the maxima.
+
+    Args:
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+        indices: int64 Tensor, the places.
+        output_size: the size of the result, by default the least.
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> print(nn.MaxUnpool2d(2)(Tensor([[[[5.0]]]]), Tensor([[[[3]]]])))
+        [[[[0. 0.]
+           [0. 5.]]]]
+    """
 
     unpool = staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """The inverse of MaxPool3d with return_indices: zeros but for the maxima."""
+    """The inverse of MaxPool3d with return_indices: zeros but for the maxima.
+
+    Args:
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W].
+        indices: int64 Tensor, the places.
+        output_size: the size of the result, by default the least.
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> nn.MaxUnpool3d(2)(Tensor([[[[[5.0]]]]]), Tensor([[[[[7]]]]])).shape
+        (1, 1, 2, 2, 2)
+    """
 
     unpool = staticmethod(F.max_unpool3d)
