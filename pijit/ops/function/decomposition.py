@@ -12,12 +12,12 @@ from pijit.ops.function.reduce import norm
 from pijit.ops.function.shapes import expand_dims, reshape, squeeze, swapaxes
 
 
-def _matrix(name, x, square=False, halves=True, what="input"):
-    """x, a matrix of float32 or float64; raises TypeError and ValueError naming the function."""
+def _matrix(name, x, square=False, halves=True, what="input", complex=False):
+    """x, a matrix of float32 or float64, or complex where that is taken; raises TypeError and ValueError naming the function."""
     _need_tensor(name, what, x)
-    if x.dtype not in (mstype.float32, mstype.float64):
+    if x.dtype not in (mstype.float32, mstype.float64) and not (complex and x.dtype in mstype.complex_type):
         if not halves or x.dtype not in (mstype.float16, mstype.bfloat16):
-            raise TypeError(f"For '{name}', '{what}' must be float32 or float64{' (or a half)' if halves else ''}, but got {x.dtype}.")
+            raise TypeError(f"For '{name}', '{what}' must be float32 or float64{' (or a half)' if halves else ''}{', or complex' if complex else ''}, but got {x.dtype}.")
         x = cast(x, mstype.float32)
     if x.ndim < 2:
         raise ValueError(f"For '{name}', '{what}' must have at least 2 dimensions, but got shape {x.shape}.")
@@ -51,7 +51,7 @@ def svd(input, full_matrices=False, compute_uv=True):
         >>> print(ops.svd(Tensor([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False))
         [4. 3.]
     """
-    x = _matrix("svd", input, halves=False)
+    x = _matrix("svd", input, halves=False, complex=True)
     m, n = x.shape[-2:]
     k = builtins.min(m, n)
     packed = _ops["svd"](x, bool(full_matrices and compute_uv and m != n))
@@ -77,7 +77,7 @@ def qr(input, mode="reduced"):
         [[3. 0.]
          [0. 2.]]
     """
-    x = _matrix("qr", input)
+    x = _matrix("qr", input, complex=True)
     if mode not in ("reduced", "complete"):
         raise TypeError(f"For 'qr', 'mode' must be 'reduced' or 'complete', but got {mode!r}.")
     m = x.shape[-2]
@@ -153,7 +153,7 @@ def cholesky(input_x, upper=False):
         [[2. 0.]
          [1. 2.]]
     """
-    return _like(_ops["cholesky"](_matrix("cholesky", input_x, True), upper), input_x)
+    return _like(_ops["cholesky"](_matrix("cholesky", input_x, True, complex=True), upper), input_x)
 
 
 def cholesky_inverse(input_x, upper=False):
@@ -222,7 +222,7 @@ def inverse(input):
         [[0.5  0.  ]
          [0.   0.25]]
     """
-    return _ops["matrix_inverse"](_matrix("inverse", input, True, False))
+    return _ops["matrix_inverse"](_matrix("inverse", input, True, False, complex=True))
 
 
 def pinv(x, *, atol=None, rtol=None, hermitian=False):
@@ -283,7 +283,7 @@ def det(input):
         >>> print(ops.det(Tensor([[1.0, 2.0], [3.0, 4.0]])))
         -1.9999999
     """
-    return _like(_ops["matrix_det"](_matrix("det", input, True)), input)
+    return _like(_ops["matrix_det"](_matrix("det", input, True, complex=True)), input)
 
 
 def slogdet(input):
@@ -300,7 +300,7 @@ def slogdet(input):
         >>> print(sign)
         -1.0
     """
-    packed = _ops["slogdet"](_matrix("slogdet", input, True))
+    packed = _ops["slogdet"](_matrix("slogdet", input, True, complex=True))
     return _like(packed[..., 0], input), _like(packed[..., 1], input)
 
 
@@ -343,6 +343,8 @@ def logdet(input):
         0.0
     """
     sign, log = slogdet(input)
+    if input.dtype in mstype.complex_type:
+        return _ops["log"](sign) + log
     return _ops["select"](sign < 0, float("nan"), log)
 
 
@@ -533,7 +535,7 @@ def matrix_power(input, n):
         raise ValueError(f"For 'matrix_power', 'input' must be square matrices, but got shape {input.shape}.")
     one = eye(input.shape[-1], dtype=input.dtype)
     if n < 0:
-        if not input.dtype.is_floating_point:
+        if not input.dtype.is_floating_point and input.dtype not in mstype.complex_type:
             raise ValueError(f"For 'matrix_power', integers have no negative power, but 'n' is {n}.")
         input, n = _ops["solve"](input, _ops["broadcast_to"](one, input.shape)), -n
     result = None

@@ -342,7 +342,7 @@ def min(input, axis=None, keepdims=False, *, initial=None, where=None):
 
 
 def var(input, axis=None, ddof=0, keepdims=False):
-    """Variance over axes, with n - ddof as divisor.
+    """Variance over axes, with n - ddof as divisor; of complex numbers that of their distance from the mean, a real number.
 
     Args:
         input (Tensor): what the function is of.
@@ -360,6 +360,8 @@ def var(input, axis=None, ddof=0, keepdims=False):
         >>> print(ops.var(Tensor([1.0, 3.0])))
         1.0
     """
+    if input.dtype in mstype.complex_type:  # of |x - mean|: a real number
+        return var(_ops["real"](input), axis, ddof, keepdims) + var(_ops["imag"](input), axis, ddof, keepdims)
     if not input.dtype.is_floating_point:
         input = cast(input, mstype.float32)
     return _ops["variance"](input, _axes(axis), keepdims, int(ddof))
@@ -623,7 +625,7 @@ def std_mean(input, axis=None, ddof=0, keepdims=False):
         2.0
     """
     _need_tensor("std_mean", "input", input)
-    input = input if input.dtype.is_floating_point else cast(input, mstype.float32)
+    input = input if input.dtype.is_floating_point or input.dtype in mstype.complex_type else cast(input, mstype.float32)
     return std(input, axis, ddof, keepdims), mean(input, axis, keepdims)
 
 
@@ -648,7 +650,7 @@ def var_mean(input, axis=None, ddof=0, keepdims=False):
         1.0
         2.0
     """
-    input = input if input.dtype.is_floating_point else cast(input, mstype.float32)
+    input = input if input.dtype.is_floating_point or input.dtype in mstype.complex_type else cast(input, mstype.float32)
     return var(input, axis, ddof, keepdims), mean(input, axis, keepdims)
 
 
