@@ -36,16 +36,17 @@ def _diagonal_as_matrix(v):
 
 
 def svd(input, full_matrices=False, compute_uv=True):
-    """Singular value decomposition of [..., m, n]: (s, u, v) with input = u @ diag(s) @ v.T and s in descending order, or s alone.
+    """Singular value decomposition of [..., m, n]: (s, u, v) with input = u @ diag(s) @ v^H and s in descending order, or s alone.
 
     u is [..., m, k] and v [..., n, k] for k = min(m, n); with full_matrices [..., m, m] and [..., n, n], which have no gradient unless m = n.
-    The gradient of u and v counts as 0 between equal singular values. Raises TypeError unless input is float32 or float64.
+    The gradient of u and v counts as 0 between equal singular values; for complex input it holds for what does not depend on the phases of
+    vectors. Raises TypeError unless input is float32, float64 or complex.
 
     Args:
         compute_uv (bool, optional): whether to give u and v. Default: True.
 
     Returns:
-        (s, u, v), or s alone. Float32 and float64 keep their dtype; not for bool, ints and complex.
+        (s, u, v), or s alone. Float32, float64 and complex keep their dtype (s too); not for bool and ints.
 
     Example:
         >>> print(ops.svd(Tensor([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False))
@@ -67,7 +68,7 @@ def qr(input, mode="reduced"):
     k = min(m, n), or k = m where mode is 'complete' (which has no gradient for m > n).
 
     Returns:
-        (q, r). Floats keep their dtype; not for bool, ints and complex.
+        (q, r). Floats and complex keep their dtype, r's diagonal is real; not for bool and ints.
 
     Raises:
         TypeError: where `input` is no Tensor, or `mode` isn't one of those named.
@@ -138,7 +139,7 @@ def eigvals(A):
 
 
 def cholesky(input_x, upper=False):
-    """The lower triangular l with input_x = l @ l.T, or its transpose.
+    """The lower triangular l with input_x = l @ l^H, or its adjoint l^H.
 
     Raises RuntimeError where a matrix is not positive definite.
 
@@ -146,7 +147,7 @@ def cholesky(input_x, upper=False):
         upper (bool, optional): whether triangles are upper ones. Default: False.
 
     Returns:
-        Tensor of input_x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+        Tensor of input_x's shape and dtype. Floats and complex keep their dtype; not for bool and ints.
 
     Example:
         >>> print(ops.cholesky(Tensor([[4.0, 2.0], [2.0, 5.0]])))
@@ -212,7 +213,7 @@ def inverse(input):
         input (Tensor): what the function is of.
 
     Returns:
-        Tensor of input's shape and dtype. Float32 and float64 keep their dtype; not for bool, ints and complex.
+        Tensor of input's shape and dtype. Float32, float64 and complex keep their dtype; not for bool and ints.
 
     Raises:
         TypeError: where `input` is no Tensor.
@@ -274,7 +275,7 @@ def det(input):
         input (Tensor): what the function is of.
 
     Returns:
-        Tensor without the last two axes. Floats keep their dtype; not for bool, ints and complex.
+        Tensor without the last two axes. Floats and complex keep their dtype; not for bool and ints.
 
     Raises:
         TypeError: where `input` is no Tensor.
@@ -287,7 +288,8 @@ def det(input):
 
 
 def slogdet(input):
-    """(sign of the determinant, logarithm of its absolute value) of [..., n, n]; (0, -inf) for a singular matrix.
+    """(sign of the determinant, logarithm of its absolute value) of [..., n, n]; (0, -inf) for a singular matrix. For complex input the sign
+    is the determinant over its absolute value, and both are complex.
 
     Args:
         input (Tensor): what the function is of.
