@@ -391,6 +391,7 @@ def test_gradients_of_decompositions(name):
         d = r.randn(2, 3, 3) + 1j * r.randn(2, 3, 3)
         change = (float(f(Tensor(DECOMPOSED + 1e-6 * d))) - float(f(Tensor(DECOMPOSED - 1e-6 * d)))) / 2e-6
         np.testing.assert_allclose((g.conj() * d).real.sum(), change, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(ops.jvp(f, x, Tensor(d))[1].asnumpy(), change, rtol=1e-5, atol=1e-6)
     check(lambda: lambda x: (f(x), ops.grad(f)(x)), x, graphs=1, breaks=0)
 
 
