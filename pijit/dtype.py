@@ -17,8 +17,8 @@ float16 = half = dtype("float16")
 bfloat16 = dtype("bfloat16")
 float32 = single = dtype("float32")
 float64 = double = dtype("float64")
-complex64 = dtype("complex64")
-complex128 = dtype("complex128")
+complex64 = cfloat = dtype("complex64")
+complex128 = cdouble = dtype("complex128")
 Type = DType
 
 int_type = (int8, int16, int32, int64)

@@ -16,6 +16,7 @@ _LIBRARY = os.path.dirname(__file__) + os.sep
 _HINTS = [
     (r"^Tensor\(\)", "make Tensors of Python data and arrays outside, and pass them in"),
     (r"\basnumpy\b|\.numpy\(|\btolist\b", "results leave the graph here: keep Tensors until the end of the function, and convert what it returns"),
+    (r"item assignment on numpy", "NumPy's arrays are written by CPython: make them outside, or build a Tensor with ops.where, ops.cat or by item assignment"),
     (r"\bitem\b|\bfloat\b|\bint\b|\bbool\b", "a Python number is asked of a Tensor: keep it a Tensor, or convert after the call"),
     (r"\bimport\b", "the first import of a module runs it: move the import out of the function"),
     (r"\bopen\(|\.read\(|\.write\(|json\.|pickle\.", "files are read and written by CPython: do it before or after the function"),

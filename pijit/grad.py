@@ -182,7 +182,12 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
     fn maps tensors to a tensor (or a tuple, whose elements are summed); with has_aux, to (loss, *aux).
     Returns gradients shaped like the arguments: one for an int position, a tuple for a tuple, then
     (by position, by weights) where both are asked for; with return_ids, (position or parameter name, gradient)
-    in place of each gradient, where `get_grad` finds it. Raises TypeError and ValueError on bad positions."""
+    in place of each gradient, where `get_grad` finds it. Raises TypeError and ValueError on bad positions.
+
+    Example:
+        >>> print(ops.grad(lambda x: x * x)(Tensor([3.0])))
+        [6.]
+    """
     if not callable(fn):
         raise TypeError(f"For 'grad', 'fn' must be callable, but got {type(fn).__name__}.")
     if grad_position is None and weights is None:
@@ -193,7 +198,24 @@ def grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
 
 
 def value_and_grad(fn, grad_position=0, weights=None, has_aux=False, return_ids=False):
-    """As `grad`, giving (fn's value, gradients)."""
+    """As `grad`, giving (fn's value, gradients).
+
+    Args:
+        fn (function): what to work on.
+        grad_position (int or tuple of int, optional): by which arguments to differentiate. Default: 0.
+        weights (Parameter, or a tuple of them, optional): the parameters to differentiate by. Default: None.
+        has_aux (bool, optional): whether fn returns further values, which are handed on. Default: False.
+        return_ids (bool, optional): whether each gradient comes with its position or name. Default: False.
+
+    Returns:
+        A function.
+
+    Example:
+        >>> for part in ops.value_and_grad(lambda x: (x * x).sum())(Tensor([3.0])):
+        ...     print(part)
+        9.0
+        [6.]
+    """
     if not callable(fn):
         raise TypeError(f"For 'value_and_grad', 'fn' must be callable, but got {type(fn).__name__}.")
     if grad_position is None and weights is None:
@@ -229,7 +251,18 @@ def _with_ids(g):
 def get_grad(gradients, identifier):
     """The gradient by a position (int) or a Parameter, from what `grad` gave with return_ids=True.
 
-    Raises TypeError for another kind of identifier and RuntimeError where there is no such gradient."""
+    Raises TypeError for another kind of identifier and RuntimeError where there is no such gradient.
+
+    Args:
+        gradients (tuple): what `grad` gave.
+
+    Returns:
+        Tensor.
+
+    Example:
+        >>> print(ops.get_grad(ops.grad(lambda x: x * x, return_ids=True)(Tensor([3.0])), 0))
+        [6.]
+    """
     from pijit.parameter import Parameter
     if isinstance(identifier, bool) or not isinstance(identifier, (int, Parameter)):
         raise TypeError(f"For 'get_grad', 'identifier' must be an int or a Parameter, but got {type(identifier).__name__}.")
@@ -299,7 +332,22 @@ class GradOperation:
 
 
 def vjp(fn, *inputs, weights=None, has_aux=False):
-    """(fn(*inputs), pullback): pullback(cotangents) gives the gradients of all inputs (and weights)."""
+    """(fn(*inputs), pullback): pullback(cotangents) gives the gradients of all inputs (and weights).
+
+    Args:
+        fn (function): what to work on.
+        *inputs (Tensor): the arguments.
+        weights (ParameterTuple, optional): the parameters to differentiate by. Default: None.
+        has_aux (bool, optional): whether fn returns further values, which are handed on. Default: False.
+
+    Returns:
+        (What fn returns, a function).
+
+    Example:
+        >>> value, pull = ops.vjp(lambda x: x * x, Tensor([3.0]))
+        >>> print(pull(Tensor([1.0])))
+        [6.]
+    """
     positions = tuple(range(len(inputs)))
     w, single = _weights(weights)
     with_sens = GradFunction(fn, positions, w, has_aux, False, True, True, single)
@@ -320,7 +368,21 @@ def vjp(fn, *inputs, weights=None, has_aux=False):
 def jvp(fn, inputs, v, has_aux=False):
     """(fn(inputs), its derivative along v) in forward mode: tangents are pushed through the recorded ops.
 
-    inputs and v are tensors or tuples of tensors of equal shapes. Nests with itself and with reverse mode."""
+    inputs and v are tensors or tuples of tensors of equal shapes. Nests with itself and with reverse mode.
+
+    Args:
+        has_aux (bool, optional): whether fn returns further values, which are handed on. Default: False.
+
+    Returns:
+        (What fn returns, its tangents).
+
+    Raises:
+        ValueError: where the shape of `inputs` doesn't fit, or the shape of `v` doesn't fit.
+
+    Example:
+        >>> print(ops.jvp(lambda x: x * x, Tensor([3.0]), Tensor([1.0]))[1])
+        [6.]
+    """
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     v = tuple(v) if isinstance(v, (tuple, list)) else (v,)
     if len(inputs) != len(v):
@@ -351,7 +413,16 @@ def _recorded(fn, inputs, has_aux=False):
 def linearize(fn, inputs):
     """(fn(inputs), its derivative as a function of tangents): the ops of fn are recorded once for all tangents.
 
-    inputs: a tensor or a tuple of tensors; tangents likewise. Raises ValueError for tangents that do not fit."""
+    inputs: a tensor or a tuple of tensors; tangents likewise. Raises ValueError for tangents that do not fit.
+
+    Returns:
+        (What fn returns, a function).
+
+    Example:
+        >>> value, push = ops.linearize(lambda x: x * x, Tensor([3.0]))
+        >>> print(push(Tensor([1.0])))
+        [6.]
+    """
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     value, push = _recorded(fn, inputs)
 
@@ -367,7 +438,18 @@ def jet(fn, primals, series):
     """(fn(primals), derivatives of fn along a path whose derivatives are `series`): a Taylor series in derivatives.
 
     primals: a tensor or a tuple of tensors. series: for each, a tensor of shape (order, *shape) whose k-th entry is the
-    path's derivative of order k + 1. The derivatives of the result are stacked in the same way."""
+    path's derivative of order k + 1. The derivatives of the result are stacked in the same way.
+
+    Returns:
+        (What fn returns, its derivatives).
+
+    Raises:
+        ValueError: where the shape of `primals` doesn't fit, or the shape of `series` doesn't fit.
+
+    Example:
+        >>> print(ops.jet(ops.sin, Tensor([0.0]), Tensor([[1.0]]))[1])
+        [[1.]]
+    """
     single = isinstance(primals, Tensor)
     primals, series = ((primals,), (series,)) if single else (tuple(primals), tuple(series))
     if len(primals) != len(series):
@@ -403,7 +485,20 @@ def jet(fn, primals, series):
 
 
 def derivative(fn, primals, order):
-    """(fn(primals), its derivative of that order along all primals): jet along a straight path."""
+    """(fn(primals), its derivative of that order along all primals): jet along a straight path.
+
+    Args:
+        fn (function): what to work on.
+        primals (Tensor or tuple): the place.
+        order (int): which derivative.
+
+    Returns:
+        (What fn returns, its derivative).
+
+    Example:
+        >>> print(ops.derivative(lambda x: x * x * x, Tensor([2.0]), 2)[1])
+        [12.]
+    """
     if isinstance(order, bool) or not isinstance(order, int):
         raise TypeError(f"For 'derivative', 'order' must be an int, but got {type(order).__name__}.")
     if order < 1:

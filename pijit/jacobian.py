@@ -107,15 +107,55 @@ def jacrev(fn, grad_position=0, has_aux=False):
     For an output of shape `out` and an argument of shape `in`, the Jacobian has shape out + in. Several positions give
     a tuple for each output, several outputs a tuple of those; with has_aux, fn returns (output, *aux), and the
     result is (Jacobian, aux). Raises TypeError for arguments or outputs that are not floating Tensors and ValueError
-    for positions out of range."""
+    for positions out of range.
+
+    Args:
+        grad_position (int or tuple of int, optional): by which arguments to differentiate. Default: 0.
+
+    Returns:
+        A function.
+
+    Example:
+        >>> print(ops.jacrev(lambda x: x * x)(Tensor([1.0, 2.0])))
+        [[2. 0.]
+         [0. 4.]]
+    """
     return _jacobian("jacrev", fn, grad_position, has_aux, False)
 
 
 def jacfwd(fn, grad_position=0, has_aux=False):
-    """As `jacrev`, in forward mode: the better way where inputs are fewer than outputs."""
+    """As `jacrev`, in forward mode: the better way where inputs are fewer than outputs.
+
+    Args:
+        fn (function): what to work on.
+        grad_position (int or tuple of int, optional): by which arguments to differentiate. Default: 0.
+        has_aux (bool, optional): whether fn returns further values, which are handed on. Default: False.
+
+    Returns:
+        A function.
+
+    Example:
+        >>> print(ops.jacfwd(lambda x: x * x)(Tensor([1.0, 2.0])))
+        [[2. 0.]
+         [0. 4.]]
+    """
     return _jacobian("jacfwd", fn, grad_position, has_aux, True)
 
 
 def hessian(fn, grad_position=0, has_aux=False):
-    """A function giving the second derivatives of `fn`, by forward over reverse mode; shapes as of jacfwd(jacrev(fn))."""
+    """A function giving the second derivatives of `fn`, by forward over reverse mode; shapes as of jacfwd(jacrev(fn)).
+
+    Args:
+        fn (function): what to work on.
+        grad_position (int or tuple of int, optional): by which arguments to differentiate. Default: 0.
+        has_aux (bool, optional): whether fn returns further values, which are handed on. Default: False.
+
+    Returns:
+        A function.
+
+    Example:
+        >>> print(ms.hessian(lambda x: (x * x).sum())(Tensor([1.0, 2.0])))
+        [[2. 0.]
+         [0. 2.]]
+    """
     return _jacobian("hessian", _jacobian("hessian", fn, grad_position, has_aux, False), grad_position, has_aux, True)

@@ -2,6 +2,9 @@
 
 import enum
 
+from pijit import dtype as mstype
+from pijit._C import Tensor
+
 
 class _Kind:
     """A kind of values: two are equal where their names are."""
@@ -23,10 +26,15 @@ class _Kind:
 
 
 class TensorType(_Kind):
-    """The kind of tensors."""
+    """The kind of tensors, or of those of one dtype."""
 
-    def __init__(self):
-        super().__init__("Tensor", "tensor")
+    def __init__(self, element=None):
+        self.element = element
+        super().__init__("Tensor" if element is None else f"Tensor[{element}]", "tensor" if element is None else f"tensor[{repr(element).rpartition('.')[2]}]")
+
+    def element_type(self):
+        """The dtype of its tensors, or None."""
+        return self.element
 
 
 class Int(_Kind):
@@ -39,6 +47,23 @@ class Int(_Kind):
 number, int_, uint, float_ = _Kind("Number", "number"), Int(), _Kind("UInt", "uint"), _Kind("Float", "float")
 string, type_none, tensor_type = _Kind("String", "string_"), _Kind("NoneType", "type_none"), TensorType()
 list_, tuple_ = _Kind("List", "list_"), _Kind("Tuple", "tuple_")
+
+_OF_TENSORS = {t: TensorType(t) for t in (*mstype.number_type, mstype.bool_, mstype.bfloat16)}
+_OF_PYTHON = {bool: mstype.bool_, int: mstype.int64, float: mstype.float32, str: string, type(None): type_none}
+
+
+def kind_of(x):
+    """The kind of a value."""
+    if isinstance(x, Tensor):
+        return _OF_TENSORS[x.dtype]
+    if isinstance(x, (tuple, list)):
+        name = "Tuple" if isinstance(x, tuple) else "List"
+        inner = ",".join([str(kind_of(v)) for v in x])
+        return _Kind(f"{name}[{inner}]", f"{name.lower()}[{inner}]")
+    if type(x) not in _OF_PYTHON:
+        raise TypeError(f"A {type(x).__name__} is of no kind that a graph's node may hold.")
+    return _OF_PYTHON[type(x)]
+
 
 QuantDtype = enum.Enum("QuantDtype", {f"{sign}INT{bits}": first + bits - 1 for sign, first in (("", 0), ("U", 100)) for bits in range(1, 17)}, module=__name__)
 QuantDtype.__doc__ = "Widths of quantized ints: INT1 to INT16, UINT1 to UINT16."

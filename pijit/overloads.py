@@ -22,7 +22,8 @@ class _Form:
 
     def __init__(self, fn):
         self.fn = fn
-        parameters = list(inspect.signature(fn).parameters.values())[1:]
+        itself, *parameters = inspect.signature(fn).parameters.values()
+        self.signature = inspect.Signature([p.replace(annotation=p.empty) for p in (itself, *parameters)])
         self.kinds = tuple(None if p.annotation is p.empty else p.annotation for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
         self.by_name = {p.name: None if p.annotation is p.empty else p.annotation for p in parameters}
         self.required = tuple(p.name for p in parameters if p.default is p.empty)
@@ -65,8 +66,10 @@ def overloaded(name, doc, *functions):
         raise TypeError(f"Failed calling Tensor.{name} with ({', '.join([type(a).__name__ for a in args] + [f'{k}={type(v).__name__}' for k, v in kwargs.items()])}). "
                         f"The signatures are: {', '.join([f'Tensor.{name}({form.text})' for form in forms])}.")
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = doc
+    method.__doc__ = doc + "".join([f"\n\n    Tensor.{name}({form.text})" for form in forms])
     method.__module__ = __name__
+    method.__signature__ = forms[0].signature
+    method.forms = forms
     return method
 
 
@@ -273,6 +276,7 @@ def _renamed(op, **names):
         return op(self, *args, **kwargs)
     method.__name__ = method.__qualname__ = op.__name__
     method.__doc__ = op.__doc__
+    method.__wrapped__ = op
     return method
 
 
@@ -285,6 +289,7 @@ def _binary(op, name):
         return op(self, *args, **kwargs)
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"{name} with another tensor or a number, element by element."
+    method.__wrapped__ = op
     return method
 
 

@@ -24,11 +24,14 @@ for _n in ("add sub mul div floor_divide mod fmod pow atan2 maximum minimum neg 
 def _method(op):
     def method(self, *args, **kwargs):
         return op(self, *args, **kwargs)
+    method.__doc__ = op.__doc__
+    method.__wrapped__ = op  # what inspect.signature shows
     return method
 
 
 for _n, _op in _METHODS.items():
     setattr(Tensor, _n, _method(_op))
+    getattr(Tensor, _n).__name__ = getattr(Tensor, _n).__qualname__ = _n
 for _n in ("swapaxes expand_dims unsqueeze squeeze ravel broadcast_to split chunk narrow unbind flip tile "
            "repeat_interleave sum mean prod amax amin argmax argmin var std logsumexp cumsum count_nonzero norm gather_elements "
            "gather_nd index_select masked_fill masked_select nonzero clamp clip nan_to_num isclose lerp matmul mm bmm dot outer softmax "
@@ -56,6 +59,7 @@ def _in_place(name, fn):
         return self._assign(F.cast(fn(self, *args, **kwargs), self.dtype))
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"As {name[:-1]}, in place."
+    method.__wrapped__ = fn
     setattr(Tensor, name, method)
 
 

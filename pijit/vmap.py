@@ -134,7 +134,15 @@ def vmap(fn, in_axes=0, out_axes=0):
     In fn, what differs from element to element can't be read (`if x > 0`, `x.asnumpy()`, `print(x)`) nor stored in
     a Parameter. Random numbers drawn in fn are the same for all elements.
 
-    Raises RuntimeError for axes that do not fit the arguments, sizes that differ and values that are read."""
+    Raises RuntimeError for axes that do not fit the arguments, sizes that differ and values that are read.
+
+    Returns:
+        A function.
+
+    Example:
+        >>> print(ops.vmap(lambda x: x.sum())(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        [3. 7.]
+    """
     from pijit.nn import CellList
     if not callable(fn) and not isinstance(fn, CellList):
         raise RuntimeError(f"For 'vmap', 'fn' must be a function, a Cell or a CellList, but got {type(fn).__name__}.")

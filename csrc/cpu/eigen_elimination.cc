@@ -18,17 +18,17 @@ KERNEL(cholesky) {
         const In<T> a(static_cast<const T*>(in[0]) + i * s.size(), s.m, s.n);
         Out<T> b(static_cast<T*>(out) + i * s.size(), s.m, s.n);
         if (b.size() == 0) return;
-        const Matrix<T> x = upper ? Matrix<T>(a.transpose()) : Matrix<T>(a);  // its lower triangle
+        const Matrix<T> x = upper ? Matrix<T>(a.adjoint()) : Matrix<T>(a);  // its lower triangle
         const Eigen::LLT<Matrix<T>> llt(x);
         if (llt.info() != Eigen::Success) failed = true;
         const Matrix<T> l = llt.matrixL();
         if (upper)
-          b = l.transpose();
+          b = l.adjoint();
         else
           b = l;
       });
     };
-    t == DType::F32 ? go(float{}) : go(double{});
+    by_type(t, go);
     OP_CHECK(!failed, kRuntime,
              "[cholesky] expected symmetric positive definite matrices, but a leading minor is not "
              "positive");
@@ -81,7 +81,7 @@ std::unique_ptr<OpKernel> of_systems(const KernelRequest& r, F f) {
 KERNEL(solve_triangular) {
   const bool lower = r.ctx().flag("lower"), trans = r.ctx().flag("trans"),
              unit = r.ctx().flag("unit_diagonal");
-  return of_systems(r, [=](const auto& a, auto& x) {
+  return of_systems<true>(r, [=](const auto& a, auto& x) {
     using T = typename std::decay_t<decltype(x)>::Scalar;
     solve_triangle<T>(a, x, lower, trans, unit);
     return true;
@@ -108,11 +108,12 @@ KERNEL(matrix_det) {
   const Type out = r.out;
   if (empty)  // the product of nothing
     return fn_kernel([=](const void* const*, void* y) {
-      const int64_t n = out.shape.numel();
-      out.dtype == DType::F32 ? (void)std::fill_n(static_cast<float*>(y), n, 1.0f)
-                              : (void)std::fill_n(static_cast<double*>(y), n, 1.0);
+      by_type(out.dtype, [&](auto z) {
+        using T = decltype(z);
+        std::fill_n(static_cast<T*>(y), int64_t{out.shape.numel()}, T(1));
+      });
     });
-  return of_matrices(r, 0, [](const auto& a, auto& y) {
+  return of_matrices<true>(r, 0, [](const auto& a, auto& y) {
     using M = Matrix<typename std::decay_t<decltype(y)>::Scalar>;
     y(0, 0) = M(a).partialPivLu().determinant();
   });
@@ -122,20 +123,24 @@ KERNEL(slogdet) {
   const Type out = r.out;
   if (s.size() == 0)
     return fn_kernel([=](const void* const*, void* y) {
-      for (int64_t i = 0; i < out.shape.numel(); ++i)
-        if (out.dtype == DType::F32)
-          static_cast<float*>(y)[i] = i % 2 ? 0.0f : 1.0f;
-        else
-          static_cast<double*>(y)[i] = i % 2 ? 0.0 : 1.0;
+      by_type(out.dtype, [&](auto z) {
+        using T = decltype(z);
+        for (int64_t i = 0; i < out.shape.numel(); ++i) static_cast<T*>(y)[i] = T(i % 2 ? 0 : 1);
+      });
     });
-  return of_matrices(r, 1, [](const auto& a, auto& y) {
+  return of_matrices<true>(r, 1, [](const auto& a, auto& y) {
     using T = typename std::decay_t<decltype(y)>::Scalar;
     const Eigen::PartialPivLU<Matrix<T>> lu{Matrix<T>(a)};
-    T sign = static_cast<T>(lu.permutationP().determinant()), log = 0;
+    typename Eigen::NumTraits<T>::Real log = 0;
+    T sign = static_cast<T>(lu.permutationP().determinant());
     for (Index i = 0; i < a.rows(); ++i) {
       const T d = lu.matrixLU()(i, i);
-      sign = d == 0 ? T(0) : d < 0 ? -sign : sign;
-      log += std::log(std::abs(d));
+      const auto size = std::abs(d);
+      if constexpr (Eigen::NumTraits<T>::IsComplex)
+        sign = size == 0 ? T(0) : sign * (d / size);
+      else
+        sign = d == 0 ? T(0) : d < 0 ? -sign : sign;
+      log += std::log(size);
     }
     y(0, 0) = sign;
     y(0, 1) = log;
@@ -188,7 +193,7 @@ KERNEL(lu_permutation) {
   });
 }
 KERNEL(qr) {
-  return of_matrices(r, 2, [](const auto& a, auto& y) {
+  return of_matrices<true>(r, 2, [](const auto& a, auto& y) {
     using M = Matrix<typename std::decay_t<decltype(y)>::Scalar>;
     const Index m = a.rows(), n = a.cols(), k = y.cols();
     const Eigen::HouseholderQR<M> qr{M(a)};

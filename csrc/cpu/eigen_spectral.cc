@@ -5,27 +5,29 @@ namespace pijit {
 namespace {
 
 KERNEL(adjugate) {
-  return of_matrices(r, 2, [](const auto& a, auto& y) {
+  return of_matrices<true>(r, 2, [](const auto& a, auto& y) {
     using T = typename std::decay_t<decltype(y)>::Scalar;
     using M = Matrix<T>;
     const Eigen::PartialPivLU<M> lu{M(a)};
     const bool singular = (lu.matrixLU().diagonal().array() == 0).any();  // then rcond says nothing
-    if (!singular && lu.rcond() > std::sqrt(std::numeric_limits<T>::epsilon())) {
+    using Real = typename Eigen::NumTraits<T>::Real;
+    if (!singular && lu.rcond() > std::sqrt(std::numeric_limits<Real>::epsilon())) {
       y = lu.determinant() * lu.inverse();
       return;
     }
-    // V diag(products of the other singular values) U^T, times the signs of U and V
+    // V diag(products of the other singular values) U^H, times the determinants of U and V^H
     const Eigen::BDCSVD<M> svd(M(a), Eigen::ComputeFullU | Eigen::ComputeFullV);
     const Index n = a.rows();
-    Eigen::Matrix<T, Eigen::Dynamic, 1> others(n);
+    Eigen::Matrix<Real, Eigen::Dynamic, 1> others(n);
     for (Index i = 0; i < n; ++i) {
-      T p = 1;
+      Real p = 1;
       for (Index j = 0; j < n; ++j)
         if (j != i) p *= svd.singularValues()(j);
       others(i) = p;
     }
-    const T sign = svd.matrixU().determinant() * svd.matrixV().determinant() < 0 ? T(-1) : T(1);
-    y = sign * (svd.matrixV() * others.asDiagonal() * svd.matrixU().transpose());
+    T sign = svd.matrixU().determinant() * Eigen::numext::conj(svd.matrixV().determinant());
+    if constexpr (!Eigen::NumTraits<T>::IsComplex) sign = sign < 0 ? T(-1) : T(1);
+    y = sign * (svd.matrixV() * others.asDiagonal() * svd.matrixU().adjoint());
   });
 }
 KERNEL(eigh) {
@@ -44,7 +46,7 @@ KERNEL(eigh) {
 }
 KERNEL(svd) {
   const bool full = r.ctx().flag("full");
-  return of_matrices(r, 2, [=](const auto& a, auto& y) {
+  return of_matrices<true>(r, 2, [=](const auto& a, auto& y) {
     using T = typename std::decay_t<decltype(y)>::Scalar;
     const Index m = a.rows(), n = a.cols(), k = std::min(m, n);
     y.setZero();
@@ -62,7 +64,7 @@ KERNEL(svd) {
     }
     y.topLeftCorner(m, s.matrixU().cols()) = s.matrixU();
     y.block(m, 0, n, s.matrixV().cols()) = s.matrixV();
-    y.row(m + n).head(k) = s.singularValues().transpose();
+    y.row(m + n).head(k) = s.singularValues().transpose().template cast<T>();
   });
 }
 KERNEL(pinv) {

@@ -115,7 +115,9 @@ Val Builder::op(const OpDef& def, std::span<const Val> in, Attrs attrs) {
   if (!out.shape.symbolic()) (void)out.bytes();  // throws where they do not fit a number
   if (!def.takes_complex()) {
     OP_CHECK(!is_complex(out.dtype), kType, "[", def.name, "] has no rule for a result of ",
-             public_name_of(out.dtype));
+             public_name_of(out.dtype),
+             "; take real and imaginary parts apart (ops.abs of complex numbers is complex: its "
+             "real part is ops.real of it)");
     for (size_t i = 0; i < in.size(); ++i)
       OP_CHECK(!ts[i] || !is_complex(ts[i]->dtype), kType, "[", def.name, "] has no rule for ",
                public_name_of(ts[i]->dtype), " operands; take real and imaginary parts apart");

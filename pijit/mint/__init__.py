@@ -383,6 +383,11 @@ def real(input):
     return input
 
 
+def polar(abs, angle):
+    """abs * exp(i angle), of two float32 Tensors of one shape: complex64, complex128 of float64."""
+    return _F.polar(abs, angle)
+
+
 def imag(input):
     """Zeros: there are real numbers only."""
     return _F.zeros_like(input)

@@ -75,7 +75,21 @@ class _Indexed(Cell):
 
 
 class SequentialCell(_Indexed):
-    """Cells called one after the other. Takes cells, a list of cells or an OrderedDict."""
+    """Cells called one after the other. Takes cells, a list of cells or an OrderedDict.
+
+    Args:
+        *args (object): the arguments.
+
+    Inputs:
+        x: what the first cell takes.
+
+    Outputs:
+        what the last cell gives.
+
+    Example:
+        >>> nn.SequentialCell(nn.Dense(3, 2), nn.ReLU())(ops.ones((1, 3))).shape
+        (1, 2)
+    """
 
     def __init__(self, *args):
         super().__init__()
@@ -95,7 +109,15 @@ class SequentialCell(_Indexed):
 
 
 class CellList(_Indexed):
-    """A list of cells; it is not called itself."""
+    """A list of cells; it is not called itself.
+
+    Args:
+        *args (object): the arguments.
+
+    Example:
+        >>> len(nn.CellList([nn.ReLU(), nn.Tanh()]))
+        2
+    """
 
     def __init__(self, *args, **kwargs):
         super().__init__(kwargs.get("auto_prefix", True))
@@ -124,7 +146,15 @@ class CellList(_Indexed):
 
 
 class CellDict(Cell):
-    """A dictionary of cells; it is not called itself."""
+    """A dictionary of cells; it is not called itself.
+
+    Args:
+        *args (object): the arguments.
+
+    Example:
+        >>> list(nn.CellDict({"a": nn.ReLU()}).keys())
+        ['a']
+    """
 
     def __init__(self, *args, **kwargs):  # noqa: ARG002
         super().__init__()

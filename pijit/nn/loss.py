@@ -4,14 +4,23 @@ import math
 
 from pijit import dtype as mstype
 from pijit.nn.cell import Cell
-from pijit.nn.layer.activation import get_activation
+from pijit.nn.layer.activation import LogSoftmax, get_activation
+from pijit.nn.layer.common import OperatorCell
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.ops.function.loss import reduce_loss
 
 
 class LossBase(Cell):
-    """Base of losses: 'mean', 'sum' or 'none' over the elements."""
+    """Base of losses: 'mean', 'sum' or 'none' over the elements.
+
+    Args:
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Example:
+        >>> print(nn.LossBase("sum").get_loss(Tensor([1.0, 2.0]), 0.5))
+        1.5
+    """
 
     def __init__(self, reduction="mean"):
         super().__init__()
@@ -29,36 +38,114 @@ class LossBase(Cell):
 
     def get_loss(self, x, weights=1.0):
         """x, weighted and reduced."""
-        return reduce_loss(x * weights, self.reduction)
+        x = self.mul(x, weights)
+        if not self.reduce:
+            return x
+        return (self.reduce_mean if self.average else self.reduce_sum)(x, self.get_axis(x))
 
 
 class MSELoss(LossBase):
-    """Mean squared error."""
+    """Mean squared error.
+
+    Args:
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        logits: Tensor.
+        labels: Tensor of its shape.
+
+    Outputs:
+        Tensor: a number, or of logits's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.MSELoss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
+        2.0
+    """
 
     def construct(self, logits, labels):
         return F.mse_loss(logits, labels, self.reduction)
 
 
 class L1Loss(LossBase):
-    """Mean absolute error."""
+    """Mean absolute error.
+
+    Args:
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        logits: Tensor.
+        labels: Tensor of its shape.
+
+    Outputs:
+        Tensor: a number, or of logits's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.L1Loss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
+        1.0
+    """
 
     def construct(self, logits, labels):
         return F.l1_loss(logits, labels, self.reduction)
 
 
 class SmoothL1Loss(LossBase):
-    """Quadratic below beta, linear above."""
+    """Quadratic below beta, linear above.
+
+    Args:
+        beta (number, optional): a factor. Default: 1.0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'none'.
+
+    Inputs:
+        logits: Tensor.
+        labels: Tensor of its shape.
+
+    Outputs:
+        Tensor: a number, or of logits's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.SmoothL1Loss()(Tensor([1.0, 2.0]), Tensor([1.5, 4.0])))
+        [0.125 1.5  ]
+    """
 
     def __init__(self, beta=1.0, reduction="none"):
         super().__init__(reduction)
         self.beta = beta
+        self.smooth_l1_loss = P.SmoothL1Loss(beta, self.reduction)
 
     def construct(self, logits, labels):
-        return F.smooth_l1_loss(logits, labels, self.beta, self.reduction)
+        return self.smooth_l1_loss(logits, labels)
 
 
 class HuberLoss(LossBase):
-    """Quadratic below delta, linear above."""
+    """Quadratic below delta, linear above.
+
+    Args:
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+        delta (float, optional): the border between the two parts. Default: 1.0.
+
+    Inputs:
+        logits: Tensor.
+        labels: Tensor of its shape.
+
+    Outputs:
+        Tensor: a number, or of logits's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.HuberLoss()(Tensor([1.0, 2.0]), Tensor([1.5, 4.0])))
+        0.8125
+    """
 
     def __init__(self, reduction="mean", delta=1.0):
         super().__init__(reduction)
@@ -68,14 +155,41 @@ class HuberLoss(LossBase):
         return F.huber_loss(logits, labels, self.reduction, self.delta)
 
 
-class SoftmaxCrossEntropyWithLogits(LossBase):
-    """Softmax cross entropy; sparse labels are class indices, others probabilities."""
+class SoftmaxCrossEntropyWithLogits(OperatorCell, LossBase):
+    """Softmax cross entropy; sparse labels are class indices, others probabilities.
+
+    Args:
+        sparse (bool, optional): whether labels are classes. Default: False.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'none'.
+
+    Inputs:
+        logits: Tensor [N, C].
+        labels: Tensor [N] of classes, or [N, C].
+
+    Outputs:
+        Tensor: [N], or a number.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.SoftmaxCrossEntropyWithLogits(sparse=True)(Tensor([[0.0, 0.0]]), Tensor([0], ms.int32)))
+        [0.6931472]
+    """
 
     def __init__(self, sparse=False, reduction="none"):
         super().__init__(reduction)
         self.sparse = sparse
+        self.operators(softmax_cross_entropy=P.SoftmaxCrossEntropyWithLogits(), sparse_softmax_cross_entropy=P.SparseSoftmaxCrossEntropyWithLogits(),
+                  one_hot=P.OneHot())
 
     def construct(self, logits, labels):
+        if self.replaced():
+            if self.sparse and self.reduction == "mean":
+                return self.sparse_softmax_cross_entropy(logits, labels)
+            if self.sparse:
+                labels = self.one_hot(labels, logits.shape[-1], 1.0, 0.0)
+            return self.get_loss(self.softmax_cross_entropy(logits, labels)[0])
         if self.sparse:
             loss = F.nll_loss(F.log_softmax(logits, -1), labels, reduction="none")
         else:
@@ -84,7 +198,28 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
 
 class CrossEntropyLoss(LossBase):
-    """Softmax cross entropy with class weights, ignored indices and label smoothing."""
+    """Softmax cross entropy with class weights, ignored indices and label smoothing.
+
+    Args:
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        ignore_index (int, optional): a class that doesn't count. Default: -100.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+        label_smoothing (float, optional): the share in [0, 1] that goes to all classes alike. Default: 0.0.
+
+    Inputs:
+        logits: Tensor [N, C, ...].
+        labels: Tensor [N, ...] of classes, or of logits's shape.
+
+    Outputs:
+        Tensor: a number, or of the classes' shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.CrossEntropyLoss()(Tensor([[0.0, 0.0]]), Tensor([0], ms.int32)))
+        0.6931472
+    """
 
     def __init__(self, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
         super().__init__(reduction)
@@ -95,7 +230,27 @@ class CrossEntropyLoss(LossBase):
 
 
 class NLLLoss(LossBase):
-    """Negative log likelihood of log-probabilities."""
+    """Negative log likelihood of log-probabilities.
+
+    Args:
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        ignore_index (int, optional): a class that doesn't count. Default: -100.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        logits: Tensor [N, C, ...] of log-probabilities.
+        labels: Tensor [N, ...] of classes.
+
+    Outputs:
+        Tensor: a number, or of labels's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.NLLLoss()(Tensor([[-0.5, -1.0]]), Tensor([0], ms.int32)))
+        0.5
+    """
 
     def __init__(self, weight=None, ignore_index=-100, reduction="mean"):
         super().__init__(reduction)
@@ -106,7 +261,26 @@ class NLLLoss(LossBase):
 
 
 class BCELoss(LossBase):
-    """Cross entropy of probabilities."""
+    """Cross entropy of probabilities.
+
+    Args:
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        logits: Tensor in [0, 1].
+        labels: Tensor of its shape.
+
+    Outputs:
+        Tensor: a number, or of logits's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.BCELoss()(Tensor([0.5, 0.5]), Tensor([1.0, 0.0])))
+        0.6931472
+    """
 
     def __init__(self, weight=None, reduction="mean"):
         super().__init__(reduction)
@@ -117,7 +291,27 @@ class BCELoss(LossBase):
 
 
 class BCEWithLogitsLoss(LossBase):
-    """Cross entropy of sigmoid(logits)."""
+    """Cross entropy of sigmoid(logits).
+
+    Args:
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        pos_weight (Tensor, optional): a factor for positive examples. Default: None.
+
+    Inputs:
+        logits: Tensor.
+        labels: Tensor of its shape.
+
+    Outputs:
+        Tensor: a number, or of logits's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.BCEWithLogitsLoss()(Tensor([0.0, 0.0]), Tensor([1.0, 0.0])))
+        0.6931472
+    """
 
     def __init__(self, reduction="mean", weight=None, pos_weight=None):
         super().__init__(reduction)
@@ -128,31 +322,99 @@ class BCEWithLogitsLoss(LossBase):
 
 
 class KLDivLoss(LossBase):
-    """labels * (log(labels) - logits)."""
+    """labels * (log(labels) - logits).
+
+    Args:
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        logits: Tensor of log-probabilities.
+        labels: Tensor of its shape.
+
+    Outputs:
+        Tensor: a number, or of logits's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.KLDivLoss()(Tensor([-1.0, -2.0]), Tensor([0.5, 0.5])))
+        0.4034264
+    """
 
     def construct(self, logits, labels):
         return F.kl_div(logits, labels, self.reduction)
 
 
 class MAELoss(LossBase):
-    """Mean absolute error."""
+    """Mean absolute error.
+
+    Args:
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        logits: Tensor.
+        label: Tensor that broadcasts with it.
+
+    Outputs:
+        Tensor: a number, or of the common shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.MAELoss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
+        1.0
+    """
+
+    def __init__(self, reduction="mean"):
+        super().__init__(reduction)
+        self.abs = P.Abs()
 
     def construct(self, logits, label):
-        return self.get_loss(F.abs(logits - label))
+        return self.get_loss(self.abs(logits - label))
 
 
 class RMSELoss(LossBase):
-    """The root of the mean squared error."""
+    """The root of the mean squared error.
+
+    Inputs:
+        logits: Tensor.
+        label: Tensor of its shape.
+
+    Outputs:
+        0-d Tensor.
+
+    Example:
+        >>> print(nn.RMSELoss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
+        1.4142135
+    """
 
     def __init__(self):
         super().__init__()
+        self.MSELoss = MSELoss()
 
     def construct(self, logits, label):
-        return F.sqrt(F.mse_loss(logits, label))
+        return F.sqrt(self.MSELoss(logits, label))
 
 
 class DiceLoss(LossBase):
-    """1 - (2 sum(x y) + smooth) / (sum(x^2) + sum(y^2) + smooth) (Milletari et al. 2016)."""
+    """1 - (2 sum(x y) + smooth) / (sum(x^2) + sum(y^2) + smooth) (Milletari et al. 2016).
+
+    Args:
+        smooth (float, optional): what is added to both parts of the quotient. Default: 1e-05.
+
+    Inputs:
+        logits: Tensor.
+        label: Tensor of its shape.
+
+    Outputs:
+        0-d Tensor.
+
+    Example:
+        >>> print(nn.DiceLoss()(Tensor([1.0, 0.0]), Tensor([1.0, 0.0])))
+        0.0
+    """
 
     def __init__(self, smooth=1e-5):
         super().__init__()
@@ -168,11 +430,28 @@ class DiceLoss(LossBase):
 
 
 class MultiClassDiceLoss(LossBase):
-    """Dice losses of the columns of [N, C], weighted, and their mean."""
+    """Dice losses of the columns of [N, C], weighted, and their mean.
+
+    Args:
+        weights (Tensor, optional): a weight per element. Default: None.
+        ignore_indiex (int, optional): a column that doesn't count. Default: None.
+        activation (str, Cell or function, optional): what is applied to the output. Default: 'softmax'.
+
+    Inputs:
+        logits: Tensor [N, C].
+        label: Tensor of its shape.
+
+    Outputs:
+        0-d Tensor.
+
+    Example:
+        >>> print(nn.MultiClassDiceLoss(activation=None)(Tensor([[1.0, 0.0], [0.0, 1.0]]), Tensor([[1.0, 0.0], [0.0, 1.0]])))
+        0.0
+    """
 
     def __init__(self, weights=None, ignore_indiex=None, activation="softmax"):
         super().__init__()
-        self.dice = DiceLoss(1e-5)
+        self.binarydiceloss = DiceLoss(1e-5)
         self.weights, self.ignore_indiex = weights, ignore_indiex
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
 
@@ -182,21 +461,41 @@ class MultiClassDiceLoss(LossBase):
         total = 0.0
         for k in range(label.shape[1]):
             if k != self.ignore_indiex:
-                loss = self.dice(logits[:, k], label[:, k])
+                loss = self.binarydiceloss(logits[:, k], label[:, k])
                 total = total + (loss if self.weights is None else loss * self.weights[k])
         return total / label.shape[1]
 
 
 class FocalLoss(LossBase):
-    """-(1 - p)^gamma log p of the label's class (Lin et al. 2017). logits [N, C(, H(, W))], labels of class indices, or one-hot of logits' shape."""
+    """-(1 - p)^gamma log p of the label's class (Lin et al. 2017). logits [N, C(, H(, W))], labels of class indices, or one-hot of logits' shape.
+
+    Args:
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        gamma (float, optional): the exponent. Default: 2.0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        logits: Tensor [N, C, ...].
+        targets: Tensor [N, 1, ...] of classes, or of logits's shape.
+
+    Outputs:
+        Tensor.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.FocalLoss()(Tensor([[0.0, 0.0]]), Tensor([[1]], ms.int32)))
+        0.1732868
+    """
 
     def __init__(self, weight=None, gamma=2.0, reduction="mean"):
         super().__init__(reduction)
-        self.weight, self.gamma = weight, float(gamma)
+        self.weight, self.gamma, self.logsoftmax = weight, float(gamma), LogSoftmax(1)
 
     def construct(self, logits, targets):
         n, c = logits.shape[:2]
-        logp = F.log_softmax(F.reshape(logits, (n, c, -1)), 1)
+        logp = self.logsoftmax(F.reshape(logits, (n, c, -1)))
         targets = F.reshape(targets, (n, targets.shape[1], -1))
         if targets.shape[1] == 1:
             at = F.cast(targets, mstype.int32)
@@ -214,7 +513,28 @@ class FocalLoss(LossBase):
 
 
 class PoissonNLLLoss(LossBase):
-    """exp(x) - y x, or x - y log(x + eps) where x is no logarithm; full: with Stirling's term of log(y!) where y > 1."""
+    """exp(x) - y x, or x - y log(x + eps) where x is no logarithm; full: with Stirling's term of log(y!) where y > 1.
+
+    Args:
+        log_input (bool, optional): whether inputs are logarithms. Default: True.
+        full (bool, optional): whether the constant is added. Default: False.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-08.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        input: Tensor.
+        target: Tensor of its shape.
+
+    Outputs:
+        Tensor: a number, or of input's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.PoissonNLLLoss()(Tensor([0.0, 0.0]), Tensor([1.0, 2.0])))
+        1.0
+    """
 
     def __init__(self, log_input=True, full=False, eps=1e-8, reduction="mean"):
         super().__init__(reduction)
@@ -231,7 +551,27 @@ class PoissonNLLLoss(LossBase):
 
 
 class CosineEmbeddingLoss(LossBase):
-    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1.
+
+    Args:
+        margin (float, optional): the margin. Default: 0.0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        logits_x1: Tensor [N, D].
+        logits_x2: Tensor of its shape.
+        labels: Tensor [N] of 1 and -1.
+
+    Outputs:
+        Tensor: a number, or [N].
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.CosineEmbeddingLoss()(Tensor([[1.0, 0.0]]), Tensor([[0.0, 1.0]]), Tensor([1], ms.int32)))
+        1.0
+    """
 
     def __init__(self, margin=0.0, reduction="mean"):
         super().__init__(reduction)
@@ -242,7 +582,27 @@ class CosineEmbeddingLoss(LossBase):
 
 
 class MarginRankingLoss(LossBase):
-    """max(0, -target * (input1 - input2) + margin)."""
+    """max(0, -target * (input1 - input2) + margin).
+
+    Args:
+        margin (float, optional): the margin. Default: 0.0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        input1: Tensor.
+        input2: Tensor of its shape.
+        target: Tensor of 1 and -1.
+
+    Outputs:
+        Tensor: a number, or of input1's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.MarginRankingLoss()(Tensor([1.0, 2.0]), Tensor([2.0, 1.0]), Tensor([1.0, 1.0])))
+        0.5
+    """
 
     def __init__(self, margin=0.0, reduction="mean"):
         super().__init__(reduction)
@@ -253,7 +613,26 @@ class MarginRankingLoss(LossBase):
 
 
 class HingeEmbeddingLoss(LossBase):
-    """x where the label is 1, max(0, margin - x) where it is -1."""
+    """x where the label is 1, max(0, margin - x) where it is -1.
+
+    Args:
+        margin (float, optional): the margin. Default: 1.0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        logits: Tensor.
+        labels: Tensor of 1 and -1.
+
+    Outputs:
+        Tensor: a number, or of logits's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.HingeEmbeddingLoss()(Tensor([0.5, 0.25]), Tensor([1.0, -1.0])))
+        0.625
+    """
 
     def __init__(self, margin=1.0, reduction="mean"):
         super().__init__(reduction)
@@ -264,7 +643,30 @@ class HingeEmbeddingLoss(LossBase):
 
 
 class TripletMarginLoss(LossBase):
-    """max(0, |x - positive|_p - |x - negative|_p + margin) (Balntas et al. 2016)."""
+    """max(0, |x - positive|_p - |x - negative|_p + margin) (Balntas et al. 2016).
+
+    Args:
+        p (int, optional): the order of the norm. Default: 2.
+        swap (bool, optional): whether the lesser distance from the negative counts. Default: False.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-06.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+        margin (float, optional): the margin. Default: 1.0.
+
+    Inputs:
+        x: Tensor [N, D].
+        positive, negative: Tensors of its shape.
+        margin: in place of the layer's.
+
+    Outputs:
+        Tensor: a number, or [N].
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.TripletMarginLoss()(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]]), Tensor([[0.0, 1.0]])))
+        1.0
+    """
 
     def __init__(self, p=2, swap=False, eps=1e-6, reduction="mean", margin=1.0):
         super().__init__(reduction)
@@ -275,7 +677,28 @@ class TripletMarginLoss(LossBase):
 
 
 class TripletMarginWithDistanceLoss(LossBase):
-    """max(0, d(x, positive) - d(x, negative) + margin), d Euclidean by default."""
+    """max(0, d(x, positive) - d(x, negative) + margin), d Euclidean by default.
+
+    Args:
+        distance_function (function, optional): of two Tensors. Default: None.
+        swap (bool, optional): whether the lesser distance from the negative counts. Default: False.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+        margin (float, optional): the margin. Default: 1.0.
+
+    Inputs:
+        x: Tensor [N, D].
+        positive, negative: Tensors of its shape.
+
+    Outputs:
+        Tensor: a number, or [N].
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.TripletMarginWithDistanceLoss()(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]]), Tensor([[0.0, 1.0]])))
+        1.0
+    """
 
     def __init__(self, distance_function=None, swap=False, reduction="mean", margin=1.0):
         super().__init__(reduction)
@@ -283,6 +706,7 @@ class TripletMarginWithDistanceLoss(LossBase):
             raise ValueError(f"For 'TripletMarginWithDistanceLoss', 'margin' must be greater than 0, but got {margin}.")
         self.distance_function = self._euclidean if distance_function is None else distance_function
         self.swap, self.margin = swap, margin
+        self.minimum, self.maximum = P.Minimum(), P.Maximum()
 
     @staticmethod
     def _euclidean(x, y):
@@ -291,12 +715,33 @@ class TripletMarginWithDistanceLoss(LossBase):
     def construct(self, x, positive, negative):
         near, far = self.distance_function(x, positive), self.distance_function(x, negative)
         if self.swap:
-            far = F.minimum(far, self.distance_function(positive, negative))
-        return self.get_loss(F.maximum(near - far + self.margin, 0.0))
+            far = self.minimum(far, self.distance_function(positive, negative))
+        return self.get_loss(self.maximum(near - far + self.margin, 0.0))
 
 
 class GaussianNLLLoss(LossBase):
-    """(log(max(var, eps)) + (x - y)^2 / max(var, eps)) / 2."""
+    """(log(max(var, eps)) + (x - y)^2 / max(var, eps)) / 2.
+
+    Args:
+        full (bool, optional): whether the constant is added. Default: False.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-06.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        logits: Tensor, the means.
+        labels: Tensor of its shape.
+        var: Tensor, the variances.
+
+    Outputs:
+        Tensor: a number, or of logits's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.GaussianNLLLoss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]), Tensor([1.0, 1.0])))
+        1.0
+    """
 
     def __init__(self, *, full=False, eps=1e-6, reduction="mean"):
         super().__init__(reduction)
@@ -307,14 +752,51 @@ class GaussianNLLLoss(LossBase):
 
 
 class SoftMarginLoss(LossBase):
-    """log(1 + exp(-label * x))."""
+    """log(1 + exp(-label * x)).
+
+    Args:
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        logits: Tensor.
+        labels: Tensor of 1 and -1.
+
+    Outputs:
+        Tensor: a number, or of logits's shape.
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.SoftMarginLoss()(Tensor([0.0, 0.0]), Tensor([1.0, -1.0])))
+        0.6931472
+    """
 
     def construct(self, logits, labels):
         return F.soft_margin_loss(logits, labels, self.reduction)
 
 
 class MultiLabelSoftMarginLoss(LossBase):
-    """Mean over the classes of the cross entropy of sigmoid(x)."""
+    """Mean over the classes of the cross entropy of sigmoid(x).
+
+    Args:
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        x: Tensor [N, C].
+        target: Tensor of its shape.
+
+    Outputs:
+        Tensor: a number, or [N].
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.MultiLabelSoftMarginLoss()(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]])))
+        0.6931472
+    """
 
     def __init__(self, weight=None, reduction="mean"):
         super().__init__(reduction)
@@ -325,20 +807,64 @@ class MultiLabelSoftMarginLoss(LossBase):
 
 
 class MultiMarginLoss(LossBase):
-    """Sum over the other classes of max(0, margin - x[y] + x)^p, over the number of classes."""
+    """Sum over the other classes of max(0, margin - x[y] + x)^p, over the number of classes.
+
+    Args:
+        p (int, optional): the exponent, 1 or 2. Default: 1.
+        margin (float, optional): the margin. Default: 1.0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+        weight (Tensor, optional): a factor per class or element. Default: None.
+
+    Inputs:
+        x: Tensor [N, C].
+        target: Tensor [N] of classes.
+        weight: Tensor [C], in place of the layer's.
+
+    Outputs:
+        Tensor: a number, or [N].
+
+    Raises:
+        ValueError: where `p` is out of its range, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.MultiMarginLoss()(Tensor([[1.0, 0.5]]), Tensor([0])))
+        0.25
+    """
 
     def __init__(self, p=1, margin=1.0, reduction="mean", weight=None):
         super().__init__(reduction)
         if p not in (1, 2):
             raise ValueError(f"For 'MultiMarginLoss', 'p' must be 1 or 2, but got {p}.")
         self.p, self.margin, self.weight = p, margin, weight
+        self.multi_margin_loss = P.MultiMarginLoss(p, margin, self.reduction)
 
     def construct(self, x, target, weight=None):
-        return F.multi_margin_loss(x, target, self.p, self.margin, self.weight if weight is None else weight, self.reduction)
+        return self.multi_margin_loss(x, target, self.weight if weight is None else weight)
 
 
 class CTCLoss(LossBase):
-    """Connectionist temporal classification (Graves et al. 2006)."""
+    """Connectionist temporal classification (Graves et al. 2006).
+
+    Args:
+        blank (int, optional): the blank class. Default: 0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+        zero_infinity (bool, optional): whether infinite losses count as 0. Default: False.
+
+    Inputs:
+        log_probs: Tensor [T, N, C].
+        targets: Tensor [N, S] of classes.
+        input_lengths, target_lengths: Tensors [N].
+
+    Outputs:
+        Tensor: a number, or [N].
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.CTCLoss()(ops.log_softmax(ops.zeros((2, 1, 3))), Tensor([[1]], ms.int32), Tensor([2], ms.int32), Tensor([1], ms.int32)))
+        1.0986123
+    """
 
     def __init__(self, blank=0, reduction="mean", zero_infinity=False):
         super().__init__(reduction)
@@ -349,10 +875,32 @@ class CTCLoss(LossBase):
 
 
 class MultilabelMarginLoss(LossBase):
-    """Sum over labels j and other classes i of max(0, 1 - x[j] + x[i]), over the number of classes."""
+    """Sum over labels j and other classes i of max(0, 1 - x[j] + x[i]), over the number of classes.
+
+    Args:
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Inputs:
+        x: Tensor [N, C].
+        target: Tensor of its shape, classes up to the first -1.
+
+    Outputs:
+        Tensor: a number, or [N].
+
+    Raises:
+        ValueError: where `reduction` isn't one of those named.
+
+    Example:
+        >>> print(nn.MultilabelMarginLoss()(Tensor([[0.0, 1.0]]), Tensor([[0, -1]], ms.int32)))
+        1.0
+    """
+
+    def __init__(self, reduction="mean"):
+        super().__init__(reduction)
+        self.multilabel_margin_loss = P.MultilabelMarginLoss(self.reduction)
 
     def construct(self, x, target):
-        return F.multilabel_margin_loss(x, target, self.reduction)
+        return self.multilabel_margin_loss(x, target)
 
 
 __all__ = [n for n, v in globals().items() if isinstance(v, type) and issubclass(v, LossBase)]

@@ -16,7 +16,20 @@ class Optimizer(Cell):
 
     `parameters` holds Parameters, or groups as dicts with 'params' and, where they differ from the arguments, 'lr', 'weight_decay' and
     'grad_centralization'; a dict {'order_params': [...]} says in which order the gradients come. Rates and weight decays may be schedules of the
-    global step. A subclass's construct may use get_lr, get_weight_decay, decay_weight, scale_grad, gradients_centralization and flatten_gradients."""
+    global step. A subclass's construct may use get_lr, get_weight_decay, decay_weight, scale_grad, gradients_centralization and flatten_gradients.
+
+    Args:
+        learning_rate (float, Tensor, list or LearningRateSchedule): the rate, or that of each step.
+        parameters (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own
+            rates.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> print(nn.SGD(net.trainable_params(), 0.1).get_lr())
+        Parameter (name=learning_rate, shape=(), dtype=Float32, requires_grad=False)
+    """
 
     _fixed_decay = False  # whether weight_decay must be a number
 
@@ -239,7 +252,32 @@ class _ListSchedule(LearningRateSchedule):
 
 
 class SGD(Optimizer):
-    """Gradient descent with momentum and dampening (Sutskever et al. 2013)."""
+    """Gradient descent with momentum and dampening (Sutskever et al. 2013).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 0.1.
+        momentum (float, optional): the share of the step before. Default: 0.0.
+        dampening (float, optional): the share of gradients that is left out. Default: 0.0.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+        nesterov (bool, optional): whether by Nesterov's momentum. Default: False.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Raises:
+        ValueError: where `nesterov` is no bool.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.SGD(net.trainable_params(), 0.1)((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     _fixed_decay = True
 
@@ -272,7 +310,27 @@ class SGD(Optimizer):
 
 
 class Momentum(Optimizer):
-    """v = momentum * v + g; p = p - lr * v (with nesterov: p - lr * (g + momentum * v))."""
+    """v = momentum * v + g; p = p - lr * v (with nesterov: p - lr * (g + momentum * v)).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule): the rate, or that of each step.
+        momentum (float): the share of the step before.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+        use_nesterov (bool, optional): whether by Nesterov's momentum. Default: False.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> len(nn.Momentum(net.trainable_params(), 0.1, 0.9).parameters)
+        2
+    """
 
     def __init__(self, params, learning_rate, momentum, weight_decay=0.0, loss_scale=1.0, use_nesterov=False):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
@@ -311,7 +369,32 @@ class _Adam(Optimizer):
 
 
 class Adam(_Adam):
-    """Kingma & Ba 2014, with bias correction folded into the rate."""
+    """Kingma & Ba 2014, with bias correction folded into the rate.
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 0.001.
+        beta1 (float, optional): the decay of the first moment. Default: 0.9.
+        beta2 (float, optional): the decay of the second moment. Default: 0.999.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-08.
+        use_locking (bool, optional): kept for its name. Default: False.
+        use_nesterov (bool, optional): whether by Nesterov's momentum. Default: False.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+        use_amsgrad (bool, optional): whether the greatest second moment counts. Default: False.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.Adam(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0,  # noqa: ARG002
                  loss_scale=1.0, use_amsgrad=False, **kwargs):  # noqa: ARG002
@@ -343,21 +426,90 @@ class Adam(_Adam):
 
 
 class LazyAdam(Adam):
-    """Adam; dense gradients update every row."""
+    """Adam; dense gradients update every row.
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 0.001.
+        beta1 (float, optional): the decay of the first moment. Default: 0.9.
+        beta2 (float, optional): the decay of the second moment. Default: 0.999.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-08.
+        use_locking (bool, optional): kept for its name. Default: False.
+        use_nesterov (bool, optional): whether by Nesterov's momentum. Default: False.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.LazyAdam(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
         super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
 
 class AdamOffload(Adam):
-    """Adam, computed on the CPU."""
+    """Adam, computed on the CPU.
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 0.001.
+        beta1 (float, optional): the decay of the first moment. Default: 0.9.
+        beta2 (float, optional): the decay of the second moment. Default: 0.999.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-08.
+        use_locking (bool, optional): kept for its name. Default: False.
+        use_nesterov (bool, optional): whether by Nesterov's momentum. Default: False.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.AdamOffload(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
         super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
 
 class AdamWeightDecay(_Adam):
-    """Adam without bias correction, with decoupled weight decay (Loshchilov & Hutter 2017)."""
+    """Adam without bias correction, with decoupled weight decay (Loshchilov & Hutter 2017).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 0.001.
+        beta1 (float, optional): the decay of the first moment. Default: 0.9.
+        beta2 (float, optional): the decay of the second moment. Default: 0.999.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-06.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.AdamWeightDecay(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0)
@@ -377,7 +529,31 @@ class AdamWeightDecay(_Adam):
 
 
 class RMSProp(Optimizer):
-    """Hinton's RMSProp; centered subtracts the squared mean gradient (Graves 2013)."""
+    """Hinton's RMSProp; centered subtracts the squared mean gradient (Graves 2013).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 0.1.
+        decay (float, optional): the decay of the mean square. Default: 0.9.
+        momentum (float, optional): the share of the step before. Default: 0.0.
+        epsilon (float, optional): a small number that keeps the result finite. Default: 1e-10.
+        use_locking (bool, optional): kept for its name. Default: False.
+        centered (bool, optional): whether the squared mean gradient is subtracted. Default: False.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.RMSProp(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, learning_rate=0.1, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False, centered=False, loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
         super().__init__(learning_rate, params, weight_decay, loss_scale)
@@ -413,7 +589,28 @@ def _at_least(name, least=0, open_end=False, **values):
 
 
 class Adagrad(Optimizer):
-    """p -= lr * g / sqrt(sum of g^2 so far) (Duchi et al. 2011)."""
+    """p -= lr * g / sqrt(sum of g^2 so far) (Duchi et al. 2011).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        accum (float, optional): the sum of squares at first. Default: 0.1.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 0.001.
+        update_slots (bool, optional): whether the sums of squares are updated. Default: True.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+
+    Inputs:
+        grads: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.Adagrad(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, accum=0.1, learning_rate=1e-3, update_slots=True, loss_scale=1.0, weight_decay=0.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
@@ -432,7 +629,28 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps in proportion to the root mean square of the steps before (Zeiler 2012)."""
+    """Steps in proportion to the root mean square of the steps before (Zeiler 2012).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 1.0.
+        rho (float, optional): the decay of the mean squares. Default: 0.9.
+        epsilon (float, optional): a small number that keeps the result finite. Default: 1e-06.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+
+    Inputs:
+        grads: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.Adadelta(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, learning_rate=1.0, rho=0.9, epsilon=1e-6, loss_scale=1.0, weight_decay=0.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
@@ -455,7 +673,29 @@ class Adadelta(Optimizer):
 
 
 class AdaMax(_Adam):
-    """Adam with the greatest gradient in place of the second moment (Kingma & Ba 2014, section 7.1)."""
+    """Adam with the greatest gradient in place of the second moment (Kingma & Ba 2014, section 7.1).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 0.001.
+        beta1 (float, optional): the decay of the first moment. Default: 0.9.
+        beta2 (float, optional): the decay of the second moment. Default: 0.999.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-08.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.AdaMax(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.0, loss_scale=1.0):
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale)
@@ -474,7 +714,28 @@ class AdaMax(_Adam):
 
 
 class ASGD(Optimizer):
-    """Gradient descent with a decaying rate; `ax` holds the average of the parameters from step t0 on (Polyak & Juditsky 1992)."""
+    """Gradient descent with a decaying rate; `ax` holds the average of the parameters from step t0 on (Polyak & Juditsky 1992).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 0.1.
+        lambd (float, optional): the decay. Default: 0.0001.
+        alpha (float, optional): the exponent of the decay. Default: 0.75.
+        t0 (float, optional): from which step on the average is taken. Default: 1e+06.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.ASGD(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, learning_rate=0.1, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0):
         super().__init__(learning_rate, params, weight_decay)
@@ -499,7 +760,28 @@ class ASGD(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Step sizes that grow while a gradient keeps its sign and shrink where it changes (Riedmiller & Braun 1993)."""
+    """Step sizes that grow while a gradient keeps its sign and shrink where it changes (Riedmiller & Braun 1993).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 0.1.
+        etas (tuple of float, optional): the factors of a step that changed its sign, and of one that kept it.
+            Default: (0.5, 1.2).
+        step_sizes (tuple of float, optional): the least and the greatest step. Default: (1e-06, 50.0).
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.Rprop(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, learning_rate=0.1, etas=(0.5, 1.2), step_sizes=(1e-6, 50.0), weight_decay=0.0):
         super().__init__(learning_rate, params, weight_decay)
@@ -526,7 +808,30 @@ class Rprop(Optimizer):
 
 
 class ProximalAdagrad(Optimizer):
-    """Adagrad with l1 and l2 penalties applied by their proximal operator (Duchi & Singer 2009)."""
+    """Adagrad with l1 and l2 penalties applied by their proximal operator (Duchi & Singer 2009).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        accum (float, optional): the sum of squares at first. Default: 0.1.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 0.001.
+        l1 (float, optional): the factor of the sum of absolute values. Default: 0.0.
+        l2 (float, optional): the factor of the sum of squares. Default: 0.0.
+        use_locking (bool, optional): kept for its name. Default: False.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+
+    Inputs:
+        grads: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.ProximalAdagrad(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, accum=0.1, learning_rate=1e-3, l1=0.0, l2=0.0, use_locking=False, loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
         super().__init__(learning_rate, params, weight_decay, loss_scale)
@@ -545,7 +850,31 @@ class ProximalAdagrad(Optimizer):
 
 
 class FTRL(Optimizer):
-    """Follow the regularised leader (McMahan et al. 2013)."""
+    """Follow the regularised leader (McMahan et al. 2013).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        initial_accum (float, optional): the sum of squares at first. Default: 0.1.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: 0.001.
+        lr_power (float, optional): the exponent of the rate. Default: -0.5.
+        l1 (float, optional): the factor of the sum of absolute values. Default: 0.0.
+        l2 (float, optional): the factor of the sum of squares. Default: 0.0.
+        use_locking (bool, optional): kept for its name. Default: False.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+
+    Inputs:
+        grads: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.FTRL(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, initial_accum=0.1, learning_rate=1e-3, lr_power=-0.5, l1=0.0, l2=0.0, use_locking=False, loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
         super().__init__(learning_rate, params, weight_decay, loss_scale)
@@ -565,7 +894,27 @@ class FTRL(Optimizer):
 
 
 class Lamb(_Adam):
-    """Adam's step, scaled per parameter by |p| / |step| (You et al. 2019)."""
+    """Adam's step, scaled per parameter by |p| / |step| (You et al. 2019).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule): the rate, or that of each step.
+        beta1 (float, optional): the decay of the first moment. Default: 0.9.
+        beta2 (float, optional): the decay of the second moment. Default: 0.999.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-06.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.Lamb(net.trainable_params(), 0.1)((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, learning_rate, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0)
@@ -593,7 +942,26 @@ class Lamb(_Adam):
 class LARS(Optimizer):
     """Another optimizer on gradients scaled per parameter by coefficient * |p| / (|g| + weight_decay |p| + epsilon) (You et al. 2017).
 
-    lars_filter(p): whether a parameter's gradient is scaled."""
+    lars_filter(p): whether a parameter's gradient is scaled.
+
+    Args:
+        optimizer (Optimizer): what changes the parameters.
+        epsilon (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        coefficient (float, optional): the trust coefficient. Default: 0.001.
+        use_clip (bool, optional): whether rates are limited to 1. Default: False.
+        lars_filter (function, optional): says of which parameters rates are scaled.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.LARS(nn.SGD(net.trainable_params(), 0.1))((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, optimizer, epsilon=1e-5, coefficient=1e-3, use_clip=False, lars_filter=lambda p: "LayerNorm" not in p.name and "bias" not in p.name):
         if not isinstance(optimizer, Optimizer):
@@ -625,7 +993,37 @@ class LARS(Optimizer):
 
 
 class AdaFactor(Optimizer):
-    """Adam with second moments of matrices kept as sums of rows and columns (Shazeer & Stern 2018)."""
+    """Adam with second moments of matrices kept as sums of rows and columns (Shazeer & Stern 2018).
+
+    Args:
+        params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
+        learning_rate (float, Tensor, list or LearningRateSchedule, optional): the rate, or that of each step.
+            Default: None.
+        eps (float, optional): a small number that keeps the result finite. Default: (1e-30, 0.001).
+        clip_threshold (float, optional): the greatest root mean square of a step. Default: 1.0.
+        decay_rate (float, optional): the factor. Default: 0.8.
+        beta1 (float, optional): the decay of the first moment. Default: 0.9.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+        scale_parameter (bool, optional): whether rates are relative to the parameters. Default: True.
+        relative_step (bool, optional): whether the rate follows from the number of steps. Default: True.
+        warmup_init (bool, optional): whether the first rates are small. Default: False.
+        compression (bool, optional): kept for its name. Default: False.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+
+    Inputs:
+        gradients: tuple of Tensors.
+
+    Outputs:
+        True, after the parameters' change.
+
+    Raises:
+        ValueError: where `warmup_init` is no bool, or `compression` is no bool.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> nn.AdaFactor(net.trainable_params(), 0.1, relative_step=False)((ops.ones((1, 2)), ops.ones(1)))
+        True
+    """
 
     def __init__(self, params, learning_rate=None, eps=(1e-30, 1e-3), clip_threshold=1.0, decay_rate=0.8, beta1=0.9, weight_decay=0.0, scale_parameter=True,
                  relative_step=True, warmup_init=False, compression=False, loss_scale=1.0):

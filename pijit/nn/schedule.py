@@ -11,7 +11,24 @@ class LearningRateSchedule(Cell):
 
 
 class ExponentialDecayLR(LearningRateSchedule):
-    """lr * decay_rate^(step / decay_steps)."""
+    """lr * decay_rate^(step / decay_steps).
+
+    Args:
+        learning_rate (float): the first rate.
+        decay_rate (float): the factor.
+        decay_steps (int): after how many steps it is reached.
+        is_stair (bool, optional): whether the rate falls in steps. Default: False.
+
+    Inputs:
+        global_step: Tensor, int32.
+
+    Outputs:
+        0-d Tensor.
+
+    Example:
+        >>> print(nn.ExponentialDecayLR(0.1, 0.5, 2)(Tensor(2, ms.int32)))
+        0.05
+    """
 
     def __init__(self, learning_rate, decay_rate, decay_steps, is_stair=False):
         super().__init__()
@@ -25,7 +42,24 @@ class ExponentialDecayLR(LearningRateSchedule):
 
 
 class NaturalExpDecayLR(ExponentialDecayLR):
-    """lr * exp(-decay_rate * step / decay_steps)."""
+    """lr * exp(-decay_rate * step / decay_steps).
+
+    Args:
+        learning_rate (float, Tensor, list or LearningRateSchedule): the rate, or that of each step.
+        decay_rate (float): the factor.
+        decay_steps (int): after how many steps it is reached.
+        is_stair (bool, optional): whether the rate falls in steps. Default: False.
+
+    Inputs:
+        global_step: Tensor, int32.
+
+    Outputs:
+        0-d Tensor.
+
+    Example:
+        >>> print(nn.NaturalExpDecayLR(0.1, 0.5, 2)(Tensor(2, ms.int32)))
+        0.060653068
+    """
 
     def construct(self, global_step):
         p = F.cast(global_step, "float32") / self.decay_steps
@@ -35,7 +69,24 @@ class NaturalExpDecayLR(ExponentialDecayLR):
 
 
 class InverseDecayLR(ExponentialDecayLR):
-    """lr / (1 + decay_rate * step / decay_steps)."""
+    """lr / (1 + decay_rate * step / decay_steps).
+
+    Args:
+        learning_rate (float, Tensor, list or LearningRateSchedule): the rate, or that of each step.
+        decay_rate (float): the factor.
+        decay_steps (int): after how many steps it is reached.
+        is_stair (bool, optional): whether the rate falls in steps. Default: False.
+
+    Inputs:
+        global_step: Tensor, int32.
+
+    Outputs:
+        0-d Tensor.
+
+    Example:
+        >>> print(nn.InverseDecayLR(0.1, 0.5, 2)(Tensor(2, ms.int32)))
+        0.06666667
+    """
 
     def construct(self, global_step):
         p = F.cast(global_step, "float32") / self.decay_steps
@@ -45,7 +96,23 @@ class InverseDecayLR(ExponentialDecayLR):
 
 
 class CosineDecayLR(LearningRateSchedule):
-    """From max_lr to min_lr along half a cosine (Loshchilov & Hutter 2016)."""
+    """From max_lr to min_lr along half a cosine (Loshchilov & Hutter 2016).
+
+    Args:
+        min_lr (float): the last rate.
+        max_lr (float): the first rate.
+        decay_steps (int): after how many steps it is reached.
+
+    Inputs:
+        global_step: Tensor, int32.
+
+    Outputs:
+        0-d Tensor.
+
+    Example:
+        >>> print(nn.CosineDecayLR(0.01, 0.1, 4)(Tensor(2, ms.int32)))
+        0.055
+    """
 
     def __init__(self, min_lr, max_lr, decay_steps):
         super().__init__()
@@ -57,7 +124,25 @@ class CosineDecayLR(LearningRateSchedule):
 
 
 class PolynomialDecayLR(LearningRateSchedule):
-    """From learning_rate to end_learning_rate by a power of the rest."""
+    """From learning_rate to end_learning_rate by a power of the rest.
+
+    Args:
+        learning_rate (float, Tensor, list or LearningRateSchedule): the rate, or that of each step.
+        end_learning_rate (float): the last rate.
+        decay_steps (int): after how many steps it is reached.
+        power (float): the exponent.
+        update_decay_steps (bool, optional): whether the decay begins again. Default: False.
+
+    Inputs:
+        global_step: Tensor, int32.
+
+    Outputs:
+        0-d Tensor.
+
+    Example:
+        >>> print(nn.PolynomialDecayLR(0.1, 0.01, 4, 1.0)(Tensor(2, ms.int32)))
+        0.055
+    """
 
     def __init__(self, learning_rate, end_learning_rate, decay_steps, power, update_decay_steps=False):
         super().__init__()
@@ -75,7 +160,22 @@ class PolynomialDecayLR(LearningRateSchedule):
 
 
 class WarmUpLR(LearningRateSchedule):
-    """Linear from 0 to learning_rate in warmup_steps."""
+    """Linear from 0 to learning_rate in warmup_steps.
+
+    Args:
+        learning_rate (float): the last rate.
+        warmup_steps (int): the number of steps.
+
+    Inputs:
+        global_step: Tensor, int32.
+
+    Outputs:
+        0-d Tensor.
+
+    Example:
+        >>> print(nn.WarmUpLR(0.1, 4)(Tensor(2, ms.int32)))
+        0.05
+    """
 
     def __init__(self, learning_rate, warmup_steps):
         super().__init__()

@@ -1,12 +1,37 @@
 """Primitives that update Parameters in place: the steps of optimizers. Each gives the new values."""
 
+import inspect
+
 from pijit.ops import function as F
 from pijit.ops.primitive import Primitive
+from pijit.parameter import Parameter
 
 
 def shrunk(x, rate, l1, l2):
     """The proximal operator of rate * (l1 |x| + l2 x^2 / 2)."""
     return F.sign(x) * F.maximum(F.abs(x) - rate * l1, 0.0) / (1.0 + rate * l2)
+
+
+def _checked(cls):
+    """Makes the calls of a step check its Parameters first: those with dimensions are of one shape, for steps on rows also floating."""
+    if "__call__" not in vars(cls) or cls is SGD:
+        return
+    step = cls.__call__
+
+    def __call__(self, *args):
+        shape = None
+        for x in args:
+            if isinstance(x, Parameter) and x.ndim > 0:
+                if shape is None:
+                    shape = x.shape
+                if x.shape != shape:
+                    raise ValueError(f"For '{type(self).__name__}', the Parameters must have one shape, but got {tuple(shape)} and {tuple(x.shape)}.")
+                if not x.dtype.is_floating_point and type(self).__name__.startswith("Sparse"):
+                    raise TypeError(f"For '{type(self).__name__}', the Parameters must be floating, but got {x.dtype}.")
+        return step(self, *args)
+    __call__.__doc__ = step.__doc__
+    __call__.__signature__ = inspect.signature(step)
+    cls.__call__ = __call__
 
 
 class _Locking(Primitive):
@@ -232,3 +257,5 @@ class SparseApplyProximalAdagrad(_Locking):
 
 
 __all__ = [n for n, v in globals().items() if isinstance(v, type) and n[0] != "_" and v is not Primitive]
+for _name in __all__:
+    _checked(globals()[_name])

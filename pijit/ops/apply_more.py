@@ -2,7 +2,7 @@
 
 from pijit._C import ops as _ops
 from pijit.ops import function as F
-from pijit.ops.apply import _ftrl, _Locking, _put, _rows, shrunk
+from pijit.ops.apply import _checked, _ftrl, _Locking, _put, _rows, shrunk
 from pijit.ops.primitive import Primitive
 
 
@@ -233,3 +233,5 @@ class FusedSparseProximalAdagrad(_Locking):
 
 
 __all__ = [n for n, v in globals().items() if isinstance(v, type) and n[0] != "_" and v is not Primitive]
+for _name in __all__:
+    _checked(globals()[_name])

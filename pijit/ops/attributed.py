@@ -18,7 +18,8 @@ def _one_of(*choices):
 _reduction = _one_of("none", "mean", "sum")
 
 
-def _blocks(name, block_size):
+def _blocks(name, block_size, data_format="NCHW"):
+    _format(name, data_format)
     if not isinstance(block_size, int) or isinstance(block_size, bool):
         raise TypeError(f"For '{name}', 'block_size' must be int, but got {type(block_size).__name__}.")
     if block_size < 2:
@@ -67,7 +68,7 @@ def Cummin(x, /, axis):
 @primitive
 def SearchSorted(sorted_sequence, values, /, dtype=mstype.int64, right=False):
     """Where values belong in a sorted sequence."""
-    return F.cast(F.searchsorted(sorted_sequence, values, right=right), dtype)
+    return F.reshape(F.cast(F.searchsorted(sorted_sequence, values, right=right), dtype), values.shape)
 
 
 @primitive
@@ -84,8 +85,10 @@ def InTopK(x1, x2, /, k):
 
 @primitive
 def UniqueConsecutive(x, /, return_inverse=False, return_counts=False, dim=None):
-    """Values without their immediate repetitions."""
-    return F.unique_consecutive(x, return_inverse, return_counts, dim)
+    """(values without their immediate repetitions, each element's place among them, how often each stood); 0 stands for what isn't asked for."""
+    values, places, counts = F.unique_consecutive(x, True, True, dim)
+    nothing = F.zeros((), mstype.int64)
+    return values, F.cast(places, mstype.int64) if return_inverse else nothing, F.cast(counts, mstype.int64) if return_counts else nothing
 
 
 @primitive
@@ -119,13 +122,13 @@ def ReverseSequence(x, seq_lengths, /, seq_dim, batch_dim=0):
 
 
 @primitive(check=_blocks)
-def DepthToSpace(x, /, block_size):
+def DepthToSpace(x, /, block_size, data_format="NCHW"):  # noqa: ARG001
     """Blocks of depth become blocks of the plane."""
     return F.depth_to_space(x, block_size)
 
 
 @primitive(check=_blocks)
-def SpaceToDepth(x, /, block_size):
+def SpaceToDepth(x, /, block_size, data_format="NCHW"):  # noqa: ARG001
     """Blocks of the plane become depth."""
     return F.space_to_depth(x, block_size)
 
@@ -260,6 +263,12 @@ def InvertPermutation(input_x, /):
 def IdentityN(x, /):
     """Its inputs."""
     return tuple([_ops["identity"](t) for t in x])
+
+
+@primitive
+def Col2Im(x, output_size, /, kernel_size, dilation=1, padding=0, stride=1):
+    """Columns summed into the images they were taken from."""
+    return F.col2im(x, output_size, kernel_size, dilation, padding, stride)
 
 
 @primitive
@@ -444,8 +453,8 @@ def Mvlgamma(x, /, p):
 
 @primitive
 def Histogram(x, /, bins=100, min=0.0, max=0.0):
-    """How many elements lie in each part of a range, as int32."""
-    return F.cast(F.histc(x, bins, min, max), mstype.int32)
+    """How many elements lie in each part of a range."""
+    return F.histc(x, bins, min, max)
 
 
 @primitive
@@ -669,7 +678,9 @@ def _dropped(x, keep_prob, planes):
     if x.ndim != planes + 2:
         raise ValueError(f"For 'Dropout{planes}D', the input must have {planes + 2} dimensions, but got {x.ndim}.")
     keep = F.rand(*x.shape[:2], *(1,) * planes) < keep_prob
-    y = F.select(keep, x * (1.0 / keep_prob if keep_prob else 0.0), 0.0)
+    if not 0 <= keep_prob <= 1:
+        raise ValueError(f"For 'Dropout{planes}D', 'keep_prob' must be in [0, 1], but got {keep_prob}.")
+    y = F.cast(F.select(keep, x * (1.0 / keep_prob if keep_prob else 0.0), 0.0), x.dtype)
     return y, F.broadcast_to(keep, x.shape)
 
 

@@ -93,7 +93,19 @@ class Map(HyperMap):
 
 
 def partial(func, *args):
-    """func with its first arguments bound."""
+    """func with its first arguments bound.
+
+    Args:
+        func (function): the function.
+        *args (object): the arguments.
+
+    Returns:
+        A function.
+
+    Example:
+        >>> print(ops.partial(ops.sub, Tensor([5.0]))(Tensor([2.0])))
+        [3.]
+    """
     if not callable(func):
         raise TypeError(f"For 'partial', expected a function, but got {type(func).__name__}.")
 
@@ -110,14 +122,41 @@ class Partial(Primitive):
 
 
 def constexpr(fn=None, get_instance=True, name=None, reuse_result=True, check=True):  # noqa: ARG001
-    """Marks a function that computes constants from constants; jit evaluates such functions at capture anyway."""
+    """Marks a function that computes constants from constants; jit evaluates such functions at capture anyway.
+
+    Args:
+        fn (function, optional): the function. Default: None.
+        get_instance (bool, optional): kept for its name. Default: True.
+        name (str, optional): a name. Default: None.
+        reuse_result (bool, optional): kept for its name. Default: True.
+        check (bool, optional): kept for its name. Default: True.
+
+    Returns:
+        A function.
+
+    Example:
+        >>> ops.constexpr(lambda: 3)()
+        3
+    """
     def mark(f):
         return f if get_instance else lambda: f
     return mark if fn is None else mark(fn)
 
 
 def add_flags(fn=None, **flags):
-    """Keeps flags with a function or Cell, as the attribute _func_graph_flags; without fn a decorator."""
+    """Keeps flags with a function or Cell, as the attribute _func_graph_flags; without fn a decorator.
+
+    Args:
+        fn (function, optional): what to work on. Default: None.
+        **flags (object): the flags.
+
+    Returns:
+        What was given, or a decorator.
+
+    Example:
+        >>> ops.add_flags(lambda x: x, key=True)(1)
+        1
+    """
     def mark(f):
         f._func_graph_flags = {**getattr(f, "_func_graph_flags", {}), **flags}
         return f
@@ -179,27 +218,84 @@ class Scan(Primitive):
 
 
 def make_tuple(*args):
-    """The arguments as a tuple."""
+    """The arguments as a tuple.
+
+    Args:
+        *args (object): the arguments.
+
+    Returns:
+        tuple.
+
+    Example:
+        >>> ops.make_tuple(1, 2)
+        (1, 2)
+    """
     return args
 
 
 def make_range(*args):
-    """range(...) as a tuple."""
+    """range(...) as a tuple.
+
+    Args:
+        *args (object): the arguments.
+
+    Returns:
+        tuple of ints.
+
+    Example:
+        >>> ops.make_range(1, 4)
+        (1, 2, 3)
+    """
     return tuple(range(*args))
 
 
 def tuple_len(x):
-    """The number of elements."""
+    """The number of elements.
+
+    Args:
+        x (tuple): the tuple.
+
+    Returns:
+        int.
+
+    Example:
+        >>> ops.tuple_len((1, 2))
+        2
+    """
     return len(x)
 
 
 def tuple_getitem(x, index):
-    """One element."""
+    """One element.
+
+    Args:
+        x (tuple): the tuple.
+        index (int): the place.
+
+    Returns:
+        The element.
+
+    Example:
+        >>> ops.tuple_getitem((1, 2), 1)
+        2
+    """
     return x[index]
 
 
 def tuple_div(x, y):
-    """Quotients of the elements, which must be whole. Raises RuntimeError where they are not."""
+    """Quotients of the elements, which must be whole. Raises RuntimeError where they are not.
+
+    Args:
+        x (tuple): the dividends.
+        y (tuple): the divisors.
+
+    Returns:
+        tuple.
+
+    Example:
+        >>> ops.tuple_div((6, 4), (2, 2))
+        (3, 2)
+    """
     for a, b in zip(x, y):
         if a % b:
             raise RuntimeError(f"For 'tuple_div', {a} is not divisible by {b}.")

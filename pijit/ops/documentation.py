@@ -32,7 +32,7 @@ _TABLE = {
     "maximum": (_TWO, "The greater of both, elementwise; NaN where one is NaN. The gradient goes to the greater, to input where they are equal.", _BROADCAST),
     "minimum": (_TWO, "The lesser of both, elementwise; NaN where one is NaN. The gradient goes to the lesser, to input where they are equal.", _BROADCAST),
     "neg": (_ONE, "-input.", _KEEPS),
-    "abs": (_ONE, "The absolute value. Its gradient at 0 is 0.", _KEEPS),
+    "abs": (_ONE, "The absolute value. Its gradient at 0 is 0. Of complex numbers it is complex as well, as MindSpore has it: ops.real of it is the number.", _KEEPS),
     "sign": (_ONE, "-1, 0 or 1, as input is less than 0, 0, or greater.", _KEEPS),
     "square": (_ONE, "input * input.", _KEEPS),
     "sqrt": (_ONE, "The square root; NaN of numbers below 0.", _FLOATING),
@@ -94,10 +94,87 @@ _TABLE = {
 }
 
 
+# name: (a call, what it prints)
+_EXAMPLES = {
+    "add": ("ops.add(Tensor([1.0, 5.0]), Tensor([3.0, 2.0]))", "[4. 7.]"),
+    "sub": ("ops.sub(Tensor([1.0, 5.0]), Tensor([3.0, 2.0]))", "[-2.  3.]"),
+    "mul": ("ops.mul(Tensor([1.0, 5.0]), Tensor([3.0, 2.0]))", "[ 3. 10.]"),
+    "div": ("ops.div(Tensor([1, 3]), 2)", "[0.5 1.5]"),
+    "floor_div": ("ops.floor_div(Tensor([7, -7]), 2)", "[ 3 -4]"),
+    "mod": ("ops.mod(Tensor([7, -7]), 3)", "[1 2]"),
+    "fmod": ("ops.fmod(Tensor([7.0, -7.0]), 3)", "[ 1. -1.]"),
+    "pow": ("ops.pow(Tensor([2.0, 3.0]), 2)", "[4. 9.]"),
+    "atan2": ("ops.atan2(Tensor([1.0, 0.0]), Tensor([0.0, -1.0]))", "[1.5707964 3.1415927]"),
+    "hypot": ("ops.hypot(Tensor([3.0]), Tensor([4.0]))", "[5.]"),
+    "maximum": ("ops.maximum(Tensor([1.0, 5.0]), Tensor([3.0, 2.0]))", "[3. 5.]"),
+    "minimum": ("ops.minimum(Tensor([1.0, 5.0]), Tensor([3.0, 2.0]))", "[1. 2.]"),
+    "neg": ("ops.neg(Tensor([-2.0, 3.0]))", "[ 2. -3.]"),
+    "abs": ("ops.abs(Tensor([-2.0, 3.0]))", "[2. 3.]"),
+    "sign": ("ops.sign(Tensor([-2.0, 0.0, 3.0]))", "[-1.  0.  1.]"),
+    "square": ("ops.square(Tensor([-2.0, 3.0]))", "[4. 9.]"),
+    "sqrt": ("ops.sqrt(Tensor([4.0, 9.0]))", "[2. 3.]"),
+    "rsqrt": ("ops.rsqrt(Tensor([4.0, 16.0]))", "[0.5  0.25]"),
+    "reciprocal": ("ops.reciprocal(Tensor([2.0, 4.0]))", "[0.5  0.25]"),
+    "cbrt": ("ops.cbrt(Tensor([8.0, -27.0]))", "[ 2. -3.]"),
+    "exp": ("ops.exp(Tensor([0.0, 0.5]))", "[1.        1.6487212]"),
+    "exp2": ("ops.exp2(Tensor([0.0, 0.5]))", "[1.        1.4142135]"),
+    "expm1": ("ops.expm1(Tensor([0.0, 0.5]))", "[0.        0.6487213]"),
+    "log": ("ops.log(Tensor([1.0, 2.0]))", "[0.        0.6931472]"),
+    "log2": ("ops.log2(Tensor([1.0, 8.0]))", "[0. 3.]"),
+    "log10": ("ops.log10(Tensor([1.0, 100.0]))", "[0. 2.]"),
+    "log1p": ("ops.log1p(Tensor([0.0, 0.5]))", "[0.        0.4054651]"),
+    "sin": ("ops.sin(Tensor([0.0, 0.5]))", "[0.         0.47942555]"),
+    "cos": ("ops.cos(Tensor([0.0, 0.5]))", "[1.         0.87758255]"),
+    "tan": ("ops.tan(Tensor([0.0, 0.5]))", "[0.        0.5463025]"),
+    "asin": ("ops.asin(Tensor([0.0, 0.5]))", "[0.        0.5235988]"),
+    "acos": ("ops.acos(Tensor([0.0, 0.5]))", "[1.5707964 1.0471976]"),
+    "atan": ("ops.atan(Tensor([0.0, 0.5]))", "[0.        0.4636476]"),
+    "sinh": ("ops.sinh(Tensor([0.0, 0.5]))", "[0.        0.5210953]"),
+    "cosh": ("ops.cosh(Tensor([0.0, 0.5]))", "[1.       1.127626]"),
+    "tanh": ("ops.tanh(Tensor([0.0, 0.5]))", "[0.         0.46211717]"),
+    "asinh": ("ops.asinh(Tensor([0.0, 0.5]))", "[0.        0.4812118]"),
+    "acosh": ("ops.acosh(Tensor([1.0, 2.0]))", "[0.       1.316958]"),
+    "atanh": ("ops.atanh(Tensor([0.0, 0.5]))", "[0.         0.54930615]"),
+    "erf": ("ops.erf(Tensor([0.0, 0.5]))", "[0.        0.5204999]"),
+    "erfc": ("ops.erfc(Tensor([0.0, 0.5]))", "[1.         0.47950011]"),
+    "lgamma": ("ops.lgamma(Tensor([1.0, 4.0]))", "[0.        1.7917595]"),
+    "digamma": ("ops.digamma(Tensor([1.0, 4.0]))", "[-0.5772157  1.2561177]"),
+    "floor": ("ops.floor(Tensor([-1.5, 2.5]))", "[-2.  2.]"),
+    "ceil": ("ops.ceil(Tensor([-1.5, 2.5]))", "[-1.  3.]"),
+    "trunc": ("ops.trunc(Tensor([-1.5, 2.5]))", "[-1.  2.]"),
+    "equal": ("ops.equal(Tensor([1.0, 5.0]), Tensor([3.0, 2.0]))", "[False False]"),
+    "not_equal": ("ops.not_equal(Tensor([1.0, 5.0]), Tensor([3.0, 2.0]))", "[ True  True]"),
+    "less": ("ops.less(Tensor([1.0, 5.0]), Tensor([3.0, 2.0]))", "[ True False]"),
+    "less_equal": ("ops.less_equal(Tensor([1.0, 5.0]), Tensor([3.0, 2.0]))", "[ True False]"),
+    "greater": ("ops.greater(Tensor([1.0, 5.0]), Tensor([3.0, 2.0]))", "[False  True]"),
+    "greater_equal": ("ops.greater_equal(Tensor([1.0, 5.0]), Tensor([3.0, 2.0]))", "[False  True]"),
+    "logical_and": ("ops.logical_and(Tensor([True, True]), Tensor([True, False]))", "[ True False]"),
+    "logical_or": ("ops.logical_or(Tensor([False, True]), Tensor([False, False]))", "[False  True]"),
+    "logical_xor": ("ops.logical_xor(Tensor([True, True]), Tensor([True, False]))", "[False  True]"),
+    "logical_not": ("ops.logical_not(Tensor([True, False]))", "[False  True]"),
+    "bitwise_and": ("ops.bitwise_and(Tensor([6, 5]), Tensor([3, 3]))", "[2 1]"),
+    "bitwise_or": ("ops.bitwise_or(Tensor([6, 5]), Tensor([3, 3]))", "[7 7]"),
+    "bitwise_xor": ("ops.bitwise_xor(Tensor([6, 5]), Tensor([3, 3]))", "[5 6]"),
+    "bitwise_not": ("ops.bitwise_not(Tensor([0, 5]))", "[-1 -6]"),
+    "left_shift": ("ops.bitwise_left_shift(Tensor([1, 3]), Tensor([2, 1]))", "[4 6]"),
+    "right_shift": ("ops.bitwise_right_shift(Tensor([8, 3]), Tensor([2, 1]))", "[2 1]"),
+    "isnan": ("ops.isnan(Tensor([1.0, float('nan')]))", "[False  True]"),
+    "isinf": ("ops.isinf(Tensor([1.0, float('inf')]))", "[False  True]"),
+    "isfinite": ("ops.isfinite(Tensor([1.0, float('inf')]))", "[ True False]"),
+    "relu6": ("ops.relu6(Tensor([-1.0, 3.0, 9.0]))", "[0. 3. 6.]"),
+    "sigmoid": ("ops.sigmoid(Tensor([0.0, 0.5]))", "[0.5        0.62245935]"),
+    "silu": ("ops.silu(Tensor([0.0, 0.5]))", "[0.         0.31122968]"),
+    "select": ("ops.select(Tensor([True, False]), Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))", "[1. 4.]"),
+}
+
+
 def text(name):
     """The docstring of an operator, or None."""
     entry = _TABLE.get(name)
-    return None if entry is None else entry[1] + entry[2]
+    if entry is None:
+        return None
+    call, shown = _EXAMPLES[name]
+    return f"{entry[1]}{entry[2]}\n\nExample:\n    >>> print({call})\n    {shown}\n"
 
 
 def signature(name):

@@ -40,7 +40,7 @@ def CropAndResize(x, boxes, box_index, crop_size, /, method="bilinear", extrapol
 @primitive
 def ROIAlign(features, rois, /, pooled_height, pooled_width, spatial_scale, sample_num=2, roi_end_mode=1):
     """Regions [n, 5] of (image, x1, y1, x2, y2) of features [N, C, H, W], pooled to [n, C, pooled_height, pooled_width]."""
-    return B.roi_align(features, rois, pooled_height, pooled_width, spatial_scale, sample_num, roi_end_mode)
+    return F.cast(B.roi_align(features, rois, pooled_height, pooled_width, spatial_scale, sample_num, roi_end_mode), features.dtype)
 
 
 @primitive

@@ -9,7 +9,7 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 from pijit.ops.primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register  # noqa: F401
-from pijit.ops.function.shapes import _format
+from pijit.ops.function.shapes import _format, _same_shape
 
 
 def _simple(name, fn, doc):
@@ -19,23 +19,23 @@ def _simple(name, fn, doc):
 
 
 _SIMPLE = {
-    "Add": F.add, "TensorAdd": F.add, "Sub": F.sub, "Mul": F.mul, "Div": _ops["div"], "RealDiv": _ops["div"], "FloorDiv": F.floor_div, "FloorMod": F.mod,
+    "Add": F.add, "TensorAdd": F.add, "Sub": F.sub, "Mul": F.mul, "Div": _ops["div"], "FloorDiv": F.floor_div, "FloorMod": F.mod,
     "Mod": F.fmod, "Pow": F.pow, "Maximum": F.maximum, "Minimum": F.minimum, "Neg": F.neg, "Abs": F.abs, "Sign": F.sign, "Square": F.square,
-    "Sqrt": F.sqrt, "Rsqrt": F.rsqrt, "Reciprocal": F.reciprocal, "Inv": F.reciprocal, "Exp": F.exp, "Expm1": F.expm1, "Log": F.log, "Log1p": F.log1p,
+    "Sqrt": F.sqrt, "Rsqrt": F.rsqrt, "Reciprocal": F.reciprocal, "Exp": F.exp, "Expm1": F.expm1, "Log": F.log, "Log1p": F.log1p,
     "Sin": F.sin, "Cos": F.cos, "Tan": F.tan, "Asin": F.asin, "ACos": F.acos, "Atan": F.atan, "Atan2": F.atan2, "Sinh": F.sinh, "Cosh": F.cosh,
     "Tanh": F.tanh, "Asinh": F.asinh, "Acosh": F.acosh, "Atanh": F.atanh, "Erf": F.erf, "Erfc": F.erfc, "Lgamma": F.lgamma, "Digamma": F.digamma,
     "Floor": F.floor, "Ceil": F.ceil, "Rint": F.round, "Trunc": F.trunc, "Equal": F.equal, "NotEqual": F.not_equal, "Less": F.less,
     "LessEqual": F.less_equal, "Greater": F.greater, "GreaterEqual": F.greater_equal, "LogicalAnd": F.logical_and, "LogicalOr": F.logical_or,
     "LogicalXor": F.logical_xor, "LogicalNot": F.logical_not, "BitwiseAnd": F.bitwise_and, "BitwiseOr": F.bitwise_or, "BitwiseXor": F.bitwise_xor,
     "Invert": F.invert, "IsNan": F.isnan, "IsInf": F.isinf, "IsFinite": F.isfinite, "ReLU": F.relu, "ReLU6": F.relu6, "Sigmoid": F.sigmoid,
-    "SeLU": F.selu, "Softplus": F.softplus, "Softsign": F.softsign, "Mish": F.mish, "HSigmoid": F.hardsigmoid, "HSwish": F.hardswish, "PReLU": F.prelu,
+    "SeLU": F.selu, "Softplus": F.softplus, "Softsign": F.softsign, "Mish": F.mish, "HSwish": F.hardswish, "PReLU": F.prelu,
     "Select": F.select, "Cast": F.cast, "Reshape": F.reshape, "Transpose": F.transpose, "ExpandDims": F.expand_dims, "BroadcastToOp": F.broadcast_to,
     "Shape": F.shape, "Rank": F.rank, "Size": F.size, "DType": F.dtype, "Tile": F.tile, "Slice": F.slice,
     "ZerosLike": F.zeros_like, "OnesLike": F.ones_like, "Zeros": F.zeros, "Ones": F.ones, "Fill": F.fill,
     "GatherD": F.gather_elements, "GatherNd": F.gather_nd, "ScatterNd": F.scatter_nd,
     "TensorScatterUpdate": F.tensor_scatter_update, "TensorScatterAdd": F.tensor_scatter_add, "AddN": F.addn,
     "Assign": F.assign, "AssignAdd": F.assign_add, "AssignSub": F.assign_sub, "Depend": F.depend, "StopGradient": F.stop_gradient, "Lerp": F.lerp,
-    "Dense": F.dense, "Print": F.print_, "MSELoss": F.mse_loss, "Identity": lambda x: x, "MaskedFill": F.masked_fill, "TensorShape": F.shape,
+    "Dense": F.dense, "Print": F.print_, "MSELoss": F.mse_loss, "Identity": lambda x: x, "MaskedFill": F.masked_fill, "TensorShape": F.dyn_shape,
     "Erfinv": F.erfinv, "Xlogy": F.xlogy, "Xdivy": F.xdivy, "SquaredDifference": F.squared_difference, "DivNoNan": F.div_no_nan, "MulNoNan": F.mul_no_nan,
     "TruncateDiv": F.truncate_div, "TruncateMod": F.truncate_mod, "FastGeLU": F.fast_gelu, "FastGelu": F.fast_gelu, "Sinc": F.sinc, "Trace": F.trace,
     "Ger": F.ger, "Hypot": F.hypot, "Heaviside": F.heaviside, "Fmax": F.fmax, "Fmin": F.fmin, "LeftShift": F.bitwise_left_shift,
@@ -44,10 +44,34 @@ _SIMPLE = {
     "UnsortedSegmentProd": F.unsorted_segment_prod, "TensorScatterSub": F.tensor_scatter_sub, "TensorScatterMul": F.tensor_scatter_mul,
     "TensorScatterDiv": F.tensor_scatter_div, "TensorScatterMax": F.tensor_scatter_max, "TensorScatterMin": F.tensor_scatter_min,
     "Real": F.real, "Imag": F.imag, "Conj": F.conj, "Angle": F.angle, "Complex": F.complex, "Polar": F.polar,
-    "ComplexAbs": lambda x: F.real(F.abs(x)), "Col2Im": F.col2im, "MatrixDeterminant": F.det, "DynamicShape": F.shape,
+    "ComplexAbs": lambda x: F.real(F.abs(x)), "MatrixDeterminant": F.det,
 }
 for _name, _fn in _SIMPLE.items():
     globals()[_name] = _simple(_name, _fn, f"Primitive of ops.{getattr(_fn, '__name__', _name.lower())}.")
+
+
+def _keeping(name, fn, doc):
+    """A primitive whose result has its first input's dtype, that of ints too."""
+    def __call__(self, x, *args):  # noqa: ARG001
+        y = fn(x, *args)
+        return y if not isinstance(x, Tensor) or x.dtype.is_floating_point or x.dtype in mstype.complex_type or x.dtype == mstype.bool_ else F.cast(y, x.dtype)
+    return type(name, (Primitive,), {"__call__": __call__, "__doc__": doc, "__module__": __name__})
+
+
+Inv = _keeping("Inv", F.reciprocal, "1 / x, in x's dtype: of ints rounded towards 0.")
+RealDiv = _keeping("RealDiv", _ops["div"], "x / y, in x's dtype: of ints rounded towards 0.")
+HSigmoid = _keeping("HSigmoid", F.hardsigmoid, "relu6(x + 3) / 6, in x's dtype: of ints rounded towards 0.")
+
+
+class DynamicShape(Primitive):
+    """The shape as a vector of int64."""
+
+    def __init__(self, dtype=9):
+        super().__init__()
+        self.dtype = dtype
+
+    def __call__(self, x):
+        return F.dyn_shape(x)
 
 
 class Round(Primitive):
@@ -65,11 +89,19 @@ class MatMul(Primitive):
         self.transpose_a, self.transpose_b = transpose_a, transpose_b
 
     def __call__(self, x, y):
+        for name, t in (("x", x), ("y", y)):
+            if isinstance(t, Tensor) and t.ndim != 2:
+                raise ValueError(f"For 'MatMul', {name!r} must have 2 dimensions, but got {t.ndim}.")
         return _ops["matmul"](x, y, self.transpose_a, self.transpose_b)
 
 
 class BatchMatMul(MatMul):
-    """Matrix product over the last two dimensions."""
+    """Matrix product over the last two dimensions, of tensors whose others are the same."""
+
+    def __call__(self, x, y):
+        if isinstance(x, Tensor) and isinstance(y, Tensor) and x.shape[:-2] != y.shape[:-2]:
+            raise ValueError(f"For 'BatchMatMul', all dimensions but the last two must be the same, but got {x.shape} and {y.shape}.")
+        return _ops["matmul"](x, y, self.transpose_a, self.transpose_b)
 
 
 class BroadcastTo(Primitive):
@@ -116,7 +148,7 @@ class Range(Primitive):
         self.maxlen = maxlen
 
     def __call__(self, start, limit, delta):
-        return F.range(*[v.item() if isinstance(v, Tensor) else v for v in (start, limit, delta)], maxlen=self.maxlen)
+        return F.range(start, limit, delta, maxlen=self.maxlen)
 
 
 class BiasAdd(Primitive):
@@ -270,6 +302,8 @@ class Split(Primitive):
         self.axis, self.output_num = axis, output_num
 
     def __call__(self, x):
+        if not -x.ndim <= self.axis < x.ndim or x.shape[self.axis] % self.output_num:
+            raise ValueError(f"For 'Split', axis {self.axis} of a shape {tuple(x.shape)} can't be divided into {self.output_num} equal pieces.")
         return F.split(x, x.shape[self.axis] // self.output_num, self.axis)
 
 
@@ -288,7 +322,7 @@ class Flatten(Primitive):
     """All dimensions but the first merged."""
 
     def __call__(self, x):
-        return F.reshape(x, (x.shape[0], -1))
+        return F.flatten(x) if x.ndim != 1 else F.reshape(x, (x.shape[0], 1))
 
 
 class GeLU(Primitive):
@@ -321,7 +355,7 @@ class Dropout(Primitive):
 
     def __call__(self, x):
         mask = F.rand(*x.shape) < self.keep_prob
-        return F.select(mask, x * (1.0 / self.keep_prob), 0.0), mask
+        return F.select(mask, x * (1.0 / self.keep_prob), 0.0), F.cast(mask, x.dtype)
 
 
 class Conv2D(Primitive):
@@ -364,6 +398,7 @@ class SoftmaxCrossEntropyWithLogits(Primitive):
     """(loss, gradient) for labels given as probabilities."""
 
     def __call__(self, logits, labels):
+        _same_shape("SoftmaxCrossEntropyWithLogits", logits=logits, labels=labels)
         return -F.sum(F.log_softmax(logits, -1) * labels, -1), F.softmax(logits, -1) - labels
 
 
@@ -371,6 +406,7 @@ class SigmoidCrossEntropyWithLogits(Primitive):
     """Elementwise cross entropy of sigmoid(logits)."""
 
     def __call__(self, logits, label):
+        _same_shape("SigmoidCrossEntropyWithLogits", logits=logits, label=label)
         return F.binary_cross_entropy_with_logits(logits, label, reduction="none")
 
 
@@ -506,11 +542,12 @@ class LayerNorm(Primitive):
             y = F.layer_norm(input_x, input_x.shape[begin:], gamma, beta, self.epsilon)
         else:
             y = F.layer_norm(input_x, input_x.shape[begin:], None, None, self.epsilon) * gamma + beta
-        return y, F.mean(input_x, axes, True), _ops["variance"](input_x, axis=axes, keepdims=True)
+        wide = F.cast(input_x, mstype.float32)
+        return y, F.mean(wide, axes, True), _ops["variance"](wide, axis=axes, keepdims=True)
 
 
 class MaxPoolWithArgmax(Primitive):
-    """(maxima of windows, their places in each flattened map)."""
+    """(maxima of windows, their places among the elements of all channels, as int32)."""
 
     def __init__(self, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"):
         super().__init__()
@@ -518,7 +555,9 @@ class MaxPoolWithArgmax(Primitive):
         self.kernel_size, self.strides, self.pad_mode = kernel_size, strides, pad_mode
 
     def __call__(self, x):
-        return F.max_pool2d(x, self.kernel_size, self.strides, return_indices=True, pad_mode=self.pad_mode)
+        y, places = F.max_pool2d(x, self.kernel_size, self.strides, return_indices=True, pad_mode=self.pad_mode)
+        _, c, h, w = x.shape
+        return y, F.cast(places + F.reshape(F.arange(c), (c, 1, 1)) * (h * w), mstype.int32)
 
 
 class BatchNorm(Primitive):

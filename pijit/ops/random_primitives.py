@@ -63,7 +63,7 @@ def ParameterizedTruncatedNormal(shape, mean, stdevs, min, max, /, seed=0, seed2
 
     def wide(x):
         return x if x.ndim == 0 or x.size == 1 else F.reshape(x, (-1,) + (1,) * (len(size) - 1))
-    return D.truncated_normal(size, *(wide(x) for x in (mean, stdevs, min, max)))
+    return F.cast(D.truncated_normal(size, *[wide(x) for x in (mean, stdevs, min, max)]), mean.dtype)
 
 
 @primitive

@@ -1,5 +1,6 @@
 """Primitives on complex and sparse tensors, and Fourier transforms."""
 
+from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.ops import function as F
 from pijit.ops.function.fourier import _norm, _with_size
@@ -7,7 +8,7 @@ from pijit.ops.function.sparse import _with_matrix
 from pijit.ops.primitive import primitive
 from pijit.sparse_tensor import COOTensor
 
-__all__ = ["Eig", "FFTWithSize", "STFT", "SparseSlice", "SparseTensorDenseAdd", "SparseTensorDenseMatmul", "SparseToDense"]
+__all__ = ["Eig", "FFTWithSize", "MatrixLogarithm", "STFT", "SparseSlice", "SparseTensorDenseAdd", "SparseTensorDenseMatmul", "SparseToDense"]
 
 
 @primitive
@@ -23,6 +24,15 @@ def FFTWithSize(x, /, signal_ndim, inverse, real, norm="backward", onesided=True
 def STFT(x, window, /, n_fft, hop_length, win_length, normalized, onesided, return_complex):
     """ops.stft of a signal that isn't continued at its ends."""
     return F.stft(x, n_fft, hop_length, win_length, window, False, "REFLECT", normalized, onesided, return_complex)
+
+
+@primitive
+def MatrixLogarithm(x, /):
+    """The principal logarithms of complex matrices [..., n, n] that have n eigenvectors."""
+    if not isinstance(x, Tensor) or x.dtype not in mstype.complex_type:
+        raise TypeError(f"For 'MatrixLogarithm', 'x' must be a Tensor of complex64 or complex128, but got {getattr(x, 'dtype', type(x).__name__)}.")
+    values, vectors = F.eig(x)
+    return F.matmul(vectors * F.expand_dims(F.log(values), -2), F.inverse(vectors))
 
 
 @primitive

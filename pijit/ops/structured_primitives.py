@@ -360,11 +360,13 @@ def EqualCount(x, y, /):
 
 @primitive
 def CompareAndBitpack(x, threshold, /):
-    """x > threshold, eight elements of the last axis in a uint8, the first as its highest bit."""
+    """x > threshold, eight elements of the last axis in a uint8, the first as its highest bit; of bools x itself, the first as its lowest bit."""
     if x.shape[-1] % 8:
         raise ValueError(f"For 'CompareAndBitpack', the last dimension must be a multiple of 8, but got {x.shape[-1]}.")
-    bits = F.reshape(F.cast(x > threshold, mstype.int32), (*x.shape[:-1], x.shape[-1] // 8, 8))
-    return F.cast(F.sum(bits * Tensor([128, 64, 32, 16, 8, 4, 2, 1], mstype.int32), -1), mstype.uint8)
+    true = x if x.dtype == mstype.bool_ else x > threshold
+    weights = [1, 2, 4, 8, 16, 32, 64, 128] if x.dtype == mstype.bool_ else [128, 64, 32, 16, 8, 4, 2, 1]
+    bits = F.reshape(F.cast(true, mstype.int32), (*x.shape[:-1], x.shape[-1] // 8, 8))
+    return F.cast(F.sum(bits * Tensor(weights, mstype.int32), -1), mstype.uint8)
 
 
 @primitive
@@ -512,14 +514,22 @@ def LSTM(x, h, c, w, /, input_size, hidden_size, num_layers, has_bias, bidirecti
 # --- values handed through, checks, files ---
 
 @primitive
+def Coalesce(x_indices, x_values, x_shape, /):
+    """Sparse indices [rank, n] in order, each once, with the sums of their values."""
+    return F.coalesce(x_indices, x_values, x_shape)
+
+
+@primitive
 def Reusing(x, /):
     """x."""
-    return _ops["identity"](x)
+    return F.identity(x)
 
 
 @primitive
 def TensorToTuple(input_x, /):
     """The numbers of a vector as a tuple."""
+    if not isinstance(input_x, Tensor):
+        raise TypeError(f"For 'TensorToTuple', the input must be a Tensor, but got {type(input_x).__name__}.")
     if input_x.ndim != 1:
         raise ValueError(f"For 'TensorToTuple', the input must have 1 dimension, but got {input_x.ndim}.")
     return tuple(input_x.asnumpy().tolist())

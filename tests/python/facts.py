@@ -14,6 +14,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import threading
 
 import numpy as np
 
@@ -38,6 +39,9 @@ def variables(ms):
     s["K"] = T(r.rand(3, 4) > 0.5)
     s["S"] = T(np.float32(0.75))
     s["BOX"] = T(np.array([[0, 0, 4, 4], [1, 1, 5, 6], [2, 0, 6, 3]], np.float32))
+    s["COO"] = ms.COOTensor(T(np.array([[0, 1], [1, 0], [2, 3]], np.int32)), T(np.array([0.5, 0.25, 0.75], np.float32)), (3, 4))
+    s["CSR"] = ms.CSRTensor(T(np.array([0, 1, 2, 4], np.int32)), T(np.array([1, 0, 1, 3], np.int32)), T(np.array([0.5, 0.25, 0.75, 0.125], np.float32)), (3, 4))
+    s["sh"] = lambda result: [(v.shape, str(v.dtype)) if isinstance(v, T) else v for v in flat(result)]  # of random results
     s["SPD"] = T((lambda a: a @ a.T + np.eye(3))(r.randn(3, 3)).astype(np.float32))
     return s
 
@@ -66,10 +70,11 @@ def total(ms, f):
 
 
 def described(x):
-    """A result as the facts hold it."""
+    """A result as the facts hold it, up to 24 elements; of complex numbers the imaginary parts behind the real ones."""
     if hasattr(x, "asnumpy"):
         a = x.asnumpy()
-        values = [round(float(v), 5) for v in a.astype(np.float64).ravel()[:24]]
+        r = a.ravel()[:24]
+        values = [round(float(v), 5) for v in (np.concatenate([r.real, r.imag]) if r.dtype.kind == "c" else r).astype(np.float64)]
         return {"dtype": str(a.dtype), "shape": list(a.shape), "values": [v if np.isfinite(v) else str(v) for v in values]}
     if isinstance(x, (tuple, list)):
         return [described(v) for v in x]
@@ -115,16 +120,20 @@ def worker():
 
 
 def ask(process, line):
-    """The worker's answer, or None where it died (MindSpore's own kernels crash on some)."""
+    """The worker's answer, or None where it died or hangs (MindSpore's own kernels do on some)."""
+    alarm = threading.Timer(30, process.kill)
+    alarm.start()
     try:
         process.stdin.write(line + "\n")
         process.stdin.flush()
+        for answer in process.stdout:
+            if answer.startswith("FACT "):
+                return json.loads(answer[5:])
+        return None
     except BrokenPipeError:
         return None
-    for answer in process.stdout:
-        if answer.startswith("FACT "):
-            return json.loads(answer[5:])
-    return None
+    finally:
+        alarm.cancel()
 
 
 def load(path):

@@ -282,6 +282,18 @@ def test_eigenvalues():
         ops.eigvals(Tensor(R2)[:1])
 
 
+def test_the_absolute_value_is_complex():
+    """As MindSpore has it: its real part is the number that can be compared, ops.ComplexAbs gives it at once."""
+    for name, dtype, real in (("complex64", ms.complex64, ms.float32), ("complex128", ms.complex128, ms.float64)):
+        z = Tensor(np.array([3 + 4j, -1j, 0]), dtype)
+        for f in (ops.abs, ops.absolute, ms.mint.abs, abs, lambda z: z.abs(), lambda z: z.absolute(), ops.Abs()):
+            assert f(z).dtype == dtype and np.array_equal(f(z).asnumpy(), [5, 1, 0])
+        assert ops.ComplexAbs()(z).dtype == real == ops.real(ops.abs(z)).dtype and ops.ComplexAbs()(z).max() == ops.real(ops.abs(z)).max() == 5
+        with pytest.raises(TypeError, match="ops.real"):
+            ops.abs(z).max()
+        close(ops.grad(lambda z: ops.abs(z).sum())(z), np.array([0.6 + 0.8j, -1j, 0]).astype(name), name)
+
+
 def test_what_has_no_rule_raises_type_error():
     z = Tensor(Z)
     for f in (lambda: z < z, lambda: ops.relu(z), lambda: ops.floor(z), lambda: ops.erf(z), lambda: ops.maximum(z, z), lambda: z % z, lambda: z & z,
@@ -308,3 +320,93 @@ def test_printed():
     out = io.StringIO()
     print(Tensor(np.array([[1 + 2j]], np.complex64)), file=out)
     assert out.getvalue() == "[[1.+2.j]]\n"
+
+
+def hermitian(a):
+    return a @ a.conj().swapaxes(-1, -2) + np.eye(a.shape[-1])
+
+
+DECOMPOSED = np.random.RandomState(5).randn(2, 3, 3) + 1j * np.random.RandomState(6).randn(2, 3, 3)
+TALL = np.random.RandomState(7).randn(4, 3) + 1j * np.random.RandomState(8).randn(4, 3)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("a", [DECOMPOSED, TALL, TALL.T.copy()], ids=["batch", "tall", "wide"])
+def test_decompositions(a, dtype):
+    a = a.astype(dtype)
+    x, tolerance = Tensor(a), 1e-4 if dtype == "complex64" else 1e-10
+    s, u, v = (p.asnumpy() for p in ops.svd(x))
+    assert s.dtype == a.dtype
+    np.testing.assert_allclose(s, np.linalg.svd(a, compute_uv=False), atol=tolerance)
+    np.testing.assert_allclose((u * s[..., None, :]) @ v.conj().swapaxes(-1, -2), a, atol=tolerance)
+    q, r = (p.asnumpy() for p in ops.qr(x))
+    np.testing.assert_allclose(q @ r, a, atol=tolerance)
+    np.testing.assert_allclose(q.conj().swapaxes(-1, -2) @ q, np.broadcast_to(np.eye(q.shape[-1]), (*q.shape[:-2], *[q.shape[-1]] * 2)), atol=tolerance)
+    assert np.array_equal(np.tril(r, -1), 0 * r) and np.abs(np.diagonal(r, axis1=-2, axis2=-1).imag).max() < tolerance
+    if a.shape[-1] == a.shape[-2]:
+        close(ops.det(x), np.linalg.det(a).astype(dtype), dtype)
+        close(ops.inverse(x), np.linalg.inv(a).astype(dtype), dtype)
+        close(ops.matrix_power(x, -2), np.linalg.matrix_power(a, -2).astype(dtype), dtype)
+        for got, want in zip(ops.slogdet(x), np.linalg.slogdet(a)):
+            close(got, want.astype(dtype), dtype)
+        h = hermitian(a).astype(dtype)
+        close(ops.cholesky(Tensor(h)), np.linalg.cholesky(h).astype(dtype), dtype)
+        close(ops.cholesky(Tensor(h), True), np.linalg.cholesky(h).conj().swapaxes(-1, -2).astype(dtype), dtype)
+        close(ops.logdet(Tensor(h)), np.log(np.linalg.det(h)).astype(dtype), dtype)
+        log = ops.MatrixLogarithm()(Tensor(h)).asnumpy()
+        w, e = np.linalg.eigh(h)
+        np.testing.assert_allclose(log, (e * np.log(w)[..., None, :]) @ e.conj().swapaxes(-1, -2), atol=tolerance * 10)
+
+
+WEIGHTS = Tensor(np.random.RandomState(9).randn(2, 3, 3) + 1j * np.random.RandomState(10).randn(2, 3, 3))
+
+
+def outer_products(u, v):
+    """What doesn't depend on the phases of vectors."""
+    return ops.matmul(u, v.conj().swapaxes(-1, -2))
+
+
+GRADIENTS = {
+    "det": lambda x: ops.real(ops.det(x)).sum() + ops.imag(ops.det(x)).sum(),
+    "inverse": lambda x: ops.real(ops.inverse(x) * WEIGHTS).sum(),
+    "slogdet": lambda x: (lambda s, log: ops.real(s).sum() + 2 * ops.imag(s).sum() + ops.real(log).sum())(*ops.slogdet(x)),
+    "cholesky": lambda x: ops.real(ops.cholesky(ops.matmul(x, x.conj().swapaxes(-1, -2)) + ops.eye(3)) * WEIGHTS).sum(),
+    "cholesky, upper": lambda x: ops.real(ops.cholesky(ops.matmul(x, x.conj().swapaxes(-1, -2)) + ops.eye(3), True) * WEIGHTS).sum(),
+    "qr": lambda x: (lambda q, r: ops.real(q * WEIGHTS).sum() + ops.imag(r * WEIGHTS).sum())(*ops.qr(x)),
+    "svd, values": lambda x: (ops.real(ops.svd(x, compute_uv=False)) ** 2 * ops.arange(1, 4)).sum(),
+    "svd, vectors": lambda x: (lambda s, u, v: ops.real(outer_products(u * s.expand_dims(-2) ** 0.5, v) * WEIGHTS).sum()
+                               + ops.real(outer_products(u[..., :1], u[..., :1]) * WEIGHTS).sum())(*ops.svd(x)),
+    "var": lambda x: ops.var(x, -1).sum() + ops.std(x, 0).sum(),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_of_decompositions(name):
+    """By differences along random directions: d f = Re <gradient, direction>; and as one graph."""
+    f = GRADIENTS[name]
+    x = Tensor(DECOMPOSED)
+    g = ops.grad(f)(x).asnumpy()
+    for seed in range(3):
+        r = np.random.RandomState(seed)
+        d = r.randn(2, 3, 3) + 1j * r.randn(2, 3, 3)
+        change = (float(f(Tensor(DECOMPOSED + 1e-6 * d))) - float(f(Tensor(DECOMPOSED - 1e-6 * d)))) / 2e-6
+        np.testing.assert_allclose((g.conj() * d).real.sum(), change, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(ops.jvp(f, x, Tensor(d))[1].asnumpy(), change, rtol=1e-5, atol=1e-6)
+    check(lambda: lambda x: (f(x), ops.grad(f)(x)), x, graphs=1, breaks=0)
+
+
+def test_variances_of_complex_numbers_are_real():
+    for dtype in ("complex64", "complex128"):
+        z = Z.astype(dtype)
+        close(ops.var(Tensor(z), 0), np.var(z, 0), dtype)
+        close(ops.std(Tensor(z)), np.std(z), dtype)
+
+
+def test_matrix_logarithm():
+    x = np.array([[2 + 1j, 0.5], [0.1j, 3]], np.complex64)
+    logarithm = ops.MatrixLogarithm()(ms.Tensor(x)).asnumpy()
+    assert logarithm.dtype == np.complex64
+    values, vectors = np.linalg.eig(logarithm)
+    np.testing.assert_allclose(vectors * np.exp(values) @ np.linalg.inv(vectors), x, rtol=1e-5, atol=1e-5)
+    with pytest.raises(TypeError, match="MatrixLogarithm"):
+        ops.MatrixLogarithm()(ms.Tensor(x.real))

@@ -607,7 +607,9 @@ def test_products_of_small_matrices(data):
         x, y = (Tensor(np.ascontiguousarray(v.swapaxes(-1, -2) if t else v)) for v, t in ((a, trans_a), (b, trans_b)))
 
         def product(x, y):
-            return ops.BatchMatMul(trans_a, trans_b)(x, y) if x.ndim > 2 and y.ndim > 2 else ops.matmul(x.swapaxes(-1, -2) if trans_a else x, y.swapaxes(-1, -2) if trans_b else y)
+            if x.ndim > 2 and x.shape[:-2] == y.shape[:-2]:
+                return ops.BatchMatMul(trans_a, trans_b)(x, y)
+            return ops.matmul(x.swapaxes(-1, -2) if trans_a else x, y.swapaxes(-1, -2) if trans_b else y)
 
         check(lambda: product, x, y)
         close(product(x, y).asnumpy(), want)

@@ -309,6 +309,16 @@ def test_text_begins_with_what_to_do(explanation):
     assert sum("guard: " in line for line in lines) <= 4 * len(explanation.entries)
 
 
+def test_hint_about_arrays_that_are_written():
+    def halves(x):
+        w = np.zeros(4, np.float32)
+        w[2:] = 1
+        return x * ms.Tensor(w)
+    f = ms.jit(halves)
+    f(ms.Tensor(np.ones(4, np.float32)))
+    assert not ms.explain(f).breaks or "NumPy's arrays are written by CPython" in str(ms.explain(f))
+
+
 def test_guards_that_failed_are_kept_with_both_values(explanation):
     sizes = [m for m in explanation.misses if m["old"] == "f32[3]"]
     assert sizes and sizes[0]["new"] == "f32[4]" and "x" in sizes[0]["guard"]

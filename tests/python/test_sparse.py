@@ -29,7 +29,7 @@ def test_conversions():
     c, s = Tensor(D).to_coo(), Tensor(D).to_csr()
     for x in (c, s, c.to_csr(), s.to_coo(), ops.csr_to_coo(s), ops.dense_to_sparse_csr(Tensor(D)), COOTensor(coo_tensor=c), CSRTensor(csr_tensor=s)):
         assert np.array_equal(dense(x), D)
-    assert np.array_equal(ops.csr_to_dense(s).asnumpy(), D) and s.indices.dtype == ms.int64
+    assert np.array_equal(ops.csr_to_dense(s).asnumpy(), D) and s.indices.dtype == ms.int32
     assert np.array_equal(ops.coo2csr(c.indices[:, 0], 5).asnumpy(), s.indptr.asnumpy())
     assert np.array_equal(ops.csr2coo(s.indptr, s.size).asnumpy(), c.indices[:, 0].asnumpy())
     assert c.shape == (5, 7) and c.size == np.count_nonzero(D) and c.ndim == 2 and c.itemsize == 4 and c.dtype == ms.float32

@@ -1,6 +1,8 @@
 """The extension's stub names what the extension has: no more, no less."""
 
 import ast
+import importlib.util
+import inspect
 import pathlib
 
 from pijit import _C
@@ -33,5 +35,24 @@ def test_class_members_agree():
             assert member_name in (None, "__getattr__", "__wrapped__") or hasattr(cls, member_name), f"{name}.{member_name} is only in the stub"
         declared = {m.name if isinstance(m, ast.FunctionDef) else m.target.id for m in node.body if isinstance(m, (ast.FunctionDef, ast.AnnAssign))}
         own = {n for n in vars(cls) if not n.startswith("_")}
-        if name != "Tensor":  # its methods in Python are attached by pijit.tensor
+        if name != "Tensor":  # its methods in Python are attached by pijit.tensor: the next test
             assert own <= declared, f"{name}: missing in the stub: {sorted(own - declared)}"
+
+
+def test_methods_of_tensors_are_declared():
+    """tools/stubs.py has written them: no attribute is Any."""
+    spec = importlib.util.spec_from_file_location("stubs", pathlib.Path(__file__).parents[2] / "tools" / "stubs.py")
+    stubs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(stubs)
+    assert stubs.STUB.read_text() == stubs.written(), "run tools/stubs.py"
+    tree = ast.parse(stubs.STUB.read_text())
+    tensor = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Tensor")
+    declared = {m.name if isinstance(m, ast.FunctionDef) else m.target.id for m in tensor.body if isinstance(m, (ast.FunctionDef, ast.AnnAssign))}
+    assert "__getattr__" not in declared and {n for n in dir(_C.Tensor) if n[0] != "_"} <= declared
+
+
+def test_methods_show_their_arguments():
+    show = {n: str(inspect.signature(getattr(_C.Tensor, n))) for n in ("sum", "abs", "clamp_", "mul", "sort")}
+    assert show == {"sum": "(self, dim=None, keepdim=False, *, dtype=None)", "abs": "(input)", "clamp_": "(input, min=None, max=None)", "mul": "(input, other)",
+                    "sort": "(self, dim=-1, descending=False, stable=False)"}
+    assert "Tensor.sum(axis=None, dtype=None" in _C.Tensor.sum.__doc__

@@ -26,6 +26,13 @@ Val t(Val x) {  // transposed
   std::swap(perm[r - 1], perm[r - 2]);
   return v_transpose(x, perm);
 }
+Val conj(Val x) { return is_complex(x.dtype()) ? v_op("conj", x) : x; }
+Val h(Val x) { return t(conj(x)); }  // the adjoint
+// a^H b and a b^H
+Val h_mm(Val a, Val b) { return mm(conj(a), b, true); }
+Val mm_h(Val a, Val b) { return mm(a, conj(b), false, true); }
+// The real part, as a tensor of x's dtype.
+Val only_real(Val x) { return is_complex(x.dtype()) ? v_cast(v_op("real", x), x.dtype()) : x; }
 Dim rows(Val x) { return x.shape()[x.shape().rank() - 2]; }
 Dim cols(Val x) { return x.shape()[x.shape().rank() - 1]; }
 // x[..., r0:r1, c0:c1]
@@ -74,8 +81,6 @@ Val inverse_or_zero(Val x) {
   const Val zero = v_op("equal", x, v_const(x, 0));
   return v_select(zero, v_const(x, 0), 1.0 / v_select(zero, v_const(x, 1), x));
 }
-// 1 / (x_j - x_i), and 0 where the two are equal
-Val inverse_gaps(Val x) { return inverse_or_zero(row(x) - column(x)); }
 // Sums over the axes of `to`'s batch that were broadcast.
 Val fit(Val g, Val to) { return v_unbroadcast(g, to.shape()); }
 
@@ -169,20 +174,20 @@ Val pinv_gradient_of_cut(V v) {
 }  // namespace
 
 void register_linalg(OpTable& table) {
-  // L of x = L L^T for the lower triangle of x; upper: L^T, from the upper one.
+  // L of x = L L^H for the lower triangle of x; upper: L^H, from the upper one.
   table.add("cholesky")
       .in({"x|input_x|input"})
       .attr("upper", AttrKind::kBool, false)
-      .flags(kMayFail)
+      .flags(kMayFail | kTakesComplex | kOwnAdjoint)
       .infer(same_type)
       .vmap(vmap_matrices)
       .vjp([](V v) {
         const bool upper = v.flag("upper");
-        const Val l = upper ? t(v.out) : v.out, g = upper ? t(v.ct) : v.ct;
-        const Val p = half_tril(mm(l, g, true));
-        // L^-T P L^-1: solved from the left, twice
-        const Val s = t(solve_triangular(l, t(solve_triangular(l, p, true, true)), true, true));
-        v.d[0] = (s + t(s)) * 0.5;
+        const Val l = upper ? h(v.out) : v.out, g = upper ? h(v.ct) : v.ct;
+        const Val p = half_tril(h_mm(l, g)), c = conj(l);
+        // L^-H P L^-1: solved from the left, twice
+        const Val s = h(solve_triangular(c, h(solve_triangular(c, p, true, true)), true, true));
+        v.d[0] = (s + h(s)) * 0.5;
       });
   // op(a) x = b for the triangle of a that `lower` names; trans: op(a) = a^T. A zero on the
   // diagonal divides.
@@ -191,6 +196,7 @@ void register_linalg(OpTable& table) {
       .attr("lower", AttrKind::kBool, true)
       .attr("trans", AttrKind::kBool, false)
       .attr("unit_diagonal", AttrKind::kBool, false)
+      .flags(kTakesComplex)
       .infer(solution)
       .vmap(vmap_systems)
       .vjp([](V v) {
@@ -226,6 +232,7 @@ void register_linalg(OpTable& table) {
       .jvp([](JvpCtx& c) { return -mm(mm(c.out, c.t[0]), c.out); });
   table.add("matrix_det")
       .in({"x|input"})
+      .flags(kTakesComplex)
       .infer([](const InferCtx& c) {
         check_matrix(c, 0, true);
         return Type{c.x(0).dtype, batch_of(c.shape(0))};
@@ -234,12 +241,17 @@ void register_linalg(OpTable& table) {
       .vjp([](V v) { v.d[0] = scalars(v.ct) * t(v.b.op("adjugate", {v.in[0]})); });
   // det(x) x^-1 as a polynomial of the elements: finite where x is singular. Its own gradient is
   // that of the product.
-  table.add("adjugate").in({"x"}).infer(same_type).vmap(vmap_matrices).vjp([](V v) {
-    const Val inverse = v.b.op("matrix_inverse", {v.in[0]});
-    const Dim r = v.out.shape().rank();
-    const Val along = v_sum(v.ct * inverse, {r - 2, r - 1}, true);
-    v.d[0] = along * t(v.out) - mm(mm(inverse, v.ct, true), v.out, false, true);
-  });
+  table.add("adjugate")
+      .in({"x"})
+      .flags(kTakesComplex)
+      .infer(same_type)
+      .vmap(vmap_matrices)
+      .vjp([](V v) {
+        const Val inverse = v.b.op("matrix_inverse", {v.in[0]});
+        const Dim r = v.out.shape().rank();
+        const Val along = v_sum(v.ct * inverse, {r - 2, r - 1}, true);
+        v.d[0] = along * t(v.out) - mm(mm(inverse, v.ct, true), v.out, false, true);
+      });
   // [..., n + 1, n], complex: the eigenvalues above the eigenvectors, which are columns of
   // length 1. The gradient takes the length and phase of each vector for arbitrary (Boeddeker et
   // al., "On the computation of complex-valued gradients", 2017).
@@ -256,7 +268,6 @@ void register_linalg(OpTable& table) {
       .vmap(vmap_matrices)
       .vjp([](V v) {
         const Dim n = cols(v.in[0]);
-        auto h = [](Val x) { return t(v_op("conj", x)); };
         const Val w = block(v.out, 0, 1, 0, n), vec = block(v.out, 1, n + 1, 0, n);
         const Val gw = block(v.ct, 0, 1, 0, n), gv = block(v.ct, 1, n + 1, 0, n);
         const Val one = identity(w, n), vh = h(vec), p = mm(vh, gv);
@@ -269,9 +280,10 @@ void register_linalg(OpTable& table) {
         const Val d = v.b.op("solve", {vh, mm(inner, vh)}, {false});
         v.d[0] = is_complex(v.in[0].dtype()) ? d : v_op("real", d);
       });
-  // [..., 2]: the determinant's sign and the logarithm of its absolute value.
+  // [..., 2]: the determinant over its absolute value, and the logarithm of that.
   table.add("slogdet")
       .in({"x|input"})
+      .flags(kTakesComplex | kOwnAdjoint)
       .infer([](const InferCtx& c) {
         check_matrix(c, 0, true);
         Shape s = batch_of(c.shape(0));
@@ -281,7 +293,12 @@ void register_linalg(OpTable& table) {
       .vmap(vmap_matrices)
       .vjp([](V v) {
         const Val g = row(v.ct);  // [..., 1, 2]
-        v.d[0] = block(g, 0, 1, 1, 2) * t(v.b.op("matrix_inverse", {v.in[0]}));
+        Val along = only_real(block(g, 0, 1, 1, 2));
+        if (is_complex(v.in[0].dtype())) {  // the sign turns: its derivative is imaginary
+          const Val p = conj(block(g, 0, 1, 0, 1)) * block(row(v.out), 0, 1, 0, 1);
+          along = along - (p - only_real(p));
+        }
+        v.d[0] = along * h(v.b.op("matrix_inverse", {v.in[0]}));
       });
   // [..., m, n + 2]: L below the diagonal and U on and above it; for row i of L U the row that it
   // changed places with (in order of i; i itself from min(m, n) on), and the row of x that it is.
@@ -330,10 +347,12 @@ void register_linalg(OpTable& table) {
         return Type{DType::I64, s};
       })
       .vmap(vmap_matrices);
-  // [..., m + n, k]: Q [m, k] above R^T [n, k], with k = min(m, n); complete: k = m.
+  // [..., m + n, k]: Q [m, k] above R^T [n, k], with k = min(m, n); complete: k = m. R's diagonal
+  // is real.
   table.add("qr")
       .in({"x|input"})
       .attr("complete", AttrKind::kBool, false)
+      .flags(kTakesComplex | kOwnAdjoint)
       .infer(packed(false,
                     [](const InferCtx& c, Dim m, Dim n) {
                       return std::pair<Dim, Dim>(m + n, c.flag("complete") ? m : std::min(m, n));
@@ -349,14 +368,14 @@ void register_linalg(OpTable& table) {
         Val y;
         if (k < n) {  // R = [U, V], x = [X, Y]
           const Val gv = block(gr, 0, k, k, n);
-          gq = gq + mm(block(v.in[0], 0, m, k, n), gv, false, true);
+          gq = gq + mm_h(block(v.in[0], 0, m, k, n), gv);
           y = mm(q, gv);
           gr = block(gr, 0, k, 0, k);
         }
         const Val u = k < n ? block(r, 0, k, 0, k) : r;
-        const Val w = mm(u, gr, false, true) - mm(gq, q, true);
-        const Val g = gq + mm(q, tril(w) + t(tril(w, -1)));
-        const Val x = t(solve_triangular(u, t(g), false, false));  // g U^-T
+        const Val w = mm_h(u, gr) - h_mm(gq, q), below = tril(w, -1);
+        const Val g = gq + mm(q, below + h(below) + only_real(tril(w) - below));
+        const Val x = h(solve_triangular(u, h(g), false, false));  // g U^-H
         v.d[0] = y ? joined(x, y, -1) : x;
       });
   // [..., m + 1, n]: R on and above the diagonal, below it the reflections' vectors without their
@@ -391,6 +410,7 @@ void register_linalg(OpTable& table) {
   table.add("svd")
       .in({"x"})
       .attr("full", AttrKind::kBool, false)
+      .flags(kTakesComplex | kOwnAdjoint)
       .infer(packed(false,
                     [](const InferCtx& c, Dim m, Dim n) {
                       return std::pair<Dim, Dim>(m + n + 1,
@@ -408,14 +428,16 @@ void register_linalg(OpTable& table) {
         const auto [u, w, s] = parts(v.out);
         const auto [gu, gw, gs] = parts(v.ct);
         const Val gaps = inverse_or_zero(s * s - t(s * s)), inverse = inverse_or_zero(s);
-        auto turned = [&](Val x, Val g) {  // the antisymmetric part, by the gaps
-          const Val p = mm(x, g, true);
-          return gaps * (p - t(p));
+        auto turned = [&](Val x, Val g) {  // the antisymmetric part
+          const Val p = h_mm(x, g);
+          return p - h(p);
         };
-        Val inner = turned(u, gu) * s + t(s) * turned(w, gw) + identity(s, k) * gs;
-        Val d = mm(mm(u, inner), w, false, true);
-        if (m > k) d = d + mm((gu - mm(u, mm(u, gu, true))) * inverse, w, false, true);
-        if (n > k) d = d + mm(u, (gw - mm(w, mm(w, gw, true))) * inverse, false, true);
+        const Val ru = turned(u, gu), one = identity(s, k);
+        Val inner = gaps * ru * s + t(s) * (gaps * turned(w, gw)) + one * only_real(gs);
+        if (is_complex(s.dtype())) inner = inner + one * ru * (inverse * 0.5);  // phases
+        Val d = mm_h(mm(u, inner), w);
+        if (m > k) d = d + mm_h((gu - mm(u, h_mm(u, gu))) * inverse, w);
+        if (n > k) d = d + mm_h(u, (gw - mm(w, h_mm(w, gw))) * inverse);
         v.d[0] = d;
       });
   // The pseudo-inverse [..., n, m], from the singular values above max(atol, rtol * the greatest);

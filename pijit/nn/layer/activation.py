@@ -19,8 +19,26 @@ def get_activation(name):
     return _ACTIVATIONS[name]()
 
 
-def _activation(name, fn, key=None, operator=None):
-    """`operator` names the attribute that holds the primitive: what a subclass calls, or replaces."""
+_DOC = """{what}
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(nn.{name}()(Tensor([-1.0, 0.0, 7.0])))
+        {values}
+    """
+
+
+def _activation(name, what, values, fn, key=None, operator=None):
+    """The class of an activation without arguments. what: its formula; values: those of the example; operator: the attribute that holds the
+    primitive, which a subclass calls, or replaces."""
     def construct(self, x):  # noqa: ARG001
         return fn(x)
 
@@ -31,29 +49,43 @@ def _activation(name, fn, key=None, operator=None):
     def construct_by(self, x):
         return getattr(self, operator)(x)
     members = {"construct": construct} if operator is None else {"__init__": __init__, "construct": construct_by}
-    cls = type(name, (Cell,), {**members, "__doc__": f"{name} activation.", "__module__": __name__})
+    cls = type(name, (Cell,), {**members, "__doc__": _DOC.format(what=what, name=name, values=values), "__module__": __name__})
     if key:
         _ACTIVATIONS[key] = cls
     return cls
 
 
-ReLU = _activation("ReLU", F.relu, "relu", "relu")
-ReLU6 = _activation("ReLU6", F.relu6, "relu6", "relu6")
-Sigmoid = _activation("Sigmoid", F.sigmoid, "sigmoid", "sigmoid")
-Tanh = _activation("Tanh", F.tanh, "tanh", "tanh")
-SiLU = _activation("SiLU", F.silu, "silu")
-SeLU = _activation("SeLU", F.selu)
-Mish = _activation("Mish", F.mish)
-Softsign = _activation("Softsign", F.softsign, "softsign")
-LogSigmoid = _activation("LogSigmoid", F.logsigmoid, "logsigmoid")
-HSigmoid = _activation("HSigmoid", F.hardsigmoid, "hsigmoid", "hsigmoid")
-HSwish = _activation("HSwish", F.hardswish, "hswish", "hswish")
-Tanhshrink = _activation("Tanhshrink", F.tanhshrink)
-FastGelu = _activation("FastGelu", F.fast_gelu, "fast_gelu")
+ReLU = _activation("ReLU", "max(x, 0).", "[0. 0. 7.]", F.relu, "relu", "relu")
+ReLU6 = _activation("ReLU6", "x limited to [0, 6].", "[0. 0. 6.]", F.relu6, "relu6", "relu6")
+Sigmoid = _activation("Sigmoid", "1 / (1 + exp(-x)).", "[0.26894143 0.5        0.99908894]", F.sigmoid, "sigmoid", "sigmoid")
+Tanh = _activation("Tanh", "The hyperbolic tangent.", "[-0.7615942   0.          0.99999833]", F.tanh, "tanh", "tanh")
+SiLU = _activation("SiLU", "x * sigmoid(x), also named swish.", "[-0.26894143  0.          6.9936223 ]", F.silu, "silu")
+SeLU = _activation("SeLU", "The self-normalising ELU (Klambauer et al. 2017).", "[-1.1113307  0.         7.354907 ]", F.selu, operator="selu")
+Mish = _activation("Mish", "x * tanh(softplus(x)).", "[-0.30340147  0.          6.9999886 ]", F.mish, operator="mish")
+Softsign = _activation("Softsign", "x / (1 + |x|).", "[-0.5    0.     0.875]", F.softsign, "softsign", "softsign")
+LogSigmoid = _activation("LogSigmoid", "log(sigmoid(x)).", "[-1.3132617e+00 -6.9314718e-01 -9.1146649e-04]", F.logsigmoid, "logsigmoid")
+HSigmoid = _activation("HSigmoid", "relu6(x + 3) / 6.", "[0.33333334 0.5        1.        ]", F.hardsigmoid, "hsigmoid", "hsigmoid")
+HSwish = _activation("HSwish", "x * relu6(x + 3) / 6.", "[-0.33333334  0.          7.        ]", F.hardswish, "hswish", "hswish")
+Tanhshrink = _activation("Tanhshrink", "x - tanh(x).", "[-0.23840582  0.          6.000002  ]", F.tanhshrink)
+FastGelu = _activation("FastGelu", "x * exp(0.851 * (x - |x|)) / (1 + exp(-1.702 * |x|)), an approximation of GELU.", "[-0.15420423  0.          6.9999533 ]", F.fast_gelu, "fast_gelu", "fast_gelu")
 
 
 class GELU(Cell):
-    """GELU activation; approximate=True uses the tanh form."""
+    """GELU activation; approximate=True uses the tanh form.
+
+    Args:
+        approximate (bool, optional): whether by the tanh form. Default: True.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.GELU()(Tensor([-1.0, 0.0, 1.0])))
+        [-0.158808  0.        0.841192]
+    """
 
     def __init__(self, approximate=True):
         super().__init__()
@@ -64,7 +96,21 @@ class GELU(Cell):
 
 
 class LeakyReLU(Cell):
-    """x where x > 0, else alpha * x."""
+    """x where x > 0, else alpha * x.
+
+    Args:
+        alpha (float, optional): the slope below 0. Default: 0.2.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.LeakyReLU()(Tensor([-1.0, 2.0])))
+        [-0.2  2. ]
+    """
 
     def __init__(self, alpha=0.2):
         super().__init__()
@@ -75,7 +121,21 @@ class LeakyReLU(Cell):
 
 
 class ELU(Cell):
-    """x where x > 0, else alpha * (exp(x) - 1)."""
+    """x where x > 0, else alpha * (exp(x) - 1).
+
+    Args:
+        alpha (float, optional): the scale below 0. Default: 1.0.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.ELU()(Tensor([-1.0, 2.0])))
+        [-0.63212055  2.        ]
+    """
 
     def __init__(self, alpha=1.0):
         super().__init__()
@@ -87,7 +147,22 @@ class ELU(Cell):
 
 
 class PReLU(Cell):
-    """x where x > 0, else weight * x, with weights learnt."""
+    """x where x > 0, else weight * x, with weights learnt.
+
+    Args:
+        channel (int, optional): 1, or the number of channels. Default: 1.
+        w (Tensor, str, Initializer or float, optional): what the slopes are at first. Default: 0.25.
+
+    Inputs:
+        x: Tensor [N, C, ...].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.PReLU()(Tensor([[-1.0, 2.0]])))
+        [[-0.25  2.  ]]
+    """
 
     def __init__(self, channel=1, w=0.25):
         super().__init__()
@@ -99,7 +174,21 @@ class PReLU(Cell):
 
 
 class Softmax(Cell):
-    """Softmax along one axis."""
+    """Softmax along one axis.
+
+    Args:
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.Softmax()(Tensor([0.0, 0.0])))
+        [0.5 0.5]
+    """
 
     def __init__(self, axis=-1):
         super().__init__()
@@ -111,7 +200,21 @@ class Softmax(Cell):
 
 
 class LogSoftmax(Cell):
-    """Log-softmax along one axis."""
+    """Log-softmax along one axis.
+
+    Args:
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.LogSoftmax()(Tensor([0.0, 0.0])))
+        [-0.6931472 -0.6931472]
+    """
 
     def __init__(self, axis=-1):
         super().__init__()
@@ -123,31 +226,77 @@ class LogSoftmax(Cell):
 
 
 class CELU(Cell):
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).
+
+    Args:
+        alpha (float, optional): the scale below 0. Default: 1.0.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.CELU()(Tensor([-1.0, 2.0])))
+        [-0.63212055  2.        ]
+    """
 
     def __init__(self, alpha=1.0):
         super().__init__()
         if alpha == 0:
             raise ValueError("For 'CELU', 'alpha' must not be 0.")
         self.alpha = alpha
+        self.celu = P.CeLU(alpha)
 
     def construct(self, x):
-        return F.celu(x, self.alpha)
+        return self.celu(x)
 
 
 class GLU(Cell):
-    """a * sigmoid(b) for the halves a, b of one axis."""
+    """a * sigmoid(b) for the halves a, b of one axis.
+
+    Args:
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor, half as long along the axis.
+
+    Example:
+        >>> print(nn.GLU()(Tensor([1.0, 2.0, 0.0, 0.0])))
+        [0.5 1. ]
+    """
 
     def __init__(self, axis=-1):
         super().__init__()
-        self.axis = axis
+        self.axis = self.dim = axis
+        self.spilt, self.sigmoid = P.Split(axis, 2), P.Sigmoid()  # the first so spelt by MindSpore
 
     def construct(self, x):
-        return F.glu(x, self.axis)
+        first, second = self.spilt(x)
+        return first * self.sigmoid(second)
 
 
 class Hardtanh(Cell):
-    """Limited to [min_val, max_val]."""
+    """Limited to [min_val, max_val].
+
+    Args:
+        min_val (number, optional): the lower bound. Default: -1.0.
+        max_val (number, optional): the upper bound. Default: 1.0.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.Hardtanh()(Tensor([-4.0, 0.5, 4.0])))
+        [-1.   0.5  1. ]
+    """
 
     def __init__(self, min_val=-1.0, max_val=1.0):
         super().__init__()
@@ -160,29 +309,74 @@ class Hardtanh(Cell):
 
 
 class HShrink(Cell):
-    """x, but 0 where -lambd <= x <= lambd."""
+    """x, but 0 where -lambd <= x <= lambd.
+
+    Args:
+        lambd (float, optional): the threshold. Default: 0.5.
+
+    Inputs:
+        input_x: Tensor.
+
+    Outputs:
+        Tensor of its shape.
+
+    Example:
+        >>> print(nn.HShrink()(Tensor([-1.0, 0.3, 2.0])))
+        [-1.  0.  2.]
+    """
 
     def __init__(self, lambd=0.5):
         super().__init__()
         self.lambd = lambd
+        self.hshrink = P.HShrink(lambd)
 
     def construct(self, input_x):
-        return F.hardshrink(input_x, self.lambd)
+        return self.hshrink(input_x)
 
 
 class SoftShrink(Cell):
-    """x moved towards 0 by lambd, and 0 where -lambd <= x <= lambd."""
+    """x moved towards 0 by lambd, and 0 where -lambd <= x <= lambd.
+
+    Args:
+        lambd (float, optional): the threshold. Default: 0.5.
+
+    Inputs:
+        input_x: Tensor.
+
+    Outputs:
+        Tensor of its shape.
+
+    Example:
+        >>> print(nn.SoftShrink()(Tensor([-1.0, 0.3, 2.0])))
+        [-0.5  0.   1.5]
+    """
 
     def __init__(self, lambd=0.5):
         super().__init__()
         self.lambd = lambd
+        self.softshrink = P.SoftShrink(lambd)
 
     def construct(self, input_x):
-        return F.softshrink(input_x, self.lambd)
+        return self.softshrink(input_x)
 
 
 class Threshold(Cell):
-    """x where it is greater than a threshold, else a value."""
+    """x where it is greater than a threshold, else a value.
+
+    Args:
+        threshold (number): the threshold.
+        value (number): the value below it.
+
+    Inputs:
+        input_x: Tensor.
+
+    Outputs:
+        Tensor of its shape.
+
+    Example:
+        >>> print(nn.Threshold(0.5, -1.0)(Tensor([0.0, 1.0])))
+        [-1.  1.]
+    """
 
     def __init__(self, threshold, value):
         super().__init__()
@@ -193,7 +387,22 @@ class Threshold(Cell):
 
 
 class RReLU(Cell):
-    """Leaky ReLU with random slopes in [lower, upper) (Xu et al. 2015)."""
+    """Leaky ReLU with random slopes in [lower, upper) (Xu et al. 2015).
+
+    Args:
+        lower (float, optional): the lower bound of the slopes. Default: 0.125.
+        upper (float, optional): the upper bound of the slopes. Default: 0.333.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.RReLU()(Tensor([1.0, 2.0])))
+        [1. 2.]
+    """
 
     def __init__(self, lower=1.0 / 8, upper=1.0 / 3):
         super().__init__()
@@ -206,19 +415,48 @@ class RReLU(Cell):
 
 
 class Softmin(Softmax):
-    """Softmax of -x along one axis."""
+    """Softmax of -x along one axis.
+
+    Args:
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.Softmin()(Tensor([0.0, 0.0])))
+        [0.5 0.5]
+    """
 
     def construct(self, x):
         return F.softmin(x, self.axis)
 
 
 class Softmax2d(Cell):
-    """Softmax over the channels of [N, C, H, W] or [C, H, W]."""
+    """Softmax over the channels of [N, C, H, W] or [C, H, W].
+
+    Inputs:
+        input: Tensor [N, C, H, W] or [C, H, W].
+
+    Outputs:
+        Tensor of its shape.
+
+    Example:
+        >>> print(nn.Softmax2d()(ops.zeros((2, 1, 1))).ravel())
+        [0.5 0.5]
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.softmax, self.shape = P.Softmax(-3), P.Shape()
 
     def construct(self, input):
-        if input.ndim not in (3, 4):
+        if len(self.shape(input)) not in (3, 4):
             raise ValueError(f"For 'Softmax2d', the input must have 3 or 4 dimensions, but got {input.ndim}.")
-        return F.softmax(input, -3)
+        return self.softmax(input)
 
 
 _ACTIVATIONS.update({"gelu": GELU, "leakyrelu": LeakyReLU, "elu": ELU, "softmax": Softmax, "logsoftmax": LogSoftmax, "softmin": Softmin, "hshrink": HShrink, "softshrink": SoftShrink})

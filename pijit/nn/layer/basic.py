@@ -6,14 +6,38 @@ from pijit import dtype as mstype
 from pijit.initializer import HeUniform, Uniform, initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.activation import get_activation
-from pijit.nn.layer.common import positive
+from pijit.nn.layer.common import OperatorCell, positive
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.parameter import Parameter
 
 
-class Dense(Cell):
-    """x @ weight.T + bias, then an activation. weight [out_channels, in_channels]."""
+class Dense(OperatorCell):
+    """x @ weight.T + bias, then an activation. weight [out_channels, in_channels].
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        has_bias (bool, optional): whether there is a bias. Default: True.
+        activation (str, Cell or function, optional): what is applied to the output. Default: None.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [..., in_channels].
+
+    Outputs:
+        Tensor [..., out_channels].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `has_bias` is no bool.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1.
+
+    Example:
+        >>> nn.Dense(3, 2, weight_init="ones")(ops.ones((1, 3))).shape
+        (1, 2)
+    """
 
     def __init__(self, in_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, activation=None, dtype=mstype.float32):
         super().__init__()
@@ -29,13 +53,12 @@ class Dense(Cell):
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
         self.activation_flag = self.activation is not None
         self.reshape, self.shape_op = P.Reshape(), P.Shape()
-        self.matmul, self.bias_add = P.MatMul(transpose_b=True), P.BiasAdd()
-        self._own = self.matmul, self.bias_add
+        self.operators(matmul=P.MatMul(transpose_b=True), bias_add=P.BiasAdd())
 
     def construct(self, x):
-        if self.matmul is self._own[0] and self.bias_add is self._own[1]:
+        if not self.replaced():
             x = F.dense(x, self.weight, self.bias)
-        else:  # by a subclass's own operators
+        else:
             shape = self.shape_op(x)
             x = self.matmul(self.reshape(x, (-1, shape[-1])) if len(shape) != 2 else x, self.weight)
             if self.has_bias:
@@ -52,14 +75,53 @@ class Dense(Cell):
 
 
 class Linear(Dense):
-    """Dense with PyTorch's arguments."""
+    """Dense with PyTorch's arguments.
+
+    Args:
+        in_features (int): the number of columns of the input.
+        out_features (int): the number of columns of the output.
+        bias (Tensor, optional): what to add per channel. Default: True.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [..., in_features].
+
+    Outputs:
+        Tensor [..., out_features].
+
+    Raises:
+        TypeError: where `in_features` is no int, or `out_features` is no int, or `bias` is no bool.
+        ValueError: where `in_features` is below 1, or `out_features` is below 1.
+
+    Example:
+        >>> nn.Linear(3, 2)(ops.ones((1, 3))).shape
+        (1, 2)
+    """
 
     def __init__(self, in_features, out_features, bias=True, weight_init=None, bias_init=None, dtype=mstype.float32):
         super().__init__(in_features, out_features, weight_init, bias_init, bias, None, dtype)
 
 
-class Dropout(Cell):
-    """Zeroes elements with probability p while training."""
+class Dropout(OperatorCell):
+    """Zeroes elements with probability p while training.
+
+    Args:
+        keep_prob (float, optional): the probability to stay; p replaces it. Default: 0.5.
+        p (number, optional): the probability. Default: None.
+        dtype (dtype, optional): kept for its name. Default: float32.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.Dropout(p=0.5).set_train(False)(Tensor([1.0, 2.0])))
+        [1. 2.]
+    """
 
     def __init__(self, keep_prob=0.5, p=None, dtype=mstype.float32):  # noqa: ARG002
         super().__init__()
@@ -68,10 +130,10 @@ class Dropout(Cell):
         if not 0 <= p < 1:
             raise ValueError(f"For 'Dropout', 'p' must be in [0, 1), but got {p}.")
         self.p, self.keep_prob = p, 1 - p
-        self.dropout = self._own = P.Dropout(self.keep_prob)
+        self.operators(dropout=P.Dropout(self.keep_prob))
 
     def construct(self, x):
-        if self.dropout is not self._own and self.training:  # a subclass's own operator
+        if self.replaced() and self.training:
             return self.dropout(x)[0]
         return F.dropout(x, self.p, self.training)
 
@@ -80,7 +142,31 @@ class Dropout(Cell):
 
 
 class Embedding(Cell):
-    """Rows of a table by index."""
+    """Rows of a table by index.
+
+    Args:
+        vocab_size (int): the number of rows.
+        embedding_size (int): the number of columns.
+        use_one_hot (bool, optional): kept for its name. Default: False.
+        embedding_table (Tensor, str, Initializer or number, optional): what the table is at first. Default:
+            'normal'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+        padding_idx (int, optional): a row of zeros without a gradient. Default: None.
+
+    Inputs:
+        ids: Tensor of ints.
+
+    Outputs:
+        Tensor [*ids.shape, embedding_size].
+
+    Raises:
+        TypeError: where `vocab_size` is no int, or `embedding_size` is no int.
+        ValueError: where `vocab_size` is below 1, or `embedding_size` is below 1.
+
+    Example:
+        >>> nn.Embedding(10, 4)(Tensor([1, 2], ms.int32)).shape
+        (2, 4)
+    """
 
     def __init__(self, vocab_size, embedding_size, use_one_hot=False, embedding_table="normal", dtype=mstype.float32, padding_idx=None):  # noqa: ARG002
         super().__init__()
@@ -104,7 +190,22 @@ class Embedding(Cell):
 
 
 class Flatten(Cell):
-    """Dimensions start_dim..end_dim merged."""
+    """Dimensions start_dim..end_dim merged.
+
+    Args:
+        start_dim (int, optional): the first dimension. Default: 1.
+        end_dim (int, optional): the last dimension. Default: -1.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> nn.Flatten()(ops.ones((2, 3, 4))).shape
+        (2, 12)
+    """
 
     def __init__(self, start_dim=1, end_dim=-1):
         super().__init__()
@@ -115,29 +216,75 @@ class Flatten(Cell):
 
 
 class Identity(Cell):
-    """The input."""
+    """The input.
+
+    Inputs:
+        x: anything.
+
+    Outputs:
+        x.
+
+    Example:
+        >>> print(nn.Identity()(Tensor([1.0])))
+        [1.]
+    """
 
     def construct(self, x):
         return x
 
 
-class Dropout1d(Cell):
-    """Zeroes whole channels of [N, C, L] with probability p while training."""
+class Dropout1d(OperatorCell):
+    """Zeroes whole channels of [N, C, L] with probability p while training.
+
+    Args:
+        p (number, optional): the probability. Default: 0.5.
+
+    Inputs:
+        x: Tensor [N, C, L] or [C, L].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> nn.Dropout1d(0.5).set_train(False)(ops.ones((1, 2, 3))).shape
+        (1, 2, 3)
+    """
 
     def __init__(self, p=0.5):
         super().__init__()
         if not 0 <= p <= 1:
             raise ValueError(f"For '{type(self).__name__}', 'p' must be in [0, 1], but got {p}.")
-        self.p = p
+        self.p = self.prob = p
 
     def construct(self, x):
         return F.dropout1d(x, self.p, self.training)
 
 
 class Dropout2d(Dropout1d):
-    """Zeroes whole channels of [N, C, H, W] with probability p while training."""
+    """Zeroes whole channels of [N, C, H, W] with probability p while training.
+
+    Args:
+        p (number, optional): the probability. Default: 0.5.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> nn.Dropout2d(0.5).set_train(False)(ops.ones((1, 2, 3, 3))).shape
+        (1, 2, 3, 3)
+    """
+
+    def __init__(self, p=0.5):
+        super().__init__(p)
+        self.keep_prob = 1.0 - p
+        self.operators(dropout2d=P.Dropout2D(self.keep_prob))
 
     def construct(self, x):
+        if self.replaced() and self.training:
+            return self.dropout2d(x)[0]
         return F.dropout2d(x, self.p, self.training)
 
     def extend_repr(self):
@@ -145,9 +292,30 @@ class Dropout2d(Dropout1d):
 
 
 class Dropout3d(Dropout1d):
-    """Zeroes whole channels of [N, C, D, H, W] with probability p while training."""
+    """Zeroes whole channels of [N, C, D, H, W] with probability p while training.
+
+    Args:
+        p (number, optional): the probability. Default: 0.5.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> nn.Dropout3d(0.5).set_train(False)(ops.ones((1, 2, 3, 3, 3))).shape
+        (1, 2, 3, 3, 3)
+    """
+
+    def __init__(self, p=0.5):
+        super().__init__(p)
+        self.keep_prob = 1.0 - p
+        self.operators(dropout3d=P.Dropout3D(self.keep_prob))
 
     def construct(self, x):
+        if self.replaced() and self.training:
+            return self.dropout3d(x)[0]
         return F.dropout3d(x, self.p, self.training)
 
     def extend_repr(self):
@@ -155,7 +323,33 @@ class Dropout3d(Dropout1d):
 
 
 class EmbeddingLookup(Cell):
-    """Rows of a table by index, scaled down to a norm of max_norm."""
+    """Rows of a table by index, scaled down to a norm of max_norm.
+
+    Args:
+        vocab_size (int): the number of rows.
+        embedding_size (int): the number of columns.
+        param_init (Tensor, str, Initializer or number, optional): what the table is at first. Default: 'normal'.
+        target (str, optional): kept for its name. Default: 'CPU'.
+        slice_mode (str, optional): kept for its name. Default: 'batch_slice'.
+        manual_shapes (tuple, optional): kept for its name. Default: None.
+        max_norm (float, optional): the greatest norm. Default: None.
+        sparse (bool, optional): kept for its name. Default: True.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        indices: Tensor of ints.
+
+    Outputs:
+        Tensor [*indices.shape, embedding_size].
+
+    Raises:
+        TypeError: where `vocab_size` is no int, or `embedding_size` is no int.
+        ValueError: where `vocab_size` is below 1, or `embedding_size` is below 1.
+
+    Example:
+        >>> nn.EmbeddingLookup(10, 4)(Tensor([1, 2], ms.int32)).shape
+        (2, 4)
+    """
 
     def __init__(self, vocab_size, embedding_size, param_init="normal", target="CPU", slice_mode="batch_slice", manual_shapes=None, max_norm=None,  # noqa: ARG002
                  sparse=True, dtype=mstype.float32):  # noqa: ARG002
@@ -163,40 +357,82 @@ class EmbeddingLookup(Cell):
         self.vocab_size, self.embedding_size = positive("EmbeddingLookup", "vocab_size", vocab_size), positive("EmbeddingLookup", "embedding_size", embedding_size)
         self.max_norm = max_norm
         self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype), name="embedding_table")
+        self.gatherv2, self.embeddinglookup = P.SparseGatherV2(), P.EmbeddingLookup()
 
     def construct(self, indices):
-        y = F.gather(self.embedding_table, indices, 0)
+        y = self.gatherv2(self.embedding_table, indices, 0)
         if self.max_norm is None:
             return y
         norm = F.sqrt(F.sum(F.square(y), -1, True))
         return y * F.minimum(self.max_norm / F.maximum(norm, 1e-12), 1.0)
 
 
-class BiDense(Cell):
-    """x1 W x2 + bias for each of out_channels matrices W. weight [out_channels, in1_channels, in2_channels]."""
+class BiDense(OperatorCell):
+    """x1 W x2 + bias for each of out_channels matrices W. weight [out_channels, in1_channels, in2_channels].
+
+    Args:
+        in1_channels (int): the number of columns of the first input.
+        in2_channels (int): the number of columns of the second input.
+        out_channels (int): the number of channels of the output.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        has_bias (bool, optional): whether there is a bias. Default: True.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        input1: Tensor [..., in1_channels].
+        input2: Tensor [..., in2_channels].
+
+    Outputs:
+        Tensor [..., out_channels].
+
+    Raises:
+        TypeError: where `in1_channels` is no int, or `in2_channels` is no int, or `out_channels` is no int.
+        ValueError: where `in1_channels` is below 1, or `in2_channels` is below 1, or `out_channels` is below 1.
+
+    Example:
+        >>> nn.BiDense(2, 3, 4)(ops.ones((1, 2)), ops.ones((1, 3))).shape
+        (1, 4)
+    """
 
     def __init__(self, in1_channels, in2_channels, out_channels, weight_init=None, bias_init=None, has_bias=True, dtype=mstype.float32):
         super().__init__()
         for name, v in (("in1_channels", in1_channels), ("in2_channels", in2_channels), ("out_channels", out_channels)):
             positive("BiDense", name, v)
         self.in1_channels, self.in2_channels, self.out_channels, self.has_bias = in1_channels, in2_channels, out_channels, has_bias
-        self.in_channels, self.matmul, self.bias_add = in1_channels, P.MatMul(), P.BiasAdd()
+        self.in_channels = in1_channels
+        self.operators(matmul=P.MatMul(), bias_add=P.BiasAdd())
         bound = 1 / math.sqrt(in1_channels)
         self.weight = Parameter(initializer(Uniform(bound) if weight_init is None else weight_init, [out_channels, in1_channels, in2_channels], dtype), name="weight")
         self.bias = Parameter(initializer(Uniform(bound) if bias_init is None else bias_init, [out_channels], dtype), name="bias") if has_bias else None
 
     def construct(self, input1, input2):
         out, m, n = self.weight.shape
-        x = F.reshape(F.matmul(F.reshape(input1, (-1, m)), F.reshape(F.transpose(self.weight, (1, 0, 2)), (m, out * n))), (-1, out, n))
-        y = F.reshape(F.sum(x * F.expand_dims(F.reshape(input2, (-1, n)), 1), -1), (*input1.shape[:-1], out))
-        return y if self.bias is None else y + self.bias
+        x = F.reshape(self.matmul(F.reshape(input1, (-1, m)), F.reshape(F.transpose(self.weight, (1, 0, 2)), (m, out * n))), (-1, out, n))
+        y = F.sum(x * F.expand_dims(F.reshape(input2, (-1, n)), 1), -1)
+        return F.reshape(y if self.bias is None else self.bias_add(y, self.bias), (*input1.shape[:-1], out))
 
     def extend_repr(self):
         return (f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}")
 
 
 class Unflatten(Cell):
-    """One axis as several."""
+    """One axis as several.
+
+    Args:
+        axis (int): the axis; -1 is the last one.
+        unflattened_size (tuple of int): the sizes of the new axes.
+
+    Inputs:
+        input: Tensor.
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> nn.Unflatten(1, (2, 3))(ops.ones((4, 6))).shape
+        (4, 2, 3)
+    """
 
     def __init__(self, axis, unflattened_size):
         super().__init__()
@@ -208,32 +444,83 @@ class Unflatten(Cell):
 
 
 class OneHot(Cell):
-    """on_value at each index, off_value elsewhere, along a new axis of `depth`."""
+    """on_value at each index, off_value elsewhere, along a new axis of `depth`.
+
+    Args:
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+        depth (int, optional): the number of classes. Default: 1.
+        on_value (number, optional): the value at the class. Default: 1.0.
+        off_value (number, optional): the value elsewhere. Default: 0.0.
+        dtype (dtype, optional): the dtype of the result. Default: float32.
+
+    Inputs:
+        indices: Tensor of ints.
+
+    Outputs:
+        Tensor with an axis of depth.
+
+    Example:
+        >>> print(nn.OneHot(depth=3)(Tensor([0, 2], ms.int32)))
+        [[1. 0. 0.]
+         [0. 0. 1.]]
+    """
 
     def __init__(self, axis=-1, depth=1, on_value=1.0, off_value=0.0, dtype=mstype.float32):
         super().__init__()
         self.axis, self.depth, self.on_value, self.off_value, self.dtype = axis, depth, on_value, off_value, dtype
+        self.onehot = P.OneHot(axis)
 
     def construct(self, indices):
-        return F.cast(F.one_hot(indices, self.depth, self.on_value, self.off_value, self.axis), self.dtype)
+        return F.cast(self.onehot(indices, self.depth, self.on_value, self.off_value), self.dtype)
 
 
 class Norm(Cell):
-    """The Euclidean norm over axes."""
+    """The Euclidean norm over axes.
+
+    Args:
+        axis (int or tuple of int, optional): the axes; all by default. Default: ().
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor without the axes, or with axes of 1.
+
+    Example:
+        >>> print(nn.Norm()(Tensor([3.0, 4.0])))
+        5.0
+    """
 
     def __init__(self, axis=(), keep_dims=False):
         super().__init__()
         self.axis, self.keep_dims = axis, keep_dims
+        self.reduce_sum, self.sqrt, self.squeeze = P.ReduceSum(keep_dims), P.Sqrt(), P.Squeeze()
 
     def construct(self, x):
-        return F.sqrt(F.sum(F.square(x), self.axis if self.axis != () else None, self.keep_dims))
+        return self.sqrt(self.reduce_sum(F.square(x), self.axis))
 
     def extend_repr(self):
         return f"axis={self.axis}, keep_dims={self.keep_dims}"
 
 
 class ClipByNorm(Cell):
-    """x * clip_norm / max(norm over the axes, clip_norm)."""
+    """x * clip_norm / max(norm over the axes, clip_norm).
+
+    Args:
+        axis (int or tuple of int, optional): the axes; all by default. Default: None.
+
+    Inputs:
+        x: Tensor.
+        clip_norm: Tensor, the greatest norm.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.ClipByNorm()(Tensor([3.0, 4.0]), Tensor(1.0)))
+        [0.6 0.8]
+    """
 
     def __init__(self, axis=None):
         super().__init__()
@@ -245,7 +532,21 @@ class ClipByNorm(Cell):
 
 
 class L1Regularizer(Cell):
-    """scale * sum of |weights|."""
+    """scale * sum of |weights|.
+
+    Args:
+        scale (number): the factor.
+
+    Inputs:
+        weights: Tensor.
+
+    Outputs:
+        0-d Tensor.
+
+    Example:
+        >>> print(nn.L1Regularizer(0.5)(Tensor([1.0, -3.0])))
+        2.0
+    """
 
     def __init__(self, scale):
         super().__init__()
@@ -254,13 +555,31 @@ class L1Regularizer(Cell):
         if scale <= 0:
             raise ValueError(f"For 'L1Regularizer', 'scale' must be greater than 0, but got {scale}.")
         self.scale = scale
+        self.abs, self.reduce_sum = P.Abs(), P.ReduceSum()
 
     def construct(self, weights):
-        return F.sum(F.abs(weights)) * self.scale
+        return self.reduce_sum(self.abs(weights)) * self.scale
 
 
 class Moments(Cell):
-    """(mean, variance) over axes."""
+    """(mean, variance) over axes.
+
+    Args:
+        axis (int or tuple of int, optional): the axes; all by default. Default: None.
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: None.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        (Tensor, Tensor).
+
+    Example:
+        >>> for part in nn.Moments(0)(Tensor([1.0, 3.0])):
+        ...     print(part)
+        2.0
+        1.0
+    """
 
     def __init__(self, axis=None, keep_dims=None):
         super().__init__()
@@ -271,19 +590,54 @@ class Moments(Cell):
         return F.mean(x, axis, self.keep_dims), F.var(x, axis, 0, self.keep_dims)
 
 
-class ReduceLogSumExp(Cell):
-    """log of the sum of exp over axes."""
+class ReduceLogSumExp(OperatorCell):
+    """log of the sum of exp over axes.
+
+    Args:
+        axis (int): the axis; -1 is the last one.
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor without the axes, or with axes of 1.
+
+    Example:
+        >>> print(nn.ReduceLogSumExp(0)(Tensor([0.0, 0.0])))
+        0.6931472
+    """
 
     def __init__(self, axis, keep_dims=False):
         super().__init__()
         self.axis, self.keep_dims = axis, keep_dims
+        self.operators(exp=P.Exp(), sum=P.ReduceSum(keep_dims), log=P.Log(), max=P.ReduceMax())
 
     def construct(self, x):
+        if self.replaced():
+            most = self.max(x)
+            return self.log(self.sum(self.exp(x - most), self.axis)) + most
         return F.logsumexp(x, self.axis, self.keep_dims)
 
 
 class MatMul(Cell):
-    """Matrix product, of operands whose last two axes may be exchanged first."""
+    """Matrix product, of operands whose last two axes may be exchanged first.
+
+    Args:
+        transpose_x1 (bool, optional): whether the first operand is transposed. Default: False.
+        transpose_x2 (bool, optional): whether the second operand is transposed. Default: False.
+
+    Inputs:
+        x1: Tensor.
+        x2: Tensor.
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> print(nn.MatMul()(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
+        [[11.]]
+    """
 
     def __init__(self, transpose_x1=False, transpose_x2=False):
         super().__init__()
@@ -294,7 +648,23 @@ class MatMul(Cell):
 
 
 class Range(Cell):
-    """The numbers from start to limit, delta apart."""
+    """The numbers from start to limit, delta apart.
+
+    Args:
+        start (number): the first value, or with nothing else the end.
+        limit (number, optional): the end, which isn't reached. Default: None.
+        delta (number, optional): the distance. Default: 1.
+
+    Inputs:
+        none.
+
+    Outputs:
+        1-d Tensor.
+
+    Example:
+        >>> print(nn.Range(0, 6, 2)())
+        [0 2 4]
+    """
 
     def __init__(self, start, limit=None, delta=1):
         super().__init__()
@@ -308,21 +678,62 @@ class Range(Cell):
 
 
 class Tril(Cell):
-    """The lower triangle, zeros above diagonal k."""
+    """The lower triangle, zeros above diagonal k.
+
+    Inputs:
+        x: Tensor.
+        k: int, the last diagonal that stays.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.Tril()(Tensor([[1, 2], [3, 4]])))
+        [[1 0]
+         [3 4]]
+    """
 
     def construct(self, x, k=0):
         return F.tril(x, k)
 
 
 class Triu(Cell):
-    """The upper triangle, zeros below diagonal k."""
+    """The upper triangle, zeros below diagonal k.
+
+    Inputs:
+        x: Tensor.
+        k: int, the first diagonal that stays.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.Triu()(Tensor([[1, 2], [3, 4]])))
+        [[1 2]
+         [0 4]]
+    """
 
     def construct(self, x, k=0):
         return F.triu(x, k)
 
 
 class Roll(Cell):
-    """Elements shifted along axes, what leaves at the end coming in at the start."""
+    """Elements shifted along axes, what leaves at the end coming in at the start.
+
+    Args:
+        shift (int or tuple of int): how far.
+        axis (int): the axis; -1 is the last one.
+
+    Inputs:
+        input_x: Tensor.
+
+    Outputs:
+        Tensor of its shape.
+
+    Example:
+        >>> print(nn.Roll(1, 0)(Tensor([1, 2, 3])))
+        [3 1 2]
+    """
 
     def __init__(self, shift, axis):
         super().__init__()
@@ -333,21 +744,57 @@ class Roll(Cell):
 
 
 class LGamma(Cell):
-    """log |gamma(x)|."""
+    """log |gamma(x)|.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.LGamma()(Tensor([1.0, 4.0])))
+        [0.        1.7917595]
+    """
 
     def construct(self, x):
         return F.lgamma(x)
 
 
 class DiGamma(Cell):
-    """The derivative of log gamma."""
+    """The derivative of log gamma.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.DiGamma()(Tensor([1.0, 4.0])))
+        [-0.5772157  1.2561177]
+    """
 
     def construct(self, x):
         return F.digamma(x)
 
 
 class ParameterUpdate(Cell):
-    """Gives a Parameter a new value."""
+    """Gives a Parameter a new value.
+
+    Args:
+        param (Parameter): the parameter.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        The Parameter.
+
+    Example:
+        >>> print(nn.ParameterUpdate(ms.Parameter(Tensor([1.0]), name="p"))(Tensor([5.0])))
+        [5.]
+    """
 
     def __init__(self, param):
         super().__init__()
@@ -360,7 +807,23 @@ class ParameterUpdate(Cell):
 
 
 class TimeDistributed(Cell):
-    """A layer applied to each step of time_axis."""
+    """A layer applied to each step of time_axis.
+
+    Args:
+        layer (Cell): the layer.
+        time_axis (int): the axis of steps.
+        reshape_with_axis (int, optional): kept for its name. Default: None.
+
+    Inputs:
+        inputs: Tensor.
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> nn.TimeDistributed(nn.Dense(3, 2), 1)(ops.ones((4, 5, 3))).shape
+        (4, 5, 2)
+    """
 
     def __init__(self, layer, time_axis, reshape_with_axis=None):
         super().__init__()
@@ -373,14 +836,37 @@ class TimeDistributed(Cell):
 
 
 class MatDet(Cell):
-    """The determinant of [..., n, n]."""
+    """The determinant of [..., n, n].
+
+    Inputs:
+        x: Tensor [..., n, n].
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> print(nn.MatDet()(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        -1.9999999
+    """
 
     def construct(self, x):
         return F.det(x)
 
 
 class MatInverse(Cell):
-    """The inverse of [..., n, n]."""
+    """The inverse of [..., n, n].
+
+    Inputs:
+        x: Tensor [..., n, n].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Example:
+        >>> print(nn.MatInverse()(Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        [[0.5  0.  ]
+         [0.   0.25]]
+    """
 
     def construct(self, x):
         return F.inverse(x)

@@ -27,7 +27,44 @@ class _BnAct(Cell):
 
 
 class Conv2dBnAct(_BnAct):
-    """A convolution, batch normalisation with has_bn, and an activation."""
+    """A convolution, batch normalisation with has_bn, and an activation.
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default:
+            'normal'.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        has_bn (bool, optional): whether batch normalisation follows. Default: False.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.997.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        activation (str, Cell or function, optional): what is applied to the output. Default: None.
+        alpha (float, optional): the slope of a leaky ReLU. Default: 0.2.
+        after_fake (bool, optional): kept for its name. Default: True.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor [N, O, h, w].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named, or `momentum` is out of its range.
+
+    Example:
+        >>> nn.Conv2dBnAct(3, 4, 3, has_bn=True, activation="relu")(ops.ones((1, 3, 5, 5))).shape
+        (1, 4, 5, 5)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False, weight_init="normal",
                  bias_init="zeros", has_bn=False, momentum=0.997, eps=1e-5, activation=None, alpha=0.2, after_fake=True):
@@ -41,7 +78,36 @@ class Conv2dBnAct(_BnAct):
 
 
 class DenseBnAct(_BnAct):
-    """A dense layer, batch normalisation with has_bn, and an activation."""
+    """A dense layer, batch normalisation with has_bn, and an activation.
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default:
+            'normal'.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        has_bias (bool, optional): whether there is a bias. Default: True.
+        has_bn (bool, optional): whether batch normalisation follows. Default: False.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.9.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        activation (str, Cell or function, optional): what is applied to the output. Default: None.
+        alpha (float, optional): the slope of a leaky ReLU. Default: 0.2.
+        after_fake (bool, optional): kept for its name. Default: True.
+
+    Inputs:
+        x: Tensor [N, C].
+
+    Outputs:
+        Tensor [N, O].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `has_bias` is no bool.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1.
+
+    Example:
+        >>> nn.DenseBnAct(3, 2, activation="relu")(ops.ones((1, 3))).shape
+        (1, 2)
+    """
 
     def __init__(self, in_channels, out_channels, weight_init="normal", bias_init="zeros", has_bias=True, has_bn=False, momentum=0.9, eps=1e-5, activation=None,
                  alpha=0.2, after_fake=True):

@@ -1,6 +1,30 @@
-"""What layers share: checks of arguments."""
+"""What layers share: checks of arguments, operators as attributes."""
 
+from pijit.nn.cell import Cell
 from pijit.ops.function.shapes import _pair as pair  # noqa: F401
+
+
+class OperatorCell(Cell):
+    """A layer that computes by one function what its operators, which are attributes, give one after the other.
+
+    Where a subclass, or anyone else, has put another operator in the place of one of those that the layer made, `replaced` gives True, and construct
+    goes by the operators. Their descriptions are compared, not the objects: so layers of one kind share what was captured of one."""
+
+    _described = ()
+
+    def operators(self, **made):
+        """Keeps the operators that the layer begins with."""
+        for name, operator in made.items():
+            setattr(self, name, operator)
+            operator._described_as = repr(operator)
+            object.__setattr__(self, "_described", (*self._described, (name, operator._described_as)))
+
+    def replaced(self):
+        """Whether one of the operators is another than the layer made."""
+        for name, description in self._described:
+            if getattr(getattr(self, name), "_described_as", None) != description:
+                return True
+        return False
 
 
 def positive(name, arg, value):

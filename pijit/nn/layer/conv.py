@@ -5,7 +5,7 @@ import math
 from pijit import dtype as mstype
 from pijit.initializer import HeUniform, Uniform, initializer
 from pijit.nn.cell import Cell
-from pijit.nn.layer.common import pair, positive
+from pijit.nn.layer.common import OperatorCell, pair, positive
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.ops.function.conv import _transposed
@@ -39,7 +39,39 @@ def _initializers(cell, weight_init, bias_init, fan_in, data_format):
 
 
 class Conv2d(Cell):
-    """2-d convolution. weight [out_channels, in_channels / group, kh, kw]."""
+    """2-d convolution. weight [out_channels, in_channels / group, kh, kw].
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCHW'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor [N, O, h, w].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named, or `data_format` isn't one of those named.
+
+    Example:
+        >>> nn.Conv2d(3, 4, 3)(ops.ones((1, 3, 5, 5))).shape
+        (1, 4, 5, 5)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
                  weight_init=None, bias_init=None, data_format="NCHW", dtype=mstype.float32):
@@ -67,7 +99,38 @@ class Conv2d(Cell):
 
 
 class Conv1d(Cell):
-    """1-d convolution. weight [out_channels, in_channels / group, k]."""
+    """1-d convolution. weight [out_channels, in_channels / group, 1, k], as a 2-d one of one row.
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, L].
+
+    Outputs:
+        Tensor [N, O, l].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named.
+
+    Example:
+        >>> nn.Conv1d(3, 4, 3)(ops.ones((1, 3, 5))).shape
+        (1, 4, 5)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
                  weight_init=None, bias_init=None, dtype=mstype.float32):
@@ -77,20 +140,24 @@ class Conv1d(Cell):
         self.in_channels, self.out_channels, self.group = _channels("Conv1d", in_channels, out_channels, group, pad_mode)
         self.kernel_size, self.stride, self.dilation = (1, kernel_size), (1, stride), (1, dilation)
         self.pad_mode, self.padding, self.has_bias = pad_mode, (0, 0, padding, padding) if isinstance(padding, int) else (0, 0, *padding), has_bias
-        shape = [out_channels, in_channels // group, kernel_size]
-        _initializers(self, weight_init, bias_init, shape[1] * shape[2], "NCHW")
+        shape = [out_channels, in_channels // group, 1, kernel_size]
+        _initializers(self, weight_init, bias_init, shape[1] * shape[3], "NCHW")
         self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias") if has_bias else None
+        self.conv2d, self.bias_add = P.Conv2D(out_channels, self.kernel_size, 1, pad_mode, self.padding, self.stride, self.dilation, group), P.BiasAdd()
+        self.expand_dims, self.squeeze, self.shape = P.ExpandDims(), P.Squeeze(2), P.Shape()
 
     def construct(self, x):
-        return F.conv1d(x, self.weight, self.bias, self.stride[1], self.pad_mode, self.padding[2:] if self.padding[2] != self.padding[3] else self.padding[2], self.dilation[1],
-                        self.group)
+        if len(self.shape(x)) != 3:
+            raise ValueError(f"For 'Conv1d', the input must have 3 dimensions, but got {x.ndim}.")
+        y = self.conv2d(self.expand_dims(x, 2), self.weight)
+        return self.squeeze(self.bias_add(y, self.bias) if self.has_bias else y)
 
     def extend_repr(self):
         return _shown(self)
 
 
-class _Transposed(Cell):
+class _Transposed(OperatorCell):
     """A transposed convolution; weight [in_channels, out_channels / group, kh, kw]. In mode 'same' the output has stride times the size, in
     'valid' it holds each window whole."""
 
@@ -112,11 +179,17 @@ class _Transposed(Cell):
         self.weight = Parameter(initializer(self.weight_init, shape, dtype), name="weight")
         if has_bias:
             self.bias = Parameter(initializer(self.bias_init, [out_channels], dtype), name="bias")
+        make = P.Conv2DTranspose if name == "Conv2dTranspose" else P.Conv2DBackpropInput
+        pads = {"pad": 0, "pad_list": padding} if pad_mode == "pad" else {}
+        self.operators(conv2d_transpose=make(in_channels, kernel_size, pad_mode, **pads, stride=stride, dilation=dilation, group=group), bias_add=P.BiasAdd(),
+                  shape=P.Shape())
 
     def _weight_shape(self):
         return [self.in_channels, self.out_channels // self.group, *self.kernel_size]
 
     def _apply(self, x, weight):
+        if self.replaced():
+            return self._by_operators(x, weight)
         pad, extra = [], []
         for n, k, s, d, p in zip(x.shape[2:], self.kernel_size, self.stride, self.dilation, (self._pads[:2], self._pads[2:])):
             whole = (n - 1) * s + d * (k - 1) + 1
@@ -135,12 +208,52 @@ class _Transposed(Cell):
             y = F.pad(y, (0, self.output_padding[1], 0, self.output_padding[0]))
         return y
 
+    def _by_operators(self, x, weight):
+        sizes = []
+        for n, k, s, d, p, more in zip(self.shape(x)[2:], self.kernel_size, self.stride, self.dilation, (self._pads[:2], self._pads[2:]), self.output_padding):
+            whole = d * (k - 1) + 1
+            sizes.append(n * s if self.pad_mode == "same" else n * s + max(whole - s, 0) if self.pad_mode == "valid" else (n - 1) * s + whole - sum(p) + more)
+        y = self.conv2d_transpose(x, weight, (x.shape[0], self.out_channels, *sizes))
+        return self.bias_add(y, self.bias) if self.has_bias else y
+
     def extend_repr(self):
         return _shown(self)
 
 
 class Conv2dTranspose(_Transposed):
-    """Transposed 2-d convolution (Zeiler et al. 2010). weight [in_channels, out_channels / group, kh, kw]."""
+    """Transposed 2-d convolution (Zeiler et al. 2010). weight [in_channels, out_channels / group, kh, kw].
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        output_padding (int or tuple, optional): how much to add at the end of each axis. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor [N, O, h, w].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named.
+
+    Example:
+        >>> nn.Conv2dTranspose(3, 4, 2, stride=2)(ops.ones((1, 3, 5, 5))).shape
+        (1, 4, 10, 10)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, output_padding=0, dilation=1, group=1, has_bias=False,
                  weight_init=None, bias_init=None, dtype=mstype.float32):
@@ -156,7 +269,38 @@ class Conv2dTranspose(_Transposed):
 
 
 class Conv1dTranspose(_Transposed):
-    """Transposed 1-d convolution. weight [in_channels, out_channels / group, 1, k]."""
+    """Transposed 1-d convolution. weight [in_channels, out_channels / group, 1, k].
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, L].
+
+    Outputs:
+        Tensor [N, O, l].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named.
+
+    Example:
+        >>> nn.Conv1dTranspose(3, 4, 2, stride=2)(ops.ones((1, 3, 5))).shape
+        (1, 4, 10)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
                  weight_init=None, bias_init=None, dtype=mstype.float32):
@@ -165,15 +309,48 @@ class Conv1dTranspose(_Transposed):
         super().__init__(in_channels, out_channels, (1, kernel_size), (1, stride), pad_mode, (0, 0, padding, padding), (0, 0), (1, dilation), group, has_bias,
                          weight_init, bias_init, dtype)
         self.padding = (0, 0, padding, padding)
+        self.operators(expand_dims=P.ExpandDims(), squeeze=P.Squeeze(2))
 
     def construct(self, x):
         if x.ndim != 3:
             raise ValueError(f"For 'Conv1dTranspose', the input must have 3 dimensions, but got {x.ndim}.")
-        return F.squeeze(self._apply(F.expand_dims(x, 2), self.weight), 2)
+        return self.squeeze(self._apply(self.expand_dims(x, 2), self.weight))
 
 
 class Conv3d(Cell):
-    """3-d convolution. weight [out_channels, in_channels / group, kd, kh, kw]."""
+    """3-d convolution. weight [out_channels, in_channels / group, kd, kh, kw].
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCDHW'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor [N, O, d, h, w].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named, or `data_format` isn't one of those named.
+
+    Example:
+        >>> nn.Conv3d(3, 4, 3)(ops.ones((1, 3, 5, 5, 5))).shape
+        (1, 4, 5, 5, 5)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, has_bias=False,
                  weight_init=None, bias_init=None, data_format="NCDHW", dtype=mstype.float32):
@@ -204,7 +381,40 @@ class Conv3d(Cell):
 
 
 class Conv3dTranspose(Cell):
-    """Transposed 3-d convolution (Zeiler et al. 2010). weight [in_channels, out_channels / group, kd, kh, kw]."""
+    """Transposed 3-d convolution (Zeiler et al. 2010). weight [in_channels, out_channels / group, kd, kh, kw].
+
+    Args:
+        in_channels (int): the number of channels of the input.
+        out_channels (int): the number of channels of the output.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'same'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        output_padding (int or tuple, optional): how much to add at the end of each axis. Default: 0.
+        has_bias (bool, optional): whether there is a bias. Default: False.
+        weight_init (Tensor, str, Initializer or number, optional): what the weights are at first. Default: None.
+        bias_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: None.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCDHW'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor [N, O, d, h, w].
+
+    Raises:
+        TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
+        ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
+            `pad_mode` isn't one of those named, or `data_format` isn't one of those named.
+
+    Example:
+        >>> nn.Conv3dTranspose(3, 4, 2, stride=2)(ops.ones((1, 3, 2, 2, 2))).shape
+        (1, 4, 4, 4, 4)
+    """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, pad_mode="same", padding=0, dilation=1, group=1, output_padding=0, has_bias=False,
                  weight_init=None, bias_init=None, data_format="NCDHW", dtype=mstype.float32):

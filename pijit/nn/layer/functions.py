@@ -9,7 +9,19 @@ from pijit.parameter import Parameter
 
 
 class IGamma(Cell):
-    """The regularised lower incomplete gamma function of a at x: Tensors of float32 that broadcast. Gradients by both."""
+    """The regularised lower incomplete gamma function of a at x: Tensors of float32 that broadcast. Gradients by both.
+
+    Inputs:
+        a: Tensor.
+        x: Tensor.
+
+    Outputs:
+        Tensor of the common shape.
+
+    Example:
+        >>> print(nn.IGamma()(Tensor([1.0]), Tensor([1.0])))
+        [0.6321205]
+    """
 
     def construct(self, a, x):
         return F.igamma(a, x)
@@ -18,7 +30,19 @@ class IGamma(Cell):
 class LBeta(Cell):
     """log of the beta function of x and y: Tensors of float32 or float16 that broadcast.
 
-    For large arguments by the rest of Stirling's series, so that the great terms don't cancel."""
+    For large arguments by the rest of Stirling's series, so that the great terms don't cancel.
+
+    Inputs:
+        x: Tensor.
+        y: Tensor.
+
+    Outputs:
+        Tensor of the common shape.
+
+    Example:
+        >>> print(nn.LBeta()(Tensor([2.0]), Tensor([3.0])))
+        [-2.4849067]
+    """
 
     def construct(self, x, y):
         p, q = F.minimum(x, y), F.maximum(x, y)
@@ -37,21 +61,57 @@ def _stirling(x):
 
 
 class MatrixDiag(Cell):
-    """Matrices with the vectors [..., n] on their diagonals."""
+    """Matrices with the vectors [..., n] on their diagonals.
+
+    Inputs:
+        input_x: Tensor [..., n].
+
+    Outputs:
+        Tensor [..., n, n].
+
+    Example:
+        >>> print(nn.MatrixDiag()(Tensor([1.0, 2.0])))
+        [[1. 0.]
+         [0. 2.]]
+    """
 
     def construct(self, input_x):
         return F.matrix_diag(input_x)
 
 
 class MatrixDiagPart(Cell):
-    """The diagonals of matrices [..., m, n]."""
+    """The diagonals of matrices [..., m, n].
+
+    Inputs:
+        input_x: Tensor [..., m, n].
+
+    Outputs:
+        Tensor [..., min(m, n)].
+
+    Example:
+        >>> print(nn.MatrixDiagPart()(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        [1. 4.]
+    """
 
     def construct(self, input_x):
         return F.diagonal(input_x, 0, -2, -1)
 
 
 class MatrixSetDiag(Cell):
-    """Matrices [..., m, n] with their diagonals replaced by `diagonal`."""
+    """Matrices [..., m, n] with their diagonals replaced by `diagonal`.
+
+    Inputs:
+        input_x: Tensor [..., m, n].
+        diagonal: Tensor [..., min(m, n)].
+
+    Outputs:
+        Tensor of input_x's shape.
+
+    Example:
+        >>> print(nn.MatrixSetDiag()(Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([9.0, 8.0])))
+        [[9. 2.]
+         [3. 8.]]
+    """
 
     def construct(self, input_x, diagonal):
         return F.matrix_set_diag(input_x, diagonal)
@@ -83,7 +143,26 @@ def _similarity(a, b, window, max_val, k1, k2):
 class SSIM(Cell):
     """The structural similarity of two batches of images [N, C, H, W], a number per image: [N] (Wang et al. 2004).
 
-    max_val: the greatest value of a pixel. Raises TypeError or ValueError for arguments out of range and images smaller than the filter."""
+    max_val: the greatest value of a pixel. Raises TypeError or ValueError for arguments out of range and images smaller than the filter.
+
+    Args:
+        max_val (number, optional): the greatest value. Default: 1.0.
+        filter_size (int, optional): the size of the window. Default: 11.
+        filter_sigma (float, optional): its deviation. Default: 1.5.
+        k1 (float, optional): keeps the luminance's quotient finite. Default: 0.01.
+        k2 (float, optional): keeps the contrast's quotient finite. Default: 0.03.
+
+    Inputs:
+        img1: Tensor [N, C, H, W].
+        img2: Tensor of its shape.
+
+    Outputs:
+        Tensor [N].
+
+    Example:
+        >>> print(nn.SSIM()(ops.ones((1, 1, 16, 16)), ops.ones((1, 1, 16, 16))))
+        [1.]
+    """
 
     def __init__(self, max_val=1.0, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
         super().__init__()
@@ -120,7 +199,28 @@ def _same_images(name, a, b):
 class MSSSIM(Cell):
     """The structural similarity over several scales, each half the size of the one before: [N] (Wang et al. 2003).
 
-    power_factors: the weight of each scale."""
+    power_factors: the weight of each scale.
+
+    Args:
+        max_val (number, optional): the greatest value. Default: 1.0.
+        power_factors (tuple of float, optional): the weight of each scale. Default: (0.0448, 0.2856, 0.3001,
+            0.2363, 0.1333).
+        filter_size (int, optional): the size of the window. Default: 11.
+        filter_sigma (float, optional): its deviation. Default: 1.5.
+        k1 (float, optional): keeps the luminance's quotient finite. Default: 0.01.
+        k2 (float, optional): keeps the contrast's quotient finite. Default: 0.03.
+
+    Inputs:
+        img1: Tensor [N, C, H, W].
+        img2: Tensor of its shape.
+
+    Outputs:
+        Tensor [N].
+
+    Example:
+        >>> print(nn.MSSSIM(power_factors=(0.5, 0.5))(ops.ones((1, 1, 32, 32)), ops.ones((1, 1, 32, 32))))
+        [1.]
+    """
 
     def __init__(self, max_val=1.0, power_factors=(0.0448, 0.2856, 0.3001, 0.2363, 0.1333), filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
         super().__init__()
@@ -144,7 +244,25 @@ class MSSSIM(Cell):
 
 
 class FractionalMaxPool2d(Cell):
-    """Maxima of windows at random places of [N, C, H, W]: see ops.fractional_max_pool2d."""
+    """Maxima of windows at random places of [N, C, H, W]: see ops.fractional_max_pool2d.
+
+    Args:
+        kernel_size (int or tuple): the size of windows.
+        output_size (int or tuple, optional): the size of the result. Default: None.
+        output_ratio (float or tuple, optional): the share of the input's size. Default: None.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+        _random_samples (Tensor, optional): numbers to use in place of random ones. Default: None.
+
+    Inputs:
+        input: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor [N, C, h, w], or two.
+
+    Example:
+        >>> nn.FractionalMaxPool2d((2, 2), output_size=(2, 2))(ops.ones((1, 1, 4, 4))).shape
+        (1, 1, 2, 2)
+    """
 
     def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
         super().__init__()
@@ -156,7 +274,25 @@ class FractionalMaxPool2d(Cell):
 
 
 class FractionalMaxPool3d(FractionalMaxPool2d):
-    """Maxima of windows at random places of [N, C, D, H, W]: see ops.fractional_max_pool3d."""
+    """Maxima of windows at random places of [N, C, D, H, W]: see ops.fractional_max_pool3d.
+
+    Args:
+        kernel_size (int or tuple): the size of windows.
+        output_size (int or tuple, optional): the size of the result. Default: None.
+        output_ratio (float or tuple, optional): the share of the input's size. Default: None.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+        _random_samples (Tensor, optional): numbers to use in place of random ones. Default: None.
+
+    Inputs:
+        input: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor [N, C, d, h, w], or two.
+
+    Example:
+        >>> nn.FractionalMaxPool3d((2, 2, 2), output_size=(2, 2, 2))(ops.ones((1, 1, 4, 4, 4))).shape
+        (1, 1, 2, 2, 2)
+    """
 
     def construct(self, input):
         return F.fractional_max_pool3d(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
@@ -167,7 +303,38 @@ class MultiFieldEmbeddingLookup(Cell):
 
     construct(input_indices [batch, n], input_values [batch, n], field_ids [batch, n]) gives [batch, field_size, embedding_size]; values of 0 only fill
     rows up. operator: 'SUM',
-    'MEAN' or 'MAX'. Raises ValueError for another operator or sizes below 1."""
+    'MEAN' or 'MAX'. Raises ValueError for another operator or sizes below 1.
+
+    Args:
+        vocab_size (int): the number of rows.
+        embedding_size (int): the number of columns.
+        field_size (int): the number of fields.
+        param_init (Tensor, str, Initializer or number, optional): what the table is at first. Default: 'normal'.
+        target (str, optional): kept for its name. Default: 'CPU'.
+        slice_mode (str, optional): kept for its name. Default: 'batch_slice'.
+        feature_num_list (tuple, optional): kept for its name. Default: None.
+        max_norm (float, optional): the greatest norm. Default: None.
+        sparse (bool, optional): kept for its name. Default: True.
+        operator (str, optional): 'SUM', 'MEAN' or 'MAX'. Default: 'SUM'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        input_indices: Tensor [batch, n] of ints.
+        input_values: Tensor [batch, n], their weights.
+        field_ids: Tensor [batch, n], their fields.
+
+    Outputs:
+        Tensor [batch, field_size, embedding_size].
+
+    Raises:
+        TypeError: where `vocab_size` is no int, or `embedding_size` is no int, or `field_size` is no int.
+        ValueError: where `vocab_size` is below 1, or `embedding_size` is below 1, or `field_size` is below 1, or
+            `operator` isn't one of those named.
+
+    Example:
+        >>> nn.MultiFieldEmbeddingLookup(10, 2, 2)(Tensor([[1, 2]], ms.int32), Tensor([[1.0, 1.0]]), Tensor([[0, 1]], ms.int32)).shape
+        (1, 2, 2)
+    """
 
     OPERATOR_SUM, OPERATOR_MEAN, OPERATOR_MAX = "SUM", "MEAN", "MAX"
 
@@ -207,7 +374,35 @@ class SampledSoftmaxLoss(Cell):
     """The softmax loss over the true classes and some that are drawn, in place of all.
 
     construct(weights [classes, n], biases [classes], labels [batch, num_true] int32, logits [batch, n]). sampled_values: (classes, expected counts of the
-    true ones, of the drawn ones) in place of drawn ones. reduction: 'none', 'mean' or 'sum'. Raises ValueError for another reduction."""
+    true ones, of the drawn ones) in place of drawn ones. reduction: 'none', 'mean' or 'sum'. Raises ValueError for another reduction.
+
+    Args:
+        num_sampled (int): how many to draw.
+        num_classes (int): the number of classes.
+        num_true (int, optional): the true classes per example. Default: 1.
+        sampled_values (tuple, optional): what a sampler gave, in place of drawing. Default: None.
+        remove_accidental_hits (bool, optional): whether drawn classes that are true don't count. Default: True.
+        seed (int, optional): where the random numbers begin. Default: 0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'none'.
+
+    Inputs:
+        weights: Tensor [classes, n].
+        biases: Tensor [classes].
+        labels: Tensor [batch, num_true].
+        logits: Tensor [batch, n].
+
+    Outputs:
+        Tensor.
+
+    Raises:
+        TypeError: where `num_sampled` is no int, or `num_classes` is no int, or `num_true` is no int.
+        ValueError: where `num_classes` is below 1, or `num_true` is below 1, or `reduction` isn't one of those
+            named.
+
+    Example:
+        >>> nn.SampledSoftmaxLoss(2, 5, 1)(ops.ones((5, 3)), ops.ones(5), Tensor([[0], [1]]), ops.ones((2, 3))).shape
+        (2,)
+    """
 
     def __init__(self, num_sampled, num_classes, num_true=1, sampled_values=None, remove_accidental_hits=True, seed=0, reduction="none"):  # noqa: ARG002
         super().__init__()

@@ -1,13 +1,35 @@
 """Images: padding, sizes, orders of channels and pixels."""
 
+from pijit import dtype as mstype
+from pijit._C import Tensor
 from pijit.nn.cell import Cell
-from pijit.nn.layer.common import positive
+from pijit.nn.layer.common import OperatorCell, positive
 from pijit.ops import function as F
+from pijit.ops import primitives as P
 from pijit.ops.function.conv import _conv_pad
 
 
-class Pad(Cell):
-    """Padded by paddings ((before, behind) per axis) with zeros, or what a mirror at ('SYMMETRIC') or within the border ('REFLECT') shows."""
+class Pad(OperatorCell):
+    """Padded by paddings ((before, behind) per axis) with zeros, or what a mirror at ('SYMMETRIC') or within the border ('REFLECT') shows.
+
+    Args:
+        paddings (tuple): (before, behind) for each axis.
+        mode (str, optional): 'CONSTANT', 'REFLECT' or 'SYMMETRIC'. Default: 'CONSTANT'.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor.
+
+    Raises:
+        ValueError: where `mode` isn't one of those named.
+
+    Example:
+        >>> print(nn.Pad(((1, 0), (0, 1)))(Tensor([[1.0]])))
+        [[0. 0.]
+         [1. 0.]]
+    """
 
     def __init__(self, paddings, mode="CONSTANT"):
         super().__init__()
@@ -16,8 +38,11 @@ class Pad(Cell):
         if not isinstance(paddings, tuple) or any(len(p) != 2 for p in paddings):
             raise ValueError(f"For 'Pad', 'paddings' must be a tuple of pairs, but got {paddings!r}.")
         self.paddings, self.mode = paddings, mode
+        self.operators(pad=P.Pad(paddings) if mode == "CONSTANT" else P.MirrorPad(mode))
 
     def construct(self, x):
+        if self.replaced():
+            return self.pad(x) if self.mode == "CONSTANT" else self.pad(x, Tensor(self.paddings, mstype.int32))
         if len(self.paddings) != x.ndim:
             raise ValueError(f"For 'Pad', 'paddings' must have {x.ndim} pairs, but got {len(self.paddings)}.")
         if self.mode == "SYMMETRIC":
@@ -50,10 +75,33 @@ class _Border(Cell):
         return F.pad(x, self.padding, self.mode, self.value)
 
 
+_BORDER = """The last {axes} axes padded (left, right, top, ...) with {what}.
+
+    Args:
+        padding (int or tuple): how much to add, everywhere or (left, right, top, ...).{argument}
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        Tensor.
+
+    Raises:
+        TypeError: where `padding` is neither int nor tuple.
+        ValueError: where `padding` doesn't hold pairs, or too many.
+
+    Example:
+        >>> nn.{name}(1{value})(ops.ones({shape})).shape
+        {padded}
+    """
+
+
 def _border(name, axes, mode, what):
     def __init__(self, padding):
         _Border.__init__(self, padding)
-    return type(name, (_Border,), {"axes": axes, "mode": mode, "__doc__": f"The last {axes} axes padded (left, right, top, ...) with {what}.", "__module__": __name__,
+    doc = _BORDER.format(axes=axes, what=what, name=name, value=", 0.5" if name.startswith("Constant") else "", shape=(1, 2, *[4] * axes), padded=(1, 2, *[6] * axes),
+                         argument="\n        value (number): the value of the border." if name.startswith("Constant") else "")
+    return type(name, (_Border,), {"axes": axes, "mode": mode, "__doc__": doc, "__module__": __name__,
                                    **({"__init__": __init__} if mode != "constant" or name == "ZeroPad2d" else {})})
 
 
@@ -64,18 +112,55 @@ ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = (_border(f"ReplicationPad
 
 
 class Upsample(Cell):
-    """[N, C, ...] in another size; see ops.interpolate."""
+    """[N, C, ...] in another size; see ops.interpolate.
+
+    Args:
+        size (int or tuple, optional): the sizes of the result. Default: None.
+        scale_factor (float or tuple, optional): the factor of the sizes. Default: None.
+        mode (str, optional): how to get values between pixels. Default: 'nearest'.
+        align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
+            Default: None.
+        recompute_scale_factor (bool, optional): whether the factor is computed again from the sizes. Default: None.
+
+    Inputs:
+        x: Tensor [N, C, ...].
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> nn.Upsample(scale_factor=2.0, recompute_scale_factor=True)(ops.ones((1, 1, 2, 2))).shape
+        (1, 1, 4, 4)
+    """
 
     def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
         super().__init__()
-        self.options = (size, scale_factor, mode, align_corners, recompute_scale_factor)
+        self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor = size, scale_factor, mode, align_corners, recompute_scale_factor
 
     def construct(self, x):
-        return F.interpolate(x, *self.options)
+        return F.interpolate(x, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)
 
 
 class PixelShuffle(Cell):
-    """[..., C r^2, H, W] to [..., C, H r, W r] (Shi et al. 2016)."""
+    """[..., C r^2, H, W] to [..., C, H r, W r] (Shi et al. 2016).
+
+    Args:
+        upscale_factor (int): the factor.
+
+    Inputs:
+        input: Tensor.
+
+    Outputs:
+        Tensor.
+
+    Raises:
+        TypeError: where `upscale_factor` is no int.
+        ValueError: where `upscale_factor` is below 1.
+
+    Example:
+        >>> nn.PixelShuffle(2)(ops.ones((1, 4, 1, 1))).shape
+        (1, 1, 2, 2)
+    """
 
     def __init__(self, upscale_factor):
         super().__init__()
@@ -86,7 +171,25 @@ class PixelShuffle(Cell):
 
 
 class PixelUnshuffle(Cell):
-    """[..., C, H r, W r] to [..., C r^2, H, W]."""
+    """[..., C, H r, W r] to [..., C r^2, H, W].
+
+    Args:
+        downscale_factor (int): the factor.
+
+    Inputs:
+        input: Tensor.
+
+    Outputs:
+        Tensor.
+
+    Raises:
+        TypeError: where `downscale_factor` is no int.
+        ValueError: where `downscale_factor` is below 1.
+
+    Example:
+        >>> nn.PixelUnshuffle(2)(ops.ones((1, 1, 2, 2))).shape
+        (1, 4, 1, 1)
+    """
 
     def __init__(self, downscale_factor):
         super().__init__()
@@ -97,7 +200,25 @@ class PixelUnshuffle(Cell):
 
 
 class ChannelShuffle(Cell):
-    """Channels taken from the groups in turn (Zhang et al. 2017)."""
+    """Channels taken from the groups in turn (Zhang et al. 2017).
+
+    Args:
+        groups (int): how many groups the channels are divided into.
+
+    Inputs:
+        x: Tensor [N, C, ...].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `groups` is no int.
+        ValueError: where `groups` is below 1.
+
+    Example:
+        >>> nn.ChannelShuffle(2)(ops.ones((1, 4, 1, 1))).shape
+        (1, 4, 1, 1)
+    """
 
     def __init__(self, groups):
         super().__init__()
@@ -108,7 +229,21 @@ class ChannelShuffle(Cell):
 
 
 class CentralCrop(Cell):
-    """The middle of the last two axes, a fraction of each."""
+    """The middle of the last two axes, a fraction of each.
+
+    Args:
+        central_fraction (float): the fraction that stays, in (0, 1].
+
+    Inputs:
+        image: Tensor [C, H, W] or [N, C, H, W].
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> nn.CentralCrop(0.5)(ops.ones((1, 4, 4))).shape
+        (1, 2, 2)
+    """
 
     def __init__(self, central_fraction):
         super().__init__()
@@ -125,7 +260,22 @@ class CentralCrop(Cell):
 
 
 class ImageGradients(Cell):
-    """(differences of neighbouring rows, of neighbouring columns) of [N, C, H, W], zeros in the last."""
+    """(differences of neighbouring rows, of neighbouring columns) of [N, C, H, W], zeros in the last.
+
+    Inputs:
+        images: Tensor [N, C, H, W].
+
+    Outputs:
+        (Tensor, Tensor) of its shape.
+
+    Example:
+        >>> for part in nn.ImageGradients()(Tensor([[[[1.0, 2.0], [4.0, 8.0]]]])):
+        ...     print(part)
+        [[[[3. 6.]
+           [0. 0.]]]]
+        [[[[1. 0.]
+           [4. 0.]]]]
+    """
 
     def construct(self, images):
         if images.ndim != 4:
@@ -134,7 +284,22 @@ class ImageGradients(Cell):
 
 
 class PSNR(Cell):
-    """Peak signal-to-noise ratio in dB of two [N, C, H, W]."""
+    """Peak signal-to-noise ratio in dB of two [N, C, H, W].
+
+    Args:
+        max_val (number, optional): the greatest value. Default: 1.0.
+
+    Inputs:
+        img1: Tensor [N, C, H, W].
+        img2: Tensor of its shape.
+
+    Outputs:
+        Tensor [N].
+
+    Example:
+        >>> print(nn.PSNR()(ops.zeros((1, 1, 2, 2)), ops.full((1, 1, 2, 2), 0.1)))
+        [20.]
+    """
 
     def __init__(self, max_val=1.0):
         super().__init__()
@@ -149,10 +314,30 @@ class PSNR(Cell):
         return 10.0 * F.log10(self.max_val ** 2 / F.mean(F.square(img1 - img2), (-3, -2, -1)))
 
 
-class Unfold(Cell):
+class Unfold(OperatorCell):
     """Patches of [N, C, H, W]: [N, kh kw C, rows, columns], the channel varying fastest.
 
-    ksizes, strides and rates are (1, row, column, 1); padding is 'valid', or 'same' with zeros around."""
+    ksizes, strides and rates are (1, row, column, 1); padding is 'valid', or 'same' with zeros around.
+
+    Args:
+        ksizes (list of int): [1, rows, columns, 1] of a patch.
+        strides (tuple of int): the step along each axis.
+        rates (list of int): [1, rows, columns, 1] between a patch's elements.
+        padding (int or tuple, optional): how much to add at the borders. Default: 'valid'.
+
+    Inputs:
+        input_x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor [N, kh kw C, h, w].
+
+    Raises:
+        ValueError: where `padding` isn't one of those named.
+
+    Example:
+        >>> nn.Unfold([1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1])(ops.ones((1, 1, 3, 3))).shape
+        (1, 4, 2, 2)
+    """
 
     def __init__(self, ksizes, strides, rates, padding="valid"):
         super().__init__()
@@ -166,10 +351,13 @@ class Unfold(Cell):
         if padding.lower() not in ("same", "valid"):
             raise ValueError(f"For 'Unfold', 'padding' must be 'same' or 'valid', but got {padding!r}.")
         self.ksizes, self.strides, self.rates, self.padding = tuple(ksizes), tuple(strides), tuple(rates), padding.lower()
+        self.operators(extract_image_patches=P.ExtractImagePatches(*[(1, 1, *v[1:3]) for v in (ksizes, strides, rates)], padding))
 
     def construct(self, input_x):
         if input_x.ndim != 4:
             raise ValueError(f"For 'Unfold', the input must have 4 dimensions, but got {input_x.ndim}.")
+        if self.replaced():
+            return self.extract_image_patches(input_x)
         k, s, r = self.ksizes[1:3], self.strides[1:3], self.rates[1:3]
         n, c, h, w = input_x.shape
         pad = _conv_pad((h, w), k, s, r, self.padding, 0)

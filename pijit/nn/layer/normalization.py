@@ -3,14 +3,14 @@
 from pijit import dtype as mstype
 from pijit.initializer import initializer
 from pijit.nn.cell import Cell
-from pijit.nn.layer.common import positive
+from pijit.nn.layer.common import OperatorCell, positive
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.ops.function.shapes import _format
 from pijit.parameter import Parameter
 
 
-class _BatchNorm(Cell):
+class _BatchNorm(OperatorCell):
     rank = ()
     _kept_attributes = ("moving_mean", "moving_variance")
 
@@ -21,20 +21,19 @@ class _BatchNorm(Cell):
         n = positive(type(self).__name__, "num_features", num_features)
         if not 0 <= momentum <= 1:
             raise ValueError(f"For '{type(self).__name__}', 'momentum' must be in [0, 1], but got {momentum}.")
-        self.num_features, self.eps, self.momentum, self.use_batch_statistics = n, eps, momentum, use_batch_statistics
+        self.num_features, self.eps, self.momentum, self.use_batch_statistics, self.format = n, eps, momentum, use_batch_statistics, data_format
+        self.gamma_init, self.beta_init, self.moving_mean_init, self.moving_var_init = gamma_init, beta_init, moving_mean_init, moving_var_init
         self.moving_mean = Parameter(initializer(moving_mean_init, [n], dtype), name="moving_mean", requires_grad=False)
         self.moving_variance = Parameter(initializer(moving_var_init, [n], dtype), name="moving_variance", requires_grad=False)
         self.gamma = Parameter(initializer(gamma_init, [n], dtype), name="gamma", requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, [n], dtype), name="beta", requires_grad=affine)
-        self.bn_train = P.BatchNorm(True, eps, 1.0 - momentum)
-        self.bn_infer = P.BatchNorm(False, eps)
-        self._own = self.bn_train, self.bn_infer
+        self.operators(bn_train=P.BatchNorm(True, eps, 1.0 - momentum), bn_infer=P.BatchNorm(False, eps))
 
     def construct(self, x):
         if x.ndim not in self.rank:
             raise ValueError(f"For '{self.cls_name}', the input must have {self.rank} dimensions, but got {x.ndim}.")
         use_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
-        if self.bn_train is not self._own[0] or self.bn_infer is not self._own[1]:  # a subclass's own operators
+        if self.replaced():
             norm = self.bn_train if use_batch else self.bn_infer
             return norm(x, self.gamma, self.beta, self.moving_mean, self.moving_variance)[0]
         return F.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, use_batch, 1.0 - self.momentum, self.eps)
@@ -45,29 +44,149 @@ class _BatchNorm(Cell):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalisation of [N, C] or [N, C, L]."""
+    """Batch normalisation of [N, C] or [N, C, L].
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.9.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        moving_mean_init (Tensor, str, Initializer or number, optional): what the running means are at first.
+            Default: 'zeros'.
+        moving_var_init (Tensor, str, Initializer or number, optional): what the running variances are at first.
+            Default: 'ones'.
+        use_batch_statistics (bool, optional): whether the batch's own statistics count; None: while training.
+            Default: None.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCHW'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C] or [N, C, L].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range, or `data_format` isn't one
+            of those named.
+
+    Example:
+        >>> nn.BatchNorm1d(2)(ops.ones((3, 2))).shape
+        (3, 2)
+    """
 
     rank = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of [N, C, H, W]."""
+    """Batch normalisation of [N, C, H, W].
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.9.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        moving_mean_init (Tensor, str, Initializer or number, optional): what the running means are at first.
+            Default: 'zeros'.
+        moving_var_init (Tensor, str, Initializer or number, optional): what the running variances are at first.
+            Default: 'ones'.
+        use_batch_statistics (bool, optional): whether the batch's own statistics count; None: while training.
+            Default: None.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCHW'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range, or `data_format` isn't one
+            of those named.
+
+    Example:
+        >>> nn.BatchNorm2d(2)(ops.ones((3, 2, 4, 4))).shape
+        (3, 2, 4, 4)
+    """
 
     rank = (4,)
 
 
-class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of [N, C, D, H, W]."""
+class BatchNorm3d(Cell):
+    """Batch normalisation of [N, C, D, H, W]: that of a BatchNorm2d, the attribute bn2d, which holds the Parameters.
 
-    rank = (5,)
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.9.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        moving_mean_init (Tensor, str, Initializer or number, optional): what the running means are at first.
+            Default: 'zeros'.
+        moving_var_init (Tensor, str, Initializer or number, optional): what the running variances are at first.
+            Default: 'ones'.
+        use_batch_statistics (bool, optional): whether the batch's own statistics count; None: while training.
+            Default: None.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+
+    Example:
+        >>> nn.BatchNorm3d(2)(ops.ones((3, 2, 4, 4, 4))).shape
+        (3, 2, 4, 4, 4)
+    """
 
     def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros", moving_mean_init="zeros",
                  moving_var_init="ones", use_batch_statistics=None, dtype=mstype.float32):
-        super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init, use_batch_statistics, dtype=dtype)
+        super().__init__()
+        self.bn2d = BatchNorm2d(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init, use_batch_statistics, dtype=dtype)
+        self.shape, self.reshape = P.Shape(), P.Reshape()
+
+    def construct(self, input_x):
+        shape = self.shape(input_x)
+        if len(shape) != 5:
+            raise ValueError(f"For '{self.cls_name}', the input must have 5 dimensions, but got {len(shape)}.")
+        return self.reshape(self.bn2d(self.reshape(input_x, (shape[0], shape[1], shape[2] * shape[3], shape[4]))), shape)
 
 
-class LayerNorm(Cell):
-    """Layer normalisation over the dimensions from begin_norm_axis on; gamma and beta have those from begin_params_axis on."""
+class LayerNorm(OperatorCell):
+    """Layer normalisation over the dimensions from begin_norm_axis on; gamma and beta have those from begin_params_axis on.
+
+    Args:
+        normalized_shape (tuple of int): the sizes that are normalised over.
+        begin_norm_axis (int, optional): the first axis that is normalised over. Default: -1.
+        begin_params_axis (int, optional): the first axis of the factors. Default: -1.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        epsilon (float, optional): a small number that keeps the result finite. Default: 1e-07.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        input_x: Tensor.
+
+    Outputs:
+        Tensor of its shape.
+
+    Example:
+        >>> print(nn.LayerNorm((2,))(Tensor([[1.0, 3.0]])))
+        [[-1.  1.]]
+    """
 
     def __init__(self, normalized_shape, begin_norm_axis=-1, begin_params_axis=-1, gamma_init="ones", beta_init="zeros", epsilon=1e-7, dtype=mstype.float32):
         super().__init__()
@@ -77,12 +196,11 @@ class LayerNorm(Cell):
         self.begin_norm_axis, self.begin_params_axis = begin_norm_axis, begin_params_axis
         self.gamma = Parameter(initializer(gamma_init, normalized_shape, dtype), name="gamma")
         self.beta = Parameter(initializer(beta_init, normalized_shape, dtype), name="beta")
-        self.layer_norm = P.LayerNorm(begin_norm_axis, begin_params_axis, epsilon)
-        self._own = self.layer_norm
+        self.operators(layer_norm=P.LayerNorm(begin_norm_axis, begin_params_axis, epsilon))
 
     def construct(self, input_x):
         n = input_x.ndim
-        if self.layer_norm is not self._own:  # a subclass's own operator
+        if self.replaced():
             return self.layer_norm(input_x, self.gamma, self.beta)[0]
         for axis in (self.begin_norm_axis, self.begin_params_axis):
             if not -n <= axis < n:
@@ -100,7 +218,38 @@ class LayerNorm(Cell):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation across processes: of the one process there is."""
+    """Batch normalisation across processes: of the one process there is.
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.9.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        moving_mean_init (Tensor, str, Initializer or number, optional): what the running means are at first.
+            Default: 'zeros'.
+        moving_var_init (Tensor, str, Initializer or number, optional): what the running variances are at first.
+            Default: 'ones'.
+        use_batch_statistics (bool, optional): whether the batch's own statistics count; None: while training.
+            Default: None.
+        process_groups (list, optional): kept for its name. Default: None.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, ...].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+
+    Example:
+        >>> nn.SyncBatchNorm(2)(ops.ones((3, 2, 4, 4))).shape
+        (3, 2, 4, 4)
+    """
 
     rank = (2, 3, 4, 5)
 
@@ -111,7 +260,31 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class GroupNorm(Cell):
-    """Normalisation over groups of channels of [N, C, H, W] (Wu & He 2018)."""
+    """Normalisation over groups of channels of [N, C, H, W] (Wu & He 2018).
+
+    Args:
+        num_groups (int): the number of groups.
+        num_channels (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, ...].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_groups` is no int, or `num_channels` is no int.
+        ValueError: where `num_groups` is below 1, or `num_channels` is below 1.
+
+    Example:
+        >>> nn.GroupNorm(2, 4)(ops.ones((1, 4, 2, 2))).shape
+        (1, 4, 2, 2)
+    """
 
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, gamma_init="ones", beta_init="zeros", dtype=mstype.float32):
         super().__init__()
@@ -140,6 +313,8 @@ class _InstanceNorm(Cell):
         if not 0 <= momentum <= 1:
             raise ValueError(f"For '{type(self).__name__}', 'momentum' must be in [0, 1], but got {momentum}.")
         self.num_features, self.eps, self.momentum = n, eps, momentum
+        self.moving_mean = Parameter(initializer("zeros", [n], dtype), name="mean", requires_grad=False)
+        self.moving_variance = Parameter(initializer("ones", [n], dtype), name="variance", requires_grad=False)
         self.gamma = Parameter(initializer(gamma_init, [n], dtype), name="gamma", requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, [n], dtype), name="beta", requires_grad=affine)
 
@@ -154,29 +329,119 @@ class _InstanceNorm(Cell):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Each channel of each [C, L] of a batch normalised by itself (Ulyanov et al. 2016)."""
+    """Each channel of each [C, L] of a batch normalised by itself (Ulyanov et al. 2016).
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.1.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, L].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+
+    Example:
+        >>> nn.InstanceNorm1d(2)(ops.ones((1, 2, 3))).shape
+        (1, 2, 3)
+    """
 
     rank = 3
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Each channel of each [C, H, W] of a batch normalised by itself (Ulyanov et al. 2016)."""
+    """Each channel of each [C, H, W] of a batch normalised by itself (Ulyanov et al. 2016).
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.1.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+
+    Example:
+        >>> nn.InstanceNorm2d(2)(ops.ones((1, 2, 3, 3))).shape
+        (1, 2, 3, 3)
+    """
 
     rank = 4
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Each channel of each [C, D, H, W] of a batch normalised by itself (Ulyanov et al. 2016)."""
+    """Each channel of each [C, D, H, W] of a batch normalised by itself (Ulyanov et al. 2016).
+
+    Args:
+        num_features (int): the number of channels.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+        momentum (float, optional): the share of the running statistics that stays. Default: 0.1.
+        affine (bool, optional): whether the factors and biases are trained. Default: True.
+        gamma_init (Tensor, str, Initializer or number, optional): what the factors are at first. Default: 'ones'.
+        beta_init (Tensor, str, Initializer or number, optional): what the biases are at first. Default: 'zeros'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: where `num_features` is no int.
+        ValueError: where `num_features` is below 1, or `momentum` is out of its range.
+
+    Example:
+        >>> nn.InstanceNorm3d(2)(ops.ones((1, 2, 3, 3, 3))).shape
+        (1, 2, 3, 3, 3)
+    """
 
     rank = 5
 
 
 class LRN(Cell):
-    """Local response normalisation over neighbouring channels (Krizhevsky et al. 2012)."""
+    """Local response normalisation over neighbouring channels (Krizhevsky et al. 2012).
+
+    Args:
+        depth_radius (int, optional): how many channels to each side. Default: 5.
+        bias (float, optional): what the sum is added to. Default: 1.0.
+        alpha (float, optional): the factor of the sum. Default: 1.0.
+        beta (float, optional): the exponent. Default: 0.5.
+        norm_region (str, optional): 'ACROSS_CHANNELS'. Default: 'ACROSS_CHANNELS'.
+
+    Inputs:
+        input_x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor of its shape.
+
+    Example:
+        >>> nn.LRN()(ops.ones((1, 2, 1, 1))).shape
+        (1, 2, 1, 1)
+    """
 
     def __init__(self, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
         super().__init__()
-        self.options = (depth_radius, bias, alpha, beta, norm_region)
+        self.lrn_op = P.LRN(depth_radius, bias, alpha, beta, norm_region)
 
     def construct(self, input_x):
-        return F.lrn(input_x, *self.options)
+        return self.lrn_op(input_x)

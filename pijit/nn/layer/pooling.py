@@ -1,14 +1,14 @@
 """Pooling."""
 
 from pijit.nn.cell import Cell
-from pijit.nn.layer.common import pair, positive
+from pijit.nn.layer.common import OperatorCell, pair, positive
 from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.ops.function.conv import _conv_pad
 from pijit.ops.function.shapes import _format
 
 
-class _Windows(Cell):
+class _Windows(OperatorCell):
     """A layer that slides windows, with its printed form."""
 
     def _keep(self, kernel_size, stride, pad_mode):
@@ -19,7 +19,34 @@ class _Windows(Cell):
 
 
 class MaxPool2d(_Windows):
-    """Maxima of windows of [N, C, H, W]."""
+    """Maxima of windows of [N, C, H, W].
+
+    Args:
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCHW'.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor [N, C, h, w], or two.
+
+    Raises:
+        TypeError: where `kernel_size` is no int, or `stride` is no int.
+        ValueError: where `kernel_size` is below 1, or `stride` is below 1, or `return_indices` is no bool, or
+            `ceil_mode` is no bool, or `data_format` isn't one of those named.
+
+    Example:
+        >>> print(nn.MaxPool2d(2, 2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
+        [[[[4.]]]]
+    """
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False, data_format="NCHW"):
         super().__init__()
@@ -43,8 +70,43 @@ class MaxPool2d(_Windows):
         return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
 
 
+def _average(cell):
+    """The operator of a layer's means of windows."""
+    if cell.pad_mode == "pad":
+        pad = pair(cell.padding)
+        return P.AvgPool3D((1, *cell.kernel_size), (1, *cell.stride), "pad", (0, 0, pad[0], pad[0], pad[1], pad[1]), cell.ceil_mode, cell.count)
+    return P.AvgPool(cell.kernel_size, cell.stride, cell.pad_mode)
+
+
 class AvgPool2d(_Windows):
-    """Means of windows of [N, C, H, W]."""
+    """Means of windows of [N, C, H, W].
+
+    Args:
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        count_include_pad (bool, optional): whether the border counts in means. Default: True.
+        divisor_override (int, optional): the divisor instead of the number of elements. Default: None.
+        data_format (str, optional): 'NCHW' (of three axes 'NCDHW'), the one format there is. Default: 'NCHW'.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor [N, C, h, w].
+
+    Raises:
+        TypeError: where `kernel_size` is no int, or `stride` is no int.
+        ValueError: where `kernel_size` is below 1, or `stride` is below 1, or `data_format` isn't one of those
+            named.
+
+    Example:
+        >>> print(nn.AvgPool2d(2, 2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])))
+        [[[[2.5]]]]
+    """
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, data_format="NCHW"):
         super().__init__()
@@ -55,20 +117,38 @@ class AvgPool2d(_Windows):
             positive("AvgPool2d", "kernel_size and stride", k)
         _format("AvgPool2d", data_format)
         self.ceil_mode, self.divisor_override = ceil_mode, divisor_override or 0
+        self.operators(avg_pool=_average(self))
 
     def construct(self, x):
+        if self.replaced():
+            return self.avg_pool(x)
         return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count, self.divisor_override, self.pad_mode)
 
 
 class AdaptiveAvgPool2d(Cell):
-    """Means of windows, for an output of the given size."""
+    """Means of windows, for an output of the given size.
+
+    Args:
+        output_size (int or tuple): the size of the result.
+
+    Inputs:
+        x: Tensor [N, C, H, W] or [C, H, W].
+
+    Outputs:
+        Tensor [N, C, *output_size].
+
+    Example:
+        >>> print(nn.AdaptiveAvgPool2d(1)(Tensor([[[1.0, 2.0], [3.0, 4.0]]])))
+        [[[2.5]]]
+    """
 
     def __init__(self, output_size):
         super().__init__()
         self.output_size = output_size
+        self.adaptive_avgpool2d = P.AdaptiveAvgPool2D(output_size)
 
     def construct(self, x):
-        return F.adaptive_avg_pool2d(x, self.output_size)
+        return self.adaptive_avgpool2d(x)
 
 
 def _window(name, pad_mode, **sizes):
@@ -89,7 +169,33 @@ def _lowered(y, batch):
 
 
 class MaxPool1d(_Windows):
-    """Maxima of windows of [N, C, L] or [C, L]."""
+    """Maxima of windows of [N, C, L] or [C, L].
+
+    Args:
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+
+    Inputs:
+        x: Tensor [N, C, L] or [C, L].
+
+    Outputs:
+        Tensor [N, C, l], or two.
+
+    Raises:
+        TypeError: where `kernel_size` is no int, or `stride` is no int.
+        ValueError: where `kernel_size` is below 1, or `stride` is below 1, or `pad_mode` isn't one of those named,
+            or `return_indices` is no bool, or `ceil_mode` is no bool.
+
+    Example:
+        >>> print(nn.MaxPool1d(2, 2)(Tensor([[1.0, 3.0]])))
+        [[3.]]
+    """
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False):
         super().__init__()
@@ -100,15 +206,43 @@ class MaxPool1d(_Windows):
             raise ValueError("For 'MaxPool1d', 'padding', 'dilation', 'return_indices' and 'ceil_mode' need pad_mode 'pad'.")
         self.kernel_size, self.stride, self.pad_mode = (1, k), (1, s), pad_mode.lower()
         self.padding, self.dilation, self.return_indices, self.ceil_mode = (0, padding), (1, dilation), return_indices, ceil_mode
+        self.use_pad = self.pad_mode == "pad"
+        self.operators(max_pool=P.MaxPool(self.kernel_size, self.stride, "valid" if self.use_pad else self.pad_mode))
 
     def construct(self, x):
         x, batch = _lifted(x, "MaxPool1d")
+        if self.replaced():
+            return _lowered(self.max_pool(x), batch)
         y = F.max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.return_indices, self.ceil_mode, pad_mode=self.pad_mode)
         return (_lowered(y[0], batch), _lowered(y[1], batch)) if self.return_indices else _lowered(y, batch)
 
 
 class AvgPool1d(_Windows):
-    """Means of windows of [N, C, L] or [C, L]."""
+    """Means of windows of [N, C, L] or [C, L].
+
+    Args:
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        count_include_pad (bool, optional): whether the border counts in means. Default: True.
+
+    Inputs:
+        x: Tensor [N, C, L] or [C, L].
+
+    Outputs:
+        Tensor [N, C, l].
+
+    Raises:
+        TypeError: where `kernel_size` is no int, or `stride` is no int.
+        ValueError: where `kernel_size` is below 1, or `stride` is below 1, or `pad_mode` isn't one of those named.
+
+    Example:
+        >>> print(nn.AvgPool1d(2, 2)(Tensor([[1.0, 3.0]])))
+        [[2.]]
+    """
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True):
         super().__init__()
@@ -117,9 +251,12 @@ class AvgPool1d(_Windows):
         self.kernel_size, self.stride, self.pad_mode = (1, k), (1, s), pad_mode.lower()
         self.padding, self.ceil_mode = (0, padding[0] if isinstance(padding, tuple) else padding), ceil_mode
         self.count = count_include_pad and self.pad_mode == "pad"
+        self.operators(avg_pool=_average(self))
 
     def construct(self, x):
         x, batch = _lifted(x, "AvgPool1d")
+        if self.replaced():
+            return _lowered(self.avg_pool(x), batch)
         return _lowered(F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count, 0, self.pad_mode), batch)
 
 
@@ -135,7 +272,31 @@ def _pad3d(name, size, kernel, stride, pad_mode, padding):
 
 
 class MaxPool3d(_Windows):
-    """Maxima of windows of [N, C, D, H, W] or [C, D, H, W]."""
+    """Maxima of windows of [N, C, D, H, W] or [C, D, H, W].
+
+    Args:
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W] or [C, D, H, W].
+
+    Outputs:
+        Tensor, or two.
+
+    Raises:
+        ValueError: where `pad_mode` isn't one of those named.
+
+    Example:
+        >>> nn.MaxPool3d(2, 2)(ops.ones((1, 1, 2, 2, 2))).shape
+        (1, 1, 1, 1, 1)
+    """
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, dilation=1, return_indices=False, ceil_mode=False):
         super().__init__()
@@ -144,14 +305,42 @@ class MaxPool3d(_Windows):
         self.kernel_size, self.stride = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride))
         self.pad_mode, self.padding, self.dilation = pad_mode.lower(), padding, dilation
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
+        pads = () if self.pad_mode != "pad" else (padding,) * 6 if isinstance(padding, int) else tuple(p for v in padding for p in (v, v))
+        self.operators(max_pool=P.MaxPool3D(self.kernel_size, self.stride, self.pad_mode, pads or 0))
 
     def construct(self, x):
+        if self.replaced():
+            return self.max_pool(x) if x.ndim == 5 else F.squeeze(self.max_pool(F.expand_dims(x, 0)), 0)
         pad = _pad3d("MaxPool3d", x.shape[-3:], self.kernel_size, self.stride, self.pad_mode, self.padding)
         return F.max_pool3d(x, self.kernel_size, self.stride, pad, self.dilation, self.ceil_mode, self.return_indices)
 
 
 class AvgPool3d(_Windows):
-    """Means of windows of [N, C, D, H, W] or [C, D, H, W]."""
+    """Means of windows of [N, C, D, H, W] or [C, D, H, W].
+
+    Args:
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        count_include_pad (bool, optional): whether the border counts in means. Default: True.
+        divisor_override (int, optional): the divisor instead of the number of elements. Default: None.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W] or [C, D, H, W].
+
+    Outputs:
+        Tensor.
+
+    Raises:
+        ValueError: where `pad_mode` isn't one of those named.
+
+    Example:
+        >>> nn.AvgPool3d(2, 2)(ops.ones((1, 1, 2, 2, 2))).shape
+        (1, 1, 1, 1, 1)
+    """
 
     def __init__(self, kernel_size=1, stride=1, pad_mode="valid", padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         super().__init__()
@@ -160,10 +349,14 @@ class AvgPool3d(_Windows):
         self.kernel_size, self.stride = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride))
         self.pad_mode, self.padding, self.ceil_mode = pad_mode.lower(), padding, ceil_mode
         self.count, self.divisor = count_include_pad and self.pad_mode == "pad", divisor_override or 0
+        pads = 0 if self.pad_mode != "pad" else (padding,) * 6 if isinstance(padding, int) else tuple(p for v in padding for p in (v, v))
+        self.operators(avg_pool=P.AvgPool3D(self.kernel_size, self.stride, self.pad_mode, pads, ceil_mode, self.count, self.divisor))
 
     def construct(self, x):
         if x.ndim not in (4, 5):
             raise ValueError(f"For 'AvgPool3d', the input must have 4 or 5 dimensions, but got {x.ndim}.")
+        if self.replaced():
+            return self.avg_pool(x) if x.ndim == 5 else F.squeeze(self.avg_pool(F.expand_dims(x, 0)), 0)
         pad = _pad3d("AvgPool3d", x.shape[-3:], self.kernel_size, self.stride, self.pad_mode, self.padding)
         y = F.avg_pool3d(x if x.ndim == 5 else F.expand_dims(x, 0), self.kernel_size, self.stride, pad, self.ceil_mode, self.count, self.divisor)
         return y if x.ndim == 5 else F.squeeze(y, 0)
@@ -176,28 +369,89 @@ class _Adaptive(Cell):
 
 
 class AdaptiveAvgPool1d(_Adaptive):
-    """Means of windows, for an output [N, C, output_size]."""
+    """Means of windows, for an output [N, C, output_size].
+
+    Args:
+        output_size (int or tuple): the size of the result.
+
+    Inputs:
+        input: Tensor [N, C, L].
+
+    Outputs:
+        Tensor [N, C, output_size].
+
+    Example:
+        >>> print(nn.AdaptiveAvgPool1d(1)(Tensor([[[1.0, 3.0]]])))
+        [[[2.]]]
+    """
 
     def construct(self, input):
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_Adaptive):
-    """Means of windows, for an output of the given three sizes."""
+    """Means of windows, for an output of the given three sizes.
+
+    Args:
+        output_size (int or tuple): the size of the result.
+
+    Inputs:
+        input: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor [N, C, *output_size].
+
+    Example:
+        >>> nn.AdaptiveAvgPool3d(1)(ops.ones((1, 1, 2, 2, 2))).shape
+        (1, 1, 1, 1, 1)
+    """
+
+    def __init__(self, output_size):
+        super().__init__(output_size)
+        self.adaptive_avg_pool3d = P.AdaptiveAvgPool3D(output_size)
 
     def construct(self, input):
-        return F.adaptive_avg_pool3d(input, self.output_size)
+        return self.adaptive_avg_pool3d(input)
 
 
 class AdaptiveMaxPool1d(_Adaptive):
-    """Maxima of windows, for an output [N, C, output_size]."""
+    """Maxima of windows, for an output [N, C, output_size].
+
+    Args:
+        output_size (int or tuple): the size of the result.
+
+    Inputs:
+        input: Tensor [N, C, L].
+
+    Outputs:
+        Tensor [N, C, output_size].
+
+    Example:
+        >>> print(nn.AdaptiveMaxPool1d(1)(Tensor([[[1.0, 3.0]]])))
+        [[[3.]]]
+    """
 
     def construct(self, input):
         return F.adaptive_max_pool1d(input, self.output_size)
 
 
 class AdaptiveMaxPool2d(Cell):
-    """Maxima of windows, for an output of the given size; with return_indices, also their places."""
+    """Maxima of windows, for an output of the given size; with return_indices, also their places.
+
+    Args:
+        output_size (int or tuple): the size of the result.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+
+    Inputs:
+        input: Tensor [N, C, H, W] or [C, H, W].
+
+    Outputs:
+        Tensor [N, C, *output_size], or two.
+
+    Example:
+        >>> print(nn.AdaptiveMaxPool2d(1)(Tensor([[[1.0, 2.0], [3.0, 4.0]]])))
+        [[[4.]]]
+    """
 
     def __init__(self, output_size, return_indices=False):
         super().__init__()
@@ -207,37 +461,90 @@ class AdaptiveMaxPool2d(Cell):
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool3d(Cell):
-    """Maxima of windows, for an output of the given three sizes; with return_indices, also their places."""
+class AdaptiveMaxPool3d(OperatorCell):
+    """Maxima of windows, for an output of the given three sizes; with return_indices, also their places.
+
+    Args:
+        output_size (int or tuple): the size of the result.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+
+    Inputs:
+        input: Tensor [N, C, D, H, W].
+
+    Outputs:
+        Tensor [N, C, *output_size], or two.
+
+    Example:
+        >>> nn.AdaptiveMaxPool3d(1)(ops.ones((1, 1, 2, 2, 2))).shape
+        (1, 1, 1, 1, 1)
+    """
 
     def __init__(self, output_size, return_indices=False):
         super().__init__()
         self.output_size, self.return_indices = output_size, return_indices
+        self.operators(adaptive_max_pool3d=P.AdaptiveMaxPool3D())
 
     def construct(self, input):
+        if self.replaced():
+            y, places = self.adaptive_max_pool3d(input, self.output_size)
+            return (y, places) if self.return_indices else y
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
 class LPPool1d(Cell):
-    """(sum over each window of x ** norm_type) ** (1 / norm_type) of [N, C, L] or [C, L]."""
+    """(sum over each window of x ** norm_type) ** (1 / norm_type) of [N, C, L] or [C, L].
+
+    Args:
+        norm_type (number): the order of the norm.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+
+    Inputs:
+        x: Tensor [N, C, L] or [C, L].
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> print(nn.LPPool1d(2, 2)(Tensor([[3.0, 4.0]])))
+        [[5.]]
+    """
 
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         super().__init__()
-        self.options = (norm_type, kernel_size, stride, ceil_mode)
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
     def construct(self, x):
-        return F.lp_pool1d(x, *self.options)
+        return F.lp_pool1d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(Cell):
-    """(sum over each window of x ** norm_type) ** (1 / norm_type) of [N, C, H, W]."""
+    """(sum over each window of x ** norm_type) ** (1 / norm_type) of [N, C, H, W].
+
+    Args:
+        norm_type (number): the order of the norm.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> print(nn.LPPool2d(2, 2)(ops.ones((1, 1, 2, 2))))
+        [[[[2.]]]]
+    """
 
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         super().__init__()
-        self.options = (norm_type, kernel_size, stride, ceil_mode)
+        self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
     def construct(self, x):
-        return F.lp_pool2d(x, *self.options)
+        return F.lp_pool2d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
 class _MaxUnpool(Cell):
@@ -245,25 +552,80 @@ class _MaxUnpool(Cell):
 
     def __init__(self, kernel_size, stride=None, padding=0):
         super().__init__()
-        self.options = (kernel_size, stride, padding)
+        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None or stride == 0 else stride, padding
 
     def construct(self, x, indices, output_size=None):
-        return type(self).unpool(x, indices, *self.options, output_size)
+        return type(self).unpool(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """The inverse of MaxPool1d with return_indices: zeros but for the maxima."""
+    """The inverse of MaxPool1d with return_indices: zeros but for the maxima.
+
+    Args:
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+
+    Inputs:
+        x: Tensor [N, C, L] or [C, L].
+        indices: int64 Tensor, the places.
+        output_size: the size of the result, by default the least.
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> print(nn.MaxUnpool1d(2)(Tensor([[[5.0, 7.0]]]), Tensor([[[1, 2]]])))
+        [[[0. 5. 7. 0.]]]
+    """
 
     unpool = staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """The inverse of MaxPool2d with return_indices: zeros but for the maxima."""
+    """The inverse of MaxPool2d with return_indices: zeros but for the maxima.
+
+    Args:
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+
+    Inputs:
+        x: Tensor [N, C, H, W].
+        indices: int64 Tensor, the places.
+        output_size: the size of the result, by default the least.
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> print(nn.MaxUnpool2d(2)(Tensor([[[[5.0]]]]), Tensor([[[[3]]]])))
+        [[[[0. 0.]
+           [0. 5.]]]]
+    """
 
     unpool = staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """The inverse of MaxPool3d with return_indices: zeros but for the maxima."""
+    """The inverse of MaxPool3d with return_indices: zeros but for the maxima.
+
+    Args:
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+
+    Inputs:
+        x: Tensor [N, C, D, H, W].
+        indices: int64 Tensor, the places.
+        output_size: the size of the result, by default the least.
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> nn.MaxUnpool3d(2)(Tensor([[[[[5.0]]]]]), Tensor([[[[[7]]]]])).shape
+        (1, 1, 2, 2, 2)
+    """
 
     unpool = staticmethod(F.max_unpool3d)

@@ -9,7 +9,9 @@ from pijit._C import Tensor
 from pijit.initializer import Uniform, initializer
 from pijit.nn.cell import Cell
 from pijit.nn.layer.common import positive
+from pijit.nn.layer.basic import Dropout
 from pijit.ops import function as F
+from pijit.ops import primitives as P
 from pijit.parameter import Parameter, ParameterTuple
 
 
@@ -52,6 +54,12 @@ class _RNNCellBase(Cell):
         self.bias_ih = Parameter(initializer(init, [rows], dtype), name="bias_ih") if has_bias else None
         self.bias_hh = Parameter(initializer(init, [rows], dtype), name="bias_hh") if has_bias else None
 
+    def reset_parameters(self, name=None):  # noqa: ARG002
+        """Draws the parameters anew, uniform in [-1 / sqrt(hidden_size), 1 / sqrt(hidden_size))."""
+        init = Uniform(1 / math.sqrt(self.hidden_size))
+        for p in self.get_parameters():
+            p.set_data(initializer(init, p.shape, p.dtype))
+
     def _next(self, step, x, state):
         if x.ndim != 2 or x.shape[1] != self.input_size:
             raise ValueError(f"For '{self.cls_name}', 'x' must be [batch, {self.input_size}], but got {list(x.shape)}.")
@@ -62,7 +70,31 @@ class _RNNCellBase(Cell):
 
 
 class RNNCell(_RNNCellBase):
-    """tanh(W_ih x + b_ih + W_hh h + b_hh), or relu (Elman 1990). x [batch, input_size], hx [batch, hidden_size]."""
+    """tanh(W_ih x + b_ih + W_hh h + b_hh), or relu (Elman 1990). x [batch, input_size], hx [batch, hidden_size].
+
+    Args:
+        input_size (int): the number of columns of the input.
+        hidden_size (int): the number of columns of the state.
+        has_bias (bool, optional): whether there is a bias. Default: True.
+        nonlinearity (str, optional): 'tanh' or 'relu'. Default: 'tanh'.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [batch, input_size].
+        hx: Tensor [batch, hidden_size].
+
+    Outputs:
+        Tensor [batch, hidden_size].
+
+    Raises:
+        TypeError: where `input_size` is no int, or `hidden_size` is no int, or `has_bias` is no bool.
+        ValueError: where `input_size` is below 1, or `hidden_size` is below 1, or `nonlinearity` isn't one of those
+            named.
+
+    Example:
+        >>> nn.RNNCell(3, 4)(ops.ones((2, 3)), ops.zeros((2, 4))).shape
+        (2, 4)
+    """
 
     def __init__(self, input_size, hidden_size, has_bias=True, nonlinearity="tanh", dtype=mstype.float32):
         super().__init__(input_size, hidden_size, has_bias, dtype)
@@ -75,7 +107,29 @@ class RNNCell(_RNNCellBase):
 
 
 class GRUCell(_RNNCellBase):
-    """Gated recurrent unit (Cho et al. 2014); weights of reset, update and new gate in this order."""
+    """Gated recurrent unit (Cho et al. 2014); weights of reset, update and new gate in this order.
+
+    Args:
+        input_size (int): the number of columns of the input.
+        hidden_size (int): the number of columns of the state.
+        has_bias (bool, optional): whether there is a bias. Default: True.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [batch, input_size].
+        hx: Tensor [batch, hidden_size].
+
+    Outputs:
+        Tensor [batch, hidden_size].
+
+    Raises:
+        TypeError: where `input_size` is no int, or `hidden_size` is no int, or `has_bias` is no bool.
+        ValueError: where `input_size` is below 1, or `hidden_size` is below 1.
+
+    Example:
+        >>> nn.GRUCell(3, 4)(ops.ones((2, 3)), ops.zeros((2, 4))).shape
+        (2, 4)
+    """
 
     gates = 3
 
@@ -87,7 +141,29 @@ class GRUCell(_RNNCellBase):
 
 
 class LSTMCell(_RNNCellBase):
-    """Long short-term memory (Hochreiter & Schmidhuber 1997); weights of input, forget, cell and output gate in this order. Returns (h, c)."""
+    """Long short-term memory (Hochreiter & Schmidhuber 1997); weights of input, forget, cell and output gate in this order. Returns (h, c).
+
+    Args:
+        input_size (int): the number of columns of the input.
+        hidden_size (int): the number of columns of the state.
+        has_bias (bool, optional): whether there is a bias. Default: True.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [batch, input_size].
+        hx: two Tensors [batch, hidden_size], h and c.
+
+    Outputs:
+        (Tensor, Tensor), h and c.
+
+    Raises:
+        TypeError: where `input_size` is no int, or `hidden_size` is no int, or `has_bias` is no bool.
+        ValueError: where `input_size` is below 1, or `hidden_size` is below 1.
+
+    Example:
+        >>> nn.LSTMCell(3, 4)(ops.ones((2, 3)), (ops.zeros((2, 4)), ops.zeros((2, 4))))[0].shape
+        (2, 4)
+    """
 
     gates = 4
 
@@ -118,6 +194,7 @@ class _RNNBase(Cell):
             raise ValueError(f"For '{name}', 'dropout' must be in [0, 1), but got {dropout}.")
         self.has_bias, self.batch_first, self.dropout, self.bidirectional = has_bias, batch_first, float(dropout), bidirectional
         self.directions = 2 if bidirectional else 1
+        self.reverse, self.reverse_sequence, self.dropout_op, self.is_lstm = P.ReverseV2([0]), P.ReverseSequence(0, 1), Dropout(p=self.dropout), self.states == 2
         bound, rows = 1 / math.sqrt(hidden_size), self.gates * hidden_size
         names = [f"_l{layer}{suffix}" for layer in range(num_layers) for suffix in ("", "_reverse")[:self.directions]]
 
@@ -131,6 +208,9 @@ class _RNNBase(Cell):
         self.w_ih_list, self.w_hh_list = ParameterTuple([m[0] for m in made]), ParameterTuple([m[1] for m in made])
         self.b_ih_list = ParameterTuple([m[2] for m in made]) if has_bias else ()
         self.b_hh_list = ParameterTuple([m[3] for m in made]) if has_bias else ()
+        for k, parameters in enumerate(made):
+            for kind, value in zip(("weight_ih", "weight_hh", "bias_ih", "bias_hh"), parameters):
+                setattr(self, kind + names[k], value)
 
     def _step(self, x, state, w, b):
         raise NotImplementedError
@@ -159,7 +239,7 @@ class _RNNBase(Cell):
                 final.append(last)
             x = outputs[0] if self.directions == 1 else F.cat(outputs, -1)
             if self.dropout > 0 and layer + 1 < self.num_layers:
-                x = F.dropout(x, self.dropout, self.training)
+                x = self.dropout_op(x)
         if self.batch_first:
             x = F.swapaxes(x, 0, 1)
         last = tuple(F.stack([f[j] for f in final], 0) for j in range(self.states))
@@ -181,7 +261,37 @@ class _RNNBase(Cell):
 
 
 class RNN(_RNNBase):
-    """Layers of tanh(W_ih x + b_ih + W_hh h + b_hh), or relu (Elman 1990)."""
+    """Layers of tanh(W_ih x + b_ih + W_hh h + b_hh), or relu (Elman 1990).
+
+    Args:
+        input_size (int): the number of columns of the input.
+        hidden_size (int): the number of columns of the state.
+        num_layers (int, optional): the number of layers. Default: 1.
+        nonlinearity (str, optional): 'tanh' or 'relu'. Default: 'tanh'.
+        has_bias (bool, optional): whether there is a bias. Default: True.
+        batch_first (bool, optional): whether the batch is the first axis. Default: False.
+        dropout (float, optional): the probability to drop elements. Default: 0.0.
+        bidirectional (bool, optional): whether sequences are also run from their end. Default: False.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [steps, batch, input_size].
+        hx: Tensor [layers * directions, batch, hidden_size], zeros by default.
+        seq_length: Tensor [batch] of ints, how many steps count.
+
+    Outputs:
+        (Tensor [steps, batch, directions * hidden_size], Tensor of hx's shape).
+
+    Raises:
+        TypeError: where `input_size` is no int, or `hidden_size` is no int, or `has_bias` is no bool, or
+            `batch_first` is no bool, or `bidirectional` is no bool.
+        ValueError: where `input_size` is below 1, or `hidden_size` is below 1, or `nonlinearity` isn't one of those
+            named, or `dropout` is out of its range.
+
+    Example:
+        >>> nn.RNN(3, 4)(ops.ones((5, 2, 3)))[0].shape
+        (5, 2, 4)
+    """
 
     def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", has_bias=True, batch_first=False, dropout=0.0, bidirectional=False, dtype=mstype.float32):
         if nonlinearity not in ("tanh", "relu"):
@@ -194,7 +304,35 @@ class RNN(_RNNBase):
 
 
 class GRU(_RNNBase):
-    """Layers of gated recurrent units (Cho et al. 2014)."""
+    """Layers of gated recurrent units (Cho et al. 2014).
+
+    Args:
+        input_size (int): the number of columns of the input.
+        hidden_size (int): the number of columns of the state.
+        num_layers (int, optional): the number of layers. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: True.
+        batch_first (bool, optional): whether the batch is the first axis. Default: False.
+        dropout (float, optional): the probability to drop elements. Default: 0.0.
+        bidirectional (bool, optional): whether sequences are also run from their end. Default: False.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [steps, batch, input_size].
+        hx: Tensor [layers * directions, batch, hidden_size], zeros by default.
+        seq_length: Tensor [batch] of ints, how many steps count.
+
+    Outputs:
+        (Tensor [steps, batch, directions * hidden_size], Tensor of hx's shape).
+
+    Raises:
+        TypeError: where `input_size` is no int, or `hidden_size` is no int, or `has_bias` is no bool, or
+            `batch_first` is no bool, or `bidirectional` is no bool.
+        ValueError: where `input_size` is below 1, or `hidden_size` is below 1, or `dropout` is out of its range.
+
+    Example:
+        >>> nn.GRU(3, 4)(ops.ones((5, 2, 3)))[0].shape
+        (5, 2, 4)
+    """
 
     gates = 3
 
@@ -203,7 +341,35 @@ class GRU(_RNNBase):
 
 
 class LSTM(_RNNBase):
-    """Layers of long short-term memory (Hochreiter & Schmidhuber 1997); the states are (h, c)."""
+    """Layers of long short-term memory (Hochreiter & Schmidhuber 1997); the states are (h, c).
+
+    Args:
+        input_size (int): the number of columns of the input.
+        hidden_size (int): the number of columns of the state.
+        num_layers (int, optional): the number of layers. Default: 1.
+        has_bias (bool, optional): whether there is a bias. Default: True.
+        batch_first (bool, optional): whether the batch is the first axis. Default: False.
+        dropout (float, optional): the probability to drop elements. Default: 0.0.
+        bidirectional (bool, optional): whether sequences are also run from their end. Default: False.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        x: Tensor [steps, batch, input_size].
+        hx: two Tensors [layers * directions, batch, hidden_size], zeros by default.
+        seq_length: Tensor [batch] of ints, how many steps count.
+
+    Outputs:
+        (Tensor [steps, batch, directions * hidden_size], (Tensor, Tensor)).
+
+    Raises:
+        TypeError: where `input_size` is no int, or `hidden_size` is no int, or `has_bias` is no bool, or
+            `batch_first` is no bool, or `bidirectional` is no bool.
+        ValueError: where `input_size` is below 1, or `hidden_size` is below 1, or `dropout` is out of its range.
+
+    Example:
+        >>> nn.LSTM(3, 4)(ops.ones((5, 2, 3)))[0].shape
+        (5, 2, 4)
+    """
 
     gates, states = 4, 2
 

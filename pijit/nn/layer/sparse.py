@@ -8,7 +8,19 @@ __all__ = ["SparseTensorDenseMatmul", "SparseToDense"]
 
 
 class SparseToDense(Cell):
-    """A COOTensor as a Tensor."""
+    """A COOTensor as a Tensor.
+
+    Inputs:
+        input: COOTensor.
+
+    Outputs:
+        Tensor.
+
+    Example:
+        >>> print(nn.SparseToDense()(ms.COOTensor(Tensor([[0, 1]], ms.int32), Tensor([2.0]), (2, 2))))
+        [[0. 2.]
+         [0. 0.]]
+    """
 
     def construct(self, input):
         _need_kind("SparseToDense", "input", input, COOTensor)
@@ -16,7 +28,29 @@ class SparseToDense(Cell):
 
 
 class SparseTensorDenseMatmul(Cell):
-    """The product of the sparse matrix (indices, values, sparse_shape) and a dense one, each transposed on request."""
+    """The product of the sparse matrix (indices, values, sparse_shape) and a dense one, each transposed on request.
+
+    Args:
+        adjoint_st (bool, optional): whether the sparse matrix is transposed. Default: False.
+        adjoint_dt (bool, optional): whether the dense matrix is transposed. Default: False.
+
+    Inputs:
+        indices: Tensor [n, 2].
+        values: Tensor [n].
+        sparse_shape: tuple.
+        dense: Tensor.
+
+    Outputs:
+        Tensor.
+
+    Raises:
+        TypeError: where `adjoint_st` is no bool, or `adjoint_dt` is no bool.
+
+    Example:
+        >>> print(nn.SparseTensorDenseMatmul()(Tensor([[0, 1]]), Tensor([2.0]), (2, 2), ops.ones((2, 1))))
+        [[2.]
+         [0.]]
+    """
 
     def __init__(self, adjoint_st=False, adjoint_dt=False):
         super().__init__()

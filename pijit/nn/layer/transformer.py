@@ -25,7 +25,38 @@ class MultiheadAttention(Cell):
     """softmax(q k^T / sqrt(d)) v for each of num_heads projections of query [L, N, E], key and value [S, N, E] (batch_first: [N, L, E]).
 
     Returns (output of query's shape, attention weights [N, L, S], or [N, heads, L, S] if they are not averaged; None without need_weights).
-    key_padding_mask [N, S] and attn_mask [L, S] or [N * heads, L, S]: True where a key must not be looked at, or numbers to add."""
+    key_padding_mask [N, S] and attn_mask [L, S] or [N * heads, L, S]: True where a key must not be looked at, or numbers to add.
+
+    Args:
+        embed_dim (int): the number of columns.
+        num_heads (int): the number of heads.
+        dropout (float, optional): the probability to drop elements. Default: 0.0.
+        has_bias (bool, optional): whether there is a bias. Default: True.
+        add_bias_kv (bool, optional): whether a learnt key and value are added. Default: False.
+        add_zero_attn (bool, optional): whether a key and value of zeros are added. Default: False.
+        kdim (int, optional): the columns of keys; embed_dim by default. Default: None.
+        vdim (int, optional): the columns of values; embed_dim by default. Default: None.
+        batch_first (bool, optional): whether the batch is the first axis. Default: False.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        query: Tensor [L, N, E].
+        key, value: Tensors [S, N, E].
+        key_padding_mask, attn_mask: bool Tensors, true where nothing is looked at, or floats to add.
+        need_weights: whether to give them.
+        average_attn_weights: over the heads.
+
+    Outputs:
+        (Tensor [L, N, E], weights or None).
+
+    Raises:
+        TypeError: where `embed_dim` is no int, or `num_heads` is no int, or `has_bias` is no bool.
+        ValueError: where `embed_dim` is below 1, or `num_heads` is below 1.
+
+    Example:
+        >>> nn.MultiheadAttention(4, 2)(ops.ones((3, 1, 4)), ops.ones((3, 1, 4)), ops.ones((3, 1, 4)))[0].shape
+        (3, 1, 4)
+    """
 
     def __init__(self, embed_dim, num_heads, dropout=0.0, has_bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None, batch_first=False, dtype=mstype.float32):
         super().__init__()
@@ -113,7 +144,35 @@ def _activation(name):
 
 
 class TransformerEncoderLayer(Cell):
-    """Self-attention and two dense layers, each with a residual and layer normalisation (norm_first: before, else behind)."""
+    """Self-attention and two dense layers, each with a residual and layer normalisation (norm_first: before, else behind).
+
+    Args:
+        d_model (int): the number of columns.
+        nhead (int): the number of heads.
+        dim_feedforward (int, optional): the width between the two dense layers. Default: 2048.
+        dropout (float, optional): the probability to drop elements. Default: 0.1.
+        activation (str, Cell or function, optional): what is applied to the output. Default: 'relu'.
+        layer_norm_eps (float, optional): epsilon of the layer normalisations. Default: 1e-05.
+        batch_first (bool, optional): whether the batch is the first axis. Default: False.
+        norm_first (bool, optional): whether layers are normalised before, not behind. Default: False.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        src: Tensor [S, N, E].
+        src_mask, src_key_padding_mask: masks.
+
+    Outputs:
+        Tensor of src's shape.
+
+    Raises:
+        TypeError: where `d_model` is no int, or `nhead` is no int, or `dim_feedforward` is no int.
+        ValueError: where `d_model` is below 1, or `nhead` is below 1, or `dim_feedforward` is below 1, or `dropout`
+            is out of its range, or `activation` isn't one of those named.
+
+    Example:
+        >>> nn.TransformerEncoderLayer(4, 2, 8)(ops.ones((3, 1, 4))).shape
+        (3, 1, 4)
+    """
 
     def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5, batch_first=False, norm_first=False, dtype=mstype.float32):
         super().__init__()
@@ -139,7 +198,36 @@ class TransformerEncoderLayer(Cell):
 
 
 class TransformerDecoderLayer(Cell):
-    """Self-attention, attention to a memory and two dense layers, each with a residual and layer normalisation."""
+    """Self-attention, attention to a memory and two dense layers, each with a residual and layer normalisation.
+
+    Args:
+        d_model (int): the number of columns.
+        nhead (int): the number of heads.
+        dim_feedforward (int, optional): the width between the two dense layers. Default: 2048.
+        dropout (float, optional): the probability to drop elements. Default: 0.1.
+        activation (str, Cell or function, optional): what is applied to the output. Default: 'relu'.
+        layer_norm_eps (float, optional): epsilon of the layer normalisations. Default: 1e-05.
+        batch_first (bool, optional): whether the batch is the first axis. Default: False.
+        norm_first (bool, optional): whether layers are normalised before, not behind. Default: False.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        tgt: Tensor [T, N, E].
+        memory: Tensor [S, N, E].
+        tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask: masks.
+
+    Outputs:
+        Tensor of tgt's shape.
+
+    Raises:
+        TypeError: where `d_model` is no int, or `nhead` is no int, or `dim_feedforward` is no int.
+        ValueError: where `d_model` is below 1, or `nhead` is below 1, or `dim_feedforward` is below 1, or `dropout`
+            is out of its range, or `activation` isn't one of those named.
+
+    Example:
+        >>> nn.TransformerDecoderLayer(4, 2, 8)(ops.ones((3, 1, 4)), ops.ones((2, 1, 4))).shape
+        (3, 1, 4)
+    """
 
     def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu", layer_norm_eps=1e-5, batch_first=False, norm_first=False, dtype=mstype.float32):
         super().__init__()
@@ -177,7 +265,28 @@ def _copies(name, layer, count):
 
 
 class TransformerEncoder(Cell):
-    """num_layers copies of an encoder layer, then `norm`."""
+    """num_layers copies of an encoder layer, then `norm`.
+
+    Args:
+        encoder_layer (Cell): what is copied.
+        num_layers (int): the number of layers.
+        norm (Cell, optional): what is applied at last. Default: None.
+
+    Inputs:
+        src: Tensor [S, N, E].
+        src_mask, src_key_padding_mask: masks.
+
+    Outputs:
+        Tensor of src's shape.
+
+    Raises:
+        TypeError: where `num_layers` is no int.
+        ValueError: where `num_layers` is below 1.
+
+    Example:
+        >>> nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8), 2)(ops.ones((3, 1, 4))).shape
+        (3, 1, 4)
+    """
 
     def __init__(self, encoder_layer, num_layers, norm=None):
         super().__init__()
@@ -191,7 +300,29 @@ class TransformerEncoder(Cell):
 
 
 class TransformerDecoder(Cell):
-    """num_layers copies of a decoder layer, then `norm`."""
+    """num_layers copies of a decoder layer, then `norm`.
+
+    Args:
+        decoder_layer (Cell): what is copied.
+        num_layers (int): the number of layers.
+        norm (Cell, optional): what is applied at last. Default: None.
+
+    Inputs:
+        tgt: Tensor [T, N, E].
+        memory: Tensor [S, N, E].
+        tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask: masks.
+
+    Outputs:
+        Tensor of tgt's shape.
+
+    Raises:
+        TypeError: where `num_layers` is no int.
+        ValueError: where `num_layers` is below 1.
+
+    Example:
+        >>> nn.TransformerDecoder(nn.TransformerDecoderLayer(4, 2, 8), 2)(ops.ones((3, 1, 4)), ops.ones((2, 1, 4))).shape
+        (3, 1, 4)
+    """
 
     def __init__(self, decoder_layer, num_layers, norm=None):
         super().__init__()
@@ -205,7 +336,42 @@ class TransformerDecoder(Cell):
 
 
 class Transformer(Cell):
-    """An encoder of src and a decoder of tgt (Vaswani et al. 2017). src [S, N, E], tgt [T, N, E] (batch_first: [N, S, E], [N, T, E])."""
+    """An encoder of src and a decoder of tgt (Vaswani et al. 2017). src [S, N, E], tgt [T, N, E] (batch_first: [N, S, E], [N, T, E]).
+
+    Args:
+        d_model (int, optional): the number of columns. Default: 512.
+        nhead (int, optional): the number of heads. Default: 8.
+        num_encoder_layers (int, optional): the layers of the encoder. Default: 6.
+        num_decoder_layers (int, optional): the layers of the decoder. Default: 6.
+        dim_feedforward (int, optional): the width between the two dense layers. Default: 2048.
+        dropout (float, optional): the probability to drop elements. Default: 0.1.
+        activation (str, Cell or function, optional): what is applied to the output. Default: 'relu'.
+        custom_encoder (Cell, optional): in place of the encoder. Default: None.
+        custom_decoder (Cell, optional): in place of the decoder. Default: None.
+        layer_norm_eps (float, optional): epsilon of the layer normalisations. Default: 1e-05.
+        batch_first (bool, optional): whether the batch is the first axis. Default: False.
+        norm_first (bool, optional): whether layers are normalised before, not behind. Default: False.
+        dtype (dtype, optional): the dtype of the Parameters. Default: float32.
+
+    Inputs:
+        src: Tensor [S, N, E].
+        tgt: Tensor [T, N, E].
+        src_mask, tgt_mask, memory_mask, src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask: masks.
+
+    Outputs:
+        Tensor of tgt's shape.
+
+    Raises:
+        TypeError: where `d_model` is no int, or `nhead` is no int, or `num_encoder_layers` is no int, or
+            `num_decoder_layers` is no int, or `dim_feedforward` is no int.
+        ValueError: where `d_model` is below 1, or `nhead` is below 1, or `num_encoder_layers` is below 1, or
+            `num_decoder_layers` is below 1, or `dim_feedforward` is below 1, or `dropout` is out of its range, or
+            `activation` isn't one of those named.
+
+    Example:
+        >>> nn.Transformer(4, 2, 1, 1, 8)(ops.ones((3, 1, 4)), ops.ones((2, 1, 4))).shape
+        (2, 1, 4)
+    """
 
     def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1, activation="relu",
                  custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False, norm_first=False, dtype=mstype.float32):

@@ -9,7 +9,23 @@ from pijit.parameter import Parameter
 
 
 class WithLossCell(Cell):
-    """loss_fn(backbone(data), label)."""
+    """loss_fn(backbone(data), label).
+
+    Args:
+        backbone (Cell): the network.
+        loss_fn (Cell or function): the loss of outputs and labels.
+
+    Inputs:
+        data: Tensor.
+        label: Tensor.
+
+    Outputs:
+        the loss.
+
+    Example:
+        >>> print(nn.WithLossCell(nn.ReLU(), nn.MSELoss())(Tensor([1.0]), Tensor([3.0])))
+        4.0
+    """
 
     def __init__(self, backbone, loss_fn):
         super().__init__(auto_prefix=False)
@@ -24,7 +40,24 @@ class WithLossCell(Cell):
 
 
 class WithEvalCell(Cell):
-    """(loss, outputs, label)."""
+    """(loss, outputs, label).
+
+    Args:
+        network (Cell): the network.
+        loss_fn (Cell or function): the loss of outputs and labels.
+        add_cast_fp32 (bool, optional): whether inputs of the loss are float32. Default: False.
+
+    Inputs:
+        data: Tensor.
+        label: Tensor.
+
+    Outputs:
+        (loss, outputs, label).
+
+    Example:
+        >>> print(nn.WithEvalCell(nn.ReLU(), nn.MSELoss())(Tensor([1.0]), Tensor([3.0]))[0])
+        4.0
+    """
 
     def __init__(self, network, loss_fn, add_cast_fp32=False):
         super().__init__(auto_prefix=False)
@@ -38,7 +71,26 @@ class WithEvalCell(Cell):
 
 
 class WithGradCell(Cell):
-    """Gradients of loss_fn(network(data), label) by the network's trainable parameters, scaled by sens."""
+    """Gradients of loss_fn(network(data), label) by the network's trainable parameters, scaled by sens.
+
+    Args:
+        network (Cell): the network.
+        loss_fn (Cell or function, optional): the loss of outputs and labels. Default: None.
+        sens (number, optional): the loss's cotangent. Default: None.
+
+    Inputs:
+        inputs: what the network takes, and the label.
+
+    Outputs:
+        tuple of gradients.
+
+    Example:
+        >>> net = nn.Dense(2, 1, "ones", "zeros")
+        >>> for part in nn.WithGradCell(net, nn.MSELoss())(ops.ones((1, 2)), ops.ones((1, 1))):
+        ...     print(part)
+        [[2. 2.]]
+        [2.]
+    """
 
     def __init__(self, network, loss_fn=None, sens=None):
         super().__init__(auto_prefix=False)
@@ -52,7 +104,25 @@ class WithGradCell(Cell):
 
 
 class ForwardValueAndGrad(Cell):
-    """(value, gradients) of a network; with sens_param the last input scales the outputs' cotangents."""
+    """(value, gradients) of a network; with sens_param the last input scales the outputs' cotangents.
+
+    Args:
+        network (Cell): the network.
+        weights (Tensor, optional): a weight per element. Default: None.
+        get_all (bool, optional): whether gradients by all inputs are given. Default: False.
+        get_by_list (bool, optional): whether gradients by the weights are given. Default: False.
+        sens_param (bool, optional): whether the last input scales the outputs' cotangents. Default: False.
+
+    Inputs:
+        inputs: what the network takes.
+
+    Outputs:
+        (the value, gradients).
+
+    Example:
+        >>> print(nn.ForwardValueAndGrad(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), get_all=True)(Tensor([2.0]), Tensor([1.0]))[0])
+        1.0
+    """
 
     def __init__(self, network, weights=None, get_all=False, get_by_list=False, sens_param=False):
         super().__init__(auto_prefix=False)
@@ -69,7 +139,25 @@ class TrainOneStepCell(Cell):
     """One optimizer step on a network that returns a loss. Returns the loss, or with return_grad (loss, gradients by name).
 
     sens: what the outputs' cotangents are filled with, 1 if None. Subclasses use `network`, `optimizer`, `weights`, `grad` (a
-    GradOperation by the weights that takes the cotangent as last argument), `grad_no_sens`, `sens` and `grad_reducer`."""
+    GradOperation by the weights that takes the cotangent as last argument), `grad_no_sens`, `sens` and `grad_reducer`.
+
+    Args:
+        network (Cell): the network.
+        optimizer (Optimizer): what changes the parameters.
+        sens (number, optional): the loss's cotangent. Default: None.
+        return_grad (bool, optional): whether gradients are given as well. Default: False.
+
+    Inputs:
+        inputs: what the network takes.
+
+    Outputs:
+        the loss.
+
+    Example:
+        >>> net = nn.WithLossCell(nn.Dense(2, 1, "ones", "zeros"), nn.MSELoss())
+        >>> print(nn.TrainOneStepCell(net, nn.SGD(net.trainable_params(), 0.1))(ops.ones((1, 2)), ops.ones((1, 1))))
+        1.0
+    """
 
     def __init__(self, network, optimizer, sens=None, return_grad=False):
         super().__init__(auto_prefix=False)
@@ -94,7 +182,21 @@ class TrainOneStepCell(Cell):
 class ParameterUpdate(Cell):
     """A Cell that gives a parameter the value it is called with, and returns it.
 
-    param: a Parameter; TypeError for anything else."""
+    param: a Parameter; TypeError for anything else.
+
+    Args:
+        param (Parameter): the parameter.
+
+    Inputs:
+        x: Tensor.
+
+    Outputs:
+        The Parameter.
+
+    Example:
+        >>> print(nn.ParameterUpdate(ms.Parameter(Tensor([1.0]), name="p"))(Tensor([5.0])))
+        [5.]
+    """
 
     def __init__(self, param):
         super().__init__(auto_prefix=False)
@@ -132,21 +234,80 @@ class _MicroBatches(Cell):
 
 
 class MicroBatchInterleaved(_MicroBatches):
-    """A network on interleave_num parts of its batch, one after the other; the mean of its losses."""
+    """A network on interleave_num parts of its batch, one after the other; the mean of its losses.
+
+    Args:
+        network (Cell): the network.
+        interleave_num (int, optional): the number of parts. Default: 2.
+
+    Inputs:
+        what the network takes: Tensors whose first axis is divided.
+
+    Outputs:
+        the mean of its losses.
+
+    Raises:
+        TypeError: where `interleave_num` is no int.
+        ValueError: where `interleave_num` is below 1.
+
+    Example:
+        >>> print(nn.MicroBatchInterleaved(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), 2)(ops.ones((4, 1)), ops.zeros((4, 1))))
+        1.0
+    """
 
     def __init__(self, network, interleave_num=2):
         super().__init__(network, interleave_num)
 
 
 class GradAccumulationCell(_MicroBatches):
-    """A network on micro_size parts of its batch, one after the other; the mean of its losses."""
+    """A network on micro_size parts of its batch, one after the other; the mean of its losses.
+
+    Args:
+        network (Cell): the network.
+        micro_size (int): the number of parts.
+
+    Inputs:
+        what the network takes: Tensors whose first axis is divided.
+
+    Outputs:
+        the mean of its losses.
+
+    Raises:
+        TypeError: where `micro_size` is no int.
+        ValueError: where `micro_size` is below 1.
+
+    Example:
+        >>> print(nn.GradAccumulationCell(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), 2)(ops.ones((4, 1)), ops.zeros((4, 1))))
+        1.0
+    """
 
     def __init__(self, network, micro_size):
         super().__init__(network, micro_size)
 
 
 class PipelineCell(_MicroBatches):
-    """A network on micro_size parts of its batch, one after the other; the mean of its losses. There is one stage."""
+    """A network on micro_size parts of its batch, one after the other; the mean of its losses. There is one stage.
+
+    Args:
+        network (Cell): the network.
+        micro_size (int): the number of parts.
+        stage_config (dict, optional): kept for its name. Default: None.
+        segment_config (dict, optional): kept for its name. Default: None.
+
+    Inputs:
+        what the network takes: Tensors whose first axis is divided.
+
+    Outputs:
+        the mean of its losses.
+
+    Raises:
+        TypeError: where `micro_size` is no int.
+        ValueError: where `micro_size` is below 1.
+
+    Example:
+        >>> print(nn.PipelineCell(nn.WithLossCell(nn.ReLU(), nn.MSELoss()), 2)(ops.ones((4, 1)), ops.zeros((4, 1))))
+        1.0
+    """
 
     def __init__(self, network, micro_size, stage_config=None, segment_config=None):
         if stage_config is not None or segment_config is not None:
@@ -155,7 +316,21 @@ class PipelineCell(_MicroBatches):
 
 
 class Jvp(Cell):
-    """(fn(*inputs), its derivative along v), of inputs and then v, which is as many tensors in a tuple."""
+    """(fn(*inputs), its derivative along v), of inputs and then v, which is as many tensors in a tuple.
+
+    Args:
+        fn (function): what to work on.
+
+    Inputs:
+        args: the inputs, then the direction.
+
+    Outputs:
+        (the outputs, their derivative).
+
+    Example:
+        >>> print(nn.Jvp(nn.ReLU())(Tensor([2.0]), Tensor([3.0]))[1])
+        [3.]
+    """
 
     def __init__(self, fn):
         super().__init__()
@@ -169,7 +344,21 @@ class Jvp(Cell):
 
 
 class Vjp(Cell):
-    """(fn(*inputs), the gradients of its inputs for v), of inputs and then v, which is as many tensors in a tuple as fn returns."""
+    """(fn(*inputs), the gradients of its inputs for v), of inputs and then v, which is as many tensors in a tuple as fn returns.
+
+    Args:
+        fn (function): what to work on.
+
+    Inputs:
+        args: the inputs, then the cotangent.
+
+    Outputs:
+        (the outputs, the gradients).
+
+    Example:
+        >>> print(nn.Vjp(nn.ReLU())(Tensor([2.0]), Tensor([3.0]))[1])
+        [3.]
+    """
 
     def __init__(self, fn):
         super().__init__()

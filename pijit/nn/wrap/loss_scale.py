@@ -11,7 +11,22 @@ from pijit.parameter import Parameter
 
 
 class FixedLossScaleUpdateCell(Cell):
-    """A loss scale that stays. Called with (loss_scale, overflow), gives overflow."""
+    """A loss scale that stays. Called with (loss_scale, overflow), gives overflow.
+
+    Args:
+        loss_scale_value (int): the scale at first.
+
+    Inputs:
+        loss_scale: Tensor.
+        overflow: bool Tensor.
+
+    Outputs:
+        overflow.
+
+    Example:
+        >>> print(nn.FixedLossScaleUpdateCell(1024)(Tensor(1024.0), Tensor(False)))
+        False
+    """
 
     def __init__(self, loss_scale_value):
         super().__init__()
@@ -28,7 +43,24 @@ class FixedLossScaleUpdateCell(Cell):
 class DynamicLossScaleUpdateCell(Cell):
     """A loss scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps without.
 
-    Called with (loss_scale, overflow): updates loss_scale, gives overflow."""
+    Called with (loss_scale, overflow): updates loss_scale, gives overflow.
+
+    Args:
+        loss_scale_value (int): the scale at first.
+        scale_factor (int): the factor.
+        scale_window (int): after how many good steps the scale grows.
+
+    Inputs:
+        loss_scale: Parameter.
+        overflow: bool Tensor.
+
+    Outputs:
+        overflow.
+
+    Example:
+        >>> nn.DynamicLossScaleUpdateCell(1024, 2, 100).get_loss_scale()
+        1024
+    """
 
     def __init__(self, loss_scale_value, scale_factor, scale_window):
         super().__init__()

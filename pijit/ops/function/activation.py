@@ -1,7 +1,7 @@
 """Activations."""
 
 from pijit import dtype as mstype
-from pijit._C import ops as _ops
+from pijit._C import Tensor, ops as _ops
 from pijit import random as _random
 from pijit.ops.function.creation import arange
 from pijit.ops.function.elementwise import (abs, cast, exp, expm1, log, _need_tensor, relu6, sigmoid, softplus_,
@@ -11,17 +11,65 @@ from pijit.ops.function.shapes import expand_dims, reshape, split
 
 
 def softmax(input, axis=-1, *, dtype=None):
-    """exp(x) / sum(exp(x)) along one axis."""
+    """exp(x) / sum(exp(x)) along one axis.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.softmax(Tensor([0.0, 0.0, 0.0, 0.0])))
+        [0.25 0.25 0.25 0.25]
+    """
     return _ops["softmax"](input if dtype is None else cast(input, dtype), axis)
 
 
 def log_softmax(logits, axis=-1):
-    """The logarithm of softmax."""
+    """The logarithm of softmax.
+
+    Args:
+        logits (Tensor): unnormalised scores.
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+
+    Returns:
+        Tensor of logits's shape. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `logits` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.log_softmax(Tensor([0.0, 0.0])))
+        [-0.6931472 -0.6931472]
+    """
     return _ops["log_softmax"](logits, axis)
 
 
 def gelu(input, approximate="none"):
-    """x * Phi(x); approximate='tanh' uses Hendrycks & Gimpel's formula."""
+    """x * Phi(x); approximate='tanh' uses Hendrycks & Gimpel's formula.
+
+    Args:
+        input (Tensor): what the function is of.
+        approximate (str, optional): 'none' or 'tanh'. Default: 'none'.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.gelu(Tensor([-1.0, 0.0, 1.0])))
+        [-0.15865526  0.          0.8413447 ]
+    """
     if approximate not in ("none", "tanh"):
         raise ValueError(f"For 'gelu', 'approximate' must be 'none' or 'tanh', but got {approximate!r}.")
     return _ops["gelu"](input, approximate)
@@ -34,109 +82,409 @@ def _in_floats(op, f, x):
 
 
 def leaky_relu(input, alpha=0.2):
-    """x where x > 0, else alpha * x."""
+    """x where x > 0, else alpha * x.
+
+    Args:
+        input (Tensor): what the function is of.
+        alpha (float or Tensor, optional): the slope below 0. Default: 0.2.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.leaky_relu(Tensor([-1.0, 0.0, 2.0])))
+        [-0.2  0.   2. ]
+    """
     return _in_floats("leaky_relu", lambda x: _ops["leaky_relu"](x, alpha), input)
 
 
 def elu(input_x, alpha=1.0):
-    """x where x > 0, else alpha * (exp(x) - 1)."""
+    """x where x > 0, else alpha * (exp(x) - 1).
+
+    Args:
+        input_x (Tensor): what the function is of.
+        alpha (float, optional): the scale below 0. Default: 1.0.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+
+    Example:
+        >>> print(ops.elu(Tensor([-1.0, 0.0, 2.0])))
+        [-0.63212055  0.          2.        ]
+    """
     return _ops["elu"](input_x, alpha)
 
 
 def hardshrink(input, lambd=0.5):
-    """x, but 0 where -lambd <= x <= lambd."""
+    """x, but 0 where -lambd <= x <= lambd.
+
+    Args:
+        input (Tensor): what the function is of.
+        lambd (float, optional): the threshold. Default: 0.5.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.hardshrink(Tensor([-1.0, 0.3, 2.0])))
+        [-1.  0.  2.]
+    """
     return _ops["select"]((input >= -lambd) & (input <= lambd), 0.0, input)
 
 
 def softshrink(input, lambd=0.5):
-    """x moved towards 0 by lambd, and 0 where -lambd <= x <= lambd."""
+    """x moved towards 0 by lambd, and 0 where -lambd <= x <= lambd.
+
+    Args:
+        input (Tensor): what the function is of.
+        lambd (float, optional): the threshold. Default: 0.5.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.softshrink(Tensor([-1.0, 0.3, 2.0])))
+        [-0.5  0.   1.5]
+    """
     return _ops["select"](input > lambd, input - lambd, _ops["select"](input < -lambd, input + lambd, input * 0.0))
 
 
 def selu(input_x):
-    """Self-normalising ELU (Klambauer et al. 2017)."""
+    """Self-normalising ELU (Klambauer et al. 2017).
+
+    Args:
+        input_x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+
+    Example:
+        >>> print(ops.selu(Tensor([-1.0, 0.0, 1.0])))
+        [-1.1113307  0.         1.050701 ]
+    """
     return _in_floats("selu", lambda x: _ops["elu"](x, 1.67326324) * 1.05070098, input_x)
 
 
 def prelu(input, weight):
-    """input where input > 0, else weight * input, a weight per channel."""
+    """input where input > 0, else weight * input, a weight per channel.
+
+    Args:
+        input (Tensor): what the function is of.
+        weight (Tensor): the slopes: one, or one per channel.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        ValueError: where the shape of `weight` doesn't fit.
+
+    Example:
+        >>> print(ops.prelu(Tensor([[-1.0, 2.0], [-2.0, 3.0]]), Tensor([0.5, 0.25])))
+        [[-0.5  2. ]
+         [-1.   3. ]]
+    """
     w = reshape(weight, (1, -1) + (1,) * (input.ndim - 2)) if input.ndim > 1 else weight
     return _ops["select"](input > 0, input, input * w)
 
 
 def softplus(input, beta=1, threshold=20):
-    """log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold."""
+    """log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold.
+
+    Args:
+        input (Tensor): what the function is of.
+        beta (number, optional): the sharpness. Default: 1.
+        threshold (number, optional): above it the function is x itself. Default: 20.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.softplus(Tensor([-1.0, 0.0, 30.0])))
+        [ 0.3132617  0.6931472 30.       ]
+    """
     scaled = input if beta == 1 else input * beta
     y = softplus_(scaled)
     return _ops["select"](scaled > threshold, input, y if beta == 1 else y / beta)
 
 
 def logsigmoid(x):
-    """log(sigmoid(x))."""
+    """log(sigmoid(x)).
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape. Floats keep their dtype; ints give float32; not for bool and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.logsigmoid(Tensor([-1.0, 0.0, 1.0])))
+        [-1.3132617 -0.6931472 -0.3132617]
+    """
     return -softplus_(-x)
 
 
 def mish(x):
-    """x * tanh(softplus(x))."""
+    """x * tanh(softplus(x)).
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.mish(Tensor([-1.0, 0.0, 1.0])))
+        [-0.30340147  0.          0.8650984 ]
+    """
     return x * tanh(softplus_(x))
 
 
 def softsign(x):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.softsign(Tensor([-1.0, 0.0, 3.0])))
+        [-0.5   0.    0.75]
+    """
     return x / (1.0 + abs(x))
 
 
 def tanhshrink(input):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.tanhshrink(Tensor([-1.0, 0.0, 1.0])))
+        [-0.23840582  0.          0.23840582]
+    """
     return input - tanh(input)
 
 
 def hardsigmoid(input):
-    """relu6(x + 3) / 6."""
+    """relu6(x + 3) / 6.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.hardsigmoid(Tensor([-4.0, 0.0, 1.5])))
+        [0.   0.5  0.75]
+    """
     return relu6(input + 3.0) / 6.0
 
 
 def hardswish(input):
-    """x * relu6(x + 3) / 6."""
+    """x * relu6(x + 3) / 6.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.hardswish(Tensor([-4.0, 1.0, 4.0])))
+        [-0.         0.6666667  4.       ]
+    """
     return _in_floats("hardswish", lambda x: x * relu6(x + 3.0) / 6.0, input)
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0):
-    """Limited to [min_val, max_val]."""
+    """Limited to [min_val, max_val].
+
+    Args:
+        input (Tensor): what the function is of.
+        min_val (number, optional): the lower bound. Default: -1.0.
+        max_val (number, optional): the upper bound. Default: 1.0.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.hardtanh(Tensor([-4.0, 0.5, 4.0])))
+        [-1.   0.5  1. ]
+    """
     return clamp(input, min_val, max_val)
 
 
 def glu(x, axis=-1):
-    """a * sigmoid(b) for the halves a, b of one axis."""
+    """a * sigmoid(b) for the halves a, b of one axis.
+
+    Args:
+        x (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+
+    Returns:
+        Tensor, half as long along the axis. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        IndexError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.glu(Tensor([1.0, 2.0, 0.0, 0.0])))
+        [0.5 1. ]
+    """
     a, b = split(x, x.shape[axis] // 2, axis)
     return a * sigmoid(b)
 
 
 def celu(x, alpha=1.0):
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)) (Barron 2017)."""
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)) (Barron 2017).
+
+    Args:
+        x (Tensor): what the function is of.
+        alpha (float, optional): the scale below 0, not 0. Default: 1.0.
+
+    Returns:
+        Tensor of x's shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.celu(Tensor([-1.0, 0.0, 2.0])))
+        [-0.63212055  0.          2.        ]
+    """
     if alpha == 0:
         raise ValueError("For 'celu', 'alpha' must not be 0.")
     return _ops["select"](x > 0, x, expm1(_ops["select"](x > 0, 0.0, x) / alpha) * alpha)
 
 
 def fast_gelu(x):
-    """x * exp(0.851 * (x - |x|)) / (1 + exp(-1.702 * |x|)), an approximation of GELU."""
+    """x * exp(0.851 * (x - |x|)) / (1 + exp(-1.702 * |x|)), an approximation of GELU.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape. Floats and complex keep their dtype; ints give float32; not for bool.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.fast_gelu(Tensor([-1.0, 0.0, 1.0])))
+        [-0.15420423  0.          0.8457958 ]
+    """
     a = abs(x)
     return x * exp(0.851 * (x - a)) / (1.0 + exp(-1.702 * a))
 
 
 def threshold(input, thr, value):
-    """input where it is greater than thr, else value."""
-    return _ops["select"](input > thr, input, value)
+    """input where it is greater than thr, else value.
+
+    Args:
+        input (Tensor): what the function is of.
+        thr (number): the threshold.
+        value (number): the value below it.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.threshold(Tensor([0.0, 1.0, 2.0]), 0.5, -1.0))
+        [-1.  1.  2.]
+    """
+    return _ops["select"](input > thr, input, _ops["cast"](value, input.dtype) if isinstance(input, Tensor) else value)
 
 
 def softmin(x, axis=-1, *, dtype=None):
-    """Softmax of -x."""
+    """Softmax of -x.
+
+    Args:
+        x (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of x's shape. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.softmin(Tensor([0.0, 0.0])))
+        [0.5 0.5]
+    """
     return softmax(-x, axis, dtype=dtype)
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3):
-    """Leaky ReLU with a random slope in [lower, upper) for each element (Xu et al. 2015)."""
+    """Leaky ReLU with a random slope in [lower, upper) for each element (Xu et al. 2015).
+
+    Args:
+        input (Tensor): what the function is of.
+        lower (number, optional): the lower bound. Default: 0.125.
+        upper (float, optional): the upper bound. Default: 0.333.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.rrelu(Tensor([1.0, 2.0])))
+        [1. 2.]
+    """
+    _need_tensor("rrelu", "input", input)
     if not 0 <= lower <= upper <= 1:
         raise ValueError(f"For 'rrelu', 'lower' and 'upper' must be in [0, 1] and in this order, but got {lower} and {upper}.")
     slope = cast(_random.uniform(input.shape) * (upper - lower) + lower, input.dtype)
@@ -144,7 +492,26 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3):
 
 
 def gumbel_softmax(logits, tau=1.0, hard=False, dim=-1):
-    """Samples of the Gumbel-softmax distribution (Jang et al. 2016); hard: one-hot, with the gradient of the soft sample."""
+    """Samples of the Gumbel-softmax distribution (Jang et al. 2016); hard: one-hot, with the gradient of the soft sample.
+
+    Args:
+        logits (Tensor): unnormalised scores.
+        tau (Tensor or float, optional): the temperature. Default: 1.0.
+        hard (bool, optional): whether the result is one-hot. Default: False.
+        dim (int, optional): the axis; -1 is the last one. Default: -1.
+
+    Returns:
+        Tensor of logits's shape. Bool and ints give float32; not for complex.
+
+    Raises:
+        TypeError: where `logits` is no Tensor.
+        ValueError: where there is no such `dim`.
+
+    Example:
+        >>> print(ops.gumbel_softmax(Tensor([[0.0, 1.0]]), hard=True).sum())
+        1.0
+    """
+    _need_tensor("gumbel_softmax", "logits", logits)
     if tau <= 0:
         raise ValueError(f"For 'gumbel_softmax', 'tau' must be greater than 0, but got {tau}.")
     noise = -log(-log(clamp(_random.uniform(logits.shape), 1e-20, 1.0 - 1e-7)))

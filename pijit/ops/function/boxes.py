@@ -17,7 +17,12 @@ def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", ext
     image: [N, H, W, C]; boxes: [n, 4] float32 of (y1, x1, y2, x2), where 0 and 1 are the first and the last row or column; box_indices: [n], the
     image of each box; crop_size: (height, width). method: 'bilinear', 'nearest', or 'bilinear_v2', which interpolates between the
     centres of the box's whole pixels. Places outside of the image get extrapolation_value. Returns [n, height, width, C] float32.
-    Raises TypeError or ValueError for other kinds and shapes."""
+    Raises TypeError or ValueError for other kinds and shapes.
+
+    Example:
+        >>> ops.crop_and_resize(ops.ones((1, 4, 4, 1)), Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([0], ms.int32), (2, 2)).shape
+        (1, 2, 2, 1)
+    """
     for name, t in (("image", image), ("boxes", boxes), ("box_indices", box_indices)):
         if not isinstance(t, Tensor):
             raise TypeError(f"For 'crop_and_resize', {name!r} must be a Tensor, but got {type(t).__name__}.")
@@ -135,6 +140,8 @@ def _kept(share, order, threshold, most=None):
 
 def nms_with_mask(bboxes, iou_threshold):
     """(the boxes [n, 5] with their scores in descending order, 0 to n - 1 as int32, which of them no better one overlaps with)."""
+    if bboxes.ndim != 2 or bboxes.shape[1] != 5:
+        raise ValueError(f"For 'NMSWithMask', 'bboxes' must have the shape [n, 5], but got {tuple(bboxes.shape)}.")
     order = _ops["argsort"](bboxes[:, 4], 0, True)
     ranked = _ops["gather"](bboxes, order, 0)
     n = bboxes.shape[0]

@@ -4,44 +4,124 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import ones_like, zeros_like
 from pijit.ops.function.elementwise import cast, cos, equal, isnan, sin, _need_tensor
-from pijit.ops.function.shapes import stack
+from pijit.ops.function.shapes import _same_shape, stack
 
 _COMPLEX = (mstype.complex64, mstype.complex128)
 
 
 def is_complex(input):
-    """Whether a tensor's dtype is complex64 or complex128. Raises TypeError unless input is a Tensor."""
+    """Whether a tensor's dtype is complex64 or complex128. Raises TypeError unless input is a Tensor.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        bool. Takes bool, ints, floats and complex.
+
+    Example:
+        >>> ops.is_complex(Tensor([1j]))
+        True
+    """
     if not isinstance(input, Tensor):
         raise TypeError(f"For 'is_complex', 'input' must be a Tensor, but got {type(input).__name__}.")
     return input.dtype in _COMPLEX
 
 
 def real(input):
-    """The real part of each element, float32 or float64; real tensors as they are."""
+    """The real part of each element, float32 or float64; real tensors as they are.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape. Bool, ints and floats keep their dtype; complex gives float32.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.real(Tensor([1 + 2j, 3j])))
+        [1. 0.]
+    """
     _need_tensor("real", "input", input)
     return _ops["real"](input) if input.dtype in _COMPLEX else input
 
 
 def imag(input):
-    """The imaginary part of each element, float32 or float64; 0 for a real tensor, in its dtype."""
+    """The imaginary part of each element, float32 or float64; 0 for a real tensor, in its dtype.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape. Bool, ints and floats keep their dtype; complex gives float32.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.imag(Tensor([1 + 2j, 3j])))
+        [2. 3.]
+    """
     _need_tensor("imag", "input", input)
     return _ops["imag"](input) if input.dtype in _COMPLEX else zeros_like(input)
 
 
 def conj(input):
-    """The complex conjugate of each element; real tensors as they are."""
+    """The complex conjugate of each element; real tensors as they are.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.conj(Tensor([1 + 2j])))
+        [1.-2.j]
+    """
     _need_tensor("conj", "input", input)
     return _ops["conj"](input) if input.dtype in _COMPLEX else input
 
 
 def angle(input):
-    """The argument of each element of a complex tensor in (-pi, pi]. Raises TypeError for a real tensor."""
+    """The argument of each element of a complex tensor in (-pi, pi]. Raises TypeError for a real tensor.
+
+    Args:
+        input (Tensor): complex numbers.
+
+    Returns:
+        Tensor of input's shape. Complex gives float32; not for bool, ints and floats.
+
+    Example:
+        >>> print(ops.angle(Tensor([1j])))
+        [1.57079633]
+    """
     _need_tensor("angle", "input", input)
     return _ops["angle"](input)
 
 
 def complex(real, imag):
-    """real + i imag, complex64 of float32 tensors and complex128 of float64 ones, which must be of one dtype and broadcast to one shape."""
+    """real + i imag, complex64 of float32 tensors and complex128 of float64 ones, which must be of one dtype and broadcast to one shape.
+
+    Args:
+        real (Tensor): the real part.
+        imag (Tensor): the imaginary part.
+
+    Returns:
+        Tensor of the common shape. Float32 give complex64; float64 give complex128; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `real` is no Tensor.
+        ValueError: where the shape of `imag` doesn't fit.
+
+    Example:
+        >>> print(ops.complex(Tensor([1.0, 2.0]), Tensor([0.5, 0.0])))
+        [1.+0.5j 2.+0.j ]
+    """
     for name, x in (("real", real), ("imag", imag)):
         _need_tensor("complex", name, x)
         if x.dtype not in (mstype.float32, mstype.float64):
@@ -54,15 +134,39 @@ def complex(real, imag):
 
 
 def polar(abs, angle):
-    """abs * exp(i angle): complex64 of float32 tensors, complex128 of float64 ones. Raises TypeError for others."""
+    """abs * exp(i angle): complex64 of float32 tensors, complex128 of float64 ones. Raises TypeError for others.
+
+    Args:
+        abs (Tensor): the absolute value.
+        angle (Tensor): the angle, in radians.
+
+    Returns:
+        Tensor of the common shape. Float32 give complex64; float64 give complex128; not for bool, ints and complex.
+
+    Example:
+        >>> print(ops.polar(Tensor([1.0]), Tensor([0.0])))
+        [1.+0.j]
+    """
     for name, x in (("abs", abs), ("angle", angle)):
         if not isinstance(x, Tensor) or x.dtype not in (mstype.float32, mstype.float64):
             raise TypeError(f"For 'polar', '{name}' must be a Tensor of float32 or float64, but got {getattr(x, 'dtype', type(x).__name__)}.")
+    _same_shape("polar", abs=abs, angle=angle)
     return complex(abs * cos(angle), abs * sin(angle))
 
 
 def view_as_real(input):
-    """A complex tensor as a real one with a further axis of 2: real part, imaginary part. Raises TypeError for a real tensor."""
+    """A complex tensor as a real one with a further axis of 2: real part, imaginary part. Raises TypeError for a real tensor.
+
+    Args:
+        input (Tensor): complex numbers.
+
+    Returns:
+        Tensor of shape (*input.shape, 2). Complex gives float32; not for bool, ints and floats.
+
+    Example:
+        >>> print(ops.view_as_real(Tensor([1 + 2j])))
+        [[1. 2.]]
+    """
     _need_tensor("view_as_real", "input", input)
     if input.dtype not in _COMPLEX:
         raise TypeError(f"For 'view_as_real', 'input' must be complex64 or complex128, but got {input.dtype}.")
@@ -70,7 +174,21 @@ def view_as_real(input):
 
 
 def isreal(input):
-    """Where elements have no imaginary part."""
+    """Where elements have no imaginary part.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        bool Tensor of input's shape. Bool stays; ints, floats and complex give bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.isreal(Tensor([1 + 2j, 3])))
+        [False  True]
+    """
     _need_tensor("isreal", "input", input)
     if input.dtype in _COMPLEX:
         return _ops["imag"](input) == 0

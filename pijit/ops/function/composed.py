@@ -11,36 +11,117 @@ from pijit.ops.function.selection import clamp
 
 
 def _float(x):
-    return x if not isinstance(x, Tensor) or x.dtype.is_floating_point else cast(x, mstype.float32)
+    return x if not isinstance(x, Tensor) or x.dtype.is_floating_point or x.dtype in mstype.complex_type else cast(x, mstype.float32)
 
 
 def positive(input):
-    """The input."""
+    """The input.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.positive(Tensor([1.0, -2.0])))
+        [ 1. -2.]
+    """
     return input
 
 
 def isposinf(input):
-    """Where elements are +inf."""
+    """Where elements are +inf.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        bool Tensor of input's shape. Bool stays; ints and floats give bool; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.isposinf(Tensor([1.0, float("inf")])))
+        [False  True]
+    """
     return logical_and(isinf(input), input > 0)
 
 
 def isneginf(input):
-    """Where elements are -inf."""
+    """Where elements are -inf.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        bool Tensor of input's shape. Bool stays; ints and floats give bool; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.isneginf(Tensor([1.0, float("-inf")])))
+        [False  True]
+    """
     return logical_and(isinf(input), input < 0)
 
 
 def deg2rad(x):
-    """Degrees to radians."""
+    """Degrees to radians.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.deg2rad(Tensor([180.0, 90.0])))
+        [3.1415927 1.5707964]
+    """
     return x * (math.pi / 180.0)
 
 
 def rad2deg(x):
-    """Radians to degrees."""
+    """Radians to degrees.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.rad2deg(Tensor([0.0, 3.1415927])))
+        [  0. 180.]
+    """
     return x * (180.0 / math.pi)
 
 
 def frac(x):
-    """The part after the point, with x's sign; 0 of integers, int64 of bools."""
+    """The part after the point, with x's sign; 0 of integers, int64 of bools.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape. Ints and floats keep their dtype; bool gives int64; not for complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.frac(Tensor([1.5, -0.25])))
+        [ 0.5  -0.25]
+    """
     _need_tensor("frac", "x", x)
     if x.dtype == mstype.bool_:
         x = cast(x, mstype.int64)
@@ -48,43 +129,152 @@ def frac(x):
 
 
 def logit(input, eps=None):
-    """log(x / (1 - x)), x limited to [eps, 1 - eps] first."""
+    """log(x / (1 - x)), x limited to [eps, 1 - eps] first.
+
+    Args:
+        input (Tensor): what the function is of.
+        eps (float, optional): a small number that keeps the result finite. Default: None.
+
+    Returns:
+        Tensor of input's shape. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.logit(Tensor([0.5, 0.75])))
+        [0.        1.0986123]
+    """
     x = input if eps is None or eps < 0 else clamp(input, eps, 1.0 - eps)
     return log(x / (1.0 - x))
 
 
 def xlogy(input, other):
-    """input * log(other), 0 where input is 0 and other is not NaN."""
+    """input * log(other), 0 where input is 0 and other is not NaN.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `other` doesn't fit.
+
+    Example:
+        >>> print(ops.xlogy(Tensor([0.0, 2.0]), Tensor([0.0, 1.0])))
+        [0. 0.]
+    """
     input, other = _float(input), _float(other)
     zero = logical_and(equal(input, 0), logical_not(isnan(other) if isinstance(other, Tensor) else other != other))
     return select(zero, 0.0, input * log(select(zero, 1.0, other)))
 
 
 def xdivy(x, y):
-    """x / y, 0 where x is 0."""
+    """x / y, 0 where x is 0.
+
+    Args:
+        x (Tensor): what the function is of.
+        y (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `y` doesn't fit.
+
+    Example:
+        >>> print(ops.xdivy(Tensor([0.0, 2.0]), Tensor([0.0, 4.0])))
+        [0.  0.5]
+    """
     x = _float(x)
     zero = equal(x, 0)
     return select(zero, 0.0, x / (select(zero, 1.0, _float(y)) if isinstance(y, Tensor) else y))
 
 
 def fmax(input, other):
-    """Maximum; of a number and NaN, the number."""
+    """Maximum; of a number and NaN, the number.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `other` doesn't fit.
+
+    Example:
+        >>> print(ops.fmax(Tensor([1.0, float("nan")]), Tensor([2.0, 3.0])))
+        [2. 3.]
+    """
     return select(isnan(other), input, select(isnan(input), other, maximum(input, other)))
 
 
 def fmin(input, other):
-    """Minimum; of a number and NaN, the number."""
+    """Minimum; of a number and NaN, the number.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `other` doesn't fit.
+
+    Example:
+        >>> print(ops.fmin(Tensor([1.0, float("nan")]), Tensor([2.0, 3.0])))
+        [1. 3.]
+    """
     return select(isnan(other), input, select(isnan(input), other, minimum(input, other)))
 
 
 def signbit(input):
-    """Where the sign is negative, that of -0.0 too. TypeError where input is no Tensor."""
+    """Where the sign is negative, that of -0.0 too. TypeError where input is no Tensor.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        bool Tensor of input's shape. Bool stays; ints and floats give bool; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.signbit(Tensor([-1.0, -0.0, 2.0])))
+        [ True  True False]
+    """
     _need_tensor("signbit", "input", input)
     return logical_or(input < 0, 1.0 / input < 0) if input.dtype.is_floating_point else input < 0
 
 
 def copysign(x, other):
-    """The magnitude of x with other's sign."""
+    """The magnitude of x with other's sign.
+
+    Args:
+        x (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `other` doesn't fit.
+
+    Example:
+        >>> print(ops.copysign(Tensor([1.0, -2.0]), Tensor([-1.0, 1.0])))
+        [-1.  2.]
+    """
     x = _float(x)
     a = abs(x)
     negative = signbit(other) if isinstance(other, Tensor) else math.copysign(1.0, other) < 0
@@ -94,28 +284,88 @@ def copysign(x, other):
 
 
 def heaviside(input, values):
-    """0 where negative, `values` at 0, 1 where positive. TypeError where input is no Tensor."""
+    """0 where negative, `values` at 0, 1 where positive. TypeError where input is no Tensor.
+
+    Args:
+        input (Tensor): what the function is of.
+        values (Tensor): the result at 0.
+
+    Returns:
+        Tensor of the common shape. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.heaviside(Tensor([-1.0, 0.0, 2.0]), Tensor([0.5])))
+        [0.  0.5 1. ]
+    """
     _need_tensor("heaviside", "input", input)
     at_zero = values if isinstance(values, Tensor) and values.shape == input.shape else values + zeros_like(input)
     return select(equal(input, 0), at_zero, cast(input > 0, at_zero.dtype))
 
 
 def logaddexp(input, other):
-    """log(exp(input) + exp(other)) without overflow."""
+    """log(exp(input) + exp(other)) without overflow.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.logaddexp(Tensor([0.0]), Tensor([0.0])))
+        [0.6931472]
+    """
     m = maximum(input, other)
     safe = select(isinf(m), 0.0, m)
     return select(isinf(m), m, m + log(exp(input - safe) + exp(other - safe)))
 
 
 def logaddexp2(input, other):
-    """log2(2**input + 2**other) without overflow."""
+    """log2(2**input + 2**other) without overflow.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.logaddexp2(Tensor([1.0]), Tensor([1.0])))
+        [2.]
+    """
     m = maximum(input, other)
     safe = select(isinf(m), 0.0, m)
     return select(isinf(m), m, m + log2(exp2(input - safe) + exp2(other - safe)))
 
 
 def float_power(input, exponent):
-    """input ** exponent in float64."""
+    """input ** exponent in float64.
+
+    Args:
+        input (Tensor or number): the base.
+        exponent (Tensor or number): the exponent.
+
+    Returns:
+        float64 Tensor of the common shape. Bool, ints and complex give float64.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.float_power(Tensor([1, 2, 3]), 2))
+        [1. 4. 9.]
+    """
     def double(x):
         return cast(x, mstype.float64) if isinstance(x, Tensor) else float(x)
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
@@ -124,12 +374,42 @@ def float_power(input, exponent):
 
 
 def ldexp(x, other):
-    """x * 2 ** other."""
+    """x * 2 ** other.
+
+    Args:
+        x (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Complex stays; bool and ints give float32.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `other` doesn't fit.
+
+    Example:
+        >>> print(ops.ldexp(Tensor([1.0, 2.0]), Tensor([3, 1])))
+        [8. 4.]
+    """
     return x * exp2(_float(other))
 
 
 def erfinv(input):
-    """The inverse of erf in (-1, 1): Winitzki's estimate (2008) and three steps of Halley's method."""
+    """The inverse of erf in (-1, 1): Winitzki's estimate (2008) and three steps of Halley's method.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; ints give float32; not for bool and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.erfinv(Tensor([0.0, 0.5])))
+        [0.        0.4769363]
+    """
     x = input
     t = log1p(-square(x))
     a = 0.147

@@ -7,7 +7,15 @@ from pijit.ops.function.decomposition import _condition_number
 def cond(pred, true_fn=None, false_fn=None, *operands):
     """true_fn(*operands) where `pred` (a bool, or a tensor of one element) is true, else false_fn(*operands).
 
-    cond(A, p=None) of a matrix is its condition number norm(A) * norm(inverse of A), as MindSpore has it."""
+    cond(A, p=None) of a matrix is its condition number norm(A) * norm(inverse of A), as MindSpore has it.
+
+    Returns:
+        What the branch returns.
+
+    Example:
+        >>> print(ops.cond(Tensor(True), lambda x: x + 1, lambda x: x - 1, Tensor([1.0])))
+        [2.]
+    """
     if callable(true_fn):
         if not callable(false_fn):
             raise TypeError(f"For 'cond', 'false_fn' must be callable, but got {type(false_fn).__name__}.")
@@ -18,7 +26,23 @@ def cond(pred, true_fn=None, false_fn=None, *operands):
 
 
 def while_loop(cond_fn, body_fn, loop_vars):
-    """loop_vars = body_fn(*loop_vars) as long as cond_fn(*loop_vars) is true."""
+    """loop_vars = body_fn(*loop_vars) as long as cond_fn(*loop_vars) is true.
+
+    Args:
+        cond_fn (function): says whether to go on.
+        body_fn (function): one step.
+        loop_vars (object): what the functions take and body_fn gives.
+
+    Returns:
+        What body_fn gave last, or loop_vars.
+
+    Raises:
+        ValueError: where the shape of `loop_vars` doesn't fit.
+
+    Example:
+        >>> print(ops.while_loop(lambda k: k < 10, lambda k: k * 2, Tensor(1)))
+        16
+    """
     if not callable(cond_fn) or not callable(body_fn):
         raise TypeError("For 'while_loop', 'cond_fn' and 'body_fn' must be callable.")
     single = not isinstance(loop_vars, (tuple, list))
@@ -30,7 +54,21 @@ def while_loop(cond_fn, body_fn, loop_vars):
 
 
 def fori_loop(lower, upper, loop_func, init_val):
-    """init_val = loop_func(i, init_val) for i in range(lower, upper)."""
+    """init_val = loop_func(i, init_val) for i in range(lower, upper).
+
+    Args:
+        lower (int): the first number.
+        upper (int): the end, which isn't reached.
+        loop_func (function): one step, of the number and the value.
+        init_val (object): the first value.
+
+    Returns:
+        What loop_func gave last, or init_val.
+
+    Example:
+        >>> print(ops.fori_loop(0, 4, lambda i, total: total + i, Tensor(0)))
+        6
+    """
     value = init_val
     for i in range(lower, upper):
         value = loop_func(i, value)

@@ -7,7 +7,30 @@ from pijit.ops.function.shapes import _ints, _pair, expand_dims, reshape, squeez
 
 
 def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
-    """2-d convolution. input [N, C, H, W], weight [O, C / groups, kh, kw]."""
+    """2-d convolution. input [N, C, H, W], weight [O, C / groups, kh, kw].
+
+    Args:
+        input (Tensor): [N, C, H, W].
+        weight (Tensor): [O, C / groups, kh, kw].
+        bias (Tensor, optional): what to add per channel. Default: None.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        groups (int, optional): how many groups the channels are divided into. Default: 1.
+
+    Returns:
+        Tensor [N, O, h, w]. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        ValueError: where the shape of `weight` doesn't fit, or `pad_mode` isn't one of those named.
+
+    Example:
+        >>> print(ops.conv2d(ops.ones((1, 1, 3, 3)), ops.ones((1, 1, 2, 2))))
+        [[[[4. 4.]
+           [4. 4.]]]]
+    """
     stride, dilation = _pair(stride), _pair(dilation)
     return _ops["conv2d"](input, weight, bias, stride, _conv_pad(input.shape[2:], weight.shape[2:], stride, dilation, pad_mode, padding), dilation, groups)
 
@@ -31,7 +54,29 @@ def _conv_pad(size, kernel, stride, dilation, mode, padding):
 
 
 def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
-    """1-d convolution. input [N, C, L], weight [O, C / groups, k]."""
+    """1-d convolution. input [N, C, L], weight [O, C / groups, k].
+
+    Args:
+        input (Tensor): [N, C, L].
+        weight (Tensor): [O, C / groups, k].
+        bias (Tensor, optional): what to add per channel. Default: None.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        groups (int, optional): how many groups the channels are divided into. Default: 1.
+
+    Returns:
+        Tensor [N, O, l]. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        ValueError: where the shape of `weight` doesn't fit, or `pad_mode` isn't one of those named.
+
+    Example:
+        >>> print(ops.conv1d(ops.ones((1, 1, 4)), ops.ones((1, 1, 2))))
+        [[[2. 2. 2.]]]
+    """
     stride, dilation = _ints(stride)[0], _ints(dilation)[0]
     p = padding if isinstance(padding, int) else tuple(padding)[0]
     pad = _conv_pad((1, input.shape[2]), (1, weight.shape[2]), (1, stride), (1, dilation), pad_mode, (0, 0, p, p))
@@ -40,7 +85,25 @@ def conv1d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
 
 
 def bias_add(input_x, bias):
-    """A bias per channel (axis 1)."""
+    """A bias per channel (axis 1).
+
+    Args:
+        input_x (Tensor): what the function is of.
+        bias (Tensor): [C].
+
+    Returns:
+        Tensor of input_x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where the shape of `bias` doesn't fit.
+
+    Example:
+        >>> print(ops.bias_add(Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([10.0, 20.0])))
+        [[11. 22.]
+         [13. 24.]]
+    """
+    if bias.ndim != 1 or bias.shape[0] != input_x.shape[1]:
+        raise ValueError(f"For 'bias_add', 'bias' must have the shape ({input_x.shape[1]},), but got {tuple(bias.shape)}.")
     return input_x + reshape(bias, (1, -1) + (1,) * (input_x.ndim - 2))
 
 
@@ -72,13 +135,58 @@ def _transposed(name, input, weight, bias, stride, pad, output_padding, groups, 
 
 
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    """Transposed 2-d convolution (Zeiler et al. 2010). input [N, C, H, W], weight [C, O / groups, kh, kw]."""
+    """Transposed 2-d convolution (Zeiler et al. 2010). input [N, C, H, W], weight [C, O / groups, kh, kw].
+
+    Args:
+        input (Tensor): [N, C, H, W].
+        weight (Tensor): [C, O / groups, kh, kw].
+        bias (Tensor, optional): what to add per channel. Default: None.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        output_padding (int or tuple, optional): how much to add at the end of each axis. Default: 0.
+        groups (int, optional): how many groups the channels are divided into. Default: 1.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+
+    Returns:
+        Tensor [N, O, h, w]. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        IndexError: where the shape of `weight` doesn't fit.
+
+    Example:
+        >>> print(ops.conv_transpose2d(ops.ones((1, 1, 2, 2)), ops.ones((1, 1, 2, 2))))
+        [[[[1. 2. 1.]
+           [2. 4. 2.]
+           [1. 2. 1.]]]]
+    """
     p = _pair(padding)
     return _transposed("conv_transpose2d", input, weight, bias, _pair(stride), (p[0], p[0], p[1], p[1]), _pair(output_padding), groups, _pair(dilation))
 
 
 def conv3d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dilation=1, groups=1):
-    """3-d convolution, as a sum of 2-d ones. input [N, C, D, H, W], weight [O, C / groups, kd, kh, kw]."""
+    """3-d convolution, as a sum of 2-d ones. input [N, C, D, H, W], weight [O, C / groups, kd, kh, kw].
+
+    Args:
+        input (Tensor): [N, C, D, H, W].
+        weight (Tensor): [O, C / groups, kd, kh, kw].
+        bias (Tensor, optional): what to add per channel. Default: None.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        groups (int, optional): how many groups the channels are divided into. Default: 1.
+
+    Returns:
+        Tensor [N, O, d, h, w]. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        ValueError: where the shape of `weight` doesn't fit, or `pad_mode` isn't one of those named.
+
+    Example:
+        >>> print(ops.conv3d(ops.ones((1, 1, 2, 2, 2)), ops.ones((1, 1, 2, 2, 2))))
+        [[[[[8.]]]]]
+    """
     s, d = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (stride, dilation))
     pad = _conv_pad(input.shape[2:], weight.shape[2:], s, d, pad_mode, padding)
     x = _ops["pad"](input, (0, 0, pad[0], 0, 0), (0, 0, pad[1], 0, 0), 0.0)
@@ -120,7 +228,29 @@ def _transposed3d(name, x, weight, bias, stride, pad, output_padding, groups, di
 
 
 def conv3d_transpose(inputs, weight, pad_mode="valid", padding=0, stride=1, dilation=1, group=1, output_padding=0):
-    """Transposed 3-d convolution. inputs [N, C, D, H, W], weight [C, O / group, kd, kh, kw]."""
+    """Transposed 3-d convolution. inputs [N, C, D, H, W], weight [C, O / group, kd, kh, kw].
+
+    Args:
+        inputs (Tensor): [N, C, D, H, W].
+        weight (Tensor): [C, O / group, kd, kh, kw].
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'valid'.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        group (int, optional): how many groups the channels are divided into. Default: 1.
+        output_padding (int or tuple, optional): how much to add at the end of each axis. Default: 0.
+
+    Returns:
+        Tensor [N, O, d, h, w]. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        IndexError: where the shape of `weight` doesn't fit.
+
+    Example:
+        >>> ops.conv3d_transpose(ops.ones((1, 1, 1, 1, 1)), ops.ones((1, 2, 1, 2, 2))).shape
+        (1, 2, 1, 2, 2)
+    """
     s, d, o = ((v,) * 3 if isinstance(v, int) else tuple(v)[-3:] for v in (stride, dilation, output_padding))
     return _transposed3d("conv3d_transpose", inputs, weight, None, s, _transposed_pad(inputs.shape[2:], weight.shape[2:], s, d, pad_mode, padding), o, group, d)
 

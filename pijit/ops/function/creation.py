@@ -5,50 +5,161 @@ import math
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import _need_tensor
+from pijit.ops.function.elementwise import _need_tensor, _number
 from pijit.ops.function.shapes import _ints, expand_dims, moveaxis
 
 
 def full(size, fill_value, *, dtype=None):
-    """A tensor of `size` filled with one value."""
+    """A tensor of `size` filled with one value.
+
+    Args:
+        size (int or tuple of int): the shape.
+        fill_value (number): the value of all elements.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of shape `size`.
+
+    Example:
+        >>> print(ops.full((2, 2), 3.0))
+        [[3. 3.]
+         [3. 3.]]
+    """
     if dtype is None:
         dtype = mstype.bool_ if isinstance(fill_value, bool) else mstype.int64 if isinstance(fill_value, int) else mstype.float32
-    return _ops["broadcast_to"](_ops["cast"](fill_value, dtype), _ints(size))
+    return _ops["broadcast_to"](_number(fill_value, dtype), _ints(size))
 
 
 def fill(type, shape, value):
-    """A tensor of `shape` and dtype `type` filled with `value`."""
+    """A tensor of `shape` and dtype `type` filled with `value`.
+
+    Args:
+        type (dtype): the dtype of the result.
+        shape (tuple of int): the shape of the result.
+        value (number): the value of all elements.
+
+    Returns:
+        Tensor of the shape and dtype asked for.
+
+    Example:
+        >>> print(ops.fill(ms.int32, (2,), 7))
+        [7 7]
+    """
     return full(shape, value, dtype=type)
 
 
 def zeros(size, dtype=None):
-    """Zeros."""
+    """A tensor filled with zeros.
+
+    Args:
+        size (int or tuple of int): the shape.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of shape `size`, float32 by default.
+
+    Example:
+        >>> print(ops.zeros((2, 2)))
+        [[0. 0.]
+         [0. 0.]]
+    """
     return full(size, 0, dtype=mstype.float32 if dtype is None else dtype)
 
 
 def ones(shape, dtype=None):
-    """Ones."""
+    """A tensor filled with ones.
+
+    Args:
+        shape (int or tuple of int): the shape.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of the shape asked for, float32 by default.
+
+    Example:
+        >>> print(ops.ones((2, 2), ms.int32))
+        [[1 1]
+         [1 1]]
+    """
     return full(shape, 1, dtype=mstype.float32 if dtype is None else dtype)
 
 
 def zeros_like(input, *, dtype=None):
-    """Zeros of the same shape and dtype."""
+    """Zeros of the same shape and dtype.
+
+    Args:
+        input (Tensor): what the function is of.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of input's shape. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.zeros_like(Tensor([1, 2])))
+        [0 0]
+    """
+    _need_tensor("zeros_like", "input", input)
     return full(input.shape, 0, dtype=input.dtype if dtype is None else dtype)
 
 
 def ones_like(input, *, dtype=None):
-    """Ones of the same shape and dtype. TypeError where input is no Tensor."""
+    """Ones of the same shape and dtype. TypeError where input is no Tensor.
+
+    Args:
+        input (Tensor): what the function is of.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of input's shape. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.ones_like(Tensor([1, 2])))
+        [1 1]
+    """
     _need_tensor("ones_like", "input", input)
     return full(input.shape, 1, dtype=input.dtype if dtype is None else dtype)
 
 
 def full_like(input, fill_value, *, dtype=None):
-    """One value in the same shape and dtype."""
+    """One value in the same shape and dtype.
+
+    Args:
+        input (Tensor): what the function is of.
+        fill_value (number): the value of all elements.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of input's shape. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.full_like(Tensor([1, 2]), 5))
+        [5 5]
+    """
     return full(input.shape, fill_value, dtype=input.dtype if dtype is None else dtype)
 
 
 def arange(start=0, end=None, step=1, *, dtype=None):
-    """Values from start to end (not included) by step."""
+    """Values from start to end (not included) by step.
+
+    Args:
+        start (number, optional): the first value. Default: 0.
+        end (number, optional): the end, which isn't reached. Default: None.
+        step (number, optional): the distance. Default: 1.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d Tensor: int64 of ints, else float32.
+
+    Example:
+        >>> print(ops.arange(0, 6, 2))
+        [0 2 4]
+    """
     if end is None:
         start, end = 0, start
     if dtype is None:
@@ -63,24 +174,72 @@ def arange(start=0, end=None, step=1, *, dtype=None):
 
 
 def range(start, end=None, step=1, maxlen=1000000):  # noqa: A001
-    """Like arange, of at most maxlen values."""
-    r = arange(start, end, step)
+    """Like arange, of at most maxlen values; of floating Tensors in their dtype.
+
+    Args:
+        start (number): the first value.
+        end (number, optional): the end, which isn't reached. Default: None.
+        step (number, optional): the distance. Default: 1.
+        maxlen (int, optional): the greatest length. Default: 1000000.
+
+    Returns:
+        1-d Tensor.
+
+    Example:
+        >>> print(ops.range(0, 6, 2))
+        [0 2 4]
+    """
+    dtype = [x.dtype for x in (start, end, step) if isinstance(x, Tensor)]
+    if dtype:
+        start, end, step = [x.item() if isinstance(x, Tensor) else x for x in (start, end, step)]
+    if end is not None and (start > end if step > 0 else start < end):
+        raise ValueError(f"For 'range', 'end' {end} can't be reached from 'start' {start} by steps of {step}.")
+    r = arange(start, end, step, dtype=dtype[0] if dtype and dtype[0].is_floating_point else None)
     if r.size > maxlen:
         raise ValueError(f"For 'range', {r.size} values are more than 'maxlen' {maxlen}.")
     return r
 
 
 def linspace(start, end, steps):
-    """`steps` values from start to end, both included. ValueError for less than one."""
+    """`steps` values from start to end, both included. ValueError for less than one.
+
+    Args:
+        start (number): the first value.
+        end (number or Tensor): the last value.
+        steps (int): how many values.
+
+    Returns:
+        1-d Tensor, float32 of numbers.
+
+    Example:
+        >>> print(ops.linspace(0, 1, 5))
+        [0.   0.25 0.5  0.75 1.  ]
+    """
     if steps < 1:
         raise ValueError(f"For 'linspace', 'steps' must be at least 1, but got {steps}.")
     if steps == 1:
-        return _ops["reshape"](_ops["cast"](start, mstype.float32), (1,)) if isinstance(start, Tensor) else full((1,), float(start))
+        if isinstance(start, Tensor):
+            return _ops["reshape"](start if start.dtype.is_floating_point else _ops["cast"](start, mstype.float32), (1,))
+        return full((1,), float(start))
     return _ops["arange"](0, 1, steps, mstype.float32) * ((end - start) / (steps - 1)) + start
 
 
 def eye(n, m=None, dtype=None):
-    """[n, m] (n by default) with ones on the diagonal, float32 by default. ValueError for sizes below 0."""
+    """[n, m] (n by default) with ones on the diagonal, float32 by default. ValueError for sizes below 0.
+
+    Args:
+        n (int): the number of rows.
+        m (int, optional): the number of columns. Default: None.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor [n, m].
+
+    Example:
+        >>> print(ops.eye(2, 3))
+        [[1. 0. 0.]
+         [0. 1. 0.]]
+    """
     m = n if m is None else m
     if n < 0 or m < 0:
         raise ValueError(f"For 'eye', sizes must be at least 0, but got {n} and {m}.")
@@ -89,21 +248,67 @@ def eye(n, m=None, dtype=None):
 
 
 def tril(input, diagonal=0):
-    """The lower triangle; the rest is 0."""
+    """The lower triangle; the rest is 0.
+
+    Args:
+        input (Tensor): what the function is of.
+        diagonal (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.tril(Tensor([[1, 2], [3, 4]])))
+        [[1 0]
+         [3 4]]
+    """
     m, n = input.shape[-2:]
     keep = (expand_dims(arange(m), 1) + diagonal) >= arange(n)
     return _ops["select"](keep, input, zeros_like(input))
 
 
 def triu(input, diagonal=0):
-    """The upper triangle; the rest is 0."""
+    """The upper triangle; the rest is 0.
+
+    Args:
+        input (Tensor): what the function is of.
+        diagonal (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.triu(Tensor([[1, 2], [3, 4]])))
+        [[1 2]
+         [0 4]]
+    """
     m, n = input.shape[-2:]
     keep = (expand_dims(arange(m), 1) + diagonal) <= arange(n)
     return _ops["select"](keep, input, zeros_like(input))
 
 
 def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
-    """Rows with on_value at the index."""
+    """Rows with on_value at the index.
+
+    Args:
+        indices (Tensor): the classes: ints.
+        depth (int): the number of classes.
+        on_value (Tensor or number, optional): the value at the class. Default: 1.
+        off_value (Tensor or number, optional): the value elsewhere. Default: 0.
+        axis (int, optional): where the classes' axis goes. Default: -1.
+
+    Returns:
+        Tensor with a further axis of `depth`.
+
+    Raises:
+        TypeError: where `indices` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.one_hot(Tensor([0, 2]), 3))
+        [[1 0 0]
+         [0 0 1]]
+    """
     d = on_value.dtype if isinstance(on_value, Tensor) else mstype.float32 if isinstance(on_value, float) else mstype.int64
     if isinstance(on_value, Tensor) or isinstance(off_value, Tensor):
         hit = _ops["one_hot"](indices, depth, 1, 0, mstype.int32)
@@ -114,5 +319,17 @@ def one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
 
 
 def fills(x, value):
-    """One value in x's shape and dtype."""
+    """One value in x's shape and dtype.
+
+    Args:
+        x (Tensor): what the function is of.
+        value (Tensor or number): the value to put there.
+
+    Returns:
+        Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.fills(Tensor([1.0, 2.0]), 9))
+        [9. 9.]
+    """
     return full(x.shape, value, dtype=x.dtype)

@@ -12,12 +12,12 @@ from pijit.ops.function.reduce import norm
 from pijit.ops.function.shapes import expand_dims, reshape, squeeze, swapaxes
 
 
-def _matrix(name, x, square=False, halves=True, what="input"):
-    """x, a matrix of float32 or float64; raises TypeError and ValueError naming the function."""
+def _matrix(name, x, square=False, halves=True, what="input", complex=False):
+    """x, a matrix of float32 or float64, or complex where that is taken; raises TypeError and ValueError naming the function."""
     _need_tensor(name, what, x)
-    if x.dtype not in (mstype.float32, mstype.float64):
+    if x.dtype not in (mstype.float32, mstype.float64) and not (complex and x.dtype in mstype.complex_type):
         if not halves or x.dtype not in (mstype.float16, mstype.bfloat16):
-            raise TypeError(f"For '{name}', '{what}' must be float32 or float64{' (or a half)' if halves else ''}, but got {x.dtype}.")
+            raise TypeError(f"For '{name}', '{what}' must be float32 or float64{' (or a half)' if halves else ''}{', or complex' if complex else ''}, but got {x.dtype}.")
         x = cast(x, mstype.float32)
     if x.ndim < 2:
         raise ValueError(f"For '{name}', '{what}' must have at least 2 dimensions, but got shape {x.shape}.")
@@ -36,11 +36,23 @@ def _diagonal_as_matrix(v):
 
 
 def svd(input, full_matrices=False, compute_uv=True):
-    """Singular value decomposition of [..., m, n]: (s, u, v) with input = u @ diag(s) @ v.T and s in descending order, or s alone.
+    """Singular value decomposition of [..., m, n]: (s, u, v) with input = u @ diag(s) @ v^H and s in descending order, or s alone.
 
     u is [..., m, k] and v [..., n, k] for k = min(m, n); with full_matrices [..., m, m] and [..., n, n], which have no gradient unless m = n.
-    The gradient of u and v counts as 0 between equal singular values. Raises TypeError unless input is float32 or float64."""
-    x = _matrix("svd", input, halves=False)
+    The gradient of u and v counts as 0 between equal singular values; for complex input it holds for what does not depend on the phases of
+    vectors. Raises TypeError unless input is float32, float64 or complex.
+
+    Args:
+        compute_uv (bool, optional): whether to give u and v. Default: True.
+
+    Returns:
+        (s, u, v), or s alone. Float32, float64 and complex keep their dtype (s too); not for bool and ints.
+
+    Example:
+        >>> print(ops.svd(Tensor([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False))
+        [4. 3.]
+    """
+    x = _matrix("svd", input, halves=False, complex=True)
     m, n = x.shape[-2:]
     k = builtins.min(m, n)
     packed = _ops["svd"](x, bool(full_matrices and compute_uv and m != n))
@@ -53,8 +65,20 @@ def svd(input, full_matrices=False, compute_uv=True):
 
 def qr(input, mode="reduced"):
     """(q, r) with input [..., m, n] = q @ r, q's columns orthonormal and r upper triangular: q [..., m, k] and r [..., k, n] for
-    k = min(m, n), or k = m where mode is 'complete' (which has no gradient for m > n)."""
-    x = _matrix("qr", input)
+    k = min(m, n), or k = m where mode is 'complete' (which has no gradient for m > n).
+
+    Returns:
+        (q, r). Floats and complex keep their dtype, r's diagonal is real; not for bool and ints.
+
+    Raises:
+        TypeError: where `input` is no Tensor, or `mode` isn't one of those named.
+
+    Example:
+        >>> print(ops.qr(Tensor([[0.0, 2.0], [3.0, 0.0]]))[1].abs())
+        [[3. 0.]
+         [0. 2.]]
+    """
+    x = _matrix("qr", input, complex=True)
     if mode not in ("reduced", "complete"):
         raise TypeError(f"For 'qr', 'mode' must be 'reduced' or 'complete', but got {mode!r}.")
     m = x.shape[-2]
@@ -82,32 +106,100 @@ def eig(A):
     """(eigenvalues [..., n], eigenvectors as columns [..., n, n]) of square matrices [..., n, n], complex, in no particular order.
 
     Eigenvectors have length 1 and an arbitrary phase: gradients hold for what does not depend on it, and unless eigenvalues are equal.
-    Raises TypeError unless A is float32, float64, complex64 or complex128, ValueError unless matrices are square."""
+    Raises TypeError unless A is float32, float64, complex64 or complex128, ValueError unless matrices are square.
+
+    Returns:
+        (Tensor, Tensor). Complex stays; float32 give complex64; float64 give complex128; not for bool and ints.
+
+    Example:
+        >>> print(ops.eig(Tensor([[2.0, 0.0], [0.0, 2.0]]))[0])
+        [2.+0.j 2.+0.j]
+    """
     packed = _ops["eig"](_square_of_any("eig", A))
     return packed[..., 0, :], packed[..., 1:, :]
 
 
 def eigvals(A):
-    """The eigenvalues [..., n] of square matrices [..., n, n], complex, in no particular order. Errors as for `eig`."""
+    """The eigenvalues [..., n] of square matrices [..., n, n], complex, in no particular order. Errors as for `eig`.
+
+    Args:
+        A (Tensor): the matrices, along the last two axes.
+
+    Returns:
+        Tensor. Complex stays; float32 give complex64; float64 give complex128; not for bool and ints.
+
+    Raises:
+        TypeError: where `A` is no Tensor.
+
+    Example:
+        >>> print(ops.eigvals(Tensor([[2.0, 0.0], [0.0, 2.0]])))
+        [2.+0.j 2.+0.j]
+    """
     return _ops["eig"](_square_of_any("eigvals", A))[..., 0, :]
 
 
 def cholesky(input_x, upper=False):
-    """The lower triangular l with input_x = l @ l.T, or its transpose.
+    """The lower triangular l with input_x = l @ l^H, or its adjoint l^H.
 
-    Raises RuntimeError where a matrix is not positive definite."""
-    return _like(_ops["cholesky"](_matrix("cholesky", input_x, True), upper), input_x)
+    Raises RuntimeError where a matrix is not positive definite.
+
+    Args:
+        upper (bool, optional): whether triangles are upper ones. Default: False.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Floats and complex keep their dtype; not for bool and ints.
+
+    Example:
+        >>> print(ops.cholesky(Tensor([[4.0, 2.0], [2.0, 5.0]])))
+        [[2. 0.]
+         [1. 2.]]
+    """
+    return _like(_ops["cholesky"](_matrix("cholesky", input_x, True, complex=True), upper), input_x)
 
 
 def cholesky_inverse(input_x, upper=False):
-    """The inverse of l @ l.T for input_x = l (upper: of u.T @ u), all of whose elements are read."""
+    """The inverse of l @ l.T for input_x = l (upper: of u.T @ u), all of whose elements are read.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        upper (bool, optional): whether triangles are upper ones. Default: False.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+
+    Example:
+        >>> print(ops.cholesky_inverse(Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        [[0.25   0.    ]
+         [0.     0.0625]]
+    """
     half = _ops["matrix_inverse"](_matrix("cholesky_inverse", input_x, True))
     other = swapaxes(half, -1, -2)
     return _like(matmul(half, other) if upper else matmul(other, half), input_x)
 
 
 def cholesky_solve(input, input2, upper=False):
-    """x with l @ l.T @ x = input [..., n, k] for the lower triangular input2 = l [..., n, n] (upper: u.T @ u @ x = input)."""
+    """x with l @ l.T @ x = input [..., n, k] for the lower triangular input2 = l [..., n, n] (upper: u.T @ u @ x = input).
+
+    Args:
+        input (Tensor): what the function is of.
+        input2 (Tensor): the second operand.
+        upper (bool, optional): whether triangles are upper ones. Default: False.
+
+    Returns:
+        Tensor of input's shape. Float32 and float64 keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `input2` doesn't fit.
+
+    Example:
+        >>> print(ops.cholesky_solve(Tensor([[4.0], [16.0]]), Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        [[1.]
+         [1.]]
+    """
     l = _matrix("cholesky_solve", input2, True, False, "input2")
     b = _matrix("cholesky_solve", input, False, False)
     half = _ops["solve_triangular"](l, b, not upper, upper)
@@ -115,14 +207,41 @@ def cholesky_solve(input, input2, upper=False):
 
 
 def inverse(input):
-    """The inverse of [..., n, n]; not finite where a matrix is singular."""
-    return _ops["matrix_inverse"](_matrix("inverse", input, True, False))
+    """The inverse of [..., n, n]; not finite where a matrix is singular.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape and dtype. Float32, float64 and complex keep their dtype; not for bool and ints.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.inverse(Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        [[0.5  0.  ]
+         [0.   0.25]]
+    """
+    return _ops["matrix_inverse"](_matrix("inverse", input, True, False, complex=True))
 
 
 def pinv(x, *, atol=None, rtol=None, hermitian=False):
     """The pseudo-inverse [..., n, m] of [..., m, n]: singular values up to max(atol, rtol * the greatest) count as 0.
 
-    By default rtol is max(m, n) * eps, or 0 where atol > 0. hermitian: x is symmetric, and its lower triangle alone is read."""
+    By default rtol is max(m, n) * eps, or 0 where atol > 0. hermitian: x is symmetric, and its lower triangle alone is read.
+
+    Returns:
+        Tensor [..., n, m]. Float32 and float64 keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.pinv(Tensor([[2.0, 0.0], [0.0, 4.0]])))
+        [[0.5  0.  ]
+         [0.   0.25]]
+    """
     if not isinstance(x, Tensor):
         raise TypeError(f"For 'pinv', 'x' must be a Tensor, but got {type(x).__name__}.")
     x = _matrix("pinv", x, hermitian, False, "x")
@@ -150,13 +269,40 @@ def pinv(x, *, atol=None, rtol=None, hermitian=False):
 
 
 def det(input):
-    """The determinants of [..., n, n]. The gradient is right where a matrix is singular as well."""
-    return _like(_ops["matrix_det"](_matrix("det", input, True)), input)
+    """The determinants of [..., n, n]. The gradient is right where a matrix is singular as well.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor without the last two axes. Floats and complex keep their dtype; not for bool and ints.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.det(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        -1.9999999
+    """
+    return _like(_ops["matrix_det"](_matrix("det", input, True, complex=True)), input)
 
 
 def slogdet(input):
-    """(sign of the determinant, logarithm of its absolute value) of [..., n, n]; (0, -inf) for a singular matrix."""
-    packed = _ops["slogdet"](_matrix("slogdet", input, True))
+    """(sign of the determinant, logarithm of its absolute value) of [..., n, n]; (0, -inf) for a singular matrix. For complex input the sign
+    is the determinant over its absolute value, and both are complex.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        (Tensor, Tensor) without the last two axes.
+
+    Example:
+        >>> sign, logarithm = ops.slogdet(Tensor([[1.0, 2.0], [3.0, 4.0]]))
+        >>> print(sign)
+        -1.0
+    """
+    packed = _ops["slogdet"](_matrix("slogdet", input, True, complex=True))
     return _like(packed[..., 0], input), _like(packed[..., 1], input)
 
 
@@ -164,13 +310,43 @@ matrix_determinant, log_matrix_determinant = det, slogdet
 
 
 def inv(x):
-    """1 / x of each element, in x's dtype (of a matrix's inverse see inverse)."""
+    """1 / x of each element, in x's dtype (of a matrix's inverse see inverse).
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.inv(Tensor([2.0, 4.0])))
+        [0.5  0.25]
+    """
     return _like(_ops["reciprocal"](x), x)
 
 
 def logdet(input):
-    """The logarithm of the determinants of [..., n, n]: NaN where one is negative, -inf where it is 0."""
+    """The logarithm of the determinants of [..., n, n]: NaN where one is negative, -inf where it is 0.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor without the last two axes. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.logdet(Tensor([[1.0, 0.0], [0.0, 1.0]])))
+        0.0
+    """
     sign, log = slogdet(input)
+    if input.dtype in mstype.complex_type:
+        return _ops["log"](sign) + log
     return _ops["select"](sign < 0, float("nan"), log)
 
 
@@ -197,7 +373,25 @@ def _by_lu(lu, order, b, trans=False):
 
 
 def lu_solve(b, LU_data, LU_pivots):
-    """x with a @ x = b [..., n, k], for the factors and row exchanges (counted from 1) of a."""
+    """x with a @ x = b [..., n, k], for the factors and row exchanges (counted from 1) of a.
+
+    Args:
+        b (Tensor): the right-hand sides.
+        LU_data (Tensor): both triangles in one matrix.
+        LU_pivots (Tensor): int32: the exchanges of rows.
+
+    Returns:
+        Tensor of b's shape. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `b` is no Tensor.
+        ValueError: where the shape of `LU_data` doesn't fit, or the shape of `LU_pivots` doesn't fit.
+
+    Example:
+        >>> print(ops.lu_solve(Tensor([[2.0], [8.0]]), Tensor([[2.0, 0.0], [0.0, 4.0]]), Tensor([1, 2], ms.int32)))
+        [[1.]
+         [2.]]
+    """
     lu = _matrix("lu_solve", LU_data, True, what="LU_data")
     right = _matrix("lu_solve", b, what="b")
     _need_tensor("lu_solve", "LU_pivots", LU_pivots)
@@ -209,7 +403,24 @@ def lu_solve(b, LU_data, LU_pivots):
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     """(p, l, u) with a = p @ l @ u, for the factors [..., m, n] and row exchanges (counted from 1) of a.
 
-    unpack_pivots=False leaves p out, unpack_data=False l and u: None stands for what is left out."""
+    unpack_pivots=False leaves p out, unpack_data=False l and u: None stands for what is left out.
+
+    Args:
+        LU_data (Tensor): both triangles in one matrix.
+        LU_pivots (Tensor): int32: the exchanges of rows.
+
+    Returns:
+        (p, l, u). Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `LU_data` is no Tensor.
+        ValueError: where the shape of `LU_pivots` doesn't fit.
+
+    Example:
+        >>> print(ops.lu_unpack(Tensor([[2.0, 1.0], [0.5, 4.0]]), Tensor([1, 2], ms.int32))[2])
+        [[2. 1.]
+         [0. 4.]]
+    """
     _need_tensor("lu_unpack", "LU_data", LU_data)
     _need_tensor("lu_unpack", "LU_pivots", LU_pivots)
     if LU_data.ndim < 2:
@@ -237,7 +448,24 @@ def _triangles(lu, m, n, k):
 
 
 def lstsq(input, A):
-    """The x of least norm among those that minimise the norm of input @ x - A: [n, k] for input [m, n] and A [m, k] (or [m]: k = 1)."""
+    """The x of least norm among those that minimise the norm of input @ x - A: [n, k] for input [m, n] and A [m, k] (or [m]: k = 1).
+
+    Args:
+        input (Tensor): [m, n].
+        A (Tensor): [m, k] or [m].
+
+    Returns:
+        Tensor [n, k]. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `A` doesn't fit.
+
+    Example:
+        >>> print(ops.lstsq(Tensor([[1.0, 0.0], [0.0, 2.0]]), Tensor([[3.0], [4.0]])))
+        [[3.]
+         [2.]]
+    """
     a, b = _matrix("lstsq", input), A
     _need_tensor("lstsq", "A", b)
     b = cast(b, a.dtype) if b.dtype in (mstype.float16, mstype.bfloat16) else b
@@ -251,7 +479,16 @@ def lstsq(input, A):
 def matrix_solve(matrix, rhs, adjoint=False):
     """x with matrix @ x = rhs (adjoint: matrix.T @ x = rhs), for [..., n, n] and [..., n, k].
 
-    Raises ValueError where a matrix is singular."""
+    Raises ValueError where a matrix is singular.
+
+    Returns:
+        Tensor of rhs's shape. Floats keep their dtype; not for bool, ints and complex.
+
+    Example:
+        >>> print(ops.matrix_solve(Tensor([[2.0, 0.0], [0.0, 4.0]]), Tensor([[2.0], [8.0]])))
+        [[1.]
+         [2.]]
+    """
     a, b = _matrix("matrix_solve", matrix, True, what="matrix"), _matrix("matrix_solve", rhs, what="rhs") if rhs.ndim == matrix.ndim else rhs
     if b.ndim != a.ndim or tuple(a.shape[:-1]) != tuple(b.shape[:-1]):
         raise ValueError(f"For 'matrix_solve', 'matrix' {matrix.shape} and 'rhs' {rhs.shape} must agree but for the last dimension.")
@@ -259,14 +496,38 @@ def matrix_solve(matrix, rhs, adjoint=False):
 
 
 def matrix_exp(input):
-    """The exponential of [..., n, n]."""
+    """The exponential of [..., n, n].
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.matrix_exp(Tensor([[0.0, 0.0], [0.0, 0.0]])))
+        [[1. 0.]
+         [0. 1.]]
+    """
     return _like(_ops["matrix_exp"](_matrix("matrix_exp", input, True)), input)
 
 
 def matrix_power(input, n):
     """input [..., k, k] to an integer power, by repeated squaring; a negative n is a power of the inverse.
 
-    Raises ValueError for a singular matrix or an integer one to a negative power."""
+    Raises ValueError for a singular matrix or an integer one to a negative power.
+
+    Returns:
+        Tensor of input's shape and dtype. Ints, complex, float32 and float64 keep their dtype; not for bool.
+
+    Example:
+        >>> print(ops.matrix_power(Tensor([[1.0, 1.0], [0.0, 1.0]]), 3))
+        [[1. 3.]
+         [0. 1.]]
+    """
     _need_tensor("matrix_power", "input", input)
     if isinstance(n, bool) or not isinstance(n, int):
         raise TypeError(f"For 'matrix_power', 'n' must be an int, but got {type(n).__name__}.")
@@ -276,7 +537,7 @@ def matrix_power(input, n):
         raise ValueError(f"For 'matrix_power', 'input' must be square matrices, but got shape {input.shape}.")
     one = eye(input.shape[-1], dtype=input.dtype)
     if n < 0:
-        if not input.dtype.is_floating_point:
+        if not input.dtype.is_floating_point and input.dtype not in mstype.complex_type:
             raise ValueError(f"For 'matrix_power', integers have no negative power, but 'n' is {n}.")
         input, n = _ops["solve"](input, _ops["broadcast_to"](one, input.shape)), -n
     result = None
@@ -291,7 +552,20 @@ def matrix_power(input, n):
 
 def geqrf(input):
     """(a, tau) as LAPACK has the QR decomposition of [..., m, n]: r on and above a's diagonal, below it the vectors of the
-    reflections 1 - tau v v.T without their leading 1. No gradient: see qr."""
+    reflections 1 - tau v v.T without their leading 1. No gradient: see qr.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        (a, tau).
+
+    Example:
+        >>> a, tau = ops.geqrf(Tensor([[3.0, 0.0], [0.0, 4.0]]))
+        >>> print(ops.triu(a).abs())
+        [[3. 0.]
+         [0. 4.]]
+    """
     x = _matrix("geqrf", input)
     m, n = x.shape[-2:]
     packed = _ops["geqrf"](x)
@@ -315,7 +589,20 @@ def _reflected(a, tau, x, transpose):
 
 
 def orgqr(input, input2):
-    """The first n columns of the product of geqrf's reflections: q [..., m, n] for input [..., m, n] and input2 = tau [..., k]."""
+    """The first n columns of the product of geqrf's reflections: q [..., m, n] for input [..., m, n] and input2 = tau [..., k].
+
+    Args:
+        input (Tensor): what the function is of.
+        input2 (Tensor): the factors of the reflections.
+
+    Returns:
+        Tensor [..., m, n].
+
+    Example:
+        >>> print(ops.orgqr(*ops.geqrf(Tensor([[3.0, 0.0], [0.0, 4.0]]))).abs())
+        [[1. 0.]
+         [0. 1.]]
+    """
     a, tau = _matrix("orgqr", input), input2
     _need_tensor("orgqr", "input2", tau)
     m, n = a.shape[-2:]
@@ -326,7 +613,26 @@ def orgqr(input, input2):
 
 
 def ormqr(input, tau, other, left=True, transpose=False):
-    """q @ other, or other @ q where left is False, for the product q of geqrf's reflections (transpose: its transpose)."""
+    """q @ other, or other @ q where left is False, for the product q of geqrf's reflections (transpose: its transpose).
+
+    Args:
+        input (Tensor): what the function is of.
+        tau (Tensor): the factors of the reflections.
+        other (Tensor): the matrix to multiply.
+        left (bool, optional): whether q stands on the left. Default: True.
+        transpose (bool, optional): whether q is transposed. Default: False.
+
+    Returns:
+        Tensor of other's shape.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.ormqr(*ops.geqrf(Tensor([[3.0, 0.0], [0.0, 4.0]])), ops.eye(2)).abs())
+        [[1. 0.]
+         [0. 1.]]
+    """
     a, x = _matrix("ormqr", input, what="input"), _matrix("ormqr", other, what="other")
     _need_tensor("ormqr", "tau", tau)
     if a.shape[-2] != x.shape[-2 if left else -1]:

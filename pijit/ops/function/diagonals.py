@@ -72,7 +72,13 @@ def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_
 
     x: [..., length] for one diagonal `k`, [..., count, length] for a band k = (lowest, highest), packed as `align` says. num_rows,
     num_cols: the matrices' size, by default the least that holds the diagonals (square where neither is given). Returns [..., rows,
-    columns] of x's dtype. Raises ValueError for sizes that don't fit, TypeError where x is no Tensor."""
+    columns] of x's dtype. Raises ValueError for sizes that don't fit, TypeError where x is no Tensor.
+
+    Example:
+        >>> print(ops.matrix_diag(Tensor([1, 2], ms.int32)))
+        [[1 0]
+         [0 2]]
+    """
     low, high = _band("matrix_diag", k, align)
     _need_rank("matrix_diag", x, 1 if low == high else 2)
     m, n = _number(num_rows), _number(num_cols)
@@ -88,7 +94,15 @@ def matrix_diag_part(x, k, padding_value, align="RIGHT_LEFT"):
     """Diagonals of matrices.
 
     x: [..., m, n]. k: one diagonal, which gives [..., length], or (lowest, highest), which gives [..., count, length] packed as `align`
-    says, with padding_value where a diagonal is shorter. Raises ValueError for diagonals there are not."""
+    says, with padding_value where a diagonal is shorter. Raises ValueError for diagonals there are not.
+
+    Returns:
+        Tensor. Ints, floats and complex keep their dtype; bool gives int64.
+
+    Example:
+        >>> print(ops.matrix_diag_part(Tensor([[1, 2], [3, 4]]), 0, 0))
+        [1 4]
+    """
     low, high = _band("matrix_diag_part", k, align)
     _need_rank("matrix_diag_part", x, 2)
     m, n = x.shape[-2:]
@@ -107,7 +121,16 @@ def matrix_diag_part(x, k, padding_value, align="RIGHT_LEFT"):
 def matrix_set_diag(x, diagonal, k=0, align="RIGHT_LEFT"):
     """x [..., m, n] with its diagonals `k` (one, or from the lowest to the highest) replaced by `diagonal`, packed as `align` says.
 
-    Raises ValueError where the diagonals' shape doesn't fit, TypeError where x is no Tensor."""
+    Raises ValueError where the diagonals' shape doesn't fit, TypeError where x is no Tensor.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.matrix_set_diag(Tensor([[1, 2], [3, 4]]), Tensor([9, 8])))
+        [[9 2]
+         [3 8]]
+    """
     low, high = _band("matrix_set_diag", k, align)
     _need_rank("matrix_set_diag", x, 2)
     wide, inside = _spread("matrix_set_diag", diagonal, low, high, x.shape[-2], x.shape[-1], align)

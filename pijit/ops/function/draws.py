@@ -6,7 +6,7 @@ from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, zeros
-from pijit.ops.function.elementwise import abs, cast, exp, floor, log, log1p, maximum, minimum, pow, sign, sqrt
+from pijit.ops.function.elementwise import _need_tensor, abs, cast, exp, floor, log, log1p, maximum, minimum, pow, sign, sqrt
 from pijit.ops.function.random import multinomial
 from pijit.ops.function.shapes import broadcast_to, expand_dims, reshape
 from pijit.ops.function.special import igammac
@@ -42,7 +42,19 @@ def _open_uniform(shape):
 
 
 def standard_laplace(shape, seed=None):  # noqa: ARG001
-    """Numbers of the Laplace distribution of mean 0 and scale 1, [*shape] float32."""
+    """Numbers of the Laplace distribution of mean 0 and scale 1, [*shape] float32.
+
+    Args:
+        shape (tuple of int): the shape of the result.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Returns:
+        float32 Tensor of the shape asked for.
+
+    Example:
+        >>> ops.standard_laplace((2, 3)).shape
+        (2, 3)
+    """
     u = _open_uniform(_sizes("standard_laplace", shape)) * 2.0 - 1.0
     return -sign(u) * log1p(-minimum(abs(u), 1.0 - 2.0 ** -24))
 
@@ -50,7 +62,21 @@ def standard_laplace(shape, seed=None):  # noqa: ARG001
 def laplace(shape, mean, lambda_param, seed=None):  # noqa: ARG001
     """Numbers of the Laplace distribution, float32.
 
-    shape: the leading dimensions; mean, lambda_param (scale, > 0): Tensors whose shapes broadcast with it."""
+    shape: the leading dimensions; mean, lambda_param (scale, > 0): Tensors whose shapes broadcast with it.
+
+    Args:
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Returns:
+        float32 Tensor.
+
+    Raises:
+        ValueError: where the shape of `mean` doesn't fit, or the shape of `lambda_param` doesn't fit.
+
+    Example:
+        >>> ops.laplace((2,), Tensor(0.0), Tensor(1.0)).shape
+        (2,)
+    """
     whole = _joint(_sizes("laplace", shape), mean.shape, lambda_param.shape)
     return standard_laplace(whole) * lambda_param + mean
 
@@ -82,7 +108,15 @@ def gamma(shape, alpha, beta, seed=None):  # noqa: ARG001
     """Numbers of the gamma distribution, float32.
 
     shape: the leading dimensions; alpha (shape, > 0) and beta (rate, > 0): Tensors. Returns [*shape, *broadcast of alpha and beta]. Raises
-    TypeError or ValueError for another kind of `shape`."""
+    TypeError or ValueError for another kind of `shape`.
+
+    Args:
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Example:
+        >>> ops.gamma((2,), Tensor([1.0, 2.0]), Tensor(1.0)).shape
+        (2, 2)
+    """
     whole = _sizes("gamma", shape) + _joint(alpha.shape, beta.shape)
     return standard_gamma(broadcast_to(alpha, whole)) / beta
 
@@ -90,7 +124,18 @@ def gamma(shape, alpha, beta, seed=None):  # noqa: ARG001
 def random_gamma(shape, alpha, seed=None):  # noqa: ARG001
     """Numbers of the gamma distribution of rate 1: [*shape, *alpha's shape] of alpha's dtype.
 
-    shape: a Tensor of sizes. Raises TypeError where it is none, or alpha's dtype isn't floating."""
+    shape: a Tensor of sizes. Raises TypeError where it is none, or alpha's dtype isn't floating.
+
+    Args:
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Returns:
+        Tensor. Bool and ints give float32; not for floats and complex.
+
+    Example:
+        >>> ops.random_gamma(Tensor([2], ms.int32), Tensor([1.0, 2.0])).shape
+        (2, 2)
+    """
     if not isinstance(shape, Tensor):
         raise TypeError(f"For 'random_gamma', 'shape' must be a Tensor, but got {type(shape).__name__}.")
     if not alpha.dtype.is_floating_point:
@@ -117,7 +162,15 @@ def _poisson(rate):
 def poisson(shape, mean, seed=None):  # noqa: ARG001
     """Numbers of the Poisson distribution, int32.
 
-    shape: the leading dimensions; mean: a Tensor of rates. Returns [*shape, *mean's shape]."""
+    shape: the leading dimensions; mean: a Tensor of rates. Returns [*shape, *mean's shape].
+
+    Args:
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Example:
+        >>> ops.poisson((2,), Tensor([1.0, 5.0])).shape
+        (2, 2)
+    """
     whole = _sizes("poisson", shape) + tuple(mean.shape)
     return cast(_poisson(broadcast_to(cast(mean, mstype.float32), whole)), mstype.int32)
 
@@ -125,7 +178,18 @@ def poisson(shape, mean, seed=None):  # noqa: ARG001
 def random_poisson(shape, rate, seed=None, dtype=mstype.float32):  # noqa: ARG001
     """Numbers of the Poisson distribution: [*shape, *rate's shape] of `dtype`.
 
-    shape: a Tensor of sizes. Raises TypeError where it is none."""
+    shape: a Tensor of sizes. Raises TypeError where it is none.
+
+    Args:
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Returns:
+        Tensor. Bool and ints give float32; not for floats and complex.
+
+    Example:
+        >>> ops.random_poisson(Tensor([2], ms.int32), Tensor([1.0, 5.0])).shape
+        (2, 2)
+    """
     if not isinstance(shape, Tensor):
         raise TypeError(f"For 'random_poisson', 'shape' must be a Tensor of int32 or int64, but got {type(shape).__name__}.")
     whole = _sizes("random_poisson", shape) + tuple(rate.shape)
@@ -135,14 +199,44 @@ def random_poisson(shape, rate, seed=None, dtype=mstype.float32):  # noqa: ARG00
 def multinomial_with_replacement(x, seed, offset, numsamples, replacement=False):  # noqa: ARG001
     """Classes drawn in proportion to x [classes] or [rows, classes]: [rows, numsamples] int64, each class as often as it comes.
 
-    Raises ValueError for another number of dimensions or of samples."""
+    Raises ValueError for another number of dimensions or of samples.
+
+    Args:
+        seed (int): where the random numbers begin; the global seed by default.
+        offset (int): how far behind the seed.
+        replacement (bool, optional): whether one class may come again. Default: False.
+
+    Returns:
+        int64 Tensor. Bool and floats give int64; not for complex.
+
+    Example:
+        >>> print(ops.multinomial_with_replacement(Tensor([0.0, 1.0]), 0, 0, 3, True))
+        [1 1 1]
+    """
     if x.ndim not in (1, 2):
         raise ValueError(f"For 'multinomial_with_replacement', 'x' must have 1 or 2 dimensions, but got {x.ndim}.")
-    return multinomial(x, numsamples, True)
+    return cast(multinomial(x, numsamples, True), mstype.int64)
 
 
 def random_categorical(logits, num_sample, seed=0, dtype=mstype.int64):  # noqa: ARG001
-    """Classes drawn with the probabilities softmax(logits): [rows, num_sample] of `dtype` (int16, int32 or int64) for logits [rows, classes]."""
+    """Classes drawn with the probabilities softmax(logits): [rows, num_sample] of `dtype` (int16, int32 or int64) for logits [rows, classes].
+
+    Args:
+        logits (Tensor): unnormalised scores.
+        num_sample (int): how many to draw.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: 0.
+        dtype (dtype, optional): the dtype of the result. Default: int64.
+
+    Returns:
+        Tensor. Floats give int64; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `logits` is no Tensor.
+
+    Example:
+        >>> print(ops.random_categorical(Tensor([[0.0, 100.0]]), 3))
+        [[1 1 1]]
+    """
     if not isinstance(logits, Tensor):
         raise TypeError(f"For 'random_categorical', 'logits' must be a Tensor, but got {type(logits).__name__}.")
     if logits.ndim != 2:
@@ -156,7 +250,19 @@ def choice_with_mask(input_x, count=256, seed=None):  # noqa: ARG001
     """Places of true elements, drawn at random without repetition.
 
     input_x: a bool Tensor of 1 to 5 dimensions. Returns (index [count, ndim] int32, mask [count] bool: which of them are elements; the
-    others are zeros)."""
+    others are zeros).
+
+    Args:
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+
+    Example:
+        >>> print(ops.choice_with_mask(Tensor([True, False, True]), 2)[1])
+        [ True  True]
+    """
+    _need_tensor("choice_with_mask", "input_x", input_x)
     if input_x.dtype != mstype.bool_:
         raise TypeError(f"For 'choice_with_mask', 'input_x' must be bool, but got {input_x.dtype}.")
     flat = reshape(input_x, (-1,))
@@ -207,7 +313,16 @@ def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range
 
     true_classes: [rows, num_true] int32 or int64. Returns (the drawn classes [num_sampled], how often each true class is expected among
     them [rows, num_true] float32, the same for the drawn ones [num_sampled]). unique: no class comes twice. Raises ValueError where more are asked
-    for than there are."""
+    for than there are.
+
+    Args:
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: 0.
+        remove_accidental_hits (bool, optional): kept for its name. Default: False.
+
+    Example:
+        >>> ops.uniform_candidate_sampler(Tensor([[1], [2]]), 1, 3, True, 8)[0].shape
+        (3,)
+    """
     return _sampler("uniform_candidate_sampler", true_classes, num_true, num_sampled, unique, range_max,
                     lambda n: cast(minimum(floor(_random.uniform((n,)) * float(range_max)), float(range_max - 1)), mstype.int64),
                     lambda c: cast(c, mstype.float32) * 0.0 + 1.0 / range_max)
@@ -216,7 +331,22 @@ def uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, range
 def log_uniform_candidate_sampler(true_classes, num_true=1, num_sampled=5, unique=True, range_max=5, seed=0):  # noqa: ARG001
     """Classes drawn from [0, range_max) with the chances log((c + 2) / (c + 1)) / log(range_max + 1): small ones more often.
 
-    Arguments and results as those of uniform_candidate_sampler."""
+    Arguments and results as those of uniform_candidate_sampler.
+
+    Args:
+        true_classes (Tensor): the classes there are.
+        num_true (int, optional): how many there are in a row. Default: 1.
+        num_sampled (int, optional): how many to draw. Default: 5.
+        unique (bool, optional): whether none comes twice. Default: True.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: 0.
+
+    Returns:
+        (Tensor, Tensor, Tensor). Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> ops.log_uniform_candidate_sampler(Tensor([[1], [2]]), 1, 3, True, 8)[0].shape
+        (3,)
+    """
     span = math.log(range_max + 1)
 
     def chance(c):

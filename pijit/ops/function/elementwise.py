@@ -36,18 +36,43 @@ select = _ops["select"]
 where = _ops["select"]
 
 
+_WIDE = frozenset((mstype.float64, mstype.complex128))
+
+
 def _each(op, x):
     return type(x)([_each(op, v) for v in x]) if isinstance(x, (tuple, list)) else op(x)
 
 
 def stop_gradient(value):
-    """The value, or each of a tuple or list, as a constant to differentiation."""
-    return _each(_ops["stop_gradient"], value)
+    """The value, or each of a tuple or list, as a constant to differentiation.
+
+    Args:
+        value (Tensor, or a tuple or list): the value.
+
+    Returns:
+        What was given, without a gradient.
+
+    Example:
+        >>> print(ops.grad(lambda x: x * ops.stop_gradient(x))(Tensor([3.0])))
+        [3.]
+    """
+    return _each(lambda x: _ops["stop_gradient"](x) if isinstance(x, Tensor) else x, value)
 
 
 def identity(x):
-    """The value itself, or each of a tuple or list."""
-    return _each(_ops["identity"], x)
+    """The value itself, or each of a tuple or list.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        What was given. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.identity(Tensor([1.0])))
+        [1.]
+    """
+    return _each(lambda v: _ops["identity"](v) if isinstance(v, Tensor) else v, x)
 
 
 def _need_tensor(op, name, x):
@@ -57,7 +82,24 @@ def _need_tensor(op, name, x):
 
 
 def div(input, other, *, rounding_mode=None):
-    """input / other, rounded down ('floor') or towards 0 ('trunc') on request."""
+    """input / other, rounded down ('floor') or towards 0 ('trunc') on request.
+
+    Args:
+        input (Tensor or number): the dividend.
+        other (Tensor or number): the second operand.
+        rounding_mode (str, optional): None, 'floor' or 'trunc'. Default: None.
+
+    Returns:
+        Tensor of the common shape: floating, of ints too, unless rounding_mode is given. Ints and floats keep their
+            dtype; bool gives int64; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.div(Tensor([7.0, -7.0]), 2, rounding_mode="floor"))
+        [ 3. -4.]
+    """
     if rounding_mode is None:
         return _ops["div"](input, other)
     if rounding_mode == "floor":
@@ -73,19 +115,66 @@ divide = div
 
 
 def true_divide(dividend, divisor):
-    """dividend / divisor."""
+    """dividend / divisor.
+
+    Args:
+        dividend (Tensor or number): the dividend.
+        divisor (Tensor or number): the divisor.
+
+    Returns:
+        Tensor of the common shape. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `dividend` is no Tensor.
+
+    Example:
+        >>> print(ops.true_divide(Tensor([1, 2]), 2))
+        [0.5 1. ]
+    """
     return _ops["div"](dividend, divisor)
 
 
 def subtract(input, other, *, alpha=1):
-    """input - alpha * other; of two bools as int64."""
+    """input - alpha * other; of two bools as int64.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+        alpha (number, optional): the factor of other. Default: 1.
+
+    Returns:
+        Tensor of the common shape. Ints, floats and complex keep their dtype; bool gives int64.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `other` doesn't fit.
+
+    Example:
+        >>> print(ops.subtract(Tensor([3.0, 4.0]), Tensor([1.0, 1.0]), alpha=2))
+        [1. 2.]
+    """
     if isinstance(input, Tensor) and isinstance(other, Tensor) and input.dtype == other.dtype == mstype.bool_:
         input = _ops["cast"](input, mstype.int64)
     return _ops["sub"](input, other if alpha == 1 else other * alpha)
 
 
 def round(input, *, decimals=0):
-    """To the nearest integer, ties to even; or to so many decimals."""
+    """To the nearest integer, ties to even; or to so many decimals.
+
+    Args:
+        input (Tensor): what the function is of.
+        decimals (int, optional): how many decimals stay. Default: 0.
+
+    Returns:
+        Tensor of input's shape and dtype. Ints and floats keep their dtype; not for bool and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.round(Tensor([0.5, 1.5, 2.25])))
+        [0. 2. 2.]
+    """
     if decimals == 0:
         return _ops["round"](input)
     scale = 10.0 ** builtins.abs(decimals)
@@ -93,13 +182,42 @@ def round(input, *, decimals=0):
 
 
 def relu(input, inplace=False):
-    """max(input, 0)."""
+    """max(input, 0).
+
+    Args:
+        input (Tensor): what the function is of.
+        inplace (bool, optional): whether input takes the result. Default: False.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.relu(Tensor([-1.0, 2.0])))
+        [0. 2.]
+    """
     y = _ops["relu"](input)
     return input._assign(y) if inplace else y
 
 
 def sinc(input):
-    """sin(pi x) / (pi x), 1 at 0; integers give float32."""
+    """sin(pi x) / (pi x), 1 at 0; integers give float32.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.sinc(Tensor([0.0, 0.5])))
+        [1.         0.63661975]
+    """
     x = input * 3.141592653589793
     zero = x == 0
     safe = select(zero, 1.0, x)
@@ -107,7 +225,27 @@ def sinc(input):
 
 
 def cast(input, dtype):
-    """Elements converted to `dtype`; a tensor of this dtype itself."""
+    """Elements converted to `dtype`; a tensor of this dtype itself.
+
+    Args:
+        input (Tensor): what the function is of.
+        dtype (dtype): the dtype of the result.
+
+    Returns:
+        Tensor of input's shape. Bool, floats and complex give int32.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.cast(Tensor([1.7, -1.7]), ms.int32))
+        [ 1 -1]
+    """
     if isinstance(input, Tensor) and input.dtype == dtype:
         return input
-    return _ops["cast"](input, dtype)
+    return _ops["cast"](input, dtype) if isinstance(input, Tensor) else _number(input, dtype)
+
+
+def _number(value, dtype):
+    """A 0-d tensor of a number: a float64 has all of its digits, where an operand of an operator has a float32's."""
+    return Tensor(value, dtype) if type(value) in (float, complex) and dtype in _WIDE else _ops["cast"](value, dtype)

@@ -27,7 +27,15 @@ from pijit.ops.function.special import _pair
 def nextafter(input, other):
     """The next number from each element of input in the direction of other's; other where they are equal.
 
-    Both are Tensors of float32 or float64, of one dtype, and broadcast. Raises TypeError for other dtypes; there is no gradient."""
+    Both are Tensors of float32 or float64, of one dtype, and broadcast. Raises TypeError for other dtypes; there is no gradient.
+
+    Returns:
+        Tensor. Float32 and float64 keep their dtype; not for bool, ints and complex.
+
+    Example:
+        >>> print(ops.nextafter(Tensor([1.0], ms.float64), Tensor([2.0], ms.float64)) > 1)
+        [ True]
+    """
     return _ops["nextafter"](*_pair("nextafter", input, other))
 
 
@@ -42,7 +50,21 @@ def betainc(a, b, x):
 
 
 def eps(x):
-    """The distance from 1 to the next number of x's dtype, in x's shape. x: a Tensor of float16, float32 or float64."""
+    """The distance from 1 to the next number of x's dtype, in x's shape. x: a Tensor of float16, float32 or float64.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.eps(Tensor([5.0], ms.float16)))
+        [0.000977]
+    """
     _need_tensor("eps", "x", x)
     if not x.dtype.is_floating_point:
         raise TypeError(f"For 'eps', 'x' must be of a floating dtype, but got {x.dtype}.")
@@ -142,40 +164,143 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 
 def put_(input, index, source, accumulate=False):
-    """Puts the elements of source at flat places of input, in place; adds them there with accumulate. Returns input."""
+    """Puts the elements of source at flat places of input, in place; adds them there with accumulate. Returns input.
+
+    Args:
+        input (Tensor): what the function is of.
+        index (Tensor): where: ints.
+        source (Tensor or int): what is taken.
+        accumulate (bool, optional): whether values are added to those there. Default: False.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `index` doesn't fit, or the shape of `source` doesn't fit.
+
+    Example:
+        >>> print(ops.put_(Tensor([1, 2, 3]), Tensor([0]), Tensor([9])))
+        [9 2 3]
+    """
     flat = _ops["scatter_nd"](reshape(input, (-1,)), reshape(cast(index, mstype.int64), (-1, 1)), reshape(source, (-1,)), "add" if accumulate else "update")
     return input._assign(reshape(flat, input.shape))
 
 
 def reshape_(input, shape):
-    """The same elements in another shape."""
+    """The same elements in another shape.
+
+    Args:
+        input (Tensor): what the function is of.
+        shape (tuple of int): the shape of the result.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> ops.reshape_(Tensor([1, 2]), (2, 1)).shape
+        (2, 1)
+    """
     return reshape(input, shape)
 
 
 def top_k(input_x, k, sorted=True):  # noqa: ARG001
-    """(the k largest along the last axis, in descending order; their indices as int32)."""
+    """(the k largest along the last axis, in descending order; their indices as int32).
+
+    Args:
+        input_x (Tensor): what the function is of.
+        k (int): which one, or how many.
+        sorted (bool, optional): whether they come in order; they do in any case. Default: True.
+
+    Returns:
+        (Tensor, int32 Tensor). Bool, ints and floats keep their dtype; not for complex.
+
+    Example:
+        >>> print(ops.top_k(Tensor([1.0, 3.0, 2.0]), 2)[0])
+        [3. 2.]
+    """
     return topk(input_x, k)
 
 
 def dyn_shape(input_x):
-    """The shape as a vector of int64."""
+    """The shape as a vector of int64.
+
+    Args:
+        input_x (Tensor): what the function is of.
+
+    Returns:
+        int64 Tensor. Bool, floats and complex give int64.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+
+    Example:
+        >>> print(ops.dyn_shape(Tensor([[1, 2]])))
+        [1 2]
+    """
+    _need_tensor("dyn_shape", "input_x", input_x)
     return Tensor(np.array(input_x.shape, np.int64))
 
 
 def shape_(x):
-    """The shape as a tuple."""
+    """The shape as a tuple.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        tuple of ints. Takes bool, ints, floats and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> ops.shape_(Tensor([[1, 2]]))
+        (1, 2)
+    """
+    _need_tensor("shape_", "x", x)
     return x.shape
 
 
 def deepcopy(input_x):
-    """A new tensor with the same value. TypeError where input_x is none."""
+    """A new tensor with the same value. TypeError where input_x is none.
+
+    Args:
+        input_x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+
+    Example:
+        >>> print(ops.deepcopy(Tensor([1, 2])))
+        [1 2]
+    """
     _need_tensor("deepcopy", "input_x", input_x)
     return input_x._alias()
 
 
 def move_to(input, to="CPU", blocking=True):  # noqa: ARG001
     """The tensor on another device; itself if it is there. Raises ValueError unless `to` is 'CPU', 'GPU' or 'Ascend',
-    and RuntimeError where there is no such device."""
+    and RuntimeError where there is no such device.
+
+    Args:
+        input (Tensor): what the function is of.
+        to (str, optional): 'CPU', 'GPU' or 'Ascend'. Default: 'CPU'.
+        blocking (bool, optional): whether to wait; nothing has to. Default: True.
+
+    Returns:
+        The tensor, there. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.move_to(Tensor([1, 2]), "CPU"))
+        [1 2]
+    """
     if to not in ("CPU", "GPU", "Ascend"):
         raise ValueError(f"For 'move_to', 'to' must be 'CPU', 'GPU' or 'Ascend', but got {to!r}.")
     return input if to == input.device else input._on_device(to)
@@ -186,7 +311,12 @@ def move_to(input, to="CPU", blocking=True):  # noqa: ARG001
 def bidense(input1, input2, weight, bias=None):
     """input1 weight[k] input2 for each output k, plus the bias.
 
-    input1: [..., n1]; input2: [..., n2]; weight: [out, n1, n2]; bias: [out]. Returns [..., out]. Raises ValueError where shapes don't fit."""
+    input1: [..., n1]; input2: [..., n2]; weight: [out, n1, n2]; bias: [out]. Returns [..., out]. Raises ValueError where shapes don't fit.
+
+    Example:
+        >>> print(ops.bidense(ops.ones((1, 2)), ops.ones((1, 3)), ops.ones((4, 2, 3))))
+        [[6. 6. 6. 6.]]
+    """
     if weight.ndim != 3 or input1.shape[-1] != weight.shape[1] or input2.shape[-1] != weight.shape[2]:
         raise ValueError(f"For 'bidense', expected input1 [..., n1], input2 [..., n2] and weight [out, n1, n2], but got {tuple(input1.shape)}, "
                          f"{tuple(input2.shape)} and {tuple(weight.shape)}.")
@@ -202,7 +332,13 @@ def batch_dot(x1, x2, axes=None):
 
     x1, x2: [batch, ...] float32 of at least 2 dimensions; axes: the dimension of each, or one for both; by default the last of x1 and the one
     before the last of x2 (of two dimensions: the last). Returns [batch, rest of x1, rest of x2], [batch, 1] of two matrices. Raises TypeError or
-    ValueError for other kinds and shapes."""
+    ValueError for other kinds and shapes.
+
+    Example:
+        >>> print(ops.batch_dot(ops.ones((2, 3)), ops.ones((2, 3))))
+        [[3.]
+         [3.]]
+    """
     for name, x in (("x1", x1), ("x2", x2)):
         _need_tensor("batch_dot", name, x)
         if x.dtype != mstype.float32:
@@ -233,7 +369,12 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
 
     inputs: [time, batch, classes] float32 or float64, whose last class is the blank; sequence_length: [batch] int32. Returns (indices [n, 2]
     int64 of (batch, place), values [n] int64, shape [2] int64, log probabilities [batch, 1]: minus the sums of the best inputs). Raises
-    RuntimeError for sequences longer than there are steps."""
+    RuntimeError for sequences longer than there are steps.
+
+    Example:
+        >>> print(ops.ctc_greedy_decoder(Tensor([[[0.9, 0.1]], [[0.1, 0.9]]]), Tensor([2], ms.int32))[1])
+        [0]
+    """
     _need_tensor("ctc_greedy_decoder", "inputs", inputs)
     _need_tensor("ctc_greedy_decoder", "sequence_length", sequence_length)
     if inputs.ndim != 3 or sequence_length.ndim != 1 or sequence_length.shape[0] != inputs.shape[1]:
@@ -262,7 +403,24 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
 # --- layers of transformers ---
 
 def swiglu(input, dim=-1):
-    """silu of the first half of a dimension times the second half. ValueError where the dimension's size is odd."""
+    """silu of the first half of a dimension times the second half. ValueError where the dimension's size is odd.
+
+    Args:
+        input (Tensor): what the function is of.
+        dim (int, optional): the axis; -1 is the last one. Default: -1.
+
+    Returns:
+        Tensor, half as long along the dimension. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        IndexError: where there is no such `dim`.
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.swiglu(Tensor([0.0, 1.0, 2.0, 3.0])))
+        [0.        2.1931756]
+    """
+    _need_tensor("swiglu", "input", input)
     if input.shape[dim] % 2:
         raise ValueError(f"For 'swiglu', dimension {dim} must have an even size, but got {input.shape[dim]}.")
     a, b = chunk(input, 2, dim)
@@ -272,7 +430,23 @@ def swiglu(input, dim=-1):
 def add_layer_norm(x1, x2, gamma, beta, epsilon=1e-5, additional_output=False):
     """(layer normalisation of x1 + x2 over the last dimension, means, reciprocal standard deviations, x1 + x2).
 
-    gamma, beta: [n]. The means and deviations are [..., 1] float32. Without additional_output the last result is zeros."""
+    gamma, beta: [n]. The means and deviations are [..., 1] float32. Without additional_output the last result is zeros.
+
+    Args:
+        epsilon (float, optional): a small number that keeps the result finite. Default: 1e-05.
+
+    Returns:
+        (Tensor, Tensor, Tensor, Tensor). Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x1` is no Tensor.
+        ValueError: where the shape of `x2` doesn't fit, or the shape of `gamma` doesn't fit, or the shape of `beta`
+            doesn't fit.
+
+    Example:
+        >>> print(ops.add_layer_norm(Tensor([[1.0, 3.0]]), Tensor([[0.0, 0.0]]), ops.ones(2), ops.zeros(2))[0])
+        [[-0.999995  0.999995]]
+    """
     x = x1 + x2
     wide = cast(x, mstype.float32)
     m = mean(wide, -1, True)
@@ -281,7 +455,25 @@ def add_layer_norm(x1, x2, gamma, beta, epsilon=1e-5, additional_output=False):
 
 
 def add_rms_norm(x1, x2, gamma, epsilon=1e-6):
-    """(x over its root mean square times gamma, the reciprocal of that root, x) for x = x1 + x2; gamma: [n]."""
+    """(x over its root mean square times gamma, the reciprocal of that root, x) for x = x1 + x2; gamma: [n].
+
+    Args:
+        x1 (Tensor): the first operand.
+        x2 (Tensor): the second operand.
+        gamma (Tensor): the factor per element.
+        epsilon (float, optional): a small number that keeps the result finite. Default: 1e-06.
+
+    Returns:
+        (Tensor, Tensor, Tensor). Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `x1` is no Tensor.
+        ValueError: where the shape of `x2` doesn't fit, or the shape of `gamma` doesn't fit.
+
+    Example:
+        >>> print(ops.add_rms_norm(Tensor([[1.0, 1.0]]), Tensor([[2.0, 2.0]]), ops.ones(2))[2])
+        [[3. 3.]]
+    """
     x = x1 + x2
     wide = cast(x, mstype.float32)
     rstd = rsqrt(mean(square(wide), -1, True) + epsilon)
@@ -291,7 +483,18 @@ def add_rms_norm(x1, x2, gamma, epsilon=1e-6):
 def rotary_position_embedding(x, cos, sin, mode=0):
     """x cos + rotated(x) sin, for x [..., size] and cos, sin that broadcast with it.
 
-    mode 0 rotates halves: (-second, first); mode 1 neighbours: (-x1, x0, -x3, x2, …). ValueError for another mode or an odd size."""
+    mode 0 rotates halves: (-second, first); mode 1 neighbours: (-x1, x0, -x3, x2, …). ValueError for another mode or an odd size.
+
+    Returns:
+        Tensor of x's shape and dtype. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        ValueError: where the shape of `cos` doesn't fit, or the shape of `sin` doesn't fit.
+
+    Example:
+        >>> print(ops.rotary_position_embedding(ops.ones((1, 1, 1, 2)), ops.zeros((1, 1, 1, 2)), ops.ones((1, 1, 1, 2))))
+        [[[[-1.  1.]]]]
+    """
     if mode not in (0, 1):
         raise ValueError(f"For 'rotary_position_embedding', 'mode' must be 0 or 1, but got {mode!r}.")
     if x.shape[-1] % 2:
@@ -307,139 +510,526 @@ def rotary_position_embedding(x, cos, sin, mode=0):
 # --- the same under names that MindSpore keeps beside ---
 
 def adaptive_avg_pool2d_ext(input, output_size):
-    """As adaptive_avg_pool2d."""
+    """As adaptive_avg_pool2d.
+
+    Args:
+        input (Tensor): what the function is of.
+        output_size (int or tuple): the size of the result.
+
+    Returns:
+        Tensor. Floats and complex keep their dtype; bool and ints give float32.
+
+    Example:
+        >>> print(ops.adaptive_avg_pool2d_ext(ops.ones((1, 4, 4)), (2, 2)))
+        [[[1. 1.]
+          [1. 1.]]]
+    """
     return adaptive_avg_pool2d(input, output_size)
 
 
 def baddbmm_ext(input, batch1, batch2, *, beta=1, alpha=1):
-    """beta * input + alpha * (batch1 @ batch2)."""
+    """beta * input + alpha * (batch1 @ batch2).
+
+    Args:
+        input (Tensor): what the function is of.
+        batch1 (Tensor): [b, n, m].
+        batch2 (Tensor): [b, m, k].
+        beta (number, optional): a factor. Default: 1.
+        alpha (number, optional): a factor. Default: 1.
+
+    Returns:
+        Tensor. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `batch1` doesn't fit, or the shape of `batch2` doesn't fit.
+
+    Example:
+        >>> print(ops.baddbmm_ext(ops.ones((1, 2, 2)), ops.ones((1, 2, 2)), ops.ones((1, 2, 2))))
+        [[[3. 3.]
+          [3. 3.]]]
+    """
     return baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
 
 
 def bernoulli_ext(input, *, generator=None):
-    """1 with the probabilities `input`, else 0: of input's dtype."""
+    """1 with the probabilities `input`, else 0: of input's dtype.
+
+    Args:
+        input (Tensor): what the function is of.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.bernoulli_ext(Tensor([0.0, 1.0])))
+        [0. 1.]
+    """
+    _need_tensor("bernoulli_ext", "input", input)
     return cast(_random.uniform(input.shape, generator) < input, input.dtype)
 
 
 def chunk_ext(input, chunks, dim=0):
-    """As chunk."""
+    """As chunk.
+
+    Args:
+        input (Tensor): what the function is of.
+        chunks (int): how many pieces.
+        dim (int, optional): the axis; -1 is the last one. Default: 0.
+
+    Returns:
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where there is no such `dim`.
+
+    Example:
+        >>> for part in ops.chunk_ext(Tensor([1, 2, 3]), 2):
+        ...     print(part)
+        [1 2]
+        [3]
+    """
     return chunk(input, chunks, dim)
 
 
 def diff_ext(input, n=1, dim=-1, prepend=None, append=None):
-    """As diff."""
+    """As diff.
+
+    Args:
+        input (Tensor): what the function is of.
+        n (int, optional): how many. Default: 1.
+        dim (int, optional): the axis; -1 is the last one. Default: -1.
+        prepend (Tensor, optional): what to put in front first. Default: None.
+        append (Tensor, optional): what to put behind first. Default: None.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        IndexError: where there is no such `dim`.
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.diff_ext(Tensor([1, 4, 9])))
+        [3 5]
+    """
+    _need_tensor("diff_ext", "input", input)
     return diff(input, n, dim, prepend, append)
 
 
 def einsum_ext(equation, *operands):
-    """As einsum."""
+    """As einsum.
+
+    Args:
+        equation (str): the letters of each operand's axes, and of the result's behind ->.
+        *operands (Tensor): what the function is called with.
+
+    Returns:
+        Tensor.
+
+    Raises:
+        ValueError: where `equation` isn't one of those named, or the shape of `operands` doesn't fit.
+
+    Example:
+        >>> print(ops.einsum_ext("i,i->", Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
+        11.0
+    """
     return einsum(equation, *operands)
 
 
 def float_power_ext(input, exponent):
-    """As float_power."""
+    """As float_power.
+
+    Args:
+        input (Tensor): what the function is of.
+        exponent (Tensor or number): the exponent.
+
+    Returns:
+        float64 Tensor. Bool, ints and complex give float64.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.float_power_ext(Tensor([1, 2]), 2))
+        [1. 4.]
+    """
     return float_power(input, exponent)
 
 
 def isnan_ext(tensor):
-    """As isnan."""
+    """As isnan.
+
+    Args:
+        tensor (Tensor): what the function is of.
+
+    Returns:
+        bool Tensor. Bool stays; ints, floats and complex give bool.
+
+    Raises:
+        TypeError: where `tensor` is no Tensor.
+
+    Example:
+        >>> print(ops.isnan_ext(Tensor([1.0, float("nan")])))
+        [False  True]
+    """
     return isnan(tensor)
 
 
 def mse_loss_ext(input, target, reduction="mean"):
-    """As mse_loss."""
+    """As mse_loss.
+
+    Args:
+        input (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor. Floats keep their dtype; ints and complex give float32; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.mse_loss_ext(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
+        2.0
+    """
     return mse_loss(input, target, reduction)
 
 
 # --- in place ---
 
 def tanh_(input):
-    """tanh, in place."""
+    """tanh, in place.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.tanh_(Tensor([0.0, 1.0])))
+        [0.        0.7615942]
+    """
+    _need_tensor("tanh_", "input", input)
     return input._assign(tanh(input))
 
 
 def inplace_sigmoid(input):
-    """The sigmoid, in place."""
+    """The sigmoid, in place.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.inplace_sigmoid(Tensor([0.0])))
+        [0.5]
+    """
+    _need_tensor("inplace_sigmoid", "input", input)
     return input._assign(sigmoid(input))
 
 
 def zero_(input):
-    """Zeros, in place."""
+    """Zeros, in place.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.zero_(Tensor([1.0, 2.0])))
+        [0. 0.]
+    """
+    _need_tensor("zero_", "input", input)
     return input._assign(_ops["broadcast_to"](Tensor(0, input.dtype), input.shape))
 
 
 def clamp_(input, min=None, max=None):
-    """Limits the elements to [min, max], in place."""
+    """Limits the elements to [min, max], in place.
+
+    Args:
+        input (Tensor): what the function is of.
+        min (Tensor or number, optional): the lower bound. Default: None.
+        max (Tensor or number, optional): the upper bound. Default: None.
+
+    Returns:
+        input. Bool, ints and floats keep their dtype; not for complex.
+
+    Example:
+        >>> print(ops.clamp_(Tensor([1.0, 5.0]), 2.0, 4.0))
+        [2. 4.]
+    """
     return input.clamp_(min, max)
 
 
 def erfinv_(input):
-    """The inverse error function, in place."""
+    """The inverse error function, in place.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        input. Ints and floats keep their dtype; not for bool and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.erfinv_(Tensor([0.5])))
+        [0.4769363]
+    """
+    _need_tensor("erfinv_", "input", input)
     return input.erfinv_()
 
 
 def uniform_(input, from_=0.0, to=1.0, *, generator=None):
-    """Fills input with uniform numbers in [from_, to)."""
+    """Fills input with uniform numbers in [from_, to).
+
+    Args:
+        input (Tensor): what the function is of.
+        from_ (number, optional): the lower bound. Default: 0.0.
+        to (str or number, optional): the target. Default: 1.0.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.uniform_(ops.zeros(3)) < 1)
+        [ True  True  True]
+    """
+    _need_tensor("uniform_", "input", input)
     return input.uniform_(from_, to, generator=generator)
 
 
 def normal_(input, mean=0.0, std=1.0, *, generator=None):
-    """Fills input with normal numbers."""
+    """Fills input with normal numbers.
+
+    Args:
+        input (Tensor): what the function is of.
+        mean (Tensor or number, optional): the mean. Default: 0.0.
+        std (float, optional): the deviation. Default: 1.0.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> ops.normal_(ops.zeros(3)).shape
+        (3,)
+    """
+    _need_tensor("normal_", "input", input)
     return input.normal_(mean, std, generator=generator)
 
 
 def exponential_(input, lambd=1.0, *, generator=None):
-    """Fills input with numbers of the exponential distribution of rate `lambd`."""
+    """Fills input with numbers of the exponential distribution of rate `lambd`.
+
+    Args:
+        input (Tensor): what the function is of.
+        lambd (float, optional): the threshold. Default: 1.0.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.exponential_(ops.zeros(3)) >= 0)
+        [ True  True  True]
+    """
+    _need_tensor("exponential_", "input", input)
     return input.exponential_(lambd, generator=generator)
 
 
 def bernoulli_(input, p=0.5, *, generator=None):
-    """Fills input with ones, of probability p, and zeros."""
+    """Fills input with ones, of probability p, and zeros.
+
+    Args:
+        input (Tensor): what the function is of.
+        p (number, optional): the probability. Default: 0.5.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.bernoulli_(ops.zeros(3), 1.0))
+        [1. 1. 1.]
+    """
     return input.bernoulli_(p, generator=generator)
 
 
 def random_(input, from_=0, to=None, *, generator=None):
-    """Fills input with whole numbers in [from_, to); [0, from_) where one is given; all that the dtype holds by default."""
+    """Fills input with whole numbers in [from_, to); [0, from_) where one is given; all that the dtype holds by default.
+
+    Args:
+        input (Tensor): what the function is of.
+        from_ (number, optional): the lower bound. Default: 0.
+        to (str or number, optional): the target. Default: None.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.random_(ops.zeros(3), 0, 1))
+        [0. 0. 0.]
+    """
     return input.random_(from_, to, generator=generator)
 
 
 # --- plain Python ---
 
 def make_list(*args):
-    """The arguments as a list."""
+    """The arguments as a list.
+
+    Args:
+        *args (object): the arguments.
+
+    Returns:
+        list.
+
+    Example:
+        >>> ops.make_list(1, 2)
+        [1, 2]
+    """
     return list(args)
 
 
 def make_dict(keys, values):
-    """A dict of two tuples."""
+    """A dict of two tuples.
+
+    Args:
+        keys (tuple): the keys.
+        values (tuple): the values.
+
+    Returns:
+        dict.
+
+    Example:
+        >>> ops.make_dict(("a", "b"), (1, 2))
+        {'a': 1, 'b': 2}
+    """
     return dict(zip(keys, values))
 
 
 def make_slice(start, stop, step):
-    """A slice."""
+    """A slice.
+
+    Args:
+        start (number): the first value.
+        stop (object): the end.
+        step (number): the distance.
+
+    Returns:
+        slice.
+
+    Example:
+        >>> ops.make_slice(0, 4, 2)
+        slice(0, 4, 2)
+    """
     return slice(start, stop, step)
 
 
 def list_setitem(x, index, value):
-    """The list with one element replaced: a new one."""
+    """The list with one element replaced: a new one.
+
+    Args:
+        x (list): the list.
+        index (int): the place.
+        value (object): the new value.
+
+    Returns:
+        list.
+
+    Example:
+        >>> ops.list_setitem([1, 2], 0, 5)
+        [5, 2]
+    """
     y = list(x)
     y[index] = value
     return y
 
 
 def dict_setitem(x, key, value):
-    """The dict with one value replaced or added: a new one."""
+    """The dict with one value replaced or added: a new one.
+
+    Args:
+        x (dict): the dict.
+        key (object): the key.
+        value (object): the new value.
+
+    Returns:
+        dict.
+
+    Example:
+        >>> ops.dict_setitem({"a": 1}, "b", 2)
+        {'a': 1, 'b': 2}
+    """
     return {**x, key: value}
 
 
 def reduced_shape(shape, axes):
-    """The shape after a reduction over axes (all if there are none) that keeps them."""
+    """The shape after a reduction over axes (all if there are none) that keeps them.
+
+    Args:
+        shape (tuple of int): the shape of the result.
+        axes (tuple of int): the axes.
+
+    Returns:
+        tuple of ints.
+
+    Example:
+        >>> ops.reduced_shape((2, 3), (0,))
+        (1, 3)
+    """
     axes = [a % len(shape) for a in ((axes,) if isinstance(axes, int) else axes)]
     return tuple(1 if not axes or k in axes else n for k, n in enumerate(shape))
 
 
 def broadcast_gradient_args(x, y):
-    """The dimensions that gradients by operands of shapes x and y are summed over."""
+    """The dimensions that gradients by operands of shapes x and y are summed over.
+
+    Args:
+        x (tuple of int): the first shape.
+        y (tuple of int): the second shape.
+
+    Returns:
+        (tuple, tuple).
+
+    Example:
+        >>> ops.broadcast_gradient_args((2, 3), (3,))
+        ((), (0,))
+    """
     rank = builtins.max(len(x), len(y))
     a, b = (1,) * (rank - len(x)) + tuple(x), (1,) * (rank - len(y)) + tuple(y)
     return (tuple(k for k in builtins.range(rank) if a[k] == 1 != b[k] or k < rank - len(x)),
@@ -447,19 +1037,54 @@ def broadcast_gradient_args(x, y):
 
 
 def hastype(x, dtype):
-    """Whether a value is of a dtype: a Tensor never, a number if its own is that."""
+    """Whether a value is of a dtype: a Tensor never, a number if its own is that.
+
+    Args:
+        x (object): the value.
+        dtype (dtype): the dtype of the result.
+
+    Returns:
+        bool.
+
+    Example:
+        >>> ops.hastype(1, ms.int64)
+        True
+    """
     return not isinstance(x, Tensor) and mstype.get_py_obj_dtype(x) == dtype
 
 
 def is_tensor_bool_cond(x):
-    """Whether a tensor of one element may be a condition: True. ValueError for others."""
+    """Whether a tensor of one element may be a condition: True. ValueError for others.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        bool.
+
+    Example:
+        >>> ops.is_tensor_bool_cond(Tensor([True]))
+        True
+    """
     if tuple(x.shape) not in ((), (1,)):
         raise ValueError(f"Only a tensor of shape () or (1,) can be converted to bool, but got the shape {tuple(x.shape)}.")
     return True
 
 
 def mixed_precision_cast(dst_dtype, x):
-    """x in another floating dtype: a Tensor, or the Tensors in tuples; what isn't floating stays."""
+    """x in another floating dtype: a Tensor, or the Tensors in tuples; what isn't floating stays.
+
+    Args:
+        dst_dtype (dtype): the dtype.
+        x (Tensor): what the function is of.
+
+    Returns:
+        What was given, converted.
+
+    Example:
+        >>> ops.mixed_precision_cast(ms.float16, Tensor([1.0])).dtype
+        mindspore.float16
+    """
     if isinstance(x, tuple):
         return tuple(mixed_precision_cast(dst_dtype, v) for v in x)
     return cast(x, dst_dtype) if isinstance(x, Tensor) and x.dtype.is_floating_point else x

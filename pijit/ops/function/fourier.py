@@ -110,37 +110,140 @@ def _from_half(name, x, axis, n, norm):
 def fft(input, n=None, dim=-1, norm=None):
     """The Fourier transform of `input` along dimension `dim`: complex64, or complex128 of float64 and complex128.
 
-    Raises TypeError for bool, ValueError for n < 1, an unknown norm and a dimension that isn't there."""
+    Raises TypeError for bool, ValueError for n < 1, an unknown norm and a dimension that isn't there.
+
+    Returns:
+        Tensor. Complex stays; ints give complex64; not for bool.
+
+    Example:
+        >>> print(ops.fft(Tensor([1.0, 0.0, 0.0, 0.0])))
+        [1.+0.j 1.+0.j 1.+0.j 1.+0.j]
+    """
     x = _numbers("fft", input)
     return _each(x, [(_axis("fft", x, dim), _length("fft", n))], _norm("fft", norm), False)
 
 
 def ifft(input, n=None, dim=-1, norm=None):
-    """The inverse of `fft`."""
+    """The inverse of `fft`.
+
+    Args:
+        input (Tensor): what the function is of.
+        n (int, optional): the length to cut or extend to first. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: -1.
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Complex stays; ints give complex64; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.ifft(ops.fft(Tensor([1.0, 2.0]))).real())
+        [1. 2.]
+    """
     x = _numbers("ifft", input)
     return _each(x, [(_axis("ifft", x, dim), _length("ifft", n))], _norm("ifft", norm), True)
 
 
 def rfft(input, n=None, dim=-1, norm=None):
-    """The first n / 2 + 1 elements of `fft`, which determine the rest for real tensors."""
+    """The first n / 2 + 1 elements of `fft`, which determine the rest for real tensors.
+
+    Args:
+        input (Tensor): what the function is of.
+        n (int, optional): the length to cut or extend to first. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: -1.
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Complex stays; ints give complex64; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.rfft(Tensor([1.0, 0.0, 0.0, 0.0])))
+        [1.+0.j 1.+0.j 1.+0.j]
+    """
     x = _numbers("rfft", input)
     return _half(x, _axis("rfft", x, dim), _length("rfft", n), _norm("rfft", norm))
 
 
 def irfft(input, n=None, dim=-1, norm=None):
-    """n real values (2 * (m - 1) by default) out of m elements that `rfft` gave."""
+    """n real values (2 * (m - 1) by default) out of m elements that `rfft` gave.
+
+    Args:
+        input (Tensor): what the function is of.
+        n (int, optional): the length of the result. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: -1.
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Ints and complex give float32; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.irfft(ops.rfft(Tensor([1.0, 2.0, 3.0, 4.0]))))
+        [1. 2. 3. 4.]
+    """
     x = _numbers("irfft", input)
     return _from_half("irfft", x, _axis("irfft", x, dim), _length("irfft", n), _norm("irfft", norm))
 
 
 def hfft(input, n=None, dim=-1, norm=None):
-    """The Fourier transform, real, of a signal with Hermitian symmetry whose first elements are given."""
+    """The Fourier transform, real, of a signal with Hermitian symmetry whose first elements are given.
+
+    Args:
+        input (Tensor): what the function is of.
+        n (int, optional): the length of the result. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: -1.
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Ints and complex give float32; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.hfft(Tensor([1.0, 0.0, 0.0])))
+        [1. 1. 1. 1.]
+    """
     x = _numbers("hfft", input)
     return _from_half("hfft", conj(x), _axis("hfft", x, dim), _length("hfft", n), _ALIKE[_norm("hfft", norm)])
 
 
 def ihfft(input, n=None, dim=-1, norm=None):
-    """The inverse of `hfft`: n / 2 + 1 elements."""
+    """The inverse of `hfft`: n / 2 + 1 elements.
+
+    Args:
+        input (Tensor): what the function is of.
+        n (int, optional): the length to cut or extend to first. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: -1.
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Complex stays; ints give complex64; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.ihfft(Tensor([4.0, 0.0, 0.0, 0.0])))
+        [1.-0.j 1.-0.j 1.-0.j]
+    """
     x = _numbers("ihfft", input)
     axis, n, norm = _axis("ihfft", x, dim), _length("ihfft", n), _norm("ihfft", norm)
     if x.dtype in _COMPLEX:
@@ -150,13 +253,52 @@ def ihfft(input, n=None, dim=-1, norm=None):
 
 
 def fftn(input, s=None, dim=None, norm=None):
-    """The Fourier transform along several dimensions (default: all, or the last len(s)), of lengths `s`."""
+    """The Fourier transform along several dimensions (default: all, or the last len(s)), of lengths `s`.
+
+    Args:
+        input (Tensor): what the function is of.
+        s (tuple of int, optional): the lengths along the dimensions. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: None.
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Complex stays; ints give complex64; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.fftn(Tensor([[1.0, 0.0], [0.0, 0.0]])))
+        [[1.+0.j 1.+0.j]
+         [1.+0.j 1.+0.j]]
+    """
     x = _numbers("fftn", input)
     return _each(x, _axes("fftn", x, s, dim), _norm("fftn", norm), False)
 
 
 def ifftn(input, s=None, dim=None, norm=None):
-    """The inverse of `fftn`."""
+    """The inverse of `fftn`.
+
+    Args:
+        input (Tensor): what the function is of.
+        s (tuple of int, optional): the lengths along the dimensions. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: None.
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Complex stays; ints give complex64; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.ifftn(ops.fftn(Tensor([[1.0, 2.0]]))).real())
+        [[1. 2.]]
+    """
     x = _numbers("ifftn", input)
     return _each(x, _axes("ifftn", x, s, dim), _norm("ifftn", norm), True)
 
@@ -174,52 +316,251 @@ def _irfftn(name, input, s, dim, norm):
 
 
 def rfftn(input, s=None, dim=None, norm=None):
-    """`fftn` with the first n / 2 + 1 elements alone along the last of the dimensions."""
+    """`fftn` with the first n / 2 + 1 elements alone along the last of the dimensions.
+
+    Args:
+        input (Tensor): what the function is of.
+        s (tuple of int, optional): the lengths along the dimensions. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: None.
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Complex stays; ints give complex64; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.rfftn(Tensor([[1.0, 0.0], [0.0, 0.0]])))
+        [[1.+0.j 1.+0.j]
+         [1.+0.j 1.+0.j]]
+    """
     return _rfftn("rfftn", input, s, dim, _norm("rfftn", norm))
 
 
 def irfftn(input, s=None, dim=None, norm=None):
-    """Real values out of what `rfftn` gave."""
+    """Real values out of what `rfftn` gave.
+
+    Args:
+        input (Tensor): what the function is of.
+        s (tuple of int, optional): the lengths along the dimensions. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: None.
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Ints and complex give float32; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.irfftn(ops.rfftn(Tensor([[1.0, 2.0], [3.0, 4.0]]))))
+        [[1. 2.]
+         [3. 4.]]
+    """
     return _irfftn("irfftn", input, s, dim, _norm("irfftn", norm))
 
 
 def hfftn(input, s=None, dim=None, norm=None):
-    """`hfft` along the last of several dimensions, `fft` along the others."""
+    """`hfft` along the last of several dimensions, `fft` along the others.
+
+    Args:
+        input (Tensor): what the function is of.
+        s (tuple of int, optional): the lengths along the dimensions. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: None.
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Ints and complex give float32; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.hfftn(Tensor([[1.0, 0.0], [0.0, 0.0]])))
+        [[1. 1.]
+         [1. 1.]]
+    """
     return _irfftn("hfftn", conj(_numbers("hfftn", input)), s, dim, _ALIKE[_norm("hfftn", norm)])
 
 
 def ihfftn(input, s=None, dim=None, norm=None):
-    """The inverse of `hfftn`."""
+    """The inverse of `hfftn`.
+
+    Args:
+        input (Tensor): what the function is of.
+        s (tuple of int, optional): the lengths along the dimensions. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: None.
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Complex stays; ints give complex64; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.ihfftn(Tensor([[4.0, 0.0], [0.0, 0.0]])))
+        [[1.-0.j 1.-0.j]
+         [1.-0.j 1.-0.j]]
+    """
     return conj(_rfftn("ihfftn", input, s, dim, _ALIKE[_norm("ihfftn", norm)]))
 
 
 def fft2(input, s=None, dim=(-2, -1), norm=None):
-    """`fftn` along two dimensions."""
+    """`fftn` along two dimensions.
+
+    Args:
+        input (Tensor): what the function is of.
+        s (tuple of int, optional): the lengths along the dimensions. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: (-2, -1).
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Complex stays; ints give complex64; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.fft2(Tensor([[1.0, 0.0], [0.0, 0.0]])))
+        [[1.+0.j 1.+0.j]
+         [1.+0.j 1.+0.j]]
+    """
     return fftn(input, s, dim, norm)
 
 
 def ifft2(input, s=None, dim=(-2, -1), norm=None):
-    """`ifftn` along two dimensions."""
+    """`ifftn` along two dimensions.
+
+    Args:
+        input (Tensor): what the function is of.
+        s (tuple of int, optional): the lengths along the dimensions. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: (-2, -1).
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Complex stays; ints give complex64; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.ifft2(ops.fft2(Tensor([[1.0, 2.0]]))).real())
+        [[1. 2.]]
+    """
     return ifftn(input, s, dim, norm)
 
 
 def rfft2(input, s=None, dim=(-2, -1), norm=None):
-    """`rfftn` along two dimensions."""
+    """`rfftn` along two dimensions.
+
+    Args:
+        input (Tensor): what the function is of.
+        s (tuple of int, optional): the lengths along the dimensions. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: (-2, -1).
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Complex stays; ints give complex64; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.rfft2(Tensor([[1.0, 0.0], [0.0, 0.0]])))
+        [[1.+0.j 1.+0.j]
+         [1.+0.j 1.+0.j]]
+    """
     return rfftn(input, s, dim, norm)
 
 
 def irfft2(input, s=None, dim=(-2, -1), norm=None):
-    """`irfftn` along two dimensions."""
+    """`irfftn` along two dimensions.
+
+    Args:
+        input (Tensor): what the function is of.
+        s (tuple of int, optional): the lengths along the dimensions. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: (-2, -1).
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Ints and complex give float32; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.irfft2(ops.rfft2(Tensor([[1.0, 2.0], [3.0, 4.0]]))))
+        [[1. 2.]
+         [3. 4.]]
+    """
     return irfftn(input, s, dim, norm)
 
 
 def hfft2(input, s=None, dim=(-2, -1), norm=None):
-    """`hfftn` along two dimensions."""
+    """`hfftn` along two dimensions.
+
+    Args:
+        input (Tensor): what the function is of.
+        s (tuple of int, optional): the lengths along the dimensions. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: (-2, -1).
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Ints and complex give float32; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.hfft2(Tensor([[1.0, 0.0], [0.0, 0.0]])))
+        [[1. 1.]
+         [1. 1.]]
+    """
     return hfftn(input, s, dim, norm)
 
 
 def ihfft2(input, s=None, dim=(-2, -1), norm=None):
-    """`ihfftn` along two dimensions."""
+    """`ihfftn` along two dimensions.
+
+    Args:
+        input (Tensor): what the function is of.
+        s (tuple of int, optional): the lengths along the dimensions. Default: None.
+        dim (int, optional): the axis; -1 is the last one. Default: (-2, -1).
+        norm (str, optional): 'backward', 'ortho' or 'forward': which direction is divided by n, its root, or not.
+            Default: None.
+
+    Returns:
+        Tensor. Complex stays; ints give complex64; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or `norm` isn't one of those named.
+
+    Example:
+        >>> print(ops.ihfft2(Tensor([[4.0, 0.0], [0.0, 0.0]])))
+        [[1.-0.j 1.-0.j]
+         [1.-0.j 1.-0.j]]
+    """
     return ihfftn(input, s, dim, norm)
 
 
@@ -233,17 +574,62 @@ def _shifted(name, x, dim, back):
 
 
 def fftshift(input, dim=None):
-    """Frequency 0 moved from the front to the middle of dimensions (default: all)."""
+    """Frequency 0 moved from the front to the middle of dimensions (default: all).
+
+    Args:
+        input (Tensor): what the function is of.
+        dim (int, optional): the axis; -1 is the last one. Default: None.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`.
+
+    Example:
+        >>> print(ops.fftshift(Tensor([0.0, 1.0, 2.0, -2.0, -1.0])))
+        [-2. -1.  0.  1.  2.]
+    """
     return _shifted("fftshift", input, dim, False)
 
 
 def ifftshift(input, dim=None):
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`.
+
+    Args:
+        input (Tensor): what the function is of.
+        dim (int, optional): the axis; -1 is the last one. Default: None.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`.
+
+    Example:
+        >>> print(ops.ifftshift(Tensor([-2.0, -1.0, 0.0, 1.0, 2.0])))
+        [ 0.  1.  2. -2. -1.]
+    """
     return _shifted("ifftshift", input, dim, True)
 
 
 def fftfreq(n, d=1.0, dtype=None):
-    """The frequencies of `fft` of n samples `d` apart, in float32 or `dtype`. Raises ValueError for n < 1."""
+    """The frequencies of `fft` of n samples `d` apart, in float32 or `dtype`. Raises ValueError for n < 1.
+
+    Args:
+        n (int): the number of samples.
+        d (float, optional): the distance of samples. Default: 1.0.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d Tensor.
+
+    Example:
+        >>> print(ops.fftfreq(4))
+        [ 0.    0.25 -0.5  -0.25]
+    """
     _length("fftfreq", n)
     dtype = dtype or mstype.float32
     k = concat((arange(0, (n + 1) // 2), arange(-(n // 2), 0))) if n > 1 else arange(0, 1)
@@ -251,7 +637,20 @@ def fftfreq(n, d=1.0, dtype=None):
 
 
 def rfftfreq(n, d=1.0, dtype=None):
-    """The frequencies of `rfft` of n samples `d` apart, in float32 or `dtype`. Raises ValueError for n < 1."""
+    """The frequencies of `rfft` of n samples `d` apart, in float32 or `dtype`. Raises ValueError for n < 1.
+
+    Args:
+        n (int): the number of samples.
+        d (float, optional): the distance of samples. Default: 1.0.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d Tensor.
+
+    Example:
+        >>> print(ops.rfftfreq(4))
+        [0.   0.25 0.5 ]
+    """
     _length("rfftfreq", n)
     return cast(cast(arange(0, n // 2 + 1), mstype.float64) / (n * d), dtype or mstype.float32)
 
@@ -316,7 +715,19 @@ def stft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, p
 
     n_fft: length of a frame; hop_length: between frames, n_fft // 4 by default; window: of win_length <= n_fft elements, 1 by default;
     center: frames stand around their place, the signal being continued at both ends as pad_mode says (REFLECT, CONSTANT, EDGE);
-    normalized: divided by sqrt(n_fft); onesided: the first n_fft // 2 + 1 frequencies, by default where x and window are real."""
+    normalized: divided by sqrt(n_fft); onesided: the first n_fft // 2 + 1 frequencies, by default where x and window are real.
+
+    Returns:
+        Tensor. Bool, ints and complex give float32.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where `pad_mode` isn't one of those named.
+
+    Example:
+        >>> ops.stft(Tensor([1.0, 2.0, 3.0, 4.0]), 4).shape
+        (3, 5, 2)
+    """
     from pijit.ops.function.shapes import pad
     _need_tensor("stft", "x", x)
     if x.ndim not in (1, 2):

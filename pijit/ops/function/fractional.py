@@ -83,14 +83,33 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
 
     kernel_size: the windows' size; output_size: how many there are per axis, or output_ratio in (0, 1): their share of the input's size.
     _random_samples: [N, C, 2] numbers in [0, 1) in place of drawn ones. Returns the maxima, with return_indices also their places
-    in the plane (int64). Raises ValueError where the windows don't fit."""
+    in the plane (int64). Raises ValueError where the windows don't fit.
+
+    Example:
+        >>> ops.fractional_max_pool2d(ops.ones((1, 1, 4, 4)), (2, 2), (2, 2)).shape
+        (1, 1, 2, 2)
+    """
     return _pooled("fractional_max_pool2d", input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 2)
 
 
 def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
     """Maxima of windows at random places of input [N, C, D, H, W] or [C, D, H, W].
 
-    Arguments and results as those of fractional_max_pool2d, for three axes; _random_samples: [N, C, 3]."""
+    Arguments and results as those of fractional_max_pool2d, for three axes; _random_samples: [N, C, 3].
+
+    Args:
+        kernel_size (int or tuple): the size of windows.
+        output_size (int or tuple, optional): the size of the result. Default: None.
+        output_ratio (float or tuple, optional): the share of the input's size. Default: None.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+
+    Returns:
+        Tensor. Bool, ints and floats keep their dtype; not for complex.
+
+    Example:
+        >>> ops.fractional_max_pool3d(ops.ones((1, 1, 4, 4, 4)), (2, 2, 2), (2, 2, 2)).shape
+        (1, 1, 2, 2, 2)
+    """
     return _pooled("fractional_max_pool3d", input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 3)
 
 

@@ -31,7 +31,25 @@ def _linear(x, axis, size, factor, align_corners):
 
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
     """input [N, C, ...] with the axes behind C changed in size: 'nearest', 'nearest-exact', 'linear' [N, C, L], 'bilinear' [N, C, H, W],
-    'trilinear' [N, C, D, H, W], 'bicubic' [N, C, H, W] or 'area' (means)."""
+    'trilinear' [N, C, D, H, W], 'bicubic' [N, C, H, W] or 'area' (means).
+
+    Args:
+        scale_factor (float or tuple, optional): the factor of the sizes, in place of size. Default: None.
+        mode (str, optional): how to get values between pixels. Default: 'nearest'.
+        align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
+            Default: None.
+        recompute_scale_factor (bool, optional): whether the factor is computed again from the sizes. Default: None.
+
+    Returns:
+        Tensor [N, C, *size]. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where `mode` isn't one of those named.
+
+    Example:
+        >>> print(ops.interpolate(Tensor([[[1.0, 2.0]]]), size=4))
+        [[[1. 1. 2. 2.]]]
+    """
     axes = input.ndim - 2
     linear = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
     if mode not in ("nearest", "nearest-exact", "area", *linear):
@@ -76,7 +94,22 @@ upsample = interpolate
 
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
-    """Patches of input [N, C, H, W] as columns: [N, C kh kw, patches]."""
+    """Patches of input [N, C, H, W] as columns: [N, C kh kw, patches].
+
+    Args:
+        input (Tensor): what the function is of.
+        kernel_size (int or tuple): the size of windows.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+
+    Returns:
+        Tensor [N, C kh kw, patches]. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> ops.unfold(ops.ones((1, 1, 3, 3)), 2).shape
+        (1, 4, 4)
+    """
     if input.ndim != 4:
         raise ValueError(f"For 'unfold', the input must have 4 dimensions, but got {input.ndim}.")
     k, d, s, p = _pair(kernel_size), _pair(dilation), _pair(stride), _pair(padding)
@@ -90,7 +123,28 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """The adjoint of unfold: [N, C kh kw, patches] or [N, C, kh kw, patches] to [N, C, H, W], overlaps summed. output_size: ints, or a Tensor of them."""
+    """The adjoint of unfold: [N, C kh kw, patches] or [N, C, kh kw, patches] to [N, C, H, W], overlaps summed. output_size: ints, or a Tensor of them.
+
+    Args:
+        input (Tensor): what the function is of.
+        output_size (int or tuple): the size of the result.
+        kernel_size (int or tuple): the size of windows.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+
+    Returns:
+        Tensor [N, C, H, W]. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where the shape of `output_size` doesn't fit.
+
+    Example:
+        >>> print(ops.fold(ops.ones((1, 4, 4)), Tensor([3, 3], ms.int32), 2))
+        [[[[1. 2. 1.]
+           [2. 4. 2.]
+           [1. 2. 1.]]]]
+    """
     if isinstance(output_size, Tensor):
         output_size = tuple(output_size.asnumpy().tolist())
     if input.ndim == 4:

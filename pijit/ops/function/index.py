@@ -5,12 +5,30 @@ import numpy as np
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full, zeros
-from pijit.ops.function.elementwise import isfinite, logical_and, stop_gradient
+from pijit.ops.function.elementwise import _need_tensor, isfinite, logical_and, stop_gradient
 from pijit.ops.function.shapes import _axis, expand_dims, ravel, reshape, stack, transpose
 
 
 def gather(input_params, input_indices, axis, batch_dims=0):
-    """Slices of one axis by index; the first batch_dims dimensions of both go together."""
+    """Slices of one axis by index; the first batch_dims dimensions of both go together.
+
+    Args:
+        input_params (Tensor): what to take from.
+        input_indices (Tensor): which: ints.
+        axis (int): the axis; -1 is the last one.
+        batch_dims (int, optional): how many first dimensions both share. Default: 0.
+
+    Returns:
+        Tensor. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.gather(Tensor([[1, 2], [3, 4]]), Tensor([1, 0]), 0))
+        [[3 4]
+         [1 2]]
+    """
     n = input_params.ndim
     batch = batch_dims + input_indices.ndim if batch_dims < 0 else batch_dims
     if batch == 0:
@@ -29,89 +47,384 @@ def gather(input_params, input_indices, axis, batch_dims=0):
 
 
 def index_select(input, axis, index):
-    """Slices of one axis by a 1-d index."""
+    """Slices of one axis by a 1-d index.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int): the axis; -1 is the last one.
+        index (Tensor): where: ints.
+
+    Returns:
+        Tensor. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.index_select(Tensor([[1, 2], [3, 4]]), 1, Tensor([1])))
+        [[2]
+         [4]]
+    """
     return _ops["gather"](input, index, axis)
 
 
 def take(input, indices, axis=None):
-    """Elements by index; over the flattened input when axis is None."""
+    """Elements by index; over the flattened input when axis is None.
+
+    Args:
+        input (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        axis (int, optional): the axis; -1 is the last one. Default: None.
+
+    Returns:
+        Tensor. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.take(Tensor([[1, 2], [3, 4]]), Tensor([0, 3])))
+        [1 4]
+    """
     if axis is None:
         return _ops["gather"](ravel(input), indices, 0)
     return _ops["gather"](input, indices, axis)
 
 
 def gather_elements(input, dim, index):
-    """take_along_axis."""
+    """take_along_axis.
+
+    Args:
+        input (Tensor): what the function is of.
+        dim (int): the axis; -1 is the last one.
+        index (Tensor): where: ints.
+
+    Returns:
+        Tensor of index's shape. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`, or the shape of `index` doesn't fit.
+
+    Example:
+        >>> print(ops.gather_elements(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0], [1]])))
+        [[1]
+         [4]]
+    """
     return _ops["gather_d"](input, index, dim)
 
 
 def gather_d(x, dim, index):
-    """take_along_axis."""
+    """take_along_axis.
+
+    Args:
+        x (Tensor): what the function is of.
+        dim (int): the axis; -1 is the last one.
+        index (Tensor): where: ints.
+
+    Returns:
+        Tensor of index's shape. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where there is no such `dim`, or the shape of `index` doesn't fit.
+
+    Example:
+        >>> print(ops.gather_d(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0], [1]])))
+        [[1]
+         [4]]
+    """
     return gather_elements(x, dim, index)
 
 
 def gather_nd(input_x, indices):
-    """Blocks addressed by the last dimension of indices."""
+    """Blocks addressed by the last dimension of indices.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+
+    Returns:
+        Tensor. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+        ValueError: where the shape of `indices` doesn't fit.
+
+    Example:
+        >>> print(ops.gather_nd(Tensor([[1, 2], [3, 4]]), Tensor([[0, 1], [1, 0]])))
+        [2 3]
+    """
     return _ops["gather_nd"](input_x, indices)
 
 
 def tensor_scatter_elements(input_x, indices, updates, axis=0, reduction="none"):
-    """input_x with updates written (or added) along one axis."""
+    """input_x with updates written (or added) along one axis.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        updates (Tensor): what to put there.
+        axis (int, optional): the axis; -1 is the last one. Default: 0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'none'.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit, or there is no
+            such `axis`, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.tensor_scatter_elements(Tensor([1, 2, 3]), Tensor([0, 2]), Tensor([9, 8])))
+        [9 2 8]
+    """
     return _ops["scatter_d"](input_x, indices, updates, axis, "update" if reduction == "none" else reduction)
 
 
 def scatter(input, axis, index, src):
-    """input with src written along one axis."""
+    """input with src written along one axis.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int): the axis; -1 is the last one.
+        index (Tensor): where: ints.
+        src (Tensor): what to put there.
+
+    Returns:
+        Tensor of input's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`, or the shape of `index` doesn't fit, or the shape of `src`
+            doesn't fit.
+
+    Example:
+        >>> print(ops.scatter(Tensor([1, 2, 3]), 0, Tensor([0, 2]), Tensor([9, 8])))
+        [9 2 8]
+    """
     return _ops["scatter_d"](input, index, src, axis, "update")
 
 
 def scatter_nd(indices, updates, shape):
-    """Zeros of `shape` with updates added."""
+    """Zeros of `shape` with updates added.
+
+    Args:
+        indices (Tensor): where: ints.
+        updates (Tensor): what to put there.
+        shape (tuple of int): the shape of the result.
+
+    Returns:
+        Tensor of the shape asked for. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `indices` is no Tensor.
+        ValueError: where the shape of `updates` doesn't fit.
+
+    Example:
+        >>> print(ops.scatter_nd(Tensor([[0], [2]]), Tensor([9, 8]), (4,)))
+        [9 0 8 0]
+    """
     return _ops["scatter_nd"](zeros(shape, updates.dtype), indices, updates, "add")
 
 
 def tensor_scatter_update(input_x, indices, updates):
-    """Blocks replaced."""
+    """Blocks replaced.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        updates (Tensor): what to put there.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+
+    Example:
+        >>> print(ops.tensor_scatter_update(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([9, 8])))
+        [9 2 8]
+    """
     return _ops["scatter_nd"](input_x, indices, updates, "update")
 
 
 def tensor_scatter_add(input_x, indices, updates):
-    """Blocks added."""
+    """Blocks added.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        updates (Tensor): what to put there.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+
+    Example:
+        >>> print(ops.tensor_scatter_add(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([9, 8])))
+        [10  2 11]
+    """
     return _ops["scatter_nd"](input_x, indices, updates, "add")
 
 
 def tensor_scatter_sub(input_x, indices, updates):
-    """Blocks subtracted."""
+    """Blocks subtracted.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        updates (Tensor): what to put there.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+
+    Example:
+        >>> print(ops.tensor_scatter_sub(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([9, 8])))
+        [-8  2 -5]
+    """
     return _ops["scatter_nd"](input_x, indices, updates, "sub")
 
 
 def tensor_scatter_mul(input_x, indices, updates):
-    """Blocks multiplied."""
+    """Blocks multiplied.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        updates (Tensor): what to put there.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+
+    Example:
+        >>> print(ops.tensor_scatter_mul(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([9, 8])))
+        [ 9  2 24]
+    """
     return _ops["scatter_nd"](input_x, indices, updates, "mul")
 
 
 def tensor_scatter_div(input_x, indices, updates):
-    """Blocks divided."""
+    """Blocks divided.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        updates (Tensor): what to put there.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+
+    Example:
+        >>> print(ops.tensor_scatter_div(Tensor([1.0, 2.0, 3.0]), Tensor([[0], [2]]), Tensor([2.0, 2.0])))
+        [0.5 2.  1.5]
+    """
     return _ops["scatter_nd"](input_x, indices, updates, "div")
 
 
 def tensor_scatter_max(input_x, indices, updates):
-    """Block maxima."""
+    """Block maxima.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        updates (Tensor): what to put there.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+
+    Example:
+        >>> print(ops.tensor_scatter_max(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([9, 2])))
+        [9 2 3]
+    """
     return _ops["scatter_nd"](input_x, indices, updates, "max")
 
 
 def tensor_scatter_min(input_x, indices, updates):
-    """Block minima."""
+    """Block minima.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        updates (Tensor): what to put there.
+
+    Returns:
+        Tensor of input_x's shape and dtype. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+
+    Example:
+        >>> print(ops.tensor_scatter_min(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([9, 2])))
+        [1 2 2]
+    """
     return _ops["scatter_nd"](input_x, indices, updates, "min")
 
 
 def masked_fill(input_x, mask, value):
-    """value where mask is true."""
+    """value where mask is true.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        mask (Tensor): bools that broadcast to the input.
+        value (Tensor or number): the value to put there.
+
+    Returns:
+        Tensor of input_x's shape. Ints, floats and complex keep their dtype; bool gives int64.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+
+    Example:
+        >>> print(ops.masked_fill(Tensor([1, 2, 3]), Tensor([True, False, True]), 0))
+        [0 2 0]
+    """
     return _ops["select"](mask, value, input_x)
 
 
 def nonzero(input, as_tuple=False):
-    """Indices of the elements that are not 0, a row each; as_tuple: a tensor per dimension."""
+    """Indices of the elements that are not 0, a row each; as_tuple: a tensor per dimension.
+
+    Args:
+        input (Tensor): what the function is of.
+        as_tuple (bool, optional): whether to give a tensor per dimension. Default: False.
+
+    Returns:
+        int64 Tensor [n, input.ndim], or a tuple of Tensors [n]. Bool, floats and complex give int64.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.nonzero(Tensor([[0, 1], [2, 0]])))
+        [[0 1]
+         [1 0]]
+    """
+    _need_tensor("nonzero", "input", input)
     x = input.asnumpy()
     if x.ndim == 0 or x.size == 0:
         return tuple([Tensor(i) for i in np.nonzero(x)]) if as_tuple else Tensor(np.argwhere(x))
@@ -127,14 +440,46 @@ def nonzero(input, as_tuple=False):
 
 
 def masked_select(input, mask):
-    """The elements where mask is true. Their number depends on the data: not part of a graph."""
+    """The elements where mask is true. Their number depends on the data: not part of a graph.
+
+    Args:
+        input (Tensor): what the function is of.
+        mask (Tensor): bools that broadcast to the input.
+
+    Returns:
+        1-d Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.masked_select(Tensor([1, 2, 3]), Tensor([True, False, True])))
+        [1 3]
+    """
     shape = np.broadcast_shapes(input.shape, mask.shape)
     places = np.flatnonzero(np.broadcast_to(mask.asnumpy(), shape))
     return _ops["gather"](_ops["reshape"](_ops["broadcast_to"](input, shape), (-1,)), Tensor(places.astype(np.int64)), 0)
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False):
-    """Rows of weight by index; no gradient flows to the row of padding_idx."""
+    """Rows of weight by index; no gradient flows to the row of padding_idx.
+
+    Args:
+        input (Tensor): what the function is of.
+        weight (Tensor): the table [rows, columns].
+        padding_idx (int, optional): a row without a gradient. Default: None.
+        max_norm (float, optional): the greatest norm. Default: None.
+        norm_type (number, optional): the order of the norm. Default: 2.0.
+        scale_grad_by_freq (bool, optional): kept for its name. Default: False.
+
+    Returns:
+        Tensor of shape (*input.shape, columns of weight). Ints give float32; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.embedding(Tensor([1, 0]), Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        [[3. 4.]
+         [1. 2.]]
+    """
     if max_norm is not None or scale_grad_by_freq or norm_type != 2.0:
         raise ValueError("For 'embedding', 'max_norm', 'norm_type' and 'scale_grad_by_freq' are not supported.")
     if padding_idx is not None:
@@ -147,33 +492,116 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 
 def index_add(x, indices, y, axis, use_lock=True, check_index_bound=True):  # noqa: ARG001
-    """y's slices added to those of x at `indices` along one axis."""
+    """y's slices added to those of x at `indices` along one axis.
+
+    Args:
+        x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        y (Tensor or number): the second operand.
+        axis (int): the axis; -1 is the last one.
+        use_lock (bool, optional): kept for its name. Default: True.
+        check_index_bound (bool, optional): kept for its name. Default: True.
+
+    Returns:
+        Tensor of x's shape and dtype. Float32 keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        IndexError: where there is no such `axis`.
+        ValueError: where the shape of `indices` doesn't fit, or the shape of `y` doesn't fit.
+
+    Example:
+        >>> print(ops.index_add(ms.Parameter(Tensor([1.0, 2.0, 3.0]), name="x"), Tensor([0, 2], ms.int32), Tensor([10.0, 10.0]), 0))
+        [11.  2. 13.]
+    """
     if indices.ndim != 1 or y.shape[axis] != indices.shape[0]:
         raise ValueError(f"For 'index_add', 'indices' must be a vector as long as axis {axis} of 'y', but got {indices.shape} and {y.shape}.")
     return _ops["index_add"](x, indices, y, axis % x.ndim)
 
 
 def index_fill(x, axis, index, value):
-    """x with `value` in the slices `index` of one axis."""
+    """x with `value` in the slices `index` of one axis.
+
+    Args:
+        x (Tensor): what the function is of.
+        axis (int): the axis; -1 is the last one.
+        index (Tensor): where: ints.
+        value (Tensor or number): the value to put there.
+
+    Returns:
+        Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.index_fill(Tensor([1, 2, 3]), 0, Tensor([0, 2], ms.int32), 9))
+        [9 2 9]
+    """
     axis = axis % x.ndim
     n = x.shape[axis]
     index = reshape(index, (-1, 1))
     hit = _ops["reduce_any"](_ops["equal"](_ops["select"](index < 0, index + n, index), arange(n)), 0, False)
+    value = _ops["cast"](value, x.dtype)
     return _ops["select"](reshape(hit, (-1,) + (1,) * (x.ndim - 1 - axis)), value, x)
 
 
 def inplace_add(x, v, indices):
-    """x with v added to the rows `indices`: a new tensor."""
+    """x with v added to the rows `indices`: a new tensor.
+
+    Args:
+        x (Tensor): what the function is of.
+        v (Tensor or number): the second operand.
+        indices (int or tuple of int): which rows.
+
+    Returns:
+        Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where the shape of `v` doesn't fit.
+
+    Example:
+        >>> print(ops.inplace_add(Tensor([1, 2, 3]), Tensor([10]), 0))
+        [11  2  3]
+    """
     return _rows("inplace_add", x, v, indices, "add")
 
 
 def inplace_sub(x, v, indices):
-    """x with v subtracted from the rows `indices`: a new tensor."""
+    """x with v subtracted from the rows `indices`: a new tensor.
+
+    Args:
+        x (Tensor): what the function is of.
+        v (Tensor or number): the second operand.
+        indices (int or tuple of int): which rows.
+
+    Returns:
+        Tensor of x's shape and dtype. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        ValueError: where the shape of `v` doesn't fit.
+
+    Example:
+        >>> print(ops.inplace_sub(Tensor([1, 2, 3]), Tensor([10]), 0))
+        [-9  2  3]
+    """
     return _rows("inplace_sub", x, -v, indices, "add")
 
 
 def inplace_update(x, v, indices):
-    """x with v as the rows `indices`: a new tensor."""
+    """x with v as the rows `indices`: a new tensor.
+
+    Args:
+        x (Tensor): what the function is of.
+        v (Tensor or number): the second operand.
+        indices (int or tuple of int): which rows.
+
+    Returns:
+        Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where the shape of `v` doesn't fit.
+
+    Example:
+        >>> print(ops.inplace_update(Tensor([1, 2, 3]), Tensor([10]), 0))
+        [10  2  3]
+    """
     return _rows("inplace_update", x, v, indices, "update")
 
 
@@ -181,36 +609,117 @@ def _rows(name, x, v, indices, mode):
     if isinstance(indices, Tensor):
         at = reshape(indices, (-1, 1))
     else:
-        at = Tensor([indices] if isinstance(indices, int) else list(indices), mstype.int64).reshape(-1, 1)
+        rows = [indices] if isinstance(indices, int) else list(indices)
+        if [k for k in rows if not 0 <= k < x.shape[0]]:
+            raise ValueError(f"For '{name}', 'indices' must be in [0, {x.shape[0]}), but got {indices}.")
+        at = Tensor(rows, mstype.int64).reshape(-1, 1)
     if v.shape != (at.shape[0], *x.shape[1:]):
         raise ValueError(f"For '{name}', 'v' must have shape {(at.shape[0], *x.shape[1:])}, but got {v.shape}.")
     return _ops["scatter_nd"](x, at, v, mode=mode)
 
 
 def inplace_index_add(var, indices, updates, axis):
-    """Adds updates to the slices `indices` of one axis of a Parameter."""
+    """Adds updates to the slices `indices` of one axis of a Parameter.
+
+    Args:
+        var (Tensor): the variance.
+        indices (Tensor): where: ints.
+        updates (Tensor): what to put there.
+        axis (int): the axis; -1 is the last one.
+
+    Returns:
+        var. Float32 keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        IndexError: where there is no such `axis`.
+        ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
+
+    Example:
+        >>> print(ops.inplace_index_add(ms.Parameter(Tensor([1.0, 2.0]), name="v"), Tensor([1], ms.int32), Tensor([5.0]), 0))
+        Parameter (name=v, shape=(2,), dtype=Float32, requires_grad=True)
+    """
     return var._assign(index_add(var, indices, updates, axis))
 
 
 def select_scatter(input, src, axis, index):
-    """input with src as the slice `index` of one axis."""
+    """input with src as the slice `index` of one axis.
+
+    Args:
+        input (Tensor): what the function is of.
+        src (Tensor): what to put there.
+        axis (int): the axis; -1 is the last one.
+        index (int): which slice.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where the shape of `src` doesn't fit.
+
+    Example:
+        >>> print(ops.select_scatter(ops.zeros((2, 2)), ops.ones(2), 0, 1))
+        [[0. 0.]
+         [1. 1.]]
+    """
     axis = axis % input.ndim
     at = (slice(None),) * axis
+    if src.shape != (*input.shape[:axis], *input.shape[axis + 1:]):
+        raise ValueError(f"For 'select_scatter', 'src' must have the shape of the slice, but got {src.shape} for axis {axis} of {input.shape}.")
     y = input.copy()
     y[at + (index,)] = src
     return y
 
 
 def slice_scatter(input, src, axis=0, start=None, end=None, step=1):
-    """input with src as the slices start:end:step of one axis."""
+    """input with src as the slices start:end:step of one axis.
+
+    Args:
+        input (Tensor): what the function is of.
+        src (Tensor): what to put there.
+        axis (int, optional): the axis; -1 is the last one. Default: 0.
+        start (number, optional): the first value. Default: None.
+        end (number, optional): the end, which isn't reached. Default: None.
+        step (number, optional): the distance. Default: 1.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where the shape of `src` doesn't fit, or there is no such `axis`.
+
+    Example:
+        >>> print(ops.slice_scatter(ops.zeros((3, 1)), ops.ones((2, 1)), 0, 0, 2))
+        [[1.]
+         [1.]
+         [0.]]
+    """
     axis = axis % input.ndim
     y = input.copy()
-    y[(slice(None),) * axis + (slice(start, end, step),)] = src
+    at = (slice(None),) * axis + (slice(start, end, step),)
+    if src.shape != y[at].shape:
+        raise ValueError(f"For 'slice_scatter', 'src' must have the shape {y[at].shape} of the slices, but got {src.shape}.")
+    y[at] = src
     return y
 
 
 def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=None, sorter=None):
-    """Where values would be inserted into rows in ascending order; right: behind equal elements."""
+    """Where values would be inserted into rows in ascending order; right: behind equal elements.
+
+    Args:
+        sorted_sequence (Tensor): rows in ascending order.
+        values (Tensor): the values.
+        out_int32 (bool, optional): whether places are int32. Default: False.
+        right (bool, optional): whether behind equal elements. Default: False.
+        side (str, optional): 'left' or 'right', in place of right. Default: None.
+        sorter (Tensor, optional): the order of a sequence that isn't sorted. Default: None.
+
+    Returns:
+        int64 Tensor of values's shape. Bool and floats give int64; not for complex.
+
+    Example:
+        >>> print(ops.searchsorted(Tensor([1.0, 3.0, 5.0]), Tensor([0.0, 3.0, 6.0])))
+        [0 1 3]
+    """
     if side is not None:
         if side not in ("left", "right"):
             raise ValueError(f"For 'searchsorted', 'side' must be 'left' or 'right', but got {side!r}.")
@@ -226,8 +735,23 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=
 
 
 def bucketize(input, boundaries, *, right=False):
-    """The bucket of each element: between which of the ascending boundaries it lies, as int32."""
-    return searchsorted(Tensor(list(boundaries), input.dtype), input, out_int32=True, right=right)
+    """The bucket of each element: between which of the ascending boundaries it lies, as int32.
+
+    Args:
+        input (Tensor): what the function is of.
+        boundaries (list of float): the borders, ascending.
+        right (bool, optional): whether behind equal elements. Default: False.
+
+    Returns:
+        int32 Tensor of input's shape. Bool and floats give int32; not for complex.
+
+    Example:
+        >>> print(ops.bucketize(Tensor([0.5, 2.0, 9.0]), [1.0, 5.0]))
+        [0 1 2]
+    """
+    borders = list(boundaries)
+    dtype = input.dtype if input.dtype.is_floating_point or not [b for b in borders if b != int(b)] else mstype.float32
+    return searchsorted(Tensor(borders, dtype), input, out_int32=True, right=right)
 
 
 def _segments(name, x, segment_ids, num_segments, start, mode):
@@ -246,8 +770,15 @@ def _segments(name, x, segment_ids, num_segments, start, mode):
     return y[:num_segments]
 
 
+def _limit(x, which):
+    """The least (0) or greatest (1) value of a tensor's dtype."""
+    return None if x.dtype == mstype.bool_ else mstype.finite_range(x.dtype)[which]
+
+
 def _segment_extremum(name, x, segment_ids, num_segments, start, mode):
     """Extrema, whose gradient goes in equal shares to the elements that have them."""
+    if x.dtype == mstype.bool_:
+        raise TypeError(f"For '{name}', 'x' must be of numbers, but got Bool.")
     best = _segments(name, stop_gradient(x), segment_ids, num_segments, start, mode)
     if not x.dtype.is_floating_point:
         return best
@@ -260,34 +791,130 @@ def _segment_extremum(name, x, segment_ids, num_segments, start, mode):
 
 
 def unsorted_segment_sum(input_x, segment_ids, num_segments):
-    """Sums of the elements with each segment id."""
+    """Sums of the elements with each segment id.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        segment_ids (Tensor): the segment of each row.
+        num_segments (int): how many segments there are.
+
+    Returns:
+        Tensor [num_segments, ...]. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where the shape of `segment_ids` doesn't fit.
+
+    Example:
+        >>> print(ops.unsorted_segment_sum(Tensor([1, 2, 3]), Tensor([0, 1, 0], ms.int32), 2))
+        [4 2]
+    """
     return _segments("unsorted_segment_sum", input_x, segment_ids, num_segments, 0, "add")
 
 
 def unsorted_segment_prod(x, segment_ids, num_segments):
-    """Products of the elements with each segment id; 1 where there are none."""
+    """Products of the elements with each segment id; 1 where there are none.
+
+    Args:
+        x (Tensor): what the function is of.
+        segment_ids (Tensor): the segment of each row.
+        num_segments (int): how many segments there are.
+
+    Returns:
+        Tensor [num_segments, ...]. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        ValueError: where the shape of `segment_ids` doesn't fit.
+
+    Example:
+        >>> print(ops.unsorted_segment_prod(Tensor([1.0, 2.0, 3.0]), Tensor([0, 1, 0], ms.int32), 2))
+        [3. 2.]
+    """
     return _segments("unsorted_segment_prod", x, segment_ids, num_segments, 1, "mul")
 
 
 def unsorted_segment_max(x, segment_ids, num_segments):
-    """Maxima of the elements with each segment id; the least value where there are none."""
-    return _segment_extremum("unsorted_segment_max", x, segment_ids, num_segments, mstype.finite_range(x.dtype)[0], "max")
+    """Maxima of the elements with each segment id; the least value where there are none.
+
+    Args:
+        x (Tensor): what the function is of.
+        segment_ids (Tensor): the segment of each row.
+        num_segments (int): how many segments there are.
+
+    Returns:
+        Tensor [num_segments, ...]. Ints and floats keep their dtype; not for bool and complex.
+
+    Raises:
+        ValueError: where the shape of `segment_ids` doesn't fit.
+
+    Example:
+        >>> print(ops.unsorted_segment_max(Tensor([1.0, 2.0, 3.0]), Tensor([0, 1, 0], ms.int32), 2))
+        [3. 2.]
+    """
+    return _segment_extremum("unsorted_segment_max", x, segment_ids, num_segments, _limit(x, 0), "max")
 
 
 def unsorted_segment_min(x, segment_ids, num_segments):
-    """Minima of the elements with each segment id; the greatest value where there are none."""
-    return _segment_extremum("unsorted_segment_min", x, segment_ids, num_segments, mstype.finite_range(x.dtype)[1], "min")
+    """Minima of the elements with each segment id; the greatest value where there are none.
+
+    Args:
+        x (Tensor): what the function is of.
+        segment_ids (Tensor): the segment of each row.
+        num_segments (int): how many segments there are.
+
+    Returns:
+        Tensor [num_segments, ...]. Ints and floats keep their dtype; not for bool and complex.
+
+    Raises:
+        ValueError: where the shape of `segment_ids` doesn't fit.
+
+    Example:
+        >>> print(ops.unsorted_segment_min(Tensor([1.0, 2.0, 3.0]), Tensor([0, 1, 0], ms.int32), 2))
+        [1. 2.]
+    """
+    return _segment_extremum("unsorted_segment_min", x, segment_ids, num_segments, _limit(x, 1), "min")
 
 
 def sequence_mask(lengths, maxlen=None):
-    """[..., maxlen]: True at the first `lengths` places."""
+    """[..., maxlen]: True at the first `lengths` places.
+
+    Args:
+        lengths (Tensor): the lengths: ints.
+        maxlen (int, optional): the greatest length. Default: None.
+
+    Returns:
+        bool Tensor [*lengths.shape, maxlen]. Bool stays; ints and floats give bool; not for complex.
+
+    Raises:
+        TypeError: where `lengths` is no Tensor.
+
+    Example:
+        >>> print(ops.sequence_mask(Tensor([1, 3], ms.int32), 3))
+        [[ True False False]
+         [ True  True  True]]
+    """
+    _need_tensor("sequence_mask", "lengths", lengths)
+    if maxlen is not None and maxlen < 0:
+        raise ValueError(f"For 'sequence_mask', 'maxlen' must be at least 0, but got {maxlen}.")
     if maxlen is None:
         maxlen = int(_ops["reduce_max"](lengths, (), False))
     return arange(maxlen) < expand_dims(lengths, -1)
 
 
 def bincount(input, weights=None, minlength=0):
-    """How often each integer from 0 on is there, or the sums of their weights."""
+    """How often each integer from 0 on is there, or the sums of their weights.
+
+    Args:
+        input (Tensor): what the function is of.
+        weights (Tensor, optional): a weight per element. Default: None.
+        minlength (int, optional): the least length of the result. Default: 0.
+
+    Returns:
+        Tensor: ints, or of weights's dtype. Ints give float32; not for bool, floats and complex.
+
+    Example:
+        >>> print(ops.bincount(Tensor([0, 1, 1, 3])))
+        [1. 2. 0. 1.]
+    """
     if input.ndim != 1:
         raise ValueError(f"For 'bincount', the input must have 1 dimension, but got {input.ndim}.")
     if minlength < 0:
@@ -300,6 +927,23 @@ def bincount(input, weights=None, minlength=0):
 
 
 def intopk(x1, x2, k):
-    """Whether the class x2[i] is among the k greatest of the row x1[i]."""
+    """Whether the class x2[i] is among the k greatest of the row x1[i].
+
+    Args:
+        x1 (Tensor): scores [n, classes].
+        x2 (Tensor): classes [n]: ints.
+        k (int): how many are looked at.
+
+    Returns:
+        bool Tensor [n]. Bool stays; ints and floats give bool; not for complex.
+
+    Raises:
+        TypeError: where `x1` is no Tensor.
+        ValueError: where the shape of `x2` doesn't fit.
+
+    Example:
+        >>> print(ops.intopk(Tensor([[1.0, 2.0, 3.0]]), Tensor([1], ms.int32), 2))
+        [ True]
+    """
     own = _ops["gather_d"](x1, expand_dims(x2, -1), -1)
     return _ops["reduce_sum"](_ops["cast"](x1 > own, mstype.int32), -1, False) < k

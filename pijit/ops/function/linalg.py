@@ -4,13 +4,30 @@ import builtins
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.creation import eye
-from pijit.ops.function.elementwise import cast
-from pijit.ops.function.shapes import _axis, _ints, expand_dims, narrow, reshape, squeeze
+from pijit.ops.function.creation import eye, zeros_like
+from pijit.ops.function.elementwise import cast, _need_tensor
+from pijit.ops.function.reduce import sum
+from pijit.ops.function.shapes import _axis, _ints, _within, expand_dims, narrow, reshape, squeeze
 
 
 def matmul(input, other):
-    """Matrix product with NumPy's rules for 1-d operands and batches."""
+    """Matrix product with NumPy's rules for 1-d operands and batches.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `other` doesn't fit.
+
+    Example:
+        >>> print(ops.matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
+        [[11.]]
+    """
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         raise TypeError(f"For 'matmul', both operands must be Tensors, but got {type(input).__name__} and "
                         f"{type(other).__name__}; a number multiplies by '*'.")
@@ -27,7 +44,19 @@ def matmul(input, other):
 def inner(input, other):
     """Sums of products over the last axis of both; of a scalar and a tensor, their product.
 
-    Raises ValueError where the last axes differ in size."""
+    Raises ValueError where the last axes differ in size.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor. Ints, floats and complex keep their dtype; not for bool.
+
+    Example:
+        >>> print(ops.inner(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
+        11.0
+    """
     if input.ndim == 0 or other.ndim == 0:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -37,13 +66,59 @@ def inner(input, other):
     return _ops["reshape"](rows, input.shape[:-1] + other.shape[:-1])
 
 
+def _ranks(op, rank, **tensors):
+    """Raises TypeError where an argument is no Tensor, ValueError where it has another number of dimensions."""
+    for name, x in tensors.items():
+        _need_tensor(op, name, x)
+        if x.ndim != rank:
+            raise ValueError(f"For '{op}', '{name}' must have {rank} dimensions, but got {x.ndim}.")
+
+
 def mm(input, mat2):
-    """Matrix product."""
+    """Matrix product.
+
+    Args:
+        input (Tensor): what the function is of.
+        mat2 (Tensor): the second matrix.
+
+    Returns:
+        Tensor [n, k]. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `mat2` doesn't fit.
+
+    Example:
+        >>> print(ops.mm(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
+        [[11.]]
+    """
+    _ranks("mm", 2, input=input, mat2=mat2)
     return matmul(input, mat2)
 
 
 def bmm(input_x, mat2):
-    """Batched matrix product of 3-d tensors."""
+    """Batched matrix product of tensors whose dimensions are the same but for the last two.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        mat2 (Tensor): the second matrix.
+
+    Returns:
+        Tensor [b, n, k]. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+        ValueError: where the shape of `mat2` doesn't fit.
+
+    Example:
+        >>> print(ops.bmm(ops.ones((1, 2, 3)), ops.ones((1, 3, 1))))
+        [[[3.]
+          [3.]]]
+    """
+    _need_tensor("bmm", "input_x", input_x)
+    _need_tensor("bmm", "mat2", mat2)
+    if input_x.shape[:-2] != mat2.shape[:-2]:
+        raise ValueError(f"For 'bmm', both must have the same batch, but got {input_x.shape} and {mat2.shape}.")
     return _ops["matmul"](input_x, mat2)
 
 
@@ -51,7 +126,24 @@ batch_matmul = bmm
 
 
 def dense(input, weight, bias=None):
-    """input @ weight.T + bias."""
+    """input @ weight.T + bias.
+
+    Args:
+        input (Tensor): what the function is of.
+        weight (Tensor): [out, in].
+        bias (Tensor, optional): [out]. Default: None.
+
+    Returns:
+        Tensor [..., out]. Ints and floats keep their dtype; not for bool and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `weight` doesn't fit, or the shape of `bias` doesn't fit.
+
+    Example:
+        >>> print(ops.dense(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]), Tensor([1.0])))
+        [[12.]]
+    """
     return _ops["dense"](input, weight, bias)
 
 
@@ -59,21 +151,73 @@ linear = dense
 
 
 def dot(input, other):
-    """The product over the last axis of input and the second-last of other."""
+    """The product over the last axis of input and the second-last of other.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        ValueError: where the shape of `other` doesn't fit.
+
+    Example:
+        >>> print(ops.dot(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
+        11.0
+    """
     if input.ndim == 1 or other.ndim == 1 or (input.ndim == 2 and other.ndim == 2):
         return matmul(input, other)
     return tensor_dot(input, other, ((input.ndim - 1,), (other.ndim - 2,)))
 
 
 def outer(input, vec2):
-    """All products of two vectors."""
-    return expand_dims(input, 1) * vec2
+    """All products of two vectors; other tensors are flattened first.
+
+    Args:
+        input (Tensor): what the function is of.
+        vec2 (Tensor): the second vector.
+
+    Returns:
+        Tensor [n, m]. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.outer(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
+        [[3. 4.]
+         [6. 8.]]
+    """
+    return reshape(input, (-1, 1)) * reshape(vec2, (1, -1))
 
 
 def tensor_dot(x1, x2, axes):
-    """Products summed over the named axes."""
+    """Products summed over the named axes.
+
+    Args:
+        x1 (Tensor): the first operand.
+        x2 (Tensor): the second operand.
+        axes (int or tuple): the axes.
+
+    Returns:
+        Tensor. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        ValueError: where the shape of `x2` doesn't fit.
+
+    Example:
+        >>> print(ops.tensor_dot(ops.ones((2, 3)), ops.ones((3, 2)), 1))
+        [[3. 3.]
+         [3. 3.]]
+    """
     if isinstance(axes, int):
         axes = (tuple(builtins.range(x1.ndim - axes, x1.ndim)), tuple(builtins.range(axes)))
+    for k in _ints(axes[0]):
+        _within("tensor_dot", k, x1.ndim)
+    for k in _ints(axes[1]):
+        _within("tensor_dot", k, x2.ndim)
     a, b = [_axis(k, x1.ndim) for k in _ints(axes[0])], [_axis(k, x2.ndim) for k in _ints(axes[1])]
     ra = [k for k in builtins.range(x1.ndim) if k not in a]
     rb = [k for k in builtins.range(x2.ndim) if k not in b]
@@ -90,7 +234,21 @@ tensordot = tensor_dot
 
 def einsum(equation, *operands):
     """Einstein summation; operands are contracted from left to right. `...` stands for the dimensions
-    that have no letter, which broadcast; without `->` they come first in the result."""
+    that have no letter, which broadcast; without `->` they come first in the result.
+
+    Args:
+        equation (str): the letters of each operand's axes, and of the result's behind ->.
+
+    Returns:
+        Tensor.
+
+    Raises:
+        ValueError: where `equation` isn't one of those named, or the shape of `operands` doesn't fit.
+
+    Example:
+        >>> print(ops.einsum("ij,jk->ik", Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
+        [[11.]]
+    """
     eq = equation.replace(" ", "")
     if "." in eq:
         eq, operands = _einsum_ellipsis(eq, operands)
@@ -200,48 +358,211 @@ def _einsum_pair(x, tx, y, ty, later):
 
 
 def mv(mat, vec):
-    """Matrix times vector."""
+    """Matrix times vector.
+
+    Args:
+        mat (Tensor): the matrix.
+        vec (Tensor): the vector.
+
+    Returns:
+        Tensor [n]. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        ValueError: where the shape of `vec` doesn't fit.
+
+    Example:
+        >>> print(ops.mv(Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([1.0, 1.0])))
+        [3. 7.]
+    """
     if mat.ndim != 2 or vec.ndim != 1:
         raise ValueError(f"For 'mv', expected a matrix and a vector, but got {mat.ndim} and {vec.ndim} dimensions.")
     return matmul(mat, vec)
 
 
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
-    """beta * input + alpha * (mat1 @ mat2)."""
+    """beta * input + alpha * (mat1 @ mat2).
+
+    Args:
+        input (Tensor): what the function is of.
+        mat1 (Tensor): the first matrix.
+        mat2 (Tensor): the second matrix.
+        beta (number, optional): a factor. Default: 1.
+        alpha (number, optional): a factor. Default: 1.
+
+    Returns:
+        Tensor [n, k]. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `mat1` doesn't fit, or the shape of `mat2` doesn't fit.
+
+    Example:
+        >>> print(ops.addmm(Tensor([[1.0]]), Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])))
+        [[12.]]
+    """
     return beta * input + alpha * mm(mat1, mat2)
 
 
 def addmv(input, mat, vec, *, beta=1, alpha=1):
-    """beta * input + alpha * (mat @ vec)."""
+    """beta * input + alpha * (mat @ vec).
+
+    Args:
+        input (Tensor): what the function is of.
+        mat (Tensor): the matrix.
+        vec (Tensor): the vector.
+        beta (number, optional): a factor. Default: 1.
+        alpha (number, optional): a factor. Default: 1.
+
+    Returns:
+        Tensor [n]. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `mat` doesn't fit, or the shape of `vec` doesn't fit.
+
+    Example:
+        >>> print(ops.addmv(Tensor([1.0]), Tensor([[1.0, 2.0]]), Tensor([3.0, 4.0])))
+        [12.]
+    """
     return beta * input + alpha * mv(mat, vec)
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    """beta * input + alpha * sum over the batch of batch1 @ batch2."""
-    return beta * input + alpha * _ops["reduce_sum"](bmm(batch1, batch2), 0, False)
+    """beta * input + alpha * sum over the batch of batch1 @ batch2.
+
+    Args:
+        input (Tensor): what the function is of.
+        batch1 (Tensor): [b, n, m].
+        batch2 (Tensor): [b, m, k].
+        beta (number, optional): a factor. Default: 1.
+        alpha (number, optional): a factor. Default: 1.
+
+    Returns:
+        Tensor [n, k]. Floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `batch1` doesn't fit, or the shape of `batch2` doesn't fit.
+
+    Example:
+        >>> print(ops.addbmm(ops.zeros((2, 2)), ops.ones((3, 2, 1)), ops.ones((3, 1, 2))))
+        [[3. 3.]
+         [3. 3.]]
+    """
+    return beta * input + alpha * sum(bmm(batch1, batch2), 0)
 
 
 def baddbmm(input, batch1, batch2, beta=1, alpha=1):
-    """beta * input + alpha * (batch1 @ batch2)."""
+    """beta * input + alpha * (batch1 @ batch2).
+
+    Args:
+        input (Tensor): what the function is of.
+        batch1 (Tensor): [b, n, m].
+        batch2 (Tensor): [b, m, k].
+        beta (number, optional): a factor. Default: 1.
+        alpha (number, optional): a factor. Default: 1.
+
+    Returns:
+        Tensor [b, n, k]. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `batch1` doesn't fit, or the shape of `batch2` doesn't fit.
+
+    Example:
+        >>> print(ops.baddbmm(ops.ones((1, 2, 2)), ops.ones((1, 2, 1)), ops.ones((1, 1, 2))))
+        [[[2. 2.]
+          [2. 2.]]]
+    """
     return beta * input + alpha * bmm(batch1, batch2)
 
 
 def addr(x, vec1, vec2, *, beta=1, alpha=1):
-    """beta * x + alpha * outer(vec1, vec2)."""
+    """beta * x + alpha * outer(vec1, vec2).
+
+    Args:
+        x (Tensor): what the function is of.
+        vec1 (Tensor): the first vector.
+        vec2 (Tensor): the second vector.
+        beta (number, optional): a factor. Default: 1.
+        alpha (number, optional): a factor. Default: 1.
+
+    Returns:
+        Tensor [n, m]. Ints, floats and complex keep their dtype; bool gives int64.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `vec1` doesn't fit, or the shape of `vec2` doesn't fit.
+
+    Example:
+        >>> print(ops.addr(ops.zeros((2, 2)), Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
+        [[3. 4.]
+         [6. 8.]]
+    """
     return beta * x + alpha * outer(vec1, vec2)
 
 
-ger = outer
+def ger(input, vec2):
+    """All products of two vectors.
+
+    Args:
+        input (Tensor): what the function is of.
+        vec2 (Tensor): the second vector.
+
+    Returns:
+        Tensor [n, m]. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `vec2` doesn't fit.
+
+    Example:
+        >>> print(ops.ger(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
+        [[3. 4.]
+         [6. 8.]]
+    """
+    _ranks("ger", 1, input=input, vec2=vec2)
+    return outer(input, vec2)
 
 
 def vecdot(x, y, *, axis=-1):
-    """Sum of products along one axis."""
+    """Sum of products along one axis.
+
+    Args:
+        x (Tensor): what the function is of.
+        y (Tensor or number): the second operand.
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+
+    Returns:
+        Tensor without the axis. Floats and complex keep their dtype; bool gives int64.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `y` doesn't fit, or there is no such `axis`.
+
+    Example:
+        >>> print(ops.vecdot(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]])))
+        [11.]
+    """
     product = x * y
-    return _ops["reduce_sum"](product if product.dtype.is_floating_point else cast(product, mstype.int64), axis, False)
+    exact = product.dtype.is_floating_point or product.dtype in mstype.complex_type
+    return _ops["reduce_sum"](product if exact else cast(product, mstype.int64), axis, False)
 
 
 def kron(input, other):
-    """Kronecker product."""
+    """Kronecker product.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.kron(Tensor([[1.0, 2.0]]), Tensor([[1.0, 1.0]])))
+        [[1. 1. 2. 2.]]
+    """
     n = builtins.max(input.ndim, other.ndim)
     a = reshape(input, (1,) * (n - input.ndim) + tuple(input.shape))
     b = reshape(other, (1,) * (n - other.ndim) + tuple(other.shape))
@@ -250,13 +571,32 @@ def kron(input, other):
 
 
 def cross(input, other, dim=None):
-    """Cross product along an axis of 3 (by default the first such)."""
+    """Cross product along an axis of 3 (by default the first such).
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+        dim (int, optional): the axis; -1 is the last one. Default: None.
+
+    Returns:
+        Tensor of the common shape. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        ValueError: where the shape of `other` doesn't fit, or there is no such `dim`.
+
+    Example:
+        >>> print(ops.cross(Tensor([1.0, 0.0, 0.0]), Tensor([0.0, 1.0, 0.0])))
+        [0. 0. 1.]
+    """
     if dim is None:
         axes = [k for k, n in enumerate(input.shape) if n == 3]
         if not axes:
             raise ValueError(f"For 'cross', no axis of {input.shape} has size 3.")
         dim = axes[0]
+    _within("cross", dim, input.ndim)
     dim = dim % input.ndim
+    if other.ndim != input.ndim:
+        input, other = input + zeros_like(other), other + zeros_like(input)
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise ValueError(f"For 'cross', axis {dim} must have size 3, but got {input.shape} and {other.shape}.")
 
@@ -266,7 +606,23 @@ def cross(input, other, dim=None):
 
 
 def cdist(x1, x2, p=2.0):
-    """Distances of order p between the rows of x1 [..., P, M] and of x2 [..., R, M]: [..., P, R]."""
+    """Distances of order p between the rows of x1 [..., P, M] and of x2 [..., R, M]: [..., P, R].
+
+    Args:
+        x1 (Tensor): the first operand.
+        x2 (Tensor): the second operand.
+        p (number, optional): the order of the distance. Default: 2.0.
+
+    Returns:
+        Tensor [..., P, R]. Floats and complex keep their dtype; ints give float32; not for bool.
+
+    Raises:
+        ValueError: where the shape of `x2` doesn't fit.
+
+    Example:
+        >>> print(ops.cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]])))
+        [[5.]]
+    """
     if p in (1, 2) and x1.dtype == x2.dtype and x1.dtype in (mstype.float32, mstype.float64) and x1.ndim >= 2 and x1.shape[:-2] == x2.shape[:-2]:
         total = _ops["distance_sums"](x1, x2, p == 2)
         return total if p == 1 else _root(total)
@@ -295,7 +651,19 @@ def _root(total, p=2):
 
 
 def adjoint(x):
-    """The last two dimensions exchanged."""
+    """The last two dimensions exchanged.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.adjoint(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+        [[1. 3.]
+         [2. 4.]]
+    """
     if x.ndim < 2:
         raise ValueError(f"For 'adjoint', the input must have at least 2 dimensions, but got {x.ndim}.")
     return _ops["transpose"](x, (*builtins.range(x.ndim - 2), x.ndim - 1, x.ndim - 2))

@@ -9,7 +9,7 @@ from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, log, logic
                                             sqrt, square, stop_gradient)
 from pijit.ops.function.reduce import mean, sum
 from pijit.ops.function.selection import clamp
-from pijit.ops.function.shapes import broadcast_to, cat, expand_dims, reshape, squeeze, stack
+from pijit.ops.function.shapes import _same_shape, broadcast_to, cat, expand_dims, reshape, squeeze, stack
 
 
 def reduce_loss(x, reduction):
@@ -23,13 +23,48 @@ def reduce_loss(x, reduction):
 
 
 def mse_loss(input, target, reduction="mean"):
-    """(input - target)^2; of integers in float32."""
+    """(input - target)^2; of integers in float32.
+
+    Args:
+        input (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or of the inputs' shape. Floats keep their dtype; ints and complex give float32; not for
+            bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.mse_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
+        2.0
+    """
     d = input - target
     return reduce_loss(square(d if d.dtype.is_floating_point else cast(d, mstype.float32)), reduction)
 
 
 def l1_loss(input, target, reduction="mean"):
-    """|input - target|. Integers and bools keep their dtype."""
+    """|input - target|. Integers and bools keep their dtype.
+
+    Args:
+        input (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or of the inputs' shape. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.l1_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
+        1.0
+    """
     _need_tensor("l1_loss", "input", input)
     _need_tensor("l1_loss", "target", target)
     if input.dtype == mstype.bool_ and target.dtype == mstype.bool_:
@@ -38,19 +73,77 @@ def l1_loss(input, target, reduction="mean"):
 
 
 def smooth_l1_loss(input, target, beta=1.0, reduction="none"):
-    """Quadratic below beta, linear above (Girshick 2015)."""
+    """Quadratic below beta, linear above (Girshick 2015).
+
+    Args:
+        input (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        beta (number, optional): a factor. Default: 1.0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'none'.
+
+    Returns:
+        Tensor: a number, or of the inputs' shape. Floats keep their dtype; ints give float32; not for bool and
+            complex.
+
+    Raises:
+        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.smooth_l1_loss(Tensor([1.0, 2.0]), Tensor([1.5, 4.0])))
+        [0.125 1.5  ]
+    """
+    _same_shape("smooth_l1_loss", input=input, target=target)
     d = abs(input - target)
     return reduce_loss(_ops["select"](d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0):
-    """Quadratic below delta, linear above (Huber 1964)."""
+    """Quadratic below delta, linear above (Huber 1964).
+
+    Args:
+        input (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+        delta (float, optional): the border between the two parts. Default: 1.0.
+
+    Returns:
+        Tensor: a number, or of the inputs' shape. Floats keep their dtype; ints give float32; not for bool and
+            complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.huber_loss(Tensor([1.0, 2.0]), Tensor([1.5, 4.0])))
+        0.8125
+    """
     d = abs(input - target)
     return reduce_loss(_ops["select"](d < delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
 
 
 def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    """Negative log likelihood. inputs [N, C] (or [N, C, d...]) of log-probabilities, target [N] (or [N, d...]) of class indices."""
+    """Negative log likelihood. inputs [N, C] (or [N, C, d...]) of log-probabilities, target [N] (or [N, d...]) of class indices.
+
+    Args:
+        inputs (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        ignore_index (int, optional): a class that doesn't count. Default: -100.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+        label_smoothing (float, optional): the share in [0, 1] that goes to all classes alike. Default: 0.0.
+
+    Returns:
+        Tensor: a number, or of target's shape. Floats and complex keep their dtype; ints give float32; not for
+            bool.
+
+    Raises:
+        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.nll_loss(Tensor([[-0.5, -1.0]]), Tensor([0], ms.int32)))
+        0.5
+    """
     classes = inputs.shape[1]
     keep = target != ignore_index
     safe = _ops["select"](keep, target, 0)
@@ -67,7 +160,26 @@ def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", l
 
 
 def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    """Softmax cross entropy. target holds class indices, or probabilities of input's shape."""
+    """Softmax cross entropy. target holds class indices, or probabilities of input's shape.
+
+    Args:
+        input (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        ignore_index (int, optional): a class that doesn't count. Default: -100.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+        label_smoothing (float, optional): the share in [0, 1] that goes to all classes alike. Default: 0.0.
+
+    Returns:
+        Tensor: a number, or one value per row. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.cross_entropy(Tensor([[0.0, 0.0]]), Tensor([0], ms.int32)))
+        0.6931472
+    """
     logp = _ops["log_softmax"](input, 1 if input.ndim > 1 else 0)
     if target.dtype.is_floating_point:
         if label_smoothing > 0:
@@ -80,14 +192,54 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
 
 
 def binary_cross_entropy(logits, labels, weight=None, reduction="mean"):
-    """Cross entropy of probabilities."""
+    """Cross entropy of probabilities.
+
+    Args:
+        logits (Tensor): unnormalised scores.
+        labels (Tensor): what is wanted.
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or of the inputs' shape. Floats keep their dtype; bool and ints give float32; not for
+            complex.
+
+    Raises:
+        ValueError: where the shape of `labels` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.binary_cross_entropy(Tensor([0.5, 0.5]), Tensor([1.0, 0.0])))
+        0.6931472
+    """
+    _same_shape("binary_cross_entropy", logits=logits, labels=labels)
     x = clamp(logits, 1e-12, 1.0 - 1e-7)
     loss = -(labels * log(x) + (1.0 - labels) * log(1.0 - x))
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction="mean"):
-    """Cross entropy of sigmoid(logits)."""
+    """Cross entropy of sigmoid(logits).
+
+    Args:
+        input (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        pos_weight (Tensor, optional): a factor for positive examples. Default: None.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or of the inputs' shape. Floats keep their dtype; ints give float32; not for bool and
+            complex.
+
+    Raises:
+        ValueError: where the shape of `target` doesn't fit, or the shape of `weight` doesn't fit, or the shape of
+            `pos_weight` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.binary_cross_entropy_with_logits(Tensor([0.0, 0.0]), Tensor([1.0, 0.0]), ops.ones(2), ops.ones(2)))
+        0.6931472
+    """
+    _same_shape("binary_cross_entropy_with_logits", input=input, target=target)
     if pos_weight is None:
         loss = softplus_(input) - target * input
     else:
@@ -96,38 +248,127 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
 
 
 def kl_div(logits, labels, reduction="mean"):
-    """labels * (log(labels) - logits)."""
+    """labels * (log(labels) - logits).
+
+    Args:
+        logits (Tensor): unnormalised scores.
+        labels (Tensor): what is wanted.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or of the inputs' shape. Floats keep their dtype; bool and ints give float32; not for
+            complex.
+
+    Raises:
+        ValueError: where the shape of `labels` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.kl_div(Tensor([-1.0, -2.0]), Tensor([0.5, 0.5])))
+        0.4034264
+    """
+    _same_shape("kl_div", logits=logits, labels=labels)
     loss = _ops["select"](labels > 0, labels * (log(_ops["select"](labels > 0, labels, 1.0)) - logits), 0.0)
     if reduction == "batchmean":
         return sum(loss) / logits.shape[0]
     return reduce_loss(loss, reduction)
 
 
-def _same_shape(name, **tensors):
-    shapes = {k: tuple(v.shape) for k, v in tensors.items()}
-    if len(set(shapes.values())) > 1:
-        raise ValueError(f"For '{name}', {' and '.join(repr(k) for k in shapes)} must have the same shape, but got {' and '.join(map(str, shapes.values()))}.")
-
-
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
-    """max(0, -target * (input1 - input2) + margin), target 1 or -1."""
+    """max(0, -target * (input1 - input2) + margin), target 1 or -1.
+
+    Args:
+        input1 (Tensor): the first operand.
+        input2 (Tensor): the second operand.
+        target (Tensor): what is wanted.
+        margin (float, optional): the margin. Default: 0.0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or of the inputs' shape. Floats keep their dtype; ints give float32; not for bool and
+            complex.
+
+    Raises:
+        TypeError: where `input1` is no Tensor.
+        ValueError: where the shape of `input2` doesn't fit, or the shape of `target` doesn't fit, or `reduction`
+            isn't one of those named.
+
+    Example:
+        >>> print(ops.margin_ranking_loss(Tensor([1.0, 2.0]), Tensor([2.0, 1.0]), Tensor([1.0, 1.0])))
+        0.5
+    """
     return reduce_loss(_ops["maximum"](-target * (input1 - input2) + margin, 0.0), reduction)
 
 
 def hinge_embedding_loss(inputs, targets, margin=1.0, reduction="mean"):
-    """inputs where targets are 1, max(0, margin - inputs) where they are -1."""
-    loss = _ops["select"](targets == 1, inputs, _ops["select"](targets == -1, _ops["maximum"](margin - inputs, 0.0), 0.0 * inputs))
+    """inputs where targets are above 0 (1), max(0, margin - inputs) where they are below (-1).
+
+    Args:
+        inputs (Tensor): what the function is of.
+        targets (Tensor): what is wanted.
+        margin (float, optional): the margin. Default: 1.0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or of the inputs' shape. Floats keep their dtype; bool and ints give float32; not for
+            complex.
+
+    Raises:
+        TypeError: where `inputs` is no Tensor.
+        ValueError: where the shape of `targets` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.hinge_embedding_loss(Tensor([0.5, 0.25]), Tensor([1.0, -1.0])))
+        0.625
+    """
+    loss = _ops["select"](targets > 0, inputs, _ops["select"](targets < 0, _ops["maximum"](margin - inputs, 0.0), 0.0 * inputs))
     return reduce_loss(loss, reduction)
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    """x1 . x2 / (|x1| |x2|) along one axis, the norms at least eps."""
+    """x1 . x2 / (|x1| |x2|) along one axis, the norms at least eps.
+
+    Args:
+        x1 (Tensor): the first operand.
+        x2 (Tensor): the second operand.
+        dim (int, optional): the axis. Default: 1.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-08.
+
+    Returns:
+        Tensor without the axis. Floats keep their dtype; ints give float32; not for bool and complex.
+
+    Raises:
+        TypeError: where `x1` is no Tensor.
+        ValueError: where the shape of `x2` doesn't fit, or there is no such `dim`.
+
+    Example:
+        >>> print(ops.cosine_similarity(Tensor([[1.0, 0.0]]), Tensor([[1.0, 1.0]])))
+        [0.70710677]
+    """
     dot = sum(x1 * x2, dim)
     return dot / (_ops["maximum"](sqrt(sum(square(x1), dim)), eps) * _ops["maximum"](sqrt(sum(square(x2), dim)), eps))
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
-    """1 - cos where target is 1, max(0, cos - margin) where it is -1. input1, input2 [N, D] or [D]."""
+    """1 - cos where target is 1, max(0, cos - margin) where it is -1. input1, input2 [N, D] or [D].
+
+    Args:
+        input1 (Tensor): the first operand.
+        input2 (Tensor): the second operand.
+        target (Tensor): what is wanted.
+        margin (float, optional): the margin. Default: 0.0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or one value per row. Floats keep their dtype; ints give float32; not for bool and
+            complex.
+
+    Raises:
+        ValueError: where the shape of `input2` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.cosine_embedding_loss(Tensor([[1.0, 0.0]]), Tensor([[0.0, 1.0]]), Tensor([1], ms.int32)))
+        1.0
+    """
     _same_shape("cosine_embedding_loss", input1=input1, input2=input2)
     if not -1 <= margin <= 1:
         raise ValueError(f"For 'cosine_embedding_loss', 'margin' must be in [-1, 1], but got {margin}.")
@@ -151,7 +392,31 @@ def _triplet(positive, negative, margin, reduction):
 
 
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, reduction="mean"):
-    """max(0, |anchor - positive|_p - |anchor - negative|_p + margin) (Balntas et al. 2016); swap: the lesser of the distances from the negative."""
+    """max(0, |anchor - positive|_p - |anchor - negative|_p + margin) (Balntas et al. 2016); swap: the lesser of the distances from the negative.
+
+    Args:
+        anchor (Tensor): the anchors.
+        positive (Tensor): what should be near.
+        negative (Tensor): what should be far.
+        margin (float, optional): the margin. Default: 1.0.
+        p (int, optional): the order of the norm. Default: 2.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-06.
+        swap (bool, optional): whether the lesser distance from the negative counts. Default: False.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or one value per row. Floats keep their dtype; ints give float32; not for bool and
+            complex.
+
+    Raises:
+        TypeError: where `anchor` is no Tensor.
+        ValueError: where the shape of `positive` doesn't fit, or the shape of `negative` doesn't fit, or
+            `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.triplet_margin_loss(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]]), Tensor([[0.0, 1.0]])))
+        1.0
+    """
     near, far = _distance(anchor, positive, p, eps), _distance(anchor, negative, p, eps)
     if swap:
         far = _ops["minimum"](far, _distance(positive, negative, p, eps))
@@ -159,7 +424,29 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, s
 
 
 def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction="mean"):
-    """(log(max(var, eps)) + (x - target)^2 / max(var, eps)) / 2, with full also log(2 pi) / 2."""
+    """(log(max(var, eps)) + (x - target)^2 / max(var, eps)) / 2, with full also log(2 pi) / 2.
+
+    Args:
+        x (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        var (Tensor): the variance.
+        full (bool, optional): whether the constant is added. Default: False.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-06.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or of the inputs' shape. Floats keep their dtype; ints give float32; not for bool and
+            complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `target` doesn't fit, or the shape of `var` doesn't fit, or `reduction` isn't
+            one of those named.
+
+    Example:
+        >>> print(ops.gaussian_nll_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]), Tensor([1.0, 1.0])))
+        1.0
+    """
     if eps <= 0:
         raise ValueError(f"For 'gaussian_nll_loss', 'eps' must be greater than 0, but got {eps}.")
     v = _ops["maximum"](var, eps)
@@ -168,19 +455,75 @@ def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction="mean"):
 
 
 def soft_margin_loss(input, target, reduction="mean"):
-    """log(1 + exp(-target * input)), target 1 or -1."""
+    """log(1 + exp(-target * input)), target 1 or -1.
+
+    Args:
+        input (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or of the inputs' shape. Floats keep their dtype; ints give float32; not for bool and
+            complex.
+
+    Raises:
+        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.soft_margin_loss(Tensor([0.0, 0.0]), Tensor([1.0, -1.0])))
+        0.6931472
+    """
     _same_shape("soft_margin_loss", input=input, target=target)
     return reduce_loss(softplus_(-target * input), reduction)
 
 
 def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
-    """Mean over the classes of the cross entropy of sigmoid(input). input, target [N, C]."""
+    """Mean over the classes of the cross entropy of sigmoid(input). input, target [N, C].
+
+    Args:
+        input (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or one value per row. Floats keep their dtype; bool and ints give float32; not for
+            complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.multilabel_soft_margin_loss(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]])))
+        0.6931472
+    """
     loss = softplus_(input) - target * input
     return reduce_loss(mean(loss if weight is None else loss * weight, -1), reduction)
 
 
 def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean"):
-    """Sum over the other classes of max(0, margin - input[target] + input)^p, over C. input [N, C], target [N]."""
+    """Sum over the other classes of max(0, margin - input[target] + input)^p, over C. input [N, C], target [N].
+
+    Args:
+        input (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        p (int, optional): the exponent, 1 or 2. Default: 1.
+        margin (float, optional): the margin. Default: 1.
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or one value per row. Floats keep their dtype; bool and ints give float32; not for
+            complex.
+
+    Raises:
+        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.multi_margin_loss(Tensor([[1.0, 0.5]]), Tensor([0])))
+        0.25
+    """
     if p not in (1, 2):
         raise ValueError(f"For 'multi_margin_loss', 'p' must be 1 or 2, but got {p}.")
     classes = input.shape[-1]
@@ -195,7 +538,24 @@ def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean
 
 
 def multilabel_margin_loss(input, target, reduction="mean"):
-    """Sum over labels j and other classes i of max(0, 1 - input[j] + input[i]), over C. target: labels up to the first -1. [N, C] or [C]."""
+    """Sum over labels j and other classes i of max(0, 1 - input[j] + input[i]), over C. target: labels up to the first -1. [N, C] or [C].
+
+    Args:
+        input (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor: a number, or one value per row. Floats keep their dtype; ints give float32; not for bool and
+            complex.
+
+    Raises:
+        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.multilabel_margin_loss(Tensor([[0.0, 1.0]]), Tensor([[0, -1]], ms.int32)))
+        1.0
+    """
     _same_shape("multilabel_margin_loss", input=input, target=target)
     classes = input.shape[-1]
     at = arange(classes)
@@ -226,7 +586,26 @@ def _log_sum(*terms):
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     """Connectionist temporal classification (Graves et al. 2006): (loss, log alpha [N, T, 2 S + 1]).
 
-    log_probs [T, N, C] of log-probabilities, targets [N, S] of labels, lengths [N]. 'mean' divides each loss by its target's length first."""
+    log_probs [T, N, C] of log-probabilities, targets [N, S] of labels, lengths [N]. 'mean' divides each loss by its target's length first.
+
+    Args:
+        input_lengths (Tensor): the steps of each example.
+        target_lengths (Tensor): the labels of each example.
+        blank (int, optional): the blank class. Default: 0.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+        zero_infinity (bool, optional): whether infinite losses count as 0. Default: False.
+
+    Returns:
+        (Tensor, Tensor). Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Raises:
+        ValueError: where the shape of `targets` doesn't fit, or the shape of `input_lengths` doesn't fit, or the
+            shape of `target_lengths` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.ctc_loss(ops.log_softmax(ops.zeros((2, 1, 3))), Tensor([[1]], ms.int32), Tensor([2], ms.int32), Tensor([1], ms.int32))[0])
+        1.0986123
+    """
     if log_probs.ndim != 3 or targets.ndim != 2:
         raise ValueError(f"For 'ctc_loss', 'log_probs' must have 3 dimensions and 'targets' 2, but got {log_probs.ndim} and {targets.ndim}.")
     steps, batch, classes = log_probs.shape

@@ -6,38 +6,124 @@ import math
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full, ones, ones_like, zeros_like
-from pijit.ops.function.elementwise import abs, cast, cos, floor_div, fmod, pow, select, sqrt, trunc
+from pijit.ops.function.elementwise import abs, cast, cos, floor_div, fmod, _need_tensor, pow, select, sqrt, trunc
 from pijit.ops.function.reduce import amax, any, sum
-from pijit.ops.function.shapes import _axis, _ints, concat, expand_dims, flip, narrow, reshape, swapaxes, unbind
+from pijit.ops.function.selection import addn
+from pijit.ops.function.shapes import _axis, _ints, concat, expand_dims, flip, narrow, reshape, stack, swapaxes, unbind
 
 
 def squared_difference(x, y):
-    """(x - y) ** 2."""
+    """(x - y) ** 2.
+
+    Args:
+        x (Tensor): what the function is of.
+        y (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `y` doesn't fit.
+
+    Example:
+        >>> print(ops.function.squared_difference(Tensor([1.0, 2.0]), Tensor([3.0, 5.0])))
+        [4. 9.]
+    """
     d = x - y
     return d * d
 
 
 def div_no_nan(x, y):
-    """x / y, 0 where y is 0."""
+    """x / y, 0 where y is 0.
+
+    Args:
+        x (Tensor): what the function is of.
+        y (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `y` doesn't fit.
+
+    Example:
+        >>> print(ops.function.div_no_nan(Tensor([1.0, 2.0]), Tensor([0.0, 4.0])))
+        [0.  0.5]
+    """
     zero = y == 0
     return select(zero, zeros_like(x / select(zero, ones_like(y), y)), x / select(zero, ones_like(y), y))
 
 
 def mul_no_nan(x, y):
-    """x * y, 0 where y is 0, whatever x is."""
+    """x * y, 0 where y is 0, whatever x is.
+
+    Args:
+        x (Tensor): what the function is of.
+        y (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `y` doesn't fit.
+
+    Example:
+        >>> print(ops.function.mul_no_nan(Tensor([float("inf"), 2.0]), Tensor([0.0, 4.0])))
+        [0. 8.]
+    """
     return select(y == 0, zeros_like(x * y), x * y)
 
 
+def _any_floating(*operands):
+    """Whether one of the operands, Tensors and numbers, is floating."""
+    return bool([x for x in operands if (x.dtype.is_floating_point if isinstance(x, Tensor) else isinstance(x, float))])
+
+
 def truncate_div(x, y):
-    """x / y rounded towards 0."""
-    if x.dtype.is_floating_point or y.dtype.is_floating_point:
+    """x / y rounded towards 0.
+
+    Args:
+        x (Tensor): what the function is of.
+        y (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Ints and floats keep their dtype; not for bool and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `y` doesn't fit.
+
+    Example:
+        >>> print(ops.truncate_div(Tensor([7, -7]), Tensor([2, 2])))
+        [ 3 -3]
+    """
+    if _any_floating(x, y):
         return trunc(x / y)
     q = floor_div(x, y)
     return select((q * y != x) & (q < 0), q + 1, q)
 
 
 def truncate_mod(x, y):
-    """What truncate_div leaves, with the sign of x."""
+    """What truncate_div leaves, with the sign of x.
+
+    Args:
+        x (Tensor): what the function is of.
+        y (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Ints and floats keep their dtype; not for bool and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `y` doesn't fit.
+
+    Example:
+        >>> print(ops.truncate_mod(Tensor([7, -7]), Tensor([2, 2])))
+        [ 1 -1]
+    """
     return fmod(x, y)
 
 
@@ -48,7 +134,23 @@ def _whole(name, *tensors):
 
 
 def gcd(input, other):
-    """The greatest common divisors of ints, elementwise (Euclid)."""
+    """The greatest common divisors of ints, elementwise (Euclid).
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `other` doesn't fit.
+
+    Example:
+        >>> print(ops.gcd(Tensor([12, 18]), Tensor([8, 27])))
+        [4 9]
+    """
     _whole("gcd", input, other)
     a, b = (abs(v) for v in (input, other))
     both = a + b
@@ -62,21 +164,62 @@ def gcd(input, other):
 
 
 def lcm(input, other):
-    """The least common multiples of ints, elementwise."""
+    """The least common multiples of ints, elementwise.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `other` doesn't fit.
+
+    Example:
+        >>> print(ops.lcm(Tensor([4, 6]), Tensor([6, 9])))
+        [12 18]
+    """
     g = gcd(input, other)
     return cast(abs(floor_div(input, select(g == 0, ones_like(g), g)) * other), g.dtype)
 
 
 def accumulate_n(x):
-    """The sum of tensors of one shape."""
-    total = x[0]
-    for t in x[1:]:
-        total = total + t
-    return total
+    """The sum of tensors of one shape.
+
+    Args:
+        x (list or tuple of Tensor): what to add.
+
+    Returns:
+        Tensor of their shape.
+
+    Example:
+        >>> print(ops.accumulate_n([Tensor([1.0, 2.0]), Tensor([3.0, 4.0])]))
+        [4. 6.]
+    """
+    return addn(x)
 
 
 def dist(input, other, p=2):
-    """The p-norm of input - other, over all elements."""
+    """The p-norm of input - other, over all elements.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+        p (number, optional): the order of the norm. Default: 2.
+
+    Returns:
+        0-d Tensor. Floats and complex keep their dtype; ints give float32; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `other` doesn't fit.
+
+    Example:
+        >>> print(ops.dist(Tensor([0.0, 0.0]), Tensor([3.0, 4.0])))
+        5.0
+    """
     d = abs(input - other)
     if p == float("inf"):
         return amax(d)
@@ -84,13 +227,48 @@ def dist(input, other, p=2):
 
 
 def lp_norm(x, axis, p=2, keep_dims=False, epsilon=1e-12):
-    """(sum of |x|^p over axes) ^ (1 / p), at least epsilon."""
+    """(sum of |x|^p over axes) ^ (1 / p), at least epsilon.
+
+    Args:
+        x (Tensor): what the function is of.
+        axis (int): the axis; -1 is the last one.
+        p (number, optional): the order of the norm. Default: 2.
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
+        epsilon (float, optional): a small number that keeps the result finite. Default: 1e-12.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Floats keep their dtype; bool and ints give float32; not for
+            complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.function.lp_norm(Tensor([[3.0, 4.0]]), 1))
+        [5.]
+    """
     total = sum(pow(abs(x), float(p)), _ints(axis), keep_dims)
     return pow(_ops["maximum"](total, epsilon), 1.0 / p)
 
 
 def renorm(input, p, axis, maxnorm):
-    """Slices along `axis` whose p-norm exceeds maxnorm, scaled down to it. Raises ValueError for p <= 0 or maxnorm <= 0."""
+    """Slices along `axis` whose p-norm exceeds maxnorm, scaled down to it. Raises ValueError for p <= 0 or maxnorm <= 0.
+
+    Args:
+        input (Tensor): what the function is of.
+        p (number): the order of the norm.
+        axis (int): the axis; -1 is the last one.
+        maxnorm (float): the greatest norm.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Example:
+        >>> print(ops.renorm(Tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1.0))
+        [[0.6 0.8]
+         [0.  1. ]]
+    """
     if p <= 0 or maxnorm < 0:
         raise ValueError(f"For 'renorm', 'p' must be greater than 0 and 'maxnorm' at least 0, but got {p} and {maxnorm}.")
     a = _axis(axis, input.ndim)
@@ -100,7 +278,23 @@ def renorm(input, p, axis, maxnorm):
 
 
 def l2_normalize(x, axis=0, epsilon=1e-4):
-    """x / sqrt(max(sum of squares along the axis, epsilon))."""
+    """x / sqrt(max(sum of squares along the axis, epsilon)).
+
+    Args:
+        x (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: 0.
+        epsilon (float, optional): the least sum of squares. Default: 0.0001.
+
+    Returns:
+        Tensor of x's shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.function.l2_normalize(Tensor([3.0, 4.0])))
+        [0.6 0.8]
+    """
     if not isinstance(axis, int):
         if len(axis) != 1:
             raise TypeError(f"For 'L2Normalize', 'axis' must name one axis, but got {axis}.")
@@ -110,7 +304,24 @@ def l2_normalize(x, axis=0, epsilon=1e-4):
 
 
 def cumulative_logsumexp(x, axis, exclusive=False, reverse=False):
-    """log of the running sums of exp along an axis."""
+    """log of the running sums of exp along an axis.
+
+    Args:
+        x (Tensor): what the function is of.
+        axis (int): the axis; -1 is the last one.
+        exclusive (bool, optional): whether an element itself is left out. Default: False.
+        reverse (bool, optional): whether sums run from the end. Default: False.
+
+    Returns:
+        Tensor of x's shape. Floats keep their dtype; ints give float32; not for bool and complex.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.function.cumulative_logsumexp(Tensor([0.0, 0.0]), 0))
+        [0.        0.6931472]
+    """
     from pijit.ops.function.reduce import logcumsumexp
     a = _axis(int(axis), x.ndim)
     if reverse:
@@ -123,7 +334,19 @@ def cumulative_logsumexp(x, axis, exclusive=False, reverse=False):
 
 
 def pdist(input, p=2.0):
-    """p-norms of the differences of all pairs of rows [..., n, m]: [..., n (n - 1) / 2]."""
+    """p-norms of the differences of all pairs of rows [..., n, m]: [..., n (n - 1) / 2].
+
+    Args:
+        input (Tensor): what the function is of.
+        p (number, optional): the order of the distance. Default: 2.0.
+
+    Returns:
+        Tensor [..., n (n - 1) / 2]. Floats and complex keep their dtype; ints give float32; not for bool.
+
+    Example:
+        >>> print(ops.pdist(Tensor([[0.0, 0.0], [3.0, 4.0]])))
+        [5.]
+    """
     if p < 0:
         raise ValueError(f"For 'pdist', 'p' must be at least 0, but got {p}.")
     n = input.shape[-2]
@@ -143,12 +366,41 @@ def pdist(input, p=2.0):
 
 
 def approximate_equal(x, y, tolerance=1e-5):
-    """Where |x - y| < tolerance."""
+    """Where |x - y| < tolerance.
+
+    Args:
+        x (Tensor): what the function is of.
+        y (Tensor or number): the second operand.
+        tolerance (float, optional): the tolerance. Default: 1e-05.
+
+    Returns:
+        bool Tensor. Ints and floats give bool; not for bool and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `y` doesn't fit.
+
+    Example:
+        >>> print(ops.approximate_equal(Tensor([1.0, 2.0]), Tensor([1.0, 2.1])))
+        [ True False]
+    """
     return abs(x - y) < tolerance
 
 
 def mvlgamma(input, p):
-    """log of the multivariate gamma function of dimension p. ValueError where an element is at most (p - 1) / 2."""
+    """log of the multivariate gamma function of dimension p. ValueError where an element is at most (p - 1) / 2.
+
+    Args:
+        input (Tensor): what the function is of.
+        p (int): the dimension.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Example:
+        >>> print(ops.mvlgamma(Tensor([3.0]), 2))
+        [1.550195]
+    """
     if not isinstance(p, int) or p < 1:
         raise ValueError(f"For 'mvlgamma', 'p' must be an int of at least 1, but got {p}.")
     shift = expand_dims(input, -1) - arange(p, dtype=input.dtype) * 0.5
@@ -156,7 +408,23 @@ def mvlgamma(input, p):
 
 
 def nanmedian(input, axis=-1, keepdims=False):
-    """(the lower median of what isn't NaN along an axis, its index as int64)."""
+    """(the lower median of what isn't NaN along an axis, its index as int64).
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        (Tensor, int64 Tensor). Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.nanmedian(Tensor([3.0, float("nan"), 1.0]))[0])
+        1.0
+    """
     a = _axis(axis, input.ndim)
     order = _ops["argsort"](input, a, False)  # NaN last
     count = sum(cast(input == input, mstype.int64), a, True)
@@ -168,12 +436,44 @@ def nanmedian(input, axis=-1, keepdims=False):
 def quantile(input, q, axis=None, keepdims=False):
     """Values below which a share q of the elements lies (interpolated): of all, or along an axis; NaN where one is among them.
 
-    q is a number or a 1-d tensor in [0, 1]; several give a first axis of the result."""
+    q is a number or a 1-d tensor in [0, 1]; several give a first axis of the result.
+
+    Args:
+        input (Tensor): what the function is of.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        Tensor. Floats keep their dtype; ints give float32; not for bool and complex.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.quantile(Tensor([1.0, 2.0, 3.0]), 0.5))
+        2.0
+    """
     return _quantile("quantile", input, q, axis, keepdims, False)
 
 
 def nanquantile(input, q, axis=None, keepdims=False):
-    """As quantile, of the elements that aren't NaN."""
+    """As quantile, of the elements that aren't NaN.
+
+    Args:
+        input (Tensor): what the function is of.
+        q (float or Tensor): the share, in [0, 1].
+        axis (int, optional): the axis; -1 is the last one. Default: None.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        Tensor. Floats keep their dtype; ints give float32; not for bool and complex.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.nanquantile(Tensor([1.0, float("nan"), 3.0]), 0.5))
+        2.0
+    """
     return _quantile("nanquantile", input, q, axis, keepdims, True)
 
 
@@ -216,13 +516,43 @@ def _left(y, axis, ndim):
 
 
 def argwhere(input):
-    """Indices of the elements that aren't 0, a row each. Their number depends on the data: not part of a graph."""
+    """Indices of the elements that aren't 0, a row each. Their number depends on the data: not part of a graph.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        int64 Tensor [n, input.ndim]. Bool, floats and complex give int64.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.argwhere(Tensor([0, 5, 6])))
+        [[1]
+         [2]]
+    """
+    _need_tensor("argwhere", "input", input)
     from pijit.ops.function.index import nonzero
     return nonzero(input)
 
 
 def cartesian_prod(*inputs):
-    """All combinations of the elements of 1-d tensors, a row each."""
+    """All combinations of the elements of 1-d tensors, a row each.
+
+    Args:
+        *inputs (Tensor): what the function is of.
+
+    Returns:
+        Tensor [n, number of inputs]. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.cartesian_prod(Tensor([1, 2]), Tensor([3, 4])))
+        [[1 3]
+         [1 4]
+         [2 3]
+         [2 4]]
+    """
     from pijit.ops.function.shapes import meshgrid, stack
     if len(inputs) == 1:
         return inputs[0]
@@ -230,7 +560,22 @@ def cartesian_prod(*inputs):
 
 
 def combinations(input, r=2, with_replacement=False):
-    """All r-element selections of a 1-d tensor, a row each, in the order of itertools."""
+    """All r-element selections of a 1-d tensor, a row each, in the order of itertools.
+
+    Args:
+        input (Tensor): what the function is of.
+        r (int, optional): the size of a selection. Default: 2.
+        with_replacement (bool, optional): whether one element may come again. Default: False.
+
+    Returns:
+        Tensor [n, r]. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.combinations(Tensor([1, 2, 3])))
+        [[1 2]
+         [1 3]
+         [2 3]]
+    """
     import itertools
     if input.ndim != 1:
         raise ValueError(f"For 'combinations', the input must have 1 dimension, but got {input.ndim}.")
@@ -244,7 +589,19 @@ def combinations(input, r=2, with_replacement=False):
 
 
 def block_diag(*inputs):
-    """Matrices (vectors as rows, numbers as 1 x 1) along the diagonal of one, zeros elsewhere."""
+    """Matrices (vectors as rows, numbers as 1 x 1) along the diagonal of one, zeros elsewhere.
+
+    Args:
+        *inputs (Tensor): what the function is of.
+
+    Returns:
+        Tensor [rows, columns]. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.block_diag(Tensor([[1, 2]]), Tensor([[3]])))
+        [[1 2 0]
+         [0 0 3]]
+    """
     parts = [reshape(x, (1, -1)) if x.ndim < 2 else x for x in inputs]
     width = builtins.sum([p.shape[1] for p in parts])
     rows, left = [], 0
@@ -255,18 +612,52 @@ def block_diag(*inputs):
 
 
 def vander(x, N=None):
-    """Powers of a vector as columns, from the (N - 1)-th down to the 0-th."""
+    """Powers of a vector as columns, from the (N - 1)-th down to the 0-th.
+
+    Args:
+        x (Tensor): what the function is of.
+        N (int, optional): the number of columns. Default: None.
+
+    Returns:
+        Tensor [n, N]. Floats and complex keep their dtype; bool gives int64.
+
+    Example:
+        >>> print(ops.vander(Tensor([2.0, 3.0]), 3))
+        [[4. 2. 1.]
+         [9. 3. 1.]]
+    """
     if x.ndim != 1:
         raise ValueError(f"For 'vander', the input must have 1 dimension, but got {x.ndim}.")
     n = x.shape[0] if N is None else N
     if n <= 0:
         raise ValueError(f"For 'vander', 'N' must be greater than 0, but got {N}.")
+    if not x.dtype.is_floating_point and x.dtype not in mstype.complex_type:
+        x = cast(x, mstype.int64)
     powers = cast(arange(n - 1, -1, -1), x.dtype)
     return pow(expand_dims(x, 1), powers)
 
 
 def vector_norm(x, ord=2, axis=None, keepdims=False, *, dtype=None):
-    """The norm of order `ord` (a number, inf, -inf or 0) over axes."""
+    """The norm of order `ord` (a number, inf, -inf or 0) over axes.
+
+    Args:
+        x (Tensor): what the function is of.
+        ord (number or str, optional): the order of the norm. Default: 2.
+        axis (int, optional): the axis; -1 is the last one. Default: None.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.vector_norm(Tensor([3.0, 4.0])))
+        5.0
+    """
     x = x if dtype is None else cast(x, dtype)
     d, axes = abs(x), None if axis is None else _ints(axis)
     if ord == float("inf"):
@@ -282,13 +673,46 @@ def vector_norm(x, ord=2, axis=None, keepdims=False, *, dtype=None):
 
 
 def matrix_norm(A, ord="fro", axis=(-2, -1), keepdims=False, *, dtype=None):
-    """A matrix norm over two axes: 'fro', 1, -1, inf or -inf."""
+    """A matrix norm over two axes: 'fro', 1, -1, inf or -inf.
+
+    Args:
+        A (Tensor): the matrices, along the last two axes.
+        ord (number or str, optional): the order of the norm. Default: 'fro'.
+        axis (int, optional): the axis; -1 is the last one. Default: (-2, -1).
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `A` is no Tensor, or there is no such `axis`.
+
+    Example:
+        >>> print(ops.matrix_norm(Tensor([[3.0, 0.0], [0.0, 4.0]])))
+        5.0
+    """
     from pijit.ops.function.reduce import norm
     return norm(A, ord, axis, keepdims, dtype=dtype)
 
 
 def logspace(start, end, steps, base=10, *, dtype=mstype.float32):
-    """base ** e for `steps` numbers e from start to end."""
+    """base ** e for `steps` numbers e from start to end.
+
+    Args:
+        start (number): the first value.
+        end (number): the end, which isn't reached.
+        steps (int): how many values.
+        base (int, optional): the base. Default: 10.
+        dtype (dtype, optional): the dtype of the result. Default: float32.
+
+    Returns:
+        1-d Tensor.
+
+    Example:
+        >>> print(ops.logspace(0, 2, 3))
+        [  1.  10. 100.]
+    """
     from pijit.ops.function.creation import linspace
     if steps < 0:
         raise ValueError(f"For 'logspace', 'steps' must be at least 0, but got {steps}.")
@@ -297,10 +721,33 @@ def logspace(start, end, steps, base=10, *, dtype=mstype.float32):
 
 
 def population_count(input_x):
-    """How many bits of each element (int16 or uint16) are 1, as uint8."""
-    if input_x.dtype not in (mstype.int16, mstype.uint16):
-        raise TypeError(f"For 'population_count', the input must be int16 or uint16, but got {input_x.dtype}.")
-    x = cast(input_x, mstype.int32) & 0xFFFF
+    """How many bits of each element, an int, are 1, as uint8.
+
+    Args:
+        input_x (Tensor): what the function is of.
+
+    Returns:
+        uint8 Tensor of the same shape.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+
+    Example:
+        >>> print(ops.population_count(Tensor([7, 8], ms.int16)))
+        [3 1]
+    """
+    _need_tensor("population_count", "input_x", input_x)
+    if input_x.dtype not in mstype.int_type + mstype.uint_type:
+        raise TypeError(f"For 'population_count', the input must be of ints, but got {input_x.dtype}.")
+    bits = input_x.itemsize * 8
+    if bits > 16:  # in words of 16 bits
+        words = [cast((input_x >> k) & 0xFFFF, mstype.int32) for k in builtins.range(0, bits, 16)]
+        return cast(sum(stack([cast(_bits(w), mstype.int32) for w in words]), 0, dtype=mstype.int32), mstype.uint8)
+    return _bits(cast(input_x, mstype.int32) & (0xFFFF if bits == 16 else 0xFF))
+
+
+def _bits(x):
+    """How many of the lowest 16 bits of int32 are 1."""
     x = x - ((x >> 1) & 0x5555)
     x = (x & 0x3333) + ((x >> 2) & 0x3333)
     x = (x + (x >> 4)) & 0x0F0F
@@ -308,12 +755,42 @@ def population_count(input_x):
 
 
 def tril_indices(row, col, offset=0, *, dtype=mstype.int64):
-    """Rows and columns [2, n] of the elements of a row x col matrix on and below a diagonal."""
+    """Rows and columns [2, n] of the elements of a row x col matrix on and below a diagonal.
+
+    Args:
+        row (int): the number of rows.
+        col (int): the number of columns.
+        offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
+        dtype (dtype, optional): int32 or int64. Default: int64.
+
+    Returns:
+        Tensor [2, n].
+
+    Example:
+        >>> print(ops.tril_indices(2, 2))
+        [[0 1 1]
+         [0 0 1]]
+    """
     return _triangle("tril_indices", row, col, dtype, lambda i: (0, builtins.min(builtins.max(i + offset + 1, 0), col)))
 
 
 def triu_indices(row, col, offset=0, *, dtype=mstype.int64):
-    """Rows and columns [2, n] of the elements of a row x col matrix on and above a diagonal."""
+    """Rows and columns [2, n] of the elements of a row x col matrix on and above a diagonal.
+
+    Args:
+        row (int): the number of rows.
+        col (int): the number of columns.
+        offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
+        dtype (dtype, optional): int32 or int64. Default: int64.
+
+    Returns:
+        Tensor [2, n].
+
+    Example:
+        >>> print(ops.triu_indices(2, 2))
+        [[0 0 1]
+         [0 1 1]]
+    """
     return _triangle("triu_indices", row, col, dtype, lambda i: (builtins.min(builtins.max(i + offset, 0), col), col))
 
 
@@ -350,34 +827,121 @@ def _window(name, window_length, periodic, dtype, f, default=mstype.float32):
 
 
 def bartlett_window(window_length, periodic=True, *, dtype=None):
-    """The triangle from 0 to 1 and back."""
+    """The triangle from 0 to 1 and back.
+
+    Args:
+        window_length (int): the number of elements.
+        periodic (bool, optional): whether the window is one period long (one element of a longer symmetric one is
+            left out). Default: True.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d float32 Tensor.
+
+    Example:
+        >>> print(ops.bartlett_window(4))
+        [0.  0.5 1.  0.5]
+    """
     return _window("bartlett_window", window_length, periodic, dtype, lambda t: 1 - abs(2 * t - 1))
 
 
 def blackman_window(window_length, periodic=True, *, dtype=None):
-    """0.42 - 0.5 cos + 0.08 cos of the double angle."""
+    """0.42 - 0.5 cos + 0.08 cos of the double angle.
+
+    Args:
+        window_length (int): the number of elements.
+        periodic (bool, optional): whether the window is one period long (one element of a longer symmetric one is
+            left out). Default: True.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d float32 Tensor.
+
+    Example:
+        >>> print(ops.blackman_window(4))
+        [-1.3877788e-17  3.4000000e-01  1.0000000e+00  3.4000000e-01]
+    """
     return _window("blackman_window", window_length, periodic, dtype, lambda t: 0.42 - 0.5 * cos(2 * math.pi * t) + 0.08 * cos(4 * math.pi * t))
 
 
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
-    """alpha - beta cos."""
+    """alpha - beta cos.
+
+    Args:
+        window_length (int): the number of elements.
+        periodic (bool, optional): whether the window is one period long (one element of a longer symmetric one is
+            left out). Default: True.
+        alpha (float, optional): the constant. Default: 0.54.
+        beta (float, optional): the factor of the cosine. Default: 0.46.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d float32 Tensor.
+
+    Example:
+        >>> print(ops.hamming_window(4))
+        [0.08 0.54 1.   0.54]
+    """
     return _window("hamming_window", window_length, periodic, dtype, lambda t: alpha - beta * cos(2 * math.pi * t))
 
 
 def hann_window(window_length, periodic=True, *, dtype=None):
-    """0.5 - 0.5 cos."""
+    """0.5 - 0.5 cos.
+
+    Args:
+        window_length (int): the number of elements.
+        periodic (bool, optional): whether the window is one period long (one element of a longer symmetric one is
+            left out). Default: True.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d float32 Tensor.
+
+    Example:
+        >>> print(ops.hann_window(4))
+        [0.  0.5 1.  0.5]
+    """
     return _window("hann_window", window_length, periodic, dtype, lambda t: 0.5 - 0.5 * cos(2 * math.pi * t), mstype.float64)
 
 
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
-    """The modified Bessel function of order 0 along a half circle, over its greatest value."""
+    """The modified Bessel function of order 0 along a half circle, over its greatest value.
+
+    Args:
+        window_length (int): the number of elements.
+        periodic (bool, optional): whether the window is one period long (one element of a longer symmetric one is
+            left out). Default: True.
+        beta (float, optional): the sharpness. Default: 12.0.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        1-d float32 Tensor.
+
+    Example:
+        >>> print(ops.kaiser_window(4))
+        [5.27734413e-05 2.15672745e-01 1.00000000e+00 2.15672745e-01]
+    """
     import numpy as np
     top = float(np.i0(beta))
     return _window("kaiser_window", window_length, periodic, dtype, lambda t: Tensor(np.i0(beta * np.sqrt(np.maximum(1 - (2 * t.asnumpy() - 1) ** 2, 0))) / top), mstype.float64)
 
 
 def histc(input, bins=100, min=0.0, max=0.0):
-    """How many elements lie in each of `bins` equal parts of [min, max]; of the elements' own range where both are equal."""
+    """How many elements lie in each of `bins` equal parts of [min, max]; of the elements' own range where both are equal.
+
+    Args:
+        input (Tensor): what the function is of.
+        bins (int, optional): the number of parts. Default: 100.
+        min (Tensor or number, optional): the lower bound. Default: 0.0.
+        max (Tensor or number, optional): the upper bound. Default: 0.0.
+
+    Returns:
+        Tensor [bins]. Bool, ints and complex keep their dtype.
+
+    Example:
+        >>> print(ops.histc(Tensor([1.0, 2.0, 1.0]), 2, 0.0, 3.0))
+        [2. 1.]
+    """
     import numpy as np
     if bins <= 0:
         raise ValueError(f"For 'histc', 'bins' must be greater than 0, but got {bins}.")
@@ -388,4 +952,4 @@ def histc(input, bins=100, min=0.0, max=0.0):
         min, max = float(a.min()), float(a.max())
     if min == max:
         min, max = min - 1, max + 1
-    return Tensor(np.histogram(a.astype(np.float64), bins, (min, max))[0], input.dtype)
+    return Tensor(np.histogram(a.astype(np.float64), bins, (min, max))[0], mstype.float32 if input.dtype == mstype.float16 else input.dtype)

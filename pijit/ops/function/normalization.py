@@ -4,14 +4,35 @@ import builtins
 
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
-from pijit.ops.function.elementwise import pow, rsqrt, square, stop_gradient
+from pijit.ops.function.elementwise import _need_tensor, pow, rsqrt, square, stop_gradient
 from pijit.ops.function.reduce import mean
 from pijit.ops.function.shapes import reshape
 
 
 def batch_norm(input_x, running_mean, running_var, weight, bias, training=False, momentum=0.1, eps=1e-5):
     """Batch normalisation over all axes but 1 (Ioffe & Szegedy 2015). In training the running statistics
-    are updated: running = (1 - momentum) * running + momentum * batch, with the unbiased variance. Half precision is computed in float32."""
+    are updated: running = (1 - momentum) * running + momentum * batch, with the unbiased variance. Half precision is computed in float32.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        running_mean (Tensor or Parameter): the mean per channel.
+        running_var (Tensor or Parameter): the variance per channel.
+        weight (Tensor): the factor per channel.
+        bias (Tensor): what to add per channel.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+
+    Returns:
+        Tensor of input_x's shape. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        ValueError: where the shape of `running_mean` doesn't fit, or the shape of `running_var` doesn't fit, or the
+            shape of `weight` doesn't fit, or the shape of `bias` doesn't fit.
+
+    Example:
+        >>> print(ops.batch_norm(Tensor([[1.0], [3.0]]), Tensor([2.0]), Tensor([1.0]), Tensor([1.0]), Tensor([0.0])))
+        [[-0.999995]
+         [ 0.999995]]
+    """
     shape = (1, -1) + (1,) * (input_x.ndim - 2)
     half = input_x.dtype in (mstype.float16, mstype.bfloat16)
     x = _ops["cast"](input_x, mstype.float32) if half else input_x
@@ -31,7 +52,22 @@ def batch_norm(input_x, running_mean, running_var, weight, bias, training=False,
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
-    """Layer normalisation over the last dimensions (Ba et al. 2016)."""
+    """Layer normalisation over the last dimensions (Ba et al. 2016).
+
+    Args:
+        input (Tensor): what the function is of.
+        normalized_shape (tuple of int): the last dimensions.
+        weight (Tensor, optional): the factor per element. Default: None.
+        bias (Tensor, optional): what to add per element. Default: None.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; not for bool, ints and complex.
+
+    Example:
+        >>> print(ops.layer_norm(Tensor([[1.0, 3.0]]), (2,)))
+        [[-0.999995  0.999995]]
+    """
     begin = input.ndim - len(normalized_shape)
     if begin < 0 or tuple(input.shape[begin:]) != tuple(normalized_shape):
         raise ValueError(f"For 'layer_norm', the last dimensions of {input.shape} must be {tuple(normalized_shape)}.")
@@ -39,7 +75,23 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
-    """Normalisation over groups of channels of input [N, C, ...] (Wu & He 2018); weight and bias per channel."""
+    """Normalisation over groups of channels of input [N, C, ...] (Wu & He 2018); weight and bias per channel.
+
+    Args:
+        input (Tensor): what the function is of.
+        num_groups (int): the number of groups.
+        weight (Tensor, optional): a factor per class or element. Default: None.
+        bias (Tensor, optional): what to add per channel. Default: None.
+        eps (float, optional): a small number that keeps the result finite. Default: 1e-05.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; not for bool, ints and complex.
+
+    Example:
+        >>> print(ops.group_norm(Tensor([[[1.0, 3.0], [2.0, 6.0]]]), 2))
+        [[[-0.999995   0.999995 ]
+          [-0.9999988  0.9999988]]]
+    """
     n, c = input.shape[:2]
     if num_groups <= 0 or c % num_groups:
         raise ValueError(f"For 'group_norm', 'num_groups' must divide the {c} channels, but got {num_groups}.")
@@ -51,7 +103,23 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 
 
 def rms_norm(x, gamma, epsilon=1e-6):
-    """(x / rms(x) * gamma, 1 / rms(x)), rms over the axes that gamma has (Zhang & Sennrich 2019)."""
+    """(x / rms(x) * gamma, 1 / rms(x)), rms over the axes that gamma has (Zhang & Sennrich 2019).
+
+    Args:
+        x (Tensor): what the function is of.
+        gamma (Tensor): the factor per element.
+        epsilon (float, optional): a small number that keeps the result finite. Default: 1e-06.
+
+    Returns:
+        (Tensor, Tensor). Floats and complex keep their dtype; ints give float32; not for bool.
+
+    Raises:
+        ValueError: where the shape of `gamma` doesn't fit.
+
+    Example:
+        >>> print(ops.rms_norm(Tensor([[3.0, 3.0]]), ops.ones(2))[0])
+        [[0.99999994 0.99999994]]
+    """
     axes = tuple(builtins.range(x.ndim - gamma.ndim, x.ndim))
     if tuple(x.shape[x.ndim - gamma.ndim:]) != tuple(gamma.shape):
         raise ValueError(f"For 'rms_norm', the last dimensions of {x.shape} must be those of gamma, {gamma.shape}.")
@@ -60,7 +128,27 @@ def rms_norm(x, gamma, epsilon=1e-6):
 
 
 def lrn(x, depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS"):
-    """x / (bias + alpha * sum of squares of the channels within depth_radius) ** beta (Krizhevsky et al. 2012). x [N, C, H, W]."""
+    """x / (bias + alpha * sum of squares of the channels within depth_radius) ** beta (Krizhevsky et al. 2012). x [N, C, H, W].
+
+    Args:
+        x (Tensor): what the function is of.
+        depth_radius (int, optional): how many channels to each side. Default: 5.
+        bias (float, optional): what the sum is added to. Default: 1.0.
+        alpha (number, optional): a factor. Default: 1.0.
+        beta (number, optional): a factor. Default: 0.5.
+        norm_region (str, optional): 'ACROSS_CHANNELS'. Default: 'ACROSS_CHANNELS'.
+
+    Returns:
+        Tensor of x's shape. Floats and complex keep their dtype; ints give float32; not for bool.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.lrn(ops.ones((1, 1, 1, 2))))
+        [[[[0.70710677 0.70710677]]]]
+    """
+    _need_tensor("lrn", "x", x)
     if norm_region != "ACROSS_CHANNELS":
         raise ValueError(f"For 'lrn', 'norm_region' must be 'ACROSS_CHANNELS', but got {norm_region!r}.")
     if x.ndim != 4:

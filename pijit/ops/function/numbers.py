@@ -5,45 +5,115 @@ import operator
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import (add, div, exp, expm1, floor_div, greater, greater_equal, less, less_equal, mod, mul, pow, sub)
-from pijit.ops.function.creation import arange
+from pijit.ops.function.elementwise import (_need_tensor, add, cast, div, exp, expm1, floor_div, greater, greater_equal, less, less_equal, mod, mul,
+                                            pow, sub, trunc)
+from pijit.ops.function.creation import range
 from pijit.ops.function.shapes import slice
 
-tensor_add, tensor_sub, tensor_mul, tensor_muls, tensor_div, tensor_floordiv, tensor_mod = add, sub, mul, mul, div, floor_div, mod
+tensor_add, tensor_sub, tensor_mul, tensor_muls, tensor_floordiv, tensor_mod = add, sub, mul, mul, floor_div, mod
 tensor_pow, tensor_exp, tensor_expm1, pows = pow, exp, expm1, pow
 tensor_lt, tensor_le, tensor_gt, tensor_ge = less, less_equal, greater, greater_equal
-tensor_range, tensor_slice = arange, slice
+tensor_range, tensor_slice = range, slice
 
 scalar_add, scalar_sub, scalar_mul, scalar_div, scalar_floordiv = operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv
 scalar_mod, scalar_pow, scalar_uadd, scalar_usub, scalar_log = operator.mod, operator.pow, operator.pos, operator.neg, math.log
 scalar_eq, scalar_ne, scalar_lt, scalar_le, scalar_gt, scalar_ge = operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge
 scalar_max, scalar_min = max, min
-bool_and, bool_or, bool_not, bool_eq = operator.and_, operator.or_, operator.not_, operator.eq
+bool_and, bool_or, bool_eq = operator.and_, operator.or_, operator.eq
 string_eq, string_concat = operator.eq, operator.add
 is_, is_not, list_len, list_getitem, dict_getitem = operator.is_, operator.is_not, len, operator.getitem, operator.getitem
 
 
-def tuple_to_array(input_x):
-    """A tensor of a tuple of numbers of one kind: int32 or float32.
+def bool_not(x):
+    """The opposite of a bool, as a 0-d tensor.
 
-    TypeError where `input_x` is no tuple, or holds both or something else."""
+    Args:
+        x (bool): the value.
+
+    Returns:
+        0-d bool Tensor.
+
+    Example:
+        >>> print(ops.bool_not(True))
+        False
+    """
+    return Tensor(not x)
+
+
+def tensor_div(x, y):
+    """x / y, in the dtype of both: of ints rounded towards 0.
+
+    Args:
+        x (Tensor): what the function is of.
+        y (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where the shape of `y` doesn't fit.
+
+    Example:
+        >>> print(ops.tensor_div(Tensor([7, -7]), Tensor([2, 2])))
+        [ 3 -3]
+    """
+    q = div(x, y)
+    both = [t.dtype for t in (x, y) if isinstance(t, Tensor)]
+    return q if not both or both[0].is_floating_point or both[0] in mstype.complex_type else cast(trunc(q), both[0])
+
+
+def tuple_to_array(input_x):
+    """A tensor of a tuple of numbers: int32 or float32, as the first of them is an int or a float.
+
+    TypeError where `input_x` is no tuple, or holds something else.
+
+    Returns:
+        1-d Tensor.
+
+    Example:
+        >>> print(ops.tuple_to_array((1, 2)))
+        [1 2]
+    """
     if not isinstance(input_x, tuple):
         raise TypeError(f"For 'tuple_to_array', 'input_x' must be a tuple, but got {type(input_x).__name__}.")
-    ints, floats = len([v for v in input_x if type(v) is int]), len([v for v in input_x if type(v) is float])
-    if not input_x or len(input_x) not in (ints, floats):
-        raise TypeError(f"For 'tuple_to_array', 'input_x' must hold ints or floats alone, but got {input_x}.")
-    return Tensor(input_x, mstype.int32 if ints else mstype.float32)
+    if not input_x or [v for v in input_x if type(v) not in (int, float)]:
+        raise TypeError(f"For 'tuple_to_array', 'input_x' must hold ints and floats, but got {input_x}.")
+    return Tensor([int(v) for v in input_x], mstype.int32) if type(input_x[0]) is int else Tensor(input_x, mstype.float32)
 
 
 def scalar_to_array(input_x):
-    """A 0-d tensor of a number: int64, float32 or bool."""
+    """A 0-d tensor of a number: int64, float32 or bool.
+
+    Args:
+        input_x (number): the number.
+
+    Returns:
+        0-d Tensor.
+
+    Example:
+        >>> print(ops.scalar_to_array(3))
+        3
+    """
     if not isinstance(input_x, (bool, int, float)):
         raise TypeError(f"For 'scalar_to_array', 'input_x' must be a number, but got {type(input_x).__name__}.")
     return Tensor(input_x)
 
 
 def scalar_cast(input_x, input_y):
-    """A number converted to the Python type that the dtype `input_y` (int64, float64 or bool) has."""
+    """A number converted to the Python type that the dtype `input_y` (int64, float64 or bool) has.
+
+    Args:
+        input_x (number): the number.
+        input_y (dtype): int64, float64 or bool.
+
+    Returns:
+        A number.
+
+    Example:
+        >>> ops.scalar_cast(1.5, ms.int64)
+        1
+    """
     if input_y == mstype.int64:
         return int(input_x)
     if input_y == mstype.float64:
@@ -54,62 +124,208 @@ def scalar_cast(input_x, input_y):
 
 
 def tuple_setitem(x, index, value):
-    """A tuple with one element replaced."""
+    """A tuple with one element replaced.
+
+    Args:
+        x (tuple): the tuple.
+        index (int): the place.
+        value (object): the new value.
+
+    Returns:
+        tuple.
+
+    Example:
+        >>> ops.tuple_setitem((1, 2), 0, 5)
+        (5, 2)
+    """
     return (*x[:index], value, *x[index + 1:]) if index != -1 else (*x[:-1], value)
 
 
 def tuple_reversed(x):
-    """A tuple from its end."""
+    """A tuple from its end.
+
+    Args:
+        x (tuple): the tuple.
+
+    Returns:
+        tuple.
+
+    Example:
+        >>> ops.tuple_reversed((1, 2))
+        (2, 1)
+    """
     return x[::-1]
 
 
 def tuple_equal(x, y):
-    """Whether two tuples hold the same elements."""
+    """Whether two tuples hold the same elements.
+
+    Args:
+        x (tuple): the first.
+        y (tuple): the second.
+
+    Returns:
+        bool.
+
+    Example:
+        >>> ops.tuple_equal((1, 2), (1, 2))
+        True
+    """
     return x == y
 
 
 def list_equal(x, y):
-    """Whether two lists hold the same elements."""
+    """Whether two lists hold the same elements.
+
+    Args:
+        x (list): the first.
+        y (list): the second.
+
+    Returns:
+        bool.
+
+    Example:
+        >>> ops.list_equal([1, 2], [1, 3])
+        False
+    """
     return x == y
 
 
 def in_dict(x, y):
-    """Whether x is a key of y."""
+    """Whether x is a key of y.
+
+    Args:
+        x (object): the key.
+        y (dict): the dict.
+
+    Returns:
+        bool.
+
+    Example:
+        >>> ops.in_dict("a", {"a": 1})
+        True
+    """
     return x in y
 
 
 def not_in_dict(x, y):
-    """Whether x is no key of y."""
+    """Whether x is no key of y.
+
+    Args:
+        x (object): the key.
+        y (dict): the dict.
+
+    Returns:
+        bool.
+
+    Example:
+        >>> ops.not_in_dict("a", {"a": 1})
+        False
+    """
     return x not in y
 
 
 def shape_mul(input_data):
-    """The product of the numbers of a tuple."""
+    """The product of the numbers of a tuple.
+
+    Args:
+        input_data (tuple of int): the numbers.
+
+    Returns:
+        int.
+
+    Example:
+        >>> ops.shape_mul((2, 3))
+        6
+    """
     return math.prod(input_data)
 
 
 def isconstant(x):
-    """Whether x is known before a graph runs: all but tensors."""
+    """Whether x is known before a graph runs: all but tensors.
+
+    Args:
+        x (object): the value.
+
+    Returns:
+        bool.
+
+    Example:
+        >>> ops.isconstant(3)
+        True
+    """
     return not isinstance(x, Tensor)
 
 
 def is_floating_point(input):
-    """Whether the tensor's dtype is a floating-point one."""
+    """Whether the tensor's dtype is a floating-point one.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        bool. Takes bool, ints, floats and complex.
+
+    Example:
+        >>> ops.is_floating_point(Tensor([1.0]))
+        True
+    """
     return input.dtype.is_floating_point
 
 
 def is_nonzero(input):
-    """Whether the one element of a tensor isn't 0. ValueError for a tensor of another size."""
+    """Whether the one element of a tensor isn't 0. ValueError for a tensor of another size.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        bool. Takes bool, ints, floats and complex.
+
+    Example:
+        >>> ops.is_nonzero(Tensor([2]))
+        True
+    """
     if input.size != 1:
         raise ValueError(f"For 'is_nonzero', the input must have one element, but got {input.size}.")
     return bool(input != 0)
 
 
 def type_as(input, other):
-    """input in other's dtype."""
+    """input in other's dtype.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of input's shape and other's dtype. Bool, floats and complex give int64.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> ops.type_as(Tensor([1.5]), Tensor([1])).dtype
+        mindspore.int64
+    """
     return _ops["cast"](input, other.dtype)
 
 
 def array_to_scalar(x):
-    """The one element of a tensor, as a number."""
+    """The one element of a tensor, as a number.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        A number. Takes bool, ints, floats and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> ops.array_to_scalar(Tensor(3))
+        3
+    """
+    _need_tensor("array_to_scalar", "x", x)
     return x.item()

@@ -302,7 +302,17 @@ def deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=No
 
     x: [N, C, H, W]; weight: [O, C / groups, kh, kw]; offsets: [N, 3 deformable_groups kh kw, h, w], how far each element of a window
     moves in x, then in y, then its weight. strides and dilations: (1, 1, vertical, horizontal); padding: (top, bottom, left, right). Returns
-    [N, O, h, w]. Raises ValueError where shapes don't fit, TypeError for other kinds."""
+    [N, O, h, w]. Raises ValueError where shapes don't fit, TypeError for other kinds.
+
+    Args:
+        kernel_size (int or tuple): the size of windows.
+        bias (Tensor, optional): what to add per channel. Default: None.
+        modulated (bool, optional): whether offsets have weights. Default: True.
+
+    Example:
+        >>> ops.deformable_conv2d(ops.ones((1, 1, 3, 3)), ops.ones((1, 1, 2, 2)), ops.zeros((1, 12, 2, 2)), (2, 2), (1, 1, 1, 1), (0, 0, 0, 0)).shape
+        (1, 1, 2, 2)
+    """
     from pijit.ops.function.conv import conv2d
     for name, value, count in (("kernel_size", kernel_size, 2), ("strides", strides, 4), ("padding", padding, 4), ("dilations", dilations, 4)):
         if not isinstance(value, tuple):

@@ -40,7 +40,26 @@ def _windows(name, size, kernel, stride, pad, dilation, ceil_mode):
 
 
 def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False, pad_mode="pad"):
-    """Maxima of windows of x [N, C, H, W]; with return_indices, also their places in the plane of H * W as int64."""
+    """Maxima of windows of x [N, C, H, W]; with return_indices, also their places in the plane of H * W as int64.
+
+    Args:
+        x (Tensor): what the function is of.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'pad'.
+
+    Returns:
+        Tensor [N, C, h, w], or two. Bool, ints and floats keep their dtype; not for complex.
+
+    Example:
+        >>> print(ops.max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2))
+        [[[[4.]]]]
+    """
     k, d = _pair(kernel_size), _pair(dilation)
     s = k if stride is None else _pair(stride)
     pad = _pool_pad(x.shape[2:], k, s, pad_mode, padding)
@@ -65,7 +84,26 @@ def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indice
 
 
 def avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0, pad_mode="pad"):
-    """Means of windows of input_x [N, C, H, W], or their sums over divisor_override."""
+    """Means of windows of input_x [N, C, H, W], or their sums over divisor_override.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        count_include_pad (bool, optional): whether the border counts in means. Default: True.
+        divisor_override (int, optional): the divisor instead of the number of elements. Default: 0.
+        pad_mode (str, optional): 'valid' (no border), 'same' (the size divided by the stride) or 'pad' (as
+            `padding` says). Default: 'pad'.
+
+    Returns:
+        Tensor [N, C, h, w]. Floats keep their dtype; not for bool, ints and complex.
+
+    Example:
+        >>> print(ops.avg_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2))
+        [[[[2.5]]]]
+    """
     k, s = _pair(kernel_size), _pair(stride)
     pad = _pool_pad(input_x.shape[2:], k, s, pad_mode, padding)
     if not ceil_mode and not divisor_override:
@@ -86,7 +124,19 @@ def avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, cou
 
 
 def adaptive_avg_pool2d(input, output_size):
-    """Means of windows so that the output has the given size: window i of n covers [floor(i h / n), ceil((i + 1) h / n))."""
+    """Means of windows so that the output has the given size: window i of n covers [floor(i h / n), ceil((i + 1) h / n)).
+
+    Args:
+        input (Tensor): what the function is of.
+        output_size (int or tuple): the size of the result.
+
+    Returns:
+        Tensor [N, C, *output_size]. Floats and complex keep their dtype; bool and ints give float32.
+
+    Example:
+        >>> print(ops.adaptive_avg_pool2d(Tensor([[[1.0, 2.0], [3.0, 4.0]]]), 1))
+        [[[2.5]]]
+    """
     oh, ow = _pair(output_size)
     h, w = input.shape[-2:]
     oh, ow = h if oh is None else oh, w if ow is None else ow
@@ -103,7 +153,23 @@ def adaptive_avg_pool2d(input, output_size):
 
 
 def avg_pool1d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True):
-    """Means of windows of input_x [N, C, L]."""
+    """Means of windows of input_x [N, C, L].
+
+    Args:
+        input_x (Tensor): what the function is of.
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        count_include_pad (bool, optional): whether the border counts in means. Default: True.
+
+    Returns:
+        Tensor [N, C, l]. Floats keep their dtype; not for bool, ints and complex.
+
+    Example:
+        >>> print(ops.avg_pool1d(Tensor([[[1.0, 3.0]]]), 2))
+        [[[2.]]]
+    """
     _dims("avg_pool1d", input_x, (3,))
     k, s, p = (_ints(v)[0] for v in (kernel_size, stride, padding))
     return squeeze(avg_pool2d(expand_dims(input_x, 2), (1, k), (1, s), (0, p), ceil_mode, count_include_pad), 2)
@@ -156,7 +222,24 @@ def _windows3d(name, x, kernel, stride, padding, dilation, ceil_mode, fill):
 
 
 def avg_pool3d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0):
-    """Means of windows of input_x [N, C, D, H, W], or their sums over divisor_override."""
+    """Means of windows of input_x [N, C, D, H, W], or their sums over divisor_override.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        kernel_size (int or tuple, optional): the size of windows. Default: 1.
+        stride (int or tuple, optional): the distance between windows. Default: 1.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        count_include_pad (bool, optional): whether the border counts in means. Default: True.
+        divisor_override (int, optional): the divisor instead of the number of elements. Default: 0.
+
+    Returns:
+        Tensor [N, C, d, h, w]. Floats and complex keep their dtype; bool and ints give float32.
+
+    Example:
+        >>> print(ops.avg_pool3d(ops.ones((1, 1, 2, 2, 2)), 2))
+        [[[[[1.]]]]]
+    """
     _dims("avg_pool3d", input_x, (5,))
     k, s, p = _triple(kernel_size), _triple(stride), _triple(padding)
 
@@ -189,7 +272,24 @@ def _windows_sum(x, kernel, stride, out):
 
 
 def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """Maxima of windows of x [N, C, D, H, W]; with return_indices, also their places in the volume of D * H * W as int64."""
+    """Maxima of windows of x [N, C, D, H, W]; with return_indices, also their places in the volume of D * H * W as int64.
+
+    Args:
+        x (Tensor): what the function is of.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        dilation (int or tuple, optional): the distance between the elements of a window. Default: 1.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+
+    Returns:
+        Tensor [N, C, d, h, w], or two. Bool, ints and floats keep their dtype; not for complex.
+
+    Example:
+        >>> print(ops.max_pool3d(ops.ones((1, 1, 2, 2, 2)), 2))
+        [[[[[1.]]]]]
+    """
     _dims("max_pool3d", x, (4, 5))
     if x.ndim == 4:
         y = max_pool3d(expand_dims(x, 0), kernel_size, stride, padding, dilation, ceil_mode, return_indices)
@@ -211,7 +311,22 @@ def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
 
 
 def lp_pool1d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """(sum over each window of x ** norm_type) ** (1 / norm_type), x [C, L] or [N, C, L]."""
+    """(sum over each window of x ** norm_type) ** (1 / norm_type), x [C, L] or [N, C, L].
+
+    Args:
+        x (Tensor): what the function is of.
+        norm_type (number): the order of the norm.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+
+    Returns:
+        Tensor. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Example:
+        >>> print(ops.lp_pool1d(Tensor([[3.0, 4.0]]), 2, 2))
+        [[5.]]
+    """
     _dims("lp_pool1d", x, (2, 3))
     k = _ints(kernel_size)[0]
     s = k if stride is None else _ints(stride)[0]
@@ -220,7 +335,22 @@ def lp_pool1d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 
 def lp_pool2d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """(sum over each window of x ** norm_type) ** (1 / norm_type), x [N, C, H, W]."""
+    """(sum over each window of x ** norm_type) ** (1 / norm_type), x [N, C, H, W].
+
+    Args:
+        x (Tensor): what the function is of.
+        norm_type (number): the order of the norm.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        ceil_mode (bool, optional): whether the last window may reach beyond the end. Default: False.
+
+    Returns:
+        Tensor. Floats keep their dtype; bool and ints give float32; not for complex.
+
+    Example:
+        >>> print(ops.lp_pool2d(ops.ones((1, 1, 2, 2)), 2, 2))
+        [[[[2.]]]]
+    """
     _dims("lp_pool2d", x, (4,))
     if not isinstance(norm_type, (int, float)) or isinstance(norm_type, bool):
         raise TypeError(f"For 'lp_pool2d', 'norm_type' must be a number, but got {type(norm_type).__name__}.")
@@ -268,41 +398,104 @@ def _adaptive_max(name, input, sizes, return_indices):
 
 
 def adaptive_max_pool1d(input, output_size):
-    """Maxima of windows so that the last axis of input [N, C, L] has the given size."""
+    """Maxima of windows so that the last axis of input [N, C, L] has the given size.
+
+    Args:
+        input (Tensor): what the function is of.
+        output_size (int or tuple): the size of the result.
+
+    Returns:
+        Tensor [N, C, output_size]. Bool, ints and floats keep their dtype; not for complex.
+
+    Example:
+        >>> print(ops.adaptive_max_pool1d(Tensor([[[1.0, 3.0]]]), 1))
+        [[[3.]]]
+    """
     _dims("adaptive_max_pool1d", input, (2, 3))
     return _adaptive_max("adaptive_max_pool1d", input, _ints(output_size), False)[0]
 
 
 def adaptive_max_pool2d(input, output_size, return_indices=False):
-    """Maxima of windows so that the output has the given size; with return_indices, also their places in the plane of H * W as int64."""
+    """Maxima of windows so that the output has the given size; with return_indices, also their places in the plane of H * W as int64.
+
+    Args:
+        input (Tensor): what the function is of.
+        output_size (int or tuple): the size of the result.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+
+    Returns:
+        Tensor [N, C, *output_size], or two. Bool, ints and floats keep their dtype; not for complex.
+
+    Example:
+        >>> print(ops.adaptive_max_pool2d(Tensor([[[1.0, 2.0], [3.0, 4.0]]]), 1))
+        [[[4.]]]
+    """
     _dims("adaptive_max_pool2d", input, (3, 4))
     y, at = _adaptive_max("adaptive_max_pool2d", input, _pair(output_size), return_indices)
     return (y, at) if return_indices else y
 
 
 def adaptive_max_pool3d(input, output_size, return_indices=False):
-    """Maxima of windows so that the output has the given size; with return_indices, also their places in the volume as int32."""
+    """Maxima of windows so that the output has the given size; with return_indices, also their places in the volume as int32.
+
+    Args:
+        input (Tensor): what the function is of.
+        output_size (int or tuple): the size of the result.
+        return_indices (bool, optional): whether to give the places as well. Default: False.
+
+    Returns:
+        Tensor [N, C, *output_size], or two. Bool, ints and floats keep their dtype; not for complex.
+
+    Example:
+        >>> print(ops.adaptive_max_pool3d(ops.ones((1, 1, 2, 2, 2)), 1))
+        [[[[[1.]]]]]
+    """
     _dims("adaptive_max_pool3d", input, (4, 5))
     y, at = _adaptive_max("adaptive_max_pool3d", input, _triple(output_size), return_indices)
     return (y, cast(at, mstype.int32)) if return_indices else y
 
 
 def adaptive_avg_pool1d(input, output_size):
-    """Means of windows so that the last axis of input [N, C, L] has the given size."""
+    """Means of windows so that the last axis of input [N, C, L] has the given size.
+
+    Args:
+        input (Tensor): what the function is of.
+        output_size (int or tuple): the size of the result.
+
+    Returns:
+        Tensor [N, C, output_size]. Floats keep their dtype; not for bool, ints and complex.
+
+    Example:
+        >>> print(ops.adaptive_avg_pool1d(Tensor([[[1.0, 3.0]]]), 1))
+        [[[2.]]]
+    """
     _dims("adaptive_avg_pool1d", input, (2, 3))
     n = _ints(output_size)[0]
     return squeeze(adaptive_avg_pool2d(expand_dims(input, -2), (1, n)), -2)
 
 
 def adaptive_avg_pool3d(input, output_size):
-    """Means of windows so that the last three axes have the given sizes."""
+    """Means of windows so that the last three axes have the given sizes.
+
+    Args:
+        input (Tensor): what the function is of.
+        output_size (int or tuple): the size of the result.
+
+    Returns:
+        Tensor [N, C, *output_size]. Floats keep their dtype; not for bool, ints and complex.
+
+    Example:
+        >>> print(ops.adaptive_avg_pool3d(ops.ones((1, 1, 2, 2, 2)), 1))
+        [[[[[1.]]]]]
+    """
     _dims("adaptive_avg_pool3d", input, (4, 5))
     d, h, w = (n if size is None else size for size, n in zip(_triple(output_size), input.shape[-3:]))
     lead = input.shape[:-3]
     y = adaptive_avg_pool2d(input, (h, w)) if input.ndim == 4 else reshape(
         adaptive_avg_pool2d(reshape(input, (lead[0], -1, *input.shape[-2:])), (h, w)), (*lead, input.shape[-3], h, w))
     y = reshape(y, (*lead, y.shape[-3], h * w))
-    return reshape(adaptive_avg_pool2d(y, (d, h * w)), (*lead, d, h, w))
+    y = reshape(adaptive_avg_pool2d(y, (d, h * w)), (*lead, d, h, w))
+    return y if input.dtype.is_floating_point else cast(y, input.dtype)
 
 
 def _unpool(name, x, indices, planes, sizes):
@@ -331,7 +524,26 @@ def _unpooled_sizes(name, x, kernel, stride, padding, output_size):
 
 
 def max_unpool1d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """The inverse of max pooling of [N, C, L] or [C, L]: x at its places, zeros elsewhere."""
+    """The inverse of max pooling of [N, C, L] or [C, L]: x at its places, zeros elsewhere.
+
+    Args:
+        x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        output_size (int or tuple, optional): the size of the result. Default: None.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where the shape of `indices` doesn't fit.
+
+    Example:
+        >>> print(ops.max_unpool1d(Tensor([[[5.0, 7.0]]]), Tensor([[[1, 2]]]), 2))
+        [[[0. 5. 7. 0.]]]
+    """
     _dims("max_unpool1d", x, (2, 3))
     k, p = _ints(kernel_size)[:1], _ints(padding)[:1]
     s = k if stride is None or stride == 0 else _ints(stride)[:1]
@@ -339,7 +551,27 @@ def max_unpool1d(x, indices, kernel_size, stride=None, padding=0, output_size=No
 
 
 def max_unpool2d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """The inverse of max pooling of [N, C, H, W] or [C, H, W]: x at its places, zeros elsewhere."""
+    """The inverse of max pooling of [N, C, H, W] or [C, H, W]: x at its places, zeros elsewhere.
+
+    Args:
+        x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        output_size (int or tuple, optional): the size of the result. Default: None.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where the shape of `indices` doesn't fit.
+
+    Example:
+        >>> print(ops.max_unpool2d(Tensor([[[[5.0]]]]), Tensor([[[[3]]]]), 2))
+        [[[[0. 0.]
+           [0. 5.]]]]
+    """
     _dims("max_unpool2d", x, (3, 4))
     k, p = _pair(kernel_size), _pair(padding)
     s = k if stride is None or stride == 0 else _pair(stride)
@@ -347,7 +579,26 @@ def max_unpool2d(x, indices, kernel_size, stride=None, padding=0, output_size=No
 
 
 def max_unpool3d(x, indices, kernel_size, stride=None, padding=0, output_size=None):
-    """The inverse of max pooling of [N, C, D, H, W] or [C, D, H, W]: x at its places, zeros elsewhere."""
+    """The inverse of max pooling of [N, C, D, H, W] or [C, D, H, W]: x at its places, zeros elsewhere.
+
+    Args:
+        x (Tensor): what the function is of.
+        indices (Tensor): where: ints.
+        kernel_size (int or tuple): the size of windows.
+        stride (int or tuple, optional): the distance between windows. Default: None.
+        padding (int or tuple, optional): how much to add at the borders. Default: 0.
+        output_size (int or tuple, optional): the size of the result. Default: None.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where the shape of `indices` doesn't fit.
+
+    Example:
+        >>> print(ops.max_unpool3d(Tensor([[[[[5.0]]]]]), Tensor([[[[[7]]]]]), 2).sum())
+        5.0
+    """
     _dims("max_unpool3d", x, (4, 5))
     k, p = _triple(kernel_size), _triple(padding)
     s = k if stride is None or stride == 0 else _triple(stride)

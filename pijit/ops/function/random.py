@@ -4,17 +4,43 @@ from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import zeros_like
-from pijit.ops.function.elementwise import cast, floor, minimum
+from pijit.ops.function.elementwise import cast, floor, minimum, _need_tensor
 
 
 def rand(*size, dtype=None, seed=None):  # noqa: ARG001
-    """Uniform in [0, 1)."""
+    """Uniform in [0, 1).
+
+    Args:
+        *size (int): the shape.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Returns:
+        Tensor of the shape asked for.
+
+    Example:
+        >>> ops.rand(2, 3).shape
+        (2, 3)
+    """
     x = _random.uniform(_size(size))
     return x if dtype is None else cast(x, dtype)
 
 
 def randn(*size, dtype=None, seed=None):  # noqa: ARG001
-    """Standard normal."""
+    """Standard normal.
+
+    Args:
+        *size (int): the shape.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Returns:
+        Tensor of the shape asked for.
+
+    Example:
+        >>> ops.randn(2, 3).shape
+        (2, 3)
+    """
     x = _random.normal(_size(size))
     return x if dtype is None else cast(x, dtype)
 
@@ -24,38 +50,147 @@ def _size(size):
 
 
 def rand_like(input, seed=None, *, dtype=None):  # noqa: ARG001
-    """Uniform in [0, 1), of the same shape."""
+    """Uniform in [0, 1), of the same shape.
+
+    Args:
+        input (Tensor): what the function is of.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.rand_like(Tensor([1.0, 2.0])) < 1)
+        [ True  True]
+    """
+    _need_tensor("rand_like", "input", input)
+    if not (input.dtype if dtype is None else dtype).is_floating_point:
+        raise ValueError(f"For 'rand_like', the dtype must be a floating one, but got {input.dtype if dtype is None else dtype}.")
     return rand(*input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
 def randn_like(input, seed=None, *, dtype=None):  # noqa: ARG001
-    """Standard normal, of the same shape."""
-    return randn(*input.shape, dtype=input.dtype if dtype is None else dtype)
+    """Standard normal, of the same shape, float32 by default.
+
+    Args:
+        input (Tensor): what the function is of.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of input's shape. Bool, ints and complex give float32.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> ops.randn_like(Tensor([1.0, 2.0])).shape
+        (2,)
+    """
+    _need_tensor("randn_like", "input", input)
+    return randn(*input.shape, dtype=dtype)
 
 
 def standard_normal(shape, seed=None):  # noqa: ARG001
-    """Standard normal."""
+    """Standard normal.
+
+    Args:
+        shape (tuple of int): the shape of the result.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Returns:
+        float32 Tensor of the shape asked for.
+
+    Example:
+        >>> ops.standard_normal((2, 3)).shape
+        (2, 3)
+    """
     return _random.normal(tuple(shape))
 
 
 def uniform(shape, minval, maxval, seed=None, dtype=mstype.float32):  # noqa: ARG001
-    """Uniform in [minval, maxval)."""
+    """Uniform in [minval, maxval).
+
+    Args:
+        shape (tuple of int): the shape of the result.
+        minval (Tensor or number): the lower bound.
+        maxval (Tensor or number): the upper bound, which isn't reached.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+        dtype (dtype, optional): the dtype of the result. Default: float32.
+
+    Returns:
+        Tensor of the shape asked for.
+
+    Example:
+        >>> print(ops.uniform((3,), Tensor(5.0), Tensor(6.0)) >= 5)
+        [ True  True  True]
+    """
     return cast(_random.uniform(tuple(shape)) * (maxval - minval) + minval, dtype)
 
 
 def normal(shape, mean, stddev, seed=None):  # noqa: ARG001
-    """N(mean, stddev^2)."""
+    """N(mean, stddev^2).
+
+    Args:
+        shape (tuple of int): the shape of the result.
+        mean (Tensor or number): the mean.
+        stddev (Tensor or number): the deviation.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Returns:
+        float32 Tensor of the shape asked for.
+
+    Raises:
+        ValueError: where the shape of `mean` doesn't fit, or the shape of `stddev` doesn't fit.
+
+    Example:
+        >>> ops.normal((2,), Tensor(0.0), Tensor(1.0)).shape
+        (2,)
+    """
     return _random.normal(tuple(shape)) * stddev + mean
 
 
 def randint(low, high, size, seed=None, *, dtype=None):  # noqa: ARG001
-    """Integers in [low, high)."""
+    """Integers in [low, high).
+
+    Args:
+        low (number): the lower bound.
+        high (number): the upper bound, which isn't reached.
+        size (tuple of int): the sizes of the result.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        int64 Tensor of shape `size`, or of `dtype`.
+
+    Example:
+        >>> print(ops.randint(3, 4, (2,)))
+        [3 3]
+    """
     x = floor(_random.uniform(tuple(size)) * float(high - low)) + float(low)
     return cast(minimum(x, float(high - 1)), mstype.int64 if dtype is None else dtype)
 
 
 def dropout(input, p=0.5, training=True, seed=None):  # noqa: ARG001
-    """Elements zeroed with probability p, the others scaled by 1 / (1 - p)."""
+    """Elements zeroed with probability p, the others scaled by 1 / (1 - p).
+
+    Args:
+        input (Tensor): what the function is of.
+        p (float, optional): the probability, in [0, 1). Default: 0.5.
+        training (bool, optional): whether elements are dropped; the input itself is given otherwise. Default: True.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.dropout(Tensor([1.0, 2.0]), 0.5, training=False))
+        [1. 2.]
+    """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"For 'dropout', 'p' must be in [0, 1], but got {p}.")
     if not training or p == 0:
@@ -64,45 +199,125 @@ def dropout(input, p=0.5, training=True, seed=None):  # noqa: ARG001
         return zeros_like(input)
 
     keep = _random.uniform(input.shape) >= p
-    return _ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0)
+    return cast(_ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0), input.dtype)
 
 
 def randint_like(input, low, high, seed=None, *, dtype=None):  # noqa: ARG001
-    """Integers in [low, high), of the same shape."""
+    """Integers in [low, high), of the same shape.
+
+    Args:
+        input (Tensor): what the function is of.
+        low (number): the lower bound.
+        high (number): the upper bound, which isn't reached.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of input's shape. Ints keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.randint_like(Tensor([1, 2]), 3, 4))
+        [3 3]
+    """
+    _need_tensor("randint_like", "input", input)
+    if (input.dtype if dtype is None else dtype) not in mstype.int_type + mstype.uint_type:
+        raise ValueError(f"For 'randint_like', the dtype must be one of ints, but got {input.dtype if dtype is None else dtype}.")
     return randint(low, high, input.shape, dtype=input.dtype if dtype is None else dtype)
 
 
 def randperm(n, seed=0, offset=0, dtype=mstype.int64):  # noqa: ARG001
-    """The numbers 0 to n - 1 in random order."""
+    """The numbers 0 to n - 1 in random order.
+
+    Args:
+        n (int): how many.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: 0.
+        offset (int, optional): how far behind the seed. Default: 0.
+        dtype (dtype, optional): the dtype of the result. Default: int64.
+
+    Returns:
+        1-d Tensor.
+
+    Example:
+        >>> print(ops.randperm(4).sort()[0])
+        [0 1 2 3]
+    """
     return cast(_ops["argsort"](_random.uniform((n,)), 0, False), dtype)
 
 
 def shuffle(x, seed=None):  # noqa: ARG001
-    """The rows of x in random order."""
+    """The rows of x in random order.
+
+    Args:
+        x (Tensor): what the function is of.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Returns:
+        Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.shuffle(Tensor([5, 5, 5])))
+        [5 5 5]
+    """
+    _need_tensor("shuffle", "x", x)
     return _ops["gather"](x, randperm(x.shape[0]), 0)
 
 
 def bernoulli(input, p=0.5, seed=None):  # noqa: ARG001
-    """1 with probability p, else 0: of input's shape and dtype."""
+    """1 with probability p, else 0: of input's shape and dtype.
+
+    Args:
+        input (Tensor): what the function is of.
+        p (Tensor or float, optional): the probability of 1. Default: 0.5.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.bernoulli(Tensor([1.0, 2.0]), 1.0))
+        [1. 1.]
+    """
     if not isinstance(p, Tensor) and not 0 <= p <= 1:
         raise ValueError(f"For 'bernoulli', 'p' must be in [0, 1], but got {p}.")
     return cast(_random.uniform(input.shape) < p, input.dtype)
 
 
 def multinomial(input, num_samples, replacement=True, seed=None):  # noqa: ARG001
-    """Indices drawn with probabilities in proportion to the rows of input [classes] or [rows, classes], as int64."""
+    """Indices drawn with probabilities in proportion to the rows of input [classes] or [rows, classes], as int32.
+
+    Args:
+        input (Tensor): what the function is of.
+        num_samples (int): how many to draw.
+        replacement (bool, optional): whether one class may come again. Default: True.
+        seed (int, optional): where the random numbers begin; the global seed by default. Default: None.
+
+    Returns:
+        int64 Tensor [num_samples] or [rows, num_samples]. Bool and floats give int32; not for complex.
+
+    Example:
+        >>> print(ops.multinomial(Tensor([0.0, 1.0]), 3))
+        [1 1 1]
+    """
     if num_samples <= 0:
         raise ValueError(f"For 'multinomial', 'num_samples' must be greater than 0, but got {num_samples}.")
+    if input.ndim not in (1, 2):
+        raise ValueError(f"For 'multinomial', 'input' must have 1 or 2 dimensions, but got {input.ndim}.")
     weights = input / _ops["reduce_sum"](input, -1, True)
     if not replacement:  # the largest of log(weight) + Gumbel noise (Kool et al. 2019)
         if num_samples > input.shape[-1]:
             raise ValueError(f"For 'multinomial', at most {input.shape[-1]} can be drawn without replacement, but got {num_samples}.")
         noise = -_ops["log"](-_ops["log"](_ops["maximum"](_random.uniform(input.shape), 1e-20)))
         order = _ops["argsort"](_ops["log"](weights) + noise, -1, True)
-        return cast(order[..., :num_samples], mstype.int64)
+        return cast(order[..., :num_samples], mstype.int32)
     sums = _ops["cumsum"](weights, -1)
     at = _random.uniform((*input.shape[:-1], num_samples, 1))
-    below = _ops["cast"](at >= sums.reshape((*input.shape[:-1], 1, input.shape[-1])), mstype.int64)
+    below = _ops["cast"](at >= sums.reshape((*input.shape[:-1], 1, input.shape[-1])), mstype.int32)
     return _ops["minimum"](_ops["reduce_sum"](below, -1, False), input.shape[-1] - 1)
 
 
@@ -117,19 +332,58 @@ def _dropout_channels(name, input, p, training, ranks):
         return zeros_like(input)
     planes = ranks[-1] - 2
     keep = _random.uniform((*input.shape[:input.ndim - planes], *(1,) * planes)) >= p
-    return _ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0)
+    return cast(_ops["select"](keep, input * (1.0 / (1.0 - p)), 0.0), input.dtype)
 
 
 def dropout1d(input, p=0.5, training=True):
-    """Whole channels of [N, C, L] or [C, L] zeroed with probability p, the others scaled by 1 / (1 - p)."""
+    """Whole channels of [N, C, L] or [C, L] zeroed with probability p, the others scaled by 1 / (1 - p).
+
+    Args:
+        input (Tensor): what the function is of.
+        p (number, optional): the probability. Default: 0.5.
+        training (bool, optional): whether elements are dropped; the input itself is given otherwise. Default: True.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.dropout1d(ops.ones((1, 1, 2)), 0.5, training=False))
+        [[[1. 1.]]]
+    """
     return _dropout_channels("dropout1d", input, p, training, (2, 3))
 
 
 def dropout2d(input, p=0.5, training=True):
-    """Whole channels of [N, C, H, W] zeroed with probability p, the others scaled by 1 / (1 - p)."""
+    """Whole channels of [N, C, H, W] zeroed with probability p, the others scaled by 1 / (1 - p).
+
+    Args:
+        input (Tensor): what the function is of.
+        p (number, optional): the probability. Default: 0.5.
+        training (bool, optional): whether elements are dropped; the input itself is given otherwise. Default: True.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.dropout2d(ops.ones((1, 1, 1, 2)), 0.5, training=False))
+        [[[[1. 1.]]]]
+    """
     return _dropout_channels("dropout2d", input, p, training, (4,))
 
 
 def dropout3d(input, p=0.5, training=True):
-    """Whole channels of [N, C, D, H, W] zeroed with probability p, the others scaled by 1 / (1 - p)."""
+    """Whole channels of [N, C, D, H, W] zeroed with probability p, the others scaled by 1 / (1 - p).
+
+    Args:
+        input (Tensor): what the function is of.
+        p (number, optional): the probability. Default: 0.5.
+        training (bool, optional): whether elements are dropped; the input itself is given otherwise. Default: True.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.dropout3d(ops.ones((1, 1, 1, 1, 2)), 0.5, training=False))
+        [[[[[1. 1.]]]]]
+    """
     return _dropout_channels("dropout3d", input, p, training, (5,))

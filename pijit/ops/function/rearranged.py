@@ -6,12 +6,31 @@ import math
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full
-from pijit.ops.function.elementwise import cast, exp, floor, log, maximum, minimum, select
-from pijit.ops.function.shapes import _axis, concat, expand_dims, moveaxis, narrow, reshape, stack
+from pijit.ops.function.elementwise import _need_tensor, cast, exp, floor, log, maximum, minimum, select
+from pijit.ops.function.shapes import _axis, _same_shape, _within, concat, expand_dims, moveaxis, narrow, reshape, stack
 
 
 def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
-    """The first seq_lengths[b] elements along seq_dim in reverse order, for each b along batch_dim."""
+    """The first seq_lengths[b] elements along seq_dim in reverse order, for each b along batch_dim.
+
+    Args:
+        x (Tensor): what the function is of.
+        seq_lengths (Tensor): how many elements to reverse.
+        seq_dim (int): the axis of elements.
+        batch_dim (int, optional): the axis of examples. Default: 0.
+
+    Returns:
+        Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where the shape of `seq_lengths` doesn't fit.
+
+    Example:
+        >>> print(ops.reverse_sequence(Tensor([[1, 2, 3]]), Tensor([2], ms.int32), 1))
+        [[2 1 3]]
+    """
+    _within("reverse_sequence", seq_dim, x.ndim)
+    _within("reverse_sequence", batch_dim, x.ndim)
     s, b = _axis(seq_dim, x.ndim), _axis(batch_dim, x.ndim)
     if s == b:
         raise ValueError(f"For 'reverse_sequence', 'seq_dim' and 'batch_dim' must differ, but got {seq_dim} and {batch_dim}.")
@@ -23,7 +42,19 @@ def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
 
 
 def depth_to_space(x, block_size):
-    """[N, C b b, H, W] as [N, C, H b, W b]: blocks of depth become blocks of the plane."""
+    """[N, C b b, H, W] as [N, C, H b, W b]: blocks of depth become blocks of the plane.
+
+    Args:
+        x (Tensor): what the function is of.
+        block_size (int): the size of blocks.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> ops.function.depth_to_space(ops.ones((1, 4, 1, 1)), 2).shape
+        (1, 1, 2, 2)
+    """
     n, c, h, w = x.shape
     if c % (block_size * block_size):
         raise ValueError(f"For 'DepthToSpace', the channels {c} must be a multiple of block_size squared, {block_size * block_size}.")
@@ -32,7 +63,19 @@ def depth_to_space(x, block_size):
 
 
 def space_to_depth(x, block_size):
-    """[N, C, H b, W b] as [N, C b b, H, W]: blocks of the plane become depth."""
+    """[N, C, H b, W b] as [N, C b b, H, W]: blocks of the plane become depth.
+
+    Args:
+        x (Tensor): what the function is of.
+        block_size (int): the size of blocks.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> ops.function.space_to_depth(ops.ones((1, 1, 2, 2)), 2).shape
+        (1, 4, 1, 1)
+    """
     n, c, h, w = x.shape
     if h % block_size or w % block_size:
         raise ValueError(f"For 'SpaceToDepth', height {h} and width {w} must be multiples of block_size {block_size}.")
@@ -41,7 +84,20 @@ def space_to_depth(x, block_size):
 
 
 def batch_to_space_nd(input_x, block_shape, crops):
-    """Blocks of the batch moved to the plane [N, C, H, W], then its borders cropped."""
+    """Blocks of the batch moved to the plane [N, C, H, W], then its borders cropped.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        block_shape (sequence of int): the size of blocks.
+        crops (sequence): (before, behind) for each axis.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> ops.batch_to_space_nd(ops.ones((4, 1, 1, 1)), [2, 2], [[0, 0], [0, 0]]).shape
+        (1, 1, 2, 2)
+    """
     if isinstance(block_shape, int):
         block_shape = (block_shape,) * 2
     n, c, h, w = input_x.shape
@@ -54,7 +110,23 @@ def batch_to_space_nd(input_x, block_shape, crops):
 
 
 def space_to_batch_nd(input_x, block_size, paddings):
-    """[N, C, H, W] padded with zeros, then blocks of the plane moved to the batch."""
+    """[N, C, H, W] padded with zeros, then blocks of the plane moved to the batch.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        block_size (int): the size of blocks.
+        paddings (Tensor or sequence): (before, behind) for each axis.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+
+    Example:
+        >>> ops.space_to_batch_nd(ops.ones((1, 1, 2, 2)), [2, 2], [[0, 0], [0, 0]]).shape
+        (4, 1, 1, 1)
+    """
     if isinstance(block_size, int):
         block_size = (block_size,) * 2
     (a, b), ((top, bottom), (left, right)) = block_size, paddings
@@ -76,7 +148,22 @@ def _plane(name, x, size):
 
 
 def resize_nearest(x, size, align_corners=False, half_pixel_centers=False):
-    """[N, C, H, W] in another size, each element that of the nearest place."""
+    """[N, C, H, W] in another size, each element that of the nearest place.
+
+    Args:
+        x (Tensor): what the function is of.
+        size (tuple of int): the sizes of the result.
+        align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
+            Default: False.
+        half_pixel_centers (bool, optional): whether places are those of the pixels' centres. Default: False.
+
+    Returns:
+        Tensor [N, C, h, w]. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.function.resize_nearest(Tensor([[[[1.0, 2.0]]]]), (1, 4)))
+        [[[[1. 1. 2. 2.]]]]
+    """
     _plane("ResizeNearestNeighbor", x, size)
     for axis, m in enumerate(size, 2):
         n = x.shape[axis]
@@ -90,7 +177,22 @@ def resize_nearest(x, size, align_corners=False, half_pixel_centers=False):
 
 
 def resize_bilinear(x, size, align_corners=False, half_pixel_centers=False):
-    """[N, C, H, W] in another size, linear between places."""
+    """[N, C, H, W] in another size, linear between places.
+
+    Args:
+        x (Tensor): what the function is of.
+        size (tuple of int): the sizes of the result.
+        align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
+            Default: False.
+        half_pixel_centers (bool, optional): whether places are those of the pixels' centres. Default: False.
+
+    Returns:
+        Tensor [N, C, h, w]. Ints, floats and complex keep their dtype; not for bool.
+
+    Example:
+        >>> print(ops.function.resize_bilinear(Tensor([[[[1.0, 2.0]]]]), (1, 4)))
+        [[[[1.  1.5 2.  2. ]]]]
+    """
     _plane("ResizeBilinear", x, size)
     for axis, m in enumerate(size, 2):
         n = x.shape[axis]
@@ -110,7 +212,23 @@ def resize_bilinear(x, size, align_corners=False, half_pixel_centers=False):
 
 
 def mirror_pad(input_x, paddings, mode):
-    """A border of mirrored elements, (before, behind) for each dimension: 'REFLECT' leaves the edge out, 'SYMMETRIC' repeats it."""
+    """A border of mirrored elements, (before, behind) for each dimension: 'REFLECT' leaves the edge out, 'SYMMETRIC' repeats it.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        paddings (Tensor or sequence): (before, behind) for each axis.
+        mode (str): which of the ways described above.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where the shape of `paddings` doesn't fit, or `mode` isn't one of those named.
+
+    Example:
+        >>> print(ops.mirror_pad(Tensor([1, 2, 3]), Tensor([[1, 1]], ms.int32), "REFLECT"))
+        [2 1 2 3 2]
+    """
     if mode not in ("REFLECT", "SYMMETRIC"):
         raise ValueError(f"For 'mirror_pad', 'mode' must be 'REFLECT' or 'SYMMETRIC', but got {mode!r}.")
     pairs = paddings.asnumpy().tolist() if isinstance(paddings, Tensor) else paddings
@@ -126,7 +244,21 @@ def mirror_pad(input_x, paddings, mode):
 
 
 def matrix_band_part(x, lower, upper):
-    """The diagonals of [..., m, n] from `lower` below to `upper` above the main one, zeros elsewhere; a negative number keeps all there."""
+    """The diagonals of [..., m, n] from `lower` below to `upper` above the main one, zeros elsewhere; a negative number keeps all there.
+
+    Args:
+        x (Tensor): what the function is of.
+        lower (int): how many diagonals below.
+        upper (int): how many diagonals above.
+
+    Returns:
+        Tensor of x's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.matrix_band_part(Tensor([[1, 2], [3, 4]]), 0, 0))
+        [[1 0]
+         [0 4]]
+    """
     m, n = x.shape[-2:]
     gap = expand_dims(arange(m), 1) - arange(n)
     keep = full((m, n), True)
@@ -138,7 +270,26 @@ def matrix_band_part(x, lower, upper):
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
-    """input with src along a diagonal of two dimensions."""
+    """input with src along a diagonal of two dimensions.
+
+    Args:
+        input (Tensor): what the function is of.
+        src (Tensor): what to put there.
+        offset (int, optional): which diagonal: 0 the main one, above it positive. Default: 0.
+        dim1 (int, optional): the first of the two axes. Default: 0.
+        dim2 (int, optional): the second of the two axes. Default: 1.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where the shape of `src` doesn't fit.
+
+    Example:
+        >>> print(ops.diagonal_scatter(ops.zeros((2, 2)), ops.ones(2)))
+        [[1. 0.]
+         [0. 1.]]
+    """
     from pijit.ops.function.shapes import diagonal
     a, b = _axis(dim1, input.ndim), _axis(dim2, input.ndim)
     x = moveaxis(input, (a, b), (-2, -1))
@@ -155,7 +306,24 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 
 def unravel_index(indices, dims):
-    """The coordinates [rank, n] of flat indices in a tensor of shape `dims`."""
+    """The coordinates [rank, n] of flat indices in a tensor of shape `dims`.
+
+    Args:
+        indices (Tensor): where: ints.
+        dims (Tensor): the shape.
+
+    Returns:
+        Tensor [rank, n]. Ints and floats keep their dtype; not for bool and complex.
+
+    Raises:
+        TypeError: where `indices` is no Tensor.
+
+    Example:
+        >>> print(ops.function.unravel_index(Tensor([3], ms.int32), Tensor([2, 2], ms.int32)))
+        [[1]
+         [1]]
+    """
+    _need_tensor("unravel_index", "indices", indices)
     sizes = dims.asnumpy().tolist() if isinstance(dims, Tensor) else list(dims)
     parts, rest = [], indices
     for n in sizes[::-1]:
@@ -165,7 +333,28 @@ def unravel_index(indices, dims):
 
 
 def col2im(input_x, output_size, kernel_size, dilation, padding_value, stride):
-    """Columns [N, C, kh kw, patches] summed into the images [N, C, H, W] they were taken from."""
+    """Columns [N, C, kh kw, patches] summed into the images [N, C, H, W] they were taken from.
+
+    Args:
+        input_x (Tensor): what the function is of.
+        output_size (int or tuple): the size of the result.
+        kernel_size (int or tuple): the size of windows.
+        dilation (int or tuple): the distance between the elements of a window.
+        padding_value (number): the value of the rest.
+        stride (int or tuple): the distance between windows.
+
+    Returns:
+        Tensor [N, C, H, W]. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where the shape of `output_size` doesn't fit.
+
+    Example:
+        >>> print(ops.col2im(ops.ones((1, 1, 4, 4)), Tensor([3, 3], ms.int32), [2, 2], [1, 1], [0, 0], [1, 1]))
+        [[[[1. 2. 1.]
+           [2. 4. 2.]
+           [1. 2. 1.]]]]
+    """
     from pijit.ops.function.image import fold
     n, c, k, patches = input_x.shape
     size = tuple(output_size.asnumpy().tolist()) if isinstance(output_size, Tensor) else output_size
@@ -173,7 +362,19 @@ def col2im(input_x, output_size, kernel_size, dilation, padding_value, stride):
 
 
 def padding(x, pad_dim_size=8):
-    """The last dimension, of 1, extended by zeros to pad_dim_size."""
+    """The last dimension, of 1, extended by zeros to pad_dim_size.
+
+    Args:
+        x (Tensor): what the function is of.
+        pad_dim_size (int, optional): the size of the last dimension. Default: 8.
+
+    Returns:
+        Tensor [..., pad_dim_size]. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.padding(Tensor([[1.0]]), 3))
+        [[1. 0. 0.]]
+    """
     if x.shape[-1] != 1 or x.ndim < 2:
         raise ValueError(f"For 'padding', the input must have at least 2 dimensions and the last must be 1, but got {x.shape}.")
     if pad_dim_size <= 0:
@@ -181,10 +382,36 @@ def padding(x, pad_dim_size=8):
     return _ops["pad"](x, (0,) * x.ndim, (0,) * (x.ndim - 1) + (pad_dim_size - 1,), 0)
 
 
+def _need_boxes(op, **boxes):
+    """Raises TypeError where an argument is no Tensor, ValueError where its shape isn't [n, 4]."""
+    for name, x in boxes.items():
+        _need_tensor(op, name, x)
+        if x.ndim != 2 or x.shape[1] != 4:
+            raise ValueError(f"For '{op}', '{name}' must have the shape [n, 4], but got {tuple(x.shape)}.")
+
+
 def iou(anchor_boxes, gt_boxes, mode="iou"):
-    """[m, n] shares of overlap of boxes [n, 4] with boxes [m, 4] of (x0, y0, x1, y1): of their union, or ('iof') of the boxes gt_boxes."""
+    """[m, n] shares of overlap of boxes [n, 4] with boxes [m, 4] of (x0, y0, x1, y1): of their union, or ('iof') of the boxes gt_boxes.
+
+    Args:
+        anchor_boxes (Tensor): [n, 4].
+        gt_boxes (Tensor): [m, 4].
+        mode (str, optional): 'iou' or 'iof'. Default: 'iou'.
+
+    Returns:
+        Tensor [m, n]. Floats keep their dtype; ints give float32; not for bool and complex.
+
+    Raises:
+        TypeError: where `anchor_boxes` is no Tensor.
+        ValueError: where the shape of `gt_boxes` doesn't fit.
+
+    Example:
+        >>> print(ops.iou(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 1.0, 1.0]])))
+        [[1.]]
+    """
     if mode not in ("iou", "iof"):
         raise KeyError(f"For 'iou', 'mode' must be 'iou' or 'iof', but got {mode!r}.")
+    _need_boxes("iou", anchor_boxes=anchor_boxes, gt_boxes=gt_boxes)
 
     def area(b):
         return (b[:, 2] - b[:, 0] + 1) * (b[:, 3] - b[:, 1] + 1)
@@ -197,7 +424,28 @@ def iou(anchor_boxes, gt_boxes, mode="iou"):
 
 
 def bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0)):
-    """The shifts and log scales [n, 4] from anchor boxes to true ones (Girshick et al. 2014)."""
+    """The shifts and log scales [n, 4] from anchor boxes to true ones (Girshick et al. 2014).
+
+    Args:
+        anchor_box (Tensor): [n, 4] corners (x0, y0, x1, y1).
+        groundtruth_box (Tensor): [n, 4].
+        means (tuple of float, optional): the mean of each of the four shifts. Default: (0.0, 0.0, 0.0, 0.0).
+        stds (tuple of float, optional): the deviation of each of the four shifts. Default: (1.0, 1.0, 1.0, 1.0).
+
+    Returns:
+        float32 Tensor [n, 4]. Floats and complex keep their dtype; ints give float32; not for bool.
+
+    Raises:
+        TypeError: where `anchor_box` is no Tensor.
+        ValueError: where the shape of `groundtruth_box` doesn't fit.
+
+    Example:
+        >>> print(ops.bounding_box_encode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 1.0, 1.0]])))
+        [[0. 0. 0. 0.]]
+    """
+    _need_boxes("bounding_box_encode", anchor_box=anchor_box, groundtruth_box=groundtruth_box)
+    _same_shape("bounding_box_encode", anchor_box=anchor_box, groundtruth_box=groundtruth_box)
+
     def measures(b):
         w, h = b[:, 2] - b[:, 0] + 1, b[:, 3] - b[:, 1] + 1
         return (b[:, 0] + b[:, 2]) * 0.5, (b[:, 1] + b[:, 3]) * 0.5, w, h
@@ -208,7 +456,27 @@ def bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0),
 
 
 def bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0), wh_ratio_clip=0.016):
-    """Boxes [n, 4] from anchor boxes and shifts, kept inside an image of max_shape (height, width)."""
+    """Boxes [n, 4] from anchor boxes and shifts, kept inside an image of max_shape (height, width).
+
+    Args:
+        anchor_box (Tensor): [n, 4] corners (x0, y0, x1, y1).
+        deltas (Tensor): [n, 4].
+        max_shape (tuple of int): (height, width).
+        means (tuple of float, optional): the mean of each of the four shifts. Default: (0.0, 0.0, 0.0, 0.0).
+        stds (tuple of float, optional): the deviation of each of the four shifts. Default: (1.0, 1.0, 1.0, 1.0).
+        wh_ratio_clip (float, optional): the greatest change of sizes. Default: 0.016.
+
+    Returns:
+        Tensor [n, 4]. Floats keep their dtype; ints give float32; not for bool and complex.
+
+    Raises:
+        TypeError: where `anchor_box` is no Tensor.
+        ValueError: where the shape of `deltas` doesn't fit.
+
+    Example:
+        >>> print(ops.bounding_box_decode(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 0.0, 0.0]]), (5, 5)))
+        [[0. 0. 1. 1.]]
+    """
     d = deltas * Tensor(stds, deltas.dtype) + Tensor(means, deltas.dtype)
     most = builtins.abs(math.log(wh_ratio_clip))
     dw, dh = (minimum(maximum(v, -most), most) for v in (d[:, 2], d[:, 3]))
@@ -224,13 +492,50 @@ def bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0
 
 
 def check_valid(bboxes, img_metas):
-    """Which boxes [n, 4] lie inside the image that img_metas (height, width, ratio) describes."""
+    """Which boxes [n, 4] lie inside the image that img_metas (height, width, ratio) describes.
+
+    Args:
+        bboxes (Tensor): the boxes.
+        img_metas (Tensor): (height, width, ratio).
+
+    Returns:
+        bool Tensor [n]. Bool stays; ints and floats give bool; not for complex.
+
+    Raises:
+        TypeError: where `bboxes` is no Tensor.
+        ValueError: where the shape of `img_metas` doesn't fit.
+
+    Example:
+        >>> print(ops.check_valid(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([5.0, 5.0, 1.0])))
+        [ True]
+    """
+    _need_boxes("check_valid", bboxes=bboxes)
+    if img_metas.shape != (3,):
+        raise ValueError(f"For 'check_valid', 'img_metas' must have the shape (3,), but got {img_metas.shape}.")
     h, w = img_metas[0] * img_metas[2], img_metas[1] * img_metas[2]
     return (bboxes[:, 0] >= 0) & (bboxes[:, 1] >= 0) & (bboxes[:, 2] <= w - 1) & (bboxes[:, 3] <= h - 1)
 
 
 def split_by_sizes(x, sizes, axis):
-    """Pieces of the given sizes along an axis; one of them may be -1, for what is left."""
+    """Pieces of the given sizes along an axis; one of them may be -1, for what is left.
+
+    Args:
+        x (Tensor): what the function is of.
+        sizes (tuple of int): the size of each piece.
+        axis (int): the axis; -1 is the last one.
+
+    Returns:
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        IndexError: where there is no such `axis`.
+
+    Example:
+        >>> for part in ops.function.split_by_sizes(Tensor([1, 2, 3]), (1, -1), 0):
+        ...     print(part)
+        [1]
+        [2 3]
+    """
     n = x.shape[axis]
     if builtins.any(s == -1 for s in sizes):
         rest = n - builtins.sum([s for s in sizes if s != -1])
@@ -244,11 +549,34 @@ def split_by_sizes(x, sizes, axis):
     return tuple(out)
 
 
+_SCATTER = """A Parameter with {what} changed by updates ({mode}), in place.
+
+    Args:
+        input_x (Parameter): what is changed.
+        indices (Tensor): {where}.
+        updates (Tensor): of input_x's dtype, a slice for each of the indices.{more}
+
+    Returns:
+        input_x, with its new value.
+
+    Raises:
+        IndexError: where an index is out of range.
+        ValueError: where the shape of `updates` doesn't fit.
+
+    Example:
+        >>> x = ms.Parameter(Tensor([1.0, 2.0, 3.0]), name="x")
+        >>> print(ops.{name}(x, Tensor({at}, ms.int32), Tensor([10.0, 20.0])).asnumpy())
+        {value}
+    """
+
+
 def _scattered(mode):
     def update(input_x, indices, updates):
         return input_x._assign(_ops["scatter_nd"](input_x, reshape(indices, (*indices.shape, 1)), updates, mode))
     update.__name__ = update.__qualname__ = f"scatter_{mode}"
-    update.__doc__ = f"A Parameter with rows named by indices changed by updates ({mode}), in place; its new value."
+    update.__doc__ = _SCATTER.format(what="rows named by indices", mode=mode, where="ints, any shape", name=f"scatter_{mode}", at="[0, 2]", more="",
+                                     value={"add": "[11.  2. 23.]", "div": "[0.1  2.   0.15]", "max": "[10.  2. 20.]", "min": "[1. 2. 3.]",
+                                            "mul": "[10.  2. 60.]", "update": "[10.  2. 20.]"}[mode])
     return update
 
 
@@ -256,7 +584,10 @@ def _scattered_nd(mode):
     def update(input_x, indices, updates, use_locking=False):  # noqa: ARG001
         return input_x._assign(_ops["scatter_nd"](input_x, indices, updates, mode))
     update.__name__ = update.__qualname__ = f"scatter_nd_{mode}"
-    update.__doc__ = f"A Parameter with elements or slices at coordinates changed by updates ({mode}), in place; its new value."
+    update.__doc__ = _SCATTER.format(what="elements or slices at coordinates", mode=mode, where="[..., k] ints: coordinates along the first k axes",
+                                     name=f"scatter_nd_{mode}", at="[[0], [2]]", more="\n        use_locking (bool, optional): kept for its name. Default: False.",
+                                     value={"add": "[11.  2. 23.]", "div": "[0.1  2.   0.15]", "max": "[10.  2. 20.]", "min": "[1. 2. 3.]",
+                                            "mul": "[10.  2. 60.]", "sub": "[ -9.   2. -17.]", "update": "[10.  2. 20.]"}[mode])
     return update
 
 
@@ -266,7 +597,18 @@ scatter_nd_add, scatter_nd_div, scatter_nd_max, scatter_nd_min, scatter_nd_mul, 
 
 
 def invert_permutation(x):
-    """The tuple of ints that takes a permutation back. ValueError where x is none."""
+    """The tuple of ints that takes a permutation back. ValueError where x is none.
+
+    Args:
+        x (tuple of int): the numbers 0 to n - 1 in some order.
+
+    Returns:
+        tuple of ints.
+
+    Example:
+        >>> ops.function.invert_permutation((2, 0, 1))
+        (1, 2, 0)
+    """
     if sorted(x) != list(builtins.range(len(x))):
         raise ValueError(f"For 'InvertPermutation', 'x' must be a permutation of 0 to {len(x) - 1}, but got {x}.")
     out = [0] * len(x)
@@ -278,7 +620,24 @@ def invert_permutation(x):
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """Values without their immediate repetitions (slices along `dim`); on request each element's place among them, and how often each stood.
 
-    Their number depends on the data: not part of a graph."""
+    Their number depends on the data: not part of a graph.
+
+    Args:
+        input (Tensor): what the function is of.
+        return_inverse (bool, optional): whether to give each element's place. Default: False.
+        return_counts (bool, optional): whether to give how often. Default: False.
+
+    Returns:
+        Tensor, or a tuple with what was asked for. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.unique_consecutive(Tensor([1, 1, 2, 1])))
+        [1 2 1]
+    """
+    _need_tensor("unique_consecutive", "input", input)
     import numpy as np
     a = input.asnumpy()
     x = a.ravel() if dim is None else np.moveaxis(a, dim, 0)
@@ -297,7 +656,23 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 
 
 def unique_with_pad(x, pad_num):
-    """(the distinct values of a vector in the order of their first appearance, then pad_num; each element's place among them)."""
+    """(the distinct values of a vector in the order of their first appearance, then pad_num; each element's place among them).
+
+    Args:
+        x (Tensor): what the function is of.
+        pad_num (number): what fills the rest.
+
+    Returns:
+        (Tensor, Tensor). Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.unique_with_pad(Tensor([1, 2, 1]), 0)[0])
+        [1 2 0]
+    """
+    _need_tensor("unique_with_pad", "x", x)
     from pijit.ops.function.sort import unique
     values, place = unique(x)
     rest = full((x.shape[0] - values.shape[0],), pad_num, dtype=x.dtype)

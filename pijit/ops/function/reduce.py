@@ -21,7 +21,24 @@ _SMALL = frozenset((mstype.bool_, mstype.int8, mstype.int16, mstype.int32, mstyp
 
 
 def sum(input, dim=None, keepdim=False, *, dtype=None):
-    """Sum over axes (all by default); bool and integers of up to 32 bits give int64."""
+    """Sum over axes (all by default); bool and integers of up to 32 bits give int64.
+
+    Args:
+        input (Tensor): what the function is of.
+        dim (int or tuple of int, optional): the axes; all by default. Default: None.
+        keepdim (bool, optional): whether axes stay, as axes of 1. Default: False.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Floats and complex keep their dtype; bool gives int64.
+
+    Raises:
+        ValueError: where there is no such `dim`.
+
+    Example:
+        >>> print(ops.sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
+        [4. 6.]
+    """
     if dtype is not None:
         input = cast(input, dtype)
     elif input.dtype in _SMALL:
@@ -41,7 +58,19 @@ def _count(x, axis):
 def mean(x, axis=None, keep_dims=False):
     """Arithmetic mean over axes (all by default). Integers keep their dtype: the mean is rounded towards 0.
 
-    Raises TypeError for bool, ValueError for an axis out of range or named twice."""
+    Raises TypeError for bool, ValueError for an axis out of range or named twice.
+
+    Args:
+        x (Tensor): what the function is of.
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Ints, floats and complex keep their dtype; not for bool.
+
+    Example:
+        >>> print(ops.mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
+        [2. 3.]
+    """
     _need_tensor("mean", "x", x)
     if x.dtype.is_floating_point or x.dtype in mstype.complex_type:
         total = _ops["reduce_sum"](x, _axes(axis), keep_dims)
@@ -58,7 +87,24 @@ def mean(x, axis=None, keep_dims=False):
 
 
 def prod(input, axis=None, keep_dims=False, dtype=None):
-    """Product over axes; bool and integers of up to 32 bits give int64."""
+    """Product over axes; bool and integers of up to 32 bits give int64.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int or tuple of int, optional): the axes; all by default. Default: None.
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Floats and complex keep their dtype; bool gives int64.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.prod(Tensor([1.0, 2.0, 3.0])))
+        6.0
+    """
     if dtype is not None:
         input = cast(input, dtype)
     elif input.dtype in _SMALL:
@@ -76,22 +122,94 @@ def _extremum(pair, reduce, x, axis, keep, initial, where):
 
 
 def amax(input, axis=None, keepdims=False, *, initial=None, where=None):
-    """Maximum over axes, of elements where a condition holds, and of `initial`."""
+    """Maximum over axes, of elements where a condition holds, and of `initial`.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int or tuple of int, optional): the axes; all by default. Default: None.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+        initial (number, optional): a value that takes part beside the elements. Default: None.
+        where (Tensor, optional): bools: which elements take part. Default: None.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.amax(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
+        [3. 4.]
+    """
     return _extremum("maximum", "reduce_max", input, axis, keepdims, initial, where)
 
 
 def amin(input, axis=None, keepdims=False, *, initial=None, where=None):
-    """Minimum over axes, of elements where a condition holds, and of `initial`."""
+    """Minimum over axes, of elements where a condition holds, and of `initial`.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int or tuple of int, optional): the axes; all by default. Default: None.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+        initial (number, optional): a value that takes part beside the elements. Default: None.
+        where (Tensor, optional): bools: which elements take part. Default: None.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.amin(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0))
+        [1. 2.]
+    """
     return _extremum("minimum", "reduce_min", input, axis, keepdims, initial, where)
 
 
 def all(input, axis=None, keep_dims=False):
-    """Logical and over axes."""
+    """Logical and over axes.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int or tuple of int, optional): the axes; all by default. Default: None.
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        bool Tensor without the axes, or with axes of 1.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.all(Tensor([True, False])))
+        False
+    """
     return _ops["reduce_all"](input, _axes(axis), keep_dims)
 
 
 def any(input, axis=None, keep_dims=False):
-    """Logical or over axes; of uint8 as uint8, as MindSpore has it."""
+    """Logical or over axes; of uint8 as uint8, as MindSpore has it.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int or tuple of int, optional): the axes; all by default. Default: None.
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        bool Tensor without the axes, or with axes of 1.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.any(Tensor([True, False])))
+        True
+    """
     _need_tensor("any", "input", input)
     if input.dtype == mstype.uint8:
         return cast(_ops["reduce_any"](input, _axes(axis), keep_dims), mstype.uint8)
@@ -108,13 +226,46 @@ def _of_element(x, axis, keep, where_from):
 
 
 def argmax(input, dim=None, keepdim=False):
-    """Index of the (first) maximum; over all elements when dim is None."""
+    """Index of the (first) maximum; over all elements when dim is None.
+
+    Args:
+        input (Tensor): what the function is of.
+        dim (int, optional): the axis; all elements by default. Default: None.
+        keepdim (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        int64 Tensor. Bool and floats give int64; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `dim`.
+
+    Example:
+        >>> print(ops.argmax(Tensor([1.0, 3.0, 2.0])))
+        1
+    """
     return _arg(_ops["argmax"], input, dim, keepdim)
 
 
 def argmin(input, axis=None, keepdims=False):
     """Index of the (first) minimum as int32 (int64 for no dimensions, as MindSpore has it); over all elements when
-    axis is None."""
+    axis is None.
+
+    Args:
+        input (Tensor): what the function is of.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        int32 Tensor. Bool and floats give int32; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.argmin(Tensor([1.0, 3.0, 2.0])))
+        0
+    """
     at = _arg(_ops["argmin"], input, axis, keepdims)
     return at if input.ndim == 0 else cast(at, mstype.int32)
 
@@ -133,7 +284,27 @@ def _arg(op, x, axis, keep):
 
 
 def max(input, axis=None, keepdims=False, *, initial=None, where=None):
-    """(values, indices) along one axis; over everything, the maximum and index 0, as MindSpore has it."""
+    """(values, indices) along one axis; over everything, the maximum and index 0, as MindSpore has it.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int, optional): the axis; all elements by default. Default: None.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+        initial (number, optional): a value that takes part beside the elements. Default: None.
+        where (Tensor, optional): bools: which elements take part. Default: None.
+
+    Returns:
+        (Tensor, int64 Tensor). Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> for part in ops.max(Tensor([1.0, 3.0, 2.0]), 0):
+        ...     print(part)
+        3.0
+        1
+    """
     if axis is None:
         return amax(input, initial=initial, where=where), zeros((), mstype.int64)
     if initial is None and where is None:
@@ -142,7 +313,27 @@ def max(input, axis=None, keepdims=False, *, initial=None, where=None):
 
 
 def min(input, axis=None, keepdims=False, *, initial=None, where=None):
-    """(values, indices) along one axis; over everything, the minimum and index 0."""
+    """(values, indices) along one axis; over everything, the minimum and index 0.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int, optional): the axis; all elements by default. Default: None.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+        initial (number, optional): a value that takes part beside the elements. Default: None.
+        where (Tensor, optional): bools: which elements take part. Default: None.
+
+    Returns:
+        (Tensor, int64 Tensor). Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> for part in ops.min(Tensor([1.0, 3.0, 2.0]), 0):
+        ...     print(part)
+        1.0
+        0
+    """
     if axis is None:
         return amin(input, initial=initial, where=where), zeros((), mstype.int64)
     if initial is None and where is None:
@@ -151,19 +342,72 @@ def min(input, axis=None, keepdims=False, *, initial=None, where=None):
 
 
 def var(input, axis=None, ddof=0, keepdims=False):
-    """Variance over axes, with n - ddof as divisor."""
+    """Variance over axes, with n - ddof as divisor; of complex numbers that of their distance from the mean, a real number.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int or tuple of int, optional): the axes; all by default. Default: None.
+        ddof (int or bool, optional): what is subtracted from the number of elements in the divisor. Default: 0.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Floats keep their dtype; bool, ints and complex give float32.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.var(Tensor([1.0, 3.0])))
+        1.0
+    """
+    if input.dtype in mstype.complex_type:  # of |x - mean|: a real number
+        return var(_ops["real"](input), axis, ddof, keepdims) + var(_ops["imag"](input), axis, ddof, keepdims)
     if not input.dtype.is_floating_point:
         input = cast(input, mstype.float32)
     return _ops["variance"](input, _axes(axis), keepdims, int(ddof))
 
 
 def std(input, axis=None, ddof=0, keepdims=False):
-    """Standard deviation over axes."""
+    """Standard deviation over axes.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int or tuple of int, optional): the axes; all by default. Default: None.
+        ddof (int or bool, optional): what is subtracted from the number of elements in the divisor. Default: 0.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Floats keep their dtype; bool, ints and complex give float32.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.std(Tensor([1.0, 3.0])))
+        1.0
+    """
     return sqrt(var(input, axis, ddof, keepdims))
 
 
 def logsumexp(input, dim, keepdim=False):
-    """log(sum(exp(x))), shifted by the maximum."""
+    """log(sum(exp(x))), shifted by the maximum.
+
+    Args:
+        input (Tensor): what the function is of.
+        dim (int or tuple of int): the axes.
+        keepdim (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Floats keep their dtype; bool and ints give float32; not for
+            complex.
+
+    Raises:
+        ValueError: where there is no such `dim`.
+
+    Example:
+        >>> print(ops.logsumexp(Tensor([0.0, 0.0]), 0))
+        0.6931472
+    """
     if input.ndim == 0 and dim in (0, -1):
         return input + 0.0
     m = stop_gradient(_ops["reduce_max"](input, _axes(dim), True))
@@ -173,13 +417,43 @@ def logsumexp(input, dim, keepdim=False):
 
 
 def cumsum(x, axis, dtype=None):
-    """Running sums."""
+    """Running sums.
+
+    Args:
+        x (Tensor): what the function is of.
+        axis (int): the axis; -1 is the last one.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of x's shape and dtype. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.cumsum(Tensor([1.0, 2.0, 3.0]), 0))
+        [1. 3. 6.]
+    """
     return _ops["cumsum"](x if dtype is None else cast(x, dtype), axis, False)
 
 
 def cumprod(input, dim, dtype=None):
     """Running products along one dimension, in log2(size) steps of pairwise products (Hillis and Steele, "Data parallel
-    algorithms", CACM 1986). Raises ValueError for a dimension out of range."""
+    algorithms", CACM 1986). Raises ValueError for a dimension out of range.
+
+    Args:
+        input (Tensor): what the function is of.
+        dim (int): the axis; -1 is the last one.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.cumprod(Tensor([1.0, 2.0, 3.0]), 0))
+        [1. 2. 6.]
+    """
     x = input if dtype is None else cast(input, dtype)
     rank = len(x.shape)
     if not -rank <= dim < rank:
@@ -197,7 +471,24 @@ def cumprod(input, dim, dtype=None):
 
 
 def count_nonzero(x, axis=(), keep_dims=False, dtype=mstype.int32):
-    """The number of elements that are not 0."""
+    """The number of elements that are not 0.
+
+    Args:
+        x (Tensor): what the function is of.
+        axis (int or tuple of int, optional): the axes; all by default. Default: ().
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
+        dtype (dtype, optional): the dtype of the result. Default: int32.
+
+    Returns:
+        Tensor of `dtype` without the axes, or with axes of 1. Bool, floats and complex give int32.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.count_nonzero(Tensor([0.0, 2.0, 3.0])))
+        2
+    """
     return _ops["reduce_sum"](cast(x != 0, dtype), _axes(axis), keep_dims)
 
 
@@ -205,7 +496,21 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     """The norm of vectors (one dimension) or matrices (two): Euclidean and Frobenius by default.
 
     ord: for vectors any number, inf and -inf; for matrices 'fro', 1, -1, inf, -inf, and 2, -2 and 'nuc' of the singular values
-    (the greatest, the least, their sum). Raises TypeError for a string as order of vectors, else ValueError."""
+    (the greatest, the least, their sum). Raises TypeError for a string as order of vectors, else ValueError.
+
+    Args:
+        A (Tensor): the matrices, along the last two axes.
+        dim (int or tuple of int, optional): the axes. Default: None.
+        keepdim (bool, optional): whether axes stay, as axes of 1. Default: False.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor. Floats and complex keep their dtype; bool and ints give float32.
+
+    Example:
+        >>> print(ops.norm(Tensor([3.0, 4.0])))
+        5.0
+    """
     if dtype is not None:
         A = cast(A, dtype)
     if ord is None:
@@ -247,7 +552,25 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 
 def nansum(input, axis=None, keepdims=False, *, dtype=None):
-    """Sum of the elements that are not NaN."""
+    """Sum of the elements that are not NaN.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: None.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Ints, floats and complex keep their dtype; bool gives int64.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.nansum(Tensor([1.0, float("nan")])))
+        1.0
+    """
     _need_tensor("nansum", "input", input)
     if dtype is None and not input.dtype.is_floating_point:
         dtype = mstype.int64 if input.dtype == mstype.bool_ else input.dtype
@@ -255,7 +578,24 @@ def nansum(input, axis=None, keepdims=False, *, dtype=None):
 
 
 def nanmean(input, axis=None, keepdims=False, *, dtype=None):
-    """Mean of the elements that are not NaN."""
+    """Mean of the elements that are not NaN.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: None.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+        dtype (dtype, optional): the dtype of the result. Default: None.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Floats keep their dtype; bool, ints and complex give float32.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.nanmean(Tensor([1.0, float("nan")])))
+        1.0
+    """
     x = input if dtype is None else cast(input, dtype)
     x = x if x.dtype.is_floating_point else cast(x, mstype.float32)
     count = _ops["reduce_sum"](cast(logical_not(isnan(x)), x.dtype), _axes(axis), keepdims)
@@ -263,19 +603,78 @@ def nanmean(input, axis=None, keepdims=False, *, dtype=None):
 
 
 def std_mean(input, axis=None, ddof=0, keepdims=False):
-    """(standard deviation, mean), of integers in float32."""
-    input = input if input.dtype.is_floating_point else cast(input, mstype.float32)
+    """(standard deviation, mean), of integers in float32.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int or tuple of int, optional): the axes; all by default. Default: None.
+        ddof (int or bool, optional): what is subtracted from the number of elements in the divisor. Default: 0.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        (Tensor, Tensor). Floats keep their dtype; bool, ints and complex give float32.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> for part in ops.std_mean(Tensor([1.0, 3.0])):
+        ...     print(part)
+        1.0
+        2.0
+    """
+    _need_tensor("std_mean", "input", input)
+    input = input if input.dtype.is_floating_point or input.dtype in mstype.complex_type else cast(input, mstype.float32)
     return std(input, axis, ddof, keepdims), mean(input, axis, keepdims)
 
 
 def var_mean(input, axis=None, ddof=0, keepdims=False):
-    """(variance, mean), of integers in float32."""
-    input = input if input.dtype.is_floating_point else cast(input, mstype.float32)
+    """(variance, mean), of integers in float32.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int or tuple of int, optional): the axes; all by default. Default: None.
+        ddof (int or bool, optional): what is subtracted from the number of elements in the divisor. Default: 0.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        (Tensor, Tensor). Floats keep their dtype; bool, ints and complex give float32.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> for part in ops.var_mean(Tensor([1.0, 3.0])):
+        ...     print(part)
+        1.0
+        2.0
+    """
+    input = input if input.dtype.is_floating_point or input.dtype in mstype.complex_type else cast(input, mstype.float32)
     return var(input, axis, ddof, keepdims), mean(input, axis, keepdims)
 
 
 def aminmax(input, *, axis=0, keepdims=False):
-    """(minimum, maximum) along one axis, or of all elements if axis is None."""
+    """(minimum, maximum) along one axis, or of all elements if axis is None.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: 0.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        (Tensor, Tensor). Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> for part in ops.aminmax(Tensor([1.0, 3.0])):
+        ...     print(part)
+        1.0
+        3.0
+    """
     return amin(input, axis, keepdims), amax(input, axis, keepdims)
 
 
@@ -299,18 +698,63 @@ def _running(x, axis, better):
 
 
 def cummax(input, axis):
-    """(maxima up to each place, where they are as int64); of equal ones the last."""
+    """(maxima up to each place, where they are as int64); of equal ones the last.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int): the axis; -1 is the last one.
+
+    Returns:
+        (Tensor, int64 Tensor) of input's shape. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.cummax(Tensor([1.0, 3.0, 2.0]), 0)[0])
+        [1. 3. 3.]
+    """
     return _running(input, axis, lambda before, here: logical_or(before > here, logical_and(isnan(before), logical_not(isnan(here)))))
 
 
 def cummin(input, axis):
-    """(minima up to each place, where they are as int32); of equal ones the last."""
+    """(minima up to each place, where they are as int32); of equal ones the last.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int): the axis; -1 is the last one.
+
+    Returns:
+        (Tensor, int32 Tensor) of input's shape. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.cummin(Tensor([3.0, 1.0, 2.0]), 0)[0])
+        [3. 1. 1.]
+    """
     y, at = _running(input, axis, lambda before, here: logical_or(before < here, logical_and(isnan(before), logical_not(isnan(here)))))
     return y, cast(at, mstype.int32)
 
 
 def logcumsumexp(input, axis):
-    """log of the sums of exp up to each place, without overflow."""
+    """log of the sums of exp up to each place, without overflow.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int): the axis; -1 is the last one.
+
+    Returns:
+        Tensor of input's shape. Floats keep their dtype; ints give float32; not for bool and complex.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.logcumsumexp(Tensor([0.0, 0.0]), 0))
+        [0.        0.6931472]
+    """
     top = _running(stop_gradient(input), axis, lambda before, here: before > here)[0]
     a = _axis(axis, input.ndim)
     n = input.shape[a]
@@ -323,7 +767,25 @@ def logcumsumexp(input, axis):
 
 
 def diff(x, n=1, axis=-1, prepend=None, append=None):
-    """Differences of neighbours along an axis, n times."""
+    """Differences of neighbours along an axis, n times.
+
+    Args:
+        x (Tensor): what the function is of.
+        n (int, optional): how many. Default: 1.
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+        prepend (Tensor, optional): what to put in front first. Default: None.
+        append (Tensor, optional): what to put behind first. Default: None.
+
+    Returns:
+        Tensor, shorter by n along the axis. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        IndexError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.diff(Tensor([1, 4, 9])))
+        [3 5]
+    """
     parts = [p for p in (prepend, x, append) if p is not None]
     a = _axis(axis, x.ndim)
     if len(parts) > 1:
@@ -338,7 +800,26 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
 
 
 def trapz(y, x=None, *, dx=1.0, dim=-1):
-    """Integral along an axis by the trapezoidal rule, over places x or places dx apart."""
+    """Integral along an axis by the trapezoidal rule, over places x or places dx apart.
+
+    Args:
+        y (Tensor or number): the second operand.
+        x (Tensor, optional): the places. Default: None.
+        dx (float, optional): the distance of places. Default: 1.0.
+        dim (int, optional): the axis; -1 is the last one. Default: -1.
+
+    Returns:
+        Tensor without the dimension. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        IndexError: where there is no such `dim`.
+        TypeError: where `y` is no Tensor.
+
+    Example:
+        >>> print(ops.trapz(Tensor([1.0, 2.0, 3.0])))
+        4.0
+    """
+    _need_tensor("trapz", "y", y)
     a = _axis(dim, y.ndim)
     n = y.shape[a]
     pairs = narrow(y, a, 1, n - 1) + narrow(y, a, 0, n - 1)
@@ -350,9 +831,26 @@ def trapz(y, x=None, *, dx=1.0, dim=-1):
 
 
 def cov(input, *, correction=1, fweights=None, aweights=None):
-    """Covariances of the rows of input [variables, observations]."""
+    """Covariances of the rows of input [variables, observations].
+
+    Args:
+        input (Tensor): what the function is of.
+        correction (int, optional): what is subtracted from the number of observations. Default: 1.
+        fweights (Tensor, optional): how often each observation counts: ints. Default: None.
+        aweights (Tensor, optional): the weight of each observation. Default: None.
+
+    Returns:
+        Tensor [variables, variables]. Complex stays; bool and ints give float32.
+
+    Example:
+        >>> print(ops.cov(Tensor([[1.0, 2.0], [2.0, 4.0]])))
+        [[0.5 1. ]
+         [1.  2. ]]
+    """
+    if input.ndim > 2:
+        raise ValueError(f"For 'cov', 'input' must have at most 2 dimensions, but got {input.ndim}.")
     x = input if input.ndim == 2 else reshape(input, (1, -1))
-    x = x if x.dtype.is_floating_point else cast(x, mstype.float32)
+    x = cast(x, mstype.float32) if x.dtype == mstype.float16 or not (x.dtype.is_floating_point or x.dtype in mstype.complex_type) else x
     w = None
     if fweights is not None:
         w = cast(fweights, x.dtype)
@@ -375,7 +873,24 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 
 
 def reduce_sum(x, axis=(), keep_dims=False):
-    """Sum over axes (all by default), in x's dtype; of bools, whether any is true."""
+    """Sum over axes (all by default), in x's dtype; of bools, whether any is true.
+
+    Args:
+        x (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: ().
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.reduce_sum(Tensor([1.0, 2.0])))
+        3.0
+    """
     _need_tensor("reduce_sum", "x", x)
     if x.dtype == mstype.bool_:
         return any(x, axis, keep_dims)
@@ -383,15 +898,66 @@ def reduce_sum(x, axis=(), keep_dims=False):
 
 
 def reduce_mean(x, axis=(), keep_dims=False):
-    """Mean over axes (all by default)."""
+    """Mean over axes (all by default).
+
+    Args:
+        x (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: ().
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.reduce_mean(Tensor([1.0, 2.0])))
+        1.5
+    """
     return mean(x, axis, keep_dims)
 
 
 def reduce_max(x, axis=(), keep_dims=False):
-    """Maximum over axes (all by default)."""
+    """Maximum over axes (all by default).
+
+    Args:
+        x (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: ().
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.reduce_max(Tensor([1.0, 2.0])))
+        2.0
+    """
     return _ops["reduce_max"](x, _axes(axis), keep_dims)
 
 
 def reduce_min(x, axis=(), keep_dims=False):
-    """Minimum over axes (all by default)."""
+    """Minimum over axes (all by default).
+
+    Args:
+        x (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: ().
+        keep_dims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        Tensor without the axes, or with axes of 1. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.reduce_min(Tensor([1.0, 2.0])))
+        1.0
+    """
     return _ops["reduce_min"](x, _axes(axis), keep_dims)

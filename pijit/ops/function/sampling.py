@@ -17,7 +17,15 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
 
     Places count from -1 to 1: from the middle of the first pixel to that of the last (align_corners), or from edge to edge. mode:
     'bilinear' or 'nearest'; padding_mode: outside lie 'zeros', the 'border' pixels, or the 'reflection' of the image. NaN is the place
-    outside at the end of an axis. Raises TypeError where the dtypes differ, ValueError for shapes and modes there are not."""
+    outside at the end of an axis. Raises TypeError where the dtypes differ, ValueError for shapes and modes there are not.
+
+    Returns:
+        Tensor [N, C, h, w]. Floats keep their dtype; not for bool, ints and complex.
+
+    Example:
+        >>> print(ops.grid_sample(Tensor([[[[1.0, 2.0]]]]), ops.zeros((1, 1, 1, 2)), align_corners=True))
+        [[[[1.5]]]]
+    """
     _need_tensor("grid_sample", "input", input)
     _need_tensor("grid_sample", "grid", grid)
     if mode not in _MODES or padding_mode not in _PADDINGS:
@@ -76,7 +84,23 @@ def _place(g, size, padding_mode, align_corners):
 
 def affine_grid(theta, size, align_corners=False):
     """The grid [N, H, W, 2] of grid_sample for images of `size` (N, C, H, W) that theta [N, 2, 3] moves; [N, D, H, W, 3] for five sizes
-    and theta [N, 3, 4]."""
+    and theta [N, 3, 4].
+
+    Args:
+        align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
+            Default: False.
+
+    Returns:
+        Tensor [N, H, W, 2] or [N, D, H, W, 3]. Floats and complex keep their dtype; bool and ints give float32.
+
+    Raises:
+        TypeError: where `theta` is no Tensor.
+
+    Example:
+        >>> print(ops.affine_grid(Tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), True))
+        [[[[-1.  0.]
+           [ 1.  0.]]]]
+    """
     _need_tensor("affine_grid", "theta", theta)
     if isinstance(size, Tensor):
         size = tuple(size.asnumpy().tolist())
@@ -135,7 +159,25 @@ def _cubic(x, axis, size, align_corners, half_pixel_centers):
 
 
 def resize_bicubic(images, size, align_corners=False, half_pixel_centers=False):
-    """images [N, C, H, W] in another size (h, w), by cubic convolution."""
+    """images [N, C, H, W] in another size (h, w), by cubic convolution.
+
+    Args:
+        images (Tensor): the images.
+        size (tuple of int): the sizes of the result.
+        align_corners (bool, optional): whether the corners' centres stay where they are, instead of the edges.
+            Default: False.
+        half_pixel_centers (bool, optional): whether places are those of the pixels' centres. Default: False.
+
+    Returns:
+        Tensor [N, C, h, w]. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `images` is no Tensor.
+
+    Example:
+        >>> ops.function.resize_bicubic(ops.ones((1, 1, 2, 2)), (4, 4)).shape
+        (1, 1, 4, 4)
+    """
     _need_tensor("ResizeBicubic", "images", images)
     size = tuple(size.asnumpy().tolist()) if isinstance(size, Tensor) else tuple(size)
     if images.ndim != 4 or len(size) != 2 or builtins.min(size) <= 0:

@@ -70,7 +70,12 @@ def sparse_segment_mean(x, indices, segment_ids):
     """Means of the rows x[indices] with the same id.
 
     x: [rows, ...] of a floating dtype; indices, segment_ids: [n] int32 or int64, segment_ids sorted. Returns [last id + 1, ...]. Raises
-    TypeError or ValueError for other dtypes and shapes."""
+    TypeError or ValueError for other dtypes and shapes.
+
+    Example:
+        >>> print(ops.sparse_segment_mean(Tensor([[1.0], [3.0]]), Tensor([0, 1], ms.int32), Tensor([0, 0], ms.int32)))
+        [[2.]]
+    """
     for name, t in (("x", x), ("indices", indices), ("segment_ids", segment_ids)):
         if not isinstance(t, Tensor):
             raise TypeError(f"For 'sparse_segment_mean', {name!r} must be a Tensor, but got {type(t).__name__}.")

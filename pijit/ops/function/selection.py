@@ -5,7 +5,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.elementwise import (abs, cast, equal, isfinite, isnan, less_equal, logical_and, logical_or,
                                             maximum, minimum, _need_tensor, sqrt, square)
 from pijit.ops.function.reduce import norm, sum
-from pijit.ops.function.shapes import ravel, stack
+from pijit.ops.function.shapes import ravel, _same_shape, stack
 
 
 def _is_tensor(x):
@@ -13,7 +13,23 @@ def _is_tensor(x):
 
 
 def clamp(input, min=None, max=None):
-    """Elements limited to [min, max]. Bounds that are numbers leave the dtype as it is."""
+    """Elements limited to [min, max]. Bounds that are numbers leave the dtype as it is.
+
+    Args:
+        input (Tensor): what the function is of.
+        min (Tensor or number, optional): the lower bound. Default: None.
+        max (Tensor or number, optional): the upper bound. Default: None.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.clamp(Tensor([1.0, 5.0]), 2.0, 4.0))
+        [2. 4.]
+    """
     if min is None and max is None:
         raise ValueError("For 'clamp', at least one of 'min' and 'max' must be given.")
     _need_tensor("clamp", "input", input)
@@ -29,12 +45,46 @@ clip = clamp
 
 
 def clip_by_value(x, clip_value_min=None, clip_value_max=None):
-    """Elements limited to [clip_value_min, clip_value_max]."""
+    """Elements limited to [clip_value_min, clip_value_max].
+
+    Args:
+        x (Tensor): what the function is of.
+        clip_value_min (Tensor or number, optional): the lower bound. Default: None.
+        clip_value_max (Tensor or number, optional): the upper bound. Default: None.
+
+    Returns:
+        Tensor of x's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.clip_by_value(Tensor([1.0, 5.0]), 2.0, 4.0))
+        [2. 4.]
+    """
     return clamp(x, clip_value_min, clip_value_max)
 
 
 def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
-    """Scaled down so that the norm is at most max_norm."""
+    """Scaled down so that the norm is at most max_norm.
+
+    Args:
+        x (Tensor, or a list or tuple of them): what to scale.
+        max_norm (float): the greatest norm.
+        norm_type (number, optional): the order of the norm. Default: 2.0.
+        error_if_nonfinite (bool, optional): whether an infinite norm is an error. Default: False.
+
+    Returns:
+        As x: a Tensor, or a list or tuple of them. Floats keep their dtype; bool and ints give float32; not for
+            complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.clip_by_norm(Tensor([3.0, 4.0]), 1.0))
+        [0.5999999  0.79999983]
+    """
     if isinstance(x, (tuple, list)):
         parts = [x[k] for k in range(len(x))]
     else:
@@ -48,7 +98,22 @@ def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
 
 
 def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
-    """All scaled down together so that their joint norm is at most clip_norm."""
+    """All scaled down together so that their joint norm is at most clip_norm.
+
+    Args:
+        x (list or tuple of Tensor): what to scale.
+        clip_norm (float, optional): the greatest norm. Default: 1.0.
+        use_norm (None, optional): kept for its name. Default: None.
+
+    Returns:
+        tuple of Tensors.
+
+    Example:
+        >>> for part in ops.clip_by_global_norm((Tensor([3.0]), Tensor([4.0])), 1.0):
+        ...     print(part)
+        [0.6]
+        [0.8]
+    """
     if use_norm is not None:
         raise ValueError("For 'clip_by_global_norm', only use_norm=None is supported.")
     total = sum(square(x[0]))
@@ -60,7 +125,24 @@ def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
 
 
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
-    """NaN and infinities replaced: by 0 and by the greatest and least finite value, if not told otherwise."""
+    """NaN and infinities replaced: by 0 and by the greatest and least finite value, if not told otherwise.
+
+    Args:
+        input (Tensor): what the function is of.
+        nan (number, optional): in place of NaN. Default: None.
+        posinf (number, optional): in place of infinity. Default: None.
+        neginf (number, optional): in place of minus infinity. Default: None.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.nan_to_num(Tensor([float("nan"), 1.0]), 0.0))
+        [0. 1.]
+    """
     _need_tensor("nan_to_num", "input", input)
     if not input.dtype.is_floating_point:
         return input
@@ -71,7 +153,26 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
 
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """|input - other| <= atol + rtol * |other|."""
+    """|input - other| <= atol + rtol * |other|.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+        rtol (float, optional): the relative tolerance. Default: 1e-05.
+        atol (float, optional): the absolute tolerance. Default: 1e-08.
+        equal_nan (bool, optional): whether NaN equals NaN. Default: False.
+
+    Returns:
+        bool Tensor of the common shape. Bool stays; ints and floats give bool; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `other` doesn't fit.
+
+    Example:
+        >>> print(ops.isclose(Tensor([1.0, 2.0]), Tensor([1.0, 2.1])))
+        [ True False]
+    """
     _need_tensor("isclose", "input", input)
     if input.dtype == mstype.bool_:
         input = cast(input, mstype.int32)
@@ -82,24 +183,87 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 def lerp(input, end, weight):
-    """input + weight * (end - input)."""
+    """input + weight * (end - input).
+
+    Args:
+        input (Tensor): what the function is of.
+        end (Tensor): where weight is 1.
+        weight (Tensor or float): the share of `end`.
+
+    Returns:
+        Tensor of the common shape. Floats and complex keep their dtype; ints give float32; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `end` doesn't fit.
+
+    Example:
+        >>> print(ops.lerp(Tensor([0.0, 2.0]), Tensor([4.0, 4.0]), 0.5))
+        [2. 3.]
+    """
     return input + weight * (end - input)
 
 
 def addn(x):
-    """The sum of several tensors."""
+    """The sum of several tensors of one shape.
+
+    Args:
+        x (list or tuple of Tensor): what to add.
+
+    Returns:
+        Tensor of their shape.
+
+    Example:
+        >>> print(ops.addn([Tensor([1.0]), Tensor([2.0]), Tensor([3.0])]))
+        [6.]
+    """
     r = x[0]
     for y in x[1:]:
+        _same_shape("addn", x=r, y=y)
         r = r + y
     return r
 
 
 def addcmul(input, tensor1, tensor2, value=1):
-    """input + value * tensor1 * tensor2."""
+    """input + value * tensor1 * tensor2.
+
+    Args:
+        input (Tensor): what the function is of.
+        tensor1 (Tensor): the first factor.
+        tensor2 (Tensor): the second factor.
+        value (Tensor or number, optional): the value to put there. Default: 1.
+
+    Returns:
+        Tensor of the common shape. Ints, floats and complex keep their dtype; bool gives int64.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.addcmul(Tensor([1.0]), Tensor([2.0]), Tensor([3.0]), 2))
+        [13.]
+    """
     return input + tensor1 * tensor2 * value
 
 
 def addcdiv(input, tensor1, tensor2, value=1):
-    """input + value * tensor1 / tensor2; of integers rounded towards 0."""
+    """input + value * tensor1 / tensor2; of integers rounded towards 0.
+
+    Args:
+        input (Tensor): what the function is of.
+        tensor1 (Tensor): the first factor.
+        tensor2 (Tensor): the second factor.
+        value (Tensor or number, optional): the value to put there. Default: 1.
+
+    Returns:
+        Tensor of the common shape. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.addcdiv(Tensor([1.0]), Tensor([6.0]), Tensor([3.0]), 2))
+        [5.]
+    """
     result = input + tensor1 / tensor2 * value
     return result if input.dtype.is_floating_point else cast(result, input.dtype)

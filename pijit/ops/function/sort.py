@@ -4,28 +4,94 @@ import numpy as np
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import cast
+from pijit.ops.function.elementwise import _need_tensor, cast
 from pijit.ops.function.shapes import _axis, narrow, ravel, squeeze
 
 
 def argsort(input, axis=-1, descending=False):
-    """Indices (int32) that sort along an axis; stable, NaN last (first if descending)."""
+    """Indices (int32) that sort along an axis; stable, NaN last (first if descending).
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+        descending (bool, optional): whether the greatest come first. Default: False.
+
+    Returns:
+        int32 Tensor of input's shape. Bool and floats give int32; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.argsort(Tensor([3.0, 1.0, 2.0])))
+        [1 2 0]
+    """
     return cast(_ops["argsort"](input, axis, descending), mstype.int32)
 
 
 def sort(input_x, axis=-1, descending=False):
-    """(values in order along an axis, their indices as int32)."""
+    """(values in order along an axis, their indices as int32).
+
+    Args:
+        input_x (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+        descending (bool, optional): whether the greatest come first. Default: False.
+
+    Returns:
+        (Tensor, int32 Tensor) of input_x's shape. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input_x` is no Tensor.
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.sort(Tensor([3.0, 1.0, 2.0]))[0])
+        [1. 2. 3.]
+    """
     i = _ops["argsort"](input_x, axis, descending)
     return _ops["gather_d"](input_x, i, _axis(axis, input_x.ndim)), cast(i, mstype.int32)
 
 
 def msort(input):
-    """Values in ascending order along the first axis."""
+    """Values in ascending order along the first axis.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.msort(Tensor([3.0, 1.0, 2.0])))
+        [1. 2. 3.]
+    """
     return sort(input, 0)[0]
 
 
 def topk(input, k, dim=None, largest=True, sorted=True):  # noqa: ARG001
-    """(the k largest, or smallest, values along a dimension, their indices as int32), in order."""
+    """(the k largest, or smallest, values along a dimension, their indices as int32), in order.
+
+    Args:
+        input (Tensor): what the function is of.
+        k (int): which one, or how many.
+        dim (int, optional): the axis; -1 is the last one. Default: None.
+        largest (bool, optional): whether the greatest count, not the least. Default: True.
+        sorted (bool, optional): whether they come in order; they do in any case. Default: True.
+
+    Returns:
+        (Tensor, int32 Tensor). Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        IndexError: where there is no such `dim`.
+
+    Example:
+        >>> print(ops.topk(Tensor([3.0, 1.0, 2.0]), 2)[0])
+        [3. 2.]
+    """
     axis = _axis(-1 if dim is None else dim, input.ndim)
     if not 0 <= k <= input.shape[axis]:
         raise ValueError(f"For 'topk', 'k' must be in [0, {input.shape[axis]}], but got {k}.")
@@ -34,7 +100,23 @@ def topk(input, k, dim=None, largest=True, sorted=True):  # noqa: ARG001
 
 
 def median(input, axis=-1, keepdims=False):
-    """(the lower median along an axis, its index as int64); of all elements if axis is None."""
+    """(the lower median along an axis, its index as int64); of all elements if axis is None.
+
+    Args:
+        input (Tensor): what the function is of.
+        axis (int, optional): the axis; -1 is the last one. Default: -1.
+        keepdims (bool, optional): whether axes stay, as axes of 1. Default: False.
+
+    Returns:
+        (Tensor, int64 Tensor). Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        ValueError: where there is no such `axis`.
+
+    Example:
+        >>> print(ops.median(Tensor([3.0, 1.0, 2.0]))[0])
+        2.0
+    """
     if input.ndim == 0 and axis in (0, -1):
         return _ops["identity"](input), Tensor(0, mstype.int64)
     x = ravel(input) if axis is None else input
@@ -48,7 +130,22 @@ def median(input, axis=-1, keepdims=False):
 
 def unique(input):
     """(the distinct values in order of their first appearance, for each element the index of its value: int64 for
-    int64 values, else int32). The number of values depends on the data: not part of a graph."""
+    int64 values, else int32). The number of values depends on the data: not part of a graph.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        (1-d Tensor, Tensor of input's shape). Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.unique(Tensor([2, 1, 2]))[0])
+        [2 1]
+    """
+    _need_tensor("unique", "input", input)
     values, first, inverse = np.unique(input.asnumpy(), return_index=True, return_inverse=True)
     order = np.argsort(first)
     place = np.empty(len(order), np.int64 if values.dtype == np.int64 else np.int32)

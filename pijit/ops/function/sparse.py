@@ -3,7 +3,8 @@ two of them and conversions of dense tensors count what isn't 0, and so run outs
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.sparse_tensor import COOTensor, CSRTensor, SparseTensor, _need
+from pijit.ops.function.elementwise import _need_tensor
+from pijit.sparse_tensor import COOTensor, CSRTensor, RowTensor, SparseTensor, _need
 from pijit.ops.function import activation as _a, elementwise as _e
 from pijit.ops.function.creation import arange, zeros
 from pijit.ops.function.index import gather_nd, nonzero, searchsorted, tensor_scatter_add
@@ -83,7 +84,24 @@ def _sum(x1, x2):
 
 
 def coo_add(x1, x2, thresh):
-    """The sum of two COOTensors, its indices in order, without values below `thresh` in absolute value."""
+    """The sum of two COOTensors, its indices in order, without values below `thresh` in absolute value.
+
+    Args:
+        x1 (COOTensor): the first operand.
+        x2 (COOTensor): the second operand.
+        thresh (Tensor): the threshold.
+
+    Returns:
+        COOTensor.
+
+    Raises:
+        IndexError: where the shape of `thresh` doesn't fit.
+
+    Example:
+        >>> coo = ms.COOTensor(Tensor([[0, 1]], ms.int32), Tensor([2.0]), (2, 2))
+        >>> print(ops.coo_add(coo, coo, Tensor(0.0)).values)
+        [4.]
+    """
     _need_kind("coo_add", "x1", x1, COOTensor)
     _need_kind("coo_add", "x2", x2, COOTensor)
     if not isinstance(thresh, Tensor):
@@ -93,8 +111,147 @@ def coo_add(x1, x2, thresh):
     return COOTensor(y.indices[large], y.values[large], y.shape)
 
 
+def coalesce(x_indices, x_values, x_shape):
+    """(the indices in order, each once; the sums of the values at equal ones; x_shape). The indices are [rank, n], a column each.
+
+    Args:
+        x_indices (Tensor): int64 [rank, n].
+        x_values (Tensor): floating [n].
+        x_shape (Tensor): int64 [rank].
+
+    Returns:
+        (Tensor, Tensor, Tensor). Int64 keep their dtype; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `x_indices` is no Tensor.
+        ValueError: where the shape of `x_values` doesn't fit, or the shape of `x_shape` doesn't fit.
+
+    Example:
+        >>> print(ops.coalesce(Tensor([[0, 0, 1], [1, 1, 0]]), Tensor([1.0, 2.0, 3.0]), Tensor([2, 2]))[1])
+        [3. 3.]
+    """
+    for name, x, rank, dtypes in (("x_indices", x_indices, 2, (mstype.int64,)), ("x_values", x_values, 1, mstype.float_type), ("x_shape", x_shape, 1, (mstype.int64,))):
+        _need("coalesce", name, x)
+        if x.dtype not in dtypes:
+            raise TypeError(f"For 'coalesce', '{name}' must be of {' or '.join([str(t) for t in dtypes])}, but got {x.dtype}.")
+        if x.ndim != rank:
+            raise ValueError(f"For 'coalesce', '{name}' must have {rank} dimensions, but got {x.ndim}.")
+    if x_indices.shape != (x_shape.shape[0], x_values.shape[0]):
+        raise ValueError(f"For 'coalesce', 'x_indices' must have the shape {(x_shape.shape[0], x_values.shape[0])}, but got {x_indices.shape}.")
+    coo = _coalesce(swapaxes(x_indices, 0, 1), x_values, tuple(x_shape.asnumpy().tolist()))
+    return swapaxes(coo.indices, 0, 1), coo.values, x_shape
+
+
+def make_row_tensor(indices, values, dense_shape):
+    """RowTensor(indices, values, dense_shape).
+
+    Args:
+        indices (Tensor): where: ints.
+        values (Tensor): the values.
+        dense_shape (tuple of int): the whole shape.
+
+    Returns:
+        RowTensor. Takes int32 and int64; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `indices` is no Tensor.
+        ValueError: where the shape of `values` doesn't fit.
+
+    Example:
+        >>> ops.make_row_tensor(Tensor([0]), Tensor([[1.0, 2.0]]), (3, 2)).dense_shape
+        (3, 2)
+    """
+    return RowTensor(indices, values, dense_shape)
+
+
+def row_tensor_get_indices(row_tensor):
+    """Which rows a RowTensor holds.
+
+    Args:
+        row_tensor (RowTensor): the rows.
+
+    Returns:
+        Tensor.
+
+    Example:
+        >>> print(ops.row_tensor_get_indices(ms.RowTensor(Tensor([0]), Tensor([[1.0, 2.0]]), (3, 2))))
+        [0]
+    """
+    return row_tensor.indices
+
+
+def row_tensor_get_values(row_tensor):
+    """The rows that a RowTensor holds.
+
+    Args:
+        row_tensor (RowTensor): the rows.
+
+    Returns:
+        Tensor.
+
+    Example:
+        >>> print(ops.row_tensor_get_values(ms.RowTensor(Tensor([0]), Tensor([[1.0, 2.0]]), (3, 2))))
+        [[1. 2.]]
+    """
+    return row_tensor.values
+
+
+def row_tensor_get_dense_shape(row_tensor):
+    """A RowTensor's shape.
+
+    Args:
+        row_tensor (RowTensor): the rows.
+
+    Returns:
+        tuple of ints.
+
+    Example:
+        >>> ops.row_tensor_get_dense_shape(ms.RowTensor(Tensor([0]), Tensor([[1.0, 2.0]]), (3, 2)))
+        (3, 2)
+    """
+    return row_tensor.dense_shape
+
+
+def row_tensor_add(x, y):
+    """A Tensor with the rows of a RowTensor added.
+
+    Args:
+        x (RowTensor): the rows.
+        y (Tensor): of the whole shape.
+
+    Returns:
+        Tensor.
+
+    Raises:
+        ValueError: where the shape of `y` doesn't fit.
+
+    Example:
+        >>> print(ops.row_tensor_add(ms.RowTensor(Tensor([0]), Tensor([[1.0, 2.0]]), (2, 2)), ops.ones((2, 2))))
+        [[2. 3.]
+         [1. 1.]]
+    """
+    _need_kind("row_tensor_add", "x", x, RowTensor)
+    _need("row_tensor_add", "y", y)
+    if tuple(y.shape) != tuple(x.dense_shape):
+        raise ValueError(f"For 'row_tensor_add', 'y' must have the shape {x.dense_shape}, but got {y.shape}.")
+    return _ops["index_add"](y, x.indices, x.values, 0)
+
+
 def coo_concat(sp_input, concat_dim=0):
-    """COOTensors joined along a dimension, the indices in order."""
+    """COOTensors joined along a dimension, the indices in order.
+
+    Args:
+        sp_input (tuple of COOTensor): what to join.
+        concat_dim (int, optional): the dimension. Default: 0.
+
+    Returns:
+        COOTensor.
+
+    Example:
+        >>> coo = ms.COOTensor(Tensor([[0, 1]]), Tensor([2.0]), (2, 2))
+        >>> ops.coo_concat((coo, coo)).shape
+        (4, 2)
+    """
     if not isinstance(sp_input, tuple) or not sp_input:
         raise TypeError(f"For 'coo_concat', 'sp_input' must be a tuple of COOTensors, but got {type(sp_input).__name__}.")
     for x in sp_input:
@@ -134,38 +291,125 @@ def _csr_to_dense(x):
 
 
 def csr_to_coo(tensor):
-    """A CSRTensor as a COOTensor."""
+    """A CSRTensor as a COOTensor.
+
+    Args:
+        tensor (CSRTensor): the sparse matrix.
+
+    Returns:
+        COOTensor.
+
+    Example:
+        >>> csr = ms.CSRTensor(Tensor([0, 1, 2]), Tensor([1, 0]), Tensor([2.0, 3.0]), (2, 2))
+        >>> print(ops.csr_to_coo(csr).indices)
+        [[0 1]
+         [1 0]]
+    """
     _need_kind("csr_to_coo", "tensor", tensor, CSRTensor)
     return _csr_to_coo(tensor)
 
 
 def csr_to_dense(csr_tensor):
-    """A CSRTensor as a Tensor."""
+    """A CSRTensor as a Tensor.
+
+    Args:
+        csr_tensor (CSRTensor): the sparse matrix.
+
+    Returns:
+        Tensor.
+
+    Example:
+        >>> csr = ms.CSRTensor(Tensor([0, 1, 2]), Tensor([1, 0]), Tensor([2.0, 3.0]), (2, 2))
+        >>> print(ops.csr_to_dense(csr))
+        [[0. 2.]
+         [3. 0.]]
+    """
     _need_kind("csr_to_dense", "csr_tensor", csr_tensor, CSRTensor)
     return csr_tensor.to_dense()
 
 
 def csr2coo(indptr, nnz):
-    """The row of each of `nnz` values, of the dtype of indptr."""
+    """The row of each of `nnz` values, of the dtype of indptr.
+
+    Args:
+        indptr (Tensor): where each row begins.
+        nnz (int): the number of values.
+
+    Returns:
+        Tensor [nnz]. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `indptr` is no Tensor.
+
+    Example:
+        >>> print(ops.csr2coo(Tensor([0, 1, 2], ms.int32), 2))
+        [0 1]
+    """
+    _need_tensor("csr2coo", "indptr", indptr)
     return _e.cast(_rows(indptr, int(nnz)), indptr.dtype)
 
 
 def coo2csr(row_indices, height):
-    """Where each of `height` rows begins among values whose rows ascend."""
+    """Where each of `height` rows begins among values whose rows ascend.
+
+    Args:
+        row_indices (Tensor): the row of each value.
+        height (int): the number of rows.
+
+    Returns:
+        Tensor [height + 1]. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `row_indices` is no Tensor.
+
+    Example:
+        >>> print(ops.coo2csr(Tensor([0, 1], ms.int32), 2))
+        [0 1 2]
+    """
+    _need_tensor("coo2csr", "row_indices", row_indices)
     return _starts(row_indices, int(height))
 
 
 def dense_to_sparse_coo(tensor):
-    """A Tensor's elements that are not 0, as a COOTensor with indices of int64."""
+    """A Tensor's elements that are not 0, as a COOTensor with indices of int32.
+
+    Args:
+        tensor (Tensor): what the function is of.
+
+    Returns:
+        COOTensor. Takes bool, ints, floats and complex.
+
+    Raises:
+        TypeError: where `tensor` is no Tensor.
+
+    Example:
+        >>> print(ops.dense_to_sparse_coo(Tensor([[0.0, 2.0], [3.0, 0.0]])).indices)
+        [[0 1]
+         [1 0]]
+    """
     _need("dense_to_sparse_coo", "tensor", tensor)
     if tensor.ndim == 0:
         raise ValueError("For 'dense_to_sparse_coo', 'tensor' must have at least 1 dimension.")
-    indices = nonzero(tensor)
+    indices = _e.cast(nonzero(tensor), mstype.int32)
     return COOTensor(indices, gather_nd(tensor, indices), tensor.shape)
 
 
 def dense_to_sparse_csr(tensor):
-    """A matrix's elements that are not 0, as a CSRTensor with indices of int64."""
+    """A matrix's elements that are not 0, as a CSRTensor with indices of int32.
+
+    Args:
+        tensor (Tensor): what the function is of.
+
+    Returns:
+        CSRTensor. Takes bool, ints, floats and complex.
+
+    Raises:
+        TypeError: where `tensor` is no Tensor.
+
+    Example:
+        >>> print(ops.dense_to_sparse_csr(Tensor([[0.0, 2.0], [3.0, 0.0]])).indptr)
+        [0 1 2]
+    """
     _need("dense_to_sparse_csr", "tensor", tensor)
     if tensor.ndim != 2:
         raise ValueError(f"For 'dense_to_sparse_csr', 'tensor' must have 2 dimensions, but got shape {tensor.shape}.")
@@ -173,26 +417,93 @@ def dense_to_sparse_csr(tensor):
 
 
 def csr_gather(indptr, indices, dense, sparse_shape):
-    """The elements of `dense`, broadcast to sparse_shape, at the places of a CSRTensor."""
+    """The elements of `dense`, broadcast to sparse_shape, at the places of a CSRTensor.
+
+    Args:
+        indptr (Tensor): where each row begins.
+        indices (Tensor): where: ints.
+        dense (Tensor): the dense operand.
+        sparse_shape (tuple of int): the whole shape.
+
+    Returns:
+        Tensor [n]. Ints give float32; not for bool, floats and complex.
+
+    Raises:
+        ValueError: where the shape of `indices` doesn't fit, or the shape of `dense` doesn't fit.
+
+    Example:
+        >>> print(ops.csr_gather(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([[1.0, 2.0], [3.0, 4.0]]), (2, 2)))
+        [2. 3.]
+    """
     rows = _e.cast(_rows(indptr, indices.shape[0]), indices.dtype)
     shape = tuple(sparse_shape)
     return gather_nd(dense if dense.shape == shape else broadcast_to(dense, shape), stack((rows, indices), 1))
 
 
 def csr_mul(x, y):
-    """A CSRTensor times a Tensor that broadcasts to it, at its places."""
+    """A CSRTensor times a Tensor that broadcasts to it, at its places.
+
+    Args:
+        x (CSRTensor): the sparse matrix.
+        y (Tensor or number): the second operand.
+
+    Returns:
+        Tensor, or CSRTensor.
+
+    Raises:
+        ValueError: where the shape of `y` doesn't fit.
+
+    Example:
+        >>> csr = ms.CSRTensor(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([2.0, 3.0]), (2, 2))
+        >>> print(ops.csr_mul(csr, ops.ones((2, 2))).values)
+        [2. 3.]
+    """
     _need_kind("csr_mul", "x", x, CSRTensor)
-    return x * y
+    return x * y if isinstance(y, Tensor) else (x * y).values
 
 
 def csr_div(x, y):
-    """A CSRTensor divided by a Tensor that broadcasts to it, at its places."""
+    """A CSRTensor divided by a Tensor that broadcasts to it, at its places.
+
+    Args:
+        x (CSRTensor): the sparse matrix.
+        y (Tensor or number): the second operand.
+
+    Returns:
+        Tensor, or CSRTensor.
+
+    Raises:
+        ValueError: where the shape of `y` doesn't fit.
+
+    Example:
+        >>> csr = ms.CSRTensor(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([2.0, 3.0]), (2, 2))
+        >>> print(ops.csr_div(csr, ops.full((2, 2), 2.0)).values)
+        [1.  1.5]
+    """
     _need_kind("csr_div", "x", x, CSRTensor)
-    return x / y
+    return x / y if isinstance(y, Tensor) else (x / y).values
 
 
 def csr_add(a, b, alpha, beta):
-    """alpha * a + beta * b for CSRTensors of one shape."""
+    """alpha * a + beta * b for CSRTensors of one shape.
+
+    Args:
+        a (CSRTensor): the first matrix.
+        b (CSRTensor): the second matrix.
+        alpha (Tensor): the factor of a.
+        beta (Tensor): the factor of b.
+
+    Returns:
+        CSRTensor.
+
+    Raises:
+        ValueError: where the shape of `alpha` doesn't fit, or the shape of `beta` doesn't fit.
+
+    Example:
+        >>> csr = ms.CSRTensor(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([2.0, 3.0]), (2, 2))
+        >>> print(ops.csr_add(csr, csr, Tensor(1.0), Tensor(1.0)).values)
+        [4. 6.]
+    """
     _need_kind("csr_add", "a", a, CSRTensor)
     _need_kind("csr_add", "b", b, CSRTensor)
     if a.shape != b.shape:
@@ -217,13 +528,47 @@ def _product(name, a, dense):
 
 
 def csr_mv(csr_tensor, dense):
-    """The product of a CSRTensor [m, n] and a column [n, 1]: [m, 1]."""
+    """The product of a CSRTensor [m, n] and a column [n, 1]: [m, 1].
+
+    Args:
+        csr_tensor (CSRTensor): the sparse matrix.
+        dense (Tensor): the dense operand.
+
+    Returns:
+        Tensor [m, 1].
+
+    Raises:
+        ValueError: where the shape of `dense` doesn't fit.
+
+    Example:
+        >>> csr = ms.CSRTensor(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([2.0, 3.0]), (2, 2))
+        >>> print(ops.csr_mv(csr, ops.ones((2, 1))))
+        [[2.]
+         [3.]]
+    """
     _need_kind("csr_mv", "csr_tensor", csr_tensor, CSRTensor)
     return _product("csr_mv", csr_tensor, dense)
 
 
 def csr_mm(a, b, trans_a=False, trans_b=False, adjoint_a=False, adjoint_b=False):
-    """The product of two sparse matrices, each transposed on request, as a CSRTensor of what isn't 0."""
+    """The product of two sparse matrices, each transposed on request, as a CSRTensor of what isn't 0.
+
+    Args:
+        a (CSRTensor): the first matrix.
+        b (CSRTensor): the second matrix.
+        trans_a (bool, optional): whether a is transposed. Default: False.
+        trans_b (bool, optional): whether b is transposed. Default: False.
+        adjoint_a (bool, optional): whether a is transposed and conjugate. Default: False.
+        adjoint_b (bool, optional): whether b is transposed and conjugate. Default: False.
+
+    Returns:
+        CSRTensor.
+
+    Example:
+        >>> csr = ms.CSRTensor(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([2.0, 3.0]), (2, 2))
+        >>> print(ops.csr_mm(csr, csr).values)
+        [6. 6.]
+    """
     _need_kind("csr_mm", "a", a, CSRTensor)
     _need_kind("csr_mm", "b", b, CSRTensor)
     x, y = a.to_dense(), b.to_dense()
@@ -235,7 +580,21 @@ def csr_mm(a, b, trans_a=False, trans_b=False, adjoint_a=False, adjoint_b=False)
 
 
 def csr_reduce_sum(csr_tensor, axis):
-    """The sums of rows of a CSRTensor [m, n]: [m, 1]. Raises ValueError for another axis."""
+    """The sums of rows of a CSRTensor [m, n]: [m, 1]. Raises ValueError for another axis.
+
+    Args:
+        csr_tensor (CSRTensor): the sparse matrix.
+        axis (int): the axis; -1 is the last one.
+
+    Returns:
+        Tensor [m, 1].
+
+    Example:
+        >>> csr = ms.CSRTensor(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([2.0, 3.0]), (2, 2))
+        >>> print(ops.csr_reduce_sum(csr, 1))
+        [[2.]
+         [3.]]
+    """
     _need_kind("csr_reduce_sum", "csr_tensor", csr_tensor, CSRTensor)
     if isinstance(axis, bool) or not isinstance(axis, int):
         raise TypeError(f"For 'csr_reduce_sum', 'axis' must be int, but got {type(axis).__name__}.")
@@ -246,7 +605,20 @@ def csr_reduce_sum(csr_tensor, axis):
 
 
 def csr_softmax(logits, dtype):
-    """The softmax of each row of a CSRTensor over its stored values, in `dtype`."""
+    """The softmax of each row of a CSRTensor over its stored values, in `dtype`.
+
+    Args:
+        logits (CSRTensor): the sparse matrix.
+        dtype (dtype): the dtype of the result.
+
+    Returns:
+        CSRTensor.
+
+    Example:
+        >>> csr = ms.CSRTensor(Tensor([0, 1, 2], ms.int32), Tensor([1, 0], ms.int32), Tensor([2.0, 3.0]), (2, 2))
+        >>> print(ops.csr_softmax(csr, ms.float32).values)
+        [1. 1.]
+    """
     _need_kind("csr_softmax", "logits", logits, CSRTensor)
     rows, height = _e.cast(_rows(logits.indptr, logits.indices.shape[0]), mstype.int64), logits.shape[0]
     values = _e.cast(logits.values, dtype)
@@ -257,52 +629,181 @@ def csr_softmax(logits, dtype):
 
 
 def make_coo_tensor(indices, values, dense_shape):
-    """COOTensor(indices, values, dense_shape)."""
+    """COOTensor(indices, values, dense_shape).
+
+    Args:
+        indices (Tensor): where: ints.
+        values (Tensor): the values.
+        dense_shape (tuple of int): the whole shape.
+
+    Returns:
+        COOTensor. Takes int32 and int64; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `indices` is no Tensor.
+        ValueError: where the shape of `values` doesn't fit.
+
+    Example:
+        >>> ops.make_coo_tensor(Tensor([[0, 1]]), Tensor([2.0]), (2, 2)).shape
+        (2, 2)
+    """
     return COOTensor(indices, values, dense_shape)
 
 
 def make_csr_tensor(indptr, indices, values, dense_shape):
-    """CSRTensor(indptr, indices, values, dense_shape)."""
+    """CSRTensor(indptr, indices, values, dense_shape).
+
+    Args:
+        indptr (Tensor): where each row begins.
+        indices (Tensor): where: ints.
+        values (Tensor): the values.
+        dense_shape (tuple of int): the whole shape.
+
+    Returns:
+        CSRTensor. Takes int32 and int64; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `indptr` is no Tensor.
+        ValueError: where the shape of `indices` doesn't fit, or the shape of `values` doesn't fit.
+
+    Example:
+        >>> ops.make_csr_tensor(Tensor([0, 1, 2]), Tensor([1, 0]), Tensor([2.0, 3.0]), (2, 2)).shape
+        (2, 2)
+    """
     return CSRTensor(indptr, indices, values, dense_shape)
 
 
 def make_sparse_tensor(indices, values, dense_shape):
-    """SparseTensor(indices, values, dense_shape)."""
+    """SparseTensor(indices, values, dense_shape).
+
+    Args:
+        indices (Tensor): where: ints.
+        values (Tensor): the values.
+        dense_shape (tuple of int): the whole shape.
+
+    Returns:
+        SparseTensor. Takes int32 and int64; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `indices` is no Tensor.
+        ValueError: where the shape of `values` doesn't fit.
+
+    Example:
+        >>> ops.make_sparse_tensor(Tensor([[0, 1]]), Tensor([2.0]), (2, 2)).shape
+        (2, 2)
+    """
     return SparseTensor(indices, values, dense_shape)
 
 
 def coo_tensor_get_indices(coo_tensor):
-    """A COOTensor's indices."""
+    """A COOTensor's indices.
+
+    Args:
+        coo_tensor (COOTensor): the sparse tensor.
+
+    Returns:
+        Tensor.
+
+    Example:
+        >>> print(ops.coo_tensor_get_indices(ms.COOTensor(Tensor([[0, 1]]), Tensor([2.0]), (2, 2))))
+        [[0 1]]
+    """
     return coo_tensor.indices
 
 
 def coo_tensor_get_values(coo_tensor):
-    """A COOTensor's values."""
+    """A COOTensor's values.
+
+    Args:
+        coo_tensor (COOTensor): the sparse tensor.
+
+    Returns:
+        Tensor.
+
+    Example:
+        >>> print(ops.coo_tensor_get_values(ms.COOTensor(Tensor([[0, 1]]), Tensor([2.0]), (2, 2))))
+        [2.]
+    """
     return coo_tensor.values
 
 
 def coo_tensor_get_dense_shape(coo_tensor):
-    """A COOTensor's shape."""
+    """A COOTensor's shape.
+
+    Args:
+        coo_tensor (COOTensor): the sparse tensor.
+
+    Returns:
+        tuple of ints.
+
+    Example:
+        >>> ops.coo_tensor_get_dense_shape(ms.COOTensor(Tensor([[0, 1]]), Tensor([2.0]), (2, 2)))
+        (2, 2)
+    """
     return coo_tensor.shape
 
 
 def csr_tensor_get_indptr(csr_tensor):
-    """Where a CSRTensor's rows begin."""
+    """Where a CSRTensor's rows begin.
+
+    Args:
+        csr_tensor (CSRTensor): the sparse matrix.
+
+    Returns:
+        Tensor.
+
+    Example:
+        >>> print(ops.csr_tensor_get_indptr(ms.CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([2.0]), (1, 2))))
+        [0 1]
+    """
     return csr_tensor.indptr
 
 
 def csr_tensor_get_indices(csr_tensor):
-    """The columns of a CSRTensor's values."""
+    """The columns of a CSRTensor's values.
+
+    Args:
+        csr_tensor (CSRTensor): the sparse matrix.
+
+    Returns:
+        Tensor.
+
+    Example:
+        >>> print(ops.csr_tensor_get_indices(ms.CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([2.0]), (1, 2))))
+        [1]
+    """
     return csr_tensor.indices
 
 
 def csr_tensor_get_values(csr_tensor):
-    """A CSRTensor's values."""
+    """A CSRTensor's values.
+
+    Args:
+        csr_tensor (CSRTensor): the sparse matrix.
+
+    Returns:
+        Tensor.
+
+    Example:
+        >>> print(ops.csr_tensor_get_values(ms.CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([2.0]), (1, 2))))
+        [2.]
+    """
     return csr_tensor.values
 
 
 def csr_tensor_get_dense_shape(csr_tensor):
-    """A CSRTensor's shape."""
+    """A CSRTensor's shape.
+
+    Args:
+        csr_tensor (CSRTensor): the sparse matrix.
+
+    Returns:
+        tuple of ints.
+
+    Example:
+        >>> ops.csr_tensor_get_dense_shape(ms.CSRTensor(Tensor([0, 1]), Tensor([1]), Tensor([2.0]), (1, 2)))
+        (1, 2)
+    """
     return csr_tensor.shape
 
 
@@ -317,13 +818,41 @@ def _with_matrix(x, dense, name, adjoint_sparse, adjoint_dense):
     return _summed(expand_dims(x.values, 1) * _gather(dense, x.indices[:, columns]), x.indices[:, rows], x.shape[rows])
 
 
+_DOC = """`ops.{op}` of the values that a {kind} stores.
+
+    Args:
+        x ({kind}): the sparse tensor.
+
+    Returns:
+        {kind} of x's indices and shape.
+
+    Raises:
+        TypeError: where `x` is no {kind}.
+
+    Example:
+        >>> x = {example}
+        >>> print(ops.{name}(x).values)
+        {shown}
+    """
+_MADE = {"COOTensor": "ms.COOTensor(Tensor([[0, 1]], ms.int32), Tensor([1.0]), (2, 2))",
+         "CSRTensor": "ms.CSRTensor(Tensor([0, 1], ms.int32), Tensor([1], ms.int32), Tensor([1.0]), (1, 2))"}
+_SHOWN = {  # of 1
+    "abs": "[1.]", "acos": "[0.]", "acosh": "[0.]", "asin": "[1.5707964]", "asinh": "[0.8813736]", "atan": "[0.7853982]",
+    "atanh": "[inf]", "ceil": "[1.]", "cos": "[0.5403023]", "cosh": "[1.5430807]", "exp": "[2.7182817]", "expm1": "[1.7182819]",
+    "floor": "[1.]", "inv": "[1.]", "isfinite": "[ True]", "isinf": "[False]", "isnan": "[False]", "log": "[0.]",
+    "log1p": "[0.6931472]", "neg": "[-1.]", "relu": "[1.]", "relu6": "[1.]", "round": "[1.]", "sigmoid": "[0.73105854]",
+    "sin": "[0.84147096]", "sinh": "[1.1752012]", "softsign": "[0.5]", "sqrt": "[1.]", "square": "[1.]", "tan": "[1.5574077]",
+    "tanh": "[0.7615942]",
+}
+
+
 def _on_values(kind, name, fn):
     def f(x):
         if not isinstance(x, kind):
             raise TypeError(f"For '{f.__name__}', 'x' must be a {kind.__name__}, but got {type(x).__name__}.")
         return x._with(fn(x.values))
     f.__name__ = f.__qualname__ = f"{'coo' if kind is COOTensor else 'csr'}_{name}"
-    f.__doc__ = f"`ops.{name}` of the values that a {kind.__name__} stores."
+    f.__doc__ = _DOC.format(name=f.__name__, op=name, kind=kind.__name__, example=_MADE[kind.__name__], shown=_SHOWN[name])
     return f
 
 
@@ -334,4 +863,4 @@ for _n in _UNARY:
     globals()["coo_" + _n] = _on_values(COOTensor, _n, _fn)
     globals()["csr_" + _n] = _on_values(CSRTensor, _n, _fn)
 
-__all__ = [n for n in globals() if n.startswith(("coo_", "csr_", "make_", "dense_to_"))] + ["coo2csr", "csr2coo"]
+__all__ = [n for n in globals() if n.startswith(("coo_", "csr_", "make_", "dense_to_", "row_tensor_"))] + ["coalesce", "coo2csr", "csr2coo"]

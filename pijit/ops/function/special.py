@@ -12,67 +12,249 @@ def _bessel(fn, x):
 
 
 def bessel_i0(x):
-    """The modified Bessel function of the first kind of order 0."""
+    """The modified Bessel function of the first kind of order 0.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.bessel_i0(Tensor([0.0, 1.0])))
+        [1.       1.266066]
+    """
     return _bessel("i0", x)
 
 
 def bessel_i0e(x):
-    """exp(-|x|) times the modified Bessel function of the first kind of order 0."""
+    """exp(-|x|) times the modified Bessel function of the first kind of order 0.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.bessel_i0e(Tensor([0.0, 1.0])))
+        [1.         0.46575963]
+    """
     return _bessel("i0e", x)
 
 
 def bessel_i1(x):
-    """The modified Bessel function of the first kind of order 1."""
+    """The modified Bessel function of the first kind of order 1.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.bessel_i1(Tensor([0.0, 1.0])))
+        [0.        0.5651591]
+    """
     return _bessel("i1", x)
 
 
 def bessel_i1e(x):
-    """exp(-|x|) times the modified Bessel function of the first kind of order 1."""
+    """exp(-|x|) times the modified Bessel function of the first kind of order 1.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.bessel_i1e(Tensor([0.0, 1.0])))
+        [0.         0.20791042]
+    """
     return _bessel("i1e", x)
 
 
 def bessel_j0(x):
-    """The Bessel function of the first kind of order 0."""
+    """The Bessel function of the first kind of order 0.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.bessel_j0(Tensor([0.0, 1.0])))
+        [1.        0.7651977]
+    """
     return _bessel("j0", x)
 
 
 def bessel_j1(x):
-    """The Bessel function of the first kind of order 1."""
+    """The Bessel function of the first kind of order 1.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.bessel_j1(Tensor([0.0, 1.0])))
+        [0.        0.4400506]
+    """
     return _bessel("j1", x)
 
 
 def bessel_k0(x):
-    """The modified Bessel function of the second kind of order 0."""
+    """The modified Bessel function of the second kind of order 0.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.bessel_k0(Tensor([1.0])))
+        [0.42102447]
+    """
     return _bessel("k0", x)
 
 
 def bessel_k0e(x):
-    """exp(x) times the modified Bessel function of the second kind of order 0."""
+    """exp(x) times the modified Bessel function of the second kind of order 0.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.bessel_k0e(Tensor([1.0])))
+        [1.1444632]
+    """
     return _bessel("k0e", x)
 
 
 def bessel_k1(x):
-    """The modified Bessel function of the second kind of order 1."""
+    """The modified Bessel function of the second kind of order 1.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.bessel_k1(Tensor([1.0])))
+        [0.6019073]
+    """
     return _bessel("k1", x)
 
 
 def bessel_k1e(x):
-    """exp(x) times the modified Bessel function of the second kind of order 1."""
+    """exp(x) times the modified Bessel function of the second kind of order 1.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.bessel_k1e(Tensor([1.0])))
+        [1.6361537]
+    """
     return _bessel("k1e", x)
 
 
 def bessel_y0(x):
-    """The Bessel function of the second kind of order 0."""
+    """The Bessel function of the second kind of order 0.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.bessel_y0(Tensor([1.0])))
+        [0.08825697]
+    """
     return _bessel("y0", x)
 
 
 def bessel_y1(x):
-    """The Bessel function of the second kind of order 1."""
+    """The Bessel function of the second kind of order 1.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        Tensor of x's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `x` is no Tensor.
+
+    Example:
+        >>> print(ops.bessel_y1(Tensor([1.0])))
+        [-0.7812128]
+    """
     return _bessel("y1", x)
 
 
 def i0(input):
-    """As bessel_i0."""
+    """As bessel_i0.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.i0(Tensor([0.0, 1.0])))
+        [1.       1.266066]
+    """
     return _bessel("i0", input)
 
 
@@ -90,17 +272,62 @@ def _pair(name, a, b):
 
 
 def igamma(input, other):
-    """The regularised lower incomplete gamma function of order `input` at `other`; NaN where other < 0 or input <= 0."""
+    """The regularised lower incomplete gamma function of order `input` at `other`; NaN where other < 0 or input <= 0.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Float32 and float64 keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.igamma(Tensor([1.0]), Tensor([1.0])))
+        [0.6321205]
+    """
     return _ops["igamma"](*_pair("igamma", input, other))
 
 
 def igammac(input, other):
-    """The regularised upper incomplete gamma function, 1 - igamma(input, other)."""
+    """The regularised upper incomplete gamma function, 1 - igamma(input, other).
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor or number): the second operand.
+
+    Returns:
+        Tensor of the common shape. Float32 and float64 keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.igammac(Tensor([1.0]), Tensor([1.0])))
+        [0.36787945]
+    """
     return _ops["igammac"](*_pair("igammac", input, other))
 
 
 def zeta(input, other):
-    """Hurwitz' zeta function: the sum of (k + other) ** -input over k = 0, 1, …; it has a gradient by `other`."""
+    """Hurwitz' zeta function: the sum of (k + other) ** -input over k = 0, 1, …; it has a gradient by `other`.
+
+    Args:
+        input (Tensor): what the function is of.
+        other (Tensor): the shift.
+
+    Returns:
+        Tensor of the common shape. Float32 and float64 keep their dtype; not for bool, ints and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.zeta(Tensor([2.0]), Tensor([1.0])))
+        [1.644934]
+    """
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         raise TypeError("For 'zeta', at least one of the inputs must be a Tensor.")
     if isinstance(input, (int, float)):
@@ -111,7 +338,22 @@ def zeta(input, other):
 
 
 def polygamma(n, input):
-    """The n-th derivative of digamma at `input`, for a 0-d integer tensor n; NaN where n < 0."""
+    """The n-th derivative of digamma at `input`, for a 0-d integer tensor n; NaN where n < 0.
+
+    Args:
+        n (Tensor): which derivative: a 0-d int.
+        input (Tensor): what the function is of.
+
+    Returns:
+        Tensor of input's shape. Int32 and int64 give float32; not for bool, floats and complex.
+
+    Raises:
+        TypeError: where `n` is no Tensor.
+
+    Example:
+        >>> print(ops.polygamma(Tensor(1), Tensor([1.0])))
+        [1.644934]
+    """
     if not isinstance(n, Tensor) or not isinstance(input, Tensor):
         raise TypeError(f"For 'polygamma', 'n' and 'input' must be Tensors, but got {type(n).__name__} and {type(input).__name__}.")
     if n.dtype not in (mstype.int32, mstype.int64) or not input.dtype.is_floating_point:

@@ -1,60 +1,205 @@
 """Assignment and other effects."""
 
-from pijit import dtype as mstype
-from pijit._C import Tensor, dtype as _as_dtype
-from pijit.ops.function.elementwise import stop_gradient
+from pijit import dtype as mstype, kinds
+from pijit._C import Tensor
+from pijit.ops.function.elementwise import _need_tensor, stop_gradient
+from pijit.ops.function.shapes import _same_shape
 
 
 def assign(variable, value):
-    """Gives a parameter a new value."""
+    """Gives a parameter a new value.
+
+    Args:
+        variable (Parameter): what to change.
+        value (Tensor or number): the value to put there.
+
+    Returns:
+        The parameter. Bool, ints and complex give float32.
+
+    Raises:
+        ValueError: where the shape of `value` doesn't fit.
+
+    Example:
+        >>> print(ops.assign(ms.Parameter(Tensor([1.0]), name="p"), Tensor([5.0])))
+        Parameter (name=p, shape=(1,), dtype=Float32, requires_grad=True)
+    """
     return variable._assign(value)
 
 
 def assign_add(variable, value):
-    """Adds to a parameter."""
+    """Adds to a parameter.
+
+    Args:
+        variable (Parameter): what to change.
+        value (Tensor or number): the value to put there.
+
+    Returns:
+        The parameter. Bool, ints and complex give float32.
+
+    Raises:
+        ValueError: where the shape of `value` doesn't fit.
+
+    Example:
+        >>> print(ops.assign_add(ms.Parameter(Tensor([1.0]), name="p"), Tensor([5.0])))
+        Parameter (name=p, shape=(1,), dtype=Float32, requires_grad=True)
+    """
+    _same_shape("assign_add", variable=variable, value=value)
     return variable._assign(variable + value)
 
 
 def assign_sub(variable, value):
-    """Subtracts from a parameter."""
+    """Subtracts from a parameter.
+
+    Args:
+        variable (Parameter): what to change.
+        value (Tensor or number): the value to put there.
+
+    Returns:
+        The parameter. Bool, ints and complex give float32.
+
+    Raises:
+        ValueError: where the shape of `value` doesn't fit.
+
+    Example:
+        >>> print(ops.assign_sub(ms.Parameter(Tensor([1.0]), name="p"), Tensor([5.0])))
+        Parameter (name=p, shape=(1,), dtype=Float32, requires_grad=True)
+    """
+    _same_shape("assign_sub", variable=variable, value=value)
     return variable._assign(variable - value)
 
 
 def depend(value, expr):  # noqa: ARG001
-    """value; eager order already holds."""
+    """value; eager order already holds.
+
+    Args:
+        value (object): what is given back.
+        expr (object): what happens first.
+
+    Returns:
+        value. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.depend(Tensor([1.0]), Tensor([2.0])))
+        [1.]
+    """
     return value
 
 
 def switch(condition, true_branch, false_branch):
-    """One of two values, by a condition."""
+    """One of two values, by a condition.
+
+    Args:
+        condition (bool or Tensor): the condition.
+        true_branch (object): taken where it is true.
+        false_branch (object): taken where it is false.
+
+    Returns:
+        One of the two.
+
+    Example:
+        >>> ops.switch(True, 1, 2)
+        1
+    """
     return true_branch if condition else false_branch
 
 
 def stop_gradient_(input):
-    """Cuts the gradient of a tensor in place."""
+    """Cuts the gradient of a tensor in place.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.stop_gradient_(Tensor([1.0])))
+        [1.]
+    """
+    _need_tensor("stop_gradient_", "input", input)
     return input._assign(stop_gradient(input))
 
 
 def print_(*args):
-    """Prints values."""
+    """Prints values.
+
+    Args:
+        *args (object): what to print.
+
+    Returns:
+        None.
+
+    Example:
+        >>> ops.print_("a", 1)
+        a 1
+    """
     print(*args)
 
 
 def is_tensor(obj):
-    """Whether obj is a tensor."""
+    """Whether obj is a tensor.
+
+    Args:
+        obj (object): the value.
+
+    Returns:
+        bool. Takes bool, ints, floats and complex.
+
+    Example:
+        >>> ops.is_tensor(Tensor([1.0]))
+        True
+    """
     return isinstance(obj, Tensor)
 
 
 def mutable(input_data, dynamic_len=False):  # noqa: ARG001
-    """input_data; pijit treats containers of tensors as mutable always."""
+    """input_data; pijit treats containers of tensors as mutable always.
+
+    Args:
+        input_data (object): what to mark or to multiply.
+        dynamic_len (bool, optional): whether the length may change. Default: False.
+
+    Returns:
+        What was given.
+
+    Example:
+        >>> ops.mutable((1, 2))
+        (1, 2)
+    """
     return input_data
 
 
 def scalar_to_tensor(input_x, dtype=mstype.float32):
-    """A 0-d tensor."""
+    """A 0-d tensor.
+
+    Args:
+        input_x (number): the number.
+        dtype (dtype, optional): the dtype of the result. Default: float32.
+
+    Returns:
+        0-d Tensor.
+
+    Example:
+        >>> print(ops.scalar_to_tensor(3))
+        3.0
+    """
     return Tensor(input_x, dtype)
 
 
 def typeof(x):
-    """The dtype of a tensor."""
-    return _as_dtype(x.dtype)
+    """The kind of a value: of a tensor `ms.tensor_type` with its dtype, of a number its dtype.
+
+    Args:
+        x (Tensor): what the function is of.
+
+    Returns:
+        A dtype. Takes bool, ints, floats and complex.
+
+    Example:
+        >>> ops.typeof(Tensor([1.0]))
+        mindspore.tensor[float32]
+    """
+    return kinds.kind_of(x)

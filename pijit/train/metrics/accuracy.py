@@ -7,7 +7,17 @@ class Accuracy(EvaluationBase):
     """The share of samples that are classified correctly.
 
     update(y_pred, y): for "classification" scores (N, C, …) and classes (N, …) or one-hot labels (N, C, …); for "multilabel"
-    0s and 1s of one shape (N, C, …), a sample being correct if all of its labels are."""
+    0s and 1s of one shape (N, C, …), a sample being correct if all of its labels are.
+
+    Args:
+        eval_type (str, optional): 'classification' or 'multilabel'. Default: 'classification'.
+
+    Example:
+        >>> m = nn.Accuracy()
+        >>> m.update(Tensor([[0.2, 0.8], [0.9, 0.1]]), Tensor([1, 1]))
+        >>> m.eval()
+        0.5
+    """
 
     def __init__(self, eval_type="classification"):
         super().__init__(eval_type)

@@ -11,7 +11,19 @@ class ConfusionMatrix(Metric):
 
     normalize: "no_norm" counts; "target", "prediction" or "all": shares of the rows, the columns or all samples.
     threshold: scores above it are class 1, where predictions are scores of the shape of the labels. update(y_pred, y):
-    scores (N, C, …) and labels (N, …), or predictions of the shape of the labels."""
+    scores (N, C, …) and labels (N, …), or predictions of the shape of the labels.
+
+    Args:
+        num_classes (int): the number of classes.
+        normalize (str, optional): 'no_norm', 'target', 'prediction' or 'all'. Default: 'no_norm'.
+        threshold (float, optional): from which a score counts as the class. Default: 0.5.
+
+    Example:
+        >>> m = nn.ConfusionMatrix(2)
+        >>> m.update(Tensor([1, 0]), Tensor([1, 1]))
+        >>> m.eval().tolist()
+        [[0.0, 0.0], [1.0, 1.0]]
+    """
 
     def __init__(self, num_classes, normalize="no_norm", threshold=0.5):
         super().__init__()

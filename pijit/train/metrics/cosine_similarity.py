@@ -10,7 +10,19 @@ class CosineSimilarity(Metric):
     """The similarity of each row with each, as an (N, N) matrix.
 
     similarity: "cosine" or "dot". reduction: "none", "sum" or "mean" over rows. zero_diagonal: 0 in place of a row's similarity
-    with itself. update(x): an (N, F) matrix."""
+    with itself. update(x): an (N, F) matrix.
+
+    Args:
+        similarity (str, optional): 'cosine' or 'dot'. Default: 'cosine'.
+        reduction (str, optional): 'none', 'sum' or 'mean': over the columns. Default: 'none'.
+        zero_diagonal (bool, optional): whether the diagonal is 0. Default: True.
+
+    Example:
+        >>> m = nn.CosineSimilarity()
+        >>> m.update(np.array([[1.0, 0.0], [1.0, 0.0]]))
+        >>> m.eval().round(3).tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+    """
 
     def __init__(self, similarity="cosine", reduction="none", zero_diagonal=True):
         super().__init__()

@@ -7,7 +7,17 @@ from pijit.train.metrics.metric import Metric, rearrange_inputs
 
 
 class Dice(Metric):
-    """2 |A ∩ B| / (|A| + |B|), summed over batches, over the number of samples. smooth: a float > 0 that is added to the denominator."""
+    """2 |A ∩ B| / (|A| + |B|), summed over batches, over the number of samples. smooth: a float > 0 that is added to the denominator.
+
+    Args:
+        smooth (float, optional): what is added to both parts of the quotient. Default: 1e-05.
+
+    Example:
+        >>> m = nn.Dice()
+        >>> m.update(Tensor([[0.0, 1.0]]), Tensor([[0.0, 1.0]]))
+        >>> round(float(m.eval()), 3)
+        1.0
+    """
 
     def __init__(self, smooth=1e-5):
         super().__init__()

@@ -34,14 +34,28 @@ class _Error(Metric):
 
 
 class MAE(_Error):
-    """Mean absolute error: absolute differences summed over all elements, over the number of samples."""
+    """Mean absolute error: absolute differences summed over all elements, over the number of samples.
+
+    Example:
+        >>> m = nn.MAE()
+        >>> m.update(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))
+        >>> m.eval()
+        1.0
+    """
 
     def _error(self, difference):
         return np.abs(difference).sum()
 
 
 class MSE(_Error):
-    """Mean squared error: squared differences summed over all elements, over the number of samples."""
+    """Mean squared error: squared differences summed over all elements, over the number of samples.
+
+    Example:
+        >>> m = nn.MSE()
+        >>> m.update(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))
+        >>> m.eval()
+        2.0
+    """
 
     def _error(self, difference):
         return np.power(difference, 2).sum()

@@ -9,7 +9,17 @@ from pijit.train.metrics._classes import ClassCounts, averaged
 class Fbeta(ClassCounts):
     """(1 + beta²) · precision · recall / (beta² · precision + recall), for each class.
 
-    beta: a number > 0, the weight of recall. Inputs as Accuracy has them."""
+    beta: a number > 0, the weight of recall. Inputs as Accuracy has them.
+
+    Args:
+        beta (number): the weight of recall.
+
+    Example:
+        >>> m = nn.Fbeta(1)
+        >>> m.update(Tensor([[0.2, 0.8], [0.9, 0.1]]), Tensor([1, 0]))
+        >>> m.eval().tolist()
+        [1.0, 1.0]
+    """
 
     def __init__(self, beta):
         super().__init__("classification")
@@ -27,7 +37,14 @@ class Fbeta(ClassCounts):
 
 
 class F1(Fbeta):
-    """The harmonic mean of precision and recall, for each class."""
+    """The harmonic mean of precision and recall, for each class.
+
+    Example:
+        >>> m = nn.F1()
+        >>> m.update(Tensor([[0.2, 0.8], [0.9, 0.1]]), Tensor([1, 0]))
+        >>> m.eval().tolist()
+        [1.0, 1.0]
+    """
 
     def __init__(self):
         super().__init__(1.0)

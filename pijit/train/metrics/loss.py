@@ -4,7 +4,14 @@ from pijit.train.metrics.metric import Metric, rearrange_inputs
 
 
 class Loss(Metric):
-    """The mean of the losses of batches."""
+    """The mean of the losses of batches.
+
+    Example:
+        >>> m = nn.Loss()
+        >>> m.update(Tensor(0.5))
+        >>> m.eval()
+        0.5
+    """
 
     def __init__(self):
         super().__init__()

@@ -11,7 +11,17 @@ from pijit.train.metrics.metric import Metric, rearrange_inputs
 class Perplexity(Metric):
     """exp of the mean negative logarithm of the probabilities that were predicted for the labels.
 
-    ignore_label: a label that does not count, or None. update(probabilities (…, C), labels (…)), or lists of such pairs."""
+    ignore_label: a label that does not count, or None. update(probabilities (…, C), labels (…)), or lists of such pairs.
+
+    Args:
+        ignore_label (int, optional): a class that doesn't count. Default: None.
+
+    Example:
+        >>> m = nn.Perplexity()
+        >>> m.update(Tensor([[0.5, 0.5]]), Tensor([1]))
+        >>> float(m.eval())
+        2.0000000038093084
+    """
 
     def __init__(self, ignore_label=None):
         super().__init__()

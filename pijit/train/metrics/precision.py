@@ -6,7 +6,17 @@ from pijit.train.metrics._classes import ClassCounts, averaged
 
 
 class Precision(ClassCounts):
-    """True positives over predicted positives, for each class ("multilabel": for each sample). Inputs as Accuracy has them."""
+    """True positives over predicted positives, for each class ("multilabel": for each sample). Inputs as Accuracy has them.
+
+    Args:
+        eval_type (str, optional): 'classification' or 'multilabel'. Default: 'classification'.
+
+    Example:
+        >>> m = nn.Precision()
+        >>> m.update(Tensor([[0.2, 0.8], [0.9, 0.1]]), Tensor([1, 1]))
+        >>> m.eval().tolist()
+        [0.0, 1.0]
+    """
 
     def __init__(self, eval_type="classification"):
         super().__init__(eval_type)

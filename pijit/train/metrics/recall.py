@@ -6,7 +6,17 @@ from pijit.train.metrics._classes import ClassCounts, averaged
 
 
 class Recall(ClassCounts):
-    """True positives over actual positives, for each class ("multilabel": for each sample). Inputs as Accuracy has them."""
+    """True positives over actual positives, for each class ("multilabel": for each sample). Inputs as Accuracy has them.
+
+    Args:
+        eval_type (str, optional): 'classification' or 'multilabel'. Default: 'classification'.
+
+    Example:
+        >>> m = nn.Recall()
+        >>> m.update(Tensor([[0.2, 0.8], [0.9, 0.1]]), Tensor([1, 1]))
+        >>> m.eval().tolist()
+        [0.0, 0.5]
+    """
 
     def __init__(self, eval_type="classification"):
         super().__init__(eval_type)

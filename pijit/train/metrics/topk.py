@@ -9,7 +9,17 @@ from pijit.train.metrics.metric import Metric, rearrange_inputs
 class TopKCategoricalAccuracy(Metric):
     """The share of samples whose class is among the k highest scores.
 
-    update(y_pred, y): scores (N, C), and classes (N,) or one-hot labels (N, C)."""
+    update(y_pred, y): scores (N, C), and classes (N,) or one-hot labels (N, C).
+
+    Args:
+        k (int): how many classes are looked at.
+
+    Example:
+        >>> m = nn.TopKCategoricalAccuracy(2)
+        >>> m.update(Tensor([[0.2, 0.7, 0.1]]), Tensor([0]))
+        >>> float(m.eval())
+        1.0
+    """
 
     def __init__(self, k):
         super().__init__()
@@ -40,14 +50,28 @@ class TopKCategoricalAccuracy(Metric):
 
 
 class Top1CategoricalAccuracy(TopKCategoricalAccuracy):
-    """TopKCategoricalAccuracy of k = 1."""
+    """TopKCategoricalAccuracy of k = 1.
+
+    Example:
+        >>> m = nn.Top1CategoricalAccuracy()
+        >>> m.update(Tensor([[0.2, 0.8], [0.9, 0.1]]), Tensor([1, 1]))
+        >>> float(m.eval())
+        0.5
+    """
 
     def __init__(self):
         super().__init__(1)
 
 
 class Top5CategoricalAccuracy(TopKCategoricalAccuracy):
-    """TopKCategoricalAccuracy of k = 5."""
+    """TopKCategoricalAccuracy of k = 5.
+
+    Example:
+        >>> m = nn.Top5CategoricalAccuracy()
+        >>> m.update(Tensor([[0.1, 0.2, 0.3, 0.1, 0.2, 0.1]]), Tensor([2]))
+        >>> float(m.eval())
+        1.0
+    """
 
     def __init__(self):
         super().__init__(5)
