@@ -4,6 +4,9 @@
 #include <Python.h>
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030C0000
+#include <internal/pycore_instruments.h>
+#endif
 #include <internal/pycore_interp.h>
 #include <internal/pycore_runtime.h>
 #undef Py_BUILD_CORE
@@ -35,11 +38,27 @@ enum Mode : uint8_t { kDefault, kOn, kOff };
 struct Thread {
   uint8_t mode = kDefault;
   PyObject* but = nullptr;
+#if PY_VERSION_HEX < 0x030C0000
   // The frame whose lines are watched.
   _PyInterpreterFrame* watched = nullptr;
   LineHandler lines = nullptr;
+#endif
 };
 thread_local Thread here;
+
+#if PY_VERSION_HEX >= 0x030C0000
+// Frames of this thread whose lines are watched, by events of their code: the innermost last. One
+// that an exception has left stays until an event below it, or of the same code, shows that.
+struct Watch {
+  _PyInterpreterFrame* frame;
+  LineHandler lines;
+  py::object code;
+};
+std::vector<Watch>& watches() {
+  static thread_local auto* w = new std::vector<Watch>;  // may outlive the interpreter
+  return *w;
+}
+#endif
 
 struct Stack {
   char* low = nullptr;
@@ -63,7 +82,9 @@ PyCodeObject* code_of(_PyInterpreterFrame* f) { return f->f_code; }
 }  // namespace
 
 PyObject* evaluate(PyThreadState*, _PyInterpreterFrame*, int);
+#if PY_VERSION_HEX < 0x030C0000
 int on_event(PyObject*, PyFrameObject*, int, PyObject*);
+#endif
 
 namespace {
 
@@ -101,14 +122,11 @@ PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
 #endif
 }
 
+#if PY_VERSION_HEX < 0x030C0000
 // Lines are watched by CPython's tracing, which is off while the frame calls something.
 void trace_lines(PyThreadState* t, bool on) {
-#if PY_VERSION_HEX < 0x030C0000
   t->c_tracefunc = on ? on_event : nullptr;
   t->cframe->use_tracing = on && !t->tracing ? 255 : 0;
-#else
-  (void)t, (void)on;
-#endif
 }
 void stop_watching(PyThreadState* t) {
   if (!here.watched) return;
@@ -116,10 +134,90 @@ void stop_watching(PyThreadState* t) {
   if (t->c_tracefunc == on_event) trace_lines(t, false);
   if (--users == 0 && !paused) uninstall();
 }
+#else
+// Lines are watched by sys.monitoring, as the tool that it keeps a place for: optimisers.
+constexpr int kTool = PY_MONITORING_OPTIMIZER_ID;
+constexpr const char* kToolName = "pijit";
+int watched_frames;  // of all threads
+
+PyObject* on_line_event(PyObject*, PyObject* const*, Py_ssize_t);
+PyObject* on_return_event(PyObject*, PyObject* const*, Py_ssize_t);
+PyMethodDef line_event = {
+    "on_line", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(on_line_event)),
+    METH_FASTCALL, nullptr};
+PyMethodDef return_event = {
+    "on_return", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(on_return_event)),
+    METH_FASTCALL, nullptr};
+
+py::object monitoring() { return py::module_::import("sys").attr("monitoring"); }
+constexpr int bit(int event) { return 1 << event; }
+
+// False: another tool has the place.
+bool take_tool() {
+  if (watched_frames > 0) return true;
+  const py::object m = monitoring();
+  if (!m.attr("get_tool")(kTool).is_none()) return false;
+  m.attr("use_tool_id")(kTool, kToolName);
+  for (auto& [event, method] : {std::pair{PY_MONITORING_EVENT_LINE, &line_event},
+                                {PY_MONITORING_EVENT_PY_RETURN, &return_event}})
+    m.attr("register_callback")(
+        kTool, bit(event), py::reinterpret_steal<py::object>(PyCFunction_New(method, nullptr)));
+  return true;
+}
+void drop_watch() {
+  const Watch last = std::move(watches().back());
+  watches().pop_back();
+  for (const Watch& w : watches())
+    if (w.code.is(last.code)) return void(--watched_frames);
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  try {
+    const py::object m = monitoring();
+    m.attr("set_local_events")(kTool, last.code, 0);
+    if (--watched_frames == 0) {
+      for (int event : {PY_MONITORING_EVENT_LINE, PY_MONITORING_EVENT_PY_RETURN})
+        m.attr("register_callback")(kTool, bit(event), py::none());
+      m.attr("free_tool_id")(kTool);
+    }
+  } catch (py::error_already_set&) {  // at the end of the process
+  }
+  PyErr_Restore(type, value, traceback);
+}
+// The watch of the frame that runs, which is now the last; null: it has none.
+Watch* watch_of(_PyInterpreterFrame* f) {
+  auto& all = watches();
+  const auto is_it = [f](const Watch& w) {
+    return w.frame == f && w.code.ptr() == reinterpret_cast<PyObject*>(code_of(f));
+  };
+  if (std::none_of(all.begin(), all.end(), is_it)) return nullptr;
+  while (!is_it(all.back())) drop_watch();
+  return &all.back();
+}
+
+PyObject* on_line_event(PyObject*, PyObject* const*, Py_ssize_t) {
+  PyThreadState* t = PyThreadState_Get();
+  _PyInterpreterFrame* f = t->cframe->current_frame;
+  const Watch* w = watch_of(f);
+  if (!w) Py_RETURN_NONE;
+  // What the handler runs is traced as ever.
+  PyThreadState_LeaveTracing(t);
+  LiveFrame frame(f);
+  const LineAnswer answer = w->lines(frame);
+  PyThreadState_EnterTracing(t);
+  if (answer == LineAnswer::kStop && watch_of(f)) drop_watch();
+  if (answer == LineAnswer::kRaise) return nullptr;
+  Py_RETURN_NONE;
+}
+PyObject* on_return_event(PyObject*, PyObject* const*, Py_ssize_t) {
+  if (watch_of(PyThreadState_Get()->cframe->current_frame)) drop_watch();
+  Py_RETURN_NONE;
+}
+#endif
 
 }  // namespace
 
 PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
+#if PY_VERSION_HEX < 0x030C0000
   if (t->c_tracefunc == on_event) {
     const auto watched = here.watched;
     const auto lines = here.lines;
@@ -132,6 +230,7 @@ PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
     if (!t->c_tracefunc) trace_lines(t, true);
     return r;
   }
+#endif
   PyCodeObject* code = code_of(f);
   constexpr int kPlain = CO_OPTIMIZED | CO_NEWLOCALS;
   constexpr int kSuspending = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
@@ -250,8 +349,8 @@ void LiveFrame::go_on_at(int offset, const std::vector<py::object>& slots,
   frame_->prev_instr = _PyCode_CODE(code_of(frame_)) + offset;
 }
 
-int on_event(PyObject*, PyFrameObject* object, int what, PyObject*) {
 #if PY_VERSION_HEX < 0x030C0000
+int on_event(PyObject*, PyFrameObject* object, int what, PyObject*) {
   PyThreadState* t = PyThreadState_Get();
   _PyInterpreterFrame* f = object->f_frame;
   if (f != here.watched) return 0;
@@ -281,11 +380,8 @@ int on_event(PyObject*, PyFrameObject* object, int what, PyObject*) {
     t->c_tracefunc = on_event;
   }
   return answer == LineAnswer::kRaise ? -1 : 0;
-#else
-  (void)object, (void)what;
-  return 0;
-#endif
 }
+#endif
 
 bool watch_lines(LiveFrame frame, LineHandler handler) {
 #if PY_VERSION_HEX < 0x030C0000
@@ -296,11 +392,27 @@ bool watch_lines(LiveFrame frame, LineHandler handler) {
   here.lines = handler;
   if (users++ == 0 && !paused) install();
   trace_lines(t, true);
-  return true;
 #else
-  (void)frame, (void)handler;
-  return false;
+  if (watch_of(frame.frame_)) return true;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  bool taken = false;
+  try {
+    const auto code = py::reinterpret_borrow<py::object>(frame.code());
+    taken = take_tool();
+    if (taken) {
+      ++watched_frames;
+      watches().push_back({frame.frame_, handler, code});
+      monitoring().attr("set_local_events")(
+          kTool, code, bit(PY_MONITORING_EVENT_LINE) | bit(PY_MONITORING_EVENT_PY_RETURN));
+    }
+  } catch (py::error_already_set&) {
+    taken = false;
+  }
+  PyErr_Restore(type, value, traceback);
+  if (!taken) return false;
 #endif
+  return true;
 }
 
 bool interpreter_is_awaited() {
@@ -309,8 +421,10 @@ bool interpreter_is_awaited() {
 
 bool thread_is_traced() {
   PyThreadState* t = PyThreadState_Get();
-  if ((t->c_tracefunc && t->c_tracefunc != on_event) || t->c_profilefunc) return true;
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX < 0x030C0000
+  return (t->c_tracefunc && t->c_tracefunc != on_event) || t->c_profilefunc;
+#else
+  if (t->c_tracefunc || t->c_profilefunc) return true;
   // Tools of sys.monitoring: asked for again when the events have changed.
   static uint64_t seen = 0;
   static bool tools = false;
@@ -318,10 +432,9 @@ bool thread_is_traced() {
   seen = t->interp->monitoring_version;
   tools = false;
   const auto get_tool = py::module_::import("sys").attr("monitoring").attr("get_tool");
-  for (int id = 0; id < 6 && !tools; ++id) tools = !get_tool(id).is_none();
+  for (int id = 0; id < 6 && !tools; ++id)
+    tools = !get_tool(id).is_none() && !(id == kTool && watched_frames > 0);
   return tools;
-#else
-  return false;
 #endif
 }
 

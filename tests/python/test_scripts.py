@@ -115,9 +115,8 @@ for k in range(300):
     x = y * 0.9 - w
 print(k)
 """)
-    if sys.version_info < (3, 12):
-        loop = next(r for r in regions if r["kind"] == "loop")
-        assert loop["name"] == "<module>" and loop["line"] == 12 and loop["captured"] > 100 and loop["graph_runs"] > 20
+    loop = next(r for r in regions if r["kind"] == "loop")
+    assert loop["name"] == "<module>" and loop["line"] == 12 and loop["captured"] > 100 and loop["graph_runs"] > 20
 
 
 def test_a_trace_is_written(tmp_path):
