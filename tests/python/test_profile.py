@@ -81,7 +81,7 @@ def test_lines_are_named_for_people():
     with ms.profiler() as p:
         f(x)
     why = [piece.why for piece in p.pieces if "float" in piece.why]
-    assert why and all("test_profile.py:" in w and str(pathlib.Path(__file__).parent) not in w for w in why), why
+    assert any("test_profile.py:" in w for w in why) and not any(str(pathlib.Path(__file__).parent) in w for w in why), why
 
 
 def test_nothing_is_recorded_without_being_asked():
