@@ -38,13 +38,15 @@ enum Mode : uint8_t { kDefault, kOn, kOff };
 struct Thread {
   uint8_t mode = kDefault;
   PyObject* but = nullptr;
+  const char* half = nullptr;  // of its C stack
 #if PY_VERSION_HEX < 0x030C0000
   // The frame whose lines are watched.
   _PyInterpreterFrame* watched = nullptr;
   LineHandler lines = nullptr;
 #endif
 };
-thread_local Thread here;
+// Read at every call of a function: in the part of thread-local memory that needs no look-up.
+[[gnu::tls_model("initial-exec")]] thread_local Thread here;
 
 #if PY_VERSION_HEX >= 0x030C0000
 // Frames of this thread whose lines are watched, by events of their code: the innermost last. One
@@ -77,6 +79,11 @@ const Stack& stack() {
   return s;
 }
 
+bool half_of_stack_is_used() {
+  if (!here.half) [[unlikely]] here.half = stack().low + stack().size / 2;
+  return static_cast<const char*>(__builtin_frame_address(0)) < here.half;
+}
+
 PyCodeObject* code_of(_PyInterpreterFrame* f) { return f->f_code; }
 
 }  // namespace
@@ -103,7 +110,7 @@ void uninstall() {
 }
 
 PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
-  if (stack_left() < stack().size / 2 && !paused) {
+  if (half_of_stack_is_used() && !paused) {
     // Calls from here on are CPython's own again, which need no C stack.
     paused = true;
     uninstall();
