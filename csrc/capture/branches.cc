@@ -22,19 +22,6 @@ V make_container(Arena& arena, Value::Kind kind) {
 constexpr int kExit = -1;
 constexpr double kSmallInt = 2147483648.0;
 
-std::vector<int> successors(const CodeInfo& c, int pc) {
-  const Instr& in = c.instrs[pc];
-  switch (in.op) {
-    case Op::JUMP: return {in.target};
-    case Op::POP_JUMP:
-    case Op::JUMP_OR_POP:
-    case Op::FOR_ITER: return {pc + 1, in.target};
-    case Op::RETURN_VALUE:
-    case Op::UNSUPPORTED: return {kExit};
-    default: return {pc + 1};
-  }
-}
-
 // Instructions that can follow `from`, itself included, without going through `barrier`; one more
 // entry, the last, for the exit.
 std::vector<bool> reachable(const CodeInfo& c, int from, int barrier) {

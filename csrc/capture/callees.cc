@@ -136,7 +136,7 @@ int traverse(const State& s, visitproc visit, void* arg) {
       for (auto& x : e->effects)
         if (const int r = x->visit(visit, arg)) return r;
     }
-  for (auto& [at, stub] : s.stubs) Py_VISIT(stub.ptr());
+  for (auto& [at, step] : s.steps) Py_VISIT(step.ptr());
   for (auto& [at, code] : s.resumes) Py_VISIT(code.ptr());
   Py_VISIT(s.globals.ptr());
   for (auto& [place, callee] : s.callees)

@@ -310,23 +310,11 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
       arity(0, 0);
       return tensor(self->node);
     }
-    static const std::map<std::string, std::string> kOperators = {{"__add__", "add"},
-                                                                  {"__sub__", "sub"},
-                                                                  {"__mul__", "mul"},
-                                                                  {"__truediv__", "truediv"},
-                                                                  {"__floordiv__", "floordiv"},
-                                                                  {"__mod__", "mod"},
-                                                                  {"__pow__", "pow"},
-                                                                  {"__lt__", "lt"},
-                                                                  {"__le__", "le"},
-                                                                  {"__eq__", "eq"},
-                                                                  {"__ne__", "ne"},
-                                                                  {"__gt__", "gt"},
-                                                                  {"__ge__", "ge"}};
-    if (auto it = kOperators.find(name); it != kOperators.end() && args.size() == 1)
-      return name.size() == 6 ? compare(it->second, self, args[0])
-                              : binary(it->second, self, args[0]);
-    if (name == "__neg__") return unary("neg", self);
+    if (args.size() == 1) {
+      if (const auto op = compare_method(name)) return compare(*op, self, args[0]);
+      if (const auto op = binary_method(name)) return binary(*op, self, args[0]);
+    }
+    if (name == "__neg__") return unary(UnaryOp::kNeg, self);
     if (name == "__getitem__" && args.size() == 1) return subscript(self, args[0]);
     if (name == "__len__") return self->node.shape().rank() ? dim(self, 0) : constant_int(0);
     give_up(Reason::kTensorValue, "Tensor." + name);
@@ -472,7 +460,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
       Py_TYPE(args[0]->obj.ptr()) == t)
     return args[0];
   if (is(&PyFloat_Type) && args.size() == 1 && unfixed(args[0]))
-    if (V r = unfixed_arithmetic("truediv", args[0], constant_int(1))) return r;
+    if (V r = unfixed_arithmetic(BinaryOp::kTrueDiv, args[0], constant_int(1))) return r;
   if ((is(&PyLong_Type) || is(&PyFloat_Type)) && args.size() == 1 &&
       args[0]->kind == Value::kTensor)
     give_up(Reason::kTensorValue, t->tp_name);
@@ -657,10 +645,11 @@ V Tracer::call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs) {
     if (name == "abs" && args.size() == 1 && args[0]->kind == Value::kTensor)
       return call_op(OpTable::get().at("abs"), args, kwargs);
     if (name == "pow" && args.size() == 2 && args[0]->kind == Value::kTensor)
-      return binary("pow", args[0], args[1]);
+      return binary(BinaryOp::kPow, args[0], args[1]);
     if ((name == "max" || name == "min") && args.size() == 2 && kwargs.empty() &&
         is_number(args[0]) && is_number(args[1]) && (unfixed(args[0]) || unfixed(args[1])))
-      if (auto second = unfixed_relation(name == "max" ? "gt" : "lt", args[1], args[0]))
+      if (auto second =
+              unfixed_relation(name == "max" ? CompareOp::kGt : CompareOp::kLt, args[1], args[0]))
         return args[*second];
     if (name == "sum" && !args.empty() && kwargs.empty()) return call_sum(args);
     if ((name == "max" || name == "min") && !args.empty()) return call_extreme(name, args, kwargs);
@@ -725,16 +714,8 @@ Kwargs Tracer::keywords_of(const V& dict) {
 
 // A function of the operator module. None: not one of what is followed.
 std::optional<V> Tracer::call_operator(const std::string& name, const std::vector<V>& args) {
-  static const std::map<std::string, std::string> kUnary = {
-      {"neg", "neg"}, {"pos", "pos"}, {"inv", "invert"}, {"invert", "invert"}, {"not_", "not"}};
-  static const std::set<std::string> kCompare = {"lt", "le", "eq", "ne", "gt", "ge"};
-  static const std::map<std::string, std::string> kBinary = {
-      {"add", "add"},         {"sub", "sub"},           {"mul", "mul"}, {"mod", "mod"},
-      {"truediv", "truediv"}, {"floordiv", "floordiv"}, {"pow", "pow"}, {"lshift", "lshift"},
-      {"rshift", "rshift"},   {"and_", "and"},          {"or_", "or"},  {"xor", "xor"},
-      {"matmul", "matmul"}};
   if (args.size() == 1) {
-    if (auto it = kUnary.find(name); it != kUnary.end()) return unary(it->second, args[0]);
+    if (const auto op = unary_function(name)) return unary(*op, args[0]);
     if (name == "truth") {
       if (auto t = truth(args[0])) return constant(py::bool_(*t));
       give_up(args[0]->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
@@ -750,11 +731,9 @@ std::optional<V> Tracer::call_operator(const std::string& name, const std::vecto
   }
   if (args.size() == 2) {
     const V &a = args[0], &b = args[1];
-    if (kCompare.count(name)) return compare(name, a, b);
-    if (auto it = kBinary.find(name); it != kBinary.end()) return binary(it->second, a, b);
-    if (name.size() > 2 && name[0] == 'i')
-      for (auto& [fn, op] : kBinary)
-        if (op == name.substr(1)) return in_place(op, a, b);
+    if (const auto op = compare_function(name)) return compare(*op, a, b);
+    if (const auto op = binary_function(name)) return binary(*op, a, b);
+    if (const auto op = in_place_function(name)) return in_place(*op, a, b);
     if (name == "getitem") return subscript(a, b);
     if (name == "delitem") return delete_subscript(a, b), constant(py::none());
     if (name == "contains" || name == "is_" || name == "is_not") {
@@ -763,7 +742,7 @@ std::optional<V> Tracer::call_operator(const std::string& name, const std::vecto
     }
     const bool sequences =
         (a->kind == Value::kTuple && b->kind == Value::kTuple) || (is_list(a) && is_list(b));
-    if (name == "concat" && sequences) return binary("add", a, b);
+    if (name == "concat" && sequences) return binary(BinaryOp::kAdd, a, b);
     if (name == "countOf" || name == "indexOf") return python_operation(name.c_str(), args);
     return std::nullopt;
   }
@@ -785,7 +764,7 @@ V Tracer::call_extreme(const std::string& name, const std::vector<V>& args, cons
     else
       give_up(Reason::kRaises, name + "()");
   }
-  const std::string op = name == "max" ? "gt" : "lt";
+  const CompareOp op = name == "max" ? CompareOp::kGt : CompareOp::kLt;
   const V it = get_iter(args.size() == 1 ? args[0] : tuple(args));
   V best, best_key, x;
   while (iterate(it, &x)) {
@@ -864,7 +843,7 @@ V Tracer::call_sum(const std::vector<V>& args) {
   }
   for (; more; more = iterate(it, &x)) {
     tick();
-    r = binary("add", r, x);
+    r = binary(BinaryOp::kAdd, r, x);
   }
   return r;
 }

@@ -188,6 +188,7 @@ struct Entry {
   int instr = -1;
   bool rest_in_python = false;                   // continue in CPython to the end
   std::vector<int> slot_recipes, stack_recipes;  // -1: unbound
+  int handled = -1;  // the exception that is handled there, or None; -1: the same as before
   std::optional<BreakRecord> break_record;
   uint64_t calls = 0;
   int first_line = 0;
@@ -220,7 +221,8 @@ struct StartPoint {
   bool fast = false;  // numerics
 };
 
-// Captures from a state (slots, then stack; null: unbound). Throws InternalError on our own faults;
+// Captures from a state (slots, then stack, then the exception that is handled or None; null:
+// unbound). Throws InternalError on our own faults;
 // never returns null. Adds to `varying` and `own_changes`.
 std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& state, bool whole);
 

@@ -105,7 +105,7 @@ class Context {
   std::optional<bool> slot_truth(const V& v);
   V length_of(const V& v);                              // what len() gives
   std::optional<V> text(const V& v, const char* name);  // __str__ or __repr__
-  V in_place(const std::string& op, const V& a, const V& b);
+  V in_place(BinaryOp op, const V& a, const V& b);
   V member(const V& v, PyObject* name);  // of a C descriptor of v's class
   std::optional<int64_t> as_int(const V& v);
   bool is_number(const V& v) const;
@@ -124,9 +124,9 @@ class Context {
   V bind(const V& found, const V& self, PyTypeObject* owner);
   V subscript(const V& x, const V& index);
   void set_subscript(const V& x, const V& index, const V& value);
-  V unary(const std::string& op, const V& x);
-  V binary(const std::string& op, const V& a, const V& b, bool in_place = false);
-  V compare(const std::string& op, const V& a, const V& b);
+  V unary(UnaryOp op, const V& x);
+  V binary(BinaryOp op, const V& a, const V& b, bool in_place = false);
+  V compare(CompareOp op, const V& a, const V& b);
   std::optional<bool> identical(const V& a, const V& b);
   std::optional<bool> contains(const V& container, const V& x);
   int find_key(const V& dict, PyObject* key);
@@ -180,8 +180,8 @@ class Context {
   void set_instance_attribute(const V& v, PyObject* name, const V& value);
   V call_object_method(const std::string& name, const V& self, const std::vector<V>& args);
   PyObject* user_method(const V& v, const std::string& name);
-  V user_operation(const std::string& op, const V& a, const V& b, bool in_place);
-  V user_comparison(const std::string& op, const V& a, const V& b);
+  V user_operation(BinaryOp op, const V& a, const V& b, bool in_place);
+  V user_comparison(CompareOp op, const V& a, const V& b);
 
   // --- numbers.cc ---
   V size_value(const SizeNumber& n);
@@ -198,8 +198,8 @@ class Context {
   bool number_input(const V& v);
   void fix(const V& v);
   V unfixed_negation(const V& x);
-  V unfixed_arithmetic(const std::string& op, const V& a, const V& b);  // null: not possible
-  std::optional<bool> unfixed_relation(const std::string& op, const V& a, const V& b);
+  V unfixed_arithmetic(BinaryOp op, const V& a, const V& b);  // null: not possible
+  std::optional<bool> unfixed_relation(CompareOp op, const V& a, const V& b);
   std::optional<py::object> object_with_sizes(const V& v);
   bool holds_size(const V& v);
   static bool unfixed(const V& v) { return v->kind == Value::kSize || v->kind == Value::kVarying; }

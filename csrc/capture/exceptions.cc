@@ -126,7 +126,7 @@ bool Tracer::handles_exception(const Frame& f) const {
     const auto* e = as<ExceptionValue>(v);
     return e && e->raised;
   };
-  return !f.handling.empty() || std::any_of(f.stack.begin(), f.stack.end(), raised) ||
+  return raised(f.handled) || std::any_of(f.stack.begin(), f.stack.end(), raised) ||
          std::any_of(f.slots.begin(), f.slots.end(), raised);
 }
 

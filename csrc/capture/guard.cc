@@ -435,8 +435,8 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     }
     case Guard::kNumber: return "type(" + s + ") is " + name(g.obj);
     case Guard::kRelation: {
-      static const char* signs[] = {" < ", " <= ", " == ", " != ", " > ", " >= "};
-      const std::string t = s + signs[g.num / 2] + repr(g.obj);
+      const std::string t =
+          str_cat(s, " ", facts(static_cast<CompareOp>(g.num / 2)).sign, " ", repr(g.obj));
       return g.num % 2 ? t : "not " + t;
     }
     case Guard::kLength:

@@ -137,15 +137,15 @@ PyObject* Context::user_method(const V& v, const std::string& name) {
 }
 
 // Null: neither operand has a method of that name.
-V Context::user_operation(const std::string& op, const V& a, const V& b, bool in_place) {
+V Context::user_operation(BinaryOp op, const V& a, const V& b, bool in_place) {
   auto attempt = [&](const V& self, const std::string& name, const V& other) -> V {
     PyObject* f = user_method(self, name);
     V r = f ? call(wrap_static(f), {self, other}, {}) : nullptr;
     return r && not_implemented(r) ? nullptr : r;
   };
   if (in_place)
-    if (V r = attempt(a, "__i" + op + "__", b)) return r;
-  const std::string reflected = "__r" + op + "__";
+    if (V r = attempt(a, facts(op).in_place, b)) return r;
+  const char* reflected = facts(op).reflected;
   const bool different = type_of(a) != type_of(b);
   // A class that has its own way comes before the one it is derived from.
   const bool derived =
@@ -153,9 +153,9 @@ V Context::user_operation(const std::string& op, const V& a, const V& b, bool in
       type_lookup(type_of(b), interned(reflected)) != type_lookup(type_of(a), interned(reflected));
   if (derived)
     if (V r = attempt(b, reflected, a)) return r;
-  if (V r = attempt(a, "__" + op + "__", b)) return r;
+  if (V r = attempt(a, facts(op).method, b)) return r;
   // what a is must decline: numbers and containers do, but for text % anything
-  const bool declines = user_method(a, "__" + op + "__") || a->kind == Value::kInstance ||
+  const bool declines = user_method(a, facts(op).method) || a->kind == Value::kInstance ||
                         a->kind == Value::kTuple || is_list(a) || is_dict(a) || is_none(a) ||
                         is_number(a) ||
                         (a->kind == Value::kTensor && b->kind != Value::kTuple &&
@@ -165,14 +165,12 @@ V Context::user_operation(const std::string& op, const V& a, const V& b, bool in
   return nullptr;
 }
 
-V Context::user_comparison(const std::string& op, const V& a, const V& b) {
-  static const std::map<std::string, std::string> kReflected = {
-      {"eq", "eq"}, {"ne", "ne"}, {"lt", "gt"}, {"gt", "lt"}, {"le", "ge"}, {"ge", "le"}};
-  auto attempt = [&](const V& self, const std::string& name, const V& other) -> V {
+V Context::user_comparison(CompareOp op, const V& a, const V& b) {
+  auto attempt = [&](const V& self, CompareOp op, const V& other) -> V {
     V r;
-    if (PyObject* f = user_method(self, "__" + name + "__")) {
+    if (PyObject* f = user_method(self, facts(op).method)) {
       r = call(wrap_static(f), {self, other}, {});
-    } else if (name == "ne" && user_method(self, "__eq__") &&
+    } else if (op == CompareOp::kNe && user_method(self, "__eq__") &&
                type_lookup(type_of(self), interned("__ne__")) ==
                    type_lookup(&PyBaseObject_Type, interned("__ne__"))) {  // object's inverts it
       r = call(wrap_static(user_method(self, "__eq__")), {self, other}, {});
@@ -183,13 +181,13 @@ V Context::user_comparison(const std::string& op, const V& a, const V& b) {
     }
     return r && not_implemented(r) ? nullptr : r;
   };
-  const std::string reflected = kReflected.at(op);
+  const CompareOp reflected = facts(op).mirrored;
   const bool derived = type_of(a) != type_of(b) && PyType_IsSubtype(type_of(b), type_of(a));
   if (derived)
     if (V r = attempt(b, reflected, a)) return r;
   if (V r = attempt(a, op, b)) return r;
   // what a is must decline: numbers, text and None do
-  const bool declines = user_method(a, "__" + op + "__") || a->kind == Value::kInstance ||
+  const bool declines = user_method(a, facts(op).method) || a->kind == Value::kInstance ||
                         is_number(a) || is_none(a) ||
                         (a->kind == Value::kConst && PyUnicode_Check(a->obj.ptr()));
   if (!derived && declines && b->kind != Value::kTensor)

@@ -56,14 +56,21 @@ std::unique_ptr<Entry> Tracer::run() {
     const int src = add_source({Source::kState, -1, i, {}});
     if (!state_[i] || !need) {
       if (need) guard(Guard::kNull, src);
-      return null();
+      if (need || !state_[i] || is_tensor(state_[i])) return null();
+      V v = make<NullValue>();
+      v->src = src;  // nobody reads it, but it lives on
+      return v;
     }
     return wrap(state_[i], src);
   };
   for (int i = 0; i < n; ++i) f.slots.push_back(load(i, f.code->live[f.pc][i]));
   for (int i = 0; i < start_.stack_size; ++i) f.stack.push_back(load(n + i, true));
+  f.handled = handled_at_start_ = make<ObjectValue>();
+  f.handled->src = add_source({Source::kState, -1, n + start_.stack_size, {}});
+  f.handled->obj = py::reinterpret_borrow<py::object>(state_.back());
   struct Place {
     std::vector<V> stack, slots;
+    V handled;
     size_t undo, notes;
     uint32_t nodes;
     int pc;
@@ -71,9 +78,9 @@ std::unique_ptr<Entry> Tracer::run() {
   // A handler cannot be entered from outside, so a break in one goes back to what raised.
   std::optional<Place> raising;
   while (true) {
-    const Place here{
-        f.stack, f.slots, undo_.size(), journal_.size(), static_cast<uint32_t>(graph_->size()),
-        f.pc};
+    const Place here{f.stack,      f.slots,         f.handled,
+                     undo_.size(), journal_.size(), static_cast<uint32_t>(graph_->size()),
+                     f.pc};
     try {
       tick();
       try {
@@ -105,7 +112,7 @@ std::unique_ptr<Entry> Tracer::run() {
       f.stack = at.stack;
       f.slots = at.slots;
       f.pc = at.pc;
-      f.handling.clear();
+      f.handled = at.handled;
       return finish_break(f, b);
     }
   }
@@ -113,6 +120,7 @@ std::unique_ptr<Entry> Tracer::run() {
 
 V Tracer::run_inlined(Frame& f) {
   if (frames_.size() > 60 || stack_is_low()) give_up(Reason::kRecursion);
+  f.handled = frames_.back()->handled;
   frames_.push_back(&f);
   while (true) {
     tick();
@@ -279,17 +287,18 @@ void Tracer::step(Frame& f) {
     case Op::SWAP: std::swap(st.back(), st[st.size() - in.a]); break;
     case Op::UNARY: {
       V x = pop();
-      st.push_back(unary(name(), x));
+      st.push_back(unary(static_cast<UnaryOp>(in.a), x));
       break;
     }
     case Op::BINARY: {
       auto a = popn(2);
-      st.push_back(in.a ? in_place(name(), a[0], a[1]) : binary(name(), a[0], a[1]));
+      const auto op = static_cast<BinaryOp>(in.a);
+      st.push_back(in.b ? in_place(op, a[0], a[1]) : binary(op, a[0], a[1]));
       break;
     }
     case Op::COMPARE: {
       auto a = popn(2);
-      st.push_back(compare(name(), a[0], a[1]));
+      st.push_back(compare(static_cast<CompareOp>(in.a), a[0], a[1]));
       break;
     }
     case Op::IS_OP: {
@@ -332,11 +341,18 @@ void Tracer::step(Frame& f) {
     case Op::BUILD_SET: st.push_back(set_of(popn(in.a))); break;
     case Op::SET_ADD: {
       V x = pop();
-      add_to_set(st[st.size() - in.a], x);
+      const V set = st[st.size() - in.a];
+      std::vector<V> args{x};
+      Kwargs none;
+      if (set->kind == Value::kSet)
+        add_to_set(set, x);
+      else if (!set->method(*this, "add", args, none))  // one that crossed a break
+        give_up(Reason::kUnsupportedOperand, "set");
       break;
     }
     case Op::SET_UPDATE: {
       V x = pop(), set = st[st.size() - in.a];
+      if (set->kind != Value::kSet) give_up(Reason::kUnsupportedOperand, "update of a set");
       if (x->kind == Value::kObject && PyFrozenSet_CheckExact(x->obj.ptr()) && x->src < 0 &&
           set->keys.empty() && !set->obj) {
         check_effect(set);
@@ -597,8 +613,7 @@ void Tracer::step(Frame& f) {
     }
     case Op::RAISE:
       if (in.a == 0) {
-        for (size_t k = frames_.size(); k-- > 0;)
-          if (!frames_[k]->handling.empty()) raise(frames_[k]->handling.back());
+        if (f.handled->kind == Value::kException) raise(f.handled);
         give_up(Reason::kRaises, "no exception to raise again");
       }
       if (in.a == 2) {  // the cause: seen by no handler
@@ -612,9 +627,9 @@ void Tracer::step(Frame& f) {
       raise(exception_from(pop()));
     case Op::PUSH_EXC_INFO: {
       const V e = pop();
-      st.push_back(f.handling.empty() ? constant(py::none()) : f.handling.back());
+      st.push_back(f.handled);
       st.push_back(e);
-      f.handling.push_back(e);
+      f.handled = e;
       break;
     }
     case Op::CHECK_EXC_MATCH: {
@@ -622,14 +637,11 @@ void Tracer::step(Frame& f) {
       st.push_back(constant(py::bool_(exception_matches(st.back(), match))));
       break;
     }
-    case Op::POP_EXCEPT:
-      pop();
-      if (f.handling.empty()) give_up(Reason::kRaises, "no exception is handled");
-      f.handling.pop_back();
-      break;
+    case Op::POP_EXCEPT: f.handled = pop(); break;
     case Op::RERAISE: raise(exception_from(pop()));
     case Op::WITH_EXCEPT_START: {
       const V exit = st.at(st.size() - 4), e = st.back();
+      if (e->kind != Value::kException) give_up(Reason::kRaises, type_of(e)->tp_name);
       st.push_back(call(exit, {wrap_static(e->obj.ptr()), e, null()}, {}));
       break;
     }
@@ -665,7 +677,7 @@ std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& stat
     e->break_record =
         BreakRecord{b.reason, b.detail,
                     b.where.empty() ? str_cat(p.code->filename, ":", e->first_line) : b.where};
-    for (size_t s = 0; s < state.size(); ++s) {
+    for (size_t s = 0; s + 1 < state.size(); ++s) {  // the last is the handled exception
       e->sources.push_back({Source::kState, -1, static_cast<int>(s), {}});
       e->guard_range.push_back({0, 0});
       e->recipes.push_back(std::make_unique<SourceRecipe>(static_cast<int>(s)));

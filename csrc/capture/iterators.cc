@@ -23,6 +23,7 @@ bool Tracer::resume_generator(const V& v, V* value) {
   const auto frame = it->frame;  // a step may end it
   if (frames_.size() > 60 || stack_is_low()) give_up(Reason::kRecursion);
   const size_t depth = frames_.size();
+  frame->handled = frames_.back()->handled;
   frames_.push_back(frame.get());
   try {
     while (true) {

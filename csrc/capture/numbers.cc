@@ -258,13 +258,13 @@ bool Context::holds_size(const V& v) {
   return false;
 }
 
-V Context::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
+V Context::unfixed_arithmetic(BinaryOp op, const V& a, const V& b) {
   if (sourced(a) || sourced(b)) {
-    if ((op == "pow" || op == "lshift") && PyLong_Check(b->obj ? b->obj.ptr() : Py_None) &&
+    if ((op == BinaryOp::kPow || op == BinaryOp::kLshift) &&
+        PyLong_Check(b->obj ? b->obj.ptr() : Py_None) &&
         std::abs(PyLong_AsDouble(b->obj.ptr())) > 4096)
       return nullptr;  // no astronomically large numbers
-    const std::string name = op == "and" || op == "or" ? op + "_" : op;
-    if (V r = computed(original(name.c_str()), {a, b})) return r;
+    if (V r = computed(original(facts(op).function), {a, b})) return r;
   }
   auto number = [this](const V& v) {
     return v->kind == Value::kSize ||
@@ -274,7 +274,7 @@ V Context::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
   if (!number(a) || !number(b)) return nullptr;
   if (a->kind != Value::kVarying && b->kind != Value::kVarying) {
     try {
-      return size_value(size_arithmetic(op, *size_number(a), *size_number(b)));
+      return size_value(size_arithmetic(facts(op).name, *size_number(a), *size_number(b)));
     } catch (const Misfit&) {
       return nullptr;
     }
@@ -286,19 +286,19 @@ V Context::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
     const Number n = *constant_number(v);
     return n.index() ? 0.0 : std::abs(static_cast<double>(std::get<int64_t>(n)));
   };
-  const bool is_real = real(a) || real(b) || op == "truediv";
+  const bool is_real = real(a) || real(b) || op == BinaryOp::kTrueDiv;
   double limit = 0;
-  if (op == "add" || op == "sub") {
+  if (op == BinaryOp::kAdd || op == BinaryOp::kSub) {
     limit = bound(a) + bound(b);
-  } else if (op == "mul") {
+  } else if (op == BinaryOp::kMul) {
     limit = bound(a) * bound(b);
   } else {
     const auto divisor = constant_number(b);
     if (!divisor || *divisor == Number(int64_t{0}) || *divisor == Number(0.0)) return nullptr;
-    if (op == "floordiv" || op == "mod") {
+    if (op == BinaryOp::kFloorDiv || op == BinaryOp::kMod) {
       if (is_real) return nullptr;
       limit = std::max(bound(a), bound(b));
-    } else if (op != "truediv") {
+    } else if (op != BinaryOp::kTrueDiv) {
       return nullptr;
     }
   }
@@ -307,7 +307,7 @@ V Context::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
   if (!is_real && limit > kExactInt) return nullptr;
   py::object hint;
   try {
-    hint = py::reinterpret_borrow<py::object>(original(op.c_str()))(a->obj, b->obj);
+    hint = py::reinterpret_borrow<py::object>(original(facts(op).function))(a->obj, b->obj);
   } catch (py::error_already_set&) {
     return nullptr;
   }
@@ -318,14 +318,14 @@ V Context::unfixed_arithmetic(const std::string& op, const V& a, const V& b) {
   r->bound = is_real ? 0 : limit;
   Graph& g = scope_->graph();
   r->node = g.Builder::op(
-      *binary_operator(op),
+      tensor_operator(op),
       std::vector<Val>{materialize(g, operand(a), t), materialize(g, operand(b), t)}, {});
   return r;
 }
 
 V Context::unfixed_negation(const V& x) {
   if (sourced(x)) return computed(original("neg"), {x});
-  if (!PyFloat_Check(x->obj.ptr())) return unfixed_arithmetic("sub", constant_int(0), x);
+  if (!PyFloat_Check(x->obj.ptr())) return unfixed_arithmetic(BinaryOp::kSub, constant_int(0), x);
   if (x->kind == Value::kSize) return nullptr;
   auto* r = make<ConstantValue>();  // 0.0 - x would lose the sign of zero
   r->kind = Value::kVarying;
@@ -335,27 +335,23 @@ V Context::unfixed_negation(const V& x) {
   return r;
 }
 
-std::optional<bool> Context::unfixed_relation(const std::string& op, const V& a, const V& b) {
+std::optional<bool> Context::unfixed_relation(CompareOp op, const V& a, const V& b) {
   auto size = [](const V& v) { return v->kind == Value::kSize; };
   const auto ca = constant_number(a), cb = constant_number(b);
   if ((size(a) || ca) && (size(b) || cb) && (size(a) || size(b))) {
     try {
-      return symbols_.decide(*size_number(a), op, *size_number(b));
+      return symbols_.decide(*size_number(a), facts(op).name, *size_number(b));
     } catch (const Misfit&) {
       return std::nullopt;
     }
   }
   if (!sourced(a) && !sourced(b)) return std::nullopt;
-  static const char* names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
-  static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
-  int code = 0;
-  while (op != names[code]) ++code;
   auto plain = [](const V& v) {
     return v->kind == Value::kConst && immutable_constant(v->obj.ptr());
   };
   const py::object x = argument(a), y = argument(b);
   if (!x || !y) return std::nullopt;
-  const int r = PyObject_RichCompareBool(x.ptr(), y.ptr(), code);
+  const int r = PyObject_RichCompareBool(x.ptr(), y.ptr(), static_cast<int>(op));
   if (r < 0) {
     PyErr_Clear();
     return std::nullopt;
@@ -363,13 +359,14 @@ std::optional<bool> Context::unfixed_relation(const std::string& op, const V& a,
   if (plain(a) || plain(b)) {
     const V &n = plain(a) ? b : a, &c = plain(a) ? a : b;
     if (unstable(n->src)) fix(n);  // gives up
-    if (plain(a)) code = mirrored[code];
-    guard(Guard::kRelation, n->src, c->obj, static_cast<uint64_t>(code * 2 + r));
+    const CompareOp relation = plain(a) ? facts(op).mirrored : op;
+    guard(Guard::kRelation, n->src, c->obj,
+          static_cast<uint64_t>(static_cast<int>(relation) * 2 + r));
   } else {
     decided(r, {Source::kComputed,
                 -1,
                 0,
-                share(original(op.c_str())),
+                share(original(facts(op).name)),
                 -1,
                 {argument_source(a), argument_source(b)}});
   }

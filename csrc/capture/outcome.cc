@@ -115,14 +115,11 @@ std::vector<std::string> describe_constraints(const Entry& e, const CodeInfo& co
     const auto [k, d] = e.varying[static_cast<size_t>(v)];
     return str_cat(describe_source(e.sources, e.inputs[k], code), ".shape[", d, "]");
   };
-  static const std::map<std::string, std::pair<const char*, const char*>> signs = {
-      {"lt", {"<", ">="}}, {"le", {"<=", ">"}},  {"gt", {">", "<="}},
-      {"ge", {">=", "<"}}, {"eq", {"==", "!="}}, {"ne", {"!=", "=="}}};
   std::vector<std::string> r;
   for (auto& c : e.symbols.constraints()) {
-    const auto& sign = signs.at(c.relation);
-    r.push_back(
-        str_cat(str(c.a, name), " ", c.holds ? sign.first : sign.second, " ", str(c.b, name)));
+    const CompareOp made = *compare_function(c.relation);
+    const CompareOp relation = c.holds ? made : facts(made).negated;
+    r.push_back(str_cat(str(c.a, name), " ", facts(relation).sign, " ", str(c.b, name)));
   }
   return r;
 }
@@ -189,6 +186,7 @@ std::unique_ptr<Entry> Tracer::finish_return(const V& result) {
   frames_.resize(1);
   e->first_line = start_.code->instrs[start_.instr].line;
   e->result = recipe(result);
+  if (frames_[0]->handled != handled_at_start_) e->handled = recipe(frames_[0]->handled);
   finish(e.get());
   return e;
 }
@@ -207,11 +205,15 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
     e->break_record->detail += (b.detail.empty() ? "in " : ", in ") + b.where;
   e->instr = f.pc;
   for (size_t s = 0; s < f.slots.size(); ++s) {
-    const bool live = f.code->live[f.pc][s] && f.slots[s]->kind != Value::kNull;
-    e->slot_recipes.push_back(live ? recipe(f.slots[s]) : -1);
+    const V& v = f.slots[s];
+    const bool live = f.code->live[f.pc][s] && v->kind != Value::kNull;
+    // what is not read any more lives on where that costs nothing
+    const bool kept = v->kind == Value::kConst || (v->src >= 0 && v->kind != Value::kTensor);
+    e->slot_recipes.push_back(live || kept ? recipe(v) : -1);
   }
   for (auto& v : f.stack) e->stack_recipes.push_back(v->kind == Value::kNull ? -1 : recipe(v));
-  e->rest_in_python = f.code->handler_of(f.pc) != nullptr;
+  if (f.handled != handled_at_start_) e->handled = recipe(f.handled);
+  e->rest_in_python = b.reason == Reason::kBudget;
   finish(e.get());
   PIJIT_LOG("breaks", e->break_record->location, ": ", reason_text(b.reason),
             b.detail.empty() ? "" : " (", b.detail, b.detail.empty() ? "" : ")");

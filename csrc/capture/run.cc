@@ -14,48 +14,6 @@ namespace {
 
 constexpr size_t kMaxEntries = 16;
 
-// Takes the state: what the rest drops is to die there.
-py::object rest_in_python(const Front& front, const CodeInfo& code, int instr,
-                          std::vector<py::object>&& slots, std::vector<py::object>&& stack,
-                          const std::string& why) {
-  // free variables come with the closure
-  const auto own = static_cast<size_t>(code.num_slots - code.num_free);
-  std::vector<int> bound;
-  std::vector<bool> nulls;
-  std::string shape;
-  for (size_t s = 0; s < own; ++s) {
-    shape.push_back(slots[s] ? '1' : '0');
-    if (slots[s]) bound.push_back(static_cast<int>(s));
-  }
-  for (auto& v : stack) {
-    shape.push_back(v ? 'v' : 'n');
-    nulls.push_back(!v);
-  }
-  py::object& made = front.state.resumes[{instr, shape}];
-  if (!made) {
-    made = make_resume_code(code, instr, bound, nulls);
-    never_capture(made.ptr());
-  }
-  // functions that share their code differ in closure
-  const py::object f = function_like(front.func, made, true);
-  const bool takes_first = reinterpret_cast<PyCodeObject*>(made.ptr())->co_argcount > 0;
-  const py::object first = takes_first && slots[0] ? slots[0] : py::none();
-  std::vector<py::object> values;
-  for (int s : bound) values.push_back(std::move(slots[s]));
-  for (auto& v : stack)
-    if (v) values.push_back(std::move(v));
-  slots.clear();
-  stack.clear();
-  const Span piece(TraceEvent::kPython,
-                   [&] { return piece_subject(code, instr, "the rest of the function: " + why); });
-  CalleeScope callees(front, front.state.hook_uses[instr]);
-  ResumeScope scope(std::move(values));
-  PyObject* args[] = {first.ptr()};
-  PyObject* r = PyObject_Vectorcall(f.ptr(), args, takes_first ? 1 : 0, nullptr);
-  if (!r) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(r);
-}
-
 // Where the same value lets entry after entry fail (`misses`: the guard that failed, per entry),
 // more entries will not help: the next capture depends on it no more, but breaks where its value is
 // needed, so that the rest stays captured.
@@ -114,218 +72,288 @@ void stop_following(Point& point, const std::vector<int>& misses) {
   point.entries = std::move(kept);
 }
 
+// One call of a function: entries, break instructions and what follows them, to its end.
+class Execution {
+ public:
+  Execution(const Front& front, std::vector<py::object> slots,
+            const std::function<py::object()>& original)
+      : front_(front),
+        state_(front.state),
+        code_(code_info(PyFunction_GET_CODE(front.func))),
+        slots_(std::move(slots)),
+        original_(original) {
+    if (!front.stand) return;
+    instr_ = front.stand->instr;
+    stack_ = front.stand->stack;
+  }
+  py::object run();
+
+ private:
+  struct Found {
+    Entry* entry = nullptr;  // null: what follows runs in Python
+    std::shared_ptr<const Instance> instance;
+  };
+  Found lookup(Point& point);
+  Found known(Point& point);
+  Found capture_here(Point& point);
+  // The result; null: the entry ends in a break, or could not run (`failed_`).
+  py::object run_entry(const Found& found);
+  void leave_stand();
+  bool step();  // the break instruction; false: it must run with all that follows
+  py::object plain();
+  py::object rest_in_python();
+
+  const Front& front_;
+  State& state_;
+  Code code_;
+  std::vector<py::object> slots_, stack_;
+  const std::function<py::object()>& original_;
+  int instr_ = 0;
+  bool untouched_ = true;       // nothing has happened yet
+  bool failed_ = false;         // the entry
+  bool plainly_ = false;        // what follows the entry runs in Python
+  std::string why_;             // the last graph broke
+  std::vector<PyObject*> raw_;  // the state: slots, stack, the exception that is handled
+  py::object handled_;
+  std::vector<py::object> values_;  // of the entry's sources
+  std::vector<int> misses_;         // per entry, the guard that failed
+};
+
+py::object Execution::run() {
+  const Span call(TraceEvent::kCall, [&] { return call_subject(&state_, *code_); });
+  while (true) {
+    Point& point = state_.points[{instr_, static_cast<int>(stack_.size())}];
+    // a tape or a tracer that was started meanwhile must see each op
+    if (point.never || tape_needs_single_ops() || (!untouched_ && thread_is_traced()))
+      return plain();
+    const Found found = lookup(point);
+    if (!found.entry) return plain();
+    const py::object result = run_entry(found);
+    if (result) return result;
+    if (front_.stand && !failed_) {
+      leave_stand();
+      return {};
+    }
+    if (failed_ || plainly_) return plain();
+    const Instr& in = code_->instrs[instr_];
+    if (in.op == Op::RETURN_VALUE) return stack_.back();
+    const int at = instr_;
+    if (!step()) return plain();
+    untouched_ = false;
+    if (PyErr_CheckSignals() < 0) {
+      add_traceback(*code_, in.line);
+      BreakStep handler(front_, *code_, &slots_, &stack_);
+      handler.handle(at);
+      instr_ = handler.next;
+    }
+  }
+}
+
+// What follows, in CPython. From the start where nothing has happened.
+py::object Execution::plain() {
+  if (front_.stand) return {};
+  raw_.clear();
+  values_.clear();
+  if (!untouched_) return rest_in_python();
+  slots_.clear();  // the function may drop its arguments
+  const Span piece(TraceEvent::kPython, [&] { return piece_subject(*code_, -1, why_); });
+  CalleeScope callees(front_, state_.plain_use, PyFunction_GET_CODE(front_.func));
+  return original_();
+}
+
+py::object Execution::rest_in_python() {
+  std::vector<bool> nulls;
+  for (auto& v : stack_) nulls.push_back(!v);
+  py::object& made = state_.resumes[{instr_, nulls}];
+  if (!made) {
+    made = make_resume_code(*code_, instr_, nulls);
+    never_capture(made.ptr());
+  }
+  // functions that share their code differ in closure
+  const py::object f = function_like(front_.func, made, true);
+  const bool takes_first = reinterpret_cast<PyCodeObject*>(made.ptr())->co_argcount > 0;
+  slots_.resize(static_cast<size_t>(code_->num_slots - code_->num_free));  // these it has
+  const Span piece(TraceEvent::kPython, [&] {
+    return piece_subject(*code_, instr_, "the rest of the function: " + why_);
+  });
+  CalleeScope callees(front_, state_.hook_uses[instr_]);
+  handled_ = {};
+  ResumeScope scope(std::move(slots_), std::move(stack_));  // what the rest drops dies there
+  PyObject* args[] = {Py_None};
+  PyObject* r = PyObject_Vectorcall(f.ptr(), args, takes_first ? 1 : 0, nullptr);
+  if (!r) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(r);
+}
+
+Execution::Found Execution::known(Point& point) {
+  const Span guards(TraceEvent::kGuards);
+  misses_.clear();
+  for (size_t k = 0; k < point.entries.size(); ++k) {
+    Entry& e = *point.entries[k];
+    int failed = -1;
+    if (check_guards(e, front_.func, raw_.data(), &values_, &failed)) {
+      auto instance = instance_for(e, values_);
+      if (instance) return {&e, std::move(instance)};
+    }
+    misses_.push_back(failed);
+    if (failed >= 0 && log_enabled("recompiles"))
+      PIJIT_LOG("recompiles", code_->name, ": guard failed: ",
+                describe_guard(e, e.guards[static_cast<size_t>(failed)], *code_));
+  }
+  return {};
+}
+
+Execution::Found Execution::lookup(Point& point) {
+  raw_.clear();
+  for (auto& s : slots_) raw_.push_back(s.ptr());
+  for (auto& s : stack_) raw_.push_back(s.ptr());
+  if (!code_->handlers.empty()) handled_ = handled_exception();
+  raw_.push_back(handled_ ? handled_.ptr() : Py_None);
+  if (Found f = known(point); f.entry) return f;
+  if (instr_ == 0)
+    for (size_t k = 0; k < state_.signature.size(); ++k)
+      for (int d = 0; d < state_.signature[k].shape.rank(); ++d)
+        if (state_.signature[k].shape[d] < 0)
+          point.varying[path_of({Source::kState, -1, static_cast<int>(k), {}}, 0)] |= uint64_t{1}
+                                                                                      << d;
+  if (state_.busy || stack_is_low()) return {};
+  stop_following(point, misses_);
+  if (point.entries.size() >= kMaxEntries) {
+    // nothing that could be left alone: tried again ever more rarely
+    ++point.refused;
+    if (point.refused & (point.refused - 1)) return {};
+    point.entries.erase(std::min_element(point.entries.begin(), point.entries.end(),
+                                         [](auto& a, auto& b) { return a->calls < b->calls; }));
+  }
+  return capture_here(point);
+}
+
+Execution::Found Execution::capture_here(Point& point) {
+  note_misses(&state_, point, front_.func, raw_.data(), *code_);
+  for (auto& e : point.entries) find_varying(*e, front_.func, raw_.data(), *code_, &point.varying);
+  StartPoint at{front_.func, code_, instr_, static_cast<int>(stack_.size())};
+  at.fast = state_.fast;
+  at.varying = point.varying;
+  at.unstable = point.unstable;
+  at.own_changes = point.own_changes;
+  struct Busy {
+    bool& on;
+    explicit Busy(bool& on) : on(on) { on = true; }
+    ~Busy() { on = false; }
+  };
+  const auto t0 = std::chrono::steady_clock::now();
+  std::unique_ptr<Entry> fresh;
+  try {
+    Busy busy(state_.busy);
+    const LongWork work("capturing", code_->name);
+    const Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state_, *code_); });
+    fresh = capture(at, raw_, front_.whole);
+    point.varying = at.varying;
+    point.own_changes = at.own_changes;
+  } catch (const InternalError& e) {
+    if (config().strict) throw;
+    PIJIT_LOG("capture", code_->name, ": ", e.what());
+    point.never = true;
+    return {};
+  } catch (const Interrupted& e) {
+    if (PyErr_CheckSignals() < 0) {
+      for (auto& [c, line] : e.frames) add_traceback(*c, line);
+      throw py::error_already_set();
+    }
+    return {};
+  }
+  state_.compile_ms +=
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count();
+  ++state_.compile_count;
+  write_replay(*fresh, *code_, instr_);
+  if (fresh->break_record) {
+    state_.breaks.push_back(*fresh->break_record);
+    if (front_.whole) {
+      const BreakRecord& b = *fresh->break_record;
+      if (b.reason == Reason::kRaises) return {};  // the plain run raises the user's own error
+      throw OpError(OpError::kRuntime,
+                    str_cat(b.location, ": cannot be compiled as one graph: ",
+                            reason_text(b.reason), b.detail.empty() ? "" : " (" + b.detail + ")"));
+    }
+  }
+  bool tensors = false;
+  for (auto& g : fresh->guards) tensors |= g.kind == Guard::kTensor;
+  if (untouched_ && fresh->result >= 0 && fresh->ops.empty() && !tensors) {
+    point.never = true;  // nothing for a graph in it
+    return {};
+  }
+  point.entries.insert(point.entries.begin(), std::move(fresh));
+  Entry& entry = *point.entries.front();
+  int failed = -1;
+  if (check_guards(entry, front_.func, raw_.data(), &values_, &failed))
+    if (auto instance = instance_for(entry, values_)) return {&entry, std::move(instance)};
+  // a guard that does not even hold at capture: never reuse, and say so
+  PIJIT_CHECK(!config().strict, "a fresh entry of ", code_->name, " refuses its own state: ",
+              failed < 0 ? "its sizes" : describe_guard(entry, entry.guards[failed], *code_));
+  point.entries.erase(point.entries.begin());
+  point.never = true;
+  return {};
+}
+
+py::object Execution::run_entry(const Found& found) {
+  Entry& e = *found.entry;
+  ++e.calls;
+  Runner r(e, *found.instance, values_);
+  failed_ = false;
+  try {
+    const Span graph(TraceEvent::kGraph);
+    r.compute();
+  } catch (const OpError&) {
+    failed_ = true;  // nothing has happened yet: the plain run raises the error at its line
+    return {};
+  }
+  if (found.instance->program) ++state_.graph_runs;
+  const Span outcome(TraceEvent::kOutcome);
+  r.apply_effects();
+  if (e.handled >= 0) set_handled_exception(r.make(e.handled));
+  if (Stand* stand = front_.stand)
+    stand->moved = true, stand->graph = found.instance->program != nullptr;
+  if (e.result >= 0) {
+    if (front_.stand) front_.stand->returned = true;
+    return r.make(e.result);
+  }
+  for (size_t s = 0; s < slots_.size(); ++s) slots_[s] = r.make(e.slot_recipes[s]);
+  stack_.clear();
+  for (int id : e.stack_recipes) stack_.push_back(r.make(id));
+  untouched_ = untouched_ && e.effects.empty() && !found.instance->program && e.instr == instr_;
+  instr_ = e.instr;
+  plainly_ = e.rest_in_python;
+  if (recording()) why_ = why_broken(e);
+  r.clear();
+  raw_.clear();
+  values_.clear();
+  return {};
+}
+
+void Execution::leave_stand() {
+  Stand& stand = *front_.stand;
+  stand.moved = !untouched_;
+  stand.instr = instr_;
+  stand.slots = std::move(slots_);
+  stand.stack = std::move(stack_);
+}
+
+bool Execution::step() {
+  BreakStep step(front_, *code_, &slots_, &stack_);
+  const Span piece(TraceEvent::kPython, [&] { return piece_subject(*code_, instr_, why_); });
+  CalleeScope callees(front_, state_.hook_uses[instr_]);
+  if (step.run(instr_) == BreakStep::kNotAlone) return false;
+  instr_ = step.next;
+  return true;
+}
+
 }  // namespace
 
 // Calls with these arguments in slots; `original` runs the function plainly.
 py::object run(const Front& front, std::vector<py::object> slots,
                const std::function<py::object()>& original) {
-  State& state = front.state;
-  ++state.calls;
-  auto code = code_info(PyFunction_GET_CODE(front.func));
-  StartPoint at{front.func, code};
-  at.fast = state.fast;
-  const Span call(TraceEvent::kCall, [&] { return call_subject(&state, *code); });
-  std::string why;  // the last graph broke
-  std::vector<py::object> stack;
-  if (Stand* stand = front.stand) {
-    at.instr = stand->instr;
-    stack = stand->stack;
-    at.stack_size = static_cast<int>(stack.size());
-  }
-  std::vector<PyObject*> raw;
-  std::vector<py::object> values;
-  std::vector<int> misses;
-  bool first = true;
-  auto from_start = [&] {
-    slots.clear();  // the function may drop its arguments
-    raw.clear();
-    values.clear();
-    const Span piece(TraceEvent::kPython, [&] { return piece_subject(*code, -1, why); });
-    CalleeScope callees(front, state.plain_use, PyFunction_GET_CODE(front.func));
-    return original();
-  };
-  while (true) {
-    Point& point = state.points[{at.instr, at.stack_size}];
-    auto plain = [&] {
-      if (front.stand) return py::object();
-      return first
-                 ? from_start()
-                 : rest_in_python(front, *code, at.instr, std::move(slots), std::move(stack), why);
-    };
-    if (point.never) return plain();
-    // a tape or a tracer that was started meanwhile must see each op
-    if (tape_needs_single_ops() || (!first && thread_is_traced())) return plain();
-    raw.clear();
-    for (auto& s : slots) raw.push_back(s.ptr());
-    for (auto& s : stack) raw.push_back(s.ptr());
-    Entry* entry = nullptr;
-    std::shared_ptr<const Instance> instance;
-    misses.clear();
-    Span guards(TraceEvent::kGuards);
-    for (size_t k = 0; k < point.entries.size(); ++k) {
-      int failed = -1;
-      if (check_guards(*point.entries[k], front.func, raw.data(), &values, &failed)) {
-        instance = instance_for(*point.entries[k], values);
-        if (!instance) {
-          misses.push_back(-1);
-          continue;
-        }
-        entry = point.entries[k].get();
-        break;
-      }
-      misses.push_back(failed);
-      if (failed >= 0 && log_enabled("recompiles"))
-        PIJIT_LOG("recompiles", code->name, ": guard failed: ",
-                  describe_guard(*point.entries[k], point.entries[k]->guards[failed], *code));
-    }
-    guards.end();
-    if (!entry) {
-      if (at.instr == 0)
-        for (size_t k = 0; k < state.signature.size(); ++k)
-          for (int d = 0; d < state.signature[k].shape.rank(); ++d)
-            if (state.signature[k].shape[d] < 0)
-              point.varying[path_of({Source::kState, -1, static_cast<int>(k), {}}, 0)] |=
-                  uint64_t{1} << d;
-      if (state.busy || stack_is_low()) return plain();
-      stop_following(point, misses);
-      if (point.entries.size() >= kMaxEntries) {
-        // nothing that could be left alone: tried again ever more rarely
-        ++point.refused;
-        if (point.refused & (point.refused - 1)) return plain();
-        point.entries.erase(std::min_element(point.entries.begin(), point.entries.end(),
-                                             [](auto& a, auto& b) { return a->calls < b->calls; }));
-      }
-      note_misses(&state, point, front.func, raw.data(), *code);
-      for (auto& e : point.entries) find_varying(*e, front.func, raw.data(), *code, &point.varying);
-      at.varying = point.varying;
-      at.unstable = point.unstable;
-      at.own_changes = point.own_changes;
-      state.busy = true;
-      const auto t0 = std::chrono::steady_clock::now();
-      std::unique_ptr<Entry> fresh;
-      std::optional<LongWork> work;
-      work.emplace("capturing", code->name);
-      Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state, *code); });
-      try {
-        fresh = capture(at, raw, front.whole);
-        point.varying = at.varying;
-        point.own_changes = at.own_changes;
-      } catch (const InternalError& e) {
-        state.busy = false;
-        if (config().strict) throw;
-        PIJIT_LOG("capture", code->name, ": ", e.what());
-        point.never = true;
-        return plain();
-      } catch (const Interrupted& e) {
-        state.busy = false;
-        if (PyErr_CheckSignals() < 0) {
-          for (auto& [c, line] : e.frames) add_traceback(*c, line);
-          throw py::error_already_set();
-        }
-        return plain();
-      } catch (...) {
-        state.busy = false;
-        throw;
-      }
-      capturing.end();
-      work.reset();
-      state.busy = false;
-      state.compile_ms +=
-          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count();
-      ++state.compile_count;
-      write_replay(*fresh, *code, at.instr);
-      if (fresh->break_record) {
-        state.breaks.push_back(*fresh->break_record);
-        if (front.whole) {
-          const BreakRecord& b = *fresh->break_record;
-          if (b.reason == Reason::kRaises)
-            return plain();  // the plain run raises the user's own error
-          throw OpError(
-              OpError::kRuntime,
-              str_cat(b.location, ": cannot be compiled as one graph: ", reason_text(b.reason),
-                      b.detail.empty() ? "" : " (" + b.detail + ")"));
-        }
-      }
-      bool tensors = false;
-      for (auto& g : fresh->guards) tensors |= g.kind == Guard::kTensor;
-      if (first && fresh->result >= 0 && fresh->ops.empty() && !tensors) {
-        point.never = true;  // nothing for a graph in it
-        return plain();
-      }
-      point.entries.insert(point.entries.begin(), std::move(fresh));
-      entry = point.entries.front().get();
-      int failed = -1;
-      instance = check_guards(*entry, front.func, raw.data(), &values, &failed)
-                     ? instance_for(*entry, values)
-                     : nullptr;
-      if (!instance) {
-        // a guard that does not even hold at capture: never reuse, and say so
-        PIJIT_CHECK(
-            !config().strict, "a fresh entry of ", code->name, " refuses its own state: ",
-            failed < 0 ? "its sizes" : describe_guard(*entry, entry->guards[failed], *code));
-        point.entries.erase(point.entries.begin());
-        point.never = true;
-        return plain();
-      }
-    }
-    ++entry->calls;
-    Runner r(*entry, *instance, values);
-    try {
-      const Span graph(TraceEvent::kGraph);
-      r.compute();
-    } catch (const OpError&) {
-      return plain();  // nothing has happened yet: the plain run raises the error at its line
-    }
-    if (instance->program) ++state.graph_runs;
-    Span outcome(TraceEvent::kOutcome);
-    r.apply_effects();
-    if (front.stand) front.stand->moved = true, front.stand->graph = instance->program != nullptr;
-    if (entry->result >= 0) {
-      if (front.stand) front.stand->returned = true;
-      return r.make(entry->result);
-    }
-    // the break
-    for (size_t s = 0; s < slots.size(); ++s) slots[s] = r.make(entry->slot_recipes[s]);
-    stack.clear();
-    for (int id : entry->stack_recipes) stack.push_back(r.make(id));
-    first = first && entry->effects.empty() && !instance->program && entry->instr == at.instr;
-    const int pc = entry->instr;
-    const bool rest = entry->rest_in_python;
-    if (recording()) why = why_broken(*entry);
-    r.clear();
-    values.clear();
-    outcome.end();
-    if (Stand* stand = front.stand) {
-      stand->moved = !first;
-      stand->instr = pc;
-      stand->slots = std::move(slots);
-      stand->stack = std::move(stack);
-      return {};
-    }
-    if (rest) {
-      if (first) return from_start();
-      return rest_in_python(front, *code, pc, std::move(slots), std::move(stack), why);
-    }
-    if (code->instrs[pc].op == Op::RETURN_VALUE) return stack.back();
-    BreakStep step(front, *code, &stack);
-    bool done;
-    {
-      const Span piece(TraceEvent::kPython, [&] { return piece_subject(*code, pc, why); });
-      CalleeScope callees(front, state.hook_uses[pc]);
-      done = step.run(pc);
-    }
-    if (!done) {
-      if (first) return from_start();
-      return rest_in_python(front, *code, pc, std::move(slots), std::move(stack), why);
-    }
-    first = false;
-    at.instr = step.next;
-    at.stack_size = static_cast<int>(stack.size());
-    if (PyErr_CheckSignals() < 0) {
-      add_traceback(*code, code->instrs[pc].line);
-      throw py::error_already_set();
-    }
-  }
+  ++front.state.calls;
+  return Execution(front, std::move(slots), original).run();
 }
 
 }  // namespace pijit

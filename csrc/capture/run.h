@@ -39,11 +39,12 @@ void write_replay(const Entry& e, const CodeInfo& code, int instr);
 
 // What is known of a function.
 struct State {
-  std::map<std::pair<int, int>, Point> points;                // (instruction, stack size)
-  std::map<int, py::object> stubs;                            // call stubs, by instruction
-  std::map<std::pair<int, std::string>, py::object> resumes;  // code
-  std::map<int, HookUse> hook_uses;                           // by instruction
-  HookUse plain_use;                                          // where the function runs plainly
+  std::map<std::pair<int, int>, Point> points;  // (instruction, stack size)
+  // By instruction, and which stack entries are NULL: functions (code, where there are free
+  // variables) that execute it, and code that goes on from there.
+  std::map<std::pair<int, std::vector<bool>>, py::object> steps, resumes;
+  std::map<int, HookUse> hook_uses;  // by instruction
+  HookUse plain_use;                 // where the function runs plainly
   // Of a decorated function: what was captured below its breaks. Callees own nothing of one
   // another, so that no State keeps itself.
   std::map<const State*, std::shared_ptr<State>> callees;
@@ -130,20 +131,25 @@ bool capture_is_paused();
 py::object run(const Front& front, std::vector<py::object> slots,
                const std::function<py::object()>& original);
 
-// Runs the instruction at `pc` on a real stack; false: it must run in CPython with all that
-// follows. On a Python error, adds the traceback entry and throws.
+// The execution of a break instruction by CPython.
 class BreakStep {
  public:
-  BreakStep(const Front& front, const CodeInfo& code, std::vector<py::object>* stack)
-      : front_(front), code_(code), st_(*stack) {}
-  bool run(int pc);
-  int next = 0;
+  BreakStep(const Front& front, const CodeInfo& code, std::vector<py::object>* slots,
+            std::vector<py::object>* stack)
+      : front_(front), code_(code), slots_(*slots), stack_(*stack) {}
+  // kNotAlone: it must run in CPython with all that follows. Throws what the instruction raises, if
+  // the function has no handler for it there.
+  enum Outcome { kDone, kNotAlone };
+  Outcome run(int pc);
+  // Takes the current exception, raised at `pc`, to its handler; throws it where there is none.
+  Outcome handle(int pc);
+  int next = 0;  // the instruction to go on with
 
  private:
-  [[noreturn]] void fail(const Instr& in);
+  py::object step_function(int pc, const std::vector<bool>& nulls);
   const Front& front_;
   const CodeInfo& code_;
-  std::vector<py::object>& st_;
+  std::vector<py::object>&slots_, &stack_;
 };
 
 }  // namespace pijit

@@ -11,7 +11,7 @@ struct Frame {
   V func;
   std::vector<V> slots, stack;
   int pc = 0;
-  std::vector<V> handling = {};  // exceptions whose handlers run, innermost last
+  V handled = nullptr;  // the exception that is handled, or None
 };
 
 class Tracer final : public Context, public Rebuilder {
@@ -46,6 +46,7 @@ class Tracer final : public Context, public Rebuilder {
 
   // --- exceptions.cc ---
   bool advance(Frame& f);  // a step; true: into an exception's handler
+  V handled_at_start_;
   bool handles_exception(const Frame& f) const;
   bool handles_stream_errors(const Frame& f) const;
   V exception_from(const V& x);  // what `raise x` raises

@@ -707,8 +707,8 @@ PyObject* original(const char* name) {
 }
 
 // An operator that may change its first operand: += and its kind.
-V Context::in_place(const std::string& op, const V& a, const V& b) {
-  if (as<DequeValue>(a) && op == "add" && !as<DequeValue>(a)->bounded()) {
+V Context::in_place(BinaryOp op, const V& a, const V& b) {
+  if (as<DequeValue>(a) && op == BinaryOp::kAdd && !as<DequeValue>(a)->bounded()) {
     std::vector<V> args{b};
     Kwargs none;
     a->method(*this, "extend", args, none);
@@ -717,42 +717,42 @@ V Context::in_place(const std::string& op, const V& a, const V& b) {
   if (!is_list(a) && !is_dict(a) && a->kind != Value::kObject && a->kind != Value::kSet)
     return binary(op, a, b, true);
   if (V r = user_operation(op, a, b, true)) return r;
-  if (op == "or" && is_dict(a) && is_dict(b)) return binary("or", a, b, true);
+  if (op == BinaryOp::kOr && is_dict(a) && is_dict(b)) return binary(BinaryOp::kOr, a, b, true);
   auto* list = as<ListValue>(a);
-  if (list && op == "add") {
+  if (list && op == BinaryOp::kAdd) {
     list->extend(*this, items_of(b));
     return a;
   }
-  const auto times = list && a->src < 0 && op == "mul" ? as_int(b) : std::nullopt;
+  const auto times = list && a->src < 0 && op == BinaryOp::kMul ? as_int(b) : std::nullopt;
   if (!times) give_up(Reason::kUnsupportedOperand, "in-place operation");
-  list->replace(*this, binary("mul", a, b)->items);
+  list->replace(*this, binary(BinaryOp::kMul, a, b)->items);
   return a;
 }
 
-V Context::unary(const std::string& op, const V& x) {
-  if (op == "not") {
+V Context::unary(UnaryOp op, const V& x) {
+  if (op == UnaryOp::kNot) {
     auto t = truth(x);
     if (!t)
       give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
               "not");
     return constant(py::bool_(!*t));
   }
-  if (PyObject* f = user_method(x, "__" + op + "__")) return call(wrap_static(f), {x}, {});
+  if (PyObject* f = user_method(x, facts(op).method)) return call(wrap_static(f), {x}, {});
   if (x->kind == Value::kTensor) {
-    if (op == "pos") return x;
-    if (op != "neg" && op != "invert") give_up(Reason::kTensorValue, op);
-    const OpDef& d = OpTable::get().at(op == "neg" ? "neg" : "logical_not");
+    if (op == UnaryOp::kPos) return x;
+    if (!facts(op).op) give_up(Reason::kTensorValue, facts(op).name);
+    const OpDef& d = OpTable::get().at(facts(op).op);
     return tensor(pijit::call_op(scope_->graph(), d, std::vector<Operand>{operand(x)}, {}));
   }
-  if (unfixed(x) && op == "pos") return x;
-  if (sourced(x) && op == "invert")
+  if (unfixed(x) && op == UnaryOp::kPos) return x;
+  if (sourced(x) && op == UnaryOp::kInvert)
     if (V r = computed(original("invert"), {x})) return r;
-  if (unfixed(x) && op == "neg")
+  if (unfixed(x) && op == UnaryOp::kNeg)
     if (V r = unfixed_negation(x)) return r;
-  return python_operation(op.c_str(), {x});
+  return python_operation(facts(op).function, {x});
 }
 
-V Context::binary(const std::string& op, const V& a, const V& b, bool in_place) {
+V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
   for (auto& v : {a, b}) {
     settle(v);
     if (is_dict(v) && type_of(v) != &PyDict_Type)
@@ -760,17 +760,15 @@ V Context::binary(const std::string& op, const V& a, const V& b, bool in_place) 
   }
   if (V r = user_operation(op, a, b, in_place)) return r;
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
-  if (tensors && is_operand(a) && is_operand(b)) {
-    if (const OpDef* d = binary_operator(op))
-      return tensor(
-          pijit::call_op(scope_->graph(), *d, std::vector<Operand>{operand(a), operand(b)}, {}));
-  }
+  if (tensors && is_operand(a) && is_operand(b))
+    return tensor(pijit::call_op(scope_->graph(), tensor_operator(op),
+                                 std::vector<Operand>{operand(a), operand(b)}, {}));
   if (unfixed(a) || unfixed(b)) {
     if (V r = unfixed_arithmetic(op, a, b)) return r;
     fix(a);
     fix(b);
   }
-  if (op == "mod" && PyUnicode_CheckExact(a->obj ? a->obj.ptr() : Py_None) &&
+  if (op == BinaryOp::kMod && PyUnicode_CheckExact(a->obj ? a->obj.ptr() : Py_None) &&
       (a->kind == Value::kConst || sourced(a)) && b->kind == Value::kTuple) {
     if (sourced(a) ||
         std::any_of(b->items.begin(), b->items.end(), [](auto& x) { return x && sourced(x); }))
@@ -778,12 +776,12 @@ V Context::binary(const std::string& op, const V& a, const V& b, bool in_place) 
     return python_operation("mod", {a, b});
   }
   auto seq = [](const V& v) { return v->kind == Value::kTuple || v->kind == Value::kList; };
-  if (op == "add" && seq(a) && a->kind == b->kind) {
+  if (op == BinaryOp::kAdd && seq(a) && a->kind == b->kind) {
     std::vector<V> items = items_of(a);
     for (auto& x : items_of(b)) items.push_back(x);
     return sequence(a->kind, items);
   }
-  if (op == "mul" && (seq(a) || seq(b))) {
+  if (op == BinaryOp::kMul && (seq(a) || seq(b))) {
     const V s = seq(a) ? a : b, n = seq(a) ? b : a;
     if (auto k = as_int(n)) {
       const auto items = items_of(s);
@@ -795,7 +793,7 @@ V Context::binary(const std::string& op, const V& a, const V& b, bool in_place) 
       return sequence(s->kind, out);
     }
   }
-  if (op == "or" && a->kind == Value::kDict && b->kind == Value::kDict) {
+  if (op == BinaryOp::kOr && a->kind == Value::kDict && b->kind == Value::kDict) {
     V d = a;
     if (!in_place) {
       d = make<DictValue>();
@@ -806,30 +804,29 @@ V Context::binary(const std::string& op, const V& a, const V& b, bool in_place) 
     return d;
   }
   if (a->kind == Value::kConst && b->kind == Value::kConst) {
-    if (op == "pow" || op == "lshift" || op == "mul")  // no astronomically large numbers
+    if (op == BinaryOp::kPow || op == BinaryOp::kLshift || op == BinaryOp::kMul)  // no astronomically large numbers
       if (auto y = as_int(b);
-          y && std::abs(*y) > 4096 && !PyFloat_Check(a->obj.ptr()) && op != "mul")
+          y && std::abs(*y) > 4096 && !PyFloat_Check(a->obj.ptr()) && op != BinaryOp::kMul)
         give_up(Reason::kUnsupportedOperand, "large power");
-    const std::string fn = op == "and" ? "and_" : op == "or" ? "or_" : op;
-    return python_operation(fn.c_str(), {a, b});
+    return python_operation(facts(op).function, {a, b});
   }
   give_up(Reason::kUnsupportedOperand,
           str_cat(op, " of ", type_of(a)->tp_name, " and ", type_of(b)->tp_name));
 }
 
-V Context::compare(const std::string& op, const V& a, const V& b) {
+V Context::compare(CompareOp op, const V& a, const V& b) {
   settle(a);
   settle(b);
   if (V r = user_comparison(op, a, b)) return r;
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
   if (tensors) {
     if (is_operand(a) && is_operand(b))
-      return tensor(pijit::call_op(scope_->graph(), *binary_operator(op),
+      return tensor(pijit::call_op(scope_->graph(), tensor_operator(op),
                                    std::vector<Operand>{operand(a), operand(b)}, {}));
     auto none = [](const V& v) {
       return v->kind == Value::kConst && (v->obj.is_none() || PyUnicode_Check(v->obj.ptr()));
     };
-    if ((op == "eq" || op == "ne") && (none(a) || none(b))) return constant(py::bool_(op == "ne"));
+    if ((op == CompareOp::kEq || op == CompareOp::kNe) && (none(a) || none(b))) return constant(py::bool_(op == CompareOp::kNe));
     give_up(Reason::kUnsupportedOperand, "comparison of a tensor");
   }
   if (unfixed(a) || unfixed(b)) {
@@ -837,15 +834,15 @@ V Context::compare(const std::string& op, const V& a, const V& b) {
     fix(a);
     fix(b);
   }
-  if ((op == "eq" || op == "ne") && a->kind == b->kind &&
+  if ((op == CompareOp::kEq || op == CompareOp::kNe) && a->kind == b->kind &&
       (a->kind == Value::kTuple || a->kind == Value::kList) && (holds_size(a) || holds_size(b))) {
     bool same = a->items.size() == b->items.size();
     for (size_t k = 0; same && k < a->items.size(); ++k) {
-      auto t = truth(compare("eq", item(a, k), item(b, k)));
+      auto t = truth(compare(CompareOp::kEq, item(a, k), item(b, k)));
       if (!t) give_up(Reason::kUnsupportedOperand, "equality");
       same = *t;
     }
-    return constant(py::bool_(same == (op == "eq")));
+    return constant(py::bool_(same == (op == CompareOp::kEq)));
   }
   if (a->kind == Value::kTuple || a->kind == Value::kList) {
     // their items are compared by identity first, and that of NaN differs from call to call
@@ -860,7 +857,7 @@ V Context::compare(const std::string& op, const V& a, const V& b) {
     if (nan_in(a) && nan_in(b))
       give_up(Reason::kUnsupportedOperand, "comparison of NaN in containers");
   }
-  if (op == "eq" || op == "ne") {
+  if (op == CompareOp::kEq || op == CompareOp::kNe) {
     auto c = as_constant(a), d = as_constant(b);
     if (!c || !d) {
       auto plain = [this](const V& v) {
@@ -869,12 +866,12 @@ V Context::compare(const std::string& op, const V& a, const V& b) {
       };
       if (plain(a) && plain(b)) {
         auto same = identical(a, b);
-        if (same) return constant(py::bool_(*same == (op == "eq")));
+        if (same) return constant(py::bool_(*same == (op == CompareOp::kEq)));
       }
       give_up(Reason::kUnsupportedOperand, "equality");
     }
   }
-  return python_operation(op.c_str(), {a, b});
+  return python_operation(facts(op).name, {a, b});
 }
 
 }  // namespace pijit

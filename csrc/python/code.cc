@@ -4,32 +4,87 @@
 #include <set>
 
 #include "base/error.h"
+#include "python/hook.h"
 #include "python/module_code.h"
 
 namespace pijit {
 
 const char* op_name(Op op) {
   static const char* names[] = {
-#define I(name) #name,
+#define I(name, pops, pushes, jump_pushes, slot, flow) #name,
 #include "python/isa.def"
 #undef I
   };
   return names[static_cast<int>(op)];
 }
 
+SlotUse slot_use(const Instr& in) {
+  static const SlotUse uses[] = {
+#define I(name, pops, pushes, jump_pushes, slot, flow) SlotUse::slot,
+#include "python/isa.def"
+#undef I
+  };
+  return uses[static_cast<int>(in.op)];
+}
+
+Flow flow(const Instr& in) {
+  static const Flow flows[] = {
+#define I(name, pops, pushes, jump_pushes, slot, flow) Flow::flow,
+#include "python/isa.def"
+#undef I
+  };
+  return flows[static_cast<int>(in.op)];
+}
+
+StackUse stack_use(const Instr& in, int stack_size) {
+  [[maybe_unused]] const int a = in.a, b = in.b;
+  StackUse use{};
+  switch (in.op) {
+#define I(name, pops, pushes, jump_pushes, slot, flow) \
+  case Op::name:                                       \
+    use = {pops, pushes, jump_pushes};                 \
+    break;
+#include "python/isa.def"
+#undef I
+  }
+  if (use.pops < 0) use = {stack_size, stack_size + use.pushes, 0};
+  return use;
+}
+
+std::vector<int> successors(const CodeInfo& c, int pc) {
+  const Instr& in = c.instrs[pc];
+  switch (flow(in)) {
+    case Flow::NEXT: break;
+    case Flow::JUMP: return {in.target};
+    case Flow::BRANCH: return {pc + 1, in.target};
+    case Flow::END: return {-1};
+  }
+  return {pc + 1};
+}
+
 namespace {
+
+// Functions that look at the names of the frame they are called from may read all of them.
+bool looks_at_frames(const Instr& in) {
+  auto is = [&](const char* name) { return PyUnicode_CompareWithASCIIString(in.obj, name) == 0; };
+  switch (in.op) {
+    case Op::LOAD_GLOBAL:
+      for (auto k : {"locals", "vars", "dir", "eval", "exec", "breakpoint"})
+        if (is(k)) return true;
+      [[fallthrough]];
+    case Op::LOAD_ATTR:
+    case Op::LOAD_METHOD:
+    case Op::IMPORT_FROM: return is("set_trace") || is("_getframe") || is("currentframe");
+    default: return false;
+  }
+}
 
 // Backward liveness of slots.
 void compute_liveness(CodeInfo* c) {
   const int n = static_cast<int>(c->instrs.size());
-  // Functions that look at the frame's names may read all of them.
-  bool reflective = false;
-  for (auto& i : c->instrs)
-    if (i.op == Op::LOAD_GLOBAL)
-      for (auto k : {"locals", "vars", "dir", "eval", "exec"})
-        reflective |= PyUnicode_CompareWithASCIIString(i.obj, k) == 0;
-  c->live.assign(n + 1, std::vector<bool>(c->num_slots, reflective));
-  if (reflective) return;
+  c->reflective = std::any_of(c->instrs.begin(), c->instrs.end(), looks_at_frames);
+  c->live.assign(n + 1, std::vector<bool>(c->num_slots, c->reflective));
+  if (c->reflective) return;
   // super() without arguments reads the first one from the frame.
   const bool self_used =
       c->num_locals > 0 && std::any_of(c->instrs.begin(), c->instrs.end(), [](auto& i) {
@@ -40,29 +95,21 @@ void compute_liveness(CodeInfo* c) {
     for (int i = n - 1; i >= 0; --i) {
       const Instr& in = c->instrs[i];
       std::vector<bool> l(c->num_slots);
-      auto join = [&](int j) {
-        if (j < 0 || j > n) return;
-        for (int s = 0; s < c->num_slots; ++s)
+      for (int j : successors(*c, i))
+        for (int s = 0; j >= 0 && s < c->num_slots; ++s)
           if (c->live[j][s]) l[s] = true;
-      };
-      if (in.op != Op::JUMP && in.op != Op::RETURN_VALUE && in.op != Op::RAISE &&
-          in.op != Op::RERAISE)
-        join(i + 1);
-      if (in.target >= 0) join(in.target);
-      switch (in.op) {
-        case Op::STORE_FAST: l[in.a] = false; break;
-        case Op::LOAD_FAST:
-        case Op::LOAD_FAST_AND_CLEAR:
-        case Op::DELETE_FAST:
-        case Op::LOAD_DEREF:
-        case Op::STORE_DEREF:
-        case Op::LOAD_CLOSURE:
-        case Op::MAKE_CELL: l[in.a] = true; break;
-        default: break;
+      switch (slot_use(in)) {
+        case SlotUse::WRITE: l[in.a] = false; break;
+        case SlotUse::READ:
+        case SlotUse::CLEAR:
+        case SlotUse::CELL: l[in.a] = true; break;
+        case SlotUse::NONE:
+        case SlotUse::FREE: break;
       }
       if (self_used) l[0] = true;
-      // a handler may read anything
-      if (c->handler_of(i)) l.assign(c->num_slots, true);
+      // a handler may read anything, and so may what jumps who knows where
+      if (c->handler_of(i) || (in.op == Op::UNSUPPORTED && in.b == kUnknownEffect))
+        l.assign(c->num_slots, true);
       if (l != c->live[i]) c->live[i] = l, changed = true;
     }
   }
@@ -97,8 +144,9 @@ CodeExtra& extra_of(PyObject* code) {
 // Values on their way into resume functions. A stack: a finalizer that runs inside a resume
 // function's first instructions may resume something else.
 struct ResumeValues {
-  std::vector<py::object> values;
-  size_t at = 0;
+  std::vector<py::object> slots, stack;
+  bool filled = false;
+  size_t at = 0;  // of the stack
 };
 thread_local std::vector<ResumeValues> resume_stack;
 
@@ -168,8 +216,9 @@ Code module_code_info(PyObject* code) {
   return {extra.info.get(), code};
 }
 
-ResumeScope::ResumeScope(std::vector<py::object> values) : depth_(resume_stack.size()) {
-  if (!values.empty()) resume_stack.push_back({std::move(values), 0});
+ResumeScope::ResumeScope(std::vector<py::object> slots, std::vector<py::object> stack)
+    : depth_(resume_stack.size()) {
+  resume_stack.push_back({std::move(slots), std::move(stack)});
 }
 ResumeScope::~ResumeScope() {
   while (resume_stack.size() > depth_) {
@@ -179,15 +228,41 @@ ResumeScope::~ResumeScope() {
 }
 
 namespace {
+// Called first, it gives the frame that calls it its slots; called again, an entry of the stack
+// each time.
 PyObject* next_resume_value(PyObject*, PyObject*) {
   if (resume_stack.empty()) {
     PyErr_SetString(PyExc_RuntimeError, "pijit: no value to resume with");
     return nullptr;
   }
   ResumeValues& top = resume_stack.back();
-  PyObject* v = top.values[top.at++].release().ptr();
-  if (top.at == top.values.size()) resume_stack.pop_back();
-  return v;
+  if (!top.filled) {
+    top.filled = true;
+    fill_frame(&top.slots);
+    Py_RETURN_NONE;
+  }
+  while (top.at < top.stack.size() && !top.stack[top.at]) ++top.at;  // NULLs are in the code
+  return top.at < top.stack.size() ? top.stack[top.at++].release().ptr() : Py_NewRef(Py_None);
+}
+// The same at once: a tuple of the stack, from the top.
+PyObject* fill_and_unpack(PyObject*, PyObject*) {
+  if (resume_stack.empty()) {
+    PyErr_SetString(PyExc_RuntimeError, "pijit: no value to resume with");
+    return nullptr;
+  }
+  ResumeValues values = std::move(resume_stack.back());
+  resume_stack.pop_back();
+  fill_frame(&values.slots);
+  size_t nulls = 0;
+  while (nulls < values.stack.size() && !values.stack[nulls]) ++nulls;
+  const size_t n = values.stack.size() - nulls;
+  if (n == 0) Py_RETURN_NONE;
+  if (n == 1) return values.stack.back().release().ptr();
+  PyObject* t = PyTuple_New(static_cast<Py_ssize_t>(n));
+  for (size_t k = 0; t && k < n; ++k)
+    PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(k),
+                     values.stack[values.stack.size() - 1 - k].release().ptr());
+  return t;
 }
 }  // namespace
 
@@ -195,6 +270,33 @@ PyObject* resume_value_function() {
   static PyMethodDef def = {"_next_resume_value", next_resume_value, METH_NOARGS, nullptr};
   static PyObject* f = PyCFunction_New(&def, nullptr);
   return f;
+}
+PyObject* fill_function() {
+  static PyMethodDef def = {"_fill_and_unpack", fill_and_unpack, METH_NOARGS, nullptr};
+  static PyObject* f = PyCFunction_New(&def, nullptr);
+  return f;
+}
+
+py::object raised_exception() {
+#if PY_VERSION_HEX >= 0x030C0000
+  return py::reinterpret_steal<py::object>(PyErr_GetRaisedException());
+#else
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return py::reinterpret_steal<py::object>(value);
+#endif
+}
+py::object handled_exception() {
+  // of this frame or generator alone, as the instruction PUSH_EXC_INFO takes it
+  PyObject* e = PyThreadState_Get()->exc_info->exc_value;
+  return e ? py::reinterpret_borrow<py::object>(e) : py::object();
+}
+void set_handled_exception(const py::object& e) {
+  PyErr_SetHandledException(e && !e.is_none() ? e.ptr() : nullptr);
 }
 
 extern "C" void _PyTraceback_Add(const char*, const char*, int);

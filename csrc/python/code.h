@@ -13,20 +13,34 @@ namespace pijit {
 namespace py = pybind11;
 
 enum class Op : uint8_t {
-#define I(name) name,
+#define I(name, pops, pushes, jump_pushes, slot, flow) name,
 #include "python/isa.def"
 #undef I
 };
 const char* op_name(Op op);
 
+// The columns of isa.def.
+enum class SlotUse : uint8_t { NONE, READ, WRITE, CLEAR, CELL, FREE };
+enum class Flow : uint8_t { NEXT, JUMP, BRANCH, END };
+
 struct Instr {
   Op op;
-  int a = 0;
+  int a = 0, b = 0;
   PyObject* obj = nullptr;  // borrowed: owned by the code object or interned
   int target = -1;          // instruction index
-  int offset = 0;  // of the original instruction, in code units, extended arguments included
+  // Of the original instruction, in code units: where it begins (with extended arguments, and what
+  // else belongs to it), the instruction itself, and what is behind it.
+  int offset = 0, at = 0, next = 0;
   int line = -1;
 };
+constexpr int kUnknownEffect = -1000;  // b of an instruction that cannot be executed alone
+SlotUse slot_use(const Instr& in);
+Flow flow(const Instr& in);
+// What an instruction does to a stack of this size, by the columns of isa.def.
+struct StackUse {
+  int pops, pushes, jump_pushes;
+};
+StackUse stack_use(const Instr& in, int stack_size);
 
 // An entry of the exception table: where an instruction in [begin, end) raises, the stack is cut to
 // `depth`, the raising instruction's place is pushed (lasti) and the exception, and code goes on at
@@ -46,6 +60,7 @@ struct CodeInfo {
   std::vector<Handler> handlers;        // by instruction indices
   std::vector<std::vector<bool>> live;  // per instruction: slots that may be read later
   bool generator = false;
+  bool reflective = false;  // it names functions that look at the names of its frame
   std::string filename, name;
   const Handler* handler_of(int i) const {
     for (auto& h : handlers)
@@ -53,6 +68,9 @@ struct CodeInfo {
     return nullptr;
   }
 };
+
+// Where code may go on behind an instruction, exceptions aside; -1: out of the function.
+std::vector<int> successors(const CodeInfo& c, int pc);
 
 // A code object with its decoding.
 class Code {
@@ -83,18 +101,27 @@ void decode_code(PyObject* code, CodeInfo* out);
 // The exception table, in code units.
 std::vector<Handler> exception_table(PyObject* code);
 
-// Code that continues a function at an instruction. It takes its state from a ResumeScope: the
-// listed slots, then the stack from the bottom; stack_nulls tells which stack entries are NULL. It
-// takes a function's first argument as its own, where there is one: super() looks for it.
-py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<int>& slots,
-                            const std::vector<bool>& stack_nulls);
+// Code that continues a function at an instruction, in a frame with its slots and stack, which it
+// takes from a ResumeScope. `nulls`: which stack entries are NULL. Like the next, it takes a
+// function's first argument as its own, where there is one (any: it is replaced): super() looks for
+// that.
+py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<bool>& nulls);
+// Code that executes one instruction, CPython's own, in a frame like the function's: with its
+// names, slots and place. The values that the instruction sees come from a ResumeScope. It returns
+// what step_results() takes apart.
+py::object make_step_code(const CodeInfo& info, int instr, const std::vector<bool>& nulls);
+struct StepResults {
+  std::vector<py::object> values;  // in the place of what the instruction saw, then its slot
+  bool jumped = false;
+};
+StepResults step_results(const Instr& in, py::object returned);
 // A function of `code` in the place of `func`, with its globals and, where asked for, its closure.
 py::object function_like(PyObject* func, const py::object& code, bool closure);
-// Values in the order of use, around the call of a resume function. What that did not get to,
-// because the call failed as it began, is dropped.
+// A frame's slots and then its stack, or a part of that, around the call of a function made from
+// such code. What that did not get to, because the call failed as it began, is dropped.
 class ResumeScope {
  public:
-  explicit ResumeScope(std::vector<py::object> values);
+  ResumeScope(std::vector<py::object> slots, std::vector<py::object> stack);
   ~ResumeScope();
   ResumeScope(const ResumeScope&) = delete;
 
@@ -102,10 +129,11 @@ class ResumeScope {
   size_t depth_;
 };
 
-// A function of n + 1 arguments (the callable first) that makes one call at the place of an
-// instruction.
-py::object make_call_stub(PyObject* func, const CodeInfo& info, int instr, int nargs,
-                          PyObject* kwnames, bool ex, bool ex_kwargs);
+// The exception that is set, cleared, with its traceback.
+py::object raised_exception();
+// The exception that is handled where we are called from (null: none), as sys.exc_info() gives it.
+py::object handled_exception();
+void set_handled_exception(const py::object& e);
 
 // Adds a traceback entry for the code at a line to the current exception.
 void add_traceback(const CodeInfo& info, int line);

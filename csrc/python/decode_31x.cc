@@ -5,9 +5,12 @@
 // of each version.
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/operators.h"
 #include "python/code.h"
 
 #if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030D0000
@@ -18,6 +21,7 @@
 namespace pijit {
 
 PyObject* resume_value_function();
+PyObject* fill_function();
 
 namespace {
 
@@ -50,13 +54,9 @@ const Opcodes& opcodes() {
   return *o;
 }
 
-PyObject* interned(const char* s) {
-  return PyUnicode_InternFromString(s);
-}  // kept for good: a few names
-
-const char* kBinary[] = {"add", "and", "floordiv", "lshift", "matmul",  "mul", "mod",
-                         "or",  "pow", "rshift",   "sub",    "truediv", "xor"};
-const char* kCompare[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+// Of CALL_INTRINSIC_1.
+constexpr int kUnaryPositive = 5, kListToTuple = 6;
+constexpr int kHaveArgument = 90;  // opcodes from here on have an argument, in 3.11 and 3.12
 
 std::string code_bytes(PyObject* code) {
   py::object b =
@@ -109,6 +109,164 @@ std::vector<Handler> exception_table(PyObject* code) {
   return out;
 }
 
+namespace {
+
+// How an instruction of CPython's becomes ours: what its argument means.
+enum class Arg : uint8_t {
+  kNone,
+  kFixed,       // a is the row's
+  kCount,       // a
+  kConst,       // an index of co_consts
+  kName,        // an index of co_names
+  kNullName,    // the same, shifted; the low bit: push NULL first
+  kMethodName,  // the same; the low bit: LOAD_METHOD
+  kSuperName,   // an index shifted by two; the low bit: push NULL first
+  kLowBit,      // a
+  kBinary,      // number of a BinaryOp; from 13 on, in place
+  kCompare,     // number of a CompareOp
+  kForward,     // a jump; a is the row's
+  kBackward,
+  kReturnConst,  // two instructions
+  kKeywords,     // of the CALL that follows
+  kOfCall,       // belongs to the CALL that follows
+  kCall,
+  kIntrinsic,
+};
+struct Row {
+  const char* name;
+  Op op;
+  Arg arg = Arg::kNone;
+  int a = 0;
+};
+constexpr int op_number(UnaryOp op) { return static_cast<int>(op); }
+
+const Row kRows[] = {
+    {"NOP", Op::NOP},
+    {"RESUME", Op::NOP},
+    {"PRECALL", Op::NOP, Arg::kOfCall},
+    {"CACHE", Op::NOP},
+    {"END_FOR", Op::NOP},
+    {"LOAD_CONST", Op::LOAD_CONST, Arg::kConst},
+    {"RETURN_CONST", Op::RETURN_VALUE, Arg::kReturnConst},
+    {"RETURN_VALUE", Op::RETURN_VALUE},
+    {"LOAD_FAST", Op::LOAD_FAST, Arg::kCount},
+    {"LOAD_FAST_CHECK", Op::LOAD_FAST, Arg::kCount},
+    {"LOAD_FAST_AND_CLEAR", Op::LOAD_FAST_AND_CLEAR, Arg::kCount},
+    {"STORE_FAST", Op::STORE_FAST, Arg::kCount},
+    {"DELETE_FAST", Op::DELETE_FAST, Arg::kCount},
+    {"LOAD_GLOBAL", Op::LOAD_GLOBAL, Arg::kNullName},
+    {"LOAD_NAME", Op::LOAD_GLOBAL, Arg::kName},  // only a module's code is decoded that has these
+    {"STORE_NAME", Op::STORE_GLOBAL, Arg::kName},
+    {"IMPORT_NAME", Op::IMPORT_NAME, Arg::kName},
+    {"IMPORT_FROM", Op::IMPORT_FROM, Arg::kName},
+    {"STORE_GLOBAL", Op::STORE_GLOBAL, Arg::kName},
+    {"LOAD_ATTR", Op::LOAD_ATTR, k312 ? Arg::kMethodName : Arg::kName},
+    {"LOAD_METHOD", Op::LOAD_METHOD, Arg::kName},
+    {"LOAD_SUPER_ATTR", Op::LOAD_SUPER_ATTR, Arg::kSuperName},
+    {"STORE_ATTR", Op::STORE_ATTR, Arg::kName},
+    {"LOAD_DEREF", Op::LOAD_DEREF, Arg::kCount},
+    {"STORE_DEREF", Op::STORE_DEREF, Arg::kCount},
+    {"LOAD_CLOSURE", Op::LOAD_CLOSURE, Arg::kCount},
+    {"MAKE_CELL", Op::MAKE_CELL, Arg::kCount},
+    {"COPY_FREE_VARS", Op::COPY_FREE_VARS, Arg::kCount},
+    {"PUSH_NULL", Op::PUSH_NULL},
+    {"POP_TOP", Op::POP_TOP},
+    {"COPY", Op::COPY, Arg::kCount},
+    {"SWAP", Op::SWAP, Arg::kCount},
+    {"UNARY_NEGATIVE", Op::UNARY, Arg::kFixed, op_number(UnaryOp::kNeg)},
+    {"UNARY_POSITIVE", Op::UNARY, Arg::kFixed, op_number(UnaryOp::kPos)},
+    {"UNARY_NOT", Op::UNARY, Arg::kFixed, op_number(UnaryOp::kNot)},
+    {"UNARY_INVERT", Op::UNARY, Arg::kFixed, op_number(UnaryOp::kInvert)},
+    {"BINARY_OP", Op::BINARY, Arg::kBinary},
+    {"COMPARE_OP", Op::COMPARE, Arg::kCompare},
+    {"IS_OP", Op::IS_OP, Arg::kCount},
+    {"CONTAINS_OP", Op::CONTAINS_OP, Arg::kCount},
+    {"BINARY_SUBSCR", Op::BINARY_SUBSCR},
+    {"STORE_SUBSCR", Op::STORE_SUBSCR},
+    {"DELETE_SUBSCR", Op::DELETE_SUBSCR},
+    {"BINARY_SLICE", Op::BINARY_SLICE},
+    {"STORE_SLICE", Op::STORE_SLICE},
+    {"BUILD_TUPLE", Op::BUILD_TUPLE, Arg::kCount},
+    {"BUILD_LIST", Op::BUILD_LIST, Arg::kCount},
+    {"BUILD_MAP", Op::BUILD_MAP, Arg::kCount},
+    {"BUILD_CONST_KEY_MAP", Op::BUILD_CONST_KEY_MAP, Arg::kCount},
+    {"BUILD_SLICE", Op::BUILD_SLICE, Arg::kCount},
+    {"BUILD_STRING", Op::BUILD_STRING, Arg::kCount},
+    {"FORMAT_VALUE", Op::FORMAT_VALUE, Arg::kCount},
+    {"LIST_APPEND", Op::LIST_APPEND, Arg::kCount},
+    {"LIST_EXTEND", Op::LIST_EXTEND, Arg::kCount},
+    {"MAP_ADD", Op::MAP_ADD, Arg::kCount},
+    {"DICT_UPDATE", Op::DICT_UPDATE, Arg::kCount},
+    {"DICT_MERGE", Op::DICT_MERGE, Arg::kCount},
+    {"LIST_TO_TUPLE", Op::LIST_TO_TUPLE},
+    {"CALL_INTRINSIC_1", Op::UNSUPPORTED, Arg::kIntrinsic},
+    {"UNPACK_SEQUENCE", Op::UNPACK_SEQUENCE, Arg::kCount},
+    {"UNPACK_EX", Op::UNPACK_EX, Arg::kCount},
+    {"BUILD_SET", Op::BUILD_SET, Arg::kCount},
+    {"SET_UPDATE", Op::SET_UPDATE, Arg::kCount},
+    {"SET_ADD", Op::SET_ADD, Arg::kCount},
+    {"GET_LEN", Op::GET_LEN},
+    {"MATCH_SEQUENCE", Op::MATCH_KIND, Arg::kFixed, 0},
+    {"MATCH_MAPPING", Op::MATCH_KIND, Arg::kFixed, 1},
+    {"BEFORE_WITH", Op::BEFORE_WITH},
+    {"RAISE_VARARGS", Op::RAISE, Arg::kCount},
+    {"LOAD_ASSERTION_ERROR", Op::LOAD_CONST, Arg::kFixed},
+    {"PUSH_EXC_INFO", Op::PUSH_EXC_INFO},
+    {"CHECK_EXC_MATCH", Op::CHECK_EXC_MATCH},
+    {"POP_EXCEPT", Op::POP_EXCEPT},
+    {"RERAISE", Op::RERAISE},
+    {"WITH_EXCEPT_START", Op::WITH_EXCEPT_START},
+    {"RETURN_GENERATOR", Op::RETURN_GENERATOR},
+    {"YIELD_VALUE", Op::YIELD_VALUE},
+    {"JUMP_FORWARD", Op::JUMP, Arg::kForward},
+    {"JUMP_BACKWARD", Op::JUMP, Arg::kBackward},
+    {"JUMP_BACKWARD_NO_INTERRUPT", Op::JUMP, Arg::kBackward},
+    {"POP_JUMP_IF_FALSE", Op::POP_JUMP, Arg::kForward, 0},
+    {"POP_JUMP_IF_TRUE", Op::POP_JUMP, Arg::kForward, 1},
+    {"POP_JUMP_IF_NONE", Op::POP_JUMP, Arg::kForward, 2},
+    {"POP_JUMP_IF_NOT_NONE", Op::POP_JUMP, Arg::kForward, 3},
+    {"POP_JUMP_FORWARD_IF_FALSE", Op::POP_JUMP, Arg::kForward, 0},
+    {"POP_JUMP_FORWARD_IF_TRUE", Op::POP_JUMP, Arg::kForward, 1},
+    {"POP_JUMP_FORWARD_IF_NONE", Op::POP_JUMP, Arg::kForward, 2},
+    {"POP_JUMP_FORWARD_IF_NOT_NONE", Op::POP_JUMP, Arg::kForward, 3},
+    {"POP_JUMP_BACKWARD_IF_FALSE", Op::POP_JUMP, Arg::kBackward, 0},
+    {"POP_JUMP_BACKWARD_IF_TRUE", Op::POP_JUMP, Arg::kBackward, 1},
+    {"POP_JUMP_BACKWARD_IF_NONE", Op::POP_JUMP, Arg::kBackward, 2},
+    {"POP_JUMP_BACKWARD_IF_NOT_NONE", Op::POP_JUMP, Arg::kBackward, 3},
+    {"JUMP_IF_FALSE_OR_POP", Op::JUMP_OR_POP, Arg::kForward, 0},
+    {"JUMP_IF_TRUE_OR_POP", Op::JUMP_OR_POP, Arg::kForward, 1},
+    {"GET_ITER", Op::GET_ITER},
+    {"FOR_ITER", Op::FOR_ITER, Arg::kForward},
+    {"KW_NAMES", Op::NOP, Arg::kKeywords},
+    {"CALL", Op::CALL, Arg::kCall},
+    {"CALL_FUNCTION_EX", Op::CALL_EX, Arg::kLowBit},
+    {"MAKE_FUNCTION", Op::MAKE_FUNCTION, Arg::kCount},
+};
+
+// By the numbers of the running interpreter; null: an instruction that is executed, but not known.
+const Row* row_of(int opcode) {
+  static const auto* rows = [] {
+    auto* all = new std::vector<const Row*>(256);
+    for (auto& r : kRows)
+      if (auto it = opcodes().number.find(r.name); it != opcodes().number.end())
+        (*all)[static_cast<size_t>(it->second)] = &r;
+    return all;
+  }();
+  return (*rows)[static_cast<size_t>(opcode)];
+}
+
+bool jumps(int opcode) {
+  static const auto* all = [] {
+    auto* s = new std::set<int>;
+    py::module_ m = py::module_::import("opcode");
+    for (auto n : py::cast<py::list>(m.attr("hasjrel"))) s->insert(py::cast<int>(n));
+    return s;
+  }();
+  return all->count(opcode) > 0;
+}
+
+}  // namespace
+
 void decode_code(PyObject* code, CodeInfo* out) {
   const auto raw = raw_instructions(code);
   py::object o = py::reinterpret_borrow<py::object>(code);
@@ -131,213 +289,92 @@ void decode_code(PyObject* code, CodeInfo* out) {
   };
   std::vector<Fix> fixes;
   PyObject* kwnames = nullptr;
-  for (size_t k = 0; k < raw.size(); ++k) {
-    const Raw& r = raw[k];
-    const std::string& n = opcodes().name[r.op];
+  int call_at = -1;  // where a CALL begins, with what belongs to it
+  int line = py::cast<int>(o.attr("co_firstlineno"));
+  for (const Raw& r : raw) {
     first[r.start] = first[r.at] = static_cast<int>(out->instrs.size());
-    const int line = PyCode_Addr2Line(reinterpret_cast<PyCodeObject*>(code), r.at * 2);
+    const int own_line = PyCode_Addr2Line(reinterpret_cast<PyCodeObject*>(code), r.at * 2);
+    if (own_line > 0) line = own_line;  // what the compiler adds belongs to no line
     auto emit = [&](Op op, int a = 0, PyObject* obj = nullptr) {
       Instr i;
       i.op = op;
       i.a = a;
       i.obj = obj;
       i.offset = r.start;
+      i.at = r.at;
+      i.next = r.next;
       i.line = line;
       out->instrs.push_back(i);
     };
-    auto jump = [&](Op op, int unit, int a = 0) {
+    auto jump = [&](Op op, int unit, int a) {
       emit(op, a);
       fixes.push_back({out->instrs.size() - 1, unit});
     };
     auto name = [&](int i) { return PyTuple_GET_ITEM(names.ptr(), i); };
     auto constant = [&](int i) { return PyTuple_GET_ITEM(consts.ptr(), i); };
-    const int fwd = r.next + r.arg, back = r.next - r.arg;
-    if (n == "NOP" || n == "RESUME" || n == "PRECALL" || n == "CACHE" || n == "END_FOR")
-      emit(Op::NOP);
-    else if (n == "LOAD_CONST")
-      emit(Op::LOAD_CONST, r.arg, constant(r.arg));
-    else if (n == "RETURN_CONST")
-      emit(Op::LOAD_CONST, r.arg, constant(r.arg)), emit(Op::RETURN_VALUE);
-    else if (n == "RETURN_VALUE")
-      emit(Op::RETURN_VALUE);
-    else if (n == "LOAD_FAST" || n == "LOAD_FAST_CHECK")
-      emit(Op::LOAD_FAST, r.arg);
-    else if (n == "LOAD_FAST_AND_CLEAR")
-      emit(Op::LOAD_FAST_AND_CLEAR, r.arg);
-    else if (n == "STORE_FAST")
-      emit(Op::STORE_FAST, r.arg);
-    else if (n == "DELETE_FAST")
-      emit(Op::DELETE_FAST, r.arg);
-    else if (n == "LOAD_GLOBAL")
-      emit(Op::LOAD_GLOBAL, r.arg & 1, name(r.arg >> 1));
-    else if (n == "LOAD_NAME")  // only a module's code is decoded that has such names
-      emit(Op::LOAD_GLOBAL, 0, name(r.arg));
-    else if (n == "STORE_NAME")
-      emit(Op::STORE_GLOBAL, 0, name(r.arg));
-    else if (n == "IMPORT_NAME")
-      emit(Op::IMPORT_NAME, 0, name(r.arg));
-    else if (n == "IMPORT_FROM")
-      emit(Op::IMPORT_FROM, 0, name(r.arg));
-    else if (n == "STORE_GLOBAL")
-      emit(Op::STORE_GLOBAL, 0, name(r.arg));
-    else if (n == "LOAD_ATTR") {
-      if (k312)
-        emit(r.arg & 1 ? Op::LOAD_METHOD : Op::LOAD_ATTR, 0, name(r.arg >> 1));
-      else
-        emit(Op::LOAD_ATTR, 0, name(r.arg));
-    } else if (n == "LOAD_METHOD")
-      emit(Op::LOAD_METHOD, 0, name(r.arg));
-    else if (n == "LOAD_SUPER_ATTR")
-      emit(Op::LOAD_SUPER_ATTR, r.arg & 1, name(r.arg >> 2));
-    else if (n == "STORE_ATTR")
-      emit(Op::STORE_ATTR, 0, name(r.arg));
-    else if (n == "LOAD_DEREF")
-      emit(Op::LOAD_DEREF, r.arg);
-    else if (n == "STORE_DEREF")
-      emit(Op::STORE_DEREF, r.arg);
-    else if (n == "LOAD_CLOSURE")
-      emit(Op::LOAD_CLOSURE, r.arg);
-    else if (n == "MAKE_CELL")
-      emit(Op::MAKE_CELL, r.arg);
-    else if (n == "COPY_FREE_VARS")
-      emit(Op::COPY_FREE_VARS, r.arg);
-    else if (n == "PUSH_NULL")
-      emit(Op::PUSH_NULL);
-    else if (n == "POP_TOP")
-      emit(Op::POP_TOP);
-    else if (n == "COPY")
-      emit(Op::COPY, r.arg);
-    else if (n == "SWAP")
-      emit(Op::SWAP, r.arg);
-    else if (n == "UNARY_NEGATIVE")
-      emit(Op::UNARY, 0, interned("neg"));
-    else if (n == "UNARY_POSITIVE")
-      emit(Op::UNARY, 0, interned("pos"));
-    else if (n == "UNARY_NOT")
-      emit(Op::UNARY, 0, interned("not"));
-    else if (n == "UNARY_INVERT")
-      emit(Op::UNARY, 0, interned("invert"));
-    else if (n == "BINARY_OP")
-      emit(Op::BINARY, r.arg >= 13, interned(kBinary[r.arg % 13]));
-    else if (n == "COMPARE_OP")
-      emit(Op::COMPARE, 0, interned(kCompare[k312 ? r.arg >> 4 : r.arg]));
-    else if (n == "IS_OP")
-      emit(Op::IS_OP, r.arg);
-    else if (n == "CONTAINS_OP")
-      emit(Op::CONTAINS_OP, r.arg);
-    else if (n == "BINARY_SUBSCR")
-      emit(Op::BINARY_SUBSCR);
-    else if (n == "STORE_SUBSCR")
-      emit(Op::STORE_SUBSCR);
-    else if (n == "DELETE_SUBSCR")
-      emit(Op::DELETE_SUBSCR);
-    else if (n == "BINARY_SLICE")
-      emit(Op::BINARY_SLICE);
-    else if (n == "STORE_SLICE")
-      emit(Op::STORE_SLICE);
-    else if (n == "BUILD_TUPLE")
-      emit(Op::BUILD_TUPLE, r.arg);
-    else if (n == "BUILD_LIST")
-      emit(Op::BUILD_LIST, r.arg);
-    else if (n == "BUILD_MAP")
-      emit(Op::BUILD_MAP, r.arg);
-    else if (n == "BUILD_CONST_KEY_MAP")
-      emit(Op::BUILD_CONST_KEY_MAP, r.arg);
-    else if (n == "BUILD_SLICE")
-      emit(Op::BUILD_SLICE, r.arg);
-    else if (n == "BUILD_STRING")
-      emit(Op::BUILD_STRING, r.arg);
-    else if (n == "FORMAT_VALUE")
-      emit(Op::FORMAT_VALUE, r.arg);
-    else if (n == "LIST_APPEND")
-      emit(Op::LIST_APPEND, r.arg);
-    else if (n == "LIST_EXTEND")
-      emit(Op::LIST_EXTEND, r.arg);
-    else if (n == "MAP_ADD")
-      emit(Op::MAP_ADD, r.arg);
-    else if (n == "DICT_UPDATE")
-      emit(Op::DICT_UPDATE, r.arg);
-    else if (n == "DICT_MERGE")
-      emit(Op::DICT_MERGE, r.arg);
-    else if (n == "LIST_TO_TUPLE" || (n == "CALL_INTRINSIC_1" && r.arg == 6))
-      emit(Op::LIST_TO_TUPLE);
-    else if (n == "CALL_INTRINSIC_1" && r.arg == 5)
-      emit(Op::UNARY, 0, interned("pos"));
-    else if (n == "UNPACK_SEQUENCE")
-      emit(Op::UNPACK_SEQUENCE, r.arg);
-    else if (n == "UNPACK_EX")
-      emit(Op::UNPACK_EX, r.arg);
-    else if (n == "BUILD_SET")
-      emit(Op::BUILD_SET, r.arg);
-    else if (n == "SET_UPDATE")
-      emit(Op::SET_UPDATE, r.arg);
-    else if (n == "SET_ADD")
-      emit(Op::SET_ADD, r.arg);
-    else if (n == "GET_LEN")
-      emit(Op::GET_LEN);
-    else if (n == "MATCH_SEQUENCE" || n == "MATCH_MAPPING")
-      emit(Op::MATCH_KIND, n == "MATCH_MAPPING");
-    else if (n == "BEFORE_WITH")
-      emit(Op::BEFORE_WITH);
-    else if (n == "RAISE_VARARGS")
-      emit(Op::RAISE, r.arg);
-    else if (n == "LOAD_ASSERTION_ERROR")
-      emit(Op::LOAD_CONST, 0, PyExc_AssertionError);
-    else if (n == "PUSH_EXC_INFO")
-      emit(Op::PUSH_EXC_INFO);
-    else if (n == "CHECK_EXC_MATCH")
-      emit(Op::CHECK_EXC_MATCH);
-    else if (n == "POP_EXCEPT")
-      emit(Op::POP_EXCEPT);
-    else if (n == "RERAISE")
-      emit(Op::RERAISE);
-    else if (n == "WITH_EXCEPT_START")
-      emit(Op::WITH_EXCEPT_START);
-    else if (n == "RETURN_GENERATOR")
-      emit(Op::RETURN_GENERATOR);
-    else if (n == "YIELD_VALUE")
-      emit(Op::YIELD_VALUE);
-    else if (n == "JUMP_FORWARD")
-      jump(Op::JUMP, fwd);
-    else if (n == "JUMP_BACKWARD" || n == "JUMP_BACKWARD_NO_INTERRUPT")
-      jump(Op::JUMP, back);
-    else if (n == "POP_JUMP_FORWARD_IF_FALSE" || n == "POP_JUMP_IF_FALSE")
-      jump(Op::POP_JUMP, fwd, 0);
-    else if (n == "POP_JUMP_FORWARD_IF_TRUE" || n == "POP_JUMP_IF_TRUE")
-      jump(Op::POP_JUMP, fwd, 1);
-    else if (n == "POP_JUMP_FORWARD_IF_NONE" || n == "POP_JUMP_IF_NONE")
-      jump(Op::POP_JUMP, fwd, 2);
-    else if (n == "POP_JUMP_FORWARD_IF_NOT_NONE" || n == "POP_JUMP_IF_NOT_NONE")
-      jump(Op::POP_JUMP, fwd, 3);
-    else if (n == "POP_JUMP_BACKWARD_IF_FALSE")
-      jump(Op::POP_JUMP, back, 0);
-    else if (n == "POP_JUMP_BACKWARD_IF_TRUE")
-      jump(Op::POP_JUMP, back, 1);
-    else if (n == "POP_JUMP_BACKWARD_IF_NONE")
-      jump(Op::POP_JUMP, back, 2);
-    else if (n == "POP_JUMP_BACKWARD_IF_NOT_NONE")
-      jump(Op::POP_JUMP, back, 3);
-    else if (n == "JUMP_IF_FALSE_OR_POP")
-      jump(Op::JUMP_OR_POP, fwd, 0);
-    else if (n == "JUMP_IF_TRUE_OR_POP")
-      jump(Op::JUMP_OR_POP, fwd, 1);
-    else if (n == "GET_ITER")
-      emit(Op::GET_ITER);
-    else if (n == "FOR_ITER") {
-      // an exhausted loop continues behind END_FOR, with the iterator popped
-      jump(Op::FOR_ITER, k312 ? fwd + 1 : fwd);
-    } else if (n == "KW_NAMES") {
-      kwnames = constant(r.arg);
-      emit(Op::NOP);
-    } else if (n == "CALL") {
-      emit(Op::CALL, r.arg, kwnames);
-      kwnames = nullptr;
-    } else if (n == "CALL_FUNCTION_EX")
-      emit(Op::CALL_EX, r.arg & 1);
-    else if (n == "MAKE_FUNCTION")
-      emit(Op::MAKE_FUNCTION, r.arg);
-    else
-      emit(Op::UNSUPPORTED, r.arg, interned(n.c_str()));
+    auto unknown = [&] {
+      PyObject* text = PyUnicode_InternFromString(opcodes().name[r.op].c_str());
+      emit(Op::UNSUPPORTED, r.op, text);  // the name is kept for good: there are few
+      const int effect =
+          PyCompile_OpcodeStackEffectWithJump(r.op, r.op >= kHaveArgument ? r.arg : 0, -1);
+      out->instrs.back().b =
+          jumps(r.op) || effect == PY_INVALID_STACK_EFFECT ? kUnknownEffect : effect;
+    };
+    const Row* row = row_of(r.op);
+    if (!row) {
+      unknown();
+      continue;
+    }
+    switch (row->arg) {
+      case Arg::kNone: emit(row->op); break;
+      case Arg::kFixed:
+        emit(row->op, row->a, row->op == Op::LOAD_CONST ? PyExc_AssertionError : nullptr);
+        break;
+      case Arg::kCount: emit(row->op, r.arg); break;
+      case Arg::kConst: emit(row->op, 0, constant(r.arg)); break;
+      case Arg::kName: emit(row->op, 0, name(r.arg)); break;
+      case Arg::kNullName: emit(row->op, r.arg & 1, name(r.arg >> 1)); break;
+      case Arg::kMethodName:
+        emit(r.arg & 1 ? Op::LOAD_METHOD : row->op, 0, name(r.arg >> 1));
+        break;
+      case Arg::kSuperName: emit(row->op, r.arg & 1, name(r.arg >> 2)); break;
+      case Arg::kLowBit: emit(row->op, r.arg & 1); break;
+      case Arg::kBinary: {
+        constexpr int kOperators = 13;
+        emit(row->op, r.arg % kOperators);
+        out->instrs.back().b = r.arg >= kOperators;
+        break;
+      }
+      case Arg::kCompare: emit(row->op, k312 ? r.arg >> 4 : r.arg); break;
+      case Arg::kForward:
+        // an exhausted loop continues behind END_FOR, with the iterator popped
+        jump(row->op, r.next + r.arg + (k312 && row->op == Op::FOR_ITER ? 1 : 0), row->a);
+        break;
+      case Arg::kBackward: jump(row->op, r.next - r.arg, row->a); break;
+      case Arg::kReturnConst:
+        emit(Op::LOAD_CONST, 0, constant(r.arg));
+        emit(row->op);
+        break;
+      case Arg::kKeywords: kwnames = constant(r.arg); [[fallthrough]];
+      case Arg::kOfCall:
+        if (call_at < 0) call_at = r.start;
+        emit(row->op);
+        break;
+      case Arg::kCall:
+        emit(row->op, r.arg, kwnames);
+        if (call_at >= 0) out->instrs.back().offset = call_at;
+        kwnames = nullptr;
+        call_at = -1;
+        break;
+      case Arg::kIntrinsic:
+        if (r.arg == kListToTuple)
+          emit(Op::LIST_TO_TUPLE);
+        else if (r.arg == kUnaryPositive)
+          emit(Op::UNARY, op_number(UnaryOp::kPos));
+        else
+          unknown();
+        break;
+    }
   }
   for (auto& f : fixes) {
     auto it = first.find(f.unit);
@@ -439,105 +476,146 @@ py::object function_like(PyObject* func, const py::object& code, bool closure) {
   if (closure && PyFunction_GetClosure(func) &&
       PyFunction_SetClosure(f.ptr(), PyFunction_GetClosure(func)) < 0)
     throw py::error_already_set();
-  f.attr("__qualname__") = py::handle(func).attr("__qualname__");
+  Py_XSETREF(reinterpret_cast<PyFunctionObject*>(f.ptr())->func_qualname,
+             Py_NewRef(reinterpret_cast<PyFunctionObject*>(func)->func_qualname));
   return f;
 }
 
-py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<int>& slots,
-                            const std::vector<bool>& stack_nulls) {
-  const auto code = py::reinterpret_borrow<py::object>(info.code);
-  Assembler a;
-  py::tuple consts = code.attr("co_consts");
-  const int next = static_cast<int>(consts.size());
-  py::list all(consts);
-  all.append(py::handle(resume_value_function()));
-  if (info.num_free) a.op("COPY_FREE_VARS", info.num_free);
+namespace {
+
+// The beginning of a code object that runs in a frame like that of `info`: cells and free variables
+// made as CPython makes them, slots and stack taken from a ResumeScope. Adds to the constants.
+void begin_frame(Assembler& a, const CodeInfo& info, py::list& consts,
+                 const std::vector<bool>& nulls) {
+  // a frame shows what is in a cell once its MAKE_CELL has run
+  for (auto& in : info.instrs) {
+    if (in.op == Op::MAKE_CELL) a.op("MAKE_CELL", in.a);
+    if (in.op == Op::COPY_FREE_VARS) a.op("COPY_FREE_VARS", in.a);
+    if (in.op != Op::MAKE_CELL && in.op != Op::COPY_FREE_VARS) break;
+  }
   a.op("RESUME", 0);
-  const int own_args = py::cast<int>(code.attr("co_argcount")) > 0 ? 1 : 0;
-  if (own_args && std::find(slots.begin(), slots.end(), 0) == slots.end()) a.op("DELETE_FAST", 0);
-  auto push_next = [&] {
+  const auto leading =
+      static_cast<size_t>(std::find(nulls.begin(), nulls.end(), false) - nulls.begin());
+  const size_t values = nulls.size() - leading;
+  const bool at_once = std::find(nulls.begin() + static_cast<std::ptrdiff_t>(leading), nulls.end(),
+                                 true) == nulls.end();
+  auto call = [&](PyObject* f) {
     a.op("PUSH_NULL");
-    a.op("LOAD_CONST", next);
+    a.op("LOAD_CONST", static_cast<int>(consts.size()));
+    consts.append(py::handle(f));
     a.call(0);
   };
-  for (int s : slots) {
-    push_next();
-    a.op("STORE_FAST", s);
+  if (at_once) {
+    for (size_t k = 0; k < leading; ++k) a.op("PUSH_NULL");
+    call(fill_function());
+    if (values == 0) a.op("POP_TOP");
+    if (values > 1) a.op("UNPACK_SEQUENCE", static_cast<int>(values));
+    return;
   }
-  for (bool null : stack_nulls) {
+  call(resume_value_function());
+  a.op("POP_TOP");
+  for (bool null : nulls) {
     if (null)
       a.op("PUSH_NULL");
     else
-      push_next();
+      call(resume_value_function());
   }
-  // KW_NAMES belongs to the CALL behind it
-  int unit = info.instrs[instr].offset;
-  if (info.instrs[instr].op == Op::CALL)
-    for (int k = instr - 1; k >= 0 && info.instrs[k].op == Op::NOP; --k) {
-      const std::string b = code_bytes(code.ptr());
-      const std::string& n = opcodes().name[static_cast<uint8_t>(b[2 * info.instrs[k].offset])];
-      if (n != "KW_NAMES" && n != "PRECALL" && n != "EXTENDED_ARG") break;
-      unit = info.instrs[k].offset;
-    }
-  a.op("JUMP_FORWARD", unit);
+}
+
+// `code` with other instructions, in a frame of the same names. Its arguments are gone, but for the
+// first: super() looks for that.
+py::object code_like(const CodeInfo& info, const Assembler& a, const py::list& consts,
+                     int stack_size, const std::string& lines, const std::string& table) {
+  using namespace py::literals;
+  const auto code = py::reinterpret_borrow<py::object>(info.code);
+  const int own_args = py::cast<int>(code.attr("co_argcount")) > 0 ? 1 : 0;
+  const int flags = py::cast<int>(code.attr("co_flags")) & ~(CO_VARARGS | CO_VARKEYWORDS);
+  return code.attr("replace")("co_code"_a = py::bytes(a.bytes), "co_consts"_a = py::tuple(consts),
+                              "co_argcount"_a = own_args, "co_posonlyargcount"_a = 0,
+                              "co_kwonlyargcount"_a = 0, "co_flags"_a = flags,
+                              "co_stacksize"_a = stack_size, "co_linetable"_a = py::bytes(lines),
+                              "co_exceptiontable"_a = py::bytes(table));
+}
+
+}  // namespace
+
+py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<bool>& nulls) {
+  const auto code = py::reinterpret_borrow<py::object>(info.code);
+  Assembler a;
+  py::list consts(py::tuple(code.attr("co_consts")));
+  begin_frame(a, info, consts, nulls);
+  a.op("JUMP_FORWARD", info.instrs[instr].offset);
   const int shift = a.units();
   std::string lines;
   put_no_location(&lines, shift);
   lines += py::cast<std::string>(py::bytes(code.attr("co_linetable")));
-  using namespace py::literals;
-  const int flags = py::cast<int>(code.attr("co_flags")) & ~(CO_VARARGS | CO_VARKEYWORDS);
-  return code.attr("replace")(
-      "co_code"_a = py::bytes(a.bytes + code_bytes(code.ptr())), "co_consts"_a = py::tuple(all),
-      "co_argcount"_a = own_args, "co_posonlyargcount"_a = 0, "co_kwonlyargcount"_a = 0,
-      "co_flags"_a = flags, "co_stacksize"_a = py::cast<int>(code.attr("co_stacksize")) + 3,
-      "co_linetable"_a = py::bytes(lines),
-      "co_exceptiontable"_a = py::bytes(shift_exception_table(
-          py::cast<std::string>(py::bytes(code.attr("co_exceptiontable"))), shift)));
+  a.bytes += code_bytes(code.ptr());
+  const int stack =
+      std::max(py::cast<int>(code.attr("co_stacksize")), static_cast<int>(nulls.size())) + 3;
+  return code_like(info, a, consts, stack, lines,
+                   shift_exception_table(
+                       py::cast<std::string>(py::bytes(code.attr("co_exceptiontable"))), shift));
 }
 
-py::object make_call_stub(PyObject* func, const CodeInfo& info, int instr, int nargs,
-                          PyObject* kwnames, bool ex, bool ex_kwargs) {
+py::object make_step_code(const CodeInfo& info, int instr, const std::vector<bool>& nulls) {
+  const Instr& in = info.instrs[instr];
   const auto code = py::reinterpret_borrow<py::object>(info.code);
+  const std::string bytes = code_bytes(code.ptr());
+  const StackUse use = stack_use(in, static_cast<int>(nulls.size()));
   Assembler a;
-  py::list consts, vars;
-  consts.append(py::none());
-  a.op("RESUME", 0);
-  a.op("PUSH_NULL");
-  for (int k = 0; k <= nargs; ++k) {
-    vars.append(py::str(".") + py::str(py::int_(k)));
-    a.op("LOAD_FAST", k);
-  }
-  if (ex) {
-    a.op("CALL_FUNCTION_EX", ex_kwargs ? 1 : 0);
+  py::list consts(py::tuple(code.attr("co_consts")));
+  begin_frame(a, info, consts, nulls);
+  auto push_constant = [&](py::object o) {
+    a.op("LOAD_CONST", static_cast<int>(consts.size()));
+    consts.append(o);
+  };
+  // What is returned: step_results() below.
+  auto leave = [&](int results, std::optional<bool> jumped) {
+    const SlotUse slot = slot_use(in);
+    if (slot == SlotUse::WRITE) a.op("LOAD_FAST", in.a), ++results;
+    if (slot == SlotUse::CELL) a.op("LOAD_CLOSURE", in.a), ++results;
+    if (jumped) push_constant(py::bool_(*jumped)), ++results;
+    a.op("BUILD_TUPLE", results);
+    a.op("RETURN_VALUE");
+  };
+  if (flow(in) == Flow::BRANCH) {
+    Assembler through;
+    std::swap(a, through);
+    leave(use.pushes, false);
+    std::swap(a, through);
+    std::string name = opcodes().name[static_cast<uint8_t>(bytes[2 * in.at])];
+    // either way goes forward here
+    if (const auto at = name.find("BACKWARD"); at != std::string::npos)
+      name.replace(at, 8, "FORWARD");
+    a.op(name.c_str(), through.units());
+    a.bytes += through.bytes;
+    if (k312 && in.op == Op::FOR_ITER) a.op("END_FOR");
+    leave(use.jump_pushes, true);
+  } else if (in.op == Op::RERAISE) {
+    a.op("RERAISE", 0);  // with more, it would give the frame the place of another instruction
   } else {
-    if (kwnames) {
-      consts.append(py::handle(kwnames));
-      a.op("KW_NAMES", 1);
-    }
-    a.call(nargs);
+    a.bytes += bytes.substr(2 * static_cast<size_t>(in.offset),
+                            2 * static_cast<size_t>(in.next - in.offset));
+    leave(use.pushes, std::nullopt);
   }
-  a.op("RETURN_VALUE");
-  // the place of the call instruction itself: behind its extended arguments
-  int unit = info.instrs[instr].offset;
-  for (const std::string b = code_bytes(code.ptr());
-       opcodes().name[static_cast<uint8_t>(b[2 * unit])] == "EXTENDED_ARG";)
-    ++unit;
-  const py::tuple pos = position_of(code.ptr(), unit);
+  const py::tuple pos = position_of(code.ptr(), in.at);
   std::string lines;
   const int first = py::cast<int>(code.attr("co_firstlineno"));
   if (pos[0].is_none())
     put_no_location(&lines, a.units());
   else
     put_location(&lines, a.units(), py::cast<int>(pos[0]) - first, pos);
-  using namespace py::literals;
-  py::object made = code.attr("replace")(
-      "co_code"_a = py::bytes(a.bytes), "co_consts"_a = py::tuple(consts),
-      "co_names"_a = py::tuple(), "co_varnames"_a = py::tuple(vars), "co_cellvars"_a = py::tuple(),
-      "co_freevars"_a = py::tuple(), "co_nlocals"_a = nargs + 1, "co_argcount"_a = nargs + 1,
-      "co_posonlyargcount"_a = 0, "co_kwonlyargcount"_a = 0,
-      "co_flags"_a = CO_OPTIMIZED | CO_NEWLOCALS, "co_stacksize"_a = nargs + 4,
-      "co_linetable"_a = py::bytes(lines), "co_exceptiontable"_a = py::bytes(""));
-  return function_like(func, made, false);
+  const int stack = std::max({use.pops, use.pushes, use.jump_pushes}) + 4;
+  return code_like(info, a, consts, stack, lines, "");
+}
+
+StepResults step_results(const Instr& in, py::object returned) {
+  StepResults r;
+  Py_ssize_t n = PyTuple_GET_SIZE(returned.ptr());
+  if (flow(in) == Flow::BRANCH) r.jumped = PyTuple_GET_ITEM(returned.ptr(), --n) == Py_True;
+  for (Py_ssize_t k = 0; k < n; ++k)  // may be NULL
+    r.values.push_back(py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(returned.ptr(), k)));
+  return r;
 }
 
 }  // namespace pijit

@@ -426,6 +426,16 @@ bool interpreter_is_awaited() {
   return _Py_atomic_load_relaxed(&PyInterpreterState_Get()->ceval.eval_breaker);
 }
 
+void fill_frame(std::vector<py::object>* slots) {
+  _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
+  std::vector<py::object> before;  // what dies may run code: when all slots are in place
+  for (size_t k = 0; k < slots->size(); ++k) {
+    PyObject*& slot = frame->localsplus[k];
+    if (slot) before.push_back(py::reinterpret_steal<py::object>(slot));
+    slot = (*slots)[k].release().ptr();
+  }
+}
+
 bool thread_is_traced() {
   PyThreadState* t = PyThreadState_Get();
 #if PY_VERSION_HEX < 0x030C0000

@@ -90,6 +90,9 @@ bool watch_lines(LiveFrame frame, LineHandler handler);
 // CPython waits to run a signal's handler, or another thread.
 bool interpreter_is_awaited();
 
+// Moves values into the first slots of the Python frame that calls us.
+void fill_frame(std::vector<pybind11::object>* slots);
+
 // A tracer, profiler, debugger or coverage tool watches this thread.
 bool thread_is_traced();
 

@@ -237,35 +237,23 @@ std::optional<Operand> to_operand(EagerBuilder& b, PyObject* o) {
   return std::nullopt;
 }
 
-namespace {
-struct OperatorName {
-  const char *python, *op;
-};
-constexpr OperatorName kOperators[] = {{"add", "add"},
-                                       {"sub", "sub"},
-                                       {"mul", "mul"},
-                                       {"truediv", "div"},
-                                       {"floordiv", "floor_div"},
-                                       {"mod", "mod"},
-                                       {"pow", "pow"},
-                                       {"matmul", "matmul"},
-                                       {"and", "bitwise_and"},
-                                       {"or", "bitwise_or"},
-                                       {"xor", "bitwise_xor"},
-                                       {"lshift", "left_shift"},
-                                       {"rshift", "right_shift"},
-                                       {"lt", "less"},
-                                       {"le", "less_equal"},
-                                       {"eq", "equal"},
-                                       {"ne", "not_equal"},
-                                       {"gt", "greater"},
-                                       {"ge", "greater_equal"}};
-}  // namespace
-
-const OpDef* binary_operator(std::string_view name) {
-  for (auto& k : kOperators)
-    if (name == k.python) return OpTable::get().find(k.op);
-  return nullptr;
+const OpDef& tensor_operator(BinaryOp op) {
+  static const auto* ops = [] {
+    auto* all = new std::vector<const OpDef*>;
+    for (int k = 0; k <= static_cast<int>(BinaryOp::kXor); ++k)
+      all->push_back(&OpTable::get().at(facts(static_cast<BinaryOp>(k)).op));
+    return all;
+  }();
+  return *(*ops)[static_cast<size_t>(op)];
+}
+const OpDef& tensor_operator(CompareOp op) {
+  static const auto* ops = [] {
+    auto* all = new std::vector<const OpDef*>;
+    for (int k = 0; k <= static_cast<int>(CompareOp::kGe); ++k)
+      all->push_back(&OpTable::get().at(facts(static_cast<CompareOp>(k)).op));
+    return all;
+  }();
+  return *(*ops)[static_cast<size_t>(op)];
 }
 
 namespace {
@@ -366,19 +354,23 @@ PyObject* binary(const OpDef& op, PyObject* x, PyObject* y){PIJIT_SLOT({
   const Operand in[] = {*l, *r};
   return run_op(op, b, in, {});
 })}
-#define BINARY_SLOT(name, op)                         \
-  PyObject* tensor_##name(PyObject* x, PyObject* y) { \
-    static const OpDef& def = OpTable::get().at(op);  \
-    return binary(def, x, y);                         \
-  }
-BINARY_SLOT(add, "add") BINARY_SLOT(sub, "sub") BINARY_SLOT(mul, "mul") BINARY_SLOT(truediv, "div")
-    BINARY_SLOT(floordiv, "floor_div") BINARY_SLOT(mod, "mod") BINARY_SLOT(and, "bitwise_and")
-        BINARY_SLOT(or, "bitwise_or") BINARY_SLOT(xor, "bitwise_xor")
-            BINARY_SLOT(lshift, "left_shift")
-                BINARY_SLOT(rshift, "right_shift") PyObject* tensor_pow(PyObject* x, PyObject* y,
-                                                                        PyObject*) {
-  static const OpDef& def = OpTable::get().at("pow");
-  return binary(def, x, y);
+// clang-format off
+#define BINARY_SLOT(name, op) \
+  PyObject* tensor_##name(PyObject* x, PyObject* y) { return binary(tensor_operator(BinaryOp::op), x, y); }
+BINARY_SLOT(add, kAdd)
+BINARY_SLOT(sub, kSub)
+BINARY_SLOT(mul, kMul)
+BINARY_SLOT(truediv, kTrueDiv)
+BINARY_SLOT(floordiv, kFloorDiv)
+BINARY_SLOT(mod, kMod)
+BINARY_SLOT(and, kAnd)
+BINARY_SLOT(or, kOr)
+BINARY_SLOT(xor, kXor)
+BINARY_SLOT(lshift, kLshift)
+BINARY_SLOT(rshift, kRshift)
+    // clang-format on
+    PyObject* tensor_pow(PyObject* x, PyObject* y, PyObject*) {
+  return binary(tensor_operator(BinaryOp::kPow), x, y);
 }
 PyObject* unary(const char* name, PyObject* x){PIJIT_SLOT({
   EagerBuilder b;
@@ -391,11 +383,8 @@ PyObject* tensor_abs(PyObject* x) { return unary("abs", x); }
 PyObject* tensor_invert(PyObject* x) { return unary("logical_not", x); }
 PyObject* tensor_pos(PyObject* x) { return Py_NewRef(x); }
 PyObject* tensor_compare(PyObject* x, PyObject* y, int what) {
-  static const OpDef* defs[] = {&OpTable::get().at("less"),    &OpTable::get().at("less_equal"),
-                                &OpTable::get().at("equal"),   &OpTable::get().at("not_equal"),
-                                &OpTable::get().at("greater"), &OpTable::get().at("greater_equal")};
   if (y == Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return binary(*defs[what], x, y);
+  return binary(tensor_operator(static_cast<CompareOp>(what)), x, y);
 }
 int tensor_bool(PyObject* x) {
   const Array& a = *array_of(x);

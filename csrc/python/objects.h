@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "base/operators.h"
 #include "graph/op.h"
 #include "graph/indexing.h"
 #include "runtime/array.h"
@@ -122,9 +123,9 @@ std::vector<T> bind_args(const OpDef& op, std::span<const T> args,
   return slots;
 }
 
-// The op of a Python operator, by the names that our bytecode instructions use ("add", "less",
-// ...).
-const OpDef* binary_operator(std::string_view name);
+// The op of a Python operator between Tensors.
+const OpDef& tensor_operator(BinaryOp op);
+const OpDef& tensor_operator(CompareOp op);
 
 // An index expression; tensors and lists become Vals of the builder through `tensor_val`. Returns
 // false where the index needs data (boolean masks), which only eager code can serve.

@@ -4,6 +4,8 @@ import contextlib
 import functools
 import itertools
 import os
+import sys
+import threading
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -155,6 +157,178 @@ def block(draw, depth=2):
                 lines += ["else:"] + ["    " + line for line in draw(block(depth=0))]
     return lines
 
+# Breaks that stand for others: each is an instruction that capture does not follow, or whose outcome it must see run.
+BREAKS = [
+    ["hash(x)"],
+    ["log.append(f'{float({n}.sum()):.3f}')"],
+    ["log.append(f'{{n}.shape} {hash(x) == hash(x)!r:>5}')"],
+    ["lo, hi = bounds({n})", "{n} = {n} * 0.5 + lo - hi"],
+    ["first, *most = iter(bounds({n}))", "{n} = {n} - first"],
+    ["import bisect", "log.append(bisect.bisect([1, 2, 3], k))"],
+    ["from colorsys import ONE_SIXTH as sixth", "{n} = {n} * sixth"],
+    ["box.last = float({n}.mean())", "del box.last"],
+    ["table[float({n}.max()) > 1] = [*bounds({n}), {n}]"],
+    ["log.append([float(t.sum()) for t in [{n}, x]])"],
+    ["log.append({f'{i}': float(t.max()) for i, t in enumerate([{n}, y])})"],
+    ["array[k % 3] = float({n}.min())", "{n} = {n} + float(array[k % 3])"],
+    ["{n} = pick({n}, float({n}.sum()), [x, float(y.sum())], k=f'{k}')"],
+    ["log.append(locals_of_caller())"],
+    ["class Made:", "    size = float({n}.sum())", "log.append((Made.__qualname__, Made.size))"],
+    [
+        "match bounds({n}):",
+        "    case [lo, hi] if lo < hi:",
+        "        {n} = {n} + lo",
+        "    case _:",
+        "        log.append('no case')",
+    ],
+    ["{n} = (lambda t, u=float({n}.sum()): t * u)({n})"],
+    ["log.append(sys.exc_info()[0])"],
+    ["box.total = float({n}.sum())"],
+    ["int('z' if k > 1 else '7')"],
+    ["log.append(array[k + 1])"],
+    ["{n} = {n} * next(opaque)"],
+    ["log.append({}[f'{k}'])"],
+    ["raise Bad(float({n}.max()))"],
+]
+
+
+@st.composite
+def broken(draw, name, depth=2):
+    """Statements around breaks: with, try, loops over iterators, callees, handlers that break and raise."""
+    n = draw(st.integers(0, 99))
+    some = lambda: [line.replace("{n}", name) for line in draw(st.sampled_from(BREAKS))]  # noqa: E731
+    inner = lambda: (
+        draw(broken(name, depth - 1))
+        if depth and draw(st.integers(0, 2)) == 0
+        else [f"{name} = {draw(expression(1))}"] + some() + [f"{name} = {name} * 0.5 + 1"]
+    )  # noqa: E731
+    indent = lambda lines: ["    " + line for line in lines]  # noqa: E731
+    kind = draw(st.integers(0, 7))
+    if kind == 0:
+        return some() + [f"{name} = {draw(expression(1))}"]
+    if kind == 1:
+        head = draw(
+            st.sampled_from(
+                [
+                    "with Thing(2) as s:",
+                    "with lock:",
+                    "with quiet():",
+                    "with suppress(Bad, LookupError):",
+                    "with Thing(1), np.errstate(divide='ignore') as e:",
+                    "with noisy('a') as v, noisy('b'):",
+                    "with swallowing:",
+                ]
+            )
+        )
+        return [head] + indent(inner())
+    if kind == 2:
+        lines = ["try:"] + indent(inner())
+        form = draw(st.integers(0, 3))
+        if form:
+            caught = draw(
+                st.sampled_from(
+                    [
+                        "(ValueError, LookupError) as e",
+                        "Bad as e",
+                        "Exception as e",
+                        "(TypeError, IndexError, KeyError) as e",
+                    ]
+                )
+            )
+            handler = draw(
+                st.sampled_from(
+                    [
+                        ["log.append(repr(e))"],
+                        some(),
+                        some() + ["raise"],
+                        ["raise KeyError(1) from e"],
+                        ["raise e"],
+                        some() + [f"{name} = {name} - 1"],
+                        ["log.append((sys.exc_info()[1] is e, e.__context__ is None))"],
+                        inner(),
+                    ]
+                )
+            )
+            lines += [f"except {caught}:"] + indent(handler)
+        if form == 2:
+            lines += ["else:"] + indent(some())
+        if form != 1:
+            lines += ["finally:"] + indent(draw(st.sampled_from([["log.append('f')"], some()])))
+        if draw(st.booleans()):
+            lines = (
+                ["try:"]
+                + indent(lines)
+                + [
+                    "except Exception as f:",
+                    "    log.append((type(f).__name__, type(f.__context__).__name__, type(f.__cause__).__name__))",
+                ]
+            )
+        return lines
+    if kind == 3:
+        over = draw(
+            st.sampled_from(
+                [
+                    "range(3)",
+                    "[1, 2, 3]",
+                    "(4, 5)",
+                    "enumerate([x, y])",
+                    "zip([1, 2], [x, y])",
+                    "{'u': 1, 'v': 2}",
+                    "{'u': 1, 'v': 2}.items()",
+                    "parts(x, 2)",
+                    "counted(log, 3)",
+                    "reversed([1, 2])",
+                    "iter([1, 2, 3])",
+                    "map(abs, [1, -2])",
+                    "'ab'",
+                    "x",
+                    "range(k, 4)",
+                ]
+            )
+        )
+        leave = draw(
+            st.sampled_from(
+                [
+                    [],
+                    [],
+                    ["if len(log) > 6:", "    break"],
+                    ["if len(log) % 2:", "    continue", f"{name} = {name} - 1"],
+                ]
+            )
+        )
+        tail = draw(st.sampled_from([[], ["else:", "    log.append('else')"]]))
+        return [f"for v{n} in {over}:"] + indent(inner() + leave) + ["    log.append(1)"] + tail
+    if kind == 4:
+        return [f"w{n} = 0", f"while w{n} < 3:", f"    w{n} += 1"] + indent(inner())
+    if kind == 5:
+        body = indent(
+            inner() + draw(st.sampled_from([[], ["if k > 1:", f"    return {name} * 2"]])) + [f"return {name} + s"]
+        )
+        use = draw(
+            st.sampled_from(
+                [
+                    f"{name} = c{n}({name})",
+                    f"{name} = c{n}({name}, s=2) * c{n}({name})",
+                    f"{name} = twice(c{n}, {name})",
+                    f"{name} = pick(c{n}({name}), f'{{k}}', c{n}({name}), k=1)",
+                ]
+            )
+        )
+        lines = [f"def c{n}({name}, s=1):"] + body + [use]
+        return (
+            lines
+            if draw(st.booleans())
+            else lines[:-1]
+            + ["try:", f"    {use}", "except (ValueError, LookupError) as e:", "    log.append(str(e))"]
+        )
+    if kind == 6:
+        return (
+            [f"if float({name}.sum()) > {draw(NUMBERS)}:"]
+            + indent(inner())
+            + draw(st.sampled_from([[], ["else:"] + indent(some())]))
+        )
+    return inner()
+
 
 def run_program(source, flag):
     def make():
@@ -243,11 +417,43 @@ def run_program(source, flag):
                 log.append(i)
                 yield i
 
+        class Swallowing:
+            def __enter__(self):
+                return self
+
+            def __exit__(self, kind, value, trace):
+                log.append((kind and kind.__name__, str(value), trace is None))
+                return kind is not None and issubclass(kind, (ValueError, LookupError))
+
+        @contextlib.contextmanager
+        def noisy(name):
+            log.append(f"enter {name}")
+            try:
+                yield name
+            except LookupError as e:
+                log.append(f"{name} {e!r}")
+                raise
+            finally:
+                log.append(f"leave {name}")
+
+        def bounds(t):
+            return [float(t.min()), float(t.max())]
+
+        def pick(t, *others, k):
+            log.append((len(others), k))
+            return t + 1
+
+        def locals_of_caller():
+            return sorted((k, v) for k, v in sys._getframe(1).f_locals.items() if isinstance(v, (int, str)))
+
         log = []
-        space = {"Thing": Thing, "Derived": Derived, "Bad": Bad, "Sized": Sized, "parts": parts, "counted": counted, "ms": ms, "ops": ms.ops, "log": log,
+        space = {"bounds": bounds, "pick": pick, "noisy": noisy, "swallowing": Swallowing(), "np": np, "sys": sys,
+                 "lock": threading.Lock(), "suppress": contextlib.suppress,
+                 "array": np.zeros(3), "opaque": itertools.cycle([1, 2]), "locals_of_caller": locals_of_caller,
+                 "Thing": Thing, "Derived": Derived, "Bad": Bad, "Sized": Sized, "parts": parts, "counted": counted, "ms": ms, "ops": ms.ops, "log": log,
                  "table": {}, "box": Box(), "reduce": functools.reduce, "starmap": itertools.starmap, "twice": twice, "each": each, "quiet": quiet}
         exec(source, space)
-        return space["f"], lambda: (space["log"], space["table"], vars(space["box"]), space["total"])
+        return space["f"], lambda: (space["log"], space["table"], vars(space["box"]), space["total"], space["array"], space["lock"].locked())
 
     def call(rows, k):
         return (Tensor(np.linspace(-1, 1, rows * 4, dtype=np.float32).reshape(rows, 4)), Tensor(np.linspace(0.2, 2, rows * 4, dtype=np.float32).reshape(rows, 4)), flag, k)
@@ -271,6 +477,12 @@ SETTINGS = settings(max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES =
 @given(block(), st.booleans(), st.sampled_from(["a", "(a, b, c)", "(a, b, c, k * 2)", "[a, log]", "{'a': a, 'n': len(log)}"]))
 def test_generated_programs(lines, flag, result):
     run_program("total = 0\n" + function("f", lines, result), flag)
+
+
+@SETTINGS
+@given(st.lists(st.one_of(broken("a"), broken("b"), block(depth=1)), min_size=1, max_size=3), st.booleans())
+def test_generated_breaks(parts, flag):
+    run_program("total = 0\n" + function("f", sum(parts, []), "(a, b, c)"), flag)
 
 
 @SETTINGS

@@ -44,7 +44,7 @@ std::optional<py::object> ConstantValue::object(Context& c, Ask) {
 std::optional<bool> ConstantValue::truth(Context& c) {
   if (Context::unfixed(this)) {
     if (c.is_number(this)) {
-      if (auto r = c.unfixed_relation("ne", this, c.constant_int(0))) return r;
+      if (auto r = c.unfixed_relation(CompareOp::kNe, this, c.constant_int(0))) return r;
     } else if (V r = c.computed(original("truth"), {this})) {
       return c.truth(r);
     }

@@ -71,7 +71,7 @@ V GrowingSequence::length(Context& c) {
   if (!open_) return c.constant_int(static_cast<int64_t>(items.size()));
   const int64_t more = static_cast<int64_t>(head.size() + items.size()) - skip - drop;
   const V base = c.source_length(this);
-  return more ? c.binary("add", base, c.constant_int(more)) : base;
+  return more ? c.binary(BinaryOp::kAdd, base, c.constant_int(more)) : base;
 }
 
 void GrowingSequence::setitem(Context& c, const V& index, const V& value) {
@@ -309,7 +309,7 @@ void GrowingSequence::replace(Context& c, std::vector<V> all) {
 bool GrowingSequence::set_place(Context& c, const V& index, const V& value) {
   if (open_ && Context::sourced(index) && head.empty() && items.empty() && !skip && !drop &&
       loose.empty() && !bounded() && PyLong_CheckExact(index->obj.ptr()) &&
-      c.unfixed_relation("ge", index, c.constant_int(0)).value_or(false)) {
+      c.unfixed_relation(CompareOp::kGe, index, c.constant_int(0)).value_or(false)) {
     const auto old =
         py::reinterpret_steal<py::object>(PyObject_GetItem(obj.ptr(), index->obj.ptr()));
     if (old) {
@@ -407,7 +407,7 @@ V pop(Context& c, GrowingSequence& s, Args a) {
 int64_t place_of(Context& c, GrowingSequence& s, const V& x) {
   const std::vector<V> all = s.parts(c);
   for (size_t k = 0; k < all.size(); ++k) {
-    const auto same = all[k] == x ? true : c.truth(c.compare("eq", all[k], x));
+    const auto same = all[k] == x ? true : c.truth(c.compare(CompareOp::kEq, all[k], x));
     if (!same) c.give_up(Reason::kTensorValue, "the place of an item");
     if (*same) return static_cast<int64_t>(k);
   }
@@ -427,7 +427,7 @@ V index(Context& c, GrowingSequence& s, Args a) {
 V count(Context& c, GrowingSequence& s, Args a) {
   int64_t n = 0;
   for (auto& x : s.parts(c)) {
-    const auto same = x == a[0] ? true : c.truth(c.compare("eq", x, a[0]));
+    const auto same = x == a[0] ? true : c.truth(c.compare(CompareOp::kEq, x, a[0]));
     if (!same) c.give_up(Reason::kTensorValue, "a count of items");
     n += *same;
   }

@@ -32,7 +32,7 @@ V KeyedContainer::length(Context& c) {
       more += known[k].present - c.decided(source_has(key.ptr()), {Source::kHasKey, src, 0, key});
     }
   const V base = c.source_length(this);
-  return more ? c.binary("add", base, c.constant_int(more)) : base;
+  return more ? c.binary(BinaryOp::kAdd, base, c.constant_int(more)) : base;
 }
 
 std::optional<bool> KeyedContainer::truth(Context& c) {
