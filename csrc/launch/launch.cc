@@ -14,9 +14,15 @@ PyObject* run(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return pijit::call_alone(args, nargs);
 }
 
+PyObject* in_main_interpreter(PyObject*, PyObject*) {
+  return PyBool_FromLong(PyInterpreterState_Get() == PyInterpreterState_Main());
+}
+
 PyMethodDef methods[] = {
     {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run)), METH_FASTCALL,
      "run(function, *args): calls it with an empty stack of frames."},
+    {"in_main_interpreter", in_main_interpreter, METH_NOARGS,
+     "Is this Python's first interpreter? The extension proper would wait for ever in another."},
     {nullptr, nullptr, 0, nullptr}};
 PyModuleDef def = {
     PyModuleDef_HEAD_INIT, "pijit._run", nullptr, 0, methods, nullptr, nullptr, nullptr, nullptr};

@@ -181,6 +181,8 @@ std::unique_ptr<const CodeInfo> decoded(PyObject* code, bool generator) {
   const py::handle o = code;
   info->filename = text_of(o.attr("co_filename"));
   info->name = text_of(o.attr("co_name"));
+  info->num_args =
+      py::cast<int>(o.attr("co_argcount")) + py::cast<int>(o.attr("co_kwonlyargcount"));
   info->num_locals = py::cast<int>(o.attr("co_nlocals"));
   info->num_free = static_cast<int>(py::len(o.attr("co_freevars")));
   decode_code(code, info.get());
@@ -225,6 +227,20 @@ ResumeScope::~ResumeScope() {
     const ResumeValues unused = std::move(resume_stack.back());  // may run code as it dies
     resume_stack.pop_back();
   }
+}
+
+py::object call_in_frame(const py::object& f) {
+  const int n = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f.ptr()))->co_argcount;
+  PyObject* few[8];
+  std::vector<PyObject*> many;
+  PyObject** args = few;
+  if (n > 8) {
+    many.resize(static_cast<size_t>(n));
+    args = many.data();
+  }
+  std::fill(args, args + n, Py_None);
+  return py::reinterpret_steal<py::object>(
+      PyObject_Vectorcall(f.ptr(), args, static_cast<size_t>(n), nullptr));
 }
 
 namespace {

@@ -54,6 +54,7 @@ struct CodeInfo {
   PyObject* code;  // borrowed: it owns this
   std::vector<Instr> instrs;
   int num_slots = 0;  // locals, cells, free variables
+  int num_args = 0;   // with names of their own
   int num_locals = 0;
   int num_free = 0;  // the last slots
   std::vector<std::string> slot_names;
@@ -102,9 +103,8 @@ void decode_code(PyObject* code, CodeInfo* out);
 std::vector<Handler> exception_table(PyObject* code);
 
 // Code that continues a function at an instruction, in a frame with its slots and stack, which it
-// takes from a ResumeScope. `nulls`: which stack entries are NULL. Like the next, it takes a
-// function's first argument as its own, where there is one (any: it is replaced): super() looks for
-// that.
+// takes from a ResumeScope. `nulls`: which stack entries are NULL. Like the next, it is called by
+// call_in_frame().
 py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<bool>& nulls);
 // Code that executes one instruction, CPython's own, in a frame like the function's: with its
 // names, slots and place. The values that the instruction sees come from a ResumeScope. It returns
@@ -128,6 +128,10 @@ class ResumeScope {
  private:
   size_t depth_;
 };
+
+// Calls a function of such code under a ResumeScope; null: it raised. Its arguments, which the
+// scope's slots replace, are there for super() and for tracebacks, which look for them.
+py::object call_in_frame(const py::object& f);
 
 // The exception that is set, cleared, with its traceback.
 py::object raised_exception();

@@ -203,6 +203,14 @@ def test_archives_and_folders_are_programs(tmp_path):
         assert out[0].returncode == 0 and (out[0].stdout, out[0].stderr) == (out[1].stdout, out[1].stderr), out
 
 
+def test_a_subinterpreter_gets_an_error():
+    """It waited for ever."""
+    pytest.importorskip("_xxsubinterpreters")
+    code = "import _xxsubinterpreters as s\ni = s.create()\ntry:\n    s.run_string(i, 'import pijit')\nexcept s.RunFailedError as e:\n    print(e)"
+    r = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60)
+    assert "main interpreter only" in r.stdout, r
+
+
 def test_bad_command_lines():
     for args, message in ((["--as", "torch", "x.py"], "invalid choice"), (["nofile.py"], "no such file"), (["--nonsense", "x"], "unrecognized"),
                           ([], "required"), (["-m"], "argument expected")):
