@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libeigen3-dev libgtest-dev
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: examples test-browser api bench-models fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
+.PHONY: examples test-browser api bench-models cuda test-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
 all: build
 
 deps:
@@ -23,6 +23,10 @@ venv: $(VENV)/.ready
 build: deps venv
 	cmake -S . -B $(BUILD) -G Ninja -DPIJIT_TESTS=ON -DPython_EXECUTABLE=$(CURDIR)/$(PY) >/dev/null
 	cmake --build $(BUILD) -j2
+
+# The plug-in for NVIDIA's GPUs, beside the extension module.
+cuda: build
+	cp $(BUILD)/libpijit_cuda.so pijit/
 
 demo: build
 	$(PY) -m demo
@@ -69,6 +73,10 @@ fuzz: build
 test-cpython: build
 	PIJIT_ALL_MODULES=1 $(PY) -m pytest -q tests/python/test_stdlib.py
 
+# Where there is an NVIDIA GPU: the same Python tests with all Tensors on it.
+test-cuda: cuda
+	PIJIT_STRICT=1 PIJIT_TEST_DEVICE=GPU PIJIT_CUDA_SYNC=1 $(PY) -m pytest -q
+
 # float32 functions on all 2**32 inputs, some minutes each.
 test-ulp: build
 	$(PY) -m tests.python.ulp
@@ -100,4 +108,4 @@ lint: venv
 	clang-format --dry-run -Werror $$(git ls-files 'csrc/*.h' 'csrc/*.cc' 'tests/cpp/*.cc')
 
 clean:
-	rm -rf build pijit/_C*.so
+	rm -rf build pijit/_C*.so pijit/libpijit_cuda.so

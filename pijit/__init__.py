@@ -6,6 +6,7 @@ from pijit import _libs  # noqa: F401  (loads shared libraries before the extens
 from pijit._C import Tensor
 from pijit import context, dtype, ops
 from pijit import tensor as _tensor_methods  # noqa: F401
+from pijit import _polyfills  # noqa: F401  (not first within a capture, which guards what a package holds)
 from pijit.context import COMPATIBLE, GRAPH_MODE, LAX, PYNATIVE_MODE, STRICT, get_context, set_context, set_device
 from pijit.dtype import (Type, bfloat16, bool_, byte, complex64, complex128, double, dtype_to_nptype, dtype_to_pytype, float16, float32, float64, get_py_obj_dtype, half, int8, int16,
                          int32, int64, intc, intp, long, pytype_to_dtype, short, single, ubyte, uint8, uint16, uint32, uint64, uintc, uintp, ushort)

@@ -6,7 +6,6 @@ from pijit import _C
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
-DEVICES = ("CPU",)
 _KNOWN = ("CPU", "GPU", "Ascend", "Davinci")
 
 LAX, COMPATIBLE, STRICT = 2, 1, 0
@@ -30,9 +29,11 @@ _override_device = os.environ.get("PIJIT_DEVICE") or None
 def _check_device(target):
     if target not in _KNOWN:
         raise ValueError(f"For 'context.set_context', 'device_target' must be one of {_KNOWN}, but got {target!r}.")
-    if target not in DEVICES:
-        raise RuntimeError(f"device_target={target!r} is not available: this build of pijit has {', '.join(DEVICES)}. "
-                           "Run with PIJIT_DEVICE=CPU or `python -m pijit --device CPU` to override what a script asks for.")
+    try:
+        _C.find_device("context.set_context", target)
+    except RuntimeError as e:
+        raise RuntimeError(f"{e}. Run with PIJIT_DEVICE=CPU or `python -m pijit --device CPU` to override what a script "
+                           "asks for.") from None
 
 
 def _check_option(key, value):
@@ -68,6 +69,10 @@ def set_context(**kwargs):
             raise ValueError(f"For 'context.set_context', the keyword argument {key!r} is not recognized. The nearest there are: {', '.join(near) or 'none'}.")
         updates[key] = value
     _context.update(updates)
+    if "device_target" in updates:
+        from pijit import random
+        _C.set_device("context.set_context", updates["device_target"])
+        random.place(updates["device_target"])
     _C.set_graph_mode(_context["mode"] == GRAPH_MODE)
 
 

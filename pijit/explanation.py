@@ -7,6 +7,7 @@ import os
 import re
 
 from pijit import _C
+from pijit.jit import jitted_call
 from pijit.trace import short, shorten
 
 _LIBRARY = os.path.dirname(__file__) + os.sep
@@ -191,4 +192,4 @@ def explain(f):
     """An Explanation of a jitted function, or of one that a jitted function called across a break.
 
     As text by print, as a page by to_html(path), as the last line of a notebook's cell by itself. TypeError for anything else."""
-    return Explanation(_C.explain(f))
+    return Explanation(_C.explain(jitted_call(f)))

@@ -1,9 +1,9 @@
 """Reverse-mode differentiation of plain functions and Cells.
 
-Eager calls record ops on a tape and run the recorded ops' gradients. Under `jit` the same call becomes a
-graph transform (csrc/capture); both give the same bits."""
+Eager calls record ops on a tape and run the recorded ops' gradients. Under `jit` this very code is captured: a tape
+is then a part of the graph, and its questions are graph transforms (csrc/capture/gradients.cc); both give the same bits."""
 
-from pijit import _C
+from pijit import _C, hooks
 from pijit._C import Tensor, ops as _ops
 
 
@@ -84,26 +84,28 @@ class GradFunction(Transformed):
         positions = self.positions
         if positions == "all":
             positions = tuple([i for i, a in enumerate(args) if _flatten(a, [])])
-        args = list(args)
+        args, originals = list(args), []
         for p in positions or ():
             if p >= len(args):
                 raise ValueError(f"grad_position {p} is out of range for {len(args)} positional arguments.")
+            _flatten(args[p], originals)
             args[p] = _alias(args[p])
             if not _flatten(args[p], []):
                 raise TypeError(f"grad_position {p} must be a Tensor, but got {type(args[p]).__name__}.")
         weights = tuple(self.weights or ())
-        seen = set()
         for w in weights:  # parameters that share a value get identities of their own
-            w._replace(w._alias())
-            if id(w) in seen:
-                raise ValueError(f"the parameter {w.name!r} is listed twice in 'weights'.")
-            seen.add(id(w))
+            w._rebind(w._alias())
         tape = _C.Tape()
         wrt = []
         for p in positions or ():
             wrt += _flatten(args[p], [])
         arg_leaves = len(wrt)
         wrt = [x._held() for x in wrt + list(weights)]  # the values as they are now, whatever fn assigns
+        for w, held in zip(weights, wrt[arg_leaves:]):
+            if not tape.watch(held):
+                raise ValueError(f"the parameter {w.name!r} is listed twice in 'weights'.")
+        if hooks.kept:
+            hooks.attach(tape, originals + list(weights), wrt)
         value = record(tape, wrt, self.fn, args, kwargs)
         if self.has_aux:
             if not isinstance(value, (tuple, list)) or not value:
@@ -261,7 +263,7 @@ def own_gradients(bprop, name, args, out, cts):
 
 def with_own_gradient(fn, bprop, name, args, kwargs):
     """fn(*args, **kwargs), whose gradient is bprop(*args, out, dout) in place of the derived one."""
-    tapes = [t for t in _C.active_tapes() if any(t.watches(a) for a in args)]
+    tapes = [t for t in _C.active_tapes() if any([t.watches(a) for a in args])]
     out = fn(*args, **kwargs)
     if not tapes:
         return out

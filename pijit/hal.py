@@ -1,6 +1,6 @@
 """Devices, and what `pijit.runtime` says of streams and memory, asked by device."""
 
-from pijit import runtime
+from pijit import _C, context, runtime
 from pijit.runtime import (Event, Stream, StreamCtx, communication_stream, current_stream, default_stream, set_cur_stream,  # noqa: F401
                            synchronize)
 
@@ -10,24 +10,32 @@ _TARGETS = ("CPU", "GPU", "Ascend")
 def _target(name, target):
     """The device, checked: ValueError for an unknown one, and for one that isn't here."""
     if target is None:
-        return "CPU"
+        return context.get_context("device_target")
     if target not in _TARGETS:
         raise ValueError(f"For 'hal.{name}', 'device_target' must be one of {list(_TARGETS)}, but got {target!r}.")
-    if target != "CPU":
+    if not _there(target):
         raise ValueError(f"For 'hal.{name}', the device {target} is not available here: hal.is_available tells which are.")
     return target
+
+
+def _there(target):
+    try:
+        _C.find_device("hal", target)
+    except RuntimeError:
+        return False
+    return True
 
 
 def is_available(device_target):
     """Whether there are devices of this kind."""
     if device_target not in _TARGETS:
         raise ValueError(f"For 'hal.is_available', 'device_target' must be one of {list(_TARGETS)}, but got {device_target!r}.")
-    return device_target == "CPU"
+    return _there(device_target)
 
 
 def is_initialized(device_target):
     """Whether devices of this kind are in use."""
-    return _target("is_initialized", device_target) == "CPU"
+    return _target("is_initialized", device_target) in _C.devices()
 
 
 def device_count(device_target=None):
@@ -44,7 +52,7 @@ def _check_id(name, device_id):
 
 
 def get_device_name(device_id, device_target=None):
-    """The device's name: "CPU"."""
+    """The device's name, as "CPU"."""
     _check_id("get_device_name", device_id)
     return _target("get_device_name", device_target)
 

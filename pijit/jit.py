@@ -1,6 +1,7 @@
 """`jit`: what captures functions."""
 
 import functools
+import types
 
 from pijit import _C
 from pijit.grad import Transformed
@@ -20,6 +21,47 @@ class JitConfig:
         if numerics not in ("exact", "fast"):
             raise ValueError(f"For 'JitConfig', 'numerics' must be 'exact' or 'fast', but got {numerics!r}.")
         self.jit_config_dict = {"jit_level": jit_level, "exc_mode": exc_mode, "jit_syntax_level": jit_syntax_level, "numerics": numerics, **kwargs}
+
+
+class JittedObject:
+    """A callable object whose `__call__` is jitted; its attributes, class and items of `dir` are the object's own, and
+    what is set goes to it. __wrapped__ is the object."""
+
+    __slots__ = ("__weakref__", "__wrapped__", "_jitted")
+
+    def __init__(self, wrapped, jitted):
+        object.__setattr__(self, "__wrapped__", wrapped)
+        object.__setattr__(self, "_jitted", jitted)
+
+    @property
+    def __class__(self):
+        return type(self.__wrapped__)
+
+    def __call__(self, *args, **kwargs):
+        return self._jitted(*args, **kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self.__wrapped__, name)
+
+    def __setattr__(self, name, value):
+        setattr(self.__wrapped__, name, value)
+
+    def __delattr__(self, name):
+        delattr(self.__wrapped__, name)
+
+    def __dir__(self):
+        return dir(self.__wrapped__)
+
+    def __repr__(self):
+        return f"<pijit.jit {self.__wrapped__!r}>"
+
+    def __reduce__(self):
+        return jit, (self.__wrapped__,)
+
+
+def jitted_call(fn):
+    """What is called for a jitted callable: of a JittedObject its method, else itself."""
+    return object.__getattribute__(fn, "_jitted") if type(fn) is JittedObject else fn
 
 
 def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PIJit", *, function=None, capture_mode=None, jit_level=None,  # noqa: ARG001
@@ -51,10 +93,13 @@ def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PI
     def wrap(f):
         if not callable(f):
             raise TypeError(f"For 'jit', 'fn' must be a function, but got {type(f).__name__}.")
+        if type(f) is JittedObject:
+            return f
         jitted = _C.jit(f.call if isinstance(f, Transformed) else f, graph, fullgraph, fast)
         if input_signature is not None:
             _C.set_signature(jitted, _signature(input_signature))
-        return jitted
+        made_of_object = type(jitted) is types.MethodType and not isinstance(f, (types.MethodType, Transformed))
+        return JittedObject(f, jitted) if made_of_object else jitted
 
     return wrap if fn is None else wrap(fn)
 

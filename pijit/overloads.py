@@ -256,8 +256,8 @@ def _to_dtype(self, dtype: _DTYPE = None, non_blocking=False, copy=False):  # no
 
 
 def _to_device(self, device: (str, type(None)), dtype: _DTYPE = None, non_blocking=False, copy=False):  # noqa: ARG001
-    if device is not None and not device.upper().startswith("CPU"):
-        raise RuntimeError(f"For 'Tensor.to', the device {device!r} is not there; the devices are: CPU.")
+    if device is not None and device.upper().removesuffix(":0") != self.device:
+        self = self._on_device(device)
     return self if dtype is None else F.cast(self, dtype)
 
 

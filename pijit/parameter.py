@@ -1,5 +1,6 @@
 """Parameter: a tensor that networks train and save."""
 
+from pijit import hooks
 from pijit._C import Tensor
 
 _count = 0
@@ -40,6 +41,10 @@ class Parameter(Tensor):
         else:
             self._assign(data)
         return self
+
+    def register_hook(self, hook_fn):
+        """As of a Tensor; the hook stays for all later gradients by this parameter."""
+        return hooks.register(self, hook_fn, True)
 
     def clone(self, init="same"):
         """A new parameter with this value, or filled by an initializer."""

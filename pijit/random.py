@@ -10,9 +10,17 @@ from pijit._C import Tensor, ops as _ops
 from pijit.parameter import Parameter
 
 _state = Parameter(Tensor(np.zeros(2, np.int64)), name="random_state", requires_grad=False)
-_step = Tensor(np.array([0, 1], np.int64))
+_steps = {"CPU": Tensor(np.array([0, 1], np.int64))}  # what a draw adds to the state, by the device that it lies on
 # What was set, and how often: pijit.dataset follows the last seed, its own or this. A dict, because captured draws are guarded by the globals.
 _chosen = {"seed": None, "times": 0}
+
+
+def place(device):
+    """Moves the global generator, so that draws make tensors there."""
+    if device not in _steps:
+        _steps[device] = _steps["CPU"]._on_device(device)
+    if _state.device != device:
+        _state._replace(_state._on_device(device))
 
 
 def set_seed(seed):
@@ -36,7 +44,7 @@ def bits(shape, generator=None):
     """uint32 random bits, of a Generator or the global one."""
     state = _state if generator is None else generator._state
     out = _ops["random_bits"](state, shape)
-    state._assign(state + _step)
+    state._assign(state + _steps[state.device])
     return out
 
 

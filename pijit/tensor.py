@@ -6,8 +6,9 @@ import types
 import numpy as np
 
 from pijit import dtype as mstype
+from pijit import hooks
 from pijit import random as _random
-from pijit._C import Tensor, active_tapes
+from pijit._C import Tensor
 from pijit._C import ops as _ops
 from pijit.ops import function as F
 from pijit.overloads import METHODS as _OVERLOADED
@@ -65,35 +66,6 @@ _in_place("index_add_", lambda self, dim, index, source, *, alpha=1: _ops["index
 _in_place("scatter_add_", lambda self, dim, index, src: F.tensor_scatter_elements(self, index, src, dim, "add"))
 _in_place("index_copy_", lambda self, dim, index, source: F.tensor_scatter_elements(
     self, F.broadcast_to(F.reshape(index, tuple(-1 if k == dim % self.ndim else 1 for k in range(self.ndim))), source.shape), source, dim))
-
-
-class _HookHandle:
-    """Removes a hook."""
-
-    def __init__(self):
-        self.active = True
-
-    def remove(self):
-        self.active = False
-
-
-def _hook_gradient(x, hook):
-    if not callable(hook):
-        raise TypeError(f"For 'Tensor.register_hook', 'hook' must be callable, but got {type(hook).__name__}.")
-    tapes = [t for t in active_tapes() if t.watches(x)]
-    if not tapes:
-        raise RuntimeError("For 'Tensor.register_hook', the tensor is not part of a gradient that is being taken: register within the function to differentiate.")
-    handle = _HookHandle()
-
-    def on_gradient(cts):
-        changed = hook(cts[0]) if handle.active else None
-        return [cts[0] if changed is None else changed]
-    before = F.reshape(x, x.shape)
-    behind = before._detached()
-    for t in tapes:
-        t.record_custom([before], [behind], on_gradient)
-    x._assign(behind)
-    return handle
 
 
 class _Methods:
@@ -419,11 +391,13 @@ class _Methods:
         """1 with probability p, else 0, in place."""
         return self._assign(F.cast(_random.uniform(self.shape, generator) < p, self.dtype))
 
-    def register_hook(self, hook):
-        """hook(grad) runs when the gradient by this tensor, as it is from here on, is known; what it returns, if not None, goes on in its place.
+    def register_hook(self, hook_fn):
+        """hook_fn(grad) runs when the whole gradient by this tensor is known; what it returns, if not None, goes on in its place.
 
-        Returns a handle whose remove() takes the hook away. RuntimeError where no gradient is being taken that this tensor is part of."""
-        return _hook_gradient(self, hook)
+        Within a function that is being differentiated, that is its gradient; elsewhere, each later one by this very tensor.
+        Returns a handle whose remove() takes the hook away. TypeError for what can't be called; RuntimeError, when the
+        gradient is taken, where the hook returns no Tensor, ValueError where it has another shape or dtype."""
+        return hooks.register(self, hook_fn, False)
 
     def init_data(self, slice_index=None, shape=None, opt_shard_group=None):  # noqa: ARG002
         """Tensors hold data from the start."""

@@ -24,12 +24,6 @@ class _Methods:
         y = F.swapaxes(self, -1, -2)
         return y.conj() if self.dtype.name.lower().startswith("complex") else y
 
-    @property
-    def device(self):
-        """'CPU' or 'GPU': the device that tensors are on."""
-        from pijit.context import get_context
-        return get_context("device_target")
-
     # -- places --
     def fill_diagonal(self, fill_value, wrap=False):
         """A tensor with one value (a float) where all indices are equal; wrap: again and again down a tall matrix."""
@@ -133,7 +127,7 @@ class _Methods:
         return Tensor(np.frombuffer(data, mstype.dtype_to_nptype(dtype)).reshape(shape), dtype)
 
     def move_to(self, to="CPU", blocking=True):
-        """self: there is one device. ValueError unless `to` is 'CPU', 'GPU' or 'Ascend'."""
+        """The tensor on another device, as `ops.move_to`."""
         return F.move_to(self, to, blocking)
 
     def is_pinned(self):

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "bindings/bindings.h"
 #include "compile/compile.h"
+#include "runtime/device.h"
 #include "runtime/program.h"
 #include "python/objects.h"
 
@@ -58,8 +59,7 @@ void init_tape(py::module_& m) {
   define_method(tape, "start", {}, [](Tape& t, const Args&) { return t.start(), py::none(); });
   define_method(tape, "stop", {}, [](Tape& t, const Args&) { return t.stop(), py::none(); });
   define_method(tape, "watch", {{"x"}}, [](Tape& t, const Args& a) {
-    t.watch(arrays("Tape.watch", "x", py::make_tuple(a[0]))[0]);
-    return py::none();
+    return t.watch(arrays("Tape.watch", "x", py::make_tuple(a[0]))[0]);
   });
   define_method(tape, "watches", {{"x"}}, [](Tape& t, const Args& a) {
     return is_tensor(a[0].ptr()) && t.watches(array_of(a[0].ptr()).get());
@@ -82,6 +82,16 @@ void init_tape(py::module_& m) {
                         });
         return py::none();
       });
+  define_method(tape, "hook", {{"x"}, {"function"}}, [](Tape& t, const Args& a) {
+    auto fn = std::make_shared<py::function>(argument<py::function>("Tape.hook", "function", a[1]));
+    t.hook(arrays("Tape.hook", "x", py::make_tuple(a[0]))[0], [fn](const ArrayRef& ct) {
+      const py::object given = (*fn)(tensor(ct));
+      OP_CHECK(is_tensor(given.ptr()), kRuntime, "a hook must return a Tensor or None, got ",
+               Py_TYPE(given.ptr())->tp_name);
+      return array_of(given.ptr());
+    });
+    return py::none();
+  });
   define_method(tape, "batch", {{"examples"}, {"batches"}, {"outputs"}, {"size"}},
                 [](Tape& t, const Args& a) {
                   constexpr const char* kName = "Tape.batch";
@@ -130,10 +140,35 @@ void init_config(py::module_& m) {
     return l;
   });
   define(m, "allocated_bytes", {}, [](const Args&) { return allocated_bytes(); });
-  define(m, "max_threads", {}, [](const Args&) { return max_threads(); });
   define(
-      m, "channel_block", {}, [](const Args&) { return channel_block(); },
+      m, "channel_block", {},
+      [](const Args&) { return device(default_device()).facts().channel_block; },
       "Channels per block in which convolutions compute; 0: they have one layout.");
+  define(
+      m, "devices", {},
+      [](const Args&) {
+        py::list l;
+        for (auto& n : device_names()) l.append(n);
+        return l;
+      },
+      "Names of the devices there are.");
+  define(
+      m, "find_device", {{"who"}, {"name"}},
+      [](const Args& a) {
+        find_device(argument<std::string>("find_device", "who", a[0]),
+                    argument<std::string>("find_device", "name", a[1]));
+        return py::none();
+      },
+      "Loads the device's plug-in if need be. RuntimeError, naming the devices there are, without "
+      "it.");
+  define(
+      m, "set_device", {{"who"}, {"name"}},
+      [](const Args& a) {
+        set_default_device(find_device(argument<std::string>("set_device", "who", a[0]),
+                                       argument<std::string>("set_device", "name", a[1])));
+        return py::none();
+      },
+      "Chooses the device of values that no operand places. `who` begins error messages.");
 }
 
 void init_graph(py::module_& m) {

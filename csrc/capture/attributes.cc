@@ -252,14 +252,24 @@ void Context::store_attribute(const V& v, PyObject* name_obj, const V& value) {
     instance_dicts_.insert(d.ptr());
     if (known_.count(d.ptr())) give_up(Reason::kUnsupportedAttribute, "__dict__");
   }
-  check_effect(v);
+  const bool in_arm = written_in_arm(v, name_obj);
+  if (!in_arm) check_effect(v);
   auto old = v->attrs.find(name);
   if (old == v->attrs.end())
     undoable([v, name] { v->attrs.erase(name); });
   else
     undoable([v, name, o = old->second] { v->attrs[name] = o; });
   v->attrs[name] = value;
-  log({Note::kSetAttr, v, share(name_obj), {}, {value}});
+  if (!in_arm) log({Note::kSetAttr, v, share(name_obj), {}, {value}});
+}
+
+void Context::set_cell(const V& v, const V& value) {
+  auto* c = as<CellValue>(v);
+  const bool in_arm = written_in_arm(c);
+  if (!in_arm) check_effect(c);
+  undoable([c, old = c->content] { c->content = old; });
+  c->content = value;
+  if (c->src >= 0 && !in_arm) log({Note::kSetCell, c, {}, {}, {value}});
 }
 
 }  // namespace pijit

@@ -4,6 +4,7 @@
 // on something that exists outside, values that do not agree) ends the graph instead.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "capture/tracer.h"
 #include "capture/values.h"
@@ -87,8 +88,11 @@ class Tracer::Inside {
     arm->scope = std::make_unique<Scope>(arm->graph.get(), t.scope_);
     t.scope_ = arm->scope.get();
     t.arm_serial_ = t.arena_.serial();
+    outer_ = std::exchange(t.arm_writes_, &arm->writes);
   }
   ~Inside() {
+    arm->end_writes(t_);
+    t_.arm_writes_ = outer_;
     t_.scope_ = scope_;
     t_.arm_serial_ = serial_;
   }
@@ -98,10 +102,63 @@ class Tracer::Inside {
   Tracer& t_;
   Scope* scope_;
   uint64_t serial_;
+  std::vector<Write>* outer_;
 
  public:
   std::shared_ptr<Arm> arm;
 };
+
+void Tracer::Arm::end_writes(Context& c) {
+  if (after.size() == writes.size()) return;
+  for (auto& w : writes) {
+    const V& t = w.target;
+    if (auto* cell = as<CellValue>(t)) {
+      after.push_back(cell->content);
+      cell->content = w.before;
+    } else if (!w.name) {
+      after.push_back(c.tensor(t->node));
+      t->node = w.node;
+    } else {
+      const std::string name = text_of(w.name);
+      after.push_back(t->attrs.at(name));
+      if (w.before)
+        t->attrs[name] = w.before;
+      else
+        t->attrs.erase(name);
+    }
+  }
+}
+
+V Tracer::Arm::written(const V& target, PyObject* name) const {
+  for (size_t k = 0; k < writes.size(); ++k)
+    if (writes[k].is(target, name)) return after[k];
+  return nullptr;
+}
+
+bool Context::written_in_arm(const V& v, PyObject* name) {
+  if (!arm_writes_ || (v->serial >= arm_serial_ && v->src < 0)) return false;
+  if (mapped_serial_) check_effect(v);
+  if (v->aliased || v->first || v->second)
+    give_up(Reason::kTensorValue, "a change of a tensor that may be another variable's, too");
+  for (auto& w : *arm_writes_)
+    if (w.is(v, name)) return true;
+  Write w{v, py::reinterpret_borrow<py::object>(name), nullptr, v->node};
+  if (auto* cell = as<CellValue>(v)) w.before = cell->content;
+  if (name)
+    if (auto old = v->attrs.find(text_of(name)); old != v->attrs.end()) w.before = old->second;
+  arm_writes_->push_back(std::move(w));
+  return true;
+}
+
+// The outcome of a branch, behind it.
+void Tracer::merge_writes(const V& target, const py::object& name, const V& value) {
+  if (target->kind == Value::kTensor)
+    set_node(target, value->node);
+  else if (as<CellValue>(target))
+    set_cell(target, value);
+  else
+    store_attribute(target, name.ptr(), value);
+}
 
 // A jump whose ways are being traced. Who meets it again is in a loop with several exits.
 class Tracer::Branching {
@@ -342,6 +399,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
     *end_slots = f.slots;
     f.stack = stack;
     f.slots = slots;
+    inside.arm->end_writes(*this);
     return inside.arm;
   };
   std::vector<V> stacks[2], locals[2];
@@ -367,12 +425,40 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
       new_slots.push_back(!live || unbound ? null() : merge.merge(a, b));
     }
   }
+  // what the arms have written outside
+  struct Changed {
+    V target;
+    py::object name;
+    V value;
+  };
+  std::vector<Changed> changed;
+  for (auto& arm : {first, second})
+    for (auto& w : arm->writes) {
+      if (std::any_of(changed.begin(), changed.end(),
+                      [&](auto& c) { return w.is(c.target, c.name.ptr()); }))
+        continue;
+      V now;  // where an arm leaves it alone
+      if (w.target->kind == Value::kTensor) {
+        now = tensor(w.node);
+      } else if (as<CellValue>(w.target)) {
+        now = w.before;
+      } else if (!first->written(w.target, w.name.ptr()) ||
+                 !second->written(w.target, w.name.ptr())) {
+        now = find_attribute(w.target, w.name.ptr()).value_or(nullptr);
+      }
+      const V a = first->written(w.target, w.name.ptr()),
+              b = second->written(w.target, w.name.ptr());
+      if ((!a || !b) && !now) give_up(Reason::kTensorValue, "a name that one branch alone binds");
+      changed.push_back({w.target, w.name, merge.merge(a ? a : now, b ? b : now)});
+      if (!changed.back().value) break;
+    }
   if (!merge.problem.empty()) give_up(Reason::kTensorValue, merge.problem);
 
   if (first->graph->size() > 0 || second->graph->size() > 0 || !out.list.empty()) {
     for (auto& arm : {first, second})
       for (auto& o : out.list) {
-        const Operand x = operand(arm == first ? o.first : o.second, *arm->scope);
+        const V v = arm == first ? o.first : o.second, w = arm->written(v, nullptr);
+        const Operand x = operand(w ? w : v, *arm->scope);
         arm->graph->outputs.push_back({materialize(*arm->graph, x, o.dtype).id});
       }
     std::vector<Val> operands;
@@ -386,6 +472,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
       results.push_back(g.result(node, static_cast<int64_t>(k)));
     for (auto& [place, index] : out.waiting) *place = results[index];
   }
+  for (auto& c : changed) merge_writes(c.target, c.name, c.value);
   if (first->returned) {
     return_value_ = value;
     returned_ = true;
@@ -397,7 +484,9 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
 }
 
 void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated) {
-  if (grad_depth_ > 0) give_up(Reason::kTensorValue, "a loop on a tensor inside a gradient");
+  for (auto& tape : active_tapes_)
+    if (tape_of(tape).use != Tape::kReverse)
+      give_up(Reason::kTensorValue, "a loop on a tensor in forward mode or in a mapped function");
   const CodeInfo& code = *f.code;
   if (code.generator) give_up(Reason::kTensorValue, "a loop of a generator");
   const Branching branching(*this, f);
@@ -464,6 +553,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     }
     f.slots = at_entry;
     run_until(f, body, test, arm.get());
+    if (!arm->writes.empty()) give_up(Reason::kTensorValue, "a side effect in a loop on a tensor");
     if (arm->returned || f.stack.empty()) give_up(Reason::kTensorValue, "return inside a loop");
     const V last = f.stack.back();
     f.stack.pop_back();

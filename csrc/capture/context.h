@@ -23,6 +23,7 @@ bool dict_like(PyTypeObject* t);
 bool immutable_constant(PyObject* o);
 bool static_object(PyObject* o);
 bool is_enum(PyTypeObject* t);
+bool has_finalizer(PyTypeObject* t);  // a __del__ in Python
 // A built-in, or a function of the operator module, as it was when we were imported.
 PyObject* original(const char* name);
 void keep_originals();
@@ -80,7 +81,18 @@ class Context {
   void check_binding(const V& v) const;  // may it be given another node of the same value?
   uint64_t arm_serial_ = 0;              // what was made before is outside of the branch
   uint64_t mapped_serial_ = 0;           // the same for a function that vmap runs for one element
-  int grad_depth_ = 0;
+  // What an arm of a branch does to something that exists outside of it: a tensor gets another
+  // value, an attribute `name` of an object, or a cell, another content. Undone where the arm ends.
+  struct Write {
+    V target;
+    py::object name;
+    V before;  // null: an attribute that nothing was written to
+    Val node;  // of a tensor, before
+    bool is(const V& t, PyObject* n) const { return target == t && name.ptr() == n; }
+  };
+  std::vector<Write>* arm_writes_ = nullptr;  // of the arm in which code is traced
+  // Is it outside of that arm? Then what is written to it is noted there. To be asked before.
+  bool written_in_arm(const V& v, PyObject* name = nullptr);
 
   // --- values.cc, attributes.cc: kinds of values ---
   V wrap(PyObject* o, int src);  // an object with a source; adds guards
@@ -121,6 +133,7 @@ class Context {
   // As the class's __setattr__, and as object's.
   void set_object_attribute(const V& v, PyObject* name, const V& value);
   void store_attribute(const V& v, PyObject* name, const V& value);
+  void set_cell(const V& cell, const V& value);
   V bind(const V& found, const V& self, PyTypeObject* owner);
   V subscript(const V& x, const V& index);
   void set_subscript(const V& x, const V& index, const V& value);
@@ -216,7 +229,7 @@ class Context {
   }
   std::vector<IndexItem> index_items(const V& index);
   void assign_tensor(const V& t, const V& value);
-  V call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwargs);
+  V call_numpy(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs);
   V numpy_result(const py::object& r, const std::string& name);
   bool iterate(const V& it, V* value);  // false: exhausted
   V get_iter(const V& x);

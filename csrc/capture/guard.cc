@@ -200,7 +200,8 @@ bool equal_constants(PyObject* a, PyObject* b) {
 namespace {
 
 bool same_but_for(const Type& a, const Type& b, uint64_t dims) {
-  if (a.dtype != b.dtype || a.shape.rank() != b.shape.rank()) return false;
+  if (a.dtype != b.dtype || !(a.device == b.device) || a.shape.rank() != b.shape.rank())
+    return false;
   for (int d = 0; d < a.shape.rank(); ++d)
     if (!a.shape[d].same_as(b.shape[d]) && !(dims >> d & 1)) return false;
   return true;

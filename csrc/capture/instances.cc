@@ -41,8 +41,15 @@ int Context::guard_class(PyTypeObject* t) {
   return src;
 }
 
+bool has_finalizer(PyTypeObject* t) {
+  static PyObject* name = interned("__del__");
+  return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) && type_lookup(t, name);
+}
+
 V Context::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
   if (PyType_HasFeature(Py_TYPE(t), Py_TPFLAGS_HEAPTYPE)) guard_class(Py_TYPE(t));
+  if (has_finalizer(t))  // runs as soon as the object is dropped
+    give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name, ", which has __del__"));
   auto* v = make<InstanceValue>();
   v->obj = share(reinterpret_cast<PyObject*>(t));
   guard_class(t);

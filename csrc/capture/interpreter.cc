@@ -22,6 +22,7 @@ const char* reason_hint(Reason r) {
   static const char* t[] = {
 #define BREAK(name, text, hint) hint,
 #include "capture/break_reasons.def"
+#include "python/call_in_frame.h"
 #undef BREAK
   };
   return t[static_cast<int>(r)];
@@ -32,7 +33,12 @@ Tracer::Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, b
 
 std::string Tracer::location() const {
   if (frames_.empty()) return "";
-  const Frame& f = *frames_.back();
+  size_t k = frames_.size() - 1;
+  auto inlined = [](const std::string& file) {  // in place of a built-in function
+    return file.size() > 14 && file.compare(file.size() - 14, 14, "/_polyfills.py") == 0;
+  };
+  while (k > 0 && inlined(frames_[k]->code->filename)) --k;
+  const Frame& f = *frames_[k];
   return str_cat(f.code->filename, ":", f.code->instrs[f.pc].line);
 }
 
@@ -56,14 +62,16 @@ std::unique_ptr<Entry> Tracer::run() {
     const int src = add_source({Source::kState, -1, i, {}});
     if (!state_[i] || !need) {
       if (need) guard(Guard::kNull, src);
-      if (need || !state_[i] || (is_tensor(state_[i]) && i >= f.code->num_args)) return null();
+      if (need || !state_[i] || (is_tensor(state_[i]) && i >= num_args(*f.code))) return null();
       V v = make<NullValue>();
       v->src = src;  // nobody reads it, but it lives on
       return v;
     }
     return wrap(state_[i], src);
   };
-  for (int i = 0; i < n; ++i) f.slots.push_back(load(i, f.code->live[f.pc][i]));
+  for (int i = 0; i < n; ++i)
+    f.slots.push_back(
+        load(i, f.code->live[f.pc][i] || (state_[i] && has_finalizer(Py_TYPE(state_[i])))));
   for (int i = 0; i < start_.stack_size; ++i) f.stack.push_back(load(n + i, true));
   f.handled = handled_at_start_ = make<ObjectValue>();
   f.handled->src = add_source({Source::kState, -1, n + start_.stack_size, {}});
@@ -177,6 +185,12 @@ int Tracer::place() {
   return it->second;
 }
 
+void Tracer::drop(const V& v) {
+  if (v->kind == Value::kObject && v->obj && has_finalizer(Py_TYPE(v->obj.ptr())))
+    give_up(Reason::kUnsupportedCall,
+            str_cat("dropping a ", Py_TYPE(v->obj.ptr())->tp_name, ", which has __del__"));
+}
+
 void Tracer::step(Frame& f) {
   const Instr& in = f.code->instrs[f.pc];
   graph_->current_loc = place();
@@ -206,8 +220,12 @@ void Tracer::step(Frame& f) {
       st.push_back(f.slots[in.a]);
       f.slots[in.a] = null();
       break;
-    case Op::STORE_FAST: f.slots[in.a] = pop(); break;
+    case Op::STORE_FAST:
+      drop(f.slots[in.a]);
+      f.slots[in.a] = pop();
+      break;
     case Op::DELETE_FAST:
+      drop(f.slots[in.a]);
       if (f.slots[in.a]->kind == Value::kNull)
         give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
       f.slots[in.a] = null();
@@ -252,12 +270,8 @@ void Tracer::step(Frame& f) {
       break;
     }
     case Op::STORE_DEREF: {
-      auto* c = as<CellValue>(f.slots[in.a]);
-      const V v = pop();
-      check_effect(c);
-      undoable([c, old = c->content] { c->content = old; });
-      c->content = v;
-      if (c->src >= 0) log({Note::kSetCell, c, {}, {}, {v}});
+      const V c = f.slots[in.a];
+      set_cell(c, pop());
       break;
     }
     case Op::MAKE_CELL: {
@@ -282,7 +296,10 @@ void Tracer::step(Frame& f) {
       }
       break;
     case Op::PUSH_NULL: st.push_back(null()); break;
-    case Op::POP_TOP: st.pop_back(); break;
+    case Op::POP_TOP:
+      drop(st.back());
+      st.pop_back();
+      break;
     case Op::COPY: st.push_back(st[st.size() - in.a]); break;
     case Op::SWAP: std::swap(st.back(), st[st.size() - in.a]); break;
     case Op::UNARY: {

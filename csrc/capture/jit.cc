@@ -3,6 +3,7 @@
 #include "capture/capture.h"
 #include "capture/report.h"
 #include "capture/run.h"
+#include "capture/registry.h"
 #include "capture/runner.h"
 #include "capture/tracer.h"
 
@@ -358,6 +359,7 @@ void init_jit(py::module_& m) {
   jit_function_type = reinterpret_cast<PyTypeObject*>(t);
   m.attr("JitFunction") = py::handle(t);
   keep_originals();
+  Registry::add_python();
   init_callees();
   init_automatic(m);
   using Args = std::vector<py::object>;

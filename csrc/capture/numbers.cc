@@ -216,7 +216,7 @@ Operand Context::operand(const V& v, Scope& s) {
     }
     if (PyFloat_Check(o)) return Operand::py_float(PyFloat_AS_DOUBLE(o));
     if (is_numpy_scalar(o)) {
-      const ArrayRef a = array_from(o, std::nullopt);
+      const ArrayRef a = array_on(array_from(o, std::nullopt), {});
       uint64_t bits = 0;
       __builtin_memcpy(&bits, a->data, size_of(a->type.dtype));
       return Operand(s.graph().constant(a->type.dtype, bits));

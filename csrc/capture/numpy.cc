@@ -7,9 +7,8 @@
 namespace pijit {
 
 // NumPy's functions on constants give constants. Where a floating-point warning is due, they don't.
-V Context::call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwargs) {
-  const std::string name = text_of(py::str(f->obj.attr("__name__")));
-  if (f->src >= 0 && sources_[f->src].kind != Source::kConst) guard(Guard::kIs, f->src, f->obj);
+V Context::call_numpy(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs) {
+  const std::string name = text_of(py::str(f.attr("__name__")));
   py::list positional;
   py::dict keywords;
   auto known = [&](const V& v) {
@@ -23,7 +22,7 @@ V Context::call_numpy(const V& f, const std::vector<V>& args, const Kwargs& kwar
   if (keywords.contains("out")) give_up(Reason::kUnsupportedCall, "numpy." + name);
   const NumpyRaises strict;
   const py::object r = py::reinterpret_steal<py::object>(
-      PyObject_Call(f->obj.ptr(), py::tuple(positional).ptr(), keywords.ptr()));
+      PyObject_Call(f.ptr(), py::tuple(positional).ptr(), keywords.ptr()));
   if (!r) {
     py::error_already_set e;
     give_up(Reason::kRaises, e.what());
@@ -51,17 +50,6 @@ V Context::numpy_result(const py::object& r, const std::string& name) {
     }
   }
   give_up(Reason::kUnsupportedCall, name);
-}
-
-// NumPy functions that make a new array of constants.
-bool Tracer::makes_array(PyObject* f) {
-  static const std::set<std::string> kNames = {"array",  "zeros", "ones",     "full",
-                                               "arange", "eye",   "identity", "linspace"};
-  PyObject* np = PyImport_GetModule(py::str("numpy").ptr());
-  const py::object keep = py::reinterpret_steal<py::object>(np);
-  const py::object name = py::getattr(f, "__name__", py::none());
-  if (!np || !py::isinstance<py::str>(name) || !kNames.count(text_of(name))) return false;
-  return py::object(py::getattr(np, name, py::none())).ptr() == f;
 }
 
 }  // namespace pijit

@@ -5,6 +5,7 @@
 #include "capture/recipe.h"
 #include "capture/tracer.h"
 #include "compile/compile.h"
+#include "python/call_in_frame.h"
 
 namespace pijit {
 
@@ -211,7 +212,7 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
     // mostly have them, and tracebacks name them
     const bool kept =
         v->kind == Value::kConst ||
-        (v->src >= 0 && (v->kind != Value::kTensor || static_cast<int>(s) < f.code->num_args));
+        (v->src >= 0 && (v->kind != Value::kTensor || static_cast<int>(s) < num_args(*f.code)));
     e->slot_recipes.push_back(live || kept ? recipe(v) : -1);
   }
   for (auto& v : f.stack) e->stack_recipes.push_back(v->kind == Value::kNull ? -1 : recipe(v));

@@ -50,8 +50,8 @@ py::dict described_program(const Program& p) {
     x["in"] = in;
     x["out"] = out;
     py::list regions;
-    if (st.region)
-      for (auto& r : st.region->programs) regions.append(described_program(*r));
+    if (auto* region = dynamic_cast<const RegionKernel*>(st.kernel.get()))
+      for (auto& r : region->programs) regions.append(described_program(*r));
     x["regions"] = regions;
     kernels.append(x);
   }

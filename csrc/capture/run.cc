@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "capture/report.h"
 #include "capture/runner.h"
+#include "python/call_in_frame.h"
 
 namespace pijit {
 
@@ -253,6 +254,8 @@ Execution::Found Execution::capture_here(Point& point) {
     PIJIT_LOG("capture", code_->name, ": ", e.what());
     point.never = true;
     return {};
+  } catch (const std::bad_alloc&) {  // the plain run says where, or gets by with less
+    return {};
   } catch (const Interrupted& e) {
     if (PyErr_CheckSignals() < 0) {
       for (auto& [c, line] : e.frames) add_traceback(*c, line);
@@ -268,7 +271,8 @@ Execution::Found Execution::capture_here(Point& point) {
     state_.breaks.push_back(*fresh->break_record);
     if (front_.whole) {
       const BreakRecord& b = *fresh->break_record;
-      if (b.reason == Reason::kRaises) return {};  // the plain run raises the user's own error
+      if (b.reason == Reason::kRaises || b.reason == Reason::kUnboundName)
+        return {};  // the plain run raises the user's own error
       throw OpError(OpError::kRuntime,
                     str_cat(b.location, ": cannot be compiled as one graph: ",
                             reason_text(b.reason), b.detail.empty() ? "" : " (" + b.detail + ")"));
@@ -303,6 +307,9 @@ py::object Execution::run_entry(const Found& found) {
     r.compute();
   } catch (const OpError&) {
     failed_ = true;  // nothing has happened yet: the plain run raises the error at its line
+    return {};
+  } catch (const std::bad_alloc&) {
+    failed_ = true;
     return {};
   }
   if (found.instance->program) ++state_.graph_runs;

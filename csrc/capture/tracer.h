@@ -1,10 +1,14 @@
 // The symbolic interpreter's state and operations. Each group of methods has a file of its own.
 #pragma once
+#include <unordered_set>
+
 #include "capture/context.h"
 #include "capture/recipe.h"
+#include "eager/tape.h"
 
 namespace pijit {
 
+struct CapturedTape;
 struct Frame {
   Code code;
   PyObject* globals;  // borrowed
@@ -30,9 +34,9 @@ class Tracer final : public Context, public Rebuilder {
   int size(const SizeNumber& n) override;
   using Context::make;
 
- private:
   // --- interpreter.cc: frames and instructions ---
   void step(Frame& f);
+  void drop(const V& v);  // a variable's value, which may be its last reference
   int place();  // in the graph's list: the line that runs, of the user's code where there is some
   V run_inlined(Frame& f);
   bool returned_ = false;
@@ -59,7 +63,12 @@ class Tracer final : public Context, public Rebuilder {
     std::unique_ptr<Scope> scope;
     bool returned = false;
     V value;
+    std::vector<Write> writes;
+    std::vector<V> after;  // what was written, by the places of `writes`
+    void end_writes(Context& c);
+    V written(const V& target, PyObject* name) const;  // null: nothing was
   };
+  void merge_writes(const V& target, const py::object& name, const V& value);
   class Inside;
   void branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, int keeps = -1);
   void loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated);
@@ -72,8 +81,6 @@ class Tracer final : public Context, public Rebuilder {
   void make_parts(Entry* e);
   std::vector<uint64_t> own_changes();
   // --- calls.cc ---
-  std::optional<V> call_operator(const std::string& name, const std::vector<V>& args);
-  V call_extreme(const std::string& name, const std::vector<V>& args, const Kwargs& kwargs);
   V call_sorted(const std::vector<V>& args, const Kwargs& kwargs);
   V call_sum(const std::vector<V>& args);
   V call_reversed(const V& x);
@@ -81,37 +88,38 @@ class Tracer final : public Context, public Rebuilder {
   bool is_subclass(PyObject* sub, PyObject* cls);
   Kwargs keywords_of(const V& dict);
   V call_function(const V& f, std::vector<V> args, Kwargs kwargs);
-  V call_builtin(PyObject* f, std::vector<V>& args, Kwargs& kwargs);
+  // Null: not in the registry, or not with these arguments. `f`: the callable, where it is a value.
+  V call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs, const V& f = nullptr);
   V call_print(const std::vector<V>& args, const Kwargs& kwargs);
   V call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
   V call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs);
   V call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args,
                            Kwargs& kwargs);
 
-  // --- gradients.cc ---
-  V call_grad(const V& g, std::vector<V> args, Kwargs kwargs);
-  // Functions of the library that run others on a tape; nothing for other functions.
-  std::optional<V> call_transform(PyObject* f, const std::vector<V>& args, const Kwargs& kwargs);
-  V call_jvp(const V& fn, const V& inputs, const V& tangents);
-  V call_vectorize(const std::vector<V>& args);
-  V call_jacobian(const std::vector<V>& args, bool forward);
-  V call_with_own_gradient(const std::vector<V>& args);
-  // Where a gradient of the user's own replaces the derived one: `outs` stand for values computed
-  // from `in`, by identity nodes.
-  struct OwnGradient {
-    const Graph* graph;
-    std::vector<uint32_t> in, outs;
-    std::function<std::vector<Val>(std::span<const Val> cts)> backward;
-  };
-  std::vector<OwnGradient> own_gradients_;  // in the order of their nodes
-  bool has_own_gradients_ = false;          // though perhaps outside of any gradient
-  std::vector<Record> records_from(uint32_t begin, std::span<const Val> wrt);
-  V like(const V& x, std::span<const Val> tensors, size_t* next);
-  V alias(const V& x, std::vector<V>* leaves);
-  void flatten(const V& x, std::vector<V>* out);
-
-  // --- numpy.cc ---
-  static bool makes_array(PyObject* f);
+  // --- gradients.cc: tapes ---
+  V make_tape(Tape::Use use);
+  V active_tapes();
+  void start_tape(const V& tape);
+  void stop_tape(const V& tape);
+  bool watch(const V& tape, const V& x);
+  bool watches(const V& tape, const V& x);
+  void record_custom(const V& tape, const V& inputs, const V& outputs, const V& backward);
+  void hook_gradient(const V& tape, const V& x, const V& function);
+  V tape_gradient(const V& tape, const V& outputs, const V& cotangents, const V& wrt);
+  V tape_pushforward(const V& tape, const V& inputs, const V& tangents, const V& outputs);
+  V tape_batch(const V& tape, const V& examples, const V& batches, const V& outputs);
+  V detached(const V& x);
+  V aliased(const V& x);
+  void rebind(const V& x, const V& value);
+  CapturedTape& tape_of(const V& v);
+  CapturedTape& finished_tape(const V& v);
+  Val node_of(const V& x);
+  std::vector<Val> nodes_of(const V& list);
+  std::vector<Record> records(const CapturedTape& t);
+  std::vector<V> active_tapes_;     // outermost first
+  bool has_own_gradients_ = false;  // of the user, though perhaps outside of any gradient
+  // Nodes whose values no tape takes for those that they are made of.
+  std::unordered_map<const Graph*, std::unordered_set<uint32_t>> detached_;
 
   const std::vector<PyObject*>& state_;
   bool whole_;

@@ -64,6 +64,7 @@ struct Value {
     kArray,  // an ndarray made during capture, of constants: never seen by others, each run copies
              // it
     kInstance,  // of class `obj`, made during capture: its attributes are keys and items
+    kTape,
     kException  // of class `obj`, made during capture of the arguments `content`; its `args` are
                 // `items` (null: not known), other attributes `attrs`
   } kind;

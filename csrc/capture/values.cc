@@ -523,7 +523,7 @@ std::vector<IndexItem> Context::index_items(const V& index) {
   auto value = [&](PyObject* o) -> Val {
     for (auto& [p, v] : tensors)
       if (p.ptr() == o) return scope_->val(v);
-    const ArrayRef a = array_from(o, std::nullopt);  // a list of constants
+    const ArrayRef a = array_on(array_from(o, std::nullopt), {});  // a list of constants
     const int64_t n = a->type.shape.numel();
     if (n == 0 || n > 64) give_up(Reason::kUnsupportedOperand, "long list as an index");
     if (is_bool(a->type.dtype)) give_up(Reason::kTensorValue, "boolean mask");
@@ -642,7 +642,7 @@ void Context::clear_entries(const V& d) {
 }
 
 void Context::set_node(const V& t, Val node) {
-  touch(t);
+  if (!written_in_arm(t)) touch(t);
   undoable([t, old = t->node] { t->node = old; });
   t->node = node;
 }

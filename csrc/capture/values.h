@@ -19,4 +19,5 @@
 #include "capture/values/set.h"
 #include "capture/values/slice.h"
 #include "capture/values/super.h"
+#include "capture/values/tape.h"
 #include "capture/values/tensor.h"

@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "compile/fusion.h"
 #include "compile/layout.h"
+#include "compile/memory_plan.h"
 #include "compile/recompute.h"
 #include "compile/relax.h"
 #include "compile/subject.h"
@@ -28,10 +29,30 @@ KernelRequest request_of(const Graph& g, const Node& n) {
   return r;
 }
 
+// Where a graph's ops run. Single elements of the CPU's go with any device, and alone to `home`.
+DeviceId device_of(const Graph& g, DeviceId home) {
+  const Node* placed = nullptr;
+  for (uint32_t i = 0; i < g.size(); ++i) {
+    const Node& n = g.node(i);
+    const Type& t = n.type;
+    if (!n.regions.empty() || (t.device.is_cpu() && t.shape.rank() == 0)) continue;
+    OP_CHECK(!placed || placed->type.device == t.device, kRuntime,
+             "values of one graph lie on different devices, ", name_of(placed->type.device),
+             " and ", name_of(t.device), "; move them to one with Tensor.to");
+    placed = &n;
+  }
+  return placed ? placed->type.device : home;
+}
+
 class Compiler {
  public:
-  Compiler(const Graph& g, FusionPlan plan, bool fast)
-      : g_(g), fast_(fast), plan_(std::move(plan)), p_(std::make_shared<Program>()) {}
+  Compiler(const Graph& g, FusionPlan plan, bool fast, Device& device)
+      : g_(g),
+        fast_(fast),
+        device_(device),
+        facts_(device.facts()),
+        plan_(std::move(plan)),
+        p_(std::make_shared<Program>(device)) {}
 
   std::shared_ptr<const Program> run() {
     slot_of_.assign(g_.size(), -1);
@@ -46,7 +67,8 @@ class Compiler {
     }
     make_loops();
     choose_outputs();
-    plan_memory();
+    place_values();
+    p_->settle();
     return p_;
   }
 
@@ -106,7 +128,7 @@ class Compiler {
     } else if (unit.kind == Unit::kLibrary) {
       const Node& n = g_.node(unit.nodes[0]);
       for (auto s : n.in) step.in.push_back(s == kNoNode ? -1 : slot(s));
-      step.op = KernelRegistry::get().make(request_of(g_, n));
+      step.kernel = device_.kernels.make(request_of(g_, n));
       step.out.push_back(define(n.id, position));
       step.text = n.op->name + " " + n.type.str();
       step.may_fail = n.op->has(kMayFail);
@@ -119,12 +141,15 @@ class Compiler {
   }
 
   void build_region(const Node& n, int position, Program::Step* step) {
-    step->region = std::make_unique<RegionStep>();
-    RegionStep& r = *step->region;
-    r.loop = n.op->name == "while_loop";
-    p_->loops |= r.loop;
+    auto kernel = std::make_unique<RegionKernel>(device_);
+    RegionKernel& r = *kernel;
+    step->kernel = std::move(kernel);
+    r.kind = n.op->name == "cond"         ? RegionKernel::kCond
+             : n.op->name == "while_loop" ? RegionKernel::kLoop
+                                          : RegionKernel::kLoopGradient;
+    p_->loops |= r.kind != RegionKernel::kCond;
     for (auto& g : n.regions) {
-      r.programs.push_back(compile(*g, fast_));
+      r.programs.push_back(compile(*g, fast_, device_.id));
       p_->loops |= r.programs.back()->loops;
     }
     for (auto s : n.in) {
@@ -257,15 +282,15 @@ class Compiler {
   void make_loop(PlannedLoop& l, Program::Step* step) {
     if (!l.is_loop()) return;
     choose_streams({&l, 1}, [](int) { return true; });
-    step->loop = std::make_unique<LoopKernel>(std::move(l.spec));
-    step->text = step->loop->describe();
+    step->kernel = device_.make_loop(std::move(l.spec));
+    step->text = step->kernel->describe();
     step->subject = with_kernel(*step->subject, step->text);
   }
 
   // What does not fit in the cache is not there when it is read: where loops that run together
   // touch more, results for others to read are stored around it.
-  static void choose_streams(std::span<PlannedLoop> loops,
-                             const std::function<bool(int)>& for_others) {
+  void choose_streams(std::span<PlannedLoop> loops,
+                      const std::function<bool(int)>& for_others) const {
     std::map<int, int64_t> bytes;  // by slot
     for (auto& l : loops)
       l.each_operand([&](int slot, const LoopOperand& o) {
@@ -273,7 +298,7 @@ class Compiler {
       });
     int64_t all = 0;
     for (auto [slot, n] : bytes) all += n;
-    if (all <= cache_bytes()) return;
+    if (all <= facts_.cache_bytes) return;
     for (auto& l : loops)
       for (size_t k = 0; k < l.out.size(); ++k)
         l.spec.out[k].stream = l.spec.footprint(l.spec.out[k]) * 16 > all && for_others(l.out[k]);
@@ -281,7 +306,7 @@ class Compiler {
   // Makes the kernels of loops, some of which run together in tiles.
   void make_loops() {
     loops_.resize(p_->steps.size());
-    const auto groups = plan_tiles(loops_);
+    const auto groups = plan_tiles(loops_, facts_);
     std::map<int, int> unit_at;  // step -> unit
     for (auto [u, s] : unit_step_) unit_at[s] = u;
     std::set<int> leaves;  // slots read by outputs
@@ -309,27 +334,27 @@ class Compiler {
       choose_streams(std::span(loops_).subspan(g.begin, g.end - g.begin),
                      [&](int s) { return !read.count(s); });
       Program::Step step;
-      std::map<int, Tiles::Operand> operand;  // by slot
-      std::vector<size_t> scratch;
+      std::map<int, TileSpec::Operand> operand;  // by slot
+      TileSpec tiles;
+      std::vector<size_t>& scratch = tiles.scratch;
       auto operand_of = [&](int s, int64_t slice_bytes) {
         auto [it, fresh] = operand.try_emplace(s);
         if (fresh && !made.count(s)) {
-          it->second = {Tiles::Operand::kIn, static_cast<int>(step.in.size())};
+          it->second = {TileSpec::Operand::kIn, static_cast<int>(step.in.size())};
           step.in.push_back(s);
         } else if (fresh && outside.count(s)) {
-          it->second = {Tiles::Operand::kOut, static_cast<int>(step.out.size())};
+          it->second = {TileSpec::Operand::kOut, static_cast<int>(step.out.size())};
           step.out.push_back(s);
         } else if (fresh) {
-          it->second = {Tiles::Operand::kScratch, static_cast<int>(scratch.size())};
+          it->second = {TileSpec::Operand::kScratch, static_cast<int>(scratch.size())};
           scratch.push_back(g_.node(value_of_slot_.at(s)).type.bytes() /
                             static_cast<size_t>(g.slices) * static_cast<size_t>(g.tile));
           p_->slots[s].kind = Program::Slot::kTile;
         }
-        Tiles::Operand o = it->second;
+        TileSpec::Operand o = it->second;
         o.bytes = slice_bytes;
         return o;
       };
-      std::vector<Tiles::Member> members;
       for (; at < g.end; ++at) {
         LoopSpec& spec = loops_[at].spec;
         spec.collapse();
@@ -337,27 +362,26 @@ class Compiler {
         auto bytes = [&](const LoopOperand& o) {
           return cut.stride(o) * static_cast<int64_t>(size_of(o.dt));
         };
-        Tiles::Member m;
+        TileSpec::Member m;
         std::vector<bool> in_scratch;
         for (size_t k = 0; k < spec.in.size(); ++k)
           m.in.push_back(operand_of(loops_[at].in[k], bytes(spec.in[k])));
         for (size_t k = 0; k < spec.out.size(); ++k)
           m.out.push_back(operand_of(loops_[at].out[k], bytes(spec.out[k])));
         for (auto* list : {&m.in, &m.out})
-          for (auto& o : *list) in_scratch.push_back(o.kind == Tiles::Operand::kScratch);
-        auto kernel = [&](int64_t count) {
-          return std::make_unique<LoopKernel>(slices_of(spec, cut, g.slices, count, in_scratch));
-        };
-        m.kernel = kernel(g.tile);
-        if (const int64_t rest = g.slices % g.tile) m.rest = kernel(rest);
-        members.push_back(std::move(m));
+          for (auto& o : *list) in_scratch.push_back(o.kind == TileSpec::Operand::kScratch);
+        m.loop = slices_of(spec, cut, g.slices, g.tile, in_scratch);
+        if (const int64_t rest = g.slices % g.tile)
+          m.rest = slices_of(spec, cut, g.slices, rest, in_scratch);
+        tiles.members.push_back(std::move(m));
         const int u = unit_at.at(static_cast<int>(at));
         unit_step_[u] = static_cast<int>(steps.size());
         extent_[u] = extent;
       }
-      step.tiles =
-          std::make_unique<Tiles>(std::move(members), g.slices, g.tile, std::move(scratch));
-      step.text = step.tiles->describe();
+      tiles.slices = g.slices;
+      tiles.tile = g.tile;
+      step.kernel = device_.make_tiles(std::move(tiles));
+      step.text = step.kernel->describe();
       std::vector<SubjectRef> parts;
       for (size_t k = g.begin; k < g.end; ++k) parts.push_back(p_->steps[k].subject);
       int64_t bytes = 0;
@@ -382,7 +406,9 @@ class Compiler {
       const uint32_t id = root(o.node);
       if (p_->slots[s].kind == Program::Slot::kArena && !buffer_of.count(s)) {
         buffer_of[s] = static_cast<int>(p_->output_buffers.size());
-        p_->output_buffers.push_back({g_.node(id).type, -1});
+        Type t = g_.node(id).type;
+        t.device = device_.id;  // a single element may be the host's afterwards
+        p_->output_buffers.push_back({t, -1});
         if (o.assign_to >= 0) p_->output_buffers.back().donor = donor(id, o.assign_to);
       }
       p_->outputs.push_back({s, g_.node(o.node).type});
@@ -397,7 +423,7 @@ class Compiler {
     const uint32_t in = g_.inputs()[index];
     const int u = born_.at(id);
     if (plan_.units[u].kind != Unit::kLoop || plan_.units[u].reduces() ||
-        !(g_.node(id).type == g_.node(in).type))
+        !(g_.node(id).type == g_.node(in).type) || !(g_.node(in).type.device == device_.id))
       return -1;
     if (last_use_[in] > u) return -1;
     for (auto& b : p_->output_buffers)
@@ -416,65 +442,45 @@ class Compiler {
     return index;
   }
 
-  // First fit over lifetimes; a loop's output may take the place of an operand that dies there.
-  void plan_memory() {
-    struct Block {
-      size_t offset, size;
-      int from, to;
-    };
-    std::vector<Block> placed;
-    std::map<int, std::pair<uint32_t, int>> by_birth;
-    for (size_t s = 0; s < p_->slots.size(); ++s) {
-      if (p_->slots[s].kind != Program::Slot::kArena) continue;
-      const uint32_t id = value_of_slot_.at(static_cast<int>(s));
-      // values of no bytes have an address too
-      const size_t size = std::max<size_t>(64, (g_.node(id).type.bytes() + 63) / 64 * 64);
-      const int born = born_.at(id), from = extent(born).first,
-                to = std::max(extent(born).second, extent(std::max(born, last_use_[id])).second);
-      std::vector<Block> busy;
-      for (auto& b : placed)
-        if (!(b.to < from || b.from > to)) busy.push_back(b);
-      std::sort(busy.begin(), busy.end(), [](auto& a, auto& b) { return a.offset < b.offset; });
-      size_t at = 0;
-      for (auto& b : busy) {
-        if (at + size <= b.offset) break;
-        at = std::max(at, b.offset + b.size);
-      }
-      // in place: an operand read at the same index, as large, dying here
-      for (auto [in, same_index] : loop_inputs_[from]) {
-        if (extent_.count(born)) break;
-        const uint32_t r = root(in);
-        if (!same_index || last_use_[r] != from || slot_of_[r] < 0 ||
-            p_->slots[slot_of_[r]].kind != Program::Slot::kArena)
-          continue;
-        if (plan_.units[from].reduces() || g_.node(id).type.bytes() != g_.node(r).type.bytes() ||
-            size_of(g_.node(id).type.dtype) != size_of(g_.node(r).type.dtype))
-          continue;
-        if (taken_.count({from, p_->slots[slot_of_[r]].index})) continue;
-        bool other = false;  // the same value through another view in this kernel
-        for (auto [in2, same2] : loop_inputs_[from]) other |= in2 != in && root(in2) == r && !same2;
-        const size_t place = p_->slots[slot_of_[r]].index;
-        for (auto& b : busy)
-          if (b.to != from && b.offset < place + size && place < b.offset + b.size) other = true;
-        for (auto& b : busy)
-          if (b.to == from && b.from < from && b.offset != place && b.offset < place + size &&
-              place < b.offset + b.size)
-            other = true;
-        for (auto& b : busy)
-          if (b.from == from && b.offset < place + size && place < b.offset + b.size) other = true;
-        if (other) continue;
-        at = place;
-        taken_.insert({from, place});
-        break;
-      }
-      placed.push_back({at, size, from, to});
-      p_->slots[s].index = at;
-      p_->arena_bytes = std::max(p_->arena_bytes, at + size);
+  void place_values() {
+    std::vector<PlannedValue> values;
+    std::vector<int> slots;
+    std::map<uint32_t, size_t> index;  // of a value among them
+    for (size_t k = 0; k < p_->slots.size(); ++k) {
+      if (p_->slots[k].kind != Program::Slot::kArena) continue;
+      const uint32_t id = value_of_slot_.at(static_cast<int>(k));
+      const int born = born_.at(id);
+      PlannedValue v{g_.node(id).type.bytes(), extent(born).first, 0, {}};
+      v.last = std::max(extent(born).second, extent(std::max(born, last_use_[id])).second);
+      const auto it = loop_inputs_.find(born);
+      if (it != loop_inputs_.end() && !extent_.count(born) && !plan_.units[born].reduces())
+        for (auto [in, same_index] : it->second)
+          if (same_index && index.count(root(in)) && replaces(id, root(in), it->second))
+            v.over.push_back(index.at(root(in)));
+      index[id] = values.size();
+      values.push_back(std::move(v));
+      slots.push_back(static_cast<int>(k));
     }
+    const MemoryPlan plan = plan_memory(values);
+    for (size_t i = 0; i < slots.size(); ++i) p_->slots[slots[i]].index = plan.offsets[i];
+    p_->arena_bytes = plan.bytes;
+  }
+  // May a value be written over one that its kernel reads at its own index? That one must die here,
+  // be as large, and not be read by another view too.
+  bool replaces(uint32_t id, uint32_t old,
+                const std::vector<std::pair<uint32_t, bool>>& inputs) const {
+    const Type &t = g_.node(id).type, &of = g_.node(old).type;
+    if (last_use_[old] != born_.at(id) || t.bytes() != of.bytes() ||
+        size_of(t.dtype) != size_of(of.dtype))
+      return false;
+    return std::none_of(inputs.begin(), inputs.end(),
+                        [&](auto& x) { return root(x.first) == old && !x.second; });
   }
 
   const Graph& g_;
   const bool fast_;
+  Device& device_;
+  const DeviceFacts facts_;
   FusionPlan plan_;
   std::shared_ptr<Program> p_;
   std::vector<int> slot_of_, last_use_;
@@ -486,39 +492,41 @@ class Compiler {
   std::map<int, int> unit_step_;
   std::vector<PlannedLoop> loops_;             // by step
   std::map<int, std::pair<int, int>> extent_;  // of units that run in tiles
-  std::set<std::pair<int, size_t>> taken_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Program> compile(const Graph& g, bool fast) {
+std::shared_ptr<const Program> compile(const Graph& g, bool fast, DeviceId home) {
   const LongWork work("compiling", "a graph");
+  Device& dev = device(device_of(g, home));
+  const DeviceFacts facts = dev.facts();
   const bool relaxed = fast && config().backend != "reference";
   Span optimise(TraceEvent::kOptimise);
   auto lowered = run_passes(g, [&](const Graph& of, const Node& n) {
-    return !(relaxed && may_be_taken_in(n)) && KernelRegistry::get().serves(request_of(of, n));
+    return !(relaxed && may_be_taken_in(n)) && dev.kernels.serves(request_of(of, n));
   });
-  if (relaxed) {
-    lowered = relax(*lowered, channel_block());
+  auto stage = [&](const char* name) {
     if (config().verify) lowered->verify();
-    dump_stage("relax", lowered->print());
+    dump_stage(name, lowered->print());
+  };
+  if (relaxed) {
+    lowered = relax(*lowered, facts.channel_block);
+    stage("relax");
   }
-  if (const int64_t block = channel_block())
-    if (auto laid_out = assign_layouts(*lowered, block)) {
+  if (facts.channel_block)
+    if (auto laid_out = assign_layouts(*lowered, facts.channel_block, dev.kernels)) {
       lowered = std::move(laid_out);
-      if (config().verify) lowered->verify();
-      dump_stage("layout", lowered->print());
+      stage("layout");
     }
-  FusionPlan plan = plan_fusion(*lowered);
-  if (auto again = recompute_cheap_values(*lowered, plan); again.graph) {
+  FusionPlan plan = plan_fusion(*lowered, facts);
+  if (auto again = recompute_cheap_values(*lowered, plan, facts); again.graph) {
     lowered = std::move(again.graph);
     plan = std::move(again.plan);
-    if (config().verify) lowered->verify();
-    dump_stage("recompute", lowered->print());
+    stage("recompute");
   }
   optimise.end();
   Span generate(TraceEvent::kGenerate);
-  auto p = Compiler(*lowered, std::move(plan), fast).run();
+  auto p = Compiler(*lowered, std::move(plan), fast, dev).run();
   generate.end();
   PIJIT_LOG("kernels", p->describe());
   dump_stage("program", p->describe());

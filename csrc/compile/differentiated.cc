@@ -5,20 +5,10 @@
 
 #include "compile/compile.h"
 #include "graph/grad.h"
+#include "graph/passes/rewriter.h"
 
 namespace pijit {
 namespace {
-
-Val copied(Graph& to, const Node& n, std::span<const Val> in) {
-  switch (n.kind) {
-    case Node::kInput: return to.add_input(n.type, n.name);
-    case Node::kConst: return to.constant(n.type.dtype, n.bits);
-    case Node::kOp: break;
-  }
-  to.current_loc = n.loc;
-  return n.regions.empty() ? to.emit(*n.op, in, n.attrs, n.type)
-                           : to.emit_region(*n.op, in, n.regions);
-}
 
 // `from` in the empty graph `to`, with equal ids; first[i] is read instead of node i.
 void copy_graph(const Graph& from, const std::vector<uint32_t>& first, Graph* to) {
@@ -147,7 +137,8 @@ const Differentiated::Backward& Differentiated::backward(const std::vector<bool>
     PIJIT_CHECK(id >= g_.size() || recomputed(n), "a residual of the gradient is missing");
     std::vector<Val> in;
     for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : make(s));
-    return map[id] = copied(b, n, in);
+    b.current_loc = n.loc;
+    return map[id] = copy_node(b, n, in);
   };
   for (uint32_t i = static_cast<uint32_t>(g_.size()); i < j->g.size(); ++i)
     if (live[i]) make(i);

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "base/config.h"
-#include "runtime/kernel.h"
 
 namespace pijit {
 namespace {
@@ -51,8 +50,11 @@ class UnitSet {
 
 class Planner {
  public:
-  explicit Planner(const Graph& g)
-      : g_(g), live_(g.live()), none_(std::count(live_.begin(), live_.end(), true)) {}
+  Planner(const Graph& g, const DeviceFacts& facts)
+      : g_(g),
+        live_(g.live()),
+        none_(std::count(live_.begin(), live_.end(), true)),
+        halve_(facts.wide_types_halve_lanes) {}
 
   FusionPlan run() {
     plan_.unit_of.assign(g_.size(), -1);
@@ -268,7 +270,7 @@ class Planner {
   std::vector<bool> live_;
   FusionPlan plan_;
   const UnitSet none_;
-  const bool halve_ = wide_types_halve_lanes();
+  const bool halve_;
   std::map<std::tuple<int, DType, DType>, Lanes> lanes_;  // by op, first operand and result
   std::vector<UnitSet> anc_;  // units that a unit waits for, transitively
 };
@@ -318,6 +320,6 @@ bool Window::merges(const Shape& s, int lo, int hi) const {
   return true;
 }
 
-FusionPlan plan_fusion(const Graph& g) { return Planner(g).run(); }
+FusionPlan plan_fusion(const Graph& g, const DeviceFacts& facts) { return Planner(g, facts).run(); }
 
 }  // namespace pijit

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "graph/graph.h"
+#include "runtime/device.h"
 
 namespace pijit {
 
@@ -24,7 +25,7 @@ struct FusionPlan {
   std::vector<int> unit_of;  // per node; -1: input, constant, dead
 };
 
-FusionPlan plan_fusion(const Graph& g);
+FusionPlan plan_fusion(const Graph& g, const DeviceFacts& facts);
 
 // A part of an operand that loops read where it lies.
 struct Window {

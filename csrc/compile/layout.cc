@@ -4,45 +4,40 @@
 #include <functional>
 #include <map>
 
+#include "graph/passes/rewriter.h"
 #include "graph/vals.h"
 #include "runtime/kernel.h"
-#include "runtime/loop_kernel.h"
+#include "runtime/loop_spec.h"
 
 namespace pijit {
 namespace {
 
-class Layouts {
+// map_ holds values in the plain layout.
+class Layouts : public Rewriter {
  public:
-  Layouts(const Graph& g, int64_t block)
-      : g_(g),
+  Layouts(const Graph& g, int64_t block, const KernelRegistry& kernels)
+      : Rewriter(g),
         b_(block),
-        live_(g.live()),
+        kernels_(kernels),
         role_(g.size(), kOther),
         chosen_(g.size()),
-        plain_(g.size()),
         blocked_(g.size()),
         mapped_(g.size()) {}
 
   // Null: nothing to gain.
   std::unique_ptr<Graph> run() {
     int convolutions = 0;
-    for (uint32_t i = 0; i < g_.size(); ++i)
-      if (live_[i]) convolutions += (role_[i] = role(g_.node(i))) == kConv;
+    for (uint32_t i = 0; i < from_.size(); ++i)
+      if (live_[i]) convolutions += (role_[i] = role(from_.node(i))) == kConv;
     if (convolutions < 2) return nullptr;
     choose();
-    to_->locations = g_.locations;
-    for (uint32_t i = 0; i < g_.size(); ++i) build(g_.node(i));
-    std::vector<uint32_t> order;
-    for (auto i : g_.inputs()) order.push_back(plain_[i].id);
-    to_->order_inputs(std::move(order));
-    for (auto& o : g_.outputs) to_->outputs.push_back({plain(o.node).id, o.assign_to});
-    return std::move(to_);
+    return Rewriter::run();
   }
 
  private:
   enum Role : uint8_t { kOther, kConv, kPool, kMap, kSum };
 
-  const Type& type(uint32_t id) const { return g_.node(id).type; }
+  const Type& type(uint32_t id) const { return from_.node(id).type; }
   bool has_blocks(const Shape& s) const { return s.rank() == 4 && s[1] % b_ == 0 && s.numel() > 0; }
   Role role(const Node& n) const {
     if (n.kind != Node::kOp) return kOther;
@@ -85,9 +80,9 @@ class Layouts {
         r.in[k].shape = in_blocks(r.in[k].shape);
     }
     if (!gradient_of_weights && has_blocks(r.out.shape)) r.out.shape = in_blocks(r.out.shape);
-    return KernelRegistry::get().serves(r);
+    return kernels_.serves(r);
   }
-  // Maps that are summed over positions. A row's sum has kLanes lanes (runtime/loop_kernel.h): a
+  // Maps that are summed over positions. A row's sum has kLanes lanes (runtime/loop_spec.h): a
   // position's place among them must not depend on the layout.
   static constexpr int64_t kLanes = kLaneBytes / 4;
   bool sums_in_lanes(const Type& t) const {
@@ -104,9 +99,9 @@ class Layouts {
   }
 
   void choose() {
-    std::vector<bool> native(g_.size());  // could come in blocks
-    for (uint32_t i = 0; i < g_.size(); ++i) {
-      const Node& n = g_.node(i);
+    std::vector<bool> native(from_.size());  // could come in blocks
+    for (uint32_t i = 0; i < from_.size(); ++i) {
+      const Node& n = from_.node(i);
       int with = 0, without = 0;
       bool movable = true;
       if (role_[i] == kPool || role_[i] == kMap)
@@ -120,9 +115,9 @@ class Layouts {
       native[i] = (role_[i] == kConv && n.op->name != "conv2d_dw") ||
                   (role_[i] == kMap && follows) || (role_[i] == kPool && follows && with > 0);
     }
-    std::vector<bool> wanted(g_.size());
-    for (uint32_t i = static_cast<uint32_t>(g_.size()); i-- > 0;) {
-      const Node& n = g_.node(i);
+    std::vector<bool> wanted(from_.size());
+    for (uint32_t i = static_cast<uint32_t>(from_.size()); i-- > 0;) {
+      const Node& n = from_.node(i);
       if (role_[i] == kOther) continue;
       chosen_[i] = role_[i] == kConv || (native[i] && (role_[i] == kPool || wanted[i])) ||
                    (role_[i] == kSum && native[n.in[0]]);
@@ -134,23 +129,11 @@ class Layouts {
     }
   }
 
-  void build(const Node& n) {
-    to_->current_loc = n.loc;
-    if (n.kind == Node::kInput) {
-      plain_[n.id] = to_->add_input(n.type, n.name);
-    } else if (n.kind == Node::kConst) {
-      if (live_[n.id]) plain_[n.id] = to_->constant(n.type.dtype, n.bits);
-    } else if (live_[n.id] && !chosen_[n.id]) {
-      compute_plain(n);
-    } else if (live_[n.id]) {
+  void op(const Node& n) override {
+    if (chosen_[n.id])
       compute_blocked(n);
-    }
-  }
-  void compute_plain(const Node& n) {
-    std::vector<Val> in;
-    for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : plain(s));
-    plain_[n.id] = n.regions.empty() ? to_->emit(*n.op, in, n.attrs, n.type)
-                                     : to_->emit_region(*n.op, in, n.regions);
+    else
+      map_[n.id] = copy(n);
   }
   void compute_blocked(const Node& n) {
     std::vector<Val> in;
@@ -166,7 +149,7 @@ class Layouts {
       const int64_t rows = x.shape().rank() - 3;
       Val y = to_->op("fold_lanes", {v_sum(x, {rows}, false)});
       if (rows == 3) y = v_sum(y, {2}, false);
-      plain_[n.id] = v_reshape(y, n.type.shape);
+      map_[n.id] = v_reshape(y, n.type.shape);
       return;
     }
     Attrs attrs = n.attrs;
@@ -178,10 +161,10 @@ class Layouts {
         in.push_back({});
       else
         in.push_back(!weights && has_blocks(type(n.in[k]).shape) ? blocked(n.in[k])
-                                                                 : plain(n.in[k]));
+                                                                 : value(n.in[k]));
     }
     const Val v = to_->Builder::op(OpTable::get().at(name + "_blocked"), in, attrs);
-    (name == "conv2d_dw" ? plain_ : blocked_)[n.id] = v;
+    (name == "conv2d_dw" ? map_ : blocked_)[n.id] = v;
   }
   Shape in_blocks(const Shape& s) const { return Shape{s[0], s[1] / b_, s[2], s[3], b_}; }
   // The same elements as elementwise nodes see them: [N, C/b, rows, positions of a row, b].
@@ -196,7 +179,7 @@ class Layouts {
   // An operand of an elementwise node in blocks.
   Val operand(uint32_t s, const Node& n) {
     if (full(s, n)) return mapped(s);
-    const Val x = plain(s);
+    const Val x = value(s);
     if (x.shape().numel() == 1) return x;
     Shape t = x.shape();
     while (t.rank() < 4) t.insert(0, 1);
@@ -223,33 +206,33 @@ class Layouts {
   Val blocked(uint32_t id) {
     if (!blocked_[id])
       blocked_[id] = mapped_[id] ? v_reshape(mapped_[id], in_blocks(type(id).shape))
-                                 : to_->op("block_channels", {plain(id)}, {b_});
+                                 : to_->op("block_channels", {value(id)}, {b_});
     return blocked_[id];
   }
   Val mapped(uint32_t id) {
     if (!mapped_[id]) mapped_[id] = v_reshape(blocked(id), in_rows(type(id).shape));
     return mapped_[id];
   }
-  Val plain(uint32_t id) {
-    if (!plain_[id]) {
+  Val value(uint32_t id) override {
+    if (!map_[id]) {
       // Reorders move float32 only; other dtypes come from maps, whose operands lead back to it.
       if (at_hand(id) || type(id).dtype != DType::F32)
-        compute_plain(g_.node(id));
+        map_[id] = copy(from_.node(id));
       else
-        plain_[id] = to_->op("unblock_channels", {blocked(id)});
+        map_[id] = to_->op("unblock_channels", {blocked(id)});
     }
-    return plain_[id];
+    return map_[id];
   }
   // Can it be computed anew, within the kernel that reads it, from what is there in the plain
   // layout?
   bool at_hand(uint32_t id) const {
     std::map<uint32_t, bool> known;
     std::function<bool(uint32_t)> ask = [&](uint32_t i) {
-      if (i == kNoNode || plain_[i]) return true;
+      if (i == kNoNode || map_[i]) return true;
       if (role_[i] != kMap) return false;
       const auto [it, fresh] = known.try_emplace(i, true);
       if (fresh) {
-        const auto& in = g_.node(i).in;
+        const auto& in = from_.node(i).in;
         it->second = std::all_of(in.begin(), in.end(), ask);
       }
       return it->second;
@@ -257,20 +240,19 @@ class Layouts {
     return ask(id);
   }
 
-  const Graph& g_;
   const int64_t b_;
-  std::unique_ptr<Graph> to_ = std::make_unique<Graph>();
-  std::vector<bool> live_;
+  const KernelRegistry& kernels_;
   std::vector<Role> role_;
-  std::vector<bool> chosen_;                   // computed in blocks
-  bool rows_of_lanes_ = false;                 // there are sums over positions
-  std::vector<Val> plain_, blocked_, mapped_;  // made so far
+  std::vector<bool> chosen_;           // computed in blocks
+  bool rows_of_lanes_ = false;         // there are sums over positions
+  std::vector<Val> blocked_, mapped_;  // made so far
 };
 
 }  // namespace
 
-std::unique_ptr<Graph> assign_layouts(const Graph& g, int64_t block) {
-  return Layouts(g, block).run();
+std::unique_ptr<Graph> assign_layouts(const Graph& g, int64_t block,
+                                      const KernelRegistry& kernels) {
+  return Layouts(g, block, kernels).run();
 }
 
 }  // namespace pijit

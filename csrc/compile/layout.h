@@ -4,9 +4,10 @@
 // reads it. No bit of a result changes.
 #pragma once
 #include "graph/graph.h"
+#include "runtime/kernel.h"
 
 namespace pijit {
 
-std::unique_ptr<Graph> assign_layouts(const Graph& g, int64_t block);
+std::unique_ptr<Graph> assign_layouts(const Graph& g, int64_t block, const KernelRegistry& kernels);
 
 }  // namespace pijit

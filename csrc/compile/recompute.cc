@@ -1,10 +1,9 @@
 #include "compile/recompute.h"
 
-#include <functional>
 #include <map>
 #include <set>
 
-#include "base/config.h"
+#include "graph/passes/rewriter.h"
 #include "graph/scalar.h"
 
 namespace pijit {
@@ -30,20 +29,24 @@ size_t instructions(const Graph& g, const Node& n) {
   return count;
 }
 
-class Recomputation {
+class Recomputation : public Rewriter {
  public:
-  Recomputation(const Graph& g, const FusionPlan& plan)
-      : g_(g), plan_(plan), readers_(g.size()), kept_(g.size()) {}
+  Recomputation(const Graph& g, const FusionPlan& plan, const DeviceFacts& facts)
+      : Rewriter(g, false),  // equal nodes stay apart
+        plan_(plan),
+        facts_(facts),
+        readers_(g.size()),
+        kept_(g.size()) {}
 
   Recomputed run() {
     find_readers();
-    for (uint32_t i = 0; i < g_.size(); ++i)
+    for (uint32_t i = 0; i < from_.size(); ++i)
       if (saves_a_store(i)) chosen_.insert(i);
     if (chosen_.empty()) return {};
-    auto to = rebuild();
-    FusionPlan plan = plan_fusion(*to);
+    auto to = Rewriter::run();
+    FusionPlan plan = plan_fusion(*to, facts_);
     // The other fusion that follows may cost more than it saves.
-    if (traffic(*to, plan) >= traffic(g_, plan_)) return {};
+    if (traffic(*to, plan) >= traffic(from_, plan_)) return {};
     return {std::move(to), std::move(plan)};
   }
 
@@ -53,33 +56,33 @@ class Recomputation {
   }
   // Which loops other than its own read a value; whether it must be in memory for something else.
   void find_readers() {
-    for (uint32_t i = 0; i < g_.size(); ++i) {
+    for (uint32_t i = 0; i < from_.size(); ++i) {
       const int u = plan_.unit_of[i];
       if (u < 0) {
-        kept_[i] = g_.node(i).kind == Node::kInput;
+        kept_[i] = from_.node(i).kind == Node::kInput;
         continue;
       }
-      if (!in_loop(i) || g_.node(i).op->has(kReduction)) kept_[i] = true;
-      for (auto s : g_.node(i).in) {
+      if (!in_loop(i) || from_.node(i).op->has(kReduction)) kept_[i] = true;
+      for (auto s : from_.node(i).in) {
         if (s == kNoNode || plan_.unit_of[s] == u) continue;
-        if (in_loop(i) && !g_.node(i).op->has(kWindows))
+        if (in_loop(i) && !from_.node(i).op->has(kWindows))
           readers_[s].insert(u);
         else
           kept_[s] = true;
       }
     }
-    for (auto& o : g_.outputs) kept_[o.node] = true;
+    for (auto& o : from_.outputs) kept_[o.node] = true;
   }
   bool small(uint32_t id, const Shape& domain) const {
-    const Node& n = g_.node(id);
+    const Node& n = from_.node(id);
     return n.kind == Node::kConst || n.type.shape.numel() * 8 <= domain.numel();
   }
   bool saves_a_store(uint32_t id) {
-    const Node& n = g_.node(id);
+    const Node& n = from_.node(id);
     if (!in_loop(id) || kept_[id] || readers_[id].empty()) return false;
     const Shape& domain = n.type.shape;
     // what is smaller is still in the cache when it is read
-    if (n.type.bytes() < static_cast<size_t>(config().tile_bytes) ||
+    if (n.type.bytes() < static_cast<size_t>(facts_.tile_bytes) ||
         !(plan_.units[plan_.unit_of[id]].domain == domain))
       return false;
     std::set<uint32_t> leaves;
@@ -93,56 +96,41 @@ class Recomputation {
       leaves->insert(id);
       return true;
     }
-    const Node& n = g_.node(id);
+    const Node& n = from_.node(id);
     if (!n.op->has(kElementwise) || !(n.type.shape == domain)) return false;
-    *cost += instructions(g_, n);
+    *cost += instructions(from_, n);
     if (*cost > kMaxInstructions) return false;
     for (auto s : n.in)
       if (!expand(s, domain, leaves, cost)) return false;
     return true;
   }
 
-  std::unique_ptr<Graph> rebuild() {
-    auto to = std::make_unique<Graph>(false);  // equal nodes stay apart
-    to->locations = g_.locations;
-    std::vector<Val> map(g_.size());
-    std::map<std::pair<int, uint32_t>, Val> again;  // by reading unit
-    auto copy = [&](uint32_t id, auto& operand) {
-      const Node& n = g_.node(id);
+  // A value that is computed again, in `unit`, from what lies in memory.
+  Val compute(uint32_t id, int unit, const Shape& domain) {
+    if (small(id, domain) || kept_[id]) return map_[id];
+    Val& v = again_[{unit, id}];
+    if (!v) {
+      const Node& n = from_.node(id);
       std::vector<Val> in;
-      for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : operand(s));
-      to->current_loc = n.loc;
-      return n.regions.empty() ? to->emit(*n.op, in, n.attrs, n.type)
-                               : to->emit_region(*n.op, in, n.regions);
-    };
-    std::function<Val(uint32_t, int, const Shape&)> compute = [&](uint32_t id, int unit,
-                                                                  const Shape& domain) {
-      if (small(id, domain) || kept_[id]) return map[id];
-      Val& v = again[{unit, id}];
-      auto operand = [&](uint32_t s) { return compute(s, unit, domain); };
-      if (!v) v = copy(id, operand);
-      return v;
-    };
-    for (uint32_t i = 0; i < g_.size(); ++i) {
-      const Node& n = g_.node(i);
-      if (n.kind == Node::kInput) {
-        map[i] = to->add_input(n.type, n.name);
-      } else if (n.kind == Node::kConst) {
-        map[i] = to->constant_of(n);
-      } else if (plan_.unit_of[i] >= 0) {
-        const int unit = plan_.unit_of[i];
-        auto operand = [&](uint32_t s) {
-          if (!chosen_.count(s) || plan_.unit_of[s] == unit) return map[s];
-          return compute(s, unit, g_.node(s).type.shape);
-        };
-        map[i] = copy(i, operand);
-      }
+      for (auto s : n.in) in.push_back(compute(s, unit, domain));
+      to_->current_loc = n.loc;
+      v = copy_node(*to_, n, in);
     }
-    std::vector<uint32_t> order;
-    for (auto i : g_.inputs()) order.push_back(map[i].id);
-    to->order_inputs(std::move(order));
-    for (auto& o : g_.outputs) to->outputs.push_back({map[o.node].id, o.assign_to});
-    return to;
+    return v;
+  }
+  void op(const Node& n) override {
+    const int unit = plan_.unit_of[n.id];
+    std::vector<Val> in;
+    for (auto s : n.in) {
+      if (s == kNoNode)
+        in.push_back({});
+      else if (!chosen_.count(s) || plan_.unit_of[s] == unit)
+        in.push_back(map_[s]);
+      else
+        in.push_back(compute(s, unit, from_.node(s).type.shape));
+    }
+    to_->current_loc = n.loc;
+    map_[n.id] = copy_node(*to_, n, in);
   }
 
   // Bytes that loops load and store.
@@ -167,8 +155,9 @@ class Recomputation {
     return bytes;
   }
 
-  const Graph& g_;
   const FusionPlan& plan_;
+  const DeviceFacts& facts_;
+  std::map<std::pair<int, uint32_t>, Val> again_;  // by reading unit
   std::vector<std::set<int>> readers_;
   std::vector<bool> kept_;
   std::set<uint32_t> chosen_;
@@ -176,8 +165,9 @@ class Recomputation {
 
 }  // namespace
 
-Recomputed recompute_cheap_values(const Graph& g, const FusionPlan& plan) {
-  return Recomputation(g, plan).run();
+Recomputed recompute_cheap_values(const Graph& g, const FusionPlan& plan,
+                                  const DeviceFacts& facts) {
+  return Recomputation(g, plan, facts).run();
 }
 
 }  // namespace pijit

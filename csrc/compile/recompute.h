@@ -11,6 +11,6 @@ struct Recomputed {
   FusionPlan plan;               // of the graph
 };
 // The graph with such values computed once per kernel that reads them.
-Recomputed recompute_cheap_values(const Graph& g, const FusionPlan& plan);
+Recomputed recompute_cheap_values(const Graph& g, const FusionPlan& plan, const DeviceFacts& facts);
 
 }  // namespace pijit

@@ -3,30 +3,20 @@
 #include <map>
 #include <optional>
 
+#include "graph/passes/rewriter.h"
 #include "graph/vals.h"
 
 namespace pijit {
 namespace {
 
-class Relaxation {
+class Relaxation : public Rewriter {
  public:
-  Relaxation(const Graph& g, int64_t block)
-      : g_(g), block_(block), live_(g.live()), uses_(g.size()), map_(g.size()) {
+  Relaxation(const Graph& g, int64_t block) : Rewriter(g), block_(block), uses_(g.size()) {
     for (uint32_t i = 0; i < g.size(); ++i)
       if (live_[i])
         for (auto s : g.node(i).in)
           if (s != kNoNode) ++uses_[s];
     for (auto& o : g.outputs) uses_[o.node] += 2;  // is to be seen as it is
-  }
-
-  std::unique_ptr<Graph> run() {
-    to_->locations = g_.locations;
-    for (uint32_t i = 0; i < g_.size(); ++i) build(g_.node(i));
-    std::vector<uint32_t> order;
-    for (auto i : g_.inputs()) order.push_back(map_[i].id);
-    to_->order_inputs(std::move(order));
-    for (auto& o : g_.outputs) to_->outputs.push_back({value(o.node).id, o.assign_to});
-    return std::move(to_);
   }
 
  private:
@@ -39,7 +29,7 @@ class Relaxation {
     bool convolution() const { return node->op->name == "conv2d"; }
   };
 
-  Val value(uint32_t id) {
+  Val value(uint32_t id) override {
     if (!map_[id]) {
       auto it = pending_.find(id);
       PIJIT_CHECK(it != pending_.end(), "value %", id, " is missing");
@@ -58,17 +48,7 @@ class Relaxation {
     return to_->Builder::op(OpTable::get().at(p.node->op->name + "_post"), in, attrs);
   }
 
-  void build(const Node& n) {
-    to_->current_loc = n.loc;
-    if (n.kind == Node::kInput) {
-      map_[n.id] = to_->add_input(n.type, n.name);
-      return;
-    }
-    if (!live_[n.id]) return;
-    if (n.kind == Node::kConst) {
-      map_[n.id] = to_->constant(n.type.dtype, n.bits);
-      return;
-    }
+  void op(const Node& n) override {
     const std::string& name = n.op->name;
     if ((name == "conv2d" || name == "dense") && n.type.dtype == DType::F32) {
       Pending p{&n, value(n.in[0]), value(n.in[1]), {}, {}, "", name == "conv2d" ? 1 : -1};
@@ -77,11 +57,7 @@ class Relaxation {
       pending_.emplace(n.id, p);
       return;
     }
-    if (take_in(n)) return;
-    std::vector<Val> in;
-    for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : value(s));
-    map_[n.id] = n.regions.empty() ? to_->emit(*n.op, in, n.attrs, n.type)
-                                   : to_->emit_region(*n.op, in, n.regions);
+    if (!take_in(n)) map_[n.id] = copy(n);
   }
 
   // Makes n part of the convolution or product that it reads, if it can be.
@@ -91,7 +67,7 @@ class Relaxation {
     for (size_t k = 0; k < n.in.size() && k < 2; ++k) {
       auto it = pending_.find(n.in[k]);
       if (it == pending_.end() || uses_[n.in[k]] != 1 || !it->second.activation.empty() ||
-          !(n.type == g_.node(n.in[k]).type))
+          !(n.type == from_.node(n.in[k]).type))
         continue;
       Pending p = it->second;
       if (n.in.size() == 1) {
@@ -107,7 +83,7 @@ class Relaxation {
           if (p.residual) continue;
           fold(name, *c, &p);
         } else if (sum && !p.residual && p.convolution() && other != n.in[k] &&
-                   g_.node(other).type == n.type && block_ && n.type.shape[1] % block_ == 0) {
+                   from_.node(other).type == n.type && block_ && n.type.shape[1] % block_ == 0) {
           p.residual = value(other);
         } else {
           continue;
@@ -125,8 +101,8 @@ class Relaxation {
   // The operand as [channels], where it differs from channel to channel alone.
   std::optional<Val> per_channel(uint32_t id, const Pending& p) {
     if (pending_.count(id)) return std::nullopt;
-    const Shape& s = g_.node(id).type.shape;
-    if (g_.node(id).type.dtype != DType::F32) return std::nullopt;
+    const Shape& s = from_.node(id).type.shape;
+    if (from_.node(id).type.dtype != DType::F32) return std::nullopt;
     const int64_t channels = p.node->type.shape[p.channel_axis];
     const int at = p.channel_axis - (p.node->type.shape.rank() - s.rank());
     if (s.numel() == 1 && s.rank() <= p.node->type.shape.rank())
@@ -147,12 +123,8 @@ class Relaxation {
     }
   }
 
-  const Graph& g_;
   const int64_t block_;
-  std::unique_ptr<Graph> to_ = std::make_unique<Graph>();
-  std::vector<bool> live_;
   std::vector<int> uses_;
-  std::vector<Val> map_;
   std::map<uint32_t, Pending> pending_;
 };
 

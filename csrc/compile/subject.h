@@ -2,7 +2,7 @@
 // bytes that a run moves and the operations it takes.
 #pragma once
 #include "graph/graph.h"
-#include "runtime/loop_kernel.h"
+#include "runtime/loop_spec.h"
 #include "runtime/record.h"
 
 namespace pijit {

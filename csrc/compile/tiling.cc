@@ -24,7 +24,8 @@ int reduced_dim(const LoopSpec& s) {
 }
 class Planner {
  public:
-  explicit Planner(const std::vector<PlannedLoop>& loops) : full_(loops), loops_(loops) {
+  Planner(const std::vector<PlannedLoop>& loops, const DeviceFacts& facts)
+      : full_(loops), loops_(loops), facts_(facts) {
     for (auto& l : loops_)
       if (l.is_loop()) l.spec.collapse();
   }
@@ -54,9 +55,9 @@ class Planner {
     bool flows = false;           // from one of its steps to another
     auto close = [&] {
       // What fits in a few tiles, and so in the cache as a whole, runs kernel by kernel.
-      if (g.end - g.begin >= 2 && flows && g.rows * g.row_bytes > 4 * config().tile_bytes) {
+      if (g.end - g.begin >= 2 && flows && g.rows * g.row_bytes > 4 * facts_.tile_bytes) {
         TileGroup t{g.begin, g.end, g.rows, 1, {}};
-        t.tile = std::clamp<int64_t>(config().tile_bytes / std::max<int64_t>(1, g.row_bytes), 1,
+        t.tile = std::clamp<int64_t>(facts_.tile_bytes / std::max<int64_t>(1, g.row_bytes), 1,
                                      std::max<int64_t>(1, g.rows / 4));
         for (size_t k = g.begin; k < g.end; ++k)
           t.cuts.push_back({0, 1, loops_[k].spec.dims[0] / g.rows});
@@ -120,7 +121,7 @@ class Planner {
     const LoopSpec& s = full_[begin].spec;
     const int rank = static_cast<int>(s.dims.size());
     for (int d = 1; d < rank; ++d) {
-      if (d == reduced_dim(s) || s.dims[d] < max_threads() || s.dims[d] == 1) continue;
+      if (d == reduced_dim(s) || s.dims[d] < facts_.threads || s.dims[d] == 1) continue;
       // The slices of the largest input tell the others'.
       int64_t most = 0, stride = 0;
       int slot = -1;
@@ -129,7 +130,7 @@ class Planner {
         if (s.in[k].strides[d] && n > most)
           most = n, stride = s.in[k].strides[d], slot = full_[begin].in[k];
       }
-      if (most < config().tile_bytes) continue;
+      if (most < facts_.tile_bytes) continue;
       Growth a{{begin, begin, s.dims[d], 0, {}}, {{slot, stride}}, {}, {}};
       while (a.g.end < loops_.size() && join(a.g.end, &a)) ++a.g.end;
       if (choose_tile(&a)) return a.g;
@@ -182,20 +183,20 @@ class Planner {
     a->g.cuts.push_back(cut);
     return true;
   }
-  static bool choose_tile(Growth* a) {
+  bool choose_tile(Growth* a) const {
     TileGroup& g = a->g;
     int64_t distinct = 0, run = 1;
     for (auto [slot, n] : a->bytes) distinct += n;
     for (auto [slot, s] : a->stride) run = std::max(run, s);
     if (!a->gathers || 4 * (a->touched - distinct) < distinct) return false;
     // What the caches hold is as fast kernel by kernel.
-    const int64_t bytes = distinct / g.slices, threads = max_threads();
-    if (distinct <= cache_bytes() ||
-        bytes > std::max<int64_t>(cache_bytes() / (2 * threads), 1 << 20))
+    const int64_t bytes = distinct / g.slices, threads = facts_.threads;
+    if (distinct <= facts_.cache_bytes ||
+        bytes > std::max<int64_t>(facts_.cache_bytes / (2 * threads), 1 << 20))
       return false;
     // At least as many tiles as threads, and about as many for each of them.
-    g.tile =
-        std::max({int64_t{1}, cache_bytes() / (4 * threads * bytes), (kMinRun + run - 1) / run});
+    g.tile = std::max(
+        {int64_t{1}, facts_.cache_bytes / (4 * threads * bytes), (kMinRun + run - 1) / run});
     int64_t tiles = std::max(threads, (g.slices + g.tile - 1) / g.tile);
     tiles = std::min(g.slices, (tiles + threads - 1) / threads * threads);
     g.tile = (g.slices + tiles - 1) / tiles;
@@ -206,13 +207,14 @@ class Planner {
 
   const std::vector<PlannedLoop>& full_;
   std::vector<PlannedLoop> loops_;  // collapsed
+  const DeviceFacts& facts_;
 };
 
 }  // namespace
 
-std::vector<TileGroup> plan_tiles(const std::vector<PlannedLoop>& loops) {
-  if (!config().fuse) return {};
-  return Planner(loops).run();
+std::vector<TileGroup> plan_tiles(const std::vector<PlannedLoop>& loops, const DeviceFacts& facts) {
+  if (!config().fuse || facts.tile_bytes == 0) return {};
+  return Planner(loops, facts).run();
 }
 
 LoopSpec slices_of(const LoopSpec& s, const Cut& cut, int64_t slices, int64_t count,

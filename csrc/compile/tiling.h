@@ -1,9 +1,9 @@
-// Which consecutive loops of a program run tile by tile (runtime/tiles.h), and the loops of one
+// Which consecutive loops of a program run tile by tile (TileSpec), and the loops of one
 // tile.
 #pragma once
 #include <vector>
 
-#include "runtime/program.h"
+#include "runtime/device.h"
 
 namespace pijit {
 
@@ -35,7 +35,7 @@ struct TileGroup {
   int64_t tile;       // slices that run together
   std::vector<Cut> cuts;
 };
-std::vector<TileGroup> plan_tiles(const std::vector<PlannedLoop>& loops);
+std::vector<TileGroup> plan_tiles(const std::vector<PlannedLoop>& loops, const DeviceFacts& facts);
 
 // The part of a collapsed loop that computes `count` slices. scratch: per operand, inputs first,
 // whether its memory holds those slices only.

@@ -1,7 +1,8 @@
 // The CPU device: what its files offer one another.
 #pragma once
+#include "cpu/loop_kernel.h"
+#include "cpu/parallel.h"
 #include "runtime/kernel.h"
-#include "runtime/loop_kernel.h"
 
 namespace pijit {
 
@@ -11,6 +12,13 @@ bool generates_code();
 // Null where it is not, or the kernel uses something the generator does not cover.
 std::shared_ptr<const InnerLoop> asmjit_inner_loop(const InnerSpec& s);
 
+// Channels per block in which convolutions compute; 0: none.
+int64_t channel_block();
+// Whether generated loops compute 4-byte types on fewer lanes beside 8-byte ones (in registers of
+// 64 bytes: AVX-512).
+bool wide_types_halve_lanes();
+
+void register_cpu_kernels(KernelRegistry& r);  // impl_list.cc
 void register_reference_kernels(KernelRegistry& r);
 void register_onednn_kernels(KernelRegistry& r);
 void register_direct_conv_kernels(KernelRegistry& r);

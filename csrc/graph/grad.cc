@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/passes/rewriter.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -20,14 +21,9 @@ std::vector<Val> inlined(const Graph& g, Graph& to, std::span<const Val> inputs)
   for (uint32_t i = 0; i < g.size(); ++i) {
     const Node& n = g.node(i);
     if (n.kind == Node::kInput) continue;
-    if (n.kind == Node::kConst) {
-      map[i] = to.constant_of(n);
-      continue;
-    }
     std::vector<Val> in;
     for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : map[s]);
-    map[i] = n.regions.empty() ? to.emit(*n.op, in, n.attrs, n.type)
-                               : to.emit_region(*n.op, in, n.regions);
+    map[i] = copy_node(to, n, in);
   }
   std::vector<Val> out;
   for (auto& o : g.outputs) out.push_back(map[o.node]);
@@ -82,9 +78,10 @@ struct RegionSeed {
 struct RegionGradient {
   std::shared_ptr<Graph> g;
   std::vector<Received> sums;
+  std::vector<Val> cts;  // the seeds' cotangents: inputs behind the region's own
 };
 RegionGradient backward_region(const Graph& g, std::span<const RegionSeed> from,
-                               const std::vector<bool>& last) {
+                               const std::vector<bool>& last, const std::vector<bool>& need) {
   auto b = std::make_shared<Graph>(false);
   std::vector<Val> in, wrt, cts;
   for (auto i : g.inputs()) {
@@ -111,25 +108,38 @@ RegionGradient backward_region(const Graph& g, std::span<const RegionSeed> from,
   for (auto& s : from)
     if (!s.of_output && names.count(s.index)) names[s.index].push_back(s.sum);
   for (auto& [k, sums] : names) check_order(sums);
-  return {b, backward_part(*b, records, seeds, wrt, last)};
+  std::vector<Val> wanted;
+  std::vector<bool> ends;
+  for (size_t k = 0; k < wrt.size(); ++k)
+    if (need[k]) wanted.push_back(wrt[k]), ends.push_back(last[k]);
+  const auto found = backward_part(*b, records, seeds, wanted, ends);
+  RegionGradient r{b, std::vector<Received>(wrt.size()), cts};
+  for (size_t k = 0, next = 0; k < wrt.size(); ++k)
+    if (need[k]) r.sums[k] = found[next++];
+  return r;
+}
+
+// What a record has of a node with regions: floating inputs, and results with their places.
+std::vector<int64_t> take_results(Graph& g, uint32_t id, uint32_t end, Record* rec) {
+  std::vector<int64_t> indices;
+  for (auto s : g.node(id).in)
+    if (is_inexact(g.node(s).type.dtype)) rec->in.push_back(g.val(s));
+  for (uint32_t i = id + 1; i < end; ++i) {
+    const Node& n = g.node(i);
+    if (n.kind != Node::kOp || n.op->name != "result" || n.in[0] != id) continue;
+    rec->out.push_back(g.val(i));
+    indices.push_back(int64_t{std::get<Dim>(n.attrs[0])});
+  }
+  return indices;
 }
 
 // A cond's gradient is the cond of its regions' gradients.
 Record cond_record(Graph& g, uint32_t id, uint32_t end) {
   Record rec;
-  std::vector<int64_t> indices;
-  for (auto s : g.node(id).in)
-    if (is_inexact(g.node(s).type.dtype)) rec.in.push_back(g.val(s));
-  for (uint32_t i = id + 1; i < end; ++i) {
-    const Node& n = g.node(i);
-    if (n.kind != Node::kOp || n.op->name != "result" || n.in[0] != id) continue;
-    rec.out.push_back(g.val(i));
-    indices.push_back(int64_t{std::get<Dim>(n.attrs[0])});
-  }
+  const auto indices = take_results(g, id, end, &rec);
   rec.region = [&g, id, indices](std::span<const Sum> cts, std::span<const Sum> so_far,
-                                 const std::vector<bool>& last) {
+                                 const std::vector<bool>& last, const std::vector<bool>& need) {
     const Node& n = g.node(id);
-    OP_CHECK(n.op->name == "cond", kRuntime, "[", n.op->name, "] has no gradient");
     std::vector<Val> in;
     for (auto s : n.in) in.push_back(g.val(s));
     std::vector<RegionSeed> seeds;
@@ -141,7 +151,17 @@ Record cond_record(Graph& g, uint32_t id, uint32_t end) {
               [](auto& a, auto& b) { return a.sum.first < b.sum.first; });
     for (auto& s : seeds) in.push_back(s.sum.value);
     std::vector<RegionGradient> arms;
-    for (auto& r : n.regions) arms.push_back(backward_region(*r, seeds, last));
+    for (auto& r : n.regions) arms.push_back(backward_region(*r, seeds, last, need));
+    // What an input has received may stand for nothing as long as no arm adds to it.
+    for (size_t s = 0; s < seeds.size(); ++s) {
+      if (seeds[s].of_output || !seeds[s].sum.alone) continue;
+      in.push_back(seeds[s].sum.alone);
+      for (auto& arm : arms) {
+        const Val alone = arm.g->add_input(seeds[s].sum.alone.type());
+        Received& r = arm.sums[seeds[s].index];
+        if (r.sum == arm.cts[s]) r.alone = alone;
+      }
+    }
     std::vector<size_t> flows;
     for (size_t k = 0; k < so_far.size(); ++k) {
       const auto none = [&](auto& arm) { return !arm.sums[k].sum; };
@@ -178,6 +198,125 @@ Record cond_record(Graph& g, uint32_t id, uint32_t end) {
   return rec;
 }
 
+Record no_gradient_record(Graph& g, uint32_t id, uint32_t end) {
+  Record rec;
+  take_results(g, id, end, &rec);
+  rec.region = [&g, id](std::span<const Sum>, std::span<const Sum>, const std::vector<bool>&,
+                        const std::vector<bool>&) -> std::vector<Received> {
+    throw OpError(OpError::kRuntime, str_cat("[", g.node(id).op->name, "] has no gradient"));
+  };
+  return rec;
+}
+
+// The inputs of a loop's body that depend, at some turn, on those that are `varied`.
+std::vector<bool> varied_in_turns(const Graph& body, std::vector<bool> varied) {
+  while (true) {
+    std::vector<bool> depends(body.size());
+    for (size_t k = 0; k < varied.size(); ++k) depends[body.inputs()[k]] = varied[k];
+    for (uint32_t i = 0; i < body.size(); ++i) {
+      const Node& n = body.node(i);
+      if (n.kind != Node::kOp ||
+          (n.op->has(kNoGradient) && n.regions.empty() && n.op->name != "result"))
+        continue;
+      for (auto s : n.in) depends[i] = depends[i] || (s != kNoNode && depends[s]);
+    }
+    bool more = false;
+    for (size_t k = 0; k < varied.size(); ++k) {
+      const auto o = body.outputs[k].node;
+      if (varied[k] || !depends[o] || !is_inexact(body.node(o).type.dtype)) continue;
+      varied[k] = more = true;
+    }
+    if (!more) return varied;
+  }
+}
+
+// A loop's gradient runs the loop again, keeps the values of each turn, and then the body's
+// gradient from the last turn to the first. What the body only reads receives its terms one by one,
+// in the order of the plain program.
+Record loop_record(Graph& g, uint32_t id, uint32_t end) {
+  Record rec;
+  const auto indices = take_results(g, id, end, &rec);
+  rec.region = [&g, id, indices](std::span<const Sum> cts, std::span<const Sum> so_far,
+                                 const std::vector<bool>& last, const std::vector<bool>& need) {
+    const Node n = g.node(id);
+    const Graph& body = *n.regions[1];
+    const size_t count = n.in.size();
+    std::vector<size_t> place;  // of the floating inputs
+    std::vector<bool> varied(count);
+    for (size_t k = 0; k < count; ++k) {
+      if (!is_inexact(g.node(n.in[k]).type.dtype)) continue;
+      varied[k] = need[place.size()];
+      place.push_back(k);
+    }
+    varied = varied_in_turns(body, varied);
+    // the body's gradient: from its inputs and the cotangents of a turn's end to those of its start
+    auto b = std::make_shared<Graph>(false);
+    std::vector<Val> in, wrt, ends, from_cts;
+    for (auto i : body.inputs()) in.push_back(b->add_input(body.node(i).type));
+    std::vector<size_t> carried;  // among the floating inputs
+    for (size_t f = 0; f < place.size(); ++f)
+      if (varied[place[f]]) carried.push_back(f);
+    for (auto f : carried) from_cts.push_back(b->add_input(in[place[f]].type()));
+    const Val turns = b->add_input({DType::I64, {}});
+    const uint32_t begin = static_cast<uint32_t>(b->size());
+    const auto out = inlined(body, *b, in);
+    const auto records = records_of(*b, begin, static_cast<uint32_t>(b->size()));
+    std::vector<Seed> seeds;
+    std::vector<Val> operands;
+    for (auto s : n.in) operands.push_back(g.val(s));
+    std::vector<bool> read_only(place.size());
+    for (size_t c = 0; c < carried.size(); ++c) {
+      const size_t f = carried[c], k = place[f];
+      const Val x = operands[k];
+      Sum given;
+      for (size_t r = 0; r < indices.size(); ++r)
+        if (indices[r] == static_cast<int64_t>(k)) given = cts[r];
+      read_only[f] = body.outputs[k].node == body.inputs()[k];
+      OP_CHECK(!(given.value && so_far[f].value), kRuntime,
+               "[while_loop] a value has a gradient beside the loop's");
+      if (read_only[f]) {
+        OP_CHECK(so_far[f].value || last[f], kRuntime,
+                 "[while_loop] whether an operand has a gradient depends on the turns");
+        // -0.0 adds nothing to any term
+        operands.push_back(so_far[f].value ? so_far[f].value
+                           : given.value   ? given.value
+                                           : v_full(g, x.type(), -0.0));
+        seeds.push_back({in[k], from_cts[c]});
+      } else {
+        OP_CHECK(given.value, kRuntime,
+                 "[while_loop] whether a value has a gradient depends on the turn");
+        operands.push_back(given.value);
+        seeds.push_back({out[k], from_cts[c]});
+      }
+      wrt.push_back(in[k]);
+    }
+    if (carried.empty()) return std::vector<Received>(so_far.size());
+    operands.push_back(g.constant_int(DType::I64, 0));
+    const auto sums = backward_part(*b, records, seeds, wrt, std::vector<bool>(wrt.size()));
+    for (auto& s : sums) {
+      OP_CHECK(s.sum && !s.alone, kRuntime,
+               "[while_loop] whether a value has a gradient depends on the turn");
+      b->outputs.push_back({s.sum.id});
+    }
+    b->outputs.push_back({v_op("add", turns, b->constant_int(DType::I64, 1)).id});
+    static const OpDef& op = OpTable::get().at("while_gradient");
+    const Val node = g.emit_region(op, operands, {n.regions[0], n.regions[1], b});
+    std::vector<Received> d(so_far.size());
+    const Val ran = v_op("greater", g.result(node, static_cast<int64_t>(carried.size())),
+                         g.constant_int(DType::I64, 0));
+    for (size_t c = 0; c < carried.size(); ++c) {
+      const size_t f = carried[c];
+      if (!need[f]) continue;
+      d[f].sum = g.result(node, static_cast<int64_t>(c));
+      if (read_only[f] && last[f] && (!so_far[f].value || so_far[f].alone))
+        d[f].alone = v_select(ran, d[f].sum,
+                              so_far[f].alone ? so_far[f].alone : v_zeros(g, d[f].sum.type()));
+    }
+    return d;
+  };
+  return rec;
+}
+
 }  // namespace
 
 std::vector<bool> needed_records(std::span<const Record> records, std::span<const Val> of,
@@ -202,7 +341,9 @@ std::vector<Record> records_of(Graph& g, uint32_t begin, uint32_t end) {
     const Node& n = g.node(i);
     if (n.kind != Node::kOp || n.op->name == "result") continue;
     if (!n.regions.empty()) {
-      r.push_back(cond_record(g, i, end));
+      r.push_back(n.op->name == "cond"         ? cond_record(g, i, end)
+                  : n.op->name == "while_loop" ? loop_record(g, i, end)
+                                               : no_gradient_record(g, i, end));
       continue;
     }
     Record rec;
@@ -229,8 +370,9 @@ std::vector<Val> apply_vjp(Builder& b, const OpDef& op, const Attrs& attrs, std:
     if (!d[k]) continue;
     if (op.has(kElementwise)) d[k] = v_unbroadcast(d[k], in[k].shape());
     if (conjugate && is_complex(d[k].dtype())) d[k] = v_op("conj", d[k]);
-    PIJIT_CHECK(d[k].type() == in[k].type(), "gradient of ", op.name, " input ", k, " has type ",
-                d[k].type().str(), ", not ", in[k].type().str());
+    PIJIT_CHECK(d[k].dtype() == in[k].dtype() && d[k].shape() == in[k].shape(), "gradient of ",
+                op.name, " input ", k, " has type ", d[k].type().str(), ", not ",
+                in[k].type().str());
   }
   return d;
 }
@@ -276,8 +418,18 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
   for (size_t k = 0; k < wrt.size(); ++k) leaves.emplace(wrt[k].id, last[k]);
 
   for (size_t i = records.size(); i-- > 0;) {
-    if (!active[i]) continue;
     const Record& r = records[i];
+    if (r.hook) {
+      auto it = ct.find(r.out[0].id);
+      if (it == ct.end()) continue;
+      const Val given = r.hook(it->second.alone ? it->second.alone : it->second.value);
+      OP_CHECK(given.type() == r.out[0].type(), kValue, "a hook's gradient is ", given.type().str(),
+               ", the tensor ", r.out[0].type().str());
+      it->second = {given, {}, place, place, 1};
+      ++place;
+      continue;
+    }
+    if (!active[i]) continue;
     std::vector<Sum> sums;
     std::vector<Val> cts;
     bool any = false;
@@ -304,7 +456,7 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
         auto it = leaves.find(v.id);
         ends.push_back(it != leaves.end() ? it->second : !varied.count(v.id));
       }
-      const auto received = r.region(sums, so_far, ends);
+      const auto received = r.region(sums, so_far, ends, need);
       seen.clear();
       for (size_t k = 0; k < r.in.size(); ++k) {
         if (!seen.insert(r.in[k].id).second) {

@@ -29,11 +29,15 @@ struct Record {
   std::vector<Val> out;  // one, except for custom records
   // A gradient given by the user: cotangents of the inputs (Val{}: zero) from those of the outputs.
   std::function<std::vector<Val>(std::span<const Val> cts)> custom;
+  // A record of no inputs that stands right behind what computed its only output, or before all
+  // others: what goes on in place of the whole gradient of that value.
+  std::function<Val(Val ct)> hook;
   // A region recorded as one: it also takes what its inputs have received so far, and gives the
   // sums, added up in the order in which its single ops would have added. Empty values: nothing;
-  // zeros may stand for nothing only where the walk ends (`last`).
+  // zeros may stand for nothing only where the walk ends (`last`). `need`: the inputs that depend
+  // on what is differentiated by.
   std::function<std::vector<Received>(std::span<const Sum> cts, std::span<const Sum> so_far,
-                                      const std::vector<bool>& last)>
+                                      const std::vector<bool>& last, const std::vector<bool>& need)>
       region;
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "graph/scalar_eval.h"
+#include "graph/infer.h"
 
 namespace pijit {
 namespace {
@@ -27,6 +28,7 @@ Val Graph::add_input(const Type& t, std::string name) {
   n.kind = Node::kInput;
   n.type = t;
   n.name = std::move(name);
+  settle(t);
   Val v = push(std::move(n));
   inputs_.push_back(v.id);
   return v;
@@ -60,7 +62,10 @@ Val Graph::constant(DType dt, const SizeNumber& x) {
 }
 
 Val Graph::append(Node n) {
-  if (n.kind == Node::kInput) inputs_.push_back(static_cast<uint32_t>(nodes_.size()));
+  if (n.kind == Node::kInput) {
+    settle(n.type);
+    inputs_.push_back(static_cast<uint32_t>(nodes_.size()));
+  }
   return push(std::move(n));
 }
 
@@ -212,15 +217,33 @@ Val Graph::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Typ
   return v;
 }
 
+static bool is_flag(const Type& t) { return is_bool(t.dtype) && t.shape.rank() == 0; }
+
 Val Graph::emit_region(const OpDef& op, std::span<const Val> in,
                        std::vector<std::shared_ptr<const Graph>> regions) {
-  const bool loop = op.name == "while_loop";
-  const std::span<const Val> xs = loop ? in : in.subspan(std::min<size_t>(in.size(), 1));
-  OP_CHECK(regions.size() == 2, kValue, "[", op.name, "] has two regions, got ", regions.size());
+  const bool gradient = op.name == "while_gradient", loop = gradient || op.name == "while_loop";
+  std::span<const Val> xs = loop ? in : in.subspan(std::min<size_t>(in.size(), 1));
+  OP_CHECK(regions.size() == (gradient ? 3 : 2), kValue, "[", op.name, "] got ", regions.size(),
+           " regions");
+  if (gradient) {
+    const Graph& back = *regions[2];
+    OP_CHECK(back.inputs().size() == xs.size() && back.outputs.size() <= xs.size(), kValue,
+             "[while_gradient] the third region takes ", back.inputs().size(), " values, the op ",
+             xs.size());
+    for (size_t k = 0; k < xs.size(); ++k)
+      OP_CHECK(back.node(back.inputs()[k]).type == xs[k].type(), kType,
+               "[while_gradient] a region takes another type as value ", k);
+    const size_t own = xs.size() - back.outputs.size();
+    for (size_t k = 0; k < back.outputs.size(); ++k)
+      OP_CHECK(back.node(back.outputs[k].node).type == xs[own + k].type() &&
+                   back.outputs[k].assign_to < 0,
+               kType, "[while_gradient] the third region changes value ", k);
+    xs = xs.first(own);
+  }
   if (!loop)
-    OP_CHECK(!in.empty() && in[0].type() == (Type{DType::Bool, {}}), kType,
-             "[cond] the predicate must be bool[]");
-  for (auto& r : regions) {
+    OP_CHECK(!in.empty() && is_flag(in[0].type()), kType, "[cond] the predicate must be bool[]");
+  for (size_t i = 0; i < 2; ++i) {
+    const auto& r = regions[i];
     OP_CHECK(r->inputs().size() == xs.size(), kValue, "[", op.name, "] a region takes ",
              r->inputs().size(), " values, the op ", xs.size());
     for (size_t k = 0; k < xs.size(); ++k)
@@ -234,7 +257,7 @@ Val Graph::emit_region(const OpDef& op, std::span<const Val> in,
     return regions[r]->node(regions[r]->outputs[k].node).type;
   };
   if (loop) {
-    OP_CHECK(regions[0]->outputs.size() == 1 && out_type(0, 0) == (Type{DType::Bool, {}}), kType,
+    OP_CHECK(regions[0]->outputs.size() == 1 && is_flag(out_type(0, 0)), kType,
              "[while_loop] the condition must give bool[]");
     OP_CHECK(regions[1]->outputs.size() == xs.size(), kValue,
              "[while_loop] the body must give as many values as it takes");
@@ -277,7 +300,8 @@ void Graph::check_result(uint32_t of, int64_t index, const Type& t) const {
 Val Graph::result(Val region, int64_t index) {
   const Graph& r = *nodes_[region.id].regions.back();
   const Type& t = r.node(r.outputs.at(index).node).type;
-  return op("result", {region}, {index, t.dtype, t.shape.dims()});
+  const Val in[] = {region};
+  return emit(OpTable::get().at("result"), in, {index, t.dtype, t.shape.dims()}, t);
 }
 
 std::vector<bool> Graph::live() const {
@@ -326,7 +350,13 @@ void Graph::verify() const {
       ts.push_back(&nodes_[n.in[k]].type);
     }
     for (auto& r : n.regions) r->verify();
-    const Type t = n.op->infer(InferCtx{{*n.op, n.attrs}, ts});
+    Type t = n.type;
+    if (n.op->has(kRegion)) {  // what regions give lies where they say
+      t = n.op->infer(InferCtx{{*n.op, n.attrs}, ts});
+      t.device = n.type.device;
+    } else {
+      t = infer_on_device(*n.op, n.attrs, ts, n.type.device);
+    }
     PIJIT_CHECK(t == n.type, "node %", n.id, " (", n.op->name, ") has type ", n.type.str(),
                 ", the rule gives ", t.str());
   }

@@ -123,6 +123,7 @@ std::vector<Val> pushforward(Builder& b, std::span<const Record> records,
     if (!any || (r.op && r.op->has(kNoGradient))) continue;
     if (tangent.count(r.out[0].id)) continue;  // a leaf keeps its own
     OP_CHECK(!r.custom, kRuntime, "a gradient of the user's own has no forward mode");
+    OP_CHECK(r.op, kRuntime, "a branch or loop on a tensor has no forward mode");
     OP_CHECK(r.op->jvp, kRuntime, "[", r.op->name, "] has no gradient");
     JvpCtx c{{*r.op, r.attrs}, b, r.in, r.out[0], t};
     const Val y = r.op->jvp(c);

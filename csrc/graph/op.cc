@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "graph/infer.h"
+
 namespace pijit {
 
 void register_linalg(OpTable&);
@@ -67,6 +69,34 @@ Val Builder::constant(DType dt, double v) {
   return constant(dt, raw);
 }
 
+Type infer_on_device(const OpDef& def, const Attrs& attrs, std::span<const Type* const> in,
+                     DeviceId home) {
+  const Type* placed = nullptr;
+  for (auto* t : in) {
+    if (!t || (t->device.is_cpu() && t->shape.rank() == 0)) continue;
+    OP_CHECK(!placed || placed->device == t->device, kRuntime, "[", def.name,
+             "] operands lie on different devices, ", name_of(placed->device), " and ",
+             name_of(t->device), "; move one with Tensor.to");
+    placed = t;
+  }
+  const DeviceId device = placed ? placed->device : home;
+  if (!placed || device.is_cpu()) {
+    Type out = def.infer(InferCtx{{def, attrs}, in});
+    out.device = device;
+    return out;
+  }
+  std::vector<Type> bare;
+  bare.reserve(in.size());
+  std::vector<const Type*> refs;
+  for (auto* t : in) {
+    if (t) bare.push_back({t->dtype, t->shape});
+    refs.push_back(t ? &bare.back() : nullptr);
+  }
+  Type out = def.infer(InferCtx{{def, attrs}, refs});
+  out.device = device;
+  return out;
+}
+
 Val Builder::op(const OpDef& def, std::span<const Val> in, Attrs attrs) {
   for (size_t k = attrs.size(); k < def.attrs.size(); ++k) {
     PIJIT_CHECK(!def.attrs[k].required, "op ", def.name, ": attribute ", def.attrs[k].name,
@@ -81,7 +111,7 @@ Val Builder::op(const OpDef& def, std::span<const Val> in, Attrs attrs) {
     ts = many;
   }
   for (size_t i = 0; i < in.size(); ++i) ts[i] = in[i] ? &type(in[i]) : nullptr;
-  const Type out = def.infer(InferCtx{{def, attrs}, ts});
+  const Type out = infer_on_device(def, attrs, ts, home());
   if (!out.shape.symbolic()) (void)out.bytes();  // throws where they do not fit a number
   if (!def.takes_complex()) {
     OP_CHECK(!is_complex(out.dtype), kType, "[", def.name, "] has no rule for a result of ",

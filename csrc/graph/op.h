@@ -68,6 +68,19 @@ class Builder {
   Val op(const OpDef& def, std::initializer_list<Val> in, Attrs attrs) {
     return op(def, std::span<const Val>(in.begin(), in.size()), std::move(attrs));
   }
+  // Where values go that no operand places: to the values that came before them.
+  DeviceId home() const { return settled_ == kNot ? default_device() : home_; }
+
+ protected:
+  // A value from outside arrives.
+  void settle(const Type& t) {
+    const Settled how = t.device.is_cpu() && t.shape.rank() == 0 ? kByElement : kByTensor;
+    if (how > settled_) settled_ = how, home_ = t.device;
+  }
+
+ private:
+  enum Settled : uint8_t { kNot, kByElement, kByTensor } settled_ = kNot;
+  DeviceId home_;
 };
 inline const Type& Val::type() const { return b->type(*this); }
 

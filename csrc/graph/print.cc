@@ -182,6 +182,11 @@ struct Parser {
       } while (eat(","));
       need("]");
     }
+    if (eat("@")) {
+      const auto where = device_from_name(word());
+      if (!where) fail("a device");
+      t.device = *where;
+    }
     return t;
   }
   // Up to one of these characters outside of brackets.

@@ -25,7 +25,9 @@ size_t Type::bytes() const {
   return static_cast<size_t>(n);
 }
 
-std::string Type::str() const { return std::string(name_of(dtype)) + shape.str(); }
+std::string Type::str() const {
+  return std::string(name_of(dtype)) + shape.str() + (device.is_cpu() ? "" : "@" + name_of(device));
+}
 
 Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
   if (a.same_as(b)) return a;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/devices.h"
 #include "base/error.h"
 #include "graph/dim.h"
 #include "graph/dtype.h"
@@ -93,10 +94,15 @@ class Shape {
 struct Type {
   DType dtype = DType::F32;
   Shape shape;
-  bool operator==(const Type& o) const { return dtype == o.dtype && shape == o.shape; }
-  bool same_as(const Type& o) const { return dtype == o.dtype && shape.same_as(o.shape); }
+  DeviceId device = {};  // rules of ops do not see it: Builder::op gives it to results
+  bool operator==(const Type& o) const {
+    return dtype == o.dtype && device == o.device && shape == o.shape;
+  }
+  bool same_as(const Type& o) const {
+    return dtype == o.dtype && device == o.device && shape.same_as(o.shape);
+  }
   size_t bytes() const;     // throws std::bad_alloc where no memory could hold it
-  std::string str() const;  // "f32[2,3]"
+  std::string str() const;  // "f32[2,3]", or "f32[2,3]@GPU" elsewhere than on the CPU
 };
 
 // NumPy broadcasting; throws OpError naming `op`.

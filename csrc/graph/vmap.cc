@@ -117,8 +117,9 @@ std::vector<Val> vmapped(Builder& b, std::span<const Record> records,
     OP_CHECK(r.op, kRuntime, "a branch or loop on a value that differs from element to element");
     const VmapCtx c{{*r.op, r.attrs}, b, in, is_batched, size, r.out[0].type()};
     const Val y = r.op->vmap(c);
-    PIJIT_CHECK(y.type() == (Type{c.out.dtype, c.with_batch(c.out.shape)}), "batch of ", r.op->name,
-                " has type ", y.type().str(), ", one element ", c.out.str());
+    PIJIT_CHECK(y.type() == (Type{c.out.dtype, c.with_batch(c.out.shape), c.out.device}),
+                "batch of ", r.op->name, " has type ", y.type().str(), ", one element ",
+                c.out.str());
     value[r.out[0].id] = y;
   }
   std::vector<Val> out;

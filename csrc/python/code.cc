@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "python/call_in_frame.h"
 #include "python/hook.h"
 #include "python/module_code.h"
 
@@ -181,8 +182,6 @@ std::unique_ptr<const CodeInfo> decoded(PyObject* code, bool generator) {
   const py::handle o = code;
   info->filename = text_of(o.attr("co_filename"));
   info->name = text_of(o.attr("co_name"));
-  info->num_args =
-      py::cast<int>(o.attr("co_argcount")) + py::cast<int>(o.attr("co_kwonlyargcount"));
   info->num_locals = py::cast<int>(o.attr("co_nlocals"));
   info->num_free = static_cast<int>(py::len(o.attr("co_freevars")));
   decode_code(code, info.get());
@@ -227,6 +226,11 @@ ResumeScope::~ResumeScope() {
     const ResumeValues unused = std::move(resume_stack.back());  // may run code as it dies
     resume_stack.pop_back();
   }
+}
+
+int num_args(const CodeInfo& info) {
+  auto* co = reinterpret_cast<PyCodeObject*>(info.code);
+  return co->co_argcount + co->co_kwonlyargcount;
 }
 
 py::object call_in_frame(const py::object& f) {

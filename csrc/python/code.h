@@ -54,7 +54,6 @@ struct CodeInfo {
   PyObject* code;  // borrowed: it owns this
   std::vector<Instr> instrs;
   int num_slots = 0;  // locals, cells, free variables
-  int num_args = 0;   // with names of their own
   int num_locals = 0;
   int num_free = 0;  // the last slots
   std::vector<std::string> slot_names;
@@ -103,8 +102,9 @@ void decode_code(PyObject* code, CodeInfo* out);
 std::vector<Handler> exception_table(PyObject* code);
 
 // Code that continues a function at an instruction, in a frame with its slots and stack, which it
-// takes from a ResumeScope. `nulls`: which stack entries are NULL. Like the next, it is called by
-// call_in_frame().
+// takes from a ResumeScope. `nulls`: which stack entries are NULL. Like the next, it takes a
+// function's arguments that have names of their own, by position (any: they are replaced): super()
+// looks for the first. call_in_frame() calls it.
 py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<bool>& nulls);
 // Code that executes one instruction, CPython's own, in a frame like the function's: with its
 // names, slots and place. The values that the instruction sees come from a ResumeScope. It returns
@@ -128,10 +128,6 @@ class ResumeScope {
  private:
   size_t depth_;
 };
-
-// Calls a function of such code under a ResumeScope; null: it raised. Its arguments, which the
-// scope's slots replace, are there for super() and for tracebacks, which look for them.
-py::object call_in_frame(const py::object& f);
 
 // The exception that is set, cleared, with its traceback.
 py::object raised_exception();

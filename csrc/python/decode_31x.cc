@@ -528,8 +528,8 @@ py::object code_like(const CodeInfo& info, const Assembler& a, const py::list& c
                      int stack_size, const std::string& lines, const std::string& table) {
   using namespace py::literals;
   const auto code = py::reinterpret_borrow<py::object>(info.code);
-  const int args = py::cast<int>(code.attr("co_argcount")) +
-                   py::cast<int>(code.attr("co_kwonlyargcount"));
+  const int args =
+      py::cast<int>(code.attr("co_argcount")) + py::cast<int>(code.attr("co_kwonlyargcount"));
   const int flags = py::cast<int>(code.attr("co_flags")) & ~(CO_VARARGS | CO_VARKEYWORDS);
   return code.attr("replace")("co_code"_a = py::bytes(a.bytes), "co_consts"_a = py::tuple(consts),
                               "co_argcount"_a = args, "co_posonlyargcount"_a = 0,

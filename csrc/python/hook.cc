@@ -80,7 +80,8 @@ const Stack& stack() {
 }
 
 bool half_of_stack_is_used() {
-  if (!here.half) [[unlikely]] here.half = stack().low + stack().size / 2;
+  if (!here.half) [[unlikely]]
+    here.half = stack().low + stack().size / 2;
   return static_cast<const char*>(__builtin_frame_address(0)) < here.half;
 }
 

@@ -131,16 +131,18 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
     ArrayRef a = array_of(data);
     return dtype ? cast_array(a, *dtype) : a;
   }
+  const DeviceId home = default_device();
   if (PyBool_Check(data) || PyFloat_CheckExact(data) || PyLong_CheckExact(data)) {
     EagerBuilder b;
     const DType own = PyBool_Check(data)         ? DType::Bool
                       : PyFloat_CheckExact(data) ? DType::F32
                                                  : DType::I64;
     const DType t = dtype.value_or(own);
-    if (PyFloat_CheckExact(data)) return b.array(b.constant(t, PyFloat_AS_DOUBLE(data)));
+    if (PyFloat_CheckExact(data))
+      return array_on(b.array(b.constant(t, PyFloat_AS_DOUBLE(data))), home);
     const long long v = PyLong_AsLongLong(data);
     if (v == -1 && PyErr_Occurred()) throw py::error_already_set();
-    return b.array(b.constant_int(t, v));
+    return array_on(b.array(b.constant_int(t, v)), home);
   }
   py::module_ np = py::module_::import("numpy");
   const bool is_array = py::isinstance<py::array>(data);
@@ -180,7 +182,8 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
   for (py::ssize_t i = 0; i < original.ndim(); ++i) type.shape.push_back(original.shape(i));
   ArrayRef r = new_array(type);
   std::memcpy(r->data, a.data(), type.bytes());
-  return dtype ? cast_array(r, *dtype) : r;
+  if (dtype) r = cast_array(r, *dtype);
+  return array_on(r, home);
 }
 
 bool is_numpy_scalar(PyObject* o) {
@@ -197,6 +200,7 @@ bool is_numpy_scalar(PyObject* o) {
 
 py::array to_numpy(const ArrayRef& a, bool copy) {
   Tape::check_read(a.get());
+  if (!a->type.device.is_cpu()) return to_numpy(array_on(a, {}), copy);
   if (a->type.dtype == DType::BF16) return to_numpy(cast_array(a, DType::F32), copy);
   if (!copy) {
     std::vector<py::ssize_t> shape(a->type.shape.begin(), a->type.shape.end());
@@ -258,6 +262,17 @@ const OpDef& tensor_operator(CompareOp op) {
 
 namespace {
 
+// "GPU" of "GPU:0", in capitals.
+std::string device_name(const char* who, PyObject* o) {
+  OP_CHECK(PyUnicode_Check(o), kType, "[", who, "] device must be a str such as 'CPU', got ",
+           Py_TYPE(o)->tp_name);
+  std::string s = text_of(o);
+  if (s.size() > 2 && s.compare(s.size() - 2, 2, ":0") == 0) s.resize(s.size() - 2);
+  for (auto* known : {"CPU", "GPU"})
+    if (!strcasecmp(s.c_str(), known)) return known;
+  return s;
+}
+
 PyObject* tensor_new(PyTypeObject* type, PyObject*, PyObject*) {
   PyObject* o = type->tp_alloc(type, 0);
   if (!o) return nullptr;
@@ -279,6 +294,8 @@ int tensor_init(PyObject* self, PyObject* args, PyObject* kwargs) {
       t = dtype_of(dtype);
       OP_CHECK(t, kType, "[Tensor] dtype must be a dtype such as mindspore.float32");
     }
+    std::optional<DeviceId> where;
+    if (device != Py_None) where = find_device("Tensor", device_name("Tensor", device));
     auto* self_t = reinterpret_cast<TensorObject*>(self);
     if (!data || data == Py_None) {
       OP_CHECK(shape != Py_None, kValue, "[Tensor] needs input_data, or shape and init");
@@ -306,9 +323,10 @@ int tensor_init(PyObject* self, PyObject* args, PyObject* kwargs) {
                 .attr("fill")(py::handle(init), sizes, py::handle(dtype_object(a->type.dtype)));
         a = array_from(filled.ptr(), a->type.dtype);
       }
-      self_t->array = std::move(a);
+      self_t->array = array_on(a, where.value_or(default_device()));
     } else {
       self_t->array = array_from(data, t);
+      if (where) self_t->array = moved(self_t->array, *where);
     }
     return 0;
   } catch (...) {
@@ -387,6 +405,18 @@ PyObject* tensor_compare(PyObject* x, PyObject* y, int what) {
   return binary(tensor_operator(static_cast<CompareOp>(what)), x, y);
 }
 int tensor_bool(PyObject* x) {
+  if (!array_of(x)->type.device.is_cpu()) {
+    PyObject* here = nullptr;
+    try {
+      Tape::check_read(array_of(x).get());
+      here = new_tensor(array_on(array_of(x), {}));
+    } catch (...) {
+      return raise_current_exception(), -1;
+    }
+    const int r = tensor_bool(here);
+    Py_DECREF(here);
+    return r;
+  }
   const Array& a = *array_of(x);
   const int64_t n = a.type.shape.numel();
   if (n != 1) {
@@ -581,11 +611,16 @@ PyObject* tensor_assign(PyObject* x, PyObject* value){PIJIT_SLOT({
   ArrayRef v = array_from(value, t.dtype);
   OP_CHECK(v->type.shape == t.shape, kValue, "[assign] a tensor of shape ", t.shape.str(),
            " cannot take a value of shape ", v->type.shape.str());
-  store(x, std::move(v));
+  store(x, moved(v, t.device));
   return Py_NewRef(x);
 })}  // The same, with another shape or dtype allowed.
 PyObject* tensor_replace(PyObject* x, PyObject* value){PIJIT_SLOT({
   store(x, array_from(value, std::nullopt));
+  return Py_NewRef(x);
+})} PyObject* tensor_rebind(PyObject* x, PyObject* value){PIJIT_SLOT({
+  const Type& t = array_of(x)->type;
+  OP_CHECK(is_tensor(value) && array_of(value)->type == t, kType, "[_rebind] expected ", t.str());
+  array_of(x) = array_of(value);
   return Py_NewRef(x);
 })}  // Under an identity of its own, which gradients take for a new value.
 PyObject* detached(const ArrayRef& a) {
@@ -620,7 +655,15 @@ PyObject* tensor_itemsize(PyObject* x, void*) {
   return PyLong_FromSize_t(size_of(array_of(x)->type.dtype));
 }
 PyObject* tensor_nbytes(PyObject* x, void*) { return PyLong_FromSize_t(array_of(x)->type.bytes()); }
-PyObject* tensor_strides(PyObject* x, void*) {
+PyObject* tensor_device(PyObject* x, void*) {
+  return PyUnicode_FromString(name_of(array_of(x)->type.device).c_str());
+}
+PyObject* tensor_to_device(PyObject* x, PyObject* name){PIJIT_SLOT({
+  const DeviceId to = find_device("Tensor.to", device_name("Tensor.to", name));
+  const ArrayRef& a = array_of(x);
+  if (a->type.device == to) return Py_NewRef(x);
+  return new_tensor(moved(a, to));
+})} PyObject* tensor_strides(PyObject* x, void*) {
   const Type& t = array_of(x)->type;
   const auto st = t.shape.strides();
   PyObject* r = PyTuple_New(t.shape.rank());
@@ -636,7 +679,7 @@ struct BufferInfo {
   Py_ssize_t shape[kMaxRank], strides[kMaxRank];
 };
 int tensor_getbuffer(PyObject* x, Py_buffer* view, int flags) {
-  const ArrayRef& a = array_of(x);
+  ArrayRef a = array_of(x);
   static const char* kFormats[] = {"?", "b", "h", "i", "q", "B",  "H", "I",
                                    "Q", "e", "H", "f", "d", "Zf", "Zd"};
   if (flags & PyBUF_WRITABLE) {
@@ -647,6 +690,7 @@ int tensor_getbuffer(PyObject* x, Py_buffer* view, int flags) {
   }
   try {
     Tape::check_read(a.get());
+    a = array_on(a, {});
   } catch (...) {
     view->obj = nullptr;
     return raise_current_exception(), -1;
@@ -683,10 +727,13 @@ PyMethodDef tensor_methods[] = {
     {"_assign", tensor_assign, METH_O,
      "Takes another value of the same shape, cast to this dtype."},
     {"_replace", tensor_replace, METH_O, "Takes another value."},
+    {"_rebind", tensor_rebind, METH_O, "The same value under the identity of another tensor."},
     {"_held", tensor_held, METH_NOARGS,
      "A tensor object of its own for this very value, which later assignments do not change."},
     {"_detached", tensor_detached, METH_NOARGS, "The value under an identity that no tape knows."},
     {"_alias", tensor_alias, METH_NOARGS, "Another tensor with the same value."},
+    {"_on_device", tensor_to_device, METH_O,
+     "The tensor on a device by name; itself if it is there."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef tensor_getset[] = {
     {"dtype", tensor_dtype, nullptr, "element type", nullptr},
@@ -696,6 +743,7 @@ PyGetSetDef tensor_getset[] = {
     {"itemsize", tensor_itemsize, nullptr, "bytes per element", nullptr},
     {"nbytes", tensor_nbytes, nullptr, "bytes in all", nullptr},
     {"strides", tensor_strides, nullptr, "bytes to step in each dimension", nullptr},
+    {"device", tensor_device, nullptr, "name of the device that holds the data, as 'CPU'", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef tensor_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},

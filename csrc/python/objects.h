@@ -10,8 +10,9 @@
 #include "graph/op.h"
 #include "graph/indexing.h"
 #include "runtime/array.h"
+#include "runtime/device.h"
 #include "python/convert.h"
-#include "runtime/eager.h"
+#include "eager/tape.h"
 
 namespace pijit {
 namespace py = pybind11;

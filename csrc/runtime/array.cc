@@ -6,6 +6,7 @@
 #include <new>
 #include <vector>
 
+#include "runtime/device.h"
 #include "runtime/record.h"
 
 namespace pijit {
@@ -86,6 +87,8 @@ size_t allocated_bytes() { return pool().used; }
 void destroy(Storage* s) {
   if (s->free_external)
     s->free_external(s->ctx);
+  else if (s->device)
+    s->device->release(s->data, s->bytes);
   else
     release(s->data, s->bytes);
   s->~Storage();
@@ -93,15 +96,16 @@ void destroy(Storage* s) {
 }
 
 namespace {
-Ref<Storage> new_storage(size_t bytes) {
+Ref<Storage> new_storage(const Type& t) {
   auto* s = new (allocate(sizeof(Storage))) Storage;
-  s->bytes = bytes;
-  s->data = allocate(bytes);
+  s->bytes = t.bytes();
+  if (!t.device.is_cpu()) s->device = &device(t.device);
+  s->data = s->device ? s->device->allocate(s->bytes) : allocate(s->bytes);
   return Ref<Storage>::steal(s);
 }
 }  // namespace
 
-ArrayRef new_array(const Type& t) { return ArrayRef::steal(new Array(t, new_storage(t.bytes()))); }
+ArrayRef new_array(const Type& t) { return ArrayRef::steal(new Array(t, new_storage(t))); }
 
 ArrayRef new_external_array(const Type& t, void* data, void (*free_external)(void*), void* ctx) {
   auto* s = new (allocate(sizeof(Storage))) Storage;
@@ -121,6 +125,27 @@ ArrayRef scalar_array(DType t, uint64_t bits) {
   ArrayRef a = new_array(Type{t, {}});
   std::memcpy(a->data, &bits, size_of(t));
   return a;
+}
+
+ArrayRef array_on(const ArrayRef& a, DeviceId d) {
+  if (a->type.device == d) return a;
+  Type t = a->type;
+  const size_t bytes = t.bytes();
+  Device& from = device(t.device);
+  t.device = d;
+  Device& to = device(d);
+  ArrayRef r = new_array(t);
+  if (to.is_host()) {
+    from.to_host(r->data, a->data, bytes);
+  } else if (from.is_host()) {
+    to.from_host(r->data, a->data, bytes);
+  } else {
+    const Block between(bytes);
+    from.to_host(between.p, a->data, bytes);
+    to.from_host(r->data, between.p, bytes);
+    to.synchronize();  // before the memory between them goes
+  }
+  return r;
 }
 
 }  // namespace pijit

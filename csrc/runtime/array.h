@@ -10,7 +10,9 @@
 
 namespace pijit {
 
-// Memory blocks, 64-byte aligned, recycled by size class.
+class Device;
+
+// Blocks of the host's memory, 64-byte aligned, recycled by size class.
 void* allocate(size_t bytes);
 void release(void* p, size_t bytes);
 // A block of the pool; null for 0 bytes.
@@ -29,6 +31,7 @@ struct Storage {
   std::atomic<int> refs{1};
   void* data;
   size_t bytes;
+  Device* device = nullptr;                    // null: memory of the host
   void (*free_external)(void* ctx) = nullptr;  // memory owned by someone else
   void* ctx = nullptr;
 };
@@ -80,11 +83,13 @@ struct Array {
 inline void destroy(Array* a) { delete a; }
 using ArrayRef = Ref<Array>;
 
-ArrayRef new_array(const Type& t);
+ArrayRef new_array(const Type& t);  // on the type's device
 ArrayRef new_external_array(const Type& t, void* data, void (*free_external)(void*), void* ctx);
 // The same elements under another type of equal size.
 ArrayRef alias_array(const ArrayRef& a, const Type& t);
 ArrayRef scalar_array(DType t, uint64_t bits);
+// The elements on another device; the array itself where it is there already.
+ArrayRef array_on(const ArrayRef& a, DeviceId d);
 inline bool sole_owner(const Array& a) {
   return a.refs.load(std::memory_order_acquire) == 1 &&
          a.storage->refs.load(std::memory_order_acquire) == 1 && !a.storage->free_external;

@@ -1,23 +1,8 @@
 #include "runtime/kernel.h"
 
-#include <omp.h>
-#include <pthread.h>
-
-#include <exception>
-#include <fstream>
-
 #include "base/log.h"
 
 namespace pijit {
-
-KernelRegistry& KernelRegistry::get() {
-  static KernelRegistry* r = [] {
-    auto* r = new KernelRegistry;
-    register_cpu_kernels(*r);
-    return r;
-  }();
-  return *r;
-}
 
 std::unique_ptr<OpKernel> KernelRegistry::make(const KernelRequest& r) const {
   auto it = list_.find(r.op.name);
@@ -43,44 +28,6 @@ bool KernelRegistry::serves(const KernelRequest& r) const {
   for (auto& c : it->second)
     if (!c.reference && c.make(r, &why)) return true;
   return false;
-}
-
-int max_threads() {
-  // The OpenMP runtime's threads die in a forked child, and it would wait for them for ever.
-  static bool forked = false;
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
-  (void)registered;
-  if (forked) return 1;
-  const int n = config().num_threads;
-  return n > 0 ? n : omp_get_max_threads();
-}
-
-int64_t cache_bytes() {
-  static const int64_t machine = [] {
-    // sysconf adds up the caches of a whole package.
-    int64_t kib = 0;
-    std::ifstream("/sys/devices/system/cpu/cpu0/cache/index3/size") >> kib;
-    return (kib > 0 ? kib : 32768) << 10;
-  }();
-  return config().cache_bytes > 0 ? config().cache_bytes : machine;
-}
-
-void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) {
-  const int threads = static_cast<int>(std::min<int64_t>(max_threads(), grain > 0 ? n / grain : n));
-  if (threads <= 1 || omp_in_parallel()) return f(0, n);
-  std::exception_ptr error;  // none may leave the region
-#pragma omp parallel num_threads(threads)
-  {
-    const int64_t t = omp_get_thread_num(), k = omp_get_num_threads();
-    const int64_t b = n * t / k, e = n * (t + 1) / k;
-    try {
-      if (b < e) f(b, e);
-    } catch (...) {
-#pragma omp critical(pijit_parallel_for)
-      error = std::current_exception();
-    }
-  }
-  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace pijit

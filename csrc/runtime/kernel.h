@@ -1,9 +1,10 @@
 // Kernels and how they are chosen: for each op a list of candidates, best first, reference last. A
 // candidate that cannot serve a request returns null and a reason.
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "graph/op.h"
 
@@ -18,11 +19,21 @@ struct KernelRequest {
   OpCtx ctx() const { return {op, attrs}; }
 };
 
-class OpKernel {
+// What runs a step of a program, on memory of its device.
+class Kernel {
  public:
-  virtual ~OpKernel() = default;
-  // Absent inputs are null. The output does not overlap an input.
+  virtual ~Kernel() = default;
+  // Absent inputs are null, and so are outputs that nothing reads.
+  virtual void launch(const void* const* in, void* const* out) = 0;
+  virtual std::string describe() const { return ""; }
+  virtual std::string describe_inside() const { return ""; }  // programs that it runs
+};
+
+class OpKernel : public Kernel {
+ public:
+  // The output does not overlap an input.
   virtual void run(const void* const* in, void* out) = 0;
+  void launch(const void* const* in, void* const* out) final { run(in, out[0]); }
 };
 
 // Runs a lambda.
@@ -48,10 +59,9 @@ struct Candidate {
   bool reference = false;
 };
 
-// Devices register candidates; order of registration is order of preference.
+// A device's candidates for each op; order of registration is order of preference.
 class KernelRegistry {
  public:
-  static KernelRegistry& get();
   void add(const std::string& op, Candidate c) { list_[op].push_back(c); }
   std::unique_ptr<OpKernel> make(const KernelRequest& r) const;
   // Does a candidate other than the reference take it?
@@ -61,19 +71,5 @@ class KernelRegistry {
  private:
   std::unordered_map<std::string, std::vector<Candidate>> list_;
 };
-
-void register_cpu_kernels(KernelRegistry& r);  // cpu/impl_list.cc
-// Channels per block in which convolutions compute; 0: none.
-int64_t channel_block();
-// Whether generated loops that hold 8-byte types compute their 4-byte ones on half as many lanes as
-// they could by themselves (in registers of 64 bytes: AVX-512).
-bool wide_types_halve_lanes();
-
-// Runs f(begin, end) over [0, n), in parallel when n exceeds `grain`. The split never changes
-// results: callers give each index its own output.
-void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f);
-int max_threads();
-// Of the last-level cache.
-int64_t cache_bytes();
 
 }  // namespace pijit

@@ -8,29 +8,80 @@ namespace pijit {
 
 void (*loop_interrupt)() = nullptr;
 
-void RegionStep::run(const void* const* in, void* const* out) const {
-  const size_t first = loop ? 0 : 1;  // a cond's predicate comes first
+bool RegionKernel::flag(const ArrayRef& a) {
+  bool b;
+  device(a->type.device).to_host(&b, a->data, sizeof b);
+  return b;
+}
+
+void RegionKernel::launch(const void* const* in, void* const* out) {
   std::vector<ArrayRef> state;
-  for (size_t k = first; k < in_types.size(); ++k)
+  for (size_t k = 0; k < in_types.size(); ++k) {
+    Type t = in_types[k];
+    t.device = device_.id;  // a program's operands lie there, whatever they were
     state.push_back(new_external_array(
-        in_types[k], const_cast<void*>(in[k]), [](void*) {}, nullptr));
-  auto apply = [&](const Program& p) {
+        t, const_cast<void*>(in[k]), [](void*) {}, nullptr));
+  }
+  auto apply = [](const Program& p, const std::vector<ArrayRef>& values) {
     std::vector<Array*> raw;
-    for (auto& a : state) raw.push_back(a.get());
+    for (auto& a : values) raw.push_back(a.get());
     std::vector<ArrayRef> r(p.outputs.size());
     p.run(raw, nullptr, r.data());
     return r;
   };
-  if (loop) {
-    while (*static_cast<const bool*>(apply(*programs[0])[0]->data)) {
-      state = apply(*programs[1]);
-      if (loop_interrupt) loop_interrupt();
+  auto goes_on = [&] { return flag(apply(*programs[0], state)[0]); };
+  switch (kind) {
+    case kCond: {
+      const bool then = flag(state[0]);  // the predicate comes first
+      state.erase(state.begin());
+      state = apply(*programs[then ? 0 : 1], state);
+      break;
     }
-  } else {
-    state = apply(*programs[*static_cast<const bool*>(in[0]) ? 0 : 1]);
+    case kLoop:
+      while (goes_on()) {
+        state = apply(*programs[1], state);
+        if (loop_interrupt) loop_interrupt();
+      }
+      break;
+    case kLoopGradient: {
+      const auto own = static_cast<std::ptrdiff_t>(state.size() - out_types.size());
+      std::vector<ArrayRef> cts(state.begin() + own, state.end());
+      state.resize(static_cast<size_t>(own));
+      std::vector<std::vector<ArrayRef>> turns;
+      while (goes_on()) {
+        turns.push_back(state);
+        state = apply(*programs[1], state);
+        if (loop_interrupt) loop_interrupt();
+      }
+      for (; !turns.empty(); turns.pop_back()) {
+        std::vector<ArrayRef>& values = turns.back();
+        values.insert(values.end(), cts.begin(), cts.end());
+        cts = apply(*programs[2], values);
+        if (loop_interrupt) loop_interrupt();
+      }
+      state = cts;
+      break;
+    }
   }
   for (size_t k = 0; k < out_types.size(); ++k)
-    if (out[k] && out_types[k].bytes()) std::memcpy(out[k], state[k]->data, out_types[k].bytes());
+    if (out[k]) device_.copy(out[k], array_on(state[k], device_.id)->data, out_types[k].bytes());
+}
+
+std::string RegionKernel::describe_inside() const {
+  std::string s;
+  for (auto& p : programs) s += p->describe();
+  return s;
+}
+
+void Program::settle() {
+  if (device.is_host()) return;
+  if (!literals.empty()) {
+    Type t{DType::U64, Shape{static_cast<int64_t>(literals.size())}, device.id};
+    literal_memory_ = new_array(t);
+    device.from_host(literal_memory_->data, literals.data(), t.bytes());
+  }
+  for (size_t i = 0; i < input_types.size(); ++i)
+    if (!(input_types[i].device == device.id)) moved_.push_back(i);
 }
 
 void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* out) const {
@@ -52,16 +103,24 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
     else
       buf[b] = new_array(o.type);
   }
-  const Block arena(arena_bytes);
+  const DeviceBlock arena(device, arena_bytes);
+  auto* const literal = literal_memory_ ? static_cast<uint64_t*>(literal_memory_->data)
+                                        : const_cast<uint64_t*>(literals.data());
   for (size_t s = 0; s < slots.size(); ++s) {
     const Slot& k = slots[s];
     switch (k.kind) {
       case Slot::kInput: ptr[s] = inputs[k.index]->data; break;
-      case Slot::kLiteral: ptr[s] = const_cast<uint64_t*>(&literals[k.index]); break;
+      case Slot::kLiteral: ptr[s] = literal + k.index; break;
       case Slot::kArena: ptr[s] = arena.p + k.index; break;
       case Slot::kOutput: ptr[s] = buf[k.index]->data; break;
       case Slot::kTile: ptr[s] = nullptr; break;
     }
+  }
+  std::vector<ArrayRef> moved;
+  for (size_t i : moved_) {
+    moved.push_back(array_on(ArrayRef::share(inputs[i]), device.id));
+    for (size_t s = 0; s < slots.size(); ++s)
+      if (slots[s].kind == Slot::kInput && slots[s].index == i) ptr[s] = moved.back()->data;
   }
   const bool timed = !config().log.empty() && log_enabled("exec");
   const bool recorded = recording();
@@ -75,20 +134,15 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
       in = in_big.data();
     }
     for (size_t k = 0; k < st.in.size(); ++k) in[k] = st.in[k] < 0 ? nullptr : ptr[st.in[k]];
-    if (st.op) {
-      st.op->run(in, ptr[st.out[0]]);
-    } else if (st.loop) {
-      void* o[64];
-      for (size_t k = 0; k < st.out.size(); ++k) o[k] = ptr[st.out[k]];
-      st.loop->run(in, o);
-    } else {
-      std::vector<void*> o;
-      for (int s : st.out) o.push_back(s < 0 ? nullptr : ptr[s]);
-      if (st.tiles)
-        st.tiles->run(in, o.data());
-      else
-        st.region->run(in, o.data());
+    void* out_small[64];
+    std::vector<void*> out_big;
+    void** o = out_small;
+    if (st.out.size() > 64) {
+      out_big.resize(st.out.size());
+      o = out_big.data();
     }
+    for (size_t k = 0; k < st.out.size(); ++k) o[k] = st.out[k] < 0 ? nullptr : ptr[st.out[k]];
+    st.kernel->launch(in, o);
     if (timed) {
       const int64_t end = clock_ns();
       PIJIT_LOG("exec", static_cast<double>(end - begin) / 1e3, " us ", st.text);
@@ -105,6 +159,8 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
       case Slot::kArena:
       case Slot::kTile: throw InternalError("an output in the arena");
     }
+    if (!(out[k]->type.device == outputs[k].type.device))
+      out[k] = array_on(out[k], outputs[k].type.device);
     if (!(out[k]->type == outputs[k].type)) out[k] = alias_array(out[k], outputs[k].type);
   }
 }
@@ -116,9 +172,7 @@ std::string Program::describe() const {
     for (size_t i = 0; i < st.in.size(); ++i) s += str_cat(i ? ", " : "", "$", st.in[i]);
     s += ") -> ";
     for (size_t i = 0; i < st.out.size(); ++i) s += str_cat(i ? ", " : "", "$", st.out[i]);
-    s += "\n";
-    if (st.region)
-      for (auto& p : st.region->programs) s += p->describe();
+    s += "\n" + st.kernel->describe_inside();
   }
   return s;
 }

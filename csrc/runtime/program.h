@@ -7,21 +7,31 @@
 #include <vector>
 
 #include "runtime/array.h"
-#include "runtime/kernel.h"
-#include "runtime/loop_kernel.h"
+#include "runtime/device.h"
 #include "runtime/record.h"
-#include "runtime/tiles.h"
 
 namespace pijit {
 
 class Program;
 
-// A cond or a loop: programs of its regions.
-struct RegionStep {
-  bool loop = false;  // programs: condition and body; else: then and otherwise
+// A cond or a loop: programs of its regions. What decides is read by the host.
+class RegionKernel : public Kernel {
+ public:
+  explicit RegionKernel(Device& d) : device_(d) {}
+  void launch(const void* const* in, void* const* out) override;
+  std::string describe_inside() const override;
+
+  enum Kind : uint8_t {
+    kCond,         // programs: then and otherwise
+    kLoop,         // condition and body
+    kLoopGradient  // these, and the gradient of the body; its last inputs are cotangents
+  } kind = kCond;
   std::vector<std::shared_ptr<const Program>> programs;
   std::vector<Type> in_types, out_types;
-  void run(const void* const* in, void* const* out) const;
+
+ private:
+  static bool flag(const ArrayRef& a);
+  Device& device_;
 };
 // Called at every turn of a loop; may throw.
 extern void (*loop_interrupt)();
@@ -33,10 +43,7 @@ class Program {
     size_t index = 0;  // input, literal or output buffer; arena: byte offset; tile: unused
   };
   struct Step {
-    std::unique_ptr<LoopKernel> loop;  // one of the four
-    std::unique_ptr<Tiles> tiles;
-    std::unique_ptr<OpKernel> op;
-    std::unique_ptr<RegionStep> region;
+    std::unique_ptr<Kernel> kernel;
     std::vector<int> in, out;  // slots; -1: absent
     std::string text;
     SubjectRef subject;
@@ -51,6 +58,10 @@ class Program {
     Type type;
   };
 
+  explicit Program(Device& d) : device(d) {}
+  // After the fields are filled in: what depends on all of them.
+  void settle();
+
   // donate[i]: input i's array is owned by the caller alone and dies with this call. Throws OpError
   // when a kernel finds bad data (an index out of range); nothing has been changed then, except
   // donated memory, which is used only where no later step can fail.
@@ -62,6 +73,7 @@ class Program {
   size_t num_inputs() const { return input_types.size(); }
   std::string describe() const;
 
+  Device& device;
   std::vector<Type> input_types;
   std::vector<Slot> slots;
   std::vector<uint64_t> literals;
@@ -69,6 +81,10 @@ class Program {
   std::vector<OutputBuffer> output_buffers;
   std::vector<Output> outputs;
   size_t arena_bytes = 0;
+
+ private:
+  ArrayRef literal_memory_;    // the literals, where the device cannot read the host's
+  std::vector<size_t> moved_;  // inputs, single elements, that are copied from the host first
 };
 
 }  // namespace pijit

@@ -283,6 +283,12 @@ class Cell(CellState):
                 args, kwargs = changed
             else:
                 raise RuntimeError(f"For '{self.cls_name}', a forward pre-hook with 'with_kwargs' must return None or (args, kwargs), but got {type(changed).__name__}.")
+        tapes = _C.active_tapes() if self._backward_hooks or self._backward_pre_hooks else []
+        if tapes:
+            return self._call_with_backward_hooks(args, kwargs, tapes)
+        return self._call_forward(args, kwargs)
+
+    def _call_forward(self, args, kwargs):
         if self._compute_dtype is not None:
             before, self._computing = self._computing, True
             try:
@@ -300,33 +306,33 @@ class Cell(CellState):
     def _compute(self, args, kwargs):
         if type(self).bprop is not Cell.bprop:
             return with_own_gradient(self.construct, self.bprop, type(self).__name__, args, kwargs)
-        if self._backward_hooks or self._backward_pre_hooks:
-            return self._call_with_backward_hooks(args, kwargs)
         return self.construct(*args, **kwargs)
 
-    def _call_with_backward_hooks(self, args, kwargs):
-        tapes = _C.active_tapes()
+    def _call_with_backward_hooks(self, args, kwargs, tapes):
+        inner, seen = list(args), []
         tensors = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-        if not tapes or not tensors:
-            return self.construct(*args, **kwargs)
-        inner = list(args)
-        seen = {}
-        for i in tensors:
+        followed = [i for i in tensors if any([t.watches(args[i]) for t in tapes])]
+        for i in followed:
             inner[i] = args[i]._detached()
 
         def on_input(cts):
-            grads = tuple(cts)
+            given = iter(cts)
+            grads = tuple([next(given) if i in followed else None for i in tensors])
             for hook in list(self._backward_hooks.values()):
-                changed = hook(self, grads, seen.get("out"))
+                changed = hook(self, grads, seen[-1] if seen else None)
                 if changed is not None:
                     grads = changed if isinstance(changed, tuple) else (changed,)
-            return list(grads)
+            if len(grads) != len(tensors):
+                raise ValueError(f"a backward hook of {self.cls_name} must return {len(tensors)} gradients, but got {len(grads)}.")
+            return [g for i, g in zip(tensors, grads) if i in followed]
 
         for t in tapes:
-            t.record_custom([args[i] for i in tensors], [inner[i] for i in tensors], on_input)
-        out = self.construct(*inner, **kwargs)
+            if any([t.watches(args[i]) for i in followed]):
+                t.record_custom([args[i] for i in followed], [inner[i] for i in followed], on_input)
+        out = self._call_forward(tuple(inner), kwargs)
         single = isinstance(out, Tensor)
-        outs = [o._detached() for o in ((out,) if single else out)]
+        made = [out] if single else list(out)
+        outs = [o._detached() for o in made]
 
         def on_output(cts):
             grads = tuple(cts)
@@ -334,11 +340,14 @@ class Cell(CellState):
                 changed = hook(self, grads)
                 if changed is not None:
                     grads = changed if isinstance(changed, tuple) else (changed,)
-            seen["out"] = grads
+            seen.append(grads)
+            if not followed and tensors:  # only weights are differentiated: nothing is known of the inputs
+                on_input(())
             return list(grads)
 
         for t in tapes:
-            t.record_custom([out] if single else list(out), outs, on_output)
+            if any([t.watches(o) for o in made]):
+                t.record_custom(made, outs, on_output)
         return outs[0] if single else tuple(outs)
 
     # -- hooks --

@@ -180,7 +180,8 @@ plain = _Plain
 
 def _fresh(fn):
     """fn captured, with nothing known of it yet."""
-    from pijit.jit import jit
+    from pijit.jit import jit, jitted_call
+    fn = jitted_call(fn)
     if isinstance(fn, _C.JitFunction):
         return _C.fresh_jit(fn)
     if isinstance(fn, types.MethodType) and isinstance(fn.__func__, _C.JitFunction):

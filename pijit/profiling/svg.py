@@ -61,7 +61,7 @@ def graph_svg(program, names=(), prefix=""):
     below = []
     for b in boxes:
         for i, r in enumerate(b["regions"]):
-            what = ("condition", "body")[i] if b["name"] == "while_loop" else ("where true", "where false")[i] if len(b["regions"]) == 2 else f"region {i}"
+            what = ("condition", "body", "gradient of the body")[i] if b["name"] in ("while_loop", "while_gradient") else ("where true", "where false")[i] if len(b["regions"]) == 2 else f"region {i}"
             below.append(f"<details><summary>{escape(b['label'])} {escape(b['name'])}: {what} <span class='pj-tag'>{len(r['kernels'])} kernels</span></summary>"
                          f'<div class="pj-scroll">{graph_svg(r, prefix=b["label"] + ".")}</div></details>')
     return svg + "".join(below)

@@ -54,3 +54,7 @@ if os.environ.get("PIJIT_TEST_AS"):
     import pijit.compat
     pijit.compat.install(os.environ["PIJIT_TEST_AS"])
     sys.meta_path.insert(0, _Finder)
+
+if os.environ.get("PIJIT_TEST_DEVICE"):  # all Tensors of the tests lie there
+    import pijit
+    pijit.set_context(device_target=os.environ["PIJIT_TEST_DEVICE"])

@@ -461,3 +461,18 @@ def test_and_or_on_tensors_as_values():
             x = x * 2 + 1
         return x
     check(lambda: loop, Tensor(np.ones(3, np.float32)))
+
+
+def test_gradients_where_no_branch_is_taken():
+    """0.0 for a weight that only branches use, none of which is taken; the sums that hold its place are -0.0."""
+    w = Parameter(Tensor(np.ones(3, np.float32)), name="w")
+
+    def f(x):
+        y = x
+        if x.sum() > 0:
+            y = y * w
+        if x.max() > 1:
+            y = y * w
+        return y.sum()
+    g = ms.value_and_grad(f, 0, [w])
+    check_calls(lambda: lambda x: g(x), CALLS, graphs=1, breaks=0)

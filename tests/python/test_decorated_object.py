@@ -7,10 +7,11 @@ import pydoc
 import types
 import unittest.mock
 
+import numpy as np
 import pytest
 
 import pijit as ms
-from pijit import Tensor
+from pijit import Tensor, nn
 
 
 @ms.jit
@@ -49,3 +50,26 @@ def test_functools_wraps_around_it():
     assert inspect.signature(wrapper) == inspect.signature(original)
     del wrapper.__wrapped__
     assert wrapper.__wrapped__ is not original
+
+
+def test_an_object_keeps_its_attributes():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.dense = nn.Dense(3, 2)
+
+        def construct(self, x):
+            return self.dense(x) * 2
+
+    net = Net()
+    jitted = ms.jit(net)
+    assert isinstance(jitted, Net) and ms.jit(jitted) is jitted
+    assert [p.name for p in jitted.trainable_params()] == [p.name for p in net.trainable_params()]
+    jitted.set_train(True)
+    jitted.factor = 3
+    assert net.training and net.factor == 3 and "dense" in dir(jitted)
+    x = ms.Tensor(np.ones((4, 3), np.float32))
+    assert np.array_equal(jitted(x).asnumpy(), net(x).asnumpy())
+    assert len(ms.explain(jitted).graphs) == 1 and not ms.explain(jitted).all_breaks
+    del jitted.factor
+    assert not hasattr(net, "factor")

@@ -291,30 +291,6 @@ def test_det(shape):
     assert ops.det(ms.Tensor(np.array([[0., 1], [1, 0]]))).item() == -1 and ops.det(ms.Tensor(np.ones((2, 2)))).item() == 0
 
 
-def test_tensor_hooks():
-    seen = []
-
-    def f(x):
-        y = x * 2
-        handle = y.register_hook(lambda g: g * 10)
-        x.register_hook(lambda g: seen.append(g.asnumpy().tolist()))
-        z = (y * y).sum() + (x * 0).sum()
-        assert handle.active
-        return z
-    assert ms.grad(f)(_t(1, 2, 3)).asnumpy().tolist() == [80, 160, 240]
-    assert seen == [[0, 0, 0]]  # of what is done with x behind the hook
-
-    def removed(x):
-        y = x * 2
-        y.register_hook(lambda g: g * 10).remove()
-        return (y * y).sum()
-    assert ms.grad(removed)(_t(1, 2, 3)).asnumpy().tolist() == [8, 16, 24]
-    with pytest.raises(RuntimeError, match="not part of a gradient"):
-        _t(1).register_hook(print)
-    with pytest.raises(TypeError, match="callable"):
-        _t(1).register_hook(3)
-
-
 def test_cell_hooks_with_keyword_arguments():
     class Scale(nn.Cell):
         def construct(self, x, factor=1.0):

@@ -11,7 +11,8 @@ namespace {
 struct NumberRecipe final : Recipe {
   explicit NumberRecipe(int output) : output(output) {}
   py::object make(Runner& r) const override {
-    const Array& a = *r.output(output);
+    const ArrayRef here = array_on(r.output(output), {});
+    const Array& a = *here;
     if (a.type.dtype == DType::F64) return py::float_(*static_cast<const double*>(a.data));
     return py::int_(*static_cast<const int64_t*>(a.data));
   }

@@ -20,7 +20,7 @@ struct TensorRecipe final : Recipe {
 struct ChoiceRecipe final : Recipe {
   ChoiceRecipe(int output, int first, int second) : output(output) { parts = {first, second}; }
   py::object make(Runner& r) const override {
-    return r.make(parts[*static_cast<const bool*>(r.output(output)->data) ? 0 : 1]);
+    return r.make(parts[*static_cast<const bool*>(array_on(r.output(output), {})->data) ? 0 : 1]);
   }
   std::string describe() const override { return str_cat("choice ", output); }
 
@@ -87,6 +87,7 @@ std::optional<V> TensorValue::getattr(Context& c, PyObject* name_obj) {
   if (name == "shape") return c.shape_of(this);
   if (name == "dtype") return c.wrap_static(dtype_object(t.dtype));
   if (name == "ndim") return c.constant_int(t.shape.rank());
+  if (name == "device") return c.wrap_static(str_of(name_of(t.device)).ptr());
   if (name == "size") return c.element_count(this, 1);
   if (name == "itemsize") return c.constant_int(static_cast<int64_t>(size_of(t.dtype)));
   if (name == "nbytes") return c.element_count(this, static_cast<int64_t>(size_of(t.dtype)));

@@ -2,6 +2,8 @@
 // results are taken out of it by `result` nodes.
 //   cond(pred, xs...)   the first region applied to xs where pred, else the second
 //   while_loop(xs...)   xs = second region(xs) as long as the first gives true
+//   while_gradient(xs..., cts...)   the same loop; then, from its last turn to its first,
+//                                   cts = third region(xs at the start of the turn, cts)
 // Regions take the xs as their inputs. All of their types are fixed.
 #include "graph/vals.h"
 
@@ -13,6 +15,7 @@ Type bundle(const InferCtx&) { return {DType::U8, Shape{0}}; }
 void register_control(OpTable& t) {
   t.add("cond").in({"pred", "xs*"}).flags(kRegion | kCallOut | kNoGradient).infer(bundle);
   t.add("while_loop").in({"xs*"}).flags(kRegion | kCallOut | kNoGradient).infer(bundle);
+  t.add("while_gradient").in({"xs*"}).flags(kRegion | kCallOut | kNoGradient).infer(bundle);
   t.add("result")
       .in({"of"})
       .attr("index", AttrKind::kInt)

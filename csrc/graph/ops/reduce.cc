@@ -137,7 +137,7 @@ void register_reduce(OpTable& t) {
         return v_sum(s.values * s.values, s.axes, c.flag("keepdims")) / s.divisor(c);
       });
   // [..., lanes, n] to [..., n]: sums by halves of the lanes, as a row's lanes fold at its end
-  // (runtime/loop_kernel.h).
+  // (runtime/loop_spec.h).
   t.add("fold_lanes")
       .in({"x"})
       .flags(kPhysical | kWindows)

@@ -3,41 +3,11 @@
 #include <functional>
 
 #include "base/log.h"
-#include "base/progress.h"
+#include "graph/passes/rewriter.h"
 #include "graph/vals.h"
 
 namespace pijit {
 namespace {
-
-using Rewrite = std::function<Val(Graph& to, const Node& n, std::span<const Val> in)>;
-
-std::unique_ptr<Graph> rebuild(const Graph& g, const Rewrite& rewrite) {
-  auto to = std::make_unique<Graph>();
-  to->locations = g.locations;
-  std::vector<Val> map(g.size());
-  const auto live = g.live();
-  for (uint32_t i = 0; i < g.size(); ++i) {
-    const Node& n = g.node(i);
-    LongWork::tick(i, static_cast<int64_t>(g.size()));
-    to->current_loc = n.loc;
-    if (n.kind == Node::kInput) {
-      map[i] = to->add_input(n.type, n.name);
-    } else if (live[i]) {
-      if (n.kind == Node::kConst) {
-        map[i] = to->constant_of(n);
-      } else {
-        std::vector<Val> in;
-        for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : map[s]);
-        map[i] = n.regions.empty() ? rewrite(*to, n, in) : to->emit_region(*n.op, in, n.regions);
-      }
-    }
-  }
-  std::vector<uint32_t> order;
-  for (auto i : g.inputs()) order.push_back(map[i].id);
-  to->order_inputs(std::move(order));
-  for (auto& o : g.outputs) to->outputs.push_back({map[o.node].id, o.assign_to});
-  return to;
-}
 
 // Reduces runs of adjacent axes one after the other, innermost first.
 Val reduce_runs(Graph& to, const Node& n, Val x) {
@@ -62,7 +32,7 @@ Val reduce_runs(Graph& to, const Node& n, Val x) {
 Val widened(Graph& to, const Node& n, std::span<const Val> in) {
   std::vector<Val> wide;
   for (auto v : in) wide.push_back(v && is_half(v.dtype()) ? v_cast(v, DType::F32) : v);
-  const Type out{DType::F32, n.type.shape};
+  const Type out{DType::F32, n.type.shape, n.type.device};
   const Val y = n.op->lower ? n.op->lower(LowerCtx{{*n.op, n.attrs}, to, wide, out})
                             : to.emit(*n.op, wide, n.attrs, out);
   return v_cast(y, n.type.dtype);
@@ -73,21 +43,21 @@ Val widened(Graph& to, const Node& n, std::span<const Val> in) {
 std::unique_ptr<Graph> simplify(const Graph& g) {
   static const OpDef& identity = OpTable::get().at("identity");
   static const OpDef& stop = OpTable::get().at("stop_gradient");
-  return rebuild(g, [](Graph& to, const Node& n, std::span<const Val> in) {
+  return rewrite(g, [](Graph& to, const Node& n, std::span<const Val> in) {
     if (n.op == &identity || n.op == &stop) return in[0];
     return to.emit(*n.op, in, n.attrs, n.type);
   });
 }
 
 std::unique_ptr<Graph> lower(const Graph& g, const Served& served) {
-  const auto by_rules = rebuild(g, [&](Graph& to, const Node& n, std::span<const Val> in) {
+  const auto by_rules = rewrite(g, [&](Graph& to, const Node& n, std::span<const Val> in) {
     const bool widens = n.op->has(kWidens) && is_half(n.type.dtype);
     const bool whole = (widens || n.op->has(kWhole)) && served && served(g, n);
     if (widens && !whole) return widened(to, n, in);
     if (n.op->lower && !whole) return n.op->lower(LowerCtx{{*n.op, n.attrs}, to, in, n.type});
     return to.emit(*n.op, in, n.attrs, n.type);
   });
-  return rebuild(*by_rules, [](Graph& to, const Node& n, std::span<const Val> in) {
+  return rewrite(*by_rules, [](Graph& to, const Node& n, std::span<const Val> in) {
     if (n.op->has(kReduction)) return reduce_runs(to, n, in[0]);
     return to.emit(*n.op, in, n.attrs, n.type);
   });

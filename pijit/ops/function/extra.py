@@ -174,10 +174,11 @@ def deepcopy(input_x):
 
 
 def move_to(input, to="CPU", blocking=True):  # noqa: ARG001
-    """input: there is one device. Raises ValueError unless `to` is 'CPU', 'GPU' or 'Ascend'."""
+    """The tensor on another device; itself if it is there. Raises ValueError unless `to` is 'CPU', 'GPU' or 'Ascend',
+    and RuntimeError where there is no such device."""
     if to not in ("CPU", "GPU", "Ascend"):
         raise ValueError(f"For 'move_to', 'to' must be 'CPU', 'GPU' or 'Ascend', but got {to!r}.")
-    return input
+    return input if to == input.device else input._on_device(to)
 
 
 # --- products ---

@@ -61,10 +61,12 @@ std::string stage(const std::string& name, const std::string& text) {
   if (name == "lower") return lower(*Graph::parse(text))->print(false);
   if (name == "grad") return differentiated(text, false);
   if (name == "jvp") return differentiated(text, true);
-  if (name == "layout") return assign_layouts(*Graph::parse(text), 16)->print(false);
+  if (name == "layout")
+    return assign_layouts(*Graph::parse(text), 16, device({}).kernels)->print(false);
   if (name == "recompute") {
     const auto g = Graph::parse(text);
-    const auto r = recompute_cheap_values(*g, plan_fusion(*g));
+    const DeviceFacts facts = device({}).facts();
+    const auto r = recompute_cheap_values(*g, plan_fusion(*g, facts), facts);
     return r.graph ? r.graph->print(false) : "nothing to gain\n";
   }
   if (name == "relax") return relax(*Graph::parse(text), 16)->print(false);

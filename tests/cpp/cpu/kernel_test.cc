@@ -7,6 +7,7 @@
 
 #include "base/config.h"
 #include "cpu/cpu.h"
+#include "runtime/device.h"
 #include "graph/graph.h"
 
 namespace pijit {
@@ -33,7 +34,7 @@ TEST(Random, VectorKernelMatchesReference) {
                               Type{DType::U32, Shape{n}}};
         std::vector<uint32_t> out(n + 1, 7);
         const void* in[] = {state.data()};
-        KernelRegistry::get().make(r)->run(in, out.data());
+        device(DeviceId{}).kernels.make(r)->run(in, out.data());
         config().backend = "cpu";
         return out;
       };
@@ -58,7 +59,7 @@ TEST(Pool, VectorKernelMatchesReference) {
       const KernelRequest r{OpTable::get().at(name), attrs, types,
                             std::vector<bool>(types.size(), true), out};
       std::vector<float> result(out.shape.numel(), 7.0f);
-      KernelRegistry::get().make(r)->run(args.data(), result.data());
+      device(DeviceId{}).kernels.make(r)->run(args.data(), result.data());
       config().backend = "cpu";
       return result;
     };
@@ -117,7 +118,7 @@ TEST(Pool, SeparableKernelsMatchReference) {
             const KernelRequest r{OpTable::get().at(name), attrs, in_types,
                                   std::vector<bool>(in_types.size(), true), out};
             results.emplace_back(out.shape.numel(), 7.0f);
-            KernelRegistry::get().make(r)->run(args.data(), results.back().data());
+            device(DeviceId{}).kernels.make(r)->run(args.data(), results.back().data());
           }
           config().backend = "cpu";
           for (size_t i = 0; i < results[0].size(); ++i) {
@@ -201,7 +202,7 @@ TEST(Pool, LayoutsAgreeInEachBit) {
           const KernelRequest r{OpTable::get().at(str_cat(name, layout ? "_blocked" : "")), full, t,
                                 std::vector<bool>(t.size(), true), layout ? blocks(out) : out};
           results[layout].assign(out.shape.numel(), 7.0f);
-          KernelRegistry::get().make(r)->run(p.data(), results[layout].data());
+          device(DeviceId{}).kernels.make(r)->run(p.data(), results[layout].data());
           if (layout) results[1] = turn(results[1], out, false);
         }
         EXPECT_TRUE(same_bits(results[0], results[1]))
@@ -257,7 +258,7 @@ TEST(Conv, PatchesMatchReference) {
         config().backend = backend;
         const KernelRequest r{OpTable::get().at(name), a, in, present, out};
         results.emplace_back(int64_t{out.shape.numel()}, 7.0);
-        KernelRegistry::get().make(r)->run(args.data(), results.back().data());
+        device(DeviceId{}).kernels.make(r)->run(args.data(), results.back().data());
       }
       config().backend = "cpu";
       double worst = 0;

@@ -1,45 +1,14 @@
-// Loop kernels: a fused group of elementwise ops, with at most one reduced run of dims.
-//
-// Domain: dims in row-major order. Every operand has a stride per dim, in elements. Forms:
-//   map   outputs are stored at every index
-//   row   the last dim is reduced: [rows..., n]
-//   col   the dim before the last is reduced: [outer..., r, n]
-// Reduction trees are fixed by sizes alone. Row form: chunks of kChunk elements in order; inside a
-// chunk 64/size lanes, element i to lane i mod lanes; lanes fold by halves. Col form: chunks of
-// kRowChunk rows in order; inside a chunk rows in order. Threads and fusion change nothing.
+// The CPU's kernel of a loop: outer dims are iterated here, the innermost ones by generated code or
+// by the block interpreter.
 #pragma once
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "graph/op.h"
+#include "runtime/kernel.h"
+#include "runtime/loop_spec.h"
 
 namespace pijit {
-
-constexpr int64_t kChunk = 4096;
-constexpr int64_t kRowChunk = 1024;
-constexpr int64_t kLaneBytes = 64;
-
-struct LoopOperand {
-  DType dt;
-  std::vector<int64_t> strides;  // per dim of the domain
-  int64_t offset = 0;            // of the first element
-};
-struct LoopOutput : LoopOperand {
-  int node = -1;                       // in the body
-  Combiner combine = Combiner::kNone;  // kNone: stored at every index
-  bool stream = false;                 // around the caches, where memory is aligned for it
-};
-struct LoopSpec {
-  enum Form : uint8_t { kMap, kRow, kCol } form = kMap;
-  std::vector<int64_t> dims;
-  std::vector<LoopOperand> in;
-  std::vector<LoopOutput> out;
-  std::vector<SNode> body;  // kInput k reads in[k]
-  // Merges adjacent dims where every operand allows it, and drops dims of 1.
-  void collapse();
-  // Bytes of the operand's elements that the loop touches.
-  int64_t footprint(const LoopOperand& o) const;
-};
 
 // Passes along the innermost dim, one after the other: ptrs are inputs then outputs, which move by
 // `steps` bytes from one pass to the next; in row form a reduced output points to the accumulator
@@ -68,10 +37,11 @@ struct InnerSpec {
 // Emitters, best first (cpu/impl_list.cc); cached by key.
 std::shared_ptr<const InnerLoop> make_inner_loop(const InnerSpec& s);
 
-class LoopKernel {
+class LoopKernel : public Kernel {
  public:
   explicit LoopKernel(LoopSpec s);
   void run(const void* const* in, void* const* out) const;
+  void launch(const void* const* in, void* const* out) override { run(in, out); }
   // The same on the calling thread.
   void run_alone(const void* const* in, void* const* out) const {
     run_range(in, out, 0, spec_.form == LoopSpec::kMap && outer_dims_ == 0 ? inner_ : outer_);
@@ -82,7 +52,7 @@ class LoopKernel {
   int64_t cost() const;
   static constexpr int64_t kParallelCost = 1200000;
   const LoopSpec& spec() const { return spec_; }
-  std::string describe() const;
+  std::string describe() const override { return spec_.describe(); }
 
  private:
   bool sums_by_columns() const;
@@ -105,10 +75,5 @@ class LoopKernel {
   std::shared_ptr<const InnerLoop> loop_, streaming_;
   bool is_aligned(char* const* base) const;
 };
-
-// The identity of a combiner, and a combination of two values, as memory bits of dtype t.
-uint64_t combiner_identity(Combiner c, DType t);
-SVal combine(SBuilder& sb, Combiner c, SVal a, SVal b);
-void combine_scalar(Combiner c, DType t, void* acc, const void* x);
 
 }  // namespace pijit

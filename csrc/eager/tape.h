@@ -1,41 +1,11 @@
-// Eager execution: each op is a one-node graph, compiled once per (op, attributes, operand types)
-// and kept, and so is its gradient; and the tape that records ops for reverse mode.
+// The tape: records the ops that run, for reverse mode, forward mode and batches.
 #pragma once
 #include <functional>
 #include <unordered_set>
 
-#include "graph/grad.h"
-#include "runtime/array.h"
+#include "eager/eager.h"
 
 namespace pijit {
-
-// Runs ops as they are emitted. Vals index the arrays it holds.
-class EagerBuilder : public Builder {
- public:
-  Val wrap(ArrayRef a) {
-    if (n_ < kInline)
-      inline_[n_] = std::move(a);
-    else
-      more_.push_back(std::move(a));
-    return {this, n_++};
-  }
-  const ArrayRef& array(Val v) const {
-    return v.id < kInline ? inline_[v.id] : more_[v.id - kInline];
-  }
-  Val emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) override;
-  const Type& type(Val v) const override { return array(v)->type; }
-  using Builder::constant;
-  Val constant(DType dt, uint64_t bits) override { return wrap(scalar_array(dt, bits)); }
-  // The rule as one program, unless its ops are to be recorded.
-  bool run_vjp(const OpDef& op, const Attrs& attrs, std::span<const Val> in, Val out, Val ct,
-               const std::vector<bool>& need, std::vector<Val>* d) override;
-
- private:
-  static constexpr uint32_t kInline = 10;
-  ArrayRef inline_[kInline];
-  std::vector<ArrayRef> more_;
-  uint32_t n_ = 0;
-};
 
 // Records what depends on watched arrays while it is active. Tapes nest; each thread has its own
 // stack.
@@ -49,10 +19,12 @@ class Tape {
   const Use use;
 
   void start();
-  void stop();  // must be the innermost active tape of this thread
-  void watch(const ArrayRef& a) {
-    if (watched_.insert(a.get()).second) leaves_.insert(a.get());
+  void stop();                     // must be the innermost active tape of this thread
+  bool watch(const ArrayRef& a) {  // false: it is watched already
+    const bool fresh = watched_.insert(a.get()).second;
+    if (fresh) leaves_.insert(a.get());
     keep_.push_back(a);
+    return fresh;
   }
   bool watches(const Array* a) const { return watched_.count(a); }
   // Watched, and computed by nothing that was recorded.
@@ -60,6 +32,10 @@ class Tape {
   void record(const OpDef& op, const Attrs& attrs, std::span<const ArrayRef* const> in,
               const ArrayRef& out);
   void record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Backward f);
+  // f gets the whole gradient of a watched value once it is known and gives what goes on in its
+  // place. In reverse mode.
+  using Hook = std::function<ArrayRef(const ArrayRef& ct)>;
+  void hook(const ArrayRef& a, Hook f);
   // A compiled region as one op: Record::region, given by arrays. Pairs of sum and alone.
   using Region = std::function<std::vector<std::pair<ArrayRef, ArrayRef>>(
       const std::vector<ArrayRef>& cts, const std::vector<ArrayRef>& so_far)>;
@@ -101,6 +77,7 @@ class Tape {
     std::vector<ArrayRef> in, out;
     Backward custom;
     Region region = nullptr;
+    Hook hook = nullptr;
   };
   class Replay;
   std::vector<Entry> entries_;
@@ -108,6 +85,7 @@ class Tape {
   std::vector<ArrayRef> keep_;
 };
 
-size_t eager_cache_size();
+// The array on another device, with a gradient that comes back from there.
+ArrayRef moved(const ArrayRef& a, DeviceId to);
 
 }  // namespace pijit

@@ -1,22 +1,27 @@
-#include "runtime/tiles.h"
+#include "cpu/tiles.h"
 
 #include <algorithm>
 
+#include "base/log.h"
+#include "cpu/parallel.h"
 #include "runtime/array.h"
-#include "runtime/kernel.h"
 
 namespace pijit {
 
-Tiles::Tiles(std::vector<Member> members, int64_t slices, int64_t tile, std::vector<size_t> scratch)
-    : members_(std::move(members)), slices_(slices), tile_(tile) {
-  for (auto& m : members_) cost_ += m.kernel->cost() * slices_ / tile_;
-  for (auto bytes : scratch) {
+Tiles::Tiles(TileSpec s) : slices_(s.slices), tile_(s.tile) {
+  for (auto& m : s.members) {
+    Member made{std::make_unique<LoopKernel>(std::move(m.loop)), nullptr, m.in, m.out};
+    if (slices_ % tile_) made.rest = std::make_unique<LoopKernel>(std::move(m.rest));
+    cost_ += made.kernel->cost() * slices_ / tile_;
+    members_.push_back(std::move(made));
+  }
+  for (auto bytes : s.scratch) {
     offset_.push_back(scratch_);
     scratch_ += (bytes + 63) / 64 * 64;
   }
 }
 
-void Tiles::run(const void* const* in, void* const* out) const {
+void Tiles::launch(const void* const* in, void* const* out) {
   const int64_t tiles = (slices_ + tile_ - 1) / tile_;
   parallel_for(tiles, cost_ < LoopKernel::kParallelCost ? tiles : 1,
                [&](int64_t b, int64_t e) { run_tiles(in, out, b, e); });
@@ -26,10 +31,10 @@ void Tiles::run_tiles(const void* const* in, void* const* out, int64_t begin, in
   const Block scratch(scratch_);
   for (int64_t t = begin; t < end; ++t) {
     const int64_t first = t * tile_;
-    auto address = [&](const Operand& o) -> void* {
-      if (o.kind == Operand::kScratch) return scratch.p + offset_[o.index];
-      char* p = static_cast<char*>(o.kind == Operand::kIn ? const_cast<void*>(in[o.index])
-                                                          : out[o.index]);
+    auto address = [&](const TileSpec::Operand& o) -> void* {
+      if (o.kind == TileSpec::Operand::kScratch) return scratch.p + offset_[o.index];
+      char* p = static_cast<char*>(o.kind == TileSpec::Operand::kIn ? const_cast<void*>(in[o.index])
+                                                                    : out[o.index]);
       return p + first * o.bytes;
     };
     for (auto& m : members_) {

@@ -1,178 +1,16 @@
-#include "runtime/eager.h"
+#include "eager/tape.h"
 
 #include <algorithm>
-#include <mutex>
 #include <unordered_map>
 
-#include "compile/compile.h"
 #include "graph/vmap.h"
-#include "runtime/record.h"
-#include "runtime/watch.h"
 
 namespace pijit {
 namespace {
 
-// An op, or the gradient of one: then the result and its cotangent follow the inputs.
-struct Key {
-  const OpDef* op;
-  Attrs attrs;
-  std::vector<Type> in;
-  uint64_t absent;
-  uint64_t need;  // of a gradient: which inputs want a cotangent; kForward: the op itself
-};
-constexpr uint64_t kForward = 0;
-constexpr size_t kMaxMask = 64;
-struct Entry {
-  Key key;
-  std::shared_ptr<const Program> program;
-  std::vector<size_t> of;  // of a gradient: the inputs whose cotangents the program gives
-};
-
-size_t hash_type(const Type& t) {
-  size_t h = static_cast<size_t>(t.dtype) * 31 + t.shape.rank();
-  for (auto d : t.shape) h = hash_mix(h, d.hash());
-  return h;
-}
-
-// A small direct-mapped table in front of the full one; one lock for both.
-struct Cache {
-  std::mutex mu;
-  std::shared_ptr<const Entry> front[1024];
-  std::unordered_multimap<size_t, std::shared_ptr<const Entry>> all;
-};
-Cache& cache() {
-  static auto* c = new Cache;
-  return *c;
-}
-constexpr size_t kMaxEntries = 20000;
-
 thread_local std::vector<Tape*> tapes;
 
 }  // namespace
-
-size_t eager_cache_size() { return cache().all.size(); }
-
-namespace {
-
-// The entry for a call; `make` fills in graph and `of` of a new one, given inputs of the graph.
-template <class Make>
-std::shared_ptr<const Entry> find_entry(const EagerBuilder& b, const OpDef& op, const Attrs& attrs,
-                                        std::span<const Val> in, uint64_t need, Make make) {
-  auto type = [&](Val v) -> const Type& { return b.type(v); };
-  size_t h = hash_mix(hash_mix(op.id, attrs.empty() ? 0 : hash_of(attrs)), need);
-  uint64_t absent = 0;
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (in[i])
-      h = hash_mix(h, hash_type(type(in[i])));
-    else
-      absent |= uint64_t{1} << i % kMaxMask;
-  }
-  h = hash_mix(h, absent);
-  auto matches = [&](const Entry& e) {
-    if (e.key.op != &op || e.key.absent != absent || e.key.need != need ||
-        e.key.in.size() != in.size() || !same(e.key.attrs, attrs))
-      return false;
-    for (size_t i = 0; i < in.size(); ++i)
-      if (in[i] && !e.key.in[i].same_as(type(in[i]))) return false;
-    return true;
-  };
-  Cache& c = cache();
-  std::shared_ptr<const Entry> entry;
-  {
-    std::lock_guard lock(c.mu);
-    auto& front = c.front[h & 1023];
-    if (front && matches(*front)) {
-      entry = front;
-    } else {
-      auto [lo, hi] = c.all.equal_range(h);
-      for (auto it = lo; it != hi && !entry; ++it)
-        if (matches(*it->second)) entry = front = it->second;
-    }
-  }
-  if (!entry) {
-    auto fresh = std::make_shared<Entry>();
-    fresh->key = {&op, attrs, {}, absent, need};
-    for (auto v : in) fresh->key.in.push_back(v ? type(v) : Type{});
-    Graph g(false);
-    std::vector<Val> x;
-    for (auto v : in) x.push_back(v ? g.add_input(type(v)) : Val{});
-    make(g, x, &fresh->of);
-    fresh->program = compile(g);
-    entry = fresh;
-    std::lock_guard lock(c.mu);
-    if (c.all.size() >= kMaxEntries) {
-      c.all.clear();
-      for (auto& f : c.front) f.reset();
-    }
-    c.all.emplace(h, entry);
-    c.front[h & 1023] = entry;
-  }
-  return entry;
-}
-
-}  // namespace
-
-Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) {
-  const Span span(TraceEvent::kOp, [] { return caller_subject ? caller_subject() : nullptr; });
-  if (eager_watcher) eager_watcher();
-  const auto entry = find_entry(*this, op, attrs, in, kForward,
-                                [&](Graph& g, std::span<const Val> x, std::vector<size_t>*) {
-                                  g.outputs = {{g.emit(op, x, attrs, out).id}};
-                                });
-  Array* small[8];
-  std::vector<Array*> big;
-  Array** args = small;
-  if (in.size() > 8) {
-    big.resize(in.size());
-    args = big.data();
-  }
-  size_t n = 0;
-  for (auto v : in) {
-    if (!v) continue;
-    args[n++] = array(v).get();
-    if (args[n - 1]->of_one_element) Tape::check_read(args[n - 1]);
-  }
-  ArrayRef result;
-  entry->program->run(std::span<Array* const>(args, n), nullptr, &result);
-  if (!tapes.empty()) {
-    // An op that hands its input through gives the result an identity of its own.
-    for (size_t i = 0; i < n; ++i)
-      if (args[i] == result.get()) {
-        result = alias_array(result, result->type);
-        break;
-      }
-    std::vector<const ArrayRef*> refs;
-    for (auto v : in) refs.push_back(v ? &array(v) : nullptr);
-    for (Tape* t : tapes) t->record(op, attrs, refs, result);
-  }
-  return wrap(std::move(result));
-}
-
-bool EagerBuilder::run_vjp(const OpDef& op, const Attrs& attrs, std::span<const Val> in, Val out,
-                           Val ct, const std::vector<bool>& need, std::vector<Val>* d) {
-  if (!tapes.empty() || in.size() + 2 > kMaxMask) return false;
-  uint64_t mask = 0;
-  for (size_t k = 0; k < in.size(); ++k)
-    if (need[k]) mask |= uint64_t{1} << k;
-  if (mask == kForward) return true;
-  std::vector<Val> args(in.begin(), in.end());
-  args.push_back(out);
-  args.push_back(ct);
-  const auto entry = find_entry(
-      *this, op, attrs, args, mask, [&](Graph& g, std::span<const Val> x, std::vector<size_t>* of) {
-        const size_t n = in.size();
-        const auto cts = apply_vjp(g, op, attrs, x.first(n), x[n], x[n + 1], need);
-        for (size_t k = 0; k < n; ++k)
-          if (cts[k]) g.outputs.push_back({cts[k].id}), of->push_back(k);
-      });
-  std::vector<Array*> arrays;
-  for (auto v : args)
-    if (v) arrays.push_back(array(v).get());
-  std::vector<ArrayRef> results(entry->of.size());
-  entry->program->run(arrays, nullptr, results.data());
-  for (size_t i = 0; i < results.size(); ++i) (*d)[entry->of[i]] = wrap(std::move(results[i]));
-  return true;
-}
 
 Tape* Tape::innermost() { return tapes.empty() ? nullptr : tapes.back(); }
 const std::vector<Tape*>& Tape::active() { return tapes; }
@@ -234,6 +72,17 @@ void Tape::record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Ba
   entries_.push_back({nullptr, {}, std::move(in), std::move(out), std::move(f)});
 }
 
+void Tape::hook(const ArrayRef& a, Hook f) {
+  if (use != kReverse) return;
+  auto gives = [&](const Entry& e) {
+    return !e.hook &&
+           std::any_of(e.out.begin(), e.out.end(), [&](auto& o) { return o.get() == a.get(); });
+  };
+  // Behind what computed the value, and before earlier hooks of it: the walk goes backward.
+  const auto by = std::find_if(entries_.rbegin(), entries_.rend(), gives).base();
+  entries_.insert(by, {nullptr, {}, {}, {a}, nullptr, nullptr, std::move(f)});
+}
+
 // The entries as records of Vals.
 class Tape::Replay {
  public:
@@ -255,9 +104,10 @@ class Tape::Replay {
           for (auto& x : f(a)) d.push_back(x ? b.wrap(x) : Val{});
           return d;
         };
+      if (e.hook) r.hook = [this, f = e.hook](Val ct) { return b.wrap(f(b.array(ct))); };
       if (e.region)
         r.region = [this, f = e.region](std::span<const Sum> cts, std::span<const Sum> so_far,
-                                        const std::vector<bool>&) {
+                                        const std::vector<bool>&, const std::vector<bool>&) {
           auto arrays = [&](std::span<const Sum> v) {
             std::vector<ArrayRef> a;
             for (auto& x : v) a.push_back(x.value ? b.array(x.value) : ArrayRef());
@@ -323,6 +173,20 @@ std::vector<ArrayRef> Tape::batch(std::span<const ArrayRef> examples,
   for (auto v : vmapped(r.b, r.records, seeds, r.vals(of), size))
     out.push_back(v ? r.b.array(v) : ArrayRef());
   return out;
+}
+
+ArrayRef moved(const ArrayRef& a, DeviceId to) {
+  if (a->type.device == to) return a;
+  ArrayRef r = array_on(a, to);
+  for (Tape* t : Tape::active()) {
+    if (!t->watches(a.get())) continue;
+    OP_CHECK(t->use == Tape::kReverse, kRuntime,
+             "[Tensor.to] a value cannot move to another device within vmap or forward mode");
+    t->record_custom({a}, {r}, [from = a->type.device](const std::vector<ArrayRef>& cts) {
+      return std::vector<ArrayRef>{array_on(cts[0], from)};
+    });
+  }
+  return r;
 }
 
 }  // namespace pijit

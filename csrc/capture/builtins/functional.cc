@@ -1,0 +1,111 @@
+// The modules functools, operator and math.
+#include "capture/registry.h"
+#include "capture/values.h"
+
+namespace pijit {
+namespace {
+
+V call_it(Tracer& t, Call& c) {
+  return t.call(c.args[0], {c.args.begin() + 1, c.args.end()}, c.kwargs);
+}
+
+[[noreturn]] void unsupported(Tracer& t, const Call& c) {
+  t.give_up(c.args[0]->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
+            "operator." + c.name);
+}
+
+V truth(Tracer& t, Call& c) {
+  if (auto yes = t.truth(c.args[0])) return t.constant(py::bool_(*yes));
+  unsupported(t, c);
+}
+
+V absolute(Tracer& t, Call& c) {
+  if (PyObject* f = t.user_method(c.args[0], "__abs__"))
+    return t.call(t.wrap_static(f), c.args, {});
+  if (c.args[0]->kind == Value::kTensor) return t.call_op(OpTable::get().at("abs"), c.args, {});
+  return t.python_operation("abs", c.args);
+}
+
+V index(Tracer& t, Call& c) {
+  if (c.args[0]->kind == Value::kTensor) unsupported(t, c);
+  return t.python_operation("index", c.args);
+}
+
+template <bool kNegated>
+V is(Tracer& t, Call& c) {
+  const auto same = t.identical(c.args[0], c.args[1]);
+  if (!same) unsupported(t, c);
+  return t.constant(py::bool_(*same != kNegated));
+}
+
+V contains(Tracer& t, Call& c) {
+  const auto yes = t.contains(c.args[0], c.args[1]);
+  if (!yes) unsupported(t, c);
+  return t.constant(py::bool_(*yes));
+}
+
+V concat(Tracer& t, Call& c) {
+  const V &a = c.args[0], &b = c.args[1];
+  const bool sequences = (a->kind == Value::kTuple && b->kind == Value::kTuple) ||
+                         (Tracer::is_list(a) && Tracer::is_list(b));
+  if (!sequences) unsupported(t, c);
+  return t.binary(BinaryOp::kAdd, a, b);
+}
+
+V set_item(Tracer& t, Call& c) {
+  t.set_subscript(c.args[0], c.args[1], c.args[2]);
+  return t.constant(py::none());
+}
+V delete_item(Tracer& t, Call& c) {
+  t.delete_subscript(c.args[0], c.args[1]);
+  return t.constant(py::none());
+}
+
+V pure(Tracer& t, Call& c) {
+  return t.call_pure(py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs,
+                     c.name + "()");
+}
+
+}  // namespace
+
+void add_functional(Registry& r) {
+  r.functions("functools", {"reduce"}, {2, 3}, call_polyfill);
+
+  const py::module_ m = py::module_::import("operator");
+  auto add = [&](const char* name, Arity arity, Known handler) {
+    if (py::hasattr(m, name)) r.add(m.attr(name), arity, handler);
+  };
+  add("call", {1, kAny, true}, call_it);
+  add("truth", {1, 1}, truth);
+  add("abs", {1, 1}, absolute);
+  add("index", {1, 1}, index);
+  add("is_", {2, 2}, is<false>);
+  add("is_not", {2, 2}, is<true>);
+  add("contains", {2, 2}, contains);
+  add("concat", {2, 2}, concat);
+  add("getitem", {2, 2}, [](Tracer& t, Call& c) { return t.subscript(c.args[0], c.args[1]); });
+  add("setitem", {3, 3}, set_item);
+  add("delitem", {2, 2}, delete_item);
+  for (auto name : {"countOf", "indexOf"})
+    add(name, {2, 2},
+        [](Tracer& t, Call& c) { return t.python_operation(c.name.c_str(), c.args); });
+#define UNARY(id, name, sign, function, op) \
+  add(function, {1, 1}, [](Tracer& t, Call& c) { return t.unary(UnaryOp::id, c.args[0]); });
+#define COMPARE(id, name, sign, mirrored, negated, op) \
+  add(name, {2, 2},                                    \
+      [](Tracer& t, Call& c) { return t.compare(CompareOp::id, c.args[0], c.args[1]); });
+#define BINARY(id, name, sign, function, op)                                           \
+  add(function, {2, 2},                                                                \
+      [](Tracer& t, Call& c) { return t.binary(BinaryOp::id, c.args[0], c.args[1]); }); \
+  add("i" name, {2, 2},                                                                \
+      [](Tracer& t, Call& c) { return t.in_place(BinaryOp::id, c.args[0], c.args[1]); });
+#include "base/operators.def"
+#undef UNARY
+#undef COMPARE
+#undef BINARY
+
+  for (auto [name, f] : py::cast<py::dict>(py::module_::import("math").attr("__dict__")))
+    if (PyCFunction_Check(f.ptr())) r.add(f, {0, kAny, true}, pure);
+}
+
+}  // namespace pijit

@@ -1,0 +1,126 @@
+// Our own library's functions in C++.
+#include "capture/registry.h"
+#include "capture/values.h"
+
+namespace pijit {
+
+namespace {
+
+V none(Tracer& t) { return t.constant(py::none()); }
+
+V make_tape(Tracer& t, Call& c) {
+  std::string use = "reverse";
+  for (auto& [name, v] : c.kwargs)
+    if (name != "use") t.give_up(Reason::kRaises, "Tape()");
+  const V given = !c.args.empty() ? c.args[0] : !c.kwargs.empty() ? c.kwargs[0].second : nullptr;
+  if (given) {
+    const auto text = t.as_constant(given);
+    if (!text || !PyUnicode_Check(text->ptr())) t.give_up(Reason::kRaises, "Tape()");
+    use = text_of(*text);
+  }
+  if (use != "reverse" && use != "forward" && use != "batch")
+    t.give_up(Reason::kRaises, "Tape() for " + use);
+  return t.make_tape(use == "forward" ? Tape::kForward
+                     : use == "batch" ? Tape::kBatch
+                                      : Tape::kReverse);
+}
+
+void add_tape(Registry& r) {
+  PyTypeObject* type = tape_type();
+  r.add(reinterpret_cast<PyObject*>(type), {0, 1, true}, make_tape);
+  r.method(type, "start", {1, 1}, [](Tracer& t, Call& c) {
+    t.start_tape(c.args[0]);
+    return none(t);
+  });
+  r.method(type, "stop", {1, 1}, [](Tracer& t, Call& c) {
+    t.stop_tape(c.args[0]);
+    return none(t);
+  });
+  r.method(type, "watch", {2, 2},
+           [](Tracer& t, Call& c) { return t.constant(py::bool_(t.watch(c.args[0], c.args[1]))); });
+  r.method(type, "watches", {2, 2}, [](Tracer& t, Call& c) {
+    return t.constant(py::bool_(t.watches(c.args[0], c.args[1])));
+  });
+  r.method(type, "record_custom", {4, 4}, [](Tracer& t, Call& c) {
+    t.record_custom(c.args[0], c.args[1], c.args[2], c.args[3]);
+    return none(t);
+  });
+  r.method(type, "hook", {3, 3}, [](Tracer& t, Call& c) {
+    t.hook_gradient(c.args[0], c.args[1], c.args[2]);
+    return none(t);
+  });
+  r.method(type, "gradient", {4, 4}, [](Tracer& t, Call& c) {
+    return t.tape_gradient(c.args[0], c.args[1], c.args[2], c.args[3]);
+  });
+  r.method(type, "pushforward", {4, 4}, [](Tracer& t, Call& c) {
+    return t.tape_pushforward(c.args[0], c.args[1], c.args[2], c.args[3]);
+  });
+  r.method(type, "batch", {5, 5}, [](Tracer& t, Call& c) {
+    return t.tape_batch(c.args[0], c.args[1], c.args[2], c.args[3]);
+  });
+  r.functions("pijit._C", {"active_tapes"}, {0, 0},
+              [](Tracer& t, Call&) { return t.active_tapes(); });
+}
+
+// What Tensor has in C: operators by their methods' names. Those written in Python are inlined.
+void add_operators(Registry& r) {
+  auto method = [&](const char* name, Arity arity, Known handler) {
+    PyObject* d = type_lookup(tensor_type, str_of(name).ptr());
+    if (d && Py_IS_TYPE(d, &PyWrapperDescr_Type)) r.add(d, arity, handler);
+  };
+#define BINARY(id, name, sign, function, op)                                                      \
+  method("__" name "__", {2, 2},                                                                  \
+         [](Tracer& t, Call& c) { return t.binary(BinaryOp::id, c.args[0], c.args[1]); });        \
+  method("__r" name "__", {2, 2},                                                                 \
+         [](Tracer& t, Call& c) { return t.binary(BinaryOp::id, c.args[1], c.args[0]); });
+#define UNARY(id, name, sign, function, op) \
+  method("__" name "__", {1, 1}, [](Tracer& t, Call& c) { return t.unary(UnaryOp::id, c.args[0]); });
+#define COMPARE(id, name, sign, mirrored, negated, op) \
+  method("__" name "__", {2, 2},                       \
+         [](Tracer& t, Call& c) { return t.compare(CompareOp::id, c.args[0], c.args[1]); });
+#include "base/operators.def"
+#undef BINARY
+#undef UNARY
+#undef COMPARE
+}
+
+void add_tensor(Registry& r) {
+  add_operators(r);
+  r.method(tensor_type, "__getitem__", {2, 2},
+           [](Tracer& t, Call& c) { return t.subscript(c.args[0], c.args[1]); });
+  r.method(tensor_type, "__setitem__", {3, 3}, [](Tracer& t, Call& c) {
+    t.set_subscript(c.args[0], c.args[1], c.args[2]);
+    return none(t);
+  });
+  r.method(tensor_type, "__len__", {1, 1}, [](Tracer& t, Call& c) {
+    if (!t.node_of(c.args[0]).shape().rank())
+      t.raise(PyExc_TypeError, {t.constant(py::str("len() of a 0-d tensor"))});
+    return t.dim(c.args[0], 0);
+  });
+  r.method(tensor_type, "_assign", {2, 2}, [](Tracer& t, Call& c) {
+    t.node_of(c.args[0]);
+    t.assign_tensor(c.args[0], c.args[1]);
+    return c.args[0];
+  });
+  r.method(tensor_type, "_rebind", {2, 2}, [](Tracer& t, Call& c) {
+    t.rebind(c.args[0], c.args[1]);
+    return c.args[0];
+  });
+  r.method(tensor_type, "_held", {1, 1},
+           [](Tracer& t, Call& c) { return t.tensor(t.node_of(c.args[0])); });
+  r.method(tensor_type, "_alias", {1, 1}, [](Tracer& t, Call& c) { return t.aliased(c.args[0]); });
+  r.method(tensor_type, "_detached", {1, 1},
+           [](Tracer& t, Call& c) { return t.detached(c.args[0]); });
+}
+
+}  // namespace
+
+void add_library(Registry& r) {
+  add_tape(r);
+  add_tensor(r);
+  // what is captured is inside of compiled code already
+  r.functions("pijit._C", {"graph_mode"}, {0, 0},
+              [](Tracer& t, Call&) { return t.constant(py::bool_(false)); });
+}
+
+}  // namespace pijit

@@ -1,0 +1,192 @@
+// Functions of the module builtins.
+#include "capture/registry.h"
+#include "capture/values.h"
+
+namespace pijit {
+namespace {
+
+[[noreturn]] void unsupported(Tracer& t, const Call& c) {
+  for (auto& a : c.args)
+    if (a->kind == Value::kTensor) t.give_up(Reason::kTensorValue, c.name + "()");
+  t.give_up(Reason::kUnsupportedCall, c.name + "()");
+}
+
+V pure(Tracer& t, Call& c) {
+  return t.call_pure(py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs,
+                     c.name + "()");
+}
+
+V is_instance(Tracer& t, Call& c) {
+  const auto cls = t.as_constant(c.args[1], Ask::kIdentity);
+  if (!cls) unsupported(t, c);
+  return t.constant(py::bool_(t.is_instance(c.args[0], cls->ptr())));
+}
+
+V is_subclass(Tracer& t, Call& c) {
+  const auto cls = t.as_constant(c.args[1], Ask::kIdentity);
+  const auto sub = t.as_constant(c.args[0], Ask::kIdentity);
+  if (!cls || !sub) unsupported(t, c);
+  return t.constant(py::bool_(t.is_subclass(sub->ptr(), cls->ptr())));
+}
+
+V next(Tracer& t, Call& c) {
+  const V& it = c.args[0];
+  if (it->kind != Value::kIter) unsupported(t, c);
+  V v;
+  const auto* g = dynamic_cast<const GeneratorValue*>(static_cast<Value*>(it));
+  const bool ends = g && g->frame;  // a generator, with a value at its end
+  if (t.iterate(it, &v)) return v;
+  if (c.args.size() == 2) return c.args[1];
+  const V& last = t.return_value_;
+  const bool none = last && last->kind == Value::kConst && last->obj.is_none();
+  t.raise(PyExc_StopIteration, ends && !none ? std::vector<V>{last} : std::vector<V>());
+}
+
+// The text of an attribute's name.
+py::object name_of(Tracer& t, const Call& c) {
+  auto n = t.as_constant(c.args[1]);
+  if (!n || !PyUnicode_Check(n->ptr())) unsupported(t, c);
+  PyObject* text = n->release().ptr();
+  if (PyUnicode_CheckExact(text)) PyUnicode_InternInPlace(&text);
+  return py::reinterpret_steal<py::object>(text);
+}
+
+// What getattr() finds; empty: AttributeError, also of a property or __getattr__ unless strict.
+std::optional<V> find(Tracer& t, Call& c, bool strict = false) {
+  const py::object name = name_of(t, c);
+  try {
+    return t.find_attribute(c.args[0], name.ptr());
+  } catch (const Raised& e) {
+    if (!PyType_IsSubtype(t.type_of(e.exception),
+                          reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
+      throw;
+    if (strict) throw;
+    return std::nullopt;
+  }
+}
+
+V get_attribute(Tracer& t, Call& c) {
+  if (auto r = find(t, c, c.args.size() == 2)) return *r;
+  if (c.args.size() == 3) return c.args[2];
+  t.raise(PyExc_AttributeError, text_of(name_of(t, c)));
+}
+
+V has_attribute(Tracer& t, Call& c) { return t.constant(py::bool_(find(t, c).has_value())); }
+
+V set_attribute(Tracer& t, Call& c) {
+  t.set_attribute(c.args[0], name_of(t, c).ptr(), c.args[2]);
+  return t.constant(py::none());
+}
+
+V identity(Tracer& t, Call& c) {
+  const V& x = c.args[0];
+  const bool stays = x->src >= 0 && x->obj && x->kind != Value::kConst &&
+                     (x->kind != Value::kTensor || x->parameter);  // other tensors come and go
+  if (!stays) unsupported(t, c);
+  t.guard(Guard::kIs, x->src, x->obj);  // which keeps the object, and so its address
+  return t.constant(py::reinterpret_steal<py::object>(PyLong_FromVoidPtr(x->obj.ptr())));
+}
+
+V is_callable(Tracer& t, Call& c) {
+  const V& x = c.args[0];
+  const bool function = x->kind == Value::kFunction || x->kind == Value::kMethod;
+  return t.constant(py::bool_(function || t.type_of(x)->tp_call != nullptr));
+}
+
+V absolute(Tracer& t, Call& c) {
+  if (c.args[0]->kind == Value::kTensor)
+    return t.call_op(OpTable::get().at("abs"), c.args, c.kwargs);
+  if (PyObject* f = t.user_method(c.args[0], "__abs__"))
+    return t.call(t.wrap_static(f), c.args, {});
+  return pure(t, c);
+}
+
+V power(Tracer& t, Call& c) {
+  if (c.args.size() == 2 && c.kwargs.empty() && c.args[0]->kind == Value::kTensor)
+    return t.binary(BinaryOp::kPow, c.args[0], c.args[1]);
+  return pure(t, c);
+}
+
+// max() and min(): one of the items themselves.
+V extreme(Tracer& t, Call& c, CompareOp better) {
+  const std::vector<V>& args = c.args;
+  if (args.size() == 2 && c.kwargs.empty() && t.is_number(args[0]) && t.is_number(args[1]) &&
+      (Tracer::unfixed(args[0]) || Tracer::unfixed(args[1])))
+    if (auto second = t.unfixed_relation(better, args[1], args[0])) return args[*second];
+  V key, otherwise;
+  for (auto& [k, v] : c.kwargs) {
+    if (k == "key")
+      key = v->kind == Value::kConst && v->obj.is_none() ? nullptr : v;
+    else if (k == "default" && args.size() == 1)
+      otherwise = v;
+    else
+      t.give_up(Reason::kRaises, c.name + "()");
+  }
+  const V it = t.get_iter(args.size() == 1 ? args[0] : t.tuple(args));
+  V best, best_key, x;
+  while (t.iterate(it, &x)) {
+    t.tick();
+    const V k = key ? t.call(key, {x}, {}) : x;
+    if (best) {
+      const V wins = t.compare(better, k, best_key);
+      const auto yes = t.truth(wins);
+      if (!yes)
+        t.give_up(wins->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
+                  c.name + "()");
+      if (!*yes) continue;
+    }
+    best = x, best_key = k;
+  }
+  if (best) return best;
+  if (otherwise) return otherwise;
+  t.raise(PyExc_ValueError, c.name + "() of nothing");
+}
+
+V representation(Tracer& t, Call& c) {
+  if (Tracer::sourced(c.args[0])) return pure(t, c);
+  if (auto s = t.text(c.args[0], "__repr__")) return *s;
+  unsupported(t, c);
+}
+
+V make_tuple(Tracer& t, Call& c) {  // tuple.__new__, as named tuples call it
+  const auto cls = t.as_constant(c.args[0]);
+  if (!cls || !PyType_Check(cls->ptr()) || c.args[1]->kind != Value::kTuple) unsupported(t, c);
+  V made = t.tuple(t.items_of(c.args[1]));
+  made->cls = *cls;
+  return made;
+}
+
+}  // namespace
+
+void add_python(Registry& r) {
+  const py::module_ builtins = py::module_::import("builtins");
+  auto add = [&](const char* name, Arity arity, Known handler) {
+    r.add(builtins.attr(name), arity, handler);
+  };
+  add("len", {1, 1}, [](Tracer& t, Call& c) { return t.length_of(c.args[0]); });
+  add("isinstance", {2, 2}, is_instance);
+  add("issubclass", {2, 2}, is_subclass);
+  add("print", {0, kAny, true}, [](Tracer& t, Call& c) { return t.call_print(c.args, c.kwargs); });
+  add("iter", {1, 1}, [](Tracer& t, Call& c) { return t.get_iter(c.args[0]); });
+  add("next", {1, 2}, next);
+  add("getattr", {2, 3}, get_attribute);
+  add("hasattr", {2, 2}, has_attribute);
+  add("setattr", {3, 3}, set_attribute);
+  add("id", {1, 1}, identity);
+  add("callable", {1, 1}, is_callable);
+  add("abs", {1, 1}, absolute);
+  add("pow", {2, 3, true}, power);
+  add("max", {1, kAny, true}, [](Tracer& t, Call& c) { return extreme(t, c, CompareOp::kGt); });
+  add("min", {1, kAny, true}, [](Tracer& t, Call& c) { return extreme(t, c, CompareOp::kLt); });
+  add("sum", {1, 2}, [](Tracer& t, Call& c) { return t.call_sum(c.args); });
+  add("sorted", {1, 1, true}, [](Tracer& t, Call& c) { return t.call_sorted(c.args, c.kwargs); });
+  add("any", {1, 1}, call_polyfill);
+  add("all", {1, 1}, call_polyfill);
+  add("repr", {1, 1}, representation);
+  for (auto name :
+       {"divmod", "round", "ord", "chr", "hash", "bin", "hex", "oct", "ascii", "format"})
+    add(name, {1, kAny, true}, pure);
+  r.add(py::handle(reinterpret_cast<PyObject*>(&PyTuple_Type)).attr("__new__"), {2, 2}, make_tuple);
+}
+
+}  // namespace pijit

@@ -1,0 +1,201 @@
+// Built-in classes that are called: constructors.
+#include "capture/registry.h"
+#include "capture/values.h"
+
+namespace pijit {
+namespace {
+
+[[noreturn]] void unsupported(Tracer& t, const Call& c) {
+  t.give_up(!c.args.empty() && c.args[0]->kind == Value::kTensor ? Reason::kTensorValue
+                                                                 : Reason::kUnsupportedCall,
+            c.name + "()");
+}
+
+PyTypeObject* called(const Call& c) { return reinterpret_cast<PyTypeObject*>(c.callable); }
+
+V pure(Tracer& t, Call& c) {
+  return t.call_pure(py::reinterpret_borrow<py::object>(c.callable), c.args, c.kwargs, c.name);
+}
+
+V make_str(Tracer& t, Call& c) {
+  if (c.args.size() != 1 || !c.kwargs.empty() || Tracer::sourced(c.args[0])) return pure(t, c);
+  if (auto s = t.text(c.args[0], "__str__")) return *s;
+  unsupported(t, c);
+}
+
+V make_bool(Tracer& t, Call& c) {
+  if (c.args.empty()) return t.constant(py::bool_(false));
+  if (auto b = t.truth(c.args[0])) return t.constant(py::bool_(*b));
+  unsupported(t, c);
+}
+
+V make_number(Tracer& t, Call& c) {
+  if (c.args.size() == 1 && c.kwargs.empty()) {
+    const V& x = c.args[0];
+    if (Tracer::unfixed(x) && Py_TYPE(x->obj.ptr()) == called(c)) return x;
+    if (Tracer::unfixed(x) && called(c) == &PyFloat_Type)
+      if (V r = t.unfixed_arithmetic(BinaryOp::kTrueDiv, x, t.constant_int(1))) return r;
+    if (x->kind == Value::kTensor) t.give_up(Reason::kTensorValue, c.name);
+  }
+  return pure(t, c);
+}
+
+V make_set(Tracer& t, Call& c) {
+  if (c.args.empty()) return t.set_of({});
+  if (Tracer::is_dict(c.args[0]) || c.args[0]->kind == Value::kSet) unsupported(t, c);
+  return t.set_of(t.items_of(c.args[0]));
+}
+
+template <Value::Kind kKind>
+V make_sequence(Tracer& t, Call& c) {
+  if (c.args.empty()) return t.sequence(kKind, {});
+  auto items = t.unpack(c.args[0]);
+  if (!items) unsupported(t, c);
+  return t.sequence(kKind, *items);
+}
+
+V make_dict(Tracer& t, Call& c) {
+  auto* d = t.make<DictValue>();
+  if (c.args.size() == 1) {
+    const V& from = c.args[0];
+    t.settle(from);
+    if (from->kind == Value::kDict) {
+      for (size_t k = 0; k < from->keys.size(); ++k)
+        t.set_subscript(d, t.constant(from->keys[k]), t.item(from, k));
+    } else if (auto pairs = t.unpack(from)) {
+      for (auto& p : *pairs) {
+        auto kv = t.unpack(p);
+        if (!kv || kv->size() != 2) t.give_up(Reason::kRaises, "dict");
+        t.set_subscript(d, (*kv)[0], (*kv)[1]);
+      }
+    } else {
+      unsupported(t, c);
+    }
+  }
+  for (auto& [k, v] : c.kwargs) t.set_subscript(d, t.constant(str_of(k)), v);
+  return d;
+}
+
+V make_zip(Tracer& t, Call& c) {
+  std::vector<V> iters;
+  for (auto& x : c.args) iters.push_back(t.get_iter(x));
+  return t.make<ZipIterator>(iters);
+}
+
+V make_map(Tracer& t, Call& c) {
+  std::vector<V> iters;
+  for (size_t k = 1; k < c.args.size(); ++k) iters.push_back(t.get_iter(c.args[k]));
+  return t.make<MapIterator>(c.args[0], iters);
+}
+
+V make_enumerate(Tracer& t, Call& c) {
+  if (c.args.size() + c.kwargs.size() > 2 || (!c.kwargs.empty() && c.kwargs[0].first != "start"))
+    t.give_up(Reason::kRaises, "enumerate()");
+  const V inner = t.get_iter(c.args[0]);
+  const V start = c.args.size() > 1      ? c.args[1]
+                  : c.kwargs.size() == 1 ? c.kwargs[0].second
+                                         : t.constant_int(0);
+  const auto i = t.as_int(start);
+  if (!i) t.give_up(Reason::kUnsupportedOperand, "enumerate");
+  return t.make<EnumerateIterator>(inner, *i);
+}
+
+V type_of(Tracer& t, Call& c) {
+  PyTypeObject* cls = t.type_of(c.args[0]);
+  if (!cls) unsupported(t, c);
+  return t.wrap_static(reinterpret_cast<PyObject*>(cls));
+}
+
+// super() or super(cls, self): attribute lookups continue behind cls.
+V make_super(Tracer& t, Call& c) {
+  const Frame& f = *t.frames_.back();
+  V cls, self;
+  if (c.args.size() == 2) {
+    cls = c.args[0], self = c.args[1];
+  } else if (c.args.empty()) {
+    for (int s = 0; s < f.code->num_slots; ++s)
+      if (f.code->slot_names[s] == "__class__" && f.slots[s]->kind == Value::kCell)
+        cls = as<CellValue>(f.slots[s])->content;
+    if (!f.slots.empty())
+      self = as<CellValue>(f.slots[0]) ? as<CellValue>(f.slots[0])->content : f.slots[0];
+  }
+  if (!cls || !self || cls->kind != Value::kObject || !PyType_Check(cls->obj.ptr()) ||
+      (self->kind != Value::kObject && self->kind != Value::kInstance &&
+       self->kind != Value::kException))
+    unsupported(t, c);
+  if (self->kind == Value::kObject) t.guard_type(self);
+  return t.make<SuperValue>(cls, self);
+}
+
+V make_slice(Tracer& t, Call& c) {
+  const V none = t.constant(py::none());
+  if (c.args.size() == 1) return t.make<SliceValue>(none, c.args[0], none);
+  return t.make<SliceValue>(c.args[0], c.args[1], c.args.size() > 2 ? c.args[2] : none);
+}
+
+// Tensor(x): a new object with the value of a tensor or a number.
+V make_tensor(Tracer& t, Call& c) {
+  V data = !c.args.empty() ? c.args[0] : nullptr;
+  V dtype = c.args.size() > 1 ? c.args[1] : nullptr;
+  for (auto& [k, v] : c.kwargs) {
+    if (k == "dtype")
+      dtype = v;
+    else if (k == "input_data")
+      data = v;
+    else
+      t.give_up(Reason::kUnsupportedCall, "Tensor()");
+  }
+  std::optional<DType> want;
+  if (dtype && !(dtype->kind == Value::kConst && dtype->obj.is_none())) {
+    const auto d = t.as_constant(dtype);
+    if (!d || !(want = dtype_of(d->ptr()))) t.give_up(Reason::kUnsupportedCall, "Tensor()");
+  }
+  if (data && c.args.size() <= 2 && t.is_operand(data)) {
+    const Operand o = t.operand(data);
+    const DType own = o.kind == Operand::kPyFloat ? DType::F32 : o.dtype();
+    return t.tensor(materialize(t.scope_->graph(), o, want.value_or(own)));
+  }
+  py::list positional;
+  py::dict keywords;
+  bool constants = data != nullptr;
+  auto known = [&](const V& v) {
+    auto o = v->kind == Value::kArray ? v->obj : t.as_constant(v);
+    constants &= o.has_value();
+    return o.value_or(py::none());
+  };
+  for (auto& a : c.args) positional.append(known(a));
+  for (auto& [k, v] : c.kwargs) keywords[str_of(k)] = known(v);
+  if (!constants) t.give_up(Reason::kUnsupportedCall, "Tensor()");
+  // the tensor is made here, and each run gives a new one of its value
+  const py::object made =
+      py::reinterpret_borrow<py::object>(c.callable)(*py::tuple(positional), **keywords);
+  return t.aliased(t.wrap(made.ptr(), t.add_source({Source::kConst, -1, 0, made})));
+}
+
+}  // namespace
+
+void add_types(Registry& r) {
+  auto add = [&](PyTypeObject* type, Arity arity, Known handler) {
+    r.add(reinterpret_cast<PyObject*>(type), arity, handler);
+  };
+  add(&PyUnicode_Type, {0, 3, true}, make_str);
+  add(&PyBool_Type, {0, 1}, make_bool);
+  add(&PyLong_Type, {0, 2, true}, make_number);
+  add(&PyFloat_Type, {0, 1}, make_number);
+  add(&PyComplex_Type, {0, 2, true}, pure);
+  add(&PyRange_Type, {1, 3}, pure);
+  add(&PySet_Type, {0, 1}, make_set);
+  add(&PyTuple_Type, {0, 1}, make_sequence<Value::kTuple>);
+  add(&PyList_Type, {0, 1}, make_sequence<Value::kList>);
+  add(&PyDict_Type, {0, 1, true}, make_dict);
+  add(&PyZip_Type, {0, kAny}, make_zip);
+  add(&PyMap_Type, {2, kAny}, make_map);
+  add(&PyEnum_Type, {1, 2, true}, make_enumerate);
+  add(&PyReversed_Type, {1, 1}, [](Tracer& t, Call& c) { return t.call_reversed(c.args[0]); });
+  add(&PyType_Type, {1, 1}, type_of);
+  add(&PySuper_Type, {0, 2}, make_super);
+  add(&PySlice_Type, {1, 3}, make_slice);
+  add(tensor_type, {0, kAny, true}, make_tensor);
+}
+
+}  // namespace pijit

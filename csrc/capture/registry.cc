@@ -1,0 +1,64 @@
+#include "capture/registry.h"
+
+namespace pijit {
+
+Registry& Registry::own() {
+  static auto* registry = new Registry;
+  return *registry;
+}
+
+const Registry& Registry::get() {
+  static const bool complete = [] {
+    add_library(own());
+    add_numpy(own());
+    return true;
+  }();
+  static_cast<void>(complete);
+  return own();
+}
+
+void Registry::add_python() {
+  pijit::add_python(own());
+  add_functional(own());
+  add_types(own());
+  add_iterators(own());
+}
+
+void Registry::add(py::handle callable, Arity arity, Known handler) {
+  const std::string name = text_of(py::str(py::getattr(callable, "__name__", py::str("?"))));
+  if (rows_.emplace(callable.ptr(), Row{name, arity, handler}).second) callable.inc_ref();
+}
+
+void Registry::method(PyTypeObject* type, const char* name, Arity arity, Known handler) {
+  PyObject* d = type_lookup(type, str_of(name).ptr());
+  PIJIT_CHECK(d, "no method ", name, " of ", type->tp_name);
+  if (!PyFunction_Check(d)) add(d, arity, handler);  // a program's own in its place is inlined
+}
+
+void Registry::functions(const char* module, std::initializer_list<const char*> names, Arity arity,
+                         Known handler) {
+  const py::module_ m = py::module_::import(module);
+  for (auto name : names)
+    if (py::hasattr(m, name)) add(m.attr(name), arity, handler);
+}
+
+V call_polyfill(Tracer& t, Call& c) {
+  static PyObject* module = py::module_::import("pijit._polyfills").release().ptr();
+  const py::object f = py::handle(module).attr(c.name.c_str());
+  return t.call(t.wrap_static(f.ptr()), c.args, c.kwargs);
+}
+
+// Null: not known, or not with these arguments.
+V Tracer::call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs, const V& f) {
+  const Registry::Row* row = Registry::get().find(callable);
+  if (!row) return nullptr;
+  if (f && f->src >= 0 && sources_[f->src].kind != Source::kConst)
+    guard(Guard::kIs, f->src, f->obj);
+  if (args.size() < row->arity.least || args.size() > row->arity.most ||
+      (!kwargs.empty() && !row->arity.keywords))
+    give_up(Reason::kUnsupportedCall, row->name + "() with these arguments");
+  Call call{callable, row->name, args, kwargs};
+  return row->handler(*this, call);
+}
+
+}  // namespace pijit

@@ -1,0 +1,63 @@
+// What capture knows of callables: a map from the objects themselves, so that another object under
+// the same name is another thing.
+#pragma once
+#include <string>
+#include <unordered_map>
+
+#include "capture/tracer.h"
+
+namespace pijit {
+
+// How many positional arguments a callable takes, with its self, and whether it takes keywords.
+struct Arity {
+  size_t least, most;
+  bool keywords = false;
+};
+constexpr size_t kAny = 1000;
+
+struct Call {
+  PyObject* callable;
+  const std::string& name;
+  std::vector<V>& args;
+  Kwargs& kwargs;
+};
+// What a function of pijit/_polyfills.py of that name does, which is inlined.
+V call_polyfill(Tracer& t, Call& c);
+// Null: not with these arguments.
+using Known = V (*)(Tracer&, Call&);
+
+class Registry {
+ public:
+  static const Registry& get();
+  // Python's own, as they are when we are imported: before a program can replace them.
+  static void add_python();
+
+  void add(py::handle callable, Arity arity, Known handler);
+  void method(PyTypeObject* type, const char* name, Arity arity, Known handler);
+  // Functions of a module that are there.
+  void functions(const char* module, std::initializer_list<const char*> names, Arity arity,
+                 Known handler);
+
+  struct Row {
+    std::string name;
+    Arity arity;
+    Known handler;
+  };
+  const Row* find(PyObject* callable) const {
+    auto it = rows_.find(callable);
+    return it == rows_.end() ? nullptr : &it->second;
+  }
+
+ private:
+  static Registry& own();
+  std::unordered_map<PyObject*, Row> rows_;  // which holds references
+};
+
+void add_python(Registry& r);  // builtins/*.cc
+void add_functional(Registry& r);
+void add_types(Registry& r);
+void add_iterators(Registry& r);
+void add_numpy(Registry& r);
+void add_library(Registry& r);
+
+}  // namespace pijit

@@ -1,0 +1,36 @@
+// What a tape made during capture has seen.
+#pragma once
+#include <unordered_map>
+#include <unordered_set>
+
+#include "capture/value.h"
+#include "eager/tape.h"
+
+namespace pijit {
+
+struct CapturedTape {
+  Tape::Use use = Tape::kReverse;
+  bool active = false;
+  Graph* graph = nullptr;  // where it was started
+  static constexpr uint32_t kOpen = ~0u;
+  std::vector<std::pair<uint32_t, uint32_t>> ranges;  // of nodes; while active, the last is open
+  std::vector<Val> leaves;                            // what it was told to watch
+  // A gradient of the user's own: `out` are nodes that stand for values computed from `in`.
+  struct Custom {
+    std::vector<uint32_t> in, out;
+    V backward;
+  };
+  std::vector<Custom> customs;
+  // What gets the whole gradient of a value and gives what goes on in its place.
+  struct Hook {
+    Val value;
+    V function;
+  };
+  std::vector<Hook> hooks;
+  uint64_t mapped_before = 0;  // Tracer::mapped_serial_
+  // What depends on the leaves, among the nodes that were looked at.
+  std::unordered_set<uint32_t> known;
+  uint32_t seen = 0;
+};
+
+}  // namespace pijit

@@ -1,0 +1,20 @@
+// Tapes made during capture.
+#pragma once
+#include "capture/tape.h"
+#include "capture/value.h"
+
+namespace pijit {
+
+struct TapeValue final : Value {
+  explicit TapeValue(Tape::Use use) : Value(kTape) { tape.use = use; }
+  static bool holds(Kind k) { return k == kTape; }
+  PyTypeObject* type() const override;
+  std::optional<V> getattr(Context& c, PyObject* name) override;
+  int rebuild(Rebuilder& r) override;
+
+  CapturedTape tape;
+};
+// The class of tapes.
+PyTypeObject* tape_type();
+
+}  // namespace pijit

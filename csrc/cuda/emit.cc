@@ -1,0 +1,567 @@
+#include "cuda/emit.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace pijit::cuda {
+namespace {
+
+constexpr int kThreads = 128;  // of a block
+constexpr int kWarp = 32;
+
+// As kernels hold an element, and as memory does.
+const char* register_type(DType t) {
+  switch (t) {
+    case DType::Bool:
+    case DType::U8: return "u8";
+    case DType::I8: return "i8";
+    case DType::I16: return "i16";
+    case DType::U16: return "u16";
+    case DType::I32: return "i32";
+    case DType::U32: return "u32";
+    case DType::I64: return "i64";
+    case DType::U64: return "u64";
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32: return "f32";
+    case DType::F64: return "f64";
+    default: return nullptr;
+  }
+}
+const char* memory_type(DType t) { return is_half(t) ? "u16" : register_type(t); }
+bool is_number(DType t) { return register_type(t) != nullptr; }
+
+std::string load(DType t, const std::string& element) {
+  if (t == DType::F16) return "pj_from_f16(" + element + ")";
+  if (t == DType::BF16) return "pj_from_bf16(" + element + ")";
+  return element;
+}
+std::string stored(DType t, const std::string& value) {
+  if (t == DType::F16) return "pj_to_f16(" + value + ")";
+  if (t == DType::BF16) return "pj_to_bf16(" + value + ")";
+  return value;
+}
+std::string literal(DType t, uint64_t bits) {
+  if (t == DType::F64) return str_cat("pj_bits<f64>(", bits, "ull)");
+  if (is_float(t)) return str_cat("pj_bits<f32>(", static_cast<uint32_t>(bits), "u)");
+  return str_cat("(", register_type(t), ")", bits, "ull");
+}
+const char* combiner_name(Combiner c) {
+  switch (c) {
+    case Combiner::kSum: return "pj_sum";
+    case Combiner::kProd: return "pj_prod";
+    case Combiner::kMax: return "pj_max";
+    case Combiner::kMin: return "pj_min";
+    case Combiner::kAll: return "pj_all";
+    case Combiner::kAny: return "pj_any";
+    case Combiner::kNone: break;
+  }
+  throw InternalError("no combiner");
+}
+std::string combined(const LoopOutput& o, const std::string& a, const std::string& b) {
+  return str_cat(combiner_name(o.combine), "<", register_type(o.dt), ">(", a, ", ", b, ")");
+}
+std::string identity(const LoopOutput& o) {
+  return literal(o.dt, combiner_identity(o.combine, o.dt));
+}
+const char* call_name(const SNode& n) {
+  if (n.op == SOp::kCall1) switch (static_cast<Call1>(n.imm)) {
+#define X(f) \
+  case Call1::f: return "pj_" #f;
+      PIJIT_CALLS1(X)
+#undef X
+    }
+  if (n.op == SOp::kCall2) switch (static_cast<Call2>(n.imm)) {
+#define X(f) \
+  case Call2::f: return "pj_" #f;
+      PIJIT_CALLS2(X)
+#undef X
+    }
+  throw InternalError("unknown scalar call");
+}
+
+std::string cast(DType from, DType to, const std::string& x) {
+  if (is_bool(to)) return "(u8)(" + x + " != 0)";
+  std::string r;
+  if (is_float(from) && !is_float(to)) {
+    if (to == DType::U64)
+      r = "pj_to_u64(" + x + ")";
+    else if (to == DType::I64 || to == DType::U32)
+      r = "pj_to_i64(" + x + ")";
+    else
+      r = "pj_to_i32(" + x + ")";
+  } else {
+    r = x;
+  }
+  r = str_cat("(", register_type(to), ")", r);
+  if (is_half(to)) r = load(to, stored(to, r));
+  return r;
+}
+
+std::string v(int id) { return str_cat("v", id); }
+
+// The value of a node that is neither an input nor a table.
+std::string expression(const std::vector<SNode>& nodes, const SNode& n) {
+  const DType src = n.a >= 0 ? nodes[n.a].dt : n.dt;
+  const std::string a = v(n.a), b = v(n.b), c = v(n.c), t = register_type(n.dt);
+  auto infix = [&](const char* op) { return a + " " + op + " " + b; };
+  auto compare = [&](const char* op) { return "(u8)(" + infix(op) + ")"; };
+  auto call = [&](const char* f) { return str_cat(f, "<", t, ">(", a, ", ", b, ")"); };
+  const bool real = is_float(n.dt);
+  auto wrapped = [&](const std::string& x, const char* op, const std::string& y) {
+    const char* w = size_of(n.dt) == 8 ? "u64" : "u32";
+    return str_cat("(", t, ")((", w, ")", x, " ", op, " (", w, ")", y, ")");
+  };
+  auto unary = [&](const char* f) {
+    PIJIT_CHECK(real, "a function of floats on ", name_of(n.dt));
+    return std::string(f) + "(" + a + ")";
+  };
+  switch (n.op) {
+    case SOp::kConst: return literal(n.dt, n.imm);
+    case SOp::kAdd: return real ? infix("+") : wrapped(a, "+", b);
+    case SOp::kSub: return real ? infix("-") : wrapped(a, "-", b);
+    case SOp::kMul: return real ? infix("*") : wrapped(a, "*", b);
+    case SOp::kDiv: return real ? infix("/") : call("pj_floor_div");
+    case SOp::kFma: return "pj_fma(" + a + ", " + b + ", " + c + ")";
+    case SOp::kMin: return infix("<") + " ? " + a + " : " + b;
+    case SOp::kMax: return infix(">") + " ? " + a + " : " + b;
+    case SOp::kScale: return "pj_scale(" + a + ", " + b + ")";
+    case SOp::kFloorDiv: return call("pj_floor_div");
+    case SOp::kFloorMod: return call("pj_floor_mod");
+    case SOp::kTruncMod: return call("pj_trunc_mod");
+    case SOp::kNeg: return real ? "-" + a : wrapped("0", "-", a);
+    case SOp::kAbs:
+      return real ? "pj_fabs(" + a + ")" : a + " < 0 ? " + wrapped("0", "-", a) + " : " + a;
+    case SOp::kSqrt: return unary("pj_sqrt");
+    case SOp::kFloor: return unary("pj_floor");
+    case SOp::kCeil: return unary("pj_ceil");
+    case SOp::kRint: return unary("pj_rint");
+    case SOp::kTrunc: return unary("pj_trunc");
+    case SOp::kEq: return compare("==");
+    case SOp::kNe: return compare("!=");
+    case SOp::kLt: return compare("<");
+    case SOp::kLe: return compare("<=");
+    case SOp::kGt: return compare(">");
+    case SOp::kGe: return compare(">=");
+    case SOp::kSelect: return a + " ? " + b + " : " + c;
+    case SOp::kAnd: return str_cat("(", t, ")(", infix("&"), ")");
+    case SOp::kOr: return str_cat("(", t, ")(", infix("|"), ")");
+    case SOp::kXor: return str_cat("(", t, ")(", infix("^"), ")");
+    case SOp::kNot: return is_bool(n.dt) ? "(u8)!" + a : str_cat("(", t, ")~", a);
+    case SOp::kShl: return call("pj_shl");
+    case SOp::kShr: return call("pj_shr");
+    case SOp::kCast: return cast(src, n.dt, a);
+    case SOp::kBitcast: return str_cat("pj_bits<", t, ">(", a, ")");
+    case SOp::kCall1: {
+      const std::string y = std::string(call_name(n)) + "(" + a + ")";
+      return n.c >= 0 ? c + " ? " + y + " : 0.0" : y;
+    }
+    case SOp::kCall2: return std::string(call_name(n)) + "(" + a + ", " + b + ")";
+    default: throw InternalError(str_cat("no CUDA for scalar op ", static_cast<int>(n.op)));
+  }
+}
+
+}  // namespace
+
+void Arguments::set_address(size_t k, const void* p) {
+  std::memcpy(&bytes[k * sizeof p], &p, sizeof p);
+}
+
+std::string Loop::refusal(const LoopSpec& s) {
+  for (auto& n : s.body)
+    if (!is_number(n.dt)) return str_cat("values of dtype ", name_of(n.dt));
+  for (auto& o : s.out)
+    if (!is_number(o.dt)) return str_cat("a result of dtype ", name_of(o.dt));
+  if (s.in.size() + 2 * s.out.size() > 120) return "too many operands";
+  return "";
+}
+
+Loop::Loop(LoopSpec s) : spec_(std::move(s)) {
+  const std::string why = refusal(spec_);
+  PIJIT_CHECK(why.empty(), why);
+  spec_.collapse();
+  outer_ = static_cast<int>(spec_.dims.size()) - (spec_.form == LoopSpec::kCol ? 2 : 1);
+  key_ = source("k");
+}
+
+bool Loop::wide() const {
+  int64_t most = 1;
+  for (auto d : spec_.dims) most *= std::max<int64_t>(d, 1);
+  auto reach = [&](const LoopOperand& o) {
+    int64_t last = std::abs(o.offset);
+    for (size_t d = 0; d < spec_.dims.size(); ++d)
+      last += std::abs(o.strides[d]) * std::max<int64_t>(spec_.dims[d], 1);
+    most = std::max(most, last);
+  };
+  for (auto& o : spec_.in) reach(o);
+  for (auto& o : spec_.out) reach(o);
+  return most >= int64_t{1} << 30;
+}
+
+int Loop::group() const {
+  int lanes = kWarp;
+  for (auto& o : spec_.out)
+    if (o.combine != Combiner::kNone)
+      lanes = std::min(lanes, static_cast<int>(kLaneBytes / static_cast<int64_t>(size_of(o.dt))));
+  return lanes;
+}
+
+Loop::Sizes Loop::sizes() const {
+  Sizes z{0, 1, spec_.dims.back(), 1};
+  for (int d = 0; d < outer_; ++d) z.rows *= spec_.dims[d];
+  switch (spec_.form) {
+    case LoopSpec::kMap: z.total = z.rows * z.n; break;
+    case LoopSpec::kRow:
+      z.chunks = std::max<int64_t>(1, (z.n + kChunk - 1) / kChunk);
+      z.total = z.rows * z.chunks;
+      break;
+    case LoopSpec::kCol:
+      z.total = z.rows * z.n;  // columns
+      z.n = spec_.dims[outer_];
+      z.chunks = std::max<int64_t>(1, (z.n + kRowChunk - 1) / kRowChunk);
+      z.total *= z.chunks;
+      break;
+  }
+  return z;
+}
+
+Arguments Loop::arguments() const {
+  Arguments a;
+  size_t reduced = 0;
+  for (auto& o : spec_.out) reduced += o.combine != Combiner::kNone;
+  a.bytes.assign((spec_.in.size() + spec_.out.size() + reduced) * sizeof(void*), 0);
+  const bool w = wide();
+  auto put = [&](int64_t x) {
+    const auto narrow = static_cast<int32_t>(x);
+    const auto* p = w ? reinterpret_cast<const char*>(&x) : reinterpret_cast<const char*>(&narrow);
+    a.bytes.insert(a.bytes.end(), p, p + (w ? 8 : 4));
+  };
+  const Sizes z = sizes();
+  for (int64_t x : {z.total, z.n, z.chunks}) put(x);
+  for (auto d : spec_.dims) put(d);
+  auto operand = [&](const LoopOperand& o) {
+    put(o.offset);
+    for (auto s : o.strides) put(s);
+  };
+  for (auto& o : spec_.in) operand(o);
+  for (auto& o : spec_.out) operand(o);
+  a.bytes.resize((a.bytes.size() + 7) / 8 * 8);
+  return a;
+}
+
+std::vector<size_t> Loop::partial_bytes() const {
+  const Sizes z = sizes();
+  std::vector<size_t> r;
+  for (auto& o : spec_.out)
+    if (o.combine != Combiner::kNone)
+      r.push_back(z.chunks > 1 ? static_cast<size_t>(z.total) * size_of(o.dt) : 0);
+  return r;
+}
+
+std::vector<Launch> Loop::launches(const std::string& name) const {
+  constexpr int64_t kMaxBlocks = 1 << 16;  // threads take several turns then
+  auto blocks = [&](int64_t n, int64_t per_block) {
+    return static_cast<unsigned>(
+        std::clamp<int64_t>((n + per_block - 1) / per_block, 1, kMaxBlocks));
+  };
+  const Sizes z = sizes();
+  if (z.total == 0) return {};
+  const int64_t per_block = spec_.form == LoopSpec::kRow ? kThreads / group() : kThreads;
+  std::vector<Launch> r{{name, blocks(z.total, per_block), kThreads}};
+  if (z.chunks > 1) r.push_back({name + "_fold", blocks(z.total / z.chunks, kThreads), kThreads});
+  return r;
+}
+
+// --- Source
+
+namespace {
+
+class Writer {
+ public:
+  Writer(const LoopSpec& s, int outer, bool wide, int group)
+      : s_(s), outer_(outer), wide_(wide), group_(group) {}
+
+  std::string write(const std::string& name) {
+    name_ = name;
+    tables();
+    arguments();
+    switch (s_.form) {
+      case LoopSpec::kMap: map(); break;
+      case LoopSpec::kRow: row(), fold(); break;
+      case LoopSpec::kCol: col(), fold(); break;
+    }
+    return text_;
+  }
+
+ private:
+  template <class... A>
+  void line(const A&... a) {
+    text_ += std::string(2 * depth_, ' ') + str_cat(a...) + "\n";
+  }
+  template <class... A>
+  void open(const A&... a) {
+    line(a..., " {");
+    ++depth_;
+  }
+  void close() {
+    --depth_;
+    line("}");
+  }
+  size_t operands() const { return s_.in.size() + s_.out.size(); }
+  const LoopOperand& operand(size_t k) const {
+    return k < s_.in.size() ? s_.in[k] : s_.out[k - s_.in.size()];
+  }
+  static bool reduced(const LoopOutput& o) { return o.combine != Combiner::kNone; }
+
+  void tables() {
+    std::vector<uint64_t> done;
+    for (auto& n : s_.body) {
+      if (n.op != SOp::kTable || std::count(done.begin(), done.end(), n.imm)) continue;
+      done.push_back(n.imm);
+      uint32_t bits[16];
+      std::memcpy(bits, reinterpret_cast<const void*>(n.imm), sizeof bits);
+      // Named by contents: an address would make equal sources differ from run to run.
+      std::string id, values;
+      uint64_t h = 1469598103934665603ull;
+      for (auto b : bits) {
+        values += str_cat(values.empty() ? "" : ", ", b, "u");
+        h = (h ^ b) * 1099511628211ull;
+      }
+      line("static __device__ const u32 ", name_, "_table_", h, "[16] = {", values, "};");
+      table_names_.push_back({n.imm, str_cat("pj_bits<f32>(", name_, "_table_", h, "[")});
+    }
+  }
+
+  void arguments() {
+    size_t n = operands(), part = 0;
+    for (auto& o : s_.out) part += reduced(o);
+    open("struct ", name_, "_args");
+    line("void* p[", n + part, "];");
+    line(index(), " total, n, chunks, dims[", s_.dims.size(), "];");
+    line("struct { ", index(), " offset, strides[", s_.dims.size(), "]; } at[", n, "];");
+    --depth_;
+    line("};");
+  }
+  const char* index() const { return wide_ ? "i64" : "i32"; }
+  void begin_kernel(const std::string& name) {
+    open("extern \"C\" __global__ void __launch_bounds__(", kThreads, ") ", name, "(const ", name_,
+         "_args a)");
+  }
+  // A loop over [0, count), a thread per element.
+  void each(const std::string& i, const std::string& count) {
+    open("for (", index(), " ", i, " = (", index(), ")blockIdx.x * ", kThreads, " + threadIdx.x; ",
+         i, " < ", count, "; ", i, " += (", index(), ")gridDim.x * ", kThreads, ")");
+  }
+  // Coordinates x0 … of dims [0, end) from the index `from`.
+  void coordinates(const std::string& from, int end) {
+    line(index(), " rest = ", from, ";");
+    for (int d = end - 1; d > 0; --d)
+      line("const ", index(), " x", d, " = rest % a.dims[", d, "]; rest /= a.dims[", d, "];");
+    if (end > 0)
+      line("const ", index(), " x0 = rest;");
+    else
+      line("(void)rest;");
+  }
+  // q<k>: the first element of operand k at the coordinates of dims [0, end).
+  void addresses(int end) {
+    for (size_t k = 0; k < operands(); ++k) {
+      std::string offset = str_cat("a.at[", k, "].offset");
+      for (int d = 0; d < end; ++d)
+        offset += str_cat(" + x", d, " * a.at[", k, "].strides[", d, "]");
+      const bool in = k < s_.in.size();
+      line(in ? "const " : "", memory_type(operand(k).dt), "* const q", k, " = (",
+           in ? "const " : "", memory_type(operand(k).dt), "*)a.p[", k, "] + (", offset, ");");
+    }
+  }
+  // The element of operand k where the innermost coordinate is `i`, and in columns the row `r`.
+  std::string element(size_t k, const std::string& i) const {
+    const auto& st = operand(k).strides;
+    const size_t last = st.size() - 1;
+    std::string at;
+    if (s_.form == LoopSpec::kCol) at = str_cat("r * a.at[", k, "].strides[", last - 1, "]");
+    if (st[last] != 0) {
+      if (!at.empty()) at += " + ";
+      at += st[last] == 1 ? i : str_cat(i, " * a.at[", k, "].strides[", last, "]");
+    }
+    return str_cat("q", k, "[", at.empty() ? "0" : at, "]");
+  }
+  // Computes the body; stores what is stored at every index.
+  void body(const std::string& i) {
+    for (size_t id = 0; id < s_.body.size(); ++id) {
+      const SNode& n = s_.body[id];
+      std::string x;
+      if (n.op == SOp::kInput) {
+        x = load(n.dt, element(n.imm, i));
+      } else if (n.op == SOp::kTable) {
+        for (auto& [address, name] : table_names_)
+          if (address == n.imm) x = name + v(n.a) + " & 15])";
+      } else {
+        x = expression(s_.body, n);
+      }
+      line("const ", register_type(n.dt), " ", v(static_cast<int>(id)), " = ", x, ";");
+    }
+    for (size_t k = 0; k < s_.out.size(); ++k)
+      if (!reduced(s_.out[k]))
+        line(element(s_.in.size() + k, i), " = ", stored(s_.out[k].dt, v(s_.out[k].node)), ";");
+  }
+
+  void map() {
+    begin_kernel(name_);
+    each("i", "a.total");
+    const int last = static_cast<int>(s_.dims.size()) - 1;
+    if (last > 0) {
+      coordinates("i", last + 1);
+    } else {
+      line("const ", index(), " x0 = i;");
+    }
+    addresses(last);
+    body(str_cat("x", last));
+    close();
+    close();
+  }
+
+  void col() {
+    begin_kernel(name_);
+    each("i", "a.total");
+    const int last = static_cast<int>(s_.dims.size()) - 1;
+    line("const ", index(), " c = i % a.dims[", last, "], of = i / a.dims[", last, "];");
+    line("const ", index(), " begin = of % a.chunks * ", kRowChunk, ";");
+    line("const ", index(), " end = a.n - begin < ", kRowChunk, " ? a.n : begin + ", kRowChunk,
+         ";");
+    coordinates("of / a.chunks", outer_);
+    addresses(outer_);
+    for (size_t k = 0; k < s_.out.size(); ++k)
+      if (reduced(s_.out[k]))
+        line(register_type(s_.out[k].dt), " r", k, " = ", identity(s_.out[k]), ";");
+    open("for (", index(), " r = begin; r < end; ++r)");
+    body("c");
+    for (size_t k = 0; k < s_.out.size(); ++k)
+      if (reduced(s_.out[k]))
+        line("r", k, " = ", combined(s_.out[k], str_cat("r", k), v(s_.out[k].node)), ";");
+    close();
+    for (size_t k = 0, part = operands(); k < s_.out.size(); ++k) {
+      if (!reduced(s_.out[k])) continue;
+      const size_t at = s_.in.size() + k;
+      line("if (a.chunks == 1) q", at, "[c * a.at[", at, "].strides[", last, "]] = r", k, ";");
+      line("else ((", register_type(s_.out[k].dt), "*)a.p[", part, "])[i] = r", k, ";");
+      ++part;
+    }
+    close();
+    close();
+  }
+
+  int lanes(const LoopOutput& o) const {
+    return static_cast<int>(kLaneBytes / static_cast<int64_t>(size_of(o.dt)));
+  }
+  void row() {
+    int turns = 1;  // elements of a thread until every lane has had its own
+    for (auto& o : s_.out)
+      if (reduced(o)) turns = std::max(turns, lanes(o) / group_);
+    const int groups = kThreads / group_;
+    begin_kernel(name_);
+    line("const int t = threadIdx.x % ", group_, ";");
+    open("for (", index(), " first = (", index(), ")blockIdx.x * ", groups,
+         "; first < a.total; first += (", index(), ")gridDim.x * ", groups, ")");
+    line("const ", index(), " item = first + threadIdx.x / ", group_, ";");
+    line("const bool on = item < a.total;");
+    line("const ", index(), " row = on ? item / a.chunks : 0, begin = on ? item % a.chunks * ",
+         kChunk, " : 0;");
+    line("const ", index(), " left = a.n - begin, n = !on ? 0 : left < ", kChunk,
+         " ? left : ", kChunk, ";");
+    coordinates("row", outer_);
+    addresses(outer_);
+    for (size_t k = 0; k < s_.out.size(); ++k) {
+      if (!reduced(s_.out[k])) continue;
+      const int own = lanes(s_.out[k]) / group_;
+      std::string init;
+      for (int j = 0; j < own; ++j) init += (j ? ", " : "") + identity(s_.out[k]);
+      line(register_type(s_.out[k].dt), " r", k, "[", own, "] = {", init, "};");
+    }
+    open("for (", index(), " at = 0; at < n; at += ", group_ * turns, ")");
+    line("#pragma unroll");
+    open("for (int j = 0; j < ", turns, "; ++j)");
+    line("const ", index(), " e = at + j * ", group_, " + t;");
+    line("if (e >= n) break;");
+    line("const ", index(), " i = begin + e;");
+    body("i");
+    for (size_t k = 0; k < s_.out.size(); ++k) {
+      if (!reduced(s_.out[k])) continue;
+      const std::string r = str_cat("r", k, "[j % ", lanes(s_.out[k]) / group_, "]");
+      line(r, " = ", combined(s_.out[k], r, v(s_.out[k].node)), ";");
+    }
+    close();
+    close();
+    for (size_t k = 0, part = operands(); k < s_.out.size(); ++k) {
+      const LoopOutput& o = s_.out[k];
+      if (!reduced(o)) continue;
+      for (int h = lanes(o) / group_ / 2; h > 0; h /= 2)
+        for (int j = 0; j < h; ++j) {
+          const std::string own = str_cat("r", k, "[", j, "]");
+          line(own, " = ", combined(o, own, str_cat("r", k, "[", j + h, "]")), ";");
+        }
+      const std::string r = str_cat("r", k, "[0]");
+      for (int h = group_ / 2; h > 0; h /= 2)
+        line(r, " = ", combined(o, r, str_cat("pj_down(", r, ", ", h, ", ", group_, ")")), ";");
+      const char* t = register_type(o.dt);
+      open("if (on && t == 0)");
+      line("if (a.chunks == 1) *q", s_.in.size() + k, " = ", r, ";");
+      line("else ((", t, "*)a.p[", part, "])[item] = ", r, ";");
+      close();
+      ++part;
+    }
+    close();
+    close();
+  }
+
+  // Chunks in order: of a row, from the identity on; of a column, from the first one on.
+  void fold() {
+    const bool columns = s_.form == LoopSpec::kCol;
+    const size_t last = s_.dims.size() - 1;
+    begin_kernel(name_ + "_fold");
+    each("i", "a.total / a.chunks");
+    if (columns)
+      line("const ", index(), " step = a.dims[", last, "], c = i % step, of = i / step;");
+    else
+      line("const ", index(), " step = 1, c = 0, of = i;");
+    coordinates("of", outer_);
+    for (size_t k = 0, part = operands(); k < s_.out.size(); ++k) {
+      const LoopOutput& o = s_.out[k];
+      if (!reduced(o)) continue;
+      const size_t at = s_.in.size() + k;
+      const char* t = register_type(o.dt);
+      open("");
+      line("const ", t, "* const part = (const ", t, "*)a.p[", part,
+           "] + of * a.chunks * step + c;");
+      line(t, " r = ", columns ? "part[0]" : identity(o), ";");
+      line("for (", index(), " j = ", columns ? 1 : 0,
+           "; j < a.chunks; ++j) r = ", combined(o, "r", "part[j * step]"), ";");
+      std::string offset = str_cat("a.at[", at, "].offset");
+      for (int d = 0; d < outer_; ++d)
+        offset += str_cat(" + x", d, " * a.at[", at, "].strides[", d, "]");
+      if (columns) offset += str_cat(" + c * a.at[", at, "].strides[", last, "]");
+      line("((", t, "*)a.p[", at, "])[", offset, "] = r;");
+      close();
+      ++part;
+    }
+    close();
+    close();
+  }
+
+  const LoopSpec& s_;
+  const int outer_;
+  const bool wide_;
+  const int group_;
+  std::string name_, text_;
+  int depth_ = 0;
+  std::vector<std::pair<uint64_t, std::string>> table_names_;
+};
+
+}  // namespace
+
+std::string Loop::source(const std::string& name) const {
+  return Writer(spec_, outer_, wide(), group()).write(name);
+}
+
+}  // namespace pijit::cuda

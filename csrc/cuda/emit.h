@@ -1,0 +1,66 @@
+// CUDA C of loops. One source serves all sizes: what it depends on is the form, the body, the
+// dtypes, the rank and which innermost strides are 0 or 1; sizes, strides and addresses are
+// arguments. Reduction trees are those of runtime/loop_spec.h, so that results have the CPU's bits,
+// but for functions of libm, which are the toolkit's.
+//
+//   map   a thread per element
+//   row   a group of threads per chunk of a row, a thread per lane (or several lanes a thread);
+//         lanes fold by shuffles
+//   col   a thread per column and chunk of rows
+// Where there is more than one chunk, a second kernel folds them.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "runtime/loop_spec.h"
+
+namespace pijit::cuda {
+
+// Everything that is compiled before loops: types, conversions, functions.
+const std::string& prelude();
+
+// What the kernels of a loop take: a struct of addresses, then of indices.
+struct Arguments {
+  std::vector<char> bytes;
+  // The address of operand k (inputs, then outputs, then partial results, one per reduced output).
+  void set_address(size_t k, const void* p);
+};
+
+struct Launch {
+  std::string kernel;
+  unsigned blocks = 1, threads = 1;
+};
+
+class Loop {
+ public:
+  // Why the loop cannot be emitted; empty: it can.
+  static std::string refusal(const LoopSpec& s);
+  explicit Loop(LoopSpec s);
+
+  // The kernels, without the prelude. They are called `name`, and `name`_fold.
+  std::string source(const std::string& name) const;
+  // Loops of equal keys have the same source.
+  const std::string& key() const { return key_; }
+
+  // Addresses are to be set.
+  Arguments arguments() const;
+  // In order of execution; none where nothing is to be computed.
+  std::vector<Launch> launches(const std::string& name) const;
+  // Bytes of the partial results of each reduced output; 0: rows have one chunk.
+  std::vector<size_t> partial_bytes() const;
+
+  const LoopSpec& spec() const { return spec_; }
+
+ private:
+  struct Sizes {
+    int64_t total, rows, n, chunks;  // threads' work; rows: outer indices; n: elements to reduce
+  };
+  Sizes sizes() const;
+  bool wide() const;  // whether indices need 64 bits
+  int group() const;  // threads per chunk
+  LoopSpec spec_;
+  int outer_;  // dims before the reduced one, or before the inner one
+  std::string key_;
+};
+
+}  // namespace pijit::cuda

@@ -1,0 +1,29 @@
+// NVRTC, found at run time: CUDA C to machine code. No GPU is needed for it.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace pijit::cuda {
+
+class Nvrtc {
+ public:
+  // Null, and why, where the library is not found.
+  static const Nvrtc* get(std::string* why);
+  // A cubin for a compute capability, such as 90. Throws InternalError with the compiler's log.
+  std::vector<char> compile(const std::string& source, int capability) const;
+  const std::string& version() const { return version_; }  // "13.0"
+
+ private:
+  Nvrtc() = default;
+  struct Functions;
+  std::shared_ptr<Functions> f_;
+  std::string version_;
+};
+
+// Opens the first library of these names, next to which others of the toolkit lie: as the dynamic
+// linker finds it, in the folders of NVIDIA's wheels beside pijit, and in CUDA's usual place. Null
+// where there is none.
+void* open_library(const std::vector<std::string>& names);
+
+}  // namespace pijit::cuda

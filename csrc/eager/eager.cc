@@ -1,0 +1,172 @@
+#include "eager/eager.h"
+
+#include <mutex>
+#include <unordered_map>
+
+#include "compile/compile.h"
+#include "eager/tape.h"
+#include "runtime/record.h"
+#include "runtime/watch.h"
+
+namespace pijit {
+namespace {
+
+// An op, or the gradient of one: then the result and its cotangent follow the inputs.
+struct Key {
+  const OpDef* op;
+  Attrs attrs;
+  std::vector<Type> in;
+  uint64_t absent;
+  uint64_t need;    // of a gradient: which inputs want a cotangent; kForward: the op itself
+  DeviceId device;  // of the result, which no operand may tell
+};
+constexpr uint64_t kForward = 0;
+constexpr size_t kMaxMask = 64;
+struct Entry {
+  Key key;
+  std::shared_ptr<const Program> program;
+  std::vector<size_t> of;  // of a gradient: the inputs whose cotangents the program gives
+};
+
+size_t hash_type(const Type& t) {
+  size_t h = static_cast<size_t>(t.dtype) * 31 + t.shape.rank() + 4099 * size_t{t.device.number};
+  for (auto d : t.shape) h = hash_mix(h, d.hash());
+  return h;
+}
+
+// A small direct-mapped table in front of the full one; one lock for both.
+struct Cache {
+  std::mutex mu;
+  std::shared_ptr<const Entry> front[1024];
+  std::unordered_multimap<size_t, std::shared_ptr<const Entry>> all;
+};
+Cache& cache() {
+  static auto* c = new Cache;
+  return *c;
+}
+constexpr size_t kMaxEntries = 20000;
+
+// The entry for a call; `make` fills in graph and `of` of a new one, given inputs of the graph.
+template <class Make>
+std::shared_ptr<const Entry> find_entry(const EagerBuilder& b, const OpDef& op, const Attrs& attrs,
+                                        std::span<const Val> in, uint64_t need, DeviceId device,
+                                        Make make) {
+  auto type = [&](Val v) -> const Type& { return b.type(v); };
+  size_t h = hash_mix(hash_mix(op.id, attrs.empty() ? 0 : hash_of(attrs)), need);
+  if (!device.is_cpu()) h = hash_mix(h, device.number);
+  uint64_t absent = 0;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i])
+      h = hash_mix(h, hash_type(type(in[i])));
+    else
+      absent |= uint64_t{1} << i % kMaxMask;
+  }
+  h = hash_mix(h, absent);
+  auto matches = [&](const Entry& e) {
+    if (e.key.op != &op || e.key.absent != absent || e.key.need != need ||
+        !(e.key.device == device) || e.key.in.size() != in.size() || !same(e.key.attrs, attrs))
+      return false;
+    for (size_t i = 0; i < in.size(); ++i)
+      if (in[i] && !e.key.in[i].same_as(type(in[i]))) return false;
+    return true;
+  };
+  Cache& c = cache();
+  std::shared_ptr<const Entry> entry;
+  {
+    std::lock_guard lock(c.mu);
+    auto& front = c.front[h & 1023];
+    if (front && matches(*front)) {
+      entry = front;
+    } else {
+      auto [lo, hi] = c.all.equal_range(h);
+      for (auto it = lo; it != hi && !entry; ++it)
+        if (matches(*it->second)) entry = front = it->second;
+    }
+  }
+  if (!entry) {
+    auto fresh = std::make_shared<Entry>();
+    fresh->key = {&op, attrs, {}, absent, need, device};
+    for (auto v : in) fresh->key.in.push_back(v ? type(v) : Type{});
+    Graph g(false);
+    std::vector<Val> x;
+    for (auto v : in) x.push_back(v ? g.add_input(type(v)) : Val{});
+    make(g, x, &fresh->of);
+    fresh->program = compile(g);
+    entry = fresh;
+    std::lock_guard lock(c.mu);
+    if (c.all.size() >= kMaxEntries) {
+      c.all.clear();
+      for (auto& f : c.front) f.reset();
+    }
+    c.all.emplace(h, entry);
+    c.front[h & 1023] = entry;
+  }
+  return entry;
+}
+
+}  // namespace
+
+Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Type& out) {
+  const Span span(TraceEvent::kOp, [] { return caller_subject ? caller_subject() : nullptr; });
+  if (eager_watcher) eager_watcher();
+  const auto entry = find_entry(*this, op, attrs, in, kForward, out.device,
+                                [&](Graph& g, std::span<const Val> x, std::vector<size_t>*) {
+                                  g.outputs = {{g.emit(op, x, attrs, out).id}};
+                                });
+  Array* small[8];
+  std::vector<Array*> big;
+  Array** args = small;
+  if (in.size() > 8) {
+    big.resize(in.size());
+    args = big.data();
+  }
+  size_t n = 0;
+  for (auto v : in) {
+    if (!v) continue;
+    args[n++] = array(v).get();
+    if (args[n - 1]->of_one_element) Tape::check_read(args[n - 1]);
+  }
+  ArrayRef result;
+  entry->program->run(std::span<Array* const>(args, n), nullptr, &result);
+  if (const auto& tapes = Tape::active(); !tapes.empty()) {
+    // An op that hands its input through gives the result an identity of its own.
+    for (size_t i = 0; i < n; ++i)
+      if (args[i] == result.get()) {
+        result = alias_array(result, result->type);
+        break;
+      }
+    std::vector<const ArrayRef*> refs;
+    for (auto v : in) refs.push_back(v ? &array(v) : nullptr);
+    for (Tape* t : tapes) t->record(op, attrs, refs, result);
+  }
+  return wrap(std::move(result));
+}
+
+bool EagerBuilder::run_vjp(const OpDef& op, const Attrs& attrs, std::span<const Val> in, Val out,
+                           Val ct, const std::vector<bool>& need, std::vector<Val>* d) {
+  if (!Tape::active().empty() || in.size() + 2 > kMaxMask) return false;
+  uint64_t mask = 0;
+  for (size_t k = 0; k < in.size(); ++k)
+    if (need[k]) mask |= uint64_t{1} << k;
+  if (mask == kForward) return true;
+  std::vector<Val> args(in.begin(), in.end());
+  args.push_back(out);
+  args.push_back(ct);
+  const auto entry = find_entry(*this, op, attrs, args, mask, type(ct).device,
+                                [&](Graph& g, std::span<const Val> x, std::vector<size_t>* of) {
+                                  const size_t n = in.size();
+                                  const auto cts =
+                                      apply_vjp(g, op, attrs, x.first(n), x[n], x[n + 1], need);
+                                  for (size_t k = 0; k < n; ++k)
+                                    if (cts[k]) g.outputs.push_back({cts[k].id}), of->push_back(k);
+                                });
+  std::vector<Array*> arrays;
+  for (auto v : args)
+    if (v) arrays.push_back(array(v).get());
+  std::vector<ArrayRef> results(entry->of.size());
+  entry->program->run(arrays, nullptr, results.data());
+  for (size_t i = 0; i < results.size(); ++i) (*d)[entry->of[i]] = wrap(std::move(results[i]));
+  return true;
+}
+
+}  // namespace pijit

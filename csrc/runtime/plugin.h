@@ -1,0 +1,28 @@
+// Devices in shared libraries beside the extension module: libpijit_cuda.so. A plug-in holds code
+// of base/, graph/ and runtime/ of its own, so that it must be of the same build of pijit; it
+// shares no global state but what it is given.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/config.h"
+#include "runtime/device.h"
+
+namespace pijit {
+
+struct PluginHost {
+  DeviceId id;  // of the device to make
+  Device* cpu;
+  const Config* config;
+};
+// What a plug-in exports: the build it belongs to, and the device, or null and why there is none.
+using PluginVersion = const char* (*)();
+using PluginMake = Device* (*)(const PluginHost* host, std::string* why);
+constexpr const char* kPluginVersionName = "pijit_plugin_version";
+constexpr const char* kPluginMakeName = "pijit_make_device";
+const char* plugin_version();
+
+// Loads the device's plug-in if there is one and it finds its hardware, and registers the device.
+bool load_plugin(std::string_view device_name, std::string* why);
+
+}  // namespace pijit

@@ -1,0 +1,161 @@
+"""Library functions as capture inlines them: Python's own loops, with their order and exceptions, in Python."""
+
+
+def any(iterable):
+    for x in iterable:
+        if x:
+            return True
+    return False
+
+
+def all(iterable):
+    for x in iterable:
+        if not x:
+            return False
+    return True
+
+
+_none = object()
+
+
+def reduce(function, iterable, initial=_none):
+    it = iter(iterable)
+    if initial is _none:
+        try:
+            value = next(it)
+        except StopIteration:
+            raise TypeError("reduce() of empty iterable with no initial value") from None
+    else:
+        value = initial
+    for x in it:
+        value = function(value, x)
+    return value
+
+
+# -- iterators: what these generators give, an object of the built-in class gives --
+def filter(function, iterable):
+    for x in iterable:
+        if x if function is None else function(x):
+            yield x
+
+
+def chain(*iterables):
+    for it in iterables:
+        for x in it:  # noqa: UP028  (capture follows a loop)
+            yield x
+
+
+def islice(iterable, *bounds):
+    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
+    wanted, step = 0 if start is None else start, 1 if step is None else step
+    at = 0
+    while stop is None or at < stop:
+        for x in iterable:
+            break
+        else:
+            return
+        if at == wanted:
+            yield x
+            wanted += step
+        at += 1
+
+
+def repeat(object, *times):
+    if times:
+        for _ in range(times[0]):
+            yield object
+    while not times:
+        yield object
+
+
+def count(start=0, step=1):
+    n = start
+    while True:
+        yield n
+        n = n + step
+
+
+def accumulate(iterable, function=None, *, initial=None):
+    total, started = initial, initial is not None
+    if started:
+        yield total
+    for x in iterable:
+        if not started:
+            total, started = x, True
+        elif function is None:
+            total = total + x
+        else:
+            total = function(total, x)
+        yield total
+
+
+def starmap(function, iterable):
+    for args in iterable:
+        yield function(*args)
+
+
+def takewhile(predicate, iterable):
+    for x in iterable:
+        if not predicate(x):
+            return
+        yield x
+
+
+def dropwhile(predicate, iterable):
+    dropping = True
+    for x in iterable:
+        if dropping and predicate(x):
+            continue
+        dropping = False
+        yield x
+
+
+def pairwise(iterable):
+    it = iter(iterable)
+    for a in it:
+        break
+    else:
+        return
+    for b in it:
+        yield a, b
+        a = b
+
+
+def product(*iterables, repeat=1):
+    pools = [tuple(p) for p in iterables] * repeat
+    result = [()]
+    for pool in pools:
+        result = [(*x, y) for x in result for y in pool]
+    return iter(result)
+
+
+def combinations(iterable, r):
+    pool = tuple(iterable)
+    chosen = [()]
+    places = [-1]
+    for _ in range(r):
+        found, at = [], []
+        for x, k in zip(chosen, places):
+            for i in range(k + 1, len(pool)):
+                found.append((*x, pool[i]))
+                at.append(i)
+        chosen, places = found, at
+    return iter(chosen)
+
+
+def zip_longest(*iterables, fillvalue=None):
+    iters = [iter(it) for it in iterables]
+    live = len(iters)
+    ended = [False] * live
+    while live:
+        row = []
+        for k in range(len(iters)):
+            x = fillvalue if ended[k] else next(iters[k], _none)
+            if x is _none:
+                ended[k] = True
+                live -= 1
+                x = fillvalue
+                if not live:
+                    return
+            row.append(x)
+        yield tuple(row)

@@ -1,0 +1,105 @@
+// CUDA C on the host: the threads of a block are fibers that run in turn, each up to the next
+// shuffle. Included in front of generated kernels, which a host compiler then takes for C++.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __launch_bounds__(n)
+
+// Functions that the core has of its own and a GPU from its toolkit: the core's, where a test says
+// so.
+extern "C" {
+__attribute__((visibility("default"))) double (*pj_far_sin)(double) = sin;
+__attribute__((visibility("default"))) double (*pj_far_cos)(double) = cos;
+__attribute__((visibility("default"))) double (*pj_far_tan)(double) = tan;
+}
+#define PJ_FAR(f, x) pj_far_##f(x)
+
+struct pj_index {
+  unsigned x;
+};
+static pj_index threadIdx, blockIdx, blockDim, gridDim;
+
+constexpr unsigned pj_warp = 32, pj_most_threads = 256;
+constexpr unsigned pj_stack = 1 << 16;
+
+struct pj_fiber {
+  ucontext_t context;
+  bool running;
+  unsigned shuffles;           // passed so far
+  unsigned long long lane[2];  // what it shows to the others, in turns
+};
+static pj_fiber pj_fibers[pj_most_threads];
+static ucontext_t pj_scheduler;
+static void (*pj_body)(const void*);
+static const void* pj_arguments;
+static bool pj_fibers_run;
+
+[[noreturn]] static void pj_fail(const char* what) {
+  fprintf(stderr, "host shim: %s (block %u, thread %u)\n", what, blockIdx.x, threadIdx.x);
+  abort();
+}
+
+static void pj_start() {
+  pj_body(pj_arguments);
+  pj_fibers[threadIdx.x].running = false;
+}
+
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned by, int width) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles move 4 or 8 bytes");
+  if (!pj_fibers_run) pj_fail("a shuffle where none was expected");
+  if (mask != ~0u) pj_fail("a shuffle of a part of a warp");
+  const unsigned self = threadIdx.x;
+  pj_fiber& f = pj_fibers[self];
+  const unsigned turn = f.shuffles++;
+  memcpy(&f.lane[turn & 1], &value, sizeof value);
+  swapcontext(&f.context, &pj_scheduler);  // until all have come here
+  const unsigned lane = self % width, from = lane + by < (unsigned)width ? self + by : self;
+  if (pj_fibers[from].shuffles < f.shuffles) pj_fail("threads of a warp went different ways");
+  T got;
+  memcpy(&got, &pj_fibers[from].lane[turn & 1], sizeof got);
+  return got;
+}
+
+static void pj_run(void (*body)(const void*), const void* arguments, unsigned blocks,
+                   unsigned threads, bool shuffles) {
+  static char* stacks = (char*)malloc((size_t)pj_most_threads * pj_stack);
+  if (threads > pj_most_threads || threads % pj_warp) pj_fail("a block of an odd size");
+  pj_body = body;
+  pj_arguments = arguments;
+  pj_fibers_run = shuffles;
+  gridDim.x = blocks;
+  blockDim.x = threads;
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    if (!shuffles) {
+      for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) body(arguments);
+      continue;
+    }
+    for (unsigned t = 0; t < threads; ++t) {
+      pj_fiber& f = pj_fibers[t];
+      f.running = true;
+      f.shuffles = 0;
+      getcontext(&f.context);
+      f.context.uc_stack.ss_sp = stacks + (size_t)t * pj_stack;
+      f.context.uc_stack.ss_size = pj_stack;
+      f.context.uc_link = &pj_scheduler;
+      makecontext(&f.context, pj_start, 0);
+    }
+    for (bool any = true; any;) {
+      any = false;
+      for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x)
+        if (pj_fibers[threadIdx.x].running)
+          swapcontext(&pj_scheduler, &pj_fibers[threadIdx.x].context);
+      unsigned done = 0;
+      for (unsigned t = 0; t < threads; ++t) done += !pj_fibers[t].running;
+      if (done && done != threads) pj_fail("a thread ended while others wait for it");
+      any = done == 0;
+    }
+  }
+}

@@ -1,0 +1,166 @@
+// A driver whose GPU is the host: memory is the host's, and an image is a shared library of kernels
+// that went through the host's compiler (host_compiler.py). Work on the stream runs late, at the
+// next synchronization, as on a GPU that is busy: what reads without waiting reads too early.
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Address = unsigned long long;
+std::recursive_mutex mu;
+std::vector<std::function<void()>> queue;  // of the one stream
+std::map<Address, size_t> blocks;
+size_t held = 0, done = 0;  // bytes; work items that have run
+constexpr size_t kTotal = size_t{1} << 28;
+enum { kSuccess = 0, kInvalid = 1, kOutOfMemory = 2, kNotFound = 500, kNotReady = 600 };
+
+void drain() {
+  std::lock_guard lock(mu);
+  for (size_t i = 0; i < queue.size(); ++i) queue[i]();
+  done += queue.size();
+  queue.clear();
+}
+template <class F>
+int later(F f) {
+  std::lock_guard lock(mu);
+  queue.push_back(f);
+  return kSuccess;
+}
+// Whether [p, p + n) lies in a block that has not been freed.
+bool valid(Address p, size_t n) {
+  std::lock_guard lock(mu);
+  auto it = blocks.upper_bound(p);
+  if (it == blocks.begin()) return false;
+  --it;
+  return p + n <= it->first + it->second;
+}
+
+using Run = void (*)(const void* arguments, unsigned blocks, unsigned threads);
+
+}  // namespace
+
+extern "C" {
+#define EXPORT __attribute__((visibility("default"))) int
+// For libraries that put work on the stream.
+__attribute__((visibility("default"))) void pijit_fake_later(void (*f)(void*), void* p) {
+  later([=] { f(p); });
+}
+EXPORT cuInit(unsigned) { return kSuccess; }
+EXPORT cuGetErrorName(int code, const char** name) {
+  static std::map<int, std::string> names;
+  *name = (names[code] = code == kOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY"
+                                              : "CUDA_ERROR_" + std::to_string(code))
+              .c_str();
+  return kSuccess;
+}
+EXPORT cuDeviceGetCount(int* n) { return *n = 1, kSuccess; }
+EXPORT cuDeviceGet(int* d, int) { return *d = 0, kSuccess; }
+EXPORT cuDeviceGetName(char* name, int n, int) { return snprintf(name, n, "the host"), kSuccess; }
+EXPORT cuDeviceGetAttribute(int* v, int which, int) {
+  *v = which == 75 ? 9 : which == 76 ? 0 : 16;
+  return kSuccess;
+}
+EXPORT cuDevicePrimaryCtxRetain(void** c, int) { return *c = &queue, kSuccess; }
+EXPORT cuCtxSetCurrent(void*) { return kSuccess; }
+EXPORT cuMemGetInfo_v2(size_t* free, size_t* total) {
+  return *free = kTotal - held, *total = kTotal, kSuccess;
+}
+EXPORT cuStreamCreate(void** s, unsigned) { return *s = &held, kSuccess; }
+EXPORT cuStreamSynchronize(void*) { return drain(), kSuccess; }
+EXPORT cuEventCreate(void** e, unsigned) { return *e = new size_t{0}, kSuccess; }
+EXPORT cuEventRecord(void* e, void*) {
+  std::lock_guard lock(mu);
+  *static_cast<size_t*>(e) = done + queue.size();
+  return kSuccess;
+}
+EXPORT cuEventQuery(void* e) {
+  std::lock_guard lock(mu);
+  return *static_cast<size_t*>(e) <= done ? kSuccess : kNotReady;
+}
+EXPORT cuEventSynchronize(void*) { return drain(), kSuccess; }
+EXPORT cuEventDestroy_v2(void* e) { return delete static_cast<size_t*>(e), kSuccess; }
+EXPORT cuDeviceGetDefaultMemPool(void** p, int) { return *p = &blocks, kSuccess; }
+EXPORT cuMemPoolSetAttribute(void*, int, void*) { return kSuccess; }
+EXPORT cuMemPoolGetAttribute(void*, int, void*) { return kSuccess; }
+EXPORT cuMemPoolTrimTo(void*, size_t) { return kSuccess; }
+EXPORT cuMemAllocAsync(Address* p, size_t n, void*) {
+  std::lock_guard lock(mu);
+  if (held + n > kTotal) return kOutOfMemory;
+  void* m = aligned_alloc(256, (n + 255) / 256 * 256);
+  memset(m, 0xa5, n);
+  *p = reinterpret_cast<Address>(m);
+  blocks[*p] = n;
+  held += n;
+  return kSuccess;
+}
+EXPORT cuMemFreeAsync(Address p, void*) {
+  return later([=] {
+    auto it = blocks.find(p);
+    if (it == blocks.end()) abort();  // freed twice
+    held -= it->second;
+    memset(reinterpret_cast<void*>(p), 0x5a, it->second);
+    free(reinterpret_cast<void*>(p));
+    blocks.erase(it);
+  });
+}
+EXPORT cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t n, void*) {
+  std::string staged(static_cast<const char*>(from), n);  // pageable memory is staged at once
+  return later([=] {
+    if (!valid(to, n)) abort();
+    memcpy(reinterpret_cast<void*>(to), staged.data(), n);
+  });
+}
+EXPORT cuMemcpyDtoHAsync_v2(void* to, Address from, size_t n, void*) {
+  return later([=] {
+    if (!valid(from, n)) abort();
+    memcpy(to, reinterpret_cast<void*>(from), n);
+  });
+}
+EXPORT cuMemcpyDtoDAsync_v2(Address to, Address from, size_t n, void*) {
+  return later([=] {
+    if (!valid(from, n) || !valid(to, n)) abort();
+    memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), n);
+  });
+}
+EXPORT cuModuleLoadData(void** module, const void* image) {
+  // The image is an ELF file; its section headers end it.
+  const auto* b = static_cast<const unsigned char*>(image);
+  unsigned long long sections;
+  unsigned short size, count;
+  memcpy(&sections, b + 40, 8);
+  memcpy(&size, b + 58, 2);
+  memcpy(&count, b + 60, 2);
+  char name[] = "/tmp/pijit_fake_XXXXXX";
+  const int fd = mkstemp(name);
+  if (fd < 0) return kInvalid;
+  const size_t n = sections + size_t{size} * count;
+  const bool written = write(fd, image, n) == static_cast<ssize_t>(n);
+  close(fd);
+  *module = written ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (!*module) fprintf(stderr, "fake driver: %s\n", dlerror());
+  unlink(name);
+  return *module ? kSuccess : kInvalid;
+}
+EXPORT cuModuleGetFunction(void** f, void* module, const char* name) {
+  *f = dlsym(module, (std::string("run_") + name).c_str());
+  return *f ? kSuccess : kNotFound;
+}
+EXPORT cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                      unsigned bz, unsigned, void*, void** params, void** extra) {
+  if (gy != 1 || gz != 1 || by != 1 || bz != 1 || params || !extra || extra[0] != (void*)1 ||
+      extra[2] != (void*)2 || extra[4])
+    return kInvalid;
+  const std::string arguments(static_cast<const char*>(extra[1]), *static_cast<size_t*>(extra[3]));
+  return later([=] { reinterpret_cast<Run>(f)(arguments.data(), gx, bx); });
+}
+}

@@ -1,0 +1,21 @@
+"""CUDA C to a shared library of the host: host_compiler.py in.cu out.so capability. For PIJIT_CUDA_COMPILER."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+shim = pathlib.Path(__file__).parents[1] / "cpp" / "cuda" / "host_shim.h"
+source, image = sys.argv[1:3]
+text = pathlib.Path(source).read_text()
+parts = [f'#include "{shim}"\n', text]
+for name, args in re.findall(r'extern "C" __global__ void __launch_bounds__\(\d+\) (\w+)\(const (\w+) a\)', text):
+    body = text.split(f" {name}(const", 1)[1].split("\n}\n", 1)[0]
+    parts.append(f'extern "C" void run_{name}(const void* a, unsigned blocks, unsigned threads) {{\n'
+                 f"  pj_run([](const void* x) {{ {name}(*(const {args}*)x); }}, a, blocks, threads, "
+                 f"{int('pj_down' in body)});\n}}\n")
+code = pathlib.Path(source).with_suffix(".cc")
+code.write_text("".join(parts))
+subprocess.run([os.environ.get("CXX", "c++"), "-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-march=x86-64-v3",
+                "-ffp-contract=off", "-fwrapv", "-o", image, code], check=True)

@@ -1,0 +1,59 @@
+"""Includes go down only, and the core knows no Python."""
+
+import pathlib
+import re
+
+import pytest
+
+CSRC = pathlib.Path(__file__).parents[2] / "csrc"
+pytestmark = pytest.mark.skipif(not CSRC.exists(), reason="tests run without the sources")
+# What a folder may include beside itself. A folder that is not named here has no place yet.
+BELOW = {
+    "base": set(),
+    "graph": {"base"},
+    "runtime": {"graph"},
+    "cpu": {"runtime"},
+    "cuda": {"runtime"},
+    "compile": {"runtime"},
+    "eager": {"compile"},
+    "python": {"eager"},
+    "capture": {"python"},
+    "bindings": {"capture"},
+    "launch": set(),
+}
+CORE = {"base", "graph", "runtime", "cpu", "cuda", "compile", "eager"}
+
+
+def allowed(folder):
+    below = BELOW[folder]
+    return below.union(*(allowed(b) for b in below))
+
+
+def includes():
+    for path in sorted([*CSRC.rglob("*.h"), *CSRC.rglob("*.cc"), *CSRC.rglob("*.def")]):
+        folder = path.relative_to(CSRC).parts[0]
+        for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', path.read_text(), re.M):
+            yield path.relative_to(CSRC), folder, name
+
+
+def test_every_folder_has_its_place():
+    assert {p.name for p in CSRC.iterdir() if p.is_dir()} == set(BELOW)
+
+
+def test_includes_go_down():
+    own = set(BELOW)
+    wrong = [f"{path} includes {name}" for path, folder, name in includes()
+             if name.split("/")[0] in own and "/" in name and name.split("/")[0] not in {folder} | allowed(folder)]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("folder", sorted(CORE))
+def test_the_core_knows_no_python(folder):
+    wrong = [f"{path} includes {name}" for path, f, name in includes()
+             if f == folder and (name in ("Python.h", "frameobject.h") or name.startswith("pybind11"))]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_devices_are_not_named_outside_of_their_folders():
+    users = {folder for _, folder, name in includes() if name.startswith(("cpu/", "cuda/"))}
+    assert users <= {"cpu", "cuda"}
