@@ -7,6 +7,7 @@
 #include "capture/values.h"
 #include "compile/compile.h"
 #include "python/hook.h"
+#include "python/call_in_frame.h"
 
 namespace pijit {
 
@@ -22,7 +23,6 @@ const char* reason_hint(Reason r) {
   static const char* t[] = {
 #define BREAK(name, text, hint) hint,
 #include "capture/break_reasons.def"
-#include "python/call_in_frame.h"
 #undef BREAK
   };
   return t[static_cast<int>(r)];
