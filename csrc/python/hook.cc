@@ -149,13 +149,17 @@ constexpr const char* kToolName = "pijit";
 int watched_frames;  // of all threads
 
 PyObject* on_line_event(PyObject*, PyObject* const*, Py_ssize_t);
-PyObject* on_return_event(PyObject*, PyObject* const*, Py_ssize_t);
+PyObject* on_new_frame_event(PyObject*, PyObject* const*, Py_ssize_t);
 PyMethodDef line_event = {
     "on_line", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(on_line_event)),
     METH_FASTCALL, nullptr};
-PyMethodDef return_event = {
-    "on_return", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(on_return_event)),
+PyMethodDef new_frame_event = {
+    "on_new_frame", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(on_new_frame_event)),
     METH_FASTCALL, nullptr};
+// A frame that begins stands where one may have been that an exception has left.
+const std::pair<int, PyMethodDef*> events[] = {{PY_MONITORING_EVENT_LINE, &line_event},
+                                               {PY_MONITORING_EVENT_PY_START, &new_frame_event},
+                                               {PY_MONITORING_EVENT_PY_RETURN, &new_frame_event}};
 
 py::object monitoring() { return py::module_::import("sys").attr("monitoring"); }
 constexpr int bit(int event) { return 1 << event; }
@@ -166,8 +170,7 @@ bool take_tool() {
   const py::object m = monitoring();
   if (!m.attr("get_tool")(kTool).is_none()) return false;
   m.attr("use_tool_id")(kTool, kToolName);
-  for (auto& [event, method] : {std::pair{PY_MONITORING_EVENT_LINE, &line_event},
-                                {PY_MONITORING_EVENT_PY_RETURN, &return_event}})
+  for (auto& [event, method] : events)
     m.attr("register_callback")(
         kTool, bit(event), py::reinterpret_steal<py::object>(PyCFunction_New(method, nullptr)));
   return true;
@@ -183,7 +186,7 @@ void drop_watch() {
     const py::object m = monitoring();
     m.attr("set_local_events")(kTool, last.code, 0);
     if (--watched_frames == 0) {
-      for (int event : {PY_MONITORING_EVENT_LINE, PY_MONITORING_EVENT_PY_RETURN})
+      for (auto& [event, method] : events)
         m.attr("register_callback")(kTool, bit(event), py::none());
       m.attr("free_tool_id")(kTool);
     }
@@ -202,6 +205,16 @@ Watch* watch_of(_PyInterpreterFrame* f) {
   return &all.back();
 }
 
+// Drops the watches of frames that are no more.
+void drop_dead() {
+  auto runs = [](const Watch& w) {
+    auto* f = PyThreadState_Get()->cframe->current_frame;
+    while (f && f != w.frame) f = f->previous;
+    return f && w.code.is(reinterpret_cast<PyObject*>(code_of(f)));
+  };
+  while (!watches().empty() && !runs(watches().back())) drop_watch();
+}
+
 PyObject* on_line_event(PyObject*, PyObject* const*, Py_ssize_t) {
   PyThreadState* t = PyThreadState_Get();
   _PyInterpreterFrame* f = t->cframe->current_frame;
@@ -216,7 +229,7 @@ PyObject* on_line_event(PyObject*, PyObject* const*, Py_ssize_t) {
   if (answer == LineAnswer::kRaise) return nullptr;
   Py_RETURN_NONE;
 }
-PyObject* on_return_event(PyObject*, PyObject* const*, Py_ssize_t) {
+PyObject* on_new_frame_event(PyObject*, PyObject* const*, Py_ssize_t) {
   if (watch_of(PyThreadState_Get()->cframe->current_frame)) drop_watch();
   Py_RETURN_NONE;
 }
@@ -401,6 +414,7 @@ bool watch_lines(LiveFrame frame, LineHandler handler) {
   if (users++ == 0 && !paused) install();
   trace_lines(t, true);
 #else
+  drop_dead();
   if (watch_of(frame.frame_)) return true;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -411,8 +425,9 @@ bool watch_lines(LiveFrame frame, LineHandler handler) {
     if (taken) {
       ++watched_frames;
       watches().push_back({frame.frame_, handler, code});
-      monitoring().attr("set_local_events")(
-          kTool, code, bit(PY_MONITORING_EVENT_LINE) | bit(PY_MONITORING_EVENT_PY_RETURN));
+      int bits = 0;
+      for (auto& [event, method] : events) bits |= bit(event);
+      monitoring().attr("set_local_events")(kTool, code, bits);
     }
   } catch (py::error_already_set&) {
     taken = false;
