@@ -210,7 +210,7 @@ void drop_dead() {
   auto runs = [](const Watch& w) {
     auto* f = PyThreadState_Get()->cframe->current_frame;
     while (f && f != w.frame) f = f->previous;
-    return f && w.code.is(reinterpret_cast<PyObject*>(code_of(f)));
+    return f && w.code.ptr() == reinterpret_cast<PyObject*>(code_of(f));
   };
   while (!watches().empty() && !runs(watches().back())) drop_watch();
 }
