@@ -9,8 +9,8 @@ import pytest
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 # A path from the root: below a folder that systems have, or this one.
-FOLDERS = {"bin", "build", "data", "etc", "home", "mnt", "opt", "private", "root", "srv", "tmp", "usr", "var", "work", "workspace", "Users"} | {
-    f for f in os.listdir("/") if len(f) > 2}
+COMMON = "bin build data etc home mnt opt private root srv tmp usr var work workspace Users"
+FOLDERS = {*COMMON.split(), *(f for f in os.listdir("/") if len(f) > 2)}
 ABSOLUTE = re.compile(rf"(?<![\w./<])/(?:{'|'.join(map(re.escape, sorted(FOLDERS)))})/[\w.-]+")
 
 
@@ -34,7 +34,10 @@ def shown(path):
         yield re.sub(r"data:[\w/+-]+;base64,[\w/+=]+", "", text)
 
 
-@pytest.mark.parametrize("path", sorted(p for p in EXAMPLES.rglob("*") if p.suffix in (".py", ".ipynb", ".md", ".txt")), ids=lambda p: str(p.relative_to(EXAMPLES)))
+FILES = sorted(p for p in EXAMPLES.rglob("*") if p.suffix in (".py", ".ipynb", ".md", ".txt"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(EXAMPLES)))
 def test_no_path_of_a_machine(path):
     found = [m[0] for text in shown(path) for m in ABSOLUTE.finditer(text)]
     assert not found

@@ -1,4 +1,4 @@
-"""What a debugger sees of captured code: arguments and names in frames of tracebacks, and where a program stops on purpose."""
+"""What a debugger sees of captured code: arguments and names in frames of tracebacks, and where a program stops."""
 
 import inspect
 import os
@@ -21,7 +21,8 @@ def frames(f, *args, **kwargs):
     while tb:
         frame = tb.tb_frame
         if frame.f_code.co_filename == __file__ and frame.f_code.co_name != "frames":
-            out.append((frame.f_code.co_name, inspect.formatargvalues(*inspect.getargvalues(frame), formatvalue=lambda v: ""), dict(frame.f_locals)))
+            text = inspect.formatargvalues(*inspect.getargvalues(frame), formatvalue=lambda v: "")
+            out.append((frame.f_code.co_name, text, dict(frame.f_locals)))
         tb = tb.tb_next
     return out
 
@@ -54,7 +55,8 @@ def test_arguments_behind_a_break():
     table = {}
     (name, text, seen), = frames(ms.jit(lookup), x, 3.0, table=table)
     assert (name, text) == ("lookup", "(x, scale, table)")
-    assert seen["x"] is x and seen["scale"] == 3.0 and seen["table"] is table and seen["k"] == float((ops.tanh(x) * 3).sum())
+    assert seen["x"] is x and seen["scale"] == 3.0 and seen["table"] is table
+    assert seen["k"] == float((ops.tanh(x) * 3).sum())
     assert (seen["z"] - ops.tanh(x) * 3 - seen["k"]).abs().max() < 1e-6
 
 
@@ -68,7 +70,8 @@ def test_arguments_of_an_inlined_function():
 def test_arguments_of_a_method():
     x, m = ms.Tensor([1.0, 2.0]), Model()
     (_, text, seen), = frames(ms.jit(Model.__call__), m, x, 1, 2)
-    assert text == "(self, x, flag)" and seen["self"] is m and seen["x"] is x and seen["n"] == 3.0 and seen["rest"] == (1, 2)
+    assert text == "(self, x, flag)" and seen["self"] is m and seen["x"] is x
+    assert seen["n"] == 3.0 and seen["rest"] == (1, 2)
 
 
 def test_a_breakpoint_sees_all_names(tmp_path):
@@ -86,6 +89,8 @@ for _ in range(2):
     r = step(ms.Tensor([0.0, 0.0]), 3.0)
 print(r.shape)
 """)
-    r = subprocess.run([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parents[2])},
-                       input="p sorted(locals())\np rate, unused.shape\nc\nn\np y.shape\nc\n", capture_output=True, text=True, timeout=100)
-    assert r.stdout.count("['rate', 'unused', 'x', 'y']") == 1 and "(3.0, (2,))" in r.stdout and r.stdout.rstrip().endswith("(2,)"), r.stdout + r.stderr
+    env = {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parents[2])}
+    said = "p sorted(locals())\np rate, unused.shape\nc\nn\np y.shape\nc\n"
+    r = subprocess.run([sys.executable, str(script)], env=env, input=said, capture_output=True, text=True, timeout=100)
+    assert r.stdout.count("['rate', 'unused', 'x', 'y']") == 1 and "(3.0, (2,))" in r.stdout, r.stdout + r.stderr
+    assert r.stdout.rstrip().endswith("(2,)"), r.stdout + r.stderr

@@ -206,8 +206,10 @@ def test_archives_and_folders_are_programs(tmp_path):
 def test_a_subinterpreter_gets_an_error():
     """It waited for ever."""
     pytest.importorskip("_xxsubinterpreters")
-    code = "import _xxsubinterpreters as s\ni = s.create()\ntry:\n    s.run_string(i, 'import pijit')\nexcept s.RunFailedError as e:\n    print(e)"
-    r = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60)
+    code = ("import _xxsubinterpreters as s\ni = s.create()\n"
+            "try:\n    s.run_string(i, 'import pijit')\nexcept s.RunFailedError as e:\n    print(e)")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    r = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
     assert "main interpreter only" in r.stdout, r
 
 
