@@ -123,6 +123,22 @@ print(k)
     assert loop["name"] == "<module>" and loop["line"] == 12 and loop["captured"] > 100 and loop["graph_runs"] > 20
 
 
+def test_a_loop_whose_lines_run_many_ops_is_captured(tmp_path):
+    """An iteration of more than eight ops began its measurement anew: such a loop was never taken over."""
+    _, regions = report_of(tmp_path, """
+import pijit as ms
+from pijit import nn, ops
+net = nn.SequentialCell(*[c for _ in range(6) for c in (nn.Dense(8, 8), nn.Tanh())])
+x = ops.ones((4, 8))
+for k in range(120):
+    y = net(x)
+    x = y * 0.5 + x * 0.5
+print(x.shape)
+""")
+    loop = next(r for r in regions if r["kind"] == "loop")
+    assert loop["line"] == 6 and loop["captured"] > 40 and loop["plain_us"] > 0
+
+
 def test_a_trace_is_written(tmp_path):
     where = tmp_path / "trace.json"
     report_of(tmp_path, STEP + "for k in range(50): x = step(x, w)", "--trace", str(where))
