@@ -8,7 +8,7 @@ import re
 
 from pijit import _C
 from pijit.jit import jitted_call
-from pijit.trace import short
+from pijit.trace import short, shorten
 
 _LIBRARY = os.path.dirname(__file__) + os.sep
 
@@ -64,11 +64,6 @@ def _line(place):
     return linecache.getline(path, line).strip()
 
 
-def _shorten(text):
-    """A text with its `path:line`s as people know them."""
-    return re.sub(r"(/[^\s:()]+|<[^<>\s]+>):\d+", lambda m: short(m[0]), text)
-
-
 def _is_own(place):
     return place.startswith(_LIBRARY)
 
@@ -89,7 +84,7 @@ class Break:
     @property
     def why(self):
         """Reason and detail."""
-        return self.reason + (f" ({_shorten(self.detail)})" if self.detail else "")
+        return self.reason + (f" ({shorten(self.detail)})" if self.detail else "")
 
 
 def _breaks(data):
@@ -140,7 +135,7 @@ class Explanation:
         lines = {}
         for m in misses:
             change = f": {m['old']} became {m['new']}" if m["old"] else f": now {m['new']}"
-            lines[f"{indent}captured again at {short(m['where'])}: not {_shorten(m['guard'])}{change}"] = None
+            lines[f"{indent}captured again at {short(m['where'])}: not {shorten(m['guard'])}{change}"] = None
         return list(lines)
 
     def __str__(self):
@@ -154,7 +149,7 @@ class Explanation:
         lines += self._break_lines(self.breaks, "  ")
         lines += self._miss_lines(self.misses, "  ")
         for c in self.callees:
-            lines.append(f"  callee {_shorten(c['where'])}: {c['calls']} calls, {c['graph_runs']} graph runs, {c['compile_count']} "
+            lines.append(f"  callee {shorten(c['where'])}: {c['calls']} calls, {c['graph_runs']} graph runs, {c['compile_count']} "
                          f"captures, {len(c['breaks'])} breaks")
             lines += self._break_lines(c["breaks"], "    ")
             lines += self._miss_lines(c["misses"], "    ")
@@ -163,7 +158,7 @@ class Explanation:
             lines.append(f"  entry {i} at {short(e['where'])}: {e['calls']} calls, {e['sizes']} sizes, {e['steps']} kernels, {len(e['guards'])} guards")
             lines.append(f"    ops: {ops or 'none'}")
             first = _useful(e["guards"])
-            lines += [f"    guard: {_shorten(g)}" for g in first[:self._GUARDS_SHOWN]]
+            lines += [f"    guard: {shorten(g)}" for g in first[:self._GUARDS_SHOWN]]
             more = len(first) - self._GUARDS_SHOWN
             if more > 0:
                 lines.append(f"    and {more} more guards, in entries[{i}]['guards']")

@@ -5,6 +5,7 @@ https://ui.perfetto.dev and chrome://tracing."""
 
 import json
 import os
+import re
 import threading
 
 from pijit import _C
@@ -81,6 +82,11 @@ def short(place):
     """`file:line` as people know it: `In [3]:5` for a line of a notebook's cell, else the path from the current folder, or the name alone."""
     path, _, line = place.rpartition(":")
     return f"{short_path(path)}:{line}" if path else place
+
+
+def shorten(text):
+    """A text with its `file:line`s as people know them."""
+    return re.sub(r"(/[^\s:()]+|<[^<>\s]+>):\d+", lambda m: short(m[0]), text)
 
 
 def short_path(path):

@@ -16,16 +16,19 @@ constexpr double kGain = 0.97;  // of the plain time, or it is none
 constexpr int kLostTrials = 2;
 constexpr uint64_t kLooks = 8;  // at arguments, before a function without tensors is left alone
 constexpr size_t kMaxStates = 1024;
-// What the hook costs a call that it passes on, and what may be spent on that: a share of the time
-// that passed, and one of what was gained.
-constexpr double kPassCost = 40, kShareOfTime = 0.01, kShareOfGain = 0.5;
-constexpr int64_t kPasses = 10000;  // between two looks at that
+// What the hook costs a call that it passes on (ns), and what may be spent on that: a share of the
+// time that passed, and one of what was gained; but little of it at a time, so that what was gained
+// is not lost again where no more tensors come.
+constexpr double kPassCost = 80, kShareOfTime = 0.01, kShareOfGain = 0.5;
+constexpr double kAtFirst = 2e6, kAtATime = 2e6;
+constexpr int64_t kPasses = 1000;  // between two looks at that
 
 struct Account {
   bool on = false;
   int64_t since = 0;
   int64_t left = kPasses;
   double spent = 0, gained = 0;
+  double idle = 0;  // spent since the last work on tensors
 };
 Account account;
 PyObject* classifier;
@@ -43,7 +46,7 @@ thread_local Automatic* warming = nullptr;
 
 bool affordable() {
   return account.spent < kShareOfTime * static_cast<double>(now_ns() - account.since) +
-                             kShareOfGain * account.gained + kPassCost * 4 * kPasses;
+                             kShareOfGain * account.gained + kAtFirst;
 }
 
 // A call was passed on for nothing.
@@ -51,7 +54,8 @@ void passed() {
   if (--account.left > 0) return;
   account.left = kPasses;
   account.spent += kPassCost * kPasses;
-  if (!affordable()) set_hook_for_all(false);
+  account.idle += kPassCost * kPasses;
+  if (!affordable() || account.idle > kAtATime) set_hook_for_all(false);
 }
 
 bool is_unwanted(const Callee* c) {
@@ -151,6 +155,7 @@ void on_eager_op() {
   if (!account.on || capture_is_paused() || hook_is_off_here() || current_owner() ||
       !PyGILState_Check())
     return;
+  account.idle = 0;
   if (!hook_is_for_all()) {
     if (!affordable()) return;
     set_hook_for_all(true);
@@ -214,6 +219,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     passed();
     return call.run();
   }
+  if (thread_is_traced()) return call.run();  // who watches sees nothing of ours
   PyObject* globals = PyFunction_GET_GLOBALS(call.func());
   Automatic* known = automatic_of(call.code(), globals);
   if (!known) {
@@ -224,8 +230,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   const std::shared_ptr<Automatic> a = callee->automatic;
   a->frame = nullptr;
   ++a->calls;
-  if (capture_is_paused() || graph_mode() || tape_needs_single_ops() || thread_is_traced())
-    return call.run();
+  if (capture_is_paused() || graph_mode() || tape_needs_single_ops()) return call.run();
   if (a->phase == Automatic::kWarming) {
     if (a->ops == 0 && !works_on_tensors(call)) {
       if (a->calls >= kLooks) callee->skip = true;  // until an eager op is its own
@@ -278,6 +283,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
       return py::reinterpret_steal<py::object>(r);
     });
   }
+  account.idle = 0;
   ++a->captured_calls;
   if (state->compile_count != compiled) {
     a->settled = 0;
@@ -330,7 +336,8 @@ py::list report() {
     if (a->captured_calls || a->phase == Automatic::kGivenBack)
       add("function", a->line, a->calls, a->captured_calls, a->plain, a->captured, a->why);
     for (auto& [head, l] : a->loops)
-      add("loop", l.line, l.iterations, l.iterations, l.plain, l.times, l.why);
+      if (l.captured || l.given_back)
+        add("loop", l.line, l.iterations, l.captured, l.plain, l.times, l.why);
   }
   return out;
 }

@@ -51,6 +51,7 @@ struct Automatic {
     int line = 0;
     bool given_back = false;
     uint64_t iterations = 0;  // that were watched
+    uint64_t captured = 0;    // of those
     uint64_t settled = 0, compiled = 0, lines = 0;
     int64_t began = 0;
     Samples plain, times;
@@ -59,6 +60,7 @@ struct Automatic {
   };
   std::map<int, Loop> loops;  // by the instruction that an iteration begins with
   int watched = -1;           // which one
+  const void* watched_frame = nullptr;
 };
 
 // What is attached to a code object.

@@ -1,5 +1,6 @@
 // Break instructions: CPython executes them, one at a time, each in a frame like the function's.
 #include "capture/run.h"
+#include "python/call_in_frame.h"
 
 namespace pijit {
 
@@ -54,12 +55,8 @@ BreakStep::Outcome BreakStep::run(int pc) {
   const py::object f = step_function(pc, nulls);
   py::object returned;
   {
-    const bool takes_first =
-        reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f.ptr()))->co_argcount > 0;
     ResumeScope scope(std::move(slots), std::move(seen));
-    PyObject* args[] = {Py_None};
-    returned = py::reinterpret_steal<py::object>(
-        PyObject_Vectorcall(f.ptr(), args, takes_first ? 1 : 0, nullptr));
+    returned = call_in_frame(f);
   }
   if (!returned) return handle(pc);
   StepResults r = step_results(in, std::move(returned));

@@ -7,6 +7,7 @@
 #include "capture/values.h"
 #include "compile/compile.h"
 #include "python/hook.h"
+#include "python/call_in_frame.h"
 
 namespace pijit {
 
@@ -61,7 +62,7 @@ std::unique_ptr<Entry> Tracer::run() {
     const int src = add_source({Source::kState, -1, i, {}});
     if (!state_[i] || !need) {
       if (need) guard(Guard::kNull, src);
-      if (need || !state_[i] || is_tensor(state_[i])) return null();
+      if (need || !state_[i] || (is_tensor(state_[i]) && i >= num_args(*f.code))) return null();
       V v = make<NullValue>();
       v->src = src;  // nobody reads it, but it lives on
       return v;
@@ -69,8 +70,8 @@ std::unique_ptr<Entry> Tracer::run() {
     return wrap(state_[i], src);
   };
   for (int i = 0; i < n; ++i)
-    f.slots.push_back(load(
-        i, f.code->live[f.pc][i] || (state_[i] && has_finalizer(Py_TYPE(state_[i])))));
+    f.slots.push_back(
+        load(i, f.code->live[f.pc][i] || (state_[i] && has_finalizer(Py_TYPE(state_[i])))));
   for (int i = 0; i < start_.stack_size; ++i) f.stack.push_back(load(n + i, true));
   f.handled = handled_at_start_ = make<ObjectValue>();
   f.handled->src = add_source({Source::kState, -1, n + start_.stack_size, {}});

@@ -49,6 +49,7 @@ void iterated(Loop& l, uint64_t compiled) {
       l.plain.add(std::max(each - kLineCost * static_cast<double>(l.lines), 0.0));
       if (!measures_plain(l)) l.settled = 0;
     } else {
+      l.captured += kBatch;
       l.times.add(each);
       earned((l.plain.least() - each) * kBatch);
     }
@@ -196,9 +197,11 @@ void look_for_loop(Automatic& a, const LiveFrame& frame) {
   }
   if (!watch_lines(frame, on_line)) return;
   Loop& l = a.loops[head];
+  // an iteration with many ops comes here again and again
+  if (a.watched != head || a.watched_frame != frame.id()) l.settled = 0;
   a.watched = head;
+  a.watched_frame = frame.id();
   l.line = code->instrs[head].line;
-  l.settled = 0;
 }
 
 }  // namespace pijit

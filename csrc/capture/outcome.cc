@@ -6,6 +6,7 @@
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "compile/compile.h"
+#include "python/call_in_frame.h"
 
 namespace pijit {
 
@@ -210,8 +211,11 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
   for (size_t s = 0; s < f.slots.size(); ++s) {
     const V& v = f.slots[s];
     const bool live = f.code->live[f.pc][s] && v->kind != Value::kNull;
-    // what is not read any more lives on where that costs nothing
-    const bool kept = v->kind == Value::kConst || (v->src >= 0 && v->kind != Value::kTensor);
+    // what is not read any more lives on where that costs nothing; arguments do, as their callers
+    // mostly have them, and tracebacks name them
+    const bool kept =
+        v->kind == Value::kConst ||
+        (v->src >= 0 && (v->kind != Value::kTensor || static_cast<int>(s) < num_args(*f.code)));
     e->slot_recipes.push_back(live || kept ? recipe(v) : -1);
   }
   for (auto& v : f.stack) e->stack_recipes.push_back(v->kind == Value::kNull ? -1 : recipe(v));

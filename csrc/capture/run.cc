@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "capture/report.h"
 #include "capture/runner.h"
+#include "python/call_in_frame.h"
 
 namespace pijit {
 
@@ -173,7 +174,6 @@ py::object Execution::rest_in_python() {
   }
   // functions that share their code differ in closure
   const py::object f = function_like(front_.func, made, true);
-  const bool takes_first = reinterpret_cast<PyCodeObject*>(made.ptr())->co_argcount > 0;
   slots_.resize(static_cast<size_t>(code_->num_slots - code_->num_free));  // these it has
   const Span piece(TraceEvent::kPython, [&] {
     return piece_subject(*code_, instr_, "the rest of the function: " + why_);
@@ -181,10 +181,9 @@ py::object Execution::rest_in_python() {
   CalleeScope callees(front_, state_.hook_uses[instr_]);
   handled_ = {};
   ResumeScope scope(std::move(slots_), std::move(stack_));  // what the rest drops dies there
-  PyObject* args[] = {Py_None};
-  PyObject* r = PyObject_Vectorcall(f.ptr(), args, takes_first ? 1 : 0, nullptr);
+  py::object r = call_in_frame(f);
   if (!r) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(r);
+  return r;
 }
 
 Execution::Found Execution::known(Point& point) {

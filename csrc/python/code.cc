@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "python/call_in_frame.h"
 #include "python/hook.h"
 #include "python/module_code.h"
 
@@ -225,6 +226,25 @@ ResumeScope::~ResumeScope() {
     const ResumeValues unused = std::move(resume_stack.back());  // may run code as it dies
     resume_stack.pop_back();
   }
+}
+
+int num_args(const CodeInfo& info) {
+  auto* co = reinterpret_cast<PyCodeObject*>(info.code);
+  return co->co_argcount + co->co_kwonlyargcount;
+}
+
+py::object call_in_frame(const py::object& f) {
+  const int n = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f.ptr()))->co_argcount;
+  PyObject* few[8];
+  std::vector<PyObject*> many;
+  PyObject** args = few;
+  if (n > 8) {
+    many.resize(static_cast<size_t>(n));
+    args = many.data();
+  }
+  std::fill(args, args + n, Py_None);
+  return py::reinterpret_steal<py::object>(
+      PyObject_Vectorcall(f.ptr(), args, static_cast<size_t>(n), nullptr));
 }
 
 namespace {

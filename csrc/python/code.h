@@ -103,8 +103,8 @@ std::vector<Handler> exception_table(PyObject* code);
 
 // Code that continues a function at an instruction, in a frame with its slots and stack, which it
 // takes from a ResumeScope. `nulls`: which stack entries are NULL. Like the next, it takes a
-// function's first argument as its own, where there is one (any: it is replaced): super() looks for
-// that.
+// function's arguments that have names of their own, by position (any: they are replaced): super()
+// looks for the first. call_in_frame() calls it.
 py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<bool>& nulls);
 // Code that executes one instruction, CPython's own, in a frame like the function's: with its
 // names, slots and place. The values that the instruction sees come from a ResumeScope. It returns

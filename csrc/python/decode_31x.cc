@@ -525,16 +525,17 @@ void begin_frame(Assembler& a, const CodeInfo& info, py::list& consts,
   }
 }
 
-// `code` with other instructions, in a frame of the same names. Its arguments are gone, but for the
-// first: super() looks for that.
+// `code` with other instructions, in a frame of the same names. All its arguments are positional:
+// super() looks for the first, and tracebacks name them.
 py::object code_like(const CodeInfo& info, const Assembler& a, const py::list& consts,
                      int stack_size, const std::string& lines, const std::string& table) {
   using namespace py::literals;
   const auto code = py::reinterpret_borrow<py::object>(info.code);
-  const int own_args = py::cast<int>(code.attr("co_argcount")) > 0 ? 1 : 0;
+  const int args =
+      py::cast<int>(code.attr("co_argcount")) + py::cast<int>(code.attr("co_kwonlyargcount"));
   const int flags = py::cast<int>(code.attr("co_flags")) & ~(CO_VARARGS | CO_VARKEYWORDS);
   return code.attr("replace")("co_code"_a = py::bytes(a.bytes), "co_consts"_a = py::tuple(consts),
-                              "co_argcount"_a = own_args, "co_posonlyargcount"_a = 0,
+                              "co_argcount"_a = args, "co_posonlyargcount"_a = 0,
                               "co_kwonlyargcount"_a = 0, "co_flags"_a = flags,
                               "co_stacksize"_a = stack_size, "co_linetable"_a = py::bytes(lines),
                               "co_exceptiontable"_a = py::bytes(table));

@@ -4,6 +4,9 @@
 #include <Python.h>
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030C0000
+#include <internal/pycore_instruments.h>
+#endif
 #include <internal/pycore_interp.h>
 #include <internal/pycore_runtime.h>
 #undef Py_BUILD_CORE
@@ -35,11 +38,29 @@ enum Mode : uint8_t { kDefault, kOn, kOff };
 struct Thread {
   uint8_t mode = kDefault;
   PyObject* but = nullptr;
+  const char* half = nullptr;  // of its C stack
+#if PY_VERSION_HEX < 0x030C0000
   // The frame whose lines are watched.
   _PyInterpreterFrame* watched = nullptr;
   LineHandler lines = nullptr;
+#endif
 };
-thread_local Thread here;
+// Read at every call of a function: in the part of thread-local memory that needs no look-up.
+[[gnu::tls_model("initial-exec")]] thread_local Thread here;
+
+#if PY_VERSION_HEX >= 0x030C0000
+// Frames of this thread whose lines are watched, by events of their code: the innermost last. One
+// that an exception has left stays until an event below it, or of the same code, shows that.
+struct Watch {
+  _PyInterpreterFrame* frame;
+  LineHandler lines;
+  py::object code;
+};
+std::vector<Watch>& watches() {
+  static thread_local auto* w = new std::vector<Watch>;  // may outlive the interpreter
+  return *w;
+}
+#endif
 
 struct Stack {
   char* low = nullptr;
@@ -58,12 +79,20 @@ const Stack& stack() {
   return s;
 }
 
+bool half_of_stack_is_used() {
+  if (!here.half) [[unlikely]]
+    here.half = stack().low + stack().size / 2;
+  return static_cast<const char*>(__builtin_frame_address(0)) < here.half;
+}
+
 PyCodeObject* code_of(_PyInterpreterFrame* f) { return f->f_code; }
 
 }  // namespace
 
 PyObject* evaluate(PyThreadState*, _PyInterpreterFrame*, int);
+#if PY_VERSION_HEX < 0x030C0000
 int on_event(PyObject*, PyFrameObject*, int, PyObject*);
+#endif
 
 namespace {
 
@@ -82,7 +111,7 @@ void uninstall() {
 }
 
 PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
-  if (stack_left() < stack().size / 2 && !paused) {
+  if (half_of_stack_is_used() && !paused) {
     // Calls from here on are CPython's own again, which need no C stack.
     paused = true;
     uninstall();
@@ -101,14 +130,11 @@ PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
 #endif
 }
 
+#if PY_VERSION_HEX < 0x030C0000
 // Lines are watched by CPython's tracing, which is off while the frame calls something.
 void trace_lines(PyThreadState* t, bool on) {
-#if PY_VERSION_HEX < 0x030C0000
   t->c_tracefunc = on ? on_event : nullptr;
   t->cframe->use_tracing = on && !t->tracing ? 255 : 0;
-#else
-  (void)t, (void)on;
-#endif
 }
 void stop_watching(PyThreadState* t) {
   if (!here.watched) return;
@@ -116,10 +142,103 @@ void stop_watching(PyThreadState* t) {
   if (t->c_tracefunc == on_event) trace_lines(t, false);
   if (--users == 0 && !paused) uninstall();
 }
+#else
+// Lines are watched by sys.monitoring, as the tool that it keeps a place for: optimisers.
+constexpr int kTool = PY_MONITORING_OPTIMIZER_ID;
+constexpr const char* kToolName = "pijit";
+int watched_frames;  // of all threads
+
+PyObject* on_line_event(PyObject*, PyObject* const*, Py_ssize_t);
+PyObject* on_new_frame_event(PyObject*, PyObject* const*, Py_ssize_t);
+PyMethodDef line_event = {
+    "on_line", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(on_line_event)),
+    METH_FASTCALL, nullptr};
+PyMethodDef new_frame_event = {
+    "on_new_frame", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(on_new_frame_event)),
+    METH_FASTCALL, nullptr};
+// A frame that begins stands where one may have been that an exception has left.
+const std::pair<int, PyMethodDef*> events[] = {{PY_MONITORING_EVENT_LINE, &line_event},
+                                               {PY_MONITORING_EVENT_PY_START, &new_frame_event},
+                                               {PY_MONITORING_EVENT_PY_RETURN, &new_frame_event}};
+
+py::object monitoring() { return py::module_::import("sys").attr("monitoring"); }
+constexpr int bit(int event) { return 1 << event; }
+
+// False: another tool has the place.
+bool take_tool() {
+  if (watched_frames > 0) return true;
+  const py::object m = monitoring();
+  if (!m.attr("get_tool")(kTool).is_none()) return false;
+  m.attr("use_tool_id")(kTool, kToolName);
+  for (auto& [event, method] : events)
+    m.attr("register_callback")(
+        kTool, bit(event), py::reinterpret_steal<py::object>(PyCFunction_New(method, nullptr)));
+  return true;
+}
+void drop_watch() {
+  const Watch last = std::move(watches().back());
+  watches().pop_back();
+  for (const Watch& w : watches())
+    if (w.code.is(last.code)) return void(--watched_frames);
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  try {
+    const py::object m = monitoring();
+    m.attr("set_local_events")(kTool, last.code, 0);
+    if (--watched_frames == 0) {
+      for (auto& [event, method] : events)
+        m.attr("register_callback")(kTool, bit(event), py::none());
+      m.attr("free_tool_id")(kTool);
+    }
+  } catch (py::error_already_set&) {  // at the end of the process
+  }
+  PyErr_Restore(type, value, traceback);
+}
+// The watch of the frame that runs, which is now the last; null: it has none.
+Watch* watch_of(_PyInterpreterFrame* f) {
+  auto& all = watches();
+  const auto is_it = [f](const Watch& w) {
+    return w.frame == f && w.code.ptr() == reinterpret_cast<PyObject*>(code_of(f));
+  };
+  if (std::none_of(all.begin(), all.end(), is_it)) return nullptr;
+  while (!is_it(all.back())) drop_watch();
+  return &all.back();
+}
+
+// Drops the watches of frames that are no more.
+void drop_dead() {
+  auto runs = [](const Watch& w) {
+    auto* f = PyThreadState_Get()->cframe->current_frame;
+    while (f && f != w.frame) f = f->previous;
+    return f && w.code.ptr() == reinterpret_cast<PyObject*>(code_of(f));
+  };
+  while (!watches().empty() && !runs(watches().back())) drop_watch();
+}
+
+PyObject* on_line_event(PyObject*, PyObject* const*, Py_ssize_t) {
+  PyThreadState* t = PyThreadState_Get();
+  _PyInterpreterFrame* f = t->cframe->current_frame;
+  const Watch* w = watch_of(f);
+  if (!w) Py_RETURN_NONE;
+  // What the handler runs is traced as ever.
+  PyThreadState_LeaveTracing(t);
+  LiveFrame frame(f);
+  const LineAnswer answer = w->lines(frame);
+  PyThreadState_EnterTracing(t);
+  if (answer == LineAnswer::kStop && watch_of(f)) drop_watch();
+  if (answer == LineAnswer::kRaise) return nullptr;
+  Py_RETURN_NONE;
+}
+PyObject* on_new_frame_event(PyObject*, PyObject* const*, Py_ssize_t) {
+  if (watch_of(PyThreadState_Get()->cframe->current_frame)) drop_watch();
+  Py_RETURN_NONE;
+}
+#endif
 
 }  // namespace
 
 PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
+#if PY_VERSION_HEX < 0x030C0000
   if (t->c_tracefunc == on_event) {
     const auto watched = here.watched;
     const auto lines = here.lines;
@@ -132,6 +251,7 @@ PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
     if (!t->c_tracefunc) trace_lines(t, true);
     return r;
   }
+#endif
   PyCodeObject* code = code_of(f);
   constexpr int kPlain = CO_OPTIMIZED | CO_NEWLOCALS;
   constexpr int kSuspending = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
@@ -250,8 +370,8 @@ void LiveFrame::go_on_at(int offset, const std::vector<py::object>& slots,
   frame_->prev_instr = _PyCode_CODE(code_of(frame_)) + offset;
 }
 
-int on_event(PyObject*, PyFrameObject* object, int what, PyObject*) {
 #if PY_VERSION_HEX < 0x030C0000
+int on_event(PyObject*, PyFrameObject* object, int what, PyObject*) {
   PyThreadState* t = PyThreadState_Get();
   _PyInterpreterFrame* f = object->f_frame;
   if (f != here.watched) return 0;
@@ -281,11 +401,8 @@ int on_event(PyObject*, PyFrameObject* object, int what, PyObject*) {
     t->c_tracefunc = on_event;
   }
   return answer == LineAnswer::kRaise ? -1 : 0;
-#else
-  (void)object, (void)what;
-  return 0;
-#endif
 }
+#endif
 
 bool watch_lines(LiveFrame frame, LineHandler handler) {
 #if PY_VERSION_HEX < 0x030C0000
@@ -296,11 +413,29 @@ bool watch_lines(LiveFrame frame, LineHandler handler) {
   here.lines = handler;
   if (users++ == 0 && !paused) install();
   trace_lines(t, true);
-  return true;
 #else
-  (void)frame, (void)handler;
-  return false;
+  drop_dead();
+  if (watch_of(frame.frame_)) return true;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  bool taken = false;
+  try {
+    const auto code = py::reinterpret_borrow<py::object>(frame.code());
+    taken = take_tool();
+    if (taken) {
+      ++watched_frames;
+      watches().push_back({frame.frame_, handler, code});
+      int bits = 0;
+      for (auto& [event, method] : events) bits |= bit(event);
+      monitoring().attr("set_local_events")(kTool, code, bits);
+    }
+  } catch (py::error_already_set&) {
+    taken = false;
+  }
+  PyErr_Restore(type, value, traceback);
+  if (!taken) return false;
 #endif
+  return true;
 }
 
 bool interpreter_is_awaited() {
@@ -319,8 +454,10 @@ void fill_frame(std::vector<py::object>* slots) {
 
 bool thread_is_traced() {
   PyThreadState* t = PyThreadState_Get();
-  if ((t->c_tracefunc && t->c_tracefunc != on_event) || t->c_profilefunc) return true;
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX < 0x030C0000
+  return (t->c_tracefunc && t->c_tracefunc != on_event) || t->c_profilefunc;
+#else
+  if (t->c_tracefunc || t->c_profilefunc) return true;
   // Tools of sys.monitoring: asked for again when the events have changed.
   static uint64_t seen = 0;
   static bool tools = false;
@@ -328,10 +465,9 @@ bool thread_is_traced() {
   seen = t->interp->monitoring_version;
   tools = false;
   const auto get_tool = py::module_::import("sys").attr("monitoring").attr("get_tool");
-  for (int id = 0; id < 6 && !tools; ++id) tools = !get_tool(id).is_none();
+  for (int id = 0; id < 6 && !tools; ++id)
+    tools = !get_tool(id).is_none() && !(id == kTool && watched_frames > 0);
   return tools;
-#else
-  return false;
 #endif
 }
 

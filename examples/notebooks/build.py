@@ -5,11 +5,26 @@ A source is Python with `# %%` before each cell and `# %% [markdown]` before eac
 import pathlib
 import re
 import sys
+import sysconfig
 
 import nbclient
 import nbformat
 
 HERE = pathlib.Path(__file__).parent
+# Folders of the machine that runs a notebook: what it prints (warnings, say) shows paths from there.
+FOLDERS = sorted({str(p) for name in ("purelib", "stdlib") for p in (pathlib.Path(sysconfig.get_path(name)), pathlib.Path(sysconfig.get_path(name)).resolve())}
+                 | {str(HERE.resolve().parents[1])}, key=len, reverse=True)
+
+
+def relative(value):
+    """What a cell shows, without paths of this machine."""
+    if isinstance(value, str):
+        for folder in FOLDERS:
+            value = value.replace(folder + "/", "")
+        return value
+    if isinstance(value, dict):
+        return {k: v if k.startswith("image/") else relative(v) for k, v in value.items()}
+    return [relative(v) for v in value] if isinstance(value, list) else value
 
 
 def cells(text):
@@ -32,6 +47,8 @@ def build(name):
     nbclient.NotebookClient(nb, timeout=900, kernel_name="python3", resources={"metadata": {"path": str(HERE)}}).execute()
     for cell in nb.cells:
         cell.metadata.pop("execution", None)  # times of day
+        if cell.cell_type == "code":
+            cell.outputs = [nbformat.from_dict(relative(o)) for o in cell.outputs]
     nbformat.write(nb, HERE / f"{name}.ipynb")
     print(f"{name}: {sum(c.cell_type == 'code' for c in nb.cells)} cells ran")
 

@@ -1,9 +1,9 @@
 """The page of an Explanation: source with each line marked, breaks, guards that failed, graphs."""
 
-from pijit.explanation import _breaks, _is_own, _shorten, _source_of, _split, _useful
+from pijit.explanation import _breaks, _is_own, _source_of, _split, _useful
 from pijit.profiling.html import escape, place, table, tiles
 from pijit.profiling.svg import graph_svg
-from pijit.trace import short, short_path
+from pijit.trace import short, short_path, shorten
 
 
 def body(x, title=True):
@@ -27,12 +27,12 @@ def body(x, title=True):
     if misses:
         out.append("<h2>Why it was captured again</h2>" + table(
             [("from", ""), ("guard that did not hold", "pj-mono"), ("captured for", "pj-mono"), ("then came", "pj-mono")],
-            [(place(m["where"]), escape(_shorten(m["guard"])), escape(m["old"]), escape(m["new"])) for m in misses]))
+            [(place(m["where"]), escape(shorten(m["guard"])), escape(m["old"]), escape(m["new"])) for m in misses]))
     out.append(_sources(x, breaks))
     if x.callees:
         out.append("<h2>Functions below breaks</h2>" + table(
             [("function", ""), ("calls", "pj-num"), ("graph runs", "pj-num"), ("captures", "pj-num"), ("breaks", "pj-num")],
-            [(f"<code>{escape(_shorten(c['where']))}</code>", c["calls"], c["graph_runs"], c["compile_count"], len(_breaks(c["breaks"]))) for c in x.callees]))
+            [(f"<code>{escape(shorten(c['where']))}</code>", c["calls"], c["graph_runs"], c["compile_count"], len(_breaks(c["breaks"]))) for c in x.callees]))
     if x.entries:
         out.append("<h2>Graphs and guards</h2>")
         out += [_entry(i, e, opened=i == 0 and len(x.entries) == 1 and title) for i, e in enumerate(x.entries)]
@@ -46,8 +46,8 @@ def _entry(i, e, opened):
     parts = [ends]
     if e["kernels"] is not None:
         parts.append(f'<div class="pj-scroll">{graph_svg(e["kernels"], e["input_names"], prefix=f"{i}.")}</div>')
-        parts.append(_folded("graph as text", f"<pre>{escape(_shorten(e['graph']))}</pre>"))
-    guards = "\n".join(_shorten(g) for g in _useful(e["guards"]))
+        parts.append(_folded("graph as text", f"<pre>{escape(shorten(e['graph']))}</pre>"))
+    guards = "\n".join(shorten(g) for g in _useful(e["guards"]))
     parts.append(_folded(f"{len(e['guards'])} guards", f"<pre>{escape(guards)}</pre>"))
     return f"<details{' open' if opened else ''}><summary>{head}</summary><div>{''.join(parts)}</div></details>"
 

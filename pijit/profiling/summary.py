@@ -3,7 +3,7 @@
 import linecache
 from dataclasses import dataclass, field
 
-from pijit.trace import short
+from pijit.trace import short, shorten
 
 
 @dataclass
@@ -130,7 +130,7 @@ def summarize(recorded):
             entry.runs += 1
         elif kind in ("python", "op") and s is not None:
             key = (s["places"][0], s["detail"])
-            entry = pieces.setdefault(key, Piece(s["places"][0], s["name"], s["detail"]))
+            entry = pieces.setdefault(key, Piece(s["places"][0], s["name"], shorten(s["detail"])))
             entry.runs += 1
         elif kind == "capture":
             entry = {"function": s["name"], "capture": 0.0, "optimise": 0.0, "generate": 0.0}

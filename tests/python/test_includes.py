@@ -19,7 +19,7 @@ BELOW = {
     "python": {"eager"},
     "capture": {"python"},
     "bindings": {"capture"},
-    "launch": set(),
+    "launch": {"python"},
 }
 CORE = {"base", "graph", "runtime", "cpu", "cuda", "compile", "eager"}
 

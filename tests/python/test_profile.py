@@ -3,6 +3,7 @@
 import html.parser
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -64,6 +65,23 @@ def test_product_of_known_operations():
         assert k.flops == 2 * 384**3
         assert k.gflop_per_s == pytest.approx(20 * k.flops / wall / 1e9, rel=0.2)
     close_to_the_wall(lambda: f(x), check)
+
+
+def broken_below(x):
+    if float(x.sum()) > 0:
+        x = x * 2
+    return x
+
+
+def test_lines_are_named_for_people():
+    """Also in what is said of a break in an inlined function."""
+    f = ms.jit(lambda x: broken_below(x) + 1)
+    x = ms.Tensor(np.ones(8, np.float32))
+    f(x)
+    with ms.profiler() as p:
+        f(x)
+    why = [piece.why for piece in p.pieces if "float" in piece.why]
+    assert any("test_profile.py:" in w for w in why) and not any(str(pathlib.Path(__file__).parent) in w for w in why), why
 
 
 def test_nothing_is_recorded_without_being_asked():
