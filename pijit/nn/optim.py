@@ -62,6 +62,9 @@ class Optimizer(Cell):
                 if id(p) in options:
                     raise RuntimeError(f"For '{name}', the parameter {p.name!r} stands in two groups or twice in one.")
                 options[id(p)] = (rate, decay, centralised)
+        # in the order of MindSpore's checkpoints
+        self.global_step = Parameter(Tensor([0], mstype.int32), name="global_step", requires_grad=False)
+        self.learning_rate = options[id(groups[0]["params"][0])][0] if default is None else default
         flat = [p for g in groups for p in g["params"]] if order is None else order
         names = set()
         for p in flat:
@@ -73,9 +76,9 @@ class Optimizer(Cell):
         self.rates, self.weight_decays, self._centralised = tuple(rates), tuple(decays), tuple(centralised)
         self.grad_centralization = any(centralised)
         self.dynamic_weight_decay = any(isinstance(d, LearningRateSchedule) for d in decays)
-        self.learning_rate = rates[0] if default is None else default
+        if default is None:
+            self.learning_rate = rates[0]
         self.loss_scale = float(loss_scale)
-        self.global_step = Parameter(Tensor([0], mstype.int32), name="global_step", requires_grad=False)
         self._dynamic = any(isinstance(r, LearningRateSchedule) for r in rates)
         self.dynamic_lr, self.need_scale, self.param_length = self._dynamic, self.loss_scale != 1.0, len(flat)
         self.unique, self._target = True, "CPU"
@@ -147,9 +150,9 @@ class Optimizer(Cell):
         if isinstance(rate, LearningRateSchedule):
             return rate
         if isinstance(rate, (list, tuple)):
-            return _ListSchedule(rate)
+            return _ListSchedule(rate, name)
         if isinstance(rate, Tensor) and rate.ndim == 1:
-            return _ListSchedule(rate.asnumpy().tolist())
+            return _ListSchedule(rate.asnumpy().tolist(), name)
         if isinstance(rate, Tensor):
             rate = rate.item()
         if not isinstance(rate, (int, float)) or isinstance(rate, bool):
@@ -243,9 +246,9 @@ class Optimizer(Cell):
 class _ListSchedule(LearningRateSchedule):
     """The rate of each step from a list; the last one stays."""
 
-    def __init__(self, rates):
+    def __init__(self, rates, name):
         super().__init__()
-        self.table = Tensor([float(r) for r in rates], mstype.float32)
+        self.table = Parameter(Tensor([float(r) for r in rates], mstype.float32), name=name, requires_grad=False)
 
     def construct(self, global_step):
         return F.gather(self.table, F.minimum(global_step, self.table.size - 1), 0)
@@ -287,24 +290,23 @@ class SGD(Optimizer):
             raise ValueError(f"For 'SGD', 'momentum' must be >= 0, but got {momentum}.")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("For 'SGD', 'nesterov' needs a positive 'momentum' and no 'dampening'.")
-        self.momentum, self.dampening, self.nesterov = float(momentum), float(dampening), nesterov
-        if momentum > 0:
-            self.accum = self._state("accum")
-            self.started = Parameter(Tensor(0.0, mstype.float32), name="started", requires_grad=False)
+        self.momentum = Parameter(Tensor(float(momentum), mstype.float32), name="momentum", requires_grad=False)
+        self.has_momentum, self.dampening, self.nesterov = momentum > 0, float(dampening), nesterov
+        self.accum, self.stat = self._state("accum"), self._state("stat", 1)
 
     def construct(self, gradients):
         gradients = self._gradients(gradients)
         for i in range(len(gradients)):
             p, g = self.parameters[i], gradients[i]
-            if self.momentum > 0:
-                a = self.accum[i]
-                # the first step takes the whole gradient
-                keep = 1.0 - self.dampening * self.started
-                a._assign(a * self.momentum + g * keep)
+            if self.has_momentum:
+                a, first = self.accum[i], self.stat[i]
+                if self.dampening:  # the first step takes the whole gradient
+                    a._assign(a * self.momentum + F.select(first > 0, g, g * (1.0 - self.dampening)))
+                else:
+                    a._assign(a * self.momentum + g)
+                first._assign(F.zeros_like(first))
                 g = g + a * self.momentum if self.nesterov else a
             p._assign(p - self._lr(i) * g)
-        if self.momentum > 0:
-            self.started._assign(F.ones_like(self.started))
         self._step()
         return True
 
@@ -338,7 +340,8 @@ class Momentum(Optimizer):
             raise TypeError(f"For 'Momentum', 'momentum' must be a number, but got {type(momentum).__name__}.")
         if momentum < 0:
             raise ValueError(f"For 'Momentum', 'momentum' must be >= 0, but got {momentum}.")
-        self.momentum, self.use_nesterov = float(momentum), use_nesterov
+        self.momentum = Parameter(Tensor(float(momentum), mstype.float32), name="momentum", requires_grad=False)
+        self.use_nesterov = use_nesterov
         self.moments = self._state("moments")
 
     def construct(self, gradients):
@@ -355,7 +358,8 @@ class Momentum(Optimizer):
 
 
 class _Adam(Optimizer):
-    decoupled = False
+    _powers, _power_shape = (), ()  # names and shape of the betas' powers
+    _moments = ("moment1", "moment2")
 
     def __init__(self, params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
@@ -365,7 +369,9 @@ class _Adam(Optimizer):
         if eps <= 0:
             raise ValueError(f"For '{type(self).__name__}', 'eps' must be greater than 0, but got {eps}.")
         self.beta1, self.beta2, self.eps = float(beta1), float(beta2), float(eps)
-        self.moment1, self.moment2 = self._state("moment1"), self._state("moment2")
+        for name in self._powers:
+            setattr(self, name, Parameter(F.ones(self._power_shape, mstype.float32), name=name, requires_grad=False))
+        self.moment1, self.moment2 = [self._state(name) for name in self._moments]
 
 
 class Adam(_Adam):
@@ -396,6 +402,8 @@ class Adam(_Adam):
         True
     """
 
+    _powers = ("beta1_power", "beta2_power")
+
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0,  # noqa: ARG002
                  loss_scale=1.0, use_amsgrad=False, **kwargs):  # noqa: ARG002
         if use_nesterov and use_amsgrad:
@@ -403,14 +411,12 @@ class Adam(_Adam):
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale)
         self.use_nesterov, self.use_amsgrad = use_nesterov, use_amsgrad
         self.vhat = self._state("vhat") if use_amsgrad else None
-        self.beta1_power = Parameter(Tensor(1.0, mstype.float32), name="beta1_power", requires_grad=False)
-        self.beta2_power = Parameter(Tensor(1.0, mstype.float32), name="beta2_power", requires_grad=False)
 
     def construct(self, gradients):
         gradients = self._gradients(gradients)
         self.beta1_power._assign(self.beta1_power * self.beta1)
         self.beta2_power._assign(self.beta2_power * self.beta2)
-        correction = F.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power)
+        correction = F.reshape(F.sqrt(1.0 - self.beta2_power) / (1.0 - self.beta1_power), ())
         for i in range(len(gradients)):
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
             m._assign(m * self.beta1 + g * (1.0 - self.beta1))
@@ -452,6 +458,8 @@ class LazyAdam(Adam):
         True
     """
 
+    _power_shape = (1,)
+
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
         super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
@@ -483,6 +491,8 @@ class AdamOffload(Adam):
         True
     """
 
+    _power_shape = (1,)
+
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
         super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
@@ -510,6 +520,8 @@ class AdamWeightDecay(_Adam):
         >>> nn.AdamWeightDecay(net.trainable_params())((ops.ones((1, 2)), ops.ones(1)))
         True
     """
+
+    _moments = ("adam_m", "adam_v")
 
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0)
@@ -560,8 +572,8 @@ class RMSProp(Optimizer):
         if decay < 0 or momentum < 0 or epsilon <= 0:
             raise ValueError("For 'RMSProp', 'decay' and 'momentum' must be >= 0 and 'epsilon' > 0.")
         self.decay, self.momentum, self.epsilon, self.centered = float(decay), float(momentum), float(epsilon), centered
+        self.mg = self._state("mean_grad") if centered else None
         self.ms, self.moment = self._state("mean_square", 1), self._state("moment")
-        self.mg = self._state("mean_gradient") if centered else None
 
     def construct(self, gradients):
         gradients = self._gradients(gradients)
@@ -697,9 +709,10 @@ class AdaMax(_Adam):
         True
     """
 
+    _powers, _power_shape = ("beta1_power",), (1,)
+
     def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.0, loss_scale=1.0):
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, loss_scale)
-        self.beta1_power = Parameter(Tensor(1.0, mstype.float32), name="beta1_power", requires_grad=False)
 
     def construct(self, gradients):
         gradients = self._gradients(gradients)
@@ -708,7 +721,7 @@ class AdaMax(_Adam):
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
             m._assign(m * self.beta1 + g * (1.0 - self.beta1))
             v._assign(F.maximum(v * self.beta2, F.abs(g)))
-            p._assign(p - self._lr(i) / (1.0 - self.beta1_power) * m / (v + self.eps))
+            p._assign(p - self._lr(i) / F.reshape(1.0 - self.beta1_power, ()) * m / (v + self.eps))
         self._step()
         return True
 
@@ -741,9 +754,9 @@ class ASGD(Optimizer):
         super().__init__(learning_rate, params, weight_decay)
         _at_least("ASGD", lambd=lambd, alpha=alpha, t0=t0)
         self.lambd, self.alpha, self.t0 = float(lambd), float(alpha), float(t0)
-        self.ax = self._state("ax")
-        self.eta = ParameterTuple([Parameter(Tensor(0.0, mstype.float32), name=f"eta.{p.name}", requires_grad=False) for p in self.parameters])
-        self.mu = Parameter(Tensor(1.0, mstype.float32), name="mu", requires_grad=False)
+        self.mu, self.eta = [ParameterTuple([Parameter(Tensor(v, mstype.float32), name=f"{name}_{p.name}", requires_grad=False) for p in self.parameters])
+                             for name, v in (("mu", 1.0), ("eta", 0.0))]
+        self.ax = self._state("ax_")
 
     def construct(self, gradients):
         gradients = self._gradients(gradients)
@@ -752,9 +765,9 @@ class ASGD(Optimizer):
             p, ax, g, lr = self.parameters[i], self.ax[i], gradients[i], self._lr(i)
             eta = F.select(steps == 0, lr, self.eta[i])
             p._assign(p * (1.0 - self.lambd * eta) - eta * g)
-            ax._assign(F.select(self.mu == 1, p, ax + (p - ax) * self.mu))
+            ax._assign(F.select(self.mu[i] == 1, p, ax + (p - ax) * self.mu[i]))
             self.eta[i]._assign(lr / F.pow(1.0 + self.lambd * lr * (steps + 1.0), self.alpha))
-        self.mu._assign(1.0 / F.maximum(steps + 1.0 - self.t0, 1.0))
+            self.mu[i]._assign(1.0 / F.maximum(steps + 1.0 - self.t0, 1.0))
         self._step()
         return True
 
@@ -916,20 +929,20 @@ class Lamb(_Adam):
         True
     """
 
+    _moments = ("lamb_m", "lamb_v")
+
     def __init__(self, params, learning_rate, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.0):
         super().__init__(params, learning_rate, beta1, beta2, eps, weight_decay, 1.0)
-        self.beta1_power = Parameter(Tensor(1.0, mstype.float32), name="beta1_power", requires_grad=False)
-        self.beta2_power = Parameter(Tensor(1.0, mstype.float32), name="beta2_power", requires_grad=False)
 
     def construct(self, gradients):
         self._count(gradients)
-        self.beta1_power._assign(self.beta1_power * self.beta1)
-        self.beta2_power._assign(self.beta2_power * self.beta2)
+        steps = F.cast(F.reshape(self.global_step, ()), mstype.float32) + 1.0
+        power1, power2 = F.pow(self.beta1, steps), F.pow(self.beta2, steps)
         for i in range(len(gradients)):
             p, m, v, g = self.parameters[i], self.moment1[i], self.moment2[i], gradients[i]
             m._assign(m * self.beta1 + g * (1.0 - self.beta1))
             v._assign(v * self.beta2 + g * g * (1.0 - self.beta2))
-            step = m / (1.0 - self.beta1_power) / (F.sqrt(v / (1.0 - self.beta2_power)) + self.eps)
+            step = m / (1.0 - power1) / (F.sqrt(v / (1.0 - power2)) + self.eps)
             if self._decays(i):
                 step = step + p * self._decay(i)
             length, size = F.sqrt(F.sum(p * p)), F.sqrt(F.sum(step * step))
@@ -1044,7 +1057,7 @@ class AdaFactor(Optimizer):
         self.exp_avg = self._state("exp_avg") if beta1 > 0 else None
 
         def second_moments(name, shape):
-            return ParameterTuple([Parameter(F.zeros(shape(p.shape), p.dtype), name=f"{name}.{p.name}", requires_grad=False) for p in self.parameters])
+            return ParameterTuple([Parameter(F.zeros(shape(p.shape), p.dtype), name=f"{name}_{p.name}", requires_grad=False) for p in self.parameters])
         self.rows = second_moments("exp_avg_sq_row", lambda s: s[:-1] if len(s) > 1 else (1,))
         self.columns = second_moments("exp_avg_sq_col", lambda s: s[:-2] + s[-1:] if len(s) > 1 else (1,))
         self.whole = second_moments("exp_avg_sq", lambda s: s if len(s) < 2 else (1,))
