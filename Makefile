@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libeigen3-dev libgtest-dev
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: examples test-browser api bench-models cuda test-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
+.PHONY: examples test-browser api bench-models bench-functions cuda test-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
 all: build
 
 deps:
@@ -102,6 +102,10 @@ bench: build
 # A training step of each program in examples/models; PIJIT_MINDSPORE names a Python that has MindSpore, the peer.
 bench-models: build
 	$(PY) benchmarks/models.py
+
+# Every function with every reduction, jitted against eager.
+bench-functions: build
+	$(PY) benchmarks/functions.py
 
 lint: venv
 	$(VENV)/bin/ruff check pijit tests benchmarks demo.py setup.py

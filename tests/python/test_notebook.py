@@ -81,12 +81,16 @@ def outputs(tmp_path_factory):
 
 def texts(outputs, name, kind="text/plain"):
     """All that a cell shows: printed text, and results in one form."""
-    found = []
+    found, before = [], None
     for o in outputs[name][0].outputs:
         if o.output_type == "stream" and kind == "text/plain":
-            found.append(o.text)
+            if before == "stream":  # what is printed at once may come in parts
+                found[-1] += o.text
+            else:
+                found.append(o.text)
         elif o.output_type in ("display_data", "execute_result"):
             found.append(o.data.get(kind, ""))
+        before = o.output_type
     return "\n".join(found)
 
 
