@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from differential import check
 
 import pijit as ms
 from pijit import _C, JitConfig, Tensor, nn, ops
@@ -109,3 +110,14 @@ def test_config_is_checked():
     with pytest.raises(TypeError, match="must be a JitConfig"):
         ms.jit(lambda x: x, jit_config={"numerics": "fast"})
     assert ms.jit(lambda x: x + 1, jit_config=JitConfig(jit_level="O0"))(Tensor([1.0])).asnumpy()[0] == 2
+
+
+def test_a_chain_of_functions_that_call_is_cut_into_loops():
+    """Around each call of a loop all registers are saved: one loop of ten sines was slower than ten loops."""
+    def f(x):
+        for _ in range(10):
+            x = ops.sin(x) + x
+        return x
+
+    explained = check(lambda: f, ms.Tensor(np.array([0.5, -2.0, 1e12, 3e38], np.float32)), graphs=1, breaks=0)
+    assert explained.entries[0]["steps"] > 1
