@@ -288,6 +288,8 @@ PyObject* PendingCall::run() {
 void PendingCall::finish() {
   if constexpr (kHookClearsFrame) {
 #if PY_VERSION_HEX >= 0x030C0000
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
     static PyCodeObject* nothing = [] {
       const auto opcode = py::module_::import("opcode").attr("opmap")["RETURN_CONST"];
       const char bytes[2] = {static_cast<char>(py::cast<int>(opcode)), 0};
@@ -298,8 +300,6 @@ void PendingCall::finish() {
                                              "co_exceptiontable"_a = py::bytes(""));
       return reinterpret_cast<PyCodeObject*>(code.release().ptr());
     }();
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
     PyCodeObject* code = frame_->f_code;
     frame_->f_code = reinterpret_cast<PyCodeObject*>(Py_NewRef(nothing));
     frame_->prev_instr = _PyCode_CODE(nothing) - 1;

@@ -226,7 +226,8 @@ def test_a_subinterpreter_gets_an_error():
             "try:\n    s.run_string(i, 'import pijit')\nexcept s.RunFailedError as e:\n    print(e)")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     r = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
-    assert "main interpreter only" in r.stdout, r
+    # from 3.12 on, a module that is imported before says so
+    assert "main interpreter only" in r.stdout or "does not support loading in subinterpreters" in r.stdout, r
 
 
 def test_bad_command_lines():
