@@ -31,8 +31,9 @@ def _caller(handle, hook):
 
 
 def register(x, hook, stays):
-    """A hook on the gradient of a Tensor: in each gradient that is being taken and knows x. Where there is none, or it `stays`, in those
-    to come that are by x, too."""
+    """A hook on the gradient of a Tensor: in each gradient that is being taken and knows x.
+
+    Where there is none, or it `stays`, in those to come that are by x, too."""
     if not callable(hook):
         raise TypeError(f"For 'Tensor.register_hook', 'hook' must be callable, but got {type(hook).__name__}.")
     tapes = [t for t in _C.active_tapes() if t.watches(x)]

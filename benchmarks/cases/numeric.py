@@ -1,17 +1,21 @@
 """float64 functions, trigonometry, whole-array reductions, rows, stencils and broadcasts.
 
-Black-Scholes in float64, a * b + c * sin(d), chains of sin(x) + x on 64 x 64, reductions and rows of 2048 x 1024, a 5-point Laplacian of 1024 x 1024
-in float64, and the forces of 1024 bodies by broadcasting in float64."""
+Black-Scholes in float64, a * b + c * sin(d), chains of sin(x) + x on 64 x 64, reductions and rows of 2048 x 1024, a
+5-point Laplacian of 1024 x 1024 in float64, and the forces of 1024 bodies by broadcasting in float64."""
 
-SIZES = ([f"black_scholes {n}" for n in (1000, 100000, 1000000, 10000000)]
-         + [f"trig {n} {t}" for t in ("float32", "float64") for n in (1000, 100000, 1000000, 10000000)]
-         + [f"chain {n}" for n in (10, 100, 1000)] + ["mean_std", "dot", "softmax", "layer_norm", "logsumexp", "laplacian", "bodies"])
+SIZES = (
+    [f"black_scholes {n}" for n in (1000, 100000, 1000000, 10000000)]
+    + [f"trig {n} {t}" for t in ("float32", "float64") for n in (1000, 100000, 1000000, 10000000)]
+    + [f"chain {n}" for n in (10, 100, 1000)]
+    + ["mean_std", "dot", "softmax", "layer_norm", "logsumexp", "laplacian", "bodies"]
+)
 SECONDS = 0.6
 ROWS = ("mean_std", "dot", "softmax", "layer_norm", "logsumexp")
 
 
 def _data(name):
     import numpy as np
+
     r = np.random.RandomState(0)
     kind, *more = name.split()
     if kind == "black_scholes":
@@ -69,8 +73,18 @@ def _function(name, m):
         r2 = (d * d).sum(2) + 1e-3
         return (d * (1.0 / (r2 * m.sqrt(r2)))[:, :, None]).sum(1)
 
-    return {"black_scholes": black_scholes, "trig": lambda a, b, c, d: a * b + c * m.sin(d), "chain": chain, "mean_std": mean_std, "dot": lambda x, y: (x * y).sum(), "softmax": softmax, "layer_norm": layer_norm,
-            "logsumexp": logsumexp, "laplacian": laplacian, "bodies": bodies}[kind]
+    return {
+        "black_scholes": black_scholes,
+        "trig": lambda a, b, c, d: a * b + c * m.sin(d),
+        "chain": chain,
+        "mean_std": mean_std,
+        "dot": lambda x, y: (x * y).sum(),
+        "softmax": softmax,
+        "layer_norm": layer_norm,
+        "logsumexp": logsumexp,
+        "laplacian": laplacian,
+        "bodies": bodies,
+    }[kind]
 
 
 class _Head:
@@ -95,8 +109,11 @@ class _Names:
 def _pijit(name, use_jit):
     import pijit as ms
     from pijit import ops
+
     x = [ms.Tensor(a) for a in _data(name)]
-    f = _function(name, _Names(log=ops.log, exp=ops.exp, sqrt=ops.sqrt, erf=ops.erf, sin=ops.sin, amax=lambda x: ops.amax(x, 1)))
+    f = _function(
+        name, _Names(log=ops.log, exp=ops.exp, sqrt=ops.sqrt, erf=ops.erf, sin=ops.sin, amax=lambda x: ops.amax(x, 1))
+    )
     if use_jit:
         f = ms.jit(f)
     return _Head(lambda: f(*x), lambda r: r.asnumpy())
@@ -112,8 +129,14 @@ def eager(name):
 
 def _torch(name, compiled):
     import torch
+
     x = [torch.from_numpy(a) for a in _data(name)]
-    f = _function(name, _Names(log=torch.log, exp=torch.exp, sqrt=torch.sqrt, erf=torch.erf, sin=torch.sin, amax=lambda x: torch.amax(x, 1)))
+    f = _function(
+        name,
+        _Names(
+            log=torch.log, exp=torch.exp, sqrt=torch.sqrt, erf=torch.erf, sin=torch.sin, amax=lambda x: torch.amax(x, 1)
+        ),
+    )
     if compiled:
         f = torch.compile(f)
     return _Head(lambda: f(*x), lambda r: r.numpy())
@@ -131,9 +154,17 @@ def jax(name):
     import jax
     import jax.numpy as jnp
     import numpy as np
+
     jax.config.update("jax_enable_x64", True)
     x = [jnp.asarray(a) for a in _data(name)]
-    f = jax.jit(_function(name, _Names(log=jnp.log, exp=jnp.exp, sqrt=jnp.sqrt, erf=jax.scipy.special.erf, sin=jnp.sin, amax=lambda x: x.max(1))))
+    f = jax.jit(
+        _function(
+            name,
+            _Names(
+                log=jnp.log, exp=jnp.exp, sqrt=jnp.sqrt, erf=jax.scipy.special.erf, sin=jnp.sin, amax=lambda x: x.max(1)
+            ),
+        )
+    )
     return _Head(lambda: jax.block_until_ready(f(*x)), np.asarray)
 
 
@@ -141,9 +172,20 @@ def numpy(name):
     import math
 
     import numpy as np
+
     if name.split()[0] == "black_scholes" and int(name.split()[1]) > 100000:
         raise NotImplementedError("NumPy has no erf: each element is a call")
-    f = _function(name, _Names(log=np.log, exp=np.exp, sqrt=np.sqrt, erf=np.vectorize(math.erf, otypes=[float]), sin=np.sin, amax=lambda x: x.max(1)))
+    f = _function(
+        name,
+        _Names(
+            log=np.log,
+            exp=np.exp,
+            sqrt=np.sqrt,
+            erf=np.vectorize(math.erf, otypes=[float]),
+            sin=np.sin,
+            amax=lambda x: x.max(1),
+        ),
+    )
     x = _data(name)
     return _Head(lambda: f(*x), np.asarray)
 
@@ -153,6 +195,7 @@ def numba(name):
 
     import numba
     import numpy as np
+
     options = {"parallel": True, "fastmath": True}
 
     @numba.njit(**options)
@@ -215,7 +258,15 @@ def numba(name):
         for i in numba.prange(len(a)):
             out[i] = a[i] * b[i] + c[i] * math.sin(d[i])
         return out
-    f = {"mean_std": mean_std, "dot": dot, "layer_norm": layer_norm, "laplacian": laplacian, "bodies": bodies, "trig": trig}[name.split()[0]]
+
+    f = {
+        "mean_std": mean_std,
+        "dot": dot,
+        "layer_norm": layer_norm,
+        "laplacian": laplacian,
+        "bodies": bodies,
+        "trig": trig,
+    }[name.split()[0]]
     x = _data(name)
     return _Head(lambda: f(*x), np.asarray)
 
@@ -223,6 +274,7 @@ def numba(name):
 def numexpr(name):
     import numexpr
     import numpy as np
+
     if name.split()[0] != "trig":
         raise NotImplementedError("numexpr: elementwise only")
     a, b, c, d = _data(name)

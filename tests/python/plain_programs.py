@@ -94,7 +94,8 @@ def shown(show, x):
 def exception(e, depth=0):
     if e is None or depth > 5:
         return None
-    places = [(f.name, f.lineno, getattr(f, "colno", None), getattr(f, "end_colno", None)) for f in traceback.extract_tb(e.__traceback__) if f.filename == NAME]
+    places = [(f.name, f.lineno, getattr(f, "colno", None), getattr(f, "end_colno", None))
+              for f in traceback.extract_tb(e.__traceback__) if f.filename == NAME]
     chain = [exception(x, depth + 1) for x in (e.__cause__, e.__context__)]
     return type(e).__qualname__, shown(str, e), shown(repr, e.args), places, chain, e.__suppress_context__
 

@@ -1,4 +1,4 @@
-"""The state of optimizers has the names, shapes and order that it has in MindSpore 2.7.1, so that checkpoints interchange."""
+"""The state of optimizers has the names and order that it has in MindSpore 2.7.1, so that checkpoints interchange."""
 
 import numpy as np
 import pytest
@@ -26,20 +26,23 @@ def names(state):
     return out
 
 
-@pytest.mark.parametrize(("make", "state"), [
-    (lambda p: nn.SGD(p), "momentum accum* stat*"),
-    (lambda p: nn.SGD(p, momentum=0.9, dampening=0.1), "momentum accum* stat*"),
-    (lambda p: nn.Momentum(p, 0.1, 0.9), "momentum moments*"),
-    (lambda p: nn.Adam(p), "beta1_power beta2_power moment1* moment2*"),
-    (lambda p: nn.Adam(p, use_amsgrad=True), "beta1_power beta2_power moment1* moment2* vhat*"),
-    (lambda p: nn.AdamWeightDecay(p), "adam_m* adam_v*"),
-    (lambda p: nn.Lamb(p, 0.1), "lamb_m* lamb_v*"),
-    (lambda p: nn.RMSProp(p, centered=True), "mean_grad* mean_square* moment*"),
-    (lambda p: nn.AdaMax(p), "beta1_power moment1* moment2*"),
-    (lambda p: nn.ASGD(p), "mu_* eta_* ax_.*"),
-    (lambda p: nn.Rprop(p), "prev* step_size*"),
-    (lambda p: nn.FTRL(p), "moments* linear*"),
-])
+@pytest.mark.parametrize(
+    ("make", "state"),
+    [
+        (lambda p: nn.SGD(p), "momentum accum* stat*"),
+        (lambda p: nn.SGD(p, momentum=0.9, dampening=0.1), "momentum accum* stat*"),
+        (lambda p: nn.Momentum(p, 0.1, 0.9), "momentum moments*"),
+        (lambda p: nn.Adam(p), "beta1_power beta2_power moment1* moment2*"),
+        (lambda p: nn.Adam(p, use_amsgrad=True), "beta1_power beta2_power moment1* moment2* vhat*"),
+        (lambda p: nn.AdamWeightDecay(p), "adam_m* adam_v*"),
+        (lambda p: nn.Lamb(p, 0.1), "lamb_m* lamb_v*"),
+        (lambda p: nn.RMSProp(p, centered=True), "mean_grad* mean_square* moment*"),
+        (lambda p: nn.AdaMax(p), "beta1_power moment1* moment2*"),
+        (lambda p: nn.ASGD(p), "mu_* eta_* ax_.*"),
+        (lambda p: nn.Rprop(p), "prev* step_size*"),
+        (lambda p: nn.FTRL(p), "moments* linear*"),
+    ],
+)
 def test_names(make, state):
     optimizer = make(Net().trainable_params())
     expected = ["global_step", "learning_rate", *PARAMETERS, *[n.replace("..", ".") for n in names(state)]]

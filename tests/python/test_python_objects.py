@@ -68,7 +68,10 @@ def matched(x, what):
     return x * 0
 
 
-@pytest.mark.parametrize("what", [Point(1, 2.5), Point(3, 2.0), {"scale": 3, "k": 1}, {"other": 1}, 4, 2.5, "abc", [2, 3, 4], (), None, object])
+@pytest.mark.parametrize(
+    "what",
+    [Point(1, 2.5), Point(3, 2.0), {"scale": 3, "k": 1}, {"other": 1}, 4, 2.5, "abc", [2, 3, 4], (), None, object],
+)
 def test_match(what):
     check(plain(matched), X, what, graphs=None if what is None else 1, breaks=0, captures=1)
 
@@ -213,7 +216,7 @@ def test_enum_members_as_keys():
 @pytest.mark.parametrize("n", [Size.TWO, Count(3), Count(-7)])
 def test_numbers_of_classes(n):
     def f(x, n):
-        return x * n + 1, n + 1, n * 2, 5 - n, n < 3, -n, x / n, n == 3, 2 ** n
+        return x * n + 1, n + 1, n * 2, 5 - n, n < 3, -n, x / n, n == 3, 2**n
 
     check(plain(f), X, n, breaks=0, captures=1)
     check(plain(f), X, Loud(n))
