@@ -73,12 +73,18 @@ def test_a_program_runs_as_in_plain_python(tmp_path, program, way):
     assert captured == plain
 
 
+def environment():
+    """Of a program that must gain from capture, which it can't in tiles of a few bytes."""
+    env = {k: v for k, v in os.environ.items() if k not in ("PIJIT_TILE_BYTES", "PIJIT_CACHE_BYTES")}
+    return {**env, "PYTHONPATH": str(ROOT)}
+
+
 def report_of(tmp_path, source, *options):
     script = tmp_path / "program.py"
     script.write_text(source)
     where = tmp_path / "report.json"
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    r = subprocess.run([sys.executable, "-m", "pijit", f"--report={where}", *options, str(script)], env=env, capture_output=True, text=True, timeout=300)
+    r = subprocess.run([sys.executable, "-m", "pijit", f"--report={where}", *options, str(script)], env=environment(),
+                       capture_output=True, text=True, timeout=300)
     assert r.returncode == 0, r.stderr
     return r.stdout, json.loads(where.read_text())["regions"]
 
@@ -183,7 +189,7 @@ try:
 except TypeError as e:
     print(e)
 """
-    r = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300)
+    r = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=300)
     assert r.returncode == 0, r.stderr
     assert "'include' must be a pattern" in r.stdout
 
