@@ -20,7 +20,8 @@ class JitConfig:
             raise ValueError(f"For 'JitConfig', 'jit_level' must be 'O0', 'O1' or 'O2', but got {jit_level!r}.")
         if numerics not in ("exact", "fast"):
             raise ValueError(f"For 'JitConfig', 'numerics' must be 'exact' or 'fast', but got {numerics!r}.")
-        self.jit_config_dict = {"jit_level": jit_level, "exc_mode": exc_mode, "jit_syntax_level": jit_syntax_level, "numerics": numerics, **kwargs}
+        self.jit_config_dict = {"jit_level": jit_level, "exc_mode": exc_mode, "jit_syntax_level": jit_syntax_level,
+                                "numerics": numerics, **kwargs}
 
 
 class JittedObject:
@@ -64,15 +65,16 @@ def jitted_call(fn):
     return object.__getattribute__(fn, "_jitted") if type(fn) is JittedObject else fn
 
 
-def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PIJit", *, function=None, capture_mode=None, jit_level=None,  # noqa: ARG001
-        dynamic=0, fullgraph=False, backend="", **options):  # noqa: ARG001
+def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PIJit", *,  # noqa: ARG001
+        function=None, capture_mode=None, jit_level=None, dynamic=0, fullgraph=False, backend="",  # noqa: ARG001
+        **options):  # noqa: ARG001
     """Compiles a function, method or `construct` from its bytecode when it is called.
 
     The result is called, inspected and pickled like `fn`, returns what `fn` returns, raises what `fn` raises
     and leaves the same side effects. Where it can't be captured the function is split, and CPython runs that
-    piece. mode="PSJit" (or capture_mode="ast") is what GRAPH_MODE does for Cells: jit decorations below it
-    have no effect. fullgraph=True raises RuntimeError with the line instead of splitting. Usable bare, with
-    arguments, or as `jit(f)`.
+    piece, in GRAPH_MODE as well. mode="PSJit" (or capture_mode="ast") is what GRAPH_MODE does for Cells: captured in
+    any case, without a trial that may give the function back to CPython. fullgraph=True raises RuntimeError with the
+    line instead of splitting. Usable bare, with arguments, or as `jit(f)`.
 
     input_signature: a Tensor, or a tuple of Tensors, that describes the arguments: other dtypes raise
     TypeError, other shapes ValueError. Any object with dtype and shape serves; where its shape has None or
@@ -84,7 +86,8 @@ def jit(fn=None, input_signature=None, hash_args=None, jit_config=None, mode="PI
     if mode not in ("PIJit", "PSJit"):
         raise ValueError(f"For 'jit', the 'mode' must be 'PIJit' or 'PSJit', but got {mode!r}.")
     if capture_mode not in (None, "ast", "bytecode", "trace"):
-        raise ValueError(f"For 'jit', the 'capture_mode' must be 'ast', 'bytecode' or 'trace', but got {capture_mode!r}.")
+        raise ValueError("For 'jit', the 'capture_mode' must be 'ast', 'bytecode' or 'trace', "
+                         f"but got {capture_mode!r}.")
     if jit_config is not None and not isinstance(jit_config, JitConfig):
         raise TypeError(f"For 'jit', 'jit_config' must be a JitConfig, but got {type(jit_config).__name__}.")
     fast = jit_config is not None and jit_config.jit_config_dict["numerics"] == "fast"

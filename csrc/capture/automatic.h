@@ -68,6 +68,9 @@ struct Callee {
   std::weak_ptr<State> state;  // below a decorated function
   bool judged = false;         // whether it can be one
   bool skip = false;
+  bool futile = false;  // `state` ran no graph
+  bool shared =
+      false;  // code of our own layers, which does for one network what it doesn't for others
   std::shared_ptr<Automatic> automatic;
 };
 Callee* callee_of(PyObject* code);  // or null

@@ -42,26 +42,33 @@ bool works_on_tensors(const PendingCall& call) {
 namespace {
 
 // Our own library's functions are a few ops each: eager calls of them are as fast.
-bool own_library(PyObject* globals) {
+// Its layers call what users wrote.
+struct Library {
+  bool functions, layers;
+};
+Library library_of(PyObject* globals) {
   PyObject* name = PyDict_GetItemString(globals, "__name__");
-  if (!name || !PyUnicode_Check(name)) return false;
+  if (!name || !PyUnicode_Check(name)) return {};
   const auto module = text_of(name);
   auto starts = [&](const char* s) { return module.rfind(s, 0) == 0; };
-  return starts("pijit.") && !starts("pijit.nn");
+  const bool layers = starts("pijit.nn");
+  return {starts("pijit.") && !layers, layers};
 }
 
 PyObject* on_call(PendingCall& call) {
   try {
     Callee* callee = callee_of(call.code());
     if (!owner && automatic_is_on()) return automatic_call(call, callee);
-    if (graph_mode() || tape_needs_single_ops() || thread_is_traced()) return call.run();
+    if (tape_needs_single_ops() || thread_is_traced()) return call.run();
     if ((callee && callee->skip) || !works_on_tensors(call)) return call.run();
     PyObject* globals = PyFunction_GET_GLOBALS(call.func());
     const Code code = code_info(call.code());
     if (!callee) callee = make_callee(call.code());
     if (!callee->judged) {
       callee->judged = true;
-      callee->skip |= !code || own_library(globals);
+      const Library library = library_of(globals);
+      callee->skip |= !code || library.functions;
+      callee->shared = library.layers;
     }
     if (callee->skip) return call.run();
     std::shared_ptr<State> state = callee->state.lock();
@@ -71,7 +78,9 @@ PyObject* on_call(PendingCall& call) {
       state->globals = py::reinterpret_borrow<py::object>(globals);
       state->place = str_cat(code->name, " at ", code->filename, ":", code->instrs.front().line);
       callee->state = state;
+      callee->futile = false;
     }
+    if (callee->futile) return call.run();
     // a function that shares its code with one of other globals is none of ours
     if (state->globals.ptr() != globals) return call.run();
     owner->callees.try_emplace(state.get(), state);
@@ -86,7 +95,8 @@ PyObject* on_call(PendingCall& call) {
       return py::reinterpret_steal<py::object>(r);
     });
     if (state->graph_runs != runs) ++found;
-    if (state->graph_runs == 0 && calls >= 3) callee_of(code->code)->skip = true;
+    callee = callee_of(code->code);
+    if (state->graph_runs == 0 && calls >= 3 && !callee->shared) callee->futile = true;
     return r.release().ptr();
   } catch (...) {
     return raise_current_exception();

@@ -24,9 +24,8 @@ struct JitObject {
   PyObject* weakrefs;
   std::shared_ptr<State> state;
   PyObject* code;  // that the state is about
-  bool
-      graph;  // graph mode's: what is jitted below it runs plainly, and so does it not itself there
-  bool whole;  // as one graph, or an error
+  bool graph;      // asked for: no trial gives it back to CPython
+  bool whole;      // as one graph, or an error
 };
 
 bool graph_mode_on = false;
@@ -192,10 +191,8 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   };
   if (stack_is_short()) return nullptr;
   try {
-    // The plain function runs under a tracer, under tapes that must see each op, and in
-    // GRAPH_MODE, where Cells are compiled whole.
-    if (paused || thread_is_traced() || tape_needs_single_ops() || (graph_mode_on && !jit->graph))
-      return original().release().ptr();
+    // The plain function runs under a tracer, and under tapes that must see each op.
+    if (paused || thread_is_traced() || tape_needs_single_ops()) return original().release().ptr();
     const Code code = code_info(PyFunction_GET_CODE(jit->func));
     std::vector<py::object> slots;
     if (!code || !bind(jit->func, *code, args, nargs, kwnames, &slots))
@@ -210,11 +207,10 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     }
     const std::shared_ptr<State> state = jit->state;  // a call may drop the function
     if (!state->signature.empty()) check_signature(*state, *code, slots);
-    struct Depth {
-      bool on;
-      explicit Depth(bool on) : on(on) { graph_depth += on; }
-      ~Depth() { graph_depth -= on; }
-    } depth(jit->graph);
+    struct Depth {  // Cells called below a captured function are none of their own
+      Depth() { ++graph_depth; }
+      ~Depth() { --graph_depth; }
+    } depth;
     auto captured = [&] {
       OwnerScope owner(state.get());
       return run({jit->func, *state, jit->whole}, std::move(slots), original);

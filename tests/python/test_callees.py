@@ -14,7 +14,7 @@ import pytest
 import pijit as ms
 from pijit import Tensor, nn, ops
 
-from tests.python.differential import check
+from tests.python.differential import check, check_calls
 
 X = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4) / 10)
 opaque = operator.methodcaller  # a call that capture cannot follow
@@ -162,6 +162,22 @@ def test_networks_called_by_library_code():
             return [opaque("__call__", v)(net) for v in (x, x * 2)]
         return f
     e = check(make, X, calls=3)
+    assert captured(e, "__call__"), e
+
+
+def test_a_network_without_graphs_does_not_hide_others():
+    class Opaque(nn.Cell):
+        def construct(self, x):
+            return opaque("__len__")(x.shape)
+
+    def make():
+        ms.set_seed(1)
+        nets = [Opaque(), nn.SequentialCell(nn.Dense(4, 5), nn.ReLU())]
+
+        def f(x, k):
+            return opaque("__call__", x)(nets[k])
+        return f
+    e = check_calls(make, [(X, 0)] * 6 + [(X, 1)] * 3)
     assert captured(e, "__call__"), e
 
 

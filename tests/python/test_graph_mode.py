@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pijit as ms
-from differential import freeze, run
+from differential import check, check_calls, freeze, run
 from pijit import Tensor, nn, ops
 
 
@@ -145,3 +145,87 @@ def test_jit_has_no_effect_below_graph_mode():
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
     assert ms.explain(helper).calls == 0
+
+
+@pytest.fixture
+def graph_mode():
+    ms.set_context(mode=ms.GRAPH_MODE)
+    yield
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def trained(with_print=False, with_branch=False):
+    """A training step as programs write it, and what it trains."""
+    ms.set_seed(1)
+    net = nn.SequentialCell(nn.Dense(2, 3), nn.ReLU(), nn.Dense(3, 2))
+    loss_fn = nn.CrossEntropyLoss()
+    optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+
+    def forward(x, y):
+        z = net(x)
+        return loss_fn(z, y), z
+    gradients = ms.value_and_grad(forward, None, optimizer.parameters, has_aux=True)
+
+    def step(x, y):
+        (loss, _), grads = gradients(x, y)
+        if with_print:
+            print("loss:", float(loss))
+        if with_branch and loss > 0.1:
+            grads = ops.clip_by_global_norm(grads, 0.5)
+        optimizer(grads)
+        return loss
+    return step, lambda: [p.asnumpy() for p in net.get_parameters()]
+
+
+@pytest.mark.parametrize(("options", "graphs"), [({}, 1), ({"with_print": True}, 2), ({"with_branch": True}, None)])
+def test_training_steps_are_captured_in_graph_mode(graph_mode, options, graphs):
+    e = check(lambda: trained(**options), Tensor(np.eye(2, dtype=np.float32)), Tensor([0, 1], ms.int32), calls=4, graphs=graphs)
+    assert e.calls == 4
+    assert all(entry["kernels"] for entry in e.entries)
+
+
+def test_jitted_functions_are_captured_in_graph_mode(graph_mode):
+    def make():
+        nets = {kind.__name__: kind() for kind in (WithNumbers, LeftEarly, Prints, Remembers)}
+
+        def f(x):
+            y = nets["LeftEarly"](x)
+            y = nets["Prints"](y) + nets["WithNumbers"](x)
+            return nets["Remembers"](y)
+        return f, lambda: nets["Remembers"].seen
+    e = check_calls(make, [(x,) for x in INPUTS * 2])
+    assert e.calls == 2 * len(INPUTS)
+    assert e.graphs
+
+
+def test_cells_called_behind_a_break_in_graph_mode_are_captured(graph_mode):
+    net = nn.SequentialCell(nn.Dense(2, 3), nn.ReLU())
+
+    class Whole(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.inner = net
+
+        def construct(self, x):
+            return list(map(self.inner, [x, eval("x + 1")]))
+
+    def f(x):
+        return Whole()(x)
+    e = check(lambda: f, Tensor(np.eye(2, dtype=np.float32)), calls=3)
+    assert any(c["graph_runs"] for c in e.callees)
+
+
+def test_helpers_below_a_jitted_function_in_graph_mode(graph_mode):
+    @ms.jit
+    def helper(x):
+        return x * 2
+
+    @ms.jit
+    def f(x):
+        return helper(x) + float(x.sum())
+    for _ in range(3):
+        assert np.array_equal(f(T(1, 2)).asnumpy(), [5, 7])
+    assert ms.explain(helper).calls == 0
+    assert ms.explain(f).calls == 3
+    assert np.array_equal(helper(T(1, 2)).asnumpy(), [2, 4])
+    assert ms.explain(helper).calls == 1
