@@ -66,12 +66,10 @@ class Cell(CellState):
             self.insert_child_to_cell(name, value)
         else:
             params, cells = self._params, self._cells
-            for key in [k for k in params if k.startswith(name + "[")]:  # of a ParameterTuple that was here
-                del params[key]
+            if name in self._tuples:
+                self._forget_tuple(name)
             if isinstance(value, ParameterTuple):
-                self._need_init("parameters")
-                for k, p in enumerate(value):
-                    params[f"{name}[{k}]"] = p
+                self._remember_tuple(name, value)
             if name in params:
                 if isinstance(value, Tensor):
                     params[name].set_data(value)
@@ -86,14 +84,31 @@ class Cell(CellState):
                                     f"{type(value).__name__}.")
                 del cells[name]
             elif name in self._buffers and value is not None and not isinstance(value, Tensor):
-                raise TypeError(f"For 'Cell', the attribute {name!r} is a buffer and takes a Tensor, but got {type(value).__name__}.")
+                raise TypeError(f"For 'Cell', the attribute {name!r} is a buffer and takes a Tensor, "
+                                f"but got {type(value).__name__}.")
             _store(self, name, value)
+
+    def _remember_tuple(self, name, value):
+        self._need_init("parameters")
+        added = {}
+        for k, p in enumerate(value):  # by their own names, as in MindSpore
+            if self._params.get(p.name) is not p:
+                added[f"{name}[{k}]" if p.name in self._params or p.name in added else p.name] = p
+        self._params.update(added)
+        _store(self, "_tuples", {**self._tuples, name: tuple(added)})
+
+    def _forget_tuple(self, name):
+        for key in self._tuples[name]:
+            self._params.pop(key, None)
+        _store(self, "_tuples", {k: v for k, v in self._tuples.items() if k != name})
 
     def _need_init(self, what):
         if not self._has_tables:
             raise AttributeError(f"For 'Cell', call super().__init__() before assigning {what}.")
 
     def __delattr__(self, name):
+        if name in self._tuples:
+            self._forget_tuple(name)
         self._params.pop(name, None)
         self._cells.pop(name, None)
         if name in self._buffers:
@@ -108,7 +123,8 @@ class Cell(CellState):
         self._need_init("parameters")
         if param is not None:
             if not isinstance(param, Parameter):
-                raise TypeError(f"For 'insert_param_to_cell', 'param' must be a Parameter, but got {type(param).__name__}.")
+                raise TypeError("For 'insert_param_to_cell', 'param' must be a Parameter, "
+                                f"but got {type(param).__name__}.")
             if param.name == "Parameter":
                 param.name = param_name
         self._cells.pop(param_name, None)
@@ -124,7 +140,8 @@ class Cell(CellState):
             raise TypeError(f"For 'insert_child_to_cell', 'child_name' must be a str, but got {child_name!r}.")
         self._need_init("cells")
         if not isinstance(child_cell, Cell):
-            raise TypeError(f"For 'insert_child_to_cell', 'child_cell' must be a Cell, but got {type(child_cell).__name__}.")
+            raise TypeError("For 'insert_child_to_cell', 'child_cell' must be a Cell, "
+                            f"but got {type(child_cell).__name__}.")
         if self._auto_prefix and (child_cell._params or child_cell._cells):
             child_cell.update_parameters_name(child_name + ".")
         self._params.pop(child_name, None)
@@ -180,9 +197,9 @@ class Cell(CellState):
         return OrderedDict(self._cells)
 
     def update_parameters_name(self, prefix="", recurse=True):
-        """Names parameters by a prefix and their path of attributes; those of a ParameterTuple keep their names behind it."""
+        """Names parameters by a prefix and their path of attributes; those of a ParameterTuple by the names they had."""
         for name, p in self.parameters_and_names(expand=recurse):
-            p.name = prefix + (p.name if name.endswith("]") else name)
+            p.name = prefix + name
 
     def apply(self, fn):
         """Calls fn on every cell, children first."""
@@ -232,6 +249,7 @@ class Cell(CellState):
                     yield name
 
     _params, _cells, _cast_attributes, _has_tables = {}, {}, {}, False  # until __init__ has run
+    _tuples = {}  # by the attribute of a ParameterTuple, the names under which its parameters stand
 
     def __getattr__(self, name):
         if name in self._cast_attributes:

@@ -248,10 +248,10 @@ class _ListSchedule(LearningRateSchedule):
 
     def __init__(self, rates, name):
         super().__init__()
-        self.table = Parameter(Tensor([float(r) for r in rates], mstype.float32), name=name, requires_grad=False)
+        self.learning_rate = Parameter(Tensor([float(r) for r in rates], mstype.float32), name=name, requires_grad=False)
 
     def construct(self, global_step):
-        return F.gather(self.table, F.minimum(global_step, self.table.size - 1), 0)
+        return F.gather(self.learning_rate, F.minimum(global_step, self.learning_rate.size - 1), 0)
 
 
 class SGD(Optimizer):
@@ -980,6 +980,10 @@ class LARS(Optimizer):
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"For 'LARS', 'optimizer' must be an Optimizer, but got {type(optimizer).__name__}.")
         super().__init__(0.0, optimizer.parameters)
+        # the rates and steps are those of the other; checkpoints have these names
+        self.learning_rate.name = "fake_lr"
+        self.fake_param = Parameter(Tensor(0.0, mstype.float32), name="fake_param", requires_grad=False)
+        self.global_step = optimizer.global_step
         _at_least("LARS", epsilon=epsilon, coefficient=coefficient)
         self.opt, self.epsilon, self.coefficient, self.use_clip = optimizer, float(epsilon), float(coefficient), use_clip
         self.filtered = tuple(bool(lars_filter(p)) for p in optimizer.parameters)
@@ -1001,7 +1005,6 @@ class LARS(Optimizer):
             elif self._decays(i):
                 g = g + p * decay
             scaled.append(g)
-        self._step()
         return self.opt(tuple(scaled))
 
 
@@ -1061,6 +1064,7 @@ class AdaFactor(Optimizer):
         self.rows = second_moments("exp_avg_sq_row", lambda s: s[:-1] if len(s) > 1 else (1,))
         self.columns = second_moments("exp_avg_sq_col", lambda s: s[:-2] + s[-1:] if len(s) > 1 else (1,))
         self.whole = second_moments("exp_avg_sq", lambda s: s if len(s) < 2 else (1,))
+        self.step = Parameter(Tensor([0.0], mstype.float32), name="afactor_step", requires_grad=False)
 
     def construct(self, gradients):
         self._count(gradients)
@@ -1093,6 +1097,7 @@ class AdaFactor(Optimizer):
             if self._decays(i):
                 step = step + p * (lr * self._decay(i))
             p._assign(p - step)
+        self.step._assign(self.step + 1.0)
         self._step()
         return True
 

@@ -62,3 +62,64 @@ def test_first_step_with_dampening_takes_the_whole_gradient():
         optimizer((ms.ops.ones(2),))
         assert p.asnumpy().tolist() == [expected] * 2
     assert optimizer.stat[0].asnumpy().tolist() == [0.0, 0.0]
+
+
+class Holder(nn.Cell):
+    def __init__(self, cell):
+        super().__init__()
+        self.one = cell
+
+
+LAYERS = [
+    (lambda: nn.BatchNorm2d(3), "mean variance gamma beta"),
+    (lambda: nn.SyncBatchNorm(3), "mean variance gamma beta"),
+    (lambda: nn.SSIM(), "conv.weight"),
+    (lambda: nn.MSSSIM(power_factors=(0.5, 0.5)), "multi_convs_list.0.weight multi_convs_list.1.weight"),
+    (lambda: nn.DynamicLossScaleUpdateCell(4, 2, 2), "current_iterator_step last_overflow_iterator_step"),
+]
+
+
+@pytest.mark.parametrize(("make", "state"), LAYERS)
+def test_names_of_layers(make, state):
+    assert [p.name for p in make().get_parameters()] == state.split()
+
+
+def test_names_below_another_cell():
+    assert [p.name for p in Holder(nn.BatchNorm1d(3)).get_parameters()][:2] == ["one.moving_mean", "one.moving_variance"]
+    assert [p.name for p in Holder(LAYERS[-1][0]()).get_parameters()] == ["one.cur_iter", "one.last_overflow_iter"]
+    net = nn.Dense(2, 3)
+    step = nn.TrainOneStepCell(net, nn.SGD(net.trainable_params(), momentum=0.9))
+    expected = ["weight", "bias", *[f"optimizer.{n}" for n in ("global_step", "learning_rate", "momentum", "accum.weight",
+                                                              "accum.bias", "stat.weight", "stat.bias")]]
+    assert [name for name, _ in step.parameters_and_names()] == expected
+    for prefix in ("one.", "one.one."):
+        step = Holder(step)
+        assert [p.name for p in step.get_parameters()] == [prefix + n for n in expected]
+
+
+def test_state_of_lars_and_adafactor():
+    lars = nn.LARS(nn.Momentum(nn.Dense(2, 3).trainable_params(), 0.1, 0.9))
+    assert [p.name for p in lars.get_parameters()] == ["global_step", "fake_lr", "weight", "bias", "fake_param", "learning_rate",
+                                                       "momentum", "moments.weight", "moments.bias"]
+    gradients = (ms.ops.ones((3, 2)), ms.ops.ones(3))
+    lars(gradients)
+    assert lars.global_step.asnumpy().tolist() == lars.opt.global_step.asnumpy().tolist() == [1]
+    adafactor = nn.AdaFactor(nn.Dense(2, 3).trainable_params())
+    assert [p.name for p in adafactor.get_parameters()][-1] == "afactor_step"
+    adafactor(gradients)
+    assert adafactor.step.asnumpy().tolist() == [1.0]
+
+
+def test_parameters_of_a_replaced_tuple_are_no_longer_the_cells():
+    a, b = (ms.Parameter(ms.Tensor([1.0]), name=n) for n in "ab")
+    cell = nn.Cell()
+    cell.pair = ms.ParameterTuple([a, b])
+    assert [n for n, _ in cell.parameters_and_names()] == ["a", "b"]
+    cell.pair = ms.ParameterTuple([b])
+    assert [n for n, _ in cell.parameters_and_names()] == ["b"]
+    cell.a = a
+    cell.pair = None
+    assert [n for n, _ in cell.parameters_and_names()] == ["a"]
+    cell.pair = ms.ParameterTuple([a, b])
+    del cell.pair
+    assert [n for n, _ in cell.parameters_and_names()] == ["a"]

@@ -3,6 +3,7 @@
 from pijit import dtype as mstype
 from pijit.initializer import initializer
 from pijit.nn.cell import Cell
+from pijit.nn.container import CellList
 from pijit.nn.layer.common import positive
 from pijit.ops import function as F
 from pijit.parameter import Parameter
@@ -117,6 +118,17 @@ class MatrixSetDiag(Cell):
         return F.matrix_set_diag(input_x, diagonal)
 
 
+class _Window(Cell):
+    """Means over windows of a plane, weighted by a normal distribution."""
+
+    def __init__(self, size, sigma):
+        super().__init__()
+        self.weight = Parameter(_window(size, sigma), name="weight", requires_grad=False)
+
+    def construct(self, x):
+        return F.conv2d(x, F.cast(self.weight, x.dtype))
+
+
 def _window(size, sigma):
     at = F.cast(F.arange(size), mstype.float32) - (size - 1) / 2.0
     g = F.softmax(F.reshape(F.expand_dims(at * at, 1) + at * at, (-1,)) * (-0.5 / (sigma * sigma)), -1)
@@ -126,12 +138,12 @@ def _window(size, sigma):
 def _similarity(a, b, window, max_val, k1, k2):
     """(structural similarity, its contrast) per image and channel: Wang et al. 2004."""
     n, c, h, w = a.shape
-    size = window.shape[-1]
+    size = window.weight.shape[-1]
     if h < size or w < size:
         raise ValueError(f"For 'SSIM', images must be at least {size} x {size}, but got {h} x {w}.")
 
     def mean(x):
-        return F.reshape(F.conv2d(F.reshape(x, (n * c, 1, h, w)), F.cast(window, x.dtype)), (n, c, h - size + 1, w - size + 1))
+        return F.reshape(window(F.reshape(x, (n * c, 1, h, w))), (n, c, h - size + 1, w - size + 1))
     c1, c2 = (k1 * max_val) ** 2, (k2 * max_val) ** 2
     ma, mb = mean(a), mean(b)
     light = (2.0 * ma * mb + c1) / (ma * ma + mb * mb + c1)
@@ -168,10 +180,11 @@ class SSIM(Cell):
         super().__init__()
         _similarity_options("SSIM", max_val, filter_size, filter_sigma, k1, k2)
         self.max_val, self.filter_size, self.filter_sigma, self.k1, self.k2 = max_val, filter_size, filter_sigma, k1, k2
+        self.conv = _Window(filter_size, filter_sigma)
 
     def construct(self, img1, img2):
         _same_images("SSIM", img1, img2)
-        both = _similarity(img1, img2, _window(self.filter_size, self.filter_sigma), self.max_val, self.k1, self.k2)
+        both = _similarity(img1, img2, self.conv, self.max_val, self.k1, self.k2)
         return F.mean(both[0], -1)
 
 
@@ -229,15 +242,15 @@ class MSSSIM(Cell):
         _similarity_options("MSSSIM", max_val, filter_size, filter_sigma, k1, k2)
         self.max_val, self.filter_size, self.filter_sigma, self.k1, self.k2 = max_val, filter_size, filter_sigma, k1, k2
         self.power_factors = tuple(power_factors)
+        self.multi_convs_list = CellList([_Window(filter_size, filter_sigma) for _ in self.power_factors])
 
     def construct(self, img1, img2):
         _same_images("MSSSIM", img1, img2)
-        window = _window(self.filter_size, self.filter_sigma)
         a, b, total = img1, img2, None
         for k, power in enumerate(self.power_factors):
             if k:
                 a, b = (F.avg_pool2d(x, 2, 2, pad_mode="same") for x in (a, b))
-            whole, contrast = _similarity(a, b, window, self.max_val, self.k1, self.k2)
+            whole, contrast = _similarity(a, b, self.multi_convs_list[k], self.max_val, self.k1, self.k2)
             part = F.pow(F.relu(whole if k + 1 == len(self.power_factors) else contrast), power)
             total = part if total is None else total * part
         return F.mean(total, -1)

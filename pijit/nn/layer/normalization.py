@@ -23,8 +23,8 @@ class _BatchNorm(OperatorCell):
             raise ValueError(f"For '{type(self).__name__}', 'momentum' must be in [0, 1], but got {momentum}.")
         self.num_features, self.eps, self.momentum, self.use_batch_statistics, self.format = n, eps, momentum, use_batch_statistics, data_format
         self.gamma_init, self.beta_init, self.moving_mean_init, self.moving_var_init = gamma_init, beta_init, moving_mean_init, moving_var_init
-        self.moving_mean = Parameter(initializer(moving_mean_init, [n], dtype), name="moving_mean", requires_grad=False)
-        self.moving_variance = Parameter(initializer(moving_var_init, [n], dtype), name="moving_variance", requires_grad=False)
+        self.moving_mean = Parameter(initializer(moving_mean_init, [n], dtype), name="mean", requires_grad=False)
+        self.moving_variance = Parameter(initializer(moving_var_init, [n], dtype), name="variance", requires_grad=False)
         self.gamma = Parameter(initializer(gamma_init, [n], dtype), name="gamma", requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, [n], dtype), name="beta", requires_grad=affine)
         self.operators(bn_train=P.BatchNorm(True, eps, 1.0 - momentum), bn_infer=P.BatchNorm(False, eps))

@@ -65,17 +65,20 @@ class DynamicLossScaleUpdateCell(Cell):
     def __init__(self, loss_scale_value, scale_factor, scale_window):
         super().__init__()
         self.loss_scale_value, self.scale_factor, self.scale_window = loss_scale_value, scale_factor, scale_window
-        self.good_steps = Parameter(Tensor(0, mstype.int32), name="good_steps", requires_grad=False)
+        self.cur_iter = Parameter(Tensor(1, mstype.int32), name="current_iterator_step", requires_grad=False)
+        self.last_overflow_iter = Parameter(Tensor(0, mstype.int32), name="last_overflow_iterator_step", requires_grad=False)
 
     def get_loss_scale(self):
         """The scale at the start."""
         return self.loss_scale_value
 
     def construct(self, loss_scale, overflow):
-        full = self.good_steps >= self.scale_window - 1
+        now = self.cur_iter.value()
+        full = now - self.last_overflow_iter >= self.scale_window
         grown = F.select(full, loss_scale * float(self.scale_factor), loss_scale)
         loss_scale._assign(F.select(overflow, F.maximum(loss_scale / float(self.scale_factor), 1.0), grown))
-        self.good_steps._assign(F.select(F.logical_or(overflow, full), F.zeros_like(self.good_steps), self.good_steps + 1))
+        self.last_overflow_iter._assign(F.select(F.logical_or(overflow, full), now, self.last_overflow_iter))
+        self.cur_iter._assign(now + 1)
         return overflow
 
 
