@@ -368,7 +368,7 @@ def vjp(fn, *inputs, weights=None, has_aux=False):
 def jvp(fn, inputs, v, has_aux=False):
     """(fn(inputs), its derivative along v) in forward mode: tangents are pushed through the recorded ops.
 
-    inputs and v are tensors or tuples of tensors of equal shapes. Nests with itself and with reverse mode.
+    inputs and v are tensors or tuples of tensors of shapes that are equal, or to which v's broadcast. Nests with itself and with reverse mode.
 
     Args:
         has_aux (bool, optional): whether fn returns further values, which are handed on. Default: False.
@@ -387,14 +387,21 @@ def jvp(fn, inputs, v, has_aux=False):
     v = tuple(v) if isinstance(v, (tuple, list)) else (v,)
     if len(inputs) != len(v):
         raise ValueError(f"For 'jvp', 'inputs' and 'v' must agree in number, but got {len(inputs)} and {len(v)}.")
-    for x, t in zip(inputs, v):
-        if x.shape != t.shape:
-            raise ValueError(f"For 'jvp', a tangent of shape {t.shape} does not fit an input of shape {x.shape}.")
+    v = tuple([_fitted(t, x.shape) for x, t in zip(inputs, v)])
     value, push = _recorded(fn, inputs, has_aux)
     tangent = push(v)
     if has_aux:
         return value[0], tangent, tuple(value[1:])
     return value, tangent
+
+
+def _fitted(t, shape):
+    """A tangent in the shape of its input, to which it may broadcast."""
+    if t.shape == shape:
+        return t
+    if t.ndim > len(shape) or any([n not in (1, m) for n, m in zip(t.shape[::-1], shape[::-1])]):
+        raise ValueError(f"For 'jvp', a tangent of shape {t.shape} does not fit an input of shape {shape}.")
+    return _ops["broadcast_to"](t, shape)
 
 
 def _recorded(fn, inputs, has_aux=False):
@@ -429,7 +436,8 @@ def linearize(fn, inputs):
     def tangent(*v):
         v = tuple(v[0]) if len(v) == 1 and isinstance(v[0], (tuple, list)) else v
         if [t.shape for t in v] != [x.shape for x in inputs]:
-            raise ValueError(f"For 'linearize', tangents of shapes {[t.shape for t in v]} do not fit inputs of shapes {[x.shape for x in inputs]}.")
+            raise ValueError(f"For 'linearize', tangents of shapes {[t.shape for t in v]} do not fit inputs of shapes "
+                             f"{[x.shape for x in inputs]}.")
         return push(v)
     return value, tangent
 
@@ -457,7 +465,8 @@ def jet(fn, primals, series):
     order = series[0].shape[0]
     for x, s in zip(primals, series):
         if s.shape != (order, *x.shape):
-            raise ValueError(f"For 'jet', a series of shape {s.shape} does not fit a primal of shape {x.shape} and order {order}.")
+            raise ValueError(f"For 'jet', a series of shape {s.shape} does not fit a primal of shape {x.shape} and "
+                             f"order {order}.")
 
     def along(t):
         args = []

@@ -470,7 +470,7 @@ def LSTM(x, h, c, w, /, input_size, hidden_size, num_layers, has_bias, bidirecti
     """(outputs [time, batch, directions * hidden], h, c, reserve, state) of a long short-term memory over x [time, batch, input_size].
 
     h, c: [layers * directions, batch, hidden]; w: all weights in one column, first those of inputs and states, layer by layer and direction by
-    direction, then the biases of inputs and states."""
+    direction, then the biases of inputs and states, or the sums of both."""
     if proj_size:
         raise ValueError(f"For 'LSTM', 'proj_size' must be 0, but got {proj_size}.")
     directions = 2 if bidirectional else 1
@@ -486,8 +486,9 @@ def LSTM(x, h, c, w, /, input_size, hidden_size, num_layers, has_bias, bidirecti
         for _ in builtins.range(directions):
             size = input_size if layer == 0 else hidden_size * directions
             weights.append([take(gates, size), take(gates, hidden_size)])
+    summed = has_bias and flat.shape[0] - at == gates * len(weights)
     for pair in weights:
-        pair += [take(gates), take(gates)] if has_bias else [None, None]
+        pair += [take(gates), None if summed else take(gates)] if has_bias else [None, None]
     y, hs, cs = x, [], []
     for layer in builtins.range(num_layers):
         sides = []

@@ -610,9 +610,11 @@ def _rows(name, x, v, indices, mode):
         at = reshape(indices, (-1, 1))
     else:
         rows = [indices] if isinstance(indices, int) else list(indices)
-        if [k for k in rows if not 0 <= k < x.shape[0]]:
-            raise ValueError(f"For '{name}', 'indices' must be in [0, {x.shape[0]}), but got {indices}.")
-        at = Tensor(rows, mstype.int64).reshape(-1, 1)
+        count = x.shape[0]
+        least = -count if mode == "update" else 0
+        if [k for k in rows if not least <= k < count]:
+            raise ValueError(f"For '{name}', 'indices' must be in [{least}, {count}), but got {indices}.")
+        at = Tensor([k + count if k < 0 else k for k in rows], mstype.int64).reshape(-1, 1)
     if v.shape != (at.shape[0], *x.shape[1:]):
         raise ValueError(f"For '{name}', 'v' must have shape {(at.shape[0], *x.shape[1:])}, but got {v.shape}.")
     return _ops["scatter_nd"](x, at, v, mode=mode)
@@ -909,7 +911,7 @@ def bincount(input, weights=None, minlength=0):
         minlength (int, optional): the least length of the result. Default: 0.
 
     Returns:
-        Tensor: ints, or of weights's dtype. Ints give float32; not for bool, floats and complex.
+        Tensor: ints, or of weights's dtype. Ints give float32; floats are rounded towards 0; not for bool and complex.
 
     Example:
         >>> print(ops.bincount(Tensor([0, 1, 1, 3])))
@@ -919,6 +921,8 @@ def bincount(input, weights=None, minlength=0):
         raise ValueError(f"For 'bincount', the input must have 1 dimension, but got {input.ndim}.")
     if minlength < 0:
         raise ValueError(f"For 'bincount', 'minlength' must be at least 0, but got {minlength}.")
+    if input.dtype.is_floating_point:
+        input = _ops["cast"](input, mstype.int64)
     size = max(int(_ops["reduce_max"](input, (), False)) + 1 if input.size else 0, minlength)
     if input.size and int(_ops["reduce_min"](input, (), False)) < 0:
         raise ValueError("For 'bincount', the elements must not be negative.")

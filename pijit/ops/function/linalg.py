@@ -144,6 +144,8 @@ def dense(input, weight, bias=None):
         >>> print(ops.dense(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]), Tensor([1.0])))
         [[12.]]
     """
+    if bias is not None and isinstance(weight, Tensor) and weight.ndim == 2 and bias.shape != weight.shape[:1]:
+        return _ops["dense"](input, weight, None) + bias  # a bias that broadcasts
     return _ops["dense"](input, weight, bias)
 
 

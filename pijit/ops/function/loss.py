@@ -363,13 +363,12 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
             complex.
 
     Raises:
-        ValueError: where the shape of `input2` doesn't fit, or `reduction` isn't one of those named.
+        ValueError: where the shapes of both don't broadcast, or `reduction` isn't one of those named.
 
     Example:
         >>> print(ops.cosine_embedding_loss(Tensor([[1.0, 0.0]]), Tensor([[0.0, 1.0]]), Tensor([1], ms.int32)))
         1.0
     """
-    _same_shape("cosine_embedding_loss", input1=input1, input2=input2)
     if not -1 <= margin <= 1:
         raise ValueError(f"For 'cosine_embedding_loss', 'margin' must be in [-1, 1], but got {margin}.")
     axis = input1.ndim - 1 if input1.ndim < 2 else 1

@@ -297,7 +297,8 @@ def deformable_offsets(x, offsets, strides, pads, ksize, dilations=(1, 1), group
     return reshape(y, (n, c, h * kh, w * kw))
 
 
-def deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=None, dilations=(1, 1, 1, 1), groups=1, deformable_groups=1, modulated=True):
+def deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=None, dilations=(1, 1, 1, 1), groups=1,
+                      deformable_groups=1, modulated=True):
     """A 2-d convolution whose windows are deformed (Zhu et al. 2019).
 
     x: [N, C, H, W]; weight: [O, C / groups, kh, kw]; offsets: [N, 3 deformable_groups kh kw, h, w], how far each element of a window
@@ -331,8 +332,9 @@ def deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=No
     wanted = (x.shape[0], 3 * deformable_groups * kernel_size[0] * kernel_size[1], *out)
     if tuple(offsets.shape) != wanted:
         raise ValueError(f"For 'deformable_conv2d', 'offsets' must have the shape {wanted}, but got {tuple(offsets.shape)}.")
-    windows = deformable_offsets(x, offsets, strides[2:], padding, kernel_size, dilations[2:], deformable_groups)
-    return conv2d(windows, weight, bias, tuple(kernel_size), "valid", 0, 1, groups)
+    dtype = x.dtype  # places are float32
+    windows = deformable_offsets(x, cast(offsets, mstype.float32) if dtype == mstype.float16 else offsets, strides[2:], padding, kernel_size, dilations[2:], deformable_groups)
+    return conv2d(cast(windows, dtype), weight, bias, tuple(kernel_size), "valid", 0, 1, groups)
 
 
 __all__ = ["deformable_conv2d"]

@@ -1,6 +1,7 @@
 """Pooling: maxima and means of windows."""
 
 import builtins
+import math
 
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
@@ -370,8 +371,9 @@ def _adaptive_max(name, input, sizes, return_indices):
     for size in sizes:
         if not isinstance(size, int) or isinstance(size, bool):
             raise TypeError(f"For '{name}', 'output_size' must be int, but got {type(size).__name__}.")
-        if size <= 0:
+        if size == 0 or size < (-1 if len(sizes) == 2 else 0):
             raise ValueError(f"For '{name}', 'output_size' must be greater than 0, but got {size}.")
+    sizes = [n if size == -1 else size for size, n in zip(sizes, shape)]
     x, places = input, None
     lengths = []
     for k, (n, size) in enumerate(zip(shape, sizes)):  # each axis of n becomes (windows, places in a window)
@@ -388,12 +390,12 @@ def _adaptive_max(name, input, sizes, return_indices):
     count = len(sizes)
     lead = input.ndim - count
     order = [*builtins.range(lead), *(lead + 2 * k for k in builtins.range(count)), *(lead + 2 * k + 1 for k in builtins.range(count))]
-    x = reshape(transpose(x, tuple(order)), (*input.shape[:lead], *sizes, -1))
+    x = reshape(transpose(x, tuple(order)), (*input.shape[:lead], *sizes, math.prod(lengths)))
     if not return_indices:
         return _ops["reduce_max"](x, -1, False), None
     places = transpose(places, tuple(k - lead for k in order[lead:]))
     best = expand_dims(_ops["argmax"](x, -1), -1)
-    places = broadcast_to(reshape(places, (1,) * lead + (*sizes, -1)), x.shape)
+    places = broadcast_to(reshape(places, (1,) * lead + (*sizes, math.prod(lengths))), x.shape)
     return squeeze(_ops["gather_d"](x, best, -1), -1), squeeze(_ops["gather_d"](places, best, -1), -1)
 
 
@@ -416,11 +418,12 @@ def adaptive_max_pool1d(input, output_size):
 
 
 def adaptive_max_pool2d(input, output_size, return_indices=False):
-    """Maxima of windows so that the output has the given size; with return_indices, also their places in the plane of H * W as int64.
+    """Maxima of windows so that the output has the given size; with return_indices, also their places in the plane
+    of H * W as int64.
 
     Args:
         input (Tensor): what the function is of.
-        output_size (int or tuple): the size of the result.
+        output_size (int or tuple): the size of the result; None or -1 is the input's.
         return_indices (bool, optional): whether to give the places as well. Default: False.
 
     Returns:

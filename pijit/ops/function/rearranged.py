@@ -110,7 +110,7 @@ def batch_to_space_nd(input_x, block_shape, crops):
 
 
 def space_to_batch_nd(input_x, block_size, paddings):
-    """[N, C, H, W] padded with zeros, then blocks of the plane moved to the batch.
+    """[N, C, H, W], or [N, ..., H, W], padded with zeros, then blocks of the plane moved to the batch.
 
     Args:
         input_x (Tensor): what the function is of.
@@ -130,12 +130,13 @@ def space_to_batch_nd(input_x, block_size, paddings):
     if isinstance(block_size, int):
         block_size = (block_size,) * 2
     (a, b), ((top, bottom), (left, right)) = block_size, paddings
-    x = _ops["pad"](input_x, (0, 0, top, left), (0, 0, bottom, right), 0.0)
-    n, c, h, w = x.shape
+    lead = (0,) * (input_x.ndim - 2)
+    x = _ops["pad"](input_x, (*lead, top, left), (*lead, bottom, right), 0.0)
+    n, *inner, h, w = x.shape
     if h % a or w % b:
         raise ValueError(f"For 'space_to_batch_nd', the padded height {h} and width {w} must be multiples of the blocks' sizes {a} and {b}.")
-    x = reshape(x, (n, c, h // a, a, w // b, b))
-    return reshape(_ops["transpose"](x, (3, 5, 0, 1, 2, 4)), (n * a * b, c, h // a, w // b))
+    x = reshape(x, (n, math.prod(inner), h // a, a, w // b, b))
+    return reshape(_ops["transpose"](x, (3, 5, 0, 1, 2, 4)), (n * a * b, *inner, h // a, w // b))
 
 
 def _plane(name, x, size):

@@ -1,6 +1,7 @@
 """Shapes: reshape, transpose, join, split, pad."""
 
 import builtins
+import math
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
@@ -384,6 +385,8 @@ def flatten(input, order="C", *, start_dim=1, end_dim=-1):
     a, b = _axis(start_dim, n), _axis(end_dim, n)
     if n == 1:
         a, b = 0, 0
+    if 0 in s[:a] + s[b + 1:]:  # the size of the rest doesn't follow
+        return _ops["reshape"](input, (*s[:a], math.prod(s[a:b + 1]), *s[b + 1:]))
     return _ops["reshape"](input, s[:a] + (-1,) + s[b + 1:])
 
 
@@ -910,7 +913,7 @@ def pad(input_x, padding, mode="constant", value=None):
 
     Args:
         input_x (Tensor): what the function is of.
-        padding (tuple of int): (left, right, top, bottom, ...).
+        padding (tuple of int): (left, right, top, bottom, ...). Negative ones take elements away.
         mode (str, optional): 'constant', 'reflect', 'replicate' or 'circular'. Default: 'constant'.
         value (number, optional): the value of the border. Default: None.
 
@@ -936,7 +939,10 @@ def pad(input_x, padding, mode="constant", value=None):
         return input_x
     low, high = [0] * n, [0] * n
     for i in builtins.range(len(p) // 2):
-        low[n - 1 - i], high[n - 1 - i] = p[2 * i], p[2 * i + 1]
+        before, behind = p[2 * i], p[2 * i + 1]
+        if before < 0 or behind < 0:
+            input_x = _cut(input_x, n - 1 - i, before, behind)
+        low[n - 1 - i], high[n - 1 - i] = builtins.max(before, 0), builtins.max(behind, 0)
     return _ops["pad"](input_x, tuple(low), tuple(high), 0.0 if value is None else value)
 
 
@@ -963,10 +969,16 @@ def _bordered(x, axis, before, behind, mode):
     if behind > 0:
         parts.append(last(x, axis, behind))
     x = _ops["concat"](parts, axis) if len(parts) > 1 else x
-    if before < 0 or behind < 0:  # negative padding takes elements away
-        low = builtins.max(-before, 0)
-        x = narrow(x, axis, low, x.shape[axis] - low - builtins.max(-behind, 0))
-    return x
+    return _cut(x, axis, before, behind) if before < 0 or behind < 0 else x
+
+
+def _cut(x, axis, before, behind):
+    """Negative padding takes elements away."""
+    low, length = builtins.max(-before, 0), x.shape[axis] + builtins.min(before, 0) + builtins.min(behind, 0)
+    if length < 0:
+        raise ValueError(f"For 'pad', a dimension of {x.shape[axis]} has too few elements for the padding "
+                         f"{(before, behind)}.")
+    return narrow(x, axis, low, length)
 
 
 def meshgrid(*inputs, indexing="xy"):
