@@ -12,18 +12,20 @@ from pijit.ops.function.shapes import expand_dims, reshape, squeeze
 __all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "inv", "lstsq", "lu", "lu_factor", "lu_solve", "solve_triangular"]
 
 
-def _numbers(name, what, a, ranks):
+def _numbers(name, what, a, ranks, complex=False):
     if not isinstance(a, Tensor):
         raise TypeError(f"For '{name}', '{what}' must be a Tensor, but got {type(a).__name__}.")
-    if a.dtype not in (mstype.int32, mstype.int64, mstype.float32, mstype.float64):
+    if complex and a.dtype in mstype.complex_type:
+        pass
+    elif a.dtype not in (mstype.int32, mstype.int64, mstype.float32, mstype.float64):
         raise TypeError(f"For '{name}', '{what}' must be int32, int64, float32 or float64, but got {a.dtype}.")
     if a.ndim not in ranks:
         raise ValueError(f"For '{name}', '{what}' must have {' or '.join(map(str, ranks))} dimensions, but got {a.ndim}.")
-    return a if a.dtype.is_floating_point else cast(a, mstype.float64)
+    return cast(a, mstype.float64) if a.dtype in (mstype.int32, mstype.int64) else a
 
 
-def _matrix(name, a, square=True):
-    a = _numbers(name, "a", a, (2,))
+def _matrix(name, a, square=True, complex=False):
+    a = _numbers(name, "a", a, (2,), complex)
     if square and a.shape[0] != a.shape[1]:
         raise ValueError(f"For '{name}', 'a' must be a square matrix, but got shape {a.shape}.")
     return a
@@ -68,10 +70,10 @@ def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):  # noqa: AR
 def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, turbo=True, eigvals=None, type=1, check_finite=True):  # noqa: ARG001
     """(eigenvalues in ascending order, eigenvectors as columns) of a symmetric matrix, of which one triangle is read; eigenvalues alone
     if eigvals_only. Raises ValueError where b, eigvals or type ask for a generalized or partial problem."""
-    a = _matrix("eigh", a)
+    a = _matrix("eigh", a, complex=True)
     if b is not None or eigvals is not None or type != 1:
         raise ValueError("For 'eigh', generalized and partial problems ('b', 'eigvals', 'type') are not supported.")
-    w, v = _d._eigh(a, lower)
+    w, v = (_d._complex_eigh if a.dtype in mstype.complex_type else _d._eigh)(a, lower)
     return w if eigvals_only else (w, v)
 
 
@@ -110,10 +112,14 @@ def lu_pivots_to_permutation(pivots, permutation_size):
 def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, debug=None, check_finite=True):  # noqa: ARG001
     """x with a @ x = b for the upper (lower) triangle of a, or a.T @ x = b where trans is 1, 2, 'T' or 'C'; b is [..., n] or [..., n, k]."""
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
-        raise TypeError(f"For 'solve_triangular', 'a' and 'b' must be Tensors, but got {a.__class__.__name__} and {b.__class__.__name__}.")
-    a, b = _numbers("solve_triangular", "a", a, tuple(range(2, 9))), _numbers("solve_triangular", "b", b, tuple(range(1, 9)))
+        raise TypeError("For 'solve_triangular', 'a' and 'b' must be Tensors, but got "
+                        f"{a.__class__.__name__} and {b.__class__.__name__}.")
+    a = _numbers("solve_triangular", "a", a, tuple(range(2, 9)), True)
+    b = _numbers("solve_triangular", "b", b, tuple(range(1, 9)), True)
     if trans not in (0, 1, 2, "N", "T", "C"):
         raise ValueError(f"For 'solve_triangular', 'trans' must be 0, 1, 2, 'N', 'T' or 'C', but got {trans!r}.")
+    if trans in (2, "C") and a.dtype in mstype.complex_type:
+        a = _ops["conj"](a)
     return _d._solve_triangular(a, b, bool(lower), trans not in (0, "N"), unit_diagonal)
 
 

@@ -402,6 +402,84 @@ def test_variances_of_complex_numbers_are_real():
         close(ops.std(Tensor(z)), np.std(z), dtype)
 
 
+NORMS = [None, "fro", "nuc", 1, -1, 2, -2, float("inf"), -float("inf")]
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_norms_and_conditions(dtype):
+    a = complex_matrix(3, 4, 3, dtype=dtype)
+    close = dict(rtol=1e-4 if dtype == np.complex64 else 1e-10)
+    for ord in NORMS:
+        want = np.linalg.norm(a, ord, (1, 2))
+        got = ops.norm(Tensor(a), ord, (1, 2)).asnumpy()
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got.real, want, **close)
+        assert not got.imag.any()
+    for ord in (None, 1, 2, 3, float("inf"), 0):
+        np.testing.assert_allclose(ops.norm(Tensor(a), ord, 1).asnumpy().real, np.linalg.norm(a, ord, 1), **close)
+    square = complex_matrix(3, 3, dtype=dtype)
+    for ord in NORMS:
+        np.testing.assert_allclose(ops.cond(Tensor(square), ord).asnumpy().real, np.linalg.cond(square, ord), **close)
+
+
+def complex_matrix(*shape, dtype=np.complex128, seed=0):
+    r = np.random.RandomState(seed)
+    return (r.randn(*shape) + 1j * r.randn(*shape)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_pseudo_inverse_and_exponential(dtype):
+    close = dict(rtol=1e-3, atol=1e-4) if dtype == np.complex64 else dict(rtol=1e-9, atol=1e-9)
+    for shape in ((3, 3), (4, 2), (2, 3, 5)):
+        a = complex_matrix(*shape, dtype=dtype)
+        np.testing.assert_allclose(ops.pinv(Tensor(a)).asnumpy(), np.linalg.pinv(a), **close)
+    rank_one = complex_matrix(4, 1, dtype=dtype) @ complex_matrix(1, 3, dtype=dtype, seed=1)
+    np.testing.assert_allclose(ops.pinv(Tensor(rank_one)).asnumpy(), np.linalg.pinv(rank_one, 1e-5), **close)
+    a, b = complex_matrix(4, 3, dtype=dtype), complex_matrix(4, 2, dtype=dtype, seed=2)
+    np.testing.assert_allclose(ops.lstsq(Tensor(a), Tensor(b)).asnumpy(), np.linalg.lstsq(a, b, None)[0], **close)
+    h = a.conj().T @ a
+    below = np.tril(h)
+    np.testing.assert_allclose(ops.pinv(Tensor(below), hermitian=True).asnumpy(), np.linalg.inv(h), **close)
+    w, v = np.linalg.eig(complex_matrix(2, 3, 3))
+    want = v * np.exp(w)[:, None] @ np.linalg.inv(v)
+    np.testing.assert_allclose(ops.matrix_exp(Tensor(complex_matrix(2, 3, 3, dtype=dtype))).asnumpy(), want, **close)
+    assert ops.pinv(Tensor(np.zeros((0, 2, 3), dtype))).shape == (0, 3, 2)
+
+
+def test_complex_systems():
+    import pijit.scipy.linalg as sl
+    a, b = complex_matrix(3, 3), complex_matrix(3, 2, seed=1)
+    for lower in (False, True):
+        for trans, of in ((0, lambda m: m), ("T", np.transpose), ("C", lambda m: m.conj().T)):
+            triangle = np.tril(a) if lower else np.triu(a)
+            got = sl.solve_triangular(Tensor(a), Tensor(b), trans, lower).asnumpy()
+            np.testing.assert_allclose(of(triangle) @ got, b, rtol=1e-10)
+    np.testing.assert_allclose(ops.matrix_solve(Tensor(a), Tensor(b)).asnumpy(), np.linalg.solve(a, b), rtol=1e-10)
+    np.testing.assert_allclose(ops.matrix_solve(Tensor(a), Tensor(b), True).asnumpy(), np.linalg.solve(a.conj().T, b))
+    h = a @ a.conj().T
+    for lower in (False, True):
+        w, v = [t.asnumpy() for t in sl.eigh(Tensor(np.tril(h) if lower else np.triu(h)), lower=lower)]
+        np.testing.assert_allclose(w.real, np.linalg.eigvalsh(h), rtol=1e-10)
+        np.testing.assert_allclose(v * w @ v.conj().T, h, atol=1e-10)
+    x, tau = np.tril(complex_matrix(3, 3)), complex_matrix(3, seed=3)
+    want = np.eye(3, dtype=complex)
+    for k in range(3):
+        r = np.where(np.arange(3) > k, x[:, k], np.arange(3) == k)
+        want = want @ (np.eye(3) - tau[k] * np.outer(r, r.conj()))
+    np.testing.assert_allclose(ops.orgqr(Tensor(x), Tensor(tau)).asnumpy(), want, rtol=1e-9, atol=1e-12)
+
+
+def test_gradient_of_the_complex_pseudo_inverse():
+    a, c = complex_matrix(3, 2), complex_matrix(2, 3, seed=4)
+
+    def f(x):
+        return ops.real(ops.pinv(x) * Tensor(c)).sum()
+    g = ms.grad(f)(Tensor(a)).asnumpy()
+    step = complex_matrix(3, 2, seed=5) * 1e-6
+    change = float(f(Tensor(a + step)).asnumpy()) - float(f(Tensor(a - step)).asnumpy())
+    np.testing.assert_allclose(change, 2 * np.sum(g.conj() * step).real, rtol=1e-5)
+
+
 def test_matrix_logarithm():
     x = np.array([[2 + 1j, 0.5], [0.1j, 3]], np.complex64)
     logarithm = ops.MatrixLogarithm()(ms.Tensor(x)).asnumpy()

@@ -17,13 +17,20 @@ def _matrix(name, x, square=False, halves=True, what="input", complex=False):
     _need_tensor(name, what, x)
     if x.dtype not in (mstype.float32, mstype.float64) and not (complex and x.dtype in mstype.complex_type):
         if not halves or x.dtype not in (mstype.float16, mstype.bfloat16):
-            raise TypeError(f"For '{name}', '{what}' must be float32 or float64{' (or a half)' if halves else ''}{', or complex' if complex else ''}, but got {x.dtype}.")
+            raise TypeError(f"For '{name}', '{what}' must be float32 or float64{' (or a half)' if halves else ''}"
+                            f"{', or complex' if complex else ''}, but got {x.dtype}.")
         x = cast(x, mstype.float32)
     if x.ndim < 2:
         raise ValueError(f"For '{name}', '{what}' must have at least 2 dimensions, but got shape {x.shape}.")
     if square and x.shape[-1] != x.shape[-2]:
         raise ValueError(f"For '{name}', '{what}' must be square matrices, but got shape {x.shape}.")
     return x
+
+
+def _adjoint(x):
+    """The transposed matrices, conjugated."""
+    x = swapaxes(x, -1, -2)
+    return _ops["conj"](x) if x.dtype in mstype.complex_type else x
 
 
 def _like(x, input):
@@ -90,6 +97,28 @@ def _eigh(x, lower=True):
     """(eigenvalues in ascending order, eigenvectors as columns) of symmetric matrices, of which one triangle is read."""
     packed = _ops["eigh"](x, lower)
     return packed[..., 0, :], packed[..., 1:, :]
+
+
+def _hermitian(x, lower=True):
+    """Hermitian matrices of one triangle of x."""
+    n = x.shape[-1]
+    below = reshape(arange(n), (1, n)) - reshape(arange(n), (n, 1))
+    if not lower:
+        below = -below
+    half = _ops["select"](below < 0, x, 0.0)
+    on = _ops["select"](below == 0, x, 0.0)
+    if x.dtype in mstype.complex_type:
+        on = cast(_ops["real"](on), x.dtype)
+    return half + _adjoint(half) + on
+
+
+def _complex_eigh(x, lower=True):
+    """_eigh of Hermitian matrices: the singular value decomposition of what a multiple of 1 makes positive."""
+    x = _hermitian(x, lower)
+    shift = norm(x, "fro", (-2, -1), True)
+    u, s = svd(x + shift * eye(x.shape[-1], dtype=x.dtype))[1::-1]
+    order = arange(x.shape[-1] - 1, -1, -1)
+    return _ops["gather"](s - squeeze(shift, -1), order, -1), _ops["gather"](u, order, -1)
 
 
 def _square_of_any(name, x):
@@ -232,7 +261,7 @@ def pinv(x, *, atol=None, rtol=None, hermitian=False):
     By default rtol is max(m, n) * eps, or 0 where atol > 0. hermitian: x is symmetric, and its lower triangle alone is read.
 
     Returns:
-        Tensor [..., n, m]. Float32 and float64 keep their dtype; not for bool, ints and complex.
+        Tensor [..., n, m]. Float32, float64 and complex keep their dtype; not for bool and ints.
 
     Raises:
         TypeError: where `x` is no Tensor.
@@ -244,13 +273,13 @@ def pinv(x, *, atol=None, rtol=None, hermitian=False):
     """
     if not isinstance(x, Tensor):
         raise TypeError(f"For 'pinv', 'x' must be a Tensor, but got {type(x).__name__}.")
-    x = _matrix("pinv", x, hermitian, False, "x")
+    x = _matrix("pinv", x, hermitian, False, "x", True)
     m, n = x.shape[-2:]
     if hermitian:
-        below = reshape(arange(n), (1, n)) - reshape(arange(n), (n, 1))
-        x = _ops["select"](below <= 0, x, 0.0) + swapaxes(_ops["select"](below < 0, x, 0.0), -1, -2)
+        x = _hermitian(x)
     cut = atol is not None or rtol is not None
-    default = builtins.max(m, n) * (2.0 ** -23 if x.dtype == mstype.float32 else 2.0 ** -52)
+    single = x.dtype in (mstype.float32, mstype.complex64)
+    default = builtins.max(m, n) * (2.0 ** -23 if single else 2.0 ** -52)
     if rtol is None:
         if atol is None:
             rtol = default
@@ -259,13 +288,27 @@ def pinv(x, *, atol=None, rtol=None, hermitian=False):
         else:
             rtol = 0.0 if atol > 0 else default
     one = tuple(x.shape[:-2]) + (1, 1)
+    real = mstype.float32 if single else mstype.float64
 
     def as_limit(v):
         if v is None:
             v = 0.0
-        v = cast(v, x.dtype) if isinstance(v, Tensor) else Tensor(v, x.dtype)
+        v = cast(v, real) if isinstance(v, Tensor) else Tensor(v, real)
         return _ops["broadcast_to"](reshape(v, tuple(v.shape) + (1, 1)), one)
+    if x.dtype in mstype.complex_type:
+        return _complex_pinv(x, as_limit(atol), as_limit(rtol))
     return _ops["pinv"](x, as_limit(atol), as_limit(rtol), cut)
+
+
+def _complex_pinv(x, atol, rtol):
+    """v diag(1 / s) u^H, without the values up to a limit."""
+    s, u, v = svd(x)
+    lengths = expand_dims(_ops["real"](s), -2)
+    if lengths.size == 0:
+        return swapaxes(x, -1, -2)
+    kept = lengths > _ops["maximum"](atol, rtol * lengths[..., :1])
+    inverse = _ops["select"](kept, 1.0 / _ops["select"](kept, lengths, 1.0), 0.0)
+    return matmul(v * cast(inverse, x.dtype), _adjoint(u))
 
 
 def det(input):
@@ -455,7 +498,7 @@ def lstsq(input, A):
         A (Tensor): [m, k] or [m].
 
     Returns:
-        Tensor [n, k]. Floats keep their dtype; not for bool, ints and complex.
+        Tensor [n, k]. Floats and complex keep their dtype; not for bool and ints.
 
     Raises:
         TypeError: where `input` is no Tensor.
@@ -466,7 +509,7 @@ def lstsq(input, A):
         [[3.]
          [2.]]
     """
-    a, b = _matrix("lstsq", input), A
+    a, b = _matrix("lstsq", input, complex=True), A
     _need_tensor("lstsq", "A", b)
     b = cast(b, a.dtype) if b.dtype in (mstype.float16, mstype.bfloat16) else b
     if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
@@ -477,21 +520,26 @@ def lstsq(input, A):
 
 
 def matrix_solve(matrix, rhs, adjoint=False):
-    """x with matrix @ x = rhs (adjoint: matrix.T @ x = rhs), for [..., n, n] and [..., n, k].
+    """x with matrix @ x = rhs (adjoint: its conjugate transpose @ x = rhs), for [..., n, n] and [..., n, k].
 
     Raises ValueError where a matrix is singular.
 
     Returns:
-        Tensor of rhs's shape. Floats keep their dtype; not for bool, ints and complex.
+        Tensor of rhs's shape. Floats and complex keep their dtype; not for bool and ints.
 
     Example:
         >>> print(ops.matrix_solve(Tensor([[2.0, 0.0], [0.0, 4.0]]), Tensor([[2.0], [8.0]])))
         [[1.]
          [2.]]
     """
-    a, b = _matrix("matrix_solve", matrix, True, what="matrix"), _matrix("matrix_solve", rhs, what="rhs") if rhs.ndim == matrix.ndim else rhs
+    a, b = _matrix("matrix_solve", matrix, True, what="matrix", complex=True), rhs
+    if b.ndim == a.ndim:
+        b = _matrix("matrix_solve", b, what="rhs", complex=True)
     if b.ndim != a.ndim or tuple(a.shape[:-1]) != tuple(b.shape[:-1]):
-        raise ValueError(f"For 'matrix_solve', 'matrix' {matrix.shape} and 'rhs' {rhs.shape} must agree but for the last dimension.")
+        raise ValueError(f"For 'matrix_solve', 'matrix' {matrix.shape} and 'rhs' {rhs.shape} must agree but for the last "
+                         "dimension.")
+    if adjoint and a.dtype in mstype.complex_type:
+        return _ops["solve"](_adjoint(a), b, False)
     return _like(_ops["solve"](a, b, adjoint), rhs)
 
 
@@ -502,7 +550,7 @@ def matrix_exp(input):
         input (Tensor): what the function is of.
 
     Returns:
-        Tensor of input's shape and dtype. Floats keep their dtype; not for bool, ints and complex.
+        Tensor of input's shape and dtype. Floats and complex keep their dtype; not for bool and ints.
 
     Raises:
         TypeError: where `input` is no Tensor.
@@ -512,7 +560,14 @@ def matrix_exp(input):
         [[1. 0.]
          [0. 1.]]
     """
-    return _like(_ops["matrix_exp"](_matrix("matrix_exp", input, True)), input)
+    x = _matrix("matrix_exp", input, True, complex=True)
+    if x.dtype not in mstype.complex_type:
+        return _like(_ops["matrix_exp"](x), input)
+    # a + bi as the real matrix [[a, -b], [b, a]]
+    n, a, b = x.shape[-1], _ops["real"](x), _ops["imag"](x)
+    rows = [_ops["concat"]([a, -b], -1), _ops["concat"]([b, a], -1)]
+    y = _ops["matrix_exp"](_ops["concat"](rows, -2))
+    return _ops["complex"](y[..., :n, :n], y[..., n:, :n])
 
 
 def matrix_power(input, n):
@@ -578,13 +633,13 @@ def _reflected(a, tau, x, transpose):
     m, k = a.shape[-2], tau.shape[-1]
     below = reshape(arange(k), (1, k)) - reshape(arange(m), (m, 1))
     v = _ops["select"](below < 0, a[..., :k], 0.0) + cast(below == 0, a.dtype)
-    vt = swapaxes(v, -1, -2)
+    vt = _adjoint(v)
     tau = expand_dims(tau, -1)
     t = tau * matmul(vt, v)
     if transpose:  # t.T = diag(tau) (1 + diag(tau) striu(v.T v))^-T
-        y = tau * _ops["solve_triangular"](t, matmul(vt, x), False, True, True)
+        y = tau * _solve_triangular(t, matmul(vt, x), False, True, True)
     else:
-        y = _ops["solve_triangular"](t, tau * matmul(vt, x), False, False, True)
+        y = _solve_triangular(t, tau * matmul(vt, x), False, False, True)
     return x - matmul(v, y)
 
 
@@ -603,11 +658,12 @@ def orgqr(input, input2):
         [[1. 0.]
          [0. 1.]]
     """
-    a, tau = _matrix("orgqr", input), input2
+    a, tau = _matrix("orgqr", input, complex=True), input2
     _need_tensor("orgqr", "input2", tau)
     m, n = a.shape[-2:]
     if m < n or tau.ndim != a.ndim - 1 or tau.shape[-1] > n:
-        raise ValueError(f"For 'orgqr', expected input [..., m, n] with m >= n and input2 [..., k] with k <= n, but got {input.shape} and {input2.shape}.")
+        raise ValueError("For 'orgqr', expected input [..., m, n] with m >= n and input2 [..., k] with k <= n, but got "
+                         f"{input.shape} and {input2.shape}.")
     columns = cast(reshape(arange(m), (m, 1)) == reshape(arange(n), (1, n)), a.dtype)
     return _like(_reflected(a, cast(tau, a.dtype), _ops["broadcast_to"](columns, a.shape), False), input)
 
@@ -645,9 +701,12 @@ def ormqr(input, tau, other, left=True, transpose=False):
 
 def _condition_number(a, p=None):
     """norm(a, p) * norm(inverse of a, p), for p None or 2 by singular values; infinite for a singular matrix."""
-    a = _matrix("cond", a if a.dtype.is_floating_point else cast(a, mstype.float32), p not in (None, 2, -2), what="A")
+    complex = a.dtype in mstype.complex_type
+    a = a if complex or a.dtype.is_floating_point else cast(a, mstype.float32)
+    a = _matrix("cond", a, p not in (None, 2, -2), what="A", complex=True)
     if p in (None, 2, -2):
         s = svd(a, compute_uv=False)
+        s = _ops["real"](s) if complex else s
         top, least = s[..., 0], s[..., -1]
         return least / top if p == -2 else top / least
     size = norm(a, p, (-2, -1))
@@ -658,5 +717,13 @@ def _condition_number(a, p=None):
 def _solve_triangular(a, b, lower=True, trans=False, unit_diagonal=False):
     """x with a @ x = b (trans: a.T @ x = b) for one triangle of a; b may be a vector."""
     vector = b.ndim == a.ndim - 1
-    x = _ops["solve_triangular"](a, expand_dims(b, -1) if vector else b, lower, trans, unit_diagonal)
+    b = expand_dims(b, -1) if vector else b
+    if a.dtype in mstype.complex_type:
+        n = a.shape[-1]
+        below = reshape(arange(n), (1, n)) - reshape(arange(n), (n, 1))
+        a = _ops["select"](below <= 0 if lower else below >= 0, a, 0.0)
+        a = _ops["select"](below == 0, 1.0, a) if unit_diagonal else a
+        x = _ops["solve"](swapaxes(a, -1, -2) if trans else a, b, False)
+    else:
+        x = _ops["solve_triangular"](a, b, lower, trans, unit_diagonal)
     return squeeze(x, -1) if vector else x

@@ -513,6 +513,8 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     """
     if dtype is not None:
         A = cast(A, dtype)
+    if A.dtype in mstype.complex_type and ord not in (2, -2, "nuc"):  # of lengths; the dtype stays, as in MindSpore
+        return cast(norm(_ops["real"](abs(A)), ord, dim, keepdim), A.dtype)
     if ord is None:
         return sqrt(sum(A * A, dim, keepdim))
     dims = tuple(range(A.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
@@ -525,7 +527,7 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
         if ord == 0:
             return cast(sum(cast(A != 0, A.dtype), dims, keepdim), A.dtype)
         if ord == 2:
-            return sqrt(sum(A * A, dims, keepdim))
+            return sqrt(sum(x * x, dims, keepdim))
         return sum(x, dims, keepdim) if ord == 1 else _ops["pow"](sum(_ops["pow"](x, float(ord)), dims, keepdim), 1.0 / ord)
     if len(dims) == 2 and ord == "fro":
         return sqrt(sum(A * A, dims, keepdim))
@@ -548,7 +550,8 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
         return reshape(r, tuple([1 if k in (rows, columns) else A.shape[k] for k in range(A.ndim)])) if keepdim else r
     if len(dims) == 1 and isinstance(ord, str):
         raise TypeError(f"For 'norm', 'ord' of vectors must be a number, but got {ord!r}.")
-    raise ValueError(f"For 'norm', 'ord' {ord!r} of {len(dims)} dimensions is not supported: it must be a number for one dimension, and 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for two.")
+    raise ValueError(f"For 'norm', 'ord' {ord!r} of {len(dims)} dimensions is not supported: it must be a number for one "
+                     "dimension, and 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for two.")
 
 
 def nansum(input, axis=None, keepdims=False, *, dtype=None):
