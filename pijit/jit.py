@@ -5,6 +5,7 @@ import types
 
 from pijit import _C
 from pijit.grad import Transformed
+from pijit.hints import ms_memory_recycle  # noqa: F401  (MindSpore has it in common.api)
 
 
 class JitConfig:

@@ -304,6 +304,38 @@ def load_checkpoint_async(ckpt_file_name, net=None, strict_load=False, filter_pr
     return ParamDictFuture(executor, executor.submit(load_checkpoint, ckpt_file_name, net, strict_load, filter_prefix, dec_key, dec_mode, specify_prefix, choice_func))
 
 
+def load_segmented_checkpoints(ckpt_file_dir, net=None, strict_load=False, filter_prefix=None, dec_key=None,
+                               dec_mode="AES-GCM", specify_prefix=None, choice_func=None):
+    """The parameters of all .ckpt files of a folder, as load_checkpoint gives them of one; loaded into `net` when one is
+    given. Of a name that stands in several files the last one counts, in the order of the files' names.
+
+    Raises TypeError for another kind of folder name, ValueError where there is no such folder, or no name is left."""
+    if not isinstance(ckpt_file_dir, str):
+        raise TypeError("For 'load_segmented_checkpoints', 'ckpt_file_dir' must be a str, but got "
+                        f"{type(ckpt_file_dir).__name__}.")
+    if not os.path.isdir(ckpt_file_dir):
+        raise ValueError(f"For 'load_segmented_checkpoints', the folder {ckpt_file_dir!r} does not exist.")
+    wait_for_writers()
+    left_out, taken = _prefixes("filter_prefix", filter_prefix), _prefixes("specify_prefix", specify_prefix)
+    out = {}
+    for name in sorted(os.listdir(ckpt_file_dir)):
+        if name.endswith(".ckpt"):
+            out.update(load_checkpoint(os.path.join(ckpt_file_dir, name), dec_key=dec_key, dec_mode=dec_mode))
+    out = {k: v for k, v in out.items() if not (left_out and k.startswith(left_out)) and (not taken or k.startswith(taken))
+           and (choice_func is None or choice_func(k))}
+    if not out:
+        raise ValueError(f"For 'load_segmented_checkpoints', the files of {ckpt_file_dir!r} hold no parameter that is asked for.")
+    if net is not None:
+        load_param_into_net(net, out, strict_load)
+    return out
+
+
+def get_ckpt_path_with_strategy(cur_ckpt_path, cur_strategy_path):  # noqa: ARG001
+    """The checkpoint to resume from: the file itself, or None where it isn't there, as no other process keeps a copy."""
+    wait_for_writers()
+    return cur_ckpt_path if os.path.isfile(cur_ckpt_path) else None
+
+
 def _convert(name, file_path, save_path, name_map, file_name_regex, old, new):
     if not isinstance(file_path, str) or not os.path.exists(file_path):
         raise ValueError(f"For '{name}', 'file_path' must be a file or folder that exists, but got {file_path!r}.")

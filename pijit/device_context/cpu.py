@@ -1,5 +1,8 @@
 """The processor."""
 
+from pijit.device_context import op_tuning
+from pijit.device_context.op_tuning import threads_num
+
 
 def device_count():
     """1."""
@@ -11,4 +14,4 @@ def is_available():
     return True
 
 
-__all__ = ["device_count", "is_available"]
+__all__ = ["device_count", "is_available", "op_tuning", "threads_num"]

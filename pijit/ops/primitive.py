@@ -3,6 +3,7 @@
 import functools
 import inspect
 
+from pijit import compat
 
 class Primitive:
     """Base of primitives: an instance is called with tensors.
@@ -152,4 +153,8 @@ def primitive(fn=None, *, check=None):
     text += f"def __call__(self{declared(inputs)}):\n    return _fn({given})\n"
     space = {"Primitive": Primitive, "_fn": fn, "_check": check, "__name__": fn.__module__, **defaults}
     exec(compile(text, f"<primitive {fn.__name__}>", "exec"), space)
-    return type(fn.__name__, (Primitive,), {"__init__": space["__init__"], "__call__": space["__call__"], "__doc__": fn.__doc__, "__module__": fn.__module__})
+    return type(fn.__name__, (Primitive,), {"__init__": space["__init__"], "__call__": space["__call__"],
+                                            "__doc__": fn.__doc__, "__module__": fn.__module__})
+
+
+__getattr__, __dir__ = compat.names(__name__, {"parallel.shard": "Layout"})  # loaded when it is asked for

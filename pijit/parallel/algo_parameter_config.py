@@ -1,7 +1,7 @@
 """Options of the search for a way to distribute operators over devices, of which there is one: they are kept and read back."""
 
-_OPTIONS = {"fully_use_devices": False, "elementwise_op_strategy_follow": False, "enable_algo_approxi": False, "algo_approxi_epsilon": 0.1,
-            "tensor_slice_align_enable": False, "tensor_slice_align_size": 16}
+_OPTIONS = {"fully_use_devices": False, "elementwise_op_strategy_follow": False, "enable_algo_approxi": False,
+            "algo_approxi_epsilon": 0.1, "tensor_slice_align_enable": False, "tensor_slice_align_size": 16}
 _values = {}
 
 
@@ -12,7 +12,8 @@ def set_algo_parameters(**kwargs):
             raise ValueError(f"For 'set_algo_parameters', the keyword argument {key!r} is not recognized.")
         kind = type(_OPTIONS[key])
         if not isinstance(value, kind) or kind is int and isinstance(value, bool):
-            raise TypeError(f"For 'set_algo_parameters', {key!r} must be {kind.__name__}, but got {type(value).__name__}.")
+            raise TypeError(f"For 'set_algo_parameters', {key!r} must be {kind.__name__}, but got "
+                            f"{type(value).__name__}.")
     _values.update(kwargs)
 
 
@@ -28,4 +29,16 @@ def reset_algo_parameters():
     _values.clear()
 
 
-__all__ = ["set_algo_parameters", "reset_algo_parameters", "get_algo_parameters"]
+def set_op_strategy_config(mode="SAVE", path=""):
+    """Says whether strategies of operators are written to a file or read from it: with one device there are none.
+
+    KeyError unless mode is "SAVE" or "LOAD" and path an absolute one that ends in .json, as in MindSpore."""
+    if not path.startswith("/"):
+        raise KeyError("For 'set_op_strategy_config', 'path' must be an absolute path.")
+    if not path.endswith(".json"):
+        raise KeyError("For 'set_op_strategy_config', 'path' must end in .json.")
+    if mode not in ("SAVE", "LOAD"):
+        raise KeyError(f"For 'set_op_strategy_config', 'mode' must be 'SAVE' or 'LOAD', but got {mode!r}.")
+
+
+__all__ = ["set_algo_parameters", "reset_algo_parameters", "get_algo_parameters", "set_op_strategy_config"]

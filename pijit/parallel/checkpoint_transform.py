@@ -1,11 +1,16 @@
 """Checkpoints of training on several devices. There is one device, whose checkpoints are whole."""
 
+import json
+import os
+
 from pijit import serialization
+from pijit.serialization import load_segmented_checkpoints
 from pijit.nn.cell import Cell
 
 
 def _several(name):
-    return RuntimeError(f"For '{name}', there is one device: checkpoints that are divided over several devices by a strategy are not supported.")
+    return RuntimeError(f"For '{name}', there is one device: checkpoints that are divided over several devices by a strategy "
+                        "are not supported.")
 
 
 def rank_list_for_transform(rank_id, src_strategy_file=None, dst_strategy_file=None):
@@ -19,17 +24,52 @@ def rank_list_for_transform(rank_id, src_strategy_file=None, dst_strategy_file=N
     return [rank_id]
 
 
-def transform_checkpoint_by_rank(rank_id, checkpoint_files_map, save_checkpoint_file_name, src_strategy_file=None, dst_strategy_file=None):
+def transform_checkpoint_by_rank(rank_id, checkpoint_files_map, save_checkpoint_file_name, src_strategy_file=None,
+                                 dst_strategy_file=None):
     """Writes the checkpoint of rank_id to another file. RuntimeError where there are strategies."""
     rank_list_for_transform(rank_id, src_strategy_file, dst_strategy_file)
     if not isinstance(checkpoint_files_map, dict) or rank_id not in checkpoint_files_map:
-        raise ValueError(f"For 'transform_checkpoint_by_rank', 'checkpoint_files_map' must be a dict with a file for {rank_id}.")
+        raise ValueError("For 'transform_checkpoint_by_rank', 'checkpoint_files_map' must be a dict with a file for "
+                         f"{rank_id}.")
     serialization.save_checkpoint(serialization.load_checkpoint(checkpoint_files_map[rank_id]), save_checkpoint_file_name)
 
 
-def transform_checkpoints(src_checkpoints_dir, dst_checkpoints_dir, ckpt_prefix, src_strategy_file=None, dst_strategy_file=None, process_num=1, output_format="ckpt"):  # noqa: ARG001
+def transform_checkpoints(src_checkpoints_dir, dst_checkpoints_dir, ckpt_prefix, src_strategy_file=None,  # noqa: ARG001
+                          dst_strategy_file=None, process_num=1, output_format="ckpt"):  # noqa: ARG001
     """Divides checkpoints anew over devices: RuntimeError, as there is one."""
     raise _several("transform_checkpoints")
+
+
+rank_list_for_convert, convert_checkpoint_by_rank = rank_list_for_transform, transform_checkpoint_by_rank
+convert_checkpoints = transform_checkpoints
+
+
+def unified_safetensors(src_dir, src_strategy_file, dst_dir, merge_with_redundancy=True, file_suffix=None,  # noqa: ARG001
+                        max_process_num=64, choice_func=None, split_dst_file=()):  # noqa: ARG001
+    """Merges the .safetensors files below src_dir into dst_dir/part0.safetensors, and says in dst_dir/param_name_map.json
+    which file holds which parameter.
+
+    file_suffix: files are taken that end so. choice_func(name): whether a parameter is taken, or its new name. Raises
+    ValueError where there are no files, or two hold different values for a name, RuntimeError where there is a strategy."""
+    if src_strategy_file is not None:
+        raise _several("unified_safetensors")
+    ending = (file_suffix or "") + ".safetensors"
+    files = sorted(os.path.join(folder, f) for folder, _, found in os.walk(src_dir) for f in found if f.endswith(ending))
+    if not files:
+        raise ValueError(f"For 'unified_safetensors', there is no file '*{ending}' in {src_dir!r}.")
+    merged = {}
+    for path in files:
+        for name, p in serialization.load_checkpoint(path, format="safetensors").items():
+            chosen = True if choice_func is None else choice_func(name)
+            name = chosen if isinstance(chosen, str) else name
+            if chosen and name in merged and (merged[name].shape != p.shape or bool((merged[name] != p).any())):
+                raise ValueError(f"For 'unified_safetensors', two files hold different values for {name!r}.")
+            if chosen:
+                merged[name] = p
+    os.makedirs(dst_dir, exist_ok=True)
+    serialization.save_checkpoint(merged, os.path.join(dst_dir, "part0.safetensors"), format="safetensors")
+    with open(os.path.join(dst_dir, "param_name_map.json"), "w", encoding="utf-8") as f:
+        json.dump({"weight_map": dict.fromkeys(merged, "part0.safetensors")}, f)
 
 
 def merge_pipeline_strategys(src_strategy_dirs, dst_strategy_file):  # noqa: ARG001
@@ -43,12 +83,15 @@ def sync_pipeline_shared_parameters(net):
         raise TypeError(f"For 'sync_pipeline_shared_parameters', 'net' must be a Cell, but got {type(net).__name__}.")
 
 
-def load_distributed_checkpoint(network, checkpoint_filenames=None, predict_strategy=None, train_strategy_filename=None, strict_load=False, dec_key=None,  # noqa: ARG001
+def load_distributed_checkpoint(network, checkpoint_filenames=None, predict_strategy=None,
+                                train_strategy_filename=None, strict_load=False, dec_key=None,  # noqa: ARG001
                                 dec_mode="AES-GCM", format="ckpt", **options):  # noqa: ARG001
     """Loads a checkpoint of one device into a network. RuntimeError for several files or strategies."""
-    if not isinstance(checkpoint_filenames, (list, tuple)) or len(checkpoint_filenames) != 1 or predict_strategy or train_strategy_filename:
+    one = isinstance(checkpoint_filenames, (list, tuple)) and len(checkpoint_filenames) == 1
+    if not one or predict_strategy or train_strategy_filename:
         raise _several("load_distributed_checkpoint")
-    serialization.load_param_into_net(network, serialization.load_checkpoint(checkpoint_filenames[0], format=format), strict_load)
+    values = serialization.load_checkpoint(checkpoint_filenames[0], format=format)
+    serialization.load_param_into_net(network, values, strict_load)
 
 
 def merge_sliced_parameter(sliced_parameters, strategy=None):  # noqa: ARG001
@@ -72,5 +115,7 @@ def parameter_broadcast(net, layout, cur_rank=0, initial_rank=0):  # noqa: ARG00
         raise TypeError(f"For 'parameter_broadcast', 'net' must be a Cell, but got {type(net).__name__}.")
 
 
-__all__ = ["rank_list_for_transform", "transform_checkpoint_by_rank", "transform_checkpoints", "merge_pipeline_strategys", "sync_pipeline_shared_parameters",
-           "load_distributed_checkpoint", "merge_sliced_parameter", "restore_group_info_list", "build_searched_strategy", "parameter_broadcast"]
+__all__ = ["rank_list_for_transform", "transform_checkpoint_by_rank", "transform_checkpoints", "rank_list_for_convert",
+           "convert_checkpoint_by_rank", "convert_checkpoints", "merge_pipeline_strategys", "unified_safetensors",
+           "sync_pipeline_shared_parameters", "load_distributed_checkpoint", "load_segmented_checkpoints",
+           "merge_sliced_parameter", "restore_group_info_list", "build_searched_strategy", "parameter_broadcast"]

@@ -1,6 +1,7 @@
 """Communication and the parallel context with one process, devices, streams, memory, profiles."""
 
 import json
+import os
 import pstats
 
 import numpy as np
@@ -183,3 +184,71 @@ def test_profiles(tmp_path):
         profiler.schedule(wait=0, active=0)
     with pytest.raises(RuntimeError, match="start"):
         profiler.profile().step()
+
+
+def test_checkpoints_in_parts(tmp_path):
+    net = nn.Dense(2, 3)
+    ms.save_checkpoint([{"name": "weight", "data": net.weight}], str(tmp_path / "part_0.ckpt"))
+    ms.save_checkpoint([{"name": "bias", "data": net.bias}], str(tmp_path / "part_1.ckpt"))
+    other = nn.Dense(2, 3)
+    values = ms.load_segmented_checkpoints(str(tmp_path), other)
+    assert sorted(values) == ["bias", "weight"]
+    assert np.array_equal(other.weight.asnumpy(), net.weight.asnumpy())
+    assert list(ms.load_segmented_checkpoints(str(tmp_path), filter_prefix="w")) == ["bias"]
+    assert list(ms.load_segmented_checkpoints(str(tmp_path), choice_func=lambda n: n == "weight")) == ["weight"]
+    for call, kind, text in ((lambda: ms.load_segmented_checkpoints(3), TypeError, "str"),
+                             (lambda: ms.load_segmented_checkpoints(str(tmp_path / "none")), ValueError, "exist"),
+                             (lambda: ms.load_segmented_checkpoints(str(tmp_path), specify_prefix="x"), ValueError, "no param")):
+        with pytest.raises(kind, match=text):
+            call()
+    path = str(tmp_path / "part_0.ckpt")
+    assert ms.get_ckpt_path_with_strategy(path, "strategy") == path
+    assert ms.get_ckpt_path_with_strategy(path + "x", "strategy") is None
+
+
+def test_safetensors_of_a_folder_in_one(tmp_path):
+    net = nn.Dense(2, 3)
+    for name in ("weight", "bias"):
+        (tmp_path / "in" / f"rank_{name}").mkdir(parents=True)
+        ms.save_checkpoint([{"name": name, "data": getattr(net, name)}], str(tmp_path / "in" / f"rank_{name}" / "a.safetensors"),
+                           format="safetensors")
+    out = str(tmp_path / "out")
+    ms.unified_safetensors(str(tmp_path / "in"), None, out)
+    values = ms.load_checkpoint(out + "/part0.safetensors", format="safetensors")
+    assert np.array_equal(values["weight"].asnumpy(), net.weight.asnumpy()) and len(values) == 2
+    names = json.loads((tmp_path / "out" / "param_name_map.json").read_text())
+    assert names["weight_map"] == {"weight": "part0.safetensors", "bias": "part0.safetensors"}
+    ms.unified_safetensors(str(tmp_path / "in"), None, out, choice_func=lambda n: n == "bias" and "b")
+    assert list(ms.load_checkpoint(out + "/part0.safetensors", format="safetensors")) == ["b"]
+    ms.save_checkpoint([{"name": "bias", "data": net.bias + 1}], str(tmp_path / "in" / "b.safetensors"), format="safetensors")
+    for args, kind, text in (((str(tmp_path / "in"), "s.ckpt", out), RuntimeError, "one device"),
+                             ((str(tmp_path / "out" / "x"), None, out), ValueError, "no file"),
+                             ((str(tmp_path / "in"), None, out), ValueError, "different values")):
+        with pytest.raises(kind, match=text):
+            ms.unified_safetensors(*args)
+
+
+def test_names_of_parallel():
+    import pijit.multiprocessing
+    import pijit.parallel.nn
+    from pijit.ops.primitive import Layout
+    assert Layout is parallel.Layout and parallel.nn.GradAccumulation is nn.GradAccumulationCell
+    assert pijit.multiprocessing.Process.__module__ == "multiprocessing.context"
+    parallel.set_op_strategy_config("LOAD", "/strategies.json")
+    for args in ((), ("OPEN", "/a.json"), ("SAVE", "/a.txt")):
+        with pytest.raises(KeyError):
+            parallel.set_op_strategy_config(*args)
+
+
+def test_threads():
+    from pijit.device_context import cpu
+    for bad, kind in ((0, ValueError), (1.5, TypeError), (True, TypeError)):
+        with pytest.raises(kind, match="threads_num"):
+            cpu.op_tuning.threads_num(bad)
+    x = ms.Tensor(np.random.RandomState(0).rand(64, 64).astype(np.float32))
+    want = (x @ x).asnumpy()
+    cpu.threads_num(1)
+    try:
+        np.testing.assert_allclose((x @ x).asnumpy(), want, rtol=1e-5)
+    finally:
+        cpu.threads_num(len(os.sched_getaffinity(0)))
