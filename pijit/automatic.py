@@ -6,7 +6,7 @@ import fnmatch
 import functools
 import os
 
-from pijit import _C, _launch
+from pijit import _C, _launch, _numpy
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
@@ -38,7 +38,8 @@ def _patterns(name, value):
         return _launch.patterns(value)
     value = list(value)
     if not all(isinstance(p, str) for p in value):
-        raise TypeError(f"For 'enable', '{name}' must be a pattern or a sequence of patterns like 'package.*', but got {value!r}.")
+        raise TypeError(f"For 'enable', '{name}' must be a pattern or a sequence of patterns like 'package.*', "
+                        f"but got {value!r}.")
     return value
 
 
@@ -54,6 +55,7 @@ def enable(include=(), exclude=()):
     _include, _exclude = _patterns("include", include), _patterns("exclude", exclude)
     if (_include, _exclude) != before:
         _C.forget_automatic()  # files are chosen anew
+    _numpy.load()
     _C.enable_automatic(_wanted)
     _on = True
     _finish_at_exit()

@@ -1,8 +1,7 @@
 """Element types under their public names."""
 
-import numpy as np
-
 from pijit._C import DType, dtype
+from pijit._numpy import np
 
 bool_ = dtype("bool")
 int8 = byte = dtype("int8")
@@ -48,16 +47,15 @@ def pytype_to_dtype(obj):
     return dtype(obj)
 
 
-def _range(dtype):
-    if dtype == bfloat16:
-        return -3.3895313892515355e38, 3.3895313892515355e38
-    kind = dtype_to_nptype(dtype)
-    info = np.finfo(kind) if dtype.is_floating_point else np.iinfo(kind)
-    number = float if dtype.is_floating_point else int
-    return number(info.min), number(info.max)
+def _float_range(exponent, digits):
+    most = (2.0 - 2.0 ** (1 - digits)) * 2.0 ** exponent
+    return -most, most
 
 
-_RANGES = {t.name: _range(t) for t in int_type + uint_type + float_type}
+_RANGES = {bfloat16.name: _float_range(127, 8), float16.name: _float_range(15, 11), float32.name: _float_range(127, 24),
+           float64.name: _float_range(1023, 53)}
+for _bits, _signed, _unsigned in zip((8, 16, 32, 64), int_type, uint_type):
+    _RANGES[_signed.name], _RANGES[_unsigned.name] = (-2 ** (_bits - 1), 2 ** (_bits - 1) - 1), (0, 2 ** _bits - 1)
 
 
 def finite_range(dtype):

@@ -5,10 +5,9 @@ program's own np.random numbers don't depend on how large its parameters are."""
 
 import math
 
-import numpy as np
-
 from pijit import dtype as mstype
 from pijit._C import Tensor
+from pijit._numpy import np
 
 
 def _numbers():

@@ -5,15 +5,14 @@ Which one a call means is decided by the number, names and kinds of its argument
 
 import inspect
 
-import numpy as np
-
 from pijit import dtype as mstype
 from pijit._C import Tensor
+from pijit._numpy import is_loaded, load, np, when_loaded
 from pijit.ops import function as F
 
-_INT = (int, np.integer)
-_AXES = (int, np.integer, tuple, list, type(None))
-_FLAG = (bool, np.bool_)
+_INT = (int,)  # with NumPy's integers and bools where NumPy is there: see _Form.complete
+_AXES = (int, tuple, list, type(None))
+_FLAG = (bool,)
 _DTYPE = (type(mstype.float32), type(None))
 
 
@@ -24,10 +23,21 @@ class _Form:
         self.fn = fn
         itself, *parameters = inspect.signature(fn).parameters.values()
         self.signature = inspect.Signature([p.replace(annotation=p.empty) for p in (itself, *parameters)])
-        self.kinds = tuple(None if p.annotation is p.empty else p.annotation for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
+        self.kinds = tuple(None if p.annotation is p.empty else p.annotation for p in parameters
+                           if p.kind is p.POSITIONAL_OR_KEYWORD)
         self.by_name = {p.name: None if p.annotation is p.empty else p.annotation for p in parameters}
         self.required = tuple(p.name for p in parameters if p.default is p.empty)
-        self.text = ", ".join(str(p.replace(annotation=p.empty)) if p.kind is not p.KEYWORD_ONLY else f"*, {p.replace(annotation=p.empty)}" for p in parameters)
+        self.text = ", ".join(("*, " if p.kind is p.KEYWORD_ONLY else "") + str(p.replace(annotation=p.empty)) for p in parameters)
+        when_loaded(self.complete)
+
+    def complete(self):
+        """Takes NumPy's scalars where Python's are taken."""
+        def more(kinds):
+            if not isinstance(kinds, tuple):
+                return kinds
+            return (*kinds, *((np.integer,) if int in kinds else ()), *((np.bool_,) if bool in kinds else ()))
+        self.kinds = tuple(map(more, self.kinds))
+        self.by_name = {name: more(kinds) for name, kinds in self.by_name.items()}
 
     def takes(self, args, kwargs):
         if len(args) > len(self.kinds):
@@ -63,8 +73,12 @@ def overloaded(name, doc, *functions):
         for form in forms:
             if form.takes(args, kwargs):
                 return form.fn(self, *args, **kwargs)
-        raise TypeError(f"Failed calling Tensor.{name} with ({', '.join([type(a).__name__ for a in args] + [f'{k}={type(v).__name__}' for k, v in kwargs.items()])}). "
-                        f"The signatures are: {', '.join([f'Tensor.{name}({form.text})' for form in forms])}.")
+        if not is_loaded():  # but a program may have imported NumPy
+            load()
+            return method(self, *args, **kwargs)
+        given = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()]
+        raise TypeError(f"Failed calling Tensor.{name} with ({', '.join(given)}). The signatures are: "
+                        f"{', '.join([f'Tensor.{name}({form.text})' for form in forms])}.")
     method.__name__ = method.__qualname__ = name
     method.__doc__ = doc + "".join([f"\n\n    Tensor.{name}({form.text})" for form in forms])
     method.__module__ = __name__

@@ -2,9 +2,8 @@
 
 import math
 
-import numpy as np
-
 from pijit._C import Tensor
+from pijit._numpy import np
 
 _EDGE, _MOST, _LONGEST = 3, 6, 1000  # elements at both ends of a cut axis; the longest axis (or vector) that isn't cut
 

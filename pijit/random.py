@@ -4,14 +4,15 @@ A draw is ordinary tensor code, so eager and jitted runs consume the same number
 
 import os
 
-import numpy as np
-
+from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
+from pijit._numpy import np
 from pijit.parameter import Parameter
 
-_state = Parameter(Tensor(np.zeros(2, np.int64)), name="random_state", requires_grad=False)
-_steps = {"CPU": Tensor(np.array([0, 1], np.int64))}  # what a draw adds to the state, by the device that it lies on
-# What was set, and how often: pijit.dataset follows the last seed, its own or this. A dict, because captured draws are guarded by the globals.
+_state = Parameter(Tensor([0, 0], mstype.int64), name="random_state", requires_grad=False)
+_steps = {"CPU": Tensor([0, 1], mstype.int64)}  # what a draw adds to the state, by the device that it lies on
+# What was set, and how often: pijit.dataset follows the last seed, its own or this. A dict, because captured draws are
+# guarded by the globals.
 _chosen = {"seed": None, "times": 0}
 
 
@@ -65,7 +66,7 @@ class Generator:
     """A source of random numbers with a state of its own, to be given to functions of `mint`. It starts with seed 0."""
 
     def __init__(self):
-        self._state = Parameter(Tensor(np.zeros(2, np.int64)), name="generator_state", requires_grad=False)
+        self._state = Parameter(Tensor([0, 0], mstype.int64), name="generator_state", requires_grad=False)
 
     def manual_seed(self, seed):
         """Restarts from a seed. Returns the generator."""

@@ -1,10 +1,9 @@
 """Sparse tensors: values of elements that are not 0, and where they stand. They are Python objects that hold Tensors, so that captured
 code makes, reads and returns them without leaving the graph; what they compute is `pijit.ops.function.sparse`."""
 
-import numpy as np
-
 from pijit import dtype as mstype
 from pijit._C import Tensor
+from pijit._numpy import np
 
 __all__ = ["COOTensor", "CSRTensor", "RowTensor", "SparseTensor"]
 

@@ -3,13 +3,12 @@
 import builtins
 import types
 
-import numpy as np
-
 from pijit import dtype as mstype
 from pijit import hooks
 from pijit import random as _random
 from pijit._C import Tensor
 from pijit._C import ops as _ops
+from pijit._numpy import np
 from pijit.ops import function as F
 from pijit.overloads import METHODS as _OVERLOADED
 

@@ -1,10 +1,9 @@
 """More Tensor methods: diagonals and places, random numbers, what MindSpore tells of a tensor's memory and device."""
 
-import numpy as np
-
 from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor
+from pijit._numpy import np
 from pijit.ops import function as F
 from pijit.ops.function import draws as _draws, extra as _extra
 

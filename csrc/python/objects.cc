@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <functional>
@@ -126,6 +127,36 @@ ArrayRef cast_array(ArrayRef a, DType t) {
 }
 }  // namespace
 
+// Of a list or tuple of Python's numbers of one kind, without NumPy; null for anything else.
+static ArrayRef flat_array(PyObject* data) {
+  if (!PyList_CheckExact(data) && !PyTuple_CheckExact(data)) return {};
+  PyObject** items = PySequence_Fast_ITEMS(data);
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(data);
+  if (n == 0) return {};
+  PyTypeObject* kind = Py_TYPE(items[0]);
+  if (kind != &PyLong_Type && kind != &PyFloat_Type && kind != &PyBool_Type) return {};
+  if (std::any_of(items, items + n, [&](PyObject* o) { return Py_TYPE(o) != kind; })) return {};
+  const DType t = kind == &PyLong_Type    ? DType::I64
+                  : kind == &PyFloat_Type ? DType::F64
+                                          : DType::Bool;
+  Type type{t, {}};
+  type.shape.push_back(n);
+  ArrayRef a = new_array(type);
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (t == DType::I64) {
+      int overflow = 0;
+      const long long v = PyLong_AsLongLongAndOverflow(items[i], &overflow);
+      if (overflow) return {};
+      reinterpret_cast<int64_t*>(a->data)[i] = v;
+    } else if (t == DType::F64) {
+      reinterpret_cast<double*>(a->data)[i] = PyFloat_AS_DOUBLE(items[i]);
+    } else {
+      reinterpret_cast<uint8_t*>(a->data)[i] = items[i] == Py_True;
+    }
+  }
+  return a;
+}
+
 ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
   if (is_tensor(data)) {
     ArrayRef a = array_of(data);
@@ -143,6 +174,10 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
     const long long v = PyLong_AsLongLong(data);
     if (v == -1 && PyErr_Occurred()) throw py::error_already_set();
     return array_on(b.array(b.constant_int(t, v)), home);
+  }
+  if (ArrayRef a = flat_array(data)) {
+    if (dtype) return array_on(cast_array(a, *dtype), home);
+    return array_on(a->type.dtype == DType::F64 ? cast_array(a, DType::F32) : a, home);
   }
   py::module_ np = py::module_::import("numpy");
   const bool is_array = py::isinstance<py::array>(data);

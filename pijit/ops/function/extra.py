@@ -3,11 +3,10 @@
 import builtins
 import os
 
-import numpy as np
-
 from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
+from pijit._numpy import np
 from pijit.ops.function.composed import float_power
 from pijit.ops.function.creation import arange, full
 from pijit.ops.function.elementwise import _need_tensor, cast, isnan, rsqrt, sigmoid, silu, square, tanh

@@ -1,9 +1,8 @@
 """Gather and scatter."""
 
-import numpy as np
-
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
+from pijit._numpy import np
 from pijit.ops.function.creation import arange, full, zeros
 from pijit.ops.function.elementwise import _need_tensor, isfinite, logical_and, stop_gradient
 from pijit.ops.function.shapes import _axis, expand_dims, ravel, reshape, stack, transpose

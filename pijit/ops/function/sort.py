@@ -1,9 +1,8 @@
 """Order: sorting and what follows from it. Gradients flow to the chosen elements."""
 
-import numpy as np
-
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
+from pijit._numpy import np
 from pijit.ops.function.elementwise import _need_tensor, cast
 from pijit.ops.function.shapes import _axis, narrow, ravel, squeeze
 

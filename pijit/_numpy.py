@@ -1,0 +1,46 @@
+"""NumPy, imported when something of it is asked for: that takes longer than all of pijit.
+
+Modules that `import pijit` loads take `np` from here. Until NumPy is there it is a module without contents; then it is the
+real one in each of them, so that captured code, which reads what modules hold, only ever sees the real one: what can begin
+a capture calls `load` first."""
+
+import sys
+import types
+
+_whenever_loaded = []
+
+
+def is_loaded():
+    """Whether `np` is the real NumPy."""
+    return np is sys.modules.get("numpy")
+
+
+def load():
+    """The real NumPy, which from now on is `np` in all modules of pijit."""
+    import numpy
+    if np is not numpy:
+        placeholder = np
+        for module in list(sys.modules.values()):  # this one, too
+            held = getattr(module, "__dict__", {})
+            if held.get("np") is placeholder:
+                held["np"] = numpy
+        while _whenever_loaded:
+            _whenever_loaded.pop()()
+    return numpy
+
+
+def when_loaded(do):
+    """Calls a function once NumPy is there, at once where it is."""
+    if is_loaded():
+        do()
+    else:
+        _whenever_loaded.append(do)
+
+
+def _stand_in():
+    module = types.ModuleType("numpy", "NumPy, which isn't loaded yet.")
+    module.__getattr__ = lambda name: getattr(load(), name)
+    return module
+
+
+np = sys.modules["numpy"] if "numpy" in sys.modules else _stand_in()
