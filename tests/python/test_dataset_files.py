@@ -258,6 +258,7 @@ def test_text_operations(op, args, want):
 def test_vocab(tmp_path):
     assert VOCAB.vocab() == {"<pad>": 0, "<unk>": 1, "a": 2, "b": 3, "c": 4}
     assert VOCAB.tokens_to_ids(["a", "zz"]) == [2, -1] and VOCAB.tokens_to_ids("c") == 4 and VOCAB.ids_to_tokens([0, 99]) == ["<pad>", ""]
+    assert VOCAB.tokens_to_ids(["c"]) == 4 and VOCAB.ids_to_tokens([0]) == "<pad>"  # of one alone, as in MindSpore
     assert text.Vocab.from_list(["a"], ["u"], False).vocab() == {"a": 0, "u": 1} and text.Vocab.from_dict({"x": 3}).vocab() == {"x": 3}
     (tmp_path / "v.txt").write_text("one\ntwo,2\n\nthree\n")
     assert text.Vocab.from_file(str(tmp_path / "v.txt"), ",", 2, ["<u>"]).vocab() == {"<u>": 0, "one": 1, "two": 2}

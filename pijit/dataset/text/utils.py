@@ -137,19 +137,21 @@ class Vocab:
         return len(self._ids)
 
     def tokens_to_ids(self, tokens):
-        """The number of a word, or a list of them for a list (or ndarray) of words; −1 for unknown ones."""
+        """The number of a word, or a list of them for a list (or ndarray) of several words; −1 for unknown ones."""
         if isinstance(tokens, np.ndarray):
             tokens = tokens.tolist()
         if isinstance(tokens, str):
             return self._ids.get(tokens, -1)
         check.instance("Vocab.tokens_to_ids", "tokens", tokens, list)
-        return [self._ids.get(check.string("Vocab.tokens_to_ids", "tokens", t), -1) for t in tokens]
+        ids = [self._ids.get(check.string("Vocab.tokens_to_ids", "tokens", t), -1) for t in tokens]
+        return ids[0] if len(ids) == 1 else ids  # as in MindSpore
 
     def ids_to_tokens(self, ids):
-        """The word of a number, or a list of them for a list (or ndarray) of numbers; "" for unknown ones."""
+        """The word of a number, or a list of them for a list (or ndarray) of several numbers; "" for unknown ones."""
         if isinstance(ids, np.ndarray):
             ids = ids.tolist()
         if check.is_int(ids):
             return self._tokens.get(check.integer("Vocab.ids_to_tokens", "ids", ids, 0), "")
         check.instance("Vocab.ids_to_tokens", "ids", ids, list)
-        return [self._tokens.get(check.integer("Vocab.ids_to_tokens", "ids", i, 0), "") for i in ids]
+        tokens = [self._tokens.get(check.integer("Vocab.ids_to_tokens", "ids", i, 0), "") for i in ids]
+        return tokens[0] if len(tokens) == 1 else tokens
