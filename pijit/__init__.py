@@ -9,10 +9,12 @@ from pijit import tensor as _tensor_methods  # noqa: F401
 from pijit import _polyfills  # noqa: F401  (not first within a capture, which guards what a package holds)
 from pijit.context import COMPATIBLE, GRAPH_MODE, LAX, PYNATIVE_MODE, STRICT, get_context, set_context, set_device
 from pijit.dtype import (Type, bfloat16, bool_, byte, cdouble, cfloat, complex64, complex128, double, dtype_to_nptype,
-                         dtype_to_pytype, float16, float32, float64, get_py_obj_dtype, half, int8, int16, int32, int64, intc,
+                         dtype_to_pytype, float16, float32, float64, get_py_obj_dtype, half, int8, int16, int32, int64,
+                         intc,
                          intp, long, pytype_to_dtype, short, single, ubyte, uint8, uint16, uint32, uint64, uintc, uintp,
                          ushort)
-from pijit.kinds import (Int, QuantDtype, TensorType, float_, int_, list_, number, string, tensor_type, tuple_, type_none,
+from pijit.kinds import (Int, QuantDtype, TensorType, float_, int_, list_, number, string, tensor_type, tuple_,
+                         type_none,
                          uint)
 from pijit.parameter import Parameter, ParameterTuple
 from pijit import printing as _printed_forms, tensor_more as _more_tensor_methods  # noqa: F401
@@ -38,7 +40,8 @@ def run_check():
     """Multiplies two tensors and says whether the result is right."""
     x = Tensor([1.0, 2.0, 3.0], float32)
     right = (x * x).asnumpy().tolist() == [1, 4, 9]
-    print(f"pijit version: {__version__}\nThe result of multiplication calculation is {'correct' if right else 'wrong'}, pijit runs on platform "
+    print(f"pijit version: {__version__}\nThe result of multiplication calculation is "
+          f"{'correct' if right else 'wrong'}, pijit runs on platform "
           f"[{get_context('device_target')}].")
 
 
@@ -55,8 +58,10 @@ __version__ = "0.1.0"
 # Loaded when a name is asked for; so is every other submodule (`ms.numpy`, `ms.amp`).
 __getattr__, __dir__ = compat.names(__name__, {
     "log": "get_level get_log_config",
-    "serialization": "async_ckpt_thread_status ckpt_to_safetensors export get_ckpt_path_with_strategy load load_checkpoint "
-                     "load_checkpoint_async load_param_into_net load_segmented_checkpoints safetensors_to_ckpt save_checkpoint",
+    "serialization": "async_ckpt_thread_status ckpt_to_safetensors export get_ckpt_path_with_strategy load "
+                     "load_checkpoint "
+                     "load_checkpoint_async load_param_into_net load_segmented_checkpoints safetensors_to_ckpt "
+                     "save_checkpoint",
     "amp": "DynamicLossScaleManager FixedLossScaleManager LossScaleManager build_train_network",
     "train": "Accuracy BackupAndRestore BleuScore Callback CheckpointConfig ConfusionMatrix ConfusionMatrixMetric "
              "CosineSimilarity DatasetHelper Dice EarlyStopping F1 Fbeta HausdorffDistance History LambdaCallback "
@@ -70,7 +75,8 @@ __getattr__, __dir__ = compat.names(__name__, {
     "parallel": "Layout build_searched_strategy get_algo_parameters load_distributed_checkpoint "
                 "merge_pipeline_strategys merge_sliced_parameter parameter_broadcast rank_list_for_transform "
                 "reset_algo_parameters restore_group_info_list set_algo_parameters shard "
-                "sync_pipeline_shared_parameters transform_checkpoint_by_rank transform_checkpoints unified_safetensors",
+                "sync_pipeline_shared_parameters transform_checkpoint_by_rank transform_checkpoints "
+                "unified_safetensors",
     "runtime": "Event Stream StreamCtx communication_stream current_stream default_stream dispatch_threads_num "
                "empty_cache launch_blocking max_memory_allocated max_memory_reserved memory_allocated "
                "memory_reserved memory_stats memory_summary reset_max_memory_allocated reset_max_memory_reserved "

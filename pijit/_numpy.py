@@ -1,7 +1,9 @@
 """NumPy, imported when something of it is asked for: that takes longer than all of pijit.
 
-Modules that `import pijit` loads take `np` from here. Until NumPy is there it is a module without contents; then it is the
-real one in each of them, so that captured code, which reads what modules hold, only ever sees the real one: what can begin
+Modules that `import pijit` loads take `np` from here. Until NumPy is there it is a module without contents; then it is
+the
+real one in each of them, so that captured code, which reads what modules hold, only ever sees the real one: what can
+    begin
 a capture calls `load` first."""
 
 import sys

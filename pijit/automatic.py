@@ -46,10 +46,11 @@ def _patterns(name, value):
 def enable(include=(), exclude=()):
     """From now on, functions, methods and loops of the user's own files are captured where that makes them faster.
 
-    include: names of modules, with wildcards ('package.*', which means the package itself, too), whose code is captured as well;
-    the standard library's and site-packages' is not by default. exclude: names of modules, or paths, that are left alone.
-    Each is a string with commas or a sequence of strings; TypeError for anything else. Decorated functions are captured in
-    any case."""
+    include: names of modules, with wildcards ('package.*', which means the package itself, too), whose code is captured
+        as well;
+    the standard library's and site-packages' is not by default. exclude: names of modules, or paths, that are left
+    alone. Each is a string with commas or a sequence of strings; TypeError for anything else. Decorated functions are
+    captured in any case."""
     global _include, _exclude, _on
     before = _include, _exclude
     _include, _exclude = _patterns("include", include), _patterns("exclude", exclude)

@@ -12,16 +12,24 @@ LAX, COMPATIBLE, STRICT = 2, 1, 0
 
 _context = {"mode": PYNATIVE_MODE, "device_target": "CPU", "device_id": 0, "save_graphs": False, "jit_config": {}}
 # Options of other devices and of MindSpore's own compiler: checked, kept, and without effect. Their defaults.
-_kept = {"aoe_config": {}, "aoe_tune_mode": "", "ascend_config": {}, "check_bprop": False, "compile_cache_path": "", "debug_level": 0, "deterministic": "OFF",
-         "disable_format_transform": False, "enable_compile_cache": False, "enable_graph_kernel": False, "enable_reduce_precision": True, "env_config_path": "",
-         "exec_order": "bfs", "gpu_config": {}, "grad_for_scalar": False, "graph_kernel_flags": "", "inter_op_parallel_num": 0, "jit_level": "",
-         "jit_syntax_level": LAX, "max_call_depth": 1000, "max_device_memory": "1024GB", "memory_optimize_level": "O0", "mempool_block_size": "1GB",
-         "op_timeout": 900, "precompile_only": False, "print_file_path": "", "profiling_options": "training_trace", "pynative_synchronize": False,
-         "reserve_class_name_in_scope": True, "runtime_num_threads": 0, "save_graphs_path": ".", "support_binary": False, "variable_memory_max_size": "0GB",
+_kept = {"aoe_config": {}, "aoe_tune_mode": "", "ascend_config": {}, "check_bprop": False, "compile_cache_path": "",
+         "debug_level": 0, "deterministic": "OFF",
+         "disable_format_transform": False, "enable_compile_cache": False, "enable_graph_kernel": False,
+         "enable_reduce_precision": True, "env_config_path": "",
+         "exec_order": "bfs", "gpu_config": {}, "grad_for_scalar": False, "graph_kernel_flags": "",
+         "inter_op_parallel_num": 0, "jit_level": "",
+         "jit_syntax_level": LAX, "max_call_depth": 1000, "max_device_memory": "1024GB", "memory_optimize_level": "O0",
+         "mempool_block_size": "1GB",
+         "op_timeout": 900, "precompile_only": False, "print_file_path": "", "profiling_options": "training_trace",
+         "pynative_synchronize": False,
+         "reserve_class_name_in_scope": True, "runtime_num_threads": 0, "save_graphs_path": ".",
+         "support_binary": False, "variable_memory_max_size": "0GB",
          # of earlier versions
-         "auto_tune_mode": "", "backend_policy": "ms", "device_num": 1, "enable_dump": False, "enable_profiling": False, "enable_sparse": False, "max_size": 0,
+         "auto_tune_mode": "", "backend_policy": "ms", "device_num": 1, "enable_dump": False, "enable_profiling": False,
+         "enable_sparse": False, "max_size": 0,
          "save_dump_path": "."}
-_choices = {"deterministic": ("ON", "OFF"), "memory_optimize_level": ("O0", "O1"), "jit_level": ("", "O0", "O1", "O2"), "jit_syntax_level": (LAX, COMPATIBLE, STRICT),
+_choices = {"deterministic": ("ON", "OFF"), "memory_optimize_level": ("O0", "O1"), "jit_level": ("", "O0", "O1", "O2"),
+            "jit_syntax_level": (LAX, COMPATIBLE, STRICT),
             "save_graphs": (False, True, 0, 1, 2, 3), "debug_level": (0, 1)}
 _override_device = os.environ.get("PIJIT_DEVICE") or None
 
@@ -40,13 +48,17 @@ def _check_option(key, value):
     default = _context.get(key, _kept.get(key))
     if key in _choices:
         if value not in _choices[key]:
-            raise ValueError(f"For 'context.set_context', the argument {key!r} must be one of {list(_choices[key])}, but got {value!r}.")
+            raise ValueError(f"For 'context.set_context', the argument {key!r} must be one of {list(_choices[key])}, "
+                             f"but got {value!r}.")
     elif isinstance(value, bool) != isinstance(default, bool) or not isinstance(value, type(default)):
-        raise TypeError(f"For 'context.set_context', the argument {key!r} must be {type(default).__name__}, but got {type(value).__name__}.")
+        raise TypeError(f"For 'context.set_context', the argument {key!r} must be {type(default).__name__}, but got "
+                        f"{type(value).__name__}.")
     elif key == "device_id" and not 0 <= value < 4096:
-        raise ValueError(f"For 'context.set_context', the argument 'device_id' must be in range [0, 4095], but got {value}.")
+        raise ValueError("For 'context.set_context', the argument 'device_id' must be in range [0, 4095], but got "
+                         f"{value}.")
     elif type(value) is int and value < (key == "max_call_depth"):
-        raise ValueError(f"For 'context.set_context', the argument {key!r} must not be less than {int(key == 'max_call_depth')}, but got {value}.")
+        raise ValueError(f"For 'context.set_context', the argument {key!r} must not be less than "
+                         f"{int(key == 'max_call_depth')}, but got {value}.")
 
 
 def set_context(**kwargs):
@@ -57,7 +69,8 @@ def set_context(**kwargs):
     for key, value in kwargs.items():
         if key == "mode":
             if value not in (GRAPH_MODE, PYNATIVE_MODE):
-                raise ValueError(f"For 'context.set_context', 'mode' must be GRAPH_MODE (0) or PYNATIVE_MODE (1), but got {value!r}.")
+                raise ValueError("For 'context.set_context', 'mode' must be GRAPH_MODE (0) or PYNATIVE_MODE (1), but "
+                                 f"got {value!r}.")
         elif key == "device_target":
             value = _override_device or value
             _check_device(value)
@@ -66,7 +79,8 @@ def set_context(**kwargs):
         else:
             import difflib
             near = difflib.get_close_matches(key, [*_context, *_kept], 3)
-            raise ValueError(f"For 'context.set_context', the keyword argument {key!r} is not recognized. The nearest there are: {', '.join(near) or 'none'}.")
+            raise ValueError(f"For 'context.set_context', the keyword argument {key!r} is not recognized. The nearest "
+                             f"there are: {', '.join(near) or 'none'}.")
         updates[key] = value
     _context.update(updates)
     if "device_target" in updates:
@@ -96,7 +110,8 @@ def get_current_device():
 
 
 def set_auto_parallel_context(**kwargs):
-    """Sets options of training on several devices. All parallel modes are alike, as there is one device; what asks for more raises RuntimeError."""
+    """Sets options of training on several devices. All parallel modes are alike, as there is one device; what asks for
+    more raises RuntimeError."""
     from pijit.parallel import _auto_parallel_context
     _auto_parallel_context.set_auto_parallel_context(**kwargs)
 

@@ -1,7 +1,8 @@
 """Reverse-mode differentiation of plain functions and Cells.
 
 Eager calls record ops on a tape and run the recorded ops' gradients. Under `jit` this very code is captured: a tape
-is then a part of the graph, and its questions are graph transforms (csrc/capture/gradients.cc); both give the same bits."""
+is then a part of the graph, and its questions are graph transforms (csrc/capture/gradients.cc); both give the same
+bits."""
 
 from pijit import _C, hooks
 from pijit._C import Tensor, ops as _ops
@@ -109,13 +110,15 @@ class GradFunction(Transformed):
         value = record(tape, wrt, self.fn, args, kwargs)
         if self.has_aux:
             if not isinstance(value, (tuple, list)) or not value:
-                raise ValueError("When 'has_aux' is True, the function must return a tuple whose first element is the loss.")
+                raise ValueError("When 'has_aux' is True, the function must return a tuple whose first element is the "
+                                 "loss.")
             outputs = _flatten(value[0], [])
         else:
             outputs = _flatten(value, [])
         if not outputs:
             raise TypeError(f"the function to differentiate must return a Tensor, but returned {type(value).__name__}.")
-        cts = [_ops["broadcast_to"](_ops["cast"](1.0, o.dtype), o.shape) for o in outputs] if sens is None else _sens(sens, outputs)
+        cts = [_ops["broadcast_to"](_ops["cast"](1.0, o.dtype), o.shape)
+               for o in outputs] if sens is None else _sens(sens, outputs)
         grads = tape.gradient(outputs, cts, wrt)
         return self._pack(value, args, grads, arg_leaves, positions)
 
@@ -237,7 +240,8 @@ def _with_ids(g):
                 if by_weight is not None:
                     by_arg = (by_arg,)
         if by_weight is not None:
-            by_weight = (g.weights[0].name, by_weight) if g.single_weight else tuple([(w.name, x) for w, x in zip(g.weights, by_weight)])
+            by_weight = (g.weights[0].name,
+                         by_weight) if g.single_weight else tuple([(w.name, x) for w, x in zip(g.weights, by_weight)])
         return by_weight if by_arg is None else by_arg if by_weight is None else (by_arg, by_weight)
 
     def gradient(*args, **kwargs):
@@ -265,7 +269,8 @@ def get_grad(gradients, identifier):
     """
     from pijit.parameter import Parameter
     if isinstance(identifier, bool) or not isinstance(identifier, (int, Parameter)):
-        raise TypeError(f"For 'get_grad', 'identifier' must be an int or a Parameter, but got {type(identifier).__name__}.")
+        raise TypeError("For 'get_grad', 'identifier' must be an int or a Parameter, but got "
+                        f"{type(identifier).__name__}.")
     wanted = identifier if isinstance(identifier, int) else identifier.name
 
     def find(x):
@@ -290,7 +295,8 @@ def own_gradients(bprop, name, args, out, cts):
     if not isinstance(grads, (tuple, list)):
         grads = (grads,)
     if len(grads) != len(args):
-        raise TypeError(f"For 'bprop' of {name}, the number of gradients must equal the {len(args)} inputs, but got {len(grads)}.")
+        raise TypeError(f"For 'bprop' of {name}, the number of gradients must equal the {len(args)} inputs, but got "
+                        f"{len(grads)}.")
     return [g for a, g in zip(args, grads) if isinstance(a, Tensor)]
 
 
@@ -303,7 +309,8 @@ def with_own_gradient(fn, bprop, name, args, kwargs):
     outs = [o._detached() for o in ((out,) if isinstance(out, Tensor) else out)]
     result = outs[0] if isinstance(out, Tensor) else tuple(outs)
     for t in tapes:
-        t.record_custom([a for a in args if isinstance(a, Tensor)], outs, lambda cts: own_gradients(bprop, name, args, result, cts))
+        t.record_custom([a for a in args if isinstance(a, Tensor)], outs,
+                        lambda cts: own_gradients(bprop, name, args, result, cts))
     return result
 
 
@@ -368,7 +375,8 @@ def vjp(fn, *inputs, weights=None, has_aux=False):
 def jvp(fn, inputs, v, has_aux=False):
     """(fn(inputs), its derivative along v) in forward mode: tangents are pushed through the recorded ops.
 
-    inputs and v are tensors or tuples of tensors of shapes that are equal, or to which v's broadcast. Nests with itself and with reverse mode.
+    inputs and v are tensors or tuples of tensors of shapes that are equal, or to which v's broadcast. Nests with itself
+    and with reverse mode.
 
     Args:
         has_aux (bool, optional): whether fn returns further values, which are handed on. Default: False.
@@ -461,7 +469,8 @@ def jet(fn, primals, series):
     single = isinstance(primals, Tensor)
     primals, series = ((primals,), (series,)) if single else (tuple(primals), tuple(series))
     if len(primals) != len(series):
-        raise ValueError(f"For 'jet', 'primals' and 'series' must agree in number, but got {len(primals)} and {len(series)}.")
+        raise ValueError(f"For 'jet', 'primals' and 'series' must agree in number, but got {len(primals)} and "
+                         f"{len(series)}.")
     order = series[0].shape[0]
     for x, s in zip(primals, series):
         if s.shape != (order, *x.shape):
@@ -519,5 +528,6 @@ def derivative(fn, primals, order):
 
     def last(d):
         return tuple([last(v) for v in d]) if isinstance(d, tuple) else d[order - 1]
-    out, d = jet(fn, primals, straight(primals) if isinstance(primals, Tensor) else tuple([straight(x) for x in primals]))
+    out, d = jet(fn, primals, straight(primals) if isinstance(primals, Tensor)
+                 else tuple([straight(x) for x in primals]))
     return out, last(d)

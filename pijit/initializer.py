@@ -1,7 +1,7 @@
 """Initial values of parameters.
 
-Each parameter's numbers come from a generator of its own, whose seed is the one number taken from NumPy's (which set_seed seeds), as in MindSpore: a
-program's own np.random numbers don't depend on how large its parameters are."""
+Each parameter's numbers come from a generator of its own, whose seed is the one number taken from NumPy's (which
+set_seed seeds), as in MindSpore: a program's own np.random numbers don't depend on how large its parameters are."""
 
 import math
 
@@ -109,7 +109,8 @@ class XavierNormal(Initializer):
 
 
 def _he_gain(nonlinearity, slope):
-    gains = {"relu": math.sqrt(2.0), "tanh": 5.0 / 3, "leaky_relu": math.sqrt(2.0 / (1 + slope**2)), "sigmoid": 1.0, "linear": 1.0}
+    gains = {"relu": math.sqrt(2.0), "tanh": 5.0 / 3, "leaky_relu": math.sqrt(2.0 / (1 + slope**2)), "sigmoid": 1.0,
+             "linear": 1.0}
     if nonlinearity not in gains:
         raise ValueError(f"For initializers, 'nonlinearity' must be one of {sorted(gains)}, but got {nonlinearity!r}.")
     return gains[nonlinearity]
@@ -169,7 +170,8 @@ class Dirac(Initializer):
         if len(shape) not in (3, 4, 5):
             raise ValueError(f"For 'Dirac', the shape must have 3, 4 or 5 dimensions, but got {shape}.")
         if shape[0] % self.groups:
-            raise ValueError(f"For 'Dirac', the first dimension must be a multiple of 'groups' {self.groups}, but got {shape}.")
+            raise ValueError(f"For 'Dirac', the first dimension must be a multiple of 'groups' {self.groups}, but got "
+                             f"{shape}.")
         x, out = np.zeros(shape), shape[0] // self.groups
         centre = tuple(n // 2 for n in shape[2:])
         for g in range(self.groups):
@@ -203,9 +205,11 @@ class VarianceScaling(Initializer):
         if scale <= 0:
             raise ValueError(f"For 'VarianceScaling', 'scale' must be greater than 0, but got {scale}.")
         if mode not in ("fan_in", "fan_out", "fan_avg"):
-            raise ValueError(f"For 'VarianceScaling', 'mode' must be 'fan_in', 'fan_out' or 'fan_avg', but got {mode!r}.")
+            raise ValueError("For 'VarianceScaling', 'mode' must be 'fan_in', 'fan_out' or 'fan_avg', but got "
+                             f"{mode!r}.")
         if distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
-            raise ValueError(f"For 'VarianceScaling', 'distribution' must be 'uniform', 'truncated_normal' or 'untruncated_normal', but got {distribution!r}.")
+            raise ValueError("For 'VarianceScaling', 'distribution' must be 'uniform', 'truncated_normal' or "
+                             f"'untruncated_normal', but got {distribution!r}.")
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
     def _values(self, shape):
@@ -220,10 +224,14 @@ class VarianceScaling(Initializer):
         return TruncatedNormal(sigma / 0.87962566103423978, 0.0, -2.0, 2.0)._values(shape)
 
 
-_by_name = {"zeros": Zero, "zero": Zero, "ones": One, "one": One, "uniform": Uniform, "normal": Normal, "truncatednormal": TruncatedNormal,
-            "truncated_normal": TruncatedNormal, "xavier_uniform": XavierUniform, "xavieruniform": XavierUniform, "xavier_normal": XavierNormal,
-            "xaviernormal": XavierNormal, "he_uniform": HeUniform, "heuniform": HeUniform, "he_normal": HeNormal, "henormal": HeNormal,
-            "identity": Identity, "orthogonal": Orthogonal, "dirac": Dirac, "variance_scaling": VarianceScaling, "variancescaling": VarianceScaling}
+_by_name = {"zeros": Zero, "zero": Zero, "ones": One, "one": One, "uniform": Uniform, "normal": Normal,
+            "truncatednormal": TruncatedNormal,
+            "truncated_normal": TruncatedNormal, "xavier_uniform": XavierUniform, "xavieruniform": XavierUniform,
+            "xavier_normal": XavierNormal,
+            "xaviernormal": XavierNormal, "he_uniform": HeUniform, "heuniform": HeUniform, "he_normal": HeNormal,
+            "henormal": HeNormal,
+            "identity": Identity, "orthogonal": Orthogonal, "dirac": Dirac, "variance_scaling": VarianceScaling,
+            "variancescaling": VarianceScaling}
 
 
 def _resolve(init):
@@ -235,7 +243,8 @@ def _resolve(init):
         if init.lower() not in _by_name:
             raise ValueError(f"For 'initializer', the name {init!r} is not one of {sorted(_by_name)}.")
         return _by_name[init.lower()]()
-    raise TypeError(f"For 'initializer', 'init' must be a Tensor, a str, a number or an Initializer, but got {type(init).__name__}.")
+    raise TypeError("For 'initializer', 'init' must be a Tensor, a str, a number or an Initializer, but got "
+                    f"{type(init).__name__}.")
 
 
 skipped = {"depth": 0}  # within how many nn.no_init_parameters we are

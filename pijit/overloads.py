@@ -27,7 +27,8 @@ class _Form:
                            if p.kind is p.POSITIONAL_OR_KEYWORD)
         self.by_name = {p.name: None if p.annotation is p.empty else p.annotation for p in parameters}
         self.required = tuple(p.name for p in parameters if p.default is p.empty)
-        self.text = ", ".join(("*, " if p.kind is p.KEYWORD_ONLY else "") + str(p.replace(annotation=p.empty)) for p in parameters)
+        self.text = ", ".join(("*, " if p.kind is p.KEYWORD_ONLY else "") + str(p.replace(annotation=p.empty))
+                              for p in parameters)
         when_loaded(self.complete)
 
     def complete(self):
@@ -186,7 +187,8 @@ def _nansum_by_axis(self, axis: _AXES = None, keepdims: _FLAG = False, *, dtype:
 
 
 def _cumsum_by_dim(self, dim: _INT, *, dtype: _DTYPE = None):
-    if dtype is None and not self.dtype.is_floating_point and self.dtype not in (mstype.int64, mstype.uint32, mstype.uint64):
+    if dtype is None and not self.dtype.is_floating_point and self.dtype not in (mstype.int64, mstype.uint32,
+                                                                                 mstype.uint64):
         dtype = mstype.int32
     return F.cumsum(self, dim, dtype)
 
@@ -322,15 +324,18 @@ METHODS = {
         ("argmin", "Index of the first minimum as int32; of all elements by default.", _arg(F.argmin)),
         ("sort", "(values, indices) in order along a dimension.", _sorting(F.sort)),
         ("argsort", "Indices that sort along a dimension.", _sorting(F.argsort)),
-        ("median", "The median along a dimension (the last by default), with its index.", (_median_by_axis, _median_by_dim)),
+        ("median", "The median along a dimension (the last by default), with its index.",
+         (_median_by_axis, _median_by_dim)),
         ("nansum", "Sum over axes with NaN as 0.", (_nansum_by_dim, _nansum_by_axis)),
         ("cumsum", "Running sums along a dimension.", (_cumsum_by_dim, _cumsum_by_axis)),
         ("count_nonzero", "The number of elements that are not 0.", (_count_by_dim, _count_by_axis)),
         ("logsumexp", "log(sum(exp(x))) over dimensions.", (_logsumexp, _logsumexp_by_axis)),
         ("split", "Parts along a dimension.", (_split_by_dim, _split_by_axis)),
-        ("flatten", "Dimensions start_dim..end_dim merged: all by default, unlike ops.flatten, which keeps the first.", (_flatten_dims, _flatten_order)),
+        ("flatten", "Dimensions start_dim..end_dim merged: all by default, unlike ops.flatten, which keeps the first.",
+         (_flatten_dims, _flatten_order)),
         ("gather", "Elements by index along `dim`, or slices of `axis`.", (_gather_elements, _gather_slices)),
-        ("select", "The slice at an index of a dimension, or elements where a condition holds.", (_select_index, _select_elements)),
+        ("select", "The slice at an index of a dimension, or elements where a condition holds.",
+         (_select_index, _select_elements)),
         ("where", "self where condition, else other.", (_where_other, _select_elements)),
         ("add", "self + alpha * other.", _scaled(F.add)),
         ("sub", "self - alpha * other.", _scaled(F.sub)),
@@ -339,11 +344,16 @@ METHODS = {
     )
 }
 METHODS |= {
-    "chunk": _renamed(F.chunk, dim="axis"), "index_select": _renamed(F.index_select, dim="axis"), "narrow": _renamed(F.narrow, dim="axis"),
-    "unsqueeze": _renamed(F.unsqueeze, axis="dim"), "tile": _renamed(F.tile, reps="dims"), "matmul": _renamed(F.matmul, tensor2="other"), "mm": _renamed(F.mm),
+    "chunk": _renamed(F.chunk, dim="axis"), "index_select": _renamed(F.index_select, dim="axis"),
+            "narrow": _renamed(F.narrow, dim="axis"),
+    "unsqueeze": _renamed(F.unsqueeze, axis="dim"), "tile": _renamed(F.tile, reps="dims"),
+            "matmul": _renamed(F.matmul, tensor2="other"), "mm": _renamed(F.mm),
     "isclose": _renamed(F.isclose, x2="other"), "repeat_interleave": _renamed(F.repeat_interleave, dim="axis"),
-    "take": _renamed(F.take, index="indices"), "diagonal": _renamed(F.diagonal, axis1="dim1", axis2="dim2"), "multiply": _renamed(F.multiply, value="other"),
+    "take": _renamed(F.take, index="indices"), "diagonal": _renamed(F.diagonal, axis1="dim1", axis2="dim2"),
+            "multiply": _renamed(F.multiply, value="other"),
 }
-for _n in ("logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "mul", "pow", "floor_divide", "fmod", "maximum", "minimum",
-           "equal", "eq", "not_equal", "ne", "less", "lt", "less_equal", "le", "greater", "gt", "greater_equal", "ge", "atan2", "remainder"):
+for _n in ("logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "mul", "pow",
+           "floor_divide", "fmod", "maximum", "minimum",
+           "equal", "eq", "not_equal", "ne", "less", "lt", "less_equal", "le", "greater", "gt", "greater_equal", "ge",
+           "atan2", "remainder"):
     METHODS[_n] = _binary(getattr(F, _n), _n)

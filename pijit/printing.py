@@ -58,7 +58,8 @@ def tensor_repr(x):
     """`Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.00000000e+00])`."""
     a = x.asnumpy()
     if a.dtype.kind == "c":
-        text = ("\n" if x.ndim > 1 else " ") + np.array2string(a, separator=", ", formatter={"complex_kind": lambda z: f"{z.real:.8g}{z.imag:+.8g}j"})
+        written = {"complex_kind": lambda z: f"{z.real:.8g}{z.imag:+.8g}j"}
+        text = ("\n" if x.ndim > 1 else " ") + np.array2string(a, separator=", ", formatter=written)
     elif x.ndim == 0:
         text = " " + _scalar(a.item(), x.dtype)
     elif a.size == 0:

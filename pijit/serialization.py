@@ -1,5 +1,5 @@
-"""Checkpoints: MindSpore's .ckpt files (`pijit._ckpt`) and safetensors files (an 8-byte header length, a JSON header, raw little-endian data), written
-to a temporary file and renamed, checked completely before anything is loaded."""
+"""Checkpoints: MindSpore's .ckpt files (`pijit._ckpt`) and safetensors files (an 8-byte header length, a JSON header,
+raw little-endian data), written to a temporary file and renamed, checked completely before anything is loaded."""
 
 import json
 import os
@@ -17,7 +17,8 @@ from pijit import _ckpt, dtype as mstype
 from pijit._C import Tensor, dtype as _dtype
 from pijit.parameter import Parameter
 
-_NAMES = {"bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
+_NAMES = {"bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "uint8": "U8", "uint16": "U16",
+          "uint32": "U32", "uint64": "U64",
           "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "C64"}
 _PUBLIC = {v: k for k, v in _NAMES.items()}
 _MAX_HEADER = 100 << 20
@@ -51,32 +52,42 @@ def _items(save_obj):
         items = {}
         for entry in save_obj:
             if not isinstance(entry, dict) or set(entry) < {"name", "data"} or not isinstance(entry.get("name"), str):
-                raise TypeError("For 'save_checkpoint', a list 'save_obj' must hold dicts with 'name' (a str) and 'data' (a Tensor).")
+                raise TypeError("For 'save_checkpoint', a list 'save_obj' must hold dicts with 'name' (a str) and "
+                                "'data' (a Tensor).")
             items[entry["name"]] = entry["data"]
     else:
-        raise TypeError(f"For 'save_checkpoint', 'save_obj' must be a Cell, dict or list, but got {type(save_obj).__name__}.")
+        raise TypeError("For 'save_checkpoint', 'save_obj' must be a Cell, dict or list, but got "
+                        f"{type(save_obj).__name__}.")
     for name, value in items.items():
         if not isinstance(name, str) or not isinstance(value, (Tensor, str)):
-            raise TypeError(f"For 'save_checkpoint', 'save_obj' must map names to Tensors, but got {name!r}: {type(value).__name__}.")
+            raise TypeError(f"For 'save_checkpoint', 'save_obj' must map names to Tensors, but got {name!r}: "
+                            f"{type(value).__name__}.")
     return items
 
 
-def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False, append_dict=None, enc_key=None, enc_mode="AES-GCM", choice_func=None,  # noqa: ARG001
+def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=False, append_dict=None,  # noqa: ARG001
+                    enc_key=None,  # noqa: ARG001
+                    enc_mode="AES-GCM", choice_func=None,  # noqa: ARG001
                     crc_check=False, format="ckpt", **kwargs):  # noqa: ARG001
     """Writes parameters to a file. It is complete or absent: it is written beside its place and renamed.
 
-    save_obj: a Cell, a dict of name → Tensor, or a list of {"name", "data"}. ckpt_file_name: "." and the format are appended
-    where they are missing. async_save: False; True, "thread" or "process": a thread writes the values of now. append_dict: more
-    Tensors, numbers and strings by name. choice_func(name): whether a parameter is saved. format: "ckpt", which MindSpore
-    reads and writes too, or "safetensors". crc_check: a checksum follows in a .ckpt file. integrated_save is accepted. TypeError and ValueError name the argument; encryption (enc_key) is refused."""
+    save_obj: a Cell, a dict of name → Tensor, or a list of {"name", "data"}. ckpt_file_name: "." and the format are
+        appended
+    where they are missing. async_save: False; True, "thread" or "process": a thread writes the values of now.
+    append_dict: more Tensors, numbers and strings by name. choice_func(name): whether a parameter is saved. format:
+        "ckpt", which MindSpore
+    reads and writes too, or "safetensors". crc_check: a checksum follows in a .ckpt file. integrated_save is accepted.
+    TypeError and ValueError name the argument; encryption (enc_key) is refused."""
     if enc_key is not None:
         raise ValueError("For 'save_checkpoint', encryption ('enc_key') is not supported; nothing was written.")
     if not isinstance(ckpt_file_name, str):
-        raise TypeError(f"For 'save_checkpoint', 'ckpt_file_name' must be a str, but got {type(ckpt_file_name).__name__}.")
+        raise TypeError("For 'save_checkpoint', 'ckpt_file_name' must be a str, but got "
+                        f"{type(ckpt_file_name).__name__}.")
     if format not in ("ckpt", "safetensors"):
         raise ValueError(f"For 'save_checkpoint', 'format' must be 'ckpt' or 'safetensors', but got {format!r}.")
     if async_save not in (False, True, "thread", "process"):
-        raise ValueError(f"For 'save_checkpoint', 'async_save' must be a bool, 'thread' or 'process', but got {async_save!r}.")
+        raise ValueError("For 'save_checkpoint', 'async_save' must be a bool, 'thread' or 'process', but got "
+                         f"{async_save!r}.")
     if not ckpt_file_name.endswith("." + format):
         ckpt_file_name += "." + format
     items = _items(save_obj)
@@ -86,7 +97,8 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
         raise TypeError(f"For 'save_checkpoint', 'append_dict' must be a dict, but got {type(append_dict).__name__}.")
     for k, v in (append_dict or {}).items():
         if not isinstance(k, str) or type(v) not in (int, float, bool, str) and not isinstance(v, Tensor):
-            raise TypeError(f"For 'save_checkpoint', 'append_dict' must map strings to ints, floats, bools, strings or Tensors, but got {k!r}: {type(v).__name__}.")
+            raise TypeError("For 'save_checkpoint', 'append_dict' must map strings to ints, floats, bools, strings or "
+                            f"Tensors, but got {k!r}: {type(v).__name__}.")
         items[k] = v
     values = []
     for name, value in items.items():
@@ -95,7 +107,8 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
             continue
         value = value if isinstance(value, Tensor) else _number(name, value)
         if value.dtype.name not in (_ckpt.TYPES if format == "ckpt" else _NAMES):
-            raise TypeError(f"For 'save_checkpoint', {name!r} has the dtype {value.dtype}, which the format doesn't have.")
+            raise TypeError(f"For 'save_checkpoint', {name!r} has the dtype {value.dtype}, which the format doesn't "
+                            "have.")
         values.append((name, value.dtype.name, value.shape, _raw(value)))
     parts = _ckpt.parts(values, crc_check) if format == "ckpt" else _safetensors(values)
     if not async_save:
@@ -201,7 +214,8 @@ def _tensor(path, name, dtype, shape, raw):
     if len(shape) > 8 or count * (2 if dtype == "bfloat16" else _dtype(dtype).itemsize) != len(raw):
         raise _bad(path, f"the entry {name!r} does not fit its data (file cut short?)")
     if dtype == "bfloat16":
-        return Tensor((np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape), mstype.bfloat16)
+        return Tensor((np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape),
+                      mstype.bfloat16)
     if dtype == "bool" and bytes(raw).strip(b"\x00\x01"):
         raise _bad(path, f"the entry {name!r} holds bytes that are no bools")
     return Tensor(np.frombuffer(raw, dtype).reshape(shape).copy(), _dtype(dtype))
@@ -225,7 +239,8 @@ def _read_safetensors(path, raw):
     for name, entry in header.items():
         try:
             dt, shape, (begin, end) = _PUBLIC[entry["dtype"]], entry["shape"], entry["data_offsets"]
-            ok = all(type(d) is int and d >= 0 for d in shape) and type(begin) is int and type(end) is int and 0 <= begin <= end <= len(data)
+            ok = all(type(d) is int and d >= 0
+                     for d in shape) and type(begin) is int and type(end) is int and 0 <= begin <= end <= len(data)
         except (KeyError, TypeError, ValueError):
             raise _bad(path, f"the entry {name!r} is malformed") from None
         if not ok:
@@ -249,20 +264,26 @@ def _prefixes(name, value):
     return tuple(value)
 
 
-def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None, dec_mode="AES-GCM", specify_prefix=None, choice_func=None,  # noqa: ARG001
+def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None,
+                    dec_mode="AES-GCM",  # noqa: ARG001
+                    specify_prefix=None, choice_func=None,  # noqa: ARG001
                     crc_check=False, remove_redundancy=False, format="ckpt"):  # noqa: ARG001
     """A dict of name → Parameter (and of strings that were appended) from a file; loaded into `net` when one is given.
 
-    Left out are names that begin with one of filter_prefix, or with none of specify_prefix, and those that choice_func refuses.
-    format: "ckpt" or "safetensors", which must be the file's extension. crc_check: the checksum that a .ckpt file has must agree.
+    Left out are names that begin with one of filter_prefix, or with none of specify_prefix, and those that choice_func
+    refuses.
+    format: "ckpt" or "safetensors", which must be the file's extension. crc_check: the checksum that a .ckpt file has
+        must agree.
 
     Raises ValueError when the file is missing, cut short or foreign, or when no name is left."""
     if not isinstance(ckpt_file_name, str):
-        raise TypeError(f"For 'load_checkpoint', 'ckpt_file_name' must be a str, but got {type(ckpt_file_name).__name__}.")
+        raise TypeError("For 'load_checkpoint', 'ckpt_file_name' must be a str, but got "
+                        f"{type(ckpt_file_name).__name__}.")
     if format not in ("ckpt", "safetensors"):
         raise ValueError(f"For 'load_checkpoint', 'format' must be 'ckpt' or 'safetensors', but got {format!r}.")
     if not ckpt_file_name.endswith("." + format):
-        raise ValueError(f"For 'load_checkpoint', the file's extension must be 'format', but got {ckpt_file_name!r} and {format!r}.")
+        raise ValueError(f"For 'load_checkpoint', the file's extension must be 'format', but got {ckpt_file_name!r} "
+                         f"and {format!r}.")
     if dec_key is not None:
         raise ValueError("For 'load_checkpoint', encrypted files ('dec_key') are not supported.")
     left_out, taken = _prefixes("filter_prefix", filter_prefix), _prefixes("specify_prefix", specify_prefix)
@@ -277,7 +298,8 @@ def load_checkpoint(ckpt_file_name, net=None, strict_load=False, filter_prefix=N
         if choice_func is None or choice_func(name):
             out[name] = Parameter(t, name=name) if isinstance(t, Tensor) else t
     if not out:
-        raise ValueError(f"For 'load_checkpoint', no parameter of {ckpt_file_name!r} is left: check 'filter_prefix', 'specify_prefix' and 'choice_func'.")
+        raise ValueError(f"For 'load_checkpoint', no parameter of {ckpt_file_name!r} is left: check 'filter_prefix', "
+                         "'specify_prefix' and 'choice_func'.")
     if net is not None:
         load_param_into_net(net, out, strict_load)
     return out
@@ -297,17 +319,19 @@ class ParamDictFuture:
             self._executor.shutdown()
 
 
-def load_checkpoint_async(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None, dec_mode="AES-GCM", specify_prefix=None, choice_func=None):
+def load_checkpoint_async(ckpt_file_name, net=None, strict_load=False, filter_prefix=None, dec_key=None,
+                          dec_mode="AES-GCM", specify_prefix=None, choice_func=None):
     """load_checkpoint in another thread; gives a ParamDictFuture."""
     from concurrent.futures import ThreadPoolExecutor
     executor = ThreadPoolExecutor(1)
-    return ParamDictFuture(executor, executor.submit(load_checkpoint, ckpt_file_name, net, strict_load, filter_prefix, dec_key, dec_mode, specify_prefix, choice_func))
+    return ParamDictFuture(executor, executor.submit(load_checkpoint, ckpt_file_name, net, strict_load, filter_prefix,
+                                                     dec_key, dec_mode, specify_prefix, choice_func))
 
 
 def load_segmented_checkpoints(ckpt_file_dir, net=None, strict_load=False, filter_prefix=None, dec_key=None,
                                dec_mode="AES-GCM", specify_prefix=None, choice_func=None):
-    """The parameters of all .ckpt files of a folder, as load_checkpoint gives them of one; loaded into `net` when one is
-    given. Of a name that stands in several files the last one counts, in the order of the files' names.
+    """The parameters of all .ckpt files of a folder, as load_checkpoint gives them of one; loaded into `net` when one
+    is given. Of a name that stands in several files the last one counts, in the order of the files' names.
 
     Raises TypeError for another kind of folder name, ValueError where there is no such folder, or no name is left."""
     if not isinstance(ckpt_file_dir, str):
@@ -321,17 +345,20 @@ def load_segmented_checkpoints(ckpt_file_dir, net=None, strict_load=False, filte
     for name in sorted(os.listdir(ckpt_file_dir)):
         if name.endswith(".ckpt"):
             out.update(load_checkpoint(os.path.join(ckpt_file_dir, name), dec_key=dec_key, dec_mode=dec_mode))
-    out = {k: v for k, v in out.items() if not (left_out and k.startswith(left_out)) and (not taken or k.startswith(taken))
+    out = {k: v for k, v in out.items() if not (left_out and k.startswith(left_out))
+           and (not taken or k.startswith(taken))
            and (choice_func is None or choice_func(k))}
     if not out:
-        raise ValueError(f"For 'load_segmented_checkpoints', the files of {ckpt_file_dir!r} hold no parameter that is asked for.")
+        raise ValueError(f"For 'load_segmented_checkpoints', the files of {ckpt_file_dir!r} hold no parameter that is "
+                         "asked for.")
     if net is not None:
         load_param_into_net(net, out, strict_load)
     return out
 
 
 def get_ckpt_path_with_strategy(cur_ckpt_path, cur_strategy_path):  # noqa: ARG001
-    """The checkpoint to resume from: the file itself, or None where it isn't there, as no other process keeps a copy."""
+    """The checkpoint to resume from: the file itself, or None where it isn't there, as no other process keeps a
+    copy."""
     wait_for_writers()
     return cur_ckpt_path if os.path.isfile(cur_ckpt_path) else None
 
@@ -349,7 +376,8 @@ def _convert(name, file_path, save_path, name_map, file_name_regex, old, new):
         files = [os.path.join(folder, f) for folder, _, found in os.walk(file_path) for f in found
                  if f.endswith("." + old) and (file_name_regex is None or re.search(file_name_regex, f))]
         if not files:
-            raise ValueError(f"For '{name}', there is no file '*.{old}' in {file_path!r}" + (f" that matches {file_name_regex!r}." if file_name_regex else "."))
+            which = f" that matches {file_name_regex!r}" if file_name_regex else ""
+            raise ValueError(f"For '{name}', there is no file '*.{old}' in {file_path!r}{which}.")
     for f in files:
         values = {(name_map or {}).get(k, k): v for k, v in load_checkpoint(f, format=old).items()}
         stem = os.path.splitext(os.path.basename(f) if save_path is not None else f)[0]
@@ -359,13 +387,17 @@ def _convert(name, file_path, save_path, name_map, file_name_regex, old, new):
         save_checkpoint(values, f"{stem}.{new}", format=new)
 
 
-def ckpt_to_safetensors(file_path, save_path=None, name_map=None, file_name_regex=None, processes_num=1):  # noqa: ARG001
-    """Writes a .ckpt file, or those of a folder, as .safetensors files beside them or in save_path; name_map: new names of parameters."""
+def ckpt_to_safetensors(file_path, save_path=None, name_map=None, file_name_regex=None,
+                        processes_num=1):  # noqa: ARG001
+    """Writes a .ckpt file, or those of a folder, as .safetensors files beside them or in save_path; name_map: new names
+    of parameters."""
     _convert("ckpt_to_safetensors", file_path, save_path, name_map, file_name_regex, "ckpt", "safetensors")
 
 
-def safetensors_to_ckpt(file_path, save_path=None, name_map=None, file_name_regex=None, processes_num=1):  # noqa: ARG001
-    """Writes a .safetensors file, or those of a folder, as .ckpt files beside them or in save_path; name_map: new names of parameters."""
+def safetensors_to_ckpt(file_path, save_path=None, name_map=None, file_name_regex=None,
+                        processes_num=1):  # noqa: ARG001
+    """Writes a .safetensors file, or those of a folder, as .ckpt files beside them or in save_path; name_map: new names
+    of parameters."""
     _convert("safetensors_to_ckpt", file_path, save_path, name_map, file_name_regex, "safetensors", "ckpt")
 
 
@@ -380,10 +412,12 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
     if not isinstance(net, Cell):
         raise TypeError(f"For 'load_param_into_net', 'net' must be a Cell, but got {type(net).__name__}.")
     if not isinstance(parameter_dict, dict):
-        raise TypeError(f"For 'load_param_into_net', 'parameter_dict' must be a dict, but got {type(parameter_dict).__name__}.")
+        raise TypeError("For 'load_param_into_net', 'parameter_dict' must be a dict, but got "
+                        f"{type(parameter_dict).__name__}.")
     for name, v in parameter_dict.items():
         if not isinstance(name, str) or not isinstance(v, (Tensor, str)):
-            raise TypeError(f"For 'load_param_into_net', 'parameter_dict' must map names to Parameters, but got {name!r}: {type(v).__name__}.")
+            raise TypeError("For 'load_param_into_net', 'parameter_dict' must map names to Parameters, but got "
+                            f"{name!r}: {type(v).__name__}.")
     own = _named(net)
     prefix = ""
     if not strict_load and own and not any(name in parameter_dict for name in own):
@@ -398,9 +432,11 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
             missing.append(name)
             continue
         if v.shape != p.shape:
-            raise RuntimeError(f"For 'load_param_into_net', {name!r} has shape {p.shape}, but the checkpoint holds {v.shape}.")
+            raise RuntimeError(f"For 'load_param_into_net', {name!r} has shape {p.shape}, but the checkpoint holds "
+                               f"{v.shape}.")
         if v.dtype is not p.dtype and strict_load:
-            raise RuntimeError(f"For 'load_param_into_net', {name!r} has dtype {p.dtype}, but the checkpoint holds {v.dtype}.")
+            raise RuntimeError(f"For 'load_param_into_net', {name!r} has dtype {p.dtype}, but the checkpoint holds "
+                               f"{v.dtype}.")
         todo.append((p, v))
     for p, v in todo:
         p._assign(v)
@@ -413,9 +449,11 @@ _EXPORTED = "pijit network"  # what the member "format" of an exported file begi
 def export(net, *inputs, file_name, file_format="MINDIR", **kwargs):  # noqa: ARG001
     """Writes a network, with its parameters and what inputs it takes, as `file_name`.mindir, which `load` reads.
 
-    net: a Cell, or a function; inputs: Tensors it takes, with which it is called once. The file is pijit's own, a zip of the pickled network: MindSpore can't
-    read it, and the classes must be importable where it is loaded. The formats AIR and ONNX are not written: RuntimeError. Raises TypeError and
-    ValueError for other kinds of arguments, RuntimeError for a network that can't be pickled."""
+    net: a Cell, or a function; inputs: Tensors it takes, with which it is called once. The file is pijit's own, a zip
+        of the pickled network: MindSpore can't
+    read it, and the classes must be importable where it is loaded. The formats AIR and ONNX are not written:
+    RuntimeError. Raises TypeError and ValueError for other kinds of arguments, RuntimeError for a network that can't be
+    pickled."""
     from pijit.nn import Cell
     if not isinstance(net, Cell) and not callable(net):
         raise TypeError(f"For 'export', 'net' must be a Cell or a function, but got {type(net).__name__}.")
@@ -424,7 +462,8 @@ def export(net, *inputs, file_name, file_format="MINDIR", **kwargs):  # noqa: AR
     if file_format not in ("MINDIR", "AIR", "ONNX"):
         raise ValueError(f"For 'export', 'file_format' must be 'MINDIR', 'AIR' or 'ONNX', but got {file_format!r}.")
     if file_format != "MINDIR":
-        raise RuntimeError(f"For 'export', the format {file_format!r} can't be written here: save the parameters with save_checkpoint, and build the network by its code.")
+        raise RuntimeError(f"For 'export', the format {file_format!r} can't be written here: save the parameters with "
+                           "save_checkpoint, and build the network by its code.")
     for x in inputs:
         if not isinstance(x, Tensor):
             raise TypeError(f"For 'export', 'inputs' must be Tensors, but got {type(x).__name__}.")
@@ -433,7 +472,8 @@ def export(net, *inputs, file_name, file_format="MINDIR", **kwargs):  # noqa: AR
     try:
         data = pickle.dumps(net)
     except Exception as e:
-        raise RuntimeError(f"For 'export', the network can't be pickled ({e}): define its classes and functions at the top of a module.") from e
+        raise RuntimeError(f"For 'export', the network can't be pickled ({e}): define its classes and functions at the "
+                           "top of a module.") from e
     path = file_name if file_name.endswith(".mindir") else file_name + ".mindir"
     with zipfile.ZipFile(path, "w") as f:
         f.writestr("format", f"{_EXPORTED} 1")
@@ -451,7 +491,8 @@ class ExportedGraph:
 def load(file_name, **kwargs):  # noqa: ARG001
     """What `export` wrote, for nn.GraphCell. It is unpickled, which runs code of the file: load only what you trust.
 
-    Raises TypeError where file_name is no str, ValueError for a file that isn't there, RuntimeError for MINDIR files of MindSpore."""
+    Raises TypeError where file_name is no str, ValueError for a file that isn't there, RuntimeError for MINDIR files of
+    MindSpore."""
     if not isinstance(file_name, str):
         raise TypeError(f"For 'load', 'file_name' must be a str, but got {type(file_name).__name__}.")
     if not os.path.isfile(file_name):
@@ -459,5 +500,7 @@ def load(file_name, **kwargs):  # noqa: ARG001
     if zipfile.is_zipfile(file_name):
         with zipfile.ZipFile(file_name) as f:
             if "format" in f.namelist() and f.read("format").decode().startswith(_EXPORTED):
-                return ExportedGraph(pickle.loads(f.read("network")), [(name, tuple(shape)) for name, shape in json.loads(f.read("inputs"))])
-    raise RuntimeError("For 'load', MINDIR files of MindSpore can't be read here: load parameters with load_checkpoint into a network that is built by its code.")
+                return ExportedGraph(pickle.loads(f.read("network")),
+                                     [(name, tuple(shape)) for name, shape in json.loads(f.read("inputs"))])
+    raise RuntimeError("For 'load', MINDIR files of MindSpore can't be read here: load parameters with load_checkpoint "
+                       "into a network that is built by its code.")

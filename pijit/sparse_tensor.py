@@ -1,5 +1,6 @@
-"""Sparse tensors: values of elements that are not 0, and where they stand. They are Python objects that hold Tensors, so that captured
-code makes, reads and returns them without leaving the graph; what they compute is `pijit.ops.function.sparse`."""
+"""Sparse tensors: values of elements that are not 0, and where they stand. They are Python objects that hold Tensors,
+so that captured code makes, reads and returns them without leaving the graph; what they compute is
+`pijit.ops.function.sparse`."""
 
 from pijit import dtype as mstype
 from pijit._C import Tensor
@@ -96,13 +97,15 @@ class _Sparse:
 class COOTensor(_Sparse):
     """A sparse tensor of `shape`: values[i] stands at indices[i], the rest is 0.
 
-    indices: [n, rank] of int16, int32 or int64; values: [n]; shape: a tuple; or another COOTensor as coo_tensor. Raises TypeError and
+    indices: [n, rank] of int16, int32 or int64; values: [n]; shape: a tuple; or another COOTensor as coo_tensor. Raises
+        TypeError and
     ValueError where these don't fit together. Where an index occurs more than once, values are summed."""
 
     def __init__(self, indices=None, values=None, shape=None, coo_tensor=None):
         if coo_tensor is not None:
             if not isinstance(coo_tensor, COOTensor):
-                raise TypeError(f"For 'COOTensor', 'coo_tensor' must be a COOTensor, but got {type(coo_tensor).__name__}.")
+                raise TypeError("For 'COOTensor', 'coo_tensor' must be a COOTensor, but got "
+                                f"{type(coo_tensor).__name__}.")
             indices, values, shape = coo_tensor.indices, coo_tensor.values, coo_tensor.shape
         elif indices is None or values is None or shape is None:
             raise TypeError("For 'COOTensor', 'indices', 'values' and 'shape' must all be given.")
@@ -110,13 +113,16 @@ class COOTensor(_Sparse):
         _need("COOTensor", "values", values)
         _checked_shape("COOTensor", shape)
         if values.ndim != 1 or values.shape[0] != indices.shape[0]:
-            raise ValueError(f"For 'COOTensor', 'values' must have shape ({indices.shape[0]},), but got {values.shape}.")
+            raise ValueError(f"For 'COOTensor', 'values' must have shape ({indices.shape[0]},), but got "
+                             f"{values.shape}.")
         if indices.shape[1] != len(shape):
-            raise ValueError(f"For 'COOTensor', 'indices' address {indices.shape[1]} dimensions, but 'shape' has {len(shape)}.")
+            raise ValueError(f"For 'COOTensor', 'indices' address {indices.shape[1]} dimensions, but 'shape' has "
+                             f"{len(shape)}.")
         self.indices, self.values, self.shape = indices, values, shape
 
     def __repr__(self):
-        return f"COOTensor(shape={list(self.shape)}, dtype={self.dtype}, indices={_shown(self.indices)}, values={_shown(self.values)})"
+        return (f"COOTensor(shape={list(self.shape)}, dtype={self.dtype}, indices={_shown(self.indices)}, "
+                f"values={_shown(self.values)})")
 
     def _with(self, values):
         return COOTensor(self.indices, values, self.shape)
@@ -166,15 +172,18 @@ class COOTensor(_Sparse):
 
 
 class CSRTensor(_Sparse):
-    """A sparse matrix by rows: values[indptr[i]:indptr[i + 1]] stand in row i, in the columns that `indices` names at the same places.
+    """A sparse matrix by rows: values[indptr[i]:indptr[i + 1]] stand in row i, in the columns that `indices` names at
+    the same places.
 
-    indptr: [rows + 1], indices: [n], of one of int16, int32 and int64; values: [n], or [n, ...] where `shape` has more than two
+    indptr: [rows + 1], indices: [n], of one of int16, int32 and int64; values: [n], or [n, ...] where `shape` has more
+        than two
     dimensions; or another CSRTensor as csr_tensor. Raises TypeError and ValueError where these don't fit together."""
 
     def __init__(self, indptr=None, indices=None, values=None, shape=None, csr_tensor=None):
         if csr_tensor is not None:
             if not isinstance(csr_tensor, CSRTensor):
-                raise TypeError(f"For 'CSRTensor', 'csr_tensor' must be a CSRTensor, but got {type(csr_tensor).__name__}.")
+                raise TypeError("For 'CSRTensor', 'csr_tensor' must be a CSRTensor, but got "
+                                f"{type(csr_tensor).__name__}.")
             indptr, indices, values, shape = csr_tensor.indptr, csr_tensor.indices, csr_tensor.values, csr_tensor.shape
         elif indptr is None or indices is None or values is None or shape is None:
             raise TypeError("For 'CSRTensor', 'indptr', 'indices', 'values' and 'shape' must all be given.")
@@ -183,17 +192,21 @@ class CSRTensor(_Sparse):
         _need("CSRTensor", "values", values)
         _checked_shape("CSRTensor", shape)
         if indptr.dtype != indices.dtype:
-            raise TypeError(f"For 'CSRTensor', 'indptr' is {indptr.dtype} and 'indices' {indices.dtype}: they must be of one dtype.")
+            raise TypeError(f"For 'CSRTensor', 'indptr' is {indptr.dtype} and 'indices' {indices.dtype}: they must be "
+                            "of one dtype.")
         if len(shape) < 2:
             raise ValueError(f"For 'CSRTensor', 'shape' must have at least 2 dimensions, but got {shape}.")
         if indptr.shape[0] != shape[0] + 1:
-            raise ValueError(f"For 'CSRTensor', 'indptr' must have shape ({shape[0] + 1},) for {shape[0]} rows, but got {indptr.shape}.")
+            raise ValueError(f"For 'CSRTensor', 'indptr' must have shape ({shape[0] + 1},) for {shape[0]} rows, but "
+                             f"got {indptr.shape}.")
         if values.shape != indices.shape + shape[2:]:
-            raise ValueError(f"For 'CSRTensor', 'values' must have shape {indices.shape + shape[2:]}, but got {values.shape}.")
+            raise ValueError(f"For 'CSRTensor', 'values' must have shape {indices.shape + shape[2:]}, but got "
+                             f"{values.shape}.")
         self.indptr, self.indices, self.values, self.shape = indptr, indices, values, shape
 
     def __repr__(self):
-        return (f"CSRTensor(shape={list(self.shape)}, dtype={self.dtype}, indptr={_shown(self.indptr)}, indices={_shown(self.indices)}, "
+        return (f"CSRTensor(shape={list(self.shape)}, dtype={self.dtype}, indptr={_shown(self.indptr)}, "
+                f"indices={_shown(self.indices)}, "
                 f"values={_shown(self.values)})")
 
     def _with(self, values):
@@ -259,13 +272,15 @@ class RowTensor:
     def __init__(self, indices=None, values=None, shape=None, row_tensor=None):
         if row_tensor is not None:
             if not isinstance(row_tensor, RowTensor):
-                raise TypeError(f"For 'RowTensor', 'row_tensor' must be a RowTensor, but got {type(row_tensor).__name__}.")
+                raise TypeError("For 'RowTensor', 'row_tensor' must be a RowTensor, but got "
+                                f"{type(row_tensor).__name__}.")
             indices, values, shape = row_tensor.indices, row_tensor.values, row_tensor.dense_shape
         _need_indices("RowTensor", "indices", indices, 1)
         _need("RowTensor", "values", values)
         _checked_shape("RowTensor", shape)
         if values.shape != indices.shape + shape[1:]:
-            raise ValueError(f"For 'RowTensor', 'values' must have shape {indices.shape + shape[1:]}, but got {values.shape}.")
+            raise ValueError(f"For 'RowTensor', 'values' must have shape {indices.shape + shape[1:]}, but got "
+                             f"{values.shape}.")
         self.indices, self.values, self.dense_shape = indices, values, shape
 
     @property

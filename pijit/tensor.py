@@ -13,10 +13,14 @@ from pijit.ops import function as F
 from pijit.overloads import METHODS as _OVERLOADED
 
 _METHODS = {}
-for _n in ("add sub mul div floor_divide mod fmod pow atan2 maximum minimum neg abs absolute sign square sqrt rsqrt reciprocal exp exp2 expm1 log "
-           "log2 log10 log1p sin cos tan asin acos atan arcsin arccos arctan sinh cosh tanh asinh acosh atanh arcsinh arccosh arctanh erf erfc lgamma digamma floor ceil trunc "
-           "round equal eq not_equal ne less lt less_equal le greater gt greater_equal ge logical_and logical_or logical_xor logical_not bitwise_and "
-           "bitwise_or bitwise_xor invert isnan isinf isfinite sigmoid subtract multiply divide true_divide negative remainder hypot").split():
+for _n in ("add sub mul div floor_divide mod fmod pow atan2 maximum minimum neg abs absolute sign square sqrt rsqrt "
+           "reciprocal exp exp2 expm1 log "
+           "log2 log10 log1p sin cos tan asin acos atan arcsin arccos arctan sinh cosh tanh asinh acosh atanh arcsinh "
+           "arccosh arctanh erf erfc lgamma digamma floor ceil trunc "
+           "round equal eq not_equal ne less lt less_equal le greater gt greater_equal ge logical_and logical_or "
+           "logical_xor logical_not bitwise_and "
+           "bitwise_or bitwise_xor invert isnan isinf isfinite sigmoid subtract multiply divide true_divide negative "
+           "remainder hypot").split():
     _METHODS[_n] = getattr(F, _n)
 
 
@@ -32,25 +36,35 @@ for _n, _op in _METHODS.items():
     setattr(Tensor, _n, _method(_op))
     getattr(Tensor, _n).__name__ = getattr(Tensor, _n).__qualname__ = _n
 for _n in ("swapaxes expand_dims unsqueeze squeeze ravel broadcast_to split chunk narrow unbind flip tile "
-           "repeat_interleave sum mean prod amax amin argmax argmin var std logsumexp cumsum count_nonzero norm gather_elements "
-           "gather_nd index_select masked_fill masked_select nonzero clamp clip nan_to_num isclose lerp matmul mm bmm dot outer softmax "
-           "log_softmax sort argsort topk median unique roll diagonal tril triu moveaxis movedim take relu addcmul addcdiv t "
-           "cumprod hsplit vsplit inner sinc hardshrink reverse svd qr cholesky cholesky_inverse cholesky_solve inverse det slogdet logdet "
+           "repeat_interleave sum mean prod amax amin argmax argmin var std logsumexp cumsum count_nonzero norm "
+           "gather_elements "
+           "gather_nd index_select masked_fill masked_select nonzero clamp clip nan_to_num isclose lerp matmul mm bmm "
+           "dot outer softmax "
+           "log_softmax sort argsort topk median unique roll diagonal tril triu moveaxis movedim take relu addcmul "
+           "addcdiv t "
+           "cumprod hsplit vsplit inner sinc hardshrink reverse svd qr cholesky cholesky_inverse cholesky_solve "
+           "inverse det slogdet logdet "
            "lu_solve lstsq matrix_power geqrf orgqr ormqr igamma igammac i0").split():
     setattr(Tensor, _n, getattr(F, _n))
 for _n in ("sub", "mul", "div", "max", "min"):
     setattr(Tensor, "scatter_" + _n, getattr(F, "tensor_scatter_" + _n))
 
 
-for _n in ("addbmm addmv addr aminmax approximate_equal baddbmm bincount bitwise_left_shift bitwise_right_shift copysign cov cross cummax cummin deg2rad rad2deg diag "
-           "diagflat diagonal_scatter diff dsplit erfinv fills fliplr flipud float_power fmax fmin gcd ger heaviside histc i0 index_fill isreal lcm ldexp logaddexp2 "
-           "logcumsumexp logit msort mvlgamma nanmean nanmedian nanquantile positive quantile renorm reverse_sequence rot90 select_scatter sgn signbit "
-           "slice_scatter swapdims tensor_split unique_consecutive unique_with_pad unsorted_segment_max unsorted_segment_min unsorted_segment_prod xdivy multinomial bernoulli "
-           "eigvals is_complex angle conj imag real is_floating_point inverse slogdet logdet log_matrix_determinant cholesky cholesky_inverse cholesky_solve matrix_power adjoint").split():
+for _n in ("addbmm addmv addr aminmax approximate_equal baddbmm bincount bitwise_left_shift bitwise_right_shift "
+           "copysign cov cross cummax cummin deg2rad rad2deg diag "
+           "diagflat diagonal_scatter diff dsplit erfinv fills fliplr flipud float_power fmax fmin gcd ger heaviside "
+           "histc i0 index_fill isreal lcm ldexp logaddexp2 "
+           "logcumsumexp logit msort mvlgamma nanmean nanmedian nanquantile positive quantile renorm reverse_sequence "
+           "rot90 select_scatter sgn signbit "
+           "slice_scatter swapdims tensor_split unique_consecutive unique_with_pad unsorted_segment_max "
+           "unsorted_segment_min unsorted_segment_prod xdivy multinomial bernoulli "
+           "eigvals is_complex angle conj imag real is_floating_point inverse slogdet logdet log_matrix_determinant "
+           "cholesky cholesky_inverse cholesky_solve matrix_power adjoint").split():
     _op = getattr(F, _n)
     setattr(Tensor, _n, _op if isinstance(_op, types.FunctionType) else _method(_op))
 Tensor.to_coo, Tensor.to_csr = F.dense_to_sparse_coo, F.dense_to_sparse_csr
-Tensor.bitwise_not, Tensor.soft_shrink, Tensor.nelement, Tensor.matrix_determinant = _method(F.invert), F.softshrink, F.numel, F.det
+Tensor.bitwise_not, Tensor.soft_shrink = _method(F.invert), F.softshrink
+Tensor.nelement, Tensor.matrix_determinant = F.numel, F.det
 
 
 def _in_place(name, fn):
@@ -65,10 +79,12 @@ def _in_place(name, fn):
 for _n in "exp log floor sigmoid sign tanh clamp erfinv remainder masked_fill index_fill floor_divide".split():
     _in_place(_n + "_", getattr(F, _n))
 _in_place("addmm_", F.addmm)
-_in_place("index_add_", lambda self, dim, index, source, *, alpha=1: _ops["index_add"](self, index, source if alpha == 1 else source * alpha, dim))
+_in_place("index_add_", lambda self, dim, index, source, *,
+          alpha=1: _ops["index_add"](self, index, source if alpha == 1 else source * alpha, dim))
 _in_place("scatter_add_", lambda self, dim, index, src: F.tensor_scatter_elements(self, index, src, dim, "add"))
 _in_place("index_copy_", lambda self, dim, index, source: F.tensor_scatter_elements(
-    self, F.broadcast_to(F.reshape(index, tuple(-1 if k == dim % self.ndim else 1 for k in range(self.ndim))), source.shape), source, dim))
+    self, F.broadcast_to(F.reshape(index, tuple(-1 if k == dim % self.ndim else 1 for k in range(self.ndim))),
+                         source.shape), source, dim))
 
 
 class _Methods:
@@ -395,11 +411,12 @@ class _Methods:
         return self._assign(F.cast(_random.uniform(self.shape, generator) < p, self.dtype))
 
     def register_hook(self, hook_fn):
-        """hook_fn(grad) runs when the whole gradient by this tensor is known; what it returns, if not None, goes on in its place.
+        """hook_fn(grad) runs when the whole gradient by this tensor is known; what it returns, if not None, goes on in
+        its place.
 
-        Within a function that is being differentiated, that is its gradient; elsewhere, each later one by this very tensor.
-        Returns a handle whose remove() takes the hook away. TypeError for what can't be called; RuntimeError, when the
-        gradient is taken, where the hook returns no Tensor, ValueError where it has another shape or dtype."""
+        Within a function that is being differentiated, that is its gradient; elsewhere, each later one by this very
+        tensor. Returns a handle whose remove() takes the hook away. TypeError for what can't be called; RuntimeError,
+        when the gradient is taken, where the hook returns no Tensor, ValueError where it has another shape or dtype."""
         return hooks.register(self, hook_fn, False)
 
     def init_data(self, slice_index=None, shape=None, opt_shard_group=None):  # noqa: ARG002

@@ -27,7 +27,8 @@ class _Methods:
     def fill_diagonal(self, fill_value, wrap=False):
         """A tensor with one value (a float) where all indices are equal; wrap: again and again down a tall matrix."""
         if not isinstance(fill_value, float):
-            raise TypeError(f"For 'Tensor.fill_diagonal', 'fill_value' must be a float, but got {type(fill_value).__name__}.")
+            raise TypeError("For 'Tensor.fill_diagonal', 'fill_value' must be a float, but got "
+                            f"{type(fill_value).__name__}.")
         return _extra.fill_diagonal(self, fill_value, wrap)
 
     def fill_diagonal_(self, fill_value, wrap=False):
@@ -80,11 +81,13 @@ class _Methods:
 
     # -- random numbers --
     def random_(self, from_=0, to=None, *, generator=None):
-        """Whole numbers in [from_, to), in place: by default all that the dtype holds (up to 2 to the bits of a floating dtype's mantissa)."""
+        """Whole numbers in [from_, to), in place: by default all that the dtype holds (up to 2 to the bits of a
+        floating dtype's mantissa)."""
         if to is None:
             digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
             name = self.dtype.name.lower()
-            low, high = (from_, 2 ** digits[name] + 1) if name in digits else (from_, mstype.finite_range(self.dtype)[1] + 1 if name != "bool" else 2)
+            most = 2 ** digits[name] if name in digits else 1 if name == "bool" else mstype.finite_range(self.dtype)[1]
+            low, high = from_, most + 1
         else:
             low, high = from_, to
         if low >= high:
@@ -94,8 +97,10 @@ class _Methods:
             x = F.floor(_random.uniform(self.shape, generator) * float(span))
             x = F.cast(F.minimum(x, float(span - 1)), mstype.int64)
         else:
-            first, second = (F.cast(_random.uniform(self.shape, generator) * 16777216.0, mstype.int64) for _ in range(2))
-            x = (first * 16777216 + second) % span if span <= 2 ** 47 else F.cast(F.cast(first * 16777216 + second, mstype.float64) * (span / 2.0 ** 48), mstype.int64)
+            first, second = (F.cast(_random.uniform(self.shape, generator) * 16777216.0, mstype.int64)
+                             for _ in range(2))
+            x = first * 16777216 + second
+            x = x % span if span <= 2 ** 47 else F.cast(F.cast(x, mstype.float64) * (span / 2.0 ** 48), mstype.int64)
         return self._assign(F.cast(x + low, self.dtype))
 
     def cauchy(self, median=0.0, sigma=1.0):
@@ -141,9 +146,11 @@ class _Methods:
         return self.__dlpack__()
 
     def set_const_arg(self, const_arg=True):
-        """Says whether the tensor is a constant as an argument of a network; captures decide that by themselves. Returns self."""
+        """Says whether the tensor is a constant as an argument of a network; captures decide that by themselves.
+        Returns self."""
         if not isinstance(const_arg, bool):
-            raise TypeError(f"For 'Tensor.set_const_arg', 'const_arg' must be a bool, but got {type(const_arg).__name__}.")
+            raise TypeError("For 'Tensor.set_const_arg', 'const_arg' must be a bool, but got "
+                            f"{type(const_arg).__name__}.")
         return self
 
     def set_dtype(self, dtype):
@@ -157,7 +164,8 @@ class _Methods:
             self.requires_grad = bool(requires_grad)
 
     def hooks(self):
-        """Functions on the gradient: those that register_hook took stay with the gradient being taken, none with the tensor."""
+        """Functions on the gradient: those that register_hook took stay with the gradient being taken, none with the
+        tensor."""
         return ()
 
     def is_init(self):
@@ -189,8 +197,10 @@ def _plain(name, default, doc):
     setattr(_Parameter, name, property(get, put, doc=doc))
 
 
-for _name, _default, _doc in (("comm_fusion", 1, "The number of the group whose gradients are communicated together; kept."),
-                              ("parallel_optimizer_comm_recompute", False, "Whether communication is repeated for gradients; kept."),
+for _name, _default, _doc in (("comm_fusion", 1,
+                               "The number of the group whose gradients are communicated together; kept."),
+                              ("parallel_optimizer_comm_recompute", False,
+                               "Whether communication is repeated for gradients; kept."),
                               ("cache_enable", False, "Whether an embedding is cached; kept."),
                               ("cache_shape", list, "The shape of an embedding's cache; kept."),
                               ("unique", False, "Whether the rows of an embedding's gradient are distinct; kept."),

@@ -197,7 +197,8 @@ class Cell(CellState):
         return OrderedDict(self._cells)
 
     def update_parameters_name(self, prefix="", recurse=True):
-        """Names parameters by a prefix and their path of attributes; those of a ParameterTuple by the names they had."""
+        """Names parameters by a prefix and their path of attributes; those of a ParameterTuple by the names they
+        had."""
         for name, p in self.parameters_and_names(expand=recurse):
             p.name = prefix + name
 
@@ -226,8 +227,8 @@ class Cell(CellState):
         return self
 
     def to_float(self, dst_type):
-        """Makes this cell and its children compute in dst_type (float16, bfloat16 or float32): floating inputs and, read within construct,
-        parameters are cast. The parameters themselves stay as they are."""
+        """Makes this cell and its children compute in dst_type (float16, bfloat16 or float32): floating inputs and,
+        read within construct, parameters are cast. The parameters themselves stay as they are."""
         if dst_type not in (mstype.float16, mstype.bfloat16, mstype.float32):
             raise ValueError(f"For 'to_float', 'dst_type' must be float16, bfloat16 or float32, but got {dst_type}.")
         for _, c in self.cells_and_names():
@@ -297,10 +298,12 @@ class Cell(CellState):
                 continue
             if not with_kwargs:
                 args = changed if isinstance(changed, tuple) else (changed,)
-            elif isinstance(changed, tuple) and len(changed) == 2 and isinstance(changed[0], tuple) and isinstance(changed[1], dict):
+            elif (isinstance(changed, tuple) and len(changed) == 2 and isinstance(changed[0], tuple)
+                  and isinstance(changed[1], dict)):
                 args, kwargs = changed
             else:
-                raise RuntimeError(f"For '{self.cls_name}', a forward pre-hook with 'with_kwargs' must return None or (args, kwargs), but got {type(changed).__name__}.")
+                raise RuntimeError(f"For '{self.cls_name}', a forward pre-hook with 'with_kwargs' must return None or "
+                                   f"(args, kwargs), but got {type(changed).__name__}.")
         tapes = _C.active_tapes() if self._backward_hooks or self._backward_pre_hooks else []
         if tapes:
             return self._call_with_backward_hooks(args, kwargs, tapes)
@@ -341,7 +344,8 @@ class Cell(CellState):
                 if changed is not None:
                     grads = changed if isinstance(changed, tuple) else (changed,)
             if len(grads) != len(tensors):
-                raise ValueError(f"a backward hook of {self.cls_name} must return {len(tensors)} gradients, but got {len(grads)}.")
+                raise ValueError(f"a backward hook of {self.cls_name} must return {len(tensors)} gradients, but got "
+                                 f"{len(grads)}.")
             return [g for i, g in zip(tensors, grads) if i in followed]
 
         for t in tapes:
@@ -378,11 +382,13 @@ class Cell(CellState):
         return _Handle(self, hooks, key)
 
     def register_forward_pre_hook(self, hook_fn, with_kwargs=False):
-        """hook(cell, inputs) runs before construct and may replace the inputs; with_kwargs: hook(cell, inputs, kwargs), which may replace both."""
+        """hook(cell, inputs) runs before construct and may replace the inputs; with_kwargs: hook(cell, inputs, kwargs),
+        which may replace both."""
         return self._register(self._forward_pre_hooks, hook_fn, with_kwargs)
 
     def register_forward_hook(self, hook_fn, with_kwargs=False):
-        """hook(cell, inputs, output) runs after construct and may replace the output; with_kwargs: hook(cell, inputs, kwargs, output)."""
+        """hook(cell, inputs, output) runs after construct and may replace the output; with_kwargs: hook(cell, inputs,
+        kwargs, output)."""
         return self._register(self._forward_hooks, hook_fn, with_kwargs)
 
     def register_backward_pre_hook(self, hook_fn):
@@ -416,7 +422,8 @@ def _cast(x, dtype):
 
 
 class GraphCell(Cell):
-    """Runs a network that `pijit.load` read. params_init: values for its parameters, by name; an unknown name raises KeyError."""
+    """Runs a network that `pijit.load` read. params_init: values for its parameters, by name; an unknown name raises
+    KeyError."""
 
     def __init__(self, graph, params_init=None, obf_random_seed=None):
         super().__init__(auto_prefix=False)

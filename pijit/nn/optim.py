@@ -14,9 +14,10 @@ from pijit.parameter import Parameter, ParameterTuple
 class Optimizer(Cell):
     """Base: parameters, rates and the global step.
 
-    `parameters` holds Parameters, or groups as dicts with 'params' and, where they differ from the arguments, 'lr', 'weight_decay' and
-    'grad_centralization'; a dict {'order_params': [...]} says in which order the gradients come. Rates and weight decays may be schedules of the
-    global step. A subclass's construct may use get_lr, get_weight_decay, decay_weight, scale_grad, gradients_centralization and flatten_gradients.
+    `parameters` holds Parameters, or groups as dicts with 'params' and, where they differ from the arguments, 'lr',
+    'weight_decay' and 'grad_centralization'; a dict {'order_params': [...]} says in which order the gradients come.
+    Rates and weight decays may be schedules of the global step. A subclass's construct may use get_lr,
+    get_weight_decay, decay_weight, scale_grad, gradients_centralization and flatten_gradients.
 
     Args:
         learning_rate (float, Tensor, list or LearningRateSchedule): the rate, or that of each step.
@@ -57,7 +58,8 @@ class Optimizer(Cell):
             decay = self._checked_decay(group.get("weight_decay", weight_decay))
             centralised = group.get("grad_centralization", False)
             if not isinstance(centralised, bool):
-                raise TypeError(f"For '{name}', 'grad_centralization' must be bool, but got {type(centralised).__name__}.")
+                raise TypeError(f"For '{name}', 'grad_centralization' must be bool, but got "
+                                f"{type(centralised).__name__}.")
             for p in group["params"]:
                 if id(p) in options:
                     raise RuntimeError(f"For '{name}', the parameter {p.name!r} stands in two groups or twice in one.")
@@ -69,7 +71,8 @@ class Optimizer(Cell):
         names = set()
         for p in flat:
             if p.name in names:
-                raise ValueError(f"For '{name}', the parameter name {p.name!r} stands for two parameters: give each a name of its own.")
+                raise ValueError(f"For '{name}', the parameter name {p.name!r} stands for two parameters: give each a "
+                                 "name of its own.")
             names.add(p.name)
         self.parameters = ParameterTuple(flat)
         rates, decays, centralised = zip(*[options[id(p)] for p in flat])
@@ -83,10 +86,13 @@ class Optimizer(Cell):
         self.dynamic_lr, self.need_scale, self.param_length = self._dynamic, self.loss_scale != 1.0, len(flat)
         self.unique, self._target = True, "CPU"
         # what constructs of subclasses use beside the methods
-        self.exec_weight_decay, self.dynamic_decay_flags = any(map(self._decays, range(len(flat)))), self.dynamic_weight_decay
+        self.exec_weight_decay, self.dynamic_decay_flags = any(map(self._decays,
+                                                                   range(len(flat)))), self.dynamic_weight_decay
         self.decay_flags, self.optim_filter = tuple([self._decays(i) for i in range(len(flat))]), (True,) * len(flat)
-        self.reciprocal_scale, self.use_parallel, self.enable_tuple_broaden, self.skip_auto_parallel_compile = 1.0 / self.loss_scale, False, True, False
-        self.map_, self.map_reverse, self.hyper_map, self.hyper_map_reverse = Map(), Map(None, True), HyperMap(), HyperMap(None, True)
+        self.reciprocal_scale, self.use_parallel = 1.0 / self.loss_scale, False
+        self.enable_tuple_broaden, self.skip_auto_parallel_compile = True, False
+        self.map_, self.map_reverse = Map(), Map(None, True)
+        self.hyper_map, self.hyper_map_reverse = HyperMap(), HyperMap(None, True)
         self.assignadd, self.global_step_increase_tensor = AssignAdd(), Tensor([1], mstype.int32)
 
     @property
@@ -100,20 +106,24 @@ class Optimizer(Cell):
         if not any(isinstance(p, dict) for p in parameters):
             for p in parameters:
                 if not isinstance(p, Parameter):
-                    raise TypeError(f"For '{cls.__name__}', the elements of 'parameters' must be Parameters, but got {type(p).__name__}.")
+                    raise TypeError(f"For '{cls.__name__}', the elements of 'parameters' must be Parameters, but got "
+                                    f"{type(p).__name__}.")
             return [{"params": parameters}], None
         groups, order = [], None
         for group in parameters:
             if not isinstance(group, dict):
-                raise TypeError(f"For '{cls.__name__}', the elements of 'parameters' must be Parameters alone or dicts alone, but got a {type(group).__name__} beside a dict.")
+                raise TypeError(f"For '{cls.__name__}', the elements of 'parameters' must be Parameters alone or dicts "
+                                f"alone, but got a {type(group).__name__} beside a dict.")
             if "order_params" in group:
                 if len(group) > 1:
-                    raise ValueError(f"For '{cls.__name__}', the dict with 'order_params' must have no other key, but got {list(group)}.")
+                    raise ValueError(f"For '{cls.__name__}', the dict with 'order_params' must have no other key, but "
+                                     f"got {list(group)}.")
                 order = list(group["order_params"])
                 continue
             unknown = [k for k in group if k not in ("params", "lr", "weight_decay", "grad_centralization")]
             if unknown:
-                raise KeyError(f"For '{cls.__name__}', the keys of a group must be 'params', 'lr', 'weight_decay', 'grad_centralization' or 'order_params', but got {unknown}.")
+                raise KeyError(f"For '{cls.__name__}', the keys of a group must be 'params', 'lr', 'weight_decay', "
+                               f"'grad_centralization' or 'order_params', but got {unknown}.")
             if "params" not in group:
                 raise KeyError(f"For '{cls.__name__}', a group must have the key 'params', but got {list(group)}.")
             params = [group["params"]] if isinstance(group["params"], Parameter) else list(group["params"])
@@ -121,7 +131,8 @@ class Optimizer(Cell):
                 raise ValueError(f"For '{cls.__name__}', the 'params' of a group must not be empty.")
             for p in params:
                 if not isinstance(p, Parameter):
-                    raise TypeError(f"For '{cls.__name__}', the elements of 'params' must be Parameters, but got {type(p).__name__}.")
+                    raise TypeError(f"For '{cls.__name__}', the elements of 'params' must be Parameters, but got "
+                                    f"{type(p).__name__}.")
             groups.append({**group, "params": params})
         if not groups:
             raise ValueError(f"For '{cls.__name__}', 'parameters' must hold a group with 'params'.")
@@ -133,7 +144,8 @@ class Optimizer(Cell):
         if isinstance(decay, LearningRateSchedule) and not self._fixed_decay:
             return decay
         if not isinstance(decay, (int, float)) or isinstance(decay, bool):
-            raise TypeError(f"For '{type(self).__name__}', 'weight_decay' must be a number{'' if self._fixed_decay else ' or a schedule'}, but got {type(decay).__name__}.")
+            raise TypeError(f"For '{type(self).__name__}', 'weight_decay' must be a "
+                            f"number{'' if self._fixed_decay else ' or a schedule'}, but got {type(decay).__name__}.")
         if decay < 0:
             raise ValueError(f"For '{type(self).__name__}', 'weight_decay' must be >= 0, but got {decay!r}.")
         return float(decay)
@@ -141,7 +153,8 @@ class Optimizer(Cell):
     def _decay(self, i):
         """The weight decay of a parameter at this step: a float, or a tensor where it is a schedule."""
         d = self.weight_decays[i]
-        return F.reshape(d(self.global_step), ()) if self.dynamic_weight_decay and isinstance(d, LearningRateSchedule) else d
+        return (F.reshape(d(self.global_step), ())
+                if self.dynamic_weight_decay and isinstance(d, LearningRateSchedule) else d)
 
     def _decays(self, i):
         return not isinstance(self.weight_decays[i], float) or self.weight_decays[i] > 0
@@ -156,7 +169,8 @@ class Optimizer(Cell):
         if isinstance(rate, Tensor):
             rate = rate.item()
         if not isinstance(rate, (int, float)) or isinstance(rate, bool):
-            raise TypeError(f"For '{type(self).__name__}', 'learning_rate' must be a number, a Tensor, a list or a schedule, but got {type(rate).__name__}.")
+            raise TypeError(f"For '{type(self).__name__}', 'learning_rate' must be a number, a Tensor, a list or a "
+                            f"schedule, but got {type(rate).__name__}.")
         if rate < 0:
             raise ValueError(f"For '{type(self).__name__}', 'learning_rate' must be >= 0, but got {rate}.")
         return Parameter(Tensor(float(rate), mstype.float32), name=name, requires_grad=False)
@@ -174,7 +188,8 @@ class Optimizer(Cell):
     def get_lr_parameter(self, param):
         """What holds the rate of a parameter (or of each of a list): a Parameter, or the schedule."""
         if not isinstance(param, (Parameter, list)):
-            raise TypeError(f"For 'get_lr_parameter', 'param' must be a Parameter or a list of them, but got {type(param).__name__}.")
+            raise TypeError("For 'get_lr_parameter', 'param' must be a Parameter or a list of them, but got "
+                            f"{type(param).__name__}.")
         out = []
         for p in [param] if isinstance(param, Parameter) else param:
             at = [i for i, own in enumerate(self.parameters) if own is p]
@@ -186,17 +201,20 @@ class Optimizer(Cell):
     def decay_weight(self, gradients):
         """The gradients with the weights' decay added."""
         self._count(gradients)
-        return tuple([g + self.parameters[i] * self._decay(i) if self._decays(i) else g for i, g in enumerate(gradients)])
+        return tuple([g + self.parameters[i] * self._decay(i) if self._decays(i) else g
+                      for i, g in enumerate(gradients)])
 
     def scale_grad(self, gradients):
         """The gradients over the loss scale."""
         return tuple([g * (1.0 / self.loss_scale) for g in gradients]) if self.need_scale else gradients
 
     def gradients_centralization(self, gradients):
-        """The gradients, those of parameters of groups with grad_centralization without their mean over all axes but the first (Yong et al. 2020)."""
+        """The gradients, those of parameters of groups with grad_centralization without their mean over all axes but
+        the first (Yong et al. 2020)."""
         if not self.grad_centralization:
             return gradients
-        return tuple([g - F.mean(g, tuple(range(1, g.ndim)), True) if on and g.ndim > 1 else g for g, on in zip(gradients, self._centralised)])
+        return tuple([g - F.mean(g, tuple(range(1, g.ndim)), True) if on and g.ndim > 1 else g
+                      for g, on in zip(gradients, self._centralised)])
 
     def flatten_gradients(self, gradients):
         """The gradients: parameters lie in memory one by one."""
@@ -214,7 +232,8 @@ class Optimizer(Cell):
     @target.setter
     def target(self, value):
         if value not in ("CPU", "GPU", "Ascend"):
-            raise ValueError(f"For '{type(self).__name__}', 'target' must be 'CPU', 'GPU' or 'Ascend', but got {value!r}.")
+            raise ValueError(f"For '{type(self).__name__}', 'target' must be 'CPU', 'GPU' or 'Ascend', but got "
+                             f"{value!r}.")
         self._target = "CPU"
 
     def _lr(self, i):
@@ -222,11 +241,13 @@ class Optimizer(Cell):
         return F.reshape(r(self.global_step), ()) if self._dynamic and isinstance(r, LearningRateSchedule) else r
 
     def _state(self, name, init=0):
-        return ParameterTuple([Parameter(F.full(p.shape, init, dtype=p.dtype), name=f"{name}.{p.name}", requires_grad=False) for p in self.parameters])
+        return ParameterTuple([Parameter(F.full(p.shape, init, dtype=p.dtype), name=f"{name}.{p.name}",
+                                         requires_grad=False) for p in self.parameters])
 
     def _count(self, gradients):
         if len(gradients) != len(self.parameters):
-            raise ValueError(f"For '{self.cls_name}', expected {len(self.parameters)} gradients, but got {len(gradients)}.")
+            raise ValueError(f"For '{self.cls_name}', expected {len(self.parameters)} gradients, but got "
+                             f"{len(gradients)}.")
 
     def _gradients(self, gradients):
         self._count(gradients)
@@ -248,7 +269,8 @@ class _ListSchedule(LearningRateSchedule):
 
     def __init__(self, rates, name):
         super().__init__()
-        self.learning_rate = Parameter(Tensor([float(r) for r in rates], mstype.float32), name=name, requires_grad=False)
+        self.learning_rate = Parameter(Tensor([float(r) for r in rates], mstype.float32), name=name,
+                                       requires_grad=False)
 
     def construct(self, global_step):
         return F.gather(self.learning_rate, F.minimum(global_step, self.learning_rate.size - 1), 0)
@@ -284,7 +306,8 @@ class SGD(Optimizer):
 
     _fixed_decay = True
 
-    def __init__(self, params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False, loss_scale=1.0):
+    def __init__(self, params, learning_rate=0.1, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False,
+                 loss_scale=1.0):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if momentum < 0:
             raise ValueError(f"For 'SGD', 'momentum' must be >= 0, but got {momentum}.")
@@ -404,7 +427,8 @@ class Adam(_Adam):
 
     _powers = ("beta1_power", "beta2_power")
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0,  # noqa: ARG002
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,  # noqa: ARG002
+                 use_nesterov=False, weight_decay=0.0,  # noqa: ARG002
                  loss_scale=1.0, use_amsgrad=False, **kwargs):  # noqa: ARG002
         if use_nesterov and use_amsgrad:
             raise ValueError("For 'Adam', 'use_nesterov' and 'use_amsgrad' can't both be set.")
@@ -460,7 +484,8 @@ class LazyAdam(Adam):
 
     _power_shape = (1,)
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,
+                 use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
         super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
 
@@ -493,7 +518,8 @@ class AdamOffload(Adam):
 
     _power_shape = (1,)
 
-    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False, use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
+    def __init__(self, params, learning_rate=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, use_locking=False,
+                 use_nesterov=False, weight_decay=0.0, loss_scale=1.0):
         super().__init__(params, learning_rate, beta1, beta2, eps, use_locking, use_nesterov, weight_decay, loss_scale)
 
 
@@ -567,7 +593,9 @@ class RMSProp(Optimizer):
         True
     """
 
-    def __init__(self, params, learning_rate=0.1, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False, centered=False, loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
+    def __init__(self, params, learning_rate=0.1, decay=0.9, momentum=0.0, epsilon=1e-10,
+                 use_locking=False,  # noqa: ARG002
+                 centered=False, loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         if decay < 0 or momentum < 0 or epsilon <= 0:
             raise ValueError("For 'RMSProp', 'decay' and 'momentum' must be >= 0 and 'epsilon' > 0.")
@@ -597,7 +625,8 @@ def _at_least(name, least=0, open_end=False, **values):
         if not isinstance(v, (int, float)) or isinstance(v, bool):
             raise TypeError(f"For '{name}', {k!r} must be a number, but got {type(v).__name__}.")
         if v < least or (open_end and v == least):
-            raise ValueError(f"For '{name}', {k!r} must be {'greater than' if open_end else 'at least'} {least}, but got {v}.")
+            raise ValueError(f"For '{name}', {k!r} must be {'greater than' if open_end else 'at least'} {least}, but "
+                             f"got {v}.")
 
 
 class Adagrad(Optimizer):
@@ -727,7 +756,8 @@ class AdaMax(_Adam):
 
 
 class ASGD(Optimizer):
-    """Gradient descent with a decaying rate; `ax` holds the average of the parameters from step t0 on (Polyak & Juditsky 1992).
+    """Gradient descent with a decaying rate; `ax` holds the average of the parameters from step t0 on (Polyak &
+    Juditsky 1992).
 
     Args:
         params (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own rates.
@@ -754,7 +784,8 @@ class ASGD(Optimizer):
         super().__init__(learning_rate, params, weight_decay)
         _at_least("ASGD", lambd=lambd, alpha=alpha, t0=t0)
         self.lambd, self.alpha, self.t0 = float(lambd), float(alpha), float(t0)
-        self.mu, self.eta = [ParameterTuple([Parameter(Tensor(v, mstype.float32), name=f"{name}_{p.name}", requires_grad=False) for p in self.parameters])
+        self.mu, self.eta = [ParameterTuple([Parameter(Tensor(v, mstype.float32), name=f"{name}_{p.name}",
+                                                       requires_grad=False) for p in self.parameters])
                              for name, v in (("mu", 1.0), ("eta", 0.0))]
         self.ax = self._state("ax_")
 
@@ -812,7 +843,8 @@ class Rprop(Optimizer):
             p, prev, size, g = self.parameters[i], self.prev[i], self.step_size[i], gradients[i]
             same = prev * g
             factor = F.select(same > 0, self.etas[1], F.select(same < 0, self.etas[0], 1.0))
-            size._assign(F.clip_by_value(F.select(first, F.ones_like(size) * self._lr(i), size) * factor, *self.step_sizes))
+            size._assign(F.clip_by_value(F.select(first, F.ones_like(size) * self._lr(i), size) * factor,
+                                         *self.step_sizes))
             g = F.select(same < 0, F.zeros_like(g), g)  # no step, and no memory of the sign, where it changed
             p._assign(p - F.sign(g) * size)
             prev._assign(g)
@@ -846,7 +878,9 @@ class ProximalAdagrad(Optimizer):
         True
     """
 
-    def __init__(self, params, accum=0.1, learning_rate=1e-3, l1=0.0, l2=0.0, use_locking=False, loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
+    def __init__(self, params, accum=0.1, learning_rate=1e-3, l1=0.0, l2=0.0,
+                 use_locking=False, loss_scale=1.0,  # noqa: ARG002
+                 weight_decay=0.0):  # noqa: ARG002
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         _at_least("ProximalAdagrad", accum=accum, l1=l1, l2=l2)
         self.l1, self.l2, self.accum = float(l1), float(l2), self._state("accum", accum)
@@ -889,7 +923,9 @@ class FTRL(Optimizer):
         True
     """
 
-    def __init__(self, params, initial_accum=0.1, learning_rate=1e-3, lr_power=-0.5, l1=0.0, l2=0.0, use_locking=False, loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
+    def __init__(self, params, initial_accum=0.1, learning_rate=1e-3, lr_power=-0.5, l1=0.0, l2=0.0,
+                 use_locking=False,  # noqa: ARG002
+                 loss_scale=1.0, weight_decay=0.0):  # noqa: ARG002
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         _at_least("FTRL", initial_accum=initial_accum, l1=l1, l2=l2)
         if lr_power > 0:
@@ -901,7 +937,8 @@ class FTRL(Optimizer):
     def construct(self, grads):
         grads = self._gradients(grads)
         for i in range(len(grads)):
-            self._apply(self.parameters[i], self.moments[i], self.linear[i], grads[i], self._lr(i), self.l1, self.l2, self.lr_power)
+            self._apply(self.parameters[i], self.moments[i], self.linear[i], grads[i], self._lr(i), self.l1, self.l2,
+                        self.lr_power)
         self._step()
         return True
 
@@ -953,7 +990,8 @@ class Lamb(_Adam):
 
 
 class LARS(Optimizer):
-    """Another optimizer on gradients scaled per parameter by coefficient * |p| / (|g| + weight_decay |p| + epsilon) (You et al. 2017).
+    """Another optimizer on gradients scaled per parameter by coefficient * |p| / (|g| + weight_decay |p| + epsilon)
+    (You et al. 2017).
 
     lars_filter(p): whether a parameter's gradient is scaled.
 
@@ -976,7 +1014,8 @@ class LARS(Optimizer):
         True
     """
 
-    def __init__(self, optimizer, epsilon=1e-5, coefficient=1e-3, use_clip=False, lars_filter=lambda p: "LayerNorm" not in p.name and "bias" not in p.name):
+    def __init__(self, optimizer, epsilon=1e-5, coefficient=1e-3, use_clip=False,
+                 lars_filter=lambda p: "LayerNorm" not in p.name and "bias" not in p.name):
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"For 'LARS', 'optimizer' must be an Optimizer, but got {type(optimizer).__name__}.")
         super().__init__(0.0, optimizer.parameters)
@@ -985,7 +1024,8 @@ class LARS(Optimizer):
         self.fake_param = Parameter(Tensor(0.0, mstype.float32), name="fake_param", requires_grad=False)
         self.global_step = optimizer.global_step
         _at_least("LARS", epsilon=epsilon, coefficient=coefficient)
-        self.opt, self.epsilon, self.coefficient, self.use_clip = optimizer, float(epsilon), float(coefficient), use_clip
+        self.opt, self.epsilon = optimizer, float(epsilon)
+        self.coefficient, self.use_clip = float(coefficient), use_clip
         self.filtered = tuple(bool(lars_filter(p)) for p in optimizer.parameters)
         # it is part of the scaled gradient
         self.weight_decays, self.dynamic_weight_decay = optimizer.weight_decays, optimizer.dynamic_weight_decay
@@ -998,7 +1038,8 @@ class LARS(Optimizer):
             p, g, decay = self.parameters[i], gradients[i], self._decay(i)
             if self.filtered[i]:
                 length, size = F.sqrt(F.sum(p * p)), F.sqrt(F.sum(g * g))
-                ratio = F.select((length > 0) & (size > 0), self.coefficient * length / (size + decay * length + self.epsilon), 1.0)
+                ratio = F.select((length > 0) & (size > 0),
+                                 self.coefficient * length / (size + decay * length + self.epsilon), 1.0)
                 if self.use_clip:
                     ratio = F.minimum(ratio / self.opt._lr(i), 1.0)
                 g = (g + p * decay) * ratio
@@ -1041,7 +1082,8 @@ class AdaFactor(Optimizer):
         True
     """
 
-    def __init__(self, params, learning_rate=None, eps=(1e-30, 1e-3), clip_threshold=1.0, decay_rate=0.8, beta1=0.9, weight_decay=0.0, scale_parameter=True,
+    def __init__(self, params, learning_rate=None, eps=(1e-30, 1e-3), clip_threshold=1.0, decay_rate=0.8, beta1=0.9,
+                 weight_decay=0.0, scale_parameter=True,
                  relative_step=True, warmup_init=False, compression=False, loss_scale=1.0):
         if learning_rate is not None and relative_step:
             raise ValueError("For 'AdaFactor', 'learning_rate' must be None if 'relative_step' is set.")
@@ -1055,12 +1097,14 @@ class AdaFactor(Optimizer):
         if len(eps) != 2:
             raise ValueError(f"For 'AdaFactor', 'eps' must hold two numbers, but got {eps}.")
         _at_least("AdaFactor", eps=eps[0], clip_threshold=clip_threshold, decay_rate=decay_rate, beta1=beta1)
-        self.eps, self.clip_threshold, self.decay_rate, self.beta1 = tuple(map(float, eps)), float(clip_threshold), float(decay_rate), float(beta1)
+        self.eps, self.clip_threshold = tuple(map(float, eps)), float(clip_threshold)
+        self.decay_rate, self.beta1 = float(decay_rate), float(beta1)
         self.scale_parameter, self.relative_step, self.warmup_init = scale_parameter, relative_step, warmup_init
         self.exp_avg = self._state("exp_avg") if beta1 > 0 else None
 
         def second_moments(name, shape):
-            return ParameterTuple([Parameter(F.zeros(shape(p.shape), p.dtype), name=f"{name}_{p.name}", requires_grad=False) for p in self.parameters])
+            return ParameterTuple([Parameter(F.zeros(shape(p.shape), p.dtype), name=f"{name}_{p.name}",
+                                             requires_grad=False) for p in self.parameters])
         self.rows = second_moments("exp_avg_sq_row", lambda s: s[:-1] if len(s) > 1 else (1,))
         self.columns = second_moments("exp_avg_sq_col", lambda s: s[:-2] + s[-1:] if len(s) > 1 else (1,))
         self.whole = second_moments("exp_avg_sq", lambda s: s if len(s) < 2 else (1,))

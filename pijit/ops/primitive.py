@@ -8,7 +8,8 @@ from pijit import compat
 class Primitive:
     """Base of primitives: an instance is called with tensors.
 
-    Attributes that say where and how MindSpore runs an operator (device, stage, shards) are kept and have no effect here."""
+    Attributes that say where and how MindSpore runs an operator (device, stage, shards) are kept and have no effect
+    here."""
 
     def __init__(self, name=None):
         self.name = name or type(self).__name__
@@ -93,7 +94,8 @@ class Primitive:
         """Says which process runs it: there is one."""
 
     def recompute(self, mode=True):
-        """Says whether the result is computed again for gradients; graphs decide that by themselves. Returns the primitive."""
+        """Says whether the result is computed again for gradients; graphs decide that by themselves. Returns the
+        primitive."""
         if not isinstance(mode, bool):
             raise TypeError(f"For 'recompute', 'mode' must be bool, but got {type(mode).__name__}.")
         return self.add_prim_attr("recompute_", mode)
@@ -130,7 +132,8 @@ prim_arg_register = prim_attr_register
 
 
 def primitive(fn=None, *, check=None):
-    """A primitive class from a function whose positional-only parameters are the inputs, and whose others are the attributes:
+    """A primitive class from a function whose positional-only parameters are the inputs, and whose others are the
+    attributes:
 
         @primitive
         def Sort(x, /, axis=-1, descending=False): ...
@@ -144,8 +147,11 @@ def primitive(fn=None, *, check=None):
     defaults = {f"_{p.name}": p.default for p in parameters if p.default is not p.empty}
 
     def declared(ps):
-        return "".join(f", {'*' * (p.kind is p.VAR_POSITIONAL)}{p.name}{f'=_{p.name}' if p.default is not p.empty else ''}" for p in ps)
-    given = ", ".join([("*" if p.kind is p.VAR_POSITIONAL else "") + p.name for p in inputs] + [f"{p.name}=self.{p.name}" for p in attributes])
+        def one(p):
+            return f", {'*' * (p.kind is p.VAR_POSITIONAL)}{p.name}{f'=_{p.name}' if p.default is not p.empty else ''}"
+        return "".join(map(one, ps))
+    given = ", ".join([("*" if p.kind is p.VAR_POSITIONAL else "") + p.name
+                       for p in inputs] + [f"{p.name}=self.{p.name}" for p in attributes])
     # written out, as one would by hand: captured code reads these functions
     text = f"def __init__(self{declared(attributes)}):\n    Primitive.__init__(self)\n"
     text += f"    _check({', '.join([repr(fn.__name__)] + [p.name for p in attributes])})\n" if check else ""

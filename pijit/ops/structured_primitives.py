@@ -53,8 +53,8 @@ def FillDiagonal(input_x, /, fill_value, wrap=False):
 
 @primitive
 def TridiagonalMatMul(superdiag, maindiag, subdiag, rhs, /):
-    """The product of tridiagonal matrices, given by their diagonals [..., 1, n], with rhs [..., n, m]; the superdiagonal's last and the subdiagonal's
-    first element don't count."""
+    """The product of tridiagonal matrices, given by their diagonals [..., 1, n], with rhs [..., n, m]; the
+    superdiagonal's last and the subdiagonal's first element don't count."""
     n = rhs.shape[-2]
     up, main, down = (F.reshape(d, (*d.shape[:-2], n, 1)) for d in (superdiag, maindiag, subdiag))
     zero = rhs[..., :1, :] * 0
@@ -84,12 +84,14 @@ def _segment(name, fn):
 
 
 SegmentSum, SegmentProd = _segment("SegmentSum", S.segment_sum), _segment("SegmentProd", S.segment_prod)
-SegmentMax, SegmentMin, SegmentMean = _segment("SegmentMax", S.segment_max), _segment("SegmentMin", S.segment_min), _segment("SegmentMean", S.segment_mean)
+SegmentMax, SegmentMin = _segment("SegmentMax", S.segment_max), _segment("SegmentMin", S.segment_min)
+SegmentMean = _segment("SegmentMean", S.segment_mean)
 
 
 def _bound(name, sorted_x, values):
     if sorted_x.ndim != 2 or values.ndim != 2 or sorted_x.shape[0] != values.shape[0]:
-        raise ValueError(f"For '{name}', expected two matrices of as many rows, but got {tuple(sorted_x.shape)} and {tuple(values.shape)}.")
+        raise ValueError(f"For '{name}', expected two matrices of as many rows, but got {tuple(sorted_x.shape)} and "
+                         f"{tuple(values.shape)}.")
 
 
 @primitive
@@ -143,7 +145,8 @@ def ListDiff(x, y, /, out_idx=mstype.int32):
 def RaggedRange(starts, limits, deltas, /, Tsplits):
     """(where the ranges begin and end, the ranges start, start + delta, … below limit, one behind the other)."""
     if not starts.shape == limits.shape == deltas.shape:
-        raise ValueError(f"For 'RaggedRange', starts, limits and deltas must be of one shape, but got {starts.shape}, {limits.shape} and {deltas.shape}.")
+        raise ValueError(f"For 'RaggedRange', starts, limits and deltas must be of one shape, but got {starts.shape}, "
+                         f"{limits.shape} and {deltas.shape}.")
     rows = [np.arange(a, b, d) for a, b, d in zip(*(np.atleast_1d(t.asnumpy()) for t in (starts, limits, deltas)))]
     splits = np.cumsum([0, *(len(r) for r in rows)])
     return Tensor(splits, Tsplits), Tensor(np.concatenate(rows), starts.dtype)
@@ -161,7 +164,8 @@ def _pad_mode(name, mode, contiguous):  # noqa: ARG001
 
 @primitive(check=_pad_mode)
 def PadV3(x, paddings, constant_value=None, /, mode="constant", paddings_contiguous=True):
-    """Borders around the last dimensions, the last one first: (before, behind, …), or without paddings_contiguous all before, then all behind."""
+    """Borders around the last dimensions, the last one first: (before, behind, …), or without paddings_contiguous all
+    before, then all behind."""
     pads = _ints(paddings)
     if not paddings_contiguous:
         half = len(pads) // 2
@@ -206,7 +210,8 @@ def ParallelConcat(values, /):
     """Tensors of one row each, one below the other."""
     for k, v in enumerate(values):
         if v.ndim < 1 or v.shape[0] != 1:
-            raise ValueError(f"For 'ParallelConcat', each input must have one row, but input {k} has the shape {tuple(v.shape)}.")
+            raise ValueError(f"For 'ParallelConcat', each input must have one row, but input {k} has the shape "
+                             f"{tuple(v.shape)}.")
     return F.cat(list(values), 0)
 
 
@@ -231,7 +236,8 @@ def Expand(x, shape, /):
 @primitive
 def BatchToSpaceNDV2(input_x, block_shape, crops, /):
     """Blocks of the batch moved to the plane."""
-    return F.batch_to_space_nd(input_x, _ints(block_shape), crops.asnumpy().tolist() if isinstance(crops, Tensor) else crops)
+    return F.batch_to_space_nd(input_x, _ints(block_shape),
+                               crops.asnumpy().tolist() if isinstance(crops, Tensor) else crops)
 
 
 @primitive
@@ -258,13 +264,15 @@ def DataFormatDimMap(input_x, /, src_format="NHWC", dst_format="NCHW"):
 def DataFormatVecPermute(input_x, /, src_format="NHWC", dst_format="NCHW"):
     """[4] or [4, 2] numbers, one per dimension of a format, in the order of another."""
     if tuple(input_x.shape) not in ((4,), (4, 2)):
-        raise ValueError(f"For 'DataFormatVecPermute', the input must have the shape (4,) or (4, 2), but got {tuple(input_x.shape)}.")
+        raise ValueError("For 'DataFormatVecPermute', the input must have the shape (4,) or (4, 2), but got "
+                         f"{tuple(input_x.shape)}.")
     return _ops["gather"](input_x, Tensor([src_format.index(c) for c in dst_format], mstype.int64), 0)
 
 
 @primitive
 def NoRepeatNGram(state_seq, log_probs, /, ngram_size=1):
-    """log_probs [batch, beam, vocabulary] with the least value for words that would repeat n words of state_seq [batch, beam, length]."""
+    """log_probs [batch, beam, vocabulary] with the least value for words that would repeat n words of state_seq [batch,
+    beam, length]."""
     words = state_seq.asnumpy()
     if not 0 < ngram_size <= words.shape[-1]:
         raise ValueError(f"For 'NoRepeatNGram', 'ngram_size' must be in [1, {words.shape[-1]}], but got {ngram_size}.")
@@ -275,7 +283,8 @@ def NoRepeatNGram(state_seq, log_probs, /, ngram_size=1):
         for k in builtins.range(len(row) - ngram_size + 1):
             if (row[k:k + ngram_size - 1] == last).all():
                 barred[(*at, row[k + ngram_size - 1])] = True
-    return F.select(Tensor(barred), F.full(log_probs.shape, mstype.finite_range(log_probs.dtype)[0], dtype=log_probs.dtype), log_probs)
+    return F.select(Tensor(barred), F.full(log_probs.shape, mstype.finite_range(log_probs.dtype)[0],
+                                           dtype=log_probs.dtype), log_probs)
 
 
 # --- arithmetic, comparison, counts ---
@@ -324,10 +333,12 @@ def _window(name, fn):
 
     def __call__(self, window_length):
         return fn(_ints(window_length)[0], self.periodic, dtype=self.dtype)
-    return type(name, (Primitive,), {"__init__": __init__, "__call__": __call__, "__doc__": fn.__doc__, "__module__": __name__})
+    return type(name, (Primitive,), {"__init__": __init__, "__call__": __call__, "__doc__": fn.__doc__,
+                                     "__module__": __name__})
 
 
-BartlettWindow, BlackmanWindow = _window("BartlettWindow", F.bartlett_window), _window("BlackmanWindow", F.blackman_window)
+BartlettWindow = _window("BartlettWindow", F.bartlett_window)
+BlackmanWindow = _window("BlackmanWindow", F.blackman_window)
 
 
 @primitive
@@ -348,7 +359,8 @@ def NuclearNorm(x, /, dim=None, keepdim=False):
         raise ValueError(f"For 'NuclearNorm', 'dim' must name two dimensions, but got {dim}.")
     y = F.sum(F.svd(F.moveaxis(x, tuple(axes), (-2, -1)), compute_uv=False), -1)
     if keepdim:
-        y = F.expand_dims(F.expand_dims(y, 0), 0) if x.ndim == 2 else F.reshape(y, tuple(1 if k in axes else n for k, n in enumerate(x.shape)))
+        y = (F.expand_dims(F.expand_dims(y, 0), 0)
+             if x.ndim == 2 else F.reshape(y, tuple(1 if k in axes else n for k, n in enumerate(x.shape))))
     return y
 
 
@@ -360,7 +372,8 @@ def EqualCount(x, y, /):
 
 @primitive
 def CompareAndBitpack(x, threshold, /):
-    """x > threshold, eight elements of the last axis in a uint8, the first as its highest bit; of bools x itself, the first as its lowest bit."""
+    """x > threshold, eight elements of the last axis in a uint8, the first as its highest bit; of bools x itself, the
+    first as its lowest bit."""
     if x.shape[-1] % 8:
         raise ValueError(f"For 'CompareAndBitpack', the last dimension must be a multiple of 8, but got {x.shape[-1]}.")
     true = x if x.dtype == mstype.bool_ else x > threshold
@@ -374,8 +387,10 @@ def ConfusionMatrix(labels, predictions, weights=None, /, num_classes=None, dtyp
     """[num_classes, num_classes]: how often (or with which weights) a label met a prediction."""
     w = F.ones(labels.shape, mstype.float32) if weights is None else weights
     at = F.cast(labels, mstype.int64) * num_classes + F.cast(predictions, mstype.int64)
-    counts = _ops["scatter_nd"](F.zeros((num_classes * num_classes,), w.dtype), F.reshape(at, (-1, 1)), F.reshape(w, (-1,)), "add")
-    return F.cast(F.reshape(counts, (num_classes, num_classes)), getattr(mstype, dtype) if isinstance(dtype, str) else dtype)
+    counts = _ops["scatter_nd"](F.zeros((num_classes * num_classes,), w.dtype), F.reshape(at, (-1, 1)),
+                                F.reshape(w, (-1,)), "add")
+    return F.cast(F.reshape(counts, (num_classes, num_classes)),
+                  getattr(mstype, dtype) if isinstance(dtype, str) else dtype)
 
 
 @primitive
@@ -384,12 +399,14 @@ def HistogramFixedWidth(x, range, /, nbins, dtype="int32"):  # noqa: ARG001
     low, high = range[0], range[1]
     at = F.floor((F.cast(F.reshape(x, (-1,)), mstype.float32) - low) / (high - low) * float(nbins))
     at = F.cast(F.minimum(F.maximum(at, 0.0), float(nbins - 1)), mstype.int64)
-    return _ops["scatter_nd"](F.zeros((nbins,), mstype.int32), F.reshape(at, (-1, 1)), F.ones(at.shape, mstype.int32), "add")
+    return _ops["scatter_nd"](F.zeros((nbins,), mstype.int32), F.reshape(at, (-1, 1)), F.ones(at.shape, mstype.int32),
+                              "add")
 
 
 @primitive
 def MapUniform(input, per_group_size, group_num, /):
-    """The number input mod group_num of a group, times the groups' size, plus the place in it: by division towards 0."""
+    """The number input mod group_num of a group, times the groups' size, plus the place in it: by division towards
+    0."""
     place = F.div(input, group_num, rounding_mode="trunc")
     return (input - place * group_num) * per_group_size + place
 
@@ -399,15 +416,18 @@ def ComputeAccidentalHits(true_classes, sampled_candidates, /, num_true=1):
     """(rows, columns, least float32 numbers) of the true classes [rows, num_true] that are among the drawn ones [n]."""
     true, drawn = true_classes.asnumpy(), sampled_candidates.asnumpy()
     if true.ndim != 2 or true.shape[1] != num_true:
-        raise ValueError(f"For 'ComputeAccidentalHits', 'true_classes' must have the shape [rows, {num_true}], but got {true.shape}.")
+        raise ValueError(f"For 'ComputeAccidentalHits', 'true_classes' must have the shape [rows, {num_true}], but got "
+                         f"{true.shape}.")
     rows, _, columns = np.nonzero(true[:, :, None] == drawn)
-    return Tensor(rows, mstype.int32), Tensor(columns, true_classes.dtype), F.full((len(rows),), mstype.finite_range(mstype.float32)[0], dtype=mstype.float32)
+    least = F.full((len(rows),), mstype.finite_range(mstype.float32)[0], dtype=mstype.float32)
+    return Tensor(rows, mstype.int32), Tensor(columns, true_classes.dtype), least
 
 
 @primitive
-def EditDistance(hypothesis_indices, hypothesis_values, hypothesis_shape, truth_indices, truth_values, truth_shape, /, normalize=True):
-    """Levenshtein's distances of sequences given as sparse tensors, over the length of the true ones with `normalize`: float32 of the shape of the
-    leading dimensions."""
+def EditDistance(hypothesis_indices, hypothesis_values, hypothesis_shape, truth_indices, truth_values, truth_shape, /,
+                 normalize=True):
+    """Levenshtein's distances of sequences given as sparse tensors, over the length of the true ones with `normalize`:
+    float32 of the shape of the leading dimensions."""
     shape = np.maximum(hypothesis_shape.asnumpy(), truth_shape.asnumpy())[:-1]
 
     def rows(indices, values):
@@ -438,9 +458,11 @@ def CTCGreedyDecoder(inputs, sequence_length, /, merge_repeated=True):
 
 
 @primitive
-def CTCLoss(x, labels_indices, labels_values, sequence_length, /, preprocess_collapse_repeated=False, ctc_merge_repeated=True,
+def CTCLoss(x, labels_indices, labels_values, sequence_length, /, preprocess_collapse_repeated=False,
+            ctc_merge_repeated=True,
             ignore_longer_outputs_than_inputs=False):
-    """(losses [batch], their gradient) for x [time, batch, classes], whose last class is the blank, and labels as a sparse tensor."""
+    """(losses [batch], their gradient) for x [time, batch, classes], whose last class is the blank, and labels as a
+    sparse tensor."""
     from pijit.grad import value_and_grad
     if not ctc_merge_repeated:
         raise ValueError("For 'CTCLoss', ctc_merge_repeated=False is not supported.")
@@ -453,13 +475,15 @@ def CTCLoss(x, labels_indices, labels_values, sequence_length, /, preprocess_col
     for b, row in enumerate(rows):
         least = len(row) + builtins.sum(p == q for p, q in zip(row, row[1:]))
         if least > lengths[b] and not ignore_longer_outputs_than_inputs:
-            raise ValueError(f"For 'CTCLoss', a label of {len(row)} needs {least} steps, but sequence {b} has {lengths[b]}.")
+            raise ValueError(f"For 'CTCLoss', a label of {len(row)} needs {least} steps, but sequence {b} has "
+                             f"{lengths[b]}.")
     longest = builtins.max([len(row) for row in rows] + [1])
     target = Tensor([row + [0] * (longest - len(row)) for row in rows], mstype.int32)
     sizes = Tensor([len(row) for row in rows], mstype.int32)
 
     def each(logits):
-        loss = F.ctc_loss(F.log_softmax(logits, -1), target, F.cast(sequence_length, mstype.int32), sizes, classes - 1, "none", True)[0]
+        loss = F.ctc_loss(F.log_softmax(logits, -1), target, F.cast(sequence_length, mstype.int32), sizes, classes - 1,
+                          "none", True)[0]
         return F.sum(loss), loss
     (_, losses), gradient = value_and_grad(each, 0, None, True)(x)
     return losses, gradient
@@ -467,9 +491,11 @@ def CTCLoss(x, labels_indices, labels_values, sequence_length, /, preprocess_col
 
 @primitive
 def LSTM(x, h, c, w, /, input_size, hidden_size, num_layers, has_bias, bidirectional, dropout, proj_size=0):
-    """(outputs [time, batch, directions * hidden], h, c, reserve, state) of a long short-term memory over x [time, batch, input_size].
+    """(outputs [time, batch, directions * hidden], h, c, reserve, state) of a long short-term memory over x [time,
+    batch, input_size].
 
-    h, c: [layers * directions, batch, hidden]; w: all weights in one column, first those of inputs and states, layer by layer and direction by
+    h, c: [layers * directions, batch, hidden]; w: all weights in one column, first those of inputs and states, layer by
+        layer and direction by
     direction, then the biases of inputs and states, or the sums of both."""
     if proj_size:
         raise ValueError(f"For 'LSTM', 'proj_size' must be 0, but got {proj_size}.")
@@ -537,7 +563,8 @@ def TensorToTuple(input_x, /):
 
 
 _ENUM = {n: k for k, n in zip((30, 32, 33, 34, 35, 37, 38, 39, 40, 42, 43, 44, 45),
-                              "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16".split())}
+                              "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 "
+                              "bfloat16".split())}
 
 
 @primitive
@@ -565,11 +592,13 @@ def FloatStatus(x, /):
 
 @primitive
 def Assert(condition, input_data, /, summarize=3):
-    """Prints the first `summarize` elements of each tensor of input_data and raises RuntimeError where the condition is false."""
+    """Prints the first `summarize` elements of each tensor of input_data and raises RuntimeError where the condition is
+    false."""
     if not bool(condition):
         print("For 'Assert' condition is false.")
         for x in input_data:
-            print("input data: [" + " ".join(f"{v:g}" if isinstance(v, float) else str(v) for v in _ints(x)[:summarize]) + "]")
+            print("input data: [" + " ".join(f"{v:g}" if isinstance(v, float) else str(v)
+                                             for v in _ints(x)[:summarize]) + "]")
         raise RuntimeError("assert failed")
 
 
@@ -578,7 +607,8 @@ def PyFunc(inputs, /, fn, in_types, in_shapes, out_types, out_shapes, stateful=T
     """fn, called with NumPy arrays; its results as a tuple of tensors of out_types."""
     given = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     result = fn(*(x.asnumpy() for x in given))
-    return tuple(Tensor(np.asarray(r), t) for r, t in zip(result if isinstance(result, (tuple, list)) else (result,), out_types))
+    return tuple(Tensor(np.asarray(r), t)
+                 for r, t in zip(result if isinstance(result, (tuple, list)) else (result,), out_types))
 
 
 class InsertGradientOf(Primitive):

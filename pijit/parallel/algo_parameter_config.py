@@ -1,4 +1,5 @@
-"""Options of the search for a way to distribute operators over devices, of which there is one: they are kept and read back."""
+"""Options of the search for a way to distribute operators over devices, of which there is one: they are kept and read
+back."""
 
 _OPTIONS = {"fully_use_devices": False, "elementwise_op_strategy_follow": False, "enable_algo_approxi": False,
             "algo_approxi_epsilon": 0.1, "tensor_slice_align_enable": False, "tensor_slice_align_size": 16}

@@ -9,7 +9,8 @@ from pijit.nn.cell import Cell
 
 
 def _several(name):
-    return RuntimeError(f"For '{name}', there is one device: checkpoints that are divided over several devices by a strategy "
+    return RuntimeError(f"For '{name}', there is one device: checkpoints that are divided over several devices by a "
+                        "strategy "
                         "are not supported.")
 
 
@@ -31,7 +32,8 @@ def transform_checkpoint_by_rank(rank_id, checkpoint_files_map, save_checkpoint_
     if not isinstance(checkpoint_files_map, dict) or rank_id not in checkpoint_files_map:
         raise ValueError("For 'transform_checkpoint_by_rank', 'checkpoint_files_map' must be a dict with a file for "
                          f"{rank_id}.")
-    serialization.save_checkpoint(serialization.load_checkpoint(checkpoint_files_map[rank_id]), save_checkpoint_file_name)
+    serialization.save_checkpoint(serialization.load_checkpoint(checkpoint_files_map[rank_id]),
+                                  save_checkpoint_file_name)
 
 
 def transform_checkpoints(src_checkpoints_dir, dst_checkpoints_dir, ckpt_prefix, src_strategy_file=None,  # noqa: ARG001
@@ -44,17 +46,20 @@ rank_list_for_convert, convert_checkpoint_by_rank = rank_list_for_transform, tra
 convert_checkpoints = transform_checkpoints
 
 
-def unified_safetensors(src_dir, src_strategy_file, dst_dir, merge_with_redundancy=True, file_suffix=None,  # noqa: ARG001
+def unified_safetensors(src_dir, src_strategy_file, dst_dir, merge_with_redundancy=True,  # noqa: ARG001
+                        file_suffix=None,  # noqa: ARG001
                         max_process_num=64, choice_func=None, split_dst_file=()):  # noqa: ARG001
-    """Merges the .safetensors files below src_dir into dst_dir/part0.safetensors, and says in dst_dir/param_name_map.json
-    which file holds which parameter.
+    """Merges the .safetensors files below src_dir into dst_dir/part0.safetensors, and says in
+    dst_dir/param_name_map.json which file holds which parameter.
 
     file_suffix: files are taken that end so. choice_func(name): whether a parameter is taken, or its new name. Raises
-    ValueError where there are no files, or two hold different values for a name, RuntimeError where there is a strategy."""
+    ValueError where there are no files, or two hold different values for a name, RuntimeError where there is a
+    strategy."""
     if src_strategy_file is not None:
         raise _several("unified_safetensors")
     ending = (file_suffix or "") + ".safetensors"
-    files = sorted(os.path.join(folder, f) for folder, _, found in os.walk(src_dir) for f in found if f.endswith(ending))
+    files = sorted(os.path.join(folder, f) for folder, _, found in os.walk(src_dir) for f in found
+                   if f.endswith(ending))
     if not files:
         raise ValueError(f"For 'unified_safetensors', there is no file '*{ending}' in {src_dir!r}.")
     merged = {}
@@ -78,7 +83,8 @@ def merge_pipeline_strategys(src_strategy_dirs, dst_strategy_file):  # noqa: ARG
 
 
 def sync_pipeline_shared_parameters(net):
-    """Makes parameters equal that several stages of a pipeline share: with one stage they are. TypeError if net is no Cell."""
+    """Makes parameters equal that several stages of a pipeline share: with one stage they are. TypeError if net is no
+    Cell."""
     if not isinstance(net, Cell):
         raise TypeError(f"For 'sync_pipeline_shared_parameters', 'net' must be a Cell, but got {type(net).__name__}.")
 

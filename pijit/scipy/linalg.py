@@ -1,4 +1,5 @@
-"""Linear algebra by SciPy's names, on one matrix each. Integers are computed in float64. `overwrite_a`, `overwrite_b` and `check_finite`
+"""Linear algebra by SciPy's names, on one matrix each. Integers are computed in float64. `overwrite_a`, `overwrite_b`
+and `check_finite`
 have no meaning here: nothing is overwritten, and matrices that are not finite give NaN."""
 
 from pijit import dtype as mstype
@@ -9,7 +10,8 @@ from pijit.ops.function.linalg import matmul
 from pijit.ops.function.more_math import block_diag
 from pijit.ops.function.shapes import expand_dims, reshape, squeeze
 
-__all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "inv", "lstsq", "lu", "lu_factor", "lu_solve", "solve_triangular"]
+__all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "inv", "lstsq", "lu", "lu_factor",
+           "lu_solve", "solve_triangular"]
 
 
 def _numbers(name, what, a, ranks, complex=False):
@@ -20,7 +22,8 @@ def _numbers(name, what, a, ranks, complex=False):
     elif a.dtype not in (mstype.int32, mstype.int64, mstype.float32, mstype.float64):
         raise TypeError(f"For '{name}', '{what}' must be int32, int64, float32 or float64, but got {a.dtype}.")
     if a.ndim not in ranks:
-        raise ValueError(f"For '{name}', '{what}' must have {' or '.join(map(str, ranks))} dimensions, but got {a.ndim}.")
+        raise ValueError(f"For '{name}', '{what}' must have {' or '.join(map(str, ranks))} dimensions, but got "
+                         f"{a.ndim}.")
     return cast(a, mstype.float64) if a.dtype in (mstype.int32, mstype.int64) else a
 
 
@@ -51,7 +54,8 @@ def det(a, overwrite_a=False, check_finite=True):  # noqa: ARG001
 
 
 def cholesky(a, lower=False, overwrite_a=False, check_finite=True):  # noqa: ARG001
-    """The upper triangular u with a = u.T @ u (lower: l with a = l @ l.T). Raises RuntimeError unless a is positive definite."""
+    """The upper triangular u with a = u.T @ u (lower: l with a = l @ l.T). Raises RuntimeError unless a is positive
+    definite."""
     return _ops["cholesky"](_matrix("cholesky", a), not lower)
 
 
@@ -67,9 +71,12 @@ def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):  # noqa: AR
     return _d._solve_triangular(c, _d._solve_triangular(c, b, lower, not lower), lower, lower)
 
 
-def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, turbo=True, eigvals=None, type=1, check_finite=True):  # noqa: ARG001
-    """(eigenvalues in ascending order, eigenvectors as columns) of a symmetric matrix, of which one triangle is read; eigenvalues alone
-    if eigvals_only. Raises ValueError where b, eigvals or type ask for a generalized or partial problem."""
+def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False,  # noqa: ARG001
+         turbo=True, eigvals=None,  # noqa: ARG001
+         type=1, check_finite=True):  # noqa: ARG001
+    """(eigenvalues in ascending order, eigenvectors as columns) of a symmetric matrix, of which one triangle is read;
+    eigenvalues alone if eigvals_only. Raises ValueError where b, eigvals or type ask for a generalized or partial
+    problem."""
     a = _matrix("eigh", a, complex=True)
     if b is not None or eigvals is not None or type != 1:
         raise ValueError("For 'eigh', generalized and partial problems ('b', 'eigvals', 'type') are not supported.")
@@ -78,7 +85,8 @@ def eigh(a, b=None, lower=True, eigvals_only=False, overwrite_a=False, overwrite
 
 
 def lu_factor(a, overwrite_a=False, check_finite=True):  # noqa: ARG001
-    """(l below and u on and above the diagonal of one matrix, for each row the row it changed places with, as int32)."""
+    """(l below and u on and above the diagonal of one matrix, for each row the row it changed places with, as
+    int32)."""
     return _d._lu(_matrix("lu_factor", a))[:2]
 
 
@@ -109,8 +117,10 @@ def lu_pivots_to_permutation(pivots, permutation_size):
     return cast(_ops["lu_permutation"](pivots, permutation_size), pivots.dtype)
 
 
-def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, debug=None, check_finite=True):  # noqa: ARG001
-    """x with a @ x = b for the upper (lower) triangle of a, or a.T @ x = b where trans is 1, 2, 'T' or 'C'; b is [..., n] or [..., n, k]."""
+def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, debug=None,  # noqa: ARG001
+                     check_finite=True):  # noqa: ARG001
+    """x with a @ x = b for the upper (lower) triangle of a, or a.T @ x = b where trans is 1, 2, 'T' or 'C'; b is [...,
+    n] or [..., n, k]."""
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         raise TypeError("For 'solve_triangular', 'a' and 'b' must be Tensors, but got "
                         f"{a.__class__.__name__} and {b.__class__.__name__}.")
@@ -124,8 +134,8 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
 
 
 def lstsq(A, B, rcond=None, driver=None):  # noqa: ARG001
-    """(x of least norm that minimises the norm of A @ x - B, squared residuals, rank of A, singular values). Residuals are empty unless
-    A has full rank and more rows than columns."""
+    """(x of least norm that minimises the norm of A @ x - B, squared residuals, rank of A, singular values). Residuals
+    are empty unless A has full rank and more rows than columns."""
     A, B = _matrix("lstsq", A, square=False), _numbers("lstsq", "B", B, (1, 2))
     if A.shape[0] != B.shape[0]:
         raise ValueError(f"For 'lstsq', 'A' {A.shape} and 'B' {B.shape} differ in rows.")
@@ -133,7 +143,8 @@ def lstsq(A, B, rcond=None, driver=None):  # noqa: ARG001
     x = matmul(_d.pinv(A, rtol=rcond), b)
     s = _d.svd(A, compute_uv=False)
     m, n = A.shape
-    limit = s[0] * (rcond if rcond is not None else (m if m > n else n) * (2.0 ** -23 if A.dtype == mstype.float32 else 2.0 ** -52))
+    limit = s[0] * (rcond if rcond is not None
+                    else (m if m > n else n) * (2.0 ** -23 if A.dtype == mstype.float32 else 2.0 ** -52))
     rank = (s > limit).sum()
     error = matmul(A, x) - b
     residuals = (error * error).sum(0) if m > n and int(rank) == n else Tensor([], A.dtype)

@@ -458,7 +458,8 @@ def test_callees_made_anew_do_not_add_up():
 def test_code_is_freed_with_its_functions():
     def make():
         space = {"ops": ops, "opaque": opaque}
-        exec("def inner(t):\n    return ops.tanh(t) * 2\ndef f(x):\n    opaque('', end='')\n    return opaque('__call__', x)(inner)", space)
+        exec("def inner(t):\n    return ops.tanh(t) * 2\ndef f(x):\n    opaque('', end='')\n    return "
+             "opaque('__call__', x)(inner)", space)
         return ms.jit(space["f"]), space["inner"]
     f, inner = make()
     for _ in range(3):

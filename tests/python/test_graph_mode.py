@@ -1,4 +1,5 @@
-"""GRAPH_MODE and mode="PSJit" run what eager mode runs: pieces that no graph can hold are run by CPython, in their order."""
+"""GRAPH_MODE and mode="PSJit" run what eager mode runs: pieces that no graph can hold are run by CPython, in their
+order."""
 
 import numpy as np
 import pytest
@@ -100,7 +101,8 @@ def record(mode, kind, gradient):
     try:
         net = kind()
         f = ms.grad(lambda x: net(x).sum()) if gradient else net
-        return [(run(f, (x,), {}), freeze({k: v for k, v in vars(net).items() if k in ("seen", "large")})) for x in INPUTS]
+        return [(run(f, (x,), {}), freeze({k: v for k, v in vars(net).items() if k in ("seen", "large")}))
+                for x in INPUTS]
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
 
@@ -179,7 +181,8 @@ def trained(with_print=False, with_branch=False):
 
 @pytest.mark.parametrize(("options", "graphs"), [({}, 1), ({"with_print": True}, 2), ({"with_branch": True}, None)])
 def test_training_steps_are_captured_in_graph_mode(graph_mode, options, graphs):
-    e = check(lambda: trained(**options), Tensor(np.eye(2, dtype=np.float32)), Tensor([0, 1], ms.int32), calls=4, graphs=graphs)
+    e = check(lambda: trained(**options), Tensor(np.eye(2, dtype=np.float32)), Tensor([0, 1], ms.int32), calls=4,
+              graphs=graphs)
     assert e.calls == 4
     assert all(entry["kernels"] for entry in e.entries)
 

@@ -63,12 +63,14 @@ def test_programs(name):
 
 
 def test_the_alias_loads_no_more():
-    run = subprocess.run([sys.executable, "-c", BEGIN + "ms.compat.install()\nimport mindspore\n" + BEGIN.split("as ms")[1]],
+    run = subprocess.run([sys.executable, "-c",
+                          BEGIN + "ms.compat.install()\nimport mindspore\n" + BEGIN.split("as ms")[1]],
                          capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
 
 
-@pytest.mark.parametrize("values", [[1, 2], (0.1, -3.5), [True, False], [2 ** 63 - 1, -2 ** 63], [1, 2.5], [True, 2], [], [[1], [2]],
+@pytest.mark.parametrize("values", [[1, 2], (0.1, -3.5), [True, False], [2 ** 63 - 1, -2 ** 63], [1, 2.5], [True, 2],
+                                    [], [[1], [2]],
                                     [1 + 2j], [1e300], [2 ** 40]])
 def test_lists_are_as_arrays(values):
     import numpy as np

@@ -23,14 +23,19 @@ def started(monkeypatch):
 
 def test_one_rank(started):
     assert communication.GlobalComm.INITED
-    assert (communication.get_rank(), communication.get_group_size(), communication.get_local_rank(), communication.get_local_rank_size()) == (0, 1, 0, 1)
+    assert (communication.get_rank(), communication.get_group_size(), communication.get_local_rank(),
+            communication.get_local_rank_size()) == (0, 1, 0, 1)
     communication.create_group("mine", [0])
     assert communication.get_rank("mine") == 0 and communication.get_process_group_ranks("mine") == [0]
-    assert communication.get_world_rank_from_group_rank("mine", 0) == communication.get_group_rank_from_world_rank(0, "mine") == 0
+    assert communication.get_world_rank_from_group_rank("mine", 0) == 0
+    assert communication.get_group_rank_from_world_rank(0, "mine") == 0
     communication.destroy_group("mine")
-    for call, kind, text in ((lambda: communication.get_rank("mine"), ValueError, "mine"), (lambda: communication.get_rank(3), TypeError, "group"),
-                             (lambda: communication.create_group("g", [0, 1]), RuntimeError, "rank 0 of 1"), (lambda: communication.create_group("g", 0), TypeError, "rank_ids"),
-                             (lambda: communication.destroy_group("nccl_world_group"), ValueError, "world"), (lambda: communication.init(3), TypeError, "backend_name"),
+    for call, kind, text in ((lambda: communication.get_rank("mine"), ValueError, "mine"),
+                             (lambda: communication.get_rank(3), TypeError, "group"),
+                             (lambda: communication.create_group("g", [0, 1]), RuntimeError, "rank 0 of 1"),
+                             (lambda: communication.create_group("g", 0), TypeError, "rank_ids"),
+                             (lambda: communication.destroy_group("nccl_world_group"), ValueError, "world"),
+                             (lambda: communication.init(3), TypeError, "backend_name"),
                              (lambda: communication.init("foo"), RuntimeError, "foo")):
         with pytest.raises(kind, match=text):
             call()
@@ -51,7 +56,8 @@ def test_init_comes_first(monkeypatch):
 
 def test_collectives(started):
     x = ms.Tensor(np.arange(4, dtype=np.float32))
-    for op in (ops.AllReduce(), ops.AllReduce(ops.ReduceOp.MAX), ops.AllGather(), ops.ReduceScatter(), ops.CollectiveGather(0), ops.CollectiveScatter(), ops.Reduce(0),
+    for op in (ops.AllReduce(), ops.AllReduce(ops.ReduceOp.MAX), ops.AllGather(), ops.ReduceScatter(),
+               ops.CollectiveGather(0), ops.CollectiveScatter(), ops.Reduce(0),
                ops.AlltoAll(1, 0, 0)):
         assert op(x).asnumpy().tolist() == [0, 1, 2, 3]
     assert ops.Broadcast(0)((x, x))[1].asnumpy().tolist() == [0, 1, 2, 3] and ops.Barrier()() is None
@@ -59,11 +65,17 @@ def test_collectives(started):
         out, handle = f(x)
         assert out.asnumpy().tolist() == [0, 1, 2, 3] and handle is None
         f(x, async_op=True)[1].wait()
-    assert comm_func.broadcast(x).shape == comm_func.gather_into_tensor(x).shape == comm_func.scatter_tensor(x).shape == comm_func.reduce(x, 0).shape == (4,)
-    assert comm_func.all_to_all_with_output_shape([(4,)], [x])[0][0].shape == (4,) and comm_func.all_to_all_single_with_output_shape((4,), x)[0].shape == (4,)
+    for f in (comm_func.broadcast, comm_func.gather_into_tensor, comm_func.scatter_tensor,
+              lambda x: comm_func.reduce(x, 0)):
+        assert f(x).shape == (4,)
+    assert comm_func.all_to_all_with_output_shape([(4,)], [x])[0][0].shape == (4,)
+    assert comm_func.all_to_all_single_with_output_shape((4,), x)[0].shape == (4,)
     comm_func.barrier()
-    for call in (lambda: ops.Send(0, 1)(x), lambda: ops.Receive(0, 1, [2], ms.float32)(), lambda: comm_func.send(x), lambda: comm_func.recv(x), lambda: ops.Broadcast(1)((x,)),
-                 lambda: comm_func.broadcast(x, 1), lambda: comm_func.batch_isend_irecv([comm_func.P2POp("isend", x, 1)]), lambda: ops.AlltoAll(2, 0, 0)(x)):
+    for call in (lambda: ops.Send(0, 1)(x), lambda: ops.Receive(0, 1, [2], ms.float32)(), lambda: comm_func.send(x),
+                 lambda: comm_func.recv(x), lambda: ops.Broadcast(1)((x,)),
+                 lambda: comm_func.broadcast(x, 1),
+                 lambda: comm_func.batch_isend_irecv([comm_func.P2POp("isend", x, 1)]),
+                 lambda: ops.AlltoAll(2, 0, 0)(x)):
         with pytest.raises(RuntimeError, match="one process"):
             call()
     with pytest.raises(TypeError, match="op"):
@@ -84,14 +96,18 @@ def test_collectives_in_graphs_and_gradients():
 
 def test_parallel_context():
     context.reset_auto_parallel_context()
-    assert context.get_auto_parallel_context("parallel_mode") == "stand_alone" and context.get_auto_parallel_context("device_num") == 1
+    assert context.get_auto_parallel_context("parallel_mode") == "stand_alone"
+    assert context.get_auto_parallel_context("device_num") == 1
     for mode in context.ParallelMode.MODE_LIST:
-        context.set_auto_parallel_context(parallel_mode=mode, gradients_mean=True, device_num=communication.get_group_size())
+        context.set_auto_parallel_context(parallel_mode=mode, gradients_mean=True,
+                                          device_num=communication.get_group_size())
         assert ms.get_auto_parallel_context("parallel_mode") == mode
     context.set_auto_parallel_context(full_batch=True)
     assert context.get_auto_parallel_context("dataset_strategy") == "full_batch"
-    for options, kind in ((dict(parallel_mode="foo"), ValueError), (dict(device_num=8), RuntimeError), (dict(device_num="a"), TypeError), (dict(device_num=0), ValueError),
-                          (dict(global_rank=1), RuntimeError), (dict(gradients_mean=3), TypeError), (dict(foo=1), ValueError), (dict(pipeline_stages=2), RuntimeError),
+    for options, kind in ((dict(parallel_mode="foo"), ValueError), (dict(device_num=8), RuntimeError),
+                          (dict(device_num="a"), TypeError), (dict(device_num=0), ValueError),
+                          (dict(global_rank=1), RuntimeError), (dict(gradients_mean=3), TypeError),
+                          (dict(foo=1), ValueError), (dict(pipeline_stages=2), RuntimeError),
                           (dict(search_mode="x"), ValueError), (dict(gradients_mean=False, foo=1), ValueError)):
         with pytest.raises(kind, match=list(options)[-1]):
             context.set_auto_parallel_context(**options)
@@ -111,12 +127,16 @@ def test_parallel_context():
 
 def test_parallel_names(tmp_path):
     layout = parallel.Layout((2, 2), ("dp", "mp"))
-    assert layout("dp", "mp").to_dict() == {"device_matrix": (2, 2), "tensor_map": (1, 0), "interleaved_parallel": False, "alias_name": ("dp", "mp"), "rank_list": [0, 1, 2, 3]}
+    assert layout("dp", "mp").to_dict() == {"device_matrix": (2, 2), "tensor_map": (1, 0),
+                                            "interleaved_parallel": False, "alias_name": ("dp", "mp"),
+                                            "rank_list": [0, 1, 2, 3]}
     assert layout("None", ("dp", "mp")).to_dict()["tensor_map"] == (-1, (1, 0))
     net = nn.Dense(2, 2)
     assert ms.shard(net, ((1, 1),)) is net and ms.rank_list_for_transform(0) == [0]
-    for call, kind in ((lambda: ms.shard(net, ((2, 1),)), RuntimeError), (lambda: ms.shard(3, ()), TypeError), (lambda: parallel.Layout((2,), ("a", "b")), ValueError),
-                       (lambda: layout("x"), ValueError), (lambda: ms.rank_list_for_transform(0, "a"), RuntimeError), (lambda: ms.transform_checkpoints("a", "b", "c"), RuntimeError)):
+    for call, kind in ((lambda: ms.shard(net, ((2, 1),)), RuntimeError), (lambda: ms.shard(3, ()), TypeError),
+                       (lambda: parallel.Layout((2,), ("a", "b")), ValueError),
+                       (lambda: layout("x"), ValueError), (lambda: ms.rank_list_for_transform(0, "a"), RuntimeError),
+                       (lambda: ms.transform_checkpoints("a", "b", "c"), RuntimeError)):
         with pytest.raises(kind):
             call()
     path = str(tmp_path / "a.ckpt")
@@ -144,9 +164,12 @@ def test_streams_and_memory():
     assert runtime.memory_allocated() - before >= 400000
     del x
     assert runtime.memory_allocated() - before < 400000 <= ms.max_memory_allocated() - before
-    assert hal.memory_stats("CPU")["max_allocated_memory"] == runtime.max_memory_allocated() and "Allocated memory" in runtime.memory_summary()
-    assert hal.is_available("CPU") and not hal.is_available("GPU") and hal.device_count() == 1 and hal.get_device_name(0) == "CPU"
-    for call in (lambda: hal.is_available("foo"), lambda: hal.device_count("GPU"), lambda: hal.get_device_name(1), lambda: runtime.set_memory("x")):
+    assert hal.memory_stats("CPU")["max_allocated_memory"] == runtime.max_memory_allocated()
+    assert "Allocated memory" in runtime.memory_summary()
+    assert hal.is_available("CPU") and not hal.is_available("GPU") and hal.device_count() == 1
+    assert hal.get_device_name(0) == "CPU"
+    for call in (lambda: hal.is_available("foo"), lambda: hal.device_count("GPU"), lambda: hal.get_device_name(1),
+                 lambda: runtime.set_memory("x")):
         with pytest.raises(ValueError):
             call()
 
@@ -163,10 +186,12 @@ def test_profiles(tmp_path):
     p.stop()
     p.analyse()
     trace = json.loads((tmp_path / "a" / "trace_view.json").read_text())
-    assert [e["name"] for e in trace["traceEvents"]] == [f"ProfilerStep#{i}" for i in range(3)] and trace["metadata"] == {"config": {"lr": 1}}
+    assert [e["name"] for e in trace["traceEvents"]] == [f"ProfilerStep#{i}" for i in range(3)]
+    assert trace["metadata"] == {"config": {"lr": 1}}
     assert any("construct" in key[2] for key in pstats.Stats(str(tmp_path / "a" / "functions.pstats")).stats)
     turns = []
-    with profiler.profile(activities=[profiler.ProfilerActivity.CPU], schedule=profiler.schedule(wait=1, warmup=1, active=2, repeat=2, skip_first=1),
+    with profiler.profile(activities=[profiler.ProfilerActivity.CPU],
+                          schedule=profiler.schedule(wait=1, warmup=1, active=2, repeat=2, skip_first=1),
                           on_trace_ready=lambda prof: turns.append([e["name"][-1] for e in prof._events])) as prof:
         for _ in range(12):
             net(x)
@@ -198,7 +223,8 @@ def test_checkpoints_in_parts(tmp_path):
     assert list(ms.load_segmented_checkpoints(str(tmp_path), choice_func=lambda n: n == "weight")) == ["weight"]
     for call, kind, text in ((lambda: ms.load_segmented_checkpoints(3), TypeError, "str"),
                              (lambda: ms.load_segmented_checkpoints(str(tmp_path / "none")), ValueError, "exist"),
-                             (lambda: ms.load_segmented_checkpoints(str(tmp_path), specify_prefix="x"), ValueError, "no param")):
+                             (lambda: ms.load_segmented_checkpoints(str(tmp_path), specify_prefix="x"), ValueError,
+                              "no param")):
         with pytest.raises(kind, match=text):
             call()
     path = str(tmp_path / "part_0.ckpt")
@@ -210,7 +236,8 @@ def test_safetensors_of_a_folder_in_one(tmp_path):
     net = nn.Dense(2, 3)
     for name in ("weight", "bias"):
         (tmp_path / "in" / f"rank_{name}").mkdir(parents=True)
-        ms.save_checkpoint([{"name": name, "data": getattr(net, name)}], str(tmp_path / "in" / f"rank_{name}" / "a.safetensors"),
+        ms.save_checkpoint([{"name": name, "data": getattr(net, name)}],
+                           str(tmp_path / "in" / f"rank_{name}" / "a.safetensors"),
                            format="safetensors")
     out = str(tmp_path / "out")
     ms.unified_safetensors(str(tmp_path / "in"), None, out)
@@ -220,7 +247,8 @@ def test_safetensors_of_a_folder_in_one(tmp_path):
     assert names["weight_map"] == {"weight": "part0.safetensors", "bias": "part0.safetensors"}
     ms.unified_safetensors(str(tmp_path / "in"), None, out, choice_func=lambda n: n == "bias" and "b")
     assert list(ms.load_checkpoint(out + "/part0.safetensors", format="safetensors")) == ["b"]
-    ms.save_checkpoint([{"name": "bias", "data": net.bias + 1}], str(tmp_path / "in" / "b.safetensors"), format="safetensors")
+    ms.save_checkpoint([{"name": "bias", "data": net.bias + 1}], str(tmp_path / "in" / "b.safetensors"),
+                       format="safetensors")
     for args, kind, text in (((str(tmp_path / "in"), "s.ckpt", out), RuntimeError, "one device"),
                              ((str(tmp_path / "out" / "x"), None, out), ValueError, "no file"),
                              ((str(tmp_path / "in"), None, out), ValueError, "different values")):

@@ -85,11 +85,13 @@ def test_names_of_layers(make, state):
 
 
 def test_names_below_another_cell():
-    assert [p.name for p in Holder(nn.BatchNorm1d(3)).get_parameters()][:2] == ["one.moving_mean", "one.moving_variance"]
+    names = [p.name for p in Holder(nn.BatchNorm1d(3)).get_parameters()]
+    assert names[:2] == ["one.moving_mean", "one.moving_variance"]
     assert [p.name for p in Holder(LAYERS[-1][0]()).get_parameters()] == ["one.cur_iter", "one.last_overflow_iter"]
     net = nn.Dense(2, 3)
     step = nn.TrainOneStepCell(net, nn.SGD(net.trainable_params(), momentum=0.9))
-    expected = ["weight", "bias", *[f"optimizer.{n}" for n in ("global_step", "learning_rate", "momentum", "accum.weight",
+    expected = ["weight", "bias", *[f"optimizer.{n}"
+                                    for n in ("global_step", "learning_rate", "momentum", "accum.weight",
                                                               "accum.bias", "stat.weight", "stat.bias")]]
     assert [name for name, _ in step.parameters_and_names()] == expected
     for prefix in ("one.", "one.one."):
@@ -99,7 +101,8 @@ def test_names_below_another_cell():
 
 def test_state_of_lars_and_adafactor():
     lars = nn.LARS(nn.Momentum(nn.Dense(2, 3).trainable_params(), 0.1, 0.9))
-    assert [p.name for p in lars.get_parameters()] == ["global_step", "fake_lr", "weight", "bias", "fake_param", "learning_rate",
+    assert [p.name for p in lars.get_parameters()] == ["global_step", "fake_lr", "weight", "bias", "fake_param",
+                                                       "learning_rate",
                                                        "momentum", "moments.weight", "moments.bias"]
     gradients = (ms.ops.ones((3, 2)), ms.ops.ones(3))
     lars(gradients)

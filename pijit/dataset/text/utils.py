@@ -73,7 +73,8 @@ class Vocab:
         """The words in columns of a dataset, the most frequent first.
 
         Args:
-            columns: a str or a list of str; None for all. freq_range: (minimum, maximum) of how often a word comes, None for any.
+            columns: a str or a list of str; None for all. freq_range: (minimum, maximum) of how often a word comes,
+                None for any.
             top_k: how many words at most. special_tokens: words added. special_first: whether they come first."""
         op = "Vocab.from_dataset"
         columns = check.columns(op, "columns", columns, none=True, empty=True) or None
@@ -100,7 +101,8 @@ class Vocab:
     @classmethod
     def from_list(cls, word_list, special_tokens=None, special_first=True):
         """The words of a list. Raises TypeError for no list of str, ValueError for words that come twice."""
-        return cls._make("Vocab.from_list", _words("Vocab.from_list", "word_list", word_list), special_tokens, special_first)
+        return cls._make("Vocab.from_list", _words("Vocab.from_list", "word_list", word_list), special_tokens,
+                         special_first)
 
     @classmethod
     def from_file(cls, file_path, delimiter="", vocab_size=None, special_tokens=None, special_first=True):
@@ -122,7 +124,8 @@ class Vocab:
 
     @classmethod
     def from_dict(cls, word_dict):
-        """The words of a dict from words to numbers. Raises TypeError and ValueError for other things and numbers below 0."""
+        """The words of a dict from words to numbers. Raises TypeError and ValueError for other things and numbers below
+        0."""
         check.instance("Vocab.from_dict", "word_dict", word_dict, dict)
         for w, i in word_dict.items():
             check.string("Vocab.from_dict", "a word", w)

@@ -155,7 +155,8 @@ def _similarity(a, b, window, max_val, k1, k2):
 class SSIM(Cell):
     """The structural similarity of two batches of images [N, C, H, W], a number per image: [N] (Wang et al. 2004).
 
-    max_val: the greatest value of a pixel. Raises TypeError or ValueError for arguments out of range and images smaller than the filter.
+    max_val: the greatest value of a pixel. Raises TypeError or ValueError for arguments out of range and images smaller
+        than the filter.
 
     Args:
         max_val (number, optional): the greatest value. Default: 1.0.
@@ -204,7 +205,8 @@ def _similarity_options(name, max_val, filter_size, filter_sigma, k1, k2):
 
 def _same_images(name, a, b):
     if a.ndim != 4 or a.shape != b.shape:
-        raise ValueError(f"For '{name}', expected two batches [N, C, H, W] of one shape, but got {tuple(a.shape)} and {tuple(b.shape)}.")
+        raise ValueError(f"For '{name}', expected two batches [N, C, H, W] of one shape, but got {tuple(a.shape)} and "
+                         f"{tuple(b.shape)}.")
     if a.dtype != b.dtype:
         raise TypeError(f"For '{name}', both batches must be of one dtype, but got {a.dtype} and {b.dtype}.")
 
@@ -235,10 +237,12 @@ class MSSSIM(Cell):
         [1.]
     """
 
-    def __init__(self, max_val=1.0, power_factors=(0.0448, 0.2856, 0.3001, 0.2363, 0.1333), filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
+    def __init__(self, max_val=1.0, power_factors=(0.0448, 0.2856, 0.3001, 0.2363, 0.1333), filter_size=11,
+                 filter_sigma=1.5, k1=0.01, k2=0.03):
         super().__init__()
         if not isinstance(power_factors, (tuple, list)):
-            raise TypeError(f"For 'MSSSIM', 'power_factors' must be a tuple or list, but got {type(power_factors).__name__}.")
+            raise TypeError("For 'MSSSIM', 'power_factors' must be a tuple or list, but got "
+                            f"{type(power_factors).__name__}.")
         _similarity_options("MSSSIM", max_val, filter_size, filter_sigma, k1, k2)
         self.max_val, self.filter_size, self.filter_sigma, self.k1, self.k2 = max_val, filter_size, filter_sigma, k1, k2
         self.power_factors = tuple(power_factors)
@@ -283,7 +287,8 @@ class FractionalMaxPool2d(Cell):
         self.return_indices, self._random_samples = return_indices, _random_samples
 
     def construct(self, input):
-        return F.fractional_max_pool2d(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
+        return F.fractional_max_pool2d(input, self.kernel_size, self.output_size, self.output_ratio,
+                                       self.return_indices, self._random_samples)
 
 
 class FractionalMaxPool3d(FractionalMaxPool2d):
@@ -308,14 +313,15 @@ class FractionalMaxPool3d(FractionalMaxPool2d):
     """
 
     def construct(self, input):
-        return F.fractional_max_pool3d(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
+        return F.fractional_max_pool3d(input, self.kernel_size, self.output_size, self.output_ratio,
+                                       self.return_indices, self._random_samples)
 
 
 class MultiFieldEmbeddingLookup(Cell):
     """Rows of a table, weighted and reduced over those of each field.
 
-    construct(input_indices [batch, n], input_values [batch, n], field_ids [batch, n]) gives [batch, field_size, embedding_size]; values of 0 only fill
-    rows up. operator: 'SUM',
+    construct(input_indices [batch, n], input_values [batch, n], field_ids [batch, n]) gives [batch, field_size,
+    embedding_size]; values of 0 only fill rows up. operator: 'SUM',
     'MEAN' or 'MAX'. Raises ValueError for another operator or sizes below 1.
 
     Args:
@@ -345,21 +351,26 @@ class MultiFieldEmbeddingLookup(Cell):
             `operator` isn't one of those named.
 
     Example:
-        >>> nn.MultiFieldEmbeddingLookup(10, 2, 2)(Tensor([[1, 2]], ms.int32), Tensor([[1.0, 1.0]]), Tensor([[0, 1]], ms.int32)).shape
+        >>> nn.MultiFieldEmbeddingLookup(10, 2, 2)(Tensor([[1, 2]], ms.int32), Tensor([[1.0, 1.0]]), Tensor([[0, 1]],
+        ...     ms.int32)).shape
         (1, 2, 2)
     """
 
     OPERATOR_SUM, OPERATOR_MEAN, OPERATOR_MAX = "SUM", "MEAN", "MAX"
 
-    def __init__(self, vocab_size, embedding_size, field_size, param_init="normal", target="CPU", slice_mode="batch_slice", feature_num_list=None,  # noqa: ARG002
+    def __init__(self, vocab_size, embedding_size, field_size, param_init="normal", target="CPU",  # noqa: ARG002
+                 slice_mode="batch_slice", feature_num_list=None,  # noqa: ARG002
                  max_norm=None, sparse=True, operator="SUM", dtype=mstype.float32):  # noqa: ARG002
         super().__init__()
-        self.vocab_size, self.embedding_size, self.field_size = (positive("MultiFieldEmbeddingLookup", n, v) for n, v in (
+        self.vocab_size, self.embedding_size, self.field_size = (positive("MultiFieldEmbeddingLookup", n, v)
+                                                                 for n, v in (
             ("vocab_size", vocab_size), ("embedding_size", embedding_size), ("field_size", field_size)))
         if operator not in ("SUM", "MEAN", "MAX"):
-            raise ValueError(f"For 'MultiFieldEmbeddingLookup', 'operator' must be 'SUM', 'MEAN' or 'MAX', but got {operator!r}.")
+            raise ValueError("For 'MultiFieldEmbeddingLookup', 'operator' must be 'SUM', 'MEAN' or 'MAX', but got "
+                             f"{operator!r}.")
         self.operator, self.max_norm = operator, max_norm
-        self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype), name="embedding_table")
+        self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size], dtype),
+                                         name="embedding_table")
 
     def construct(self, input_indices, input_values, field_ids):
         batch, n = input_indices.shape
@@ -370,7 +381,8 @@ class MultiFieldEmbeddingLookup(Cell):
         rows = rows * F.expand_dims(input_values, -1)
         place = F.reshape(F.cast(field_ids, mstype.int64) + F.expand_dims(F.arange(batch), 1) * self.field_size, (-1,))
         flat, count = F.reshape(rows, (batch * n, self.embedding_size)), batch * self.field_size
-        place = F.select(F.reshape(input_values, (-1,)) != 0, place, count)  # values of 0 fill rows up: they belong to a segment behind the last
+        # values of 0 fill rows up: they belong to a segment behind the last
+        place = F.select(F.reshape(input_values, (-1,)) != 0, place, count)
         if self.operator == "MAX":
             y = F.unsorted_segment_max(flat, place, count + 1)
             used = F.unsorted_segment_sum(F.ones((batch * n,), rows.dtype), place, count + 1)
@@ -386,8 +398,9 @@ class MultiFieldEmbeddingLookup(Cell):
 class SampledSoftmaxLoss(Cell):
     """The softmax loss over the true classes and some that are drawn, in place of all.
 
-    construct(weights [classes, n], biases [classes], labels [batch, num_true] int32, logits [batch, n]). sampled_values: (classes, expected counts of the
-    true ones, of the drawn ones) in place of drawn ones. reduction: 'none', 'mean' or 'sum'. Raises ValueError for another reduction.
+    construct(weights [classes, n], biases [classes], labels [batch, num_true] int32, logits [batch, n]).
+    sampled_values: (classes, expected counts of the true ones, of the drawn ones) in place of drawn ones. reduction:
+        'none', 'mean' or 'sum'. Raises ValueError for another reduction.
 
     Args:
         num_sampled (int): how many to draw.
@@ -417,22 +430,29 @@ class SampledSoftmaxLoss(Cell):
         (2,)
     """
 
-    def __init__(self, num_sampled, num_classes, num_true=1, sampled_values=None, remove_accidental_hits=True, seed=0, reduction="none"):  # noqa: ARG002
+    def __init__(self, num_sampled, num_classes, num_true=1, sampled_values=None,
+                 remove_accidental_hits=True, seed=0,  # noqa: ARG002
+                 reduction="none"):  # noqa: ARG002
         super().__init__()
         if num_true < 1:
             raise ValueError(f"For 'SampledSoftmaxLoss', 'num_true' must be at least 1, but got {num_true}.")
         if num_sampled > num_classes:
-            raise ValueError(f"For 'SampledSoftmaxLoss', 'num_sampled' {num_sampled} must be at most 'num_classes' {num_classes}.")
+            raise ValueError(f"For 'SampledSoftmaxLoss', 'num_sampled' {num_sampled} must be at most 'num_classes' "
+                             f"{num_classes}.")
         if reduction not in ("none", "mean", "sum"):
-            raise ValueError(f"For 'SampledSoftmaxLoss', 'reduction' must be 'none', 'mean' or 'sum', but got {reduction!r}.")
+            raise ValueError("For 'SampledSoftmaxLoss', 'reduction' must be 'none', 'mean' or 'sum', but got "
+                             f"{reduction!r}.")
         if sampled_values is not None and (not isinstance(sampled_values, (list, tuple)) or len(sampled_values) != 3):
-            raise ValueError(f"For 'SampledSoftmaxLoss', 'sampled_values' must hold 3 tensors, but got {sampled_values!r}.")
+            raise ValueError("For 'SampledSoftmaxLoss', 'sampled_values' must hold 3 tensors, but got "
+                             f"{sampled_values!r}.")
         self.num_sampled, self.num_classes, self.num_true = num_sampled, num_classes, num_true
-        self.sampled_values, self.remove_accidental_hits, self.reduction = sampled_values, remove_accidental_hits, reduction
+        self.sampled_values = sampled_values
+        self.remove_accidental_hits, self.reduction = remove_accidental_hits, reduction
 
     def construct(self, weights, biases, labels, logits):
         labels = F.reshape(F.cast(labels, mstype.int64), (-1, self.num_true))
-        drawn, of_true, of_drawn = self.sampled_values or F.log_uniform_candidate_sampler(labels, self.num_true, self.num_sampled, True, self.num_classes)
+        drawn, of_true, of_drawn = self.sampled_values or F.log_uniform_candidate_sampler(
+            labels, self.num_true, self.num_sampled, True, self.num_classes)
         drawn = F.cast(drawn, mstype.int64)
         true_w = F.gather(weights, labels, 0)
         true = F.sum(F.expand_dims(logits, 1) * true_w, -1) + F.gather(biases, labels, 0) - F.log(of_true)

@@ -14,15 +14,18 @@ class _BatchNorm(OperatorCell):
     rank = ()
     _kept_attributes = ("moving_mean", "moving_variance")
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros", moving_mean_init="zeros",
+    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros",
+                 moving_mean_init="zeros",
                  moving_var_init="ones", use_batch_statistics=None, data_format="NCHW", dtype=mstype.float32):
         super().__init__()
         _format(type(self).__name__, data_format)
         n = positive(type(self).__name__, "num_features", num_features)
         if not 0 <= momentum <= 1:
             raise ValueError(f"For '{type(self).__name__}', 'momentum' must be in [0, 1], but got {momentum}.")
-        self.num_features, self.eps, self.momentum, self.use_batch_statistics, self.format = n, eps, momentum, use_batch_statistics, data_format
-        self.gamma_init, self.beta_init, self.moving_mean_init, self.moving_var_init = gamma_init, beta_init, moving_mean_init, moving_var_init
+        self.num_features, self.eps = n, eps
+        self.momentum, self.use_batch_statistics, self.format = momentum, use_batch_statistics, data_format
+        self.gamma_init, self.beta_init = gamma_init, beta_init
+        self.moving_mean_init, self.moving_var_init = moving_mean_init, moving_var_init
         self.moving_mean = Parameter(initializer(moving_mean_init, [n], dtype), name="mean", requires_grad=False)
         self.moving_variance = Parameter(initializer(moving_var_init, [n], dtype), name="variance", requires_grad=False)
         self.gamma = Parameter(initializer(gamma_init, [n], dtype), name="gamma", requires_grad=affine)
@@ -36,11 +39,14 @@ class _BatchNorm(OperatorCell):
         if self.replaced():
             norm = self.bn_train if use_batch else self.bn_infer
             return norm(x, self.gamma, self.beta, self.moving_mean, self.moving_variance)[0]
-        return F.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, use_batch, 1.0 - self.momentum, self.eps)
+        return F.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, use_batch,
+                            1.0 - self.momentum, self.eps)
 
     def extend_repr(self):
-        shown = f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, beta={self.beta}"
-        return shown + f", moving_mean={self.moving_mean}, moving_variance={self.moving_variance}" if hasattr(self, "moving_mean") else shown
+        shown = (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
+                 f"beta={self.beta}")
+        return (shown + f", moving_mean={self.moving_mean}, moving_variance={self.moving_variance}"
+                if hasattr(self, "moving_mean") else shown)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -152,21 +158,25 @@ class BatchNorm3d(Cell):
         (3, 2, 4, 4, 4)
     """
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros", moving_mean_init="zeros",
+    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros",
+                 moving_mean_init="zeros",
                  moving_var_init="ones", use_batch_statistics=None, dtype=mstype.float32):
         super().__init__()
-        self.bn2d = BatchNorm2d(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init, use_batch_statistics, dtype=dtype)
+        self.bn2d = BatchNorm2d(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init,
+                                moving_var_init, use_batch_statistics, dtype=dtype)
         self.shape, self.reshape = P.Shape(), P.Reshape()
 
     def construct(self, input_x):
         shape = self.shape(input_x)
         if len(shape) != 5:
             raise ValueError(f"For '{self.cls_name}', the input must have 5 dimensions, but got {len(shape)}.")
-        return self.reshape(self.bn2d(self.reshape(input_x, (shape[0], shape[1], shape[2] * shape[3], shape[4]))), shape)
+        return self.reshape(self.bn2d(self.reshape(input_x, (shape[0], shape[1], shape[2] * shape[3], shape[4]))),
+                            shape)
 
 
 class LayerNorm(OperatorCell):
-    """Layer normalisation over the dimensions from begin_norm_axis on; gamma and beta have those from begin_params_axis on.
+    """Layer normalisation over the dimensions from begin_norm_axis on; gamma and beta have those from begin_params_axis
+    on.
 
     Args:
         normalized_shape (tuple of int): the sizes that are normalised over.
@@ -188,10 +198,12 @@ class LayerNorm(OperatorCell):
         [[-1.  1.]]
     """
 
-    def __init__(self, normalized_shape, begin_norm_axis=-1, begin_params_axis=-1, gamma_init="ones", beta_init="zeros", epsilon=1e-7, dtype=mstype.float32):
+    def __init__(self, normalized_shape, begin_norm_axis=-1, begin_params_axis=-1, gamma_init="ones", beta_init="zeros",
+                 epsilon=1e-7, dtype=mstype.float32):
         super().__init__()
         if not isinstance(normalized_shape, (tuple, list)):
-            raise TypeError(f"For 'LayerNorm', 'normalized_shape' must be a tuple or list, but got {type(normalized_shape).__name__}.")
+            raise TypeError("For 'LayerNorm', 'normalized_shape' must be a tuple or list, but got "
+                            f"{type(normalized_shape).__name__}.")
         self.normalized_shape, self.epsilon = tuple(normalized_shape), epsilon
         self.begin_norm_axis, self.begin_params_axis = begin_norm_axis, begin_params_axis
         self.gamma = Parameter(initializer(gamma_init, normalized_shape, dtype), name="gamma")
@@ -207,13 +219,15 @@ class LayerNorm(OperatorCell):
                 raise ValueError(f"For 'LayerNorm', axis {axis} is out of range for an input of {n} dimensions.")
         begin, params = self.begin_norm_axis % n, self.begin_params_axis % n
         if tuple(input_x.shape[params:]) != self.normalized_shape:
-            raise ValueError(f"For 'LayerNorm', the dimensions {tuple(input_x.shape[params:])} from begin_params_axis on must be normalized_shape {self.normalized_shape}.")
+            raise ValueError(f"For 'LayerNorm', the dimensions {tuple(input_x.shape[params:])} from begin_params_axis "
+                             f"on must be normalized_shape {self.normalized_shape}.")
         if begin == params:
             return F.layer_norm(input_x, self.normalized_shape, self.gamma, self.beta, self.epsilon)
         return F.layer_norm(input_x, input_x.shape[begin:], None, None, self.epsilon) * self.gamma + self.beta
 
     def extend_repr(self):
-        return (f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, begin_params_axis={self.begin_params_axis}, "
+        return (f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
+                f"begin_params_axis={self.begin_params_axis}, "
                 f"gamma{self.gamma}, beta={self.beta}")
 
 
@@ -253,9 +267,11 @@ class SyncBatchNorm(_BatchNorm):
 
     rank = (2, 3, 4, 5)
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros", moving_mean_init="zeros",
+    def __init__(self, num_features, eps=1e-5, momentum=0.9, affine=True, gamma_init="ones", beta_init="zeros",
+                 moving_mean_init="zeros",
                  moving_var_init="ones", use_batch_statistics=None, process_groups=None, dtype=mstype.float32):
-        super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init, use_batch_statistics, dtype=dtype)
+        super().__init__(num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
+                         use_batch_statistics, dtype=dtype)
         self.process_groups = process_groups
 
 
@@ -286,18 +302,22 @@ class GroupNorm(Cell):
         (1, 4, 2, 2)
     """
 
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, gamma_init="ones", beta_init="zeros", dtype=mstype.float32):
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, gamma_init="ones", beta_init="zeros",
+                 dtype=mstype.float32):
         super().__init__()
-        self.num_groups, self.num_channels = positive("GroupNorm", "num_groups", num_groups), positive("GroupNorm", "num_channels", num_channels)
+        self.num_groups = positive("GroupNorm", "num_groups", num_groups)
+        self.num_channels = positive("GroupNorm", "num_channels", num_channels)
         if num_channels % num_groups:
-            raise ValueError(f"For 'GroupNorm', 'num_channels' {num_channels} must be a multiple of 'num_groups' {num_groups}.")
+            raise ValueError(f"For 'GroupNorm', 'num_channels' {num_channels} must be a multiple of 'num_groups' "
+                             f"{num_groups}.")
         self.eps, self.affine = eps, affine
         self.gamma = Parameter(initializer(gamma_init, [num_channels], dtype), name="gamma", requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, [num_channels], dtype), name="beta", requires_grad=affine)
 
     def construct(self, x):
         if x.ndim < 3 or x.shape[1] != self.num_channels:
-            raise ValueError(f"For 'GroupNorm', the input must be [N, {self.num_channels}, ...], but got {list(x.shape)}.")
+            raise ValueError(f"For 'GroupNorm', the input must be [N, {self.num_channels}, ...], but got "
+                             f"{list(x.shape)}.")
         return F.group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
 
     def extend_repr(self):
@@ -307,7 +327,8 @@ class GroupNorm(Cell):
 class _InstanceNorm(Cell):
     rank = 0
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, gamma_init="ones", beta_init="zeros", dtype=mstype.float32):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, gamma_init="ones", beta_init="zeros",
+                 dtype=mstype.float32):
         super().__init__()
         n = positive(type(self).__name__, "num_features", num_features)
         if not 0 <= momentum <= 1:
@@ -320,12 +341,15 @@ class _InstanceNorm(Cell):
 
     def construct(self, x):
         if x.ndim != self.rank or x.shape[1] != self.num_features:
-            raise ValueError(f"For '{self.cls_name}', the input must have {self.rank} dimensions and {self.num_features} channels, but got {list(x.shape)}.")
+            raise ValueError(f"For '{self.cls_name}', the input must have {self.rank} dimensions and "
+                             f"{self.num_features} channels, but got {list(x.shape)}.")
         return F.group_norm(x, self.num_features, self.gamma, self.beta, self.eps)
 
     def extend_repr(self):
-        shown = f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, beta={self.beta}"
-        return shown + f", moving_mean={self.moving_mean}, moving_variance={self.moving_variance}" if hasattr(self, "moving_mean") else shown
+        shown = (f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, gamma={self.gamma}, "
+                 f"beta={self.beta}")
+        return (shown + f", moving_mean={self.moving_mean}, moving_variance={self.moving_variance}"
+                if hasattr(self, "moving_mean") else shown)
 
 
 class InstanceNorm1d(_InstanceNorm):

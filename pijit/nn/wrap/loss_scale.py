@@ -41,7 +41,8 @@ class FixedLossScaleUpdateCell(Cell):
 
 
 class DynamicLossScaleUpdateCell(Cell):
-    """A loss scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window steps without.
+    """A loss scale that is divided by scale_factor where gradients overflow, and multiplied by it after scale_window
+    steps without.
 
     Called with (loss_scale, overflow): updates loss_scale, gives overflow.
 
@@ -66,7 +67,8 @@ class DynamicLossScaleUpdateCell(Cell):
         super().__init__()
         self.loss_scale_value, self.scale_factor, self.scale_window = loss_scale_value, scale_factor, scale_window
         self.cur_iter = Parameter(Tensor(1, mstype.int32), name="current_iterator_step", requires_grad=False)
-        self.last_overflow_iter = Parameter(Tensor(0, mstype.int32), name="last_overflow_iterator_step", requires_grad=False)
+        self.last_overflow_iter = Parameter(Tensor(0, mstype.int32), name="last_overflow_iterator_step",
+                                            requires_grad=False)
 
     def get_loss_scale(self):
         """The scale at the start."""
@@ -83,19 +85,22 @@ class DynamicLossScaleUpdateCell(Cell):
 
 
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):
-    """One optimizer step on a network that returns a loss, with gradients of the loss times a scale; a step whose gradients overflow changes no
-    parameter. Returns (loss, overflow, scale).
+    """One optimizer step on a network that returns a loss, with gradients of the loss times a scale; a step whose
+    gradients overflow changes no parameter. Returns (loss, overflow, scale).
 
-    scale_sense: a number, a Tensor, or a cell that updates the scale. Subclasses use, besides what TrainOneStepCell has,
+    scale_sense: a number, a Tensor, or a cell that updates the scale. Subclasses use, besides what TrainOneStepCell
+        has,
     `scale_sense`, `hyper_map`, `start_overflow_check`, `get_overflow_status` and `process_loss_scale`."""
 
     def __init__(self, network, optimizer, scale_sense):
         super().__init__(network, optimizer)
         if isinstance(scale_sense, bool) or not isinstance(scale_sense, (Cell, Tensor, int, float)):
-            raise TypeError(f"For 'TrainOneStepWithLossScaleCell', 'scale_sense' must be a Cell, a Tensor or a number, but got {type(scale_sense).__name__}.")
+            raise TypeError("For 'TrainOneStepWithLossScaleCell', 'scale_sense' must be a Cell, a Tensor or a number, "
+                            f"but got {type(scale_sense).__name__}.")
         self.loss_scaling_manager = scale_sense if isinstance(scale_sense, Cell) else None
         scale = scale_sense.get_loss_scale() if isinstance(scale_sense, Cell) else scale_sense
-        self.scale_sense = Parameter(scale if isinstance(scale, Tensor) else Tensor(float(scale), mstype.float32), name="scale_sense", requires_grad=False)
+        self.scale_sense = Parameter(scale if isinstance(scale, Tensor) else Tensor(float(scale), mstype.float32),
+                                     name="scale_sense", requires_grad=False)
         self.hyper_map = HyperMap()
         self.is_distributed = False
         self._gradient = value_and_grad(self._scaled, None, self.weights, has_aux=True)
@@ -107,7 +112,8 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     def set_sense_scale(self, sens):
         """Takes a new scale: a Tensor. TypeError for anything else."""
         if not isinstance(sens, Tensor):
-            raise TypeError(f"For 'TrainOneStepWithLossScaleCell.set_sense_scale', 'sens' must be a Tensor, but got {type(sens).__name__}.")
+            raise TypeError("For 'TrainOneStepWithLossScaleCell.set_sense_scale', 'sens' must be a Tensor, but got "
+                            f"{type(sens).__name__}.")
         self.scale_sense._assign(F.reshape(sens, self.scale_sense.shape))
 
     def start_overflow_check(self, pre_cond, compute_input):  # noqa: ARG002

@@ -1,5 +1,5 @@
-"""Decompositions of matrices, what follows from them, and linear systems. A matrix is the last two dimensions of a tensor; those
-before are a batch. float16 and bfloat16, where taken, are computed in float32."""
+"""Decompositions of matrices, what follows from them, and linear systems. A matrix is the last two dimensions of a
+tensor; those before are a batch. float16 and bfloat16, where taken, are computed in float32."""
 
 import builtins
 
@@ -13,7 +13,8 @@ from pijit.ops.function.shapes import expand_dims, reshape, squeeze, swapaxes
 
 
 def _matrix(name, x, square=False, halves=True, what="input", complex=False):
-    """x, a matrix of float32 or float64, or complex where that is taken; raises TypeError and ValueError naming the function."""
+    """x, a matrix of float32 or float64, or complex where that is taken; raises TypeError and ValueError naming the
+    function."""
     _need_tensor(name, what, x)
     if x.dtype not in (mstype.float32, mstype.float64) and not (complex and x.dtype in mstype.complex_type):
         if not halves or x.dtype not in (mstype.float16, mstype.bfloat16):
@@ -43,11 +44,12 @@ def _diagonal_as_matrix(v):
 
 
 def svd(input, full_matrices=False, compute_uv=True):
-    """Singular value decomposition of [..., m, n]: (s, u, v) with input = u @ diag(s) @ v^H and s in descending order, or s alone.
+    """Singular value decomposition of [..., m, n]: (s, u, v) with input = u @ diag(s) @ v^H and s in descending order,
+    or s alone.
 
-    u is [..., m, k] and v [..., n, k] for k = min(m, n); with full_matrices [..., m, m] and [..., n, n], which have no gradient unless m = n.
-    The gradient of u and v counts as 0 between equal singular values; for complex input it holds for what does not depend on the phases of
-    vectors. Raises TypeError unless input is float32, float64 or complex.
+    u is [..., m, k] and v [..., n, k] for k = min(m, n); with full_matrices [..., m, m] and [..., n, n], which have no
+    gradient unless m = n. The gradient of u and v counts as 0 between equal singular values; for complex input it holds
+    for what does not depend on the phases of vectors. Raises TypeError unless input is float32, float64 or complex.
 
     Args:
         compute_uv (bool, optional): whether to give u and v. Default: True.
@@ -71,8 +73,8 @@ def svd(input, full_matrices=False, compute_uv=True):
 
 
 def qr(input, mode="reduced"):
-    """(q, r) with input [..., m, n] = q @ r, q's columns orthonormal and r upper triangular: q [..., m, k] and r [..., k, n] for
-    k = min(m, n), or k = m where mode is 'complete' (which has no gradient for m > n).
+    """(q, r) with input [..., m, n] = q @ r, q's columns orthonormal and r upper triangular: q [..., m, k] and r [...,
+    k, n] for k = min(m, n), or k = m where mode is 'complete' (which has no gradient for m > n).
 
     Returns:
         (q, r). Floats and complex keep their dtype, r's diagonal is real; not for bool and ints.
@@ -94,7 +96,8 @@ def qr(input, mode="reduced"):
 
 
 def _eigh(x, lower=True):
-    """(eigenvalues in ascending order, eigenvectors as columns) of symmetric matrices, of which one triangle is read."""
+    """(eigenvalues in ascending order, eigenvectors as columns) of symmetric matrices, of which one triangle is
+    read."""
     packed = _ops["eigh"](x, lower)
     return packed[..., 0, :], packed[..., 1:, :]
 
@@ -132,9 +135,11 @@ def _square_of_any(name, x):
 
 
 def eig(A):
-    """(eigenvalues [..., n], eigenvectors as columns [..., n, n]) of square matrices [..., n, n], complex, in no particular order.
+    """(eigenvalues [..., n], eigenvectors as columns [..., n, n]) of square matrices [..., n, n], complex, in no
+    particular order.
 
-    Eigenvectors have length 1 and an arbitrary phase: gradients hold for what does not depend on it, and unless eigenvalues are equal.
+    Eigenvectors have length 1 and an arbitrary phase: gradients hold for what does not depend on it, and unless
+        eigenvalues are equal.
     Raises TypeError unless A is float32, float64, complex64 or complex128, ValueError unless matrices are square.
 
     Returns:
@@ -210,7 +215,8 @@ def cholesky_inverse(input_x, upper=False):
 
 
 def cholesky_solve(input, input2, upper=False):
-    """x with l @ l.T @ x = input [..., n, k] for the lower triangular input2 = l [..., n, n] (upper: u.T @ u @ x = input).
+    """x with l @ l.T @ x = input [..., n, k] for the lower triangular input2 = l [..., n, n] (upper: u.T @ u @ x =
+    input).
 
     Args:
         input (Tensor): what the function is of.
@@ -258,7 +264,8 @@ def inverse(input):
 def pinv(x, *, atol=None, rtol=None, hermitian=False):
     """The pseudo-inverse [..., n, m] of [..., m, n]: singular values up to max(atol, rtol * the greatest) count as 0.
 
-    By default rtol is max(m, n) * eps, or 0 where atol > 0. hermitian: x is symmetric, and its lower triangle alone is read.
+    By default rtol is max(m, n) * eps, or 0 where atol > 0. hermitian: x is symmetric, and its lower triangle alone is
+    read.
 
     Returns:
         Tensor [..., n, m]. Float32, float64 and complex keep their dtype; not for bool and ints.
@@ -331,8 +338,8 @@ def det(input):
 
 
 def slogdet(input):
-    """(sign of the determinant, logarithm of its absolute value) of [..., n, n]; (0, -inf) for a singular matrix. For complex input the sign
-    is the determinant over its absolute value, and both are complex.
+    """(sign of the determinant, logarithm of its absolute value) of [..., n, n]; (0, -inf) for a singular matrix. For
+    complex input the sign is the determinant over its absolute value, and both are complex.
 
     Args:
         input (Tensor): what the function is of.
@@ -491,7 +498,8 @@ def _triangles(lu, m, n, k):
 
 
 def lstsq(input, A):
-    """The x of least norm among those that minimise the norm of input @ x - A: [n, k] for input [m, n] and A [m, k] (or [m]: k = 1).
+    """The x of least norm among those that minimise the norm of input @ x - A: [n, k] for input [m, n] and A [m, k] (or
+    [m]: k = 1).
 
     Args:
         input (Tensor): [m, n].
@@ -513,7 +521,8 @@ def lstsq(input, A):
     _need_tensor("lstsq", "A", b)
     b = cast(b, a.dtype) if b.dtype in (mstype.float16, mstype.bfloat16) else b
     if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
-        raise ValueError(f"For 'lstsq', expected input [m, n] and A [m, k] or [m], but got {input.shape} and {A.shape}.")
+        raise ValueError(f"For 'lstsq', expected input [m, n] and A [m, k] or [m], but got {input.shape} and "
+                         f"{A.shape}.")
     if b.dtype != a.dtype:
         raise TypeError(f"For 'lstsq', 'input' is {input.dtype} and 'A' {A.dtype}: they must be of one dtype.")
     return _like(matmul(pinv(a), reshape(b, (b.shape[0], -1)) if b.ndim == 1 else b), input)
@@ -536,7 +545,8 @@ def matrix_solve(matrix, rhs, adjoint=False):
     if b.ndim == a.ndim:
         b = _matrix("matrix_solve", b, what="rhs", complex=True)
     if b.ndim != a.ndim or tuple(a.shape[:-1]) != tuple(b.shape[:-1]):
-        raise ValueError(f"For 'matrix_solve', 'matrix' {matrix.shape} and 'rhs' {rhs.shape} must agree but for the last "
+        raise ValueError(f"For 'matrix_solve', 'matrix' {matrix.shape} and 'rhs' {rhs.shape} must agree but for the "
+                         "last "
                          "dimension.")
     if adjoint and a.dtype in mstype.complex_type:
         return _ops["solve"](_adjoint(a), b, False)
@@ -606,8 +616,8 @@ def matrix_power(input, n):
 
 
 def geqrf(input):
-    """(a, tau) as LAPACK has the QR decomposition of [..., m, n]: r on and above a's diagonal, below it the vectors of the
-    reflections 1 - tau v v.T without their leading 1. No gradient: see qr.
+    """(a, tau) as LAPACK has the QR decomposition of [..., m, n]: r on and above a's diagonal, below it the vectors of
+    the reflections 1 - tau v v.T without their leading 1. No gradient: see qr.
 
     Args:
         input (Tensor): what the function is of.
@@ -628,8 +638,8 @@ def geqrf(input):
 
 
 def _reflected(a, tau, x, transpose):
-    """The product q (its transpose) of geqrf's reflections, times x: q = 1 - v t v.T with t = (1 + diag(tau) striu(v.T v))^-1 diag(tau)
-    (Schreiber & Van Loan 1989)."""
+    """The product q (its transpose) of geqrf's reflections, times x: q = 1 - v t v.T with t = (1 + diag(tau) striu(v.T
+    v))^-1 diag(tau) (Schreiber & Van Loan 1989)."""
     m, k = a.shape[-2], tau.shape[-1]
     below = reshape(arange(k), (1, k)) - reshape(arange(m), (m, 1))
     v = _ops["select"](below < 0, a[..., :k], 0.0) + cast(below == 0, a.dtype)
@@ -644,7 +654,8 @@ def _reflected(a, tau, x, transpose):
 
 
 def orgqr(input, input2):
-    """The first n columns of the product of geqrf's reflections: q [..., m, n] for input [..., m, n] and input2 = tau [..., k].
+    """The first n columns of the product of geqrf's reflections: q [..., m, n] for input [..., m, n] and input2 = tau
+    [..., k].
 
     Args:
         input (Tensor): what the function is of.

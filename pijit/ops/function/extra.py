@@ -1,4 +1,5 @@
-"""Functions of many kinds that are built of others: places, products, fused layers of transformers, names for plain Python."""
+"""Functions of many kinds that are built of others: places, products, fused layers of transformers, names for plain
+Python."""
 
 import builtins
 import os
@@ -26,7 +27,8 @@ from pijit.ops.function.special import _pair
 def nextafter(input, other):
     """The next number from each element of input in the direction of other's; other where they are equal.
 
-    Both are Tensors of float32 or float64, of one dtype, and broadcast. Raises TypeError for other dtypes; there is no gradient.
+    Both are Tensors of float32 or float64, of one dtype, and broadcast. Raises TypeError for other dtypes; there is no
+    gradient.
 
     Returns:
         Tensor. Float32 and float64 keep their dtype; not for bool, ints and complex.
@@ -39,7 +41,8 @@ def nextafter(input, other):
 
 
 def betainc(a, b, x):
-    """The regularised incomplete beta function at x in [0, 1], for a, b > 0: Tensors of float32 or float64, of one dtype, which broadcast.
+    """The regularised incomplete beta function at x in [0, 1], for a, b > 0: Tensors of float32 or float64, of one
+    dtype, which broadcast.
 
     It has a gradient by x. Raises TypeError for other dtypes."""
     a, x = _pair("betainc", a, x)
@@ -67,7 +70,8 @@ def eps(x):
     _need_tensor("eps", "x", x)
     if not x.dtype.is_floating_point:
         raise TypeError(f"For 'eps', 'x' must be of a floating dtype, but got {x.dtype}.")
-    return full(x.shape, 2.0 ** -{"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[x.dtype.name.lower()], dtype=x.dtype)
+    return full(x.shape, 2.0 ** -{"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[x.dtype.name.lower()],
+                dtype=x.dtype)
 
 
 # --- places ---
@@ -75,10 +79,12 @@ def eps(x):
 def fill_diagonal(input, fill_value, wrap=False):
     """input with one value on the diagonal: where all indices are equal.
 
-    input: two dimensions, or more of one size. wrap: down a tall matrix the diagonal begins again, a row below. Raises ValueError for other shapes."""
+    input: two dimensions, or more of one size. wrap: down a tall matrix the diagonal begins again, a row below. Raises
+        ValueError for other shapes."""
     _need_tensor("fill_diagonal", "input", input)
     if input.ndim < 2 or input.ndim > 2 and len(set(input.shape)) > 1:
-        raise ValueError(f"For 'fill_diagonal', the input must have 2 dimensions, or more of one size, but got {tuple(input.shape)}.")
+        raise ValueError("For 'fill_diagonal', the input must have 2 dimensions, or more of one size, but got "
+                         f"{tuple(input.shape)}.")
     on = None
     rows = arange(input.shape[0])
     if input.ndim == 2 and wrap:
@@ -116,11 +122,14 @@ def _index_tensors(name, x, indices):
 def index_put(input, indices, values, accumulate=False):
     """input with `values` at the places that index tensors name, or added there.
 
-    indices: a tuple of Tensors, ints that broadcast, or bools, one for each of the first dimensions; values: a Tensor of input's dtype that
-    broadcasts to input[indices]. Returns a new tensor. Raises TypeError where the dtypes differ, ValueError for too many indices."""
+    indices: a tuple of Tensors, ints that broadcast, or bools, one for each of the first dimensions; values: a Tensor
+        of input's dtype that
+    broadcasts to input[indices]. Returns a new tensor. Raises TypeError where the dtypes differ, ValueError for too
+    many indices."""
     _need_tensor("index_put", "input", input)
     if values.dtype != input.dtype:
-        raise TypeError(f"For 'index_put', 'values' must be of the input's dtype {input.dtype}, but got {values.dtype}.")
+        raise TypeError(f"For 'index_put', 'values' must be of the input's dtype {input.dtype}, but got "
+                        f"{values.dtype}.")
     at, shape = _index_tensors("index_put", input, indices)
     return _ops["scatter_nd"](input, at, broadcast_to(values, tuple(shape)), "add" if accumulate else "update")
 
@@ -128,14 +137,16 @@ def index_put(input, indices, values, accumulate=False):
 def masked_scatter(input, mask, source):
     """input with the elements of `source`, in their order, where mask is true.
 
-    mask: a bool Tensor that broadcasts with input; source: of input's dtype, with at least as many elements as are asked for. Raises TypeError for
+    mask: a bool Tensor that broadcasts with input; source: of input's dtype, with at least as many elements as are
+        asked for. Raises TypeError for
     other dtypes."""
     for name, t in (("input", input), ("mask", mask), ("source", source)):
         _need_tensor("masked_scatter", name, t)
     if mask.dtype != mstype.bool_:
         raise TypeError(f"For 'masked_scatter', 'mask' must be bool, but got {mask.dtype}.")
     if source.dtype != input.dtype:
-        raise TypeError(f"For 'masked_scatter', 'source' must be of the input's dtype {input.dtype}, but got {source.dtype}.")
+        raise TypeError(f"For 'masked_scatter', 'source' must be of the input's dtype {input.dtype}, but got "
+                        f"{source.dtype}.")
     whole = reshape(broadcast_to(mask, input.shape), (-1,))
     at = _ops["cumsum"](cast(whole, mstype.int64), 0) - 1
     at = _ops["minimum"](_ops["maximum"](at, 0), source.size - 1)
@@ -182,7 +193,8 @@ def put_(input, index, source, accumulate=False):
         >>> print(ops.put_(Tensor([1, 2, 3]), Tensor([0]), Tensor([9])))
         [9 2 3]
     """
-    flat = _ops["scatter_nd"](reshape(input, (-1,)), reshape(cast(index, mstype.int64), (-1, 1)), reshape(source, (-1,)), "add" if accumulate else "update")
+    flat = _ops["scatter_nd"](reshape(input, (-1,)), reshape(cast(index, mstype.int64), (-1, 1)),
+                              reshape(source, (-1,)), "add" if accumulate else "update")
     return input._assign(reshape(flat, input.shape))
 
 
@@ -310,14 +322,16 @@ def move_to(input, to="CPU", blocking=True):  # noqa: ARG001
 def bidense(input1, input2, weight, bias=None):
     """input1 weight[k] input2 for each output k, plus the bias.
 
-    input1: [..., n1]; input2: [..., n2]; weight: [out, n1, n2]; bias: [out]. Returns [..., out]. Raises ValueError where shapes don't fit.
+    input1: [..., n1]; input2: [..., n2]; weight: [out, n1, n2]; bias: [out]. Returns [..., out]. Raises ValueError
+        where shapes don't fit.
 
     Example:
         >>> print(ops.bidense(ops.ones((1, 2)), ops.ones((1, 3)), ops.ones((4, 2, 3))))
         [[6. 6. 6. 6.]]
     """
     if weight.ndim != 3 or input1.shape[-1] != weight.shape[1] or input2.shape[-1] != weight.shape[2]:
-        raise ValueError(f"For 'bidense', expected input1 [..., n1], input2 [..., n2] and weight [out, n1, n2], but got {tuple(input1.shape)}, "
+        raise ValueError("For 'bidense', expected input1 [..., n1], input2 [..., n2] and weight [out, n1, n2], but "
+                         f"got {tuple(input1.shape)}, "
                          f"{tuple(input2.shape)} and {tuple(weight.shape)}.")
     out, n1, n2 = weight.shape
     left = matmul(input1, reshape(_ops["transpose"](weight, (1, 0, 2)), (n1, out * n2)))
@@ -329,9 +343,10 @@ def bidense(input1, input2, weight, bias=None):
 def batch_dot(x1, x2, axes=None):
     """Products of two batches, summed over one dimension of each.
 
-    x1, x2: [batch, ...] float32 of at least 2 dimensions; axes: the dimension of each, or one for both; by default the last of x1 and the one
-    before the last of x2 (of two dimensions: the last). Returns [batch, rest of x1, rest of x2], [batch, 1] of two matrices. Raises TypeError or
-    ValueError for other kinds and shapes.
+    x1, x2: [batch, ...] float32 of at least 2 dimensions; axes: the dimension of each, or one for both; by default the
+        last of x1 and the one
+    before the last of x2 (of two dimensions: the last). Returns [batch, rest of x1, rest of x2], [batch, 1] of two
+    matrices. Raises TypeError or ValueError for other kinds and shapes.
 
     Example:
         >>> print(ops.batch_dot(ops.ones((2, 3)), ops.ones((2, 3))))
@@ -366,9 +381,10 @@ def batch_dot(x1, x2, axes=None):
 def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
     """The best class at each step, without blanks and (merge_repeated) immediate repetitions.
 
-    inputs: [time, batch, classes] float32 or float64, whose last class is the blank; sequence_length: [batch] int32. Returns (indices [n, 2]
-    int64 of (batch, place), values [n] int64, shape [2] int64, log probabilities [batch, 1]: minus the sums of the best inputs). Raises
-    RuntimeError for sequences longer than there are steps.
+    inputs: [time, batch, classes] float32 or float64, whose last class is the blank; sequence_length: [batch] int32.
+        Returns (indices [n, 2]
+    int64 of (batch, place), values [n] int64, shape [2] int64, log probabilities [batch, 1]: minus the sums of the best
+    inputs). Raises RuntimeError for sequences longer than there are steps.
 
     Example:
         >>> print(ops.ctc_greedy_decoder(Tensor([[[0.9, 0.1]], [[0.1, 0.9]]]), Tensor([2], ms.int32))[1])
@@ -377,11 +393,13 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
     _need_tensor("ctc_greedy_decoder", "inputs", inputs)
     _need_tensor("ctc_greedy_decoder", "sequence_length", sequence_length)
     if inputs.ndim != 3 or sequence_length.ndim != 1 or sequence_length.shape[0] != inputs.shape[1]:
-        raise ValueError(f"For 'ctc_greedy_decoder', expected inputs [time, batch, classes] and sequence_length [batch], but got {tuple(inputs.shape)} and "
+        raise ValueError("For 'ctc_greedy_decoder', expected inputs [time, batch, classes] and sequence_length "
+                         f"[batch], but got {tuple(inputs.shape)} and "
                          f"{tuple(sequence_length.shape)}.")
     lengths = sequence_length.asnumpy().tolist()
     if builtins.max(lengths) > inputs.shape[0]:
-        raise RuntimeError(f"For 'ctc_greedy_decoder', 'sequence_length' must be at most {inputs.shape[0]}, but got {lengths}.")
+        raise RuntimeError(f"For 'ctc_greedy_decoder', 'sequence_length' must be at most {inputs.shape[0]}, but got "
+                           f"{lengths}.")
     best = _ops["argmax"](inputs, -1).asnumpy()
     at, values, longest = [], [], 0
     for b, length in enumerate(lengths):
@@ -396,7 +414,8 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
     inside = expand_dims(arange(inputs.shape[0]), 1) < cast(sequence_length, mstype.int64)
     top = _ops["select"](inside, _ops["reduce_max"](inputs, -1, False), 0.0)
     score = -reshape(_ops["reduce_sum"](top, 0, False), (-1, 1))
-    return (Tensor(np.array(at, np.int64).reshape(-1, 2)), Tensor(np.array(values, np.int64)), Tensor(np.array([len(lengths), longest], np.int64)), score)
+    return (Tensor(np.array(at, np.int64).reshape(-1, 2)), Tensor(np.array(values, np.int64)),
+            Tensor(np.array([len(lengths), longest], np.int64)), score)
 
 
 # --- layers of transformers ---
@@ -482,7 +501,8 @@ def add_rms_norm(x1, x2, gamma, epsilon=1e-6):
 def rotary_position_embedding(x, cos, sin, mode=0):
     """x cos + rotated(x) sin, for x [..., size] and cos, sin that broadcast with it.
 
-    mode 0 rotates halves: (-second, first); mode 1 neighbours: (-x1, x0, -x3, x2, …). ValueError for another mode or an odd size.
+    mode 0 rotates halves: (-second, first); mode 1 neighbours: (-x1, x0, -x3, x2, …). ValueError for another mode or an
+        odd size.
 
     Returns:
         Tensor of x's shape and dtype. Ints, floats and complex keep their dtype; not for bool.
@@ -491,7 +511,8 @@ def rotary_position_embedding(x, cos, sin, mode=0):
         ValueError: where the shape of `cos` doesn't fit, or the shape of `sin` doesn't fit.
 
     Example:
-        >>> print(ops.rotary_position_embedding(ops.ones((1, 1, 1, 2)), ops.zeros((1, 1, 1, 2)), ops.ones((1, 1, 1, 2))))
+        >>> print(ops.rotary_position_embedding(ops.ones((1, 1, 1, 2)), ops.zeros((1, 1, 1, 2)), ops.ones((1, 1, 1,
+        ...     2))))
         [[[[-1.  1.]]]]
     """
     if mode not in (0, 1):
@@ -888,7 +909,8 @@ def bernoulli_(input, p=0.5, *, generator=None):
 
 
 def random_(input, from_=0, to=None, *, generator=None):
-    """Fills input with whole numbers in [from_, to); [0, from_) where one is given; all that the dtype holds by default.
+    """Fills input with whole numbers in [from_, to); [0, from_) where one is given; all that the dtype holds by
+    default.
 
     Args:
         input (Tensor): what the function is of.
@@ -1066,7 +1088,8 @@ def is_tensor_bool_cond(x):
         True
     """
     if tuple(x.shape) not in ((), (1,)):
-        raise ValueError(f"Only a tensor of shape () or (1,) can be converted to bool, but got the shape {tuple(x.shape)}.")
+        raise ValueError("Only a tensor of shape () or (1,) can be converted to bool, but got the shape "
+                         f"{tuple(x.shape)}.")
     return True
 
 
@@ -1095,12 +1118,14 @@ _dumped = {"count": 0}
 def tensordump(file_name, tensor, mode="out"):
     """Saves a tensor as `<file_name>_<dtype>_<number of the dump>.npy`.
 
-    mode: kept ('out', 'in' or 'all': which side of a partition; there is one process). Raises TypeError where file_name is no str, ValueError
+    mode: kept ('out', 'in' or 'all': which side of a partition; there is one process). Raises TypeError where file_name
+        is no str, ValueError
     where it is empty."""
     if not isinstance(file_name, str):
         raise TypeError(f"For 'tensordump', 'file_name' must be a str, but got {type(file_name).__name__}.")
     if not file_name or mode not in ("out", "in", "all"):
-        raise ValueError(f"For 'tensordump', 'file_name' must not be empty and 'mode' must be 'out', 'in' or 'all', but got {file_name!r} and {mode!r}.")
+        raise ValueError("For 'tensordump', 'file_name' must not be empty and 'mode' must be 'out', 'in' or 'all', "
+                         f"but got {file_name!r} and {mode!r}.")
     _need_tensor("tensordump", "tensor", tensor)
     path = file_name[:-4] if file_name.endswith(".npy") else file_name
     folder = os.path.dirname(path)
@@ -1110,8 +1135,12 @@ def tensordump(file_name, tensor, mode="out"):
     _dumped["count"] += 1
 
 
-__all__ = ["nextafter", "eps", "put_", "reshape_", "top_k", "dyn_shape", "shape_", "deepcopy", "move_to", "bidense", "batch_dot", "ctc_greedy_decoder", "swiglu",
-           "add_layer_norm", "add_rms_norm", "rotary_position_embedding", "tanh_", "inplace_sigmoid", "zero_", "clamp_", "erfinv_", "uniform_", "normal_",
-           "exponential_", "bernoulli_", "random_", "make_list", "make_dict", "make_slice", "list_setitem", "dict_setitem", "reduced_shape",
-           "broadcast_gradient_args", "hastype", "is_tensor_bool_cond", "mixed_precision_cast", "tensordump", "adaptive_avg_pool2d_ext", "baddbmm_ext", "bernoulli_ext",
+__all__ = ["nextafter", "eps", "put_", "reshape_", "top_k", "dyn_shape", "shape_", "deepcopy", "move_to", "bidense",
+           "batch_dot", "ctc_greedy_decoder", "swiglu",
+           "add_layer_norm", "add_rms_norm", "rotary_position_embedding", "tanh_", "inplace_sigmoid", "zero_", "clamp_",
+           "erfinv_", "uniform_", "normal_",
+           "exponential_", "bernoulli_", "random_", "make_list", "make_dict", "make_slice", "list_setitem",
+           "dict_setitem", "reduced_shape",
+           "broadcast_gradient_args", "hastype", "is_tensor_bool_cond", "mixed_precision_cast", "tensordump",
+           "adaptive_avg_pool2d_ext", "baddbmm_ext", "bernoulli_ext",
            "chunk_ext", "diff_ext", "einsum_ext", "float_power_ext", "isnan_ext", "mse_loss_ext"]

@@ -34,15 +34,18 @@ def gather(input_params, input_indices, axis, batch_dims=0):
         return _ops["gather"](input_params, input_indices, axis)
     at = _axis(axis, n)
     if not 0 < batch <= at or batch > input_indices.ndim:
-        raise ValueError(f"For 'gather', 'batch_dims' must be in [0, {min(at, input_indices.ndim)}], but got {batch_dims}.")
+        raise ValueError(f"For 'gather', 'batch_dims' must be in [0, {min(at, input_indices.ndim)}], but got "
+                         f"{batch_dims}.")
     # coordinates of the batch dimensions beside the indices, then the other dimensions where they belong
     order = (*range(batch), at, *range(batch, at), *range(at + 1, n))
     shape = input_indices.shape
-    places = [_ops["broadcast_to"](reshape(arange(shape[k]), (1,) * k + (shape[k],) + (1,) * (len(shape) - k - 1)), shape) for k in range(batch)]
+    places = [_ops["broadcast_to"](reshape(arange(shape[k]), (1,) * k + (shape[k],) + (1,) * (len(shape) - k - 1)),
+                                   shape) for k in range(batch)]
     rows = gather_nd(transpose(input_params, order), stack([*places, _ops["cast"](input_indices, places[0].dtype)], -1))
     inner = len(shape) - batch
     between = tuple(range(len(shape), len(shape) + at - batch))
-    return transpose(rows, (*range(batch), *between, *range(batch, batch + inner), *range(len(shape) + at - batch, rows.ndim)))
+    return transpose(rows, (*range(batch), *between, *range(batch, batch + inner),
+                            *range(len(shape) + at - batch, rows.ndim)))
 
 
 def index_select(input, axis, index):
@@ -454,7 +457,8 @@ def masked_select(input, mask):
     """
     shape = np.broadcast_shapes(input.shape, mask.shape)
     places = np.flatnonzero(np.broadcast_to(mask.asnumpy(), shape))
-    return _ops["gather"](_ops["reshape"](_ops["broadcast_to"](input, shape), (-1,)), Tensor(places.astype(np.int64)), 0)
+    return _ops["gather"](_ops["reshape"](_ops["broadcast_to"](input, shape), (-1,)), Tensor(places.astype(np.int64)),
+                          0)
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False):
@@ -509,11 +513,13 @@ def index_add(x, indices, y, axis, use_lock=True, check_index_bound=True):  # no
         ValueError: where the shape of `indices` doesn't fit, or the shape of `y` doesn't fit.
 
     Example:
-        >>> print(ops.index_add(ms.Parameter(Tensor([1.0, 2.0, 3.0]), name="x"), Tensor([0, 2], ms.int32), Tensor([10.0, 10.0]), 0))
+        >>> print(ops.index_add(ms.Parameter(Tensor([1.0, 2.0, 3.0]), name="x"), Tensor([0, 2], ms.int32),
+        ...     Tensor([10.0, 10.0]), 0))
         [11.  2. 13.]
     """
     if indices.ndim != 1 or y.shape[axis] != indices.shape[0]:
-        raise ValueError(f"For 'index_add', 'indices' must be a vector as long as axis {axis} of 'y', but got {indices.shape} and {y.shape}.")
+        raise ValueError(f"For 'index_add', 'indices' must be a vector as long as axis {axis} of 'y', but got "
+                         f"{indices.shape} and {y.shape}.")
     return _ops["index_add"](x, indices, y, axis % x.ndim)
 
 
@@ -636,7 +642,8 @@ def inplace_index_add(var, indices, updates, axis):
         ValueError: where the shape of `indices` doesn't fit, or the shape of `updates` doesn't fit.
 
     Example:
-        >>> print(ops.inplace_index_add(ms.Parameter(Tensor([1.0, 2.0]), name="v"), Tensor([1], ms.int32), Tensor([5.0]), 0))
+        >>> print(ops.inplace_index_add(ms.Parameter(Tensor([1.0, 2.0]), name="v"), Tensor([1], ms.int32),
+        ...     Tensor([5.0]), 0))
         Parameter (name=v, shape=(2,), dtype=Float32, requires_grad=True)
     """
     return var._assign(index_add(var, indices, updates, axis))
@@ -665,7 +672,8 @@ def select_scatter(input, src, axis, index):
     axis = axis % input.ndim
     at = (slice(None),) * axis
     if src.shape != (*input.shape[:axis], *input.shape[axis + 1:]):
-        raise ValueError(f"For 'select_scatter', 'src' must have the shape of the slice, but got {src.shape} for axis {axis} of {input.shape}.")
+        raise ValueError(f"For 'select_scatter', 'src' must have the shape of the slice, but got {src.shape} for axis "
+                         f"{axis} of {input.shape}.")
     y = input.copy()
     y[at + (index,)] = src
     return y
@@ -698,7 +706,8 @@ def slice_scatter(input, src, axis=0, start=None, end=None, step=1):
     y = input.copy()
     at = (slice(None),) * axis + (slice(start, end, step),)
     if src.shape != y[at].shape:
-        raise ValueError(f"For 'slice_scatter', 'src' must have the shape {y[at].shape} of the slices, but got {src.shape}.")
+        raise ValueError(f"For 'slice_scatter', 'src' must have the shape {y[at].shape} of the slices, but got "
+                         f"{src.shape}.")
     y[at] = src
     return y
 
@@ -758,7 +767,8 @@ def bucketize(input, boundaries, *, right=False):
 def _segments(name, x, segment_ids, num_segments, start, mode):
     n = segment_ids.ndim
     if tuple(x.shape[:n]) != tuple(segment_ids.shape):
-        raise ValueError(f"For '{name}', the first dimensions of 'x' must be those of 'segment_ids', but got {x.shape} and {segment_ids.shape}.")
+        raise ValueError(f"For '{name}', the first dimensions of 'x' must be those of 'segment_ids', but got {x.shape} "
+                         f"and {segment_ids.shape}.")
     if isinstance(num_segments, Tensor):
         num_segments = int(num_segments)
     if num_segments <= 0:
@@ -767,7 +777,8 @@ def _segments(name, x, segment_ids, num_segments, start, mode):
     flat, ids = reshape(x, (-1, *rest)), reshape(segment_ids, (-1,))
     # negative ids belong to no segment: to one more, which is cut off
     ids = _ops["select"](ids < 0, num_segments, ids)
-    y = _ops["scatter_nd"](full((num_segments + 1, *rest), start, dtype=x.dtype), reshape(ids, (-1, 1)), flat, mode=mode)
+    y = _ops["scatter_nd"](full((num_segments + 1, *rest), start, dtype=x.dtype), reshape(ids, (-1, 1)), flat,
+                           mode=mode)
     return y[:num_segments]
 
 

@@ -60,9 +60,11 @@ def inner(input, other):
     if input.ndim == 0 or other.ndim == 0:
         return input * other
     if input.shape[-1] != other.shape[-1]:
-        raise ValueError(f"For 'inner', the last dimensions must agree, but got shapes {input.shape} and {other.shape}.")
+        raise ValueError(f"For 'inner', the last dimensions must agree, but got shapes {input.shape} and "
+                         f"{other.shape}.")
     n = input.shape[-1]
-    rows = _ops["matmul"](_ops["reshape"](input, (input.size // builtins.max(n, 1), n)), _ops["reshape"](other, (other.size // builtins.max(n, 1), n)), False, True)
+    rows = _ops["matmul"](_ops["reshape"](input, (input.size // builtins.max(n, 1), n)),
+                          _ops["reshape"](other, (other.size // builtins.max(n, 1), n)), False, True)
     return _ops["reshape"](rows, input.shape[:-1] + other.shape[:-1])
 
 
@@ -568,7 +570,8 @@ def kron(input, other):
     n = builtins.max(input.ndim, other.ndim)
     a = reshape(input, (1,) * (n - input.ndim) + tuple(input.shape))
     b = reshape(other, (1,) * (n - other.ndim) + tuple(other.shape))
-    product = reshape(a, tuple(v for d in a.shape for v in (d, 1))) * reshape(b, tuple(v for d in b.shape for v in (1, d)))
+    product = (reshape(a, tuple(v for d in a.shape for v in (d, 1)))
+               * reshape(b, tuple(v for d in b.shape for v in (1, d))))
     return reshape(product, tuple(p * q for p, q in zip(a.shape, b.shape)))
 
 
@@ -625,7 +628,8 @@ def cdist(x1, x2, p=2.0):
         >>> print(ops.cdist(Tensor([[0.0, 0.0]]), Tensor([[3.0, 4.0]])))
         [[5.]]
     """
-    if p in (1, 2) and x1.dtype == x2.dtype and x1.dtype in (mstype.float32, mstype.float64) and x1.ndim >= 2 and x1.shape[:-2] == x2.shape[:-2]:
+    alike = x1.dtype == x2.dtype and x1.ndim >= 2 and x1.shape[:-2] == x2.shape[:-2]
+    if p in (1, 2) and alike and x1.dtype in (mstype.float32, mstype.float64):
         total = _ops["distance_sums"](x1, x2, p == 2)
         return total if p == 1 else _root(total)
     d = _ops["abs"](expand_dims(x1, -2) - expand_dims(x2, -3))

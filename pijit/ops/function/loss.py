@@ -5,7 +5,8 @@ import math
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full
-from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, log, logical_and, logical_not, _need_tensor, softplus_,
+from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, log, logical_and, logical_not, _need_tensor,
+                                            softplus_,
                                             sqrt, square, stop_gradient)
 from pijit.ops.function.reduce import mean, sum
 from pijit.ops.function.selection import clamp
@@ -123,7 +124,8 @@ def huber_loss(input, target, reduction="mean", delta=1.0):
 
 
 def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    """Negative log likelihood. inputs [N, C] (or [N, C, d...]) of log-probabilities, target [N] (or [N, d...]) of class indices.
+    """Negative log likelihood. inputs [N, C] (or [N, C, d...]) of log-probabilities, target [N] (or [N, d...]) of class
+    indices.
 
     Args:
         inputs (Tensor): what the function is of.
@@ -148,10 +150,12 @@ def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", l
     keep = target != ignore_index
     safe = _ops["select"](keep, target, 0)
     picked = -squeeze(_ops["gather_d"](inputs, expand_dims(safe, 1), 1), 1)
-    w = _ops["cast"](keep, inputs.dtype) if weight is None else _ops["gather"](weight, safe, 0) * _ops["cast"](keep, inputs.dtype)
+    w = (_ops["cast"](keep, inputs.dtype)
+         if weight is None else _ops["gather"](weight, safe, 0) * _ops["cast"](keep, inputs.dtype))
     loss = picked * w
     if label_smoothing > 0:
-        spread = -_ops["reduce_sum"](inputs if weight is None else inputs * reshape(weight, (1, -1) + (1,) * (inputs.ndim - 2)), 1, False)
+        spread = -_ops["reduce_sum"](inputs if weight is None
+                                     else inputs * reshape(weight, (1, -1) + (1,) * (inputs.ndim - 2)), 1, False)
         spread = spread * _ops["cast"](keep, inputs.dtype)
         loss = loss * (1.0 - label_smoothing) + spread * (label_smoothing / classes)
     if reduction == "mean":
@@ -236,7 +240,8 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
             `pos_weight` doesn't fit, or `reduction` isn't one of those named.
 
     Example:
-        >>> print(ops.binary_cross_entropy_with_logits(Tensor([0.0, 0.0]), Tensor([1.0, 0.0]), ops.ones(2), ops.ones(2)))
+        >>> print(ops.binary_cross_entropy_with_logits(Tensor([0.0, 0.0]), Tensor([1.0, 0.0]), ops.ones(2),
+        ...     ops.ones(2)))
         0.6931472
     """
     _same_shape("binary_cross_entropy_with_logits", input=input, target=target)
@@ -320,7 +325,8 @@ def hinge_embedding_loss(inputs, targets, margin=1.0, reduction="mean"):
         >>> print(ops.hinge_embedding_loss(Tensor([0.5, 0.25]), Tensor([1.0, -1.0])))
         0.625
     """
-    loss = _ops["select"](targets > 0, inputs, _ops["select"](targets < 0, _ops["maximum"](margin - inputs, 0.0), 0.0 * inputs))
+    loss = _ops["select"](targets > 0, inputs,
+                          _ops["select"](targets < 0, _ops["maximum"](margin - inputs, 0.0), 0.0 * inputs))
     return reduce_loss(loss, reduction)
 
 
@@ -373,7 +379,8 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
         raise ValueError(f"For 'cosine_embedding_loss', 'margin' must be in [-1, 1], but got {margin}.")
     axis = input1.ndim - 1 if input1.ndim < 2 else 1
     cos = sum(input1 * input2, axis) / sqrt((sum(square(input1), axis) + 1e-12) * (sum(square(input2), axis) + 1e-12))
-    loss = _ops["select"](target == 1, 1.0 - cos, _ops["select"](target == -1, _ops["maximum"](cos - margin, 0.0), 0.0 * cos))
+    loss = _ops["select"](target == 1, 1.0 - cos,
+                          _ops["select"](target == -1, _ops["maximum"](cos - margin, 0.0), 0.0 * cos))
     return reduce_loss(loss, reduction)
 
 
@@ -391,7 +398,8 @@ def _triplet(positive, negative, margin, reduction):
 
 
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, reduction="mean"):
-    """max(0, |anchor - positive|_p - |anchor - negative|_p + margin) (Balntas et al. 2016); swap: the lesser of the distances from the negative.
+    """max(0, |anchor - positive|_p - |anchor - negative|_p + margin) (Balntas et al. 2016); swap: the lesser of the
+    distances from the negative.
 
     Args:
         anchor (Tensor): the anchors.
@@ -537,7 +545,8 @@ def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction="mean
 
 
 def multilabel_margin_loss(input, target, reduction="mean"):
-    """Sum over labels j and other classes i of max(0, 1 - input[j] + input[i]), over C. target: labels up to the first -1. [N, C] or [C].
+    """Sum over labels j and other classes i of max(0, 1 - input[j] + input[i]), over C. target: labels up to the first
+    -1. [N, C] or [C].
 
     Args:
         input (Tensor): what the function is of.
@@ -585,7 +594,8 @@ def _log_sum(*terms):
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     """Connectionist temporal classification (Graves et al. 2006): (loss, log alpha [N, T, 2 S + 1]).
 
-    log_probs [T, N, C] of log-probabilities, targets [N, S] of labels, lengths [N]. 'mean' divides each loss by its target's length first.
+    log_probs [T, N, C] of log-probabilities, targets [N, S] of labels, lengths [N]. 'mean' divides each loss by its
+    target's length first.
 
     Args:
         input_lengths (Tensor): the steps of each example.
@@ -602,20 +612,24 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
             shape of `target_lengths` doesn't fit, or `reduction` isn't one of those named.
 
     Example:
-        >>> print(ops.ctc_loss(ops.log_softmax(ops.zeros((2, 1, 3))), Tensor([[1]], ms.int32), Tensor([2], ms.int32), Tensor([1], ms.int32))[0])
+        >>> print(ops.ctc_loss(ops.log_softmax(ops.zeros((2, 1, 3))), Tensor([[1]], ms.int32), Tensor([2], ms.int32),
+        ...     Tensor([1], ms.int32))[0])
         1.0986123
     """
     if log_probs.ndim != 3 or targets.ndim != 2:
-        raise ValueError(f"For 'ctc_loss', 'log_probs' must have 3 dimensions and 'targets' 2, but got {log_probs.ndim} and {targets.ndim}.")
+        raise ValueError("For 'ctc_loss', 'log_probs' must have 3 dimensions and 'targets' 2, but got "
+                         f"{log_probs.ndim} and {targets.ndim}.")
     steps, batch, classes = log_probs.shape
     if targets.shape[0] != batch:
         raise ValueError(f"For 'ctc_loss', 'targets' must have {batch} rows, but got {targets.shape[0]}.")
     if not 0 <= blank < classes:
         raise ValueError(f"For 'ctc_loss', 'blank' must be in [0, {classes}), but got {blank}.")
-    input_lengths, target_lengths = (x if isinstance(x, Tensor) else Tensor(list(x), mstype.int64) for x in (input_lengths, target_lengths))
+    input_lengths, target_lengths = (x if isinstance(x, Tensor) else Tensor(list(x), mstype.int64)
+                                     for x in (input_lengths, target_lengths))
     places = 2 * targets.shape[1] + 1
     blanks = targets * 0 + blank
-    labels = cat([reshape(stack([blanks, targets], 2), (batch, places - 1)), blanks[:, :1] if places > 1 else full((batch, 1), blank, dtype=targets.dtype)], 1)
+    labels = cat([reshape(stack([blanks, targets], 2), (batch, places - 1)),
+                  blanks[:, :1] if places > 1 else full((batch, 1), blank, dtype=targets.dtype)], 1)
     emitted = _ops["gather_d"](log_probs, broadcast_to(expand_dims(labels, 0), (steps, batch, places)), 2)
     low = float("-inf")
 

@@ -19,7 +19,8 @@ def rgb_to_hsv(images):
     span = v - low
     s = _ops["select"](v > 0, span / _ops["select"](v > 0, v, 1.0), 0.0)
     part = 1.0 / (6.0 * _ops["select"](span > 0, span, 1.0))
-    h = _ops["select"](r == v, part * (g - b), _ops["select"](g == v, part * (b - r) + 2.0 / 6.0, part * (r - g) + 4.0 / 6.0))
+    h = _ops["select"](r == v, part * (g - b),
+                       _ops["select"](g == v, part * (b - r) + 2.0 / 6.0, part * (r - g) + 4.0 / 6.0))
     h = _ops["select"](span > 0, h, 0.0)
     return stack([_ops["select"](h < 0, h + 1.0, h), s, v], -1)
 
@@ -66,7 +67,8 @@ def resize_area(images, size, align_corners=False):
         i = cast(arange(n), mstype.float32)
         covered = maximum(minimum(low + scale, i + 1.0) - maximum(low, i), 0.0)
         last = cast(i == n - 1, mstype.float32)
-        covered = covered + last * maximum(low + scale - maximum(low, float(n)), 0.0)  # what lies behind the end counts for the last
+        # what lies behind the end counts for the last
+        covered = covered + last * maximum(low + scale - maximum(low, float(n)), 0.0)
         x = _by_weights(x, covered * (1.0 / scale), axis)
     return x
 
@@ -112,18 +114,23 @@ def _keys(x):
 
 def _mitchell(x):
     x = abs(x)
-    near, far = (((7.0 * x - 12.0) * x) * x + 16.0 / 3.0) / 6.0, (((-7.0 / 3.0 * x + 12.0) * x - 20.0) * x + 32.0 / 3.0) / 6.0
+    near = (((7.0 * x - 12.0) * x) * x + 16.0 / 3.0) / 6.0
+    far = (((-7.0 / 3.0 * x + 12.0) * x - 20.0) * x + 32.0 / 3.0) / 6.0
     return _ops["select"](x >= 2.0, 0.0, _ops["select"](x >= 1.0, far, near))
 
 
-KERNELS = {"lanczos1": _lanczos(1.0), "lanczos3": _lanczos(3.0), "lanczos5": _lanczos(5.0), "gaussian": (1.5, _gaussian), "box": (0.5, _box),
-           "triangle": (1.0, lambda x: maximum(1.0 - abs(x), 0.0)), "keyscubic": (2.0, _keys), "mitchellcubic": (2.0, _mitchell)}
+KERNELS = {"lanczos1": _lanczos(1.0), "lanczos3": _lanczos(3.0), "lanczos5": _lanczos(5.0),
+           "gaussian": (1.5, _gaussian), "box": (0.5, _box),
+           "triangle": (1.0, lambda x: maximum(1.0 - abs(x), 0.0)), "keyscubic": (2.0, _keys),
+           "mitchellcubic": (2.0, _mitchell)}
 
 
 def scale_and_translate(images, size, scale, translation, kernel_type="lanczos3", antialias=True):
-    """[N, H, W, C] scaled and moved into images of `size` (height, width): output place y shows (y + 0.5 - translation) / scale.
+    """[N, H, W, C] scaled and moved into images of `size` (height, width): output place y shows (y + 0.5 - translation)
+    / scale.
 
-    scale, translation: Tensors of 2. Elements are means weighted by the kernel, wider where antialias makes images smaller."""
+    scale, translation: Tensors of 2. Elements are means weighted by the kernel, wider where antialias makes images
+        smaller."""
     radius, kernel = KERNELS[kernel_type]
     x = cast(images, mstype.float32)
     for k, (axis, m) in enumerate(((1, size[0]), (2, size[1]))):
@@ -137,7 +144,8 @@ def scale_and_translate(images, size, scale, translation, kernel_type="lanczos3"
         near = (i - 0.5 >= _ops["ceil"](centre - reach - 0.5)) & (i - 0.5 <= floor(centre + reach - 0.5))
         weights = _ops["select"](near, kernel((i - centre) / wide), 0.0)
         total = _ops["reduce_sum"](weights, 1, True)
-        share = _ops["select"](abs(total) >= 1000.0 * 1.1754944e-38, weights / _ops["select"](total == 0.0, 1.0, total), 0.0)
+        share = _ops["select"](abs(total) >= 1000.0 * 1.1754944e-38, weights / _ops["select"](total == 0.0, 1.0, total),
+                               0.0)
         share = _ops["select"]((centre >= 0.0) & (centre <= float(n)), share, 0.0)
         x = _by_weights(x, share, axis)
     return x
@@ -155,7 +163,8 @@ def upsample_trilinear_3d(x, size, align_corners, factors):
     for axis, (m, factor) in enumerate(zip(size, factors), 2):
         n = x.shape[axis]
         i = cast(arange(m), mstype.float32)
-        at = i * ((n - 1) / (m - 1) if m > 1 else 0.0) if align_corners else maximum((i + 0.5) * (1.0 / factor if factor else n / m) - 0.5, 0.0)
+        at = i * ((n - 1) / (m - 1) if m > 1
+                  else 0.0) if align_corners else maximum((i + 0.5) * (1.0 / factor if factor else n / m) - 0.5, 0.0)
         low = minimum(floor(at), float(n - 1))
         first = _ops["gather"](x, cast(low, mstype.int64), axis)
         second = _ops["gather"](x, cast(minimum(low + 1.0, float(n - 1)), mstype.int64), axis)
@@ -177,7 +186,8 @@ def extract_volume_patches(x, kernel, stride, padding):
     n, c = x.shape[:2]
     out = [(m - k) // s + 1 for m, k, s in zip(x.shape[2:], kernel, stride)]
     if builtins.min(out) <= 0:
-        raise ValueError(f"For 'ExtractVolumePatches', the window {tuple(kernel)} is larger than the volume {tuple(x.shape[2:])}.")
+        raise ValueError(f"For 'ExtractVolumePatches', the window {tuple(kernel)} is larger than the volume "
+                         f"{tuple(x.shape[2:])}.")
     parts = []
     for i in builtins.range(kernel[0]):
         for j in builtins.range(kernel[1]):
@@ -199,7 +209,8 @@ def extract_image_patches(images, kernel, stride, rate, padding):
         images = _ops["pad"](images, tuple(low), tuple(high), 0)
     out = [(m - k) // s + 1 for m, k, s in zip(images.shape[2:], spans, stride)]
     if builtins.min(out) <= 0:
-        raise ValueError(f"For 'ExtractImagePatches', the window {tuple(spans)} is larger than the images {tuple(images.shape[2:])}.")
+        raise ValueError(f"For 'ExtractImagePatches', the window {tuple(spans)} is larger than the images "
+                         f"{tuple(images.shape[2:])}.")
     parts = []
     for i in builtins.range(kernel[0]):
         for j in builtins.range(kernel[1]):
@@ -211,7 +222,8 @@ def extract_image_patches(images, kernel, stride, rate, padding):
 def extract_glimpse(x, size, offsets, centered=True, normalized=True, noise=None):
     """Windows of `size` (height, width) around places `offsets` [N, 2] of (y, x) in images [N, H, W, C].
 
-    centered: places count from the middle; normalized: 1 is half the image (centered), or the image. What lies outside is 0, or NumPy-like
+    centered: places count from the middle; normalized: 1 is half the image (centered), or the image. What lies outside
+        is 0, or NumPy-like
     noise where `noise` makes it from a shape."""
     n, h, w, c = x.shape
     inside, out = None, x
@@ -268,15 +280,17 @@ def dilation_2d(x, filter, stride, rate, padding):
 def deformable_offsets(x, offsets, strides, pads, ksize, dilations=(1, 1), groups=1, modulated=True):
     """The elements of the windows of x [N, C, H, W] at deformed places, side by side: [N, C, h kh, w kw].
 
-    offsets [N, 3 groups kh kw, h, w]: for each element of a window how far it moves in x, then in y, then (modulated) its weight. Between
-    pixels values are bilinear, outside of the image 0."""
+    offsets [N, 3 groups kh kw, h, w]: for each element of a window how far it moves in x, then in y, then (modulated)
+    its weight. Between pixels values are bilinear, outside of the image 0."""
     n, c, height, width = x.shape
     kh, kw = ksize
     h, w = offsets.shape[2:]
     parts = 3 if modulated else 2
     o = reshape(offsets, (n, parts, groups, kh, kw, h, w))
-    base_y = reshape(arange(h) * strides[0] - pads[0], (1, 1, 1, 1, h, 1)) + reshape(arange(kh) * dilations[0], (1, 1, kh, 1, 1, 1))
-    base_x = reshape(arange(w) * strides[1] - pads[2], (1, 1, 1, 1, 1, w)) + reshape(arange(kw) * dilations[1], (1, 1, 1, kw, 1, 1))
+    base_y = reshape(arange(h) * strides[0] - pads[0], (1, 1, 1, 1, h, 1))
+    base_y = base_y + reshape(arange(kh) * dilations[0], (1, 1, kh, 1, 1, 1))
+    base_x = reshape(arange(w) * strides[1] - pads[2], (1, 1, 1, 1, 1, w))
+    base_x = base_x + reshape(arange(kw) * dilations[1], (1, 1, 1, kw, 1, 1))
     at_x, at_y = cast(base_x, mstype.float32) + o[:, 0], cast(base_y, mstype.float32) + o[:, 1]
     low_x, low_y = floor(at_x), floor(at_y)
     flat = reshape(x, (n, groups, c // groups, height * width))
@@ -287,8 +301,10 @@ def deformable_offsets(x, offsets, strides, pads, ksize, dilations=(1, 1), group
             i, j = low_y + float(up_y), low_x + float(up_x)
             share = (at_y - low_y if up_y else 1.0 - (at_y - low_y)) * (at_x - low_x if up_x else 1.0 - (at_x - low_x))
             inside = (i >= 0.0) & (i < float(height)) & (j >= 0.0) & (j < float(width))
-            index = cast(minimum(maximum(i, 0.0), height - 1.0) * float(width) + minimum(maximum(j, 0.0), width - 1.0), mstype.int64)
-            value = _ops["gather_d"](flat, _ops["broadcast_to"](reshape(index, (n, groups, 1, count)), (n, groups, c // groups, count)), 3)
+            index = cast(minimum(maximum(i, 0.0), height - 1.0) * float(width) + minimum(maximum(j, 0.0), width - 1.0),
+                         mstype.int64)
+            index = _ops["broadcast_to"](reshape(index, (n, groups, 1, count)), (n, groups, c // groups, count))
+            value = _ops["gather_d"](flat, index, 3)
             part = value * reshape(_ops["select"](inside, share, 0.0), (n, groups, 1, count))
             total = part if total is None else total + part
     if modulated:
@@ -301,9 +317,10 @@ def deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=No
                       deformable_groups=1, modulated=True):
     """A 2-d convolution whose windows are deformed (Zhu et al. 2019).
 
-    x: [N, C, H, W]; weight: [O, C / groups, kh, kw]; offsets: [N, 3 deformable_groups kh kw, h, w], how far each element of a window
-    moves in x, then in y, then its weight. strides and dilations: (1, 1, vertical, horizontal); padding: (top, bottom, left, right). Returns
-    [N, O, h, w]. Raises ValueError where shapes don't fit, TypeError for other kinds.
+    x: [N, C, H, W]; weight: [O, C / groups, kh, kw]; offsets: [N, 3 deformable_groups kh kw, h, w], how far each
+        element of a window
+    moves in x, then in y, then its weight. strides and dilations: (1, 1, vertical, horizontal); padding: (top, bottom,
+    left, right). Returns [N, O, h, w]. Raises ValueError where shapes don't fit, TypeError for other kinds.
 
     Args:
         kernel_size (int or tuple): the size of windows.
@@ -311,11 +328,13 @@ def deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=No
         modulated (bool, optional): whether offsets have weights. Default: True.
 
     Example:
-        >>> ops.deformable_conv2d(ops.ones((1, 1, 3, 3)), ops.ones((1, 1, 2, 2)), ops.zeros((1, 12, 2, 2)), (2, 2), (1, 1, 1, 1), (0, 0, 0, 0)).shape
+        >>> ops.deformable_conv2d(ops.ones((1, 1, 3, 3)), ops.ones((1, 1, 2, 2)), ops.zeros((1, 12, 2, 2)), (2, 2), (1,
+        ...     1, 1, 1), (0, 0, 0, 0)).shape
         (1, 1, 2, 2)
     """
     from pijit.ops.function.conv import conv2d
-    for name, value, count in (("kernel_size", kernel_size, 2), ("strides", strides, 4), ("padding", padding, 4), ("dilations", dilations, 4)):
+    for name, value, count in (("kernel_size", kernel_size, 2), ("strides", strides, 4), ("padding", padding, 4),
+                               ("dilations", dilations, 4)):
         if not isinstance(value, tuple):
             raise TypeError(f"For 'deformable_conv2d', {name!r} must be a tuple, but got {type(value).__name__}.")
         if len(value) != count:
@@ -328,12 +347,15 @@ def deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=No
         if t.ndim != 4:
             raise ValueError(f"For 'deformable_conv2d', {name!r} must have 4 dimensions, but got {t.ndim}.")
     out = [(n + a + b - d * (k - 1) - 1) // s + 1
-           for n, a, b, d, k, s in zip(x.shape[2:], padding[::2], padding[1::2], dilations[2:], kernel_size, strides[2:])]
+           for n, a, b, d, k, s in zip(x.shape[2:], padding[::2], padding[1::2], dilations[2:], kernel_size,
+                                       strides[2:])]
     wanted = (x.shape[0], 3 * deformable_groups * kernel_size[0] * kernel_size[1], *out)
     if tuple(offsets.shape) != wanted:
-        raise ValueError(f"For 'deformable_conv2d', 'offsets' must have the shape {wanted}, but got {tuple(offsets.shape)}.")
+        raise ValueError(f"For 'deformable_conv2d', 'offsets' must have the shape {wanted}, but got "
+                         f"{tuple(offsets.shape)}.")
     dtype = x.dtype  # places are float32
-    windows = deformable_offsets(x, cast(offsets, mstype.float32) if dtype == mstype.float16 else offsets, strides[2:], padding, kernel_size, dilations[2:], deformable_groups)
+    windows = deformable_offsets(x, cast(offsets, mstype.float32) if dtype == mstype.float16 else offsets, strides[2:],
+                                 padding, kernel_size, dilations[2:], deformable_groups)
     return conv2d(cast(windows, dtype), weight, bias, tuple(kernel_size), "valid", 0, 1, groups)
 
 

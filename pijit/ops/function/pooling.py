@@ -28,10 +28,12 @@ def _windows(name, size, kernel, stride, pad, dilation, ceil_mode):
         low, high = pad[2 * i], pad[2 * i + 1]
         span = dilation[i] * (kernel[i] - 1) + 1
         if 2 * builtins.max(low, high) > kernel[i]:
-            raise ValueError(f"For '{name}', 'padding' must be at most half the kernel size {kernel[i]}, but got {builtins.max(low, high)}.")
+            raise ValueError(f"For '{name}', 'padding' must be at most half the kernel size {kernel[i]}, but got "
+                             f"{builtins.max(low, high)}.")
         n = size[i] + low + high - span
         if n < 0:
-            raise ValueError(f"For '{name}', the window of {span} is larger than the padded input of {size[i] + low + high}.")
+            raise ValueError(f"For '{name}', the window of {span} is larger than the padded input of "
+                             f"{size[i] + low + high}.")
         count = n // stride[i] + 1
         if ceil_mode and n % stride[i] and count * stride[i] < size[i] + low:
             count += 1  # one more window, which begins inside the input or the padding before it
@@ -40,7 +42,8 @@ def _windows(name, size, kernel, stride, pad, dilation, ceil_mode):
     return out, full
 
 
-def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False, pad_mode="pad"):
+def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False,
+               pad_mode="pad"):
     """Maxima of windows of x [N, C, H, W]; with return_indices, also their places in the plane of H * W as int64.
 
     Args:
@@ -84,7 +87,8 @@ def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indice
     return (best, at) if return_indices else best
 
 
-def avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0, pad_mode="pad"):
+def avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0,
+               pad_mode="pad"):
     """Means of windows of input_x [N, C, H, W], or their sums over divisor_override.
 
     Args:
@@ -125,7 +129,8 @@ def avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, cou
 
 
 def adaptive_avg_pool2d(input, output_size):
-    """Means of windows so that the output has the given size: window i of n covers [floor(i h / n), ceil((i + 1) h / n)).
+    """Means of windows so that the output has the given size: window i of n covers [floor(i h / n), ceil((i + 1) h /
+    n)).
 
     Args:
         input (Tensor): what the function is of.
@@ -185,7 +190,8 @@ def _max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, return_indic
 
 def _dims(name, x, allowed):
     if x.ndim not in allowed:
-        raise ValueError(f"For '{name}', the input must have {' or '.join(map(str, allowed))} dimensions, but got {x.ndim}.")
+        raise ValueError(f"For '{name}', the input must have {' or '.join(map(str, allowed))} dimensions, but got "
+                         f"{x.ndim}.")
 
 
 def _triple(x):
@@ -193,11 +199,13 @@ def _triple(x):
 
 
 def _places(kernel):
-    return [(i, j, k) for i in builtins.range(kernel[0]) for j in builtins.range(kernel[1]) for k in builtins.range(kernel[2])]
+    return [(i, j, k) for i in builtins.range(kernel[0]) for j in builtins.range(kernel[1])
+            for k in builtins.range(kernel[2])]
 
 
 def _windows3d(name, x, kernel, stride, padding, dilation, ceil_mode, fill):
-    """The elements at each place of the windows of x [N, C, D, H, W]: tensors of the output's shape, and the padding."""
+    """The elements at each place of the windows of x [N, C, D, H, W]: tensors of the output's shape, and the
+    padding."""
     out, low, high = [], [0, 0], [0, 0]
     for n, k, s, p, d in zip(x.shape[2:], kernel, stride, padding, dilation):
         if k <= 0 or s <= 0 or d <= 0:
@@ -222,7 +230,8 @@ def _windows3d(name, x, kernel, stride, padding, dilation, ceil_mode, fill):
     return parts, low[2:], high[2:]
 
 
-def avg_pool3d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0):
+def avg_pool3d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True,
+               divisor_override=0):
     """Means of windows of input_x [N, C, D, H, W], or their sums over divisor_override.
 
     Args:
@@ -257,7 +266,8 @@ def avg_pool3d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, cou
         return y / total(ones((1, 1, *input_x.shape[2:]), input_x.dtype))[0]
     if tuple(low) == tuple(high):
         return y / float(k[0] * k[1] * k[2])
-    counted = _ops["pad"](ones((1, 1, *input_x.shape[2:]), input_x.dtype), (0, 0, *p), (0, 0, *p), 1.0)  # not what ceil_mode adds behind it
+    # not what ceil_mode adds behind it
+    counted = _ops["pad"](ones((1, 1, *input_x.shape[2:]), input_x.dtype), (0, 0, *p), (0, 0, *p), 1.0)
     rest = [h - q for h, q in zip(high, p)]
     counted = _ops["pad"](counted, (0,) * 5, (0, 0, *rest), 0.0)
     return y / _windows_sum(counted, k, s, y.shape[2:])
@@ -273,7 +283,8 @@ def _windows_sum(x, kernel, stride, out):
 
 
 def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """Maxima of windows of x [N, C, D, H, W]; with return_indices, also their places in the volume of D * H * W as int64.
+    """Maxima of windows of x [N, C, D, H, W]; with return_indices, also their places in the volume of D * H * W as
+    int64.
 
     Args:
         x (Tensor): what the function is of.
@@ -301,7 +312,8 @@ def max_pool3d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
     depth, height, width = parts[0].shape[2:]
     best = at = None
     for v, (i, j, m) in zip(parts, _places(k)):
-        planes, rows, columns = (arange(n) * step + (o * dist - q) for n, step, o, dist, q in zip((depth, height, width), s, (i, j, m), d, low))
+        planes, rows, columns = (arange(n) * step + (o * dist - q)
+                                 for n, step, o, dist, q in zip((depth, height, width), s, (i, j, m), d, low))
         place = (reshape(planes, (-1, 1, 1)) * x.shape[3] + reshape(rows, (-1, 1))) * x.shape[4] + columns
         if best is None:
             best, at = v, place + cast(v != v, place.dtype) * 0
@@ -331,7 +343,8 @@ def lp_pool1d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
     _dims("lp_pool1d", x, (2, 3))
     k = _ints(kernel_size)[0]
     s = k if stride is None else _ints(stride)[0]
-    y = lp_pool2d(reshape(x, (1,) * (3 - x.ndim) + (*x.shape[:-1], 1, x.shape[-1])), norm_type, (1, k), (1, s), ceil_mode)
+    y = lp_pool2d(reshape(x, (1,) * (3 - x.ndim) + (*x.shape[:-1], 1, x.shape[-1])), norm_type, (1, k), (1, s),
+                  ceil_mode)
     return reshape(y, (*x.shape[:-1], y.shape[-1]))
 
 
@@ -389,7 +402,8 @@ def _adaptive_max(name, input, sizes, return_indices):
         places = step if places is None else places * n + step
     count = len(sizes)
     lead = input.ndim - count
-    order = [*builtins.range(lead), *(lead + 2 * k for k in builtins.range(count)), *(lead + 2 * k + 1 for k in builtins.range(count))]
+    order = [*builtins.range(lead), *(lead + 2 * k for k in builtins.range(count)),
+             *(lead + 2 * k + 1 for k in builtins.range(count))]
     x = reshape(transpose(x, tuple(order)), (*input.shape[:lead], *sizes, math.prod(lengths)))
     if not return_indices:
         return _ops["reduce_max"](x, -1, False), None
@@ -439,7 +453,8 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
 
 
 def adaptive_max_pool3d(input, output_size, return_indices=False):
-    """Maxima of windows so that the output has the given size; with return_indices, also their places in the volume as int32.
+    """Maxima of windows so that the output has the given size; with return_indices, also their places in the volume as
+    int32.
 
     Args:
         input (Tensor): what the function is of.
@@ -504,7 +519,8 @@ def adaptive_avg_pool3d(input, output_size):
 def _unpool(name, x, indices, planes, sizes):
     """Zeros of the given sizes with x at the flat places `indices` of each of the last `planes` axes."""
     if tuple(x.shape) != tuple(indices.shape):
-        raise ValueError(f"For '{name}', 'x' and 'indices' must have the same shape, but got {x.shape} and {indices.shape}.")
+        raise ValueError(f"For '{name}', 'x' and 'indices' must have the same shape, but got {x.shape} and "
+                         f"{indices.shape}.")
     lead = x.shape[:x.ndim - planes]
     size = 1
     for n in sizes:

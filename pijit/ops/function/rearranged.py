@@ -33,9 +33,11 @@ def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
     _within("reverse_sequence", batch_dim, x.ndim)
     s, b = _axis(seq_dim, x.ndim), _axis(batch_dim, x.ndim)
     if s == b:
-        raise ValueError(f"For 'reverse_sequence', 'seq_dim' and 'batch_dim' must differ, but got {seq_dim} and {batch_dim}.")
+        raise ValueError(f"For 'reverse_sequence', 'seq_dim' and 'batch_dim' must differ, but got {seq_dim} and "
+                         f"{batch_dim}.")
     if seq_lengths.ndim != 1 or seq_lengths.shape[0] != x.shape[b]:
-        raise ValueError(f"For 'reverse_sequence', 'seq_lengths' must have the shape ({x.shape[b]},), but got {seq_lengths.shape}.")
+        raise ValueError(f"For 'reverse_sequence', 'seq_lengths' must have the shape ({x.shape[b]},), but got "
+                         f"{seq_lengths.shape}.")
     lengths = reshape(cast(seq_lengths, mstype.int64), tuple([-1 if k == b else 1 for k in builtins.range(x.ndim)]))
     at = reshape(arange(x.shape[s]), tuple([-1 if k == s else 1 for k in builtins.range(x.ndim)]))
     return _ops["gather_d"](x, _ops["broadcast_to"](select(at < lengths, lengths - 1 - at, at), x.shape), s)
@@ -57,9 +59,11 @@ def depth_to_space(x, block_size):
     """
     n, c, h, w = x.shape
     if c % (block_size * block_size):
-        raise ValueError(f"For 'DepthToSpace', the channels {c} must be a multiple of block_size squared, {block_size * block_size}.")
+        raise ValueError(f"For 'DepthToSpace', the channels {c} must be a multiple of block_size squared, "
+                         f"{block_size * block_size}.")
     x = reshape(x, (n, block_size, block_size, c // (block_size * block_size), h, w))
-    return reshape(_ops["transpose"](x, (0, 3, 4, 1, 5, 2)), (n, c // (block_size * block_size), h * block_size, w * block_size))
+    return reshape(_ops["transpose"](x, (0, 3, 4, 1, 5, 2)),
+                   (n, c // (block_size * block_size), h * block_size, w * block_size))
 
 
 def space_to_depth(x, block_size):
@@ -80,7 +84,8 @@ def space_to_depth(x, block_size):
     if h % block_size or w % block_size:
         raise ValueError(f"For 'SpaceToDepth', height {h} and width {w} must be multiples of block_size {block_size}.")
     x = reshape(x, (n, c, h // block_size, block_size, w // block_size, block_size))
-    return reshape(_ops["transpose"](x, (0, 3, 5, 1, 2, 4)), (n, c * block_size * block_size, h // block_size, w // block_size))
+    return reshape(_ops["transpose"](x, (0, 3, 5, 1, 2, 4)),
+                   (n, c * block_size * block_size, h // block_size, w // block_size))
 
 
 def batch_to_space_nd(input_x, block_shape, crops):
@@ -134,7 +139,8 @@ def space_to_batch_nd(input_x, block_size, paddings):
     x = _ops["pad"](input_x, (*lead, top, left), (*lead, bottom, right), 0.0)
     n, *inner, h, w = x.shape
     if h % a or w % b:
-        raise ValueError(f"For 'space_to_batch_nd', the padded height {h} and width {w} must be multiples of the blocks' sizes {a} and {b}.")
+        raise ValueError(f"For 'space_to_batch_nd', the padded height {h} and width {w} must be multiples of the "
+                         f"blocks' sizes {a} and {b}.")
     x = reshape(x, (n, math.prod(inner), h // a, a, w // b, b))
     return reshape(_ops["transpose"](x, (3, 5, 0, 1, 2, 4)), (n * a * b, *inner, h // a, w // b))
 
@@ -213,7 +219,8 @@ def resize_bilinear(x, size, align_corners=False, half_pixel_centers=False):
 
 
 def mirror_pad(input_x, paddings, mode):
-    """A border of mirrored elements, (before, behind) for each dimension: 'REFLECT' leaves the edge out, 'SYMMETRIC' repeats it.
+    """A border of mirrored elements, (before, behind) for each dimension: 'REFLECT' leaves the edge out, 'SYMMETRIC'
+    repeats it.
 
     Args:
         input_x (Tensor): what the function is of.
@@ -237,15 +244,18 @@ def mirror_pad(input_x, paddings, mode):
     for axis, (before, behind) in enumerate(pairs):
         n = input_x.shape[axis]
         if builtins.max(before, behind) > n - edge or builtins.min(before, behind) < 0:
-            raise ValueError(f"For 'mirror_pad', paddings of an axis of {n} must be in [0, {n - edge}], but got {(before, behind)}.")
+            raise ValueError(f"For 'mirror_pad', paddings of an axis of {n} must be in [0, {n - edge}], but got "
+                             f"{(before, behind)}.")
         if before or behind:
-            at = [*builtins.range(before - 1 + edge, edge - 1, -1), *builtins.range(n), *builtins.range(n - 1 - edge, n - 1 - edge - behind, -1)]
+            at = [*builtins.range(before - 1 + edge, edge - 1, -1), *builtins.range(n),
+                  *builtins.range(n - 1 - edge, n - 1 - edge - behind, -1)]
             input_x = _ops["gather"](input_x, Tensor(at, mstype.int64), axis)
     return input_x
 
 
 def matrix_band_part(x, lower, upper):
-    """The diagonals of [..., m, n] from `lower` below to `upper` above the main one, zeros elsewhere; a negative number keeps all there.
+    """The diagonals of [..., m, n] from `lower` below to `upper` above the main one, zeros elsewhere; a negative number
+    keeps all there.
 
     Args:
         x (Tensor): what the function is of.
@@ -297,7 +307,8 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     m, n = x.shape[-2:]
     wanted = diagonal(x, offset, -2, -1).shape
     if tuple(src.shape) != tuple(wanted):
-        raise ValueError(f"For 'diagonal_scatter', 'src' must have the diagonal's shape {tuple(wanted)}, but got {tuple(src.shape)}.")
+        raise ValueError(f"For 'diagonal_scatter', 'src' must have the diagonal's shape {tuple(wanted)}, but got "
+                         f"{tuple(src.shape)}.")
     rows, columns = expand_dims(arange(m), 1), arange(n)
     on = columns - rows == offset
     at = minimum(maximum(rows + builtins.min(offset, 0), 0), builtins.max(src.shape[-1] - 1, 0)) + columns * 0
@@ -377,7 +388,8 @@ def padding(x, pad_dim_size=8):
         [[1. 0. 0.]]
     """
     if x.shape[-1] != 1 or x.ndim < 2:
-        raise ValueError(f"For 'padding', the input must have at least 2 dimensions and the last must be 1, but got {x.shape}.")
+        raise ValueError("For 'padding', the input must have at least 2 dimensions and the last must be 1, but got "
+                         f"{x.shape}.")
     if pad_dim_size <= 0:
         raise ValueError(f"For 'padding', 'pad_dim_size' must be greater than 0, but got {pad_dim_size}.")
     return _ops["pad"](x, (0,) * x.ndim, (0,) * (x.ndim - 1) + (pad_dim_size - 1,), 0)
@@ -392,7 +404,8 @@ def _need_boxes(op, **boxes):
 
 
 def iou(anchor_boxes, gt_boxes, mode="iou"):
-    """[m, n] shares of overlap of boxes [n, 4] with boxes [m, 4] of (x0, y0, x1, y1): of their union, or ('iof') of the boxes gt_boxes.
+    """[m, n] shares of overlap of boxes [n, 4] with boxes [m, 4] of (x0, y0, x1, y1): of their union, or ('iof') of the
+    boxes gt_boxes.
 
     Args:
         anchor_boxes (Tensor): [n, 4].
@@ -456,7 +469,8 @@ def bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0),
     return (deltas - Tensor(means, deltas.dtype)) / Tensor(stds, deltas.dtype)
 
 
-def bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0), wh_ratio_clip=0.016):
+def bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0),
+                        wh_ratio_clip=0.016):
     """Boxes [n, 4] from anchor boxes and shifts, kept inside an image of max_shape (height, width).
 
     Args:
@@ -575,8 +589,10 @@ def _scattered(mode):
     def update(input_x, indices, updates):
         return input_x._assign(_ops["scatter_nd"](input_x, reshape(indices, (*indices.shape, 1)), updates, mode))
     update.__name__ = update.__qualname__ = f"scatter_{mode}"
-    update.__doc__ = _SCATTER.format(what="rows named by indices", mode=mode, where="ints, any shape", name=f"scatter_{mode}", at="[0, 2]", more="",
-                                     value={"add": "[11.  2. 23.]", "div": "[0.1  2.   0.15]", "max": "[10.  2. 20.]", "min": "[1. 2. 3.]",
+    update.__doc__ = _SCATTER.format(what="rows named by indices", mode=mode, where="ints, any shape",
+                                     name=f"scatter_{mode}", at="[0, 2]", more="",
+                                     value={"add": "[11.  2. 23.]", "div": "[0.1  2.   0.15]", "max": "[10.  2. 20.]",
+                                            "min": "[1. 2. 3.]",
                                             "mul": "[10.  2. 60.]", "update": "[10.  2. 20.]"}[mode])
     return update
 
@@ -585,14 +601,20 @@ def _scattered_nd(mode):
     def update(input_x, indices, updates, use_locking=False):  # noqa: ARG001
         return input_x._assign(_ops["scatter_nd"](input_x, indices, updates, mode))
     update.__name__ = update.__qualname__ = f"scatter_nd_{mode}"
-    update.__doc__ = _SCATTER.format(what="elements or slices at coordinates", mode=mode, where="[..., k] ints: coordinates along the first k axes",
-                                     name=f"scatter_nd_{mode}", at="[[0], [2]]", more="\n        use_locking (bool, optional): kept for its name. Default: False.",
-                                     value={"add": "[11.  2. 23.]", "div": "[0.1  2.   0.15]", "max": "[10.  2. 20.]", "min": "[1. 2. 3.]",
-                                            "mul": "[10.  2. 60.]", "sub": "[ -9.   2. -17.]", "update": "[10.  2. 20.]"}[mode])
+    update.__doc__ = _SCATTER.format(what="elements or slices at coordinates", mode=mode,
+                                     where="[..., k] ints: coordinates along the first k axes",
+                                     name=f"scatter_nd_{mode}", at="[[0], [2]]",
+                                     more="\n        use_locking (bool, optional): kept for its name. Default: False.",
+                                     value={"add": "[11.  2. 23.]", "div": "[0.1  2.   0.15]", "max": "[10.  2. 20.]",
+                                            "min": "[1. 2. 3.]",
+                                            "mul": "[10.  2. 60.]", "sub": "[ -9.   2. -17.]",
+                                            "update": "[10.  2. 20.]"}[mode])
     return update
 
 
-scatter_add, scatter_div, scatter_max, scatter_min, scatter_mul, scatter_update = (_scattered(m) for m in ("add", "div", "max", "min", "mul", "update"))
+scatter_add, scatter_div, scatter_max, scatter_min, scatter_mul, scatter_update = (_scattered(m)
+                                                                                   for m in ("add", "div", "max", "min",
+                                                                                             "mul", "update"))
 scatter_nd_add, scatter_nd_div, scatter_nd_max, scatter_nd_min, scatter_nd_mul, scatter_nd_sub, scatter_nd_update = (
     _scattered_nd(m) for m in ("add", "div", "max", "min", "mul", "sub", "update"))
 
@@ -619,7 +641,8 @@ def invert_permutation(x):
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
-    """Values without their immediate repetitions (slices along `dim`); on request each element's place among them, and how often each stood.
+    """Values without their immediate repetitions (slices along `dim`); on request each element's place among them, and
+    how often each stood.
 
     Their number depends on the data: not part of a graph.
 
@@ -657,7 +680,8 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 
 
 def unique_with_pad(x, pad_num):
-    """(the distinct values of a vector in the order of their first appearance, then pad_num; each element's place among them).
+    """(the distinct values of a vector in the order of their first appearance, then pad_num; each element's place among
+    them).
 
     Args:
         x (Tensor): what the function is of.

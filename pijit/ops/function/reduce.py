@@ -217,7 +217,8 @@ def any(input, axis=None, keep_dims=False):
 
 
 def _of_element(x, axis, keep, where_from):
-    """(the elements of one axis at the indices that `where_from` finds, these indices): a gradient goes to them alone."""
+    """(the elements of one axis at the indices that `where_from` finds, these indices): a gradient goes to them
+    alone."""
     if x.ndim == 0:
         return x, where_from(x, axis, keep)
     at = where_from(x, axis, True)
@@ -342,7 +343,8 @@ def min(input, axis=None, keepdims=False, *, initial=None, where=None):
 
 
 def var(input, axis=None, ddof=0, keepdims=False):
-    """Variance over axes, with n - ddof as divisor; of complex numbers that of their distance from the mean, a real number.
+    """Variance over axes, with n - ddof as divisor; of complex numbers that of their distance from the mean, a real
+    number.
 
     Args:
         input (Tensor): what the function is of.
@@ -495,7 +497,8 @@ def count_nonzero(x, axis=(), keep_dims=False, dtype=mstype.int32):
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     """The norm of vectors (one dimension) or matrices (two): Euclidean and Frobenius by default.
 
-    ord: for vectors any number, inf and -inf; for matrices 'fro', 1, -1, inf, -inf, and 2, -2 and 'nuc' of the singular values
+    ord: for vectors any number, inf and -inf; for matrices 'fro', 1, -1, inf, -inf, and 2, -2 and 'nuc' of the singular
+        values
     (the greatest, the least, their sum). Raises TypeError for a string as order of vectors, else ValueError.
 
     Args:
@@ -528,7 +531,8 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
             return cast(sum(cast(A != 0, A.dtype), dims, keepdim), A.dtype)
         if ord == 2:
             return sqrt(sum(x * x, dims, keepdim))
-        return sum(x, dims, keepdim) if ord == 1 else _ops["pow"](sum(_ops["pow"](x, float(ord)), dims, keepdim), 1.0 / ord)
+        return sum(x, dims, keepdim) if ord == 1 else _ops["pow"](sum(_ops["pow"](x, float(ord)), dims, keepdim),
+                                                                  1.0 / ord)
     if len(dims) == 2 and ord == "fro":
         return sqrt(sum(A * A, dims, keepdim))
     if len(dims) == 2 and ord in (1, -1, float("inf"), -float("inf")):
@@ -550,7 +554,8 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
         return reshape(r, tuple([1 if k in (rows, columns) else A.shape[k] for k in range(A.ndim)])) if keepdim else r
     if len(dims) == 1 and isinstance(ord, str):
         raise TypeError(f"For 'norm', 'ord' of vectors must be a number, but got {ord!r}.")
-    raise ValueError(f"For 'norm', 'ord' {ord!r} of {len(dims)} dimensions is not supported: it must be a number for one "
+    raise ValueError(f"For 'norm', 'ord' {ord!r} of {len(dims)} dimensions is not supported: it must be a number for "
+                     "one "
                      "dimension, and 'fro', 'nuc', 1, -1, 2, -2, inf or -inf for two.")
 
 
@@ -628,7 +633,8 @@ def std_mean(input, axis=None, ddof=0, keepdims=False):
         2.0
     """
     _need_tensor("std_mean", "input", input)
-    input = input if input.dtype.is_floating_point or input.dtype in mstype.complex_type else cast(input, mstype.float32)
+    input = (input
+             if input.dtype.is_floating_point or input.dtype in mstype.complex_type else cast(input, mstype.float32))
     return std(input, axis, ddof, keepdims), mean(input, axis, keepdims)
 
 
@@ -653,7 +659,8 @@ def var_mean(input, axis=None, ddof=0, keepdims=False):
         1.0
         2.0
     """
-    input = input if input.dtype.is_floating_point or input.dtype in mstype.complex_type else cast(input, mstype.float32)
+    input = (input
+             if input.dtype.is_floating_point or input.dtype in mstype.complex_type else cast(input, mstype.float32))
     return var(input, axis, ddof, keepdims), mean(input, axis, keepdims)
 
 
@@ -682,7 +689,8 @@ def aminmax(input, *, axis=0, keepdims=False):
 
 
 def _running(x, axis, better):
-    """(extrema up to each place of an axis, where they are): pairs at distances of 1, 2, 4, ... are joined (Hillis & Steele 1986)."""
+    """(extrema up to each place of an axis, where they are): pairs at distances of 1, 2, 4, ... are joined (Hillis &
+    Steele 1986)."""
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"For 'cummax' and 'cummin', 'axis' must be in [{-x.ndim}, {x.ndim}), but got {axis}.")
     a = _axis(axis, x.ndim)
@@ -717,7 +725,8 @@ def cummax(input, axis):
         >>> print(ops.cummax(Tensor([1.0, 3.0, 2.0]), 0)[0])
         [1. 3. 3.]
     """
-    return _running(input, axis, lambda before, here: logical_or(before > here, logical_and(isnan(before), logical_not(isnan(here)))))
+    return _running(input, axis, lambda before,
+                    here: logical_or(before > here, logical_and(isnan(before), logical_not(isnan(here)))))
 
 
 def cummin(input, axis):
@@ -737,7 +746,8 @@ def cummin(input, axis):
         >>> print(ops.cummin(Tensor([3.0, 1.0, 2.0]), 0)[0])
         [3. 1. 1.]
     """
-    y, at = _running(input, axis, lambda before, here: logical_or(before < here, logical_and(isnan(before), logical_not(isnan(here)))))
+    y, at = _running(input, axis, lambda before,
+                     here: logical_or(before < here, logical_and(isnan(before), logical_not(isnan(here)))))
     return y, cast(at, mstype.int32)
 
 
@@ -853,7 +863,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     if input.ndim > 2:
         raise ValueError(f"For 'cov', 'input' must have at most 2 dimensions, but got {input.ndim}.")
     x = input if input.ndim == 2 else reshape(input, (1, -1))
-    x = cast(x, mstype.float32) if x.dtype == mstype.float16 or not (x.dtype.is_floating_point or x.dtype in mstype.complex_type) else x
+    x = cast(x, mstype.float32) if x.dtype == mstype.float16 or not (x.dtype.is_floating_point
+                                                                     or x.dtype in mstype.complex_type) else x
     w = None
     if fweights is not None:
         w = cast(fweights, x.dtype)
@@ -868,7 +879,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     else:
         total = _ops["reduce_sum"](w, (), False)
         centre = _ops["reduce_sum"](x * w, 1, True) / total
-        rest = total - (correction if aweights is None else correction * _ops["reduce_sum"](w * cast(aweights, x.dtype), (), False) / total)
+        rest = total - (correction if aweights is None
+                        else correction * _ops["reduce_sum"](w * cast(aweights, x.dtype), (), False) / total)
         y = x - centre
         scaled = y * w
     out = _ops["matmul"](scaled, y, False, True) / rest

@@ -38,10 +38,12 @@ def _within(name, axis, ndim):
 
 
 def _same_shape(op, **tensors):
-    """Raises ValueError where two Tensors differ in shape: operators that compare element with element don't broadcast."""
+    """Raises ValueError where two Tensors differ in shape: operators that compare element with element don't
+    broadcast."""
     (a, x), (b, y) = tensors.items()
     if isinstance(x, Tensor) and isinstance(y, Tensor) and x.shape != y.shape:
-        raise ValueError(f"For '{op}', '{a}' and '{b}' must have the same shape, but got {tuple(x.shape)} and {tuple(y.shape)}.")
+        raise ValueError(f"For '{op}', '{a}' and '{b}' must have the same shape, but got {tuple(x.shape)} and "
+                         f"{tuple(y.shape)}.")
 
 
 def shape(input_x):
@@ -604,15 +606,18 @@ def slice(input_x, begin, size):
     """
     s = input_x.shape
     if len(begin) != len(s) or len(size) != len(s):
-        raise ValueError(f"For 'slice', 'begin' and 'size' must have {len(s)} elements each, but got {begin} and {size}.")
+        raise ValueError(f"For 'slice', 'begin' and 'size' must have {len(s)} elements each, but got {begin} and "
+                         f"{size}.")
     if [b for b in begin if b < 0]:
         raise ValueError(f"For 'slice', 'begin' must not be below 0, but got {begin}.")
     end = tuple([s[i] if size[i] == -1 else begin[i] + size[i] for i in builtins.range(len(s))])
     return _ops["slice"](input_x, tuple(begin), end, (1,) * len(s))
 
 
-def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0):
-    """Python slices per axis. Bit k of a mask: place k has no begin, no end, is `...`, a new axis, or an index that drops its axis.
+def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
+                  shrink_axis_mask=0):
+    """Python slices per axis. Bit k of a mask: place k has no begin, no end, is `...`, a new axis, or an index that
+    drops its axis.
 
     Args:
         input_x (Tensor): what the function is of.
@@ -645,7 +650,8 @@ def strided_slice(input_x, begin, end, strides, begin_mask=0, end_mask=0, ellips
         elif shrink_axis_mask & bit:
             index.append(begin[k])
         else:
-            index.append(builtins.slice(None if begin_mask & bit else begin[k], None if end_mask & bit else end[k], strides[k]))
+            index.append(builtins.slice(None if begin_mask & bit else begin[k], None if end_mask & bit else end[k],
+                                        strides[k]))
     return input_x[tuple(index)]
 
 
@@ -724,7 +730,8 @@ def tensor_split(input, indices_or_sections, axis=0):
     elif isinstance(indices_or_sections, (tuple, list)):
         ends = [*indices_or_sections, n]
     else:
-        raise TypeError(f"For 'tensor_split', 'indices_or_sections' must be an int, a tuple or a list, but got {type(indices_or_sections).__name__}.")
+        raise TypeError("For 'tensor_split', 'indices_or_sections' must be an int, a tuple or a list, but got "
+                        f"{type(indices_or_sections).__name__}.")
     axis = _axis(axis, len(input.shape))
     out, begin = [], 0
     for end in ends:
@@ -792,7 +799,8 @@ def dsplit(input, indices_or_sections):
 
 def _split_along(name, input, indices_or_sections, axis):
     if len(input.shape) <= axis:
-        raise ValueError(f"For '{name}', expected a tensor of at least {axis + 1} dimensions, but got {len(input.shape)}.")
+        raise ValueError(f"For '{name}', expected a tensor of at least {axis + 1} dimensions, but got "
+                         f"{len(input.shape)}.")
     return tensor_split(input, indices_or_sections, axis)
 
 
@@ -928,7 +936,8 @@ def pad(input_x, padding, mode="constant", value=None):
         [0 1 2 0 0]
     """
     if mode not in ("constant", *_BORDERS):
-        raise ValueError(f"For 'pad', 'mode' must be 'constant', 'reflect', 'replicate' or 'circular', but got {mode!r}.")
+        raise ValueError("For 'pad', 'mode' must be 'constant', 'reflect', 'replicate' or 'circular', but got "
+                         f"{mode!r}.")
     p = _ints(padding)
     n = input_x.ndim
     if len(p) % 2 or len(p) // 2 > n:
@@ -961,7 +970,8 @@ def _bordered(x, axis, before, behind, mode):
     n = x.shape[axis]
     most = {"reflect": n - 1, "circular": n}.get(mode)
     if most is not None and builtins.max(before, behind) > most:
-        raise ValueError(f"For 'pad', a padding of mode {mode!r} must be at most {most} for a dimension of {n}, but got {builtins.max(before, behind)}.")
+        raise ValueError(f"For 'pad', a padding of mode {mode!r} must be at most {most} for a dimension of {n}, but "
+                         f"got {builtins.max(before, behind)}.")
     first, last = _BORDERS[mode]
     parts = [x]
     if before > 0:
@@ -1034,7 +1044,8 @@ def roll(input, shifts, dims=None):
         return reshape(roll(ravel(input), shifts, 0), input.shape)
     shifts, dims = _ints(shifts), _ints(dims)
     if len(shifts) != len(dims):
-        raise ValueError(f"For 'roll', 'shifts' and 'dims' must agree in number, but got {len(shifts)} and {len(dims)}.")
+        raise ValueError(f"For 'roll', 'shifts' and 'dims' must agree in number, but got {len(shifts)} and "
+                         f"{len(dims)}.")
     for k, d in zip(shifts, dims):
         n = input.shape[d]
         k = k % n if n else 0
@@ -1511,7 +1522,8 @@ def pixel_shuffle(input, upscale_factor):
     r = upscale_factor
     *lead, c, h, w = input.shape
     if r <= 0 or c % (r * r):
-        raise ValueError(f"For 'pixel_shuffle', the channels must be a multiple of upscale_factor^2, but got {c} and {r}.")
+        raise ValueError(f"For 'pixel_shuffle', the channels must be a multiple of upscale_factor^2, but got {c} and "
+                         f"{r}.")
     n = len(lead)
     x = reshape(input, (*lead, c // (r * r), r, r, h, w))
     x = _ops["transpose"](x, (*builtins.range(n), n, n + 3, n + 1, n + 4, n + 2))
@@ -1535,7 +1547,8 @@ def pixel_unshuffle(input, downscale_factor):
     r = downscale_factor
     *lead, c, h, w = input.shape
     if r <= 0 or h % r or w % r:
-        raise ValueError(f"For 'pixel_unshuffle', height and width must be multiples of downscale_factor, but got {h}, {w} and {r}.")
+        raise ValueError(f"For 'pixel_unshuffle', height and width must be multiples of downscale_factor, but got {h}, "
+                         f"{w} and {r}.")
     n = len(lead)
     x = reshape(input, (*lead, c, h // r, r, w // r, r))
     x = _ops["transpose"](x, (*builtins.range(n), n, n + 2, n + 4, n + 1, n + 3))
