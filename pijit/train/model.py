@@ -5,9 +5,10 @@ import numpy as np
 from pijit import context, nn
 from pijit._C import Tensor
 from pijit.amp import LossScaleManager, build_train_network, checked_level
-from pijit.nn.optim import Optimizer
+from pijit.nn.optimizer import Optimizer
 from pijit.train._checks import check_bool, check_choice, check_int, check_type
-from pijit.train.callback._callback import (CallbackManager, InternalCallbackParam, RunContext, check_new_names, checked_callbacks)
+from pijit.train.callback._callback import (CallbackManager, InternalCallbackParam, RunContext, check_new_names,
+                                            checked_callbacks)
 from pijit.train.dataset_helper import DatasetHelper
 from pijit.train.metrics import get_metrics
 from pijit.train.metrics.loss import Loss
@@ -19,16 +20,19 @@ class Model:
     """A network with what its training and evaluation need.
 
     network: a Cell. loss_fn: a Cell or function of (outputs, labels); without it the network itself returns its loss.
-    optimizer: an Optimizer; without it the network is called as it is, which then does a step itself. metrics: a dict of name →
+    optimizer: an Optimizer; without it the network is called as it is, which then does a step itself. metrics: a dict
+        of name →
     Metric, or a set of names. eval_network: a Cell whose outputs the metrics get, instead of network and loss_fn;
-    eval_indexes: three positions in them, of the loss, the outputs and the labels. amp_level: "O0" (float32), "O1", "O2",
+    eval_indexes: three positions in them, of the loss, the outputs and the labels. amp_level: "O0" (float32), "O1",
+        "O2",
     "O3" or "auto", as `amp.auto_mixed_precision` has them; O2 scales the loss dynamically. boost_level: accepted, all
     levels are alike. loss_scale_manager and keep_batchnorm_fp32 override what amp_level says.
 
     In GRAPH_MODE a training step is one graph; in PYNATIVE_MODE it runs op by op. TypeError and ValueError name the
     argument that is wrong."""
 
-    def __init__(self, network, loss_fn=None, optimizer=None, metrics=None, eval_network=None, eval_indexes=None, amp_level="O0",
+    def __init__(self, network, loss_fn=None, optimizer=None, metrics=None, eval_network=None, eval_indexes=None,
+                 amp_level="O0",
                  boost_level="O0", **kwargs):
         check_type("Model", "network", network, nn.Cell)
         if loss_fn is not None and not callable(loss_fn):
@@ -52,14 +56,16 @@ class Model:
 
     def _build_train_network(self):
         if self._optimizer is not None:
-            return build_train_network(self._network, self._optimizer, self._loss_fn, self._amp_level, self._boost_level, **self._options)
+            return build_train_network(self._network, self._optimizer, self._loss_fn, self._amp_level,
+                                       self._boost_level, **self._options)
         if self._loss_fn is not None:
             return nn.WithLossCell(self._network, self._loss_fn)
         return self._network
 
     def _build_eval_network(self, metrics, eval_network, eval_indexes):
         if eval_indexes is not None and (not isinstance(eval_indexes, list) or len(eval_indexes) != 3):
-            raise ValueError(f"For 'Model', 'eval_indexes' must be None or a list of three positions (of the loss, the outputs, the labels), but got {eval_indexes!r}.")
+            raise ValueError("For 'Model', 'eval_indexes' must be None or a list of three positions (of the loss, the "
+                             f"outputs, the labels), but got {eval_indexes!r}.")
         if eval_network is not None:
             check_type("Model", "eval_network", eval_network, nn.Cell)
             if eval_indexes is None:
@@ -112,9 +118,11 @@ class Model:
         check_bool("Model.fit", "valid_dataset_sink_mode", valid_dataset_sink_mode)
         callbacks = checked_callbacks(callbacks)
         check_new_names(callbacks)
-        self._train("Model.fit", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, valid_dataset, due)
+        self._train("Model.fit", epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch,
+                    valid_dataset, due)
 
-    def _train(self, name, epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, valid_dataset=None, due=None):
+    def _train(self, name, epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch,
+               valid_dataset=None, due=None):
         check_int(name, "epoch", epoch, 1)
         check_int(name, "initial_epoch", initial_epoch, 0)
         check_bool(name, "dataset_sink_mode", dataset_sink_mode)
@@ -122,13 +130,17 @@ class Model:
         if sink_size == 0:
             raise ValueError(f"For '{name}', 'sink_size' must be -1 or positive, but got 0.")
         if initial_epoch >= epoch:
-            raise ValueError(f"For '{name}', 'epoch' must be greater than 'initial_epoch', but got {epoch} and {initial_epoch}.")
+            raise ValueError(f"For '{name}', 'epoch' must be greater than 'initial_epoch', but got {epoch} and "
+                             f"{initial_epoch}.")
         helper = DatasetHelper(train_dataset, False, -1, epoch - initial_epoch)
         p = InternalCallbackParam(
-            train_network=self._train_network, epoch_num=epoch - initial_epoch, batch_num=train_dataset.get_dataset_size(), mode="train",
-            loss_fn=self._loss_fn, optimizer=self._optimizer, parallel_mode="stand_alone", device_number=1, train_dataset=train_dataset,
+            train_network=self._train_network, epoch_num=epoch - initial_epoch,
+                                  batch_num=train_dataset.get_dataset_size(), mode="train",
+            loss_fn=self._loss_fn, optimizer=self._optimizer, parallel_mode="stand_alone", device_number=1,
+                                  train_dataset=train_dataset,
             train_dataset_element=None, network=self._network, last_save_ckpt_step=None, latest_ckpt_file=None,
-            loss_scale_manager=self._loss_scale_manager, is_arf=False, initial_step=None, dataset_sink_mode=False, cur_step_num=0)
+            loss_scale_manager=self._loss_scale_manager, is_arf=False, initial_step=None, dataset_sink_mode=False,
+                                  cur_step_num=0)
         if dataset_sink_mode and sink_size > 0:
             p.batch_num = sink_size
         manager = CallbackManager(callbacks)
@@ -144,7 +156,8 @@ class Model:
                 for batch in helper:
                     batch = _inputs(batch)
                     if self._loss_fn is not None and len(batch) != 2:
-                        raise ValueError(f"For '{name}', the 'train_dataset' must give two elements (data, label) as the model has a 'loss_fn', but gave {len(batch)}: "
+                        raise ValueError(f"For '{name}', the 'train_dataset' must give two elements (data, label) as "
+                                         f"the model has a 'loss_fn', but gave {len(batch)}: "
                                          "compute the loss within the network, or give columns to choose.")
                     p.cur_step_num += 1
                     p.train_dataset_element = batch
@@ -156,7 +169,8 @@ class Model:
                         break
                 helper.end_epoch()
                 if p.cur_step_num == before:
-                    raise RuntimeError(f"For '{name}', the 'train_dataset' gave no batch: it is empty, or its iterator was used up.")
+                    raise RuntimeError(f"For '{name}', the 'train_dataset' gave no batch: it is empty, or its iterator "
+                                       "was used up.")
                 if valid_dataset is not None and due(i + 1) and not run.get_stop_requested():
                     self._eval_within(p, valid_dataset, manager, run)
                 else:
@@ -169,7 +183,8 @@ class Model:
     def _after_step(self, outputs):
         """Tells a loss scale that is kept in Python about the step."""
         manager = self._loss_scale_manager
-        if manager is not None and manager.get_drop_overflow_update() and isinstance(outputs, tuple) and len(outputs) > 1 and isinstance(outputs[1], Tensor):
+        several = isinstance(outputs, tuple) and len(outputs) > 1 and isinstance(outputs[1], Tensor)
+        if manager is not None and manager.get_drop_overflow_update() and several:
             manager.update_loss_scale(bool(outputs[1].asnumpy()))
 
     # -- evaluation --
@@ -180,7 +195,8 @@ class Model:
     def _update_metrics(self, outputs):
         outputs = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
         if self._eval_indexes and len(outputs) < 3:
-            raise ValueError(f"For 'Model.eval', the 'eval_network' must give at least three outputs as there are 'eval_indexes', but gave {len(outputs)}.")
+            raise ValueError("For 'Model.eval', the 'eval_network' must give at least three outputs as there are "
+                             f"'eval_indexes', but gave {len(outputs)}.")
         for m in self._metric_fns.values():
             if self._eval_indexes:
                 at, y_pred, y = self._eval_indexes
@@ -217,7 +233,8 @@ class Model:
     def _eval_within(self, p, dataset, manager, run):
         """The evaluation of an epoch of fit: callbacks see its parameters in the place of the training's."""
         train = {k: p[k] for k in ("cur_step_num", "batch_num", "net_outputs", "mode")}
-        p.update(cur_step_num=0, batch_num=dataset.get_dataset_size(), mode="eval", eval_network=self._eval_network, valid_dataset=dataset)
+        p.update(cur_step_num=0, batch_num=dataset.get_dataset_size(), mode="eval", eval_network=self._eval_network,
+                 valid_dataset=dataset)
         self._eval_loop(p, dataset, manager, run)
         last = p.net_outputs
         p.update(train)
@@ -230,7 +247,8 @@ class Model:
             raise ValueError("For 'Model.eval', the model needs 'metrics', but it has none.")
         check_bool("Model.eval", "dataset_sink_mode", dataset_sink_mode)
         p = InternalCallbackParam(
-            eval_network=self._eval_network, valid_dataset=valid_dataset, batch_num=valid_dataset.get_dataset_size(), mode="eval", cur_step_num=0,
+            eval_network=self._eval_network, valid_dataset=valid_dataset, batch_num=valid_dataset.get_dataset_size(),
+                                  mode="eval", cur_step_num=0,
             network=self._network, dataset_sink_mode=False, loss_fn=self._loss_fn, optimizer=self._optimizer)
         manager = CallbackManager(callbacks)
         p.list_callback = manager.callbacks
@@ -242,27 +260,34 @@ class Model:
     def predict(self, *predict_data, backend=None, config=None):  # noqa: ARG002
         """The network's outputs for inputs, in evaluation mode.
 
-        predict_data: Tensors, None, numbers, strings, and lists, tuples and dicts of them; TypeError for anything else."""
+        predict_data: Tensors, None, numbers, strings, and lists, tuples and dicts of them; TypeError for anything
+            else."""
         check_choice("Model.predict", "backend", backend, (None, "lite"))
         if backend is not None:
-            raise RuntimeError(f"For 'Model.predict', 'backend' must be None, but got {backend!r}: inference by other engines is not supported.")
+            raise RuntimeError(f"For 'Model.predict', 'backend' must be None, but got {backend!r}: inference by other "
+                               "engines is not supported.")
         for x in predict_data:
             if not _may_predict(x):
-                raise TypeError(f"For 'Model.predict', the inputs must be Tensors, None, numbers, strings, or lists, tuples and dicts of them, but got {type(x).__name__}.")
+                raise TypeError("For 'Model.predict', the inputs must be Tensors, None, numbers, strings, or lists, "
+                                f"tuples and dicts of them, but got {type(x).__name__}.")
         self._predict_network.set_train(False)
         return self._predict_network(*predict_data)
 
     def build(self, train_dataset=None, valid_dataset=None, sink_size=-1, epoch=1, sink_mode=True):  # noqa: ARG002
-        """Compilation before the first step, which only devices that run whole datasets know: RuntimeError on the CPU."""
-        raise RuntimeError(f"For 'Model.build', compilation ahead of the first step is not supported on {context.get_context('device_target')}: the first step compiles.")
+        """Compilation before the first step, which only devices that run whole datasets know: RuntimeError on the
+        CPU."""
+        raise RuntimeError("For 'Model.build', compilation ahead of the first step is not supported on "
+                           f"{context.get_context('device_target')}: the first step compiles.")
 
     def infer_train_layout(self, train_dataset, dataset_sink_mode=True, sink_size=-1):  # noqa: ARG002
         """How parameters are distributed over devices: RuntimeError, as there is one device."""
-        raise RuntimeError("For 'Model.infer_train_layout', the parallel mode must be 'semi_auto_parallel' or 'auto_parallel', but it is 'stand_alone'.")
+        raise RuntimeError("For 'Model.infer_train_layout', the parallel mode must be 'semi_auto_parallel' or "
+                           "'auto_parallel', but it is 'stand_alone'.")
 
     def infer_predict_layout(self, *predict_data, skip_backend_compile=False):  # noqa: ARG002
         """How parameters are distributed over devices: RuntimeError, as there is one device."""
-        raise RuntimeError("For 'Model.infer_predict_layout', the parallel mode must be 'semi_auto_parallel' or 'auto_parallel', but it is 'stand_alone'.")
+        raise RuntimeError("For 'Model.infer_predict_layout', the parallel mode must be 'semi_auto_parallel' or "
+                           "'auto_parallel', but it is 'stand_alone'.")
 
 
 def _is_optimizer(x):

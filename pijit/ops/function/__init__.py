@@ -4,6 +4,7 @@ from types import ModuleType as _Module
 
 from pijit.ops.function.elementwise import *  # noqa: F401,F403
 from pijit.ops.function.shapes import *  # noqa: F401,F403
+from pijit.ops.function.stacking import *  # noqa: F401,F403
 from pijit.ops.function.creation import *  # noqa: F401,F403
 from pijit.ops.function.random import *  # noqa: F401,F403
 from pijit.ops.function.reduce import *  # noqa: F401,F403
@@ -35,6 +36,7 @@ from pijit.ops.function.boxes import *  # noqa: F401,F403
 from pijit.ops.function.pixels import *  # noqa: F401,F403
 from pijit.ops.function.fractional import *  # noqa: F401,F403
 from pijit.ops.function.extra import *  # noqa: F401,F403
+from pijit.ops.function.variants import *  # noqa: F401,F403
 from pijit.ops.function.sparse import *  # noqa: F401,F403
 
 __all__ = [n for n, v in globals().items() if not n.startswith("_") and not isinstance(v, _Module) and n not in ("Tensor", "softplus_")]

@@ -1,5 +1,6 @@
-"""Discrete Fourier transforms. `norm`: 'backward' (the default) scales inverse transforms by 1 / n, 'forward' the others, 'ortho' all by
-1 / sqrt(n). Integers and halves are computed as float32, in complex64. Where a length is given, the input is cut or filled with 0."""
+"""Discrete Fourier transforms. `norm`: 'backward' (the default) scales inverse transforms by 1 / n, 'forward' the
+others, 'ortho' all by 1 / sqrt(n). Integers and halves are computed as float32, in complex64. Where a length is given,
+the input is cut or filled with 0."""
 
 import math
 
@@ -8,7 +9,8 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.complex_numbers import _COMPLEX, _to_complex, conj
 from pijit.ops.function.creation import arange, ones
 from pijit.ops.function.elementwise import cast, _need_tensor
-from pijit.ops.function.shapes import concat, expand_dims, reshape, roll, stack
+from pijit.ops.function.shapes import concat, expand_dims, reshape, stack
+from pijit.ops.function.stacking import roll
 
 _ALIKE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}  # the scale of a transform the other way
 
@@ -103,7 +105,8 @@ def _from_half(name, x, axis, n, norm):
     if n is None:
         n = 2 * (x.shape[axis] - 1)
         if n < 1:
-            raise ValueError(f"For '{name}', the transformed dimension must have at least 2 elements where no length is given, but got {x.shape[axis]}.")
+            raise ValueError(f"For '{name}', the transformed dimension must have at least 2 elements where no length "
+                             f"is given, but got {x.shape[axis]}.")
     return _ops["irfft"](_resized(x, n // 2 + 1, axis), axis, norm, n)
 
 
@@ -663,7 +666,8 @@ def _turns(n, sign, part, axis, ndim):
 
 
 def _on_parts(f, x, axis):
-    return _ops["complex"](f(_ops["real"](x), axis), f(_ops["imag"](x), axis)) if x.dtype in _COMPLEX else f(_real(x), axis)
+    return (_ops["complex"](f(_ops["real"](x), axis), f(_ops["imag"](x), axis))
+            if x.dtype in _COMPLEX else f(_real(x), axis))
 
 
 def _scales(n, part, axis, ndim):
@@ -678,7 +682,8 @@ def _part(x, axis, *stride):
 
 def _dct(x, axis):
     n = x.shape[axis]
-    v = concat((_part(x, axis, None, None, 2), _part(_part(x, axis, 1, None, 2), axis, None, None, -1)), axis) if n > 1 else x
+    v = concat((_part(x, axis, None, None, 2), _part(_part(x, axis, 1, None, 2), axis, None, None, -1)),
+               axis) if n > 1 else x
     z = _ops["fft"](_to_complex(v), axis, "backward", False)
     c, s = _turns(n, -1, x.dtype, axis, x.ndim)
     return 2 * (_ops["real"](z) * c - _ops["imag"](z) * s) * _scales(n, x.dtype, axis, x.ndim)
@@ -708,14 +713,18 @@ def _cosine(name, x, type, n, axis, norm, f):
     return _on_parts(f, x if n is None else _resized(x, _length(name, n), axis), axis)
 
 
-def stft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="REFLECT", normalized=False, onesided=None,
+def stft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="REFLECT", normalized=False,
+         onesided=None,
          return_complex=None):
-    """Fourier transforms of frames of a signal [..., length] (at most one batch dimension): [..., frequencies, frames], or with a last
-    dimension of 2 for real and imaginary part unless return_complex.
+    """Fourier transforms of frames of a signal [..., length] (at most one batch dimension): [..., frequencies, frames],
+    or with a last dimension of 2 for real and imaginary part unless return_complex.
 
-    n_fft: length of a frame; hop_length: between frames, n_fft // 4 by default; window: of win_length <= n_fft elements, 1 by default;
-    center: frames stand around their place, the signal being continued at both ends as pad_mode says (REFLECT, CONSTANT, EDGE);
-    normalized: divided by sqrt(n_fft); onesided: the first n_fft // 2 + 1 frequencies, by default where x and window are real.
+    n_fft: length of a frame; hop_length: between frames, n_fft // 4 by default; window: of win_length <= n_fft
+        elements, 1 by default;
+    center: frames stand around their place, the signal being continued at both ends as pad_mode says (REFLECT,
+        CONSTANT, EDGE);
+    normalized: divided by sqrt(n_fft); onesided: the first n_fft // 2 + 1 frequencies, by default where x and window
+        are real.
 
     Returns:
         Tensor. Bool, ints and complex give float32.
@@ -728,7 +737,7 @@ def stft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, p
         >>> ops.stft(Tensor([1.0, 2.0, 3.0, 4.0]), 4).shape
         (3, 5, 2)
     """
-    from pijit.ops.function.shapes import pad
+    from pijit.ops.function.stacking import pad
     _need_tensor("stft", "x", x)
     if x.ndim not in (1, 2):
         raise ValueError(f"For 'stft', 'x' must have 1 or 2 dimensions, but got {x.ndim}.")
@@ -757,7 +766,8 @@ def stft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, p
         if mode is None:
             raise ValueError(f"For 'stft', 'pad_mode' must be 'REFLECT', 'CONSTANT' or 'EDGE', but got {pad_mode!r}.")
         sides = (n_fft // 2, n_fft // 2)
-        x = pad(expand_dims(x, 0) if x.ndim == 1 else x, sides, mode=mode)[0] if x.ndim == 1 else pad(x, sides, mode=mode)
+        x = (pad(expand_dims(x, 0) if x.ndim == 1 else x, sides, mode=mode)[0]
+             if x.ndim == 1 else pad(x, sides, mode=mode))
     length = x.shape[-1]
     if n_fft <= 0 or n_fft > length:
         raise ValueError(f"For 'stft', 'n_fft' must be in [1, {length}], but got {n_fft}.")
@@ -765,7 +775,8 @@ def stft(x, n_fft, hop_length=None, win_length=None, window=None, center=True, p
     places = reshape(arange(0, frames) * hop, (frames, 1)) + arange(0, n_fft)
     pieces = _ops["gather"](x, places, x.ndim - 1) * window
     norm = "ortho" if normalized else "backward"
-    z = _half(pieces, pieces.ndim - 1, None, norm) if onesided else _each(pieces, [(pieces.ndim - 1, None)], norm, False)
+    z = _half(pieces, pieces.ndim - 1, None, norm) if onesided else _each(pieces, [(pieces.ndim - 1, None)], norm,
+                                                                          False)
     z = z.swapaxes(-1, -2)
     return z if return_complex else stack((_ops["real"](z), _ops["imag"](z)), -1)
 
@@ -777,7 +788,8 @@ def _with_size(x, signal_ndim, inverse, real, norm, onesided, signal_sizes):
     if not real:
         return _each(x, _axes("FFTWithSize", x, None, dims), norm, inverse)
     if not inverse:
-        return _rfftn("FFTWithSize", x, None, dims, norm) if onesided else _each(_real(x), _axes("FFTWithSize", x, None, dims), norm, False)
+        return (_rfftn("FFTWithSize", x, None, dims, norm)
+                if onesided else _each(_real(x), _axes("FFTWithSize", x, None, dims), norm, False))
     if not onesided:
         return _ops["real"](_each(x, _axes("FFTWithSize", x, None, dims), norm, True))
     *others, (axis, _) = _axes("FFTWithSize", x, None, dims)
@@ -785,5 +797,6 @@ def _with_size(x, signal_ndim, inverse, real, norm, onesided, signal_sizes):
     return _from_half("FFTWithSize", _each(x, others, norm, True), axis, n, norm)
 
 
-__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "ihfft2",
+__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn",
+           "ifftshift", "ihfft", "ihfft2",
            "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn", "stft"]

@@ -223,7 +223,8 @@ def dist(input, other, p=2):
     d = abs(input - other)
     if p == float("inf"):
         return amax(d)
-    return sum(cast(d != 0, d.dtype)) if p == 0 else sqrt(sum(d * d)) if p == 2 else sum(d) if p == 1 else pow(sum(pow(d, p)), 1.0 / p)
+    return (sum(cast(d != 0, d.dtype))
+            if p == 0 else sqrt(sum(d * d)) if p == 2 else sum(d) if p == 1 else pow(sum(pow(d, p)), 1.0 / p))
 
 
 def lp_norm(x, axis, p=2, keep_dims=False, epsilon=1e-12):
@@ -253,7 +254,8 @@ def lp_norm(x, axis, p=2, keep_dims=False, epsilon=1e-12):
 
 
 def renorm(input, p, axis, maxnorm):
-    """Slices along `axis` whose p-norm exceeds maxnorm, scaled down to it. Raises ValueError for p <= 0 or maxnorm <= 0.
+    """Slices along `axis` whose p-norm exceeds maxnorm, scaled down to it. Raises ValueError for p <= 0 or maxnorm <=
+    0.
 
     Args:
         input (Tensor): what the function is of.
@@ -270,7 +272,8 @@ def renorm(input, p, axis, maxnorm):
          [0.  1. ]]
     """
     if p <= 0 or maxnorm < 0:
-        raise ValueError(f"For 'renorm', 'p' must be greater than 0 and 'maxnorm' at least 0, but got {p} and {maxnorm}.")
+        raise ValueError(f"For 'renorm', 'p' must be greater than 0 and 'maxnorm' at least 0, but got {p} and "
+                         f"{maxnorm}.")
     a = _axis(axis, input.ndim)
     others = tuple([k for k in builtins.range(input.ndim) if k != a])
     size = pow(sum(pow(abs(input), float(p)), others, True), 1.0 / p)
@@ -430,11 +433,13 @@ def nanmedian(input, axis=-1, keepdims=False):
     count = sum(cast(input == input, mstype.int64), a, True)
     at = _ops["gather_d"](order, _ops["maximum"]((count - 1) // 2, 0), a)
     v = _ops["gather_d"](input, at, a)
-    return (v, at) if keepdims else (_ops["reshape"](v, v.shape[:a] + v.shape[a + 1:]), _ops["reshape"](at, v.shape[:a] + v.shape[a + 1:]))
+    return (v, at) if keepdims else (_ops["reshape"](v, v.shape[:a] + v.shape[a + 1:]),
+                                     _ops["reshape"](at, v.shape[:a] + v.shape[a + 1:]))
 
 
 def quantile(input, q, axis=None, keepdims=False):
-    """Values below which a share q of the elements lies (interpolated): of all, or along an axis; NaN where one is among them.
+    """Values below which a share q of the elements lies (interpolated): of all, or along an axis; NaN where one is
+    among them.
 
     q is a number or a 1-d tensor in [0, 1]; several give a first axis of the result.
 
@@ -493,13 +498,16 @@ def _quantile(name, input, q, axis, keepdims, skip):
     low = cast(low, mstype.int64)
     count = low.shape[0]
     wide = _ops["broadcast_to"](expand_dims(s, 0), (count, *s.shape))
-    y = _ops["gather_d"](wide, low, x.ndim) * (1.0 - share) + _ops["gather_d"](wide, _ops["minimum"](low + 1, _ops["maximum"](last, 0)), x.ndim) * share
+    y = (_ops["gather_d"](wide, low, x.ndim) * (1.0 - share)
+         + _ops["gather_d"](wide, _ops["minimum"](low + 1, _ops["maximum"](last, 0)), x.ndim) * share)
     missing = (n == 0) if skip else (n < x.shape[-1])
     y = select(missing, full(y.shape, float("nan"), dtype=y.dtype), y)  # [count, ..., 1]
     if axis is None:
         y = reshape(y, (count,) + ((1,) * input.ndim if keepdims else ()))
     else:
-        y = swapaxes(y, _axis(axis, input.ndim) + 1, y.ndim - 1) if keepdims else _ops["reshape"](_moved(y, axis, input.ndim), _left(y, axis, input.ndim))
+        y = swapaxes(y, _axis(axis, input.ndim) + 1,
+                     y.ndim - 1) if keepdims else _ops["reshape"](_moved(y, axis, input.ndim),
+                                                                  _left(y, axis, input.ndim))
     return _ops["reshape"](y, y.shape[1:]) if q.ndim == 0 else y
 
 
@@ -553,7 +561,8 @@ def cartesian_prod(*inputs):
          [2 3]
          [2 4]]
     """
-    from pijit.ops.function.shapes import meshgrid, stack
+    from pijit.ops.function.shapes import stack
+    from pijit.ops.function.stacking import meshgrid
     if len(inputs) == 1:
         return inputs[0]
     return stack([reshape(g, (-1,)) for g in meshgrid(*inputs, indexing="ij")], 1)
@@ -861,7 +870,8 @@ def blackman_window(window_length, periodic=True, *, dtype=None):
         >>> print(ops.blackman_window(4))
         [-1.3877788e-17  3.4000000e-01  1.0000000e+00  3.4000000e-01]
     """
-    return _window("blackman_window", window_length, periodic, dtype, lambda t: 0.42 - 0.5 * cos(2 * math.pi * t) + 0.08 * cos(4 * math.pi * t))
+    return _window("blackman_window", window_length, periodic, dtype,
+                   lambda t: 0.42 - 0.5 * cos(2 * math.pi * t) + 0.08 * cos(4 * math.pi * t))
 
 
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None):
@@ -901,7 +911,8 @@ def hann_window(window_length, periodic=True, *, dtype=None):
         >>> print(ops.hann_window(4))
         [0.  0.5 1.  0.5]
     """
-    return _window("hann_window", window_length, periodic, dtype, lambda t: 0.5 - 0.5 * cos(2 * math.pi * t), mstype.float64)
+    return _window("hann_window", window_length, periodic, dtype, lambda t: 0.5 - 0.5 * cos(2 * math.pi * t),
+                   mstype.float64)
 
 
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
@@ -923,11 +934,14 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None):
     """
     import numpy as np
     top = float(np.i0(beta))
-    return _window("kaiser_window", window_length, periodic, dtype, lambda t: Tensor(np.i0(beta * np.sqrt(np.maximum(1 - (2 * t.asnumpy() - 1) ** 2, 0))) / top), mstype.float64)
+    return _window("kaiser_window", window_length, periodic, dtype,
+                   lambda t: Tensor(np.i0(beta * np.sqrt(np.maximum(1 - (2 * t.asnumpy() - 1) ** 2, 0))) / top),
+                   mstype.float64)
 
 
 def histc(input, bins=100, min=0.0, max=0.0):
-    """How many elements lie in each of `bins` equal parts of [min, max]; of the elements' own range where both are equal.
+    """How many elements lie in each of `bins` equal parts of [min, max]; of the elements' own range where both are
+    equal.
 
     Args:
         input (Tensor): what the function is of.
@@ -952,4 +966,5 @@ def histc(input, bins=100, min=0.0, max=0.0):
         min, max = float(a.min()), float(a.max())
     if min == max:
         min, max = min - 1, max + 1
-    return Tensor(np.histogram(a.astype(np.float64), bins, (min, max))[0], mstype.float32 if input.dtype == mstype.float16 else input.dtype)
+    return Tensor(np.histogram(a.astype(np.float64), bins, (min, max))[0],
+                  mstype.float32 if input.dtype == mstype.float16 else input.dtype)

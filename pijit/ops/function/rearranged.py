@@ -301,7 +301,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
         [[1. 0.]
          [0. 1.]]
     """
-    from pijit.ops.function.shapes import diagonal
+    from pijit.ops.function.stacking import diagonal
     a, b = _axis(dim1, input.ndim), _axis(dim2, input.ndim)
     x = moveaxis(input, (a, b), (-2, -1))
     m, n = x.shape[-2:]

@@ -1,0 +1,284 @@
+"""What optimizers have in common: groups of parameters, rates and decays by schedules, the global step."""
+
+from pijit import dtype as mstype
+from pijit._C import Tensor
+from pijit.nn.cell import Cell
+from pijit.nn.schedule import LearningRateSchedule
+from pijit.ops import function as F
+from pijit.ops.composite import HyperMap, Map
+from pijit.ops.primitives import AssignAdd
+from pijit.parameter import Parameter, ParameterTuple
+
+
+class Optimizer(Cell):
+    """Base: parameters, rates and the global step.
+
+    `parameters` holds Parameters, or groups as dicts with 'params' and, where they differ from the arguments, 'lr',
+    'weight_decay' and 'grad_centralization'; a dict {'order_params': [...]} says in which order the gradients come.
+    Rates and weight decays may be schedules of the global step. A subclass's construct may use get_lr,
+    get_weight_decay, decay_weight, scale_grad, gradients_centralization and flatten_gradients.
+
+    Args:
+        learning_rate (float, Tensor, list or LearningRateSchedule): the rate, or that of each step.
+        parameters (list of Parameter or of dict): the parameters, or groups of them with 'params' and their own
+            rates.
+        weight_decay (float or Cell, optional): the factor of parameters that is added to gradients. Default: 0.0.
+        loss_scale (float, optional): what gradients are divided by. Default: 1.0.
+
+    Example:
+        >>> net = nn.Dense(2, 1)
+        >>> print(nn.SGD(net.trainable_params(), 0.1).get_lr())
+        Parameter (name=learning_rate, shape=(), dtype=Float32, requires_grad=False)
+    """
+
+    _fixed_decay = False  # whether weight_decay must be a number
+
+    def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
+        super().__init__(auto_prefix=False)
+        name = type(self).__name__
+        parameters = list(parameters)
+        if not parameters:
+            raise ValueError(f"For '{name}', 'parameters' must not be empty.")
+        if not isinstance(loss_scale, (int, float)) or isinstance(loss_scale, bool):
+            raise TypeError(f"For '{name}', 'loss_scale' must be a number, but got {type(loss_scale).__name__}.")
+        if loss_scale <= 0:
+            raise ValueError(f"For '{name}', 'loss_scale' must be greater than 0, but got {loss_scale}.")
+        groups, order = self._groups(parameters)
+        default = None
+        options = {}  # by the parameter's id: (rate, decay, centralised)
+        self.is_group = isinstance(parameters[0], dict)
+        self.is_group_lr = any("lr" in g for g in groups)
+        self.is_group_params_ordered = order is not None
+        for k, group in enumerate(groups):
+            if "lr" in group:
+                rate = self._rate(group["lr"], f"learning_rate_group_{k}")
+            else:
+                rate = default = self._rate(learning_rate, "learning_rate") if default is None else default
+            decay = self._checked_decay(group.get("weight_decay", weight_decay))
+            centralised = group.get("grad_centralization", False)
+            if not isinstance(centralised, bool):
+                raise TypeError(f"For '{name}', 'grad_centralization' must be bool, but got "
+                                f"{type(centralised).__name__}.")
+            for p in group["params"]:
+                if id(p) in options:
+                    raise RuntimeError(f"For '{name}', the parameter {p.name!r} stands in two groups or twice in one.")
+                options[id(p)] = (rate, decay, centralised)
+        # in the order of MindSpore's checkpoints
+        self.global_step = Parameter(Tensor([0], mstype.int32), name="global_step", requires_grad=False)
+        self.learning_rate = options[id(groups[0]["params"][0])][0] if default is None else default
+        flat = [p for g in groups for p in g["params"]] if order is None else order
+        names = set()
+        for p in flat:
+            if p.name in names:
+                raise ValueError(f"For '{name}', the parameter name {p.name!r} stands for two parameters: give each a "
+                                 "name of its own.")
+            names.add(p.name)
+        self.parameters = ParameterTuple(flat)
+        rates, decays, centralised = zip(*[options[id(p)] for p in flat])
+        self.rates, self.weight_decays, self._centralised = tuple(rates), tuple(decays), tuple(centralised)
+        self.grad_centralization = any(centralised)
+        self.dynamic_weight_decay = any(isinstance(d, LearningRateSchedule) for d in decays)
+        if default is None:
+            self.learning_rate = rates[0]
+        self.loss_scale = float(loss_scale)
+        self._dynamic = any(isinstance(r, LearningRateSchedule) for r in rates)
+        self.dynamic_lr, self.need_scale, self.param_length = self._dynamic, self.loss_scale != 1.0, len(flat)
+        self.unique, self._target = True, "CPU"
+        # what constructs of subclasses use beside the methods
+        self.exec_weight_decay, self.dynamic_decay_flags = any(map(self._decays,
+                                                                   range(len(flat)))), self.dynamic_weight_decay
+        self.decay_flags, self.optim_filter = tuple([self._decays(i) for i in range(len(flat))]), (True,) * len(flat)
+        self.reciprocal_scale, self.use_parallel = 1.0 / self.loss_scale, False
+        self.enable_tuple_broaden, self.skip_auto_parallel_compile = True, False
+        self.map_, self.map_reverse = Map(), Map(None, True)
+        self.hyper_map, self.hyper_map_reverse = HyperMap(), HyperMap(None, True)
+        self.assignadd, self.global_step_increase_tensor = AssignAdd(), Tensor([1], mstype.int32)
+
+    @property
+    def weight_decay(self):
+        """The weight decay as it was given; of groups a tuple, one for each parameter."""
+        return self.weight_decays if self.is_group else self.weight_decays[0]
+
+    @classmethod
+    def _groups(cls, parameters):
+        """(the groups, the parameters in the order asked for or None), checked."""
+        if not any(isinstance(p, dict) for p in parameters):
+            for p in parameters:
+                if not isinstance(p, Parameter):
+                    raise TypeError(f"For '{cls.__name__}', the elements of 'parameters' must be Parameters, but got "
+                                    f"{type(p).__name__}.")
+            return [{"params": parameters}], None
+        groups, order = [], None
+        for group in parameters:
+            if not isinstance(group, dict):
+                raise TypeError(f"For '{cls.__name__}', the elements of 'parameters' must be Parameters alone or dicts "
+                                f"alone, but got a {type(group).__name__} beside a dict.")
+            if "order_params" in group:
+                if len(group) > 1:
+                    raise ValueError(f"For '{cls.__name__}', the dict with 'order_params' must have no other key, but "
+                                     f"got {list(group)}.")
+                order = list(group["order_params"])
+                continue
+            unknown = [k for k in group if k not in ("params", "lr", "weight_decay", "grad_centralization")]
+            if unknown:
+                raise KeyError(f"For '{cls.__name__}', the keys of a group must be 'params', 'lr', 'weight_decay', "
+                               f"'grad_centralization' or 'order_params', but got {unknown}.")
+            if "params" not in group:
+                raise KeyError(f"For '{cls.__name__}', a group must have the key 'params', but got {list(group)}.")
+            params = [group["params"]] if isinstance(group["params"], Parameter) else list(group["params"])
+            if not params:
+                raise ValueError(f"For '{cls.__name__}', the 'params' of a group must not be empty.")
+            for p in params:
+                if not isinstance(p, Parameter):
+                    raise TypeError(f"For '{cls.__name__}', the elements of 'params' must be Parameters, but got "
+                                    f"{type(p).__name__}.")
+            groups.append({**group, "params": params})
+        if not groups:
+            raise ValueError(f"For '{cls.__name__}', 'parameters' must hold a group with 'params'.")
+        if order is not None and sorted(map(id, order)) != sorted([id(p) for g in groups for p in g["params"]]):
+            raise ValueError(f"For '{cls.__name__}', 'order_params' must hold the parameters of all groups, each once.")
+        return groups, order
+
+    def _checked_decay(self, decay):
+        if isinstance(decay, LearningRateSchedule) and not self._fixed_decay:
+            return decay
+        if not isinstance(decay, (int, float)) or isinstance(decay, bool):
+            raise TypeError(f"For '{type(self).__name__}', 'weight_decay' must be a "
+                            f"number{'' if self._fixed_decay else ' or a schedule'}, but got {type(decay).__name__}.")
+        if decay < 0:
+            raise ValueError(f"For '{type(self).__name__}', 'weight_decay' must be >= 0, but got {decay!r}.")
+        return float(decay)
+
+    def _decay(self, i):
+        """The weight decay of a parameter at this step: a float, or a tensor where it is a schedule."""
+        d = self.weight_decays[i]
+        return (F.reshape(d(self.global_step), ())
+                if self.dynamic_weight_decay and isinstance(d, LearningRateSchedule) else d)
+
+    def _decays(self, i):
+        return not isinstance(self.weight_decays[i], float) or self.weight_decays[i] > 0
+
+    def _rate(self, rate, name):
+        if isinstance(rate, LearningRateSchedule):
+            return rate
+        if isinstance(rate, (list, tuple)):
+            return _ListSchedule(rate, name)
+        if isinstance(rate, Tensor) and rate.ndim == 1:
+            return _ListSchedule(rate.asnumpy().tolist(), name)
+        if isinstance(rate, Tensor):
+            rate = rate.item()
+        if not isinstance(rate, (int, float)) or isinstance(rate, bool):
+            raise TypeError(f"For '{type(self).__name__}', 'learning_rate' must be a number, a Tensor, a list or a "
+                            f"schedule, but got {type(rate).__name__}.")
+        if rate < 0:
+            raise ValueError(f"For '{type(self).__name__}', 'learning_rate' must be >= 0, but got {rate}.")
+        return Parameter(Tensor(float(rate), mstype.float32), name=name, requires_grad=False)
+
+    def get_lr(self):
+        """The current rate; of groups with rates of their own a tuple, one for each parameter."""
+        return tuple([self._lr(i) for i in range(self.param_length)]) if self.is_group_lr else self._lr(0)
+
+    def get_weight_decay(self):
+        """The current weight decay; of groups a tuple, one for each parameter."""
+        if not self.is_group:
+            return self._decay(0)
+        return tuple([self._decay(i) for i in range(self.param_length)])
+
+    def get_lr_parameter(self, param):
+        """What holds the rate of a parameter (or of each of a list): a Parameter, or the schedule."""
+        if not isinstance(param, (Parameter, list)):
+            raise TypeError("For 'get_lr_parameter', 'param' must be a Parameter or a list of them, but got "
+                            f"{type(param).__name__}.")
+        out = []
+        for p in [param] if isinstance(param, Parameter) else param:
+            at = [i for i, own in enumerate(self.parameters) if own is p]
+            if not at:
+                raise ValueError(f"For 'get_lr_parameter', the parameter {p.name!r} is none of the optimizer's.")
+            out.append(self.rates[at[0]])
+        return out[0] if isinstance(param, Parameter) else out
+
+    def decay_weight(self, gradients):
+        """The gradients with the weights' decay added."""
+        self._count(gradients)
+        return tuple([g + self.parameters[i] * self._decay(i) if self._decays(i) else g
+                      for i, g in enumerate(gradients)])
+
+    def scale_grad(self, gradients):
+        """The gradients over the loss scale."""
+        return tuple([g * (1.0 / self.loss_scale) for g in gradients]) if self.need_scale else gradients
+
+    def gradients_centralization(self, gradients):
+        """The gradients, those of parameters of groups with grad_centralization without their mean over all axes but
+        the first (Yong et al. 2020)."""
+        if not self.grad_centralization:
+            return gradients
+        return tuple([g - F.mean(g, tuple(range(1, g.ndim)), True) if on and g.ndim > 1 else g
+                      for g, on in zip(gradients, self._centralised)])
+
+    def flatten_gradients(self, gradients):
+        """The gradients: parameters lie in memory one by one."""
+        return gradients
+
+    def broadcast_params(self, optim_result):  # noqa: ARG002
+        """The parameters: there is one process."""
+        return self.parameters
+
+    @property
+    def target(self):
+        """The device that updates parameters: 'CPU'."""
+        return self._target
+
+    @target.setter
+    def target(self, value):
+        if value not in ("CPU", "GPU", "Ascend"):
+            raise ValueError(f"For '{type(self).__name__}', 'target' must be 'CPU', 'GPU' or 'Ascend', but got "
+                             f"{value!r}.")
+        self._target = "CPU"
+
+    def _lr(self, i):
+        r = self.rates[i]
+        return F.reshape(r(self.global_step), ()) if self._dynamic and isinstance(r, LearningRateSchedule) else r
+
+    def _state(self, name, init=0):
+        return ParameterTuple([Parameter(F.full(p.shape, init, dtype=p.dtype), name=f"{name}.{p.name}",
+                                         requires_grad=False) for p in self.parameters])
+
+    def _count(self, gradients):
+        if len(gradients) != len(self.parameters):
+            raise ValueError(f"For '{self.cls_name}', expected {len(self.parameters)} gradients, but got "
+                             f"{len(gradients)}.")
+
+    def _gradients(self, gradients):
+        self._count(gradients)
+        out = []
+        for i, (p, g) in enumerate(zip(self.parameters, gradients)):
+            if self.loss_scale != 1.0:
+                g = g * (1.0 / self.loss_scale)
+            if self._decays(i):
+                g = g + p * self._decay(i)
+            out.append(g)
+        return self.gradients_centralization(out) if self.grad_centralization else out
+
+    def _step(self):
+        self.global_step._assign(self.global_step + 1)
+
+
+class _ListSchedule(LearningRateSchedule):
+    """The rate of each step from a list; the last one stays."""
+
+    def __init__(self, rates, name):
+        super().__init__()
+        self.learning_rate = Parameter(Tensor([float(r) for r in rates], mstype.float32), name=name,
+                                       requires_grad=False)
+
+    def construct(self, global_step):
+        return F.gather(self.learning_rate, F.minimum(global_step, self.learning_rate.size - 1), 0)
+
+
+def _at_least(name, least=0, open_end=False, **values):
+    for k, v in values.items():
+        if not isinstance(v, (int, float)) or isinstance(v, bool):
+            raise TypeError(f"For '{name}', {k!r} must be a number, but got {type(v).__name__}.")
+        if v < least or (open_end and v == least):
+            raise ValueError(f"For '{name}', {k!r} must be {'greater than' if open_end else 'at least'} {least}, but "
+                             f"got {v}.")

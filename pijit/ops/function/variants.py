@@ -1,0 +1,418 @@
+"""Functions that differ from others in their parameters (`_ext`) or in that they change their operand (`_`)."""
+
+from pijit import random as _random
+from pijit._C import Tensor, ops as _ops
+from pijit.ops.function.composed import float_power
+from pijit.ops.function.elementwise import _need_tensor, cast, isnan, sigmoid, tanh
+from pijit.ops.function.linalg import baddbmm, einsum
+from pijit.ops.function.loss import mse_loss
+from pijit.ops.function.pooling import adaptive_avg_pool2d
+from pijit.ops.function.reduce import diff
+from pijit.ops.function.shapes import chunk
+
+
+def adaptive_avg_pool2d_ext(input, output_size):
+    """As adaptive_avg_pool2d.
+
+    Args:
+        input (Tensor): what the function is of.
+        output_size (int or tuple): the size of the result.
+
+    Returns:
+        Tensor. Floats and complex keep their dtype; bool and ints give float32.
+
+    Example:
+        >>> print(ops.adaptive_avg_pool2d_ext(ops.ones((1, 4, 4)), (2, 2)))
+        [[[1. 1.]
+          [1. 1.]]]
+    """
+    return adaptive_avg_pool2d(input, output_size)
+
+
+def baddbmm_ext(input, batch1, batch2, *, beta=1, alpha=1):
+    """beta * input + alpha * (batch1 @ batch2).
+
+    Args:
+        input (Tensor): what the function is of.
+        batch1 (Tensor): [b, n, m].
+        batch2 (Tensor): [b, m, k].
+        beta (number, optional): a factor. Default: 1.
+        alpha (number, optional): a factor. Default: 1.
+
+    Returns:
+        Tensor. Ints, floats and complex keep their dtype; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `batch1` doesn't fit, or the shape of `batch2` doesn't fit.
+
+    Example:
+        >>> print(ops.baddbmm_ext(ops.ones((1, 2, 2)), ops.ones((1, 2, 2)), ops.ones((1, 2, 2))))
+        [[[3. 3.]
+          [3. 3.]]]
+    """
+    return baddbmm(input, batch1, batch2, beta=beta, alpha=alpha)
+
+
+def bernoulli_ext(input, *, generator=None):
+    """1 with the probabilities `input`, else 0: of input's dtype.
+
+    Args:
+        input (Tensor): what the function is of.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        Tensor of input's shape and dtype. Bool, ints and floats keep their dtype; not for complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.bernoulli_ext(Tensor([0.0, 1.0])))
+        [0. 1.]
+    """
+    _need_tensor("bernoulli_ext", "input", input)
+    return cast(_random.uniform(input.shape, generator) < input, input.dtype)
+
+
+def chunk_ext(input, chunks, dim=0):
+    """As chunk.
+
+    Args:
+        input (Tensor): what the function is of.
+        chunks (int): how many pieces.
+        dim (int, optional): the axis; -1 is the last one. Default: 0.
+
+    Returns:
+        tuple of Tensors. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        ValueError: where there is no such `dim`.
+
+    Example:
+        >>> for part in ops.chunk_ext(Tensor([1, 2, 3]), 2):
+        ...     print(part)
+        [1 2]
+        [3]
+    """
+    return chunk(input, chunks, dim)
+
+
+def diff_ext(input, n=1, dim=-1, prepend=None, append=None):
+    """As diff.
+
+    Args:
+        input (Tensor): what the function is of.
+        n (int, optional): how many. Default: 1.
+        dim (int, optional): the axis; -1 is the last one. Default: -1.
+        prepend (Tensor, optional): what to put in front first. Default: None.
+        append (Tensor, optional): what to put behind first. Default: None.
+
+    Returns:
+        Tensor. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        IndexError: where there is no such `dim`.
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.diff_ext(Tensor([1, 4, 9])))
+        [3 5]
+    """
+    _need_tensor("diff_ext", "input", input)
+    return diff(input, n, dim, prepend, append)
+
+
+def einsum_ext(equation, *operands):
+    """As einsum.
+
+    Args:
+        equation (str): the letters of each operand's axes, and of the result's behind ->.
+        *operands (Tensor): what the function is called with.
+
+    Returns:
+        Tensor.
+
+    Raises:
+        ValueError: where `equation` isn't one of those named, or the shape of `operands` doesn't fit.
+
+    Example:
+        >>> print(ops.einsum_ext("i,i->", Tensor([1.0, 2.0]), Tensor([3.0, 4.0])))
+        11.0
+    """
+    return einsum(equation, *operands)
+
+
+def float_power_ext(input, exponent):
+    """As float_power.
+
+    Args:
+        input (Tensor): what the function is of.
+        exponent (Tensor or number): the exponent.
+
+    Returns:
+        float64 Tensor. Bool, ints and complex give float64.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.float_power_ext(Tensor([1, 2]), 2))
+        [1. 4.]
+    """
+    return float_power(input, exponent)
+
+
+def isnan_ext(tensor):
+    """As isnan.
+
+    Args:
+        tensor (Tensor): what the function is of.
+
+    Returns:
+        bool Tensor. Bool stays; ints, floats and complex give bool.
+
+    Raises:
+        TypeError: where `tensor` is no Tensor.
+
+    Example:
+        >>> print(ops.isnan_ext(Tensor([1.0, float("nan")])))
+        [False  True]
+    """
+    return isnan(tensor)
+
+
+def mse_loss_ext(input, target, reduction="mean"):
+    """As mse_loss.
+
+    Args:
+        input (Tensor): what the function is of.
+        target (Tensor): what is wanted.
+        reduction (str, optional): 'mean', 'sum' or 'none': what to make of the single values. Default: 'mean'.
+
+    Returns:
+        Tensor. Floats keep their dtype; ints and complex give float32; not for bool.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+        ValueError: where the shape of `target` doesn't fit, or `reduction` isn't one of those named.
+
+    Example:
+        >>> print(ops.mse_loss_ext(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])))
+        2.0
+    """
+    return mse_loss(input, target, reduction)
+
+
+# --- in place ---
+
+def tanh_(input):
+    """tanh, in place.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.tanh_(Tensor([0.0, 1.0])))
+        [0.        0.7615942]
+    """
+    _need_tensor("tanh_", "input", input)
+    return input._assign(tanh(input))
+
+
+def inplace_sigmoid(input):
+    """The sigmoid, in place.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.inplace_sigmoid(Tensor([0.0])))
+        [0.5]
+    """
+    _need_tensor("inplace_sigmoid", "input", input)
+    return input._assign(sigmoid(input))
+
+
+def zero_(input):
+    """Zeros, in place.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.zero_(Tensor([1.0, 2.0])))
+        [0. 0.]
+    """
+    _need_tensor("zero_", "input", input)
+    return input._assign(_ops["broadcast_to"](Tensor(0, input.dtype), input.shape))
+
+
+def clamp_(input, min=None, max=None):
+    """Limits the elements to [min, max], in place.
+
+    Args:
+        input (Tensor): what the function is of.
+        min (Tensor or number, optional): the lower bound. Default: None.
+        max (Tensor or number, optional): the upper bound. Default: None.
+
+    Returns:
+        input. Bool, ints and floats keep their dtype; not for complex.
+
+    Example:
+        >>> print(ops.clamp_(Tensor([1.0, 5.0]), 2.0, 4.0))
+        [2. 4.]
+    """
+    return input.clamp_(min, max)
+
+
+def erfinv_(input):
+    """The inverse error function, in place.
+
+    Args:
+        input (Tensor): what the function is of.
+
+    Returns:
+        input. Ints and floats keep their dtype; not for bool and complex.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.erfinv_(Tensor([0.5])))
+        [0.4769363]
+    """
+    _need_tensor("erfinv_", "input", input)
+    return input.erfinv_()
+
+
+def uniform_(input, from_=0.0, to=1.0, *, generator=None):
+    """Fills input with uniform numbers in [from_, to).
+
+    Args:
+        input (Tensor): what the function is of.
+        from_ (number, optional): the lower bound. Default: 0.0.
+        to (str or number, optional): the target. Default: 1.0.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.uniform_(ops.zeros(3)) < 1)
+        [ True  True  True]
+    """
+    _need_tensor("uniform_", "input", input)
+    return input.uniform_(from_, to, generator=generator)
+
+
+def normal_(input, mean=0.0, std=1.0, *, generator=None):
+    """Fills input with normal numbers.
+
+    Args:
+        input (Tensor): what the function is of.
+        mean (Tensor or number, optional): the mean. Default: 0.0.
+        std (float, optional): the deviation. Default: 1.0.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> ops.normal_(ops.zeros(3)).shape
+        (3,)
+    """
+    _need_tensor("normal_", "input", input)
+    return input.normal_(mean, std, generator=generator)
+
+
+def exponential_(input, lambd=1.0, *, generator=None):
+    """Fills input with numbers of the exponential distribution of rate `lambd`.
+
+    Args:
+        input (Tensor): what the function is of.
+        lambd (float, optional): the threshold. Default: 1.0.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Raises:
+        TypeError: where `input` is no Tensor.
+
+    Example:
+        >>> print(ops.exponential_(ops.zeros(3)) >= 0)
+        [ True  True  True]
+    """
+    _need_tensor("exponential_", "input", input)
+    return input.exponential_(lambd, generator=generator)
+
+
+def bernoulli_(input, p=0.5, *, generator=None):
+    """Fills input with ones, of probability p, and zeros.
+
+    Args:
+        input (Tensor): what the function is of.
+        p (number, optional): the probability. Default: 0.5.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.bernoulli_(ops.zeros(3), 1.0))
+        [1. 1. 1.]
+    """
+    return input.bernoulli_(p, generator=generator)
+
+
+def random_(input, from_=0, to=None, *, generator=None):
+    """Fills input with whole numbers in [from_, to); [0, from_) where one is given; all that the dtype holds by
+    default.
+
+    Args:
+        input (Tensor): what the function is of.
+        from_ (number, optional): the lower bound. Default: 0.
+        to (str or number, optional): the target. Default: None.
+        generator (Generator, optional): where the random numbers come from. Default: None.
+
+    Returns:
+        input. Bool, ints, floats and complex keep their dtype.
+
+    Example:
+        >>> print(ops.random_(ops.zeros(3), 0, 1))
+        [0. 0. 0.]
+    """
+    return input.random_(from_, to, generator=generator)
+
+
+# --- plain Python ---
+
+
+__all__ = ["tanh_", "inplace_sigmoid", "zero_", "clamp_", "erfinv_", "uniform_", "normal_", "exponential_",
+           "bernoulli_", "random_", "adaptive_avg_pool2d_ext", "baddbmm_ext", "bernoulli_ext", "chunk_ext",
+           "diff_ext", "einsum_ext", "float_power_ext", "isnan_ext", "mse_loss_ext"]
