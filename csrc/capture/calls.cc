@@ -58,6 +58,13 @@ V Context::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kw
   return tensor(pijit::call_op(scope_->graph(), op, in, std::move(attrs)));
 }
 
+// Under code that nobody decorated, a decorated function keeps graphs, and an account, of its own;
+// but a gradient is captured whole.
+void Tracer::meet_decorated(PyObject* o) {
+  if (start_.automatic && active_tapes_.empty())
+    give_up(Reason::kDecorated, text_of(py::handle(jit_inner(o)).attr("__name__")));
+}
+
 V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   if (const auto* m = as<MethodValue>(f)) {
     PyObject* d = as<ObjectValue>(m->func) ? m->func->obj.ptr() : Py_None;
@@ -70,6 +77,7 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   if (f->kind == Value::kInstance) {
     PyObject* c = type_lookup(type_of(f), PyUnicode_InternFromString("__call__"));
     if (c && (PyFunction_Check(c) || Py_TYPE(c) == jit_function_type)) {
+      if (!PyFunction_Check(c)) meet_decorated(c);
       args.insert(args.begin(), f);
       return call(wrap_static(PyFunction_Check(c) ? c : jit_inner(c)), args, kwargs);
     }
@@ -78,7 +86,10 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   PyObject* o = f->obj.ptr();
   if (V r = call_known(o, args, kwargs, f)) return r;
   if (PyFunction_Check(o)) return call_function(f, args, kwargs);
-  if (Py_TYPE(o) == jit_function_type) return call_function(behind(f), args, kwargs);
+  if (Py_TYPE(o) == jit_function_type) {
+    meet_decorated(o);
+    return call_function(behind(f), args, kwargs);
+  }
   if (Py_TYPE(o) == op_function_type)
     return call_op(*reinterpret_cast<OpFunctionObject*>(o)->op, args, kwargs);
   if (PyType_Check(o)) return call_type(reinterpret_cast<PyTypeObject*>(o), args, kwargs);
@@ -95,6 +106,7 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     return call(wrap_static(c), args, kwargs);
   }
   if (c && Py_TYPE(c) == jit_function_type) {
+    meet_decorated(c);
     args.insert(args.begin(), f);
     return call(wrap_static(jit_inner(c)), args, kwargs);
   }

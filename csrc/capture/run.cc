@@ -234,6 +234,7 @@ Execution::Found Execution::capture_here(Point& point) {
   for (auto& e : point.entries) find_varying(*e, front_.func, raw_.data(), *code_, &point.varying);
   StartPoint at{front_.func, code_, instr_, static_cast<int>(stack_.size())};
   at.fast = state_.fast;
+  at.automatic = state_.automatic;
   at.varying = point.varying;
   at.unstable = point.unstable;
   at.own_changes = point.own_changes;

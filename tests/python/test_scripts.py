@@ -145,6 +145,23 @@ print(x.shape)
     assert loop["line"] == 6 and loop["captured"] > 40 and loop["plain_us"] > 0
 
 
+def test_a_decorated_function_keeps_its_graphs(tmp_path):
+    """It became part of the loop's graph, and `explain` said that it was never called."""
+    out, regions = report_of(tmp_path, STEP + """
+step = ms.jit(step)
+def outer(x): return ops.tanh(step(ops.tanh(x) * 0.5, w)) + 1
+gradient = ms.grad(outer)
+for k in range(200):
+    x = outer(x)
+    g = gradient(x)
+e = ms.explain(step)
+print(len(e.graphs), e.graph_runs >= 200)
+""")
+    assert out == "1 True\n"
+    outer = next(r for r in regions if r["name"] == "outer")
+    assert any("decorated function" in b["reason"] and b["detail"] == "step" for b in outer["breaks"])
+
+
 def test_a_trace_is_written(tmp_path):
     where = tmp_path / "trace.json"
     report_of(tmp_path, STEP + "for k in range(50): x = step(x, w)", "--trace", str(where))
