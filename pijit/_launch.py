@@ -177,6 +177,8 @@ def leave_package_for_later(path):
     parent = os.path.dirname(os.path.abspath(package.__path__[0]))
     if not hasattr(package, "_C"):  # it is being imported: only for us
         del sys.modules["pijit"]
+        # The program runs within this import, which SystemExit ends: importlib would then take the program's own away.
+        package.__spec__.name = "pijit.__launched__"
         import _frozen_importlib
         _frozen_importlib._module_locks.pop("pijit", None)  # else other threads could not import it
         if parent not in map(os.path.abspath, sys.path):

@@ -74,8 +74,8 @@ def test_a_program_runs_as_in_plain_python(tmp_path, program, way):
 
 
 def environment():
-    """Of a program that must gain from capture, which it can't in tiles of a few bytes."""
-    env = {k: v for k, v in os.environ.items() if k not in ("PIJIT_TILE_BYTES", "PIJIT_CACHE_BYTES")}
+    """Of a program that must gain from capture, which it can't in tiles of a few bytes, and that turns it on itself."""
+    env = {k: v for k, v in os.environ.items() if k not in ("PIJIT_TILE_BYTES", "PIJIT_CACHE_BYTES", "PIJIT_AUTO")}
     return {**env, "PYTHONPATH": str(ROOT)}
 
 
@@ -167,6 +167,23 @@ def test_a_trace_is_written(tmp_path):
     report_of(tmp_path, STEP + "for k in range(50): x = step(x, w)", "--trace", str(where))
     kinds = {e.get("cat") for e in json.loads(where.read_text())["traceEvents"]}
     assert {"capture", "kernel"} <= kinds
+
+
+def test_the_package_is_there_at_exit(tmp_path):
+    """What ends the program, SystemExit, ended an import of the package, too; importlib then took it out of sys.modules."""
+    script = tmp_path / "program.py"
+    script.write_text("""
+import atexit, pijit, sys, threading, time
+def late(where):
+    from pijit import report
+    print(where, sys.modules["pijit"] is pijit, pijit.report is report)
+atexit.register(late, "atexit")
+threading.Thread(target=lambda: (time.sleep(0.3), late("thread"))).start()
+""")
+    env = {k: v for k, v in environment().items() if k != "PYTHONPATH"}
+    r = subprocess.run([sys.executable, "-m", "pijit", "--report=-", str(script)], env=env, cwd=ROOT, capture_output=True, text=True)
+    assert r.stdout == "thread True True\natexit True True\n"
+    assert r.stderr.startswith("pijit: no function") and r.returncode == 0
 
 
 def test_packages_are_included_and_excluded(tmp_path):
