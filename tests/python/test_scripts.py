@@ -186,6 +186,24 @@ threading.Thread(target=lambda: (time.sleep(0.3), late("thread"))).start()
     assert r.stderr.startswith("pijit: no function") and r.returncode == 0
 
 
+def test_profilers_and_debuggers_run_it(tmp_path):
+    """cProfile's own names were cleared with those of __main__; a restarted program had lost its arguments."""
+    script = tmp_path / "program.py"
+    script.write_text(STEP + "for k in range(30): x = step(x, w)\nprint(k)\n")
+
+    def output(*command, commands=""):
+        r = subprocess.run([sys.executable, "-m", *command], env=environment(), cwd=tmp_path, input=commands, capture_output=True, text=True)
+        assert r.returncode == 0, r.stderr
+        return r.stdout
+
+    assert re.search(r"^ +30 .* program.py:4\(step\)$", output("cProfile", "-m", "pijit", script.name), re.M)
+    assert re.search(r"^ +30 .* program.py:4\(step\)$", output("pijit", "-m", "cProfile", script.name), re.M)
+    steps = "b program.py:6\nc\np x.shape\ncl 1\nc\n"
+    seen = output("pdb", "-m", "pijit", script.name, commands=steps + steps.replace("1", "2") + "q\n")
+    assert seen.count("(16, 16)") == 2 and len(re.findall(r"^(?:\(Pdb\) )?29$", seen, re.M)) == 2
+    assert "(16, 16)" in output("pijit", "-m", "pdb", script.name, commands=steps + "q\n")
+
+
 def test_packages_are_included_and_excluded(tmp_path):
     (tmp_path / "site-packages").mkdir()
     (tmp_path / "site-packages" / "mylib.py").write_text(STEP)
