@@ -58,6 +58,23 @@ V Context::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kw
   return tensor(pijit::call_op(scope_->graph(), op, in, std::move(attrs)));
 }
 
+namespace {
+
+// What people know it by, where no code of theirs has to be asked.
+std::string name_of_callable(PyObject* o) {
+  static PyObject* const name = PyUnicode_InternFromString("__name__");
+  PyTypeObject* t = Py_TYPE(o);
+  PyObject* d = type_lookup(t, name);
+  if (d && t->tp_getattro == PyObject_GenericGetAttr && Py_IS_TYPE(d, &PyGetSetDescr_Type)) {
+    const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttr(o, name));
+    if (found && PyUnicode_Check(found.ptr())) return text_of(found.ptr()) + "()";
+    PyErr_Clear();
+  }
+  return t->tp_name;
+}
+
+}  // namespace
+
 // Under code that nobody decorated, a decorated function keeps graphs, and an account, of its own;
 // but a gradient is captured whole.
 void Tracer::meet_decorated(PyObject* o) {
@@ -124,7 +141,7 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     kw.insert(kw.end(), kwargs.begin(), kwargs.end());
     return call(member(f, PyUnicode_InternFromString("func")), all, kw);
   }
-  give_up(Reason::kUnsupportedCall, Py_TYPE(o)->tp_name);
+  give_up(Reason::kUnsupportedCall, name_of_callable(o));
 }
 
 V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
