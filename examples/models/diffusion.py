@@ -93,9 +93,11 @@ class Unet(nn.Cell):
             h.append(x)
             x = downsample(x)
         x = self.mid_attn(self.mid(x, t))
+        left = len(h)
         for upsample, block in self.ups:
+            left -= 1
             x = upsample(x)
-            x = ops.concat((x, h.pop()), 1)
+            x = ops.concat((x, h[left]), 1)
             x = block(x, t)
         return self.final(x)
 

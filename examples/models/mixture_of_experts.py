@@ -86,7 +86,7 @@ def build():
         value = ops.cross_entropy(network(x), label)
         return value + 0.01 * network.moe.router.balance
 
-    optimizer = nn.Lamb(network.trainable_params(), learning_rate=0.02)
+    optimizer = nn.AdamWeightDecay(network.trainable_params(), learning_rate=0.02)
     return network, loss, optimizer, batches
 
 

@@ -73,7 +73,7 @@ class TrainStep(nn.Cell):
     """The wide part by FTRL, the deep part by Adam."""
 
     def __init__(self, loss, optimizers):
-        super().__init__(auto_prefix=False)
+        super().__init__()
         self.loss = loss.set_train()
         self.optimizer_w, self.optimizer_d = optimizers
         self.weights = ParameterTuple(self.optimizer_w.parameters + self.optimizer_d.parameters)

@@ -143,11 +143,10 @@ class PatchMerging(nn.Cell):
         self.reduction = nn.Dense(4 * dim, 2 * dim, has_bias=False)
 
     def construct(self, x):
-        b = x.shape[0]
+        b, _, c = x.shape
         h = w = self.resolution
-        x = x.view(b, h, w, -1)
-        x = ops.concat((x[:, 0::2, 0::2], x[:, 1::2, 0::2], x[:, 0::2, 1::2], x[:, 1::2, 1::2]), -1)
-        return self.reduction(self.norm(x.view(b, h * w // 4, -1)))
+        x = x.view(b, h // 2, 2, w // 2, 2, c).transpose(0, 1, 3, 4, 2, 5)
+        return self.reduction(self.norm(x.reshape((b, h * w // 4, 4 * c))))
 
 
 class Swin(nn.Cell):
