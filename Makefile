@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 VENV ?= .venv
 PY := $(VENV)/bin/python
 BUILD := build/$(notdir $(PYTHON))
-APT := cmake ninja-build g++ ccache libasmjit-dev libeigen3-dev libgtest-dev
+APT := cmake ninja-build g++ ccache libasmjit-dev libabsl-dev libeigen3-dev libgtest-dev
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
@@ -58,6 +58,7 @@ test-wheel: deps venv
 	rm -rf build/wheel && $(PYTHON) -m venv build/wheel
 	build/wheel/bin/pip install -q --disable-pip-version-check .
 	test -f build/wheel/lib/python*/site-packages/pijit/libgomp.so.1
+	! LD_LIBRARY_PATH= ldd build/wheel/lib/python*/site-packages/pijit/_C.*.so | grep libabsl | grep -v site-packages
 	cd build/wheel && PYTHONPATH= bin/python -c "import pijit as ms; f = ms.jit(lambda x: (x * 2 + 1).sum()); print(f(ms.Tensor([1.0, 2.0])))"
 	cd build/wheel && PYTHONPATH= PIJIT_AUTO=1 PIJIT_AS=mindspore PIJIT_AUTO_REPORT=- bin/python -c "import mindspore.ops as ops, mindspore as ms; from mindspore import nn; x = ops.ones(3); [x := x * 0.5 + k for k in range(9)]; print(ms.__name__, ms.__spec__.name, nn.Dense(3, 1)(x).shape)"
 

@@ -1,8 +1,11 @@
 // The C++ side of the four kinds of error (CONTRIBUTING, "Errors"). GraphBreak lives in capture/.
 #pragma once
-#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
 
 namespace pijit {
 
@@ -19,11 +22,26 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+namespace text_of_parts {
+// What absl::StrCat takes: Abseil's string_view is a class of its own in Debian's build, and what
+// has a str() is written by that.
+inline absl::string_view piece(std::string_view s) { return {s.data(), s.size()}; }
+template <class T>
+decltype(auto) piece(const T& x) {
+  if constexpr (std::is_convertible_v<const T&, std::string_view>)
+    return piece(std::string_view(x));
+  else if constexpr (requires { x.str(); })
+    return x.str();
+  else if constexpr (std::is_same_v<T, char>)
+    return absl::string_view(&x, 1);
+  else
+    return absl::AlphaNum(x);
+}
+}  // namespace text_of_parts
+
 template <class... A>
 std::string str_cat(const A&... a) {
-  std::ostringstream os;
-  (os << ... << a);
-  return os.str();
+  return absl::StrCat(text_of_parts::piece(a)...);
 }
 
 #define PIJIT_CHECK(cond, ...)                                                                     \

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 
+#include "absl/container/flat_hash_map.h"
 #include "capture/capture.h"
 #include "capture/values/dict.h"
 #include "capture/values/null.h"
@@ -273,13 +274,13 @@ class Context {
   SizeEnv::Use use_symbols_{&symbols_};
   std::vector<int> input_source_;
   std::vector<std::pair<int, int>> varying_;   // (input, axis) of each symbol
-  std::unordered_map<int, V> varying_values_;  // kVarying, by source
+  absl::flat_hash_map<int, V> varying_values_;  // kVarying, by source
   std::vector<py::object> held_;
   std::vector<Source> sources_;
   std::map<std::tuple<int, int, int, PyObject*, int, std::vector<int>>, int> source_index_;
   std::vector<Guard> guards_;
   std::set<std::tuple<int, int, uint64_t, PyObject*>> guard_index_;  // what guard() added
-  std::unordered_map<PyObject*, V> known_;                           // objects with identity
+  absl::flat_hash_map<PyObject*, V> known_;                           // objects with identity
   std::set<PyObject*> instance_dicts_;  // of objects whose attributes were looked for
   bool plain_tensors_ = false;          // a guard asks for the class Tensor as it is
   std::map<std::pair<PyObject*, std::string>, V> global_writes_, class_writes_;

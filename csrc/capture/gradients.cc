@@ -3,6 +3,8 @@
 // graph got between its start and its stop, and its questions are graph transforms.
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "graph/vals.h"
@@ -14,7 +16,7 @@ namespace {
 // What failed for one element is found out by the op on all of them.
 void forget_failures(Graph& g, const std::vector<std::pair<uint32_t, uint32_t>>& ranges,
                      std::span<const Seed> examples) {
-  std::unordered_set<uint32_t> of_one;
+  absl::flat_hash_set<uint32_t> of_one;
   for (auto& s : examples) of_one.insert(s.value.id);
   for (auto [begin, end] : ranges)
     for (uint32_t i = begin; i < end; ++i)
@@ -174,7 +176,7 @@ std::vector<Record> Tracer::records(const CapturedTape& t) {
   const auto apart = detached_.find(t.graph);
   if (t.use == Tape::kBatch || (t.customs.empty() && t.hooks.empty() && apart == detached_.end()))
     return seen;
-  std::unordered_map<uint32_t, std::pair<const CapturedTape::Custom*, bool>> customs;
+  absl::flat_hash_map<uint32_t, std::pair<const CapturedTape::Custom*, bool>> customs;
   for (auto& c : t.customs)
     for (size_t k = 0; k < c.out.size(); ++k) customs[c.out[k]] = {&c, k == 0};
   std::vector<Record> r;
@@ -188,7 +190,7 @@ std::vector<Record> Tracer::records(const CapturedTape& t) {
       r.push_back(std::move(hook));
     }
   };
-  std::unordered_set<uint32_t> made;
+  absl::flat_hash_set<uint32_t> made;
   for (auto& rec : seen)
     for (auto o : rec.out) made.insert(o.id);
   add_hooks([&](Val x) { return !made.count(x.id); });

@@ -1,5 +1,6 @@
 // Objects of Python classes: those made during capture, whose construction is Python code alone,
 // and what both they and objects from outside do by methods of their class (operators, containers).
+#include "absl/container/flat_hash_map.h"
 #include "capture/context.h"
 #include "capture/values.h"
 
@@ -16,7 +17,7 @@ bool not_implemented(const V& v) {
 }  // namespace
 
 PyObject* interned(const std::string& name) {
-  static std::unordered_map<std::string, PyObject*> known;
+  static absl::flat_hash_map<std::string, PyObject*> known;
   PyObject*& s = known[name];
   if (!s) s = PyUnicode_InternFromString(name.c_str());
   return s;

@@ -1,4 +1,5 @@
 // JitFunction: the callable in front of a function.
+#include "absl/container/flat_hash_map.h"
 #include "capture/automatic.h"
 #include "capture/capture.h"
 #include "capture/report.h"
@@ -449,7 +450,7 @@ void init_jit(py::module_& m) {
     const py::object& cell = a[0];
     const auto args = argument<py::tuple>("run_cell", "args", a[1]);
     const auto kwargs = argument<py::dict>("run_cell", "kwargs", a[2]);
-    static auto* made = new std::unordered_map<PyObject*, py::object>;  // holds the functions, so
+    static auto* made = new absl::flat_hash_map<PyObject*, py::object>;  // holds the functions, so
                                                                         // addresses stay theirs
     py::object f = py::type::of(cell).attr("construct");
     if (Py_TYPE(f.ptr()) == jit_function_type) return f(cell, *args, **kwargs);

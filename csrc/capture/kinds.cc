@@ -1,5 +1,6 @@
 #include "capture/kinds.h"
 
+#include "absl/container/flat_hash_map.h"
 #include "capture/values.h"
 
 namespace pijit {
@@ -13,7 +14,7 @@ V made(Context& c) {
 }  // namespace
 
 const KindOfType* kind_of(PyTypeObject* t) {
-  static const std::unordered_map<PyTypeObject*, KindOfType> kinds = {
+  static const absl::flat_hash_map<PyTypeObject*, KindOfType> kinds = {
       {&PySet_Type, {made<OpenSetValue>}},
       {&PyByteArray_Type, {made<BytearrayValue>}},
       {array_type(), {made<ArrayModuleValue>}},

@@ -80,9 +80,8 @@ bool Context::is_varying(PyObject* o, int src) const {
 }
 
 V Context::varying(PyObject* o, int src) {
-  V& v = varying_values_[src];
-  if (v) return v;
-  v = make<ConstantValue>();
+  if (auto made = varying_values_.find(src); made != varying_values_.end()) return made->second;
+  const V v = varying_values_[src] = make<ConstantValue>();
   v->kind = Value::kVarying;
   v->src = src;
   v->obj = share(o);

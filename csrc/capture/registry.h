@@ -2,8 +2,8 @@
 // the same name is another thing.
 #pragma once
 #include <string>
-#include <unordered_map>
 
+#include "absl/container/node_hash_map.h"
 #include "capture/tracer.h"
 
 namespace pijit {
@@ -50,7 +50,7 @@ class Registry {
 
  private:
   static Registry& own();
-  std::unordered_map<PyObject*, Row> rows_;  // which holds references
+  absl::node_hash_map<PyObject*, Row> rows_;  // which holds references
 };
 
 void add_python(Registry& r);  // builtins/*.cc

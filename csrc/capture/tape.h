@@ -1,8 +1,7 @@
 // What a tape made during capture has seen.
 #pragma once
-#include <unordered_map>
-#include <unordered_set>
 
+#include "absl/container/flat_hash_set.h"
 #include "capture/value.h"
 #include "eager/tape.h"
 
@@ -29,7 +28,7 @@ struct CapturedTape {
   std::vector<Hook> hooks;
   uint64_t mapped_before = 0;  // Tracer::mapped_serial_
   // What depends on the leaves, among the nodes that were looked at.
-  std::unordered_set<uint32_t> known;
+  absl::flat_hash_set<uint32_t> known;
   uint32_t seen = 0;
 };
 

@@ -1,7 +1,8 @@
 // The symbolic interpreter's state and operations. Each group of methods has a file of its own.
 #pragma once
-#include <unordered_set>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "capture/context.h"
 #include "capture/recipe.h"
 #include "eager/tape.h"
@@ -124,14 +125,14 @@ class Tracer final : public Context, public Rebuilder {
   std::vector<V> active_tapes_;     // outermost first
   bool has_own_gradients_ = false;  // of the user, though perhaps outside of any gradient
   // Nodes whose values no tape takes for those that they are made of.
-  std::unordered_map<const Graph*, std::unordered_set<uint32_t>> detached_;
+  absl::flat_hash_map<const Graph*, absl::flat_hash_set<uint32_t>> detached_;
 
   const std::vector<PyObject*>& state_;
   bool whole_;
   std::vector<Frame*> frames_;
-  std::unordered_map<const Value*, int> recipe_of_;
+  absl::flat_hash_map<const Value*, int> recipe_of_;
   std::map<std::tuple<const Graph*, const CodeInfo*, int>, int> place_index_;
-  std::unordered_map<PyObject*, bool> of_library_;  // by globals
+  absl::flat_hash_map<PyObject*, bool> of_library_;  // by globals
   std::set<std::string> places_;                    // that frames went through
   struct Output {
     Val node;

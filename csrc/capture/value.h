@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "graph/grad.h"
 #include "python/convert.h"
 
@@ -134,7 +134,7 @@ struct Value {
                          // kException: from a new one of the same arguments
   py::object cls;        // kTuple made during capture: its class, if that is not tuple
   uint64_t changes = 0;  // kDict: how often it lost or got keys
-  std::unordered_map<std::string, V> attrs;  // kObject: pending attribute writes
+  absl::flat_hash_map<std::string, V> attrs;  // kObject: pending attribute writes
 };
 
 // v as a value of this class; null if it is of another.

@@ -2,6 +2,7 @@
 // kinds.
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "capture/context.h"
 #include "capture/kinds.h"
 #include "capture/values.h"
@@ -311,7 +312,7 @@ bool Context::asks_user_code(PyTypeObject* t, Ask what) {
     unsigned version = 0;
     bool hash = false, text = false, any = false;
   };
-  static std::unordered_map<PyTypeObject*, Known> known;  // versions tell types apart
+  static absl::flat_hash_map<PyTypeObject*, Known> known;  // versions tell types apart
   guard_class(t);
   Known& k = known[t];
   if (k.version != t->tp_version_tag) {

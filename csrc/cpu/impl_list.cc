@@ -1,6 +1,8 @@
 // Which kernel runs an op on the CPU: candidates in order, reference last.
+
 #include <mutex>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/log.h"
 #include "cpu/cpu.h"
 
@@ -27,7 +29,7 @@ void register_cpu_kernels(KernelRegistry& r) {
 
 std::shared_ptr<const InnerLoop> make_inner_loop(const InnerSpec& s) {
   static std::mutex mu;
-  static auto* cache = new std::unordered_map<std::string, std::shared_ptr<const InnerLoop>>;
+  static auto* cache = new absl::flat_hash_map<std::string, std::shared_ptr<const InnerLoop>>;
   std::string key = s.key() + config().backend + config().isa;
   std::lock_guard lock(mu);
   auto it = cache->find(key);

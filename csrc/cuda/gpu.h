@@ -2,10 +2,11 @@
 #pragma once
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <unordered_map>
 
+#include <mutex>
+
+#include "absl/container/flat_hash_map.h"
 #include "cuda/driver.h"
 #include "cuda/emit.h"
 #include "cuda/images.h"
@@ -53,7 +54,7 @@ class Gpu : public Device {
   std::atomic<size_t> used_{0};
   std::unique_ptr<Images> images_;
   std::mutex mu_;
-  std::unordered_map<std::string, Module> modules_;
+  absl::flat_hash_map<std::string, Module> modules_;
 };
 
 void register_cublas(Gpu& gpu);    // cublas.cc

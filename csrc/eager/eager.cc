@@ -1,8 +1,10 @@
 #include "eager/eager.h"
 
-#include <mutex>
-#include <unordered_map>
 
+#include <mutex>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "compile/compile.h"
 #include "eager/tape.h"
 #include "runtime/record.h"
@@ -38,7 +40,7 @@ size_t hash_type(const Type& t) {
 struct Cache {
   std::mutex mu;
   std::shared_ptr<const Entry> front[1024];
-  std::unordered_multimap<size_t, std::shared_ptr<const Entry>> all;
+  absl::flat_hash_map<size_t, absl::InlinedVector<std::shared_ptr<const Entry>, 1>> all;
 };
 Cache& cache() {
   static auto* c = new Cache;
@@ -78,9 +80,12 @@ std::shared_ptr<const Entry> find_entry(const EagerBuilder& b, const OpDef& op, 
     if (front && matches(*front)) {
       entry = front;
     } else {
-      auto [lo, hi] = c.all.equal_range(h);
-      for (auto it = lo; it != hi && !entry; ++it)
-        if (matches(*it->second)) entry = front = it->second;
+      if (auto same_hash = c.all.find(h); same_hash != c.all.end())
+        for (auto& e : same_hash->second)
+          if (matches(*e)) {
+            entry = front = e;
+            break;
+          }
     }
   }
   if (!entry) {
@@ -98,7 +103,7 @@ std::shared_ptr<const Entry> find_entry(const EagerBuilder& b, const OpDef& op, 
       c.all.clear();
       for (auto& f : c.front) f.reset();
     }
-    c.all.emplace(h, entry);
+    c.all[h].push_back(entry);
     c.front[h & 1023] = entry;
   }
   return entry;

@@ -1,8 +1,8 @@
 #include "eager/tape.h"
 
 #include <algorithm>
-#include <unordered_map>
 
+#include "absl/container/flat_hash_map.h"
 #include "graph/vmap.h"
 
 namespace pijit {
@@ -145,7 +145,7 @@ class Tape::Replay {
   }
 
  private:
-  std::unordered_map<const Array*, Val> ids_;
+  absl::flat_hash_map<const Array*, Val> ids_;
 };
 
 std::vector<ArrayRef> Tape::gradient(std::span<const ArrayRef> outputs,

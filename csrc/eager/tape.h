@@ -1,8 +1,8 @@
 // The tape: records the ops that run, for reverse mode, forward mode and batches.
 #pragma once
 #include <functional>
-#include <unordered_set>
 
+#include "absl/container/flat_hash_set.h"
 #include "eager/eager.h"
 
 namespace pijit {
@@ -81,7 +81,7 @@ class Tape {
   };
   class Replay;
   std::vector<Entry> entries_;
-  std::unordered_set<const Array*> watched_, leaves_;
+  absl::flat_hash_set<const Array*> watched_, leaves_;
   std::vector<ArrayRef> keep_;
 };
 

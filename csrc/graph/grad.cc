@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <unordered_set>
-#include <unordered_map>
-#include <unordered_set>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "graph/passes/rewriter.h"
 #include "graph/vals.h"
 
@@ -321,7 +320,7 @@ Record loop_record(Graph& g, uint32_t id, uint32_t end) {
 
 std::vector<bool> needed_records(std::span<const Record> records, std::span<const Val> of,
                                  bool may_fail) {
-  std::unordered_set<uint32_t> needed;
+  absl::flat_hash_set<uint32_t> needed;
   for (auto v : of) needed.insert(v.id);
   std::vector<bool> r(records.size());
   for (size_t i = records.size(); i-- > 0;) {
@@ -388,7 +387,7 @@ std::vector<Val> backward(Builder& b, std::span<const Record> records, std::span
 std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
                                     std::span<const Seed> seeds, std::span<const Val> wrt,
                                     const std::vector<bool>& last) {
-  std::unordered_set<uint32_t> varied;  // depends on wrt
+  absl::flat_hash_set<uint32_t> varied;  // depends on wrt
   for (auto v : wrt) varied.insert(v.id);
   std::vector<bool> active(records.size());
   for (size_t i = 0; i < records.size(); ++i) {
@@ -400,7 +399,7 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
       for (auto o : r.out) varied.insert(o.id);
   }
 
-  std::unordered_map<uint32_t, Sum> ct;
+  absl::flat_hash_map<uint32_t, Sum> ct;
   int place = 0;
   auto accumulate = [&](Val v, Val g) {
     Sum& s = ct[v.id];
@@ -414,7 +413,7 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
 
   // A leaf that is itself computed by a record (the argument of an inner function) stops the walk
   // there.
-  std::unordered_map<uint32_t, bool> leaves;  // whether the walk ends there for good
+  absl::flat_hash_map<uint32_t, bool> leaves;  // whether the walk ends there for good
   for (size_t k = 0; k < wrt.size(); ++k) leaves.emplace(wrt[k].id, last[k]);
 
   for (size_t i = records.size(); i-- > 0;) {
@@ -446,7 +445,7 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
     for (size_t k = 0; k < r.in.size(); ++k) need[k] = r.in[k] && varied.count(r.in[k].id);
     if (r.region) {
       std::vector<Sum> so_far(r.in.size());
-      std::unordered_set<uint32_t> seen;
+      absl::flat_hash_set<uint32_t> seen;
       for (size_t k = 0; k < r.in.size(); ++k) {
         auto it = ct.find(r.in[k].id);
         if (seen.insert(r.in[k].id).second && it != ct.end()) so_far[k] = it->second;

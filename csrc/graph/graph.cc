@@ -36,9 +36,8 @@ Val Graph::add_input(const Type& t, std::string name) {
 
 Val Graph::constant(DType dt, uint64_t bits) {
   const size_t h = hash_mix(static_cast<size_t>(dt) + 0x1000, bits);
-  auto [lo, hi] = cse_.equal_range(h);
-  for (auto it = lo; it != hi; ++it) {
-    const Node& n = nodes_[it->second];
+  for (uint32_t id : cse_[h]) {
+    const Node& n = nodes_[id];
     if (n.kind == Node::kConst && n.type.dtype == dt && n.bits == bits) return {this, n.id};
   }
   Node n;
@@ -46,7 +45,7 @@ Val Graph::constant(DType dt, uint64_t bits) {
   n.type = Type{dt, {}};
   n.bits = bits;
   Val v = push(std::move(n));
-  cse_.emplace(h, v.id);
+  cse_[h].push_back(v.id);
   return v;
 }
 
@@ -191,13 +190,12 @@ Val Graph::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Typ
     PIJIT_CHECK(!v || (v.b == this && v.id < nodes_.size()), "value of another graph");
   if (simplify_)
     if (Val f = try_fold(op, in, attrs, out)) return f;
-  std::vector<uint32_t> ids;
+  NodeIds ids;
   for (auto v : in) ids.push_back(v ? v.id : kNoNode);
   const size_t h = key_of(op, ids, attrs);
   if (simplify_ && !op.has(kCallOut)) {
-    auto [lo, hi] = cse_.equal_range(h);
-    for (auto it = lo; it != hi; ++it) {
-      const Node& n = nodes_[it->second];
+    for (uint32_t id : cse_[h]) {
+      const Node& n = nodes_[id];
       if (n.op == &op && n.in == ids && same(n.attrs, attrs)) return {this, n.id};
     }
   }
@@ -213,7 +211,7 @@ Val Graph::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Typ
   n.attrs = std::move(attrs);
   n.type = out;
   Val v = push(std::move(n));
-  if (simplify_) cse_.emplace(h, v.id);
+  if (simplify_) cse_[h].push_back(v.id);
   return v;
 }
 

@@ -14,20 +14,22 @@
 #include <deque>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "graph/op.h"
 
 namespace pijit {
 
 class Graph;
+using NodeIds = absl::InlinedVector<uint32_t, 4>;
 
 struct Node {
   enum Kind : uint8_t { kInput, kConst, kOp };
   uint32_t id = 0;
   Kind kind = kInput;
   const OpDef* op = nullptr;
-  std::vector<uint32_t> in;  // kNoNode: absent optional input
+  NodeIds in;  // kNoNode: absent optional input
   Attrs attrs;
   Type type;
   uint64_t bits = 0;               // kConst
@@ -101,7 +103,7 @@ class Graph : public Builder {
   Val push(Node n);
   std::deque<Node> nodes_;
   std::vector<uint32_t> inputs_;
-  std::unordered_multimap<size_t, uint32_t> cse_;
+  absl::flat_hash_map<size_t, absl::InlinedVector<uint32_t, 2>> cse_;  // nodes by their hash
   void check_result(uint32_t of, int64_t index, const Type& t) const;
   bool simplify_;
 };

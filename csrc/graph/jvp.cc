@@ -1,6 +1,6 @@
 // Forward mode: the walker, and the rules that follow from an op's other rules.
-#include <unordered_map>
 
+#include "absl/container/flat_hash_map.h"
 #include "graph/grad.h"
 #include "graph/vals.h"
 
@@ -107,7 +107,7 @@ JvpFn derived_jvp(const OpDef& op) {
 
 std::vector<Val> pushforward(Builder& b, std::span<const Record> records,
                              std::span<const Seed> tangents, std::span<const Val> of) {
-  std::unordered_map<uint32_t, Val> tangent;
+  absl::flat_hash_map<uint32_t, Val> tangent;
   for (auto& s : tangents) tangent[s.value.id] = s.cotangent;
   const auto runs = needed_records(records, of, false);
   for (size_t i = 0; i < records.size(); ++i) {

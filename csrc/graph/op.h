@@ -17,9 +17,9 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "graph/attrs.h"
 #include "graph/scalar.h"
 #include "graph/type.h"
@@ -324,7 +324,8 @@ class OpTable {
  private:
   OpTable();
   std::vector<std::unique_ptr<OpDef>> ops_;
-  std::unordered_map<std::string_view, OpDef*> by_name_;
+  absl::flat_hash_map<std::string_view, OpDef*, std::hash<std::string_view>,
+                      std::equal_to<std::string_view>> by_name_;
 };
 
 JvpFn derived_jvp(const OpDef& op);

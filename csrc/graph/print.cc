@@ -4,6 +4,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "absl/container/flat_hash_map.h"
 #include "graph/graph.h"
 
 namespace pijit {
@@ -121,7 +122,7 @@ namespace {
 struct Parser {
   const std::string& s;
   size_t i = 0;
-  std::unordered_map<uint32_t, uint32_t> ids;  // printed id -> node
+  absl::flat_hash_map<uint32_t, uint32_t> ids;  // printed id -> node
   [[noreturn]] void fail(const std::string& what) const {
     int line = 1;
     for (size_t k = 0; k < i && k < s.size(); ++k) line += s[k] == '\n';

@@ -1,7 +1,7 @@
 #include "graph/vmap.h"
 
-#include <unordered_map>
 
+#include "absl/container/flat_hash_map.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -99,7 +99,7 @@ VmapFn derived_vmap(const OpDef& op) {
 std::vector<Val> vmapped(Builder& b, std::span<const Record> records,
                          std::span<const Seed> examples, std::span<const Val> of, Dim size) {
   const auto runs = needed_records(records, of, true);
-  std::unordered_map<uint32_t, Val> value;
+  absl::flat_hash_map<uint32_t, Val> value;
   for (auto& s : examples) value[s.value.id] = s.cotangent;
   for (size_t i = 0; i < records.size(); ++i) {
     const Record& r = records[i];

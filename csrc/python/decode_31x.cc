@@ -7,8 +7,8 @@
 #include <cstring>
 #include <optional>
 #include <set>
-#include <unordered_map>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/error.h"
 #include "base/operators.h"
 #include "python/code.h"
@@ -29,7 +29,7 @@ constexpr bool k312 = PY_VERSION_HEX >= 0x030C0000;
 
 // Opcode numbers and names from the running interpreter's own `opcode` module.
 struct Opcodes {
-  std::unordered_map<std::string, int> number;
+  absl::flat_hash_map<std::string, int> number;
   std::string name[256];
   int caches[256] = {};
   Opcodes() {
@@ -285,7 +285,7 @@ void decode_code(PyObject* code, CodeInfo* out) {
   for (auto n : py::cast<py::tuple>(o.attr("co_freevars"))) out->slot_names.push_back(text_of(n));
   out->num_slots = static_cast<int>(out->slot_names.size());
 
-  std::unordered_map<int, int> first;  // unit offset -> our instruction
+  absl::flat_hash_map<int, int> first;  // unit offset -> our instruction
   struct Fix {
     size_t instr;
     int unit;

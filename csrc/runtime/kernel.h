@@ -3,9 +3,9 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/node_hash_map.h"
 #include "graph/op.h"
 
 namespace pijit {
@@ -69,7 +69,7 @@ class KernelRegistry {
   bool has(const std::string& op) const { return list_.count(op); }
 
  private:
-  std::unordered_map<std::string, std::vector<Candidate>> list_;
+  absl::node_hash_map<std::string, std::vector<Candidate>> list_;
 };
 
 }  // namespace pijit
