@@ -110,7 +110,7 @@ class LoopEmitter {
   x86::Compiler* cc_ = nullptr;
   bool wide_ = false;  // a 64-bit type takes part: 8 lanes, else 16
   int lanes_;
-  bool by_columns_ = false;  // see InnerSpec; so far with AVX2 only, where it was tested
+  bool by_columns_ = false;  // see InnerSpec
   x86::Gp i_;
   std::vector<x86::Gp> p_;
 

@@ -8,7 +8,7 @@ using asmjit::Imm;
 
 class Avx512Emitter : public LoopEmitter {
  public:
-  using LoopEmitter::LoopEmitter;
+  explicit Avx512Emitter(const InnerSpec& s) : LoopEmitter(s) { by_columns_ = s.by_columns; }
 
  private:
   void begin(asmjit::FuncNode* f) override { f->frame().setAvx512Enabled(); }

@@ -74,17 +74,21 @@ LoopKernel::LoopKernel(LoopSpec s) : spec_(std::move(s)) {
   loop_ = make_inner_loop(is);
 }
 
-// Sums of columns stay in registers where rows are few, or so short that one would wait for the
-// last one's store. What is read once per row must stay in the cache until the next columns' turn.
+// Sums of columns stay in registers where rows are few, so short that one would wait for the last
+// one's store, or read from one row and one column of numbers alone, as all pairs of points are.
+// What is read once per row must stay in the cache until the next columns' turn.
 bool LoopKernel::sums_by_columns() const {
-  if (spec_.form != LoopSpec::kCol || reduce_ < 2 || (reduce_ > 16 && inner_ > 32)) return false;
+  if (spec_.form != LoopSpec::kCol || reduce_ < 2) return false;
   int64_t bytes = 0;
-  auto add = [&](const LoopOperand& o) {
-    bytes += reduce_ * std::abs(o.strides[outer_dims_]) * static_cast<int64_t>(size_of(o.dt));
+  bool crossed = true;
+  auto add = [&](const LoopOperand& o, bool along_rows) {
+    const int64_t stride = std::abs(o.strides[outer_dims_]);
+    bytes += reduce_ * stride * static_cast<int64_t>(size_of(o.dt));
+    crossed &= stride == 0 || !along_rows;
   };
-  for (auto& o : spec_.in) add(o);
-  for (auto& o : spec_.out) add(o);
-  return bytes <= 1 << 17;
+  for (auto& o : spec_.in) add(o, o.strides.back() != 0);
+  for (auto& o : spec_.out) add(o, true);
+  return bytes <= 1 << 17 && (crossed || reduce_ <= 16 || inner_ <= 32);
 }
 
 int64_t LoopKernel::cost() const {
