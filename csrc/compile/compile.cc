@@ -13,6 +13,7 @@
 #include "compile/memory_plan.h"
 #include "compile/recompute.h"
 #include "compile/relax.h"
+#include "compile/short_axes.h"
 #include "compile/subject.h"
 #include "compile/tiling.h"
 #include "graph/passes/passes.h"
@@ -513,6 +514,11 @@ std::shared_ptr<const Program> compile(const Graph& g, bool fast, DeviceId home)
     lowered = relax(*lowered, facts.channel_block);
     stage("relax");
   }
+  if (config().fuse)
+    if (auto unrolled = unroll_short_axes(*lowered)) {
+      lowered = std::move(unrolled);
+      stage("short-axes");
+    }
   if (facts.channel_block)
     if (auto laid_out = assign_layouts(*lowered, facts.channel_block, dev.kernels)) {
       lowered = std::move(laid_out);

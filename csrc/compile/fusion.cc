@@ -135,19 +135,19 @@ class Planner {
     const bool wide = std::any_of(sb.nodes.begin(), sb.nodes.end(),
                                   [](const SNode& x) { return size_of(x.dt) == 8; });
     const bool calls = std::any_of(sb.nodes.begin(), sb.nodes.end(), [](const SNode& x) {
-      return x.op == SOp::kCall1 || x.op == SOp::kCall2;
+      return (x.op == SOp::kCall1 && x.c < 0) || x.op == SOp::kCall2;
     });
     const int lanes = !halve_ || sb.nodes.size() < kLong ? kAny : wide ? kWide : kNarrow;
     return lanes_[key] = static_cast<Lanes>(lanes | (calls ? kCalls : kAny));
   }
 
-  // Registers are saved around every call of a loop, also where it is not taken: a loop of ten sines
-  // takes 1.5 times as long as ten loops.
+  // Registers are saved around every such call, so that many calls in one loop take longer than in
+  // loops of their own. (Calls for a few lanes keep registers, and do not count.)
   static constexpr int kMaxCalls = 3;
   int calls_of(const Unit& u) {
     if (!(u.lanes & kCalls)) return 0;
-    return static_cast<int>(std::count_if(
-        u.nodes.begin(), u.nodes.end(), [&](auto id) { return lanes_of(g_.node(id)) & kCalls; }));
+    return static_cast<int>(std::count_if(u.nodes.begin(), u.nodes.end(),
+                                          [&](auto id) { return lanes_of(g_.node(id)) & kCalls; }));
   }
 
   // Can a node (with its reduced run, if any) be computed inside unit u?

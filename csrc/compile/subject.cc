@@ -64,7 +64,8 @@ bool computes(const SNode& n) {
     case SOp::kRint:
     case SOp::kTrunc:
     case SOp::kCall1:
-    case SOp::kCall2: return true;
+    case SOp::kCall2:
+    case SOp::kWide: return true;
     default: return false;
   }
 }

@@ -51,19 +51,24 @@ class Planner {
       size_t begin, end;
       int64_t rows, row_bytes;
     } g{from, from, 0, 0};
-    std::map<int, int64_t> made;  // by the group's steps: bytes
-    bool flows = false;           // from one of its steps to another
+    std::map<int, int64_t> made;     // by the group's steps: bytes
+    std::map<int, int64_t> touched;  // by them: bytes of each value's rows together
+    bool flows = false;              // from one of its steps to another
     auto close = [&] {
       // What fits in a few tiles, and so in the cache as a whole, runs kernel by kernel.
       if (g.end - g.begin >= 2 && flows && g.rows * g.row_bytes > 4 * facts_.tile_bytes) {
         TileGroup t{g.begin, g.end, g.rows, 1, {}};
-        t.tile = std::clamp<int64_t>(facts_.tile_bytes / std::max<int64_t>(1, g.row_bytes), 1,
+        int64_t bytes = 0;  // what several loops touch is in the cache once
+        for (auto [slot, n] : touched) bytes += n;
+        t.tile = std::clamp<int64_t>(facts_.tile_bytes * g.rows / std::max<int64_t>(1, bytes), 1,
                                      std::max<int64_t>(1, g.rows / 4));
+        if (t.tile > 4) t.tile -= t.tile % 4;  // rows are reduced a few at a time
         for (size_t k = g.begin; k < g.end; ++k)
           t.cuts.push_back({0, 1, loops_[k].spec.dims[0] / g.rows});
         groups->push_back(std::move(t));
       }
       made.clear();
+      touched.clear();
       flows = false;
     };
     for (size_t k = from; k < to; ++k) {
@@ -103,6 +108,10 @@ class Planner {
         g = {k, k + 1, s.dims[0], bytes(s.dims[0])};
       }
       for (size_t i = 0; i < s.out.size(); ++i) made[loops_[k].out[i]] = s.footprint(s.out[i]);
+      loops_[k].each_operand([&](int slot, const LoopOperand& o) {
+        const int64_t n = o.strides[0] * s.dims[0] * static_cast<int64_t>(size_of(o.dt));
+        touched[slot] = std::max(touched[slot], n);
+      });
     }
     close();
   }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <mutex>
 
 #include "base/log.h"
 #include "runtime/kernel.h"
@@ -34,6 +36,58 @@ void call1_block(double* x, uint64_t f) {
 void call2_block(double* x, uint64_t f) {  // x[0..7] with x[8..15]
   const Fn2 fn = call2_fn(static_cast<Call2>(f));
   for (int i = 0; i < 8; ++i) x[i] = fn(x[i], x[i + 8]);
+}
+void wide_block(float* x, uint64_t f) {
+  static const auto loops = [] {
+    std::vector<std::shared_ptr<const InnerLoop>> all;
+    for (auto of : {
+#define X(f) Wide::f,
+             PIJIT_WIDE(X)
+#undef X
+         }) {
+      InnerSpec s;
+      s.form = LoopSpec::kMap;
+      s.body = wide_body(of).nodes;
+      s.in_types = {DType::F32};
+      s.in_strides = s.out_strides = {1};
+      LoopOutput o;
+      o.dt = DType::F32;
+      o.node = wide_body(of).result;
+      s.out = {o};
+      all.push_back(make_inner_loop(s));
+    }
+    return all;
+  }();
+  char* const ptrs[] = {reinterpret_cast<char*>(x), reinterpret_cast<char*>(x)};
+  loops[f % 256]->run(ptrs, static_cast<int64_t>(f / 256));
+}
+
+const void* with_saved_registers(void (*f)(), int bytes,
+                                 const std::function<void(x86::Assembler&, bool)>& save) {
+  static std::mutex mu;
+  static auto* made = new std::map<std::pair<void (*)(), int>, Code<void (*)()>>;
+  std::lock_guard lock(mu);
+  auto [it, fresh] = made->try_emplace({f, bytes});
+  if (fresh)
+    it->second = Code<void (*)()>([&](asmjit::CodeHolder& code) {
+      x86::Assembler a(&code);
+      const x86::Gp kept[] = {x86::rax, x86::rcx, x86::rdx, x86::rsi, x86::rdi,
+                              x86::r8,  x86::r9,  x86::r10, x86::r11};
+      a.push(x86::rbp);
+      a.mov(x86::rbp, x86::rsp);
+      for (auto& r : kept) a.push(r);
+      a.sub(x86::rsp, bytes);
+      a.and_(x86::rsp, -64);
+      save(a, true);
+      a.mov(x86::rax, reinterpret_cast<uint64_t>(f));
+      a.call(x86::rax);
+      save(a, false);
+      a.lea(x86::rsp, x86::ptr(x86::rbp, -8 * static_cast<int>(std::size(kept))));
+      for (size_t k = std::size(kept); k-- > 0;) a.pop(kept[k]);
+      a.pop(x86::rbp);
+      a.ret();
+    });
+  return reinterpret_cast<const void*>(it->second.get());
 }
 
 namespace {
@@ -192,18 +246,80 @@ void LoopEmitter::each_vector(x86::Gp n, int halves, F f) {
   cc.bind(done);
 }
 
+int LoopEmitter::rows_together() const {
+  constexpr int kPointers = 4, kShort = 10;  // more streams of memory than that are slower
+  if (!s_.many || s_.form != LoopSpec::kRow) return 1;
+  int sums = 0, pointers = 0, instructions = 0;
+  for (auto& o : s_.out) reduces_in_registers(o) ? ++sums : ++pointers;
+  for (auto stride : s_.in_strides) pointers += stride != 0;
+  for (auto& n : s_.body) {
+    if (n.op == SOp::kInput || n.op == SOp::kConst) continue;
+    const bool out_of_line = n.op == SOp::kCall1 || n.op == SOp::kCall2 || n.op == SOp::kWide;
+    instructions += out_of_line ? kShort + 1 : 1;
+  }
+  if (sums == 0 || instructions > kShort) return 1;
+  for (int together : {4, 2})
+    if (sums * together <= max_sums() && pointers * together <= kPointers) return together;
+  return 1;
+}
+
 void LoopEmitter::rows(x86::Gp n, x86::Gp passes, x86::Gp steps) {
   x86::Compiler& cc = *cc_;
   const size_t ni = s_.in_types.size();
   asmjit::Label pass = cc.newLabel(), end = cc.newLabel();
+  const bool two =
+      std::any_of(s_.out.begin(), s_.out.end(), [&](const LoopOutput& o) { return half_lanes(o); });
+  auto fold_sums = [&] {
+    for (size_t k = 0; k < s_.out.size(); ++k)
+      if (reduces_in_registers(s_.out[k]))
+        fold(s_.out[k].combine, s_.out[k].dt, acc_[k], p_[ni + k]);
+  };
+  if (const int together = rows_together(); together > 1) {
+    asmjit::Label many = cc.newLabel();
+    cc.cmp(passes, together);
+    cc.jl(pass);
+    cc.bind(many);
+    std::vector<Row> row(static_cast<size_t>(together));
+    for (size_t r = 0; r < row.size(); ++r) {
+      row[r].hoisted = hoisted_;
+      for (size_t k = 0; k < p_.size(); ++k) {
+        row[r].p.push_back(r ? cc.newIntPtr() : p_[k]);
+        if (r == 0) continue;
+        cc.mov(row[r].p[k], row[r - 1].p[k]);
+        cc.add(row[r].p[k], x86::ptr(steps, static_cast<int>(8 * k)));
+      }
+      use(&row[r]);
+      load_scalars();
+      start_sums();
+      use(&row[r]);
+    }
+    each_vector(n, two ? 2 : 1, [&](bool tail, int half) {
+      for (auto& r : row) {
+        use(&r);
+        body(tail, half);
+        use(&r);
+      }
+    });
+    for (auto& r : row) {
+      use(&r);
+      fold_sums();
+      use(&r);
+    }
+    for (size_t k = 0; k < p_.size(); ++k) {
+      cc.mov(p_[k], row.back().p[k]);
+      cc.add(p_[k], x86::ptr(steps, static_cast<int>(8 * k)));
+    }
+    cc.sub(passes, together);
+    cc.cmp(passes, together);
+    cc.jge(many);
+    cc.test(passes, passes);
+    cc.jle(end);
+  }
   cc.bind(pass);
   load_scalars();
   start_sums();
-  const bool two =
-      std::any_of(s_.out.begin(), s_.out.end(), [&](const LoopOutput& o) { return half_lanes(o); });
   each_vector(n, two ? 2 : 1, [&](bool tail, int half) { body(tail, half); });
-  for (size_t k = 0; k < s_.out.size(); ++k)
-    if (reduces_in_registers(s_.out[k])) fold(s_.out[k].combine, s_.out[k].dt, acc_[k], p_[ni + k]);
+  fold_sums();
   cc.dec(passes);
   cc.jle(end);
   for (size_t k = 0; k < p_.size(); ++k) cc.add(p_[k], x86::ptr(steps, static_cast<int>(8 * k)));

@@ -1,6 +1,7 @@
 // The part of the loop code generators that every vector instruction set shares: the walk over an
 // InnerSpec, the loop around it, and the helpers that generated code calls.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace pijit {
 // libm on 8 doubles in place; the second operand of call2 follows at x[8].
 void call1_block(double* x, uint64_t function);
 void call2_block(double* x, uint64_t function);
+// Wide function `function` % 256 on function / 256 floats in place.
+void wide_block(float* x, uint64_t function);
 
 class LoopEmitter {
  public:
@@ -38,6 +41,7 @@ class LoopEmitter {
   };
   virtual void begin(asmjit::FuncNode* f) = 0;
   virtual int max_hoisted() const = 0;
+  virtual int max_sums() const = 0;  // that fit in registers beside what else a short body holds
   virtual Reg constant(const SNode& n) = 0;
   virtual Reg constant_in_memory(const SNode& n) = 0;
   virtual Reg broadcast(DType t, x86::Gp p) = 0;
@@ -64,6 +68,25 @@ class LoopEmitter {
   bool half_lanes(const LoopOutput& o) const {
     return wide_ && s_.form == LoopSpec::kRow && o.combine != Combiner::kNone && size_of(o.dt) == 4;
   }
+  // f(address, number), which changes no register as seen from here: its code saves all of them.
+  // Where calls are rare, values stay in registers around them.
+  template <class T>
+  void call_keeping_registers(void (*f)(T*, uint64_t), const x86::Mem& address, uint64_t number) {
+    x86::Gp a = cc_->newIntPtr(), n = cc_->newInt64(), target = cc_->newIntPtr();
+    cc_->lea(a, address);
+    cc_->mov(n, number);
+    cc_->mov(target,
+             reinterpret_cast<uint64_t>(keeping_registers(reinterpret_cast<void (*)()>(f))));
+    asmjit::InvokeNode* call;
+    cc_->invoke(&call, target,
+                asmjit::FuncSignatureT<void, void*, uint64_t>(asmjit::CallConvId::kHost));
+    call->setArg(0, a);
+    call->setArg(1, n);
+    for (auto group : {asmjit::RegGroup::kGp, asmjit::RegGroup::kVec, asmjit::RegGroup::kX86_K})
+      call->detail()._callConv.setPreservedRegs(group, ~0u);
+  }
+  // The function behind code that saves and restores every register.
+  virtual const void* keeping_registers(void (*f)()) const = 0;
   bool streams(int k) const {
     const int out = k - static_cast<int>(s_.in_types.size());
     return out >= 0 && s_.out[static_cast<size_t>(out)].stream;
@@ -110,13 +133,25 @@ class LoopEmitter {
   x86::Compiler* cc_ = nullptr;
   bool wide_ = false;  // a 64-bit type takes part: 8 lanes, else 16
   int lanes_;
-  bool by_columns_ = false;  // see InnerSpec; so far with AVX2 only, where it was tested
+  bool by_columns_ = false;  // see InnerSpec
   x86::Gp i_;
   std::vector<x86::Gp> p_;
 
  private:
   void emit(x86::Compiler& cc);
   void rows(x86::Gp n, x86::Gp passes, x86::Gp steps);
+  // Rows that are reduced side by side, each with sums of its own: within a row, additions wait for
+  // each other.
+  int rows_together() const;
+  struct Row {
+    std::vector<x86::Gp> p;
+    std::vector<Reg> hoisted, acc;
+  };
+  void use(Row* r) {
+    std::swap(p_, r->p);
+    std::swap(hoisted_, r->hoisted);
+    std::swap(acc_, r->acc);
+  }
   void columns(x86::Gp n, x86::Gp passes, x86::Gp steps);
   // f(tail, half), for all n elements: lanes_ at a time, and what is left. `half` counts the
   // vectors from 0 to halves - 1, over and over.
@@ -134,5 +169,9 @@ class LoopEmitter {
 bool has_avx512();
 std::unique_ptr<LoopEmitter> avx512_emitter(const InnerSpec& s);  // where has_avx512()
 std::unique_ptr<LoopEmitter> avx2_emitter(const InnerSpec& s);
+// `f` behind code that saves general registers, and others by save(a, true), which takes `bytes` of
+// stack; save(a, false) restores them. Made once for each f.
+const void* with_saved_registers(void (*f)(), int bytes,
+                                 const std::function<void(x86::Assembler&, bool)>& save);
 
 }  // namespace pijit

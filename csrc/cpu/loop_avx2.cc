@@ -58,8 +58,17 @@ class Avx2Emitter : public LoopEmitter {
   using Vec = x86::Vec;
   using Parts = std::array<Vec, 2>;
 
+  const void* keeping_registers(void (*f)()) const override {
+    return with_saved_registers(f, 16 * 32, [](x86::Assembler& a, bool save) {
+      for (uint32_t k = 0; k < 16; ++k) {
+        const x86::Mem at = x86::ptr(x86::rsp, static_cast<int>(32 * k));
+        save ? a.vmovups(at, x86::ymm(k)) : a.vmovups(x86::ymm(k), at);
+      }
+    });
+  }
   void begin(asmjit::FuncNode* f) override { f->frame().setAvxEnabled(); }
   int max_hoisted() const override { return 5; }
+  int max_sums() const override { return 2; }  // of two registers
   int parts(DType t) const {
     const int bytes = is64(t) || (is_bool(t) && wide_) ? 8 : 4;
     return lanes_ * bytes / 32;
@@ -610,17 +619,32 @@ class Avx2Emitter : public LoopEmitter {
       case SOp::kBitcast:
         return each(t, [&](Vec d, int p) { cc_->emit(I::kIdVmovups, d, part(a, p)); });
       case SOp::kCall1:
-      case SOp::kCall2: {
-        const bool masked = n.op == SOp::kCall1 && n.c >= 0;
-        const asmjit::Label skip = cc_->newLabel();
+      case SOp::kCall2:
+      case SOp::kWide: {
         Reg d = make(t);
-        const Reg mask = masked ? reg(n.c) : Reg{};
-        if (masked) {
+        if (n.c >= 0) {
+          const asmjit::Label skip = cc_->newLabel();
+          const Reg mask = mask_for(reg(n.c), t);
           x86::Ymm any = ymm();
-          for (int p = 0; p < 2; ++p) cc_->emit(I::kIdVpxor, part(d, p), part(d, p), part(d, p));
-          cc_->emit(I::kIdVpor, any, mask.v, mask.hi);
+          for (int p = 0; p < parts(t); ++p)
+            cc_->emit(I::kIdVpxor, part(d, p), part(d, p), part(d, p));
+          if (parts(t) == 2)
+            cc_->emit(I::kIdVpor, any, mask.v, mask.hi);
+          else
+            cc_->emit(I::kIdVmovups, any, mask.v);
           cc_->vptest(any, any);
           cc_->jz(skip);
+          x86::Mem x = stack(64);
+          for (int p = 0; p < parts(t); ++p)
+            cc_->emit(I::kIdVmovups, x.cloneAdjusted(32 * p), part(a, p));
+          if (n.op == SOp::kWide)
+            call_keeping_registers(wide_block, x, n.imm + 256 * static_cast<uint64_t>(lanes_));
+          else
+            call_keeping_registers(call1_block, x, n.imm);
+          for (int p = 0; p < parts(t); ++p)
+            cc_->emit(I::kIdVpand, part(d, p), part(mask, p), x.cloneAdjusted(32 * p));
+          cc_->bind(skip);
+          return d;
         }
         x86::Mem x = stack(128);
         for (int p = 0; p < 2; ++p) cc_->emit(I::kIdVmovups, x.cloneAdjusted(32 * p), part(a, p));
@@ -630,11 +654,7 @@ class Avx2Emitter : public LoopEmitter {
         x86::Gp fn = cc_->newInt64();
         cc_->mov(fn, n.imm);
         call(n.op == SOp::kCall1 ? call1_block : call2_block, {address_of(x), fn});
-        for (int p = 0; p < 2; ++p) {
-          cc_->emit(I::kIdVmovups, part(d, p), x.cloneAdjusted(32 * p));
-          if (masked) cc_->emit(I::kIdVpand, part(d, p), part(d, p), part(mask, p));
-        }
-        cc_->bind(skip);
+        for (int p = 0; p < 2; ++p) cc_->emit(I::kIdVmovups, part(d, p), x.cloneAdjusted(32 * p));
         return d;
       }
       default: throw InternalError("scalar op");

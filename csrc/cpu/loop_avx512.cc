@@ -8,11 +8,24 @@ using asmjit::Imm;
 
 class Avx512Emitter : public LoopEmitter {
  public:
-  using LoopEmitter::LoopEmitter;
+  explicit Avx512Emitter(const InnerSpec& s) : LoopEmitter(s) { by_columns_ = s.by_columns; }
 
  private:
+  const void* keeping_registers(void (*f)()) const override {
+    return with_saved_registers(f, 32 * 64 + 8 * 8, [](x86::Assembler& a, bool save) {
+      for (uint32_t k = 0; k < 32; ++k) {
+        const x86::Mem at = x86::ptr(x86::rsp, static_cast<int>(64 * k));
+        save ? a.vmovups(at, x86::zmm(k)) : a.vmovups(x86::zmm(k), at);
+      }
+      for (uint32_t k = 0; k < 8; ++k) {
+        const x86::Mem at = x86::ptr(x86::rsp, static_cast<int>(32 * 64 + 8 * k));
+        save ? a.kmovq(at, x86::k(k)) : a.kmovq(x86::k(k), at);
+      }
+    });
+  }
   void begin(asmjit::FuncNode* f) override { f->frame().setAvx512Enabled(); }
   int max_hoisted() const override { return 14; }
+  int max_sums() const override { return 8; }
   void make_tail_mask(x86::Gp n) override {
     x86::Gp m = cc_->newInt32(), one = cc_->newInt32();
     cc_->mov(one, 1);
@@ -445,12 +458,25 @@ class Avx512Emitter : public LoopEmitter {
       }
       case SOp::kBitcast: cc_->vmovaps(d.v, a.v); break;
       case SOp::kCall1:
-      case SOp::kCall2: {
-        const asmjit::Label skip = cc_->newLabel();
-        if (n.op == SOp::kCall1 && n.c >= 0) {
+      case SOp::kCall2:
+      case SOp::kWide: {
+        if (n.c >= 0) {
+          const asmjit::Label skip = cc_->newLabel();
           cc_->emit(I::kIdVpxorq, d.v, d.v, d.v);
           cc_->kortestw(c.k, c.k);
           cc_->jz(skip);
+          x86::Mem stack = cc_->newStack(64, 64);
+          cc_->vmovups(stack, a.v);
+          if (n.op == SOp::kWide)
+            call_keeping_registers(wide_block, stack, n.imm + 256 * static_cast<uint64_t>(lanes_));
+          else
+            call_keeping_registers(call1_block, stack, n.imm);
+          if (n.op == SOp::kWide)
+            cc_->k(c.k).vmovups(d.v, stack);
+          else
+            cc_->k(c.k).vmovupd(d.v, stack);
+          cc_->bind(skip);
+          break;
         }
         x86::Mem stack = cc_->newStack(128, 64);
         cc_->vmovupd(stack, a.v);
@@ -465,11 +491,7 @@ class Avx512Emitter : public LoopEmitter {
                     asmjit::FuncSignatureT<void, double*, uint64_t>(asmjit::CallConvId::kHost));
         call->setArg(0, arg);
         call->setArg(1, fn);
-        if (n.op == SOp::kCall1 && n.c >= 0)
-          cc_->k(c.k).vmovupd(d.v, stack);
-        else
-          cc_->vmovupd(d.v, stack);
-        cc_->bind(skip);
+        cc_->vmovupd(d.v, stack);
         break;
       }
       default: throw InternalError("scalar op");

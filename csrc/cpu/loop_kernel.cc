@@ -23,7 +23,7 @@ std::string InnerSpec::key() const {
   std::string k;
   auto put = [&](const void* p, size_t n) { k.append(static_cast<const char*>(p), n); };
   auto num = [&](int64_t v) { put(&v, sizeof v); };
-  num(form | few << 8 | by_columns << 9);
+  num(form | few << 8 | by_columns << 9 | many << 10);
   num(static_cast<int64_t>(body.size()));
   for (auto& n : body) {
     num(static_cast<int64_t>(n.op) | static_cast<int64_t>(n.dt) << 8);
@@ -65,6 +65,9 @@ LoopKernel::LoopKernel(LoopSpec s) : spec_(std::move(s)) {
     o.strides.clear();
   }
   for (size_t k = 0; k < is.out.size(); ++k) spec_.out[k].stream = is.out[k].stream;
+  if (spec_.form == LoopSpec::kRow)
+    is.many = inner_ > kChunk ? inner_ >= 4 * kChunk
+                              : outer_dims_ > 0 && spec_.dims[outer_dims_ - 1] >= 4;
   if (streams) streaming_ = make_inner_loop(is);
   for (auto& o : is.out) o.stream = false;
   is.few = spec_.form != LoopSpec::kRow && inner_ < 64 && (inner_ - 1) % 16 < 8;
@@ -74,17 +77,21 @@ LoopKernel::LoopKernel(LoopSpec s) : spec_(std::move(s)) {
   loop_ = make_inner_loop(is);
 }
 
-// Sums of columns stay in registers where rows are few, or so short that one would wait for the
-// last one's store. What is read once per row must stay in the cache until the next columns' turn.
+// Sums of columns stay in registers where rows are few, so short that one would wait for the last
+// one's store, or read from one row and one column of numbers alone, as all pairs of points are.
+// What is read once per row must stay in the cache until the next columns' turn.
 bool LoopKernel::sums_by_columns() const {
-  if (spec_.form != LoopSpec::kCol || reduce_ < 2 || (reduce_ > 16 && inner_ > 32)) return false;
+  if (spec_.form != LoopSpec::kCol || reduce_ < 2) return false;
   int64_t bytes = 0;
-  auto add = [&](const LoopOperand& o) {
-    bytes += reduce_ * std::abs(o.strides[outer_dims_]) * static_cast<int64_t>(size_of(o.dt));
+  bool crossed = true;
+  auto add = [&](const LoopOperand& o, bool along_rows) {
+    const int64_t stride = std::abs(o.strides[outer_dims_]);
+    bytes += reduce_ * stride * static_cast<int64_t>(size_of(o.dt));
+    crossed &= stride == 0 || !along_rows;
   };
-  for (auto& o : spec_.in) add(o);
-  for (auto& o : spec_.out) add(o);
-  return bytes <= 1 << 17;
+  for (auto& o : spec_.in) add(o, o.strides.back() != 0);
+  for (auto& o : spec_.out) add(o, true);
+  return bytes <= 1 << 17 && (crossed || reduce_ <= 16 || inner_ <= 32);
 }
 
 int64_t LoopKernel::cost() const {
@@ -217,16 +224,25 @@ void LoopKernel::reduce_row(const InnerLoop& loop, char* const* ptrs, bool share
   auto part = [&](int64_t c, size_t k) { return &parts[static_cast<size_t>(c) * no + k]; };
   auto run_chunks = [&](int64_t begin, int64_t end) {
     char* at[64];
-    for (int64_t c = begin; c < end; ++c) {
+    int64_t step[64];
+    auto move_to = [&](int64_t c) {
       for (size_t k = 0; k < ni + no; ++k) {
         const bool reduced = k >= ni && spec_.out[k - ni].combine != Combiner::kNone;
         const LoopOperand& o =
             k < ni ? spec_.in[k] : static_cast<const LoopOperand&>(spec_.out[k - ni]);
-        at[k] = reduced
-                    ? reinterpret_cast<char*>(part(c, k - ni))
-                    : ptrs[k] + c * kChunk * o.strides.back() * static_cast<int64_t>(size_of(o.dt));
+        step[k] = reduced ? static_cast<int64_t>(no * sizeof(uint64_t))
+                          : kChunk * o.strides.back() * static_cast<int64_t>(size_of(o.dt));
+        at[k] = reduced ? reinterpret_cast<char*>(part(c, k - ni)) : ptrs[k] + c * step[k];
       }
-      loop.run(at, std::min(kChunk, inner_ - c * kChunk));
+    };
+    const int64_t whole = std::min(end, inner_ / kChunk);
+    if (begin < whole) {
+      move_to(begin);
+      loop.run(at, kChunk, whole - begin, step);
+    }
+    if (whole < end) {  // what is left of the last one
+      move_to(end - 1);
+      loop.run(at, inner_ - (end - 1) * kChunk);
     }
   };
   if (shared)

@@ -25,8 +25,9 @@ class InnerLoop {
 struct InnerSpec {
   LoopSpec::Form form;
   // Hints. Few elements side by side: vectors of half as many are filled better. Columns one after
-  // the other (col form, of more than one row): sums stay in registers.
-  bool few = false, by_columns = false;
+  // the other (col form, of more than one row): sums stay in registers. Many rows (row form): some
+  // of them are reduced side by side.
+  bool few = false, by_columns = false, many = false;
   std::vector<SNode> body;
   std::vector<DType> in_types;
   std::vector<int64_t> in_strides, out_strides;

@@ -286,6 +286,7 @@ class Writer {
   std::string write(const std::string& name) {
     name_ = name;
     tables();
+    wide_functions();
     arguments();
     switch (s_.form) {
       case LoopSpec::kMap: map(); break;
@@ -331,6 +332,22 @@ class Writer {
       }
       line("static __device__ const u32 ", name_, "_table_", h, "[16] = {", values, "};");
       table_names_.push_back({n.imm, str_cat("pj_bits<f32>(", name_, "_table_", h, "[")});
+    }
+  }
+
+  std::string wide_name(const SNode& n) const { return str_cat(name_, "_wide_", n.imm); }
+  void wide_functions() {
+    std::vector<uint64_t> done;
+    for (auto& n : s_.body) {
+      if (n.op != SOp::kWide || std::count(done.begin(), done.end(), n.imm)) continue;
+      done.push_back(n.imm);
+      const ScalarBody& f = wide_body(static_cast<Wide>(n.imm));
+      open("static __device__ f32 ", wide_name(n), "(f32 v0)");
+      for (size_t id = 1; id < f.nodes.size(); ++id)
+        line("const ", register_type(f.nodes[id].dt), " ", v(static_cast<int>(id)), " = ",
+             expression(f.nodes, f.nodes[id]), ";");
+      line("return ", v(f.result), ";");
+      close();
     }
   }
 
@@ -397,6 +414,8 @@ class Writer {
       } else if (n.op == SOp::kTable) {
         for (auto& [address, name] : table_names_)
           if (address == n.imm) x = name + v(n.a) + " & 15])";
+      } else if (n.op == SOp::kWide) {
+        x = str_cat(v(n.c), " ? ", wide_name(n), "(", v(n.a), ") : 0.0f");
       } else {
         x = expression(s_.body, n);
       }

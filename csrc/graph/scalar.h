@@ -49,6 +49,8 @@ enum class SOp : uint8_t {
   kBitcast,
   kCall1,  // with a mask as c: 0 in the other lanes
   kCall2,
+  kWide,  // function number imm of float32 values, by float64 lanes where the mask c says so; else
+          // 0
 };
 
 // Functions callable from scalar rules, on float64.
@@ -62,6 +64,13 @@ enum class Call1 : uint8_t {
 enum class Call2 : uint8_t {
 #define X(f) f,
   PIJIT_CALLS2(X)
+#undef X
+};
+// Functions whose float32 lanes serve most arguments, and float64 lanes the others.
+#define PIJIT_WIDE(X) X(sin) X(cos) X(tan)
+enum class Wide : uint8_t {
+#define X(f) f,
+  PIJIT_WIDE(X)
 #undef X
 };
 // For |x| >= 2^24 (far_angles.cc).
@@ -82,6 +91,13 @@ struct SNode {
   uint64_t imm = 0;  // kConst: the bits; kInput: the index; kCall: the function
   bool operator==(const SNode&) const = default;
 };
+
+// A function of input 0.
+struct ScalarBody {
+  std::vector<SNode> nodes;
+  int result;
+};
+const ScalarBody& wide_body(Wide f);  // of float32, by float64 lanes (graph/ops/float32_math.cc)
 
 class SBuilder;
 struct SVal {
@@ -148,6 +164,9 @@ inline SVal s_call(Call1 f, SVal a) {
 // 0 where `mask` is false. Generated code calls only where some lane needs it.
 inline SVal s_call_where(Call1 f, SVal a, SVal mask) {
   return a.sb->add({SOp::kCall1, DType::F64, a.id, -1, mask.id, static_cast<uint64_t>(f)});
+}
+inline SVal s_wide_where(Wide f, SVal a, SVal mask) {
+  return a.sb->add({SOp::kWide, DType::F32, a.id, -1, mask.id, static_cast<uint64_t>(f)});
 }
 inline SVal s_call(Call2 f, SVal a, SVal b) {
   return a.sb->add({SOp::kCall2, DType::F64, a.id, b.id, -1, static_cast<uint64_t>(f)});

@@ -1,5 +1,6 @@
 #include "graph/scalar_eval.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -195,6 +196,26 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
         LOOP(mask[i] ? f(a[i]) : 0.0);
       else
         LOOP(f(a[i]));
+      return;
+    }
+    case SOp::kWide: {
+      static const auto programs = [] {
+        std::vector<BlockProgram> all;
+#define X(f)                                                                         \
+  all.emplace_back(wide_body(Wide::f).nodes, std::vector{wide_body(Wide::f).result}, \
+                   std::vector{DType::F32});
+        PIJIT_WIDE(X)
+#undef X
+        return all;
+      }();
+      const auto* mask = static_cast<const uint8_t*>(pc);
+      auto* d = static_cast<float*>(pd);
+      if (std::any_of(mask, mask + n, [](uint8_t m) { return m != 0; })) {
+        const int64_t one = 1;
+        const DType t = DType::F32;
+        programs[s.imm].run(&pa, &one, &t, &pd, &one, n);
+      }
+      LOOP(mask[i] ? d[i] : 0.0f);
       return;
     }
     case SOp::kCall2: {

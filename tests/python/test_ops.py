@@ -618,3 +618,33 @@ def test_products_of_small_matrices(data):
             check(lambda: ops.dense, Tensor(a), w, Tensor(bias))
             close(ops.dense(Tensor(a), w, Tensor(bias)).asnumpy(), want + bias)
             close(ops.dense(Tensor(a), w).asnumpy(), want)
+
+
+def angles(n):
+    """Float32 angles of every size: few, some or most beyond what float32 lanes serve; and special values."""
+    r = np.random.RandomState(n)
+    x = (r.randn(n) * 10.0 ** r.uniform(-6, 3, n)).astype(np.float32)
+    x[:: max(1, n // 7)] *= np.float32(1e30)
+    x[-(n // 4) :] = r.uniform(3e4, 5e4, n // 4).astype(np.float32)
+    x[0], x[1], x[2], x[3] = -0.0, np.inf, np.nan, 39000.004
+    return x
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+@pytest.mark.parametrize("n", [5, 16, 61, 9000])
+def test_far_angles_among_near_ones(name, n):
+    x = angles(n)
+    with np.errstate(invalid="ignore"):
+        want = getattr(np, name)(x.astype(np.float64)).astype(np.float32)
+    f = getattr(ops, name)
+    got = f(ms.Tensor(x)).asnumpy()
+    np.testing.assert_array_max_ulp(got, want, 2)
+    assert got[0].tobytes() == want[0].tobytes()  # the sign of 0
+    # beside values of 8 bytes, several in a loop with more around them, and with sums
+    mixed = {
+        "wide": lambda x: f(x).astype(ms.float64) + x.astype(ms.float64),
+        "several": lambda x: f(f(f(x) * 1e5) + x) * x - f(x * 3.0),
+        "sum": lambda x: f(ops.where(ops.isfinite(x), x, 0.0)).sum(),
+    }
+    for g in mixed.values():
+        check(lambda g=g: g, ms.Tensor(x), graphs=1, breaks=0)

@@ -252,6 +252,11 @@ OpEntry wide(OpTable& t, const char* n, SVal (*narrow)(SVal), SVal (*full)(SVal)
   });
 }
 OpEntry wide(OpTable& t, const char* n, SVal (*full)(SVal)) { return wide(t, n, full, full); }
+OpEntry narrow(OpTable& t, const char* n, SVal (*single)(SVal), SVal (*full)(SVal)) {
+  return floating(t, n).scalar([single, full](const ScalarCtx& c) {
+    return c.x(0).dtype() == DType::F32 ? single(c.x(0)) : full(c.x(0));
+  });
+}
 ScalarFn wide2(SVal (*full)(SVal, SVal)) {
   return [full](const ScalarCtx& c) {
     return s_cast(full(s_cast(c.x(0), DType::F64), s_cast(c.x(1), DType::F64)), c.out);
@@ -411,9 +416,9 @@ void register_elementwise(OpTable& t) {
   wide(t, "log10", f32::log10, f64::log10).vjp(VJP(g / (x * 2.30258509299404568402)));
   wide(t, "log1p", f32::log1p, f64::log1p).vjp(VJP(g / (x + 1.0)));
   // Trigonometric, hyperbolic
-  wide(t, "sin", f32::sin, f64::sin).vjp(VJP(g * v_op("cos", x)));
-  wide(t, "cos", f32::cos, f64::cos).vjp(VJP(-(g * v_op("sin", x))));
-  wide(t, "tan", f32::tan, f64::tan).vjp(VJP(g * (1.0 + y * y)));
+  narrow(t, "sin", f32::narrow_sin, f64::sin).vjp(VJP(g * v_op("cos", x)));
+  narrow(t, "cos", f32::narrow_cos, f64::cos).vjp(VJP(-(g * v_op("sin", x))));
+  narrow(t, "tan", f32::narrow_tan, f64::tan).vjp(VJP(g * (1.0 + y * y)));
   wide(t, "asin", f32::asin, f64::asin).vjp(VJP(g * v_op("rsqrt", 1.0 - x * x)));
   wide(t, "acos", f32::acos, f64::acos).vjp(VJP(-(g * v_op("rsqrt", 1.0 - x * x))));
   wide(t, "atan", f32::atan, f64::atan).vjp(VJP(g / (1.0 + x * x)));

@@ -188,4 +188,83 @@ SVal pow(SVal x, SVal y) {
   return s_select(one, number(x, 1.0), r);
 }
 
+// --- In float32 lanes ----------------------------------------------------------------------------
+// Angles up to kNear by Cody and Waite's reduction: with fma, x less a multiple of the first of
+// three parts of pi is exact. The few beyond go through float64 lanes.
+namespace {
+constexpr double kNear = 39000.0,
+                 kRound = 12582912.0;  // 1.5 * 2^23: leaves integers in the low bits
+SVal single(SVal like, double v) { return like.sb->constant(DType::F32, v); }
+SVal single_poly(SVal x, std::initializer_list<double> highest_first) {
+  auto it = highest_first.begin();
+  SVal r = single(x, *it++);
+  for (; it != highest_first.end(); ++it) r = s_fma(r, x, *it);
+  return r;
+}
+SVal bits_of(SVal x) { return s_bitcast(x, DType::I32); }
+SVal with_parity(SVal y, SVal n) {  // -y for odd n
+  const SVal sign = n.sb->op(SOp::kShl, DType::I32, n, n.sb->constant_int(DType::I32, 31));
+  return s_bitcast(bits_of(y) ^ sign, DType::F32);
+}
+// x - n c, c in parts.
+SVal less_multiple(SVal x, SVal n, double c1, double c2, double c3) {
+  for (double c : {c1, c2, c3}) x = s_fma(n, single(x, -c), x);
+  return x;
+}
+SVal sine_near(SVal r) {  // |r| <= pi / 2
+  const SVal z = r * r;
+  const SVal p = single_poly(z, {2.605487679829821e-06, -0.00019809558580163866,
+                                 0.008333067409694195, -0.16666659712791443});
+  return s_fma(r * z, p, r);
+}
+SVal unless_far(Wide f, SVal x, SVal y) {
+  const SVal far = absolute(x) > kNear;
+  return s_select(far, s_wide_where(f, x, far), y);
+}
+}  // namespace
+
+SVal narrow_sin(SVal x) {
+  const SVal m = s_fma(x, single(x, 1 / kPi), kRound), n = m - kRound;
+  const SVal r =
+      less_multiple(x, n, 3.141592502593994, 1.5099578831723193e-07, 1.0780605906948477e-14);
+  const SVal y = with_parity(sine_near(r), bits_of(m));
+  return unless_far(Wide::sin, x, s_select(x == 0.0, x, y));
+}
+SVal narrow_cos(SVal x) {  // x = (2 n + 1) pi / 2 + r
+  const SVal a = absolute(x), m = s_fma(a, single(x, 1 / kPi), -0.5) + kRound, n = m - kRound;
+  const SVal r = less_multiple(a, s_fma(n, single(x, 2.0), 1.0), 1.570796251296997,
+                               7.549789415861596e-08, 5.390302953474238e-15);
+  const SVal odd_is_positive = bits_of(m) + x.sb->constant_int(DType::I32, 1);
+  return unless_far(Wide::cos, x, with_parity(sine_near(r), odd_is_positive));
+}
+SVal narrow_tan(SVal x) {  // by r = x - n pi / 2 to twice the digits; -1 / tan(r) for odd n
+  const SVal m = s_fma(x, single(x, 2 / kPi), kRound), n = m - kRound;
+  const SVal a = s_fma(n, single(x, -1.570796251296997), x);
+  const Pair p = two_product(n, single(x, -7.549789415861596e-08)), s = two_sum(a, p.hi);
+  const SVal r = s.hi, low = s_fma(n, single(x, -5.390302953474238e-15), s.lo + p.lo), z = r * r;
+  const SVal series = single_poly(
+      z, {0.004467102233320475, -9.125348879024386e-05, 0.010975650511682034, 0.02122936211526394,
+          0.054069921374320984, 0.13332577049732208, 0.3333335220813751});
+  const Pair t = ordered_sum(r, s_fma(r * z, series, s_fma(low, z, low)));
+  const SVal y = -1.0 / t.hi, lost = s_fma(t.lo, y, s_fma(t.hi, y, 1.0));
+  const SVal one = x.sb->constant_int(DType::I32, 1);
+  const SVal is_odd = (bits_of(m) & one) != x.sb->constant_int(DType::I32, 0);
+  return unless_far(Wide::tan, x, s_select(x == 0.0, x, s_select(is_odd, s_fma(y, lost, y), t.hi)));
+}
+
 }  // namespace pijit::f32
+
+namespace pijit {
+const ScalarBody& wide_body(Wide f) {
+  static const auto bodies = [] {
+    std::vector<ScalarBody> all;
+    for (auto of : {f32::sin, f32::cos, f32::tan}) {  // in the order of PIJIT_WIDE
+      SBuilder sb;
+      const SVal y = s_cast(of(s_cast(sb.input(0, DType::F32), DType::F64)), DType::F32);
+      all.push_back({sb.nodes, y.id});
+    }
+    return all;
+  }();
+  return bodies[static_cast<size_t>(f)];
+}
+}  // namespace pijit

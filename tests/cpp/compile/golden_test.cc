@@ -12,6 +12,7 @@
 #include "compile/layout.h"
 #include "compile/recompute.h"
 #include "compile/relax.h"
+#include "compile/short_axes.h"
 #include "graph/grad.h"
 #include "graph/passes/passes.h"
 #include "graph/vals.h"
@@ -68,6 +69,10 @@ std::string stage(const std::string& name, const std::string& text) {
     const DeviceFacts facts = device({}).facts();
     const auto r = recompute_cheap_values(*g, plan_fusion(*g, facts), facts);
     return r.graph ? r.graph->print(false) : "nothing to gain\n";
+  }
+  if (name == "short_axes") {
+    const auto r = unroll_short_axes(*Graph::parse(text));
+    return r ? r->print(false) : "no short axis\n";
   }
   if (name == "relax") return relax(*Graph::parse(text), 16)->print(false);
   if (name == "program") return compile(*Graph::parse(text))->describe();
