@@ -110,15 +110,20 @@ bool Tracer::advance(Frame& f) {
       raise(python_exception_of(e), {constant(str_of(e.what()))});
     }
   } catch (const Raised& r) {
-    const auto* h = f.code->handler_of(f.pc);
-    if (!h || f.stack.size() < static_cast<size_t>(h->depth)) throw;
-    f.stack.resize(static_cast<size_t>(h->depth));
-    if (h->lasti) f.stack.push_back(constant_int(f.pc));
-    f.stack.push_back(r.exception);
-    f.pc = h->target;
+    if (!enter_handler(f, r.exception)) throw;
     return true;
   }
   return false;
+}
+
+bool Tracer::enter_handler(Frame& f, const V& exception) {
+  const auto* h = f.code->handler_of(f.pc);
+  if (!h || f.stack.size() < static_cast<size_t>(h->depth)) return false;
+  f.stack.resize(static_cast<size_t>(h->depth));
+  if (h->lasti) f.stack.push_back(constant_int(f.pc));
+  f.stack.push_back(exception);
+  f.pc = h->target;
+  return true;
 }
 
 bool Tracer::handles_exception(const Frame& f) const {

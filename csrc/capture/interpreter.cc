@@ -680,6 +680,22 @@ void Tracer::step(Frame& f) {
       yielded_ = pop();
       st.push_back(constant(py::none()));
       break;
+    case Op::GET_YIELD_FROM_ITER:
+      if (!as<IteratorValue>(st.back())) st.push_back(get_iter(pop()));
+      break;
+    case Op::SEND: {
+      const V sent = pop(), it = st.back();
+      V v;
+      if (send(it, sent, &v)) {
+        st.push_back(v);
+        break;
+      }
+      if (!in.a) st.pop_back();
+      st.push_back(v ? v : constant(py::none()));
+      next = in.target;
+      break;
+    }
+    case Op::END_SEND: st.erase(st.end() - 2); break;
     case Op::RETURN_VALUE:
       return_value_ = pop();
       returned_ = true;
