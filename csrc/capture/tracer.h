@@ -52,7 +52,9 @@ class Tracer final : public Context, public Rebuilder {
   std::vector<V> cleaning_;
 
   // --- exceptions.cc ---
-  bool advance(Frame& f);                            // a step; true: into an exception's handler
+  bool advance(Frame& f);  // a step; true: into an exception's handler
+  void whole_step(Frame& f);
+  bool raises_in_python(const Instr& in, const std::vector<V>& stack);  // raises.cc
   bool enter_handler(Frame& f, const V& exception);  // of the current instruction; false: none
   // Raises it where a generator waits, or in what it delegates to. True: that has given a value.
   bool throw_into(Frame& f, const V& exception, V* value);
