@@ -118,8 +118,13 @@ def main(argv=None):
     request.bequeath()
     atexit.register(finish)  # before the program registers anything, so it runs after all of that
     leave_package_for_later(add_path)
+    before = sys.argv[:] if sys.gettrace() else None
     sys.argv[:] = [{"-m": "-m", "-c": "-c"}.get(kind, what)] + args
-    run(start)
+    try:
+        run(start)
+    finally:
+        if before is not None:  # a debugger may run us again
+            sys.argv[:] = before
 
 
 def prepared(kind, what):
@@ -160,7 +165,10 @@ def fresh_main(path=None):
     """The names of the module __main__, as python leaves them to a script (path) or to code."""
     import builtins
     from importlib.machinery import BuiltinImporter, SourceFileLoader
-    names = sys.modules["__main__"].__dict__
+    main = sys.modules["__main__"]
+    if os.path.dirname(os.path.abspath(getattr(main, "__file__", None) or "")) != os.path.dirname(__file__):
+        main = sys.modules["__main__"] = type(sys)("__main__")  # a profiler that runs us needs its own names
+    names = main.__dict__
     names.clear()
     names.update(__name__="__main__", __doc__=None, __package__=None, __loader__=SourceFileLoader("__main__", path) if path else BuiltinImporter,
                  __spec__=None, __annotations__={}, __builtins__=builtins)
@@ -177,6 +185,8 @@ def leave_package_for_later(path):
     parent = os.path.dirname(os.path.abspath(package.__path__[0]))
     if not hasattr(package, "_C"):  # it is being imported: only for us
         del sys.modules["pijit"]
+        # The program runs within this import, which SystemExit ends: importlib would then take the program's own away.
+        package.__spec__.name = "pijit.__launched__"
         import _frozen_importlib
         _frozen_importlib._module_locks.pop("pijit", None)  # else other threads could not import it
         if parent not in map(os.path.abspath, sys.path):

@@ -207,6 +207,7 @@ State* automatic_state(Automatic& a, PyObject* globals) {
     if (registry().states >= kMaxStates) return nullptr;
     ++registry().states;
     a.state = std::make_shared<State>();
+    a.state->automatic = true;
     a.state->globals = py::reinterpret_borrow<py::object>(globals);
     a.state->place = str_cat(a.name, " at ", a.filename, ":", a.line);
   }

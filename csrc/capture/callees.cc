@@ -118,6 +118,7 @@ PyObject* on_call(PendingCall& call) {
       if (owner->callees.size() >= kMaxCallees) return call.run();
       state = std::make_shared<State>();
       state->globals = py::reinterpret_borrow<py::object>(globals);
+      state->automatic = owner->automatic;
       state->place = str_cat(code->name, " at ", code->filename, ":", code->instrs.front().line);
       callee->state = state;
     }

@@ -58,6 +58,30 @@ V Context::call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kw
   return tensor(pijit::call_op(scope_->graph(), op, in, std::move(attrs)));
 }
 
+namespace {
+
+// What people know it by, where no code of theirs has to be asked.
+std::string name_of_callable(PyObject* o) {
+  static PyObject* const name = PyUnicode_InternFromString("__name__");
+  PyTypeObject* t = Py_TYPE(o);
+  PyObject* d = type_lookup(t, name);
+  if (d && t->tp_getattro == PyObject_GenericGetAttr && Py_IS_TYPE(d, &PyGetSetDescr_Type)) {
+    const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttr(o, name));
+    if (found && PyUnicode_Check(found.ptr())) return text_of(found.ptr()) + "()";
+    PyErr_Clear();
+  }
+  return t->tp_name;
+}
+
+}  // namespace
+
+// Under code that nobody decorated, a decorated function keeps graphs, and an account, of its own;
+// but a gradient is captured whole.
+void Tracer::meet_decorated(PyObject* o) {
+  if (start_.automatic && active_tapes_.empty())
+    give_up(Reason::kDecorated, text_of(py::handle(jit_inner(o)).attr("__name__")));
+}
+
 V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   if (const auto* m = as<MethodValue>(f)) {
     PyObject* d = as<ObjectValue>(m->func) ? m->func->obj.ptr() : Py_None;
@@ -70,6 +94,7 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   if (f->kind == Value::kInstance) {
     PyObject* c = type_lookup(type_of(f), PyUnicode_InternFromString("__call__"));
     if (c && (PyFunction_Check(c) || Py_TYPE(c) == jit_function_type)) {
+      if (!PyFunction_Check(c)) meet_decorated(c);
       args.insert(args.begin(), f);
       return call(wrap_static(PyFunction_Check(c) ? c : jit_inner(c)), args, kwargs);
     }
@@ -78,7 +103,10 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   PyObject* o = f->obj.ptr();
   if (V r = call_known(o, args, kwargs, f)) return r;
   if (PyFunction_Check(o)) return call_function(f, args, kwargs);
-  if (Py_TYPE(o) == jit_function_type) return call_function(behind(f), args, kwargs);
+  if (Py_TYPE(o) == jit_function_type) {
+    meet_decorated(o);
+    return call_function(behind(f), args, kwargs);
+  }
   if (Py_TYPE(o) == op_function_type)
     return call_op(*reinterpret_cast<OpFunctionObject*>(o)->op, args, kwargs);
   if (PyType_Check(o)) return call_type(reinterpret_cast<PyTypeObject*>(o), args, kwargs);
@@ -95,6 +123,7 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     return call(wrap_static(c), args, kwargs);
   }
   if (c && Py_TYPE(c) == jit_function_type) {
+    meet_decorated(c);
     args.insert(args.begin(), f);
     return call(wrap_static(jit_inner(c)), args, kwargs);
   }
@@ -112,7 +141,7 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     kw.insert(kw.end(), kwargs.begin(), kwargs.end());
     return call(member(f, PyUnicode_InternFromString("func")), all, kw);
   }
-  give_up(Reason::kUnsupportedCall, Py_TYPE(o)->tp_name);
+  give_up(Reason::kUnsupportedCall, name_of_callable(o));
 }
 
 V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {

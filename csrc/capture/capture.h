@@ -220,7 +220,8 @@ struct StartPoint {
   std::set<uint64_t> unstable = {};
   // The paths of what the code itself changes at each call.
   std::set<uint64_t> own_changes = {};
-  bool fast = false;  // numerics
+  bool fast = false;       // numerics
+  bool automatic = false;  // nobody decorated the function
 };
 
 // Captures from a state (slots, then stack, then the exception that is handled or None; null:

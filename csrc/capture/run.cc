@@ -243,6 +243,7 @@ Execution::Found Execution::capture_here(Point& point) {
   for (auto& e : point.entries) find_varying(*e, front_.func, raw_.data(), *code_, &point.varying);
   StartPoint at{front_.func, code_, instr_, static_cast<int>(stack_.size())};
   at.fast = state_.fast;
+  at.automatic = state_.automatic;
   at.varying = point.varying;
   at.unstable = point.unstable;
   at.own_changes = point.own_changes;
@@ -278,6 +279,10 @@ Execution::Found Execution::capture_here(Point& point) {
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count();
   ++state_.compile_count;
   write_replay(*fresh, *code_, instr_);
+  // A loop that was taken over ends an iteration where CPython takes the next item.
+  if (front_.stand && fresh->instr >= 0 && code_->instrs[fresh->instr].op == Op::FOR_ITER &&
+      fresh->break_record && fresh->break_record->reason == Reason::kUnsupportedIterable)
+    fresh->break_record.reset();
   if (fresh->break_record) {
     state_.breaks.push_back(*fresh->break_record);
     if (front_.whole) {

@@ -75,6 +75,7 @@ struct State {
   uint64_t turns = 0;
   Sample plain, captured;  // the latter without captures
   bool fast = false;       // numerics, of what is compiled
+  bool automatic = false;  // nobody decorated the function, nor one above it
   bool busy = false;       // a capture of this function is under way
   Trial trial;             // of a decorated function
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.

@@ -96,6 +96,7 @@ class Tracer final : public Context, public Rebuilder {
   bool is_instance(const V& v, PyObject* cls);
   bool is_subclass(PyObject* sub, PyObject* cls);
   Kwargs keywords_of(const V& dict);
+  void meet_decorated(PyObject* jit_function);
   V call_function(const V& f, std::vector<V> args, Kwargs kwargs);
   // Null: not in the registry, or not with these arguments. `f`: the callable, where it is a value.
   V call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs, const V& f = nullptr);

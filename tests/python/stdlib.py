@@ -22,6 +22,13 @@ TESTS = {"statistics": "statistics", "textwrap": "textwrap", "fractions": "fract
          "quopri": "quopri", "datetime": "datetime", "sched": "sched", "queue": "queue", "codeop": "codeop", "cmd": "cmd", "netrc": "netrc", "linecache": "linecache", "stat": "stat", "filecmp": "filecmp"}
 QUICK = ["textwrap", "string", "csv", "configparser", "collections", "urllib.parse", "difflib", "dataclasses"]
 
+# Of the interpreter and of libraries that look into it: their names in the test package.
+INTERPRETER = ["test_" + t for t in (
+    "functools contextlib generators dict list exceptions traceback inspect dataclasses enum json collections copy pickle sys sys_settrace "
+    "sys_setprofile descr scope super with coroutines asyncgen warnings weakref gc call extcall patma frame bdb pdb doctest logging fractions "
+    "statistics random itertools heapq operator types typing threading textwrap string argparse configparser csv ast dis code compile "
+    "builtin exception_group raise runpy atexit site").split()]
+
 
 @contextlib.contextmanager
 def jitted(module):

@@ -74,8 +74,8 @@ def test_a_program_runs_as_in_plain_python(tmp_path, program, way):
 
 
 def environment():
-    """Of a program that must gain from capture, which it can't in tiles of a few bytes."""
-    env = {k: v for k, v in os.environ.items() if k not in ("PIJIT_TILE_BYTES", "PIJIT_CACHE_BYTES")}
+    """Of a program that must gain from capture, which it can't in tiles of a few bytes, and that turns it on itself."""
+    env = {k: v for k, v in os.environ.items() if k not in ("PIJIT_TILE_BYTES", "PIJIT_CACHE_BYTES", "PIJIT_AUTO")}
     return {**env, "PYTHONPATH": str(ROOT)}
 
 
@@ -145,11 +145,63 @@ print(x.shape)
     assert loop["line"] == 6 and loop["captured"] > 40 and loop["plain_us"] > 0
 
 
+def test_a_decorated_function_keeps_its_graphs(tmp_path):
+    """It became part of the loop's graph, and `explain` said that it was never called."""
+    out, regions = report_of(tmp_path, STEP + """
+step = ms.jit(step)
+def outer(x): return ops.tanh(step(ops.tanh(x) * 0.5, w)) + 1
+gradient = ms.grad(outer)
+for k in range(200):
+    x = outer(x)
+    g = gradient(x)
+e = ms.explain(step)
+print(len(e.graphs), e.graph_runs >= 200)
+""")
+    assert out == "1 True\n"
+    outer = next(r for r in regions if r["name"] == "outer")
+    assert any("decorated function" in b["reason"] and b["detail"] == "step" for b in outer["breaks"])
+
+
 def test_a_trace_is_written(tmp_path):
     where = tmp_path / "trace.json"
     report_of(tmp_path, STEP + "for k in range(50): x = step(x, w)", "--trace", str(where))
     kinds = {e.get("cat") for e in json.loads(where.read_text())["traceEvents"]}
     assert {"capture", "kernel"} <= kinds
+
+
+def test_the_package_is_there_at_exit(tmp_path):
+    """What ends the program, SystemExit, ended an import of the package, too; importlib then took it out of sys.modules."""
+    script = tmp_path / "program.py"
+    script.write_text("""
+import atexit, pijit, sys, threading, time
+def late(where):
+    from pijit import report
+    print(where, sys.modules["pijit"] is pijit, pijit.report is report)
+atexit.register(late, "atexit")
+threading.Thread(target=lambda: (time.sleep(0.3), late("thread"))).start()
+""")
+    env = {k: v for k, v in environment().items() if k != "PYTHONPATH"}
+    r = subprocess.run([sys.executable, "-m", "pijit", "--report=-", str(script)], env=env, cwd=ROOT, capture_output=True, text=True)
+    assert r.stdout == "thread True True\natexit True True\n"
+    assert r.stderr.startswith("pijit: no function") and r.returncode == 0
+
+
+def test_profilers_and_debuggers_run_it(tmp_path):
+    """cProfile's own names were cleared with those of __main__; a restarted program had lost its arguments."""
+    script = tmp_path / "program.py"
+    script.write_text(STEP + "for k in range(30): x = step(x, w)\nprint(k)\n")
+
+    def output(*command, commands=""):
+        r = subprocess.run([sys.executable, "-m", *command], env=environment(), cwd=tmp_path, input=commands, capture_output=True, text=True)
+        assert r.returncode == 0, r.stderr
+        return r.stdout
+
+    assert re.search(r"^ +30 .* program.py:4\(step\)$", output("cProfile", "-m", "pijit", script.name), re.M)
+    assert re.search(r"^ +30 .* program.py:4\(step\)$", output("pijit", "-m", "cProfile", script.name), re.M)
+    steps = "b program.py:6\nc\np x.shape\ncl 1\nc\n"
+    seen = output("pdb", "-m", "pijit", script.name, commands=steps + steps.replace("1", "2") + "q\n")
+    assert seen.count("(16, 16)") == 2 and len(re.findall(r"^(?:\(Pdb\) )?29$", seen, re.M)) == 2
+    assert "(16, 16)" in output("pijit", "-m", "pdb", script.name, commands=steps + "q\n")
 
 
 def test_packages_are_included_and_excluded(tmp_path):
