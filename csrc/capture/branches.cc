@@ -206,6 +206,16 @@ Val Tracer::truth_val(const V& x, bool negated) {
 
 namespace {
 
+// Does the object itself have the attribute, and not its class alone?
+bool holds_attribute(const V& v, PyObject* name) {
+  if (v->kind != Value::kObject) return true;
+  PyObject* o = v->obj.ptr();
+  PyObject* found = type_lookup(Py_TYPE(o), name);
+  if (found && Py_TYPE(found) == &PyMemberDescr_Type) return true;  // a slot: it is read next
+  const auto d = py::reinterpret_steal<py::object>(instance_dict(o));
+  return d && PyDict_GetItemWithError(d.ptr(), name);
+}
+
 // The value of a variable after a branch: the same in both arms, or a value of the region.
 class Merge {
  public:
@@ -446,6 +456,8 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
         now = w.before;
       } else if (!first->written(w.target, w.name.ptr()) ||
                  !second->written(w.target, w.name.ptr())) {
+        if (!w.before && !holds_attribute(w.target, w.name.ptr()))
+          give_up(Reason::kTensorValue, "an attribute that one branch alone sets");
         now = find_attribute(w.target, w.name.ptr()).value_or(nullptr);
       }
       const V a = first->written(w.target, w.name.ptr()),

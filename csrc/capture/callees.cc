@@ -55,6 +55,55 @@ Library library_of(PyObject* globals) {
   return {starts("pijit.") && !layers, layers};
 }
 
+// What is known of a callee belongs to all functions that called it. Each holds a reference to this
+// object, so that the garbage collector sees how many there are.
+struct Keeper {
+  PyObject_HEAD std::shared_ptr<State> state;
+};
+PyTypeObject* keeper_type;
+
+void keeper_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  auto& state = reinterpret_cast<Keeper*>(self)->state;
+  if (state) state->keeper = nullptr;
+  state.~shared_ptr();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+// While a call holds the state, too, what it keeps counts as seen from outside.
+int keeper_traverse(PyObject* self, visitproc visit, void* arg) {
+  auto& state = reinterpret_cast<Keeper*>(self)->state;
+  Py_VISIT(Py_TYPE(self));
+  return state.use_count() == 1 ? traverse(*state, visit, arg) : 0;
+}
+int keeper_clear(PyObject* self) {
+  auto& state = reinterpret_cast<Keeper*>(self)->state;
+  if (state.use_count() != 1) return 0;
+  state->keeper = nullptr;
+  const auto unused = std::exchange(state, nullptr);
+  return 0;
+}
+void init_keeper() {
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(keeper_dealloc)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(keeper_traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(keeper_clear)},
+                                {0, nullptr}};
+  static PyType_Spec spec = {
+      "pijit._C.Keeper", sizeof(Keeper), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  keeper_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!keeper_type) throw py::error_already_set();
+}
+py::object keeper_of(const std::shared_ptr<State>& state) {
+  if (state->keeper) return py::reinterpret_borrow<py::object>(state->keeper);
+  auto* k = reinterpret_cast<Keeper*>(keeper_type->tp_alloc(keeper_type, 0));
+  if (!k) throw py::error_already_set();
+  new (&k->state) std::shared_ptr<State>(state);
+  state->keeper = reinterpret_cast<PyObject*>(k);
+  return py::reinterpret_steal<py::object>(state->keeper);
+}
+
 PyObject* on_call(PendingCall& call) {
   try {
     Callee* callee = callee_of(call.code());
@@ -84,7 +133,7 @@ PyObject* on_call(PendingCall& call) {
     if (callee->futile) return call.run();
     // a function that shares its code with one of other globals is none of ours
     if (state->globals.ptr() != globals) return call.run();
-    owner->callees.try_emplace(state.get(), state);
+    owner->callees.try_emplace(state.get(), keeper_of(state));
     std::vector<py::object> slots(code->num_slots);
     for (int k = 0; k < code->num_slots; ++k)
       if (PyObject* o = call.slots()[k]) slots[k] = py::reinterpret_borrow<py::object>(o);
@@ -150,13 +199,14 @@ int traverse(const State& s, visitproc visit, void* arg) {
   for (auto& [at, step] : s.steps) Py_VISIT(step.ptr());
   for (auto& [at, code] : s.resumes) Py_VISIT(code.ptr());
   Py_VISIT(s.globals.ptr());
-  for (auto& [place, callee] : s.callees)
-    if (callee.use_count() == 1)
-      if (const int r = traverse(*callee, visit, arg)) return r;
+  for (auto& [callee, keeper] : s.callees) Py_VISIT(keeper.ptr());
   return 0;
 }
 
-void init_callees() { set_call_handler(on_call); }
+void init_callees() {
+  init_keeper();
+  set_call_handler(on_call);
+}
 
 std::shared_ptr<State> callee_state(PyObject* code) {
   Callee* c = callee_of(code);

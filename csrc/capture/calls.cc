@@ -385,6 +385,8 @@ V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
       values.push_back(x->src >= 0 && !x->dirty ? x : tensor(x->node));
     } else if (sourced(x)) {
       values.push_back(x);
+    } else if (x->kind == Value::kException) {
+      values.push_back(exception_text(x, "__str__"));
     } else if (auto c = as_constant(x)) {
       values.push_back(constant(*c));
     } else {
@@ -421,7 +423,7 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
   }
   if (PyType_IsSubtype(t, &PyTuple_Type) && t != &PyTuple_Type)
     return make_named_tuple(t, args, kwargs);
-  if (plain_class(t)) return make_instance(t, args, kwargs);
+  if (bare_class(t)) return make_instance(t, args, kwargs);
   if (kwargs.empty())
     if (auto v = make_exception(t, args)) return *v;
   give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));

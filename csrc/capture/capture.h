@@ -180,6 +180,8 @@ struct Entry {
   std::vector<SizeNumber> sizes;  // that recipes ask for
   std::vector<int> changed;       // sources of objects that effects change, and
   std::vector<int> identities;    // of all objects with an identity: none of these may be the same
+  // The addresses of `identities` that were last found to be so (not held).
+  mutable std::vector<PyObject*> apart;
   std::vector<std::unique_ptr<const Recipe>> recipes;
   std::vector<std::unique_ptr<const Effect>> effects;
   int result = -1;  // recipe; -1: ends in a break

@@ -46,8 +46,10 @@ class Context {
   // --- what needs frames
   virtual V call(const V& f, std::vector<V> args, Kwargs kwargs) = 0;
   virtual std::string location() const = 0;  // file:line
-  // The next value of a generator. False: it has ended.
-  virtual bool resume_generator(const V& it, V* value) = 0;
+  // The next value of a generator, to which something is sent or thrown. False: it has ended, and
+  // the value is what it returns (null: it had ended before).
+  virtual bool resume_generator(const V& it, V* value, const V& sent = nullptr,
+                                const V& thrown = nullptr) = 0;
   // At break of the capture or of a step: who handles a signal must know where.
   virtual std::vector<std::pair<Code, int>> frames() const = 0;
 
@@ -194,9 +196,11 @@ class Context {
   void log(Note n);
 
   // --- instances.cc: objects of Python classes ---
-  bool plain_class(PyTypeObject* t) const;
+  // An object of the class is made by object.__new__, and nobody sees it go.
+  bool bare_class(PyTypeObject* t) const;
   int guard_class(PyTypeObject* t);
   V make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
+  V bare_object(PyTypeObject* t);
   V make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
   std::optional<V> instance_attribute(const V& v, PyObject* name);
   std::optional<V> missing_attribute(const V& v, PyObject* name);
@@ -237,7 +241,9 @@ class Context {
     return v->kind == Value::kTensor || is_number(v) ||
            (v->kind == Value::kConst && is_numpy_scalar(v->obj.ptr()));
   }
-  std::vector<IndexItem> index_items(const V& index);
+  std::vector<IndexItem> index_items(const V& index, const Shape& shape);
+  // An integer or slice that varies, as places that each run computes; empty: it must be fixed.
+  std::optional<IndexItem> varying_index(const V& v, const Dim& size);
   void assign_tensor(const V& t, const V& value);
   V call_numpy(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs);
   V numpy_result(const py::object& r, const std::string& name);

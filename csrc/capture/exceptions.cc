@@ -98,7 +98,7 @@ std::string Tracer::describe(const Raised& r) const {
 bool Tracer::advance(Frame& f) {
   try {
     try {
-      step(f);
+      whole_ ? whole_step(f) : step(f);
     } catch (const OpError& e) {
       if (e.kind == OpError::kRuntime) throw;  // perhaps of capture alone
       const auto varies = [&](uint32_t input) {
@@ -110,15 +110,35 @@ bool Tracer::advance(Frame& f) {
       raise(python_exception_of(e), {constant(str_of(e.what()))});
     }
   } catch (const Raised& r) {
-    const auto* h = f.code->handler_of(f.pc);
-    if (!h || f.stack.size() < static_cast<size_t>(h->depth)) throw;
-    f.stack.resize(static_cast<size_t>(h->depth));
-    if (h->lasti) f.stack.push_back(constant_int(f.pc));
-    f.stack.push_back(r.exception);
-    f.pc = h->target;
+    if (!enter_handler(f, r.exception)) throw;
     return true;
   }
   return false;
+}
+
+// A step where one graph is asked for: what Python raises is no break.
+void Tracer::whole_step(Frame& f) {
+  const Instr& in = f.code->instrs[f.pc];
+  const std::vector<V> stack = f.stack;
+  try {
+    step(f);
+  } catch (const GraphBreak& b) {
+    const bool open = b.reason == Reason::kUnsupportedOperand ||
+                      b.reason == Reason::kUnsupportedIterable ||
+                      b.reason == Reason::kUnsupportedCall;
+    if (open && raises_in_python(in, stack)) throw GraphBreak{Reason::kRaises, b.detail, b.where};
+    throw;
+  }
+}
+
+bool Tracer::enter_handler(Frame& f, const V& exception) {
+  const auto* h = f.code->handler_of(f.pc);
+  if (!h || f.stack.size() < static_cast<size_t>(h->depth)) return false;
+  f.stack.resize(static_cast<size_t>(h->depth));
+  if (h->lasti) f.stack.push_back(constant_int(f.pc));
+  f.stack.push_back(exception);
+  f.pc = h->target;
+  return true;
 }
 
 bool Tracer::handles_exception(const Frame& f) const {

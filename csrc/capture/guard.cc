@@ -1,5 +1,8 @@
 // Guard programs: every source is fetched once, in order, and its guards are checked at once. No
 // Python code runs: attributes are read from instance dicts only.
+#include <algorithm>
+#include <climits>
+
 #include "base/config.h"
 #include "capture/capture.h"
 
@@ -282,6 +285,28 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
 
 }  // namespace
 
+namespace {
+// Whether what effects change is no other object that the entry knows. The answer follows from the
+// addresses, which are mostly those of the call before.
+bool apart(const Entry& e, const std::vector<py::object>& values) {
+  const size_t n = e.identities.size();
+  bool same = e.apart.size() == n;
+  for (size_t k = 0; k < n && same; ++k) same = e.apart[k] == values[e.identities[k]].ptr();
+  if (same) return true;
+  std::vector<std::pair<PyObject*, int>> by_address;
+  for (int i : e.identities) by_address.push_back({values[i].ptr(), i});
+  std::sort(by_address.begin(), by_address.end());
+  for (int a : e.changed)
+    for (auto it = std::lower_bound(by_address.begin(), by_address.end(),
+                                    std::pair(values[a].ptr(), INT_MIN));
+         it != by_address.end() && it->first == values[a].ptr(); ++it)
+      if (it->second != a) return false;
+  e.apart.clear();
+  for (int i : e.identities) e.apart.push_back(values[i].ptr());
+  return true;
+}
+}  // namespace
+
 bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
                   std::vector<py::object>* values, int* failed) {
   values->resize(e.sources.size());
@@ -294,9 +319,7 @@ bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
         return false;
       }
   }
-  for (int a : e.changed)
-    for (int i : e.identities)
-      if (i != a && (*values)[i].ptr() == (*values)[a].ptr()) return false;
+  if (!e.changed.empty() && !apart(e, *values)) return false;
   return true;
 }
 

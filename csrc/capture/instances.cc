@@ -23,12 +23,15 @@ PyObject* interned(const std::string& name) {
   return s;
 }
 
-// Making one is alloc, then __init__, and nobody sees it go.
-bool Context::plain_class(PyTypeObject* t) const {
+bool Context::bare_class(PyTypeObject* t) const {
   static PyObject* hook = interned("__getattribute__");
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(t->tp_mro); ++k) {  // else C code has its say
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(t->tp_mro, k));
+    if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && base != &PyBaseObject_Type) return false;
+  }
   return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) && Py_TYPE(t)->tp_call == PyType_Type.tp_call &&
-         t->tp_new == PyBaseObject_Type.tp_new && t->tp_alloc == PyType_GenericAlloc &&
-         !PyType_HasFeature(t, Py_TPFLAGS_IS_ABSTRACT) && !t->tp_finalize && !t->tp_del &&
+         t->tp_alloc == PyType_GenericAlloc && !PyType_HasFeature(t, Py_TPFLAGS_IS_ABSTRACT) &&
+         !t->tp_finalize && !t->tp_del &&
          type_lookup(t, hook) == type_lookup(&PyBaseObject_Type, hook);
 }
 
@@ -49,20 +52,43 @@ bool has_finalizer(PyTypeObject* t) {
 
 V Context::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
   if (PyType_HasFeature(Py_TYPE(t), Py_TPFLAGS_HEAPTYPE)) guard_class(Py_TYPE(t));
-  auto* v = make<InstanceValue>();
-  v->obj = share(reinterpret_cast<PyObject*>(t));
   guard_class(t);
   static PyObject* name = interned("__init__");
-  PyObject* init = type_lookup(t, name);
-  if (init == type_lookup(&PyBaseObject_Type, name)) {
-    if (!args.empty() || !kwargs.empty())
+  PyObject* const of_object = type_lookup(&PyBaseObject_Type, name);
+  V v;
+  if (t->tp_new == PyBaseObject_Type.tp_new) {
+    v = bare_object(t);
+    if (type_lookup(t, name) == of_object && (!args.empty() || !kwargs.empty()))
       give_up(Reason::kRaises, str_cat(t->tp_name, "() takes no arguments"));
-    return v;
+  } else {
+    PyObject* make = type_lookup(t, interned("__new__"));
+    const bool declared = make && Py_TYPE(make) == &PyStaticMethod_Type;  // else set later
+    const py::object fn = declared ? share(make).attr("__func__") : share(make);
+    if (!fn || !(PyFunction_Check(fn.ptr()) || Py_TYPE(fn.ptr()) == jit_function_type))
+      give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+    std::vector<V> all{wrap_static(reinterpret_cast<PyObject*>(t))};
+    all.insert(all.end(), args.begin(), args.end());
+    v = call(wrap_static(fn.ptr()), all, kwargs);
+    if (!PyType_IsSubtype(type_of(v), t)) return v;
+    if (v->kind == Value::kObject)  // one that there was before
+      guard_type(v);
+    else if (v->kind != Value::kInstance)
+      give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
+    guard_class(type_of(v));
   }
+  PyObject* init = type_lookup(type_of(v), name);
+  if (init == of_object) return v;
   if (!PyFunction_Check(init)) give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
   args.insert(args.begin(), v);
   if (!is_none(call(wrap_static(init), args, kwargs)))
     give_up(Reason::kRaises, "__init__() should return None");
+  return v;
+}
+
+// What object.__new__ gives.
+V Context::bare_object(PyTypeObject* t) {
+  auto* v = make<InstanceValue>();
+  v->obj = share(reinterpret_cast<PyObject*>(t));
   return v;
 }
 

@@ -49,6 +49,17 @@ std::vector<std::pair<Code, int>> Tracer::frames() const {
   return r;
 }
 
+namespace {
+// Will a weak reference call somebody when it dies?
+bool is_watched(PyObject* o) {
+  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(o)) || PyType_Check(o)) return false;
+  auto** list = reinterpret_cast<PyWeakReference**>(PyObject_GET_WEAKREFS_LISTPTR(o));
+  for (PyWeakReference* r = list ? *list : nullptr; r; r = r->wr_next)
+    if (r->wr_callback) return true;
+  return false;
+}
+}  // namespace
+
 std::unique_ptr<Entry> Tracer::run() {
   Frame f;
   f.code = start_.code;
@@ -69,9 +80,12 @@ std::unique_ptr<Entry> Tracer::run() {
     }
     return wrap(state_[i], src);
   };
-  for (int i = 0; i < n; ++i)
-    f.slots.push_back(
-        load(i, f.code->live[f.pc][i] || (state_[i] && has_finalizer(Py_TYPE(state_[i])))));
+  for (int i = 0; i < n; ++i) {
+    // who calls holds arguments, as a rule
+    const bool seen_dying = state_[i] && (has_finalizer(Py_TYPE(state_[i])) ||
+                                          (i >= num_args(*f.code) && is_watched(state_[i])));
+    f.slots.push_back(load(i, f.code->live[f.pc][i] || seen_dying));
+  }
   for (int i = 0; i < start_.stack_size; ++i) f.stack.push_back(load(n + i, true));
   f.handled = handled_at_start_ = make<ObjectValue>();
   f.handled->src = add_source({Source::kState, -1, n + start_.stack_size, {}});
@@ -188,7 +202,10 @@ int Tracer::place() {
 void Tracer::drop(const V& v) {
   PyObject* o = v->obj.ptr();
   if (!o || !(v->kind == Value::kObject || as<IteratorValue>(v))) return;
-  if (has_finalizer(Py_TYPE(o)) || PyGen_Check(o))  // what a generator has in `finally`
+  // a variable's; others hold what is reached otherwise
+  const bool local = v->src >= 0 && sources_[v->src].kind == Source::kState;
+  // what a generator has in `finally`
+  if (has_finalizer(Py_TYPE(o)) || PyGen_Check(o) || (local && is_watched(o)))
     give_up(Reason::kUnsupportedCall, str_cat("dropping a ", Py_TYPE(o)->tp_name));
 }
 
@@ -650,7 +667,8 @@ void Tracer::step(Frame& f) {
         const V cause = pop();
         const bool none = cause->kind == Value::kConst && cause->obj.is_none();
         if (!none && cause->kind != Value::kException &&
-            !(cause->kind == Value::kObject && PyExceptionClass_Check(cause->obj.ptr())))
+            !(cause->kind == Value::kObject && (PyExceptionClass_Check(cause->obj.ptr()) ||
+                                                PyExceptionInstance_Check(cause->obj.ptr()))))
           raise(PyExc_TypeError,
                 {constant(py::str("exception causes must derive from BaseException"))});
       }
@@ -680,6 +698,22 @@ void Tracer::step(Frame& f) {
       yielded_ = pop();
       st.push_back(constant(py::none()));
       break;
+    case Op::GET_YIELD_FROM_ITER:
+      if (!as<IteratorValue>(st.back())) st.push_back(get_iter(pop()));
+      break;
+    case Op::SEND: {
+      const V sent = pop(), it = st.back();
+      V v;
+      if (send(it, sent, &v)) {
+        st.push_back(v);
+        break;
+      }
+      if (!in.a) st.pop_back();
+      st.push_back(v ? v : constant(py::none()));
+      next = in.target;
+      break;
+    }
+    case Op::END_SEND: st.erase(st.end() - 2); break;
     case Op::RETURN_VALUE:
       return_value_ = pop();
       returned_ = true;

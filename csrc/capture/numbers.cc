@@ -34,6 +34,10 @@ std::optional<SizeNumber> size_number(const V& v) {
   if (n->index()) return Real(std::get<double>(*n));
   return Dim(std::get<int64_t>(*n));
 }
+std::optional<int64_t> constant_integer(const V& v) {
+  const auto n = constant_number(v);
+  return n && !n->index() ? std::optional(std::get<int64_t>(*n)) : std::nullopt;
+}
 constexpr double kExactInt = 9007199254740992.0;  // 2^53
 
 }  // namespace
@@ -255,6 +259,59 @@ bool Context::holds_size(const V& v) {
   for (auto& x : is_sequence(v) ? v->items : std::vector<V>())  // of those that were read
     if (x && holds_size(x)) return true;
   return false;
+}
+
+// Only what holds for all of a loop's numbers is asked of them: where they lie in the axis, and how
+// long a slice is.
+std::optional<IndexItem> Context::varying_index(const V& v, const Dim& size) {
+  auto integer = [](const V& x) { return sourced(x) && PyLong_CheckExact(x->obj.ptr()); };
+  auto none = [](const V& x) { return x->kind == Value::kConst && x->obj.is_none(); };
+  auto is = [&](const V& x, CompareOp op, int64_t n) {
+    const auto r = unfixed_relation(op, x, constant_int(n));
+    return r && *r;
+  };
+  auto hint = [](const V& x) {
+    int overflow = 0;
+    const int64_t i = PyLong_AsLongLongAndOverflow(x->obj.ptr(), &overflow);
+    return overflow || !small_int(i) ? std::optional<int64_t>() : i;
+  };
+  const auto* slice = as<SliceValue>(v);
+  if (size.symbolic() || !integer(slice ? slice->start : v)) return std::nullopt;
+  const int64_t n = size;
+  Builder& g = scope_->graph();
+  IndexItem item{IndexItem::kTake};
+  V start = slice ? slice->start : v;
+  const auto from = hint(start);
+  if (!from || !n) return std::nullopt;
+  if (!slice) {
+    if (*from >= n || *from < -n) return std::nullopt;
+    if (is(start, CompareOp::kLt, 0)) {
+      if (is(start, CompareOp::kLt, -n)) return std::nullopt;
+      start = unfixed_arithmetic(BinaryOp::kAdd, start, constant_int(n));
+    } else if (is(start, CompareOp::kGe, n)) {
+      return std::nullopt;
+    }
+    if (!start || !sourced(start) || !number_input(start)) return std::nullopt;
+    item.kept = false;
+    item.tensor = v_reshape(scope_->val(start->node), Shape{1});
+    return item;
+  }
+  const auto step = none(slice->step) ? std::optional<int64_t>(1) : constant_integer(slice->step);
+  V stop = slice->stop;
+  if (none(stop)) stop = constant_int(n);
+  if (step != 1 || !(integer(stop) || constant_integer(stop)) || !hint(stop)) return std::nullopt;
+  if (*from < 0 || *hint(stop) < 0 || std::min(*hint(stop), n) <= *from) return std::nullopt;
+  if (is(start, CompareOp::kLt, 0)) return std::nullopt;
+  if (integer(stop) ? is(stop, CompareOp::kGt, n) : *hint(stop) > n) stop = constant_int(n);
+  const V length = unfixed_arithmetic(BinaryOp::kSub, stop, start);
+  if (!length || !hint(length)) return std::nullopt;
+  const int64_t places = *hint(length);
+  fix(length);
+  if (!number_input(start)) return std::nullopt;
+  const Val first = v_reshape(scope_->val(start->node), Shape{1});
+  item.tensor =
+      v_broadcast(first, Shape{places}) + g.op("arange", {}, {0.0, 1.0, Dim(places), DType::I64});
+  return item;
 }
 
 V Context::unfixed_arithmetic(BinaryOp op, const V& a, const V& b) {

@@ -51,7 +51,8 @@ struct State {
   HookUse plain_use;                 // where the function runs plainly
   // Of a decorated function: what was captured below its breaks. Callees own nothing of one
   // another, so that no State keeps itself.
-  std::map<const State*, std::shared_ptr<State>> callees;
+  std::map<const State*, py::object> callees;  // their keepers
+  PyObject* keeper = nullptr;                  // its own, borrowed
   // Of a callee:
   py::object globals;
   std::string place;

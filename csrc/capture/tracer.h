@@ -26,7 +26,8 @@ class Tracer final : public Context, public Rebuilder {
 
   V call(const V& f, std::vector<V> args, Kwargs kwargs) override;
   std::string location() const override;
-  bool resume_generator(const V& it, V* value) override;
+  bool resume_generator(const V& it, V* value, const V& sent = nullptr,
+                        const V& thrown = nullptr) override;
   std::vector<std::pair<Code, int>> frames() const override;
   Context& context() override { return *this; }
   int recipe(const V& v) override;
@@ -53,6 +54,12 @@ class Tracer final : public Context, public Rebuilder {
 
   // --- exceptions.cc ---
   bool advance(Frame& f);  // a step; true: into an exception's handler
+  void whole_step(Frame& f);
+  bool raises_in_python(const Instr& in, const std::vector<V>& stack);  // raises.cc
+  bool enter_handler(Frame& f, const V& exception);  // of the current instruction; false: none
+  // Raises it where a generator waits, or in what it delegates to. True: that has given a value.
+  bool throw_into(Frame& f, const V& exception, V* value);
+  bool send(const V& it, const V& sent, V* value);  // what SEND does; false: it has ended
   V handled_at_start_;
   bool handles_exception(const Frame& f) const;
   bool handles_stream_errors(const Frame& f) const;

@@ -82,9 +82,8 @@ int Context::source_of(const V& v) {
 void Context::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::object obj2) {
   if (k == Guard::kType || k == Guard::kTypeVersion)
     for (auto& [key, value] : class_writes_)
-      if (PyType_Check(obj.ptr()) &&
-          PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(obj.ptr()),
-                           reinterpret_cast<PyTypeObject*>(key.first)))
+      if (PyType_Check(obj.ptr()) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(obj.ptr()),
+                                                      reinterpret_cast<PyTypeObject*>(key.first)))
         give_up(Reason::kUnsupportedAttribute, "a class after an assignment to its attribute");
   if (!guard_index_.insert({k, src, num, obj.ptr()}).second) return;
   guards_.push_back({k, src, std::move(obj), std::move(obj2), num, {}});
@@ -513,9 +512,10 @@ V Context::subscript(const V& x, const V& index) { return x->getitem(*this, inde
 
 // An index expression: constants and sizes as they are; tensors by placeholders, which the parser
 // hands back.
-std::vector<IndexItem> Context::index_items(const V& index) {
+std::vector<IndexItem> Context::index_items(const V& index, const Shape& shape) {
   std::vector<std::pair<py::object, Val>> tensors;
-  auto part = [&](const V& v) -> py::object {
+  std::map<size_t, IndexItem> taken;  // by place in the index
+  auto part = [&](const V& v, size_t place, int axis) -> py::object {
     if (v->kind == Value::kTensor) {
       if (is_bool(v->node.dtype())) give_up(Reason::kTensorValue, "boolean mask");
       py::object placeholder =
@@ -523,6 +523,11 @@ std::vector<IndexItem> Context::index_items(const V& index) {
       tensors.push_back({placeholder, v->node});
       return placeholder;
     }
+    if (axis < shape.rank())
+      if (auto item = varying_index(v, shape[axis])) {
+        taken.emplace(place, *item);
+        return py::slice(py::none(), py::none(), py::none());
+      }
     const bool number = v->kind == Value::kSize || as<SliceValue>(v);
     auto o = number ? object_with_sizes(v) : as_constant(v);  // a list becomes an array
     if (!o) give_up(Reason::kUnsupportedOperand, "index");
@@ -531,10 +536,20 @@ std::vector<IndexItem> Context::index_items(const V& index) {
   py::object object;
   if (index->kind == Value::kTuple) {
     py::list l;
-    for (size_t k = 0; k < index->items.size(); ++k) l.append(part(item(index, k)));
+    auto is = [](const V& v, PyObject* o) { return v->kind == Value::kConst && v->obj.ptr() == o; };
+    std::vector<V> all;
+    for (size_t k = 0; k < index->items.size(); ++k) all.push_back(item(index, k));
+    int axis = 0, left = 0;
+    for (auto& v : all) left += !is(v, Py_None) && !is(v, Py_Ellipsis);
+    for (size_t k = 0; k < all.size(); ++k) {
+      if (is(all[k], Py_Ellipsis)) axis = std::max(axis, shape.rank() - left);
+      l.append(part(all[k], k, axis));
+      if (is(all[k], Py_None) || is(all[k], Py_Ellipsis)) continue;
+      ++axis, --left;
+    }
     object = py::tuple(l);
   } else {
-    object = part(index);
+    object = part(index, 0, 0);
   }
   auto value = [&](PyObject* o) -> Val {
     for (auto& [p, v] : tensors)
@@ -556,6 +571,7 @@ std::vector<IndexItem> Context::index_items(const V& index) {
   };
   std::vector<IndexItem> items;
   if (!parse_index(object.ptr(), &items, value)) give_up(Reason::kTensorValue, "boolean mask");
+  for (auto& [place, item] : taken) items[place] = item;
   return items;
 }
 
@@ -766,9 +782,9 @@ V Context::base_number(const V& v) {
   if (!base || t == base || is_numpy_scalar(v->obj.ptr())) return nullptr;
   static const auto* operators = [] {
     auto* names = new std::vector<PyObject*>;
-#define BINARY(id, name, sign, function, op)          \
-  names->push_back(interned("__" name "__"));         \
-  names->push_back(interned("__r" name "__"));        \
+#define BINARY(id, name, sign, function, op)   \
+  names->push_back(interned("__" name "__"));  \
+  names->push_back(interned("__r" name "__")); \
   names->push_back(interned("__i" name "__"));
 #define UNARY(id, name, sign, function, op) names->push_back(interned("__" name "__"));
 #define COMPARE(id, name, sign, mirrored, negated, op) names->push_back(interned("__" name "__"));
@@ -787,8 +803,7 @@ V Context::base_number(const V& v) {
   const auto x = py::reinterpret_steal<py::object>(PyObject_CallOneArg(pos, v->obj.ptr()));
   if (!x) throw py::error_already_set();
   if (static_object(v->obj.ptr())) {
-    if (v->src >= 0 && sources_[v->src].kind != Source::kConst)
-      guard(Guard::kIs, v->src, v->obj);
+    if (v->src >= 0 && sources_[v->src].kind != Source::kConst) guard(Guard::kIs, v->src, v->obj);
     return constant(x);
   }
   guard_type(v);
@@ -875,7 +890,8 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
     return d;
   }
   if (a->kind == Value::kConst && b->kind == Value::kConst) {
-    if (op == BinaryOp::kPow || op == BinaryOp::kLshift || op == BinaryOp::kMul)  // no astronomically large numbers
+    if (op == BinaryOp::kPow || op == BinaryOp::kLshift ||
+        op == BinaryOp::kMul)  // no astronomically large numbers
       if (auto y = as_int(b);
           y && std::abs(*y) > 4096 && !PyFloat_Check(a->obj.ptr()) && op != BinaryOp::kMul)
         give_up(Reason::kUnsupportedOperand, "large power");
@@ -899,7 +915,8 @@ V Context::compare(CompareOp op, const V& a, const V& b) {
     auto none = [](const V& v) {
       return v->kind == Value::kConst && (v->obj.is_none() || PyUnicode_Check(v->obj.ptr()));
     };
-    if ((op == CompareOp::kEq || op == CompareOp::kNe) && (none(a) || none(b))) return constant(py::bool_(op == CompareOp::kNe));
+    if ((op == CompareOp::kEq || op == CompareOp::kNe) && (none(a) || none(b)))
+      return constant(py::bool_(op == CompareOp::kNe));
     give_up(Reason::kUnsupportedOperand, "comparison of a tensor");
   }
   if (unfixed(a) || unfixed(b)) {

@@ -78,6 +78,7 @@ Plan make_plan(Builder& b, Val x, std::span<const IndexItem> index) {
         p.axes.push_back({Plan::Axis::kKeep, {}});
         break;
       }
+      case IndexItem::kTake:  // taken before
       case IndexItem::kTensor:
         full(s[a]);
         p.axes.push_back({Plan::Axis::kTensor, it.tensor});
@@ -160,9 +161,56 @@ Dims result_perm(const std::vector<int>& tensor_axes, int index_rank, int rest) 
   return perm;
 }
 
+// The places that only a run knows are gathered first, axis by axis.
+struct Take {
+  Val from;  // what was before
+  Val places;
+  int axis;
+};
+bool takes_places(std::span<const IndexItem> index) {
+  return std::any_of(index.begin(), index.end(),
+                     [](const IndexItem& it) { return it.kind == IndexItem::kTake; });
+}
+Val take_places(Builder& b, Val x, std::vector<IndexItem>* index, std::vector<Take>* takes) {
+  const auto uses_axis = [](const IndexItem& it) {
+    return it.kind != IndexItem::kEllipsis && it.kind != IndexItem::kNewAxis;
+  };
+  int axis = 0, used = static_cast<int>(std::count_if(index->begin(), index->end(), uses_axis));
+  OP_CHECK(used <= x.shape().rank(), kIndex, "[getitem] too many indices: ", used, " for ",
+           x.type().str());
+  for (auto& it : *index) {
+    if (it.kind == IndexItem::kEllipsis) axis = x.shape().rank() - used;
+    if (!uses_axis(it)) continue;
+    if (it.kind == IndexItem::kTake) {
+      takes->push_back({x, it.tensor, axis});
+      x = b.op("gather", {x, it.tensor}, {Dim(axis)});
+      it.kind = it.kept ? IndexItem::kSlice : IndexItem::kInt;
+      it.i = 0;
+    }
+    ++axis;
+    --used;
+  }
+  return x;
+}
+// x with the places of an axis taken from `part`.
+Val put_places(Builder& b, const Take& t, Val part) {
+  Dims front{t.axis};
+  for (int k = 0; k < t.from.shape().rank(); ++k)
+    if (k != t.axis) front.push_back(k);
+  const Val idx = v_reshape(t.places, Shape{t.places.shape()[0], Dim(1)});
+  const Val y = b.op("scatter_nd", {v_transpose(t.from, front), idx, v_transpose(part, front)},
+                     {std::string("update")});
+  return v_transpose(y, inverse(front));
+}
+
 }  // namespace
 
 Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {
+  if (takes_places(index)) {
+    std::vector<IndexItem> rest(index.begin(), index.end());
+    std::vector<Take> takes;
+    return index_get(b, take_places(b, x, &rest, &takes), rest);
+  }
   const Plan p = make_plan(b, x, index);
   Val y = is_full(p, x.shape()) ? x : b.op("slice", {x}, {p.begin, p.end, p.step});
   std::vector<int> tensor_axes;
@@ -182,6 +230,14 @@ Val index_get(Builder& b, Val x, std::span<const IndexItem> index) {
 }
 
 Val index_set(Builder& b, Val x, std::span<const IndexItem> index, Val value) {
+  if (takes_places(index)) {
+    std::vector<IndexItem> rest(index.begin(), index.end());
+    std::vector<Take> takes;
+    Val part = take_places(b, x, &rest, &takes);
+    part = index_set(b, part, rest, value);
+    for (size_t k = takes.size(); k-- > 0;) part = put_places(b, takes[k], part);
+    return part;
+  }
   const Plan p = make_plan(b, x, index);
   if (value.dtype() != x.dtype()) value = v_cast(value, x.dtype());
   const bool full = is_full(p, x.shape());

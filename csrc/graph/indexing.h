@@ -8,10 +8,12 @@
 namespace pijit {
 
 struct IndexItem {
-  enum Kind : uint8_t { kInt, kSlice, kNewAxis, kEllipsis, kTensor } kind;
+  // kTake: an integer (kept: false) or a slice whose places only a run knows, all within the axis.
+  enum Kind : uint8_t { kInt, kSlice, kNewAxis, kEllipsis, kTensor, kTake } kind;
   Dim i;
   std::optional<Dim> start, stop, step;  // kSlice
-  Val tensor;                            // kTensor: integer indices
+  Val tensor;                            // kTensor: integer indices; kTake: 1-d, the places
+  bool kept = true;
 };
 
 Val index_get(Builder& b, Val x, std::span<const IndexItem> index);

@@ -166,12 +166,11 @@ bool cleans_up(const CodeInfo& info) {
     }
     return false;
   };
-  // And one handler turns a StopIteration that leaves a generator into a RuntimeError. A handler
-  // has an entry for each range it covers.
+  // A handler has an entry for each range it covers.
   std::set<int> targets;
   for (auto& h : info.handlers)
     if (PY_VERSION_HEX < 0x030C0000 || !of_comprehension(h.target)) targets.insert(h.target);
-  return targets.size() > (PY_VERSION_HEX >= 0x030C0000 ? 1 : 0);
+  return !targets.empty();
 }
 
 namespace {
@@ -190,8 +189,15 @@ std::unique_ptr<const CodeInfo> decoded(PyObject* code, bool generator) {
                            [&](auto& i) { return i.offset >= unit; });
     return static_cast<int>(it - info->instrs.begin());
   };
-  for (auto& h : exception_table(code))
-    info->handlers.push_back({at(h.begin), at(h.end), at(h.target), h.depth, h.lasti});
+  for (auto& h : exception_table(code)) {
+    const Handler ours{at(h.begin), at(h.end), at(h.target), h.depth, h.lasti};
+    // From 3.12 on, handlers turn a StopIteration that leaves a generator into a RuntimeError, and
+    // end `yield from` where an exception is thrown in. Who follows a generator does both himself.
+    const Instr& first = info->instrs[static_cast<size_t>(ours.target)];
+    const bool own = first.op == Op::UNSUPPORTED && (text_of(first.obj) == "CALL_INTRINSIC_1" ||
+                                                     text_of(first.obj) == "CLEANUP_THROW");
+    if (!generator || !own) info->handlers.push_back(ours);
+  }
   compute_liveness(info.get());
   return info;
 }

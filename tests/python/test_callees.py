@@ -55,7 +55,8 @@ def test_special_methods_properties_and_iterators():
 
         def __iter__(self):
             try:
-                yield from [scaled(self.x[k], k) for k in range(3)]  # in a generator that runs by itself
+                opaque("", end="")  # so that the generator runs by itself
+                yield from [scaled(self.x[k], k) for k in range(3)]
             finally:
                 self.log.append("end")
 
@@ -471,6 +472,48 @@ def test_code_is_freed_with_its_functions():
     del f, inner
     gc.collect()
     assert gone[0]() is None
+
+
+def test_functions_in_cycles_with_what_they_captured_are_freed():
+    def make():
+        class Thing:
+            pass
+        thing = Thing()
+        thing.k, Thing.one = 2, thing
+
+        def inner(t):
+            return (t * thing.k + 1) * 2 - 3
+
+        def a(x):
+            opaque("", end="")
+            return list(starmap(inner, [(x * 2,)]))[0] + thing.k
+
+        def b(x):
+            opaque("", end="")
+            return list(starmap(inner, [(x * 3,)]))[0] - thing.k
+        thing.a, thing.b, thing.inner = ms.jit(a), ms.jit(b), inner
+        for _ in range(3):  # what is known of inner belongs to both
+            thing.a(X)
+            thing.b(X)
+        return [weakref.ref(o) for o in (thing, thing.a, thing.b, inner, Thing)]
+    refs = make()
+    gc.collect()
+    assert [r() for r in refs] == [None] * 5
+
+
+def test_a_callee_of_two_functions_outlives_one():
+    def inner(t):
+        return t * 2 + 1
+
+    def outer(x):
+        opaque("", end="")
+        return list(starmap(inner, [(x,)]))[0]
+    a, b = ms.jit(outer), ms.jit(lambda x: outer(x) * 1)
+    for _ in range(3):
+        expected = a(X), b(X)
+    del a
+    gc.collect()
+    assert np.array_equal(b(X).asnumpy(), expected[1].asnumpy())
 
 
 def test_references_stay_balanced():

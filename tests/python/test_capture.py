@@ -11,7 +11,7 @@ import pytest
 
 import pijit as ms
 from pijit import Tensor, nn, ops
-from tests.python.differential import check
+from tests.python.differential import check, check_calls
 
 X = Tensor(np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4))
 Y = Tensor(np.linspace(1, 3, 12, dtype=np.float32).reshape(3, 4))
@@ -539,6 +539,67 @@ def test_whole_graph_mode_names_the_line():
         return x
     with pytest.raises(RuntimeError, match="test_capture.py.*hash"):
         f(X)
+
+
+class Opaque:
+    pass
+
+
+class OwnOperators:
+    def __radd__(self, other):
+        return other * 2
+
+    def __iter__(self):
+        return iter([1])
+
+
+OPAQUE = Opaque()
+OWN_ERRORS = [lambda x: x + "a", lambda x: "a" + x, lambda x: x < "a", lambda x: x + None, lambda x: None + 1, lambda x: -OPAQUE,
+              lambda x: OPAQUE + 1, lambda x: OPAQUE < OPAQUE, lambda x: [1] < [OPAQUE], lambda x: [1] + (2,), lambda x: [v for v in 5],
+              lambda x: [v for v in OPAQUE], lambda x: OPAQUE(), lambda x: x(), lambda x: {[1]: x}, lambda x: {"a": x}[[1]],
+              lambda x: len(x.sum()), lambda x: OPAQUE[0], lambda x: x.missing, lambda x: x[9], lambda x: {}["missing"], lambda x: int("a")]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("f", OWN_ERRORS, ids=range(len(OWN_ERRORS)))
+def test_one_graph_raises_what_the_program_raises(f, inside):
+    def through(x):
+        return f(x * 2)
+    plain = through if inside else f
+    with pytest.raises(Exception) as expected:  # noqa: B017, PT011 (of any kind)
+        plain(X)
+    jitted = ms.jit(plain, fullgraph=True)
+    for _ in range(2):
+        with pytest.raises(type(expected.value)) as raised:
+            jitted(X)
+        assert str(raised.value) == str(expected.value)
+
+
+def test_one_graph_does_not_take_a_break_for_an_error():
+    made = []
+
+    def breaks(x):
+        made.append(1)
+        return x + OwnOperators(), [v for v in OwnOperators()], hash(x)
+    with pytest.raises(RuntimeError, match="hash"):
+        ms.jit(breaks, fullgraph=True)(X)
+    assert not made
+
+
+def test_aliasing_is_seen_among_many_objects():
+    def make():
+        def f(ps, x):
+            for k, p in enumerate(ps):
+                p[0] = x + k
+            return [p * 2 for p in ps]
+        return f
+
+    def tensors():
+        return [Tensor(np.full(2, k, np.float32)) for k in range(30)]
+    apart, again, shared, last = tensors(), tensors(), tensors(), tensors()
+    shared[3] = shared[20]
+    x = Tensor(np.float32(1))
+    check_calls(make, [(apart, x), (apart, x), (shared, x), (shared, x), (again, x), (last[::-1], x), (shared, x)])
 
 
 def test_graph_mode_and_back():

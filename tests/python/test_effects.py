@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -427,3 +428,21 @@ def test_a_trainer_of_200_steps():
     e = check_calls(make, batches)
     assert e.compile_count <= 6, str(e)
     assert len(e.breaks) == 1  # float(loss), at every 100th step
+
+
+def test_weak_references_call_back_where_the_object_dies():
+    def make():
+        log = []
+
+        class Thing:
+            pass
+
+        def f(x):
+            thing = Thing()
+            ref = weakref.ref(thing, lambda _: log.append("dead"))
+            log.append("before")
+            del thing
+            log.append("after")
+            return x + 1, ref() is None
+        return f, lambda: log
+    check(make, X, calls=3)

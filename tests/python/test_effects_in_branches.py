@@ -208,3 +208,19 @@ def asserts(h):
 @pytest.mark.parametrize("body", [grows, prints, new_attribute, other_type, asserts], ids=lambda f: f.__name__)
 def test_a_split_with_everything_around_captured(body):
     check_calls(program(body), CALLS, breaks=1)
+
+
+def test_a_branch_that_is_not_taken_binds_no_attribute():
+    class Counter:
+        count = 0
+
+    def make():
+        c = Counter()
+
+        def f(x):
+            if x.sum() > 1:
+                c.count += 1
+            return x * c.count
+        return f, lambda: dict(vars(c))
+    small, large = Tensor([0.1, 0.2]), Tensor([3.0, 4.0])
+    check_calls(make, [(small,), (small,), (large,), (small,), (large,)])

@@ -8,7 +8,7 @@ import pytest
 
 import pijit as ms
 from pijit import Tensor, ops
-from tests.python.differential import check
+from tests.python.differential import check, check_calls
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -756,3 +756,22 @@ def test_class_changed_later():
     np.testing.assert_array_equal(g(Tensor(X)).asnumpy(), X * 3)
     Mine.__str__ = lambda self: "longer"
     np.testing.assert_array_equal(g(Tensor(X)).asnumpy(), X * 6)
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_cause_that_python_has_raised(asks):
+    def make():
+        log = []
+
+        def f(x, y, k):
+            try:
+                try:
+                    y = ops.cat([y, y[0]], 0)
+                except ValueError as e:
+                    raise KeyError("again") from e
+            except Exception as e:
+                log.append(type(e.__cause__).__name__ if asks else type(e).__name__)
+            return y * k
+        return f, lambda: log
+    rows = [Tensor(np.linspace(0, 1, n * 4, dtype=np.float32).reshape(n, 4)) for n in (3, 3, 5, 2, 4)]
+    check_calls(make, [(x, x + 1, k) for x, k in zip(rows, (1, 1, 3, 3, 2))])

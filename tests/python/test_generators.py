@@ -345,3 +345,173 @@ def test_a_comprehension_within_a_generator_expression():
                 yield [x / d for d in ({}, 1)[k]]
         return list(parts())
     check(lambda: raises, Tensor([1.0, 2.0]))
+
+
+def answers(x):
+    a = yield x * 2
+    yield x * 3 + (0 if a is None else a)
+    return x * 4
+
+
+def delegates(x):
+    r = yield from answers(x)
+    yield r
+
+
+def recovers(x):
+    try:
+        yield x * 2
+    except ValueError as e:
+        print("inner", e)
+        yield x * 5
+    return x * 7
+
+
+def delegates_exceptions(x):
+    try:
+        r = yield from recovers(x)
+        yield r + 1
+    except KeyError as e:
+        print("outer", e)
+        yield x * 9
+
+
+def sent(x):
+    it = delegates(x)
+    values = [next(it), it.send(x + 1), next(it)]
+    try:
+        next(it)
+    except StopIteration as e:
+        return values, e.value
+
+
+def thrown(x):
+    it = delegates_exceptions(x)
+    values = [next(it), it.throw(ValueError("v")), next(it), it.throw(KeyError("k"))]
+    it.close()
+    return values, next(it, None)
+
+
+def delegated_to_containers(x):
+    def g():
+        nothing = yield from [x, x * 2]
+        yield nothing
+        yield from range(2)
+        yield from (i * x for i in range(2))
+    return list(g())
+
+
+def returned_by_a_generator(x):
+    def g():
+        yield x * 2
+        return x + 1
+
+    it = g()
+    next(it)
+    try:
+        it.send(None)
+    except StopIteration as e:
+        return e.value * 2
+
+
+def raised_in_a_generator(x):
+    def g():
+        yield x * 3
+        raise ValueError("no")
+
+    it = g()
+    next(it)
+    try:
+        next(it)
+    except ValueError:
+        return x * 2, list(it)
+
+
+def sent_too_early(x):
+    it = answers(x)
+    try:
+        it.send(1)
+    except TypeError as e:
+        print(e)
+    return next(it) * 2
+
+
+@pytest.mark.parametrize("f", [sent, thrown, delegated_to_containers, returned_by_a_generator, raised_in_a_generator,
+                               sent_too_early], ids=lambda f: f.__name__)
+def test_generators_that_are_sent_to_thrown_into_and_delegate(f):
+    check(lambda: f, X, graphs=1, breaks=0)
+
+
+def test_a_closed_generator_cleans_up():
+    def make():
+        log = []
+
+        def inner(x):
+            try:
+                yield x * 2
+                yield x * 3
+            finally:
+                log.append("closed")
+
+        def outer(x):
+            yield from inner(x)
+
+        def f(x):
+            it = outer(x)
+            a = next(it)
+            it.close()
+            return a, len(log), next(it, None)
+        return f, lambda: log
+    check(make, X, breaks=0)
+
+
+def test_a_generator_that_raises_while_it_handles():
+    def g(x):
+        try:
+            raise KeyError("a")
+        except KeyError:
+            yield x
+            try:
+                raise
+            except KeyError:
+                yield x * 2
+        yield x * 3
+
+    def f(x):
+        try:
+            raise ValueError("q")
+        except ValueError:
+            it = g(x)
+            return next(it), next(it), next(it)
+    check(lambda: f, X)
+
+
+def test_what_a_generator_must_not_do():
+    def stops(x):
+        yield x
+        raise StopIteration(3)
+
+    def ignores(x):
+        try:
+            yield x * 2
+        except GeneratorExit:
+            yield x * 3
+
+    def f(x, kind):
+        it = stops(x) if kind == "stops" else ignores(x)
+        next(it)
+        try:
+            return next(it) if kind == "stops" else it.close()
+        except RuntimeError as e:
+            return x * 2, str(e)
+    check_calls(lambda: f, [(X, "stops"), (X, "ignores")] * 2)
+
+    def itself(x):
+        it = None
+
+        def g():
+            yield x * 2
+            yield next(it)
+        it = g()
+        return list(it)
+    check(lambda: itself, X)

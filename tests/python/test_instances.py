@@ -253,7 +253,72 @@ def in_loop(x):
     return [o(x) for o in out], out
 
 
-CASES = [use, returned, inherited, by_classmethod, setter, iterated, slots, data, frozen, lazy, cycle, hooked, one_identity, handler, in_loop]
+class Made:
+    kinds = []
+
+    def __new__(cls, x, *more):
+        self = super().__new__(cls)
+        self.made = x * 2
+        return self
+
+
+class MadeAndFilled(Made):
+    def __init__(self, x, y):
+        self.x = x + y
+
+
+class MadeByObject:
+    def __new__(cls, *args, **kwargs):
+        self = object.__new__(cls)
+        self.args = args
+        return self
+
+    def __init__(self, x, *, k=1):
+        self.k = x * k
+
+
+class Another:
+    def __new__(cls, x):
+        return Scale(x)
+
+    def __init__(self, x):
+        raise AssertionError("not called for another class")
+
+
+class Cooperates(Made, abc.ABC):
+    def __new__(cls, x):
+        self = super().__new__(cls, x)
+        self.made = self.made + 1
+        return self
+
+
+class Only:
+    one = None
+
+    def __init__(self):
+        self.count = 0
+
+
+ONLY = Only()
+
+
+class Shared:
+    def __new__(cls):
+        return ONLY
+
+
+def made_by_new(x):
+    m, n, o = Made(x), MadeAndFilled(x, 3), MadeByObject(x, k=2)
+    c, a = Cooperates(x), Another(2)
+    return m.made, n.made, n.x, o.k, len(o.args), c.made, a(x), type(c) is Cooperates, m, n
+
+
+def shared_by_new(x):
+    s = Shared()
+    return x * 2, s is ONLY, s.count
+
+
+CASES = [made_by_new, shared_by_new, use, returned, inherited, by_classmethod, setter, iterated, slots, data, frozen, lazy, cycle, hooked, one_identity, handler, in_loop]
 
 
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
@@ -569,3 +634,29 @@ def test_attributes_that_a_cell_has_not():
                 return x * self.scale
             return x + getattr(self, "shift", 3)
     check(lambda: Net(), Tensor([1.0, 2.0]), graphs=1, breaks=0)
+
+
+def test_new_that_raises_or_changes():
+    def other(cls, x):
+        self = object.__new__(cls)
+        self.x = x * 3
+        return self
+
+    def make():
+        class Refuses:
+            def __new__(cls, x):
+                return super().__new__(cls, x)
+
+        class Changes:
+            def __new__(cls, x):
+                self = super().__new__(cls)
+                self.x = x * 2
+                return self
+
+        def f(x, kind):
+            if kind == "new":
+                Changes.__new__ = other
+            return (Refuses if kind == "refuses" else Changes)(x).x
+        return f
+    x = tensor(2)
+    check_calls(make, [(x, ""), (x, ""), (x, "refuses"), (x, "new"), (x, "")])

@@ -448,12 +448,12 @@ def run_program(source, flag):
 
         log = []
         space = {"bounds": bounds, "pick": pick, "noisy": noisy, "swallowing": Swallowing(), "np": np, "sys": sys,
-                 "lock": threading.Lock(), "suppress": contextlib.suppress,
+                 "lock": threading.RLock(), "suppress": contextlib.suppress,
                  "array": np.zeros(3), "opaque": itertools.cycle([1, 2]), "locals_of_caller": locals_of_caller,
                  "Thing": Thing, "Derived": Derived, "Bad": Bad, "Sized": Sized, "parts": parts, "counted": counted, "ms": ms, "ops": ms.ops, "log": log,
                  "table": {}, "box": Box(), "reduce": functools.reduce, "starmap": itertools.starmap, "twice": twice, "each": each, "quiet": quiet}
         exec(source, space)
-        return space["f"], lambda: (space["log"], space["table"], vars(space["box"]), space["total"], space["array"], space["lock"].locked())
+        return space["f"], lambda: (space["log"], space["table"], vars(space["box"]), space["total"], space["array"], space["lock"]._is_owned())
 
     def call(rows, k):
         return (Tensor(np.linspace(-1, 1, rows * 4, dtype=np.float32).reshape(rows, 4)), Tensor(np.linspace(0.2, 2, rows * 4, dtype=np.float32).reshape(rows, 4)), flag, k)

@@ -317,3 +317,48 @@ def test_texts_of_errors_name_numbers():
         except Exception as e:  # noqa: BLE001 (whatever it is, its text is the result)
             return y, str(e)
     check_calls(lambda: f, [(Tensor(np.ones((n, 4), np.float32)),) for n in (3, 5, 2, 7, 3)])
+
+
+STARTS = [0, 4, 8, 12, 16, 20, 24, 28]
+
+
+@pytest.mark.parametrize("fn, captures", [
+    (lambda x, i: (x[i:i + 4] * 2).sum(), 2),
+    (lambda x, i: (x[i:i + 5] * 2).sum(), 3),  # the last one is shorter
+    (lambda x, i: x[i] * 2, 2),
+    (lambda x, i: x[i + 1, 1:] * 2, 2),
+    (lambda x, i: x[..., i // 8].sum() + x[i, None] + x[i // 2:i // 2 + 3, 0:2].sum(), 2),
+    (lambda x, i: x[i - 16] + x[:, i % 3].sum(), 3),  # before 16, it counts from the end
+    (lambda x, i: x[i // 4 * 2:i // 4 * 2 + 2, i % 3] * 2, 2),
+    (lambda x, i: ms.grad(lambda v: (v[i:i + 3] * v[i]).sum())(x), 2),
+    (lambda x, i: ms.vmap(lambda v: v[i // 16:i // 16 + 2])(x), 2)])
+def test_one_capture_serves_all_starts(fn, captures):
+    x = batch(32)
+    check_calls(lambda: fn, [(x, i) for i in STARTS + STARTS[:3]], breaks=0, captures=captures)
+
+
+def test_items_are_set_at_varying_places():
+    def make():
+        def f(x, i):
+            y = x * 1
+            y[i:i + 3, 1] = x[i, 0]
+            y[i + 1] = 7
+            part = y[i:i + 2]
+            part[0] = -1.0
+            y[:, i % 3] += 1
+            return y, part
+        return f
+    x = batch(32)
+    check_calls(make, [(x, i) for i in STARTS], breaks=0)
+
+
+def test_slices_that_are_passed_in():
+    x = batch(32)
+    check_calls(lambda: lambda x, s: x[s] * 2, [(x, slice(i, i + 4)) for i in STARTS], breaks=0, captures=2)
+
+
+def test_places_out_of_the_axis():
+    def f(x, i):
+        return x[i:i + 4] * 2, x[i]
+    x = batch(10)
+    check_calls(lambda: f, [(x, i) for i in (0, 4, 8, 9, 10, -1, -12, 3, 12, 2**40, 1)])

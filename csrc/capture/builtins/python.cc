@@ -33,13 +33,10 @@ V next(Tracer& t, Call& c) {
   const V& it = c.args[0];
   if (it->kind != Value::kIter) unsupported(t, c);
   V v;
-  const auto* g = dynamic_cast<const GeneratorValue*>(static_cast<Value*>(it));
-  const bool ends = g && g->frame;  // a generator, with a value at its end
   if (t.iterate(it, &v)) return v;
   if (c.args.size() == 2) return c.args[1];
-  const V& last = t.return_value_;
-  const bool none = last && last->kind == Value::kConst && last->obj.is_none();
-  t.raise(PyExc_StopIteration, ends && !none ? std::vector<V>{last} : std::vector<V>());
+  const bool value = generator_of(it) && v && !(v->kind == Value::kConst && v->obj.is_none());
+  t.raise(PyExc_StopIteration, value ? std::vector<V>{v} : std::vector<V>());
 }
 
 // The text of an attribute's name.
@@ -148,6 +145,20 @@ V representation(Tracer& t, Call& c) {
   unsupported(t, c);
 }
 
+V make_object(Tracer& t, Call& c) {  // object.__new__, as a class's own __new__ calls it
+  const V& cls = c.args[0];
+  auto* type = cls->kind == Value::kObject && PyType_Check(cls->obj.ptr())
+                   ? reinterpret_cast<PyTypeObject*>(cls->obj.ptr())
+                   : nullptr;
+  if (!type || !t.bare_class(type)) unsupported(t, c);
+  const bool excess = c.args.size() > 1 || !c.kwargs.empty();
+  if (excess &&
+      (type->tp_new != PyBaseObject_Type.tp_new || type->tp_init == PyBaseObject_Type.tp_init))
+    t.give_up(Reason::kRaises, "object.__new__() takes exactly one argument");
+  t.guard_class(type);
+  return t.bare_object(type);
+}
+
 V make_tuple(Tracer& t, Call& c) {  // tuple.__new__, as named tuples call it
   const auto cls = t.as_constant(c.args[0]);
   if (!cls || !PyType_Check(cls->ptr()) || c.args[1]->kind != Value::kTuple) unsupported(t, c);
@@ -187,6 +198,8 @@ void add_python(Registry& r) {
        {"divmod", "round", "ord", "chr", "hash", "bin", "hex", "oct", "ascii", "format"})
     add(name, {1, kAny, true}, pure);
   r.add(py::handle(reinterpret_cast<PyObject*>(&PyTuple_Type)).attr("__new__"), {2, 2}, make_tuple);
+  r.add(py::handle(reinterpret_cast<PyObject*>(&PyBaseObject_Type)).attr("__new__"),
+        {1, kAny, true}, make_object);
 }
 
 }  // namespace pijit

@@ -234,9 +234,45 @@ bool MapIterator::next(Context& c, V* value) {
 
 int MapIterator::rebuild(Rebuilder& r) { r.context().give_up(Reason::kRebuild, "iterator"); }
 
-bool GeneratorValue::next(Context& c, V* value) {
-  ++pos;  // it has started
-  return c.resume_generator(this, value);
+GeneratorValue* generator_of(const V& v) {
+  return dynamic_cast<GeneratorValue*>(static_cast<Value*>(v));
+}
+
+bool GeneratorValue::next(Context& c, V* value) { return c.resume_generator(this, value); }
+
+std::optional<V> GeneratorValue::getattr(Context& c, PyObject* name) {
+  return c.builtin_attribute(this, name);
+}
+
+std::optional<V> GeneratorValue::method(Context& c, const std::string& name, std::vector<V>& args,
+                                        Kwargs& kwargs) {
+  const bool sends = name == "send" && args.size() == 1;
+  const bool throws = name == "throw" && args.size() == 1;
+  if (!kwargs.empty()) return std::nullopt;
+  if (name == "close" && args.empty()) {
+    close(c);
+    return c.constant(py::none());
+  }
+  if (!sends && !throws && !(name == "__next__" && args.empty())) return std::nullopt;
+  V value;
+  if (c.resume_generator(this, &value, sends ? args[0] : nullptr, throws ? args[0] : nullptr))
+    return value;
+  const bool none = !value || (value->kind == kConst && value->obj.is_none());
+  c.raise(PyExc_StopIteration, none ? std::vector<V>() : std::vector<V>{value});
+}
+
+void GeneratorValue::close(Context& c) {
+  if (!frame) return;
+  V value;
+  try {
+    const V exits = c.wrap_static(PyExc_GeneratorExit);
+    if (c.resume_generator(this, &value, nullptr, exits))
+      c.give_up(Reason::kRaises, "generator ignored GeneratorExit");
+  } catch (const Raised& r) {
+    for (PyObject* e : {PyExc_GeneratorExit, PyExc_StopIteration})
+      if (PyType_IsSubtype(r.exception->type(), reinterpret_cast<PyTypeObject*>(e))) return;
+    throw;
+  }
 }
 
 int GeneratorValue::rebuild(Rebuilder& r) {

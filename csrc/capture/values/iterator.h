@@ -101,11 +101,18 @@ struct GeneratorValue final : IteratorValue {
   explicit GeneratorValue(std::shared_ptr<Frame> frame) : frame(std::move(frame)) {}
   PyTypeObject* type() const override { return &PyGen_Type; }
   bool next(Context& c, V* value) override;
+  std::optional<V> getattr(Context& c, PyObject* name) override;
+  std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                          Kwargs& kwargs) override;
+  void close(Context& c);
   int rebuild(Rebuilder& r) override;
 
   std::shared_ptr<Frame> frame;  // null: it has ended
   V func;                        // what to call to make it anew, null where that is not known,
   std::vector<V> args;           // and the arguments
+  V outside;                     // the exception that was handled where it was resumed
 };
+// Null: another iterator.
+GeneratorValue* generator_of(const V& v);
 
 }  // namespace pijit

@@ -8,15 +8,25 @@ namespace pijit {
 PyTypeObject* SuperValue::type() const { return &PySuper_Type; }
 
 std::optional<V> SuperValue::getattr(Context& c, PyObject* name) {
-  PyObject* mro = self->type()->tp_mro;
+  // of a class: what comes behind in its own order, as for an object of it
+  auto* own = self->kind == kObject && PyType_Check(self->obj.ptr())
+                  ? reinterpret_cast<PyTypeObject*>(self->obj.ptr())
+                  : nullptr;
+  const bool of_class =
+      own && PyType_IsSubtype(own, reinterpret_cast<PyTypeObject*>(cls->obj.ptr()));
+  if (of_class) c.guard_class(own);
+  PyObject* mro = (of_class ? own : self->type())->tp_mro;
   bool behind = false;
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(mro); ++k) {
     PyObject* base = PyTuple_GET_ITEM(mro, k);
     const auto d =
         py::reinterpret_steal<py::object>(type_dict(reinterpret_cast<PyTypeObject*>(base)));
     if (behind && d)
-      if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name))
-        return c.bind(c.wrap_static(x), self, self->type());
+      if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name)) {
+        const bool function = PyFunction_Check(x) || Py_TYPE(x) == jit_function_type;
+        if (of_class && (function || Py_TYPE(x) == &PyProperty_Type)) return c.wrap_static(x);
+        return c.bind(c.wrap_static(x), self, of_class ? own : self->type());
+      }
     behind |= base == cls->obj.ptr();
   }
   c.give_up(Reason::kUnsupportedAttribute, str_cat("super().", text_of(name)));

@@ -45,7 +45,8 @@ V TensorValue::getitem(Context& c, const V& index) {
   if (c.user_method(this, "__getitem__")) return Value::getitem(c, index);
   if (index->kind == kConst && index->obj.ptr() == Py_Ellipsis && type() == tensor_type)
     return this;
-  const V part = c.tensor(index_get(c.scope_->graph(), c.scope_->val(node), c.index_items(index)));
+  const V part = c.tensor(
+      index_get(c.scope_->graph(), c.scope_->val(node), c.index_items(index, node.shape())));
   part->origin = this;
   part->place =
       index->kind == kList || index->kind == kOpenList ? c.list(c.items_of(index)) : index;
@@ -57,7 +58,7 @@ void TensorValue::setitem(Context& c, const V& index, const V& value) {
     return Value::setitem(c, index, value);
   Graph& g = c.scope_->graph();
   const Val old = c.scope_->val(node);
-  const auto items = c.index_items(index);
+  const auto items = c.index_items(index, node.shape());
   const Operand o = c.operand(value);
   c.set_node(this, index_set(g, old, items, materialize(g, o, o.weak() ? old.dtype() : o.dtype())));
   for (V part = this;; part = part->origin) {
@@ -68,8 +69,8 @@ void TensorValue::setitem(Context& c, const V& index, const V& value) {
     }
     const V whole = part->origin;
     if (!whole) return;
-    c.set_node(whole, index_set(g, c.scope_->val(whole->node), c.index_items(part->place),
-                                c.scope_->val(part->node)));
+    const auto place = c.index_items(part->place, whole->node.shape());
+    c.set_node(whole, index_set(g, c.scope_->val(whole->node), place, c.scope_->val(part->node)));
   }
 }
 

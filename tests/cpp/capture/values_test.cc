@@ -14,7 +14,7 @@ class FakeContext final : public Context {
   FakeContext() : Context(start_, false) {}
   V call(const V&, std::vector<V>, Kwargs) override { give_up(Reason::kUnsupportedCall, "a call"); }
   std::string location() const override { return "test"; }
-  bool resume_generator(const V&, V*) override { return false; }
+  bool resume_generator(const V&, V*, const V&, const V&) override { return false; }
   std::vector<std::pair<Code, int>> frames() const override { return {}; }
 
   // An object from outside.
