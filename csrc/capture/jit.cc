@@ -195,7 +195,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     // The plain function runs under a tracer, and under tapes that must see each op.
     if (paused || thread_is_traced() || tape_needs_single_ops()) return original().release().ptr();
     const Code code = code_info(PyFunction_GET_CODE(jit->func));
-    std::vector<py::object> slots = Recycling<py::object>::take();
+    std::vector<py::object> slots;
     if (!code || !bind(jit->func, *code, args, nargs, kwnames, &slots))
       return original().release().ptr();
     if (jit->code != code->code) {  // assigned to __code__: nothing that is known holds

@@ -84,19 +84,10 @@ class Execution {
         state_(front.state),
         code_(code_info(PyFunction_GET_CODE(front.func))),
         slots_(std::move(slots)),
-        stack_(Recycling<py::object>::take()),
-        original_(original),
-        raw_(Recycling<PyObject*>::take()),
-        values_(Recycling<py::object>::take()),
-        misses_(Recycling<int>::take()) {
+        original_(original) {
     if (!front.stand) return;
     instr_ = front.stand->instr;
     stack_ = front.stand->stack;
-  }
-  ~Execution() {
-    Recycling<int>::give(std::move(misses_));
-    Recycling<PyObject*>::give(std::move(raw_));
-    for (auto* v : {&values_, &slots_, &stack_}) Recycling<py::object>::give(std::move(*v));
   }
   py::object run();
 

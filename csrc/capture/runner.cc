@@ -18,14 +18,19 @@ void Runner::compute() {
   made.resize(e.recipes.size());
   if (!instance.program) return;
   const size_t n = e.inputs.size();
-  Recycled<Array*> arrays;
-  Recycled<unsigned char> donate;
-  arrays->resize(n);
-  donate->resize(n);
-  Array** in = arrays->data();
-  auto* give = reinterpret_cast<bool*>(donate->data());
-  Recycled<ArrayRef> held_arrays;
-  std::vector<ArrayRef>& held = *held_arrays;
+  Array* raw[64];
+  bool donate[64];
+  std::vector<Array*> raw_big;
+  std::unique_ptr<bool[]> donate_big;
+  Array** in = raw;
+  bool* give = donate;
+  if (n > 64) {
+    raw_big.resize(n);
+    in = raw_big.data();
+    donate_big = std::make_unique<bool[]>(n);
+    give = donate_big.get();
+  }
+  std::vector<ArrayRef> held;
   for (size_t k = 0; k < n; ++k) {
     PyObject* o = values[e.inputs[k]].ptr();
     if (!is_tensor(o)) {

@@ -1,6 +1,5 @@
 // Running an entry: its program, the objects that the caller sees, the side effects.
 #pragma once
-#include "base/recycle.h"
 #include "capture/capture.h"
 
 namespace pijit {
@@ -13,16 +12,7 @@ class Runner {
  public:
   // `instance` and `values` (of the entry's sources) are kept by the caller.
   Runner(const Entry& e, const Instance& instance, std::vector<py::object>& values)
-      : e(e),
-        instance(instance),
-        values(values),
-        outputs(Recycling<ArrayRef>::take()),
-        made(Recycling<py::object>::take()) {}
-  ~Runner() {
-    Recycling<ArrayRef>::give(std::move(outputs));
-    Recycling<py::object>::give(std::move(made));
-  }
-  Runner(const Runner&) = delete;
+      : e(e), instance(instance), values(values) {}
   void compute();  // throws OpError when a kernel finds bad data: nothing has happened then
   py::object make(int recipe);
   const ArrayRef& output(int k) const { return outputs[k]; }

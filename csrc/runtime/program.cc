@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "base/recycle.h"
 #include "base/log.h"
 
 namespace pijit {
@@ -86,12 +85,16 @@ void Program::settle() {
 }
 
 void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* out) const {
-  Recycled<void*> pointers;
-  Recycled<ArrayRef> buffers;
-  pointers->resize(slots.size());
-  buffers->resize(output_buffers.size());
-  void** ptr = pointers->data();
-  ArrayRef* buf = buffers->data();
+  constexpr size_t kSmall = 48;
+  void* small_ptr[kSmall];
+  ArrayRef small_buf[kSmall / 2];
+  std::unique_ptr<void*[]> big_ptr;
+  std::unique_ptr<ArrayRef[]> big_buf;
+  void** ptr = small_ptr;
+  ArrayRef* buf = small_buf;
+  if (slots.size() > kSmall) ptr = (big_ptr = std::make_unique<void*[]>(slots.size())).get();
+  if (output_buffers.size() > kSmall / 2)
+    buf = (big_buf = std::make_unique<ArrayRef[]>(output_buffers.size())).get();
 
   for (size_t b = 0; b < output_buffers.size(); ++b) {
     const auto& o = output_buffers[b];
