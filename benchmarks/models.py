@@ -1,7 +1,7 @@
 """`make bench-models`: a training step of every program in examples/models, here and in a real MindSpore, in one run.
 
 Each program runs in processes of their own: eagerly and jitted here, and, where PIJIT_MINDSPORE names a Python that has
-MindSpore, in PyNative mode and under its two kinds of jit. The kinds take turns ROUNDS times and each one's best median
+MindSpore, in PyNative mode and under its two kinds of jit. The kinds take turns --rounds times and each one's best median
 counts: what else the machine does slows whole processes down."""
 
 import argparse
@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 
-ROUNDS = 2
 SECONDS = 2.0
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "examples" / "models"
 KINDS = {"eager": None, "jit": "bytecode", "mindspore": None, "mindspore_pijit": "bytecode", "mindspore_ast": "ast"}
@@ -24,6 +23,7 @@ def worker(name, kind):
     os.environ.setdefault("GLOG_v", "3")
     sys.path.insert(0, str(FOLDER))
     if not kind.startswith("mindspore"):
+        sys.path.insert(1, str(FOLDER.parent.parent))
         import pijit.compat
 
         pijit.compat.install("mindspore")
@@ -72,6 +72,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("programs", nargs="*", help="names of programs; all of them if none is given")
     parser.add_argument("--json", help="a file for the results")
+    parser.add_argument("--rounds", type=int, default=2, help="how often each kind is run (default 2)")
     options = parser.parse_args()
     there = sorted(f.stem for f in FOLDER.glob("*.py") if f.stem != "training")
     names = options.programs or there
@@ -80,7 +81,7 @@ def main():
     rows = {}
     for name in names:
         row = rows[name] = {}
-        for _ in range(ROUNDS):
+        for _ in range(options.rounds):
             for kind in kinds:
                 if "error" in row.get(kind, {}):
                     continue

@@ -296,19 +296,6 @@ def _renamed(op, **names):
     return method
 
 
-def _binary(op, name):
-    """The method of an op of two operands, the second of which has several names."""
-    def method(self, *args, **kwargs):
-        for k in ("other", "y", "exponent", "divisor"):
-            if k in kwargs:
-                args = (*args, kwargs.pop(k))
-        return op(self, *args, **kwargs)
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"{name} with another tensor or a number, element by element."
-    method.__wrapped__ = op
-    return method
-
-
 METHODS = {
     name: overloaded(name, doc, *forms) for name, doc, forms in (
         ("sum", "Sum over axes (all by default); small integers give int64.", (_sum_by_dim, _sum_by_axis)),
@@ -352,8 +339,3 @@ METHODS |= {
     "take": _renamed(F.take, index="indices"), "diagonal": _renamed(F.diagonal, axis1="dim1", axis2="dim2"),
             "multiply": _renamed(F.multiply, value="other"),
 }
-for _n in ("logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "mul", "pow",
-           "floor_divide", "fmod", "maximum", "minimum",
-           "equal", "eq", "not_equal", "ne", "less", "lt", "less_equal", "le", "greater", "gt", "greater_equal", "ge",
-           "atan2", "remainder"):
-    METHODS[_n] = _binary(getattr(F, _n), _n)

@@ -10,19 +10,8 @@ from pijit._C import Tensor
 from pijit._C import ops as _ops
 from pijit._numpy import np
 from pijit.ops import function as F
+from pijit.ops.table import METHODS as _METHODS, OPS as _OPS
 from pijit.overloads import METHODS as _OVERLOADED
-
-_METHODS = {}
-for _n in ("add sub mul div floor_divide mod fmod pow atan2 maximum minimum neg abs absolute sign square sqrt rsqrt "
-           "reciprocal exp exp2 expm1 log "
-           "log2 log10 log1p sin cos tan asin acos atan arcsin arccos arctan sinh cosh tanh asinh acosh atanh arcsinh "
-           "arccosh arctanh erf erfc lgamma digamma floor ceil trunc "
-           "round equal eq not_equal ne less lt less_equal le greater gt greater_equal ge logical_and logical_or "
-           "logical_xor logical_not bitwise_and "
-           "bitwise_or bitwise_xor invert isnan isinf isfinite sigmoid subtract multiply divide true_divide negative "
-           "remainder hypot").split():
-    _METHODS[_n] = getattr(F, _n)
-
 
 def _method(op):
     def method(self, *args, **kwargs):
@@ -32,36 +21,14 @@ def _method(op):
     return method
 
 
-for _n, _op in _METHODS.items():
-    setattr(Tensor, _n, _method(_op))
-    getattr(Tensor, _n).__name__ = getattr(Tensor, _n).__qualname__ = _n
-for _n in ("swapaxes expand_dims unsqueeze squeeze ravel broadcast_to split chunk narrow unbind flip tile "
-           "repeat_interleave sum mean prod amax amin argmax argmin var std logsumexp cumsum count_nonzero norm "
-           "gather_elements "
-           "gather_nd index_select masked_fill masked_select nonzero clamp clip nan_to_num isclose lerp matmul mm bmm "
-           "dot outer softmax "
-           "log_softmax sort argsort topk median unique roll diagonal tril triu moveaxis movedim take relu addcmul "
-           "addcdiv t "
-           "cumprod hsplit vsplit inner sinc hardshrink reverse svd qr cholesky cholesky_inverse cholesky_solve "
-           "inverse det slogdet logdet "
-           "lu_solve lstsq matrix_power geqrf orgqr ormqr igamma igammac i0").split():
+for _row in _OPS:
+    for _n in _row.methods:
+        setattr(Tensor, _n, _method(_ops[_row.op]))
+        getattr(Tensor, _n).__name__ = getattr(Tensor, _n).__qualname__ = _n
+for _n in _METHODS:
     setattr(Tensor, _n, getattr(F, _n))
 for _n in ("sub", "mul", "div", "max", "min"):
     setattr(Tensor, "scatter_" + _n, getattr(F, "tensor_scatter_" + _n))
-
-
-for _n in ("addbmm addmv addr aminmax approximate_equal baddbmm bincount bitwise_left_shift bitwise_right_shift "
-           "copysign cov cross cummax cummin deg2rad rad2deg diag "
-           "diagflat diagonal_scatter diff dsplit erfinv fills fliplr flipud float_power fmax fmin gcd ger heaviside "
-           "histc i0 index_fill isreal lcm ldexp logaddexp2 "
-           "logcumsumexp logit msort mvlgamma nanmean nanmedian nanquantile positive quantile renorm reverse_sequence "
-           "rot90 select_scatter sgn signbit "
-           "slice_scatter swapdims tensor_split unique_consecutive unique_with_pad unsorted_segment_max "
-           "unsorted_segment_min unsorted_segment_prod xdivy multinomial bernoulli "
-           "eigvals is_complex angle conj imag real is_floating_point inverse slogdet logdet log_matrix_determinant "
-           "cholesky cholesky_inverse cholesky_solve matrix_power adjoint").split():
-    _op = getattr(F, _n)
-    setattr(Tensor, _n, _op if isinstance(_op, types.FunctionType) else _method(_op))
 Tensor.to_coo, Tensor.to_csr = F.dense_to_sparse_coo, F.dense_to_sparse_csr
 Tensor.bitwise_not, Tensor.soft_shrink = _method(F.invert), F.softshrink
 Tensor.nelement, Tensor.matrix_determinant = F.numel, F.det

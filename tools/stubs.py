@@ -1,11 +1,16 @@
-"""Writes the methods of Tensor into pijit/_C.pyi, between its two marks, from their signatures: `python tools/stubs.py`."""
+"""Writes what editors can't read from the sources: `python tools/stubs.py`.
+
+The methods of Tensor go into pijit/_C.pyi, between its two marks, from their signatures; the functions that pijit/ops/table.py names into a stub of
+pijit/ops/function/elementwise.py."""
 
 import inspect
 import pathlib
 import sys
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STUB = ROOT / "pijit" / "_C.pyi"
+FUNCTIONS = ROOT / "pijit" / "ops" / "function" / "elementwise.pyi"
 BEGIN, END = "    # -- methods written in Python (tools/stubs.py) --\n", "    # -- operators --\n"
 
 # What parameters of these names are, and what methods give that don't give a Tensor.
@@ -75,5 +80,21 @@ def written():
     return text[:begin] + methods() + text[end:]
 
 
+def functions():
+    """The stub of the functions that are one op each."""
+    sys.path.insert(0, str(ROOT))
+    from pijit.ops.function import elementwise
+    lines = ["# Written by tools/stubs.py.", "from typing import Any", "", "from pijit._C import Tensor", ""]
+    for name, fn in vars(elementwise).items():
+        if name.startswith("__") or inspect.ismodule(fn) or not callable(fn) or isinstance(fn, type):
+            continue
+        parts = [p.replace(annotation=Any, default=... if p.default is not p.empty else p.empty)
+                 for p in inspect.signature(fn).parameters.values()]
+        text = str(inspect.Signature(parts)).replace("typing.Any", "Any").replace("Ellipsis", "...")
+        lines.append(f"def {name}{text} -> Tensor: ...")
+    return "\n".join(lines) + "\n"
+
+
 if __name__ == "__main__":
     STUB.write_text(written())
+    FUNCTIONS.write_text(functions())

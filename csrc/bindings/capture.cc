@@ -1,5 +1,5 @@
 #include "bindings/bindings.h"
-#include "capture/capture.h"
+#include "dispatch/run.h"
 
 namespace pijit {
 void init_capture(py::module_& m) { init_jit(m); }

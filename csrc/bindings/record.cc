@@ -6,7 +6,7 @@
 
 #include "base/progress.h"
 #include "bindings/bindings.h"
-#include "capture/report.h"
+#include "dispatch/report.h"
 
 namespace pijit {
 namespace {

@@ -39,8 +39,8 @@ V Context::bind(const V& found, const V& self, PyTypeObject* owner) {
   }
   if (PyObject* get = user_method(found, "__get__")) {  // a descriptor written in Python
     if (found->src >= 0) guard_type(found);
-    return call(wrap_static(get),
-                {found, self, wrap_static(reinterpret_cast<PyObject*>(owner))}, {});
+    return call(wrap_static(get), {found, self, wrap_static(reinterpret_cast<PyObject*>(owner))},
+                {});
   }
   if (Py_TYPE(o)->tp_descr_get && !PyType_Check(o) && !PyCFunction_Check(o))
     give_up(Reason::kUnsupportedAttribute, std::string("descriptor ") + Py_TYPE(o)->tp_name);
@@ -282,7 +282,8 @@ void Context::delete_attribute(const V& v, PyObject* name) {
   const bool plain_object = v->kind == Value::kObject && !PyType_Check(v->obj.ptr()) &&
                             !PyModule_Check(v->obj.ptr()) && !PyFunction_Check(v->obj.ptr());
   if (!plain_object && v->kind != Value::kInstance)
-    give_up(Reason::kUnsupportedAttribute, str_cat("deletion of an attribute of ", type_of(v)->tp_name));
+    give_up(Reason::kUnsupportedAttribute,
+            str_cat("deletion of an attribute of ", type_of(v)->tp_name));
   if (PyObject* f = user_method(v, "__delattr__")) {
     if (as<ObjectValue>(v)) guard_type(v);
     call(wrap_static(f), {v, constant(share(name))}, {});
@@ -302,8 +303,7 @@ void Context::delete_attribute(const V& v, PyObject* name) {
   const std::string text = text_of(name);
   const py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
   auto old = v->attrs.find(text);
-  if (old != v->attrs.end() ? !old->second
-                            : !d || !PyDict_GetItemWithError(d.ptr(), name))
+  if (old != v->attrs.end() ? !old->second : !d || !PyDict_GetItemWithError(d.ptr(), name))
     give_up(Reason::kRaises, "AttributeError");
   instance_dicts_.insert(d.ptr());
   if (known_.count(d.ptr())) give_up(Reason::kUnsupportedAttribute, "__dict__");
@@ -336,7 +336,8 @@ void Context::set_class_attribute(const V& v, PyObject* name, const V& value) {
             PyType_Check(g.obj.ptr()) &&
             PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(g.obj.ptr()), t);
   if (!plain || used)
-    give_up(Reason::kUnsupportedAttribute, "assignment to an attribute of " + std::string(t->tp_name));
+    give_up(Reason::kUnsupportedAttribute,
+            "assignment to an attribute of " + std::string(t->tp_name));
   const std::pair<PyObject*, std::string> key{v->obj.ptr(), text};
   undoable([this, writes = class_writes_] { class_writes_ = writes; });
   class_writes_[key] = value;

@@ -1,34 +1,16 @@
-// Capture: symbolic execution of bytecode into a graph, guards, effects and, where Python can't be
-// captured, a break. Nothing user-visible happens during capture.
-//
-//   Value    what the symbolic interpreter knows about a Python object (value.h)
-//   Source   how to reach an object again from a frame's state; evaluated and guarded at every call
-//   Recipe   how to make an object after the graph ran
-//   Entry    the outcome: sources + guards, program, effects, then a result or a break
+// Capture: symbolic execution of bytecode into an entry: a graph, guards, effects and, where Python
+// can't be captured, a break. Nothing user-visible happens during capture. What the symbolic
+// interpreter knows about a Python object is a Value (value.h).
 #pragma once
 #include <functional>
 #include <memory>
-#include <optional>
-
-#include <map>
 #include <set>
 
 #include "capture/scope.h"
-#include "compile/differentiated.h"
+#include "entry/entry.h"
 #include "graph/grad.h"
-#include "python/code.h"
-#include "python/objects.h"
-#include "runtime/program.h"
 
 namespace pijit {
-
-enum class Reason : uint8_t {
-#define BREAK(name, text, hint) name,
-#include "capture/break_reasons.def"
-#undef BREAK
-};
-const char* reason_text(Reason r);
-const char* reason_hint(Reason r);
 
 // Ends the graph before the current instruction. Caught where calls are inlined and at the frame's
 // root.
@@ -37,42 +19,6 @@ struct GraphBreak {
   std::string detail;
   std::string where;  // file:line of the innermost frame
 };
-
-// --- Sources and guards
-// ----------------------------------------------------------------------------
-struct Source {
-  enum Kind : uint8_t {
-    kState,
-    kClosure,
-    kGlobal,
-    kAttr,       // of the class, through the MRO
-    kSlot,       // what an object holds in a slot of its class (__slots__)
-    kClassName,  // __name__, __qualname__ or __module__ of a class
-    kDictAttr,
-    kItem,      // of a tuple or list; from the end where negative
-    kDictItem,  // of a dict; no user code is asked, not even a subclass's
-    kLength,    // of a list or dict, as an int
-    kHasKey,    // whether the dict has the key, as a bool
-    kCell,
-    kFuncClosure,
-    kFuncDefaults,
-    kFuncKwDefault,
-    kMethodSelf,
-    kMethodFunc,
-    kComputed,  // what the C function `key`, which has no effects, gives for `args`
-    kPack,      // the tuple of `args`
-    kMember,    // what a C descriptor, the key, reads from the object
-    kConst
-  } kind;
-  int parent = -1;
-  int index = 0;
-  py::object key;  // name, dict key, globals dict or constant
-  int other = -1;  // kDictItem, kHasKey: the source of the key, where that varies
-  std::vector<int> args = {};
-  uint64_t path = 0;  // the same for the same way to an object in every capture
-};
-// The path of a source whose parent has the path `parent`.
-uint64_t path_of(const Source& s, uint64_t parent);
 
 // Thrown where a generator that has run can't be handed to CPython: capture begins anew and leaves
 // generators alone.
@@ -88,123 +34,6 @@ struct ChangesItself {
 struct Interrupted {
   std::vector<std::pair<Code, int>> frames;  // and lines
 };
-
-struct Guard {
-  enum Kind : uint8_t {
-    kType,         // exact type `obj`, of version `num`
-    kExact,        // exact type `obj`
-    kIs,           // the very object
-    kEquals,       // same type and equal
-    kTensor,       // tensor of python type `obj`, of that `version`, and of the element type and
-                   // shape of `type`, but for the dims in the bit mask `num`
-    kNumber,       // int (of 31 bits) or float, of type `obj`
-    kRelation,     // compared with number `obj` by num / 2 (Py_LT ...), the answer is num % 2
-    kLength,       // tuple or list of `num` items
-    kAtLeast,      // list of `num` items or more
-    kThere,        // it exists
-    kKeys,         // dict with exactly these keys in this order
-    kCode,         // function with this code and globals
-    kSame,         // the same object as source `num`
-    kNoDictAttr,   // the instance dict lacks `obj`
-    kDictVersion,  // dict `obj` is at version `num`
-    kTypeVersion,  // class `obj` is at version `num`
-    kNull,         // slot is unbound
-    kCellEmpty,
-    kNoPart,  // a tensor that is no part of another
-  } kind;
-  int src;
-  py::object obj, obj2;
-  uint64_t num = 0;
-  Type type;
-  unsigned version = 0;
-};
-
-// --- Recipes and effects
-
-class Runner;
-// How to make an object after the graph ran (recipe.h).
-struct Recipe {
-  virtual ~Recipe() = default;
-  virtual py::object make(Runner& r) const = 0;  // throws error_already_set
-  // Of objects that their parts may lead back to: made without them, then filled.
-  virtual py::object allocate() const { return {}; }
-  virtual void fill(Runner& r, const py::object& made) const {}
-  virtual int visit(visitproc, void*) const { return 0; }
-  virtual std::string describe() const = 0;
-
-  std::vector<int> parts;  // recipes; -1: none
-};
-// What an entry does to objects from outside. Effects are applied in the order of the program; each
-// one is the program's own operation on the object itself, so that what others did to it meanwhile
-// (other threads, __del__, a stream that prints) stays. effects.cc
-struct Effect {
-  virtual ~Effect() = default;
-  virtual void apply(Runner& r) const = 0;  // throws error_already_set
-  virtual int visit(visitproc, void*) const { return 0; }
-  virtual std::string describe() const = 0;
-};
-
-// --- Entries
-// ---------------------------------------------------------------------------------------
-struct BreakRecord {
-  Reason reason;
-  std::string detail, location;
-};
-
-// An entry's program for inputs of certain sizes.
-struct Instance {
-  bool fits = true;  // false: with these sizes, capture would have taken another way
-  std::shared_ptr<const Program> program;  // null: nothing to compute
-  std::vector<bool> donatable;
-  std::vector<Number> sizes;  // that recipes ask for
-  // For a tape: gradients, by the inputs that it watches.
-  std::shared_ptr<const Graph> graph;
-  mutable std::map<std::vector<Differentiated::Leaf>, std::shared_ptr<Differentiated>>
-      differentiated;
-};
-
-struct Entry {
-  std::vector<Source> sources;
-  std::vector<Guard> guards;
-  std::vector<std::pair<int, int>> guard_range;  // per source
-  std::string graph_text;
-  std::vector<std::pair<std::string, int>> ops;
-  std::vector<int> inputs;  // source per program input
-  // What varies: dims of inputs, as (input, axis). Instances by those dims.
-  std::vector<std::pair<int, int>> varying;
-  std::map<std::vector<int64_t>, std::shared_ptr<const Instance>> instances;
-  // Where something varies, how to build a further instance: the graph in terms of a symbol per
-  // varying dim, for sizes that fulfil these constraints.
-  std::shared_ptr<const Graph> graph;
-  SizeEnv symbols;
-  std::vector<SizeNumber> sizes;  // that recipes ask for
-  std::vector<int> changed;       // sources of objects that effects change, and
-  std::vector<int> identities;    // of all objects with an identity: none of these may be the same
-  // The addresses of `identities` that were last found to be so (not held).
-  mutable std::vector<PyObject*> apart;
-  std::vector<std::unique_ptr<const Recipe>> recipes;
-  std::vector<std::unique_ptr<const Effect>> effects;
-  int result = -1;  // recipe; -1: ends in a break
-  // The break: state to continue with, before instruction `instr`.
-  int instr = -1;
-  bool rest_in_python = false;                   // continue in CPython to the end
-  std::vector<int> slot_recipes, stack_recipes;  // -1: unbound
-  int handled = -1;  // the exception that is handled there, or None; -1: the same as before
-  std::optional<BreakRecord> break_record;
-  uint64_t calls = 0;
-  int first_line = 0;
-  std::vector<std::string> places;  // "file:line" that capture went through
-  bool fast = false;
-  bool own_gradients = false;  // of the user; a tape must see them
-};
-
-// Equal for a guard: of one type, floats by their bits.
-bool equal_constants(PyObject* a, PyObject* b);
-// Of a bound method of C code: the descriptor of its object's class (borrowed); null where it is
-// none.
-PyObject* method_behind(PyObject* builtin);
-// An int that may vary: sums and products of a few stay exact.
-inline bool small_int(int64_t i) { return i > -(int64_t{1} << 31) && i < (int64_t{1} << 31); }
 
 // What a frame starts from: the function's entry, or an instruction after a break.
 struct StartPoint {
@@ -228,27 +57,6 @@ struct StartPoint {
 // never returns null. Adds to `varying` and `own_changes`.
 std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& state, bool whole);
 
-// Checks guards. `values` receives the objects of all sources (new references).
-bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
-                  std::vector<py::object>* values, int* failed);
-// The instance for the sizes of these inputs, built if need be; null: the entry does not fit them.
-std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::object>& values);
-// The text of an entry's graph; where sizes vary, with a line per symbol that says what it is.
-std::string graph_text(const Entry& e, const CodeInfo& code);
-// What must hold of the sizes that vary, as Python expressions.
-std::vector<std::string> describe_constraints(const Entry& e, const CodeInfo& code);
-// Adds what in `state` differs from what the entry was captured for, if numbers and sizes are all
-// that differs.
-void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,
-                  std::map<uint64_t, uint64_t>* varying);
-std::string describe_source(const std::vector<Source>& sources, int src, const CodeInfo& code);
-std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code);
-
-// --- JitFunction
-// -----------------------------------------------------------------------------------
-extern PyTypeObject* jit_function_type;
-PyObject* jit_inner(PyObject* jit_function);  // borrowed
-void init_jit(py::module_& m);
 bool graph_mode();
 
 }  // namespace pijit

@@ -1,7 +1,7 @@
 // Effects: what a call does to objects that exist outside of it. Capture notes them in one journal,
 // in the order of the program; an entry applies them in this order, each by the operation that the
 // program has.
-#include "capture/runner.h"
+#include "entry/runner.h"
 #include "capture/tracer.h"
 
 namespace pijit {

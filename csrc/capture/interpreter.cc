@@ -11,23 +11,6 @@
 
 namespace pijit {
 
-const char* reason_text(Reason r) {
-  static const char* t[] = {
-#define BREAK(name, text, hint) text,
-#include "capture/break_reasons.def"
-#undef BREAK
-  };
-  return t[static_cast<int>(r)];
-}
-const char* reason_hint(Reason r) {
-  static const char* t[] = {
-#define BREAK(name, text, hint) hint,
-#include "capture/break_reasons.def"
-#undef BREAK
-  };
-  return t[static_cast<int>(r)];
-}
-
 Tracer::Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators)
     : Context(p, generators), state_(state), whole_(whole) {}
 

@@ -4,7 +4,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "capture/context.h"
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 #include "eager/tape.h"
 
 namespace pijit {

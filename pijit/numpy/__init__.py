@@ -7,15 +7,15 @@ import numpy as _np
 from pijit import dtype as _t
 from pijit._C import Tensor
 from pijit.ops import function as _F
+from pijit.ops.table import OPS as _OPS
 
 float32, float64, int32, int64, bool_ = _t.float32, _t.float64, _t.int32, _t.int64, _t.bool_
 pi, e, inf, nan, newaxis = _np.pi, _np.e, _np.inf, _np.nan, None
 
-for _n in ("add subtract multiply divide true_divide floor_divide mod fmod pow maximum minimum negative abs absolute sign square sqrt reciprocal exp exp2 expm1 log log2 log10 "
-           "log1p sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot floor ceil trunc equal not_equal less less_equal greater greater_equal "
-           "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert isnan isinf isfinite where meshgrid einsum").split():
-    globals()[_n] = getattr(_F, _n)
-power, remainder = _F.pow, _F.mod
+for _row in _OPS:
+    for _n in _row.numpy:
+        globals()[_n] = getattr(_F, _row.functions[0])
+subtract, divide, true_divide, meshgrid, einsum = _F.subtract, _F.divide, _F.true_divide, _F.meshgrid, _F.einsum
 
 
 def around(a, decimals=0):

@@ -10,6 +10,7 @@ from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 from pijit.ops.primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register  # noqa: F401
 from pijit.ops.function.shapes import _format, _same_shape
+from pijit.ops.table import OPS as _OPS, PRIMITIVES as _PRIMITIVES
 
 
 def _simple(name, fn, doc):
@@ -18,34 +19,9 @@ def _simple(name, fn, doc):
     return type(name, (Primitive,), {"__call__": __call__, "__doc__": doc, "__module__": __name__})
 
 
-_SIMPLE = {
-    "Add": F.add, "TensorAdd": F.add, "Sub": F.sub, "Mul": F.mul, "Div": _ops["div"], "FloorDiv": F.floor_div, "FloorMod": F.mod,
-    "Mod": F.fmod, "Pow": F.pow, "Maximum": F.maximum, "Minimum": F.minimum, "Neg": F.neg, "Abs": F.abs, "Sign": F.sign, "Square": F.square,
-    "Sqrt": F.sqrt, "Rsqrt": F.rsqrt, "Reciprocal": F.reciprocal, "Exp": F.exp, "Expm1": F.expm1, "Log": F.log, "Log1p": F.log1p,
-    "Sin": F.sin, "Cos": F.cos, "Tan": F.tan, "Asin": F.asin, "ACos": F.acos, "Atan": F.atan, "Atan2": F.atan2, "Sinh": F.sinh, "Cosh": F.cosh,
-    "Tanh": F.tanh, "Asinh": F.asinh, "Acosh": F.acosh, "Atanh": F.atanh, "Erf": F.erf, "Erfc": F.erfc, "Lgamma": F.lgamma, "Digamma": F.digamma,
-    "Floor": F.floor, "Ceil": F.ceil, "Rint": F.round, "Trunc": F.trunc, "Equal": F.equal, "NotEqual": F.not_equal, "Less": F.less,
-    "LessEqual": F.less_equal, "Greater": F.greater, "GreaterEqual": F.greater_equal, "LogicalAnd": F.logical_and, "LogicalOr": F.logical_or,
-    "LogicalXor": F.logical_xor, "LogicalNot": F.logical_not, "BitwiseAnd": F.bitwise_and, "BitwiseOr": F.bitwise_or, "BitwiseXor": F.bitwise_xor,
-    "Invert": F.invert, "IsNan": F.isnan, "IsInf": F.isinf, "IsFinite": F.isfinite, "ReLU": F.relu, "ReLU6": F.relu6, "Sigmoid": F.sigmoid,
-    "SeLU": F.selu, "Softplus": F.softplus, "Softsign": F.softsign, "Mish": F.mish, "HSwish": F.hardswish, "PReLU": F.prelu,
-    "Select": F.select, "Cast": F.cast, "Reshape": F.reshape, "Transpose": F.transpose, "ExpandDims": F.expand_dims, "BroadcastToOp": F.broadcast_to,
-    "Shape": F.shape, "Rank": F.rank, "Size": F.size, "DType": F.dtype, "Tile": F.tile, "Slice": F.slice,
-    "ZerosLike": F.zeros_like, "OnesLike": F.ones_like, "Zeros": F.zeros, "Ones": F.ones, "Fill": F.fill,
-    "GatherD": F.gather_elements, "GatherNd": F.gather_nd, "ScatterNd": F.scatter_nd,
-    "TensorScatterUpdate": F.tensor_scatter_update, "TensorScatterAdd": F.tensor_scatter_add, "AddN": F.addn,
-    "Assign": F.assign, "AssignAdd": F.assign_add, "AssignSub": F.assign_sub, "Depend": F.depend, "StopGradient": F.stop_gradient, "Lerp": F.lerp,
-    "Dense": F.dense, "Print": F.print_, "MSELoss": F.mse_loss, "Identity": lambda x: x, "MaskedFill": F.masked_fill, "TensorShape": F.dyn_shape,
-    "Erfinv": F.erfinv, "Xlogy": F.xlogy, "Xdivy": F.xdivy, "SquaredDifference": F.squared_difference, "DivNoNan": F.div_no_nan, "MulNoNan": F.mul_no_nan,
-    "TruncateDiv": F.truncate_div, "TruncateMod": F.truncate_mod, "FastGeLU": F.fast_gelu, "FastGelu": F.fast_gelu, "Sinc": F.sinc, "Trace": F.trace,
-    "Ger": F.ger, "Hypot": F.hypot, "Heaviside": F.heaviside, "Fmax": F.fmax, "Fmin": F.fmin, "LeftShift": F.bitwise_left_shift,
-    "RightShift": F.bitwise_right_shift, "Gcd": F.gcd, "Lcm": F.lcm, "AccumulateNV2": F.accumulate_n, "PopulationCount": F.population_count,
-    "UnsortedSegmentSum": F.unsorted_segment_sum, "UnsortedSegmentMax": F.unsorted_segment_max, "UnsortedSegmentMin": F.unsorted_segment_min,
-    "UnsortedSegmentProd": F.unsorted_segment_prod, "TensorScatterSub": F.tensor_scatter_sub, "TensorScatterMul": F.tensor_scatter_mul,
-    "TensorScatterDiv": F.tensor_scatter_div, "TensorScatterMax": F.tensor_scatter_max, "TensorScatterMin": F.tensor_scatter_min,
-    "Real": F.real, "Imag": F.imag, "Conj": F.conj, "Angle": F.angle, "Complex": F.complex, "Polar": F.polar,
-    "ComplexAbs": lambda x: F.real(F.abs(x)), "MatrixDeterminant": F.det,
-}
+_SIMPLE = {name: _ops[row.op] for row in _OPS for name in row.primitives}
+_SIMPLE |= {name: getattr(F, function) for function, names in _PRIMITIVES.items() for name in names}
+_SIMPLE |= {"Identity": lambda x: x, "ComplexAbs": lambda x: F.real(F.abs(x))}
 for _name, _fn in _SIMPLE.items():
     globals()[_name] = _simple(_name, _fn, f"Primitive of ops.{getattr(_fn, '__name__', _name.lower())}.")
 

@@ -17,8 +17,10 @@ BELOW = {
     "compile": {"runtime"},
     "eager": {"compile"},
     "python": {"eager"},
-    "capture": {"python"},
-    "bindings": {"capture"},
+    "entry": {"python"},
+    "capture": {"entry"},
+    "dispatch": {"capture"},
+    "bindings": {"dispatch"},
     "launch": {"python"},
 }
 CORE = {"base", "graph", "runtime", "cpu", "cuda", "compile", "eager"}

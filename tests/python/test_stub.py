@@ -39,11 +39,21 @@ def test_class_members_agree():
             assert own <= declared, f"{name}: missing in the stub: {sorted(own - declared)}"
 
 
-def test_methods_of_tensors_are_declared():
-    """tools/stubs.py has written them: no attribute is Any."""
+def stub_writer():
     spec = importlib.util.spec_from_file_location("stubs", pathlib.Path(__file__).parents[2] / "tools" / "stubs.py")
     stubs = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(stubs)
+    return stubs
+
+
+def test_functions_of_the_table_are_declared():
+    stubs = stub_writer()
+    assert stubs.FUNCTIONS.read_text() == stubs.functions(), "run tools/stubs.py"
+
+
+def test_methods_of_tensors_are_declared():
+    """tools/stubs.py has written them: no attribute is Any."""
+    stubs = stub_writer()
     assert stubs.STUB.read_text() == stubs.written(), "run tools/stubs.py"
     tree = ast.parse(stubs.STUB.read_text())
     tensor = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Tensor")

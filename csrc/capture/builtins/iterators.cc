@@ -1,6 +1,6 @@
 // Iterators of the library: filter and itertools. What they give is what generators of
 // pijit/_polyfills.py give, which are inlined.
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 #include "capture/registry.h"
 #include "capture/values.h"
 

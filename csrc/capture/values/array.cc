@@ -3,7 +3,7 @@
 #include <set>
 
 #include "capture/context.h"
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 
 namespace pijit {
 

@@ -1,7 +1,7 @@
 #include "capture/values/bytearray.h"
 
 #include "capture/context.h"
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 
 namespace pijit {
 

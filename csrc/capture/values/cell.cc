@@ -1,6 +1,6 @@
 #include "capture/values/cell.h"
 
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 
 namespace pijit {
 namespace {

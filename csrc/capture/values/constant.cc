@@ -1,7 +1,7 @@
 #include "capture/values/constant.h"
 
 #include "capture/context.h"
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/sequence.h"
 

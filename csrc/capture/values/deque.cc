@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "capture/context.h"
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 
 namespace pijit {

@@ -1,7 +1,7 @@
 #include "capture/values/exception.h"
 
 #include "capture/context.h"
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 
 namespace pijit {
 

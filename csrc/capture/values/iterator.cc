@@ -1,7 +1,7 @@
 #include "capture/values/iterator.h"
 
 #include "capture/context.h"
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 #include "capture/values/bytearray.h"
 #include "capture/values/dict.h"
 #include "capture/values/sequence.h"

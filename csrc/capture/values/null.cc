@@ -1,6 +1,6 @@
 #include "capture/values/null.h"
 
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 
 namespace pijit {
 

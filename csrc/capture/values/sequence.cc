@@ -1,7 +1,7 @@
 #include "capture/values/sequence.h"
 
 #include "capture/context.h"
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/slice.h"
 

@@ -1,7 +1,7 @@
 #include "capture/values/set.h"
 
 #include "capture/context.h"
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 
 namespace pijit {

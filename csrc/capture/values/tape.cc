@@ -1,7 +1,7 @@
 #include "capture/values/tape.h"
 
 #include "capture/context.h"
-#include "capture/recipe.h"
+#include "capture/rebuilder.h"
 #include "capture/values/function.h"
 
 namespace pijit {

@@ -229,14 +229,14 @@ OpEntry floating(OpTable& t, const char* n) {
 }
 OpEntry binary(OpTable& t, const char* n, Domain d, uint32_t flags = 0) {
   return t.add(n)
-      .in({"x|input", "y|other|exponent"})
+      .in({"x|input", "y|other|exponent|divisor"})
       .flags(kElementwise | flags)
       .promote(Promote::kSame)
       .infer(checked(d));
 }
 OpEntry compare(OpTable& t, const char* n, SOp o, uint32_t flags = 0) {
   return t.add(n)
-      .in({"x|input", "y|other|exponent"})
+      .in({"x|input", "y|other|exponent|divisor"})
       .flags(kElementwise | kNoGradient | flags)
       .promote(Promote::kSame)
       .infer(bool_type())
@@ -454,7 +454,7 @@ void register_elementwise(OpTable& t) {
   for (auto [n, o] :
        {std::pair{"logical_and", SOp::kAnd}, {"logical_or", SOp::kOr}, {"logical_xor", SOp::kXor}})
     t.add(n)
-        .in({"x|input", "y|other|exponent"})
+        .in({"x|input", "y|other|exponent|divisor"})
         .flags(kElementwise | kNoGradient | kCommutative)
         .promote(Promote::kBool)
         .infer(logical_type())

@@ -39,4 +39,4 @@ from pijit.ops.function.extra import *  # noqa: F401,F403
 from pijit.ops.function.variants import *  # noqa: F401,F403
 from pijit.ops.function.sparse import *  # noqa: F401,F403
 
-__all__ = [n for n, v in globals().items() if not n.startswith("_") and not isinstance(v, _Module) and n not in ("Tensor", "softplus_")]
+__all__ = [n for n, v in globals().items() if not n.startswith("_") and not isinstance(v, _Module) and n != "Tensor"]

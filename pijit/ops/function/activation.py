@@ -4,7 +4,7 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit import random as _random
 from pijit.ops.function.creation import arange
-from pijit.ops.function.elementwise import (abs, cast, exp, expm1, log, _need_tensor, relu6, sigmoid, softplus_,
+from pijit.ops.function.elementwise import (abs, cast, exp, expm1, log, _need_tensor, relu6, sigmoid,
                                             stop_gradient, tanh)
 from pijit.ops.function.selection import clamp
 from pijit.ops.function.shapes import expand_dims, reshape, split
@@ -221,7 +221,7 @@ def softplus(input, beta=1, threshold=20):
         [ 0.3132617  0.6931472 30.       ]
     """
     scaled = input if beta == 1 else input * beta
-    y = softplus_(scaled)
+    y = _ops["softplus"](scaled)
     return _ops["select"](scaled > threshold, input, y if beta == 1 else y / beta)
 
 
@@ -241,7 +241,7 @@ def logsigmoid(x):
         >>> print(ops.logsigmoid(Tensor([-1.0, 0.0, 1.0])))
         [-1.3132617 -0.6931472 -0.3132617]
     """
-    return -softplus_(-x)
+    return -_ops["softplus"](-x)
 
 
 def mish(x):
@@ -260,7 +260,7 @@ def mish(x):
         >>> print(ops.mish(Tensor([-1.0, 0.0, 1.0])))
         [-0.30340147  0.          0.8650984 ]
     """
-    return x * tanh(softplus_(x))
+    return x * tanh(_ops["softplus"](x))
 
 
 def softsign(x):

@@ -4,36 +4,10 @@ import builtins
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
+from pijit.ops.table import OPS as _OPS
 
-add, sub, mul = _ops["add"], _ops["sub"], _ops["mul"]
-multiply, realdiv = mul, _ops["div"]
-floor_divide = floor_div = floordiv = _ops["floor_div"]
-mod = floor_mod = floormod = remainder = _ops["mod"]
-fmod, pow, atan2, arctan2, hypot = _ops["fmod"], _ops["pow"], _ops["atan2"], _ops["atan2"], _ops["hypot"]
-maximum, minimum = _ops["maximum"], _ops["minimum"]
-neg, negative, abs, absolute, sign, sgn = _ops["neg"], _ops["neg"], _ops["abs"], _ops["abs"], _ops["sign"], _ops["sign"]
-square, sqrt, rsqrt, reciprocal, cbrt = _ops["square"], _ops["sqrt"], _ops["rsqrt"], _ops["reciprocal"], _ops["cbrt"]
-exp, exp2, expm1, log, log2, log10, log1p = (_ops[k] for k in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"))
-sin, cos, tan, asin, acos, atan = (_ops[k] for k in ("sin", "cos", "tan", "asin", "acos", "atan"))
-arcsin, arccos, arctan = asin, acos, atan
-sinh, cosh, tanh, asinh, acosh, atanh = (_ops[k] for k in ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"))
-arcsinh, arccosh, arctanh = asinh, acosh, atanh
-erf, erfc, lgamma, digamma = _ops["erf"], _ops["erfc"], _ops["lgamma"], _ops["digamma"]
-floor, ceil, trunc = _ops["floor"], _ops["ceil"], _ops["trunc"]
-equal = eq = _ops["equal"]
-not_equal = ne = _ops["not_equal"]
-less = lt = _ops["less"]
-less_equal = le = _ops["less_equal"]
-greater = gt = _ops["greater"]
-greater_equal = ge = _ops["greater_equal"]
-logical_and, logical_or, logical_xor, logical_not = (_ops["logical_" + k] for k in ("and", "or", "xor", "not"))
-bitwise_and, bitwise_or, bitwise_xor, bitwise_not = (_ops["bitwise_" + k] for k in ("and", "or", "xor", "not"))
-invert = bitwise_not
-bitwise_left_shift, bitwise_right_shift = _ops["left_shift"], _ops["right_shift"]
-isnan, isinf, isfinite = _ops["isnan"], _ops["isinf"], _ops["isfinite"]
-relu6, sigmoid, silu, softplus_ = _ops["relu6"], _ops["sigmoid"], _ops["silu"], _ops["softplus"]
-select = _ops["select"]
-where = _ops["select"]
+for _row in _OPS:
+    globals().update(dict.fromkeys(_row.functions, _ops[_row.op]))
 
 
 _WIDE = frozenset((mstype.float64, mstype.complex128))
@@ -106,7 +80,7 @@ def div(input, other, *, rounding_mode=None):
         return _ops["floor_div"](input, other)
     if rounding_mode != "trunc":
         raise ValueError(f"For 'div', 'rounding_mode' must be None, 'floor' or 'trunc', but got {rounding_mode!r}.")
-    q = trunc(_ops["div"](input, other))
+    q = _ops["trunc"](_ops["div"](input, other))
     floating = [x.dtype.is_floating_point if isinstance(x, Tensor) else isinstance(x, float) for x in (input, other)]
     return q if any(floating) else _ops["cast"](q, input.dtype if isinstance(input, Tensor) else other.dtype)
 
@@ -220,8 +194,8 @@ def sinc(input):
     """
     x = input * 3.141592653589793
     zero = x == 0
-    safe = select(zero, 1.0, x)
-    return select(zero, 1.0, sin(safe) / safe)
+    safe = _ops["select"](zero, 1.0, x)
+    return _ops["select"](zero, 1.0, _ops["sin"](safe) / safe)
 
 
 def cast(input, dtype):

@@ -6,7 +6,6 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, full
 from pijit.ops.function.elementwise import (abs, cast, exp, isfinite, log, logical_and, logical_not, _need_tensor,
-                                            softplus_,
                                             sqrt, square, stop_gradient)
 from pijit.ops.function.reduce import mean, sum
 from pijit.ops.function.selection import clamp
@@ -246,9 +245,9 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     """
     _same_shape("binary_cross_entropy_with_logits", input=input, target=target)
     if pos_weight is None:
-        loss = softplus_(input) - target * input
+        loss = _ops["softplus"](input) - target * input
     else:
-        loss = (1.0 - target) * input + (1.0 + (pos_weight - 1.0) * target) * softplus_(-input)
+        loss = (1.0 - target) * input + (1.0 + (pos_weight - 1.0) * target) * _ops["softplus"](-input)
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
@@ -481,7 +480,7 @@ def soft_margin_loss(input, target, reduction="mean"):
         0.6931472
     """
     _same_shape("soft_margin_loss", input=input, target=target)
-    return reduce_loss(softplus_(-target * input), reduction)
+    return reduce_loss(_ops["softplus"](-target * input), reduction)
 
 
 def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
@@ -505,7 +504,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, reduction="mean"):
         >>> print(ops.multilabel_soft_margin_loss(Tensor([[0.0, 0.0]]), Tensor([[1.0, 0.0]])))
         0.6931472
     """
-    loss = softplus_(input) - target * input
+    loss = _ops["softplus"](input) - target * input
     return reduce_loss(mean(loss if weight is None else loss * weight, -1), reduction)
 
 

@@ -1,8 +1,8 @@
-#include "capture/automatic.h"
+#include "dispatch/automatic.h"
 
 #include <algorithm>
 
-#include "capture/runner.h"
+#include "entry/runner.h"
 #include "runtime/watch.h"
 
 namespace pijit {

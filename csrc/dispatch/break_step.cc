@@ -1,5 +1,5 @@
 // Break instructions: CPython executes them, one at a time, each in a frame like the function's.
-#include "capture/run.h"
+#include "dispatch/run.h"
 #include "python/call_in_frame.h"
 
 namespace pijit {

@@ -3,7 +3,7 @@
 #pragma once
 #include <chrono>
 
-#include "capture/trial.h"
+#include "dispatch/trial.h"
 #include "capture/capture.h"
 #include "python/hook.h"
 
@@ -32,11 +32,6 @@ class HookUse {
   uint64_t runs_ = 0;
   unsigned fruitless_ = 0;
 };
-
-// Sources, guards, graph, recipes and effects as text.
-std::string describe(const Entry& e, const CodeInfo& code);
-// Adds it to what the option `replay` asks for.
-void write_replay(const Entry& e, const CodeInfo& code, int instr);
 
 // Graphs that ran so far, of all functions.
 extern uint64_t graphs_run;
@@ -124,6 +119,7 @@ class CalleeScope {
   std::optional<HookScope> hook_;
 };
 void init_callees();
+void init_jit(py::module_& m);
 // Do arguments or free variables hold tensors?
 bool works_on_tensors(const PendingCall& call);
 // Whose calls below a break are captured; null: none's.

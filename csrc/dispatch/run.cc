@@ -1,12 +1,12 @@
-#include "capture/run.h"
+#include "dispatch/run.h"
 
 #include <algorithm>
 
 #include "base/config.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "capture/report.h"
-#include "capture/runner.h"
+#include "dispatch/report.h"
+#include "entry/runner.h"
 #include "python/call_in_frame.h"
 
 namespace pijit {

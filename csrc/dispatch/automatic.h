@@ -4,7 +4,7 @@
 // while it pays. What is captured is measured against the plain code, and given back if it is no
 // faster.
 #pragma once
-#include "capture/run.h"
+#include "dispatch/run.h"
 
 namespace pijit {
 

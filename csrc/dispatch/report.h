@@ -1,6 +1,6 @@
 // What people are told about captured functions.
 #pragma once
-#include "capture/run.h"
+#include "dispatch/run.h"
 
 namespace pijit {
 

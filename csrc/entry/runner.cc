@@ -1,4 +1,4 @@
-#include "capture/runner.h"
+#include "entry/runner.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Running an entry: its program, the objects that the caller sees, the side effects.
 #pragma once
-#include "capture/capture.h"
+#include "entry/entry.h"
 
 namespace pijit {
 

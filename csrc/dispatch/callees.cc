@@ -2,9 +2,9 @@
 // decorated one. Its State belongs to the decorated function; its code object knows it.
 #include <algorithm>
 
-#include "capture/automatic.h"
-#include "capture/run.h"
-#include "capture/runner.h"
+#include "dispatch/automatic.h"
+#include "dispatch/run.h"
+#include "entry/runner.h"
 
 namespace pijit {
 

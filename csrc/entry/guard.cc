@@ -4,7 +4,7 @@
 #include <climits>
 
 #include "base/config.h"
-#include "capture/capture.h"
+#include "entry/entry.h"
 
 namespace pijit {
 namespace {

@@ -3,8 +3,8 @@
 // its handlers, its place in tracebacks.
 #include <algorithm>
 
-#include "capture/automatic.h"
-#include "capture/runner.h"
+#include "dispatch/automatic.h"
+#include "entry/runner.h"
 #include "python/module_code.h"
 
 namespace pijit {

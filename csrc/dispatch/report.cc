@@ -1,4 +1,4 @@
-#include "capture/report.h"
+#include "dispatch/report.h"
 
 #include <algorithm>
 

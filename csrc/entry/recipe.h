@@ -1,8 +1,7 @@
 // How a run makes the objects that it hands out. One class per way, beside the kind of value that
 // needs it; here those that several kinds use.
 #pragma once
-#include "capture/runner.h"
-#include "capture/value.h"
+#include "entry/runner.h"
 
 namespace pijit {
 
@@ -11,23 +10,6 @@ inline py::object checked(PyObject* o) {
   if (!o) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(o);
 }
-
-// Writes the recipes of an entry.
-class Rebuilder {
- public:
-  virtual ~Rebuilder() = default;
-  virtual Context& context() = 0;
-  virtual int recipe(const V& v) = 0;
-  // Enters a recipe; for v, which is known from here on, or for nothing that is a value.
-  virtual int add(Value* v, std::unique_ptr<Recipe> r) = 0;
-  virtual int output(Val node) = 0;           // of the program
-  virtual int size(const SizeNumber& n) = 0;  // of an instance
-
-  template <class T, class... A>
-  int make(Value* v, A&&... args) {
-    return add(v, std::make_unique<T>(std::forward<A>(args)...));
-  }
-};
 
 struct NullRecipe final : Recipe {
   py::object make(Runner&) const override { return {}; }

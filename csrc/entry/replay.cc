@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "base/config.h"
-#include "capture/run.h"
+#include "entry/entry.h"
 
 namespace pijit {
 namespace {

@@ -1,11 +1,11 @@
 // JitFunction: the callable in front of a function.
 #include "absl/container/flat_hash_map.h"
-#include "capture/automatic.h"
+#include "dispatch/automatic.h"
 #include "capture/capture.h"
-#include "capture/report.h"
-#include "capture/run.h"
+#include "dispatch/report.h"
+#include "dispatch/run.h"
 #include "capture/registry.h"
-#include "capture/runner.h"
+#include "entry/runner.h"
 #include "capture/tracer.h"
 
 #include <structmember.h>
@@ -451,7 +451,7 @@ void init_jit(py::module_& m) {
     const auto args = argument<py::tuple>("run_cell", "args", a[1]);
     const auto kwargs = argument<py::dict>("run_cell", "kwargs", a[2]);
     static auto* made = new absl::flat_hash_map<PyObject*, py::object>;  // holds the functions, so
-                                                                        // addresses stay theirs
+                                                                         // addresses stay theirs
     py::object f = py::type::of(cell).attr("construct");
     if (Py_TYPE(f.ptr()) == jit_function_type) return f(cell, *args, **kwargs);
     py::object& j = (*made)[f.ptr()];

@@ -1,0 +1,92 @@
+// The program of an entry for certain sizes, and the entry's graph as text.
+#include "compile/compile.h"
+#include "entry/entry.h"
+
+namespace pijit {
+
+std::shared_ptr<const Instance> instance_of(const Entry& e,
+                                            const std::shared_ptr<const Graph>& graph,
+                                            std::vector<Number> sizes) {
+  auto x = std::make_shared<Instance>();
+  const Graph& g = *graph;
+  bool may_fail = false;
+  const auto live = g.live();
+  for (uint32_t k = 0; k < g.size(); ++k)
+    may_fail |= live[k] && g.node(k).op && g.node(k).op->has(kMayFail);
+  if (!g.outputs.empty() || may_fail) {
+    x->program = compile(g, e.fast);
+    x->graph = graph;
+  }
+  x->donatable.assign(e.inputs.size(), false);
+  if (x->program)
+    for (auto& b : x->program->output_buffers)
+      if (b.donor >= 0) x->donatable[b.donor] = true;
+  x->sizes = std::move(sizes);
+  return x;
+}
+
+std::shared_ptr<const Instance> instance_at(const Entry& e, const std::vector<int64_t>& dims) {
+  auto misfit = std::make_shared<Instance>();
+  misfit->fits = false;
+  if (!e.symbols.fit(dims)) return misfit;
+  const Dims values(dims.begin(), dims.end());
+  try {
+    std::vector<Number> sizes;
+    for (auto& n : e.sizes) {
+      const SizeNumber x = substitute(n, values);
+      sizes.push_back(x.index() ? Number(std::get<Real>(x).value) : int64_t{std::get<Dim>(x)});
+    }
+    return instance_of(e, e.graph->with_sizes(values), std::move(sizes));
+  } catch (const Misfit&) {
+    return misfit;
+  } catch (const OpError&) {  // this and the next: the plain run raises it at its line
+    return misfit;
+  } catch (const std::bad_alloc&) {
+    return misfit;
+  }
+}
+
+std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::object>& values) {
+  std::vector<int64_t> dims;
+  for (auto [k, d] : e.varying) dims.push_back(array_of(values[e.inputs[k]].ptr())->type.shape[d]);
+  auto it = e.instances.find(dims);
+  if (it == e.instances.end()) {
+    constexpr size_t kMaxInstances = 256;
+    if (e.instances.size() >= kMaxInstances) e.instances.clear();
+    it = e.instances.emplace(dims, instance_at(e, dims)).first;
+  }
+  return it->second->fits ? it->second : nullptr;
+}
+
+std::string graph_text(const Entry& e, const CodeInfo& code) {
+  if (e.varying.empty() || e.graph_text.empty()) return e.graph_text;
+  std::string text = e.graph_text;
+  const auto merged = e.symbols.merged();
+  std::map<std::string, std::string> meaning;
+  std::vector<std::string> order;
+  for (size_t v = 0; v < e.varying.size(); ++v) {
+    const auto [k, d] = e.varying[v];
+    std::string& m = meaning[merged[v].str()];
+    if (m.empty()) order.push_back(merged[v].str());
+    m += str_cat(m.empty() ? "" : " = ", describe_source(e.sources, e.inputs[k], code), ".shape[",
+                 d, "]");
+  }
+  for (auto& s : order) text += str_cat("# ", s, " = ", meaning[s], "\n");
+  return text;
+}
+
+std::vector<std::string> describe_constraints(const Entry& e, const CodeInfo& code) {
+  auto name = [&](int v) {
+    const auto [k, d] = e.varying[static_cast<size_t>(v)];
+    return str_cat(describe_source(e.sources, e.inputs[k], code), ".shape[", d, "]");
+  };
+  std::vector<std::string> r;
+  for (auto& c : e.symbols.constraints()) {
+    const CompareOp made = *compare_function(c.relation);
+    const CompareOp relation = c.holds ? made : facts(made).negated;
+    r.push_back(str_cat(str(c.a, name), " ", facts(relation).sign, " ", str(c.b, name)));
+  }
+  return r;
+}
+
+}  // namespace pijit
