@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "bindings/bindings.h"
 #include "compile/compile.h"
+#include "eager/nonzero.h"
 #include "runtime/device.h"
 #include "runtime/program.h"
 #include "python/objects.h"
@@ -173,6 +174,14 @@ void init_config(py::module_& m) {
 
 void init_graph(py::module_& m) {
   using Args = std::vector<py::object>;
+  define(
+      m, "nonzero", {{"x"}, {"columns"}},
+      [](const Args& a) {
+        const ArrayRef x = arrays("nonzero", "x", py::make_tuple(a[0]))[0];
+        OP_CHECK(x->type.shape.rank() > 0, kValue, "[nonzero] x has no axes");
+        return tensor(nonzero(x, argument<bool>("nonzero", "columns", a[1])));
+      },
+      "Coordinates of the elements that are not 0: int64 [n, rank], or [rank, n] by columns.");
   define(
       m, "graph_roundtrip", {{"text"}},
       [](const Args& a) {

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/log.h"
 #include "cpu/cpu.h"
+#include "cpu/resize.h"
 
 namespace pijit {
 
@@ -17,6 +18,7 @@ void register_cpu_kernels(KernelRegistry& r) {
   register_pool_kernels(r);
   register_random_kernels(r);
   register_indexed_kernels(r);
+  register_resize_kernels(r);
   register_elimination_kernels(r);
   register_spectral_kernels(r);
   register_matrix_exp_kernels(r);

@@ -1,6 +1,9 @@
 // Gather and scatter by int32 and int64 indices, typed and in parallel. Where places meet, updates
 // are applied in the order of the indices, as the reference has it: each thread walks all of them
 // and applies those that fall in its part of the result.
+#include <immintrin.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -30,7 +33,20 @@ class Offsets {
     auto fill = [&](auto* x) {
       parallel_for(count, kGrain, [&](int64_t b, int64_t e) {
         bool out = false;
-        for (int64_t i = b; i < e; ++i) {
+        if (k == 1) {
+          const int64_t n = dims[0], stride = strides[0];
+          auto each = [&](auto offset) {
+            for (int64_t i = b; i < e; ++i) {
+              int64_t c = x[i];
+              c += c < 0 ? n : 0;
+              out |= static_cast<uint64_t>(c) >= static_cast<uint64_t>(n);
+              at_[i] = offset(c);
+            }
+          };
+          stride == 1 ? each([](int64_t c) { return c; })
+                      : each([=](int64_t c) { return c * stride; });
+        }
+        for (int64_t i = b; k != 1 && i < e; ++i) {
           int64_t off = 0;
           for (int64_t d = 0; d < k; ++d) {
             int64_t c = x[i * k + d];
@@ -134,6 +150,94 @@ void scatter_blocks(T* y, int64_t size, const T* u, int64_t count, int64_t block
   });
 }
 
+// A bit for each of 64 elements in a row, or of the n that are left: is it not 0?
+template <class T, class F>
+uint64_t bits_of(const T* x, int64_t n, F is_set) {
+  alignas(32) uint8_t set[64] = {};
+  if (n >= 64)
+    for (int i = 0; i < 64; ++i) set[i] = is_set(x[i]);
+  else
+    for (int64_t i = 0; i < n; ++i) set[i] = is_set(x[i]);
+  auto half = [&](int at) {
+    const __m256i bytes = _mm256_load_si256(reinterpret_cast<const __m256i*>(set + at));
+    return ~static_cast<uint32_t>(
+        _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())));
+  };
+  return half(0) | static_cast<uint64_t>(half(32)) << 32;
+}
+// f(bits(i)) with bits_of the elements from i on.
+template <class F>
+void with_bits(DType t, const void* x, int64_t size, F f) {
+  auto go = [&](auto zero, auto is_set) {
+    const auto* p = static_cast<const decltype(zero)*>(x);
+    f([=](int64_t i) { return bits_of(p + i, size - i, is_set); });
+  };
+  auto number = [&](auto zero) { go(zero, [](auto v) { return v != 0; }); };
+  auto complex = [&](auto zero) {
+    using T = decltype(zero);
+    struct Value {
+      T re, im;
+    };
+    go(Value{}, [](Value v) { return v.re != 0 || v.im != 0; });
+  };
+  switch (t) {
+    case DType::F32: return number(float{});
+    case DType::F64: return number(double{});
+    case DType::F16:
+    case DType::BF16: return go(uint16_t{}, [](uint16_t v) { return (v & 0x7fff) != 0; });
+    case DType::C64: return complex(float{});
+    case DType::C128: return complex(double{});
+    default: break;
+  }
+  switch (size_of(t)) {
+    case 1: return number(uint8_t{});
+    case 2: return number(uint16_t{});
+    case 4: return number(uint32_t{});
+    default: return number(uint64_t{});
+  }
+}
+// Where one of `parts` parts of `size` elements begins.
+int64_t part_begin(int64_t size, int64_t parts, int64_t part) {
+  return part == parts ? size : size / 64 * part / parts * 64;
+}
+
+// y[at[i]] = f(y[at[i]], u[i]) for i in order. False where an index is out of range.
+template <class T, class I, class F>
+bool scatter_elements(T* y, int64_t size, const T* u, int64_t count, const I* index, F f) {
+  std::atomic<bool> bad = false;
+  auto place = [=](int64_t i) {
+    const int64_t at = index[i];
+    return at + (at < 0 ? size : 0);
+  };
+  // A thread alone is as fast where the nearest caches hold y.
+  const bool near = size * static_cast<int64_t>(sizeof(T)) < 1 << 20;
+  const int64_t parts = near || count < kGrain ? 1 : max_threads();
+  if (parts == 1) {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = place(i);
+      if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(size)) return false;
+      y[at] = f(y[at], u[i]);
+    }
+    return true;
+  }
+  // Without branches: what falls into another thread's part goes to numbers that nobody reads.
+  parallel_for(parts, 1, [&](int64_t p0, int64_t p1) {
+    const int64_t begin = size * p0 / parts;
+    const auto own = static_cast<uint64_t>(size * p1 / parts - begin);
+    constexpr int64_t kUnread = 32;
+    T unread[kUnread] = {};
+    bool out = false;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = place(i);
+      out |= static_cast<uint64_t>(at) >= static_cast<uint64_t>(size);
+      T* const d = static_cast<uint64_t>(at - begin) < own ? y + at : unread + i % kUnread;
+      *d = f(*d, u[i]);
+    }
+    if (out) bad = true;
+  });
+  return !bad;
+}
+
 // An axis of x: [outer, n, inner].
 struct Axis {
   int64_t outer = 1, n, inner = 1;
@@ -209,6 +313,23 @@ KERNEL(scatter_nd) {
   const Type in = r.in[0];
   const DType t = r.in[1].dtype;
   return fn_kernel([=](const void* const* x, void* y) {
+    if (c.dims.size() == 1 && c.block == 1) {
+      bool done = true;
+      copy(y, x[0], in.bytes());
+      for_number(in.dtype, [&](auto z) {
+        using T = decltype(z);
+        for_mode(mode, [&](auto f) {
+          auto go = [&](auto* index) {
+            done =
+                scatter_elements(static_cast<T*>(y), c.dims[0], static_cast<const T*>(x[2]),
+                                 c.count, index, [f](T a, T b) { return static_cast<T>(f(a, b)); });
+          };
+          t == DType::I32 ? go(static_cast<const int32_t*>(x[1]))
+                          : go(static_cast<const int64_t*>(x[1]));
+        });
+      });
+      if (done) return;
+    }
     const Offsets at("scatter_nd", x[1], t, c.count, c.dims, c.strides);
     copy(y, x[0], in.bytes());
     for_number(in.dtype, [&](auto z) {
@@ -216,6 +337,62 @@ KERNEL(scatter_nd) {
       for_mode(mode, [&](auto f) {
         scatter_blocks(static_cast<T*>(y), in.shape.numel(), static_cast<const T*>(x[2]), c.count,
                        c.block, at, [f](T a, T b) { return static_cast<T>(f(a, b)); });
+      });
+    });
+  });
+}
+KERNEL(nonzero_counts) {
+  const Type in = r.in[0];
+  const int64_t parts = r.out.shape[0], size = in.shape.numel();
+  return fn_kernel([=](const void* const* x, void* y) {
+    with_bits(in.dtype, x[0], size, [&](auto bits) {
+      parallel_for(parts, size < 4 * kGrain ? parts : 1, [&](int64_t b, int64_t e) {
+        for (int64_t p = b; p < e; ++p) {
+          int64_t n = 0;
+          const int64_t end = part_begin(size, parts, p + 1);
+          for (int64_t i = part_begin(size, parts, p); i < end; i += 64)
+            n += __builtin_popcountll(bits(i));
+          static_cast<int64_t*>(y)[p] = n;
+        }
+      });
+    });
+  });
+}
+KERNEL(nonzero_places) {
+  const Type in = r.in[0];
+  const int64_t parts = r.in[1].shape[0], size = in.shape.numel();
+  const int rank = in.shape.rank();
+  const bool columns = r.ctx().flag("columns");
+  const int64_t total = r.out.shape[columns ? 1 : 0];
+  const int64_t step = columns ? 1 : rank,
+                apart = columns ? total : 1;  // of places, of coordinates
+  const std::vector<int64_t> dims = numbers_of(in.shape.dims());
+  return fn_kernel([=](const void* const* x, void* y) {
+    std::vector<int64_t> first(static_cast<size_t>(parts) + 1);
+    for (int64_t p = 0; p < parts; ++p)
+      first[p + 1] = first[p] + static_cast<const int64_t*>(x[1])[p];
+    with_bits(in.dtype, x[0], size, [&](auto bits) {
+      parallel_for(parts, size < 4 * kGrain ? parts : 1, [&](int64_t b, int64_t e) {
+        int64_t* to = static_cast<int64_t*>(y) + first[b] * step;
+        int64_t at[kMaxRank] = {};  // coordinates of the line's first element, which is `line`
+        int64_t line = 0, line_end = 0;
+        const int64_t n = dims[rank - 1], end = part_begin(size, parts, e);
+        for (int64_t i = part_begin(size, parts, b); i < end; i += 64)
+          for (uint64_t set = bits(i); set; set &= set - 1, to += step) {
+            const int64_t k = i + __builtin_ctzll(set);
+            if (k >= line_end) {
+              int64_t rest = k / n;
+              line = rest * n;
+              line_end = line + n;
+              for (int d = rank - 2; d > 0; --d) {
+                at[d] = rest % dims[d];
+                rest /= dims[d];
+              }
+              at[0] = rest;
+            }
+            for (int d = 0; d + 1 < rank; ++d) to[d * apart] = at[d];
+            to[(rank - 1) * apart] = k - line;
+          }
       });
     });
   });
@@ -327,104 +504,97 @@ KERNEL(scatter_d) {
   });
 }
 
-KERNEL(interpolate_axis) {
-  const Axis a(r.in[0].shape, normalize_axis(r.op.name, r.ctx().i("axis"), r.in[0].shape.rank()));
-  const int64_t m = r.in[1].shape[0];
-  const DType t = r.out.dtype;
-  return fn_kernel([=](const void* const* x, void* y) {
-    if (m == 0 || a.outer == 0) return;
-    const int64_t dims[] = {a.n}, strides[] = {a.inner};
-    const Offsets low("interpolate_axis", x[1], DType::I64, m, dims, strides),
-        high("interpolate_axis", x[2], DType::I64, m, dims, strides);
-    auto go = [&](auto z) {
-      using T = decltype(z);
-      const T* share = static_cast<const T*>(x[3]);
-      parallel_for(a.outer * m, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, a.inner)),
-                   [&](int64_t b, int64_t e) {
-                     int64_t o = b / m, i = b % m;
-                     const T* from = static_cast<const T*>(x[0]) + o * a.n * a.inner;
-                     T* __restrict to = static_cast<T*>(y) + b * a.inner;
-                     for (int64_t k = b; k < e; ++k, to += a.inner) {
-                       const T *p = from + low[i], *q = from + high[i];
-                       const T s = share[i], rest = T(1) - s;
-                       for (int64_t j = 0; j < a.inner; ++j) to[j] = p[j] * rest + q[j] * s;
-                       if (++i == m) i = 0, from += a.n * a.inner;
-                     }
-                   });
-    };
-    t == DType::F32 ? go(float{}) : go(double{});
-  });
-}
-
-// The k first in order of a line: (value, place) pairs, of equal values the first; NaN counts as
-// the greatest value. The order is total, so the result is that of sorting the line.
+// The k first in order of a line. An element and its place are one unsigned number, whose upper
+// half orders elements and whose lower half is the place: of equal values the first, and NaN counts
+// as the greatest value. So the result is that of sorting the line.
 template <class T>
-struct Item {
-  T key;
-  int64_t at;
-};
-template <bool kLargest, class T>
-bool before(const Item<T>& a, const Item<T>& b) {
-  if (a.key != a.key || b.key != b.key) {
-    const bool p = a.key != a.key, q = b.key != b.key;
-    if (p != q) return kLargest ? p : q;
-    return a.at < b.at;
-  }
-  if (a.key != b.key) return kLargest ? a.key > b.key : a.key < b.key;
-  return a.at < b.at;
-}
-// The first k of x[i * stride], i in [begin, end), into heap[0, k) in no order; returns how many.
-template <bool kLargest, class T>
-int64_t select(const T* x, int64_t stride, int64_t begin, int64_t end, int64_t k, Item<T>* heap) {
-  int64_t n = 0;
-  const auto less = before<kLargest, T>;  // the heap's top is the last in order
-  for (int64_t i = begin; i < end; ++i) {
-    const Item<T> v{x[i * stride], i};
-    if (n < k) {
-      heap[n++] = v;
-      if (n == k) std::make_heap(heap, heap + n, less);
-      continue;
+struct Ordered {
+  using Bits = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
+  using Item = std::conditional_t<sizeof(T) <= 4, uint64_t, unsigned __int128>;
+  static constexpr int kHalf = 8 * sizeof(Bits);
+  static Item item(T x, int64_t at, bool largest) {
+    constexpr Bits kSign = Bits{1} << (kHalf - 1);
+    Bits b;
+    if constexpr (std::is_floating_point_v<T>) {
+      x += T(0);  // -0 is 0
+      std::memcpy(&b, &x, sizeof b);
+      b = x != x ? ~Bits{0} : b & kSign ? ~b : b | kSign;
+    } else {
+      b = static_cast<Bits>(x) ^ (std::is_signed_v<T> ? kSign : 0);
     }
-    if (kLargest ? v.key <= heap[0].key : v.key >= heap[0].key) continue;  // a later equal, as well
-    if (!less(v, heap[0])) continue;
-    std::pop_heap(heap, heap + k, less);
-    heap[k - 1] = v;
-    std::push_heap(heap, heap + k, less);
+    return static_cast<Item>(largest ? static_cast<Bits>(~b) : b) << kHalf | static_cast<Bits>(at);
   }
+  static int64_t place(Item i) { return static_cast<int64_t>(static_cast<Bits>(i)); }
+};
+constexpr int64_t kStrip = 64;  // elements that are compared with the last of the first k at once
+// Room for items that are kept before the first k of them are found again.
+int64_t room_for(int64_t k) { return std::max<int64_t>(2 * k, 32) + kStrip; }
+// The first k of x[i * stride], i in [begin, end), into items[0, k) in no order; returns how many.
+template <bool kLargest, class T>
+int64_t select(const T* x, int64_t stride, int64_t begin, int64_t end, int64_t k,
+               typename Ordered<T>::Item* items) {
+  const int64_t full = room_for(k) - kStrip;
+  int64_t n = 0, i = begin;
+  bool bounded = false;
+  T bound{};  // the last of the first k so far: a later one must come before it
+  auto add = [&](int64_t at) { items[n++] = Ordered<T>::item(x[at * stride], at, kLargest); };
+  auto cut = [&] {
+    std::nth_element(items, items + (k - 1), items + n);
+    n = k;
+    bound = x[Ordered<T>::place(items[k - 1]) * stride];
+    bounded = true;
+  };
+  for (; i < end; i += kStrip) {
+    const int64_t strip_end = std::min(end, i + kStrip);
+    auto comes_before = [=](T v) { return kLargest ? !(v <= bound) : !(v >= bound); };
+    if (!bounded)
+      for (int64_t j = i; j < strip_end; ++j) add(j);
+    else if (stride == 1)
+      for (uint64_t some = bits_of(x + i, strip_end - i, comes_before); some; some &= some - 1)
+        add(i + __builtin_ctzll(some));
+    else
+      for (int64_t j = i; j < strip_end; ++j)
+        if (comes_before(x[j * stride])) add(j);
+    if (n >= full) cut();
+  }
+  if (n > k) cut();
   return n;
 }
 template <bool kLargest, class T>
 void topk_lines(const T* x, int64_t* y, const Axis& a, int64_t k) {
+  using Item = typename Ordered<T>::Item;
   const int64_t lines = a.outer * a.inner;
   const int64_t parts =
       lines >= max_threads() || a.n < kGrain ? 1 : std::min<int64_t>(max_threads(), a.n / (2 * k));
-  const auto less = before<kLargest, T>;
-  const Block block(static_cast<size_t>(std::max<int64_t>(parts, 1) * lines * k) * sizeof(Item<T>));
-  Item<T>* all = reinterpret_cast<Item<T>*>(block.p);
   auto first = [&](int64_t line) { return line / a.inner * a.n * a.inner + line % a.inner; };
-  auto finish = [&](int64_t line, Item<T>* items, int64_t n) {
-    std::partial_sort(items, items + k, items + n, less);
+  auto finish = [&](int64_t line, Item* items, int64_t n) {
+    if (n > k) std::nth_element(items, items + (k - 1), items + n);
+    std::sort(items, items + k);
     const int64_t to = line / a.inner * k * a.inner + line % a.inner;
-    for (int64_t i = 0; i < k; ++i) y[to + i * a.inner] = items[i].at;
+    for (int64_t i = 0; i < k; ++i) y[to + i * a.inner] = Ordered<T>::place(items[i]);
   };
+  const auto bytes = static_cast<size_t>(room_for(k)) * sizeof(Item);
   if (parts > 1) {
+    const Block block(bytes * static_cast<size_t>(parts));
+    Item* const items = reinterpret_cast<Item*>(block.p);
     for (int64_t line = 0; line < lines; ++line) {
-      Item<T>* items = all + line * parts * k;
       parallel_for(parts, 1, [&](int64_t b, int64_t e) {
         for (int64_t p = b; p < e; ++p)
           select<kLargest>(x + first(line), a.inner, a.n * p / parts, a.n * (p + 1) / parts, k,
-                           items + p * k);
+                           items + p * room_for(k));
       });
+      for (int64_t p = 1; p < parts; ++p) std::copy_n(items + p * room_for(k), k, items + p * k);
       finish(line, items, parts * k);
     }
     return;
   }
-  parallel_for(lines, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, a.n)),
-               [&](int64_t b, int64_t e) {
-                 for (int64_t line = b; line < e; ++line)
-                   finish(line, all + line * k,
-                          select<kLargest>(x + first(line), a.inner, 0, a.n, k, all + line * k));
-               });
+  parallel_for(
+      lines, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, a.n)), [&](int64_t b, int64_t e) {
+        const Block block(bytes);
+        Item* const items = reinterpret_cast<Item*>(block.p);
+        for (int64_t line = b; line < e; ++line)
+          finish(line, items, select<kLargest>(x + first(line), a.inner, 0, a.n, k, items));
+      });
 }
 KERNEL(topk) {
   const int axis = normalize_axis("topk", r.ctx().i("axis"), r.in[0].shape.rank());
@@ -466,19 +636,74 @@ KERNEL(topk) {
   });
 }
 
-// Sums over the last axis of |a_i - b_j|^p in lanes that fold by halves: the order of the terms
-// depends on the axis' length alone.
-constexpr int kLanes = 16;
-template <class T, class F>
-T row_sum(const T* a, const T* b, int64_t m, F f) {
-  T lane[kLanes] = {};
-  int64_t k = 0;
-  for (; k + kLanes <= m; k += kLanes)
-    for (int l = 0; l < kLanes; ++l) lane[l] += f(a[k + l] - b[k + l]);
-  for (int l = 0; k < m; ++k, ++l) lane[l] += f(a[k] - b[k]);
-  for (int h = kLanes / 2; h > 0; h /= 2)
-    for (int l = 0; l < h; ++l) lane[l] += lane[l + h];
-  return lane[0];
+// Sums over the last axis of |a_i - b_j|^p. Columns of results are lanes: kTerms terms at a time
+// are added in order, and so are those sums, so the order depends on the axis' length alone.
+constexpr int64_t kTerms = 128;
+template <class T>
+struct Lanes {
+  static constexpr int kCount = 32 / sizeof(T);
+  typedef T Vector __attribute__((vector_size(32)));
+  typedef T Unaligned __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
+};
+inline Lanes<float>::Vector multiply_add(Lanes<float>::Vector a, Lanes<float>::Vector c) {
+  return _mm256_fmadd_ps(a, a, c);
+}
+inline Lanes<double>::Vector multiply_add(Lanes<double>::Vector a, Lanes<double>::Vector c) {
+  return _mm256_fmadd_pd(a, a, c);
+}
+inline Lanes<float>::Vector magnitude(Lanes<float>::Vector x) {
+  return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
+}
+inline Lanes<double>::Vector magnitude(Lanes<double>::Vector x) {
+  return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x);
+}
+constexpr int kVectors = 2;  // of results side by side
+// sums[r][columns] += those of `terms` terms of rows a + r * m, and of columns b.
+template <int kRows, bool kSquares, class T>
+void add_terms(const T* a, int64_t m, const T* b, int64_t terms, T* sums) {
+  using V = typename Lanes<T>::Vector;
+  using U = typename Lanes<T>::Unaligned;
+  constexpr int n = Lanes<T>::kCount;
+  V sum[kRows][kVectors] = {};
+  for (int64_t k = 0; k < terms; ++k, b += kVectors * n)
+    for (int v = 0; v < kVectors; ++v) {
+      const V y = *reinterpret_cast<const U*>(b + v * n);
+      for (int r = 0; r < kRows; ++r) {
+        const V d = a[r * m + k] - y;
+        sum[r][v] = kSquares ? multiply_add(d, sum[r][v]) : sum[r][v] + magnitude(d);
+      }
+    }
+  for (int r = 0; r < kRows; ++r)
+    for (int v = 0; v < kVectors; ++v)
+      *reinterpret_cast<U*>(sums + (r * kVectors + v) * n) += sum[r][v];
+}
+template <bool kSquares, class T>
+void distances(const T* a, int64_t rows, const T* b, int64_t columns, int64_t m, T* y) {
+  constexpr int64_t kSide = kVectors * Lanes<T>::kCount;
+  constexpr int64_t kRows = 4;
+  const Block memory(static_cast<size_t>((m + kRows) * kSide) * sizeof(T));
+  T *packed = reinterpret_cast<T*>(memory.p), *sums = packed + m * kSide;
+  for (int64_t j = 0; j < columns; j += kSide) {
+    const int64_t side = std::min(kSide, columns - j);
+    for (int64_t k = 0; k < m; ++k)
+      for (int64_t c = 0; c < kSide; ++c)
+        packed[k * kSide + c] = c < side ? b[(j + c) * m + k] : T(0);
+    for (int64_t i = 0; i < rows; i += kRows) {
+      const int64_t some = std::min(kRows, rows - i);
+      std::fill_n(sums, kRows * kSide, T(0));
+      for (int64_t k = 0; k < m; k += kTerms) {
+        const int64_t terms = std::min(kTerms, m - k);
+        const T *x = a + i * m + k, *p = packed + k * kSide;
+        if (some == kRows)
+          add_terms<kRows, kSquares>(x, m, p, terms, sums);
+        else
+          for (int64_t r = 0; r < some; ++r)
+            add_terms<1, kSquares>(x + r * m, m, p, terms, sums + r * kSide);
+      }
+      for (int64_t r = 0; r < some; ++r)
+        std::copy_n(sums + r * kSide, side, y + (i + r) * columns + j);
+    }
+  }
 }
 KERNEL(distance_sums) {
   const Shape as = r.in[0].shape, ys = r.out.shape;
@@ -490,19 +715,16 @@ KERNEL(distance_sums) {
     const int64_t rows = q == 0 ? 0 : int64_t{ys.numel()} / q;
     auto go = [&](auto z) {
       using T = decltype(z);
-      constexpr int64_t kTile = 64;  // rows of b that stay in the nearest cache
-      parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, q * m)),
-                   [&](int64_t r0, int64_t r1) {
-                     for (int64_t j0 = 0; j0 < q; j0 += kTile)
-                       for (int64_t i = r0; i < r1; ++i) {
-                         const T* a = static_cast<const T*>(x[0]) + i * m;
-                         const T* b = static_cast<const T*>(x[1]) + i / p * q * m;
-                         T* out = static_cast<T*>(y) + i * q;
-                         for (int64_t j = j0; j < std::min(q, j0 + kTile); ++j)
-                           out[j] = squares
-                                        ? row_sum(a, b + j * m, m, [](T d) { return d * d; })
-                                        : row_sum(a, b + j * m, m, [](T d) { return std::abs(d); });
-                       }
+      parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, q * (m + 4))),
+                   [&](int64_t b, int64_t e) {
+                     while (b < e) {  // the rows of one batch
+                       const int64_t batch = b / p, some = std::min(e, (batch + 1) * p) - b;
+                       (squares ? distances<true, T>
+                                : distances<false, T>)(static_cast<const T*>(x[0]) + b * m, some,
+                                                       static_cast<const T*>(x[1]) + batch * q * m,
+                                                       q, m, static_cast<T*>(y) + b * q);
+                       b += some;
+                     }
                    });
     };
     t == DType::F32 ? go(float{}) : go(double{});
@@ -518,8 +740,9 @@ void register_indexed_kernels(KernelRegistry& r) {
   r.add("index_add", {"indexed", index_add});
   r.add("gather_d", {"indexed", gather_d});
   r.add("scatter_d", {"indexed", scatter_d});
-  r.add("interpolate_axis", {"indexed", interpolate_axis, true});
   r.add("topk", {"indexed", topk, true});
+  r.add("nonzero_counts", {"indexed", nonzero_counts, true});
+  r.add("nonzero_places", {"indexed", nonzero_places, true});
   r.add("distance_sums", {"indexed", distance_sums, true});
 }
 

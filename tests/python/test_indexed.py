@@ -39,7 +39,7 @@ def test_scatter(dtype, mode):
     """Updates of one place are applied in order, however many threads there are."""
     r = np.random.RandomState(1)
     apply = {"update": lambda a, b: b, "add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum}[mode]
-    for n, block, m in ((9, 1, 20), (500, 4, 8000), (30, 700, 60)):
+    for n, block, m in ((9, 1, 20), (50, 1, 20000), (300000, 1, 40000), (500, 4, 8000), (30, 700, 60)):
         x, i, u = values(r, (n, block), dtype), r.randint(-n, n, (m, 1)), np.sign(values(r, (m, block), dtype)) + dtype(0)
         want = x.copy()
         for k in range(m):
@@ -112,13 +112,15 @@ def test_topk_in_graphs_batches_and_gradients():
 @pytest.mark.parametrize("p", [0.0, 1.0, 2.0, 2, 3.0, float("inf")])
 def test_cdist(p):
     r = np.random.RandomState(5)
-    for a, b in (((4, 3), (6, 3)), ((2, 3, 5), (2, 4, 5)), ((70, 40), (130, 40)), ((3, 0), (2, 0)), ((0, 3), (2, 3))):
+    for a, b in (((4, 3), (6, 3)), ((2, 3, 5), (2, 4, 5)), ((70, 40), (130, 40)), ((7, 300), (19, 300)), ((5, 90, 9), (5, 33, 9)), ((3, 0), (2, 0)), ((0, 3), (2, 3))):
         if p == float("inf") and a[-1] == 0:
             continue
         x, y = r.randn(*a), r.randn(*b)
         d = np.abs(x[..., :, None, :] - y[..., None, :, :])
         want = (d != 0).sum(-1) if p == 0 else d.max(-1) if p == float("inf") else (d ** p).sum(-1) ** (1 / p)
         np.testing.assert_allclose(ops.cdist(Tensor(x), Tensor(y), p).asnumpy(), want, rtol=1e-10)
+        narrow = ops.cdist(Tensor(x.astype(np.float32)), Tensor(y.astype(np.float32)), p).asnumpy()
+        np.testing.assert_allclose(narrow, want, rtol=1e-5, atol=1e-6)
     if p in (0, float("inf")):
         return
     xs = [r.randn(2, 4, 3), r.randn(2, 5, 3)]
@@ -133,30 +135,68 @@ def test_cdist(p):
     check(lambda: lambda a, b: ops.cdist(a, b, p), *map(Tensor, xs))
 
 
-@pytest.mark.parametrize("shape", [(), (5,), (0,), (3, 4), (2, 0, 3), (2, 3, 4, 5)])
-@pytest.mark.parametrize("dtype", [np.bool_, np.float32, np.int64])
+@pytest.mark.parametrize("shape", [(), (5,), (0,), (64,), (130,), (3, 4), (2, 0, 3), (2, 3, 4, 5), (90001,), (300, 301), (40000, 3), (7, 1, 9000)])
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int16, np.float16, np.float32, np.int32, np.float64, np.int64, np.complex64, np.complex128])
 def test_nonzero(shape, dtype):
-    x = np.random.RandomState(6).randint(0, 2, shape).astype(dtype)
+    x = np.random.RandomState(6).randint(-1, 2, shape).astype(dtype)
+    if x.size > 9 and np.dtype(dtype).kind in "fc":
+        x.reshape(-1)[3:6] = -0.0, np.nan, x.dtype.type(np.inf)
     np.testing.assert_array_equal(ops.nonzero(Tensor(x)).asnumpy(), np.argwhere(x))
     if shape:
         for got, want in zip(ops.nonzero(Tensor(x), as_tuple=True), np.nonzero(x), strict=True):
             np.testing.assert_array_equal(got.asnumpy(), want)
 
 
-def test_interpolate_axis():
+def weights_of(n, size, align):
+    """What linear resizing of an axis multiplies by: [size, n]."""
+    i = np.arange(size, dtype=np.float32)
+    if align:
+        at = i * np.float32((n - 1) / (size - 1) if size > 1 else 0.0)
+    else:
+        at = np.maximum((i + np.float32(0.5)) * np.float32(n / size) - np.float32(0.5), np.float32(0))
+    low = np.minimum(np.floor(at), np.float32(n - 1))
+    share, low, w = np.float64(at - low), low.astype(int), np.zeros((size, n))
+    w[np.arange(size), low] += 1 - share
+    w[np.arange(size), np.minimum(low + 1, n - 1)] += share
+    return w
+
+
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_resize_linear(dtype, align):
+    """Along one to three axes, to more and fewer elements; the gradient is the adjoint."""
     r = np.random.RandomState(7)
-    x, low, high, share = r.randn(3, 6, 2), r.randint(-6, 6, 9), r.randint(-6, 6, 9), r.rand(9)
-    f = raw["interpolate_axis"]
-    args = [Tensor(low), Tensor(high)]
-    w = share[:, None]
-    np.testing.assert_allclose(f(Tensor(x), *args, Tensor(share), 1).asnumpy(), x[:, low] * (1 - w) + x[:, high] * w, rtol=1e-12)
-    weight = Tensor(r.randn(3, 9, 2))
-    got = ms.grad(lambda a, s: (f(a, *args, s, 1) * weight).sum(), (0, 1))(Tensor(x), Tensor(share))
-    for k, v in enumerate((x, share)):
-        want = numeric_gradient(lambda t: (f(*((Tensor(t), *args, Tensor(share)) if k == 0 else (Tensor(x), *args, Tensor(t))), 1) * weight).sum().item(), v)
-        np.testing.assert_allclose(got[k].asnumpy(), want, rtol=1e-6, atol=1e-8)
-    np.testing.assert_array_equal(ms.vmap(lambda a: f(a, *args, Tensor(share), 0))(Tensor(x)).asnumpy(), f(Tensor(x), *args, Tensor(share), 1).asnumpy())
+    for lead, sizes, to in (((2,), (5,), (17,)), ((), (1,), (4,)), ((3, 2), (6, 9), (11, 31)), ((2, 3), (9, 40), (4, 7)),
+                            ((2, 4), (64, 70), (90, 101)), ((2,), (3, 5, 4), (4, 9, 8)), ((2,), (6, 2, 19), (1, 3, 5))):
+        x = r.randn(*lead, *sizes).astype(dtype)
+        letters = "abc"[:len(sizes)]
+        terms = [weights_of(n, m, align) for n, m in zip(sizes, to, strict=True)]
+        names = [f"{k.upper()}{k}" for k in letters]
+        formula = f"...{letters},{','.join(names)}->...{letters.upper()}"
+        near = {"rtol": 1e-5, "atol": 1e-5} if dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-12}
+        y = raw["resize_linear"](Tensor(x), to, align)
+        np.testing.assert_allclose(y.asnumpy(), np.einsum(formula, x, *terms), **near)
+        ct = r.randn(*lead, *to).astype(dtype)
+        back = f"...{letters.upper()},{','.join(names)}->...{letters}"
+        g = ms.grad(lambda v: (raw["resize_linear"](v, to, align) * Tensor(ct)).sum())(Tensor(x))  # noqa: B023
+        np.testing.assert_allclose(g.asnumpy(), np.einsum(back, ct, *terms), **near)
+        again = ms.grad(lambda v: (ms.grad(lambda u: (raw["resize_linear"](u, to, align) ** 2).sum())(v) * Tensor(x)).sum())(Tensor(x))  # noqa: B023
+        np.testing.assert_allclose(again.asnumpy(), 2 * np.einsum(back, np.einsum(formula, x, *terms), *terms), rtol=1e-4, atol=1e-4)
+
+
+def test_resize_linear_elsewhere():
+    r = np.random.RandomState(8)
+    x = Tensor(r.randn(3, 2, 6, 5).astype(np.float32))
+    one = ops.interpolate(x[0:1], size=(9, 11), mode="bilinear").asnumpy()
+    np.testing.assert_array_equal(ms.vmap(lambda a: raw["resize_linear"](a, (9, 11)))(x).asnumpy()[0:1], one)
+    check(lambda: lambda a: ops.interpolate(a, scale_factor=(1.5, 2.5), mode="bilinear"), x)
+    check(lambda: ms.grad(lambda a: (ops.interpolate(a, size=(4, 13), mode="bilinear", align_corners=True) ** 2).sum()), x)
+    scaled = ops.interpolate(x, scale_factor=(1.7, 2.3), mode="bilinear").asnumpy()
+    rows = (np.arange(10, dtype=np.float32) + np.float32(0.5)) * np.float32(1 / 1.7) - np.float32(0.5)
+    low = np.floor(np.maximum(rows, 0)).astype(int)
+    assert low.max() == 5 and scaled.shape == (3, 2, 10, 11)
     half = ops.interpolate(Tensor(r.randn(1, 2, 3, 4).astype(np.float16)), size=(5, 7), mode="bilinear")
     assert half.dtype == ms.float16 and half.shape == (1, 2, 5, 7)
-    with pytest.raises(IndexError):
-        f(Tensor(x), Tensor(low + 20), args[1], Tensor(share), 1)
+    for size in ((0, 3), (3, 3, 3, 3)):
+        with pytest.raises(ValueError):
+            raw["resize_linear"](x, size)

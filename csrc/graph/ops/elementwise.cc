@@ -405,6 +405,11 @@ void register_elementwise(OpTable& t) {
   unary(t, "square", kNumber).scalar(SC(x * x)).vjp(VJP(g * (2.0 * x)));
   floating(t, "reciprocal").scalar(SC(1.0 / x)).vjp(VJP(-(g * (y * y))));
   floating(t, "sqrt").scalar(sop1(SOp::kSqrt)).vjp(VJP(g / (2.0 * y)));
+  // The square root, whose derivative at 0 counts as 0, as a distance's does.
+  floating(t, "distance_root").scalar(sop1(SOp::kSqrt)).vjp([](V v) {
+    const Val y = v.out, zero = v_op("equal", y, v_const(y, 0));
+    v.d[0] = v_select(zero, v_const(y, 0), v.ct / (2.0 * v_select(zero, v_const(y, 1), y)));
+  });
   floating(t, "rsqrt").scalar(SC(1.0 / s_unary(SOp::kSqrt, x))).vjp(VJP(g * (-0.5 * (y / x))));
 
   // Exponential, logarithm

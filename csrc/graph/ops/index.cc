@@ -95,6 +95,33 @@ void scatter_vjp(V v, Scatter scatter, Gather gather) {
 Val vmap_scatter_nd(const VmapCtx& c) {
   return c.b.op(c.op, {c.front(0), numbered(c, c.front(1)), c.front(2)}, c.attrs);
 }
+
+OpEntry resizing(OpTable& t, const char* name) {
+  return t.add(name)
+      .in({"x"})
+      .attr("sizes", AttrKind::kInts)
+      .attr("align", AttrKind::kBool, false)
+      .attr("scale0", AttrKind::kFloat, 0.0)
+      .attr("scale1", AttrKind::kFloat, 0.0)
+      .attr("scale2", AttrKind::kFloat, 0.0)
+      .flags(kLinear | kWidens)
+      .vmap([](const VmapCtx& c) { return c.b.op(c.op, {c.front(0)}, c.attrs); });
+}
+Type resized(const InferCtx& c, const Dims& to) {
+  OP_CHECK(is_float(c.x(0).dtype), kType, "[", c.op.name, "] expected a floating dtype, got ",
+           c.x(0).str());
+  Shape s = c.shape(0);
+  const int axes = static_cast<int>(to.size()), first = s.rank() - axes;
+  OP_CHECK(axes >= 1 && axes <= 3 && first >= 0, kValue, "[", c.op.name, "] got ", axes,
+           " sizes for ", c.x(0).str());
+  for (int d = 0; d < axes; ++d) {
+    const Dim n = to[static_cast<size_t>(d)];
+    OP_CHECK(s[first + d] > 0 && n > 0, kValue, "[", c.op.name, "] cannot bring an axis of ",
+             s[first + d], " to ", n);
+    s[first + d] = n;
+  }
+  return Type{c.x(0).dtype, s};
+}
 }  // namespace
 
 void register_index(OpTable& t) {
@@ -230,45 +257,35 @@ void register_index(OpTable& t) {
             });
       })
       .vmap(vmap_scatter_nd);
-  // x[low] * (1 - share) + x[high] * share along an axis; low, high and share are [size].
-  t.add("interpolate_axis")
-      .in({"x", "low", "high", "share"})
-      .flags(kMayFail | kWidens)
-      .attr("axis", AttrKind::kInt)
-      .infer([](const InferCtx& c) {
-        check_index(c, 1);
-        Shape s = c.shape(0);
-        const int a = normalize_axis(c.op.name, c.i("axis"), s.rank());
-        OP_CHECK(c.x(1).dtype == DType::I64 && c.x(1) == c.x(2) && c.shape(1).rank() == 1 &&
-                     c.shape(3) == c.shape(1) && c.x(3).dtype == c.x(0).dtype &&
-                     is_float(c.x(0).dtype),
-                 kValue, "[interpolate_axis] expected places i64[n] and shares of ", c.x(0).str(),
-                 "'s dtype, got ", c.x(1).str(), ", ", c.x(2).str(), " and ", c.x(3).str());
-        s[a] = c.shape(1)[0];
-        return Type{c.x(0).dtype, s};
-      })
+  // How many elements of each part of x are not 0, and where they lie (eager/nonzero.cc).
+  for (const char* n : {"nonzero_counts", "nonzero_places"})
+    t.add(n)
+        .in({"x", "counts?"})
+        .attr("columns", AttrKind::kBool)
+        .flags(kPhysical)
+        .infer([](const InferCtx&) -> Type {
+          throw InternalError("the data tell how many elements are not 0");
+        });
+  // The last axes of x at `sizes`, linearly between their elements. Place i lies at (i + 1/2) *
+  // scale
+  // - 1/2 of an axis, where a scale of 0 is the quotient of sizes; with `align` at the same share
+  // of the way between the ends.
+  resizing(t, "resize_linear")
+      .infer([](const InferCtx& c) { return resized(c, c.ints("sizes")); })
       .vjp([](V v) {
-        const Val share = v.in[3];
-        const int a = normalize_axis(v.op.name, v.i("axis"), v.out.shape().rank());
-        Shape along(std::vector<Dim>(v.out.shape().rank(), Dim(1)));
-        along[a] = v.out.shape()[a];
-        if (v.need[0]) {
-          const Val w = v_reshape(share, along), zero = v_zeros(v.b, v.in[0].type());
-          const Val low = v.b.op("index_add", {zero, v.in[1], v.ct * (1.0 - w)}, {Dim(a)});
-          v.d[0] = v.b.op("index_add", {low, v.in[2], v.ct * w}, {Dim(a)});
-        }
-        if (v.need[3]) {
-          auto at = [&](int k) { return v.b.op("gather", {v.in[0], v.in[k]}, {Dim(a)}); };
-          Dims others;
-          for (int k = 0; k < v.out.shape().rank(); ++k)
-            if (k != a) others.push_back(k);
-          const Val d = v.ct * (at(2) - at(1));
-          v.d[3] = others.empty() ? d : v_sum(d, others, false);
-        }
-      })
-      .vmap([](const VmapCtx& c) {
-        if (c.batched[1] || c.batched[2] || c.batched[3]) return vmap_element_by_element(c);
-        return c.b.op(c.op, c.in, {Dim(normalize_axis(c.op.name, c.i("axis"), c.rank(0)) + 1)});
+        Attrs a = v.attrs;
+        Dims from;
+        const Shape& s = v.in[0].shape();
+        const int axes = static_cast<int>(v.ints("sizes").size());
+        for (int d = s.rank() - axes; d < s.rank(); ++d) from.push_back(s[d]);
+        a.push_back(from);
+        v.d[0] = v.b.op("resize_linear_dx", {v.ct}, a);
+      });
+  resizing(t, "resize_linear_dx")  // its adjoint; `from`: the sizes of what was resized
+      .attr("from", AttrKind::kInts)
+      .infer([](const InferCtx& c) { return resized(c, c.ints("from")); })
+      .vjp([](V v) {
+        v.d[0] = v.b.op("resize_linear", {v.ct}, Attrs(v.attrs.begin(), v.attrs.end() - 1));
       });
   // On the last axis; indices outside [0, depth) give rows of off_value, as MindSpore has it.
   t.add("one_hot")

@@ -6,27 +6,10 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.conv import _sizes
 from pijit.ops.function.creation import arange, zeros
-from pijit.ops.function.elementwise import cast, floor, maximum, minimum
+from pijit.ops.function.elementwise import cast, floor, minimum
 from pijit.ops.function.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from pijit.ops.function.sampling import resize_bicubic
 from pijit.ops.function.shapes import _pair, reshape
-
-
-def _positions(n, size, factor, align_corners):
-    """Where the outputs of an axis lie in the input, as float32."""
-    i = cast(arange(size), mstype.float32)
-    if align_corners:
-        return i * (float(n - 1) / (size - 1) if size > 1 else 0.0)
-    return maximum((i + 0.5) * (1.0 / factor if factor else n / size) - 0.5, 0.0)
-
-
-def _linear(x, axis, size, factor, align_corners):
-    n = x.shape[axis]
-    at = _positions(n, size, factor, align_corners)
-    low = minimum(floor(at), float(n - 1))
-    share = cast(at - low, x.dtype)
-    low = cast(low, mstype.int64)
-    return _ops["interpolate_axis"](x, low, minimum(low + 1, n - 1), share, axis)
 
 
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
@@ -76,11 +59,12 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         if factors != [None] * axes:
             raise ValueError("For 'interpolate', 'scale_factor' in mode 'bicubic' takes recompute_scale_factor=True.")
         return resize_bicubic(input, tuple(sizes), bool(align_corners), not align_corners)
+    if mode in linear:
+        scales = [1.0 / f if f else 0.0 for f in factors] + [0.0] * (3 - axes)
+        return _ops["resize_linear"](input, sizes, bool(align_corners), *scales)
     for axis, (m, f) in enumerate(zip(sizes, factors), 2):
         n = input.shape[axis]
-        if mode in linear:
-            input = _linear(input, axis, m, f, align_corners)
-        elif m != n or f not in (None, 1.0):
+        if m != n or f not in (None, 1.0):
             i = arange(m)
             if f:
                 at = cast(floor((cast(i, mstype.float32) + (0.5 if mode == "nearest-exact" else 0.0)) * (1.0 / f)), mstype.int64)

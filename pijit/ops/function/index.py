@@ -1,6 +1,7 @@
 """Gather and scatter."""
 
 from pijit import dtype as mstype
+from pijit import _C
 from pijit._C import Tensor, ops as _ops
 from pijit._numpy import np
 from pijit.ops.function.creation import arange, full, zeros
@@ -427,18 +428,11 @@ def nonzero(input, as_tuple=False):
          [1 0]]
     """
     _need_tensor("nonzero", "input", input)
-    x = input.asnumpy()
-    if x.ndim == 0 or x.size == 0:
+    if input.ndim == 0:
+        x = input.asnumpy()
         return tuple([Tensor(i) for i in np.nonzero(x)]) if as_tuple else Tensor(np.argwhere(x))
-    rest = np.flatnonzero(x)
-    places = np.empty((x.ndim, len(rest)) if as_tuple else (len(rest), x.ndim), np.int64)
-    columns = places if as_tuple else places.T
-    for k in range(x.ndim - 1, 0, -1):  # as np.nonzero has them, at a third of its time
-        above = rest // x.shape[k]
-        np.subtract(rest, above * x.shape[k], out=columns[k])
-        rest = above
-    columns[0] = rest
-    return tuple([Tensor(i) for i in columns]) if as_tuple else Tensor(places)
+    places = _C.nonzero(input, as_tuple)
+    return tuple([places[k] for k in range(input.ndim)]) if as_tuple else places
 
 
 def masked_select(input, mask):

@@ -651,9 +651,11 @@ def _rows_norm(d, p):
 
 def _root(total, p=2):
     """The p-th root, whose derivative at 0 counts as 0, as a distance's does."""
+    if p == 2:
+        return _ops["distance_root"](total)
     zero = total == 0
     safe = _ops["select"](zero, 1.0, total)
-    return _ops["select"](zero, 0.0, _ops["sqrt"](safe) if p == 2 else _ops["pow"](safe, 1.0 / p))
+    return _ops["select"](zero, 0.0, _ops["pow"](safe, 1.0 / p))
 
 
 def adjoint(x):
