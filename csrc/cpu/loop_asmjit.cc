@@ -175,6 +175,7 @@ void LoopEmitter::emit(x86::Compiler& cc) {
     p_.push_back(cc.newIntPtr());
     cc.mov(p_[k], x86::ptr(ptrs, static_cast<int>(8 * k)));
   }
+  find_needed();
   // Some constants stay in registers, the others in memory. Those that an instruction cannot take
   // from memory would be loaded each time: they come first.
   hoisted_.resize(body_.size());
@@ -202,6 +203,17 @@ void LoopEmitter::load_scalars() {
     const SNode& x = body_[id];
     if (x.op == SOp::kInput && s_.in_strides[x.imm] == 0)
       hoisted_[id] = broadcast(s_.body[id].dt, p_[x.imm]);
+  }
+}
+void LoopEmitter::find_needed() {
+  needed_.assign(body_.size(), false);
+  for (auto& o : s_.out) needed_[o.node] = true;
+  for (size_t id = body_.size(); id-- > 0;) {
+    if (!needed_[id]) continue;
+    const SNode& n = body_[id];
+    const Fma f = n.op == SOp::kFma ? fma_of(n) : Fma{n.a, n.b, n.c};
+    for (int operand : {f.a, f.b, f.c})
+      if (operand >= 0) needed_[operand] = true;
   }
 }
 void LoopEmitter::start_sums() {
@@ -380,6 +392,7 @@ void LoopEmitter::body(bool tail, int half) {
   for (size_t id = 0; id < body_.size(); ++id) {
     const SNode& n = body_[id];
     const DType stored = s_.body[id].dt;
+    if (!needed_[id]) continue;
     if (n.op == SOp::kConst)
       r[id] = !in_loop_[id] ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
     else if (n.op == SOp::kInput)

@@ -60,6 +60,26 @@ class LoopEmitter {
   // lane i = combine(lane i, lane i + h), h halving; the result goes to *p.
   virtual void fold(Combiner c, DType t, const Reg& acc, x86::Gp p) = 0;
 
+  // a * b + c, or with a product or a summand of the other sign: negations of operands take no
+  // instruction of their own.
+  struct Fma {
+    int a, b, c;
+    bool minus_product = false, minus_summand = false;
+    uint32_t pick(uint32_t add, uint32_t sub, uint32_t negated_add, uint32_t negated_sub) const {
+      return minus_product ? (minus_summand ? negated_sub : negated_add)
+                           : (minus_summand ? sub : add);
+    }
+  };
+  Fma fma_of(const SNode& n) const {
+    Fma f{n.a, n.b, n.c};
+    auto strip = [&](int* id, bool* minus) {
+      for (; body_[*id].op == SOp::kNeg; *id = body_[*id].a) *minus = !*minus;
+    };
+    strip(&f.a, &f.minus_product);
+    strip(&f.b, &f.minus_product);
+    strip(&f.c, &f.minus_summand);
+    return f;
+  }
   bool reduces_in_registers(const LoopOutput& o) const {
     return o.combine != Combiner::kNone && (s_.form == LoopSpec::kRow || by_columns_);
   }
@@ -162,7 +182,9 @@ class LoopEmitter {
   // `half`: which of two vectors in a row this is, for reductions of half_lanes().
   void body(bool tail, int half);
   bool takes_memory(const SNode& n, int operand) const;
+  void find_needed();
   std::vector<bool> in_loop_;  // constants that are not hoisted
+  std::vector<bool> needed_;   // nodes that are computed
   std::vector<Reg> hoisted_, acc_;
 };
 

@@ -497,7 +497,8 @@ class Avx2Emitter : public LoopEmitter {
   Reg compute(const SNode& n, const std::vector<Reg>& r) override {
     const DType t = n.dt, src = n.a >= 0 ? body_[n.a].dt : n.dt;
     auto reg = [&](int id) { return id >= 0 ? in_register(r[id], body_[id].dt) : Reg{}; };
-    int ia = n.a, ib = n.b;
+    const Fma f = n.op == SOp::kFma ? fma_of(n) : Fma{n.a, n.b, n.c};
+    int ia = f.a, ib = f.b;
     if ((n.op == SOp::kAdd || n.op == SOp::kMul) && r[ia].constant.hasBase() &&
         !r[ib].constant.hasBase())
       std::swap(ia, ib);
@@ -505,7 +506,7 @@ class Avx2Emitter : public LoopEmitter {
         n.op == SOp::kAdd || n.op == SOp::kSub || n.op == SOp::kDiv ||
         (n.op == SOp::kMul && t != DType::I64) ||
         ((n.op == SOp::kAnd || n.op == SOp::kOr || n.op == SOp::kXor) && !is_bool(t));
-    const Reg a = reg(ia), b = simple ? r[ib] : reg(ib), c = n.op == SOp::kFma ? r[n.c] : reg(n.c);
+    const Reg a = reg(ia), b = simple ? r[ib] : reg(ib), c = n.op == SOp::kFma ? r[f.c] : reg(f.c);
     auto op3 = [&](uint32_t inst) {
       return each(t, [&](Vec d, int p) { cc_->emit(inst, d, part(a, p), last(b, p)); });
     };
@@ -540,7 +541,11 @@ class Avx2Emitter : public LoopEmitter {
       case SOp::kFma:
         return each(t, [&](Vec d, int p) {
           cc_->emit(I::kIdVmovups, d, part(a, p));
-          cc_->emit(f32(t) ? I::kIdVfmadd213ps : I::kIdVfmadd213pd, d, part(b, p), last(c, p));
+          cc_->emit(f32(t) ? f.pick(I::kIdVfmadd213ps, I::kIdVfmsub213ps, I::kIdVfnmadd213ps,
+                                    I::kIdVfnmsub213ps)
+                           : f.pick(I::kIdVfmadd213pd, I::kIdVfmsub213pd, I::kIdVfnmadd213pd,
+                                    I::kIdVfnmsub213pd),
+                    d, part(b, p), last(c, p));
         });
       case SOp::kNeg: {
         if (is_float(t)) return with_bits(I::kIdVpxor, sign);

@@ -334,12 +334,13 @@ class Avx512Emitter : public LoopEmitter {
                         ((n.op == SOp::kAnd || n.op == SOp::kOr || n.op == SOp::kXor ||
                           n.op == SOp::kShl || n.op == SOp::kShr) &&
                          !is_bool(n.dt));
-    int ia = n.a, ib = n.b;
+    const bool fma = n.op == SOp::kFma;
+    const Fma f = fma ? fma_of(n) : Fma{n.a, n.b, n.c};
+    int ia = f.a, ib = f.b;
     if ((n.op == SOp::kAdd || n.op == SOp::kMul) && ia >= 0 && r[ia].constant.hasBase() &&
         !r[ib].constant.hasBase())
       std::swap(ia, ib);
-    const bool fma = n.op == SOp::kFma;
-    const Reg a = reg(ia), b = binary ? r[ib] : reg(ib), c = fma ? r[n.c] : reg(n.c);
+    const Reg a = reg(ia), b = binary ? r[ib] : reg(ib), c = fma ? r[f.c] : reg(f.c);
     Reg d;
     if (is_bool(n.dt))
       d.k = new_k();
@@ -386,7 +387,11 @@ class Avx512Emitter : public LoopEmitter {
       case SOp::kMax: op3(I::kIdVmaxps, I::kIdVmaxpd, max_i32(n.dt), I::kIdVpmaxsq); break;
       case SOp::kFma:
         cc_->vmovaps(d.v, a.v);
-        cc_->emit(f32(n.dt) ? I::kIdVfmadd213ps : I::kIdVfmadd213pd, d.v, b.v, last(c, n.dt));
+        cc_->emit(f32(n.dt) ? f.pick(I::kIdVfmadd213ps, I::kIdVfmsub213ps, I::kIdVfnmadd213ps,
+                                     I::kIdVfnmsub213ps)
+                            : f.pick(I::kIdVfmadd213pd, I::kIdVfmsub213pd, I::kIdVfnmadd213pd,
+                                     I::kIdVfnmsub213pd),
+                  d.v, b.v, last(c, n.dt));
         break;
       case SOp::kNeg: {
         if (is_float(n.dt)) {

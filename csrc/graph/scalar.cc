@@ -71,6 +71,18 @@ Fn2 call2_fn(Call2 f) {
 }
 
 SVal SBuilder::add(SNode n) {
+  // Division by a power of two is multiplication by its inverse, exactly.
+  if (n.op == SOp::kDiv && nodes[n.b].op == SOp::kConst &&
+      (n.dt == DType::F32 || n.dt == DType::F64)) {
+    const int fraction = n.dt == DType::F32 ? 23 : 52;
+    const uint64_t all = n.dt == DType::F32 ? 254 : 2046, bits = nodes[n.b].imm;
+    const uint64_t exponent = bits >> fraction & (all + 1);
+    if (bits << (64 - fraction) == 0 && exponent > 0 && exponent < all) {
+      const uint64_t sign = bits >> (fraction + (fraction == 23 ? 8 : 11));
+      n.op = SOp::kMul;
+      n.b = this->bits(n.dt, (sign << (fraction == 23 ? 8 : 11) | (all - exponent)) << fraction).id;
+    }
+  }
   // Rules are small and kernels stay below a few hundred nodes: a backward scan beats a hash table.
   for (int i = static_cast<int>(nodes.size()) - 1; i >= 0; --i)
     if (nodes[i] == n) return {this, i};

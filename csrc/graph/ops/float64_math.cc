@@ -115,20 +115,19 @@ SVal log1p_with(SVal x, SVal low) {
 
 // --- Circular functions -------------------------------------------------------------------------
 
-// x = quadrant * pi / 2 + hi + lo, |hi| <= pi / 4. pi / 2 in three parts serves up to 2^40 even for
+// x = quadrant * pi / 2 + hi + lo, |hi| <= pi / 4. (lo may be more than what rounding takes from a
+// tiny hi, but then powers of hi do not count.) pi / 2 in three parts serves up to 2^40 even for
 // the arguments that come nearest to a multiple of it.
 struct Angle {
   SVal hi, lo, quadrant, far;
 };
 Angle angle(SVal x) {
   const SVal far = absolute(x) > 1099511627776.0;  // far_angles.cc reduces those
-  const SVal near = s_select(far, number(x, 0.0), x);
-  const SVal n = s_unary(SOp::kRint, near * (2 / kPi));
-  const Pair p = two_product(n, number(x, kHalfPi)), q = two_product(n, number(x, kHalfPiLow));
-  const Pair a = two_sum(near - p.hi, -p.lo), b = two_sum(a.hi, -q.hi);
-  const SVal low = (a.lo + b.lo) - s_fma(n, number(x, kHalfPiLeast), q.lo);
-  const Pair r = ordered_sum(b.hi, low);
-  return {r.hi, r.lo, low_bits(n), far};
+  const SVal m = s_fma(x, number(x, 2 / kPi), kMagic), n = m - kMagic;
+  // Exact: x and n times the first part are multiples of 2^-53, and what is left is below 1.
+  const SVal a = s_fma(n, number(x, -kHalfPi), x);
+  const Pair p = two_product(n, number(x, kHalfPiLow)), r = two_difference(a, p.hi);
+  return {r.hi, r.lo - s_fma(n, number(x, kHalfPiLeast), p.lo), s_bitcast(m, DType::I64), far};
 }
 Pair sine_of(const Angle& a) {
   const SVal z = a.hi * a.hi;

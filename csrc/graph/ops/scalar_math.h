@@ -67,6 +67,10 @@ inline Pair two_sum(SVal a, SVal b) {
   const SVal s = a + b, from_b = s - a;
   return {s, (a - (s - from_b)) + (b - from_b)};
 }
+inline Pair two_difference(SVal a, SVal b) {
+  const SVal d = a - b, less_b = d - a;
+  return {d, (a - (d - less_b)) - (b + less_b)};
+}
 inline Pair ordered_sum(SVal a, SVal b) {  // for |a| >= |b|, or a = 0
   const SVal s = a + b;
   return {s, b - (s - a)};
