@@ -60,8 +60,9 @@ class Planner {
         TileGroup t{g.begin, g.end, g.rows, 1, {}};
         int64_t bytes = 0;  // what several loops touch is in the cache once
         for (auto [slot, n] : touched) bytes += n;
-        t.tile = std::clamp<int64_t>(facts_.tile_bytes * g.rows / std::max<int64_t>(1, bytes), 1,
-                                     std::max<int64_t>(1, g.rows / 4));
+        // Twice the bytes: beginning a kernel takes about 100 ns, as long as a row of some KiB.
+        t.tile = std::clamp<int64_t>(2 * facts_.tile_bytes * g.rows / std::max<int64_t>(1, bytes),
+                                     1, std::max<int64_t>(1, g.rows / 4));
         if (t.tile > 4) t.tile -= t.tile % 4;  // rows are reduced a few at a time
         for (size_t k = g.begin; k < g.end; ++k)
           t.cuts.push_back({0, 1, loops_[k].spec.dims[0] / g.rows});
