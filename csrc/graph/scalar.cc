@@ -1,5 +1,6 @@
 #include "graph/scalar.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -83,11 +84,18 @@ SVal SBuilder::add(SNode n) {
       n.b = this->bits(n.dt, (sign << (fraction == 23 ? 8 : 11) | (all - exponent)) << fraction).id;
     }
   }
-  // Rules are small and kernels stay below a few hundred nodes: a backward scan beats a hash table.
-  for (int i = static_cast<int>(nodes.size()) - 1; i >= 0; --i)
-    if (nodes[i] == n) return {this, i};
+  // An equal node comes after its operands, most often soon; constants are shared by functions and
+  // were made by the first one. So scans end early, and beat a hash table.
+  const int count = static_cast<int>(nodes.size()), operand = std::max({n.a, n.b, n.c});
+  if (operand < 0) {
+    for (int i = 0; i < count; ++i)
+      if (nodes[i] == n) return {this, i};
+  } else {
+    for (int i = count - 1; i > operand; --i)
+      if (nodes[i] == n) return {this, i};
+  }
   nodes.push_back(n);
-  return {this, static_cast<int>(nodes.size()) - 1};
+  return {this, count};
 }
 
 SVal SBuilder::constant(DType dt, double v) {
