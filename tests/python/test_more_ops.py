@@ -277,3 +277,31 @@ def test_help_on_operators():
         assert op(**arguments).shape == (1,), name
     assert not missing and seen > 60
     assert "input + other" in pydoc.render_doc(ops.add) and str(inspect.signature(ops.pow)) == "(input, exponent)"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_division_by_a_power_of_two(dtype):
+    """It is multiplication by the inverse, where that has one: the same bits."""
+    info = np.finfo(dtype)
+    r = np.random.RandomState(0)
+    x = np.concatenate([r.randn(200) * 10.0 ** r.randint(-30, 30, 200), [0.0, -0.0, np.inf, -np.inf, np.nan, info.max, info.tiny, info.smallest_subnormal]]).astype(dtype)
+    for c in (1.0, 2.0, -4.0, 0.5, 1024.0, 2.0**100, 2.0**-100, float(info.tiny), -float(info.max) / 2, 2.0**127, 3.0, np.inf, 0.0, -0.0):
+        with np.errstate(all="ignore"):
+            want = x / dtype(c)
+        for f in (lambda a: a / c, ms.jit(lambda a: a / c)):  # noqa: B023
+            got = f(T(x)).asnumpy()
+            np.testing.assert_array_equal(got, want)
+            np.testing.assert_array_equal(np.signbit(got[~np.isnan(want)]), np.signbit(want[~np.isnan(want)]))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_mish(dtype):
+    """x tanh(log(1 + exp(x))) far out too, where exp(x) is no number of the dtype, and its derivative."""
+    x = np.array([-40, -20, -5, -1, -1e-3, 0, 1e-3, 0.5, 1, 4, 5, 6, 11, 20, 21, 90, 800, 60000]).astype(dtype)
+    wide = x.astype(np.float64)
+    near = {"rtol": 4 * np.finfo(dtype).eps, "atol": 4 * np.finfo(dtype).smallest_subnormal}
+    e = np.exp(np.minimum(wide, 700))
+    np.testing.assert_allclose(ops.mish(T(x)).asnumpy(), wide * np.tanh(np.log1p(e)), **near)
+    slope = np.tanh(np.log1p(e)) + wide * (1 - np.tanh(np.log1p(e)) ** 2) * e / (1 + e)
+    got = ms.grad(lambda a: ops.mish(a).sum())(T(x)).asnumpy()
+    np.testing.assert_allclose(got, slope, rtol=30 * np.finfo(dtype).eps, atol=30 * np.finfo(dtype).eps)

@@ -260,7 +260,13 @@ def mish(x):
         >>> print(ops.mish(Tensor([-1.0, 0.0, 1.0])))
         [-0.30340147  0.          0.8650984 ]
     """
-    return x * tanh(_ops["softplus"](x))
+    _need_tensor("mish", "x", x)
+    if not x.dtype.is_floating_point and x.dtype not in mstype.complex_type:
+        x = cast(x, mstype.float32)
+    # By e = exp(x): tanh(log(1 + e)) = n / (n + 2). Beyond the bound that is 1, as n does not overflow.
+    e = exp(_ops["minimum"](x, 5.0 if x.dtype == mstype.float16 else 20.0))
+    n = e * (e + 2.0)
+    return x * (n / (n + 2.0))
 
 
 def softsign(x):
