@@ -33,6 +33,8 @@ class Rude:
 @pytest.fixture(autouse=True)
 def fresh():
     X._replace(NUMBERS)  # some functions assign
+    yield
+    _C.pause_capture(False)  # which is one of the functions
 
 
 def wrong_values():
