@@ -258,7 +258,7 @@ def mish(x):
 
     Example:
         >>> print(ops.mish(Tensor([-1.0, 0.0, 1.0])))
-        [-0.30340147  0.          0.8650984 ]
+        [-0.30340147  0.          0.86509836]
     """
     _need_tensor("mish", "x", x)
     if not x.dtype.is_floating_point and x.dtype not in mstype.complex_type:
