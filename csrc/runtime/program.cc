@@ -75,6 +75,9 @@ std::string RegionKernel::describe_inside() const {
 }
 
 void Program::settle() {
+  for (auto& st : steps)
+    launches_.push_back({st.kernel.get(), static_cast<uint32_t>(st.in.size()),
+                         static_cast<uint32_t>(st.out.size())});
   uses_begin_.assign(slots.size() + 1, 0);
   const auto for_operands = [&](auto f) {
     uint32_t at = 0;
@@ -148,16 +151,17 @@ void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* ou
   const bool recorded = recording();
   int64_t begin = timed || recorded ? clock_ns() : 0;
   void* const* operand = frame->operands.data();
-  for (const Step& st : steps) {
-    void* const* const results = operand + st.in.size();
-    st.kernel->launch(operand, results);
-    operand = results + st.out.size();
+  for (size_t k = 0; k < launches_.size(); ++k) {
+    const Launch& l = launches_[k];
+    if (k + 1 < launches_.size()) __builtin_prefetch(launches_[k + 1].kernel);
+    l.kernel->launch(operand, operand + l.in);
+    operand += l.in + l.out;
     if (timed) {
       const int64_t end = clock_ns();
-      PIJIT_LOG("exec", static_cast<double>(end - begin) / 1e3, " us ", st.text);
+      PIJIT_LOG("exec", static_cast<double>(end - begin) / 1e3, " us ", steps[k].text);
       if (!recorded) begin = end;
     }
-    if (recorded) begin = record_event(TraceEvent::kKernel, begin, st.subject);
+    if (recorded) begin = record_event(TraceEvent::kKernel, begin, steps[k].subject);
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     const Output& o = outputs[k];

@@ -115,6 +115,11 @@ class Program {
 
   ArrayRef literal_memory_;    // the literals, where the device cannot read the host's
   std::vector<size_t> moved_;  // inputs, single elements, that are copied from the host first
+  struct Launch {
+    Kernel* kernel;
+    uint32_t in, out;  // operands
+  };
+  std::vector<Launch> launches_;                // the steps, close together
   std::vector<uint32_t> uses_begin_, uses_;     // per slot, its places among the operands
   std::vector<uint32_t> in_arena_, elsewhere_;  // slots; the latter but for literals
   size_t num_operands_ = 0;
