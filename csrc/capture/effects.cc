@@ -14,7 +14,9 @@ void check(int status) {
 class AssignTensor final : public Effect {
  public:
   AssignTensor(int target, int output) : target_(target), output_(output) {}
-  void apply(Runner& r) const override { array_of(r.make(target_).ptr()) = r.output(output_); }
+  void apply(Runner& r) const override {
+    if (ArrayRef& a = r.output(output_)) array_of(r.make(target_).ptr()) = std::move(a);
+  }
   std::string describe() const override { return str_cat("assign ", target_, " output ", output_); }
 
  private:
@@ -259,6 +261,10 @@ void Tracer::make_parts(Entry* e) {
 // gets with no one to see them in between, the last one is set, at the place of the first.
 void Tracer::make_effects(Entry* e) {
   using Place = std::tuple<int, const Value*, PyObject*, std::string>;
+  auto input_of = [&](const V& v) {
+    return static_cast<size_t>(std::find(input_source_.begin(), input_source_.end(), v->src) -
+                               input_source_.begin());
+  };
   std::map<Place, size_t> pending;
   std::vector<bool> dropped(journal_.size());
   std::vector<V> last(journal_.size());  // the value that a note is given instead of its own
@@ -304,8 +310,8 @@ void Tracer::make_effects(Entry* e) {
     switch (n.kind) {
       case Note::kAssign: {
         Output o{n.target->node, -1};
-        for (size_t i = 0; i < input_source_.size(); ++i)
-          if (input_source_[i] == n.target->src) o.assign_to = static_cast<int>(i);
+        if (const size_t i = input_of(n.target); i < input_source_.size())
+          o.assign_to = static_cast<int>(i);
         effect = std::make_unique<AssignTensor>(target, static_cast<int>(outputs_.size()));
         outputs_.push_back(o);
         break;
@@ -342,6 +348,15 @@ void Tracer::make_effects(Entry* e) {
       }
     }
     e->effects.push_back(std::move(effect));
+  }
+  e->assigned_first.resize(input_source_.size());
+  std::map<size_t, int> assigned;
+  for (auto& n : journal_)
+    if (n.kind == Note::kAssign) ++assigned[input_of(n.target)];
+  for (auto& n : journal_) {
+    if (n.kind != Note::kAssign) break;
+    const size_t i = input_of(n.target);
+    if (i < input_source_.size() && assigned[i] == 1) e->assigned_first[i] = true;
   }
   // what is changed must be an object of its own at every call, as it was here
   for (auto& n : journal_)

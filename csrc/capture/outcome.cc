@@ -62,6 +62,10 @@ void Tracer::finish(Entry* e) {
       if (v->src >= 0 && v->obj.ptr() == o && v->has_identity()) e->identities.push_back(v->src);
 
   e->inputs = input_source_;
+  e->assigned_first.resize(e->inputs.size());
+  for (size_t k = 0; k < e->recipes.size(); ++k)
+    if (auto* r = dynamic_cast<const SourceRecipe*>(e->recipes[k].get()))
+      e->from_sources.push_back({static_cast<int>(k), r->source});
   for (auto& o : outputs_) {
     const bool same =
         o.assign_to >= 0 && o.node.type() == graph_->node(graph_->inputs()[o.assign_to]).type;

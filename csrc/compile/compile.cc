@@ -405,14 +405,15 @@ class Compiler {
     for (auto& o : g_.outputs) {
       const int s = slot(o.node);
       const uint32_t id = root(o.node);
+      p_->outputs.push_back({s, g_.node(o.node).type});
       if (p_->slots[s].kind == Program::Slot::kArena && !buffer_of.count(s)) {
         buffer_of[s] = static_cast<int>(p_->output_buffers.size());
         Type t = g_.node(id).type;
         t.device = device_.id;  // a single element may be the host's afterwards
         p_->output_buffers.push_back({t, -1});
-        if (o.assign_to >= 0) p_->output_buffers.back().donor = donor(id, o.assign_to);
+        if (o.assign_to >= 0)
+          p_->outputs.back().donor = p_->output_buffers.back().donor = donor(id, o.assign_to);
       }
-      p_->outputs.push_back({s, g_.node(o.node).type});
     }
     for (auto [s, b] : buffer_of) p_->slots[s] = {Program::Slot::kOutput, static_cast<size_t>(b)};
   }

@@ -150,13 +150,13 @@ py::dict described(const Subject& s) {
 void note_misses(State* s, const Point& p, PyObject* func, PyObject* const* state,
                  const CodeInfo& code) {
   constexpr size_t kKept = 32;
-  std::vector<py::object> values;
   for (auto& e : p.entries) {
+    Values values;
     int failed = -1;
     if (s->misses.size() >= kKept) return;
     if (check_guards(*e, func, state, &values, &failed) || failed < 0) continue;
     const Guard& g = e->guards[failed];
-    auto [was, is] = was_and_is(g, values[g.src].ptr());
+    auto [was, is] = was_and_is(g, values[g.src]);
     s->misses.push_back({str_cat(code.filename, ":", e->first_line), describe_guard(*e, g, code),
                          std::move(was), std::move(is)});
   }

@@ -118,8 +118,8 @@ class Execution {
   std::string why_;             // the last graph broke
   std::vector<PyObject*> raw_;  // the state: slots, stack, the exception that is handled
   py::object handled_;
-  std::vector<py::object> values_;  // of the entry's sources
-  std::vector<int> misses_;         // per entry, the guard that failed
+  Values values_;
+  std::vector<int> misses_;  // per entry, the guard that failed
 };
 
 py::object Execution::run() {
@@ -156,7 +156,7 @@ py::object Execution::run() {
 py::object Execution::plain() {
   if (front_.stand) return {};
   raw_.clear();
-  values_.clear();
+  values_.held.clear();
   if (!untouched_) return rest_in_python();
   slots_.clear();  // the function may drop its arguments
   const Span piece(TraceEvent::kPython, [&] { return piece_subject(*code_, -1, why_); });
@@ -192,7 +192,7 @@ Execution::Found Execution::known(Point& point) {
   for (size_t k = 0; k < point.entries.size(); ++k) {
     Entry& e = *point.entries[k];
     int failed = -1;
-    if (check_guards(e, front_.func, raw_.data(), &values_, &failed)) {
+    if (recheck_guards(e, front_.func, raw_.data(), &values_, &failed)) {
       auto instance = instance_for(e, values_);
       if (instance) return {&e, std::move(instance)};
     }
@@ -339,7 +339,7 @@ py::object Execution::run_entry(const Found& found) {
   if (recording()) why_ = why_broken(e);
   r.clear();
   raw_.clear();
-  values_.clear();
+  values_.held.clear();
   return {};
 }
 

@@ -135,13 +135,20 @@ struct Instance {
       differentiated;
 };
 
+class Memo;
+
 struct Entry {
+  Entry();
+  ~Entry();
   std::vector<Source> sources;
   std::vector<Guard> guards;
   std::vector<std::pair<int, int>> guard_range;  // per source
   std::string graph_text;
   std::vector<std::pair<std::string, int>> ops;
   std::vector<int> inputs;  // source per program input
+  // Per input: whether it is a Tensor that an effect assigns to before anything else happens, and
+  // only once; the new value may stay in the memory of the old one.
+  std::vector<bool> assigned_first;
   // What varies: dims of inputs, as (input, axis). Instances by those dims.
   std::vector<std::pair<int, int>> varying;
   std::map<std::vector<int64_t>, std::shared_ptr<const Instance>> instances;
@@ -154,7 +161,9 @@ struct Entry {
   std::vector<int> identities;    // of all objects with an identity: none of these may be the same
   // The addresses of `identities` that were last found to be so (not held).
   mutable std::vector<PyObject*> apart;
+  mutable std::unique_ptr<Memo> memo;
   std::vector<std::unique_ptr<const Recipe>> recipes;
+  std::vector<std::pair<int, int>> from_sources;  // recipes that are the object of a source
   std::vector<std::unique_ptr<const Effect>> effects;
   int result = -1;  // recipe; -1: ends in a break
   // The break: state to continue with, before instruction `instr`.
@@ -181,9 +190,20 @@ PyObject* method_behind(PyObject* builtin);
 // An int that may vary: sums and products of a few stay exact.
 inline bool small_int(int64_t i) { return i > -(int64_t{1} << 31) && i < (int64_t{1} << 31); }
 
-// Checks guards. `values` receives the objects of all sources (new references).
-bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
-                  std::vector<py::object>* values, int* failed);
+// The objects of an entry's sources in one call; null: the path no longer exists.
+struct Values {
+  PyObject* operator[](size_t s) const { return at[s]; }
+  PyObject* operator[](int s) const { return at[s]; }
+  PyObject** at = nullptr;  // borrowed: `own`, or a memo's
+  std::vector<PyObject*> own;
+  std::vector<py::object> held;  // what keeps those in `own`, and what was made for the call
+};
+// Checks all guards. `failed` receives the first that does not hold.
+bool check_guards(const Entry& e, PyObject* func, PyObject* const* state, Values* values,
+                  int* failed);
+// The same, by what the last check found.
+bool recheck_guards(const Entry& e, PyObject* func, PyObject* const* state, Values* values,
+                    int* failed);
 // An instance of an entry: its program, for a graph without symbols, and sizes.
 std::shared_ptr<const Instance> instance_of(const Entry& e,
                                             const std::shared_ptr<const Graph>& graph,
@@ -191,7 +211,7 @@ std::shared_ptr<const Instance> instance_of(const Entry& e,
 // The same for these values of what varies; it may not fit.
 std::shared_ptr<const Instance> instance_at(const Entry& e, const std::vector<int64_t>& dims);
 // The instance for the sizes of these inputs, built if need be; null: the entry does not fit them.
-std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::object>& values);
+std::shared_ptr<const Instance> instance_for(Entry& e, const Values& values);
 // The text of an entry's graph; where sizes vary, with a line per symbol that says what it is.
 std::string graph_text(const Entry& e, const CodeInfo& code);
 // What must hold of the sizes that vary, as Python expressions.

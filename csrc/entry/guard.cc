@@ -4,114 +4,109 @@
 #include <climits>
 
 #include "base/config.h"
-#include "entry/entry.h"
+#include "entry/guard.h"
+#include "entry/memo.h"
 
 namespace pijit {
-namespace {
-
-py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
-
-// Null object: the path no longer exists.
-py::object fetch(const Source& s, const std::vector<py::object>& values, PyObject* func,
-                 PyObject* const* state) {
-  PyObject* p = s.parent >= 0 ? values[s.parent].ptr() : nullptr;
-  if (s.parent >= 0 && !p) return {};
+PyObject* fetch(const Source& s, const Values& values, PyObject* func, PyObject* const* state,
+                std::vector<py::object>* held) {
+  PyObject* p = s.parent >= 0 ? values[s.parent] : nullptr;
+  if (s.parent >= 0 && !p) return nullptr;
+  auto made = [&](PyObject* o) {  // a new reference, or an error
+    if (o)
+      held->push_back(py::reinterpret_steal<py::object>(o));
+    else
+      PyErr_Clear();
+    return o;
+  };
   switch (s.kind) {
-    case Source::kState: return state[s.index] ? share(state[s.index]) : py::object();
+    case Source::kState: return state[s.index];
     case Source::kClosure: {
       Py_ssize_t n;
       PyObject** c = closure_of(func, &n);
-      return s.index < n ? share(c[s.index]) : py::object();
+      return s.index < n ? c[s.index] : nullptr;
     }
     case Source::kGlobal: {
       PyObject* d = s.key.ptr();
-      PyObject* name = values[s.parent].ptr();
+      PyObject* name = values[s.parent];
       PyObject* v = PyDict_GetItemWithError(d, name);
       if (!v) v = PyDict_GetItemWithError(builtins_of(d), name);
-      return v ? share(v) : py::object();
+      return v;
     }
     case Source::kDictAttr: {
       py::object d = py::reinterpret_steal<py::object>(instance_dict(p));
-      if (!d) return {};
+      if (!d) return nullptr;
       PyObject* v = PyDict_GetItemWithError(d.ptr(), s.key.ptr());
-      return v ? share(v) : py::object();
+      return v;
     }
     case Source::kAttr: {  // an attribute of the class, found through the MRO
       PyObject* v = type_lookup(PyType_Check(p) ? reinterpret_cast<PyTypeObject*>(p) : Py_TYPE(p),
                                 s.key.ptr());
-      return v ? share(v) : py::object();
+      return v;
     }
     case Source::kSlot: {
       PyObject* d = type_lookup(Py_TYPE(p), s.key.ptr());
-      if (!d || Py_TYPE(d) != &PyMemberDescr_Type) return {};
-      return py::reinterpret_steal<py::object>(slot_value(d, p));
+      if (!d || Py_TYPE(d) != &PyMemberDescr_Type) return nullptr;
+      return made(slot_value(d, p));
     }
     case Source::kClassName: {
-      if (!PyType_Check(p)) return {};
-      PyObject* v = PyObject_GetAttr(p, s.key.ptr());
-      if (!v) PyErr_Clear();
-      return py::reinterpret_steal<py::object>(v);
+      if (!PyType_Check(p)) return nullptr;
+      return made(PyObject_GetAttr(p, s.key.ptr()));
     }
     case Source::kItem: {
       if (PyTuple_Check(p))
-        return s.index < PyTuple_GET_SIZE(p) ? share(PyTuple_GET_ITEM(p, s.index)) : py::object();
+        return s.index < PyTuple_GET_SIZE(p) ? PyTuple_GET_ITEM(p, s.index) : nullptr;
       const bool list = PyList_Check(p);
       const Py_ssize_t n = list ? PyList_GET_SIZE(p) : PySequence_Size(p);
       const Py_ssize_t i = s.index < 0 ? n + s.index : s.index;
-      if (i < 0 || i >= n) return PyErr_Clear(), py::object();
-      if (list) return share(PyList_GET_ITEM(p, i));
-      PyObject* v = PySequence_GetItem(p, i);  // of C code, as a guard saw
-      if (!v) PyErr_Clear();
-      return py::reinterpret_steal<py::object>(v);
+      if (i < 0 || i >= n) return PyErr_Clear(), nullptr;
+      if (list) return PyList_GET_ITEM(p, i);
+      return made(PySequence_GetItem(p, i));  // of C code, as a guard saw
     }
     case Source::kDictItem: {
-      PyObject* key = s.other >= 0 ? values[s.other].ptr() : s.key.ptr();
+      PyObject* key = s.other >= 0 ? values[s.other] : s.key.ptr();
       PyObject* v = PyDict_Check(p) && key ? PyDict_GetItemWithError(p, key) : nullptr;
       if (!v) PyErr_Clear();
-      return v ? share(v) : py::object();
+      return v;
     }
     case Source::kHasKey: {
-      PyObject* key = s.other >= 0 ? values[s.other].ptr() : s.key.ptr();
-      if (!key || (!PyDict_Check(p) && !PyAnySet_Check(p))) return {};
+      PyObject* key = s.other >= 0 ? values[s.other] : s.key.ptr();
+      if (!key || (!PyDict_Check(p) && !PyAnySet_Check(p))) return nullptr;
       const bool has = PyDict_Check(p) ? PyDict_GetItemWithError(p, key) != nullptr
                                        : PySet_Contains(p, key) == 1;
       PyErr_Clear();
-      return py::bool_(has);
+      return has ? Py_True : Py_False;
     }
     case Source::kLength:
-      if (PyList_Check(p)) return py::int_(PyList_GET_SIZE(p));
-      if (PyDict_Check(p)) return py::int_(PyDict_GET_SIZE(p));
-      return py::int_(PyObject_Size(p));  // of C code, as a guard saw
+      if (PyList_Check(p)) return made(PyLong_FromSsize_t(PyList_GET_SIZE(p)));
+      if (PyDict_Check(p)) return made(PyLong_FromSsize_t(PyDict_GET_SIZE(p)));
+      return made(PyLong_FromSsize_t(PyObject_Size(p)));  // of C code, as a guard saw
     case Source::kCell: {
       PyObject* v = PyCell_Check(p) ? PyCell_GET(p) : nullptr;
-      return v ? share(v) : py::object();
+      return v;
     }
     case Source::kFuncClosure: {
       Py_ssize_t n = 0;
       PyObject** c = PyFunction_Check(p) ? closure_of(p, &n) : nullptr;
-      return s.index < n ? share(c[s.index]) : py::object();
+      return s.index < n ? c[s.index] : nullptr;
     }
     case Source::kFuncDefaults: {
       PyObject* d = PyFunction_Check(p) ? PyFunction_GetDefaults(p) : nullptr;
-      return d ? share(d) : py::object();
+      return d;
     }
     case Source::kFuncKwDefault: {
       PyObject* d = PyFunction_Check(p) ? PyFunction_GetKwDefaults(p) : nullptr;
       PyObject* v = d ? PyDict_GetItemWithError(d, s.key.ptr()) : nullptr;
-      return v ? share(v) : py::object();
+      return v;
     }
     case Source::kMethodSelf:
-      if (PyCFunction_Check(p))
-        return method_behind(p) ? share(PyCFunction_GET_SELF(p)) : py::object();
-      return PyMethod_Check(p) ? share(PyMethod_GET_SELF(p)) : py::object();
+      if (PyCFunction_Check(p)) return method_behind(p) ? PyCFunction_GET_SELF(p) : nullptr;
+      return PyMethod_Check(p) ? PyMethod_GET_SELF(p) : nullptr;
     case Source::kMethodFunc:
-      if (PyCFunction_Check(p)) {
-        PyObject* method = method_behind(p);
-        return method ? share(method) : py::object();
-      }
-      return PyMethod_Check(p)                 ? share(PyMethod_GET_FUNCTION(p))
-             : Py_TYPE(p) == jit_function_type ? share(jit_inner(p))
-                                               : py::object();
+      if (PyCFunction_Check(p)) return method_behind(p);
+      return PyMethod_Check(p)                 ? PyMethod_GET_FUNCTION(p)
+             : Py_TYPE(p) == jit_function_type ? jit_inner(p)
+                                               : nullptr;
     case Source::kComputed: {
       PyObject* raw[8];
       std::vector<PyObject*> big;
@@ -121,33 +116,28 @@ py::object fetch(const Source& s, const std::vector<py::object>& values, PyObjec
         args = big.data();
       }
       for (size_t k = 0; k < s.args.size(); ++k)
-        if (!(args[k] = values[s.args[k]].ptr())) return {};
-      PyObject* r = PyObject_Vectorcall(s.key.ptr(), args, s.args.size(), nullptr);
-      if (!r) PyErr_Clear();
-      return py::reinterpret_steal<py::object>(r);
+        if (!(args[k] = values[s.args[k]])) return nullptr;
+      return made(PyObject_Vectorcall(s.key.ptr(), args, s.args.size(), nullptr));
     }
     case Source::kPack: {
       auto t =
           py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(s.args.size())));
       for (size_t k = 0; k < s.args.size(); ++k) {
-        PyObject* x = values[s.args[k]].ptr();
-        if (!x) return {};
+        PyObject* x = values[s.args[k]];
+        if (!x) return nullptr;
         PyTuple_SET_ITEM(t.ptr(), static_cast<Py_ssize_t>(k), Py_NewRef(x));
       }
-      return t;
+      return made(t.release().ptr());
     }
     case Source::kMember: {
-      PyObject* v = Py_TYPE(s.key.ptr())
-                        ->tp_descr_get(s.key.ptr(), p, reinterpret_cast<PyObject*>(Py_TYPE(p)));
-      if (!v) PyErr_Clear();  // of another type, or unset
-      return py::reinterpret_steal<py::object>(v);
+      // null: of another type, or unset
+      return made(Py_TYPE(s.key.ptr())
+                      ->tp_descr_get(s.key.ptr(), p, reinterpret_cast<PyObject*>(Py_TYPE(p))));
     }
-    case Source::kConst: return s.key;
+    case Source::kConst: return s.key.ptr();
   }
-  return {};
+  return nullptr;
 }
-
-}  // namespace
 
 PyObject* method_behind(PyObject* builtin) {
   PyObject* self = PyCFunction_GET_SELF(builtin);
@@ -218,8 +208,10 @@ Py_ssize_t size_of_object(PyObject* o) {
   return PyObject_Size(o);
 }
 
-bool check(const Guard& g, const std::vector<py::object>& values) {
-  PyObject* o = values[g.src].ptr();
+}  // namespace
+
+bool check(const Guard& g, const Values& values) {
+  PyObject* o = values[g.src];
   if (g.kind == Guard::kNull) return !o;
   if (!o) return false;
   switch (g.kind) {
@@ -268,7 +260,7 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
     case Guard::kCode:
       return PyFunction_Check(o) && PyFunction_GET_CODE(o) == g.obj.ptr() &&
              PyFunction_GET_GLOBALS(o) == g.obj2.ptr();
-    case Guard::kSame: return o == values[g.num].ptr();
+    case Guard::kSame: return o == values[g.num];
     case Guard::kNoDictAttr: {
       py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
       return !d || !PyDict_GetItemWithError(d.ptr(), g.obj.ptr());
@@ -283,35 +275,33 @@ bool check(const Guard& g, const std::vector<py::object>& values) {
   return false;
 }
 
-}  // namespace
-
-namespace {
-// Whether what effects change is no other object that the entry knows. The answer follows from the
-// addresses, which are mostly those of the call before.
-bool apart(const Entry& e, const std::vector<py::object>& values) {
+// The answer follows from the addresses, which are mostly those of the call before.
+bool apart(const Entry& e, const Values& values) {
   const size_t n = e.identities.size();
   bool same = e.apart.size() == n;
-  for (size_t k = 0; k < n && same; ++k) same = e.apart[k] == values[e.identities[k]].ptr();
+  for (size_t k = 0; k < n && same; ++k) same = e.apart[k] == values[e.identities[k]];
   if (same) return true;
   std::vector<std::pair<PyObject*, int>> by_address;
-  for (int i : e.identities) by_address.push_back({values[i].ptr(), i});
+  for (int i : e.identities) by_address.push_back({values[i], i});
   std::sort(by_address.begin(), by_address.end());
   for (int a : e.changed)
-    for (auto it = std::lower_bound(by_address.begin(), by_address.end(),
-                                    std::pair(values[a].ptr(), INT_MIN));
-         it != by_address.end() && it->first == values[a].ptr(); ++it)
+    for (auto it =
+             std::lower_bound(by_address.begin(), by_address.end(), std::pair(values[a], INT_MIN));
+         it != by_address.end() && it->first == values[a]; ++it)
       if (it->second != a) return false;
   e.apart.clear();
-  for (int i : e.identities) e.apart.push_back(values[i].ptr());
+  for (int i : e.identities) e.apart.push_back(values[i]);
   return true;
 }
-}  // namespace
 
-bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
-                  std::vector<py::object>* values, int* failed) {
-  values->resize(e.sources.size());
+bool check_guards(const Entry& e, PyObject* func, PyObject* const* state, Values* values,
+                  int* failed) {
+  values->held.clear();
+  values->own.assign(e.sources.size(), nullptr);
+  values->at = values->own.data();
   for (size_t s = 0; s < e.sources.size(); ++s) {
-    (*values)[s] = fetch(e.sources[s], *values, func, state);
+    PyObject* o = values->own[s] = fetch(e.sources[s], *values, func, state, &values->held);
+    if (o) values->held.push_back(py::reinterpret_borrow<py::object>(o));
     const auto [b, n] = e.guard_range[s];
     for (int g = b; g < n; ++g)
       if (!check(e.guards[g], *values)) {
@@ -319,21 +309,46 @@ bool check_guards(const Entry& e, PyObject* func, PyObject* const* state,
         return false;
       }
   }
-  if (!e.changed.empty() && !apart(e, *values)) return false;
+  return e.changed.empty() || apart(e, *values);
+}
+
+bool recheck_guards(const Entry& e, PyObject* func, PyObject* const* state, Values* values,
+                    int* failed) {
+  if (!e.memo) {  // of the next call on
+    e.memo = std::make_unique<Memo>();
+    return check_guards(e, func, state, values, failed);
+  }
+  values->held.clear();
+  const Memo::Answer answer = e.memo->check(e, func, state, values, failed);
+  if (config().strict && answer != Memo::kChanged) {
+    Values all;
+    int first = -1;
+    const bool holds = check_guards(e, func, state, &all, &first);
+    PIJIT_CHECK(holds == (answer == Memo::kHolds) && (holds || first == *failed),
+                "a memo of guards differs from them");
+  }
+  if (answer != Memo::kChanged) return answer == Memo::kHolds;
+  if (!check_guards(e, func, state, values, failed)) return false;
+  e.memo->update(e, func, state);
   return true;
 }
+
+Entry::Entry() = default;
+Entry::~Entry() = default;
 
 void find_varying(const Entry& e, PyObject* func, PyObject* const* state, const CodeInfo& code,
                   std::map<uint64_t, uint64_t>* varying) {
   std::map<uint64_t, uint64_t> found;
-  std::vector<py::object> values(e.sources.size());
+  Values values;
+  values.own.assign(e.sources.size(), nullptr);
+  values.at = values.own.data();
   for (size_t s = 0; s < e.sources.size(); ++s) {
-    values[s] = fetch(e.sources[s], values, func, state);
+    PyObject* o = values.own[s] = fetch(e.sources[s], values, func, state, &values.held);
+    if (o) values.held.push_back(py::reinterpret_borrow<py::object>(o));
     const auto [b, n] = e.guard_range[s];
     for (int k = b; k < n; ++k) {
       const Guard& g = e.guards[k];
       if (check(g, values)) continue;
-      PyObject* o = values[s].ptr();
       if (!o || o == g.obj.ptr()) return;
       uint64_t mask = 0;
       if (g.kind == Guard::kEquals && Py_TYPE(o) == Py_TYPE(g.obj.ptr()) &&

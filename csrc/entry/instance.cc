@@ -18,7 +18,7 @@ std::shared_ptr<const Instance> instance_of(const Entry& e,
     x->graph = graph;
   }
   x->donatable.assign(e.inputs.size(), false);
-  if (x->program)
+  if (x->program && !x->program->loops)
     for (auto& b : x->program->output_buffers)
       if (b.donor >= 0) x->donatable[b.donor] = true;
   x->sizes = std::move(sizes);
@@ -46,9 +46,9 @@ std::shared_ptr<const Instance> instance_at(const Entry& e, const std::vector<in
   }
 }
 
-std::shared_ptr<const Instance> instance_for(Entry& e, const std::vector<py::object>& values) {
+std::shared_ptr<const Instance> instance_for(Entry& e, const Values& values) {
   std::vector<int64_t> dims;
-  for (auto [k, d] : e.varying) dims.push_back(array_of(values[e.inputs[k]].ptr())->type.shape[d]);
+  for (auto [k, d] : e.varying) dims.push_back(array_of(values[e.inputs[k]])->type.shape[d]);
   auto it = e.instances.find(dims);
   if (it == e.instances.end()) {
     constexpr size_t kMaxInstances = 256;

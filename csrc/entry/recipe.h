@@ -28,9 +28,10 @@ struct ConstantRecipe final : Recipe {
   py::object object;
 };
 
+// A Runner has these from the start.
 struct SourceRecipe final : Recipe {
   explicit SourceRecipe(int source) : source(source) {}
-  py::object make(Runner& r) const override { return r.value(source); }
+  py::object make(Runner&) const override { return {}; }
   std::string describe() const override { return str_cat("source ", source); }
 
   int source;

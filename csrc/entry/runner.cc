@@ -15,24 +15,14 @@ bool tape_needs_single_ops() {
 }
 
 void Runner::compute() {
-  made.resize(e.recipes.size());
   if (!instance.program) return;
+  const Program& program = *instance.program;
   const size_t n = e.inputs.size();
-  Array* raw[64];
-  bool donate[64];
-  std::vector<Array*> raw_big;
-  std::unique_ptr<bool[]> donate_big;
-  Array** in = raw;
-  bool* give = donate;
-  if (n > 64) {
-    raw_big.resize(n);
-    in = raw_big.data();
-    donate_big = std::make_unique<bool[]>(n);
-    give = donate_big.get();
-  }
+  absl::InlinedVector<Array*, 16> in(n);
+  absl::InlinedVector<Program::Give, 16> give(n);
   std::vector<ArrayRef> held;
   for (size_t k = 0; k < n; ++k) {
-    PyObject* o = values[e.inputs[k]].ptr();
+    PyObject* o = values[e.inputs[k]];
     if (!is_tensor(o)) {
       uint64_t bits;
       if (PyFloat_Check(o)) {
@@ -43,18 +33,18 @@ void Runner::compute() {
         held.push_back(scalar_array(DType::I64, static_cast<uint64_t>(PyLong_AsLongLong(o))));
       }
       in[k] = held.back().get();
-      give[k] = false;
       continue;
     }
     in[k] = array_of(o).get();
     if (in[k]->of_one_element) Tape::check_read(in[k]);
-    give[k] = instance.donatable[k] && !instance.program->loops && sole_owner(*in[k]);
-    if (instance.program->loops) held.push_back(array_of(o));  // other threads may run
+    if (instance.donatable[k] && sole_owner(*in[k]))
+      give[k] = e.assigned_first[k] ? Program::kGiveForGood : Program::kGive;
+    if (program.loops) held.push_back(array_of(o));  // other threads may run
   }
-  outputs.resize(instance.program->outputs.size());
+  outputs.resize(program.outputs.size());
   if (Tape* tape = Tape::innermost())
-    if (compute_under(*tape, std::span<Array* const>(in, n))) return;
-  instance.program->run(std::span<Array* const>(in, n), give, outputs.data());
+    if (compute_under(*tape, std::span<Array* const>(in.data(), n))) return;
+  program.run(std::span<Array* const>(in.data(), n), give.data(), outputs.data());
 }
 
 // False: nothing that the tape watches takes part.
@@ -124,8 +114,9 @@ bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
   return true;
 }
 
-py::object Runner::make(int id) {
-  if (id < 0) return {};
+const py::object& Runner::make(int id) {
+  static const py::object none;
+  if (id < 0) return none;
   if (made[id]) return made[id];
   constexpr int kDeepest = 50;
   if (depth >= kDeepest) make_parts(id);
@@ -158,13 +149,13 @@ void Runner::make_parts(int id) {
   for (int k : empty) e.recipes[k]->fill(*this, made[k]);
 }
 
-py::object Runner::build(int id) {
+const py::object& Runner::build(int id) {
   const Recipe& r = *e.recipes[id];
   py::object o = r.allocate();
   if (o) {
     made[id] = o;
     r.fill(*this, o);
-    return o;
+    return made[id];
   }
   return made[id] = r.make(*this);
 }

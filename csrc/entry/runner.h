@@ -1,5 +1,6 @@
 // Running an entry: its program, the objects that the caller sees, the side effects.
 #pragma once
+#include "absl/container/inlined_vector.h"
 #include "entry/entry.h"
 
 namespace pijit {
@@ -10,13 +11,16 @@ bool tape_needs_single_ops();
 
 class Runner {
  public:
-  // `instance` and `values` (of the entry's sources) are kept by the caller.
-  Runner(const Entry& e, const Instance& instance, std::vector<py::object>& values)
-      : e(e), instance(instance), values(values) {}
+  // `instance` is kept by the caller, `values` (of the entry's sources) until compute() begins.
+  Runner(const Entry& e, const Instance& instance, const Values& values)
+      : e(e), instance(instance), values(values), made(e.recipes.size()) {
+    for (auto [recipe, source] : e.from_sources)
+      made[static_cast<size_t>(recipe)] = py::reinterpret_borrow<py::object>(values[source]);
+  }
   void compute();  // throws OpError when a kernel finds bad data: nothing has happened then
-  py::object make(int recipe);
-  const ArrayRef& output(int k) const { return outputs[k]; }
-  const py::object& value(int source) const { return values[source]; }
+  const py::object& make(int recipe);
+  // Null: the value is in the memory of the Tensor that it is assigned to.
+  ArrayRef& output(int k) { return outputs[static_cast<size_t>(k)]; }
   const Number& size(int k) const { return instance.sizes[k]; }
   void apply_effects();
   // Drops what the run held.
@@ -27,15 +31,15 @@ class Runner {
 
  private:
   bool compute_under(Tape& tape, std::span<Array* const> in);
-  py::object build(int id);  // of parts that are made when they are needed
+  const py::object& build(int id);  // of parts that are made when they are needed
   void make_parts(int id);
 
   const Entry& e;
   const Instance& instance;
-  std::vector<py::object>& values;
-  std::vector<ArrayRef> outputs;
-  std::vector<py::object> made;  // per recipe
-  int depth = 0;                 // of make in itself
+  const Values& values;
+  absl::InlinedVector<ArrayRef, 8> outputs;
+  absl::InlinedVector<py::object, 8> made;  // per recipe
+  int depth = 0;                            // of make in itself
 };
 
 }  // namespace pijit

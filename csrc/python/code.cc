@@ -337,8 +337,13 @@ void add_traceback(const CodeInfo& info, int line) {
   _PyTraceback_Add(name.c_str(), filename.c_str(), line);
 }
 
+static PyObject* own_builtins(PyObject* globals) {
+  static PyObject* name = PyUnicode_InternFromString("__builtins__");
+  return PyDict_GetItemWithError(globals, name);
+}
+bool has_builtins(PyObject* globals) { return own_builtins(globals); }
 PyObject* builtins_of(PyObject* globals) {
-  PyObject* b = PyDict_GetItemString(globals, "__builtins__");
+  PyObject* b = own_builtins(globals);
   if (b && PyModule_Check(b)) b = PyModule_GetDict(b);
   return b ? b : PyEval_GetBuiltins();
 }
@@ -384,8 +389,19 @@ PyObject* instance_dict(PyObject* o) {
   return d;
 }
 
+PyObject** instance_dict_place(PyObject* o) {
+  if (!instances_have_dict(Py_TYPE(o))) return nullptr;
+  PyObject** place = _PyObject_GetDictPtr(o);  // makes it, where its values lie in the object
+  if (!place) PyErr_Clear();
+  if (place && !*place) Py_XDECREF(instance_dict(o));
+  return place;
+}
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+const void* dict_version_at(PyObject* dict) {
+  return &reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+}
 uint64_t dict_version(PyObject* dict) {
   return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
 }

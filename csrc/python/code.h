@@ -139,6 +139,7 @@ void set_handled_exception(const py::object& e);
 void add_traceback(const CodeInfo& info, int line);
 
 PyObject* builtins_of(PyObject* globals);  // borrowed dict
+bool has_builtins(PyObject* globals);      // of their own, not those of the frame that runs
 // Has `__builtins__` of its globals been replaced since the function was made, which keeps the old?
 bool has_other_builtins(PyObject* func);
 PyObject** closure_of(PyObject* func, Py_ssize_t* n);
@@ -146,10 +147,13 @@ PyObject* type_dict(PyTypeObject* t);  // new reference
 bool instances_have_dict(PyTypeObject* t);
 // The dict of an instance, or null. New reference.
 PyObject* instance_dict(PyObject* o);
+// Where an instance, which is no class or module, keeps its dict; null: it has none.
+PyObject** instance_dict_place(PyObject* o);
 // What o holds in the slot that a member descriptor of its class stands for; null: it is not set.
 PyObject* slot_value(PyObject* descriptor, PyObject* o);
 // A number that changes whenever the dict does.
 uint64_t dict_version(PyObject* dict);
+const void* dict_version_at(PyObject* dict);  // where it stands
 // A number that changes whenever the type or a base does; 0: none.
 unsigned type_version(PyTypeObject* t);
 PyObject* type_lookup(PyTypeObject* t, PyObject* name);  // borrowed, through the MRO

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "absl/container/inlined_vector.h"
 #include "base/log.h"
 
 namespace pijit {
@@ -74,6 +75,31 @@ std::string RegionKernel::describe_inside() const {
 }
 
 void Program::settle() {
+  for (auto& st : steps)
+    launches_.push_back({st.kernel.get(), static_cast<uint32_t>(st.in.size()),
+                         static_cast<uint32_t>(st.out.size())});
+  uses_begin_.assign(slots.size() + 1, 0);
+  const auto for_operands = [&](auto f) {
+    uint32_t at = 0;
+    for (auto& st : steps)
+      for (auto* list : {&st.in, &st.out})
+        for (int s : *list) f(s, at++);
+    return at;
+  };
+  num_operands_ = for_operands([&](int s, uint32_t) {
+    if (s >= 0) ++uses_begin_[static_cast<size_t>(s) + 1];
+  });
+  for (size_t s = 0; s < slots.size(); ++s) uses_begin_[s + 1] += uses_begin_[s];
+  uses_.resize(uses_begin_.back());
+  std::vector<uint32_t> next = uses_begin_;
+  for_operands([&](int s, uint32_t at) {
+    if (s >= 0) uses_[next[static_cast<size_t>(s)]++] = at;
+  });
+  for (uint32_t s = 0; s < slots.size(); ++s) {
+    const auto kind = slots[s].kind;
+    if (kind == Slot::kArena) in_arena_.push_back(s);
+    if (kind == Slot::kInput || kind == Slot::kOutput) elsewhere_.push_back(s);
+  }
   if (device.is_host()) return;
   if (!literals.empty()) {
     Type t{DType::U64, Shape{static_cast<int64_t>(literals.size())}, device.id};
@@ -84,84 +110,80 @@ void Program::settle() {
     if (!(input_types[i].device == device.id)) moved_.push_back(i);
 }
 
-void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* out) const {
-  constexpr size_t kSmall = 48;
-  void* small_ptr[kSmall];
-  ArrayRef small_buf[kSmall / 2];
-  std::unique_ptr<void*[]> big_ptr;
-  std::unique_ptr<ArrayRef[]> big_buf;
-  void** ptr = small_ptr;
-  ArrayRef* buf = small_buf;
-  if (slots.size() > kSmall) ptr = (big_ptr = std::make_unique<void*[]>(slots.size())).get();
-  if (output_buffers.size() > kSmall / 2)
-    buf = (big_buf = std::make_unique<ArrayRef[]>(output_buffers.size())).get();
+Program::FrameUse::FrameUse(const Program& p) : p_(p), frame_(p.spare_.exchange(nullptr)) {
+  if (frame_) return;
+  frame_ = new Frame;
+  frame_->slots.resize(p.slots.size());
+  frame_->operands.resize(p.num_operands_);
+  auto* const literal = p.literal_memory_ ? static_cast<uint64_t*>(p.literal_memory_->data)
+                                          : const_cast<uint64_t*>(p.literals.data());
+  for (size_t s = 0; s < p.slots.size(); ++s)
+    if (p.slots[s].kind == Slot::kLiteral) put(s, literal + p.slots[s].index);
+}
+Program::FrameUse::~FrameUse() { delete p_.spare_.exchange(frame_); }
 
-  for (size_t b = 0; b < output_buffers.size(); ++b) {
-    const auto& o = output_buffers[b];
-    if (o.donor >= 0 && donate && donate[o.donor])
-      buf[b] = ArrayRef::share(inputs[o.donor]);
-    else
-      buf[b] = new_array(o.type);
-  }
+void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* out) const {
+  absl::InlinedVector<ArrayRef, 16> buf(output_buffers.size());  // null: an input's memory
+  auto taken = [&](const OutputBuffer& b) { return b.donor >= 0 && give && give[b.donor]; };
+  for (size_t b = 0; b < buf.size(); ++b)
+    if (!taken(output_buffers[b])) buf[b] = new_array(output_buffers[b].type);
   const DeviceBlock arena(device, arena_bytes);
-  auto* const literal = literal_memory_ ? static_cast<uint64_t*>(literal_memory_->data)
-                                        : const_cast<uint64_t*>(literals.data());
-  for (size_t s = 0; s < slots.size(); ++s) {
+  FrameUse frame(*this);
+  if (frame->arena != arena.p) {
+    frame->arena = arena.p;
+    for (const uint32_t s : in_arena_) frame.put(s, arena.p + slots[s].index);
+  }
+  for (const uint32_t s : elsewhere_) {
     const Slot& k = slots[s];
-    switch (k.kind) {
-      case Slot::kInput: ptr[s] = inputs[k.index]->data; break;
-      case Slot::kLiteral: ptr[s] = literal + k.index; break;
-      case Slot::kArena: ptr[s] = arena.p + k.index; break;
-      case Slot::kOutput: ptr[s] = buf[k.index]->data; break;
-      case Slot::kTile: ptr[s] = nullptr; break;
-    }
+    if (k.kind == Slot::kInput)
+      frame.put(s, inputs[k.index]->data);
+    else
+      frame.put(s,
+                (buf[k.index] ? buf[k.index].get() : inputs[output_buffers[k.index].donor])->data);
   }
   std::vector<ArrayRef> moved;
   for (size_t i : moved_) {
     moved.push_back(array_on(ArrayRef::share(inputs[i]), device.id));
     for (size_t s = 0; s < slots.size(); ++s)
-      if (slots[s].kind == Slot::kInput && slots[s].index == i) ptr[s] = moved.back()->data;
+      if (slots[s].kind == Slot::kInput && slots[s].index == i) frame.put(s, moved.back()->data);
   }
   const bool timed = !config().log.empty() && log_enabled("exec");
   const bool recorded = recording();
   int64_t begin = timed || recorded ? clock_ns() : 0;
-  for (const Step& st : steps) {
-    const void* in_small[16];
-    std::vector<const void*> in_big;
-    const void** in = in_small;
-    if (st.in.size() > 16) {
-      in_big.resize(st.in.size());
-      in = in_big.data();
-    }
-    for (size_t k = 0; k < st.in.size(); ++k) in[k] = st.in[k] < 0 ? nullptr : ptr[st.in[k]];
-    void* out_small[64];
-    std::vector<void*> out_big;
-    void** o = out_small;
-    if (st.out.size() > 64) {
-      out_big.resize(st.out.size());
-      o = out_big.data();
-    }
-    for (size_t k = 0; k < st.out.size(); ++k) o[k] = st.out[k] < 0 ? nullptr : ptr[st.out[k]];
-    st.kernel->launch(in, o);
+  void* const* operand = frame->operands.data();
+  for (size_t k = 0; k < launches_.size(); ++k) {
+    const Launch& l = launches_[k];
+    if (k + 1 < launches_.size()) __builtin_prefetch(launches_[k + 1].kernel);
+    l.kernel->launch(operand, operand + l.in);
+    operand += l.in + l.out;
     if (timed) {
       const int64_t end = clock_ns();
-      PIJIT_LOG("exec", static_cast<double>(end - begin) / 1e3, " us ", st.text);
+      PIJIT_LOG("exec", static_cast<double>(end - begin) / 1e3, " us ", steps[k].text);
       if (!recorded) begin = end;
     }
-    if (recorded) begin = record_event(TraceEvent::kKernel, begin, st.subject);
+    if (recorded) begin = record_event(TraceEvent::kKernel, begin, steps[k].subject);
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
-    const Slot& s = slots[outputs[k].slot];
+    const Output& o = outputs[k];
+    const Slot& s = slots[o.slot];
     switch (s.kind) {
       case Slot::kInput: out[k] = ArrayRef::share(inputs[s.index]); break;
-      case Slot::kLiteral: out[k] = scalar_array(outputs[k].type.dtype, literals[s.index]); break;
-      case Slot::kOutput: out[k] = buf[s.index]; break;
+      case Slot::kLiteral: out[k] = scalar_array(o.type.dtype, literals[s.index]); break;
+      case Slot::kOutput: {
+        const int donor = output_buffers[s.index].donor;
+        if (buf[s.index])
+          out[k] = buf[s.index];
+        else if (o.donor == donor && give[donor] == kGiveForGood)
+          continue;
+        else
+          out[k] = ArrayRef::share(inputs[donor]);
+        break;
+      }
       case Slot::kArena:
       case Slot::kTile: throw InternalError("an output in the arena");
     }
-    if (!(out[k]->type.device == outputs[k].type.device))
-      out[k] = array_on(out[k], outputs[k].type.device);
-    if (!(out[k]->type == outputs[k].type)) out[k] = alias_array(out[k], outputs[k].type);
+    if (!(out[k]->type.device == o.type.device)) out[k] = array_on(out[k], o.type.device);
+    if (!(out[k]->type == o.type)) out[k] = alias_array(out[k], o.type);
   }
 }
 

@@ -1,6 +1,7 @@
 // Program: a compiled graph. Steps run in order over slots; intermediates share one arena whose
 // layout was planned at compile time; outputs are fresh arrays, or a donated input's own memory.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -56,16 +57,21 @@ class Program {
   struct Output {
     int slot;
     Type type;
+    int donor = -1;  // input that it is the new value of, in whose memory it may lie
   };
+  // Whether an input's array, which the caller alone owns, dies with a call. It may be given for
+  // good: where its memory receives the new value, that output is null.
+  enum Give : uint8_t { kKeep, kGive, kGiveForGood };
 
   explicit Program(Device& d) : device(d) {}
+  ~Program() { delete spare_.load(); }
   // After the fields are filled in: what depends on all of them.
   void settle();
 
-  // donate[i]: input i's array is owned by the caller alone and dies with this call. Throws OpError
-  // when a kernel finds bad data (an index out of range); nothing has been changed then, except
-  // donated memory, which is used only where no later step can fail.
-  void run(std::span<Array* const> inputs, const bool* donate, ArrayRef* outputs) const;
+  // `give`, per input, may be null: all are kept. Throws OpError when a kernel finds bad data (an
+  // index out of range); nothing has been changed then, except memory that was given, which is used
+  // only where no later step can fail.
+  void run(std::span<Array* const> inputs, const Give* give, ArrayRef* outputs) const;
 
   // Runs a loop whose length depends on data; loop_interrupt may be called meanwhile.
   bool loops = false;
@@ -83,8 +89,41 @@ class Program {
   size_t arena_bytes = 0;
 
  private:
+  // Where the operands of all steps lie, one after the other. Most of it is the same in every run:
+  // a run takes the frame of one before it, and changes what moved.
+  struct Frame {
+    std::vector<void*> slots, operands;
+    char* arena = nullptr;
+  };
+  // Of a run; back when that is over.
+  class FrameUse {
+   public:
+    explicit FrameUse(const Program& p);
+    ~FrameUse();
+    void put(size_t slot, void* at) {
+      if (frame_->slots[slot] == at) return;
+      frame_->slots[slot] = at;
+      for (uint32_t u = p_.uses_begin_[slot]; u < p_.uses_begin_[slot + 1]; ++u)
+        frame_->operands[p_.uses_[u]] = at;
+    }
+    Frame* operator->() const { return frame_; }
+
+   private:
+    const Program& p_;
+    Frame* frame_;
+  };
+
   ArrayRef literal_memory_;    // the literals, where the device cannot read the host's
   std::vector<size_t> moved_;  // inputs, single elements, that are copied from the host first
+  struct Launch {
+    Kernel* kernel;
+    uint32_t in, out;  // operands
+  };
+  std::vector<Launch> launches_;                // the steps, close together
+  std::vector<uint32_t> uses_begin_, uses_;     // per slot, its places among the operands
+  std::vector<uint32_t> in_arena_, elsewhere_;  // slots; the latter but for literals
+  size_t num_operands_ = 0;
+  mutable std::atomic<Frame*> spare_ = nullptr;
 };
 
 }  // namespace pijit

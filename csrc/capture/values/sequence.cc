@@ -12,7 +12,7 @@ struct TupleRecipe final : Recipe {
   py::object make(Runner& r) const override {
     py::object o = checked(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
     for (size_t k = 0; k < parts.size(); ++k)
-      PyTuple_SET_ITEM(o.ptr(), static_cast<Py_ssize_t>(k), r.make(parts[k]).release().ptr());
+      PyTuple_SET_ITEM(o.ptr(), static_cast<Py_ssize_t>(k), Py_XNewRef(r.make(parts[k]).ptr()));
     if (!cls) return o;
     return checked(PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(cls.ptr()),
                                        py::make_tuple(o).ptr(), nullptr));

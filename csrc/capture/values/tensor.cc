@@ -10,7 +10,9 @@ namespace {
 
 struct TensorRecipe final : Recipe {
   explicit TensorRecipe(int output) : output(output) {}
-  py::object make(Runner& r) const override { return checked(new_tensor(r.output(output))); }
+  py::object make(Runner& r) const override {
+    return checked(new_tensor(std::move(r.output(output))));
+  }
   std::string describe() const override { return str_cat("tensor ", output); }
 
   int output;

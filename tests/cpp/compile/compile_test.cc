@@ -336,13 +336,22 @@ TEST(Tiles, LargeResultsAreStoredInPlaceOrAroundTheCache) {
       in.push_back(random_array(g.node(id).type, static_cast<int>(id) + 1));
     const auto want = run(g, in);
     const auto prog = compile(g);
-    const bool donate[] = {true, false, false};
+    const Program::Give give[] = {Program::kGive, Program::kKeep, Program::kKeep};
     Array* raw[] = {in[0].get(), in[1].get(), in[2].get()};
     std::vector<ArrayRef> out(prog->outputs.size());
-    prog->run(raw, donate, out.data());
+    prog->run(raw, give, out.data());
     EXPECT_EQ(out[0].get(), in[0].get());
     for (size_t k = 0; k < out.size(); ++k)
       EXPECT_EQ(0, std::memcmp(want[k]->data, out[k]->data, out[k]->type.bytes())) << k;
+    // Given for good: the value is there, and nobody needs to be told where.
+    in[0] = random_array(in[0]->type, 1);
+    const auto second = run(g, in);
+    raw[0] = in[0].get();
+    const Program::Give for_good[] = {Program::kGiveForGood, Program::kKeep, Program::kKeep};
+    out.assign(out.size(), {});
+    prog->run(raw, for_good, out.data());
+    EXPECT_FALSE(out[0]);
+    EXPECT_EQ(0, std::memcmp(second[0]->data, in[0]->data, in[0]->type.bytes()));
   }
   config().cache_bytes = 0;
 }
