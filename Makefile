@@ -84,7 +84,7 @@ bench-cuda: cuda
 
 # The wheel pijit-cuda13, without NVIDIA's libraries, which it depends on.
 wheel-cuda: deps venv
-	$(VENV)/bin/pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w build/wheels packaging/cuda13
+	$(VENV)/bin/pip wheel -q --disable-pip-version-check --no-deps -w build/wheels packaging/cuda13
 
 # float32 functions on all 2**32 inputs, some minutes each.
 test-ulp: build

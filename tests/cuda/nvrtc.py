@@ -1,4 +1,5 @@
-"""CUDA C to machine code for each generation, without a GPU: nvrtc.py in.cu, by the library that PIJIT_NVRTC_TOO names."""
+"""CUDA C to machine code for each generation, without a GPU: nvrtc.py in.cu, by the library that
+PIJIT_NVRTC_TOO names."""
 
 import ctypes
 import os

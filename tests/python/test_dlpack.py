@@ -121,8 +121,8 @@ def test_captured_functions_take_shared_data():
 # A producer of our own, which counts calls of its deleter.
 
 class Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("rank", ctypes.c_int32), ("code", ctypes.c_uint8),
-                ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("rank", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
 
 
@@ -141,7 +141,8 @@ class Producer:
         self.data = (ctypes.c_float * 64)(*range(64))
         self.made = made = (New if new else Old)()
         made.tensor = Tensor(ctypes.addressof(self.data), (device, 0), rank, code, bits, lanes,
-                             (ctypes.c_int64 * 10)(*[4] * 10), (ctypes.c_int64 * 10)(*strides) if strides else None, offset)
+                             (ctypes.c_int64 * 10)(*[4] * 10),
+                             (ctypes.c_int64 * 10)(*strides) if strides else None, offset)
         made.deleter = type(made.deleter)(self.delete)
         if new:
             made.major, made.flags = major, flags
@@ -234,7 +235,8 @@ def test_a_capsule_that_nobody_takes():
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
-@pytest.mark.parametrize("t", [t for t in DTYPES if t not in (ms.uint16, ms.uint32, ms.uint64)] + [ms.bfloat16], ids=str)
+@pytest.mark.parametrize("t", [t for t in DTYPES if t not in (ms.uint16, ms.uint32, ms.uint64)] + [ms.bfloat16],
+                         ids=str)
 def test_torch_takes_and_gives(t):
     import torch
     x = tensor(t)
