@@ -1,7 +1,8 @@
-"""How tensors are shown: `repr` in MindSpore's form, `str` in NumPy's."""
+"""How tensors are shown: `repr` in MindSpore's form, `str` in NumPy's, `print` of graph mode."""
 
 import math
 
+from pijit import _C
 from pijit._C import Tensor
 from pijit._numpy import np
 
@@ -30,22 +31,23 @@ def _cut(a):
     return a
 
 
-def _rows(a, shape, depth, write, line):
+def _rows(a, shape, depth, write, line, comma=","):
     most = _LONGEST if len(shape) + depth == 1 else _MOST
     cut = shape[0] > most
     if len(shape) == 1:
         parts = [write(v) for v in a.tolist()]
+        between = comma + " "
         if cut:
-            return "[" + ", ".join(parts[:_EDGE]) + " ... " + ", ".join(parts[-_EDGE:]) + "]"
+            return "[" + between.join(parts[:_EDGE]) + " ... " + between.join(parts[-_EDGE:]) + "]"
         text = ""
         for k, part in enumerate(parts, 1):
-            text += part + (", " if k < len(parts) else "") + ("\n" + " " * (depth + 1) if k % line == 0 else "")
+            text += part + (between if k < len(parts) else "") + ("\n" + " " * (depth + 1) if k % line == 0 else "")
         return "[" + text + "]"
-    parts = [_rows(b, shape[1:], depth + 1, write, line) for b in a]
+    parts = [_rows(b, shape[1:], depth + 1, write, line, comma) for b in a]
     gap = "\n" + " " * (depth + 1)
     if cut:
-        return "[" + ("," + gap).join(parts[:_EDGE]) + "," + gap + "..." + gap + ("," + gap).join(parts[-_EDGE:]) + "]"
-    return "[" + ("," + gap).join(parts) + "]"
+        return "[" + (comma + gap).join(parts[:_EDGE]) + comma + gap + "..." + gap + (comma + gap).join(parts[-_EDGE:]) + "]"
+    return "[" + (comma + gap).join(parts) + "]"
 
 
 def _scalar(v, dtype):
@@ -69,6 +71,49 @@ def tensor_repr(x):
         write, line = _writer(x.dtype, shown.ravel().tolist())
         text = ("\n" if x.ndim > 1 else " ") + _rows(shown, a.shape, 0, write, line)
     return f"Tensor(shape={list(x.shape)}, dtype={x.dtype}, value={text})"
+
+
+def _in_graph(x):
+    """A value as `print` of graph mode writes it: a Tensor in full, but a number where it has no dimensions."""
+    if isinstance(x, Tensor) and x.ndim and x.size and x.dtype.name.lower() not in ("complex64", "complex128"):
+        a = x.asnumpy()
+        shown = _cut(a)
+        write, line = _writer(x.dtype, shown.ravel().tolist())
+        rows = _rows(shown, a.shape, 0, write, line, comma="")
+        return f"Tensor(shape={list(x.shape)}, dtype={x.dtype}, value=" + "\n" * (x.ndim > 1) + rows + ")"
+    if isinstance(x, Tensor):
+        if x.ndim or x.dtype.name.lower().startswith("complex"):
+            return tensor_repr(x)
+        x = x.asnumpy().item()
+    return f"{x:g}" if isinstance(x, float) else str(int(x)) if isinstance(x, bool) else str(x)
+
+
+def _parts(x):
+    return x.values() if isinstance(x, dict) else x if isinstance(x, (tuple, list)) else ()
+
+
+def _holds_tensor(x, around=()):
+    """Whether a Tensor is in it; not where it holds itself."""
+    if id(x) in around:
+        return False
+    return any(isinstance(p, Tensor) or _holds_tensor(p, (*around, id(x))) for p in _parts(x))
+
+
+def print_each(*args):
+    """What ops.Print does in eager mode: each value on a line of its own, Tensors by their `repr`."""
+    if _C.runs_as_graph():
+        return graph_print(*args)
+    for x in args:
+        print(tensor_repr(x) if isinstance(x, Tensor) else x)
+
+
+def graph_print(*args, _around=()):
+    """`print` in graph mode, as MindSpore 2.7.1 does it: each value on a line of its own, Tensors in containers, too."""
+    for x in args:
+        if id(x) not in _around and _holds_tensor(x):
+            graph_print(*_parts(x), _around=(*_around, id(x)))
+        else:
+            print(_in_graph(x))
 
 
 def tensor_str(x):

@@ -1,7 +1,6 @@
 """Tensor methods written in Python on top of the extension type."""
 
 import builtins
-import types
 
 from pijit import _C, dtype as mstype
 from pijit import hooks

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "capture/kinds.h"
+#include "capture/registry.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "graph/vals.h"
@@ -364,22 +365,33 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
 }
 
 // Prints after the graph, in the order of all effects, what the values are now.
-V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
+V Tracer::call_print(const Call& call) {
   if (arm_serial_ || mapped_serial_)
     give_up(Reason::kTensorValue, "print() in a branch or loop on a tensor or a mapped function");
   for (auto* f : frames_)
     if (handles_stream_errors(*f))
       give_up(Reason::kUnsupportedCall, "print() where its exceptions are handled");
   py::dict keywords;
-  for (auto& [k, v] : kwargs) {
+  for (auto& [k, v] : call.kwargs) {
     auto c = as_constant(v);
     const bool text = c && (c->is_none() || PyUnicode_CheckExact(c->ptr()));
     if (!c || (k != "flush" && !((k == "sep" || k == "end") && text)))
       give_up(Reason::kUnsupportedCall, "print()");
     keywords[str_of(k)] = *c;
   }
-  std::vector<V> values;
-  for (auto& x : args) {
+  std::vector<V> values, given;
+  const std::function<void(const V&)> add = [&](const V& x) {
+    const Nested nested(*this);
+    const bool made = x->src < 0 && (is_list(x) || is_dict(x));
+    if ((!made && x->kind != Value::kTuple) || as_constant(x)) {
+      given.push_back(x);
+    } else {  // as graph mode shows them
+      const auto parts = is_dict(x) ? x->items : items_of(x);
+      std::for_each(parts.begin(), parts.end(), add);
+    }
+  };
+  for (auto& x : call.args) runs_as_graph() ? add(x) : given.push_back(x);
+  for (auto& x : given) {
     if (x->kind == Value::kTensor) {
       if (x->dirty && x->parameter) give_up(Reason::kUnsupportedCall, "print()");
       values.push_back(x->src >= 0 && !x->dirty ? x : tensor(x->node));
@@ -393,7 +405,7 @@ V Tracer::call_print(const std::vector<V>& args, const Kwargs& kwargs) {
       give_up(Reason::kUnsupportedCall, "print()");
     }
   }
-  log({Note::kPrint, nullptr, keywords, {}, values});
+  log({Note::kPrint, nullptr, share(call.callable), {}, values, keywords});
   return constant(py::none());
 }
 

@@ -58,5 +58,7 @@ struct StartPoint {
 std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& state, bool whole);
 
 bool graph_mode();
+// Does a call run that GRAPH_MODE, or jit(mode="PSJit"), compiles?
+bool runs_as_graph();
 
 }  // namespace pijit

@@ -183,7 +183,7 @@ class Context {
       kSetGlobal,
       kSetClass,  // attribute `name` of a class
       kSetCell,
-      kPrint,
+      kPrint,   // `values`, by the function `name` with `keywords`
       kExtend,  // a list by `values`
       kSetItem,
       kDelItem,
@@ -192,6 +192,7 @@ class Context {
     V target;
     py::object name, globals;
     std::vector<V> values;
+    py::object keywords = {};
   };
   void log(Note n);
 
@@ -279,14 +280,14 @@ class Context {
   SizeEnv symbols_;
   SizeEnv::Use use_symbols_{&symbols_};
   std::vector<int> input_source_;
-  std::vector<std::pair<int, int>> varying_;   // (input, axis) of each symbol
+  std::vector<std::pair<int, int>> varying_;    // (input, axis) of each symbol
   absl::flat_hash_map<int, V> varying_values_;  // kVarying, by source
   std::vector<py::object> held_;
   std::vector<Source> sources_;
   std::map<std::tuple<int, int, int, PyObject*, int, std::vector<int>>, int> source_index_;
   std::vector<Guard> guards_;
   std::set<std::tuple<int, int, uint64_t, PyObject*>> guard_index_;  // what guard() added
-  absl::flat_hash_map<PyObject*, V> known_;                           // objects with identity
+  absl::flat_hash_map<PyObject*, V> known_;                          // objects with identity
   std::set<PyObject*> instance_dicts_;  // of objects whose attributes were looked for
   bool plain_tensors_ = false;          // a guard asks for the class Tensor as it is
   std::map<std::pair<PyObject*, std::string>, V> global_writes_, class_writes_;

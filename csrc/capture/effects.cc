@@ -119,23 +119,29 @@ class SetCell final : public Effect {
   int target_, value_;
 };
 
+// By `print` or pijit.printing.print_each, which graph mode has another form for.
 class Print final : public Effect {
  public:
-  Print(int args, py::object keywords) : args_(args), keywords_(std::move(keywords)) {}
+  Print(py::object function, int args, py::object keywords)
+      : function_(std::move(function)), args_(args), keywords_(std::move(keywords)) {}
   void apply(Runner& r) const override {
-    static PyObject* print =
-        py::object(py::module_::import("builtins").attr("print")).release().ptr();
+    static PyObject* in_graph =
+        py::object(py::module_::import("pijit.printing").attr("graph_print")).release().ptr();
+    const bool plain = !runs_as_graph() || PyDict_GET_SIZE(keywords_.ptr());
     const py::object args = r.make(args_);
-    if (!py::reinterpret_steal<py::object>(PyObject_Call(print, args.ptr(), keywords_.ptr())))
+    if (!py::reinterpret_steal<py::object>(
+            PyObject_Call(plain ? function_.ptr() : in_graph, args.ptr(), keywords_.ptr())))
       throw py::error_already_set();
   }
   int visit(visitproc visit, void* arg) const override {
+    Py_VISIT(function_.ptr());
     Py_VISIT(keywords_.ptr());
     return 0;
   }
   std::string describe() const override { return str_cat("print ", args_, " ", shown(keywords_)); }
 
  private:
+  py::object function_;
   int args_;  // a tuple
   py::object keywords_;
 };
@@ -313,7 +319,9 @@ void Tracer::make_effects(Entry* e) {
         effect = std::make_unique<SetGlobal>(n.globals, n.name, value(0));
         break;
       case Note::kSetCell: effect = std::make_unique<SetCell>(target, value(0)); break;
-      case Note::kPrint: effect = std::make_unique<Print>(recipe(tuple(n.values)), n.name); break;
+      case Note::kPrint:
+        effect = std::make_unique<Print>(n.name, recipe(tuple(n.values)), n.keywords);
+        break;
       case Note::kExtend: {
         std::vector<int> values;
         for (; k < journal_.size() && journal_[k].kind == Note::kExtend &&

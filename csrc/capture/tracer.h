@@ -19,6 +19,7 @@ struct Frame {
   V handled = nullptr;  // the exception that is handled, or None
 };
 
+struct Call;
 class Tracer final : public Context, public Rebuilder {
  public:
   Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators);
@@ -103,7 +104,7 @@ class Tracer final : public Context, public Rebuilder {
   V call_known(PyObject* callable, std::vector<V>& args, Kwargs& kwargs, const V& f = nullptr);
   // What a function of pijit/_polyfills.py does, which is inlined.
   V call_polyfill(const char* name, std::vector<V> args, const Kwargs& kwargs = {});
-  V call_print(const std::vector<V>& args, const Kwargs& kwargs);
+  V call_print(const Call& c);
   V call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
   V call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwargs& kwargs);
   V call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/config.h"
 #include "entry/runner.h"
 #include "runtime/watch.h"
 
@@ -116,6 +117,7 @@ void judge(Automatic& a, Callee& callee) {
     return give_back(a, callee, "no work on tensors was captured");
   if (a.captured_calls >= 32 && s.compile_count * 2 > a.captured_calls)
     return give_back(a, callee, "it was captured anew at nearly every call");
+  if (!config().measure) return;
   if (!a.on_trial) {
     if (a.settled < 2 || a.captured_calls < a.next_trial) return;
     a.on_trial = true;

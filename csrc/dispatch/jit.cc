@@ -1,5 +1,6 @@
 // JitFunction: the callable in front of a function.
 #include "absl/container/flat_hash_map.h"
+#include "base/config.h"
 #include "dispatch/automatic.h"
 #include "capture/capture.h"
 #include "dispatch/report.h"
@@ -31,6 +32,7 @@ struct JitObject {
 
 bool graph_mode_on = false;
 thread_local int graph_depth = 0;
+thread_local int graph_calls = 0;     // of these, as graphs
 thread_local uint64_t disturbed = 0;  // captures and plain calls of sampled functions so far
 thread_local bool paused = false;     // this thread's jitted functions run plainly
 
@@ -154,7 +156,7 @@ bool is_idle(State& state, bool tensor) {
 // What the call gains, or costs, is noted.
 template <class Captured, class Plain>
 py::object tried_call(State& state, bool tensor, const Captured& captured, const Plain& plain) {
-  const bool measured = state.trial.measures(!state.breaks.empty());
+  const bool measured = config().measure && state.trial.measures(!state.breaks.empty());
   if (measured && state.trial.is_due()) {
     const Flag off(paused);
     const int64_t begin = clock_ns();
@@ -209,9 +211,10 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     const std::shared_ptr<State> state = jit->state;  // a call may drop the function
     if (!state->signature.empty()) check_signature(*state, *code, slots);
     struct Depth {  // Cells called below a captured function are none of their own
-      Depth() { ++graph_depth; }
-      ~Depth() { --graph_depth; }
-    } depth;
+      explicit Depth(bool as_graph) : as_graph(as_graph) { ++graph_depth, graph_calls += as_graph; }
+      ~Depth() { --graph_depth, graph_calls -= as_graph; }
+      bool as_graph;
+    } depth(jit->graph && !jit->whole);
     auto captured = [&] {
       OwnerScope owner(state.get());
       return run({jit->func, *state, jit->whole}, std::move(slots), original);
@@ -393,6 +396,7 @@ py::dict explain(py::object f) {
 
 PyObject* jit_inner(PyObject* f) { return reinterpret_cast<JitObject*>(f)->func; }
 bool graph_mode() { return graph_mode_on && !paused; }
+bool runs_as_graph() { return graph_calls > 0 || (graph_depth > 0 && graph_mode()); }
 bool capture_is_paused() { return paused; }
 
 void init_jit(py::module_& m) {
@@ -443,6 +447,7 @@ void init_jit(py::module_& m) {
     graph_mode_on = argument<bool>("set_graph_mode", "on", a[0]);
     return py::none();
   });
+  define(m, "runs_as_graph", {}, [](const Args&) { return runs_as_graph(); });
   define(m, "graph_mode", {},
          [](const Args&) { return graph_mode() && graph_depth == 0 && !tape_needs_single_ops(); });
   // GRAPH_MODE: an outermost Cell's construct as a graph. One JitFunction per construct function.

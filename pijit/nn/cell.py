@@ -402,8 +402,9 @@ class Cell(CellState):
     def __repr__(self):
         lines = [f"  ({n}): " + repr(c).replace("\n", "\n  ") for n, c in self._cells.items()]
         extra = self.extend_repr()
-        if not lines:
+        if not lines and "\n" not in extra:
             return f"{type(self).__name__}({extra})"
+        extra = extra.replace("\n", "\n  ")
         return f"{type(self).__name__}(\n" + ("  " + extra + "\n" if extra else "") + "\n".join(lines) + "\n)"
 
     def _repr_html_(self):

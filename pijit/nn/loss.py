@@ -170,7 +170,8 @@ class SoftmaxCrossEntropyWithLogits(OperatorCell, LossBase):
         Tensor: [N], or a number.
 
     Raises:
-        ValueError: where `reduction` isn't one of those named.
+        ValueError: where `reduction` isn't one of those named, or the shape of `labels` doesn't fit.
+        IndexError: where there is no such class.
 
     Example:
         >>> print(nn.SoftmaxCrossEntropyWithLogits(sparse=True)(Tensor([[0.0, 0.0]]), Tensor([0], ms.int32)))
@@ -191,6 +192,8 @@ class SoftmaxCrossEntropyWithLogits(OperatorCell, LossBase):
                 labels = self.one_hot(labels, logits.shape[-1], 1.0, 0.0)
             return self.get_loss(self.softmax_cross_entropy(logits, labels)[0])
         if self.sparse:
+            # Else -1 would be the last class, and nll_loss would ignore -100.
+            labels = F.select(labels < 0, logits.shape[-1], labels)
             loss = F.nll_loss(F.log_softmax(logits, -1), labels, reduction="none")
         else:
             loss = -F.sum(F.log_softmax(logits, -1) * labels, -1)

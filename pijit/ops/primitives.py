@@ -9,6 +9,7 @@ from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
 from pijit.ops import function as F
 from pijit.ops.primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register  # noqa: F401
+from pijit.ops.function.conv import _no_padding
 from pijit.ops.function.shapes import _format, _same_shape
 from pijit.ops.table import OPS as _OPS, PRIMITIVES as _PRIMITIVES
 
@@ -342,6 +343,7 @@ class Conv2D(Primitive):
         _format("Conv2D", data_format)
         if mode != 1:
             raise ValueError(f"For 'Conv2D', 'mode' must be 1, but got {mode}.")
+        _no_padding("Conv2D", pad_mode, pad)
         self.out_channel, self.kernel_size = out_channel, (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
         self.pad_mode, self.pad, self.stride, self.dilation, self.group = pad_mode, pad, stride, dilation, group
 

@@ -10,6 +10,7 @@ from importlib.machinery import PathFinder, SourceFileLoader
 
 os.environ.setdefault("PIJIT_STRICT", "1")
 os.environ.setdefault("PIJIT_VERIFY", "1")
+os.environ.setdefault("PIJIT_MEASURE", "0")  # else what is captured depended on how busy the machine is
 
 
 def _renamed(name):

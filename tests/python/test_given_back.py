@@ -1,12 +1,15 @@
 """Functions that gain nothing from capture go back to CPython, and are captured again when that changes."""
 
+import gc
+
 import numpy as np
 import pytest
 
 import pijit as ms
-from pijit import ops
+from pijit import _C, ops
 
 X = ms.Tensor(np.arange(3, dtype=np.float32))
+STOP = gc.is_tracked  # nothing that capture knows
 
 
 def test_a_function_without_tensors():
@@ -63,3 +66,21 @@ def test_the_code_of_a_function_that_was_given_back_changes():
     assert {j(1) for _ in range(100)} == {2}
     f.__code__ = g.__code__
     assert {j(1) for _ in range(100)} == {0}
+
+
+@pytest.mark.parametrize("measure", [True, False])
+def test_a_function_that_is_slower_captured(measure):
+    before = _C.get_option("measure")
+    _C.set_option("measure", str(measure).lower())
+    try:
+        @ms.jit
+        def f(x, stop):
+            for _ in range(10):  # ten pieces without any op
+                stop(None)
+            return x + 1
+        for _ in range(400):
+            assert f(X, STOP).asnumpy().tolist() == [1.0, 2.0, 3.0]
+        assert ms.explain(f).breaks and ms.explain(f).graphs
+        assert bool(ms.explain(f).given_back) == measure and ("plain calls were faster" in str(ms.explain(f))) == measure
+    finally:
+        _C.set_option("measure", before)

@@ -92,7 +92,7 @@ class Raises(nn.Cell):
         return x
 
 
-CELLS = [WithArrays, WithNumbers, WithMasks, LeftEarly, ChangesType, Prints, Remembers, Tries, Raises]
+CELLS = [WithArrays, WithNumbers, WithMasks, LeftEarly, ChangesType, Remembers, Tries, Raises]
 INPUTS = [T(1, 2), T(4, 2), T(-1, -2), T(9, 3)]
 
 
@@ -115,6 +115,94 @@ def without_lines(records):
 def test_cells_run_as_eagerly(kind):
     eager, graph = record(ms.PYNATIVE_MODE, kind, False), record(ms.GRAPH_MODE, kind, False)
     assert without_lines(eager) == without_lines(graph)
+
+
+# As MindSpore 2.7.1 printed them.
+EAGER_PRINTS = """x is
+Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.00000000e+00])
+y: 6.0
+"""
+GRAPH_PRINTS = """x is
+Tensor(shape=[2], dtype=Float32, value=[ 1.00000000e+00  2.00000000e+00])
+y:
+6
+"""
+
+
+@pytest.mark.parametrize(("mode", "expected"), [(ms.PYNATIVE_MODE, EAGER_PRINTS), (ms.GRAPH_MODE, GRAPH_PRINTS)])
+def test_prints_have_the_form_of_the_mode(mode, expected, capsys):
+    ms.set_context(mode=mode)
+    try:
+        net = Prints()
+        for _ in range(3):
+            net(T(1, 2))
+            assert capsys.readouterr().out == expected
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+@pytest.mark.parametrize(("value", "shown"), [
+    (ms.Tensor([[1.0, 2.0], [3.0, 4.5]]), "Tensor(shape=[2, 2], dtype=Float32, value=\n[[ 1.00000000e+00  2.00000000e+00]\n [ 3.00000000e+00  4.50000000e+00]])"),
+    (ms.Tensor([1, 2, 3]), "Tensor(shape=[3], dtype=Int64, value=[1 2 3])"),
+    (ms.Tensor(2.5), "2.5"), (ms.Tensor(7), "7"), (ms.Tensor(True), "1"), (True, "1"), (0.1 + 0.2, "0.3"), (1e20, "1e+20"), ("text", "text"), (None, "None"),
+    (ms.Tensor([True, False]), "Tensor(shape=[2], dtype=Bool, value=[ True False])"),
+    (ms.Tensor([1.5], ms.float16), "Tensor(shape=[1], dtype=Float16, value=[ 1.5000e+00])"),
+    (ms.Tensor(np.arange(2000).astype(np.float32)),
+     "Tensor(shape=[2000], dtype=Float32, value=[ 0.00000000e+00  1.00000000e+00  2.00000000e+00 ...  1.99700000e+03  1.99800000e+03  1.99900000e+03])"),
+    (ms.Tensor([1e-5, 1234567.0, float("nan"), float("inf")]),
+     "Tensor(shape=[4], dtype=Float32, value=[ 9.99999975e-06  1.23456700e+06             nan             inf])")])
+def test_print_of_a_graph(value, shown, capsys):
+    @ms.jit(capture_mode="ast")
+    def f(x, value):
+        print("a", value)
+        return x + 1
+    for _ in range(2):
+        f(T(1, 2), value)
+        assert capsys.readouterr().out == f"a\n{shown}\n"
+    assert len(ms.explain(f).graphs) == 1 and not ms.explain(f).breaks
+
+
+def test_print_of_containers_in_a_graph(capsys):
+    @ms.jit(capture_mode="ast")
+    def f(x, outside):
+        print("t", (x + 1, 2), [x], outside)
+        ops.print_({"k": x}, (1, 2))
+        return x + 1
+    shown = [f"Tensor(shape=[1], dtype=Float32, value=[ {v:.8e}])" for v in (3.0, 2.0, 2.0, 2.0)]
+    for _ in range(2):
+        f(T(2), (T(2), "o"))
+        assert capsys.readouterr().out.splitlines() == ["t", shown[0], "2", shown[1], shown[2], "o", shown[3], "(1, 2)"]
+    assert len(ms.explain(f).graphs) == 1 and not ms.explain(f).breaks
+
+
+def test_print_of_what_holds_itself(capsys):
+    @ms.jit(capture_mode="ast")
+    def f(x, outside):
+        made = [x]
+        made.append(made)
+        print(made)
+        print(outside)
+        return x + 1
+    outside = [1]
+    outside.append(outside)
+    f(T(2), outside)
+    first = "Tensor(shape=[1], dtype=Float32, value=[ 2.00000000e+00])"
+    assert capsys.readouterr().out.splitlines()[-1] == "[1, [...]]"
+    outside = [T(2)]
+    outside.append(outside)
+    print_each = ms.printing.print_each
+    ms.jit(lambda x: (print_each(outside), x + 1), capture_mode="ast")(T(2))
+    assert capsys.readouterr().out.startswith(first)
+
+
+def test_print_of_other_modes_is_pythons(capsys):
+    @ms.jit(mode="PIJit", fullgraph=True)
+    def f(x):
+        print("a", x, 1, sep="|")
+        print("b", x.sum())
+        return x + 1
+    f(T(1, 2))
+    assert capsys.readouterr().out == "a|[1. 2.]|1\nb 3.0\n"
 
 
 @pytest.mark.parametrize("kind", [LeftEarly, ChangesType, Remembers])
@@ -171,7 +259,7 @@ def trained(with_print=False, with_branch=False):
     def step(x, y):
         (loss, _), grads = gradients(x, y)
         if with_print:
-            print("loss:", float(loss))
+            print(f"loss: {float(loss)}")
         if with_branch and loss > 0.1:
             grads = ops.clip_by_global_norm(grads, 0.5)
         optimizer(grads)

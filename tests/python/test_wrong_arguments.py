@@ -33,6 +33,8 @@ class Rude:
 @pytest.fixture(autouse=True)
 def fresh():
     X._replace(NUMBERS)  # some functions assign
+    yield
+    _C.pause_capture(False)  # which is one of the functions
 
 
 def wrong_values():
@@ -197,3 +199,47 @@ def test_layers_and_primitives():
         refuses(make, v, 2)
         refuses(make, 2, v)
         refuses(lambda make=make, v=v: make()(v))
+
+
+@pytest.mark.parametrize("mode", ["same", "valid"])
+def test_a_padding_needs_its_mode(mode):
+    x, w = ops.ones((1, 1, 5, 5)), ops.ones((2, 1, 3, 3))
+    for make in (lambda p: nn.Conv1d(1, 2, 3, pad_mode=mode, padding=p), lambda p: nn.Conv2d(1, 2, 3, pad_mode=mode, padding=p),
+                 lambda p: nn.Conv3d(1, 2, 3, pad_mode=mode, padding=p), lambda p: ops.Conv2D(2, 3, pad_mode=mode, pad=p),
+                 lambda p: ops.conv2d(x, w, None, 1, mode, p), lambda p: nn.Conv2d(1, 2, 3, pad_mode=mode, padding=(p,) * 4)):
+        make(0)
+        with pytest.raises(ValueError, match="'padding' must be 0"):
+            make(1)
+
+
+def test_convolutions_say_which_shapes_they_take():
+    for x, w in ((ops.ones((1, 5, 5)), ops.ones((2, 1, 3, 3))), (ops.ones((1, 1, 5, 5)), ops.ones((1, 3, 3)))):
+        with pytest.raises(ValueError, match=r"expected x\[N,C,H,W\] and w\[O,C/group,kh,kw\]"):
+            ops.conv2d(x, w)
+
+
+SCORES = Tensor([[1.0, 2.0, 0.5], [0.1, 0.2, 0.3]])
+LOSSES = [ops.cross_entropy, ops.nll_loss, nn.CrossEntropyLoss(), nn.SoftmaxCrossEntropyWithLogits(sparse=True)]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("labels", [Tensor([1]), Tensor([1, 2, 0]), Tensor([[1, 0, 0], [0, 1, 0]]), Tensor(1)])
+def test_losses_take_one_class_per_row(loss, labels):
+    with pytest.raises(ValueError, match=r"class indices must have the shape \(2,\)"):
+        loss(SCORES, labels)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_classes_in_a_column(loss):
+    assert np.array_equal(loss(SCORES, Tensor([[1], [2]])).asnumpy(), loss(SCORES, Tensor([1, 2])).asnumpy())
+
+
+def test_classes_that_there_are_not():
+    loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True)
+    for labels in ([1, 3], [-1, 0], [-100, 0]):
+        with pytest.raises(IndexError):
+            loss(SCORES, Tensor(labels))
+    with pytest.raises(ValueError, match="probabilities must have the shape"):
+        ops.cross_entropy(SCORES, Tensor([1.0, 2.0]))
+    with pytest.raises(TypeError, match="class indices must be ints"):
+        ops.nll_loss(SCORES, Tensor([1.0, 2.0]))

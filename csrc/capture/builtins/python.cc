@@ -177,7 +177,7 @@ void add_python(Registry& r) {
   add("len", {1, 1}, [](Tracer& t, Call& c) { return t.length_of(c.args[0]); });
   add("isinstance", {2, 2}, is_instance);
   add("issubclass", {2, 2}, is_subclass);
-  add("print", {0, kAny, true}, [](Tracer& t, Call& c) { return t.call_print(c.args, c.kwargs); });
+  add("print", {0, kAny, true}, [](Tracer& t, Call& c) { return t.call_print(c); });
   add("iter", {1, 1}, [](Tracer& t, Call& c) { return t.get_iter(c.args[0]); });
   add("next", {1, 2}, next);
   add("getattr", {2, 3}, get_attribute);

@@ -8,12 +8,12 @@ from pijit.nn.cell import Cell
 from pijit.nn.layer.common import OperatorCell, pair, positive
 from pijit.ops import function as F
 from pijit.ops import primitives as P
-from pijit.ops.function.conv import _transposed
+from pijit.ops.function.conv import _no_padding, _transposed
 from pijit.ops.function.shapes import _format
 from pijit.parameter import Parameter
 
 
-def _channels(name, in_channels, out_channels, group, pad_mode):
+def _channels(name, in_channels, out_channels, group, pad_mode, padding=0):
     """(in_channels, out_channels, group), checked."""
     for arg, v in (("in_channels", in_channels), ("out_channels", out_channels), ("group", group)):
         positive(name, arg, v)
@@ -21,6 +21,7 @@ def _channels(name, in_channels, out_channels, group, pad_mode):
         raise ValueError(f"For '{name}', 'group' {group} must divide in_channels {in_channels} and out_channels {out_channels}.")
     if pad_mode not in ("same", "valid", "pad"):
         raise ValueError(f"For '{name}', 'pad_mode' must be 'same', 'valid' or 'pad', but got {pad_mode!r}.")
+    _no_padding(name, pad_mode, padding)
     return in_channels, out_channels, group
 
 
@@ -66,7 +67,8 @@ class Conv2d(Cell):
     Raises:
         TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
         ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
-            `pad_mode` isn't one of those named, or `data_format` isn't one of those named.
+            `pad_mode` isn't one of those named, or has a `padding` it doesn't ask for, or `data_format` isn't one of
+            those named.
 
     Example:
         >>> nn.Conv2d(3, 4, 3)(ops.ones((1, 3, 5, 5))).shape
@@ -77,7 +79,7 @@ class Conv2d(Cell):
                  weight_init=None, bias_init=None, data_format="NCHW", dtype=mstype.float32):
         super().__init__()
         _format("Conv2d", data_format)
-        self.in_channels, self.out_channels, self.group = _channels("Conv2d", in_channels, out_channels, group, pad_mode)
+        self.in_channels, self.out_channels, self.group = _channels("Conv2d", in_channels, out_channels, group, pad_mode, padding)
         self.kernel_size, self.stride, self.dilation = pair(kernel_size), pair(stride), pair(dilation)
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv2d", "kernel_size, stride and dilation", k)
@@ -137,7 +139,7 @@ class Conv1d(Cell):
         super().__init__()
         for name, v in (("in_channels", in_channels), ("out_channels", out_channels), ("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation), ("group", group)):
             positive("Conv1d", name, v)
-        self.in_channels, self.out_channels, self.group = _channels("Conv1d", in_channels, out_channels, group, pad_mode)
+        self.in_channels, self.out_channels, self.group = _channels("Conv1d", in_channels, out_channels, group, pad_mode, padding)
         self.kernel_size, self.stride, self.dilation = (1, kernel_size), (1, stride), (1, dilation)
         self.pad_mode, self.padding, self.has_bias = pad_mode, (0, 0, padding, padding) if isinstance(padding, int) else (0, 0, *padding), has_bias
         shape = [out_channels, in_channels // group, 1, kernel_size]
@@ -345,7 +347,8 @@ class Conv3d(Cell):
     Raises:
         TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
         ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
-            `pad_mode` isn't one of those named, or `data_format` isn't one of those named.
+            `pad_mode` isn't one of those named, or has a `padding` it doesn't ask for, or `data_format` isn't one of
+            those named.
 
     Example:
         >>> nn.Conv3d(3, 4, 3)(ops.ones((1, 3, 5, 5, 5))).shape
@@ -357,7 +360,7 @@ class Conv3d(Cell):
         super().__init__()
         if data_format != "NCDHW":
             raise ValueError(f"For 'Conv3d', 'data_format' must be 'NCDHW', but got {data_format!r}.")
-        self.in_channels, self.out_channels, self.group = _channels("Conv3d", in_channels, out_channels, group, pad_mode)
+        self.in_channels, self.out_channels, self.group = _channels("Conv3d", in_channels, out_channels, group, pad_mode, padding)
         self.kernel_size, self.stride, self.dilation = ((v,) * 3 if isinstance(v, int) else tuple(v) for v in (kernel_size, stride, dilation))
         for k in self.kernel_size + self.stride + self.dilation:
             positive("Conv3d", "kernel_size, stride and dilation", k)
@@ -409,7 +412,8 @@ class Conv3dTranspose(Cell):
     Raises:
         TypeError: where `in_channels` is no int, or `out_channels` is no int, or `kernel_size` is no int.
         ValueError: where `in_channels` is below 1, or `out_channels` is below 1, or `kernel_size` is below 1, or
-            `pad_mode` isn't one of those named, or `data_format` isn't one of those named.
+            `pad_mode` isn't one of those named, or has a `padding` it doesn't ask for, or `data_format` isn't one of
+            those named.
 
     Example:
         >>> nn.Conv3dTranspose(3, 4, 2, stride=2)(ops.ones((1, 3, 2, 2, 2))).shape

@@ -32,11 +32,20 @@ def conv2d(input, weight, bias=None, stride=1, pad_mode="valid", padding=0, dila
            [4. 4.]]]]
     """
     stride, dilation = _pair(stride), _pair(dilation)
-    return _ops["conv2d"](input, weight, bias, stride, _conv_pad(input.shape[2:], weight.shape[2:], stride, dilation, pad_mode, padding), dilation, groups)
+    planes = input.ndim == weight.ndim == 4  # else the op says which shapes it takes
+    pad = _conv_pad(input.shape[2:], weight.shape[2:], stride, dilation, pad_mode, padding) if planes else (0,) * 4
+    return _ops["conv2d"](input, weight, bias, stride, pad, dilation, groups)
+
+
+def _no_padding(name, mode, padding):
+    """Raises ValueError where there is a padding that `mode` doesn't ask for."""
+    if mode != "pad" and (padding if isinstance(padding, int) else builtins.any(padding)):
+        raise ValueError(f"For '{name}', 'padding' must be 0 where 'pad_mode' is not 'pad', but got {padding!r} with 'pad_mode' {mode!r}.")
 
 
 def _conv_pad(size, kernel, stride, dilation, mode, padding):
     """(before, behind) for each axis, one after the other."""
+    _no_padding("convolution", mode, padding)
     if mode == "valid":
         return (0,) * (2 * len(kernel))
     if mode == "same":

@@ -122,6 +122,20 @@ def huber_loss(input, target, reduction="mean", delta=1.0):
     return reduce_loss(_ops["select"](d < delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
 
 
+def _indices(name, inputs, target):
+    """Class indices, one for each place of inputs; a size of 1 in the place of the classes is dropped."""
+    if isinstance(target, Tensor) and (target.dtype.is_floating_point or target.dtype == mstype.bool_):
+        raise TypeError(f"For '{name}', class indices must be ints, but got a Tensor of {target.dtype}.")
+    axis = 1 if inputs.ndim > 1 else 0
+    places = inputs.shape[:axis] + inputs.shape[axis + 1:]
+    if target.ndim == inputs.ndim and target.shape == inputs.shape[:axis] + (1,) + inputs.shape[axis + 1:]:
+        return reshape(target, places)
+    if target.shape != places:
+        raise ValueError(f"For '{name}', class indices must have the shape {places} for scores of shape {inputs.shape}, "
+                         f"but got {target.shape}.")
+    return target
+
+
 def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
     """Negative log likelihood. inputs [N, C] (or [N, C, d...]) of log-probabilities, target [N] (or [N, d...]) of class
     indices.
@@ -145,6 +159,7 @@ def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", l
         >>> print(ops.nll_loss(Tensor([[-0.5, -1.0]]), Tensor([0], ms.int32)))
         0.5
     """
+    target = _indices("nll_loss", inputs, target)
     classes = inputs.shape[1]
     keep = target != ignore_index
     safe = _ops["select"](keep, target, 0)
@@ -185,6 +200,9 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     """
     logp = _ops["log_softmax"](input, 1 if input.ndim > 1 else 0)
     if target.dtype.is_floating_point:
+        if target.shape != input.shape:
+            raise ValueError(f"For 'cross_entropy', probabilities must have the shape {input.shape} of the scores, "
+                             f"but got {target.shape}.")
         if label_smoothing > 0:
             target = target * (1.0 - label_smoothing) + label_smoothing / input.shape[1]
         if weight is not None:

@@ -4,6 +4,7 @@ from pijit import dtype as mstype, kinds
 from pijit._C import Tensor
 from pijit.ops.function.elementwise import _need_tensor, stop_gradient
 from pijit.ops.function.shapes import _same_shape
+from pijit.printing import print_each
 
 
 def assign(variable, value):
@@ -124,7 +125,7 @@ def stop_gradient_(input):
 
 
 def print_(*args):
-    """Prints values.
+    """Prints values, each on a line of its own; Tensors with shape and dtype.
 
     Args:
         *args (object): what to print.
@@ -134,9 +135,10 @@ def print_(*args):
 
     Example:
         >>> ops.print_("a", 1)
-        a 1
+        a
+        1
     """
-    print(*args)
+    print_each(*args)
 
 
 def is_tensor(obj):
