@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libabsl-dev libeigen3-dev libg
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: examples test-browser api bench-models bench-functions cuda test-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
+.PHONY: examples test-browser api bench-models bench-functions cuda test-cuda bench-cuda wheel-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
 all: build
 
 deps:
@@ -77,6 +77,14 @@ test-cpython: build
 # Where there is an NVIDIA GPU: the same Python tests with all Tensors on it.
 test-cuda: cuda
 	PIJIT_STRICT=1 PIJIT_TEST_DEVICE=GPU PIJIT_CUDA_SYNC=1 $(PY) -m pytest -q
+
+# Programs on the GPU against PyTorch and JAX; says so where there is none.
+bench-cuda: cuda
+	$(PY) benchmarks/cuda.py
+
+# The wheel pijit-cuda13, without NVIDIA's libraries, which it depends on.
+wheel-cuda: deps venv
+	$(VENV)/bin/pip wheel -q --disable-pip-version-check --no-deps -w build/wheels packaging/cuda13
 
 # float32 functions on all 2**32 inputs, some minutes each.
 test-ulp: build

@@ -2,7 +2,7 @@
 
 import builtins
 
-from pijit import dtype as mstype
+from pijit import _C, dtype as mstype
 from pijit import hooks
 from pijit import random as _random
 from pijit._C import Tensor
@@ -449,16 +449,39 @@ def from_numpy(array):
     return Tensor(array)
 
 
-def from_dlpack(x):
-    """A tensor with a copy of the data of any object that exports DLPack on the CPU."""
-    return Tensor(np.from_dlpack(x))
+def from_dlpack(x, *, copy=None):
+    """A tensor with the data of any object that exports DLPack, or of a DLPack capsule, on the device where it lies.
+
+    Tensors are values: as whoever made `x` may write to its data, it is copied, unless it was made for this call.
+
+    Args:
+        x: an object with `__dlpack__` and `__dlpack_device__`, or a capsule.
+        copy (bool, optional): False shares the data in any case; what is written to it is then seen here, too.
+
+    Returns:
+        Tensor.
+
+    Raises:
+        BufferError: the dtype or the device is none of ours, or `copy` is False and sharing isn't possible.
+
+    Example:
+        >>> import numpy as np
+        >>> import pijit as ms
+        >>> ms.Tensor.from_dlpack(np.array([1.0, 2.0])).dtype
+        mindspore.float64
+    """
+    return _C.from_dlpack(x, copy)
+
+
+def _dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    """A DLPack capsule with the data: shared, to be read alone, where the other side knows version 1.0; else a copy."""
+    return _C.to_dlpack(self, stream, max_version, dl_device, copy)
 
 
 Tensor.from_numpy = staticmethod(from_numpy)
 Tensor.from_dlpack = staticmethod(from_dlpack)
-# a copy leaves: tensors are values, and whoever gets the capsule may write
-Tensor.__dlpack__ = lambda self, **kwargs: self.asnumpy().__dlpack__(**kwargs)
-Tensor.__dlpack_device__ = lambda self: (1, 0)  # noqa: ARG005
+Tensor.__dlpack__ = _dlpack
+Tensor.__dlpack_device__ = lambda self: (1 if self.device == "CPU" else 2, 0)
 Tensor.T = property(lambda self: self.transpose())
 Tensor.arctan2 = Tensor.atan2
 Tensor.mT = property(lambda self: F.swapaxes(self, -1, -2))

@@ -242,6 +242,7 @@ PYBIND11_MODULE(_C, m) {
   init_graph(m);
   init_capture(m);
   init_record(m);
+  init_dlpack(m);
   loop_interrupt = [] {  // other threads get their turn, signals their handlers
     using Clock = std::chrono::steady_clock;
     // A thread that waits for the GIL asks for it after one switch interval, and only then does

@@ -8,6 +8,7 @@
 
 #include "capture/tracer.h"
 #include "capture/values.h"
+#include "graph/infer.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -65,6 +66,15 @@ DType number_dtype(const V& v) { return PyFloat_Check(v->obj.ptr()) ? DType::F64
 double magnitude(const V& v) {
   if (v->kind == Value::kVarying) return v->bound;
   return PyFloat_Check(v->obj.ptr()) ? 0 : std::abs(PyLong_AsDouble(v->obj.ptr()));
+}
+
+// On another device than the CPU, single elements of the CPU's go with all others: a constant that
+// one way gives, and what the other computes, are of one type there.
+bool alike(const Type& a, const Type& b) {
+  if (a == b) return true;
+  const DeviceId home = default_device();
+  return a.dtype == b.dtype && a.shape.rank() == 0 && b.shape.rank() == 0 &&
+         (a.device.is_cpu() || a.device == home) && (b.device.is_cpu() || b.device == home);
 }
 
 // One of several values that a region gives, and who waits for it.
@@ -290,7 +300,7 @@ class Merge {
     out_.keep.push_back(v);
   }
   V tensors(const V& a, const V& b) {
-    if (!(a->node.type() == b->node.type()))
+    if (!alike(a->node.type(), b->node.type()))
       return fail("the branches give tensors of different types");
     for (auto& v : {a, b}) {  // made in an arm
       V root = v;
@@ -469,12 +479,16 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
   if (!merge.problem.empty()) give_up(Reason::kTensorValue, merge.problem);
 
   if (first->graph->size() > 0 || second->graph->size() > 0 || !out.list.empty()) {
-    for (auto& arm : {first, second})
-      for (auto& o : out.list) {
-        const V v = arm == first ? o.first : o.second, w = arm->written(v, nullptr);
-        const Operand x = operand(w ? w : v, *arm->scope);
-        arm->graph->outputs.push_back({materialize(*arm->graph, x, o.dtype).id});
-      }
+    for (auto& o : out.list) {
+      auto given = [&](const std::shared_ptr<Arm>& arm, const V& v) {
+        const V w = arm->written(v, nullptr);
+        return materialize(*arm->graph, operand(w ? w : v, *arm->scope), o.dtype);
+      };
+      const Val a = given(first, o.first), b = given(second, o.second);
+      const DeviceId d = device_of_both(a.type(), b.type());
+      first->graph->outputs.push_back({placed(a, d).id});
+      second->graph->outputs.push_back({placed(b, d).id});
+    }
     std::vector<Val> operands;
     unify(&operands, {first->scope.get(), second->scope.get()});
     operands.insert(operands.begin(), pred);
@@ -505,7 +519,13 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
   if (code.generator) give_up(Reason::kTensorValue, "a loop of a generator");
   const Branching branching(*this, f);
   const int test = f.pc;
-  const Val pred = truth_val(x, negated);
+  // Where its values lie that are single elements.
+  const DeviceId home = x->node.type().device == default_device() ? default_device() : DeviceId{};
+  auto at_home = [&](Type t) {
+    if (t.shape.rank() == 0 && t.device.is_cpu()) t.device = home;
+    return t;
+  };
+  const Val pred = placed(truth_val(x, negated), home);
   const std::vector<V> stack = f.stack, slots = f.slots;
   // the variables that the loop assigns
   const auto in_loop = reachable(code, body, after);
@@ -534,7 +554,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     std::function<V(const V&)> carry = [&](const V& v) -> V {
       const Nested nested(*this);
       if (v->kind == Value::kTensor) {
-        V t = tensor(arm->graph->add_input(v->node.type()));
+        V t = tensor(arm->graph->add_input(at_home(v->node.type())));
         t->aliased = static_cast<bool>(v->origin);
         carried.push_back({v, t, nullptr, v->node.dtype()});
         return t;
@@ -545,7 +565,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
         n->kind = Value::kVarying;
         n->obj = v->obj;
         n->bound = kSmallInt;
-        n->node = arm->graph->add_input({number_dtype(v), {}});
+        n->node = arm->graph->add_input({number_dtype(v), {}, home});
         carried.push_back({v, n, nullptr, number_dtype(v)});
         return n;
       }
@@ -573,7 +593,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
     f.stack.pop_back();
     if (f.stack != stack || last->kind != Value::kTensor || last->node.shape().numel() != 1)
       give_up(Reason::kTensorValue, "the loop's test is not a tensor each time");
-    again = truth_val(last, negated);
+    again = placed(truth_val(last, negated), pred.type().device);
 
     // pairs every value of the loop with what the body made of it
     size_t next = 0;
@@ -584,7 +604,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
         c.next = now;
         const bool same_kind =
             c.inner->kind == Value::kTensor
-                ? now->kind == Value::kTensor && now->node.type() == c.inner->node.type()
+                ? now->kind == Value::kTensor && at_home(now->node.type()) == c.inner->node.type()
                 : plain_number(now) && Py_TYPE(now->obj.ptr()) == Py_TYPE(inner->obj.ptr()) &&
                       magnitude(now) <= kSmallInt + kSmallInt / 2;
         if (!same_kind) give_up(Reason::kTensorValue, "the loop changes the type of a variable");
@@ -620,10 +640,11 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
   std::vector<uint32_t> ids{body_graph.add_input(pred.type()).id};
   body_graph.outputs.push_back({again.id});
   for (auto& c : carried) {
+    const DeviceId d = c.inner->node.type().device;
     operands.push_back(materialize(g, operand(c.before), c.dtype));
     ids.push_back(c.inner->node.id);
-    body_graph.outputs.push_back(
-        {materialize(body_graph, operand(c.next, *arm->scope), c.dtype).id});
+    const Val next = materialize(body_graph, operand(c.next, *arm->scope), c.dtype);
+    body_graph.outputs.push_back({placed(next, d).id});
   }
   for (auto& i : arm->scope->imports()) {
     operands.push_back(i.outer);
@@ -632,7 +653,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
   }
   body_graph.order_inputs(ids);
   auto go_on = std::make_shared<Graph>(false);
-  for (auto v : operands) go_on->add_input(v.type());
+  for (auto i : body_graph.inputs()) go_on->add_input(body_graph.node(i).type);
   go_on->outputs.push_back({go_on->inputs()[0]});
   static const OpDef& loop = OpTable::get().at("while_loop");
   const Val node = g.emit_region(loop, operands, {go_on, arm->graph});

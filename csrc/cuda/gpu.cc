@@ -32,6 +32,7 @@ class StreamEvent : public Event {
     gpu_.enter();
     gpu_.check(gpu_.driver().event_synchronize(event_), "waiting for an event");
   }
+  EventHandle handle() const { return event_; }
 
  private:
   Gpu& gpu_;
@@ -70,6 +71,24 @@ class LoopOnGpu : public Kernel {
   const Arguments arguments_;
   const std::vector<Launch> launches_;
   std::vector<Function> functions_;
+};
+
+class Graph : public LaunchGraph {
+ public:
+  Graph(Gpu& gpu, GraphHandle g) : gpu_(gpu) {
+    const int code = gpu_.driver().graph_make(&graph_, g, 0);
+    gpu_.driver().graph_destroy(g);
+    gpu_.check(code, "making a graph of launches");
+  }
+  ~Graph() override { gpu_.driver().graph_exec_destroy(graph_); }
+  void run() override {
+    gpu_.enter();
+    gpu_.check(gpu_.driver().graph_launch(graph_, gpu_.stream()), "starting a graph of launches");
+  }
+
+ private:
+  Gpu& gpu_;
+  GraphExec graph_ = nullptr;
 };
 
 // A loop that the generator does not cover.
@@ -125,10 +144,19 @@ Gpu::Gpu(const PluginHost& host, const Driver& driver)
   check(driver_.default_pool(&pool_, device), "asking for the memory pool");
   uint64_t all = std::numeric_limits<uint64_t>::max();  // freed memory stays in the pool
   check(driver_.pool_set(pool_, kPoolReleaseThreshold, &all), "setting up the memory pool");
+  void* record = nullptr;
+  check(driver_.host_alloc(&record, sizeof(BadIndex), kMapped), "allocating memory of the host");
+  bad_index_ = new (record) BadIndex{};
   images_ = std::make_unique<Images>(capability_, *host.config);
   register_cublas(*this);
   register_products(*this);
+  register_moves(*this);
+  register_indexed(*this);
+  register_sorts(*this);
+  register_windows(*this);
 }
+
+thread_local Stream Gpu::recording_ = nullptr;
 
 void Gpu::enter() {
   static thread_local void* entered = nullptr;
@@ -152,50 +180,117 @@ void* Gpu::allocate(size_t bytes) {
   enter();
   Address p = 0;
   const size_t n = rounded(bytes);
-  int code = driver_.alloc(&p, n, stream_);
-  if (code == kOutOfMemory) {  // what the pool holds may be in pieces
+  int code = driver_.alloc(&p, n, stream());
+  if (code == kOutOfMemory && !recording_) {  // what the pools hold may be in pieces
     synchronize();
     driver_.pool_trim(pool_, 0);
-    code = driver_.alloc(&p, n, stream_);
+    driver_.graph_trim(number_);
+    code = driver_.alloc(&p, n, stream());
   }
   if (code == kOutOfMemory) {
     size_t free = 0, total = 0;
     driver_.memory_info(&free, &total);
-    throw OpError(OpError::kRuntime,
-                  str_cat("[GPU] out of memory: ", n, " bytes are wanted; of ", total, " bytes ",
-                          free, " are free, and values of this process hold ", used_.load()));
+    throw OpError(
+        OpError::kRuntime,
+        str_cat("[GPU] out of memory: ", n, " bytes are wanted; of ", total, " bytes ", free,
+                " are free, and values of this process hold ", used_.load(), held()));
   }
   check(code, "allocating memory");
   used_ += n;
+  count(n, 1);
   return reinterpret_cast<void*>(p);
 }
 
 void Gpu::release(void* p, size_t bytes) {
   used_ -= rounded(bytes);
+  count(rounded(bytes), -1);
   // Called from destructors: a context that is lost has no memory to give back.
-  if (driver_.set_context(context_) == kSuccess) driver_.free(address(p), stream_);
+  if (driver_.set_context(context_) == kSuccess) driver_.free(address(p), stream());
+}
+
+// " (3 blocks of 256 MiB to 512 MiB, …)", the largest ones.
+std::string Gpu::held() const {
+  auto shown = [](int log) {
+    static const char* kUnits[] = {" bytes", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
+    return str_cat(1 << log % 10, kUnits[log / 10]);
+  };
+  std::string s;
+  int sizes = 0;
+  for (int log = 62; log >= 0 && sizes < 4; --log) {
+    const int64_t n = held_[log];
+    if (n <= 0) continue;
+    s += str_cat(sizes++ ? ", " : " (", n, n == 1 ? " block" : " blocks", " of ", shown(log),
+                 " to ", shown(log + 1));
+  }
+  return s.empty() ? s : s + ")";
 }
 
 void Gpu::from_host(void* to, const void* from, size_t bytes) {
   if (!bytes) return;
   enter();
-  check(driver_.to_device(address(to), from, bytes, stream_), "copying to the GPU");
+  check(driver_.to_device(address(to), from, bytes, stream()), "copying to the GPU");
 }
 void Gpu::to_host(void* to, const void* from, size_t bytes) {
   if (!bytes) return;
   enter();
-  check(driver_.to_host(to, address(from), bytes, stream_), "copying from the GPU");
+  check(driver_.to_host(to, address(from), bytes, stream()), "copying from the GPU");
   synchronize();
 }
 void Gpu::copy(void* to, const void* from, size_t bytes) {
   if (!bytes) return;
   enter();
-  check(driver_.copy(address(to), address(from), bytes, stream_), "copying on the GPU");
+  check(driver_.copy(address(to), address(from), bytes, stream()), "copying on the GPU");
 }
 std::unique_ptr<Event> Gpu::record() { return std::make_unique<StreamEvent>(*this); }
 void Gpu::synchronize() {
+  OP_CHECK(!recording_, kRuntime, "[GPU] what waits cannot be recorded");
   enter();
   check(driver_.stream_synchronize(stream_), "a kernel, or waiting for it,");
+  check_indices();
+}
+
+int64_t Gpu::error_name(const std::string& op) {
+  std::lock_guard lock(mu_);
+  const auto it = std::find(error_names_.begin(), error_names_.end(), op);
+  if (it == error_names_.end()) error_names_.push_back(op);
+  return it - error_names_.begin();
+}
+void Gpu::check_indices() {
+  if (!__atomic_load_n(&bad_index_->set, __ATOMIC_ACQUIRE)) return;
+  std::lock_guard lock(mu_);
+  const BadIndex bad = *bad_index_;
+  *bad_index_ = {};
+  if (!bad.set) return;  // another thread was first
+  throw OpError(OpError::kIndex, str_cat("[", error_names_.at(bad.op), "] index ", bad.index,
+                                         " is out of range for a dimension of ", bad.size));
+}
+
+std::unique_ptr<LaunchGraph> Gpu::record(const std::function<void()>& launch) {
+  if (host_.config->cuda_sync || recording_) return nullptr;
+  enter();
+  Stream own = nullptr;
+  check(driver_.stream_create(&own, kNonBlocking), "making a stream");
+  GraphHandle graph = nullptr;
+  bool all = driver_.begin_capture(own, kThisThread) == kSuccess;
+  if (all) {
+    recording_ = own;
+    try {
+      launch();
+    } catch (const std::exception&) {
+      all = false;  // launched one by one, it says itself what is wrong
+    }
+    recording_ = nullptr;
+    all = driver_.end_capture(own, &graph) == kSuccess && all;
+  }
+  driver_.stream_destroy(own);
+  if (all) return std::make_unique<Graph>(*this, graph);
+  if (graph) driver_.graph_destroy(graph);
+  return nullptr;
+}
+
+void Gpu::hold(void* other) {
+  StreamEvent done(*this);
+  check(driver_.stream_wait(other, done.handle(), 0), "making another stream wait");
 }
 
 DeviceFacts Gpu::facts() const {
@@ -228,18 +323,23 @@ void Gpu::launch(Function f, const Launch& l, const Arguments& a, const std::str
   // CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE, _END
   void* extra[] = {reinterpret_cast<void*>(1), const_cast<char*>(a.bytes.data()),
                    reinterpret_cast<void*>(2), &size, nullptr};
-  check(driver_.launch(f, l.blocks, 1, 1, l.threads, 1, 1, 0, stream_, nullptr, extra),
+  check(driver_.launch(f, l.blocks, 1, 1, l.threads, 1, 1, 0, stream(), nullptr, extra),
         "starting " + what);
   after(what);
 }
 
 void Gpu::after(const std::string& what) {
-  if (host_.config->cuda_sync) check(driver_.stream_synchronize(stream_), what);
+  if (!host_.config->cuda_sync) return;
+  check(driver_.stream_synchronize(stream_), what);
+  check_indices();
 }
 
 }  // namespace pijit::cuda
 
+static pijit::cuda::Gpu* gpu = nullptr;
+
 extern "C" {
+__attribute__((visibility("default"))) pijit::DeviceQueue* pijit_device_queue() { return gpu; }
 __attribute__((visibility("default"))) const char* pijit_plugin_version() {
   return pijit::plugin_version();
 }
@@ -248,7 +348,7 @@ __attribute__((visibility("default"))) pijit::Device* pijit_make_device(
   using namespace pijit::cuda;
   try {
     const Driver* driver = Driver::get(why);
-    return driver ? new Gpu(*host, *driver) : nullptr;
+    return driver ? gpu = new Gpu(*host, *driver) : nullptr;
   } catch (const std::exception& e) {
     *why = e.what();
     return nullptr;

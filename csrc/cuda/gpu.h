@@ -2,19 +2,20 @@
 #pragma once
 #include <atomic>
 #include <memory>
-#include <string>
-
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "cuda/driver.h"
 #include "cuda/emit.h"
 #include "cuda/images.h"
 #include "runtime/plugin.h"
+#include "runtime/queue.h"
 
 namespace pijit::cuda {
 
-class Gpu : public Device {
+class Gpu : public Device, public DeviceQueue {
  public:
   // Throws OpError where the GPU or the compiler of its kernels does not start.
   Gpu(const PluginHost& host, const Driver& driver);
@@ -29,9 +30,13 @@ class Gpu : public Device {
   void synchronize() override;
   DeviceFacts facts() const override;
   std::unique_ptr<Kernel> make_loop(LoopSpec s) override;
+  std::unique_ptr<LaunchGraph> record(const std::function<void()>& launch) override;
+  void* handle() const override { return stream_; }
+  void hold(void* other) override;
 
   const Driver& driver() const { return driver_; }
-  Stream stream() const { return stream_; }
+  // Where work goes now: while a thread records, a stream of its own.
+  Stream stream() const { return recording_ ? recording_ : stream_; }
   Device& host() const { return *host_.cpu; }
   // Makes the GPU the calling thread's.
   void enter();
@@ -43,21 +48,45 @@ class Gpu : public Device {
   // Where each kernel is waited for: waits, and reports what it was.
   void after(const std::string& what);
   int capability() const { return capability_; }
+  // Kernels note here, in memory that the host reads, an index that is out of range; it is reported
+  // where the host waits next. `error_name` numbers the ops that do so.
+  struct BadIndex {
+    uint32_t set, op;
+    int64_t index, size;
+  };
+  BadIndex* error_record() const { return bad_index_; }
+  int64_t error_name(const std::string& op);
 
  private:
   const PluginHost host_;
   const Driver& driver_;
   int number_ = 0, capability_ = 0;
+  // Throws OpError where an index was out of range.
+  void check_indices();
+  std::string held() const;
+  void count(size_t bytes, int by) {
+    held_[63 - __builtin_clzll(bytes)].fetch_add(by, std::memory_order_relaxed);
+  }
+
   void* context_ = nullptr;
   void* pool_ = nullptr;
   Stream stream_ = nullptr;
+  static thread_local Stream recording_;
   std::atomic<size_t> used_{0};
+  std::atomic<int64_t> held_[64] = {};  // blocks, by the binary logarithm of their size
+  BadIndex* bad_index_ = nullptr;
+  std::vector<std::string> error_names_;
   std::unique_ptr<Images> images_;
   std::mutex mu_;
   absl::flat_hash_map<std::string, Module> modules_;
 };
 
-void register_cublas(Gpu& gpu);    // cublas.cc
+void register_cublas(Gpu& gpu);  // cublas.cc
+// In order of preference where two have an op.
 void register_products(Gpu& gpu);  // products.cc
+void register_moves(Gpu& gpu);     // moves.cc
+void register_indexed(Gpu& gpu);   // indexed.cc
+void register_sorts(Gpu& gpu);     // sorts.cc
+void register_windows(Gpu& gpu);   // windows.cc
 
 }  // namespace pijit::cuda

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "graph/passes/rewriter.h"
+#include "graph/infer.h"
 #include "graph/vals.h"
 
 namespace pijit {
@@ -176,15 +177,21 @@ Record cond_record(Graph& g, uint32_t id, uint32_t end) {
     for (auto k : flows)
       for (auto& arm : arms) doubled[k] = doubled[k] || !arm.sums[k].sum || arm.sums[k].alone;
     std::vector<std::shared_ptr<const Graph>> regions;
+    std::vector<std::vector<Val>> given;
     for (auto& arm : arms) {
+      given.emplace_back();
       for (auto k : flows) {
         const Received& r = arm.sums[k];
         const Type t = arm.g->node(float_inputs(*arm.g)[k]).type;
-        arm.g->outputs.push_back({(r.sum ? r.sum : v_full(*arm.g, t, -0.0)).id});
+        given.back().push_back(r.sum ? r.sum : v_full(*arm.g, t, -0.0));
         if (doubled[k])
-          arm.g->outputs.push_back({(r.alone ? r.alone : r.sum ? r.sum : v_zeros(*arm.g, t)).id});
+          given.back().push_back(r.alone ? r.alone : r.sum ? r.sum : v_zeros(*arm.g, t));
       }
       regions.push_back(arm.g);
+    }
+    for (size_t o = 0; o < given[0].size(); ++o) {
+      const DeviceId home = device_of_both(given[0][o].type(), given[1][o].type());
+      for (size_t a : {0, 1}) arms[a].g->outputs.push_back({placed(given[a][o], home).id});
     }
     const Val node = g.emit_region(*n.op, in, std::move(regions));
     int64_t next = 0;
@@ -256,7 +263,7 @@ Record loop_record(Graph& g, uint32_t id, uint32_t end) {
     for (size_t f = 0; f < place.size(); ++f)
       if (varied[place[f]]) carried.push_back(f);
     for (auto f : carried) from_cts.push_back(b->add_input(in[place[f]].type()));
-    const Val turns = b->add_input({DType::I64, {}});
+    const Val turns = b->add_input({DType::I64, {}, b->home()});
     const uint32_t begin = static_cast<uint32_t>(b->size());
     const auto out = inlined(body, *b, in);
     const auto records = records_of(*b, begin, static_cast<uint32_t>(b->size()));
@@ -292,10 +299,10 @@ Record loop_record(Graph& g, uint32_t id, uint32_t end) {
     if (carried.empty()) return std::vector<Received>(so_far.size());
     operands.push_back(g.constant_int(DType::I64, 0));
     const auto sums = backward_part(*b, records, seeds, wrt, std::vector<bool>(wrt.size()));
-    for (auto& s : sums) {
-      OP_CHECK(s.sum && !s.alone, kRuntime,
+    for (size_t c = 0; c < sums.size(); ++c) {
+      OP_CHECK(sums[c].sum && !sums[c].alone, kRuntime,
                "[while_loop] whether a value has a gradient depends on the turn");
-      b->outputs.push_back({s.sum.id});
+      b->outputs.push_back({placed(sums[c].sum, from_cts[c].type().device).id});
     }
     b->outputs.push_back({v_op("add", turns, b->constant_int(DType::I64, 1)).id});
     static const OpDef& op = OpTable::get().at("while_gradient");

@@ -126,7 +126,9 @@ uint64_t eval_scalar(const OpDef& op, const Attrs& attrs, std::span<const DType>
 }
 
 Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs, const Type& out) {
+  static const OpDef& identity = OpTable::get().at("identity");
   if (op.has(kCallOut)) return {};
+  if (&op == &identity && !out.device.is_cpu()) return {};  // what places a constant: infer.h
   // An elementwise op on 0-d constants is computed by the block interpreter: the bits of a run.
   if (op.has(kElementwise) && !in.empty() && out.shape.rank() == 0) {
     bool all = true;
@@ -148,7 +150,7 @@ Val Graph::try_fold(const OpDef& op, std::span<const Val> in, const Attrs& attrs
   static const OpTable& t = OpTable::get();
   static const OpDef &cast = t.at("cast"), &broadcast = t.at("broadcast_to"),
                      &transpose = t.at("transpose"), &reshape = t.at("reshape"), &mul = t.at("mul"),
-                     &div = t.at("div"), &sub = t.at("sub"), &identity = t.at("identity");
+                     &div = t.at("div"), &sub = t.at("sub");
   if (&op == &identity) return {};
   if ((&op == &cast || &op == &broadcast || &op == &reshape) && x.type.same_as(out)) return in[0];
   if (&op == &reshape && x.op == &reshape) {
@@ -220,6 +222,14 @@ static bool is_flag(const Type& t) { return is_bool(t.dtype) && t.shape.rank() =
 Val Graph::emit_region(const OpDef& op, std::span<const Val> in,
                        std::vector<std::shared_ptr<const Graph>> regions) {
   const bool gradient = op.name == "while_gradient", loop = gradient || op.name == "while_loop";
+  // Constants go with any device, and regions say on which one they expect them.
+  std::vector<Val> operands(in.begin(), in.end());
+  if (!regions.empty()) {
+    const Graph& r = *regions.back();
+    for (size_t k = loop ? 0 : 1, i = 0; k < operands.size() && i < r.inputs().size(); ++k, ++i)
+      operands[k] = placed(operands[k], r.node(r.inputs()[i]).type.device);
+    in = operands;
+  }
   std::span<const Val> xs = loop ? in : in.subspan(std::min<size_t>(in.size(), 1));
   OP_CHECK(regions.size() == (gradient ? 3 : 2), kValue, "[", op.name, "] got ", regions.size(),
            " regions");
@@ -230,7 +240,8 @@ Val Graph::emit_region(const OpDef& op, std::span<const Val> in,
              xs.size());
     for (size_t k = 0; k < xs.size(); ++k)
       OP_CHECK(back.node(back.inputs()[k]).type == xs[k].type(), kType,
-               "[while_gradient] a region takes another type as value ", k);
+               "[while_gradient] a region takes ", back.node(back.inputs()[k]).type.str(),
+               " as value ", k, ", the op ", xs[k].type().str());
     const size_t own = xs.size() - back.outputs.size();
     for (size_t k = 0; k < back.outputs.size(); ++k)
       OP_CHECK(back.node(back.outputs[k].node).type == xs[own + k].type() &&

@@ -97,6 +97,13 @@ Type infer_on_device(const OpDef& def, const Attrs& attrs, std::span<const Type*
   return out;
 }
 
+Val placed(Val v, DeviceId d) {
+  static const OpDef& identity = OpTable::get().at("identity");
+  const Type& t = v.type();
+  if (t.device == d || !t.device.is_cpu() || t.shape.rank() > 0) return v;
+  return v.b->emit(identity, std::span(&v, 1), {}, Type{t.dtype, {}, d});
+}
+
 Val Builder::op(const OpDef& def, std::span<const Val> in, Attrs attrs) {
   for (size_t k = attrs.size(); k < def.attrs.size(); ++k) {
     PIJIT_CHECK(!def.attrs[k].required, "op ", def.name, ": attribute ", def.attrs[k].name,

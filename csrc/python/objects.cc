@@ -561,8 +561,13 @@ py::object replace_masks(py::handle index) {
   return py::tuple(out);
 }
 
-bool parse_eager_index(EagerBuilder& b, PyObject* index, std::vector<IndexItem>* items) {
-  auto tensor_val = [&](PyObject* o) { return b.wrap(array_from(o, std::nullopt)); };
+// Of a tensor on `home`, where lists and masks come to lie as well.
+bool parse_eager_index(EagerBuilder& b, PyObject* index, DeviceId home,
+                       std::vector<IndexItem>* items) {
+  auto tensor_val = [&](PyObject* o) {
+    const ArrayRef a = array_from(o, std::nullopt);
+    return b.wrap(is_tensor(o) ? a : array_on(a, home));
+  };
   if (parse_index(index, items, tensor_val)) return true;
   items->clear();
   py::object replaced = replace_masks(index);
@@ -574,7 +579,7 @@ PyObject* tensor_getitem(PyObject* x, PyObject* index){PIJIT_SLOT({
   EagerBuilder b;
   const Val v = b.wrap(array_of(x));
   std::vector<IndexItem> items;
-  parse_eager_index(b, index, &items);
+  parse_eager_index(b, index, array_of(x)->type.device, &items);
   PyObject* part = new_tensor(b.array(index_get(b, v, items)));
   make_part(part, x, index);
   return part;
@@ -604,7 +609,7 @@ int tensor_setitem(PyObject* x, PyObject* index, PyObject* value) {
     EagerBuilder b;
     const Val v = b.wrap(array_of(x));
     std::vector<IndexItem> items;
-    parse_eager_index(b, index, &items);
+    parse_eager_index(b, index, array_of(x)->type.device, &items);
     auto o = to_operand(b, value);
     OP_CHECK(o, kType, "[setitem] cannot assign a ", Py_TYPE(value)->tp_name,
              " to tensor elements");
@@ -615,7 +620,7 @@ int tensor_setitem(PyObject* x, PyObject* index, PyObject* value) {
       EagerBuilder up;
       const Val old = up.wrap(array_of(whole));
       items.clear();
-      parse_eager_index(up, object_of(part)->place, &items);
+      parse_eager_index(up, object_of(part)->place, old.type().device, &items);
       store(whole, up.array(index_set(up, old, items, up.wrap(array_of(part)))));
     }
     return 0;

@@ -5,12 +5,14 @@
 
 #include "runtime/array.h"
 #include "runtime/plugin.h"
+#include "runtime/queue.h"
 
 namespace pijit {
 namespace {
 
 // By number. A constant-initialised array: devices register from initialisers of other files.
 constinit std::array<Device*, 16> devices{};
+constinit std::array<DeviceQueue*, 16> queues{};
 
 }  // namespace
 
@@ -28,6 +30,9 @@ Device& device(DeviceId d) {
   PIJIT_CHECK(devices[d.number], "no device of number ", int{d.number});
   return *devices[d.number];
 }
+
+void register_queue(DeviceId d, DeviceQueue* q) { queues.at(d.number) = q; }
+DeviceQueue* queue_of(DeviceId d) { return queues.at(d.number); }
 
 namespace {
 class ByHost : public OpKernel {

@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <mutex>
+#include <vector>
 
 #include "base/log.h"
+#include "runtime/queue.h"
 
 namespace pijit {
 
@@ -23,9 +25,14 @@ bool load_plugin(std::string_view device_name, std::string* why) {
   std::lock_guard lock(mu);
   Dl_info here;
   if (!dladdr(reinterpret_cast<void*>(&load_plugin), &here) || !here.dli_fname) return false;
-  auto folder = std::filesystem::path(here.dli_fname).parent_path();
-  if (!config().plugins.empty()) folder = config().plugins;
-  const auto file = folder / "libpijit_cuda.so";
+  const auto own = std::filesystem::path(here.dli_fname).parent_path();
+  std::filesystem::path file;
+  for (auto& folder : config().plugins.empty()
+                          ? std::vector{own, own.parent_path() / "pijit_cuda13"}  // a wheel's
+                          : std::vector<std::filesystem::path>{config().plugins}) {
+    file = folder / "libpijit_cuda.so";
+    if (std::filesystem::exists(file)) break;
+  }
   if (!std::filesystem::exists(file)) return false;
   void* lib = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!lib) {
@@ -48,6 +55,8 @@ bool load_plugin(std::string_view device_name, std::string* why) {
   }
   add_device_name(std::string(device_name));
   register_device(d);
+  if (const auto queue = reinterpret_cast<PluginQueue>(dlsym(lib, kPluginQueueName)))
+    register_queue(d->id, queue());
   serve_by_host(*d);
   return true;
 }

@@ -1,4 +1,5 @@
-// Devices in shared libraries beside the extension module: libpijit_cuda.so. A plug-in holds code
+// Devices in shared libraries beside the extension module, or in a wheel of their own:
+// libpijit_cuda.so. A plug-in holds code
 // of base/, graph/ and runtime/ of its own, so that it must be of the same build of pijit; it
 // shares no global state but what it is given.
 #pragma once
@@ -18,6 +19,10 @@ struct PluginHost {
 // What a plug-in exports: the build it belongs to, and the device, or null and why there is none.
 using PluginVersion = const char* (*)();
 using PluginMake = Device* (*)(const PluginHost* host, std::string* why);
+// The queue of the device that was made, if it has one.
+class DeviceQueue;
+using PluginQueue = DeviceQueue* (*)();
+constexpr const char* kPluginQueueName = "pijit_device_queue";
 constexpr const char* kPluginVersionName = "pijit_plugin_version";
 constexpr const char* kPluginMakeName = "pijit_make_device";
 const char* plugin_version();

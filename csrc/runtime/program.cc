@@ -1,9 +1,12 @@
 #include "runtime/program.h"
 
+#include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "absl/container/inlined_vector.h"
 #include "base/log.h"
+#include "runtime/queue.h"
 
 namespace pijit {
 
@@ -74,6 +77,78 @@ std::string RegionKernel::describe_inside() const {
   return s;
 }
 
+namespace {
+
+// On another device. Where each launch is waited for, the step that fails is the one that is said
+// to.
+void launch_there(const Program::Step& s, void* const* operands) {
+  try {
+    s.kernel->launch(operands, operands + s.in.size());
+  } catch (const OpError& e) {
+    if (!s.subject || e.kind != OpError::kRuntime) throw;
+    std::string places;
+    for (auto& p : s.subject->places) places += (places.empty() ? " (" : ", ") + p;
+    throw OpError(e.kind, e.what() + places + (places.empty() ? "" : ")"));
+  }
+}
+
+// The launches of a program whose operands come back to the same addresses, as those of training
+// steps do: recorded when they are seen again, and one launch from then on. They go along with its
+// first kernel.
+class Recordings : public Kernel {
+ public:
+  static constexpr size_t kFewest = 4;  // steps that are worth it
+
+  Recordings(DeviceQueue& q, std::unique_ptr<Kernel> first) : queue_(q), first_(std::move(first)) {}
+  static Recordings* of(const Program& p) {
+    const bool none = p.device.is_host() || p.steps.size() < kFewest;
+    return none ? nullptr : dynamic_cast<Recordings*>(p.steps[0].kernel.get());
+  }
+  void launch(const void* const* in, void* const* out) override { first_->launch(in, out); }
+  std::string describe() const override { return first_->describe(); }
+  std::string describe_inside() const override { return first_->describe_inside(); }
+
+  void run(std::span<void* const> operands, const std::function<void()>& launch) {
+    std::unique_lock lock(mu_);
+    if (!useful_) return lock.unlock(), launch();
+    const auto it = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& one) {
+      return std::equal(one.operands.begin(), one.operands.end(), operands.begin());
+    });
+    if (it != seen_.end() && it->launches) {
+      ++hits_;
+      std::rotate(seen_.begin(), it, it + 1);  // the latest first
+      return seen_.front().launches->run();
+    }
+    Seen one{{operands.begin(), operands.end()}, nullptr};
+    if (it != seen_.end()) {
+      seen_.erase(it);
+      one.launches = queue_.record(launch);
+      // Where addresses keep changing, recording takes longer than it saves.
+      useful_ = one.launches && (++made_ < 16 || hits_ > 4 * made_);
+    }
+    if (seen_.size() == kMost) seen_.pop_back();
+    seen_.insert(seen_.begin(), std::move(one));
+    if (seen_.front().launches) return seen_.front().launches->run();
+    lock.unlock();
+    launch();
+  }
+
+ private:
+  static constexpr size_t kMost = 8;
+  struct Seen {
+    std::vector<void*> operands;
+    std::unique_ptr<LaunchGraph> launches;  // null: once
+  };
+  DeviceQueue& queue_;
+  const std::unique_ptr<Kernel> first_;
+  std::mutex mu_;
+  std::vector<Seen> seen_;
+  bool useful_ = true;
+  int64_t made_ = 0, hits_ = 0;
+};
+
+}  // namespace
+
 void Program::settle() {
   for (auto& st : steps)
     launches_.push_back({st.kernel.get(), static_cast<uint32_t>(st.in.size()),
@@ -107,7 +182,9 @@ void Program::settle() {
     device.from_host(literal_memory_->data, literals.data(), t.bytes());
   }
   for (size_t i = 0; i < input_types.size(); ++i)
-    if (!(input_types[i].device == device.id)) moved_.push_back(i);
+    if (input_types[i].shape.rank() == 0) moved_.push_back(i);
+  if (auto* queue = queue_of(device.id); queue && steps.size() >= Recordings::kFewest)
+    steps[0].kernel = std::make_unique<Recordings>(*queue, std::move(steps[0].kernel));
 }
 
 Program::FrameUse::FrameUse(const Program& p) : p_(p), frame_(p.spare_.exchange(nullptr)) {
@@ -124,7 +201,9 @@ Program::FrameUse::~FrameUse() { delete p_.spare_.exchange(frame_); }
 
 void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* out) const {
   absl::InlinedVector<ArrayRef, 16> buf(output_buffers.size());  // null: an input's memory
-  auto taken = [&](const OutputBuffer& b) { return b.donor >= 0 && give && give[b.donor]; };
+  auto taken = [&](const OutputBuffer& b) {
+    return b.donor >= 0 && give && give[b.donor] && inputs[b.donor]->type.device == device.id;
+  };
   for (size_t b = 0; b < buf.size(); ++b)
     if (!taken(output_buffers[b])) buf[b] = new_array(output_buffers[b].type);
   const DeviceBlock arena(device, arena_bytes);
@@ -143,6 +222,7 @@ void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* ou
   }
   std::vector<ArrayRef> moved;
   for (size_t i : moved_) {
+    if (inputs[i]->type.device == device.id) continue;
     moved.push_back(array_on(ArrayRef::share(inputs[i]), device.id));
     for (size_t s = 0; s < slots.size(); ++s)
       if (slots[s].kind == Slot::kInput && slots[s].index == i) frame.put(s, moved.back()->data);
@@ -150,41 +230,62 @@ void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* ou
   const bool timed = !config().log.empty() && log_enabled("exec");
   const bool recorded = recording();
   int64_t begin = timed || recorded ? clock_ns() : 0;
-  void* const* operand = frame->operands.data();
-  for (size_t k = 0; k < launches_.size(); ++k) {
-    const Launch& l = launches_[k];
-    if (k + 1 < launches_.size()) __builtin_prefetch(launches_[k + 1].kernel);
-    l.kernel->launch(operand, operand + l.in);
-    operand += l.in + l.out;
+  auto end_step = [&](const Step& st) {
     if (timed) {
       const int64_t end = clock_ns();
-      PIJIT_LOG("exec", static_cast<double>(end - begin) / 1e3, " us ", steps[k].text);
+      PIJIT_LOG("exec", static_cast<double>(end - begin) / 1e3, " us ", st.text);
       if (!recorded) begin = end;
     }
-    if (recorded) begin = record_event(TraceEvent::kKernel, begin, steps[k].subject);
-  }
-  for (size_t k = 0; k < outputs.size(); ++k) {
-    const Output& o = outputs[k];
-    const Slot& s = slots[o.slot];
-    switch (s.kind) {
-      case Slot::kInput: out[k] = ArrayRef::share(inputs[s.index]); break;
-      case Slot::kLiteral: out[k] = scalar_array(o.type.dtype, literals[s.index]); break;
-      case Slot::kOutput: {
-        const int donor = output_buffers[s.index].donor;
-        if (buf[s.index])
-          out[k] = buf[s.index];
-        else if (o.donor == donor && give[donor] == kGiveForGood)
-          continue;
-        else
-          out[k] = ArrayRef::share(inputs[donor]);
-        break;
-      }
-      case Slot::kArena:
-      case Slot::kTile: throw InternalError("an output in the arena");
+    if (recorded) begin = record_event(TraceEvent::kKernel, begin, st.subject);
+  };
+  void* const* const operands = frame->operands.data();
+  if (device.is_host()) {
+    void* const* operand = operands;
+    for (size_t k = 0; k < launches_.size(); ++k) {
+      const Launch& l = launches_[k];
+      if (k + 1 < launches_.size()) __builtin_prefetch(launches_[k + 1].kernel);
+      l.kernel->launch(operand, operand + l.in);
+      operand += l.in + l.out;
+      end_step(steps[k]);
     }
-    if (!(out[k]->type.device == o.type.device)) out[k] = array_on(out[k], o.type.device);
-    if (!(out[k]->type == o.type)) out[k] = alias_array(out[k], o.type);
+  } else {
+    auto launch_all = [&] {
+      void* const* operand = operands;
+      for (const Step& st : steps) {
+        launch_there(st, operand);
+        operand += st.in.size() + st.out.size();
+        end_step(st);
+      }
+    };
+    Recordings* const recordings = timed || recorded ? nullptr : Recordings::of(*this);
+    if (recordings)
+      recordings->run({operands, num_operands_}, launch_all);
+    else
+      launch_all();
   }
+}
+for (size_t k = 0; k < outputs.size(); ++k) {
+  const Output& o = outputs[k];
+  const Slot& s = slots[o.slot];
+  switch (s.kind) {
+    case Slot::kInput: out[k] = ArrayRef::share(inputs[s.index]); break;
+    case Slot::kLiteral: out[k] = scalar_array(o.type.dtype, literals[s.index]); break;
+    case Slot::kOutput: {
+      const int donor = output_buffers[s.index].donor;
+      if (buf[s.index])
+        out[k] = buf[s.index];
+      else if (o.donor == donor && give[donor] == kGiveForGood)
+        continue;
+      else
+        out[k] = ArrayRef::share(inputs[donor]);
+      break;
+    }
+    case Slot::kArena:
+    case Slot::kTile: throw InternalError("an output in the arena");
+  }
+  if (!(out[k]->type.device == o.type.device)) out[k] = array_on(out[k], o.type.device);
+  if (!(out[k]->type == o.type)) out[k] = alias_array(out[k], o.type);
+}
 }
 
 std::string Program::describe() const {

@@ -1,10 +1,12 @@
 // A driver whose GPU is the host: memory is the host's, and an image is a shared library of kernels
 // that went through the host's compiler (host_compiler.py). Work on the stream runs late, at the
 // next synchronization, as on a GPU that is busy: what reads without waiting reads too early.
+// Between synchronizations nobody may touch the memory: a host that reads it as its own crashes.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <functional>
@@ -12,26 +14,66 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
 using Address = unsigned long long;
 std::recursive_mutex mu;
-std::vector<std::function<void()>> queue;  // of the one stream
+using Work = std::vector<std::function<void()>>;
+Work queue;                             // of the one stream
+thread_local Work* captured = nullptr;  // what goes to the stream that captures, instead
+int lost = 0;                           // the error of a kernel, which stays
 std::map<Address, size_t> blocks;
 size_t held = 0, done = 0;  // bytes; work items that have run
 constexpr size_t kTotal = size_t{1} << 28;
-enum { kSuccess = 0, kInvalid = 1, kOutOfMemory = 2, kNotFound = 500, kNotReady = 600 };
+int graphs = 0, kernels = 0;
+enum {
+  kIllegal = 900,  // while a stream captures
+  kSuccess = 0,
+  kInvalid = 1,
+  kOutOfMemory = 2,
+  kNotFound = 500,
+  kNotReady = 600
+};
 
-void drain() {
-  std::lock_guard lock(mu);
+constexpr size_t kRegion = 2 * kTotal;
+char* region() {
+  static char* p = static_cast<char*>(
+      mmap(nullptr, kRegion, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  return p;
+}
+int open_count = 0;
+struct Open {  // while it lives, memory can be read and written
+  std::lock_guard<std::recursive_mutex> lock{mu};
+  Open() {
+    if (open_count++ == 0) mprotect(region(), kRegion, PROT_READ | PROT_WRITE);
+  }
+  ~Open() {
+    if (--open_count == 0) mprotect(region(), kRegion, PROT_NONE);
+  }
+};
+// First fit between the blocks there are; 0: nowhere.
+Address place(size_t n) {
+  auto at = reinterpret_cast<Address>(region());
+  for (auto& [p, size] : blocks) {
+    if (p - at >= n) break;
+    at = p + (size + 255) / 256 * 256;
+  }
+  return at + n <= reinterpret_cast<Address>(region()) + kRegion ? at : 0;
+}
+
+int drain() {
+  const Open open;
   for (size_t i = 0; i < queue.size(); ++i) queue[i]();
   done += queue.size();
   queue.clear();
+  return lost;
 }
 template <class F>
 int later(F f) {
+  if (captured) return captured->push_back(f), kSuccess;
   std::lock_guard lock(mu);
   queue.push_back(f);
   return kSuccess;
@@ -76,7 +118,37 @@ EXPORT cuMemGetInfo_v2(size_t* free, size_t* total) {
   return *free = kTotal - held, *total = kTotal, kSuccess;
 }
 EXPORT cuStreamCreate(void** s, unsigned) { return *s = &held, kSuccess; }
-EXPORT cuStreamSynchronize(void*) { return drain(), kSuccess; }
+EXPORT cuStreamDestroy_v2(void*) { return kSuccess; }
+EXPORT cuStreamSynchronize(void*) { return captured ? kIllegal : drain(); }
+EXPORT cuStreamWaitEvent(void* stream, void*, unsigned) {
+  fprintf(stderr, "fake driver: stream %p waits\n", stream);
+  return kSuccess;
+}
+EXPORT cuStreamBeginCapture_v2(void*, int mode) {
+  if (captured || mode != 1) return kIllegal;
+  return captured = new Work, kSuccess;
+}
+EXPORT cuStreamEndCapture(void*, void** graph) {
+  if (!captured) return kIllegal;
+  return *graph = std::exchange(captured, nullptr), kSuccess;
+}
+EXPORT cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
+  return *exec = new Work(*static_cast<Work*>(graph)), kSuccess;
+}
+EXPORT cuGraphDestroy(void* graph) { return delete static_cast<Work*>(graph), kSuccess; }
+EXPORT cuGraphExecDestroy(void* exec) { return delete static_cast<Work*>(exec), kSuccess; }
+EXPORT cuGraphLaunch(void* exec, void*) {
+  ++graphs;
+  const Work work = *static_cast<Work*>(exec);
+  return later([=] {
+    for (auto& f : work) f();
+  });
+}
+EXPORT cuDeviceGraphMemTrim(int) { return kSuccess; }
+EXPORT cuMemHostAlloc(void** p, size_t n, unsigned) { return *p = malloc(n), kSuccess; }
+// For tests: graphs and kernels that were launched.
+EXPORT pijit_fake_graphs() { return graphs; }
+EXPORT pijit_fake_kernels() { return kernels; }
 EXPORT cuEventCreate(void** e, unsigned) { return *e = new size_t{0}, kSuccess; }
 EXPORT cuEventRecord(void* e, void*) {
   std::lock_guard lock(mu);
@@ -87,7 +159,7 @@ EXPORT cuEventQuery(void* e) {
   std::lock_guard lock(mu);
   return *static_cast<size_t*>(e) <= done ? kSuccess : kNotReady;
 }
-EXPORT cuEventSynchronize(void*) { return drain(), kSuccess; }
+EXPORT cuEventSynchronize(void*) { return drain(); }
 EXPORT cuEventDestroy_v2(void* e) { return delete static_cast<size_t*>(e), kSuccess; }
 EXPORT cuDeviceGetDefaultMemPool(void** p, int) { return *p = &blocks, kSuccess; }
 EXPORT cuMemPoolSetAttribute(void*, int, void*) { return kSuccess; }
@@ -95,21 +167,20 @@ EXPORT cuMemPoolGetAttribute(void*, int, void*) { return kSuccess; }
 EXPORT cuMemPoolTrimTo(void*, size_t) { return kSuccess; }
 EXPORT cuMemAllocAsync(Address* p, size_t n, void*) {
   std::lock_guard lock(mu);
-  if (held + n > kTotal) return kOutOfMemory;
-  void* m = aligned_alloc(256, (n + 255) / 256 * 256);
-  memset(m, 0xa5, n);
-  *p = reinterpret_cast<Address>(m);
+  if (held + n > kTotal || !(*p = place(n))) return kOutOfMemory;
+  const Open open;
+  memset(reinterpret_cast<void*>(*p), 0xa5, n);
   blocks[*p] = n;
   held += n;
   return kSuccess;
 }
 EXPORT cuMemFreeAsync(Address p, void*) {
+  if (captured) return kSuccess;  // it is the graph's, and used again
   return later([=] {
     auto it = blocks.find(p);
     if (it == blocks.end()) abort();  // freed twice
     held -= it->second;
     memset(reinterpret_cast<void*>(p), 0x5a, it->second);
-    free(reinterpret_cast<void*>(p));
     blocks.erase(it);
   });
 }
@@ -161,6 +232,12 @@ EXPORT cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned b
       extra[2] != (void*)2 || extra[4])
     return kInvalid;
   const std::string arguments(static_cast<const char*>(extra[1]), *static_cast<size_t*>(extra[3]));
-  return later([=] { reinterpret_cast<Run>(f)(arguments.data(), gx, bx); });
+  ++kernels;
+  // For tests: a kernel that fails, as one that leaves its memory.
+  if (const char* fails = getenv("PIJIT_FAKE_FAILS"); fails && kernels == atoi(fails))
+    return later([=] { lost = 700; });
+  return later([=] {
+    if (!lost) reinterpret_cast<Run>(f)(arguments.data(), gx, bx);
+  });
 }
 }

@@ -1,4 +1,5 @@
-"""CUDA C to a shared library of the host: host_compiler.py in.cu out.so capability. For PIJIT_CUDA_COMPILER."""
+"""CUDA C to a shared library of the host: host_compiler.py in.cu out.so capability. For PIJIT_CUDA_COMPILER.
+Where PIJIT_NVRTC_TOO is set, NVRTC makes machine code of it, too, for each generation."""
 
 import os
 import pathlib
@@ -14,7 +15,10 @@ for name, args in re.findall(r'extern "C" __global__ void __launch_bounds__\(\d+
     body = text.split(f" {name}(const", 1)[1].split("\n}\n", 1)[0]
     parts.append(f'extern "C" void run_{name}(const void* a, unsigned blocks, unsigned threads) {{\n'
                  f"  pj_run([](const void* x) {{ {name}(*(const {args}*)x); }}, a, blocks, threads, "
-                 f"{int('pj_down' in body)});\n}}\n")
+                 f"{int('pj_down' in body or '__syncthreads' in body)});\n}}\n")
+if os.environ.get("PIJIT_NVRTC_TOO"):
+    subprocess.run([sys.executable, pathlib.Path(__file__).with_name("nvrtc.py"), source], check=True,
+                   env={k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"})
 code = pathlib.Path(source).with_suffix(".cc")
 code.write_text("".join(parts))
 subprocess.run([os.environ.get("CXX", "c++"), "-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-march=x86-64-v3",

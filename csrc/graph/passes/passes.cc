@@ -44,7 +44,8 @@ std::unique_ptr<Graph> simplify(const Graph& g) {
   static const OpDef& identity = OpTable::get().at("identity");
   static const OpDef& stop = OpTable::get().at("stop_gradient");
   return rewrite(g, [](Graph& to, const Node& n, std::span<const Val> in) {
-    if (n.op == &identity || n.op == &stop) return in[0];
+    // What places a single element (graph/infer.h) stays: regions are told its type.
+    if ((n.op == &identity || n.op == &stop) && in[0].type().device == n.type.device) return in[0];
     return to.emit(*n.op, in, n.attrs, n.type);
   });
 }

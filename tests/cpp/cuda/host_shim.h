@@ -1,5 +1,6 @@
 // CUDA C on the host: the threads of a block are fibers that run in turn, each up to the next
-// shuffle. Included in front of generated kernels, which a host compiler then takes for C++.
+// shuffle or barrier. Included in front of generated kernels, which a host compiler then takes for
+// C++.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,14 @@
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(n)
+#define __shared__ static  // blocks run one after the other
+
+template <class T>
+T atomicCAS(T* p, T expected, T value) {
+  const T old = *p;
+  if (old == expected) *p = value;
+  return old;
+}
 
 // Functions that the core has of its own and a GPU from its toolkit: the core's, where a test says
 // so.
@@ -31,7 +40,7 @@ constexpr unsigned pj_stack = 1 << 16;
 struct pj_fiber {
   ucontext_t context;
   bool running;
-  unsigned shuffles;           // passed so far
+  unsigned shuffles;           // and barriers, passed so far
   unsigned long long lane[2];  // what it shows to the others, in turns
 };
 static pj_fiber pj_fibers[pj_most_threads];
@@ -65,6 +74,15 @@ T __shfl_down_sync(unsigned mask, T value, unsigned by, int width) {
   T got;
   memcpy(&got, &pj_fibers[from].lane[turn & 1], sizeof got);
   return got;
+}
+
+static void __syncthreads() {
+  if (!pj_fibers_run) pj_fail("a barrier where none was expected");
+  pj_fiber& f = pj_fibers[threadIdx.x];
+  ++f.shuffles;
+  swapcontext(&f.context, &pj_scheduler);  // until all have come here
+  for (unsigned t = 0; t < blockDim.x; ++t)
+    if (pj_fibers[t].shuffles < f.shuffles) pj_fail("a barrier that a thread does not come to");
 }
 
 static void pj_run(void (*body)(const void*), const void* arguments, unsigned blocks,

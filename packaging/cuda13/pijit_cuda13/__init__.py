@@ -1,0 +1,1 @@
+"""The device GPU of pijit, which finds it here by itself."""
