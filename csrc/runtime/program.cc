@@ -263,29 +263,28 @@ void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* ou
     else
       launch_all();
   }
-}
-for (size_t k = 0; k < outputs.size(); ++k) {
-  const Output& o = outputs[k];
-  const Slot& s = slots[o.slot];
-  switch (s.kind) {
-    case Slot::kInput: out[k] = ArrayRef::share(inputs[s.index]); break;
-    case Slot::kLiteral: out[k] = scalar_array(o.type.dtype, literals[s.index]); break;
-    case Slot::kOutput: {
-      const int donor = output_buffers[s.index].donor;
-      if (buf[s.index])
-        out[k] = buf[s.index];
-      else if (o.donor == donor && give[donor] == kGiveForGood)
-        continue;
-      else
-        out[k] = ArrayRef::share(inputs[donor]);
-      break;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const Output& o = outputs[k];
+    const Slot& s = slots[o.slot];
+    switch (s.kind) {
+      case Slot::kInput: out[k] = ArrayRef::share(inputs[s.index]); break;
+      case Slot::kLiteral: out[k] = scalar_array(o.type.dtype, literals[s.index]); break;
+      case Slot::kOutput: {
+        const int donor = output_buffers[s.index].donor;
+        if (buf[s.index])
+          out[k] = buf[s.index];
+        else if (o.donor == donor && give[donor] == kGiveForGood)
+          continue;
+        else
+          out[k] = ArrayRef::share(inputs[donor]);
+        break;
+      }
+      case Slot::kArena:
+      case Slot::kTile: throw InternalError("an output in the arena");
     }
-    case Slot::kArena:
-    case Slot::kTile: throw InternalError("an output in the arena");
+    if (!(out[k]->type.device == o.type.device)) out[k] = array_on(out[k], o.type.device);
+    if (!(out[k]->type == o.type)) out[k] = alias_array(out[k], o.type);
   }
-  if (!(out[k]->type.device == o.type.device)) out[k] = array_on(out[k], o.type.device);
-  if (!(out[k]->type == o.type)) out[k] = alias_array(out[k], o.type);
-}
 }
 
 std::string Program::describe() const {
