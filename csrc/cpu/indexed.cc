@@ -602,6 +602,8 @@ KERNEL(topk) {
   const Axis a(r.in[0].shape, axis);
   const int64_t k = r.ctx().i("k");
   const DType t = r.in[0].dtype;
+  OP_CHECK(a.n < int64_t{1} << 32 || size_of(t) == 8, kValue,
+           "[topk] takes axes of up to 2^32 - 1, got ", a.n);
   return fn_kernel([=](const void* const* x, void* y) {
     if (k == 0 || a.outer * a.inner == 0) return;
     auto go = [&](auto z) {
