@@ -728,6 +728,7 @@ std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& stat
       e->sources.push_back({Source::kState, -1, static_cast<int>(s), {}});
       e->guard_range.push_back({0, 0});
       e->recipes.push_back(std::make_unique<SourceRecipe>(static_cast<int>(s)));
+      e->from_sources.push_back({static_cast<int>(s), static_cast<int>(s)});
       const int id = state[s] ? static_cast<int>(s) : -1;
       if (static_cast<int>(s) < p.code->num_slots)
         e->slot_recipes.push_back(id);
