@@ -100,14 +100,16 @@ inline void launch(const Program::Step& st, void* const* ptr) {
 
 // On another device. Where each launch is waited for, the step that fails is the one that is said
 // to.
-void launch_there(const Program::Step& s, void* const* slots) {
+void launch_there(Device& d, const Program::Step& s, void* const* slots) {
   try {
     launch(s, slots);
   } catch (const OpError& e) {
     if (!s.subject || e.kind != OpError::kRuntime) throw;
     std::string places;
     for (auto& p : s.subject->places) places += (places.empty() ? " (" : ", ") + p;
-    throw OpError(e.kind, e.what() + places + (places.empty() ? "" : ")"));
+    const std::string text = e.what() + places + (places.empty() ? "" : ")");
+    if (auto* queue = queue_of(d.id); queue && !places.empty()) queue->failed(text);
+    throw OpError(e.kind, text);
   }
 }
 
@@ -227,14 +229,14 @@ void Program::run(std::span<Array* const> inputs, const bool* donate, ArrayRef* 
   Recordings* const recordings = timed || recorded ? nullptr : Recordings::of(*this);
   if (recordings) {
     recordings->run({ptr, slots.size()}, [&] {
-      for (const Step& st : steps) launch_there(st, ptr);
+      for (const Step& st : steps) launch_there(device, st, ptr);
     });
   } else {
     for (const Step& st : steps) {
       if (host)
         launch(st, ptr);
       else
-        launch_there(st, ptr);
+        launch_there(device, st, ptr);
       if (timed) {
         const int64_t end = clock_ns();
         PIJIT_LOG("exec", static_cast<double>(end - begin) / 1e3, " us ", st.text);
