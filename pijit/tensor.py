@@ -449,13 +449,13 @@ def from_numpy(array):
     return Tensor(array)
 
 
-def from_dlpack(x, *, copy=None):
+def from_dlpack(dlpack, *, copy=None):
     """A tensor with the data of any object that exports DLPack, or of a DLPack capsule, on the device where it lies.
 
-    Tensors are values: as whoever made `x` may write to its data, it is copied, unless it was made for this call.
+    Tensors are values: as whoever made the data may write to it, it is copied, unless it was made for this call.
 
     Args:
-        x: an object with `__dlpack__` and `__dlpack_device__`, or a capsule.
+        dlpack: an object with `__dlpack__` and `__dlpack_device__`, or a capsule.
         copy (bool, optional): False shares the data in any case; what is written to it is then seen here, too.
 
     Returns:
@@ -470,7 +470,7 @@ def from_dlpack(x, *, copy=None):
         >>> ms.Tensor.from_dlpack(np.array([1.0, 2.0])).dtype
         mindspore.float64
     """
-    return _C.from_dlpack(x, copy)
+    return _C.from_dlpack(dlpack, copy)
 
 
 def _dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):

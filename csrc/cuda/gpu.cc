@@ -167,13 +167,22 @@ void Gpu::enter() {
 
 void Gpu::check(int code, const std::string& what) const {
   if (code == kSuccess) return;
+  std::string text = str_cat("[GPU] ", what, " failed: ", driver_.error(code));
   // Errors of a kernel stay with the context: nothing can be done with the GPU any more.
-  const bool lost = code >= 700 && code < 720;
-  throw OpError(OpError::kRuntime,
-                str_cat("[GPU] ", what, " failed: ", driver_.error(code),
-                        lost ? "; this process cannot use the GPU any more. Run it again with "
-                               "PIJIT_CUDA_SYNC=1 to see which op failed"
-                             : ""));
+  if (code >= 700 && code < 720) {
+    std::lock_guard lock(lost_mu_);
+    if (lost_.empty())
+      lost_ = text + "; this process cannot use the GPU any more" +
+              (host_.config->cuda_sync
+                   ? ""
+                   : ". Run it again with PIJIT_CUDA_SYNC=1 to see which op failed");
+    text = lost_;
+  }
+  throw OpError(OpError::kRuntime, text);
+}
+void Gpu::failed(const std::string& text) {
+  std::lock_guard lock(lost_mu_);
+  if (text.starts_with(lost_) && !lost_.empty()) lost_ = text;
 }
 
 void* Gpu::allocate(size_t bytes) {

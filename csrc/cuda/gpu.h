@@ -33,6 +33,7 @@ class Gpu : public Device, public DeviceQueue {
   std::unique_ptr<LaunchGraph> record(const std::function<void()>& launch) override;
   void* handle() const override { return stream_; }
   void hold(void* other) override;
+  void failed(const std::string& text) override;
 
   const Driver& driver() const { return driver_; }
   // Where work goes now: while a thread records, a stream of its own.
@@ -76,6 +77,8 @@ class Gpu : public Device, public DeviceQueue {
   std::atomic<int64_t> held_[64] = {};  // blocks, by the binary logarithm of their size
   BadIndex* bad_index_ = nullptr;
   std::vector<std::string> error_names_;
+  mutable std::mutex lost_mu_;
+  mutable std::string lost_;  // what is said once the context is lost
   std::unique_ptr<Images> images_;
   std::mutex mu_;
   absl::flat_hash_map<std::string, Module> modules_;

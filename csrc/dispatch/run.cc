@@ -17,10 +17,16 @@ namespace {
 
 constexpr size_t kMaxEntries = 16;
 
+void drop_given_up(State& state) {
+  if (state.running > 0) return;
+  const auto dropped = std::move(state.given_up);  // which may run code of the user
+  state.given_up.clear();
+}
+
 // Where the same value lets entry after entry fail (`misses`: the guard that failed, per entry),
 // more entries will not help: the next capture depends on it no more, but breaks where its value is
 // needed, so that the rest stays captured.
-void stop_following(Point& point, const std::vector<int>& misses) {
+void stop_following(State& state, Point& point, const std::vector<int>& misses) {
   constexpr size_t kSoon = 4;  // of what the code itself changes, where none was of use again
   struct Count {
     size_t all = 0, used_once = 0;
@@ -71,8 +77,9 @@ void stop_following(Point& point, const std::vector<int>& misses) {
   point.unstable.insert(*worst);
   std::vector<std::unique_ptr<Entry>> kept;
   for (size_t k = 0; k < misses.size(); ++k)
-    if (path(k) != worst) kept.push_back(std::move(point.entries[k]));
+    (path(k) != worst ? kept : state.given_up).push_back(std::move(point.entries[k]));
   point.entries = std::move(kept);
+  drop_given_up(state);
 }
 
 // One call of a function: entries, break instructions and what follows them, to its end.
@@ -218,13 +225,16 @@ Execution::Found Execution::lookup(Point& point) {
           point.varying[path_of({Source::kState, -1, static_cast<int>(k), {}}, 0)] |= uint64_t{1}
                                                                                       << d;
   if (state_.busy || stack_is_low()) return {};
-  stop_following(point, misses_);
+  stop_following(state_, point, misses_);
   if (point.entries.size() >= kMaxEntries) {
     // nothing that could be left alone: tried again ever more rarely
     ++point.refused;
     if (point.refused & (point.refused - 1)) return {};
-    point.entries.erase(std::min_element(point.entries.begin(), point.entries.end(),
-                                         [](auto& a, auto& b) { return a->calls < b->calls; }));
+    const auto least = std::min_element(point.entries.begin(), point.entries.end(),
+                                        [](auto& a, auto& b) { return a->calls < b->calls; });
+    state_.given_up.push_back(std::move(*least));
+    point.entries.erase(least);
+    drop_given_up(state_);
   }
   return capture_here(point);
 }
@@ -308,6 +318,14 @@ Execution::Found Execution::capture_here(Point& point) {
 py::object Execution::run_entry(const Found& found) {
   Entry& e = *found.entry;
   ++e.calls;
+  struct Running {
+    State& state;
+    explicit Running(State& s) : state(s) { ++state.running; }
+    ~Running() {
+      --state.running;
+      if (!state.given_up.empty()) drop_given_up(state);
+    }
+  } running{state_};
   Runner r(e, *found.instance, values_);
   failed_ = false;
   try {

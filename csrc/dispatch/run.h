@@ -72,6 +72,9 @@ struct State {
   bool fast = false;       // numerics, of what is compiled
   bool automatic = false;  // nobody decorated the function, nor one above it
   bool busy = false;       // a capture of this function is under way
+  // Entries that were given up in calls below one that still runs: it may be theirs.
+  int running = 0;
+  std::vector<std::unique_ptr<Entry>> given_up;
   Trial trial;             // of a decorated function
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
   std::vector<Type> signature;

@@ -81,14 +81,16 @@ namespace {
 
 // On another device. Where each launch is waited for, the step that fails is the one that is said
 // to.
-void launch_there(const Program::Step& s, void* const* operands) {
+void launch_there(Device& d, const Program::Step& s, void* const* operands) {
   try {
     s.kernel->launch(operands, operands + s.in.size());
   } catch (const OpError& e) {
     if (!s.subject || e.kind != OpError::kRuntime) throw;
     std::string places;
     for (auto& p : s.subject->places) places += (places.empty() ? " (" : ", ") + p;
-    throw OpError(e.kind, e.what() + places + (places.empty() ? "" : ")"));
+    const std::string text = e.what() + places + (places.empty() ? "" : ")");
+    if (auto* queue = queue_of(d.id); queue && !places.empty()) queue->failed(text);
+    throw OpError(e.kind, text);
   }
 }
 
@@ -252,7 +254,7 @@ void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* ou
     auto launch_all = [&] {
       void* const* operand = operands;
       for (const Step& st : steps) {
-        launch_there(st, operand);
+        launch_there(device, st, operand);
         operand += st.in.size() + st.out.size();
         end_step(st);
       }

@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/devices.h"
 
@@ -25,6 +26,9 @@ class DeviceQueue {
   virtual void* handle() const = 0;
   // What is put on another queue from now on waits for what was started on this one.
   virtual void hold(void* other) = 0;
+  // A launch failed, as `text` says; where nothing can be launched any more, later ones say so,
+  // too.
+  virtual void failed(const std::string& text) = 0;
 };
 
 void register_queue(DeviceId d, DeviceQueue* q);

@@ -4,7 +4,7 @@ from pijit.tensor import from_dlpack  # noqa: F401
 
 
 def to_dlpack(tensor):
-    """A DLPack capsule with a copy of a tensor's data."""
+    """A DLPack capsule with a copy of a tensor's data, which `from_dlpack` of other libraries takes."""
     return tensor.__dlpack__()
 
 

@@ -4,10 +4,18 @@ Where PIJIT_NVRTC_TOO is set, NVRTC makes machine code of it, too, for each gene
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
+OPTIONS = ["-std=c++17", "-O0", "-w", "-fPIC", "-march=x86-64-v3", "-ffp-contract=off", "-fwrapv"]
+COMPILER = os.environ.get("CXX", "c++")
 shim = pathlib.Path(__file__).parents[1] / "cpp" / "cuda" / "host_shim.h"
+if sys.argv[1] == "--shim":  # compiles the shim ahead, into a folder that PIJIT_SHIM may name from then on
+    copy = pathlib.Path(shutil.copy(shim, sys.argv[2]))
+    sys.exit(subprocess.call([COMPILER, *OPTIONS, "-x", "c++-header", "-o", f"{copy}.gch", copy]))
+if os.environ.get("PIJIT_SHIM"):
+    shim = pathlib.Path(os.environ["PIJIT_SHIM"], "host_shim.h")
 source, image = sys.argv[1:3]
 text = pathlib.Path(source).read_text()
 parts = [f'#include "{shim}"\n', text]
@@ -21,5 +29,4 @@ if os.environ.get("PIJIT_NVRTC_TOO"):
                    env={k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"})
 code = pathlib.Path(source).with_suffix(".cc")
 code.write_text("".join(parts))
-subprocess.run([os.environ.get("CXX", "c++"), "-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-march=x86-64-v3",
-                "-ffp-contract=off", "-fwrapv", "-o", image, code], check=True)
+subprocess.run([COMPILER, *OPTIONS, "-shared", "-o", image, code], check=True)

@@ -143,7 +143,7 @@ def test_windows():
         for k in (0, 1):
             both(lambda x, w, k=k: ms.grad(lambda x, w: (conv(x, w) ** 2).sum(), k)(x, w), x, w, exact=False)
     both(lambda x, w: ops.conv2d(x, w, groups=2), x, data(6, 2, 3, 3), exact=False)
-    both(lambda x, w: ms.grad(lambda w: (ops.conv2d(x, w) ** 2).sum())(w), data(40, 1, 12, 12), data(2, 1, 3, 3),
+    both(lambda x, w: ms.grad(lambda w: (ops.conv2d(x, w) ** 2).sum())(w), data(4, 1, 12, 12), data(2, 1, 3, 3),
          exact=False)
     both(lambda x, w, b: nn.Conv2d(4, 6, 3, has_bias=True, weight_init=w, bias_init=b)(x), x, w, data(6), exact=False)
     for how in ({"kernel_size": 2, "stride": 2}, {"kernel_size": 3, "stride": 2, "padding": 1}):
@@ -294,6 +294,13 @@ def test_errors():
         raise AssertionError("no end of memory")
     except RuntimeError as e:
         assert "[GPU] out of memory" in str(e) and "268435456 bytes" in str(e), e
+    held = [ms.Tensor(np.zeros(n << 18, np.float32), device="GPU") for n in (100, 60, 60)]
+    try:
+        held.append(ms.Tensor(np.zeros(60 << 18, np.float32), device="GPU"))
+        raise AssertionError("no end of memory")
+    except RuntimeError as e:
+        assert "(1 block of 64 MiB to 128 MiB, 2 blocks of 32 MiB to 64 MiB" in str(e), e
+    del held
     assert (y + 1).asnumpy().tolist() == [2, 3]
 
 

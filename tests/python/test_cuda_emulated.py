@@ -23,17 +23,76 @@ def emulated(tmp_path_factory):
     for name, source in (("libcuda.so.1", "fake_driver.cc"), ("libcublasLt.so.13", "fake_cublaslt.cc")):
         subprocess.run([COMPILER, "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-fvisibility=hidden",
                         "-o", folder / name, HERE / source], check=True)
-    return {**os.environ, "LD_LIBRARY_PATH": str(folder), "PIJIT_PLUGINS": str(PLUGIN.parent),
-            "XDG_CACHE_HOME": str(folder), "PIJIT_CUDA_COMPILER": f"{sys.executable} {HERE / 'host_compiler.py'}",
-            "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, HERE / "host_compiler.py", "--shim", folder], check=True)
+    own = {k: v for k, v in os.environ.items() if k != "PIJIT_CUDA_SYNC"}
+    return {**own, "LD_LIBRARY_PATH": str(folder), "PIJIT_PLUGINS": str(PLUGIN.parent),
+            "PIJIT_SHIM": str(folder), "XDG_CACHE_HOME": str(folder), "PYTHONPATH": str(ROOT),
+            "PIJIT_CUDA_COMPILER": f"{sys.executable} -S {HERE / 'host_compiler.py'}"}
 
 
-@pytest.mark.skipif(any(os.environ.get(k) for k in ("PIJIT_BACKEND", "PIJIT_ISA", "PIJIT_TEST_AS")),
-                    reason="once is enough: kernels are not the CPU's")
+once = pytest.mark.skipif(any(os.environ.get(k) for k in ("PIJIT_BACKEND", "PIJIT_ISA", "PIJIT_TEST_AS")),
+                          reason="once is enough: kernels are not the CPU's")
+
+
+def run(emulated, *command, **more):
+    return subprocess.run([sys.executable, *command], env={**emulated, **more}, capture_output=True, text=True)
+
+
+@once
 def test_programs(emulated):
-    r = subprocess.run([sys.executable, HERE / "program.py"], env=emulated, capture_output=True, text=True)
+    r = run(emulated, HERE / "program.py")
     assert r.returncode == 0, r.stdout + r.stderr
     assert "test_errors" in r.stdout
+
+
+@once
+def test_regions_are_those_of_the_cpu(emulated):
+    """Branches and loops on Tensors, and their gradients: as many graphs as on the CPU, and the same bits."""
+    files = [ROOT / "tests" / "python" / f"test_{n}.py" for n in ("branches", "loops_in_gradients", "regions_on_tape")]
+    r = run(emulated, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, PIJIT_TEST_DEVICE="GPU", PIJIT_STRICT="1",
+            PIJIT_CUDA_SYNC="1")
+    assert r.returncode == 0, r.stdout + r.stderr
+
+
+@once
+@pytest.mark.skipif(not os.environ.get("PIJIT_NVRTC_TOO"), reason="PIJIT_NVRTC_TOO names no libnvrtc")
+def test_kernels_become_machine_code(emulated, tmp_path):
+    """NVRTC takes every kernel that the programs have, for sm_80, sm_90 and sm_100."""
+    r = run(emulated, HERE / "program.py", XDG_CACHE_HOME=str(tmp_path))
+    assert r.returncode == 0, r.stdout + r.stderr
+
+
+FAILS = """
+import pijit as ms
+from pijit import ops
+ms.set_context(device_target="GPU")
+x = ms.Tensor([[1.0, 2.0], [3.0, 4.0]])
+
+@ms.jit
+def f(x):
+    y = ops.exp(x).sum(0)
+    return ops.cumsum(y, 0)  # the second kernel
+
+try:
+    r = f(x)
+    print("returned")
+    r.asnumpy()
+except RuntimeError as e:
+    print(e)
+"""
+
+
+@once
+def test_a_kernel_that_fails(emulated, tmp_path):
+    file = tmp_path / "fails.py"
+    file.write_text(FAILS)
+    late = run(emulated, file, PIJIT_FAKE_FAILS="2")
+    says = "returned\n[GPU] a kernel, or waiting for it, failed: CUDA_ERROR_700"
+    assert late.stdout.startswith(says), late.stdout + late.stderr
+    assert "cannot use the GPU any more. Run it again with PIJIT_CUDA_SYNC=1" in late.stdout
+    at_once = run(emulated, file, PIJIT_FAKE_FAILS="2", PIJIT_CUDA_SYNC="1")
+    assert at_once.stdout.startswith("[GPU] cumsum failed: CUDA_ERROR_700"), at_once.stdout + at_once.stderr
+    assert "fails.py:10)" in at_once.stdout
 
 
 def test_without_a_driver(emulated, tmp_path):
