@@ -130,7 +130,7 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
     // what is not read any more lives on where that costs nothing; arguments do, as their callers
     // mostly have them, and tracebacks name them
     const bool kept =
-        v->kind == Value::kConst ||
+        v->kind == Value::kConst || from_graph(v) ||
         (v->src >= 0 && (v->kind != Value::kTensor || static_cast<int>(s) < num_args(*f.code)));
     e->slot_recipes.push_back(live || kept ? recipe(v) : -1);
   }
