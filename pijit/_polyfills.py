@@ -1,5 +1,10 @@
 """Library functions as capture inlines them: Python's own loops, with their order and exceptions, in Python."""
 
+import functools
+import sys
+
+_EMPTY = "{}() iterable argument is empty" if sys.version_info >= (3, 12) else "{}() arg is an empty sequence"
+
 
 def any(iterable):
     for x in iterable:
@@ -16,6 +21,50 @@ def all(iterable):
 
 
 _none = object()
+
+
+def max(iterable, *, key=None, default=_none):
+    best = best_key = _none
+    for x in iterable:
+        k = x if key is None else key(x)
+        if best is _none or k > best_key:
+            best, best_key = x, k
+    if best is not _none:
+        return best
+    if default is _none:
+        raise ValueError(_EMPTY.format("max"))
+    return default
+
+
+def min(iterable, *, key=None, default=_none):
+    best = best_key = _none
+    for x in iterable:
+        k = x if key is None else key(x)
+        if best is _none or k < best_key:
+            best, best_key = x, k
+    if best is not _none:
+        return best
+    if default is _none:
+        raise ValueError(_EMPTY.format("min"))
+    return default
+
+
+# -- called, not inlined: of the values of a run --
+@functools.cache
+def formatter(names):
+    """str.format() with keywords of these names, whose values come last."""
+
+    def apply(text, *values):
+        at = len(values) - len(names)
+        return text.format(*values[:at], **dict(zip(names, values[at:])))
+
+    return apply
+
+
+@functools.cache
+def percent(names):
+    """text % a dict of these keys."""
+    return lambda text, *values: text % dict(zip(names, values))
 
 
 def reduce(function, iterable, initial=_none):

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "capture/graph_numbers.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "graph/infer.h"
@@ -25,8 +26,10 @@ constexpr int kExit = -1;
 constexpr double kSmallInt = 2147483648.0;
 
 // Instructions that can follow `from`, itself included, without going through `barrier`; one more
-// entry, the last, for the exit.
-std::vector<bool> reachable(const CodeInfo& c, int from, int barrier) {
+// entry, the last, for the exit, as which `ends` count, too.
+using Ends = std::pair<int, int>;
+constexpr Ends kNone{kExit, kExit};
+std::vector<bool> reachable(const CodeInfo& c, int from, int barrier, Ends ends = kNone) {
   const int exit = static_cast<int>(c.instrs.size());
   std::vector<bool> seen(c.instrs.size() + 1);
   std::vector<int> todo{from};
@@ -36,20 +39,37 @@ std::vector<bool> reachable(const CodeInfo& c, int from, int barrier) {
     if ((pc == barrier && pc != exit) || seen[pc]) continue;
     seen[pc] = true;
     if (pc != exit)
-      for (int s : successors(c, pc)) todo.push_back(s);
+      for (int s : successors(c, pc))
+        todo.push_back(s == ends.first || s == ends.second ? kExit : s);
   }
   return seen;
 }
 
+// Does every way from `pc` end in an exception?
+bool only_raises(const CodeInfo& c, int pc) {
+  const auto seen = reachable(c, pc, kExit);
+  for (size_t k = 0; k < c.instrs.size(); ++k)
+    if (seen[k] && c.instrs[k].op == Op::RETURN_VALUE) return false;
+  return seen.back();
+}
+
+// Does every way from `from` back to `pc` take an item of a `for` loop that `pc` is in?
+bool takes_items(const CodeInfo& c, int from, int pc) {
+  for (int k = 0; k < static_cast<int>(c.instrs.size()); ++k)
+    if (c.instrs[k].op == Op::FOR_ITER && reachable(c, k + 1, k)[pc] && !reachable(c, from, k)[pc])
+      return true;
+  return false;
+}
+
 // Where all ways from `pc` meet again, the nearest instruction without which the exit cannot be
 // reached; kExit if there is none.
-int join_of(const CodeInfo& c, int pc) {
+int join_of(const CodeInfo& c, int pc, Ends ends = kNone) {
   std::vector<bool> seen(c.instrs.size());
   std::vector<int> queue{pc};  // in order of distance
   for (size_t q = 0; q < queue.size(); ++q) {
-    if (queue[q] != pc && !reachable(c, pc, queue[q]).back()) return queue[q];
+    if (queue[q] != pc && !reachable(c, pc, queue[q], ends).back()) return queue[q];
     for (int s : successors(c, queue[q]))
-      if (s != kExit && !seen[s]) {
+      if (s != kExit && s != ends.first && s != ends.second && !seen[s]) {
         seen[s] = true;
         queue.push_back(s);
       }
@@ -57,12 +77,17 @@ int join_of(const CodeInfo& c, int pc) {
   return kExit;
 }
 
-// A Python int or float, known or not.
+// A Python int, float or bool, known or not.
 bool plain_number(const V& v) {
-  return (v->kind == Value::kConst || v->kind == Value::kVarying || v->kind == Value::kSize) &&
-         (PyFloat_CheckExact(v->obj.ptr()) || PyLong_CheckExact(v->obj.ptr()));
+  if (v->kind != Value::kConst && v->kind != Value::kVarying && v->kind != Value::kSize)
+    return false;
+  PyObject* o = v->obj.ptr();
+  return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o);
 }
-DType number_dtype(const V& v) { return PyFloat_Check(v->obj.ptr()) ? DType::F64 : DType::I64; }
+DType number_dtype(const V& v) {
+  PyObject* o = v->obj.ptr();
+  return PyFloat_Check(o) ? DType::F64 : PyBool_Check(o) ? DType::Bool : DType::I64;
+}
 double magnitude(const V& v) {
   if (v->kind == Value::kVarying) return v->bound;
   return PyFloat_Check(v->obj.ptr()) ? 0 : std::abs(PyLong_AsDouble(v->obj.ptr()));
@@ -118,11 +143,46 @@ class Tracer::Inside {
   std::shared_ptr<Arm> arm;
 };
 
+namespace {
+
+// Where an iterator stands. `dirty`: a branch decides that.
+V place_of(Context& c, IteratorValue* it) {
+  V place;
+  if (auto* g = generator_of(it)) {
+    auto* copy = c.make<GeneratorValue>(g->frame ? std::make_shared<Frame>(*g->frame) : nullptr);
+    copy->pos = g->pos, copy->outside = g->outside;
+    place = copy;
+  } else {
+    place = c.constant_int(it->pos);
+  }
+  place->dirty = it->dirty;
+  return place;
+}
+void put_at(IteratorValue* it, const V& place) {
+  it->dirty = place->dirty;
+  if (auto* g = generator_of(it)) {
+    const auto* copy = generator_of(place);
+    g->frame = copy->frame ? std::make_shared<Frame>(*copy->frame) : nullptr;
+    g->pos = copy->pos, g->outside = copy->outside;
+  } else {
+    it->pos = PyLong_AsLongLong(place->obj.ptr());
+  }
+}
+bool same_place(const V& a, const V& b) {
+  return a == b || (a->kind == Value::kConst && b->kind == Value::kConst && !a->dirty &&
+                    !b->dirty && equal_constants(a->obj.ptr(), b->obj.ptr()));
+}
+
+}  // namespace
+
 void Tracer::Arm::end_writes(Context& c) {
   if (after.size() == writes.size()) return;
   for (auto& w : writes) {
     const V& t = w.target;
-    if (auto* cell = as<CellValue>(t)) {
+    if (auto* it = as<IteratorValue>(t)) {
+      after.push_back(place_of(c, it));
+      put_at(it, w.before);
+    } else if (auto* cell = as<CellValue>(t)) {
       after.push_back(cell->content);
       cell->content = w.before;
     } else if (!w.name) {
@@ -154,6 +214,7 @@ bool Context::written_in_arm(const V& v, PyObject* name) {
     if (w.is(v, name)) return true;
   Write w{v, py::reinterpret_borrow<py::object>(name), nullptr, v->node};
   if (auto* cell = as<CellValue>(v)) w.before = cell->content;
+  if (auto* it = as<IteratorValue>(v)) w.before = place_of(*this, it);
   if (name && v->attrs.count(text_of(name)) && !v->attrs.at(text_of(name)))
     give_up(Reason::kTensorValue, "a deleted attribute that a branch sets");
   if (name)
@@ -164,7 +225,11 @@ bool Context::written_in_arm(const V& v, PyObject* name) {
 
 // The outcome of a branch, behind it.
 void Tracer::merge_writes(const V& target, const py::object& name, const V& value) {
-  if (target->kind == Value::kTensor)
+  if (auto* it = as<IteratorValue>(target)) {
+    written_in_arm(it);
+    undoable([this, it, before = place_of(*this, it)] { put_at(it, before); });
+    put_at(it, value);
+  } else if (target->kind == Value::kTensor)
     set_node(target, value->node);
   else if (as<CellValue>(target))
     set_cell(target, value);
@@ -175,9 +240,14 @@ void Tracer::merge_writes(const V& target, const py::object& name, const V& valu
 // A jump whose ways are being traced. Who meets it again is in a loop with several exits.
 class Tracer::Branching {
  public:
-  Branching(Tracer& t, const Frame& f) : list_(t.branching_) {
+  Branching(Tracer& t, const Frame& f, bool unrolls = false) : list_(t.branching_) {
     for (auto [frame, pc] : list_)
-      if (frame == &f && pc == f.pc) t.give_up(Reason::kTensorValue, "a loop that is left early");
+      if (frame == &f && pc == f.pc && !unrolls)
+        t.give_up(Reason::kTensorValue, "a loop that is left early");
+    constexpr int kMostUnrolled = 64;
+    if (list_.empty()) t.unrolled_ = 0;
+    if (unrolls && ++t.unrolled_ > kMostUnrolled)
+      t.give_up(Reason::kTensorValue, "a loop that is left early");
     if (list_.size() > 24) t.give_up(Reason::kTensorValue, "branches nested too deep");
     list_.push_back({&f, f.pc});
   }
@@ -188,10 +258,24 @@ class Tracer::Branching {
   std::vector<std::pair<const Frame*, int>>& list_;
 };
 
-// Runs the frame from `pc` to `stop`, which is not run.
+const Tracer::Turn* Tracer::turn_of(const Frame& f) const {
+  return !turns_.empty() && turns_.back().frame == &f ? &turns_.back() : nullptr;
+}
+
+// Runs the frame from `pc` to `stop`, which is not run, or to the end of a loop's turn. Where that
+// leaves the loop, the condition says so.
 void Tracer::run_until(Frame& f, int pc, int stop, Arm* arm) {
   f.pc = pc;
-  do {
+  const Turn* turn = turn_of(f);
+  while (true) {
+    for (size_t k = 0; k + 1 < turns_.size(); ++k)
+      if (turns_[k].frame == &f && (f.pc == turns_[k].test || f.pc == turns_[k].after))
+        give_up(Reason::kTensorValue, "a loop that is left from one inside of it");
+    if (turn && f.pc == turn->after) {
+      f.stack.push_back(constant(py::bool_(turn->negated)));
+      f.pc = turn->test;
+    }
+    if (f.pc == stop || (turn && f.pc == turn->test)) return;
     tick();
     try {
       step(f);
@@ -204,14 +288,7 @@ void Tracer::run_until(Frame& f, int pc, int stop, Arm* arm) {
       arm->value = return_value_;
       return;
     }
-  } while (f.pc != stop);
-}
-
-Val Tracer::truth_val(const V& x, bool negated) {
-  const Val v = v_reshape(scope_->val(x->node), {});
-  const Val t =
-      is_bool(v.dtype()) ? v : v_op("not_equal", v, scope_->graph().constant_int(v.dtype(), 0));
-  return negated ? v_op("logical_not", t) : t;
+  }
 }
 
 namespace {
@@ -397,26 +474,42 @@ void unify(std::vector<Val>* operands, std::initializer_list<Scope*> regions) {
 void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, int keeps) {
   if (x->node.shape().numel() != 1) give_up(Reason::kRaises, "truth value of a tensor");
   const CodeInfo& code = *f.code;
-  const int join = join_of(code, f.pc);
-  auto back = [&](int pc) -> bool { return reachable(code, pc, join)[f.pc]; };
+  const bool raises = only_raises(code, if_true), loops = code.instrs[f.pc].target <= f.pc;
+  if (raises != only_raises(code, if_false) && !loops && !start_.expects_raises &&
+      !mapped_serial_) {
+    // Where it is to be raised the run fails, and Python's own does it, with all that comes before.
+    v_op("require", truth_val(*this, x, raises));
+    if (keeps == !raises) f.stack.push_back(x);
+    f.pc = raises ? if_false : if_true;
+    return;
+  }
+  const Turn* turn = turn_of(f);
+  const Ends ends = turn ? Ends{turn->test, turn->after} : kNone;
+  const int join = join_of(code, f.pc, ends);
+  auto back = [&](int pc) -> bool { return reachable(code, pc, join, ends)[f.pc]; };
   const bool loop_true = back(if_true), loop_false = back(if_false);
-  if (loop_true != loop_false && keeps >= 0)
+  // a loop over items is unrolled: where it is left early, the other way has all turns to come
+  const bool items =
+      loop_true != loop_false && takes_items(code, loop_true ? if_true : if_false, f.pc);
+  if (loop_true != loop_false && !items && keeps >= 0)
     give_up(Reason::kTensorValue, "a loop whose test is also a value");
-  if (loop_true != loop_false)
+  if (loop_true != loop_false && !items)
     return loop_on_tensor(f, x, loop_true ? if_true : if_false, loop_true ? if_false : if_true,
                           !loop_true);
-  const Branching branching(*this, f);
-  const Val pred = truth_val(x, false);
+  const Branching branching(*this, f, items);
+  const Val pred = truth_val(*this, x, false);
   const std::vector<V> stack = f.stack, slots = f.slots;
   if (code.generator) give_up(Reason::kTensorValue, "a branch of a generator");
   const uint64_t serial = arena_.serial();
-  auto trace = [&](int pc, bool keep, std::vector<V>* end_stack, std::vector<V>* end_slots) {
+  auto trace = [&](int pc, bool keep, int* end, std::vector<V>* end_stack,
+                   std::vector<V>* end_slots) {
     Inside inside(*this);
     if (keep) f.stack.push_back(x);
-    if (pc == join)
-      f.pc = pc;
-    else
-      run_until(f, pc, join, inside.arm.get());
+    run_until(f, pc, join, inside.arm.get());
+    // conditions of the next turn, known or not, are to agree
+    if (turn && !inside.arm->returned && f.pc == turn->test && undecided(f.stack.back()))
+      f.stack.back() = graph_number(*this, truth_val(*this, f.stack.back(), false), DType::Bool);
+    *end = f.pc;
     *end_stack = f.stack;
     *end_slots = f.slots;
     f.stack = stack;
@@ -425,9 +518,11 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
     return inside.arm;
   };
   std::vector<V> stacks[2], locals[2];
-  const auto first = trace(if_true, keeps == 1, &stacks[0], &locals[0]);
-  const auto second = trace(if_false, keeps == 0, &stacks[1], &locals[1]);
+  int end = join, other_end = join;
+  const auto first = trace(if_true, keeps == 1, &end, &stacks[0], &locals[0]);
+  const auto second = trace(if_false, keeps == 0, &other_end, &stacks[1], &locals[1]);
   if (first->returned != second->returned || (join != kExit && first->returned) ||
+      (!first->returned && end != other_end) ||
       (!first->returned && stacks[0].size() != stacks[1].size()))
     give_up(Reason::kTensorValue, "the branches do not meet");
 
@@ -442,7 +537,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
       new_stack.push_back(merge.merge(stacks[0][k], stacks[1][k]));
     for (size_t k = 0; k < locals[0].size(); ++k) {
       const V &a = locals[0][k], &b = locals[1][k];
-      const bool live = code.live[join][k];
+      const bool live = code.live[end][k];
       const bool unbound = a->kind == Value::kNull && b->kind == Value::kNull;
       new_slots.push_back(!live || unbound ? null() : merge.merge(a, b));
     }
@@ -460,6 +555,22 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
                       [&](auto& c) { return w.is(c.target, c.name.ptr()); }))
         continue;
       V now;  // where an arm leaves it alone
+      if (as<IteratorValue>(w.target)) {
+        V a = first->written(w.target, nullptr), b = second->written(w.target, nullptr);
+        if (!a) a = w.before;
+        if (!b) b = w.before;
+        if (!same_place(a, b)) {
+          for (auto* values : {&new_stack, &new_slots})
+            if (std::find(values->begin(), values->end(), w.target) != values->end())
+              give_up(Reason::kTensorValue, "an iterator that one branch alone moves");
+          a = make<ConstantValue>();
+          a->obj = py::int_(0);
+          if (auto* g = generator_of(w.target)) a = place_of(*this, g);
+          a->dirty = true;
+        }
+        changed.push_back({w.target, w.name, a});
+        continue;
+      }
       if (w.target->kind == Value::kTensor) {
         now = tensor(w.node);
       } else if (as<CellValue>(w.target)) {
@@ -508,7 +619,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
   }
   f.stack = new_stack;
   f.slots = new_slots;
-  f.pc = join;
+  f.pc = end;
 }
 
 void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated) {
@@ -520,18 +631,19 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
   const Branching branching(*this, f);
   const int test = f.pc;
   // Where its values lie that are single elements.
-  const DeviceId home = x->node.type().device == default_device() ? default_device() : DeviceId{};
+  const Val first = truth_val(*this, x, negated);
+  const DeviceId home = first.type().device == default_device() ? default_device() : DeviceId{};
   auto at_home = [&](Type t) {
     if (t.shape.rank() == 0 && t.device.is_cpu()) t.device = home;
     return t;
   };
-  const Val pred = placed(truth_val(x, negated), home);
+  const Val pred = placed(first, home);
   const std::vector<V> stack = f.stack, slots = f.slots;
   // the variables that the loop assigns
   const auto in_loop = reachable(code, body, after);
   std::vector<bool> assigned(slots.size());
   for (size_t pc = 0; pc < code.instrs.size(); ++pc)
-    if (in_loop[pc] && reachable(code, static_cast<int>(pc), after)[test]) {
+    if (in_loop[pc]) {
       const Instr& in = code.instrs[pc];
       if (in.op == Op::STORE_FAST || in.op == Op::DELETE_FAST || in.op == Op::LOAD_FAST_AND_CLEAR)
         assigned[in.a] = true;
@@ -586,14 +698,23 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
       at_entry[k] = carry(slots[k]);
     }
     f.slots = at_entry;
+    struct InTurn {
+      std::vector<Turn>& turns;
+      ~InTurn() { turns.pop_back(); }
+    } in_turn{turns_};
+    turns_.push_back({&f, test, after, negated});
     run_until(f, body, test, arm.get());
     if (!arm->writes.empty()) give_up(Reason::kTensorValue, "a side effect in a loop on a tensor");
     if (arm->returned || f.stack.empty()) give_up(Reason::kTensorValue, "return inside a loop");
     const V last = f.stack.back();
     f.stack.pop_back();
-    if (f.stack != stack || last->kind != Value::kTensor || last->node.shape().numel() != 1)
+    const bool decided = last->kind == Value::kConst && PyBool_Check(last->obj.ptr());
+    if (f.stack != stack || !(decided || (undecided(last) && last->node.shape().numel() == 1)))
       give_up(Reason::kTensorValue, "the loop's test is not a tensor each time");
-    again = placed(truth_val(last, negated), pred.type().device);
+    again = undecided(last)
+                ? truth_val(*this, last, negated)
+                : arm->graph->constant_int(DType::Bool, last->obj.is(py::bool_(!negated)));
+    again = placed(again, pred.type().device);
 
     // pairs every value of the loop with what the body made of it
     size_t next = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "capture/graph_numbers.h"
 #include "capture/kinds.h"
 #include "capture/registry.h"
 #include "capture/tracer.h"
@@ -92,6 +93,11 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     return call(m->func, args, kwargs);
   }
   if (f->kind == Value::kFunction) return call_function(f, args, kwargs);
+  if (const auto* p = as<PartialValue>(f)) {
+    std::vector<V> all = p->args;
+    all.insert(all.end(), args.begin(), args.end());
+    return call(p->func, all, with_keywords(p->kwargs, kwargs));
+  }
   if (f->kind == Value::kInstance) {
     PyObject* c = type_lookup(type_of(f), PyUnicode_InternFromString("__call__"));
     if (c && (PyFunction_Check(c) || Py_TYPE(c) == jit_function_type)) {
@@ -129,18 +135,12 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     return call(wrap_static(jit_inner(c)), args, kwargs);
   }
   // functools.partial
-  static PyObject* partial =
-      py::object(py::module_::import("functools").attr("partial")).release().ptr();
-  if (reinterpret_cast<PyObject*>(Py_TYPE(o)) == partial) {
+  if (Py_TYPE(o) == PartialValue::partial_type()) {
     // its parts can change: __setstate__ replaces them, and the keywords are a dict
     std::vector<V> all = items_of(member(f, PyUnicode_InternFromString("args")));
     all.insert(all.end(), args.begin(), args.end());
-    Kwargs kw;
-    for (auto& [k, v] : keywords_of(member(f, PyUnicode_InternFromString("keywords"))))
-      if (std::none_of(kwargs.begin(), kwargs.end(), [&](auto& p) { return p.first == k; }))
-        kw.push_back({k, v});
-    kw.insert(kw.end(), kwargs.begin(), kwargs.end());
-    return call(member(f, PyUnicode_InternFromString("func")), all, kw);
+    const Kwargs own = keywords_of(member(f, PyUnicode_InternFromString("keywords")));
+    return call(member(f, PyUnicode_InternFromString("func")), all, with_keywords(own, kwargs));
   }
   give_up(Reason::kUnsupportedCall, name_of_callable(o));
 }
@@ -326,6 +326,8 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
     if (args.size() < lo || args.size() > hi || !kwargs.empty())
       give_up(Reason::kUnsupportedCall, name);
   };
+  if (self->kind == Value::kTensor && name == "item" && args.empty() && kwargs.empty())
+    if (V number = number_of(*this, self, nullptr)) return number;
   if (self->kind == Value::kTensor) give_up(Reason::kTensorValue, "Tensor." + name);
   if (auto r = self->method(*this, name, args, kwargs)) return *r;
   if (self->kind == Value::kSet) {
@@ -346,6 +348,16 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
         }))
       give_up(Reason::kUnsupportedCall, "ndarray." + name);
     return call_numpy(self->obj.attr(name.c_str()), args, kwargs);
+  }
+  if (name == "format" && !kwargs.empty() && type_of(self) == &PyUnicode_Type) {
+    std::vector<V> all{self};
+    all.insert(all.end(), args.begin(), args.end());
+    py::tuple names(kwargs.size());
+    for (size_t k = 0; k < kwargs.size(); ++k) {
+      names[k] = str_of(kwargs[k].first);
+      all.push_back(kwargs[k].second);
+    }
+    return call_pure(polyfill("formatter")(names), all, {}, "format");
   }
   // methods of constants (strings, numbers, tuples of constants) run for real: they have no effects
   if (kwargs.empty() && (self->kind == Value::kConst || sourced(self)) &&
@@ -395,7 +407,7 @@ V Tracer::call_print(const Call& call) {
     if (x->kind == Value::kTensor) {
       if (x->dirty && x->parameter) give_up(Reason::kUnsupportedCall, "print()");
       values.push_back(x->src >= 0 && !x->dirty ? x : tensor(x->node));
-    } else if (sourced(x)) {
+    } else if (sourced(x) || from_graph(x)) {
       values.push_back(x);
     } else if (x->kind == Value::kException) {
       values.push_back(exception_text(x, "__str__"));

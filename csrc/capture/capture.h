@@ -48,8 +48,9 @@ struct StartPoint {
   std::set<uint64_t> unstable = {};
   // The paths of what the code itself changes at each call.
   std::set<uint64_t> own_changes = {};
-  bool fast = false;       // numerics
-  bool automatic = false;  // nobody decorated the function
+  bool expects_raises = false;  // what is raised on a tensor's value is raised often
+  bool fast = false;            // numerics
+  bool automatic = false;       // nobody decorated the function
 };
 
 // Captures from a state (slots, then stack, then the exception that is handled or None; null:

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "capture/graph_numbers.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "compile/compile.h"
@@ -544,7 +545,7 @@ void Tracer::step(Frame& f) {
         jump = none == (in.a == 2);
       } else {
         auto t = truth(x);
-        if (!t && x->kind == Value::kTensor)
+        if (!t && undecided(x))
           return in.a == 1 ? branch_on_tensor(f, x, in.target, next)
                            : branch_on_tensor(f, x, next, in.target);
         if (!t)
@@ -557,7 +558,7 @@ void Tracer::step(Frame& f) {
     }
     case Op::JUMP_OR_POP: {
       auto t = truth(st.back());
-      if (!t && st.back()->kind == Value::kTensor) {
+      if (!t && undecided(st.back())) {
         const V x = pop();
         return in.a == 1 ? branch_on_tensor(f, x, in.target, next, 1)
                          : branch_on_tensor(f, x, next, in.target, 0);

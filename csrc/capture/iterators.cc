@@ -66,7 +66,8 @@ bool Tracer::resume_generator(const V& v, V* value, const V& sent, const V& thro
     if (exception) raise(exception);
     return false;
   }
-  check_effect(it);
+  if (it->dirty) give_up(Reason::kTensorValue, "a generator that a branch on a tensor moves");
+  if (!written_in_arm(it)) check_effect(it);
   undoable([it, frame = it->frame, copy = *it->frame, pos = it->pos] {
     it->frame = frame;
     *frame = copy;
@@ -123,7 +124,8 @@ bool Tracer::resume_generator(const V& v, V* value, const V& sent, const V& thro
 
 bool Context::iterate(const V& v, V* value) {
   auto* it = as<IteratorValue>(v);
-  check_effect(it);
+  if (it->dirty) give_up(Reason::kTensorValue, "an iterator that a branch on a tensor moves");
+  if (!generator_of(it) && !written_in_arm(it)) check_effect(it);
   undoable([it, pos = it->pos] { it->pos = pos; });
   return it->next(*this, value);
 }

@@ -203,8 +203,11 @@ bool Context::number_input(const V& v) {
 // A tensor or number as an operand of an op in a scope.
 Operand Context::operand(const V& v, Scope& s) {
   if (v->kind == Value::kTensor) return Operand(s.val(v->node));
-  if (v->kind == Value::kVarying && is_number(v) && number_input(v))
-    return Operand::weak_value(s.val(v->node));
+  if (v->kind == Value::kVarying && is_number(v) && number_input(v)) {
+    Operand o = Operand::weak_value(s.val(v->node));
+    if (is_bool(v->node.dtype())) o.kind = Operand::kPyBool;
+    return o;
+  }
   if (v->kind == Value::kSize)
     return v->expr.index() ? Operand::py_float(std::get<Real>(v->expr))
                            : Operand::py_int(std::get<Dim>(v->expr));
@@ -407,7 +410,10 @@ std::optional<bool> Context::unfixed_relation(CompareOp op, const V& a, const V&
   };
   const py::object x = argument(a), y = argument(b);
   if (!x || !y) return std::nullopt;
-  const int r = PyObject_RichCompareBool(x.ptr(), y.ptr(), static_cast<int>(op));
+  // NaN is not equal to itself, so no question of identity comes first
+  const auto answer = py::reinterpret_steal<py::object>(
+      PyObject_RichCompare(x.ptr(), y.ptr(), static_cast<int>(op)));
+  const int r = answer ? PyObject_IsTrue(answer.ptr()) : -1;
   if (r < 0) {
     PyErr_Clear();
     return std::nullopt;

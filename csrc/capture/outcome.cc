@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "capture/graph_numbers.h"
 #include "capture/rebuilder.h"
 #include "capture/tracer.h"
 #include "capture/values.h"
@@ -16,6 +17,8 @@ int Tracer::recipe(const V& v) {
     if (it->second < 0) give_up(Reason::kRebuild, "a container that holds itself");
     return it->second;
   }
+  if (as<IteratorValue>(v) && v->dirty)
+    give_up(Reason::kRebuild, "an iterator that a branch on a tensor moves");
   const Nested nested(*this);
   recipe_of_[v] = -1;
   if (v->src >= 0) return Rebuilder::make<SourceRecipe>(v, v->src);
@@ -131,11 +134,14 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
     // what is not read any more lives on where that costs nothing; arguments do, as their callers
     // mostly have them, and tracebacks name them
     const bool kept =
-        v->kind == Value::kConst ||
+        v->kind == Value::kConst || from_graph(v) ||
         (v->src >= 0 && (v->kind != Value::kTensor || static_cast<int>(s) < num_args(*f.code)));
     e->slot_recipes.push_back(live || kept ? recipe(v) : -1);
   }
   for (auto& v : f.stack) e->stack_recipes.push_back(v->kind == Value::kNull ? -1 : recipe(v));
+  for (size_t s = 0; s < f.slots.size(); ++s)
+    if (from_graph(f.slots[s]))
+      e->numbers.push_back(path_of({Source::kState, -1, static_cast<int>(s), {}}, 0));
   if (f.handled != handled_at_start_) e->handled = recipe(f.handled);
   e->rest_in_python = b.reason == Reason::kBudget;
   finish(e.get());

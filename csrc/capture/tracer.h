@@ -84,9 +84,18 @@ class Tracer final : public Context, public Rebuilder {
   void branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, int keeps = -1);
   void loop_on_tensor(Frame& f, const V& x, int body, int after, bool negated);
   void run_until(Frame& f, int pc, int stop, Arm* arm);
-  Val truth_val(const V& x, bool negated);
   class Branching;
   std::vector<std::pair<const Frame*, int>> branching_;
+  int unrolled_ = 0;  // branches in turns of a loop over items
+  // The turn of a loop on a tensor that is being traced: the next one begins at the jump `test`,
+  // with its condition on the stack; the loop is left to `after`.
+  struct Turn {
+    const Frame* frame;
+    int test, after;
+    bool negated;
+  };
+  std::vector<Turn> turns_;
+  const Turn* turn_of(const Frame& f) const;
 
   void make_effects(Entry* e);
   void make_parts(Entry* e);

@@ -41,7 +41,7 @@ struct Value {
     kNull,
     kConst,
     kVarying,  // an int, float or str that is read or computed anew at each call: `src`; or a
-               // number that a branch or loop on a tensor gives: `node`
+               // number (int, float, bool) that the graph gives: `node`
     kSize,
     kTensor,
     kTuple,
@@ -57,6 +57,7 @@ struct Value {
     kCell,
     kFunction,
     kMethod,
+    kPartial,
     kIter,
     kView,  // of a dict: items[0]
     kSuper,
@@ -131,6 +132,7 @@ struct Value {
   std::vector<py::object> keys;  // kDict, kInstance: with items. kSet: those added
   py::object index;  // kDict: a dict of places by key; kSet: a set of the elements. Null: not made
   bool dirty = false;    // kList, kDict, kCell, kTensor: differs from its source;
+                         // kIter: a branch on a tensor decides where it stands;
                          // kException: from a new one of the same arguments
   py::object cls;        // kTuple made during capture: its class, if that is not tuple
   uint64_t changes = 0;  // kDict: how often it lost or got keys

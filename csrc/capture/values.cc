@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "capture/context.h"
+#include "capture/graph_numbers.h"
 #include "capture/kinds.h"
 #include "capture/values.h"
 #include "graph/vals.h"
@@ -439,6 +440,10 @@ std::optional<bool> Context::identical(const V& a, const V& b) {
     return true;
   if (singleton(a) || singleton(b)) {
     if (known(a) && known(b)) return a->obj.ptr() == b->obj.ptr();
+    auto truth = [](const V& v) {
+      return v->kind != Value::kTensor && v->obj && PyBool_Check(v->obj.ptr());
+    };
+    if (truth(a) && truth(b)) return std::nullopt;
     return false;
   }
   if (a->kind != b->kind && !(is_list(a) && is_list(b)) && !(is_dict(a) && is_dict(b)))
@@ -815,6 +820,8 @@ V Context::base_number(const V& v) {
 V Context::unary(UnaryOp op, const V& x) {
   if (op == UnaryOp::kNot) {
     auto t = truth(x);
+    if (!t && undecided(x) && x->node.shape().numel() == 1)
+      return graph_number(*this, truth_val(*this, x, true), DType::Bool);
     if (!t)
       give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedOperand,
               "not");
@@ -860,6 +867,13 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
         std::any_of(b->items.begin(), b->items.end(), [](auto& x) { return x && sourced(x); }))
       if (V r = computed(original("mod"), {a, b})) return r;
     return python_operation("mod", {a, b});
+  }
+  if (op == BinaryOp::kMod && type_of(a) == &PyUnicode_Type && b->kind == Value::kDict) {
+    std::vector<V> args{a};
+    for (size_t k = 0; k < b->keys.size(); ++k) args.push_back(item(b, k));
+    py::tuple keys(b->keys.size());
+    for (size_t k = 0; k < b->keys.size(); ++k) keys[k] = b->keys[k];
+    return call_pure(polyfill("percent")(keys), args, {}, "%");
   }
   auto seq = [](const V& v) { return v->kind == Value::kTuple || v->kind == Value::kList; };
   if (op == BinaryOp::kAdd && seq(a) && a->kind == b->kind) {
@@ -921,6 +935,7 @@ V Context::compare(CompareOp op, const V& a, const V& b) {
   }
   if (unfixed(a) || unfixed(b)) {
     if (auto r = unfixed_relation(op, a, b)) return constant(py::bool_(*r));
+    if (V r = graph_relation(*this, op, a, b)) return r;
     fix(a);
     fix(b);
   }

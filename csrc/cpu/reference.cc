@@ -555,6 +555,14 @@ KERNEL(ref_one_hot) {
   });
 }
 
+KERNEL(ref_require) {
+  return fn_kernel([](const void* const* x, void* y) {
+    const bool holds = *static_cast<const bool*>(x[0]);
+    OP_CHECK(holds, kValue, "[require] not fulfilled");
+    *static_cast<bool*>(y) = holds;
+  });
+}
+
 // --- matrix products, convolution, pooling
 // ---------------------------------------------------------
 KERNEL(ref_matmul) {
@@ -906,6 +914,7 @@ void register_reference_kernels(KernelRegistry& r) {
                                                        {"gather_nd", ref_gather_nd},
                                                        {"scatter_nd", ref_scatter_nd},
                                                        {"one_hot", ref_one_hot},
+                                                       {"require", ref_require},
                                                        {"matmul", ref_matmul},
                                                        {"dense", ref_dense},
                                                        {"conv2d", ref_conv2d},

@@ -108,6 +108,7 @@ class Execution {
   Found capture_here(Point& point);
   // The result; null: the entry ends in a break, or could not run (`failed_`).
   py::object run_entry(const Found& found);
+  void note_failure(Point& point, Entry& e);
   void leave_stand();
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();
@@ -126,7 +127,8 @@ class Execution {
   std::vector<PyObject*> raw_;  // the state: slots, stack, the exception that is handled
   py::object handled_;
   Values values_;
-  std::vector<int> misses_;  // per entry, the guard that failed
+  std::vector<int> misses_;        // per entry, the guard that failed
+  std::vector<uint64_t> numbers_;  // of the graph, in the state: by their paths
 };
 
 py::object Execution::run() {
@@ -140,6 +142,7 @@ py::object Execution::run() {
     if (!found.entry) return plain();
     const py::object result = run_entry(found);
     if (result) return result;
+    if (failed_) note_failure(point, *found.entry);
     if (front_.stand && !failed_) {
       leave_stand();
       return {};
@@ -157,6 +160,16 @@ py::object Execution::run() {
       instr_ = handler.next;
     }
   }
+}
+
+// Where a graph mostly fails, capture breaks before what may raise.
+void Execution::note_failure(Point& point, Entry& e) {
+  constexpr uint64_t kSeveral = 4;
+  if (++e.failures < kSeveral || e.failures * 2 < e.calls || point.expects_raises) return;
+  point.expects_raises = true;
+  std::move(point.entries.begin(), point.entries.end(), std::back_inserter(state_.given_up));
+  point.entries.clear();
+  drop_given_up(state_);
 }
 
 // What follows, in CPython. From the start where nothing has happened.
@@ -248,6 +261,8 @@ Execution::Found Execution::capture_here(Point& point) {
   at.varying = point.varying;
   at.unstable = point.unstable;
   at.own_changes = point.own_changes;
+  at.expects_raises = point.expects_raises;
+  for (uint64_t path : numbers_) at.varying[path] = ~uint64_t{0};
   struct Busy {
     bool& on;
     explicit Busy(bool& on) : on(on) { on = true; }
@@ -354,6 +369,7 @@ py::object Execution::run_entry(const Found& found) {
   untouched_ = untouched_ && e.effects.empty() && !found.instance->program && e.instr == instr_;
   instr_ = e.instr;
   plainly_ = e.rest_in_python;
+  numbers_ = e.numbers;
   if (recording()) why_ = why_broken(e);
   r.clear();
   raw_.clear();

@@ -15,6 +15,7 @@ struct Point {
   std::set<uint64_t> own_changes;               // what the code itself changes
   std::set<uint64_t> unstable;                  // of these, what entries cannot follow
   uint64_t refused = 0;                         // calls without an entry while there were too many
+  bool expects_raises = false;                  // graphs that check for exceptions fail often
   bool never = false;                           // capture does not pay here
 };
 

@@ -172,7 +172,9 @@ struct Entry {
   std::vector<int> slot_recipes, stack_recipes;  // -1: unbound
   int handled = -1;  // the exception that is handled there, or None; -1: the same as before
   std::optional<BreakRecord> break_record;
-  uint64_t calls = 0;
+  // The paths of numbers of the graph in that state: their values differ from call to call.
+  std::vector<uint64_t> numbers;
+  uint64_t calls = 0, failures = 0;
   int first_line = 0;
   std::vector<std::string> places;  // "file:line" that capture went through
   bool fast = false;

@@ -76,7 +76,7 @@ def test_stores():
 
         @half.setter
         def half(self, value):
-            self.__dict__["value"] = float(value) * 2  # a break in the setter
+            self.__dict__["value"] = value.__float__() * 2  # a break in the setter
 
     def make():
         box, array = Box(), np.zeros(3)
@@ -84,7 +84,7 @@ def test_stores():
         def f(x):
             y = x * 2
             box.half = y.sum()
-            array[1] = float(y[0, 1])
+            array[1] = y[0, 1].__float__()
             array[2:] = 7
             z = y + 1
             box.kept = z
@@ -103,7 +103,7 @@ def test_global_and_deleted_names():
             "def f(x):\n"
             "    global counter, gone\n"
             "    y = x * 2\n"
-            "    counter = float(y.sum())\n"
+            "    counter = y.sum().__float__()\n"
             "    gone = 1\n"
             "    del gone\n"
             "    z = y + counter\n"
@@ -121,9 +121,9 @@ def test_global_and_deleted_names():
 def test_building_containers():
     def f(x, rest):
         y = x * 2
-        values = [y, float(y.sum()), *iter(rest)]
-        both = {"a": float(y.max()), **dict(b=1)}
-        items = {1, *rest, float(y.min())}
+        values = [y, y.sum().__float__(), *iter(rest)]
+        both = {"a": y.max().__float__(), **dict(b=1)}
+        items = {1, *rest, y.min().__float__()}
         text = "".join([str(v) for v in rest])
         return values, both, sorted(items), text, y + 1
 
@@ -147,7 +147,7 @@ def test_a_class_made_inside():
         y = x * 2
 
         class Local:
-            scale = float(y.sum())
+            scale = y.sum().__float__()
 
             def apply(self, t):
                 return t * self.scale
@@ -186,7 +186,7 @@ def test_full_stack():
         return args, kwargs
 
     def f(x):
-        return g(x * 2, f"{x.sum()}", [x + 1, float(x.max()), (x - 1, f"{x.min()}")], k=x * 3, l=float(x.mean()))
+        return g(x * 2, f"{x.sum()}", [x + 1, x.max().__float__(), (x - 1, f"{x.min()}")], k=x * 3, l=x.mean().__float__())
 
     check(plain(f), X, graphs=4, breaks=4, captures=5)
 
@@ -194,9 +194,9 @@ def test_full_stack():
 def test_comprehensions():
     def f(x):
         rows = [r * 2 for r in x]
-        numbers = [float(r.sum()) for r in rows]
+        numbers = [r.sum().__float__() for r in rows]
         named = {f"{n}": r + n for n, r in zip(numbers, rows)}
-        return rows, numbers, named, {float(r.max()) for r in rows}
+        return rows, numbers, named, {r.max().__float__() for r in rows}
 
     # from 3.12 on, comprehensions are loops of the function itself
     counts = {"graphs": 2, "breaks": 2, "captures": 3} if sys.version_info < (3, 12) else {}
@@ -226,7 +226,7 @@ def test_break_inside_with():
         def f(x):
             y = x * 2
             with Manager(log, "a") as a, Manager(log, "b"):
-                n = float(y.sum())
+                n = y.sum().__float__()
                 z = y + n
                 log.append(a.name)
             return z * 2
@@ -292,7 +292,7 @@ def test_generator_based_manager():
         def f(x, bad):
             y = x * 2
             with scope("a") as a:
-                y = y + float(y.sum())
+                y = y + y.sum().__float__()
                 if bad:
                     raise ValueError(a)
                 y = y * 2
@@ -313,7 +313,7 @@ def test_break_inside_try():
     def f(x):
         y = x * 2
         try:
-            n = float(y.sum())
+            n = y.sum().__float__()
             z = y + n
         except ValueError:
             z = y
@@ -353,7 +353,7 @@ def test_raising_again():
                 int("no number")
             except ValueError as e:
                 z = y + 1
-                n = float(z.sum())
+                n = z.sum().__float__()
                 if how == 0:
                     raise
                 if how == 1:
@@ -364,11 +364,11 @@ def test_raising_again():
                     raise e
                 return z, n
             finally:
-                y = y + float(y.max())
+                y = y + y.max().__float__()
         except KeyError as e:
             return y, repr(e), repr(e.__cause__), repr(e.__context__), e.__suppress_context__, how
         finally:
-            y = y * float(y.min())
+            y = y * y.min().__float__()
 
     for how in range(5):
         check(plain(f), X, how)
@@ -378,7 +378,7 @@ def test_finally_overrides():
     def f(x, how):
         for i in range(3):
             try:
-                y = x * float(x.sum())
+                y = x * x.sum().__float__()
                 if how == 0:
                     return y
                 if how == 1:
@@ -387,7 +387,7 @@ def test_finally_overrides():
                     break
                 raise ValueError(i)
             finally:
-                print("finally", i, float(y.sum()))
+                print("finally", i, y.sum().__float__())
         return x + i
 
     for how in range(4):
@@ -403,7 +403,7 @@ def test_handled_exception_of_the_caller():
                 int("no number")
             except ValueError:
                 inside = repr(sys.exc_info()[1])
-                y = y + float(y.sum())
+                y = y + y.sum().__float__()
             return y, before, inside, repr(sys.exc_info()[1])
 
         jitted = [f]
@@ -441,7 +441,7 @@ def test_break_inside_a_loop():
         total, log = x * 0, []
         for i in range(n):
             total = total + x * i
-            log.append(float(total.sum()))
+            log.append(total.sum().__float__())
         return total, log
 
     for n in (5, 30):  # as many captures for any number of turns
@@ -468,7 +468,7 @@ def test_iterators_over_a_break(kind):
         log = []
         for v in it:
             y = y + 1
-            log.append((v, float(y.sum())))
+            log.append((v, y.sum().__float__()))
             y = y * 2
         return y, log
 
@@ -481,7 +481,7 @@ def test_while_with_state():
         while True:
             y = y * 2
             n += 1
-            if float(y.sum()) > 100:
+            if y.sum().__float__() > 100:
                 break
             if n == 1:
                 continue
@@ -503,7 +503,7 @@ def test_nested_loops_and_with():
                 with Manager(log, a):
                     for b, c in {"u": 1, "v": 2}.items():
                         try:
-                            y = y * a + float(y.sum())
+                            y = y * a + y.sum().__float__()
                             if c == 2 and a == 2:
                                 raise KeyError(b)
                         except KeyError as e:
@@ -525,7 +525,7 @@ def test_nested_loops_and_with():
 def test_break_inside_a_callee():
     def g(x, k):
         y = x * k
-        n = float(y.sum())
+        n = y.sum().__float__()
         return y + n
 
     def f(x):
@@ -643,12 +643,12 @@ def test_objects_live_as_long_as_their_names():
             a = Loud("a")
             b = Loud("b")
             y = x * 2
-            log.append(float(y.sum()))
+            log.append(y.sum().__float__())
             del b
             y = y + 1
-            log.append(float(y.sum()))
+            log.append(y.sum().__float__())
             a = None
-            log.append(float(y.max()))
+            log.append(y.max().__float__())
             return y, a
 
         return f, lambda: log

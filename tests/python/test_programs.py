@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import itertools
+import math
 import os
 import sys
 import threading
@@ -114,10 +115,49 @@ def handled(draw, name, depth):
 
 
 @st.composite
+def on_values(draw, name, depth):
+    """What only a run knows: numbers of Tensors, what is raised on them, loops that are left by them."""
+    other, number, n = draw(ATOMS), draw(NUMBERS), draw(st.integers(0, 99))
+    scalar = draw(st.sampled_from([f"{name}.sum()", f"{name}.mean()", f"({name} * {other}).max()", f"({name} > 0).astype(ms.int32).sum()", f"({name} > 1).any()"]))
+    value = draw(st.sampled_from([f"float({scalar})", f"{scalar}.item()", f"bool({scalar})", f"float({scalar})", scalar]))
+    test = draw(st.sampled_from([f"{name}.sum() > {number}", f"float({name}.mean()) < {number}", f"({name} > -9).all()", f"not ({other} > 1).any()", f"v{n} > {number}", f"k > 1 or {name}.max() < 5",
+                                 f"any(t.sum() > {number} for t in [{name}, {other}])", f"v{n} != v{n} or {name}.min() < {number}", f"math.isfinite({name}.mean())"]))
+    leave = draw(st.sampled_from(["break", "break", "continue", f"return {name}, i", f"{name} = {name} - 1; break", "log.append(i); break", "raise Bad(i)", "pass"]))
+    use = draw(st.sampled_from([
+        [f"{name} = {name} * v{n}"], [f"log.append(v{n})"], [f"box.last = [v{n}, {name}]"], [f"{name} = {name} + (v{n} * 2 - 1)"], [f"print(v{n}, k)"], [f"log.append(f'{{v{n}}}')"], [f"table['v'] = v{n}"],
+        [f"log.append((v{n} > {number}, v{n} == k))"], [f"v{n} = max([v{n}, {name}.max()])", f"log.append(v{n})"], [f"log.append(math.isnan(v{n}))"], ["hash(x)", f"{name} = {name} - v{n}"],
+        [f"if {test}:", f"    v{n} = v{n} * 2", f"log.append(v{n})"], [f"if {test}:", "    box.count += 1"], [f"{name} = partial(pick, k=v{n})({name})"],
+        [f"if {test}:", f"    {name} = {name} * v{n}", "else:", f"    box.last = v{n}"], [f"print('%(v)s %(k)d' % {{'v': v{n}, 'k': k}})", "log.append('{:>4} {n}'.format(k, n=len(log)))"]]))
+    lines = [f"v{n} = {value}"] + use
+    form = draw(st.integers(0, 5))
+    if form == 1:
+        lines += [f"assert {test}, f'{{k}}'"]
+    elif form == 2:
+        lines += [f"if {test}:", "    raise Bad('on value', k)"]
+    elif form == 3:
+        over = draw(st.sampled_from(["range(4)", "range(k, 3)", "[1, 2, 3]", "enumerate([x, y])", "zip([1, 2], [x, y])", "counted(log, 3)", "parts(x, 3)", "range(30)"]))
+        inner = draw(block(depth=0)) if depth else []
+        lines += [f"for i in {over}:", f"    {name} = {name} * 0.5 + 0.25"] + ["    " + line for line in inner] + [f"    if {test}:", f"        {leave}"]
+        lines += draw(st.sampled_from([[], [f"    {name} = {name} + 1"], [f"    {name} = {name} * 0.5", f"    if {other}.sum() > {number}:", "        break"]]))
+        lines += draw(st.sampled_from([[], ["else:", f"    {name} = {name} - 1"]]))
+    elif form == 4:
+        head = draw(st.sampled_from([f"while i < 5 and ({name} * {name}).sum() < 90:", f"while ({name} * {name}).sum() < 90 and i < 6:",
+                                     f"while not ({name} > 3).any() and i != 7:", f"while ({name} * {name}).sum() < 90:"]))
+        lines += ["i = 0", head, f"    {name} = {name} * 1.5 + 1", "    i += 1"]
+        kept = other if other in NAMES else name
+        lines += draw(st.sampled_from([[], [f"    if {name}.max() > 4:", "        break"], ["    if i >= 3:", "        break"],
+                                       [f"    if {test}:", f"        {kept} = {name} * 0.5"], [f"    if {name}.min() > 3:", f"        return {name}, i"]]))
+        lines += ["    if i > 40:", "        break"]
+    if form in (1, 2, 3) and draw(st.booleans()):
+        lines = ["try:"] + ["    " + line for line in lines] + ["except (AssertionError, Bad) as e:", "    log.append(str(e))"]
+    return lines
+
+
+@st.composite
 def block(draw, depth=2):
     lines = []
     for _ in range(draw(st.integers(1, 6 if depth == 2 else 3))):
-        kind = draw(st.integers(0, 15 if depth else 5))
+        kind = draw(st.integers(0, 18 if depth else 5))
         name = draw(st.sampled_from(NAMES))
         if kind <= 3:
             lines.append(f"{name} = {draw(expression())}")
@@ -128,6 +168,8 @@ def block(draw, depth=2):
             lines.append(f"{name} = ops.where({draw(ATOMS)} > {draw(NUMBERS)}, {draw(expression(1))}, {name})")
         elif kind == 10:
             lines += draw(calls(name))
+        elif kind >= 16:
+            lines += draw(on_values(name, depth))
         elif kind >= 14:
             lines += draw(handled(name, depth))
         elif kind >= 12:
@@ -160,6 +202,8 @@ def block(draw, depth=2):
 # Breaks that stand for others: each is an instruction that capture does not follow, or whose outcome it must see run.
 BREAKS = [
     ["hash(x)"],
+    ["log.append({n}.sum().__float__())"],
+    ["{n} = {n} * {n}.mean().__float__()"],
     ["log.append(f'{float({n}.sum()):.3f}')"],
     ["log.append(f'{{n}.shape} {hash(x) == hash(x)!r:>5}')"],
     ["lo, hi = bounds({n})", "{n} = {n} * 0.5 + lo - hi"],
@@ -448,7 +492,7 @@ def run_program(source, flag):
 
         log = []
         space = {"bounds": bounds, "pick": pick, "noisy": noisy, "swallowing": Swallowing(), "np": np, "sys": sys,
-                 "lock": threading.RLock(), "suppress": contextlib.suppress,
+                 "lock": threading.RLock(), "math": math, "partial": functools.partial, "suppress": contextlib.suppress,
                  "array": np.zeros(3), "opaque": itertools.cycle([1, 2]), "locals_of_caller": locals_of_caller,
                  "Thing": Thing, "Derived": Derived, "Bad": Bad, "Sized": Sized, "parts": parts, "counted": counted, "ms": ms, "ops": ms.ops, "log": log,
                  "table": {}, "box": Box(), "reduce": functools.reduce, "starmap": itertools.starmap, "twice": twice, "each": each, "quiet": quiet}

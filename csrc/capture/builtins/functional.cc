@@ -1,6 +1,8 @@
 // The modules functools, operator and math.
+#include "capture/graph_numbers.h"
 #include "capture/registry.h"
 #include "capture/values.h"
+#include "graph/vals.h"
 
 namespace pijit {
 namespace {
@@ -66,10 +68,25 @@ V pure(Tracer& t, Call& c) {
                      c.name + "()");
 }
 
+// math.isnan() and its kind: of what the graph gives, in the graph.
+V classify(Tracer& t, Call& c) {
+  const V x =
+      c.args[0]->kind == Value::kTensor ? number_of(t, c.args[0], &PyFloat_Type) : c.args[0];
+  if (!x || !from_graph(x) || !PyFloat_CheckExact(x->obj.ptr())) return pure(t, c);
+  return graph_number(t, v_op(c.name.c_str(), t.scope_->val(x->node)), DType::Bool);
+}
+
 }  // namespace
 
 void add_functional(Registry& r) {
   r.functions("functools", {"reduce"}, {2, 3}, call_polyfill);
+  r.functions("functools", {"partial"}, {1, kAny, true}, [](Tracer& t, Call& c) {
+    std::vector<V> args(c.args.begin() + 1, c.args.end());
+    const auto* inner = as<PartialValue>(c.args[0]);
+    if (!inner) return V(t.make<PartialValue>(c.args[0], args, c.kwargs));
+    args.insert(args.begin(), inner->args.begin(), inner->args.end());
+    return V(t.make<PartialValue>(inner->func, args, with_keywords(inner->kwargs, c.kwargs)));
+  });
 
   const py::module_ m = py::module_::import("operator");
   auto add = [&](const char* name, Arity arity, Known handler) {
@@ -94,16 +111,17 @@ void add_functional(Registry& r) {
 #define COMPARE(id, name, sign, mirrored, negated, op) \
   add(name, {2, 2},                                    \
       [](Tracer& t, Call& c) { return t.compare(CompareOp::id, c.args[0], c.args[1]); });
-#define BINARY(id, name, sign, function, op)                                           \
-  add(function, {2, 2},                                                                \
+#define BINARY(id, name, sign, function, op)                                            \
+  add(function, {2, 2},                                                                 \
       [](Tracer& t, Call& c) { return t.binary(BinaryOp::id, c.args[0], c.args[1]); }); \
-  add("i" name, {2, 2},                                                                \
+  add("i" name, {2, 2},                                                                 \
       [](Tracer& t, Call& c) { return t.in_place(BinaryOp::id, c.args[0], c.args[1]); });
 #include "base/operators.def"
 #undef UNARY
 #undef COMPARE
 #undef BINARY
 
+  r.functions("math", {"isnan", "isinf", "isfinite"}, {1, 1}, classify);
   for (auto [name, f] : py::cast<py::dict>(py::module_::import("math").attr("__dict__")))
     if (PyCFunction_Check(f.ptr())) r.add(f, {0, kAny, true}, pure);
 }

@@ -1,4 +1,5 @@
 // Functions of the module builtins.
+#include "capture/graph_numbers.h"
 #include "capture/registry.h"
 #include "capture/values.h"
 
@@ -110,6 +111,12 @@ V extreme(Tracer& t, Call& c, CompareOp better) {
   if (args.size() == 2 && c.kwargs.empty() && t.is_number(args[0]) && t.is_number(args[1]) &&
       (Tracer::unfixed(args[0]) || Tracer::unfixed(args[1])))
     if (auto second = t.unfixed_relation(better, args[1], args[0])) return args[*second];
+  // tensors and numbers of the graph: by branches of the graph
+  const V several = args.size() == 1 ? args[0] : t.tuple(args);
+  bool in_graph = generator_of(several);
+  if (as<TupleValue>(several) || as<ListValue>(several))
+    for (auto& x : several->parts(t)) in_graph |= undecided(x);
+  if (in_graph) return t.call_polyfill(c.name.c_str(), {several}, c.kwargs);
   V key, otherwise;
   for (auto& [k, v] : c.kwargs) {
     if (k == "key")
@@ -119,7 +126,7 @@ V extreme(Tracer& t, Call& c, CompareOp better) {
     else
       t.give_up(Reason::kRaises, c.name + "()");
   }
-  const V it = t.get_iter(args.size() == 1 ? args[0] : t.tuple(args));
+  const V it = t.get_iter(several);
   V best, best_key, x;
   while (t.iterate(it, &x)) {
     t.tick();

@@ -1,4 +1,5 @@
 // Built-in classes that are called: constructors.
+#include "capture/graph_numbers.h"
 #include "capture/registry.h"
 #include "capture/values.h"
 
@@ -25,7 +26,10 @@ V make_str(Tracer& t, Call& c) {
 
 V make_bool(Tracer& t, Call& c) {
   if (c.args.empty()) return t.constant(py::bool_(false));
-  if (auto b = t.truth(c.args[0])) return t.constant(py::bool_(*b));
+  const V& x = c.args[0];
+  if (auto b = t.truth(x)) return t.constant(py::bool_(*b));
+  const bool number = from_graph(x) || number_of(t, x, &PyFloat_Type);
+  if (number) return graph_number(t, truth_val(t, x, false), DType::Bool);
   unsupported(t, c);
 }
 
@@ -35,6 +39,7 @@ V make_number(Tracer& t, Call& c) {
     if (Tracer::unfixed(x) && Py_TYPE(x->obj.ptr()) == called(c)) return x;
     if (Tracer::unfixed(x) && called(c) == &PyFloat_Type)
       if (V r = t.unfixed_arithmetic(BinaryOp::kTrueDiv, x, t.constant_int(1))) return r;
+    if (V r = number_of(t, x, called(c))) return r;
     if (x->kind == Value::kTensor) t.give_up(Reason::kTensorValue, c.name);
   }
   return pure(t, c);

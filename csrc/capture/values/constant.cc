@@ -1,6 +1,7 @@
 #include "capture/values/constant.h"
 
 #include "capture/context.h"
+#include "capture/graph_numbers.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/sequence.h"
@@ -14,6 +15,7 @@ struct NumberRecipe final : Recipe {
     const ArrayRef here = array_on(r.output(output), {});
     const Array& a = *here;
     if (a.type.dtype == DType::F64) return py::float_(*static_cast<const double*>(a.data));
+    if (a.type.dtype == DType::Bool) return py::bool_(*static_cast<const bool*>(a.data));
     return py::int_(*static_cast<const int64_t*>(a.data));
   }
   std::string describe() const override { return str_cat("number ", output); }
@@ -43,6 +45,7 @@ std::optional<py::object> ConstantValue::object(Context& c, Ask) {
 }
 
 std::optional<bool> ConstantValue::truth(Context& c) {
+  if (from_graph(this)) return std::nullopt;
   if (Context::unfixed(this)) {
     if (c.is_number(this)) {
       if (auto r = c.unfixed_relation(CompareOp::kNe, this, c.constant_int(0))) return r;

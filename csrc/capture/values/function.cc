@@ -1,5 +1,7 @@
 #include "capture/values/function.h"
 
+#include <algorithm>
+
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 
@@ -43,7 +45,67 @@ struct MethodRecipe final : Recipe {
   std::string describe() const override { return "method"; }
 };
 
+struct PartialRecipe final : Recipe {
+  py::object make(Runner& r) const override {
+    py::list args;
+    py::dict keywords;
+    const size_t first = parts.size() - names.size();
+    for (size_t k = 0; k < parts.size(); ++k)
+      if (k < first)
+        args.append(r.make(parts[k]));
+      else
+        keywords[names[k - first]] = r.make(parts[k]);
+    PyObject* type = reinterpret_cast<PyObject*>(PartialValue::partial_type());
+    return checked(PyObject_Call(type, py::tuple(args).ptr(), keywords.ptr()));
+  }
+  int visit(visitproc visit, void* arg) const override {
+    for (auto& n : names) Py_VISIT(n.ptr());
+    return 0;
+  }
+  std::string describe() const override { return "partial"; }
+
+  std::vector<py::object> names;  // of the last parts
+};
+
 }  // namespace
+
+// In the order of a dict that is updated by the others.
+Kwargs with_keywords(Kwargs kwargs, const Kwargs& others) {
+  for (auto& [name, value] : others) {
+    const auto known = std::find_if(kwargs.begin(), kwargs.end(),
+                                    [&, &name = name](auto& p) { return p.first == name; });
+    if (known == kwargs.end())
+      kwargs.push_back({name, value});
+    else
+      known->second = value;
+  }
+  return kwargs;
+}
+
+PyTypeObject* PartialValue::partial_type() {
+  static PyObject* type =
+      py::object(py::module_::import("functools").attr("partial")).release().ptr();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+std::optional<V> PartialValue::getattr(Context& c, PyObject* name_obj) {
+  const std::string name = text_of(name_obj);
+  const bool nested = func->type() == partial_type();  // from outside: partial() takes it apart
+  if (name == "func" && !nested) return func;
+  if (name == "args" && !nested) return c.tuple(args);
+  return c.builtin_attribute(this, name_obj);
+}
+
+int PartialValue::rebuild(Rebuilder& r) {
+  auto made = std::make_unique<PartialRecipe>();
+  made->parts.push_back(r.recipe(func));
+  for (auto& x : args) made->parts.push_back(r.recipe(x));
+  for (auto& [name, x] : kwargs) {
+    made->parts.push_back(r.recipe(x));
+    made->names.push_back(str_of(name));
+  }
+  return r.add(this, std::move(made));
+}
 
 PyTypeObject* FunctionValue::type() const { return &PyFunction_Type; }
 

@@ -25,4 +25,20 @@ struct MethodValue final : Value {
   V self, func;
 };
 
+Kwargs with_keywords(Kwargs kwargs, const Kwargs& others);
+// A functools.partial made during capture.
+struct PartialValue final : Value {
+  PartialValue(V func, std::vector<V> args, Kwargs kwargs)
+      : Value(kPartial), func(func), args(std::move(args)), kwargs(std::move(kwargs)) {}
+  static bool holds(Kind k) { return k == kPartial; }
+  PyTypeObject* type() const override { return partial_type(); }
+  std::optional<V> getattr(Context& c, PyObject* name) override;
+  int rebuild(Rebuilder& r) override;
+  static PyTypeObject* partial_type();
+
+  V func;
+  std::vector<V> args;
+  Kwargs kwargs;
+};
+
 }  // namespace pijit

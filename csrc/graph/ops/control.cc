@@ -4,6 +4,7 @@
 //   while_loop(xs...)   xs = second region(xs) as long as the first gives true
 //   while_gradient(xs..., cts...)   the same loop; then, from its last turn to its first,
 //                                   cts = third region(xs at the start of the turn, cts)
+//   require(x)          x, which must be true: else the run fails
 // Regions take the xs as their inputs. All of their types are fixed.
 #include "graph/vals.h"
 
@@ -16,6 +17,11 @@ void register_control(OpTable& t) {
   t.add("cond").in({"pred", "xs*"}).flags(kRegion | kCallOut | kNoGradient).infer(bundle);
   t.add("while_loop").in({"xs*"}).flags(kRegion | kCallOut | kNoGradient).infer(bundle);
   t.add("while_gradient").in({"xs*"}).flags(kRegion | kCallOut | kNoGradient).infer(bundle);
+  t.add("require").in({"x"}).flags(kMayFail | kNoGradient).infer([](const InferCtx& c) {
+    OP_CHECK(c.x(0).dtype == DType::Bool && c.x(0).shape.rank() == 0, kType,
+             "[require] takes bool[]");
+    return c.x(0);
+  });
   t.add("result")
       .in({"of"})
       .attr("index", AttrKind::kInt)
