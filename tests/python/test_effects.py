@@ -1,6 +1,7 @@
 """What a function does to objects that outlive the call: each effect is an operation on the object itself, in
 the order of the program, and depends on nothing that the program did not read."""
 
+import io
 import collections
 import gc
 import sys
@@ -446,3 +447,30 @@ def test_weak_references_call_back_where_the_object_dies():
             return x + 1, ref() is None
         return f, lambda: log
     check(make, X, calls=3)
+
+
+def test_an_entry_outlives_its_place_in_the_cache(monkeypatch):
+    """A stream that prints calls the function that prints until the entry that runs there is given up."""
+    inner = []
+
+    class Stream(io.StringIO):
+        def write(self, text):
+            if text.strip() and len(inner) % 61 == 0:  # not below itself
+                for k in range(60):
+                    inner.append(k)
+                    x = ms.Tensor(np.ones((2,) * (k % 6 + 1), ["f4", "f8", "i4", "i8", "f2"][k % 5]))
+                    assert f(x, k)[1] == [k]
+                inner.append(None)
+            return len(text)
+
+    @ms.jit
+    def f(x, k):
+        y = (x * 2).sum()
+        print("a", x.ndim)
+        return y + 1, [k]
+    monkeypatch.setattr("sys.stdout", Stream())
+    for i in range(4):
+        y, k = f(ms.Tensor(np.ones(3, np.float32)), i)
+        assert (float(y), k) == (7.0, [i])
+    monkeypatch.undo()
+    assert inner and ms.explain(f).compile_count > 16
