@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libabsl-dev libeigen3-dev libg
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: examples test-browser api bench-models bench-functions cuda test-cuda bench-cuda wheel-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
+.PHONY: test-emulated examples test-browser api bench-models bench-functions cuda test-cuda bench-cuda wheel-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
 all: build
 
 deps:
@@ -73,6 +73,10 @@ fuzz: build
 # CPython's own tests of the standard library, its modules jitted.
 test-cpython: build
 	PIJIT_ALL_MODULES=1 $(PY) -m pytest -q tests/python/test_stdlib.py
+
+# The GPU's kernels on the host, branches and loops on Tensors among them.
+test-emulated: build
+	PIJIT_STRICT=1 PIJIT_ALL_EMULATED=1 $(PY) -m pytest -q tests/python/test_cuda_emulated.py
 
 # Where there is an NVIDIA GPU: the same Python tests with all Tensors on it.
 test-cuda: cuda

@@ -150,7 +150,7 @@ class Tracer final : public Context, public Rebuilder {
   absl::flat_hash_map<const Value*, int> recipe_of_;
   std::map<std::tuple<const Graph*, const CodeInfo*, int>, int> place_index_;
   absl::flat_hash_map<PyObject*, bool> of_library_;  // by globals
-  std::set<std::string> places_;                    // that frames went through
+  std::set<std::string> places_;                     // that frames went through
   struct Output {
     Val node;
     int assign_to;  // input, or -1

@@ -76,7 +76,7 @@ struct State {
   // Entries that were given up in calls below one that still runs: it may be theirs.
   int running = 0;
   std::vector<std::unique_ptr<Entry>> given_up;
-  Trial trial;             // of a decorated function
+  Trial trial;  // of a decorated function
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
   std::vector<Type> signature;
 };

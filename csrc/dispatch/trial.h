@@ -1,5 +1,5 @@
-// Whether capture pays for a decorated function: its calls go back to CPython where no graph runs in
-// them, or where they were measured to be slower than plain ones.
+// Whether capture pays for a decorated function: its calls go back to CPython where no graph runs
+// in them, or where they were measured to be slower than plain ones.
 #pragma once
 #include <algorithm>
 #include <cstdint>

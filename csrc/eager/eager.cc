@@ -1,6 +1,5 @@
 #include "eager/eager.h"
 
-
 #include <mutex>
 
 #include "absl/container/flat_hash_map.h"

@@ -325,7 +325,8 @@ class OpTable {
   OpTable();
   std::vector<std::unique_ptr<OpDef>> ops_;
   absl::flat_hash_map<std::string_view, OpDef*, std::hash<std::string_view>,
-                      std::equal_to<std::string_view>> by_name_;
+                      std::equal_to<std::string_view>>
+      by_name_;
 };
 
 JvpFn derived_jvp(const OpDef& op);

@@ -1,6 +1,5 @@
 #include "graph/vmap.h"
 
-
 #include "absl/container/flat_hash_map.h"
 #include "graph/vals.h"
 

@@ -13,7 +13,7 @@ SOURCE = os.environ.get("PIJIT_SOURCE", os.path.dirname(os.path.dirname(HERE)))
 
 
 class Plugin(build_ext):
-    def build_extension(self, ext):
+    def build_extension(self, ext):  # noqa: ARG002
         build = os.path.abspath(self.build_temp)
         os.makedirs(build, exist_ok=True)
         subprocess.check_call(["cmake", "-S", SOURCE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",

@@ -46,6 +46,7 @@ def test_programs(emulated):
 
 
 @once
+@pytest.mark.skipif(not os.environ.get("PIJIT_ALL_EMULATED"), reason="it takes minutes: make test-emulated")
 def test_regions_are_those_of_the_cpu(emulated):
     """Branches and loops on Tensors, and their gradients: as many graphs as on the CPU, and the same bits."""
     files = [ROOT / "tests" / "python" / f"test_{n}.py" for n in ("branches", "loops_in_gradients", "regions_on_tape")]

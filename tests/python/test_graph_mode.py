@@ -267,7 +267,7 @@ def trained(with_print=False, with_branch=False):
     return step, lambda: [p.asnumpy() for p in net.get_parameters()]
 
 
-@pytest.mark.parametrize(("options", "graphs"), [({}, 1), ({"with_print": True}, 1), ({"with_branch": True}, None)])
+@pytest.mark.parametrize(("options", "graphs"), [({}, 1), ({"with_print": True}, 3), ({"with_branch": True}, None)])
 def test_training_steps_are_captured_in_graph_mode(graph_mode, options, graphs):
     e = check(lambda: trained(**options), Tensor(np.eye(2, dtype=np.float32)), Tensor([0, 1], ms.int32), calls=4,
               graphs=graphs)

@@ -68,7 +68,7 @@ def test_product_of_known_operations():
 
 
 def broken_below(x):
-    if float(x.sum()) > 0:
+    if x.sum().__float__() > 0:
         x = x * 2
     return x
 
@@ -80,7 +80,7 @@ def test_lines_are_named_for_people():
     f(x)
     with ms.profiler() as p:
         f(x)
-    why = [piece.why for piece in p.pieces if "float" in piece.why]
+    why = [piece.why for piece in p.pieces if "__float__" in piece.why]
     assert any("test_profile.py:" in w for w in why) and not any(str(pathlib.Path(__file__).parent) in w for w in why), why
 
 

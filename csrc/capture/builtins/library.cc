@@ -68,13 +68,14 @@ void add_operators(Registry& r) {
     PyObject* d = type_lookup(tensor_type, str_of(name).ptr());
     if (d && Py_IS_TYPE(d, &PyWrapperDescr_Type)) r.add(d, arity, handler);
   };
-#define BINARY(id, name, sign, function, op)                                                      \
-  method("__" name "__", {2, 2},                                                                  \
-         [](Tracer& t, Call& c) { return t.binary(BinaryOp::id, c.args[0], c.args[1]); });        \
-  method("__r" name "__", {2, 2},                                                                 \
+#define BINARY(id, name, sign, function, op)                                               \
+  method("__" name "__", {2, 2},                                                           \
+         [](Tracer& t, Call& c) { return t.binary(BinaryOp::id, c.args[0], c.args[1]); }); \
+  method("__r" name "__", {2, 2},                                                          \
          [](Tracer& t, Call& c) { return t.binary(BinaryOp::id, c.args[1], c.args[0]); });
 #define UNARY(id, name, sign, function, op) \
-  method("__" name "__", {1, 1}, [](Tracer& t, Call& c) { return t.unary(UnaryOp::id, c.args[0]); });
+  method("__" name "__", {1, 1},            \
+         [](Tracer& t, Call& c) { return t.unary(UnaryOp::id, c.args[0]); });
 #define COMPARE(id, name, sign, mirrored, negated, op) \
   method("__" name "__", {2, 2},                       \
          [](Tracer& t, Call& c) { return t.compare(CompareOp::id, c.args[0], c.args[1]); });

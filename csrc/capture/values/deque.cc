@@ -128,7 +128,8 @@ V DequeValue::length(Context& c) {
   if (!bounded() || !open_) return GrowingSequence::length(c);
   const V before = c.source_length(this);
   if (pending.empty()) return before;
-  const V all = c.binary(BinaryOp::kAdd, before, c.constant_int(static_cast<int64_t>(pending.size())));
+  const V all =
+      c.binary(BinaryOp::kAdd, before, c.constant_int(static_cast<int64_t>(pending.size())));
   const V most = c.constant_int(maxlen);
   return c.truth(c.compare(CompareOp::kLe, all, most)).value_or(false) ? all : most;
 }
