@@ -36,7 +36,7 @@ void stop_following(State& state, Point& point, const std::vector<int>& misses) 
     auto it = std::find_if(counts.begin(), counts.end(), [&](auto& c) { return c.first == p; });
     return it != counts.end() ? it->second : counts.emplace_back(p, Count{}).second;
   };
-  auto follows_own_change = [&](const Entry& e, int src) {
+  auto follows_own_change = [&](const Entry& e, int src) -> bool {
     std::vector<bool> own(static_cast<size_t>(src) + 1);
     for (size_t s = 0; s < own.size(); ++s) {
       const Source& x = e.sources[s];
