@@ -11,12 +11,6 @@ namespace {
 
 Gpu* gpu = nullptr;  // of this plug-in
 
-using Ints = std::vector<int64_t>;
-
-#define KERNEL(name) std::unique_ptr<OpKernel> name(const KernelRequest& r, std::string* why)
-#define NEED(cond, reason) \
-  if (!(cond)) return *why = reason, nullptr
-
 std::string index_type(DType t) {
   return str_cat("typedef ", is_signed_int(t) ? "i" : "u", 8 * size_of(t), " I;\n");
 }

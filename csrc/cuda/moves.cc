@@ -10,8 +10,6 @@ namespace {
 
 Gpu* gpu = nullptr;  // of this plug-in
 
-using Ints = std::vector<int64_t>;
-
 // Bits are moved as unsigned numbers.
 DType word(DType t) {
   switch (size_of(t)) {
@@ -127,9 +125,6 @@ std::shared_ptr<Kernel> fill(DType t, int64_t n, uint64_t bits) {
   return gpu->make_loop(std::move(s));
 }
 
-#define KERNEL(name) std::unique_ptr<OpKernel> name(const KernelRequest& r, std::string* why)
-#define NEED(cond, reason) \
-  if (!(cond)) return *why = reason, nullptr
 constexpr const char* kTooLarge = "elements of 16 bytes";
 
 std::unique_ptr<OpKernel> of_one(std::shared_ptr<Kernel> k) {

@@ -11,12 +11,6 @@ namespace {
 
 Gpu* gpu = nullptr;  // of this plug-in
 
-using Ints = std::vector<int64_t>;
-
-#define KERNEL(name) std::unique_ptr<OpKernel> name(const KernelRequest& r, std::string* why)
-#define NEED(cond, reason) \
-  if (!(cond)) return *why = reason, nullptr
-
 // p: left, right, bias, residual, out, partial sums. n: products, M, N, K, chunks, then what reads
 // need. left(a, z, m, k), right(a, z, k, n), stored(a, z, m, n) are the request's.
 constexpr const char* kTiles = R"(

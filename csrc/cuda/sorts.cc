@@ -10,12 +10,6 @@ namespace {
 
 Gpu* gpu = nullptr;  // of this plug-in
 
-using Ints = std::vector<int64_t>;
-
-#define KERNEL(name) std::unique_ptr<OpKernel> name(const KernelRequest& r, std::string* why)
-#define NEED(cond, reason) \
-  if (!(cond)) return *why = reason, nullptr
-
 // n: lines, n, inner | width. BEFORE(a, b): a is smaller, or greater where the order is descending.
 constexpr const char* kSort = R"(
 PJ bool pj_before(T a, ix i, T b, ix j) {

@@ -10,12 +10,6 @@ namespace {
 
 Gpu* gpu = nullptr;  // of this plug-in
 
-using Ints = std::vector<int64_t>;
-
-#define KERNEL(name) std::unique_ptr<OpKernel> name(const KernelRequest& r, std::string* why)
-#define NEED(cond, reason) \
-  if (!(cond)) return *why = reason, nullptr
-
 // n: planes, H, W, OH, OW, kernel, stride and low padding of both axes.
 constexpr const char* kPool = R"(
 struct pj_pool {

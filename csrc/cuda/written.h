@@ -12,6 +12,12 @@
 namespace pijit::cuda {
 
 constexpr int kThreads = 128;  // of a block
+using Ints = std::vector<int64_t>;
+
+// A factory of kernels: the head of one, and what it asks of a request.
+#define KERNEL(name) std::unique_ptr<OpKernel> name(const KernelRequest& r, std::string* why)
+#define NEED(cond, reason) \
+  if (!(cond)) return *why = reason, nullptr
 
 class Written {
  public:

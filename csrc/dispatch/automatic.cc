@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/config.h"
+#include "dispatch/report.h"
 #include "entry/runner.h"
 #include "runtime/watch.h"
 
@@ -302,19 +303,6 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
 
 namespace {
 
-py::list breaks_of(const State& s) {
-  py::list out;
-  for (auto& b : s.breaks) {
-    py::dict x;
-    x["reason"] = reason_text(b.reason);
-    x["detail"] = str_of(b.detail);
-    x["location"] = str_of(b.location);
-    x["hint"] = reason_hint(b.reason);
-    out.append(x);
-  }
-  return out;
-}
-
 py::list report() {
   py::list out;
   for (auto& a : registry().all) {
@@ -333,7 +321,7 @@ py::list report() {
       x["graphs"] = a->state ? a->state->compile_count : 0;
       x["graph_runs"] = a->state ? a->state->graph_runs : 0;
       x["compile_ms"] = a->state ? a->state->compile_ms : 0.0;
-      x["breaks"] = a->state ? breaks_of(*a->state) : py::list();
+      x["breaks"] = a->state ? described_breaks(*a->state) : py::list();
       out.append(x);
     };
     if (a->captured_calls || a->phase == Automatic::kGivenBack)

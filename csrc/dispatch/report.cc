@@ -3,13 +3,6 @@
 #include <algorithm>
 
 namespace pijit {
-namespace {
-
-py::list list_of(const std::vector<std::string>& v) {
-  py::list l;
-  for (auto& s : v) l.append(str_of(s));
-  return l;
-}
 
 py::list described_breaks(const State& s) {
   py::list breaks;
@@ -22,6 +15,14 @@ py::list described_breaks(const State& s) {
     breaks.append(x);
   }
   return breaks;
+}
+
+namespace {
+
+py::list list_of(const std::vector<std::string>& v) {
+  py::list l;
+  for (auto& s : v) l.append(str_of(s));
+  return l;
 }
 
 py::list described_misses(const State& s) {

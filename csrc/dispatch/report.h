@@ -7,6 +7,7 @@ namespace pijit {
 // What is known of a function, as pijit.explain takes it.
 py::dict report(const State& s, const py::object& func);
 py::dict described(const Subject& s);
+py::list described_breaks(const State& s);
 // Keeps why a call needs another capture: the guards of the point's entries that do not hold.
 void note_misses(State* s, const Point& p, PyObject* func, PyObject* const* state,
                  const CodeInfo& code);
