@@ -1,6 +1,7 @@
 """Cells that hold cells."""
 
 from collections import OrderedDict
+from itertools import islice
 
 from pijit.nn.cell import Cell, _store
 
@@ -34,15 +35,25 @@ class _Indexed(Cell):
         self._insert_named(self._key(index), cell)
         self._refresh()
 
-    def _names_prefix(self):
-        """What stands before the paths in the names of the parameters, once the container is an attribute of a Cell."""
-        for path, p in self.parameters_and_names():
-            if p.name.endswith(path):
-                return p.name[:len(p.name) - len(path)]
-        return ""
+    def _place_of_indices(self):
+        """What MindSpore puts before the index of a cell that is added later, and at which place of a dotted name the
+        index then stands. It looks at the first two cells that have parameters: at the first part of the first one's name
+        that is its index where the other's name has its own; else at the last one that is. The first cell's own index
+        therefore stands before those of others, where it is a container and was alone at first."""
+        cells = ((key, next(iter(cell.get_parameters()), None)) for key, cell in self._cells.items())
+        named = list(islice(((key, p.name.split(".")) for key, p in cells if p is not None), 2))
+        place = None
+        if named:
+            first, parts = named[0]
+            for i in (i for i, part in enumerate(parts) if part == first):
+                place = i
+                if len(named) == 2 and named[1][1][i:i + 1] == [named[1][0]]:
+                    break
+        return ("", 0) if place is None else ("".join(part + "." for part in parts[:place]), place)
 
-    def _insert_named(self, name, cell):
-        prefix = self._names_prefix() if self._auto_prefix else ""
+    def _insert_named(self, name, cell, prefix=None):
+        if prefix is None:
+            prefix = self._place_of_indices()[0] if self._auto_prefix else ""
         self.insert_child_to_cell(name, cell)
         if prefix:
             cell.update_parameters_name(f"{prefix}{name}.")
@@ -128,21 +139,37 @@ class CellList(_Indexed):
 
     def extend(self, cells):
         """Adds cells at the end."""
+        prefix = self._place_of_indices()[0] if self._auto_prefix else ""
         for c in cells:
-            self.append(c)
+            self._insert_named(str(len(self._cells)), c, prefix)
+        self._refresh()
         return self
 
     def insert(self, index, cell):
         """Adds a cell before `index`."""
-        prefix, cells = self._names_prefix(), list(self._cells.values())
-        cells.insert(index, cell)
+        (prefix, place), cells = self._place_of_indices(), list(self._cells.values())
+        if not -len(cells) <= index <= len(cells):
+            raise IndexError(f"For 'insert', 'index' must be in [{-len(cells)}, {len(cells)}], but got {index}.")
+        position = index % (len(cells) or 1) if index < 0 else index
+        cells.insert(position, cell)
+        if self._auto_prefix:
+            _rename_later(cells, position + 1, place)
+            cell.update_parameters_name(f"{prefix}{position}.")
         self._cells.clear()
         for i, c in enumerate(cells):
             self._cells[str(i)] = c
             _store(self, str(i), c)
-        if self._auto_prefix:
-            self.update_parameters_name(prefix)
         self._refresh()
+
+
+def _rename_later(cells, start, place):
+    """Puts the index of each cell from `start` on into the names of its parameters."""
+    for i in range(start, len(cells)):
+        for p in cells[i].get_parameters():
+            parts = p.name.split(".")
+            if place < len(parts):
+                parts[place] = str(i)
+                p.name = ".".join(parts)
 
 
 class CellDict(Cell):

@@ -351,9 +351,45 @@ def test_names_of_parameters_are_paths_of_attributes():
         assert names(outer) == ["x." + p for p in paths]
     assert names(Two())[:3] == ["two.a.w", "one.cells_.0.0.w", "one.bn.moving_mean"]
     assert names(nn.SequentialCell(Two()))[:2] == ["0.shared.w", "0.one.cells_.0.0.w"]
-    outer = Outer()
-    outer.cells_.append(Inner())
-    outer.cells_[0] = Inner()
-    assert names(outer.cells_) == ["cells_.0.w", "cells_.1.w"]
-    outer.cells_.insert(0, Inner())
-    assert names(outer.cells_) == ["cells_.0.w", "cells_.1.w", "cells_.2.w"]
+
+
+def test_names_of_cells_added_to_containers():
+    """As MindSpore 2.7.1 names them: below a container that was alone at first, its own index comes before those of others."""
+    class Inner(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = Parameter(Tensor(np.ones(2, np.float32)), name="given")
+
+    class Outer(nn.Cell):
+        def __init__(self, cells):
+            super().__init__()
+            self.c = cells
+
+    def below():
+        return nn.SequentialCell(Inner())
+
+    def names_after(cells, *changes, attached=False):
+        if attached:
+            cells = Outer(cells).c
+        for change, *args in changes:
+            getattr(cells, change)(*args)
+        return [p.name for p in cells.get_parameters()]
+
+    for kind in (nn.CellList, nn.SequentialCell):
+        three = [("append", below()), ("append", below()), ("append", Inner())]
+        assert names_after(kind(), *three) == ["0.0.w", "0.1.0.w", "0.2.w"]
+        assert names_after(kind([below()]), ("append", Inner()), attached=True) == ["c.0.0.w", "c.0.1.w"]
+        two = [("append", Inner()), ("append", below())]
+        assert names_after(kind([below(), Inner()]), *two) == ["0.0.w", "1.w", "2.w", "3.0.w"]
+        assert names_after(kind([below()]), ("__setitem__", 0, Inner()), attached=True) == ["c.0.0.w"]
+        assert names_after(kind([nn.ReLU()]), ("append", below()), attached=True) == ["1.0.w"]
+    assert names_after(nn.CellList(), ("extend", [below(), below()])) == ["0.0.w", "1.0.w"]
+    assert names_after(nn.CellList([below()]), ("extend", [Inner()])) == ["0.0.w", "0.1.w"]
+    grown = [("append", Inner()), ("__setitem__", 0, Inner()), ("insert", 0, Inner())]
+    assert names_after(nn.CellList([below()]), *grown, attached=True) == ["c.0.0.w", "c.0.1.w", "c.0.2.w"]
+    assert names_after(nn.CellList([below()]), ("insert", 0, Inner())) == ["0.0.w", "0.1.w"]
+    same = Inner()
+    assert names_after(nn.CellList([same, Inner()]), ("insert", -1, same)) == ["1.w", "2.w"]
+    for index in (-3, 3):
+        with pytest.raises(IndexError, match=r"\[-2, 2\]"):
+            nn.CellList([Inner(), Inner()]).insert(index, Inner())
