@@ -21,8 +21,8 @@
 namespace pijit {
 namespace {
 
-KernelRequest request_of(const Graph& g, const Node& n) {
-  KernelRequest r{*n.op, n.attrs, {}, {}, n.type};
+KernelRequest request_of(const Graph& g, const Node& n, bool fast) {
+  KernelRequest r{*n.op, n.attrs, {}, {}, n.type, fast};
   for (auto s : n.in) {
     r.present.push_back(s != kNoNode);
     r.in.push_back(s == kNoNode ? Type{} : g.node(s).type);
@@ -129,7 +129,7 @@ class Compiler {
     } else if (unit.kind == Unit::kLibrary) {
       const Node& n = g_.node(unit.nodes[0]);
       for (auto s : n.in) step.in.push_back(s == kNoNode ? -1 : slot(s));
-      step.kernel = device_.kernels.make(request_of(g_, n));
+      step.kernel = device_.kernels.make(request_of(g_, n, fast_));
       step.out.push_back(define(n.id, position));
       step.text = n.op->name + " " + n.type.str();
       step.may_fail = n.op->has(kMayFail);
@@ -505,7 +505,7 @@ std::shared_ptr<const Program> compile(const Graph& g, bool fast, DeviceId home)
   const bool relaxed = fast && config().backend != "reference";
   Span optimise(TraceEvent::kOptimise);
   auto lowered = run_passes(g, [&](const Graph& of, const Node& n) {
-    return !(relaxed && may_be_taken_in(n)) && dev.kernels.serves(request_of(of, n));
+    return !(relaxed && may_be_taken_in(n)) && dev.kernels.serves(request_of(of, n, relaxed));
   });
   auto stage = [&](const char* name) {
     if (config().verify) lowered->verify();

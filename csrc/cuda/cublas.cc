@@ -1,6 +1,7 @@
-// Matrix products by cuBLASLt, opened at run time. Products of float32 are exact (no TF32); halves
-// are added in float32. A row-major matrix is a column-major one with rows and columns swapped:
-// out = a b becomes out^T = b^T a^T, and all matrices stay where they are.
+// Matrix products by cuBLASLt, opened at run time. Products of float32 are exact
+// (TF32, 10 bits of mantissa, only under numerics="fast"); halves are added in float32. A row-major
+// matrix is a column-major one with rows and columns swapped: out = a b becomes out^T = b^T a^T,
+// and all matrices stay where they are.
 #include <dlfcn.h>
 
 #include <limits>
@@ -34,6 +35,7 @@ enum : int {
   kBfloat16 = 14,
   kCompute32 = 68,  // cublasComputeType_t
   kCompute64 = 70,
+  kComputeTf32 = 77,
   kTransA = 3,  // attributes of a product
   kTransB = 4,
   kEpilogue = 7,
@@ -101,6 +103,7 @@ struct Problem {
   int64_t batch = 1;                   // products
   int64_t stride_a = 0, stride_b = 0;  // elements from one to the next; 0: the same for all
   bool bias = false;                   // of n elements
+  bool fast = false;                   // TF32
 };
 
 class Product {
@@ -111,8 +114,10 @@ class Product {
                      : p.dtype == DType::F16 ? kFloat16
                                              : kBfloat16;
     const bool wide = p.dtype == DType::F64;
-    ok_ = l.product_create(&product_, wide ? kCompute64 : kCompute32, wide ? kFloat64 : kFloat32) ==
-          0;
+    const int compute = wide                              ? kCompute64
+                        : p.fast && p.dtype == DType::F32 ? kComputeTf32
+                                                          : kCompute32;
+    ok_ = l.product_create(&product_, compute, wide ? kFloat64 : kFloat32) == 0;
     // The library's A is our b.
     ok_ = ok_ && set(kTransA, int{p.swap_b}) && set(kTransB, int{p.swap_a});
     if (p.bias) ok_ = ok_ && set(kEpilogue, int{kEpilogueBias});
@@ -198,6 +203,7 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
   if ((in_a != 1 && in_a != p.batch) || (in_b != 1 && in_b != p.batch))
     return *why = "stacks that broadcast in part", nullptr;
   if (p.batch > std::numeric_limits<int32_t>::max()) return *why = "too many products", nullptr;
+  p.fast = r.fast;
   if (in_a != 1) p.stride_a = p.m * p.k;
   if (in_b != 1) p.stride_b = p.n * p.k;
   const auto made = product(p, why);
@@ -211,6 +217,7 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
   const int64_t rows = n ? r.out.shape.numel() / Dim(n) : Dim(0);
   Problem p{r.out.dtype, rows, n, k, false, true};
   p.bias = r.present[2];
+  p.fast = r.fast;
   const auto made = product(p, why);
   if (!made) return nullptr;
   return fn_kernel(

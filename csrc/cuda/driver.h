@@ -80,6 +80,7 @@ enum : int {
   kPoolUsed = 7,
   kNonBlocking = 1,  // flag of a stream
   kThisThread = 1,   // mode of a capture
+  kPortable = 1,     // flag of host memory: of all contexts
   kMapped = 3,       // flags of host memory: portable, and the device reads and writes it
   kNoTiming = 2,     // flag of an event
 };

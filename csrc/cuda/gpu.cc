@@ -237,12 +237,15 @@ std::string Gpu::held() const {
 void Gpu::from_host(void* to, const void* from, size_t bytes) {
   if (!bytes) return;
   enter();
+  if (bytes > Staging::kLeast && !recording_ && staging_.to_device(to, from, bytes)) return;
   check(driver_.to_device(address(to), from, bytes, stream()), "copying to the GPU");
 }
 void Gpu::to_host(void* to, const void* from, size_t bytes) {
   if (!bytes) return;
   enter();
-  check(driver_.to_host(to, address(from), bytes, stream()), "copying from the GPU");
+  OP_CHECK(!recording_, kRuntime, "[GPU] what waits cannot be recorded");
+  if (bytes <= Staging::kLeast || !staging_.to_host(to, from, bytes))
+    check(driver_.to_host(to, address(from), bytes, stream()), "copying from the GPU");
   synchronize();
 }
 void Gpu::copy(void* to, const void* from, size_t bytes) {

@@ -10,6 +10,7 @@
 #include "cuda/driver.h"
 #include "cuda/emit.h"
 #include "cuda/images.h"
+#include "cuda/staging.h"
 #include "runtime/plugin.h"
 #include "runtime/queue.h"
 
@@ -80,6 +81,7 @@ class Gpu : public Device, public DeviceQueue {
   mutable std::mutex lost_mu_;
   mutable std::string lost_;  // what is said once the context is lost
   std::unique_ptr<Images> images_;
+  Staging staging_{*this};
   std::mutex mu_;
   absl::flat_hash_map<std::string, Module> modules_;
 };

@@ -16,6 +16,7 @@ struct KernelRequest {
   std::vector<Type> in;
   std::vector<bool> present;
   Type out;
+  bool fast = false;  // numerics: last digits may differ from those of the exact kernel
   OpCtx ctx() const { return {op, attrs}; }
 };
 

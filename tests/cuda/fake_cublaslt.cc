@@ -7,6 +7,18 @@
 #include <functional>
 
 namespace {
+// As the tensor cores take float32: 10 bits of mantissa.
+float tf32(float x) {
+  uint32_t u;
+  memcpy(&u, &x, 4);
+  u = (u + 0x1000) & 0xffffe000u;
+  memcpy(&x, &u, 4);
+  return x;
+}
+template <class T>
+T taken(T x, bool rounded) {
+  return rounded ? static_cast<T>(tf32(static_cast<float>(x))) : x;
+}
 struct Product {
   int compute, trans_a = 0, trans_b = 0, epilogue = 1;
   const void* bias = nullptr;
@@ -28,14 +40,15 @@ void later(std::function<void()> f) {
 template <class T>
 void multiply(const Product p, const T* a, const Matrix ma, const T* b, const Matrix mb, T* d,
               const Matrix md) {
+  const bool rounded = p.compute == 77;
   const uint64_t inner = p.trans_a ? ma.rows : ma.cols;
   for (int32_t t = 0; t < md.batch; ++t)
     for (uint64_t i = 0; i < md.rows; ++i)
       for (uint64_t j = 0; j < md.cols; ++j) {
         T sum = 0;
         for (uint64_t k = 0; k < inner; ++k)
-          sum += a[t * ma.stride + (p.trans_a ? i * ma.ld + k : k * ma.ld + i)] *
-                 b[t * mb.stride + (p.trans_b ? k * mb.ld + j : j * mb.ld + k)];
+          sum += taken(a[t * ma.stride + (p.trans_a ? i * ma.ld + k : k * ma.ld + i)], rounded) *
+                 taken(b[t * mb.stride + (p.trans_b ? k * mb.ld + j : j * mb.ld + k)], rounded);
         if (p.epilogue == 4) sum += static_cast<const T*>(p.bias)[i];
         d[t * md.stride + j * md.ld + i] = sum;
       }
@@ -43,7 +56,11 @@ void multiply(const Product p, const T* a, const Matrix ma, const T* b, const Ma
 bool fits(const Product& p, const Matrix& a, const Matrix& b, const Matrix& d) {
   return (p.trans_a ? a.cols : a.rows) == d.rows && (p.trans_b ? b.rows : b.cols) == d.cols &&
          (p.trans_a ? a.rows : a.cols) == (p.trans_b ? b.cols : b.rows) && a.batch == d.batch &&
-         b.batch == d.batch && a.type == d.type && b.type == d.type && (a.type == 0 || a.type == 1);
+         b.batch == d.batch && a.type == d.type && b.type == d.type &&
+         p.compute == (a.type == 1       ? 70
+                       : p.compute == 77 ? 77
+                                         : 68) &&
+         (a.type == 0 || a.type == 1);
 }
 }  // namespace
 

@@ -26,7 +26,8 @@ Work queue;                             // of the one stream
 thread_local Work* captured = nullptr;  // what goes to the stream that captures, instead
 int lost = 0;                           // the error of a kernel, which stays
 std::map<Address, size_t> blocks;
-size_t held = 0, done = 0;  // bytes; work items that have run
+std::map<const char*, size_t> locked;  // memory of the host that the GPU reads by itself
+size_t held = 0, done = 0;             // bytes; work items that have run
 constexpr size_t kTotal = size_t{1} << 28;
 int graphs = 0, kernels = 0;
 enum {
@@ -145,7 +146,13 @@ EXPORT cuGraphLaunch(void* exec, void*) {
   });
 }
 EXPORT cuDeviceGraphMemTrim(int) { return kSuccess; }
-EXPORT cuMemHostAlloc(void** p, size_t n, unsigned) { return *p = malloc(n), kSuccess; }
+EXPORT cuMemHostAlloc(void** p, size_t n, unsigned) {
+  std::lock_guard lock(mu);
+  if (n > 4096 && getenv("PIJIT_FAKE_NO_LOCKED")) return kOutOfMemory;
+  *p = malloc(n);
+  locked[static_cast<char*>(*p)] = n;
+  return kSuccess;
+}
 // For tests: graphs and kernels that were launched.
 EXPORT pijit_fake_graphs() { return graphs; }
 EXPORT pijit_fake_kernels() { return kernels; }
@@ -185,7 +192,17 @@ EXPORT cuMemFreeAsync(Address p, void*) {
   });
 }
 EXPORT cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t n, void*) {
-  std::string staged(static_cast<const char*>(from), n);  // pageable memory is staged at once
+  const auto* bytes = static_cast<const char*>(from);
+  {
+    std::lock_guard lock(mu);
+    auto it = locked.upper_bound(bytes);
+    if (it != locked.begin() && bytes + n <= (--it)->first + it->second)
+      return later([=] {
+        if (!valid(to, n)) abort();
+        memcpy(reinterpret_cast<void*>(to), bytes, n);
+      });
+  }
+  std::string staged(bytes, n);  // pageable memory is staged at once
   return later([=] {
     if (!valid(to, n)) abort();
     memcpy(reinterpret_cast<void*>(to), staged.data(), n);

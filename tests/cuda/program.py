@@ -44,6 +44,30 @@ def test_transfers():
     assert str(y) == str(x)
 
 
+def test_long_transfers():
+    """By way of page-locked memory, in pieces of 4 MiB."""
+    for n in (20_000, 1 << 20, (1 << 20) + 1, 7 * (1 << 20) // 2 + 5):
+        a, b = data(n), data(n)
+        x, y = on("GPU", a, b)
+        z = x - y
+        a[:] = b[:] = 0  # read already
+        got = [t.asnumpy() for t in (x, y, z)]
+        assert got[0].any() and got[1].any() and (got[0] - got[1] == got[2]).all()
+        del x, y, z
+
+
+def test_products_in_tf32():
+    """Only where it is asked for."""
+    fast = ms.JitConfig(numerics="fast")
+    x, w, b = on("GPU", *(np.full(s, 1 + 2.0**-13, np.float32) for s in ((2, 4), (4, 3), (3, 4))))
+    for f, args in ((lambda x, w: x @ w, (x, w)), (lambda x, b: ops.dense(x, b), (x, b))):
+        exact = np.float32(4 * (1 + 2.0**-12 + 2.0**-26))
+        for _ in range(2):
+            assert (f(*args).asnumpy() == exact).all() and (ms.jit(f)(*args).asnumpy() == exact).all()
+            assert (ms.jit(f, jit_config=fast)(*args).asnumpy() == 4).all()
+    assert (ms.jit(lambda x, w: x @ w, jit_config=fast)(x.astype(ms.float64), w.astype(ms.float64)).asnumpy() > 4).all()
+
+
 def test_ops():
     both(lambda x, y: (x * 2 + y) / (y * y + 1), data(5, 7), data(7))
     both(lambda x: ops.exp(x).sum(-1) + x.max(axis=1), data(6, 33))

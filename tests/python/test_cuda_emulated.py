@@ -1,12 +1,15 @@
 """The device GPU without a GPU: the plug-in with a driver whose GPU is the host. Kernels are the generated CUDA C,
 taken for C++."""
 
+import importlib
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import types
 
+import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -94,6 +97,36 @@ def test_a_kernel_that_fails(emulated, tmp_path):
     at_once = run(emulated, file, PIJIT_FAKE_FAILS="2", PIJIT_CUDA_SYNC="1")
     assert at_once.stdout.startswith("[GPU] cumsum failed: CUDA_ERROR_700"), at_once.stdout + at_once.stderr
     assert "fails.py:10)" in at_once.stdout
+
+
+LONG = """
+import numpy as np, pijit as ms
+a = np.arange(3_000_000, dtype=np.float32)
+x = ms.Tensor(a, device="GPU")
+assert ((x + x).asnumpy() == a + a).all()
+"""
+
+
+@once
+def test_long_transfers_without_page_locked_memory(emulated):
+    r = run(emulated, "-c", LONG, PIJIT_FAKE_NO_LOCKED="1")
+    assert r.returncode == 0, r.stdout + r.stderr
+
+
+@once
+def test_networks_of_the_benchmark(monkeypatch):
+    """`make bench-cuda` runs where a GPU is; here its networks train on the CPU."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    bench = importlib.import_module("cuda")
+    steps = []
+
+    def twice(step, wait):
+        steps.append([np.asarray(step()) for _ in range(2)])
+        wait()
+        return 1.0
+    monkeypatch.setattr(bench, "best", twice)
+    bench.networks(types.SimpleNamespace(torch=None, jax=None), small=True)
+    assert len(steps) == 6 and all(np.isfinite(y).all() for pair in steps for y in pair)
 
 
 def test_without_a_driver(emulated, tmp_path):
