@@ -150,7 +150,7 @@ V place_of(Context& c, IteratorValue* it) {
   V place;
   if (auto* g = generator_of(it)) {
     auto* copy = c.make<GeneratorValue>(g->frame ? std::make_shared<Frame>(*g->frame) : nullptr);
-    copy->pos = g->pos, copy->outside = g->outside;
+    copy->pos = g->pos, copy->outside = g->outside, copy->made_at = g->made_at;
     place = copy;
   } else {
     place = c.constant_int(it->pos);

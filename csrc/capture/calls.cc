@@ -151,7 +151,7 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   PyObject* code_obj = fn ? PyFunction_GET_CODE(fn) : made->code.ptr();
   auto* co = reinterpret_cast<PyCodeObject*>(code_obj);
   const std::string name = text_of(py::handle(code_obj).attr("co_name"));
-  auto code = code_info(code_obj, generators_);
+  auto code = code_info(code_obj, true);
   if (!code || (fn && has_other_builtins(fn)))
     give_up(co->co_flags & CO_OPTIMIZED ? Reason::kGenerator : Reason::kUnsupportedCall, name);
   if (fn && !is_library(PyFunction_GET_GLOBALS(fn)))

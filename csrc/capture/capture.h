@@ -20,9 +20,11 @@ struct GraphBreak {
   std::string where;  // file:line of the innermost frame
 };
 
-// Thrown where a generator that has run can't be handed to CPython: capture begins anew and leaves
-// generators alone.
-struct StartedGenerator {};
+// Thrown where an iterator under way can't be handed to CPython: capture begins anew, and CPython
+// runs the instruction of the outermost frame that made it.
+struct StartedIterator {
+  int made_at;
+};
 // Thrown where the code changes numbers and texts that it depends on: capture begins anew and takes
 // these paths as varying.
 struct ChangesItself {

@@ -8,8 +8,8 @@
 
 namespace pijit {
 
-Context::Context(StartPoint& p, bool generators)
-    : start_(p), generators_(generators), budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
+Context::Context(StartPoint& p)
+    : start_(p), budget_(static_cast<int64_t>(config().max_unroll) * 64) {}
 
 void Context::give_up(Reason r, const std::string& detail) const {
   throw GraphBreak{r, detail, location()};

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "capture/capture.h"
 #include "capture/values/dict.h"
+#include "capture/values/iterator.h"
 #include "capture/values/null.h"
 #include "capture/values/sequence.h"
 
@@ -39,7 +40,7 @@ PyObject* python_method(PyTypeObject* t, const char* name);
 
 class Context {
  public:
-  Context(StartPoint& p, bool generators);
+  explicit Context(StartPoint& p);
   virtual ~Context() = default;
   Context(const Context&) = delete;
 
@@ -102,8 +103,11 @@ class Context {
   V wrap_static(PyObject* o);    // an object known for good (library, constant of the code)
   template <class T, class... A>
   T* make(A&&... args) {
-    return arena_.make<T>(std::forward<A>(args)...);
+    T* v = arena_.make<T>(std::forward<A>(args)...);
+    if constexpr (std::is_base_of_v<IteratorValue, T>) v->made_at = outermost_instr();
+    return v;
   }
+  virtual int outermost_instr() const = 0;  // of the frame that is captured; -1: none yet
   V null() const { return null_; }
   V constant(py::object o);
   V constant_int(int64_t i) { return constant(py::int_(i)); }
@@ -269,7 +273,6 @@ class Context {
   }
 
   StartPoint& start_;
-  bool generators_;  // follow them
   Val add_input(Type t, int src, uint64_t varying);
 
   Arena arena_;

@@ -12,8 +12,8 @@
 
 namespace pijit {
 
-Tracer::Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators)
-    : Context(p, generators), state_(state), whole_(whole) {}
+Tracer::Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, std::set<int> left)
+    : Context(p), state_(state), whole_(whole), left_(std::move(left)) {}
 
 std::string Tracer::location() const {
   if (frames_.empty()) return "";
@@ -89,6 +89,7 @@ std::unique_ptr<Entry> Tracer::run() {
                      f.pc};
     try {
       tick();
+      if (left_.count(f.pc)) give_up(Reason::kRebuild, "an iterator under way at a later break");
       try {
         const bool handler = advance(f);
         if (handler && !raising)
@@ -739,12 +740,13 @@ std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& stat
     return e;
   };
   if (has_other_builtins(p.func)) return plain({Reason::kUnboundName, "builtins of its own", ""});
-  bool generators = true;
+  std::set<int> left;
   try {
     while (true) try {
-        return Tracer(p, state, whole, generators).run();
-      } catch (const StartedGenerator&) {
-        generators = false;
+        return Tracer(p, state, whole, left).run();
+      } catch (const StartedIterator& it) {
+        if (it.made_at < 0 || !left.insert(it.made_at).second)
+          return plain({Reason::kRebuild, "an iterator under way", ""});
       } catch (const ChangesItself& c) {
         for (uint64_t path : c.paths) p.varying[path] = ~0ull;
         p.own_changes.insert(c.paths.begin(), c.paths.end());

@@ -54,7 +54,7 @@ Val Context::add_input(Type t, int src, uint64_t varying) {
 
 void Tracer::finish(Entry* e) {
   for (auto& v : cleaning_)
-    if (auto* g = as<GeneratorValue>(v); g->frame && g->pos > 0) throw StartedGenerator();
+    if (auto* g = as<GeneratorValue>(v); g->frame && g->pos > 0) g->leave();
   e->own_gradients = has_own_gradients_;
   e->places.assign(places_.begin(), places_.end());
   if (const auto paths = own_changes(); !paths.empty()) throw ChangesItself{paths};

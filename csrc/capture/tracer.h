@@ -1,6 +1,8 @@
 // The symbolic interpreter's state and operations. Each group of methods has a file of its own.
 #pragma once
 
+#include <set>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "capture/context.h"
@@ -22,11 +24,13 @@ struct Frame {
 struct Call;
 class Tracer final : public Context, public Rebuilder {
  public:
-  Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, bool generators);
+  // CPython runs the instructions of `left` in the outermost frame.
+  Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, std::set<int> left);
   std::unique_ptr<Entry> run();
 
   V call(const V& f, std::vector<V> args, Kwargs kwargs) override;
   std::string location() const override;
+  int outermost_instr() const override { return frames_.empty() ? -1 : frames_.front()->pc; }
   bool resume_generator(const V& it, V* value, const V& sent = nullptr,
                         const V& thrown = nullptr) override;
   std::vector<std::pair<Code, int>> frames() const override;
@@ -147,6 +151,7 @@ class Tracer final : public Context, public Rebuilder {
   const std::vector<PyObject*>& state_;
   bool whole_;
   std::vector<Frame*> frames_;
+  const std::set<int> left_;
   absl::flat_hash_map<const Value*, int> recipe_of_;
   std::map<std::tuple<const Graph*, const CodeInfo*, int>, int> place_index_;
   absl::flat_hash_map<PyObject*, bool> of_library_;  // by globals

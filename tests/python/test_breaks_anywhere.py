@@ -1,6 +1,8 @@
 """Any instruction can be a break: what is captured before it stays, what follows is captured again."""
 
+import collections
 import contextlib
+import itertools
 import os
 import sys
 import threading
@@ -473,6 +475,60 @@ def test_iterators_over_a_break(kind):
         return y, log
 
     check(plain(f), X, kind, [1, 2, 3])
+
+
+ITERATORS = {
+    "count": lambda x, values: zip(range(3), itertools.count(5, 2)),
+    "counted": lambda x, values: itertools.takewhile(lambda n: n < 4, itertools.count(1)),
+    "chain": lambda x, values: itertools.chain(values, (7, 8)),
+    "islice": lambda x, values: enumerate(itertools.islice(values, 1, None)),
+    "repeat": lambda x, values: itertools.repeat(2, 3),
+    "starmap": lambda x, values: itertools.starmap(lambda a, b: a * b, zip(values, values)),
+    "accumulate": lambda x, values: itertools.accumulate(values, initial=3),
+    "pairwise": lambda x, values: itertools.pairwise(values),
+    "product": lambda x, values: itertools.product(values, "ab"),
+    "combinations": lambda x, values: itertools.combinations(values, 2),
+    "zip_longest": lambda x, values: itertools.zip_longest(values, range(2), fillvalue=0),
+    "filter": lambda x, values: filter(lambda v: v != 2, values),
+    "map": lambda x, values: map(lambda v: v * 2, values),
+    "map of tensors": lambda x, values: map(lambda v: x * v, values),
+    "reversed": lambda x, values: reversed(values),
+    "deque": lambda x, values: collections.deque(values),
+    "generators": lambda x, values: zip((v for v in values), (x + v for v in values)),
+}
+
+
+@pytest.mark.parametrize("kind", ITERATORS)
+def test_loops_over_library_iterators_over_a_break(kind):
+    """CPython makes what it could not be given half-way; the loop's body is captured."""
+    def make():
+        of = ITERATORS[kind]
+
+        def f(x, values):
+            y, log = x * 2, []
+            for v in of(x, values):
+                y = ms.ops.tanh(y) + 1
+                log.append((v, y.sum().__float__()))
+                y = y * 2
+            return y, log
+
+        return f
+
+    assert len(check(make, X, [1, 2, 3], calls=3).graphs) >= 2
+
+
+def test_an_iterator_under_way_that_stays_visible():
+    def f(x, values):
+        it = itertools.chain(values, [x])
+        first = next(it)
+        y = x * first
+        y.sum().__float__()
+        second = next(it)
+        y = y * second
+        y.sum().__float__()
+        return y + list(it)[-1], type(it).__name__
+
+    check(plain(f), X, [2, 3, 4])
 
 
 def test_while_with_state():

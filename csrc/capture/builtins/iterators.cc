@@ -16,10 +16,17 @@ struct LibraryIterator final : IteratorValue {
     return c.iterate(generator, value);
   }
   int rebuild(Rebuilder& r) override {
-    if (pos > 0 || !positional) r.context().give_up(Reason::kRebuild, "an iterator under way");
+    if ((pos > 0 && !stateless()) || !positional) leave();
     std::vector<int> parts;
     for (auto& x : args) parts.push_back(r.recipe(x));
     return r.make<CallRecipe>(this, py::reinterpret_borrow<py::object>(cls), std::move(parts));
+  }
+
+  // Is all that it knows of its past in the iterator that it reads?
+  bool stateless() const {
+    static PyObject* const starmap =
+        py::object(py::module_::import("itertools").attr("starmap")).release().ptr();
+    return cls == reinterpret_cast<PyObject*>(&PyFilter_Type) || cls == starmap;
   }
 
   PyObject* cls;  // borrowed: the registry holds it

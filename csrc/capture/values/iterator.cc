@@ -52,6 +52,8 @@ std::vector<int> recipes(Rebuilder& r, const std::vector<V>& values) {
 
 }  // namespace
 
+void IteratorValue::leave() const { throw StartedIterator{made_at}; }
+
 // --- over items
 
 PyTypeObject* SequenceIterator::type() const {
@@ -187,8 +189,7 @@ bool ReversedIterator::next(Context& c, V* value) {
 }
 
 int ReversedIterator::rebuild(Rebuilder& r) {
-  if (pos + 1 != static_cast<int64_t>(items->items.size()))
-    r.context().give_up(Reason::kRebuild, "an iterator under way");
+  if (pos + 1 != static_cast<int64_t>(items->items.size())) leave();
   const int whole = r.recipe(items);
   return r.make<CallRecipe>(this, builtin("reversed"), std::vector<int>{whole});
 }
@@ -232,7 +233,11 @@ bool MapIterator::next(Context& c, V* value) {
   return true;
 }
 
-int MapIterator::rebuild(Rebuilder& r) { r.context().give_up(Reason::kRebuild, "iterator"); }
+int MapIterator::rebuild(Rebuilder& r) {
+  std::vector<V> parts{func};
+  parts.insert(parts.end(), iters.begin(), iters.end());
+  return r.make<CallRecipe>(this, builtin("map"), recipes(r, parts));
+}
 
 GeneratorValue* generator_of(const V& v) {
   return dynamic_cast<GeneratorValue*>(static_cast<Value*>(v));
@@ -276,7 +281,7 @@ void GeneratorValue::close(Context& c) {
 }
 
 int GeneratorValue::rebuild(Rebuilder& r) {
-  if (pos > 0 || !func) throw StartedGenerator();
+  if (pos > 0 || !func) leave();
   std::vector<V> all{func};
   all.insert(all.end(), args.begin(), args.end());
   return r.make<CallRecipe>(this, py::object(), recipes(r, all));

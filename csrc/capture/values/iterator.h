@@ -14,7 +14,12 @@ struct IteratorValue : Value {
   // The next item. False: there is none, now and later.
   virtual bool next(Context& c, V* value) = 0;
 
+  // Capture begins anew; CPython makes this one. Where CPython can't be given one that is under
+  // way.
+  [[noreturn]] void leave() const;
+
   int64_t pos = 0;
+  int made_at = -1;  // the instruction of the outermost frame
 };
 
 // Over the items of a tuple or list, or those that a Tensor or a text gives.

@@ -21,8 +21,7 @@ struct OpenSetIterator final : IteratorValue {
     return true;
   }
   int rebuild(Rebuilder& r) override {
-    if (pos > 0 || of->changes != changes)
-      r.context().give_up(Reason::kRebuild, "an iterator under way");
+    if (pos > 0 || of->changes != changes) leave();
     const int whole = r.recipe(of);
     const auto iter = py::reinterpret_borrow<py::object>(original("iter"));
     return r.make<CallRecipe>(this, iter, std::vector<int>{whole});

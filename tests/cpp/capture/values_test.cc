@@ -11,7 +11,8 @@ namespace {
 
 class FakeContext final : public Context {
  public:
-  FakeContext() : Context(start_, false) {}
+  FakeContext() : Context(start_) {}
+  int outermost_instr() const override { return -1; }
   V call(const V&, std::vector<V>, Kwargs) override { give_up(Reason::kUnsupportedCall, "a call"); }
   std::string location() const override { return "test"; }
   bool resume_generator(const V&, V*, const V&, const V&) override { return false; }
