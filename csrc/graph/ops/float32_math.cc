@@ -263,7 +263,8 @@ SVal asin(SVal x) {
   const SVal a = absolute(x), big = a > 0.5, half = 0.5 * (1.0 - a);
   const SVal z = s_select(big, half, x * x), s = s_select(big, root(half), a);
   const SVal rest = arcsine_rest(s, z), low = number(x, kHalfPiLow), minus_two = number(x, -2.0);
-  const SVal far = s_fma(s, minus_two, kHalfPi) + s_fma(rest, minus_two, low);
+  const SVal top = s_fma(s, minus_two, kHalfPi), lost = s_fma(s, minus_two, kHalfPi - top);
+  const SVal far = top + s_fma(rest, minus_two, low + lost);
   return with_sign_of(s_select(big, far, s + rest), x);
 }
 SVal acos(SVal x) {
