@@ -20,7 +20,8 @@ FUNCTIONS = {
     "rsqrt": lambda x: 1 / np.sqrt(x), "exp2": np.exp2, "expm1": np.expm1, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "erfc": scipy.special.erfc, "cbrt": np.cbrt,
     "lgamma": lambda x: np.where(np.isneginf(x), np.inf, scipy.special.gammaln(x)), "digamma": scipy.special.digamma, "softplus": lambda x: np.logaddexp(0, x),
-    "silu": lambda x: x * scipy.special.expit(x), "reciprocal": lambda x: 1 / x, "mish": lambda x: x * np.tanh(np.logaddexp(0, x)),
+    "silu": lambda x: x * scipy.special.expit(x), "reciprocal": lambda x: 1 / x,
+    "mish": lambda x: x * np.tanh(np.logaddexp(0, x)),
 }
 TWO = {"pow": np.power, "atan2": np.arctan2, "hypot": np.hypot}
 
@@ -38,7 +39,7 @@ def errors(got, exact):
 
 
 def worst(name, stride=1):
-    """(greatest error in ULP, where) over every `stride`-th bit pattern; inf where a special value or a zero's sign differs."""
+    """(greatest error in ULP, where) over every `stride`-th bit pattern; inf where a special value or sign differs."""
     function, op, most, at = FUNCTIONS[name], ms._C.ops[name], 0.0, 0.0
     for start in range(0, 1 << 32, BLOCK * stride):
         bits = np.arange(start, min(start + BLOCK * stride, 1 << 32), stride, dtype=np.uint64).astype(np.uint32)
@@ -54,13 +55,13 @@ def worst(name, stride=1):
 
 
 def worst_of_two(name, count, seed=0):
-    """The same of a function of two arguments: any bits, near each other, all sizes, special ones; powers that are finite."""
+    """The same of a function of two arguments: any bits, all sizes, near each other, special; finite powers."""
     rng = np.random.default_rng(seed)
     x, y = (rng.integers(0, 1 << 32, count, dtype=np.uint64).astype(np.uint32).view(np.float32) for _ in range(2))
     sizes = np.exp2(rng.uniform(-126, 127, count)) * rng.choice([-1, 1], count)
     middle = [rng.uniform(-1, 1, count) * np.exp2(rng.uniform(-5, 5, count)) for _ in range(2)]
-    bases = np.concatenate([np.exp2(rng.uniform(-149, 128, count)), 1 + rng.uniform(-0.5, 0.5, count) * np.exp2(-rng.uniform(0, 23, count))])
-    bases = bases.astype(np.float32)
+    near_one = 1 + rng.uniform(-0.5, 0.5, count) * np.exp2(-rng.uniform(0, 23, count))
+    bases = np.concatenate([np.exp2(rng.uniform(-149, 128, count)), near_one]).astype(np.float32)
     with np.errstate(all="ignore"):
         exponents = rng.uniform(-150, 128, 2 * count) / np.log2(bases.astype(np.float64))
         columns = [np.concatenate(c).astype(np.float32) for c in (
