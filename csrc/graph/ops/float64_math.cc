@@ -398,8 +398,6 @@ SVal erfc_far(SVal a) {
   const Pair w = quotient({g, number(a, 0.0)}, d);
   return scaled(s_fma(e.hi, w.hi, s_fma(e.hi, w.lo, e.lo * w.hi)), r.n);
 }
-}  // namespace
-namespace {
 // erf(a) = 1 - exp(-a P(a)) for a > kErfNear, without a division.
 SVal erf_far(SVal a) {
   a = a.sb->op(SOp::kMin, DType::F64, number(a, 6.0), a);
