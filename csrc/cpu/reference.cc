@@ -248,6 +248,9 @@ Lines lines_along(const Shape& s, int axis) {
   for (int i = axis + 1; i < s.rank(); ++i) l.inner *= s[i];
   return l;
 }
+// Integers as wide as a value's lane in a vector.
+template <class T>
+using LaneInt = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 // The first extremum of a contiguous line, or the first NaN: extrema of chunks by lanes, which
 // compilers vectorise, then the place within the best chunk.
 template <bool kMax, class T>
@@ -260,15 +263,17 @@ int64_t arg_extremum(const T* x, int64_t n) {
   for (int64_t at = 0; at < n; at += kStep) {
     const int64_t m = std::min(kStep, n - at);
     T lane[kLanes];
+    LaneInt<T> strange[kLanes] = {};  // NaN has been in it
     std::fill_n(lane, kLanes, x[at]);
-    bool nan = false;
     int64_t i = 0;
     for (; i + kLanes <= m; i += kLanes)
+#pragma omp simd
       for (int64_t k = 0; k < kLanes; ++k) {
         const T v = x[at + i + k];
         lane[k] = better(v, lane[k]) ? v : lane[k];
-        nan |= v != v;
+        strange[k] = v != v ? 1 : strange[k];
       }
+    bool nan = std::any_of(strange, strange + kLanes, [](auto b) { return b != 0; });
     for (; i < m; ++i) {
       const T v = x[at + i];
       lane[0] = better(v, lane[0]) ? v : lane[0];
@@ -282,6 +287,27 @@ int64_t arg_extremum(const T* x, int64_t n) {
   }
   while (x[from] != best) ++from;
   return from;
+}
+// The same of `m` columns of n rows, `stride` apart: row by row, so that columns share vectors.
+constexpr int64_t kArgColumns = 256;
+template <bool kMax, class T>
+void arg_extrema(const T* x, int64_t n, int64_t stride, int64_t m, int64_t* places) {
+  T best[kArgColumns];
+  LaneInt<T> at[kArgColumns] = {};
+  std::copy_n(x, m, best);
+  for (int64_t i = 1; i < n; ++i) {
+    const T* row = x + i * stride;
+    const auto place = static_cast<LaneInt<T>>(i);
+#pragma omp simd
+    for (int64_t j = 0; j < m; ++j) {
+      const T v = row[j], b = best[j];
+      // Better, or the first NaN.
+      const bool take = !(kMax ? v <= b : v >= b) & (b == b);
+      best[j] = take ? v : b;
+      at[j] = take ? place : at[j];
+    }
+  }
+  std::copy_n(at, m, places);
 }
 std::unique_ptr<OpKernel> arg_reduce(const KernelRequest& r, bool max) {
   const int axis = normalize_axis(r.op.name, r.ctx().i("axis"), r.in[0].shape.rank());
@@ -304,6 +330,20 @@ std::unique_ptr<OpKernel> arg_reduce(const KernelRequest& r, bool max) {
     if (!for_dtype(in.dtype, [&, n = n, inner = inner, outer = outer](auto z) {
           using T = decltype(z);
           const T* p = static_cast<const T*>(x[0]);
+          if (inner != 1 && n <= std::numeric_limits<int32_t>::max()) {
+            const int64_t blocks = (inner + kArgColumns - 1) / kArgColumns;
+            parallel_for(outer * blocks, std::max<int64_t>(1, 65536 / (n * kArgColumns)),
+                         [&](int64_t b, int64_t e) {
+                           for (; b < e; ++b) {
+                             const int64_t o = b / blocks, j = b % blocks * kArgColumns;
+                             (max ? arg_extrema<true, T>
+                                  : arg_extrema<false, T>)(p + o * n * inner + j, n, inner,
+                                                           std::min(kArgColumns, inner - j),
+                                                           places + o * inner + j);
+                           }
+                         });
+            return;
+          }
           if (inner != 1) return go([&](int64_t i) { return p[i]; });
           parallel_for(outer, std::max<int64_t>(1, 65536 / n), [&](int64_t b, int64_t e) {
             for (int64_t o = b; o < e; ++o)

@@ -97,7 +97,7 @@ struct ScalarBody {
   std::vector<SNode> nodes;
   int result;
 };
-const ScalarBody& wide_body(Wide f);  // of float32, by float64 lanes (graph/ops/float32_math.cc)
+const ScalarBody& wide_body(Wide f);  // of float32, by float64 lanes (graph/ops/wide_angles.cc)
 
 class SBuilder;
 struct SVal {

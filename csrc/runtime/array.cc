@@ -1,5 +1,7 @@
 #include "runtime/array.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -30,6 +32,16 @@ size_t class_of(size_t bytes, size_t* rounded) {
   return 16 + (log - 10) * 4 + k;
 }
 
+// From the system. Large blocks ask for large pages: a first write to each of thousands of small
+// ones takes longer than a kernel's run over all of them.
+constexpr size_t kLargePage = size_t{2} << 20;
+void* fresh_block(size_t size) {
+  if (size < kLargePage) return std::aligned_alloc(64, size);
+  void* r = std::aligned_alloc(kLargePage, size);
+  if (r) madvise(r, size, MADV_HUGEPAGE);  // where the system refuses, pages are small
+  return r;
+}
+
 struct Pool {
   std::mutex mu;
   std::vector<void*> free[16 + 54 * 4];
@@ -58,7 +70,7 @@ void* allocate(size_t bytes) {
       return r;
     }
   }
-  void* r = std::aligned_alloc(64, size);
+  void* r = fresh_block(size);
   if (!r) {
     p.used -= size;
     throw std::bad_alloc();

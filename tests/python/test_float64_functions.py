@@ -13,6 +13,13 @@ def test_within_two_units(name):
     assert error <= 2, (name, where)
 
 
+@pytest.mark.parametrize("name", ulp64.LONG)
+def test_long_double_finds_the_worst(name):
+    """With it in between, MPFR sees few arguments, and the worst of them."""
+    error, where = ulp64.worst(name, 300, 1, screen=True)
+    assert error == ulp64.worst(name, 300, 1)[0], (name, where)
+
+
 @pytest.mark.parametrize("name", [*ulp64.ONE, *ulp64.TWO])
 def test_generated_code_gives_the_same_bits(name):
     """Beside other ops, in vectors, with a rest that fills none, and as a 0-d Tensor."""

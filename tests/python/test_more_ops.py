@@ -305,3 +305,22 @@ def test_mish(dtype):
     slope = np.tanh(np.log1p(e)) + wide * (1 - np.tanh(np.log1p(e)) ** 2) * e / (1 + e)
     got = ms.grad(lambda a: ops.mish(a).sum())(T(x)).asnumpy()
     np.testing.assert_allclose(got, slope, rtol=30 * np.finfo(dtype).eps, atol=30 * np.finfo(dtype).eps)
+
+
+def test_functions_of_float32_in_one_kernel():
+    """Side by side in a loop they give the bits that each gives alone, and so do their gradients and large blocks."""
+    names = ("exp2 expm1 log2 log10 log1p sin asin acos atan sinh cosh asinh acosh atanh erf erfc cbrt mish "
+             "softplus silu").split()
+
+    def make():
+        def f(x, y):
+            alone = [getattr(ops, n)(x) for n in names] + [ops.pow(x, y), x**3, ops.atan2(x, y), ops.hypot(x, y)]
+            return alone, sum(alone) * 0.5, ms.grad(lambda a: (ops.mish(a) * ops.pow(abs(a) + 1.0, y)).sum())(x)
+
+        return f
+
+    bits = RNG.randint(0, 1 << 32, 515, np.uint64).astype(np.uint32).view(np.float32)
+    x = np.concatenate([bits, (RNG.randn(500) * 3).astype(np.float32), np.float32([0, -0.0, 1, -1, 2, 3])])
+    check(make, T(x), T(x[::-1].copy()), breaks=0)
+    large = T(RNG.randn(3, 1 << 18).astype(np.float32))
+    check(lambda: lambda a: (ops.sin(a) + a * 2.0, a.max(0), a.argmin(1)), large, breaks=0)

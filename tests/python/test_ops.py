@@ -194,6 +194,12 @@ def test_accuracy_of_float32_functions(name):
     assert error <= 2, f"{error} ULP at {x!r}"
 
 
+@pytest.mark.parametrize("name", ulp.TWO)
+def test_accuracy_of_float32_functions_of_two(name):
+    error, where = ulp.worst_of_two(name, 20000)
+    assert error <= 2, f"{error} ULP at {where!r}"
+
+
 @pytest.mark.parametrize("call,error,text", [
     (lambda: ops.matmul(Tensor(A), Tensor(A)), ValueError, r"\[matmul\] inner dimensions differ: f32\[3,4\] x f32\[3,4\]"),
     (lambda: Tensor(A) + Tensor(np.zeros(5, np.float32)), ValueError, "do not broadcast"),

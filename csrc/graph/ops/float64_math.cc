@@ -398,11 +398,27 @@ SVal erfc_far(SVal a) {
   const Pair w = quotient({g, number(a, 0.0)}, d);
   return scaled(s_fma(e.hi, w.hi, s_fma(e.hi, w.lo, e.lo * w.hi)), r.n);
 }
+// erf(a) = 1 - exp(-a P(a)) for a > kErfNear, without a division.
+SVal erf_far(SVal a) {
+  a = a.sb->op(SOp::kMin, DType::F64, number(a, 6.0), a);
+  const SVal rest = poly(
+      a, {1.0506573864264632e-13, -4.280871971798575e-12, 7.912865342004413e-11,
+          -8.642361096006425e-10, 5.974936913653626e-09, -2.4228944223367217e-08,
+          1.8701051480280638e-08, 4.882450578413422e-07, -3.942196392876356e-06,
+          1.776963569042935e-05, -5.298670649338352e-05, 9.416118224453006e-05,
+          -4.167907590251437e-06, -0.0005660386633449639, 0.0016811039016940206,
+          -0.000201948536703197, -0.019131013704228674, 0.10277323510250098, 0.6366196759691254});
+  const Pair p =
+      ordered_sum(number(a, 1.1283791739539275), s_fma(rest, a, -4.6979604545585604e-17));
+  const Pair s = two_product(a, p.hi);
+  const Reduced near = by_ln2(-s.hi);
+  const Pair e = exp_of(with_small_rest(near.r, near.c - s_fma(a, p.lo, s.lo), near.n));
+  return s_fma(-(e.hi + e.lo), power_of_two(near.n), 1.0);
+}
 }  // namespace
 SVal erf(SVal x) {
   const SVal a = absolute(x), near = s_fma(x, erf_near(x * x), x);
-  const SVal far = with_sign_of(1.0 - erfc_far(a), x);
-  return s_select(a < kErfNear, s_select(x == 0.0, x, near), s_select(s_is_nan(x), x, far));
+  return s_select(a < kErfNear, near, with_sign_of(erf_far(a), x));
 }
 SVal erfc(SVal x) {
   const SVal a = absolute(x), one = number(x, 1.0), far = erfc_far(a);

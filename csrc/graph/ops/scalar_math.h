@@ -12,11 +12,15 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kPi = 3.14159265358979323846, kLn2 = 0.69314718055994530942;
 
-inline SVal number(SVal like, double v) { return like.sb->constant(DType::F64, v); }
-inline SVal integer(SVal like, int64_t v) { return like.sb->constant_int(DType::I64, v); }
+// Of the dtype of `like`.
+inline SVal number(SVal like, double v) { return like.sb->constant(like.dtype(), v); }
+// Of the integers that hold the bits of `like`.
+inline DType bits_type(SVal like) { return size_of(like.dtype()) == 4 ? DType::I32 : DType::I64; }
+inline SVal integer(SVal like, int64_t v) { return like.sb->constant_int(bits_type(like), v); }
+inline SVal bits_of(SVal x) { return s_bitcast(x, bits_type(x)); }
 inline SVal absolute(SVal x) { return s_unary(SOp::kAbs, x); }
 inline SVal root(SVal x) { return s_unary(SOp::kSqrt, x); }
-inline SVal shift(SOp o, SVal x, int by) { return x.sb->op(o, DType::I64, x, integer(x, by)); }
+inline SVal shift(SOp o, SVal x, int by) { return x.sb->op(o, x.dtype(), x, integer(x, by)); }
 
 inline SVal poly(SVal x, std::initializer_list<double> highest_first) {
   auto it = highest_first.begin();
@@ -26,14 +30,15 @@ inline SVal poly(SVal x, std::initializer_list<double> highest_first) {
 }
 // kMin and kMax return their second operand when unordered, so NaN passes through as `x`.
 inline SVal clamp_keep_nan(SVal x, double lo, double hi) {
-  x = x.sb->op(SOp::kMin, DType::F64, number(x, hi), x);
-  return x.sb->op(SOp::kMax, DType::F64, number(x, lo), x);
+  x = x.sb->op(SOp::kMin, x.dtype(), number(x, hi), x);
+  return x.sb->op(SOp::kMax, x.dtype(), number(x, lo), x);
 }
 inline SVal sign_bit(SVal x) {
-  return s_bitcast(x, DType::I64) & integer(x, std::numeric_limits<int64_t>::min());
+  return bits_of(x) & integer(x, bits_type(x) == DType::I32 ? std::numeric_limits<int32_t>::min()
+                                                            : std::numeric_limits<int64_t>::min());
 }
 inline SVal with_sign_of(SVal magnitude, SVal x) {
-  return s_bitcast(s_bitcast(magnitude, DType::I64) | sign_bit(x), DType::F64);
+  return s_bitcast(bits_of(magnitude) | sign_bit(x), x.dtype());
 }
 // Adding this leaves an integral double of up to 2^51 in the low bits.
 constexpr double kMagic = 6755399441055744.0;

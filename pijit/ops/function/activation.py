@@ -261,12 +261,7 @@ def mish(x):
         [-0.30340147  0.          0.86509836]
     """
     _need_tensor("mish", "x", x)
-    if not x.dtype.is_floating_point and x.dtype not in mstype.complex_type:
-        x = cast(x, mstype.float32)
-    # By e = exp(x): tanh(log(1 + e)) = n / (n + 2). Beyond the bound that is 1, as n does not overflow.
-    e = exp(_ops["minimum"](x, 5.0 if x.dtype == mstype.float16 else 20.0))
-    n = e * (e + 2.0)
-    return x * (n / (n + 2.0))
+    return _ops["mish"](x)
 
 
 def softsign(x):
