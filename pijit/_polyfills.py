@@ -81,6 +81,19 @@ def reduce(function, iterable, initial=_none):
     return value
 
 
+def _count_elements(mapping, iterable):
+    for x in iterable:
+        mapping[x] = mapping.get(x, 0) + 1
+
+
+def nlargest(n, iterable, key=None):
+    return sorted(iterable, key=key, reverse=True)[: n if n > 0 else 0]
+
+
+def nsmallest(n, iterable, key=None):
+    return sorted(iterable, key=key)[: n if n > 0 else 0]
+
+
 # -- iterators: what these generators give, an object of the built-in class gives --
 def filter(function, iterable):
     for x in iterable:

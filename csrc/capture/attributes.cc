@@ -76,6 +76,7 @@ std::optional<V> Context::find_attribute(const V& v, PyObject* name) {
 // Of an object of a built-in class, all of whose attributes are its class's.
 std::optional<V> Context::builtin_attribute(const V& v, PyObject* name) {
   PyTypeObject* type = v->type();
+  if (name == interned("__class__")) return wrap_static(reinterpret_cast<PyObject*>(type));
   PyObject* found = type_lookup(type, name);
   if (!found) return std::nullopt;
   if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found))
@@ -144,7 +145,8 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
       guard_class(t);
       return std::nullopt;
     }
-    if (!found || type->tp_getattro != PyType_Type.tp_getattro ||
+    static PyObject* hook = interned("__getattribute__");  // __getattr__ is for what is not found
+    if (!found || type_lookup(type, hook) != type_lookup(&PyType_Type, hook) ||
         (above && Py_TYPE(above)->tp_descr_set))
       give_up(Reason::kUnsupportedAttribute, str_cat("class attribute ", name));
     if (Py_TYPE(found) == &PyClassMethodDescr_Type) {  // int.from_bytes: C code, always the same

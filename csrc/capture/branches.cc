@@ -351,12 +351,16 @@ class Merge {
       PyObject* c = v->obj ? reinterpret_cast<PyObject*>(Py_TYPE(v->obj.ptr())) : v->cls.ptr();
       return c == reinterpret_cast<PyObject*>(&PyTuple_Type) ? nullptr : c;
     };
-    if (a->kind == Value::kTuple && class_of(a) != class_of(b))
-      return fail("the branches leave tuples of different classes");
+    if (class_of(a) != class_of(b))
+      return fail("the branches leave containers of different classes");
     const V r = make_container(arena_, a->kind);
     r->keys = a->keys;
-    if (a->kind == Value::kTuple && class_of(a))
-      r->cls = py::reinterpret_borrow<py::object>(class_of(a));
+    if (class_of(a)) r->cls = py::reinterpret_borrow<py::object>(class_of(a));
+    if (auto* d = as<DictValue>(r)) {
+      d->factory = as<DictValue>(a)->factory;
+      if (d->factory != as<DictValue>(b)->factory)
+        return fail("the branches leave dicts that differ in what they make");
+    }
     for (size_t k = 0; k < a->items.size(); ++k) {
       if (!a->items[k] || !b->items[k]) return fail("a container is not read yet");
       r->items.push_back(merge(a->items[k], b->items[k]));
@@ -454,6 +458,20 @@ class Merge {
   };
   std::map<std::pair<V, bool>, Made> made_;
 };
+
+// Whether a tensor that branches gave is the object `same`; else it is a new one.
+Val stays(Context& c, const V& v, const V& same, Scope& s) {
+  auto answer = [&](const V& x) {
+    if (x == same) return s.graph().constant_int(DType::Bool, 1);
+    if (!x) return s.graph().constant_int(DType::Bool, 0);
+    if (!x->first && !x->second)
+      c.give_up(Reason::kTensorValue, "the loop hands on a tensor from outside");
+    return stays(c, x, same, s);
+  };
+  const Val pred = s.val(v->pred);
+  return v_op("logical_or", v_op("logical_and", pred, answer(v->first)),
+              v_op("logical_and", v_op("logical_not", pred), answer(v->second)));
+}
 
 // Region graphs with the same inputs, in the order of `operands`.
 void unify(std::vector<Val>* operands, std::initializer_list<Scope*> regions) {
@@ -652,8 +670,9 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
   struct Carried {
     V before, inner, next;
     DType dtype;
+    int changed = -1;  // which of `changes` tells that it is another object than before
   };
-  std::vector<Carried> carried;
+  std::vector<Carried> carried, changes;
   std::vector<V> at_entry = slots;
   std::shared_ptr<Arm> arm;
   Val again;
@@ -730,8 +749,19 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
                       magnitude(now) <= kSmallInt + kSmallInt / 2;
         if (!same_kind) give_up(Reason::kTensorValue, "the loop changes the type of a variable");
         if (now != inner && now->kind == Value::kTensor) {
-          if (now->serial < serial || now->src >= 0 || now->first || now->second)
+          if (now->serial < serial || now->src >= 0)
             give_up(Reason::kTensorValue, "the loop hands on a tensor from outside");
+          if (now->first || now->second) {  // a turn left early leaves it alone
+            auto* flag = make<ConstantValue>();
+            flag->kind = Value::kVarying;
+            flag->obj = py::bool_(false);
+            flag->node = arm->graph->add_input({DType::Bool, {}, home});
+            const Val kept = stays(*this, now, inner, *arm->scope);
+            const V other =
+                tensor(v_op("logical_or", flag->node, placed(v_op("logical_not", kept), home)));
+            c.changed = static_cast<int>(changes.size());
+            changes.push_back({constant(py::bool_(false)), flag, other, DType::Bool});
+          }
           if (now->origin) give_up(Reason::kTensorValue, "the loop hands on a part of a tensor");
           for (auto& other : carried)
             if (other.inner == now)
@@ -755,6 +785,8 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
       if (assigned[k] && live_in_loop(k) && slots[k]->kind != Value::kNull)
         pair(at_entry[k], f.slots[k]);
   }
+  const size_t variables = carried.size();
+  carried.insert(carried.end(), changes.begin(), changes.end());
   // The region takes the test, the loop's values, and what it only reads; it gives them anew.
   Graph &g = scope_->graph(), &body_graph = *arm->graph;
   std::vector<Val> operands{pred};
@@ -794,7 +826,8 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
       r->kind = inner->kind;
       r->node = results[k];
       if (inner->kind == Value::kTensor) {
-        r->pred = pred;
+        const int flag = carried[k].changed;
+        r->pred = flag < 0 ? pred : results[variables + static_cast<size_t>(flag)];
         r->second = before;  // no turn: still the same object
         V& made = objects[carried[k].next];
         if (made)

@@ -134,6 +134,7 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     args.insert(args.begin(), f);
     return call(wrap_static(jit_inner(c)), args, kwargs);
   }
+  if (V r = call_object(*this, f, args, kwargs)) return r;
   // functools.partial
   if (Py_TYPE(o) == PartialValue::partial_type()) {
     // its parts can change: __setstate__ replaces them, and the keywords are a dict
@@ -145,8 +146,38 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
   give_up(Reason::kUnsupportedCall, name_of_callable(o));
 }
 
+namespace {
+// The function that dataclasses and reprlib.recursive_repr wrap, so that an object that holds
+// itself has a text; values that do so are not followed. Null: another function.
+PyObject* behind_repr(PyObject* fn) {
+  static const auto* const wrappers = [] {
+    auto* codes = new std::set<PyObject*>;
+    const py::object any = polyfill("any");
+    std::vector<py::object> decorators{py::module_::import("reprlib").attr("recursive_repr")()};
+    const py::module_ classes = py::module_::import("dataclasses");
+    if (py::hasattr(classes, "_recursive_repr"))  // up to 3.12
+      decorators.push_back(classes.attr("_recursive_repr"));
+    for (auto& wrap : decorators)
+      codes->insert(py::object(wrap(any).attr("__code__")).release().ptr());
+    return codes;
+  }();
+  if (!wrappers->count(PyFunction_GET_CODE(fn))) return nullptr;
+  const auto names = py::handle(PyFunction_GET_CODE(fn)).attr("co_freevars").cast<py::tuple>();
+  Py_ssize_t n = 0;
+  PyObject** cells = closure_of(fn, &n);
+  for (Py_ssize_t k = 0; k < n; ++k)
+    if (text_of(py::object(names[static_cast<size_t>(k)])) == "user_function") {
+      PyObject* f = PyCell_GET(cells[k]);
+      return f && PyFunction_Check(f) ? f : nullptr;
+    }
+  return nullptr;
+}
+}  // namespace
+
 V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
   PyObject* fn = f->kind == Value::kObject ? f->obj.ptr() : nullptr;
+  if (PyObject* user = fn ? behind_repr(fn) : nullptr)
+    return call_function(wrap_static(user), std::move(args), std::move(kwargs));
   const auto* made = as<FunctionValue>(f);  // during capture
   PyObject* code_obj = fn ? PyFunction_GET_CODE(fn) : made->code.ptr();
   auto* co = reinterpret_cast<PyCodeObject*>(code_obj);
@@ -311,6 +342,11 @@ V Tracer::call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwar
   // object.__eq__(1, 2), int.__repr__(True): not the method that the class has under this name
   if (type_lookup(type_of(self), str_of(name).ptr()) != d) {
     const auto own = reinterpret_cast<PyDescrObject*>(d)->d_type;
+    if (const auto* dict = as<DictValue>(self)) {  // by super(), or as dict.update(d)
+      if (!dict->ordered() && own == &PyDict_Type)
+        if (auto r = self->method(*this, name, args, kwargs)) return *r;
+      give_up(Reason::kUnsupportedCall, str_cat(own->tp_name, ".", name));
+    }
     if (!PyType_IsSubtype(type_of(self), own))
       give_up(Reason::kRaises, str_cat(name, " of a ", type_of(self)->tp_name));
     std::vector<V> all{self};
@@ -322,24 +358,15 @@ V Tracer::call_descriptor(PyObject* d, const V& self, std::vector<V>& args, Kwar
 
 V Tracer::call_method_descriptor(const std::string& name, const V& self, std::vector<V>& args,
                                  Kwargs& kwargs) {
-  auto arity = [&](size_t lo, size_t hi) {
-    if (args.size() < lo || args.size() > hi || !kwargs.empty())
-      give_up(Reason::kUnsupportedCall, name);
-  };
   if (self->kind == Value::kTensor && name == "item" && args.empty() && kwargs.empty())
     if (V number = number_of(*this, self, nullptr)) return number;
+  if (self->kind == Value::kTensor && name == "asnumpy" && args.empty() && kwargs.empty() &&
+      !mapped_serial_)
+    return make<HostArrayValue>(v_op("stop_gradient", scope_->val(self->node)));
   if (self->kind == Value::kTensor) give_up(Reason::kTensorValue, "Tensor." + name);
+  if (self->kind == Value::kHostArray && name == "item" && args.empty() && kwargs.empty())
+    if (V number = number_of(*this, tensor(self->node), nullptr)) return number;
   if (auto r = self->method(*this, name, args, kwargs)) return *r;
-  if (self->kind == Value::kSet) {
-    if (name == "add") {
-      arity(1, 1);
-      add_to_set(self, args[0]);
-      return constant(py::none());
-    }
-    static const std::set<std::string> kQuestions = {"issubset", "issuperset", "isdisjoint"};
-    if (kQuestions.count(name))
-      return call_pure(elements(self).attr(name.c_str()), args, kwargs, name);
-  }
   if (self->kind == Value::kArray) {
     static const std::set<std::string> kFresh = {"astype", "sum",  "mean", "max",
                                                  "min",    "copy", "item", "flatten"};
@@ -395,7 +422,7 @@ V Tracer::call_print(const Call& call) {
   const std::function<void(const V&)> add = [&](const V& x) {
     const Nested nested(*this);
     const bool made = x->src < 0 && (is_list(x) || is_dict(x));
-    if ((!made && x->kind != Value::kTuple) || as_constant(x)) {
+    if ((!made && x->kind != Value::kTuple) || (!is_dict(x) && as_constant(x))) {
       given.push_back(x);
     } else {  // as graph mode shows them
       const auto parts = is_dict(x) ? x->items : items_of(x);
@@ -407,12 +434,16 @@ V Tracer::call_print(const Call& call) {
     if (x->kind == Value::kTensor) {
       if (x->dirty && x->parameter) give_up(Reason::kUnsupportedCall, "print()");
       values.push_back(x->src >= 0 && !x->dirty ? x : tensor(x->node));
-    } else if (sourced(x) || from_graph(x)) {
+    } else if (sourced(x) || from_graph(x) || x->kind == Value::kHostArray) {
       values.push_back(x);
     } else if (x->kind == Value::kException) {
       values.push_back(exception_text(x, "__str__"));
     } else if (auto c = as_constant(x)) {
       values.push_back(constant(*c));
+    } else if (auto s = x->kind == Value::kObject || x->kind == Value::kInstance
+                            ? text(x, "__str__")
+                            : std::nullopt) {
+      values.push_back(*s);
     } else {
       give_up(Reason::kUnsupportedCall, "print()");
     }

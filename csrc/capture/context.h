@@ -155,10 +155,10 @@ class Context {
   V binary(BinaryOp op, const V& a, const V& b, bool in_place = false);
   V compare(CompareOp op, const V& a, const V& b);
   std::optional<bool> identical(const V& a, const V& b);
+  std::optional<bool> another(const V& a, const V& b);
   std::optional<bool> contains(const V& container, const V& x);
   int find_key(const V& dict, PyObject* key);
   V set_of(const std::vector<V>& items);
-  void add_to_set(const V& set, const V& x);
   void delete_subscript(const V& x, const V& index);
   void touch(const V& v);  // before a change in place
   // Changes in place; each undoes no more than itself.
@@ -166,7 +166,6 @@ class Context {
   void remove_entry(const V& dict, size_t at);
   void clear_entries(const V& dict);
   void set_node(const V& tensor, Val node);
-  py::object elements(const V& set);  // borrowed from the value: not to be changed or kept
   // On constants; a name of the operator module.
   V python_operation(const char* name, const std::vector<V>& args);
 

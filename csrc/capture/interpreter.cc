@@ -365,24 +365,15 @@ void Tracer::step(Frame& f) {
       const V set = st[st.size() - in.a];
       std::vector<V> args{x};
       Kwargs none;
-      if (set->kind == Value::kSet)
-        add_to_set(set, x);
-      else if (!set->method(*this, "add", args, none))  // one that crossed a break
-        give_up(Reason::kUnsupportedOperand, "set");
+      if (!set->method(*this, "add", args, none)) give_up(Reason::kUnsupportedOperand, "set");
       break;
     }
     case Op::SET_UPDATE: {
       V x = pop(), set = st[st.size() - in.a];
-      if (set->kind != Value::kSet) give_up(Reason::kUnsupportedOperand, "update of a set");
-      if (x->kind == Value::kObject && PyFrozenSet_CheckExact(x->obj.ptr()) && x->src < 0 &&
-          set->keys.empty() && !set->obj) {
-        check_effect(set);
-        undoable([set] { set->obj = set->index = {}; });
-        set->obj = x->obj;
-        set->index = {};
-        break;
-      }
-      for (auto& i : items_of(x)) add_to_set(set, i);
+      std::vector<V> args{x};
+      Kwargs none;
+      if (!set->method(*this, "update", args, none))
+        give_up(Reason::kUnsupportedOperand, "update of a set");
       break;
     }
     case Op::BUILD_MAP: {
@@ -489,7 +480,7 @@ void Tracer::step(Frame& f) {
       for (size_t k = 0; k < from->keys.size(); ++k) {
         if (in.op == Op::DICT_MERGE && find_key(d, from->keys[k].ptr()) >= 0)
           give_up(Reason::kRaises, "repeated keyword");
-        set_subscript(d, constant(from->keys[k]), item(from, k));
+        set_subscript(d, wrap_static(from->keys[k].ptr()), item(from, k));
       }
       break;
     }

@@ -20,6 +20,8 @@ const KindOfType* kind_of(PyTypeObject* t) {
       {array_type(), {made<ArrayModuleValue>}},
       {deque_type(), {made<DequeValue>, DequeValue::construct}},
   };
+  static const KindOfType dict{made<DictValue>, DictValue::construct};
+  if (dict_like(t)) return &dict;
   auto it = kinds.find(t);
   return it != kinds.end() ? &it->second : nullptr;
 }

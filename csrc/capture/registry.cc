@@ -20,6 +20,7 @@ const Registry& Registry::get() {
 void Registry::add_python() {
   pijit::add_python(own());
   add_functional(own());
+  add_containers(own());
   add_types(own());
   add_iterators(own());
 }

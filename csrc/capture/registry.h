@@ -23,6 +23,9 @@ struct Call {
 };
 // What a function of pijit/_polyfills.py of that name does, which is inlined.
 V call_polyfill(Tracer& t, Call& c);
+// A call of an object of a class in C that stands for a function: operator.itemgetter and its kind,
+// functions behind functools.lru_cache. Null: it is none of these.
+V call_object(Tracer& t, const V& f, const std::vector<V>& args, const Kwargs& kwargs);
 // Null: not with these arguments.
 using Known = V (*)(Tracer&, Call&);
 
@@ -55,6 +58,7 @@ class Registry {
 
 void add_python(Registry& r);  // builtins/*.cc
 void add_functional(Registry& r);
+void add_containers(Registry& r);
 void add_types(Registry& r);
 void add_iterators(Registry& r);
 void add_numpy(Registry& r);

@@ -52,7 +52,7 @@ struct Value {
     kNumberArray,
     kOpenDict,  // a dict whose keys are not asked for yet
     kKeyed,     // a set from outside
-    kSet,       // made during capture, of constants: of the frozenset obj, then keys added in order
+    kSet,       // made during capture, of constants
     kSlice,
     kCell,
     kFunction,
@@ -66,8 +66,9 @@ struct Value {
              // it
     kInstance,  // of class `obj`, made during capture: its attributes are keys and items
     kTape,
-    kException  // of class `obj`, made during capture of the arguments `content`; its `args` are
-                // `items` (null: not known), other attributes `attrs`
+    kException,  // of class `obj`, made during capture of the arguments `content`; its `args` are
+                 // `items` (null: not known), other attributes `attrs`
+    kHostArray   // an ndarray that a copy of `node` is
   } kind;
   explicit Value(Kind kind) : kind(kind) {}
   virtual ~Value() = default;
@@ -129,13 +130,13 @@ struct Value {
   uint64_t serial = 0;   // in order of making
   std::vector<V> items;  // kTuple, kList: null items are read from the source on demand. kSlice: 3.
                          // kIter: operands
-  std::vector<py::object> keys;  // kDict, kInstance: with items. kSet: those added
-  py::object index;  // kDict: a dict of places by key; kSet: a set of the elements. Null: not made
-  bool dirty = false;    // kList, kDict, kCell, kTensor: differs from its source;
-                         // kIter: a branch on a tensor decides where it stands;
-                         // kException: from a new one of the same arguments
-  py::object cls;        // kTuple made during capture: its class, if that is not tuple
-  uint64_t changes = 0;  // kDict: how often it lost or got keys
+  std::vector<py::object> keys;  // kDict, kInstance: with items
+  py::object index;              // kDict: a dict of places by key. Null: not made
+  bool dirty = false;            // kList, kDict, kCell, kTensor: differs from its source;
+                                 // kIter: a branch on a tensor decides where it stands;
+                                 // kException: from a new one of the same arguments
+  py::object cls;        // kTuple, kDict made during capture: its class, if that is a derived one
+  uint64_t changes = 0;  // kDict, sets: how often it lost or got keys
   absl::flat_hash_map<std::string, V> attrs;  // kObject: pending attribute writes
 };
 

@@ -228,8 +228,7 @@ V Context::wrap(PyObject* o, int src) {
     Py_ssize_t pos = 0;
     PyObject *k, *x;
     while (PyDict_Next(o, &pos, &k, &x)) {
-      if (!immutable_constant(k))
-        give_up(Reason::kUnsupportedOperand, "dict with keys other than strings and numbers");
+      if (!constant_key(k)) give_up(Reason::kUnsupportedOperand, "dict with keys that can change");
       v->keys.push_back(share(k));
     }
     v->items.resize(v->keys.size());
@@ -453,13 +452,21 @@ std::optional<bool> Context::identical(const V& a, const V& b) {
   if (a->kind == Value::kObject && a->obj && b->obj) {
     if (static_object(a->obj.ptr()) || a->src < 0 || b->src < 0)
       return a->obj.ptr() == b->obj.ptr();
-    return std::nullopt;  // two sources: the same only by a guard, and `known_` has merged those
+    return another(a, b);
   }
   if (a->kind == Value::kConst)
     return std::nullopt;                           // identity of numbers and strings is an accident
   if ((a->src < 0) != (b->src < 0)) return false;  // made here against made before
   if (a->src < 0) return false;                    // two objects made here
-  return std::nullopt;
+  return another(a, b);
+}
+
+// Two objects from outside: `known_` has merged those that are the same.
+std::optional<bool> Context::another(const V& a, const V& b) {
+  if (!a->obj || !b->obj || a->obj.ptr() == b->obj.ptr()) return std::nullopt;
+  guard(Guard::kNotSame, std::max(a->src, b->src), {},
+        static_cast<uint64_t>(std::min(a->src, b->src)));
+  return false;
 }
 
 std::optional<bool> Context::contains(const V& c, const V& x) {
@@ -582,37 +589,8 @@ std::vector<IndexItem> Context::index_items(const V& index, const Shape& shape) 
 
 V Context::set_of(const std::vector<V>& items) {
   auto* s = make<SetValue>();
-  for (auto& x : items) add_to_set(s, x);
+  for (auto& x : items) s->add(*this, x);
   return s;
-}
-
-void Context::add_to_set(const V& set, const V& x) {
-  auto c = x->kind == Value::kConst || x->kind == Value::kTuple || unfixed(x)
-               ? as_constant(x, Ask::kHash)
-               : std::optional<py::object>();
-  if (!c || is_nan(c->ptr()))
-    give_up(Reason::kUnsupportedOperand, "a set of other things than constants");
-  const int known = PySet_Contains(elements(set).ptr(), c->ptr());
-  if (known < 0) raise(py::error_already_set());
-  if (known) return;
-  touch(set);
-  undoable([set] {
-    set->keys.pop_back();
-    set->index = {};
-  });
-  set->keys.push_back(*c);
-  if (PySet_Add(set->index.ptr(), c->ptr()) < 0) throw py::error_already_set();
-}
-
-// In an order that follows from the set's history, as that of a real one does.
-py::object Context::elements(const V& set) {
-  if (!set->index) {
-    py::set s;
-    if (set->obj) s.attr("update")(set->obj);
-    for (auto& k : set->keys) s.add(k);
-    set->index = s;
-  }
-  return set->index;
 }
 
 void Context::delete_subscript(const V& x, const V& index) { x->delitem(*this, index); }
@@ -763,8 +741,8 @@ V Context::in_place(BinaryOp op, const V& a, const V& b) {
     a->method(*this, "extend", args, none);
     return a;
   }
-  if (!is_list(a) && !is_dict(a) && a->kind != Value::kObject && a->kind != Value::kSet)
-    return binary(op, a, b, true);
+  if (V r = set_in_place(*this, op, a, b)) return r;
+  if (!is_list(a) && !is_dict(a) && a->kind != Value::kObject) return binary(op, a, b, true);
   if (V r = user_operation(op, a, b, true)) return r;
   if (op == BinaryOp::kOr && is_dict(a) && is_dict(b)) return binary(BinaryOp::kOr, a, b, true);
   auto* list = as<ListValue>(a);
@@ -844,12 +822,10 @@ V Context::unary(UnaryOp op, const V& x) {
 }
 
 V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
-  for (auto& v : {a, b}) {
-    settle(v);
-    if (is_dict(v) && type_of(v) != &PyDict_Type)
-      give_up(Reason::kUnsupportedOperand, str_cat(op, " of ", type_of(v)->tp_name));
-  }
+  settle(a);
+  settle(b);
   if (V r = user_operation(op, a, b, in_place)) return r;
+  if (V r = set_operation(*this, op, a, b)) return r;
   if (V n = base_number(a)) return binary(op, n, b, in_place);
   if (V n = base_number(b)) return binary(op, a, n, in_place);
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;
@@ -894,13 +870,11 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
     }
   }
   if (op == BinaryOp::kOr && a->kind == Value::kDict && b->kind == Value::kDict) {
-    V d = a;
-    if (!in_place) {
-      d = make<DictValue>();
-      d->keys = a->keys;
-      for (size_t k = 0; k < a->items.size(); ++k) d->items.push_back(item(a, k));
-    }
-    for (size_t k = 0; k < b->keys.size(); ++k) set_subscript(d, constant(b->keys[k]), item(b, k));
+    if (!in_place && type_of(a) != type_of(b) && type_of(b) != &PyDict_Type)  // b's class decides
+      give_up(Reason::kUnsupportedOperand, str_cat(op, " of a dict and a ", type_of(b)->tp_name));
+    const V d = in_place ? a : a->with_parts(*this, a->parts(*this));
+    for (size_t k = 0; k < b->keys.size(); ++k)
+      set_subscript(d, wrap_static(b->keys[k].ptr()), item(b, k));
     return d;
   }
   if (a->kind == Value::kConst && b->kind == Value::kConst) {
@@ -919,6 +893,7 @@ V Context::compare(CompareOp op, const V& a, const V& b) {
   settle(a);
   settle(b);
   if (V r = user_comparison(op, a, b)) return r;
+  if (V r = set_comparison(*this, op, a, b)) return r;
   if (V n = base_number(a)) return compare(op, n, b);
   if (V n = base_number(b)) return compare(op, a, n);
   const bool tensors = a->kind == Value::kTensor || b->kind == Value::kTensor;

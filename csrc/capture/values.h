@@ -9,6 +9,7 @@
 #include "capture/values/exception.h"
 #include "capture/values/function.h"
 #include "capture/values/growing.h"
+#include "capture/values/host_array.h"
 #include "capture/values/instance.h"
 #include "capture/values/iterator.h"
 #include "capture/values/keyed.h"

@@ -77,6 +77,7 @@ struct Guard {
     kKeys,         // dict with exactly these keys in this order
     kCode,         // function with this code and globals
     kSame,         // the same object as source `num`
+    kNotSame,      // another object than source `num`
     kNoDictAttr,   // the instance dict lacks `obj`
     kDictVersion,  // dict `obj` is at version `num`
     kTypeVersion,  // class `obj` is at version `num`

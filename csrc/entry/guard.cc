@@ -172,6 +172,22 @@ bool equal_constants(PyObject* a, PyObject* b) {
     }
     return true;
   }
+  if (PyTuple_CheckExact(a)) {
+    bool same = PyTuple_GET_SIZE(a) == PyTuple_GET_SIZE(b);
+    for (Py_ssize_t k = 0; same && k < PyTuple_GET_SIZE(a); ++k)
+      same = equal_constants(PyTuple_GET_ITEM(a, k), PyTuple_GET_ITEM(b, k));
+    return same;
+  }
+  if (PyFrozenSet_CheckExact(a)) {  // in the same order, too
+    bool same = PySet_GET_SIZE(a) == PySet_GET_SIZE(b);
+    py::iterator other = py::iter(b);
+    for (auto x : py::reinterpret_borrow<py::object>(a)) {
+      if (!same) break;
+      same = equal_constants(x.ptr(), other->ptr());
+      ++other;
+    }
+    return same;
+  }
   if (is_numpy_scalar(a)) {
     Py_buffer x, y;
     if (PyObject_GetBuffer(a, &x, PyBUF_SIMPLE) < 0) return PyErr_Clear(), false;
@@ -252,6 +268,11 @@ bool check(const Guard& g, const Values& values) {
         return true;
       }
       Py_ssize_t pos = 0, i = 0;
+      if (Py_TYPE(o)->tp_iter != PyDict_Type.tp_iter) {  // it has an order of its own
+        for (auto x : py::reinterpret_borrow<py::object>(o))
+          if (!equal_constants(x.ptr(), PyTuple_GET_ITEM(g.obj.ptr(), i++))) return false;
+        return true;
+      }
       PyObject *k, *v;
       while (PyDict_Next(o, &pos, &k, &v))
         if (!equal_constants(k, PyTuple_GET_ITEM(g.obj.ptr(), i++))) return false;
@@ -261,6 +282,7 @@ bool check(const Guard& g, const Values& values) {
       return PyFunction_Check(o) && PyFunction_GET_CODE(o) == g.obj.ptr() &&
              PyFunction_GET_GLOBALS(o) == g.obj2.ptr();
     case Guard::kSame: return o == values[g.num];
+    case Guard::kNotSame: return values[g.num] && o != values[g.num];
     case Guard::kNoDictAttr: {
       py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
       return !d || !PyDict_GetItemWithError(d.ptr(), g.obj.ptr());
@@ -487,6 +509,8 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
       return s + ".__code__ is " + shown(g.obj.attr("co_name"), false) + ".__code__";
     case Guard::kSame:
       return s + " is " + describe_source(e.sources, static_cast<int>(g.num), code);
+    case Guard::kNotSame:
+      return s + " is not " + describe_source(e.sources, static_cast<int>(g.num), code);
     case Guard::kNoDictAttr: return repr(g.obj) + " not in vars(" + s + ")";
     case Guard::kDictVersion:
       return (g.obj.contains("__name__") ? "globals of " + shown(g.obj["__name__"], false) : s) +

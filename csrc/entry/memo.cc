@@ -253,6 +253,7 @@ class Memo::Recorder {
           probe(&reinterpret_cast<PyFunctionObject*>(o)->func_code, word(g.obj.ptr()));
           break;
         case Guard::kSame:
+        case Guard::kNotSame:
           if (!known(static_cast<int>(g.num))) check();
           break;
         case Guard::kNoDictAttr:

@@ -439,7 +439,52 @@ def done_flag(x):
     return x, n
 
 
-@pytest.mark.parametrize("f", [two_tests, broken_off, done_flag], ids=lambda f: f.__name__)
+def first_test_first(x):
+    err, i = x.max(), 0
+    while abs(err) > 0.3 and i < 8:
+        x = x * 0.5
+        err = x.max()
+        i = i + 1
+    return x, i, err
+
+
+def three_tests(x):
+    i = 0
+    while (x * x).sum() < 100 and i < 10 and x.max() < 3:
+        x = x * 1.5
+        i += 1
+    return x, i
+
+
+def is_it_the_same(x):
+    """Left early, a loop leaves the variable its object."""
+    a, i = x, 0
+    while (a * a).sum() < 100 and i < 3:
+        a = a * 1.5
+        i += 1
+    b, k = x, 0
+    while (b * b).sum() < 100:
+        k += 1
+        if b.max() > 2.5 or k > 5:
+            break
+        b = b * 1.5
+    return a, b, a is x, b is x, a is b, i, k
+
+
+def counts_in_arithmetic(x):
+    i = 0
+    while (x * x).sum() < 50 and i < 6:
+        x = x * 1.5
+        i += 1
+    return x / (i + 1), x * float(i), i // 2, i * 0.5, x + i
+
+
+SEVERAL = [
+    two_tests, broken_off, done_flag, two_tests_reversed, first_test_first, three_tests, counts_in_arithmetic,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", SEVERAL, ids=lambda f: f.__name__)
 def test_loops_with_several_tests(f):
     if f is broken_off and sys.version_info >= (3, 12):  # whose compiler lays this loop out otherwise: it is split
         check_calls(made(f), FINITE)
@@ -447,7 +492,19 @@ def test_loops_with_several_tests(f):
         check_calls(made(f), FINITE, graphs=1, breaks=0, captures=1)
 
 
-@pytest.mark.parametrize("f", [two_tests, broken_off], ids=lambda f: f.__name__)
+def test_a_limit_that_varies():
+    def f(x, most, enough):
+        i = 0
+        while (x * x).sum() < enough and i < most:
+            x = x * 1.5
+            i += 1
+        return x / (i + 1), i
+
+    calls = [(UP * 1.0, n, e) for n in (3, 10, 4, 1) for e in (100.0, 20.0, 50.0)]
+    check_calls(made(f), calls, breaks=0, captures=3)
+
+
+@pytest.mark.parametrize("f", [two_tests, broken_off, two_tests_reversed], ids=lambda f: f.__name__)
 def test_gradients_of_loops_with_several_tests(f):
     def loss(x):
         y, n = f(x)
@@ -546,7 +603,7 @@ def no_convergence(x):
 
 
 OTHERS = [
-    two_tests_reversed, effects_in_turns,
+    is_it_the_same, effects_in_turns,
     iterator_lives_on, generator_lives_on, both_arms_take_one, keeps_the_old, many_turns,
     tree_of_breaks, inner_and_outer, no_convergence,
 ]

@@ -3,6 +3,7 @@
 #include "capture/registry.h"
 #include "capture/values.h"
 #include "graph/vals.h"
+#include "python/lru_cache.h"
 
 namespace pijit {
 namespace {
@@ -76,7 +77,103 @@ V classify(Tracer& t, Call& c) {
   return graph_number(t, v_op(c.name.c_str(), t.scope_->val(x->node)), DType::Bool);
 }
 
+// --- operator.itemgetter, attrgetter, methodcaller: objects that never change
+
+const char* const kGetters[] = {"itemgetter", "attrgetter", "methodcaller"};
+bool is_getter(PyTypeObject* t) {
+  static const auto* const types = [] {
+    auto* all = new std::set<PyTypeObject*>;
+    for (auto name : kGetters)
+      all->insert(reinterpret_cast<PyTypeObject*>(
+          py::object(py::module_::import("operator").attr(name)).release().ptr()));
+    return all;
+  }();
+  return types->count(t) > 0;
+}
+
+V make_getter(Tracer& t, Call& c) {
+  py::list args;
+  for (auto& a : c.args) {
+    const auto o = t.as_constant(a);
+    if (!o) t.give_up(Reason::kUnsupportedCall, c.name + "()");
+    args.append(*o);
+  }
+  PyObject* made = PyObject_CallObject(c.callable, py::tuple(args).ptr());
+  if (!made) t.raise(py::error_already_set());
+  return t.wrap_static(py::reinterpret_steal<py::object>(made).ptr());
+}
+
+V get(Tracer& t, const V& f, const V& x) {
+  const py::tuple form = f->obj.attr("__reduce__")();
+  const py::tuple args = form[1];
+  if (py::object(form[0]).ptr() !=
+      reinterpret_cast<PyObject*>(Py_TYPE(f->obj.ptr())))  // a methodcaller with keywords
+    t.give_up(Reason::kUnsupportedCall, "operator.methodcaller");
+  if (f->src >= 0 && t.sources_[f->src].kind != Source::kConst) t.guard(Guard::kIs, f->src, f->obj);
+  const std::string name =
+      text_of(py::handle(reinterpret_cast<PyObject*>(Py_TYPE(f->obj.ptr()))).attr("__name__"));
+  auto attribute = [&](V v, const std::string& path) {
+    for (size_t at = 0; at <= path.size();) {
+      const size_t dot = std::min(path.find('.', at), path.size());
+      v = t.attribute(v, interned(path.substr(at, dot - at)));
+      at = dot + 1;
+    }
+    return v;
+  };
+  if (name == "methodcaller") {
+    std::vector<V> rest;
+    for (size_t k = 1; k < args.size(); ++k)
+      rest.push_back(t.wrap_static(py::object(args[k]).ptr()));
+    return t.call(t.attribute(x, interned(text_of(py::object(args[0])))), rest, {});
+  }
+  std::vector<V> got;
+  for (auto a : args)
+    got.push_back(name == "itemgetter" ? t.subscript(x, t.wrap_static(a.ptr()))
+                                       : attribute(x, text_of(a)));
+  return got.size() == 1 ? got[0] : t.tuple(got);
+}
+
+// --- functools.lru_cache
+
+// What the function has kept for these arguments, read anew by each run; where it has not, CPython
+// calls it, and the next run finds it. The call itself is an effect: of its account, and of the
+// order in which it forgets.
+V call_cached(Tracer& t, const V& f, const std::vector<V>& args) {
+  const py::object kept = py::reinterpret_borrow<py::object>(kept_result_function());
+  Source s{Source::kComputed, -1, 0, kept};
+  s.args = {t.source_of(f)};
+  std::vector<py::object> held{f->obj};
+  for (auto& a : args) {
+    held.push_back(t.argument(a));
+    if (!held.back()) t.give_up(Reason::kUnsupportedCall, "a function behind functools.lru_cache");
+    s.args.push_back(t.argument_source(a));
+  }
+  std::vector<PyObject*> raw;
+  for (auto& h : held) raw.push_back(h.ptr());
+  const auto result = py::reinterpret_steal<py::object>(
+      PyObject_Vectorcall(kept.ptr(), raw.data(), raw.size(), nullptr));
+  if (!result) t.give_up(Reason::kRaises, "arguments of a function behind functools.lru_cache");
+  const int src = t.add_source(std::move(s));
+  if (result.ptr() == not_kept()) {
+    t.guard(Guard::kIs, src, result);
+    t.give_up(Reason::kUnsupportedCall, "a function behind functools.lru_cache, for new arguments");
+  }
+  const V r = t.wrap(result.ptr(), src);
+  const auto call =
+      py::reinterpret_borrow<py::object>(type_lookup(Py_TYPE(f->obj.ptr()), interned("__call__")));
+  t.check_effect(f);
+  t.log({Context::Note::kCall, f, call, {}, args});
+  return r;
+}
+
 }  // namespace
+
+V call_object(Tracer& t, const V& f, const std::vector<V>& args, const Kwargs& kwargs) {
+  if (!kwargs.empty()) return nullptr;
+  if (is_getter(Py_TYPE(f->obj.ptr())) && args.size() == 1) return get(t, f, args[0]);
+  if (is_cached_function(f->obj.ptr())) return call_cached(t, f, args);
+  return nullptr;
+}
 
 void add_functional(Registry& r) {
   r.functions("functools", {"reduce"}, {2, 3}, call_polyfill);
@@ -93,6 +190,7 @@ void add_functional(Registry& r) {
     if (py::hasattr(m, name)) r.add(m.attr(name), arity, handler);
   };
   add("call", {1, kAny, true}, call_it);
+  for (auto name : kGetters) add(name, {1, kAny}, make_getter);
   add("truth", {1, 1}, truth);
   add("abs", {1, 1}, absolute);
   add("index", {1, 1}, index);

@@ -39,16 +39,15 @@ V make_number(Tracer& t, Call& c) {
     if (Tracer::unfixed(x) && Py_TYPE(x->obj.ptr()) == called(c)) return x;
     if (Tracer::unfixed(x) && called(c) == &PyFloat_Type)
       if (V r = t.unfixed_arithmetic(BinaryOp::kTrueDiv, x, t.constant_int(1))) return r;
-    if (V r = number_of(t, x, called(c))) return r;
+    const bool element = x->kind == Value::kHostArray && x->node.shape().rank() == 0;
+    if (V r = number_of(t, element ? t.tensor(x->node) : x, called(c))) return r;
     if (x->kind == Value::kTensor) t.give_up(Reason::kTensorValue, c.name);
   }
   return pure(t, c);
 }
 
-V make_set(Tracer& t, Call& c) {
-  if (c.args.empty()) return t.set_of({});
-  if (Tracer::is_dict(c.args[0]) || c.args[0]->kind == Value::kSet) unsupported(t, c);
-  return t.set_of(t.items_of(c.args[0]));
+V make_a_set(Tracer& t, Call& c) {
+  return make_set(t, called(c), c.args.empty() ? nullptr : c.args[0]);
 }
 
 template <Value::Kind kKind>
@@ -61,22 +60,7 @@ V make_sequence(Tracer& t, Call& c) {
 
 V make_dict(Tracer& t, Call& c) {
   auto* d = t.make<DictValue>();
-  if (c.args.size() == 1) {
-    const V& from = c.args[0];
-    t.settle(from);
-    if (from->kind == Value::kDict) {
-      for (size_t k = 0; k < from->keys.size(); ++k)
-        t.set_subscript(d, t.constant(from->keys[k]), t.item(from, k));
-    } else if (auto pairs = t.unpack(from)) {
-      for (auto& p : *pairs) {
-        auto kv = t.unpack(p);
-        if (!kv || kv->size() != 2) t.give_up(Reason::kRaises, "dict");
-        t.set_subscript(d, (*kv)[0], (*kv)[1]);
-      }
-    } else {
-      unsupported(t, c);
-    }
-  }
+  if (c.args.size() == 1) d->update(t, c.args[0]);
   for (auto& [k, v] : c.kwargs) t.set_subscript(d, t.constant(str_of(k)), v);
   return d;
 }
@@ -126,7 +110,7 @@ V make_super(Tracer& t, Call& c) {
   }
   if (!cls || !self || cls->kind != Value::kObject || !PyType_Check(cls->obj.ptr()) ||
       (self->kind != Value::kObject && self->kind != Value::kInstance &&
-       self->kind != Value::kException))
+       self->kind != Value::kException && !Tracer::is_dict(self)))
     unsupported(t, c);
   if (self->kind == Value::kObject) t.guard_type(self);
   return t.make<SuperValue>(cls, self);
@@ -189,7 +173,8 @@ void add_types(Registry& r) {
   add(&PyFloat_Type, {0, 1}, make_number);
   add(&PyComplex_Type, {0, 2, true}, pure);
   add(&PyRange_Type, {1, 3}, pure);
-  add(&PySet_Type, {0, 1}, make_set);
+  add(&PySet_Type, {0, 1}, make_a_set);
+  add(&PyFrozenSet_Type, {0, 1}, make_a_set);
   add(&PyTuple_Type, {0, 1}, make_sequence<Value::kTuple>);
   add(&PyList_Type, {0, 1}, make_sequence<Value::kList>);
   add(&PyDict_Type, {0, 1, true}, make_dict);

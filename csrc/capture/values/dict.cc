@@ -17,28 +17,46 @@ PyObject* lookup(PyObject* dict, PyObject* key) {
   return v;
 }
 
+// An empty one. Code of the class does not run.
+py::object empty_dict(PyObject* cls) {
+  static PyObject* const none = PyTuple_New(0);
+  return checked(reinterpret_cast<PyTypeObject*>(cls)->tp_new(reinterpret_cast<PyTypeObject*>(cls),
+                                                              none, nullptr));
+}
+void put(const py::object& d, const py::object& key, const py::object& value) {
+  if (PyObject_SetItem(d.ptr(), key.ptr(), value.ptr()) < 0) throw py::error_already_set();
+}
+
 struct DictRecipe final : Recipe {
   py::object make(Runner& r) const override {
-    py::dict d;
-    for (size_t k = 0; k < parts.size(); ++k) d[keys[k]] = r.make(parts[k]);
+    const py::object d = empty_dict(cls.ptr());
+    if (factory >= 0) d.attr("default_factory") = r.make(factory);
+    for (size_t k = 0; k < parts.size(); ++k) put(d, keys[k], r.make(parts[k]));
     return d;
   }
   int visit(visitproc visit, void* arg) const override {
+    Py_VISIT(cls.ptr());
     for (auto& k : keys) Py_VISIT(k.ptr());
     return 0;
   }
   std::string describe() const override {
-    std::string r = "dict with keys";
+    std::string r = text_of(cls.attr("__name__")) + " with keys";
     for (auto& k : keys) r += " " + shown(k);
     return r;
   }
 
+  py::object cls;
+  int factory = -1;  // a recipe
   std::vector<py::object> keys;
 };
 
 }  // namespace
 
-PyTypeObject* DictValue::type() const { return obj ? Py_TYPE(obj.ptr()) : &PyDict_Type; }
+PyTypeObject* DictValue::type() const {
+  return obj ? Py_TYPE(obj.ptr()) : cls ? reinterpret_cast<PyTypeObject*>(cls.ptr()) : &PyDict_Type;
+}
+void DictValue::guard_methods(Context& c) { c.guard_class(type()); }
+bool DictValue::ordered() const { return type()->tp_iter != PyDict_Type.tp_iter; }
 
 void DictValue::set_open(bool open) {
   open_ = open;
@@ -53,23 +71,26 @@ bool DictValue::settled_has(Context& c, const py::object& key) {
 void DictValue::settle(Context& c) {
   if (!open_) return;
   PyObject* o = obj.ptr();
-  if (type()->tp_iter != PyDict_Type.tp_iter)
-    c.give_up(Reason::kUnsupportedOperand, str_cat("all keys of ", type()->tp_name));
   if (c.unstable(src))
     c.give_up(Reason::kUnstable, describe_source(c.sources_, src, *c.start_.code));
+  if (reordered_) c.give_up(Reason::kUnsupportedOperand, "an order that a key that varies decides");
   tighten(c);
   std::vector<py::object> all;
   std::vector<V> values;
   py::list source_keys;
-  Py_ssize_t pos = 0;
-  PyObject *k, *x;
-  while (PyDict_Next(o, &pos, &k, &x)) {
-    if (!immutable_constant(k))
-      c.give_up(Reason::kUnsupportedOperand, "dict with keys other than strings and numbers");
-    source_keys.append(py::handle(k));
-    const Known* of = find(k);
+  if (ordered()) {
+    source_keys = py::list(obj);
+  } else {
+    Py_ssize_t pos = 0;
+    PyObject *k, *x;
+    while (PyDict_Next(o, &pos, &k, &x)) source_keys.append(py::handle(k));
+  }
+  for (auto k : source_keys) {
+    if (!constant_key(k.ptr()))
+      c.give_up(Reason::kUnsupportedOperand, "dict with keys that can change");
+    const Known* of = find(k.ptr());
     if (of && (!of->present || of->moved)) continue;
-    all.push_back(share(k));
+    all.push_back(share(k.ptr()));
     values.push_back(of ? of->value : nullptr);
   }
   std::vector<const Known*> behind;
@@ -100,7 +121,7 @@ V DictValue::get(Context& c, const V& key) {
                       : nullptr;
     if (x) return c.wrap(x, c.add_source({Source::kDictItem, src, 0, {}, key->src}));
   }
-  const py::object k = hashable_key(c, key);
+  const py::object k = key_object(c, key);
   if (!open_) {
     const int i = c.find_key(this, k.ptr());
     return i < 0 ? nullptr : c.item(this, static_cast<size_t>(i));
@@ -126,7 +147,7 @@ void DictValue::setitem(Context& c, const V& key, const V& value) {
   if (open_ && Context::unfixed(key)) {
     change_loosely(c, key, value);
   } else {
-    const py::object k = hashable_key(c, key);
+    const py::object k = key_object(c, key);
     if (open_) {
       c.check_effect(this);
       tighten(c, key);
@@ -140,15 +161,14 @@ void DictValue::setitem(Context& c, const V& key, const V& value) {
 
 void DictValue::delitem(Context& c, const V& key) {
   if (!has(c, key)) {
-    if (python_method(type(), "__delitem__"))  // Counter's does nothing
-      c.give_up(Reason::kUnsupportedOperand, str_cat("del of an item of ", type()->tp_name));
+    if (python_method(type(), "__delitem__")) return;  // Counter's does nothing
     c.raise(PyExc_KeyError, {key});
   }
   remove(c, key);
 }
 
 void DictValue::remove(Context& c, const V& key) {
-  const py::object k = hashable_key(c, key);
+  const py::object k = key_object(c, key);
   if (open_) {
     c.check_effect(this);
     tighten(c, key);
@@ -172,11 +192,126 @@ V DictValue::missing(Context& c, const V& key) {
   PyObject* hook = plain() ? nullptr : type_lookup(type(), interned("__missing__"));
   if (!hook) c.raise(PyExc_KeyError, {key});
   if (PyFunction_Check(hook)) return c.call(c.wrap_static(hook), {this, key}, {});
-  const V factory = c.c_attribute(this, "default_factory");  // of a defaultdict
+  const V factory = default_factory(c);
   if (factory->kind == kConst && factory->obj.is_none()) c.raise(PyExc_KeyError, {key});
   const V made = c.call(factory, {}, {});
   setitem(c, key, made);
   return made;
+}
+
+V DictValue::default_factory(Context& c) {
+  if (src >= 0) return c.c_attribute(this, "default_factory");
+  return factory ? factory : c.constant(py::none());
+}
+
+// Null: it is no defaultdict, or has none.
+V DictValue::factory_if_any(Context& c) {
+  if (src < 0 || plain() || !PyObject_HasAttr(obj.ptr(), interned("default_factory")))
+    return factory;
+  const V f = c.c_attribute(this, "default_factory");
+  return f->kind == kConst && f->obj.is_none() ? nullptr : f;
+}
+
+std::optional<V> DictValue::getattr(Context& c, PyObject* name) {
+  if (name == interned("default_factory") && type_lookup(type(), interned("__missing__")) &&
+      !python_method(type(), "__missing__"))
+    return default_factory(c);
+  return KeyedContainer::getattr(c, name);
+}
+
+void DictValue::move_to_end(Context& c, const V& key, bool last) {
+  if (!has(c, key)) c.raise(PyExc_KeyError, {key});
+  if (open_ && Context::unfixed(key)) {
+    c.check_effect(this);
+    c.undoable([this, was = reordered_] { reordered_ = was; });
+    reordered_ = true;
+    return log_call(c, "move_to_end", {key, c.constant(py::bool_(last))});
+  }
+  const py::object k = key_object(c, key);
+  if (!last) settle(c);
+  c.check_effect(this);
+  if (open_) {
+    tighten(c, key);
+    const V value = know(c, k).value;
+    change(c, k, false);
+    change(c, k, true, value);
+  } else {
+    c.touch(this);
+    c.undoable([this, keys = keys, items = items] {
+      this->keys = keys, this->items = items, index = {};
+      --changes;
+    });
+    ++changes;
+    index = {};
+    const auto at = c.find_key(this, k.ptr());
+    auto move = [&](auto& all) {
+      const auto x = all.begin() + at;
+      last ? std::rotate(x, x + 1, all.end()) : std::rotate(all.begin(), x, x + 1);
+    };
+    move(keys);
+    move(items);
+  }
+  log_call(c, "move_to_end", {key, c.constant(py::bool_(last))});
+}
+
+void DictValue::update(Context& c, const V& from) {
+  if (auto* d = as<DictValue>(from)) {
+    const std::vector<V> values = d->parts(c);
+    const std::vector<py::object> names = d->keys;
+    for (size_t k = 0; k < names.size(); ++k) setitem(c, c.wrap_static(names[k].ptr()), values[k]);
+    return;
+  }
+  if (type_lookup(from->type(), interned("keys")))
+    c.give_up(Reason::kUnsupportedCall, str_cat("a dict of a ", from->type()->tp_name));
+  const V it = c.get_iter(from);
+  V pair;
+  while (c.iterate(it, &pair)) {
+    const auto parts = c.unpack(pair);
+    if (!parts || parts->size() != 2) c.give_up(Reason::kRaises, "dict.update()");
+    setitem(c, (*parts)[0], (*parts)[1]);
+  }
+}
+
+// Where its values are constants.
+std::optional<py::object> DictValue::object(Context& c, Ask what) {
+  if (c.asks_user_code(type(), what)) return std::nullopt;
+  const Context::Nested nested(c);
+  settle(c);
+  py::object d = empty_dict(reinterpret_cast<PyObject*>(type()));
+  if (const V made = factory_if_any(c)) {
+    const auto o = c.as_constant(made, Ask::kIdentity);
+    if (!o) return std::nullopt;
+    d.attr("default_factory") = *o;
+  }
+  for (size_t k = 0; k < keys.size(); ++k) {
+    const auto o = c.as_constant(c.item(this, k), what);
+    if (!o) return std::nullopt;
+    put(d, keys[k], *o);
+  }
+  return d;
+}
+
+V DictValue::construct(Context& c, PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
+  if (t->tp_init != PyDict_Type.tp_init) c.guard_class(t);
+  auto* d = c.make<DictValue>();
+  d->cls = share(reinterpret_cast<PyObject*>(t));
+  if (PyObject* init = python_method(t, "__init__")) {
+    args.insert(args.begin(), d);
+    c.call(c.wrap_static(init), args, kwargs);
+    return d;
+  }
+  if (!d->ordered()) {  // a defaultdict
+    if (!args.empty()) {
+      const bool none = args[0]->kind == kConst && args[0]->obj.is_none();
+      if (!none && args[0]->kind == kConst) return nullptr;
+      if (!none) d->factory = args[0];
+      args.erase(args.begin());
+    }
+  }
+  if (args.size() > 1) return nullptr;
+  if (!args.empty()) d->update(c, args[0]);
+  for (auto& [name, v] : kwargs) d->setitem(c, c.constant(str_of(name)), v);
+  return d;
 }
 
 V DictValue::iter(Context& c) {
@@ -210,8 +345,6 @@ V setdefault(Context& c, DictValue& d, Args a) {
 }
 template <ViewValue::What what>
 V view(Context& c, DictValue& d, Args) {
-  if (d.type()->tp_iter != PyDict_Type.tp_iter)
-    c.give_up(Reason::kUnsupportedCall, str_cat("a view of a ", d.type()->tp_name));
   auto* made = c.make<ViewValue>();
   made->dict = &d;
   made->what = what;
@@ -221,17 +354,19 @@ V clear(Context& c, DictValue& d, Args) {
   d.clear(c);
   return none(c);
 }
-V copy(Context& c, DictValue& d, Args) {
-  if (!d.plain()) c.give_up(Reason::kUnsupportedCall, str_cat("copy of a ", d.type()->tp_name));
-  return d.with_parts(c, d.parts(c));
-}
-V popitem(Context& c, DictValue& d, Args) {
+V copy(Context& c, DictValue& d, Args) { return d.with_parts(c, d.parts(c)); }
+V popitem(Context& c, DictValue& d, bool last) {
+  if (d.sets_varying_keys()) c.give_up(Reason::kUnsupportedCall, "popitem() where keys vary");
   d.settle(c);
-  if (d.keys.empty()) c.raise(PyExc_KeyError, "popitem(): dictionary is empty");
-  const V key = c.constant(d.keys.back()), value = c.item(&d, d.keys.size() - 1);
+  if (d.keys.empty())
+    c.raise(PyExc_KeyError, {c.constant(py::str(d.ordered() ? "dictionary is empty"
+                                                            : "popitem(): dictionary is empty"))});
+  const size_t at = last ? d.keys.size() - 1 : 0;
+  const V key = c.wrap_static(d.keys[at].ptr()), value = c.item(&d, at);
   d.remove(c, key);
   return c.tuple({key, value});
 }
+V pop_last(Context& c, DictValue& d, Args) { return popitem(c, d, true); }
 V size(Context& c, DictValue& d, Args) { return d.length(c); }
 V contains(Context& c, DictValue& d, Args a) { return c.constant(py::bool_(d.has(c, a[0]))); }
 V getitem(Context& c, DictValue& d, Args a) { return d.getitem(c, a[0]); }
@@ -253,7 +388,7 @@ constexpr Method<DictValue> kMethods[] = {
     {"items", 0, 0, view<ViewValue::kItems>},
     {"clear", 0, 0, clear},
     {"copy", 0, 0, copy},
-    {"popitem", 0, 0, popitem},
+    {"popitem", 0, 0, pop_last},
     {"__len__", 0, 0, size},
     {"__contains__", 1, 1, contains},
     {"__getitem__", 1, 1, getitem},
@@ -264,16 +399,24 @@ constexpr Method<DictValue> kMethods[] = {
 
 std::optional<V> DictValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                    Kwargs& kwargs) {
-  if (name != "update") return run_method(kMethods, *this, c, name, args, kwargs);
-  auto* from = args.empty() ? nullptr : as<DictValue>(args[0]);
-  if (args.size() > 1 || (!args.empty() && !from) ||
-      type()->tp_as_mapping->mp_ass_subscript != PyDict_Type.tp_as_mapping->mp_ass_subscript)
-    return std::nullopt;
-  if (from) {
-    const std::vector<V> values = from->parts(c);
-    const std::vector<py::object> names = from->keys;
-    for (size_t k = 0; k < names.size(); ++k) setitem(c, c.constant(names[k]), values[k]);
+  if (ordered() && (name == "popitem" || name == "move_to_end")) {
+    const bool moves = name == "move_to_end";
+    std::vector<V> given = args;
+    for (auto& [k, v] : kwargs) {
+      if (k != "last") return std::nullopt;
+      given.push_back(v);
+    }
+    check_arity(c, name, moves, moves + 1, given.size());
+    const auto last = given.size() > moves ? c.truth(given.back()) : true;
+    if (!last) return std::nullopt;
+    if (!moves) return popitem(c, *this, *last);
+    move_to_end(c, given[0], *last);
+    return c.constant(py::none());
   }
+  if (name != "update" && name != "__init__")
+    return run_method(kMethods, *this, c, name, args, kwargs);
+  if (args.size() > 1) return std::nullopt;
+  if (!args.empty()) update(c, args[0]);
   for (auto& [k, v] : kwargs) setitem(c, c.constant(str_of(k)), v);
   return c.constant(py::none());
 }
@@ -288,6 +431,8 @@ V DictValue::with_parts(Context& c, std::vector<V> p) {
   auto* d = c.make<DictValue>();
   d->keys = keys;
   d->items = std::move(p);
+  if (!plain()) d->cls = share(reinterpret_cast<PyObject*>(type()));
+  d->factory = factory_if_any(c);
   return d;
 }
 
@@ -295,12 +440,18 @@ int DictValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<DictRecipe>();
   for (auto& x : parts(r.context())) made->parts.push_back(r.recipe(x));
   made->keys = keys;
+  made->cls = share(reinterpret_cast<PyObject*>(type()));
+  if (factory) made->factory = r.recipe(factory);
   return r.add(this, std::move(made));
 }
 
 // --- views
 
 PyTypeObject* ViewValue::type() const {
+  if (as<DictValue>(dict)->ordered())
+    return what == kKeys     ? &PyODictKeys_Type
+           : what == kValues ? &PyODictValues_Type
+                             : &PyODictItems_Type;
   return what == kKeys     ? &PyDictKeys_Type
          : what == kValues ? &PyDictValues_Type
                            : &PyDictItems_Type;
@@ -320,7 +471,7 @@ V ViewValue::iter(Context& c) {
 
 int ViewValue::rebuild(Rebuilder& r) {
   static const char* names[] = {"keys", "values", "items"};
-  const auto cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PyDict_Type));
+  const auto cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(dict->type()));
   const int d = r.recipe(dict);
   return r.make<CallRecipe>(this, cls.attr(names[what]), std::vector<int>{d});
 }

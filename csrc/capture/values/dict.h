@@ -24,10 +24,27 @@ struct DictValue final : KeyedContainer {
   void remove(Context& c, const V& key);  // which is there
   void clear(Context& c);
   V missing(Context& c, const V& key);  // what the class does for a key that is not there
+  void move_to_end(Context& c, const V& key, bool last);
+  // Takes the items of a dict, or pairs.
+  void update(Context& c, const V& from);
   bool plain() const { return type() == &PyDict_Type; }
+  // Has it an order of its own, which items are moved in?
+  bool ordered() const;
+  bool sets_varying_keys() const { return !loose.empty(); }
+  // dict_like classes; null: not with these arguments.
+  static V construct(Context& c, PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs);
+  std::optional<py::object> object(Context& c, Ask what) override;
+  std::optional<V> getattr(Context& c, PyObject* name) override;
+  bool asks_class() const override { return !plain(); }  // Counter's are in Python
+  void guard_methods(Context& c) override;
   void from_outside(Context&) override { set_open(true); }
 
+  V factory;  // of a defaultdict made here: default_factory
+
  private:
+  bool reordered_ = false;        // in a way that only a run knows
+  V default_factory(Context& c);  // of a defaultdict
+  V factory_if_any(Context& c);
   void set_open(bool open) override;
   bool source_has(PyObject* key) const override;
   bool settled_has(Context& c, const py::object& key) override;

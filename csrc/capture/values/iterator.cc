@@ -5,6 +5,7 @@
 #include "capture/values/bytearray.h"
 #include "capture/values/dict.h"
 #include "capture/values/sequence.h"
+#include "capture/values/set.h"
 
 namespace pijit {
 namespace {
@@ -90,6 +91,7 @@ DictIterator::DictIterator(V of)
 
 PyTypeObject* DictIterator::type() const {
   const auto* view = as<ViewValue>(of);
+  if (as<DictValue>(dict)->ordered()) return &PyODictIter_Type;
   return !view || view->what == ViewValue::kKeys ? &PyDictIterKey_Type
          : view->what == ViewValue::kValues      ? &PyDictIterValue_Type
                                                  : &PyDictIterItem_Type;
@@ -108,7 +110,7 @@ bool DictIterator::next(Context& c, V* value) {
   }
   ++pos;
   const auto* view = as<ViewValue>(of);
-  const V key = c.constant(dict->keys[at]);
+  const V key = c.wrap_static(dict->keys[at].ptr());
   *value = !view || view->what == ViewValue::kKeys ? key
            : view->what == ViewValue::kValues      ? c.item(dict, at)
                                                    : c.tuple({key, c.item(dict, at)});
@@ -124,14 +126,19 @@ int DictIterator::rebuild(Rebuilder& r) {
 }
 
 SetIterator::SetIterator(V of, std::vector<V> items)
-    : of(of), items(std::move(items)), size(static_cast<int64_t>(of->keys.size())) {}
+    : of(of),
+      items(std::move(items)),
+      size(static_cast<int64_t>(this->items.size())),
+      changes(of->changes) {}
 
 PyTypeObject* SetIterator::type() const { return &PySetIter_Type; }
 
 bool SetIterator::next(Context& c, V* value) {
   if (pos == kExhausted) return false;
-  if (static_cast<int64_t>(of->keys.size()) != size)
+  if (auto* made = as<SetValue>(of); made && made->size() != size)
     changed(c, &size, this, "Set changed size during iteration");
+  if (of->changes != changes)
+    c.give_up(Reason::kUnsupportedIterable, "a set that changes during its iteration");
   const size_t at = static_cast<size_t>(pos);
   if (at >= items.size()) {
     pos = kExhausted;
@@ -144,7 +151,7 @@ bool SetIterator::next(Context& c, V* value) {
 
 int SetIterator::rebuild(Rebuilder& r) {
   if (pos < 0) r.context().give_up(Reason::kRebuild, "an iterator that has ended");
-  if (static_cast<int64_t>(of->keys.size()) != size)
+  if (of->changes != changes || size < 0)
     r.context().give_up(Reason::kRebuild, "iterator over a set that has changed");
   const int whole = r.recipe(of);
   return r.make<DictIteratorRecipe>(this, whole, pos);

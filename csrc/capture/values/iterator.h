@@ -54,6 +54,7 @@ struct SetIterator final : IteratorValue {
   V of;
   std::vector<V> items;
   int64_t size;  // as in DictIterator
+  uint64_t changes;
 };
 
 struct RangeIterator final : IteratorValue {

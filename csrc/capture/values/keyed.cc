@@ -24,9 +24,11 @@ V KeyedContainer::length(Context& c) {
         std::count_if(known.begin(), known.end(), [](auto& k) { return k.present; }));
   int64_t more = 0;
   // one item by a key that varies is that of no other
-  if (loose.size() > 1 || !known.empty()) tighten(c);
-  for (auto& [k, v, order] : loose)
-    more += !c.decided(source_has(k->obj.ptr()), {Source::kHasKey, src, 0, {}, k->src});
+  if (loose.size() > 1 || !known.empty() || (loose.size() == 1 && loose[0].key->src < 0))
+    tighten(c);
+  for (auto& of : loose)
+    more += of.present -
+            c.decided(source_has(of.key->obj.ptr()), {Source::kHasKey, src, 0, {}, of.key->src});
   for (size_t k = 0; k < known.size(); ++k)
     if (known[k].written) {
       const py::object key = known[k].key;
@@ -38,8 +40,8 @@ V KeyedContainer::length(Context& c) {
 
 std::optional<bool> KeyedContainer::truth(Context& c) {
   if (!open_) return !items.empty();
-  if (!loose.empty()) return true;
-  bool written = false;
+  if (!loose.empty() && loose.back().present) return true;
+  bool written = !loose.empty();
   for (auto& k : known) {
     if (k.present) return true;  // a guard or an effect says so
     written |= k.written;
@@ -63,20 +65,46 @@ bool hashes_as_enum(PyTypeObject* t) {
   return true;
 }
 
-// A key that may be looked up at any time, also by guards.
-py::object KeyedContainer::hashable_key(Context& c, const V& key) {
+// A class whose metaclass compares by identity.
+bool is_plain_class(PyObject* o) {
+  return Py_TYPE(o)->tp_hash == PyType_Type.tp_hash &&
+         Py_TYPE(o)->tp_richcompare == PyType_Type.tp_richcompare;
+}
+
+bool constant_key(PyObject* o) {
+  if (PyTuple_CheckExact(o)) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(o); ++k)
+      if (!constant_key(PyTuple_GET_ITEM(o, k))) return false;
+    return true;
+  }
+  if (PyType_Check(o)) return is_plain_class(o);
+  if (is_enum(Py_TYPE(o))) return hashes_as_enum(Py_TYPE(o));
+  return immutable_constant(o) || PyFunction_Check(o) || (static_object(o) && !PyModule_Check(o));
+}
+
+py::object key_object(Context& c, const V& key) {
   c.fix(key);
   py::object o;
-  if (key->kind == kConst) {
+  if (key->kind == Value::kConst) {
     o = key->obj;
   } else if (as<TupleValue>(key) && key->type() == &PyTuple_Type) {
     o = c.as_constant(key).value_or(py::object());
   } else if (as<ObjectValue>(key) && is_enum(key->type()) && hashes_as_enum(key->type())) {
     c.guard_class(key->type());
     o = c.as_constant(key, Ask::kIdentity).value_or(py::object());
+  } else if (as<ObjectValue>(key) && constant_key(key->obj.ptr())) {  // by its identity
+    if (key->src >= 0 && c.sources_[key->src].kind != Source::kConst)
+      c.guard(Guard::kIs, key->src, key->obj);
+    o = key->obj;
   }
   if (!o) c.give_up(Reason::kUnsupportedOperand, str_cat("a key of type ", key->type()->tp_name));
   if (PyObject_Hash(o.ptr()) == -1) c.raise(py::error_already_set());
+  return o;
+}
+
+py::object element_object(Context& c, const V& x) {
+  const py::object o = key_object(c, x);
+  if (is_nan(o.ptr())) c.give_up(Reason::kUnsupportedOperand, "NaN in a set");
   return o;
 }
 
@@ -128,14 +156,14 @@ void KeyedContainer::change(Context& c, const py::object& key, bool present, V v
   k->written = true;
 }
 
-void KeyedContainer::change_loosely(Context& c, const V& key, V value) {
+void KeyedContainer::change_loosely(Context& c, const V& key, V value, bool present) {
   c.check_effect(this);
   c.undoable([this, old = loose] { loose = old; });
   if (!loose.empty() && loose.back().key == key)
-    loose.back().value = value;
+    loose.back().value = value, loose.back().present = present;
   else
-    loose.push_back({key, value, c.arena_.next_serial()});
-  if (loose.size() > 1) tighten(c);
+    loose.push_back({key, value, c.arena_.next_serial(), present});
+  if (loose.size() > 1 && kind != kKeyed) tighten(c);
 }
 
 void KeyedContainer::tighten(Context& c, const V& key) {
@@ -144,9 +172,9 @@ void KeyedContainer::tighten(Context& c, const V& key) {
   const auto all = loose;
   c.undoable([this, all] { loose = all; });
   loose.clear();
-  for (auto& [k, v, order] : all) {
-    c.fix(k);
-    change(c, k->obj, true, v, order);
+  for (auto& of : all) {
+    c.fix(of.key);
+    change(c, of.key->obj, of.present, of.value, of.order);
   }
 }
 
@@ -157,11 +185,11 @@ bool KeyedContainer::written_like(const V& key) const {
 
 bool KeyedContainer::has(Context& c, const V& key) {
   if (open_ && Context::unfixed(key)) {
-    if (!loose.empty() && loose.back().key == key) return true;
+    if (!loose.empty() && loose.back().key == key) return loose.back().present;
     if (key->src >= 0 && loose.empty() && !cleared_ && !written_like(key))
       return c.decided(source_has(key->obj.ptr()), {Source::kHasKey, src, 0, {}, key->src});
   }
-  const py::object k = hashable_key(c, key);
+  const py::object k = key_object(c, key);
   if (!open_) return settled_has(c, k);
   tighten(c, key);
   Known& found = know(c, k);

@@ -5,6 +5,13 @@
 
 namespace pijit {
 
+// May it be a key that guards compare and that is there at any time?
+bool constant_key(PyObject* o);
+// The object of a key. Raises where it cannot be one, gives up where it is not constant.
+py::object key_object(Context& c, const V& key);
+// The same for a set, in which NaN is by its identity.
+py::object element_object(Context& c, const V& x);
+
 struct KeyedContainer : Value {
   using Value::Value;
   static bool holds(Kind k) { return k == kDict || k == kOpenDict || k == kKeyed; }
@@ -34,8 +41,6 @@ struct KeyedContainer : Value {
   virtual bool source_has(PyObject* key) const = 0;
   // Of what is no longer open.
   virtual bool settled_has(Context& c, const py::object& key) = 0;
-  // Raises where it cannot be one, or is not constant.
-  py::object hashable_key(Context& c, const V& key);
   Known* find(PyObject* key);
   Known& add(Context& c, Known k);
   // What is known of a key, asked of the source if need be.
@@ -44,7 +49,7 @@ struct KeyedContainer : Value {
   void change(Context& c, const py::object& key, bool present, V value = nullptr,
               uint64_t order = 0);
   // Sets an item by a key that varies; keys of sets have no value.
-  void change_loosely(Context& c, const V& key, V value);
+  void change_loosely(Context& c, const V& key, V value, bool present = true);
   // Fixes the keys of loose items, or those that may be `key`, which is constant.
   void tighten(Context& c, const V& key = nullptr);
   // May a key that varies be one that was set or deleted here?
@@ -58,8 +63,9 @@ struct KeyedContainer : Value {
   struct Loose {
     V key, value;
     uint64_t order;
+    bool present;
   };
-  std::vector<Loose> loose;  // items set by keys that vary
+  std::vector<Loose> loose;  // items set, keys of sets also discarded, by keys that vary
 };
 
 }  // namespace pijit

@@ -2,6 +2,9 @@
 
 #include "capture/context.h"
 #include "capture/rebuilder.h"
+#include "capture/values/iterator.h"
+#include "capture/values/keyed.h"
+#include "capture/values/set.h"
 
 namespace pijit {
 
@@ -16,7 +19,21 @@ bool ObjectValue::has_identity() const {
   return !PyFunction_Check(o) && !PyType_Check(o) && !PyModule_Check(o);
 }
 
+// A frozenset is looked at as a whole. Empty: it holds other things than constants, or it is none.
+std::optional<py::object> ObjectValue::frozen(Context& c) {
+  if (!PyFrozenSet_CheckExact(obj.ptr())) return std::nullopt;
+  for (auto o : obj)
+    if (!constant_key(o.ptr())) return std::nullopt;
+  if (src >= 0 && c.sources_[src].kind != Source::kConst) {
+    if (c.unstable(src))
+      c.give_up(Reason::kUnstable, describe_source(c.sources_, src, *c.start_.code));
+    c.guard(Guard::kEquals, src, obj);
+  }
+  return obj;
+}
+
 std::optional<py::object> ObjectValue::object(Context& c, Ask what) {
+  if (auto o = frozen(c)) return o;
   if (!static_object(obj.ptr())) return std::nullopt;
   const Context::Nested nested(c);
   if (c.asks_user_code(type(), what)) return std::nullopt;
@@ -24,6 +41,7 @@ std::optional<py::object> ObjectValue::object(Context& c, Ask what) {
 }
 
 V ObjectValue::length(Context& c) {
+  if (auto o = frozen(c)) return c.constant_int(static_cast<int64_t>(py::len(*o)));
   if (py::isinstance<py::array>(obj) && !c.user_method(this, "__len__")) {
     const Py_ssize_t n = PyObject_Size(obj.ptr());
     if (n < 0) c.raise(py::error_already_set());
@@ -35,13 +53,28 @@ V ObjectValue::length(Context& c) {
 }
 
 std::optional<bool> ObjectValue::contains(Context& c, const V& x) {
-  if (!PyFrozenSet_CheckExact(obj.ptr())) return Value::contains(c, x);
-  const auto o = c.as_constant(x);
-  if (!o || is_nan(o->ptr())) return std::nullopt;
-  if (src >= 0 && c.sources_[src].kind != Source::kConst) c.guard(Guard::kIs, src, obj);
-  const int r = PySequence_Contains(obj.ptr(), o->ptr());
+  if (!frozen(c)) return Value::contains(c, x);
+  const int r = PySequence_Contains(obj.ptr(), element_object(c, x).ptr());
   if (r < 0) c.raise(py::error_already_set());
   return r == 1;
+}
+
+std::optional<bool> ObjectValue::truth(Context& c) {
+  if (auto o = frozen(c)) return py::len(*o) > 0;
+  return Value::truth(c);
+}
+
+V ObjectValue::iter(Context& c) {
+  if (!frozen(c)) return Value::iter(c);
+  std::vector<V> all;
+  for (auto o : obj) all.push_back(c.wrap_static(o.ptr()));
+  return c.make<SetIterator>(this, all);
+}
+
+std::optional<V> ObjectValue::method(Context& c, const std::string& name, std::vector<V>& args,
+                                     Kwargs& kwargs) {
+  if (!kwargs.empty() || !frozen(c)) return std::nullopt;
+  return set_question(c, this, name, args);
 }
 
 std::optional<V> ObjectValue::getattr(Context& c, PyObject* name) {

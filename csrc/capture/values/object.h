@@ -10,15 +10,22 @@ struct ObjectValue final : Value {
   static bool holds(Kind k) { return k == kObject; }
   PyTypeObject* type() const override;
   std::optional<py::object> object(Context& c, Ask what) override;
+  std::optional<bool> truth(Context& c) override;
   V length(Context& c) override;
   std::optional<bool> contains(Context& c, const V& x) override;
+  V iter(Context& c) override;
   bool iterable() const override { return true; }
   std::optional<V> getattr(Context& c, PyObject* name) override;
   void setattr(Context& c, PyObject* name, const V& value) override;
   bool asks_class() const override { return true; }
   void guard_methods(Context& c) override;
   bool has_identity() const override;
+  std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                          Kwargs& kwargs) override;
   int rebuild(Rebuilder& r) override;
+
+ private:
+  std::optional<py::object> frozen(Context& c);
 };
 
 }  // namespace pijit

@@ -5,53 +5,25 @@
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
+#include "capture/values/set.h"
 
 namespace pijit {
-namespace {
-
-struct OpenSetIterator final : IteratorValue {
-  OpenSetIterator(V of, std::vector<V> items)
-      : of(of), items(std::move(items)), changes(of->changes) {}
-  PyTypeObject* type() const override { return &PySetIter_Type; }
-  bool next(Context& c, V* value) override {
-    if (of->changes != changes)
-      c.give_up(Reason::kUnsupportedIterable, "a set that changes during its iteration");
-    if (static_cast<size_t>(pos) >= items.size()) return false;
-    *value = items[static_cast<size_t>(pos++)];
-    return true;
-  }
-  int rebuild(Rebuilder& r) override {
-    if (pos > 0 || of->changes != changes) leave();
-    const int whole = r.recipe(of);
-    const auto iter = py::reinterpret_borrow<py::object>(original("iter"));
-    return r.make<CallRecipe>(this, iter, std::vector<int>{whole});
-  }
-
-  V of;
-  std::vector<V> items;
-  uint64_t changes;
-};
-
-}  // namespace
-
 bool OpenSetValue::source_has(PyObject* key) const {
   const int r = PySet_Contains(obj.ptr(), key);
   if (r < 0) PyErr_Clear();
   return r == 1;
 }
 
-std::vector<V> OpenSetValue::elements(Context& c) {
-  if (changes || cleared_)
-    c.give_up(Reason::kUnsupportedIterable, "the order of a set that has changed");
+std::vector<py::object> OpenSetValue::source_elements(Context& c) {
   if (c.unstable(src))
     c.give_up(Reason::kUnstable, describe_source(c.sources_, src, *c.start_.code));
   py::list all;
-  std::vector<V> values;
+  std::vector<py::object> values;
   for (auto o : obj) {
-    if (!immutable_constant(o.ptr()))
+    if (!constant_key(o.ptr()))
       c.give_up(Reason::kUnsupportedOperand, "a set of other things than constants");
     all.append(o);
-    values.push_back(c.wrap_static(o.ptr()));
+    values.push_back(py::reinterpret_borrow<py::object>(o));
   }
   c.guard(Guard::kKeys, src, py::tuple(all), 0,
           py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PySet_Type)));
@@ -59,12 +31,28 @@ std::vector<V> OpenSetValue::elements(Context& c) {
 }
 
 std::optional<py::object> OpenSetValue::object(Context& c, Ask) {
+  if (changes) c.give_up(Reason::kUnsupportedIterable, "the order of a set that has changed");
   py::set s;
-  for (auto& v : elements(c)) s.add(v->obj);
+  for (auto& o : source_elements(c)) s.add(o);
   return py::object(s);
 }
 
-V OpenSetValue::iter(Context& c) { return c.make<OpenSetIterator>(this, elements(c)); }
+py::object OpenSetValue::content(Context& c) {
+  tighten(c);
+  py::set s;
+  if (!cleared_)
+    for (auto& o : source_elements(c)) s.add(o);
+  for (auto& k : known)
+    if (k.written) s.attr(k.present ? "add" : "discard")(k.key);
+  return s;
+}
+
+V OpenSetValue::iter(Context& c) {
+  if (changes) c.give_up(Reason::kUnsupportedIterable, "the order of a set that has changed");
+  std::vector<V> values;
+  for (auto& o : source_elements(c)) values.push_back(c.wrap_static(o.ptr()));
+  return c.make<SetIterator>(this, values);
+}
 
 int OpenSetValue::rebuild(Rebuilder& r) { r.context().give_up(Reason::kRebuild, "set"); }
 
@@ -72,24 +60,26 @@ void OpenSetValue::put(Context& c, const V& key) {
   c.check_effect(this);
   c.undoable([this] { --changes; });
   ++changes;
-  if (Context::unfixed(key) && key->src >= 0 && !cleared_) {
+  if (Context::unfixed(key) && !cleared_) {
     change_loosely(c, key, nullptr);
   } else {
-    const py::object k = hashable_key(c, key);
+    const py::object k = element_object(c, key);
     tighten(c, key);
-    change(c, k, true);
+    KeyedContainer::change(c, k, true);
   }
-  log_call(c, "add", {key});
 }
 
-void OpenSetValue::drop(Context& c, const V& key, const char* by) {
-  const py::object k = hashable_key(c, key);
+void OpenSetValue::drop(Context& c, const V& key) {
   c.check_effect(this);
   c.undoable([this] { --changes; });
   ++changes;
-  tighten(c, key);
-  change(c, k, false);
-  log_call(c, by, {key});
+  if (Context::unfixed(key) && !cleared_) {
+    change_loosely(c, key, nullptr, false);
+  } else {
+    const py::object k = element_object(c, key);
+    tighten(c, key);
+    KeyedContainer::change(c, k, false);
+  }
 }
 
 void OpenSetValue::clear(Context& c) {
@@ -109,42 +99,92 @@ using Args = const std::vector<V>&;
 V none(Context& c) { return c.constant(py::none()); }
 V add(Context& c, OpenSetValue& s, Args a) {
   s.put(c, a[0]);
+  s.log(c, "add", a);
   return none(c);
 }
+// Elements of a set, a frozenset or a dict's keys: CPython makes room for them first.
+std::vector<V> set_elements(Context& c, const V& x) {
+  const py::object elements = *set_object(c, x);
+  std::vector<V> all;
+  for (auto o : elements) all.push_back(c.wrap_static(o.ptr()));
+  return all;
+}
 V update(Context& c, OpenSetValue& s, Args a) {
-  for (auto& x : c.items_of(a[0])) s.put(c, x);
+  for (auto& from : a) {
+    const V other = Context::is_dict(from) ? make_set(c, &PySet_Type, from) : from;
+    if (other == from && !set_object(c, other)) {
+      for (auto& x : c.items_of(other)) {
+        s.put(c, x);
+        s.log(c, "add", {x});
+      }
+    } else {
+      const V constant = set_snapshot(c, other);
+      for (auto& x : set_elements(c, constant)) s.put(c, x);
+      s.log(c, "update", {constant});
+    }
+  }
+  return none(c);
+}
+V difference_update(Context& c, OpenSetValue& s, Args a) {
+  for (auto& from : a) {
+    const V constant = make_set(c, &PySet_Type, from);
+    for (auto& x : set_elements(c, constant)) s.drop(c, x);
+    s.log(c, "difference_update", {constant});
+  }
+  return none(c);
+}
+V symmetric_difference_update(Context& c, OpenSetValue& s, Args a) {
+  const V constant = make_set(c, &PySet_Type, a[0]);
+  for (auto& x : set_elements(c, constant)) s.has(c, x) ? s.drop(c, x) : s.put(c, x);
+  s.log(c, "symmetric_difference_update", {constant});
+  return none(c);
+}
+V intersection_update(Context& c, OpenSetValue& s, Args a) {
+  const py::object mine = s.content(c);
+  std::vector<V> others;
+  py::object kept = mine;
+  for (auto& from : a) {
+    others.push_back(make_set(c, &PySet_Type, from));
+    kept = kept.attr("intersection")(*set_object(c, others.back()));
+  }
+  for (auto x : mine)
+    if (PySet_Contains(kept.ptr(), x.ptr()) != 1) s.drop(c, c.wrap_static(x.ptr()));
+  s.log(c, "intersection_update", others);
   return none(c);
 }
 V discard(Context& c, OpenSetValue& s, Args a) {
-  s.drop(c, a[0], "discard");
+  s.drop(c, a[0]);
+  s.log(c, "discard", a);
   return none(c);
 }
 V remove(Context& c, OpenSetValue& s, Args a) {
   if (!s.has(c, a[0])) c.raise(PyExc_KeyError, {a[0]});
-  s.drop(c, a[0], "remove");
+  s.drop(c, a[0]);
+  s.log(c, "remove", a);
   return none(c);
 }
 V clear(Context& c, OpenSetValue& s, Args) {
   s.clear(c);
   return none(c);
 }
-V size(Context& c, OpenSetValue& s, Args) { return s.length(c); }
-V contains(Context& c, OpenSetValue& s, Args a) { return c.constant(py::bool_(s.has(c, a[0]))); }
 
+constexpr size_t kMany = 1000;
 constexpr Method<OpenSetValue> kMethods[] = {
     {"add", 1, 1, add},
-    {"update", 1, 1, update},
+    {"update", 0, kMany, update},
+    {"difference_update", 0, kMany, difference_update},
+    {"intersection_update", 0, kMany, intersection_update},
+    {"symmetric_difference_update", 1, 1, symmetric_difference_update},
     {"discard", 1, 1, discard},
     {"remove", 1, 1, remove},
     {"clear", 0, 0, clear},
-    {"__len__", 0, 0, size},
-    {"__contains__", 1, 1, contains},
 };
 }  // namespace
 
 std::optional<V> OpenSetValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                       Kwargs& kwargs) {
-  return run_method(kMethods, *this, c, name, args, kwargs);
+  if (auto r = run_method(kMethods, *this, c, name, args, kwargs)) return r;
+  return kwargs.empty() ? set_question(c, this, name, args) : std::nullopt;
 }
 
 }  // namespace pijit

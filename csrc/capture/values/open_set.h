@@ -16,14 +16,20 @@ struct OpenSetValue final : KeyedContainer {
   void from_outside(Context&) override { set_open(true); }
 
   void put(Context& c, const V& key);
-  void drop(Context& c, const V& key, const char* by);
+  void drop(Context& c, const V& key);
   void clear(Context& c);
+  // Its elements now, in no order that counts.
+  py::object content(Context& c);
+  // The operation itself is an effect of the capture.
+  void log(Context& c, const char* method, std::vector<V> args) {
+    log_call(c, method, std::move(args));
+  }
 
  private:
   bool source_has(PyObject* key) const override;
   bool settled_has(Context&, const py::object& key) override { return false; }
-  // Its elements, under a guard. Once it was changed here, their order is not known.
-  std::vector<V> elements(Context& c);
+  // Those of the object outside, in their order, under a guard.
+  std::vector<py::object> source_elements(Context& c);
 };
 
 }  // namespace pijit

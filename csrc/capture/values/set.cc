@@ -3,60 +3,135 @@
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
+#include "capture/values/object.h"
+#include "capture/values/open_set.h"
 
 namespace pijit {
 namespace {
 
+py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
+py::object method_of_set(const char* name) {
+  return share(type_lookup(&PySet_Type, interned(name)));
+}
+
+py::object replay(const std::vector<SetValue::Step>& steps) {
+  py::object s = py::set();
+  for (auto& step : steps) s = step.run(s);
+  return s;
+}
+
 struct SetRecipe final : Recipe {
-  py::object make(Runner&) const override {
-    py::set s;
-    if (base) s.attr("update")(base);
-    for (auto& k : keys) s.add(k);
-    return s;
-  }
+  py::object make(Runner&) const override { return replay(steps); }
   int visit(visitproc visit, void* arg) const override {
-    Py_VISIT(base.ptr());
-    for (auto& k : keys) Py_VISIT(k.ptr());
+    for (auto& step : steps)
+      for (auto& a : step.args) Py_VISIT(a.ptr());
     return 0;
   }
   std::string describe() const override {
-    std::string r = "set" + (base ? " " + shown(base) : "");
-    for (auto& k : keys) r += " " + shown(k);
+    std::string r = "set";
+    for (auto& step : steps) {
+      r += " " + text_of(step.callable.attr("__name__"));
+      for (auto& a : step.args) r += " " + shown(a);
+    }
     return r;
   }
 
-  py::object base;               // a frozenset, or null
-  std::vector<py::object> keys;  // added in this order
+  std::vector<SetValue::Step> steps;
 };
+
+bool is_frozen(const V& v) { return as<ObjectValue>(v) && PyFrozenSet_CheckExact(v->obj.ptr()); }
+bool is_set(const V& v) { return as<SetValue>(v) || as<OpenSetValue>(v) || is_frozen(v); }
+bool is_keys(const V& v) {
+  const auto* view = as<ViewValue>(v);
+  return view && view->what == ViewValue::kKeys;
+}
+
+py::object dict_of_keys(Context& c, const V& d) {
+  c.settle(d);
+  py::dict all;
+  for (auto& k : d->keys) all[k] = py::none();
+  return all;
+}
+
+// An argument of a set's method, which may be anything that is iterated.
+py::object argument(Context& c, const V& x) {
+  if (auto o = set_object(c, x)) return *o;
+  if (Context::is_dict(x)) return dict_of_keys(c, x);
+  py::list all;
+  for (auto& v : c.items_of(x)) all.append(element_object(c, v));
+  return all;
+}
+
+V made_of(Context& c, std::vector<SetValue::Step> steps) {
+  auto* s = c.make<SetValue>();
+  s->steps = std::move(steps);
+  return s;
+}
+
+// What C code gives for sets: a set, a frozenset or an answer.
+py::object called(Context& c, const py::object& f, const std::vector<py::object>& args) {
+  const SetValue::Step step{f, args, false, true};
+  try {
+    return step.run({});
+  } catch (const py::error_already_set& e) {
+    c.raise(e);
+  }
+}
+
+// The set that a function gives for set `a`, which is the first of its arguments.
+V set_by(Context& c, const V& a, const py::object& f, std::vector<py::object> rest) {
+  const py::object o = *set_object(c, a);
+  std::vector<py::object> all{o};
+  all.insert(all.end(), rest.begin(), rest.end());
+  const py::object r = called(c, f, all);
+  if (!PySet_CheckExact(r.ptr())) return *c.fresh(r);
+  if (auto* made = as<SetValue>(a)) {
+    std::vector<SetValue::Step> steps = made->steps;
+    steps.push_back({f, std::move(rest), true, true});
+    return made_of(c, std::move(steps));
+  }
+  return made_of(c, {{f, std::move(all), false, true}});
+}
+
+// Elements in no order that counts.
+py::object content(Context& c, const V& x) {
+  if (auto* open = as<OpenSetValue>(x)) return open->content(c);
+  return *set_object(c, x);
+}
 
 }  // namespace
 
+py::object SetValue::Step::run(const py::object& set) const {
+  std::vector<PyObject*> all;
+  if (of_set) all.push_back(set.ptr());
+  for (auto& a : args) all.push_back(a.ptr());
+  const py::object r =
+      checked(PyObject_Vectorcall(callable.ptr(), all.data(), all.size(), nullptr));
+  return gives ? r : set;
+}
+
 PyTypeObject* SetValue::type() const { return &PySet_Type; }
 
-// Its order is that of an equal history.
-std::optional<py::object> SetValue::object(Context&, Ask) {
-  py::set s;
-  if (obj) s.attr("update")(obj);
-  for (auto& k : keys) s.add(k);
-  return py::object(s);
+py::object SetValue::elements() {
+  if (!live_) live_ = replay(steps);
+  return live_;
 }
+Py_ssize_t SetValue::size() { return PySet_GET_SIZE(elements().ptr()); }
 
-std::optional<bool> SetValue::truth(Context& c) { return py::len(c.elements(this)) > 0; }
-V SetValue::length(Context& c) {
-  return c.constant_int(static_cast<int64_t>(py::len(c.elements(this))));
-}
+std::optional<py::object> SetValue::object(Context&, Ask) { return replay(steps); }
+
+std::optional<bool> SetValue::truth(Context&) { return size() > 0; }
+V SetValue::length(Context& c) { return c.constant_int(size()); }
 
 std::optional<bool> SetValue::contains(Context& c, const V& x) {
-  const auto o = c.as_constant(x, Ask::kHash);
-  if (!o || is_nan(o->ptr())) return std::nullopt;  // NaN is in a container by its identity
-  const int r = PySequence_Contains(c.elements(this).ptr(), o->ptr());
+  const int r = PySet_Contains(elements().ptr(), element_object(c, x).ptr());
   if (r < 0) c.raise(py::error_already_set());
   return r == 1;
 }
 
 V SetValue::iter(Context& c) {
   std::vector<V> out;
-  for (auto o : c.elements(this)) out.push_back(c.wrap_static(o.ptr()));
+  for (auto o : elements()) out.push_back(c.wrap_static(o.ptr()));
   return c.make<SetIterator>(this, out);
 }
 
@@ -64,11 +139,155 @@ std::optional<V> SetValue::getattr(Context& c, PyObject* name) {
   return c.builtin_attribute(this, name);
 }
 
+void SetValue::change(Context& c, Step step) {
+  c.touch(this);
+  py::object now = elements();
+  live_ = {};  // an error may come half-way
+  try {
+    now = step.run(now);
+  } catch (const py::error_already_set& e) {
+    c.raise(e);
+  }
+  live_ = now;
+  c.undoable([this] {
+    steps.pop_back();
+    live_ = {};
+    --changes;
+  });
+  ++changes;
+  steps.push_back(std::move(step));
+}
+
+void SetValue::add(Context& c, const V& x) {
+  static const py::object* const f = new py::object(method_of_set("add"));
+  const py::object o = element_object(c, x);
+  const int known = PySet_Contains(elements().ptr(), o.ptr());
+  if (known < 0) c.raise(py::error_already_set());
+  if (!known) change(c, {*f, {o}});
+}
+
 int SetValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<SetRecipe>();
-  made->base = obj;
-  made->keys = keys;
+  made->steps = steps;
   return r.add(this, std::move(made));
+}
+
+// --- all kinds of sets
+
+std::optional<py::object> set_object(Context& c, const V& x) {
+  if (auto* s = as<SetValue>(x)) return s->object(c, Ask::kAnything);
+  if (auto* s = as<OpenSetValue>(x)) return s->object(c, Ask::kAnything);
+  if (is_frozen(x)) return x->object(c, Ask::kAnything);
+  if (is_keys(x)) return dict_of_keys(c, as<ViewValue>(x)->dict).attr("keys")();
+  return std::nullopt;
+}
+
+V set_snapshot(Context& c, const V& x) {
+  if (is_frozen(x)) return x;
+  if (auto* s = as<SetValue>(x)) return made_of(c, s->steps);
+  return make_set(c, &PySet_Type, x);
+}
+
+V make_set(Context& c, PyTypeObject* t, const V& x) {
+  if (t == &PyFrozenSet_Type && x && is_frozen(x)) return x;
+  const py::object cls = share(reinterpret_cast<PyObject*>(t));
+  std::vector<py::object> args;
+  if (x) args.push_back(argument(c, x));
+  const py::object made = called(c, cls, args);
+  if (t == &PyFrozenSet_Type) return *c.fresh(made);
+  return made_of(c, {{cls, std::move(args), false, true}});
+}
+
+V set_operation(Context& c, BinaryOp op, const V& a, const V& b) {
+  const bool of_sets =
+      op == BinaryOp::kAnd || op == BinaryOp::kOr || op == BinaryOp::kXor || op == BinaryOp::kSub;
+  if (!of_sets || !(is_set(a) || is_keys(a)) || !(is_set(b) || is_keys(b))) return nullptr;
+  return set_by(c, a, share(original(facts(op).function)), {*set_object(c, b)});
+}
+
+V set_in_place(Context& c, BinaryOp op, const V& a, const V& b) {
+  if (!is_set(a) || !is_set(b)) return set_operation(c, op, a, b);
+  const char* method = op == BinaryOp::kAnd   ? "intersection_update"
+                       : op == BinaryOp::kOr  ? "update"
+                       : op == BinaryOp::kXor ? "symmetric_difference_update"
+                       : op == BinaryOp::kSub ? "difference_update"
+                                              : nullptr;
+  if (is_frozen(a) || !method) return set_operation(c, op, a, b);
+  std::vector<V> args{b};
+  Kwargs none;
+  if (!a->method(c, method, args, none)) return nullptr;
+  return a;
+}
+
+V set_comparison(Context& c, CompareOp op, const V& a, const V& b) {
+  if (!(is_set(a) || is_keys(a)) || !(is_set(b) || is_keys(b))) return nullptr;
+  return *c.fresh(called(c, share(original(facts(op).name)), {content(c, a), content(c, b)}));
+}
+
+std::optional<V> set_question(Context& c, const V& set, const std::string& name,
+                              const std::vector<V>& args) {
+  auto one = [&] {
+    if (args.size() != 1)
+      c.give_up(Reason::kRaises, str_cat("set.", name, "() takes one argument, not ", args.size()));
+  };
+  auto* cls = reinterpret_cast<PyObject*>(is_frozen(set) ? &PyFrozenSet_Type : &PySet_Type);
+  const bool compares = name == "issubset" || name == "issuperset" || name == "isdisjoint";
+  const bool gives = name == "union" || name == "intersection" || name == "difference" ||
+                     name == "symmetric_difference" || name == "copy";
+  if (compares) {
+    one();
+    const py::object other = is_set(args[0]) ? content(c, args[0]) : argument(c, args[0]);
+    return c.fresh(called(c, share(cls).attr(name.c_str()), {content(c, set), other}));
+  }
+  if (gives) {
+    std::vector<py::object> others;
+    if (name == "symmetric_difference") one();
+    for (auto& a : args) others.push_back(argument(c, a));
+    return set_by(c, set, share(cls).attr(name.c_str()), others);
+  }
+  if (name == "__len__" && args.empty()) return c.length_of(set);
+  if (name == "__contains__") {
+    one();
+    if (auto yes = set->contains(c, args[0])) return c.constant(py::bool_(*yes));
+  }
+  return std::nullopt;
+}
+
+std::optional<V> SetValue::method(Context& c, const std::string& name, std::vector<V>& args,
+                                  Kwargs& kwargs) {
+  if (!kwargs.empty()) return std::nullopt;
+  const V none = c.constant(py::none());
+  auto arity = [&](size_t n) { check_arity(c, name, n, n, args.size()); };
+  if (name == "add") {
+    arity(1);
+    add(c, args[0]);
+    return none;
+  }
+  if (name == "discard" || name == "remove") {
+    arity(1);
+    if (*contains(c, args[0]))
+      change(c, {method_of_set("discard"), {element_object(c, args[0])}});
+    else if (name == "remove")
+      c.raise(PyExc_KeyError, {args[0]});
+    return none;
+  }
+  if (name == "pop") {
+    arity(0);
+    py::object popped;
+    if (size()) popped = replay(steps).attr("pop")();
+    change(c, {method_of_set("pop"), {}});
+    return c.wrap_static(popped.ptr());
+  }
+  if (name == "clear") arity(0);
+  if (name == "symmetric_difference_update") arity(1);
+  if (name == "clear" || name == "update" || name == "intersection_update" ||
+      name == "difference_update" || name == "symmetric_difference_update") {
+    Step step{method_of_set(name.c_str()), {}};
+    for (auto& a : args) step.args.push_back(argument(c, a));
+    change(c, std::move(step));
+    return none;
+  }
+  return set_question(c, this, name, args);
 }
 
 }  // namespace pijit

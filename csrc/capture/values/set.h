@@ -1,10 +1,21 @@
-// Sets made during capture, of constants.
+// Sets made during capture, of constants; what sets of all kinds do: operators, comparisons and
+// methods.
 #pragma once
+#include "base/operators.h"
 #include "capture/value.h"
 
 namespace pijit {
 
 struct SetValue final : Value {
+  // What was done to an empty set, step by step: so each run's set has the order of the program's.
+  struct Step {
+    py::object callable;
+    std::vector<py::object> args;  // private to the step
+    bool of_set = true;            // the set is its first argument
+    bool gives = false;            // what it gives is the set from then on
+
+    py::object run(const py::object& set) const;
+  };
   SetValue() : Value(kSet) {}
   static bool holds(Kind k) { return k == kSet; }
   PyTypeObject* type() const override;
@@ -15,7 +26,35 @@ struct SetValue final : Value {
   V iter(Context& c) override;
   bool iterable() const override { return true; }
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                          Kwargs& kwargs) override;
   int rebuild(Rebuilder& r) override;
+
+  void add(Context& c, const V& x);
+  void change(Context& c, Step step);
+  Py_ssize_t size();
+  // In an order that follows from the set's history, as that of a real one does. Borrowed from the
+  // value: not to be changed or kept.
+  py::object elements();
+
+  std::vector<Step> steps;
+
+ private:
+  py::object live_;  // the elements; null: not made
 };
+
+// As an object of its own, in its order: a set of any kind, a frozenset, keys of a dict. Empty: it
+// is none of these.
+std::optional<py::object> set_object(Context& c, const V& x);
+// A set that is equal now, and that nobody changes.
+V set_snapshot(Context& c, const V& x);
+// set(x) and frozenset(x).
+V make_set(Context& c, PyTypeObject* t, const V& x);
+V set_operation(Context& c, BinaryOp op, const V& a, const V& b);    // null: not of sets
+V set_in_place(Context& c, BinaryOp op, const V& a, const V& b);     // null: not of sets
+V set_comparison(Context& c, CompareOp op, const V& a, const V& b);  // null: not of sets
+// Methods that leave the set as it is. Empty: it is none of these.
+std::optional<V> set_question(Context& c, const V& set, const std::string& name,
+                              const std::vector<V>& args);
 
 }  // namespace pijit

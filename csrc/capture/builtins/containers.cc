@@ -1,0 +1,120 @@
+// Functions on containers: copies; what collections and heapq do, by pijit/_polyfills.py.
+#include "capture/registry.h"
+#include "capture/values.h"
+
+namespace pijit {
+namespace {
+
+bool is_atom(Tracer& t, const V& x) {
+  if (x->kind == Value::kConst || Tracer::unfixed(x) || x->kind == Value::kFunction) return true;
+  if (!as<ObjectValue>(x)) return false;
+  PyObject* o = x->obj.ptr();
+  if (PyType_Check(o)) {
+    t.user_method(x, "__copy__");  // of a metaclass: guards that there is none
+    return Py_TYPE(o) == &PyType_Type;
+  }
+  return PyFunction_Check(o) || PyCFunction_Check(o) || is_enum(Py_TYPE(o)) ||
+         PyFrozenSet_CheckExact(o);
+}
+
+// Of a class in Python, with attributes in a dict alone, that copies in no way of its own.
+bool is_plain_instance(const V& x) {
+  if (x->kind != Value::kInstance) return false;
+  PyTypeObject* cls = x->type();
+  for (auto name : {"__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__",
+                    "__setstate__", "__getnewargs__", "__getnewargs_ex__"})
+    if (type_lookup(cls, interned(name)) != type_lookup(&PyBaseObject_Type, interned(name)))
+      return false;
+  if (cls->tp_new != PyBaseObject_Type.tp_new) return false;
+  for (auto& name : x->keys) {
+    PyObject* d = type_lookup(cls, name.ptr());
+    if (d && Py_TYPE(d)->tp_descr_set) return false;
+  }
+  static PyObject* const special =
+      py::object(py::module_::import("copyreg").attr("dispatch_table")).release().ptr();
+  return !PyDict_Contains(special, reinterpret_cast<PyObject*>(cls));
+}
+
+V instance_like(Tracer& t, const V& x, std::vector<V> items) {
+  const V made = t.bare_object(x->type());
+  made->keys = x->keys;
+  made->items = std::move(items);
+  return made;
+}
+
+bool is_container(const V& x) {
+  return as<TupleValue>(x) || as<ListValue>(x) || as<DictValue>(x) || as<DequeValue>(x);
+}
+
+V copy(Tracer& t, Call& c) {
+  const V& x = c.args[0];
+  if (is_atom(t, x)) return x;
+  if (auto copied =
+          as<SetValue>(x) || as<OpenSetValue>(x) ? set_question(t, x, "copy", {}) : std::nullopt)
+    return *copied;
+  if (x->kind == Value::kTensor) {
+    PyObject* f = python_method(x->type(), "__copy__");
+    if (f && PyFunction_Check(f)) return t.call(t.wrap_static(f), {x}, {});
+  }
+  if (as<TupleValue>(x) && x->type() == &PyTuple_Type) return x;
+  if (is_container(x) && !python_method(x->type(), "__copy__"))
+    return x->with_parts(t, x->parts(t));
+  if (is_plain_instance(x)) return instance_like(t, x, x->items);
+  t.give_up(Reason::kUnsupportedCall, str_cat("copy.copy() of a ", x->type()->tp_name));
+}
+
+class DeepCopy {
+ public:
+  explicit DeepCopy(Tracer& t) : t_(t) {}
+  V of(const V& x) {
+    const Context::Nested nested(t_);
+    if (is_atom(t_, x)) return x;
+    auto [known, fresh] = made_.try_emplace(x, nullptr);
+    if (!fresh) {
+      if (known->second) return known->second;
+      t_.give_up(Reason::kUnsupportedCall, "copy.deepcopy() of what holds itself");
+    }
+    const V made = make(x);
+    return made_[x] = made;
+  }
+
+ private:
+  V make(const V& x) {
+    if (as<SetValue>(x) || as<OpenSetValue>(x))
+      return make_set(t_, &PySet_Type, t_.list(t_.items_of(x)));
+    if (x->kind == Value::kTensor) {
+      PyObject* f = python_method(x->type(), "__deepcopy__");
+      if (f && PyFunction_Check(f))
+        return t_.call(t_.wrap_static(f), {x, t_.constant(py::none())}, {});
+    }
+    const bool tuple = as<TupleValue>(x) != nullptr;
+    if ((tuple && x->type() == &PyTuple_Type) || (!tuple && is_container(x))) {
+      const std::vector<V> parts = x->parts(t_);
+      std::vector<V> copies = of_all(parts);
+      return tuple && copies == parts ? x : x->with_parts(t_, std::move(copies));
+    }
+    if (is_plain_instance(x)) return instance_like(t_, x, of_all(x->items));
+    t_.give_up(Reason::kUnsupportedCall, str_cat("copy.deepcopy() of a ", x->type()->tp_name));
+  }
+  std::vector<V> of_all(const std::vector<V>& parts) {
+    std::vector<V> copies;
+    for (auto& p : parts) copies.push_back(of(p));
+    return copies;
+  }
+
+  Tracer& t_;
+  std::map<Value*, V> made_;
+};
+
+V deepcopy(Tracer& t, Call& c) { return DeepCopy(t).of(c.args[0]); }
+
+}  // namespace
+
+void add_containers(Registry& r) {
+  r.functions("copy", {"copy"}, {1, 1}, copy);
+  r.functions("copy", {"deepcopy"}, {1, 1}, deepcopy);
+  r.functions("collections", {"_count_elements"}, {2, 2}, call_polyfill);
+  r.functions("heapq", {"nlargest", "nsmallest"}, {2, 3, true}, call_polyfill);
+}
+
+}  // namespace pijit

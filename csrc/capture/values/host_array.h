@@ -1,0 +1,16 @@
+// What Tensor.asnumpy() gives for a value of the graph: each run makes the ndarray. What numpy
+// computes of it is numpy's.
+#pragma once
+#include "capture/value.h"
+
+namespace pijit {
+
+struct HostArrayValue final : Value {
+  explicit HostArrayValue(Val tensor) : Value(kHostArray) { node = tensor; }
+  static bool holds(Kind k) { return k == kHostArray; }
+  PyTypeObject* type() const override;
+  std::optional<V> getattr(Context& c, PyObject* name) override;
+  int rebuild(Rebuilder& r) override;
+};
+
+}  // namespace pijit

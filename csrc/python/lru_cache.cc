@@ -1,0 +1,91 @@
+#include "python/lru_cache.h"
+
+namespace pijit {
+namespace {
+
+// As in Modules/_functoolsmodule.c of CPython 3.11 and 3.12.
+struct Link {
+  PyObject_HEAD Link *previous, *next;
+  Py_hash_t hash;
+  PyObject *key, *result;
+};
+struct CachedFunction {
+  Link root;
+  void* wrapper;
+  int typed;
+  PyObject* cache;
+  Py_ssize_t hits;
+  PyObject* function;
+  Py_ssize_t most;
+};
+
+PyTypeObject* type_of_cached() {
+  static PyObject* const t =
+      py::object(py::module_::import("functools").attr("_lru_cache_wrapper")).release().ptr();
+  return reinterpret_cast<PyTypeObject*>(t);
+}
+
+PyObject* find(PyObject* f, PyObject* const* args, Py_ssize_t n) {
+  auto* cached = reinterpret_cast<CachedFunction*>(f);
+  py::object key;
+  if (n == 1 && (PyUnicode_CheckExact(args[0]) || PyLong_CheckExact(args[0]))) {
+    key = py::reinterpret_borrow<py::object>(args[0]);
+  } else {
+    key = py::reinterpret_steal<py::object>(PyTuple_New(n));
+    for (Py_ssize_t k = 0; k < n; ++k) PyTuple_SET_ITEM(key.ptr(), k, Py_NewRef(args[k]));
+  }
+  PyObject* found = cached->most ? PyDict_GetItemWithError(cached->cache, key.ptr()) : nullptr;
+  if (!found) {
+    PyErr_Clear();
+    return not_kept();
+  }
+  return cached->most < 0 ? found : reinterpret_cast<Link*>(found)->result;
+}
+
+PyObject* kept_result(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  if (n < 1 || !is_cached_function(args[0])) return Py_NewRef(not_kept());
+  return Py_NewRef(find(args[0], args + 1, n - 1));
+}
+
+// The structs are private to CPython: tried out before they are relied on.
+bool readable() {
+  const py::object cache = py::module_::import("functools").attr("lru_cache");
+  for (const py::object& most : {py::object(py::none()), py::object(py::int_(3))}) {
+    const py::object f = cache(py::arg("maxsize") = most)(py::module_::import("math").attr("sqrt"));
+    const auto* seen = reinterpret_cast<CachedFunction*>(f.ptr());
+    const py::object result = f(2.5), argument = py::float_(2.5);
+    f(2.5);
+    PyObject* key = argument.ptr();
+    if (Py_TYPE(f.ptr())->tp_basicsize < static_cast<Py_ssize_t>(sizeof(CachedFunction)) ||
+        seen->hits != 1 || seen->most != (most.is_none() ? -1 : 3) || seen->typed ||
+        seen->function != py::object(f.attr("__wrapped__")).ptr() ||
+        !PyDict_CheckExact(seen->cache) || find(f.ptr(), &key, 1) != result.ptr())
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_cached_function(PyObject* f) {
+  static const bool known = readable();
+  return known && Py_IS_TYPE(f, type_of_cached()) && !reinterpret_cast<CachedFunction*>(f)->typed;
+}
+
+PyObject* not_kept() {
+  static PyObject* const none =
+      PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+  return none;
+}
+
+PyObject* kept_result_function() {
+  static PyMethodDef def{
+      "kept_result",
+      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(
+          static_cast<PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t)>(kept_result))),
+      METH_FASTCALL, nullptr};
+  static PyObject* const f = PyCFunction_New(&def, nullptr);
+  return f;
+}
+
+}  // namespace pijit
