@@ -224,6 +224,37 @@ def test_move_to_end(last):
     check_calls(outside(lambda: OrderedDict(a=1, b=2, c=3), ops), [(X, k) for k in "acacb"], breaks=0)
 
 
+@pytest.mark.parametrize("last", [True, False])
+def test_move_a_key_that_varies(last):
+    def ops(d, x, k):
+        d[k] = x * 2
+        d.move_to_end(k, last=last)
+        return d[k] + 1
+
+    check_calls(outside(lambda: OrderedDict(a=1), ops), [(X, k) for k in range(12)], breaks=0, captures=2)
+
+
+def test_order_that_a_key_that_varies_decides():
+    def ops(d, x, k):
+        d[k] = x * 2
+        d.move_to_end(k, last=False)
+        if len(d) > 3:
+            d.popitem()
+        return list(d), x + 1
+
+    check_calls(outside(OrderedDict, ops), [(X, k % 7) for k in range(20)])
+
+
+def test_text_of_a_dict_that_counts():
+    def ops(d, x):
+        d["n"] += 1
+        y = x * 2
+        return y + 1, f"{d}", d == {"n": 3}
+
+    e = check(outside(lambda: {"n": 0}, ops), X, calls=20)
+    assert e.compile_count <= 6, e
+
+
 def test_move_what_is_not_there():
     def ops(d, x):
         d.move_to_end("zzz")

@@ -284,7 +284,8 @@ std::optional<py::object> DictValue::object(Context& c, Ask what) {
     d.attr("default_factory") = *o;
   }
   for (size_t k = 0; k < keys.size(); ++k) {
-    const auto o = c.as_constant(c.item(this, k), what);
+    const V v = c.item(this, k);  // one that varies is not fixed for a text or a comparison
+    const auto o = Context::unfixed(v) ? std::nullopt : c.as_constant(v, what);
     if (!o) return std::nullopt;
     put(d, keys[k], *o);
   }

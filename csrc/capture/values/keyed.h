@@ -58,6 +58,7 @@ struct KeyedContainer : Value {
   void log_call(Context& c, const char* method, std::vector<V> args);
 
   bool open_ = false, cleared_ = false;
+  bool reordered_ = false;  // in a way that only a run knows
   std::vector<Known> known;
   std::unordered_multimap<Py_hash_t, size_t> known_index;  // by hash of the key
   struct Loose {
