@@ -14,7 +14,7 @@ SCRIPTS = pathlib.Path(__file__).resolve().parents[1] / "scripts"
 PROGRAMS = {
     "metrics_and_schedules": [(0, 4), (0, 1)],
     "registry_and_callbacks": [(1, 8), (0, 4)],
-    "replay_and_counters": [(3, 12), (0, 8)],
+    "replay_and_counters": [(12, 20), (0, 8)],
 }
 
 

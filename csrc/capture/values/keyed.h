@@ -34,7 +34,8 @@ struct KeyedContainer : Value {
     V value;               // null: not read, or of a set
     bool written = false;  // else as in the source
     bool moved = false;    // stands behind the source's keys if present: it was deleted before
-    uint64_t order = 0;    // among those that stand behind
+    bool front = false;    // it stands before them instead
+    uint64_t order = 0;    // among those that stand there
   };
   virtual void set_open(bool open) { open_ = open; }
   // Does the object outside have this key? One that its own class's code fails to compare: no.
