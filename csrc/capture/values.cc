@@ -162,6 +162,20 @@ V Context::wrap_static(PyObject* o) {
 }
 
 V Context::wrap(PyObject* o, int src) {
+  if (is_numpy_scalar(o)) {
+    // one that varies is looked at by float() alone: what numpy computes with it is numpy's
+    const Source& s = sources_[src];
+    const bool given = s.kind == Source::kState && s.index >= start_.code->num_slots;  // by a break
+    if (given || unstable(src)) {
+      V& v = known_[o];
+      if (v) return v;
+      v = make<ObjectValue>();
+      v->src = src;
+      v->obj = share(o);
+      guard(Guard::kExact, src, share(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+      return v;
+    }
+  }
   if (immutable_constant(o)) {
     if (is_varying(o, src)) return varying(o, src);
     V c = constant(share(o));

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from differential import check
+from differential import check, check_calls
 
 import pijit as ms
 
@@ -21,6 +21,38 @@ X = ms.Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
 def plain(function):
     """The same function for every run."""
     return lambda: function
+
+
+# --- the code behind a break by nature is captured, a number of times that is bounded ----------------------
+
+
+def class_body(x):
+    class Scale:
+        k = 2
+
+        def __call__(self, y):
+            return y * self.k
+
+    return Scale()(x) + 1
+
+
+def f_string(x):
+    y = x * 2
+    text = f"{y}"
+    z = y + 1
+    return z * 2, text
+
+
+def mask(x):
+    y = x * 2 - 3
+    z = y[y > 0]
+    return z.sum() * 2 + x, z * 3
+
+
+@pytest.mark.parametrize(("f", "most"), [(class_body, 40), (f_string, 4), (mask, 8)], ids=["class", "f-string", "mask"])
+def test_captures_behind_are_bounded(f, most):
+    e = check_calls(plain(f), [(X + k * 0.5,) for k in range(30)])
+    assert len(e.graphs) >= 2 and e.compile_count <= most, e
 
 
 # --- one instruction ---------------------------------------------------------------------------------------

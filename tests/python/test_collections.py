@@ -218,10 +218,68 @@ def test_move_to_end(last):
     def ops(d, x, k):
         d.move_to_end(k, last=last)
         y = x * 2
+        d["new"] = 1
+        d.move_to_end("new", last=not last)
         d.move_to_end("b")
-        return y
+        return y, d.pop("new"), d.popitem(), next(iter(d)), d.setdefault("b", 5)
 
-    check_calls(outside(lambda: OrderedDict(a=1, b=2, c=3), ops), [(X, k) for k in "acacb"], breaks=0)
+    check_calls(outside(lambda: OrderedDict(a=1, b=2, c=3), ops), [(X, k) for k in "acacb"])
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_moves_are_operations(last):
+    def ops(d, x):
+        d.move_to_end("b", last=last)
+        y = x * d["b"]
+        d["new"] = 1
+        d.move_to_end("new", last=not last)
+        d.move_to_end("a", last=last)
+        return y, len(d)
+
+    check(outside(lambda: OrderedDict(a=1, b=2, c=3), ops), X, calls=5, breaks=0, captures=2)
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_order_after_moves(last):
+    def ops(d, x):
+        d.move_to_end("b", last=last)
+        d["new"] = 1
+        d.move_to_end("new", last=not last)
+        d.move_to_end("a", last=last)
+        return x * 2, list(d), d.popitem(last), d.popitem(not last), list(d.items())
+
+    check(outside(lambda: OrderedDict(a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8), ops), X, calls=2)
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_move_a_key_that_varies(last):
+    def ops(d, x, k):
+        d[k] = x * 2
+        d.move_to_end(k, last=last)
+        return d[k] + 1
+
+    check_calls(outside(lambda: OrderedDict(a=1), ops), [(X, k) for k in range(12)], breaks=0, captures=2)
+
+
+def test_order_that_a_key_that_varies_decides():
+    def ops(d, x, k):
+        d[k] = x * 2
+        d.move_to_end(k, last=False)
+        if len(d) > 3:
+            d.popitem()
+        return list(d), x + 1
+
+    check_calls(outside(OrderedDict, ops), [(X, k % 7) for k in range(20)])
+
+
+def test_text_of_a_dict_that_counts():
+    def ops(d, x):
+        d["n"] += 1
+        y = x * 2
+        return y + 1, f"{d}", d == {"n": 3}
+
+    e = check(outside(lambda: {"n": 0}, ops), X, calls=20)
+    assert e.compile_count <= 6, e
 
 
 def test_move_what_is_not_there():
@@ -255,7 +313,8 @@ def test_least_recently_used():
                 d.popitem(last=False)
         return d[k]
 
-    check_calls(outside(OrderedDict, ops), [(X, k) for k in "abacadab"], breaks=0)
+    e = check_calls(outside(OrderedDict, ops), [(X, k) for k in "abacadabaeacab"])
+    assert e.compile_count <= 10, e
 
 
 def test_default_grows():

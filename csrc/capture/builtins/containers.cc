@@ -82,7 +82,7 @@ class DeepCopy {
   V make(const V& x) {
     if (as<SetValue>(x) || as<OpenSetValue>(x))
       return make_set(t_, &PySet_Type, t_.list(t_.items_of(x)));
-    if (x->kind == Value::kTensor) {
+    if (x->type() == tensor_type) {  // a Parameter asks for the memo
       PyObject* f = python_method(x->type(), "__deepcopy__");
       if (f && PyFunction_Check(f))
         return t_.call(t_.wrap_static(f), {x, t_.constant(py::none())}, {});

@@ -152,7 +152,10 @@ V call_cached(Tracer& t, const V& f, const std::vector<V>& args) {
   for (auto& h : held) raw.push_back(h.ptr());
   const auto result = py::reinterpret_steal<py::object>(
       PyObject_Vectorcall(kept.ptr(), raw.data(), raw.size(), nullptr));
-  if (!result) t.give_up(Reason::kRaises, "arguments of a function behind functools.lru_cache");
+  if (!result) {
+    PyErr_Clear();
+    t.give_up(Reason::kRaises, "arguments of a function behind functools.lru_cache");
+  }
   const int src = t.add_source(std::move(s));
   if (result.ptr() == not_kept()) {
     t.guard(Guard::kIs, src, result);

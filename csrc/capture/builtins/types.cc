@@ -42,6 +42,18 @@ V make_number(Tracer& t, Call& c) {
     const bool element = x->kind == Value::kHostArray && x->node.shape().rank() == 0;
     if (V r = number_of(t, element ? t.tensor(x->node) : x, called(c))) return r;
     if (x->kind == Value::kTensor) t.give_up(Reason::kTensorValue, c.name);
+    if (as<ObjectValue>(x) && x->src >= 0 && is_numpy_scalar(x->obj.ptr()) &&
+        called(c) == &PyFloat_Type) {
+      const auto r =
+          py::reinterpret_steal<py::object>(PyObject_CallOneArg(c.callable, x->obj.ptr()));
+      if (!r) {
+        PyErr_Clear();
+        t.give_up(Reason::kRaises, c.name);
+      }
+      Source s{Source::kComputed, -1, 0, py::reinterpret_borrow<py::object>(c.callable)};
+      s.args = {x->src};
+      return t.varying(r.ptr(), t.add_source(std::move(s)));
+    }
   }
   return pure(t, c);
 }

@@ -85,6 +85,16 @@ void DictValue::settle(Context& c) {
     PyObject *k, *x;
     while (PyDict_Next(o, &pos, &k, &x)) source_keys.append(py::handle(k));
   }
+  std::vector<const Known*> front, behind;
+  for (auto& of : known)
+    if (of.present && (of.moved || !source_has(of.key.ptr())))
+      (of.front ? front : behind).push_back(&of);
+  std::sort(front.begin(), front.end(), [](auto* a, auto* b) { return a->order > b->order; });
+  std::sort(behind.begin(), behind.end(), [](auto* a, auto* b) { return a->order < b->order; });
+  for (auto* of : front) {
+    all.push_back(of->key);
+    values.push_back(of->value);
+  }
   for (auto k : source_keys) {
     if (!constant_key(k.ptr()))
       c.give_up(Reason::kUnsupportedOperand, "dict with keys that can change");
@@ -93,10 +103,6 @@ void DictValue::settle(Context& c) {
     all.push_back(share(k.ptr()));
     values.push_back(of ? of->value : nullptr);
   }
-  std::vector<const Known*> behind;
-  for (auto& of : known)
-    if (of.present && (of.moved || !source_has(of.key.ptr()))) behind.push_back(&of);
-  std::sort(behind.begin(), behind.end(), [](auto* a, auto* b) { return a->order < b->order; });
   for (auto* of : behind) {
     all.push_back(of->key);
     values.push_back(of->value);
@@ -228,13 +234,13 @@ void DictValue::move_to_end(Context& c, const V& key, bool last) {
     return log_call(c, "move_to_end", {key, c.constant(py::bool_(last))});
   }
   const py::object k = key_object(c, key);
-  if (!last) settle(c);
   c.check_effect(this);
   if (open_) {
     tighten(c, key);
     const V value = know(c, k).value;
     change(c, k, false);
     change(c, k, true, value);
+    find(k.ptr())->front = !last;  // undone with the change
   } else {
     c.touch(this);
     c.undoable([this, keys = keys, items = items] {
@@ -284,7 +290,8 @@ std::optional<py::object> DictValue::object(Context& c, Ask what) {
     d.attr("default_factory") = *o;
   }
   for (size_t k = 0; k < keys.size(); ++k) {
-    const auto o = c.as_constant(c.item(this, k), what);
+    const V v = c.item(this, k);  // one that varies is not fixed for a text or a comparison
+    const auto o = Context::unfixed(v) ? std::nullopt : c.as_constant(v, what);
     if (!o) return std::nullopt;
     put(d, keys[k], *o);
   }

@@ -42,7 +42,6 @@ struct DictValue final : KeyedContainer {
   V factory;  // of a defaultdict made here: default_factory
 
  private:
-  bool reordered_ = false;        // in a way that only a run knows
   V default_factory(Context& c);  // of a defaultdict
   V factory_if_any(Context& c);
   void set_open(bool open) override;

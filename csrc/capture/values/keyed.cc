@@ -92,7 +92,8 @@ py::object key_object(Context& c, const V& key) {
   } else if (as<ObjectValue>(key) && is_enum(key->type()) && hashes_as_enum(key->type())) {
     c.guard_class(key->type());
     o = c.as_constant(key, Ask::kIdentity).value_or(py::object());
-  } else if (as<ObjectValue>(key) && constant_key(key->obj.ptr())) {  // by its identity
+  } else if (as<ObjectValue>(key) && constant_key(key->obj.ptr()) &&
+             !is_numpy_scalar(key->obj.ptr())) {  // by its identity
     if (key->src >= 0 && c.sources_[key->src].kind != Source::kConst)
       c.guard(Guard::kIs, key->src, key->obj);
     o = key->obj;
@@ -146,11 +147,11 @@ void KeyedContainer::change(Context& c, const py::object& key, bool present, V v
   if (!order) order = c.arena_.next_serial();
   Known* k = find(key.ptr());
   if (!k) {
-    add(c, {key, present, value, true, false, order});
+    add(c, {key, present, value, true, false, false, order});
     return;
   }
   c.undoable([this, at = static_cast<size_t>(k - known.data()), old = *k] { known[at] = old; });
-  if (present && !k->present) k->moved = true, k->order = order;
+  if (present && !k->present) k->moved = true, k->front = false, k->order = order;
   k->present = present;
   k->value = value;
   k->written = true;

@@ -34,7 +34,8 @@ struct KeyedContainer : Value {
     V value;               // null: not read, or of a set
     bool written = false;  // else as in the source
     bool moved = false;    // stands behind the source's keys if present: it was deleted before
-    uint64_t order = 0;    // among those that stand behind
+    bool front = false;    // it stands before them instead
+    uint64_t order = 0;    // among those that stand there
   };
   virtual void set_open(bool open) { open_ = open; }
   // Does the object outside have this key? One that its own class's code fails to compare: no.
@@ -58,6 +59,7 @@ struct KeyedContainer : Value {
   void log_call(Context& c, const char* method, std::vector<V> args);
 
   bool open_ = false, cleared_ = false;
+  bool reordered_ = false;  // in a way that only a run knows
   std::vector<Known> known;
   std::unordered_multimap<Py_hash_t, size_t> known_index;  // by hash of the key
   struct Loose {
