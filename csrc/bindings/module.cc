@@ -1,6 +1,4 @@
 // The extension module: conversions only. Errors of the core become Python exceptions here.
-#include <chrono>
-
 #include "base/config.h"
 #include "base/log.h"
 #include "bindings/bindings.h"
@@ -8,6 +6,7 @@
 #include "eager/nonzero.h"
 #include "runtime/device.h"
 #include "runtime/program.h"
+#include "python/gil.h"
 #include "python/objects.h"
 
 namespace pijit {
@@ -243,20 +242,7 @@ PYBIND11_MODULE(_C, m) {
   init_capture(m);
   init_record(m);
   init_dlpack(m);
-  loop_interrupt = [] {  // other threads get their turn, signals their handlers
-    using Clock = std::chrono::steady_clock;
-    // A thread that waits for the GIL asks for it after one switch interval, and only then does
-    // letting go of it hand it over: whoever lets go earlier, takes it again before the other
-    // wakes.
-    static auto next = Clock::now();
-    if (Clock::now() < next) return;
-    { py::gil_scoped_release others; }
-    const double interval =
-        py::cast<double>(py::module_::import("sys").attr("getswitchinterval")());
-    next = Clock::now() +
-           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(2 * interval));
-    if (PyErr_CheckSignals() < 0) throw py::error_already_set();
-  };
+  init_gil();
 }
 
 }  // namespace pijit

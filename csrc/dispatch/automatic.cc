@@ -270,7 +270,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     return run_plain(call, *a);
   }
   const Code code = code_info(call.code());
-  std::vector<py::object> slots(code->num_slots);
+  Slots slots(code->num_slots);
   for (int k = 0; k < code->num_slots; ++k)
     if (PyObject* o = call.slots()[k]) slots[k] = py::reinterpret_borrow<py::object>(o);
   const uint64_t compiled = state->compile_count;

@@ -134,7 +134,7 @@ PyObject* on_call(PendingCall& call) {
     // a function that shares its code with one of other globals is none of ours
     if (state->globals.ptr() != globals) return call.run();
     owner->callees.try_emplace(state.get(), keeper_of(state));
-    std::vector<py::object> slots(code->num_slots);
+    Slots slots(code->num_slots);
     for (int k = 0; k < code->num_slots; ++k)
       if (PyObject* o = call.slots()[k]) slots[k] = py::reinterpret_borrow<py::object>(o);
     HookScope quiet(false);

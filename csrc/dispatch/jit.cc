@@ -40,7 +40,7 @@ py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
 // Distributes call arguments over slots. False: a bad call, which the function itself reports.
 bool bind(PyObject* func, const CodeInfo& code, PyObject* const* args, Py_ssize_t nargs,
-          PyObject* kwnames, std::vector<py::object>* slots) {
+          PyObject* kwnames, Slots* slots) {
   auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
   const int n = co->co_argcount, nkw = co->co_kwonlyargcount;
   const bool varargs = co->co_flags & CO_VARARGS, varkw = co->co_flags & CO_VARKEYWORDS;
@@ -85,7 +85,7 @@ bool bind(PyObject* func, const CodeInfo& code, PyObject* const* args, Py_ssize_
 }
 
 // Arguments against the declared types: TypeError or ValueError, as MindSpore raises.
-void check_signature(const State& s, const CodeInfo& code, const std::vector<py::object>& slots) {
+void check_signature(const State& s, const CodeInfo& code, const Slots& slots) {
   for (size_t k = 0; k < s.signature.size(); ++k) {
     const Type& want = s.signature[k];
     const std::string& name = code.slot_names[k];
@@ -197,7 +197,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     // The plain function runs under a tracer, and under tapes that must see each op.
     if (paused || thread_is_traced() || tape_needs_single_ops()) return original().release().ptr();
     const Code code = code_info(PyFunction_GET_CODE(jit->func));
-    std::vector<py::object> slots;
+    Slots slots;
     if (!code || !bind(jit->func, *code, args, nargs, kwnames, &slots))
       return original().release().ptr();
     if (jit->code != code->code) {  // assigned to __code__: nothing that is known holds

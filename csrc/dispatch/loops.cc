@@ -143,7 +143,9 @@ LineAnswer on_line(LiveFrame& frame) {
         break;
       stand.moved = stand.graph = false;
       // the frame keeps its objects for as long as it stands where it stands
-      const py::object result = run({frame.func(), *state, false, &stand}, stand.slots, nullptr);
+      const py::object result =
+          run({frame.func(), *state, false, &stand}, Slots(stand.slots.begin(), stand.slots.end()),
+              [] { return py::object(); });
       if (!stand.graph) ++l.without_graph[from];
       if (!stand.moved) break;
       moved = true;

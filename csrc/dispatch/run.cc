@@ -85,8 +85,7 @@ void stop_following(State& state, Point& point, const std::vector<int>& misses) 
 // One call of a function: entries, break instructions and what follows them, to its end.
 class Execution {
  public:
-  Execution(const Front& front, std::vector<py::object> slots,
-            const std::function<py::object()>& original)
+  Execution(const Front& front, Slots slots, absl::FunctionRef<py::object()> original)
       : front_(front),
         state_(front.state),
         code_(code_info(PyFunction_GET_CODE(front.func))),
@@ -106,7 +105,7 @@ class Execution {
   Found lookup(Point& point);
   Found known(Point& point);
   Found capture_here(Point& point);
-  // The result; null: the entry ends in a break, or could not run (`failed_`).
+  // The result; null: the entry ends in a break, or could not run (`failed_`, `overtaken_`).
   py::object run_entry(const Found& found);
   void note_failure(Point& point, Entry& e);
   void leave_stand();
@@ -117,14 +116,18 @@ class Execution {
   const Front& front_;
   State& state_;
   Code code_;
-  std::vector<py::object> slots_, stack_;
-  const std::function<py::object()>& original_;
+  Slots slots_;
+  std::vector<py::object> stack_;
+  const absl::FunctionRef<py::object()> original_;
   int instr_ = 0;
-  bool untouched_ = true;       // nothing has happened yet
-  bool failed_ = false;         // the entry
-  bool plainly_ = false;        // what follows the entry runs in Python
-  std::string why_;             // the last graph broke
-  std::vector<PyObject*> raw_;  // the state: slots, stack, the exception that is handled
+  bool untouched_ = true;   // nothing has happened yet
+  bool failed_ = false;     // the entry
+  bool overtaken_ = false;  // it ran for nothing: other threads changed what it had read
+  bool alone_ = false;      // so that they wait when it runs again
+  bool plainly_ = false;    // what follows the entry runs in Python
+  std::string why_;         // the last graph broke
+  absl::InlinedVector<PyObject*, 16>
+      raw_;  // the state: slots, stack, the exception that is handled
   py::object handled_;
   Values values_;
   std::vector<int> misses_;        // per entry, the guard that failed
@@ -142,6 +145,7 @@ py::object Execution::run() {
     if (!found.entry) return plain();
     const py::object result = run_entry(found);
     if (result) return result;
+    if (overtaken_) continue;
     if (failed_) note_failure(point, *found.entry);
     if (front_.stand && !failed_) {
       leave_stand();
@@ -200,7 +204,10 @@ py::object Execution::rest_in_python() {
   });
   CalleeScope callees(front_, state_.hook_uses[instr_]);
   handled_ = {};
-  ResumeScope scope(std::move(slots_), std::move(stack_));  // what the rest drops dies there
+  std::vector<py::object> slots(std::make_move_iterator(slots_.begin()),
+                                std::make_move_iterator(slots_.end()));
+  slots_.clear();
+  ResumeScope scope(std::move(slots), std::move(stack_));  // what the rest drops dies there
   py::object r = call_in_frame(f);
   if (!r) throw py::error_already_set();
   return r;
@@ -274,7 +281,7 @@ Execution::Found Execution::capture_here(Point& point) {
     Busy busy(state_.busy);
     const LongWork work("capturing", code_->name);
     const Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state_, *code_); });
-    fresh = capture(at, raw_, front_.whole);
+    fresh = capture(at, {raw_.begin(), raw_.end()}, front_.whole);
     point.varying = at.varying;
     point.own_changes = at.own_changes;
   } catch (const InternalError& e) {
@@ -343,9 +350,20 @@ py::object Execution::run_entry(const Found& found) {
   } running{state_};
   Runner r(e, *found.instance, values_);
   failed_ = false;
+  overtaken_ = false;
   try {
     const Span graph(TraceEvent::kGraph);
-    r.compute();
+    auto recheck = [&](Values* now) {
+      int failed;
+      return recheck_guards(e, front_.func, raw_.data(), now, &failed);
+    };
+    const Runner::Recheck ask = recheck;
+    if (!r.compute(alone_ ? nullptr : &ask)) {
+      --e.calls;
+      overtaken_ = alone_ = true;
+      return {};
+    }
+    alone_ = false;
   } catch (const OpError&) {
     failed_ = true;  // nothing has happened yet: the plain run raises the error at its line
     return {};
@@ -381,7 +399,8 @@ void Execution::leave_stand() {
   Stand& stand = *front_.stand;
   stand.moved = !untouched_;
   stand.instr = instr_;
-  stand.slots = std::move(slots_);
+  stand.slots.assign(std::make_move_iterator(slots_.begin()),
+                     std::make_move_iterator(slots_.end()));
   stand.stack = std::move(stack_);
 }
 
@@ -397,8 +416,7 @@ bool Execution::step() {
 }  // namespace
 
 // Calls with these arguments in slots; `original` runs the function plainly.
-py::object run(const Front& front, std::vector<py::object> slots,
-               const std::function<py::object()>& original) {
+py::object run(const Front& front, Slots slots, absl::FunctionRef<py::object()> original) {
   ++front.state.calls;
   return Execution(front, std::move(slots), original).run();
 }

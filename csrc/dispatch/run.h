@@ -3,11 +3,16 @@
 #pragma once
 #include <chrono>
 
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "dispatch/trial.h"
 #include "capture/capture.h"
 #include "python/hook.h"
 
 namespace pijit {
+
+// The local variables of a call, and its arguments before all others.
+using Slots = absl::InlinedVector<py::object, 8>;
 
 struct Point {
   std::vector<std::unique_ptr<Entry>> entries;  // newest first
@@ -135,14 +140,12 @@ void never_capture(PyObject* code);
 bool capture_is_paused();
 
 // Calls with these arguments in slots; `original` runs the function plainly.
-py::object run(const Front& front, std::vector<py::object> slots,
-               const std::function<py::object()>& original);
+py::object run(const Front& front, Slots slots, absl::FunctionRef<py::object()> original);
 
 // The execution of a break instruction by CPython.
 class BreakStep {
  public:
-  BreakStep(const Front& front, const CodeInfo& code, std::vector<py::object>* slots,
-            std::vector<py::object>* stack)
+  BreakStep(const Front& front, const CodeInfo& code, Slots* slots, std::vector<py::object>* stack)
       : front_(front), code_(code), slots_(*slots), stack_(*stack) {}
   // kNotAlone: it must run in CPython with all that follows. Throws what the instruction raises, if
   // the function has no handler for it there.
@@ -156,7 +159,8 @@ class BreakStep {
   py::object step_function(int pc, const std::vector<bool>& nulls);
   const Front& front_;
   const CodeInfo& code_;
-  std::vector<py::object>&slots_, &stack_;
+  Slots& slots_;
+  std::vector<py::object>& stack_;
 };
 
 }  // namespace pijit

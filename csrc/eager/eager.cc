@@ -131,7 +131,13 @@ Val EagerBuilder::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, co
     if (args[n - 1]->of_one_element) Tape::check_read(args[n - 1]);
   }
   ArrayRef result;
-  entry->program->run(std::span<Array* const>(args, n), nullptr, &result);
+  // Whoever draws random numbers changes the state that they are drawn from next.
+  static const OpDef& draw = OpTable::get().at("random_bits");
+  const std::span<Array* const> arrays(args, n);
+  if (&op == &draw)
+    entry->program->run(arrays, nullptr, &result);
+  else
+    run(*entry->program, arrays, &result);
   if (const auto& tapes = Tape::active(); !tapes.empty()) {
     // An op that hands its input through gives the result an identity of its own.
     for (size_t i = 0; i < n; ++i)
@@ -168,7 +174,7 @@ bool EagerBuilder::run_vjp(const OpDef& op, const Attrs& attrs, std::span<const 
   for (auto v : args)
     if (v) arrays.push_back(array(v).get());
   std::vector<ArrayRef> results(entry->of.size());
-  entry->program->run(arrays, nullptr, results.data());
+  run(*entry->program, arrays, results.data());
   for (size_t i = 0; i < results.size(); ++i) (*d)[entry->of[i]] = wrap(std::move(results[i]));
   return true;
 }

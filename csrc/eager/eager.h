@@ -5,13 +5,17 @@
 #include <vector>
 
 #include "graph/grad.h"
-#include "runtime/array.h"
+#include "runtime/program.h"
 
 namespace pijit {
 
 // Runs ops as they are emitted. Vals index the arrays it holds.
 class EagerBuilder : public Builder {
  public:
+  // kAmongOthers: ops that take long let go of the outer lock. Not for callers who change a Tensor
+  // by what they read of it.
+  enum Company : bool { kAlone, kAmongOthers };
+  explicit EagerBuilder(Company company = kAlone) : company_(company) {}
   Val wrap(ArrayRef a) {
     settle(a->type);
     return keep(std::move(a));
@@ -35,7 +39,14 @@ class EagerBuilder : public Builder {
       more_.push_back(std::move(a));
     return {this, n_++};
   }
+  void run(const Program& p, std::span<Array* const> in, ArrayRef* out) const {
+    if (company_ == kAmongOthers)
+      p.run_among_others(in, out);
+    else
+      p.run(in, nullptr, out);
+  }
   static constexpr uint32_t kInline = 10;
+  const Company company_;
   ArrayRef inline_[kInline];
   std::vector<ArrayRef> more_;
   uint32_t n_ = 0;

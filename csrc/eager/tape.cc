@@ -86,7 +86,7 @@ void Tape::hook(const ArrayRef& a, Hook f) {
 // The entries as records of Vals.
 class Tape::Replay {
  public:
-  EagerBuilder b;
+  EagerBuilder b{EagerBuilder::kAmongOthers};
   std::vector<Record> records;
 
   explicit Replay(const Tape& t) {

@@ -133,6 +133,14 @@ struct Instance {
   std::shared_ptr<const Graph> graph;
   mutable std::map<std::vector<Differentiated::Leaf>, std::shared_ptr<Differentiated>>
       differentiated;
+  // Runs among other threads, and those that were in vain as others changed what they had read.
+  // Where that keeps happening, others wait.
+  mutable uint32_t among_others = 0, in_vain = 0;
+  bool went(bool well) const {
+    ++among_others, in_vain += !well;
+    return well;
+  }
+  bool contended() const { return in_vain >= 4 && in_vain * 4 > among_others; }
 };
 
 class Memo;

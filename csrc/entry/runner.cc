@@ -6,6 +6,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "runtime/outer_lock.h"
 
 namespace pijit {
 
@@ -14,41 +15,90 @@ bool tape_needs_single_ops() {
   return active.size() > 1 || (!active.empty() && active[0]->use != Tape::kReverse);
 }
 
-void Runner::compute() {
-  if (!instance.program) return;
-  const Program& program = *instance.program;
+void Runner::fetch(Inputs* inputs, bool hold) {
   const size_t n = e.inputs.size();
-  absl::InlinedVector<Array*, 16> in(n);
-  absl::InlinedVector<Program::Give, 16> give(n);
-  std::vector<ArrayRef> held;
+  auto& [in, give, held] = *inputs;
+  in.resize(n);
+  give.resize(n);
+  if (hold) held.resize(n);
   for (size_t k = 0; k < n; ++k) {
     PyObject* o = values[e.inputs[k]];
     if (!is_tensor(o)) {
-      uint64_t bits;
+      ArrayRef number;
       if (PyFloat_Check(o)) {
+        uint64_t bits;
         const double d = PyFloat_AS_DOUBLE(o);
         std::memcpy(&bits, &d, 8);
-        held.push_back(scalar_array(DType::F64, bits));
+        number = scalar_array(DType::F64, bits);
       } else {
-        held.push_back(scalar_array(DType::I64, static_cast<uint64_t>(PyLong_AsLongLong(o))));
+        number = scalar_array(DType::I64, static_cast<uint64_t>(PyLong_AsLongLong(o)));
       }
-      in[k] = held.back().get();
+      in[k] = number.get();
+      if (hold)
+        held[k] = std::move(number);
+      else
+        held.push_back(std::move(number));
       continue;
     }
     in[k] = array_of(o).get();
     if (in[k]->of_one_element) Tape::check_read(in[k]);
     if (instance.donatable[k] && sole_owner(*in[k]))
       give[k] = e.assigned_first[k] ? Program::kGiveForGood : Program::kGive;
-    if (program.loops) held.push_back(array_of(o));  // other threads may run
+    if (hold) held[k] = array_of(o);
   }
-  outputs.resize(program.outputs.size());
-  if (Tape* tape = Tape::innermost())
-    if (compute_under(*tape, std::span<Array* const>(in.data(), n))) return;
-  program.run(std::span<Array* const>(in.data(), n), give.data(), outputs.data());
 }
 
-// False: nothing that the tape watches takes part.
-bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
+// Other threads have run. Would the run read now what it read then? An entry without effects need
+// not ask: it is as if it had run at once. Memory that was given is so no longer where somebody
+// else got hold of it.
+bool Runner::still_there(Inputs* inputs, const Recheck& recheck) const {
+  if (e.effects.empty()) return true;
+  Values now;
+  if (!recheck(&now)) return false;
+  auto& [in, give, held] = *inputs;
+  for (auto [recipe, source] : e.from_sources)
+    if (!made[static_cast<size_t>(recipe)].is(py::handle(now[source]))) return false;
+  for (size_t k = 0; k < in.size(); ++k) {
+    PyObject* o = now[e.inputs[k]];
+    if (is_tensor(o)) {
+      if (array_of(o).get() != in[k]) return false;
+    } else if (PyFloat_Check(o)) {
+      const double d = PyFloat_AS_DOUBLE(o);
+      if (std::memcmp(&d, in[k]->data, sizeof d)) return false;
+    } else {
+      const int64_t i = PyLong_AsLongLong(o);
+      if (std::memcmp(&i, in[k]->data, sizeof i)) return false;
+    }
+  }
+  for (size_t k = 0; k < in.size(); ++k) {
+    if (!give[k]) continue;
+    held[k] = {};  // its Tensor has it
+    if (!sole_owner(*in[k])) give[k] = Program::kKeep;
+  }
+  return true;
+}
+
+bool Runner::compute(const Recheck* recheck) {
+  if (!instance.program) return true;
+  const Program& program = *instance.program;
+  const bool unlocked = recheck && program.takes_long() && others_wait() && !instance.contended();
+  Inputs inputs;
+  fetch(&inputs, unlocked || program.loops);
+  const std::span<Array* const> in(inputs.in.data(), inputs.in.size());
+  outputs.resize(program.outputs.size());
+  auto back = [&] { return instance.went(still_there(&inputs, *recheck)); };
+  if (Tape* tape = Tape::innermost()) {
+    const absl::FunctionRef<bool()> ask = back;
+    if (const auto done = compute_under(*tape, in, unlocked ? &ask : nullptr)) return *done;
+  }
+  if (unlocked) return program.run_unlocked(in, inputs.give.data(), outputs.data(), back);
+  program.run(in, inputs.give.data(), outputs.data());
+  return true;
+}
+
+// Nothing: nothing that the tape watches takes part.
+std::optional<bool> Runner::compute_under(Tape& tape, std::span<Array* const> in,
+                                          const absl::FunctionRef<bool()>* back) {
   std::vector<Differentiated::Leaf> leaf_of(in.size());
   std::vector<ArrayRef> leaves;
   for (size_t k = 0; k < in.size(); ++k)
@@ -57,7 +107,7 @@ bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
       leaf_of[k] = {first, tape.is_leaf(in[k])};
       if (first == static_cast<int>(k)) leaves.push_back(ArrayRef::share(in[k]));
     }
-  if (leaves.empty()) return false;
+  if (leaves.empty()) return std::nullopt;
   OP_CHECK(!e.own_gradients, kRuntime, "a gradient of the user's own");  // the plain run takes over
   const auto [slot, fresh] = instance.differentiated.emplace(leaf_of, nullptr);
   auto& d = slot->second;
@@ -72,7 +122,10 @@ bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
     }
   }
   std::vector<ArrayRef> all(d->forward().outputs.size());
-  d->forward().run(in, nullptr, all.data());
+  if (!back)
+    d->forward().run(in, nullptr, all.data());
+  else if (!d->forward().run_unlocked(in, nullptr, all.data(), *back))
+    return false;
   const size_t n = outputs.size();
   std::vector<ArrayRef> results;
   std::vector<size_t> place;  // of each result among the outputs
@@ -103,7 +156,7 @@ bool Runner::compute_under(Tape& tape, std::span<Array* const> in) {
                        }
                        const auto& [program, parts] = d->backward(present, received);
                        std::vector<ArrayRef> sums(program->outputs.size());
-                       program->run(args, nullptr, sums.data());
+                       program->run_among_others(args, sums.data());
                        std::vector<std::pair<ArrayRef, ArrayRef>> grads(parts.size());
                        for (size_t k = 0, next = 0; k < parts.size(); ++k) {
                          if (parts[k] > 0) grads[k].first = sums[next++];

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/config.h"
+#include "runtime/outer_lock.h"
 
 namespace pijit {
 
@@ -233,9 +234,18 @@ bool is_numpy_scalar(PyObject* o) {
   return types->count(Py_TYPE(o));
 }
 
+// The elements of a Tensor where the host reads them. Others run while it waits for the device.
+static ArrayRef on_host(const ArrayRef& a) {
+  if (a->type.device.is_cpu()) return a;
+  const ArrayRef from = a;  // the Tensor may get another one meanwhile
+  std::optional<Unlocked> others;
+  if (others_wait()) others.emplace();
+  return array_on(from, {});
+}
+
 py::array to_numpy(const ArrayRef& a, bool copy) {
   Tape::check_read(a.get());
-  if (!a->type.device.is_cpu()) return to_numpy(array_on(a, {}), copy);
+  if (!a->type.device.is_cpu()) return to_numpy(on_host(a), copy);
   if (a->type.dtype == DType::BF16) return to_numpy(cast_array(a, DType::F32), copy);
   if (!copy) {
     std::vector<py::ssize_t> shape(a->type.shape.begin(), a->type.shape.end());
@@ -247,7 +257,13 @@ py::array to_numpy(const ArrayRef& a, bool copy) {
     return r;
   }
   py::array r = numpy_like(a->type);
-  std::memcpy(r.mutable_data(), a->data, a->type.bytes());
+  void* const to = r.mutable_data();
+  const ArrayRef from = a;  // where others run, the Tensor may get another array
+  constexpr size_t kLong = size_t{1} << 19;  // to be copied in some 50 us
+  std::optional<Unlocked> others;
+  if (from->type.bytes() > kLong && others_wait()) others.emplace();
+  std::memcpy(to, from->data, from->type.bytes());
+  others.reset();
   return r;
 }
 
@@ -399,7 +415,7 @@ PyObject* run_op(const OpDef& op, EagerBuilder& b, std::span<const Operand> in, 
 }
 
 PyObject* binary(const OpDef& op, PyObject* x, PyObject* y){PIJIT_SLOT({
-  EagerBuilder b;
+  EagerBuilder b(EagerBuilder::kAmongOthers);
   auto l = to_operand(b, x);
   if (!l) Py_RETURN_NOTIMPLEMENTED;
   auto r = to_operand(b, y);
@@ -426,7 +442,7 @@ BINARY_SLOT(rshift, kRshift)
   return binary(tensor_operator(BinaryOp::kPow), x, y);
 }
 PyObject* unary(const char* name, PyObject* x){PIJIT_SLOT({
-  EagerBuilder b;
+  EagerBuilder b(EagerBuilder::kAmongOthers);
   const Operand in[] = {Operand(b.wrap(array_of(x)))};
   return run_op(OpTable::get().at(name), b, in, {});
 })} PyObject* tensor_neg(PyObject* x) {
@@ -444,7 +460,7 @@ int tensor_bool(PyObject* x) {
     PyObject* here = nullptr;
     try {
       Tape::check_read(array_of(x).get());
-      here = new_tensor(array_on(array_of(x), {}));
+      here = new_tensor(on_host(array_of(x)));
     } catch (...) {
       return raise_current_exception(), -1;
     }
@@ -839,7 +855,7 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   const OpDef& op = *reinterpret_cast<OpFunctionObject*>(self)->op;
   PIJIT_SLOT({
     const size_t nargs = PyVectorcall_NARGS(nargsf);
-    EagerBuilder b;
+    EagerBuilder b(EagerBuilder::kAmongOthers);
     // the common case: plain tensor inputs and nothing else
     if (!kwnames && op.attrs.empty() && !op.variadic() && nargs == op.inputs.size() && nargs <= 4) {
       Operand in[4];

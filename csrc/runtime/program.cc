@@ -4,13 +4,12 @@
 #include <cstring>
 #include <mutex>
 
-#include "absl/container/inlined_vector.h"
 #include "base/log.h"
+#include "runtime/outer_lock.h"
+#include "runtime/pooled.h"
 #include "runtime/queue.h"
 
 namespace pijit {
-
-void (*loop_interrupt)() = nullptr;
 
 bool RegionKernel::flag(const ArrayRef& a) {
   bool b;
@@ -44,7 +43,7 @@ void RegionKernel::launch(const void* const* in, void* const* out) {
     case kLoop:
       while (goes_on()) {
         state = apply(*programs[1], state);
-        if (loop_interrupt) loop_interrupt();
+        if (outer_lock.turn) outer_lock.turn();
       }
       break;
     case kLoopGradient: {
@@ -55,13 +54,13 @@ void RegionKernel::launch(const void* const* in, void* const* out) {
       while (goes_on()) {
         turns.push_back(state);
         state = apply(*programs[1], state);
-        if (loop_interrupt) loop_interrupt();
+        if (outer_lock.turn) outer_lock.turn();
       }
       for (; !turns.empty(); turns.pop_back()) {
         std::vector<ArrayRef>& values = turns.back();
         values.insert(values.end(), cts.begin(), cts.end());
         cts = apply(*programs[2], values);
-        if (loop_interrupt) loop_interrupt();
+        if (outer_lock.turn) outer_lock.turn();
       }
       state = cts;
       break;
@@ -177,6 +176,16 @@ void Program::settle() {
     if (kind == Slot::kArena) in_arena_.push_back(s);
     if (kind == Slot::kInput || kind == Slot::kOutput) elsewhere_.push_back(s);
   }
+  const auto given = [&](int s) {
+    return s >= 0 && slots[s].kind == Slot::kOutput && output_buffers[slots[s].index].donor >= 0;
+  };
+  tail_ = steps.size();
+  while (tail_ > 0 && std::any_of(steps[tail_ - 1].out.begin(), steps[tail_ - 1].out.end(), given))
+    --tail_;
+  in_tail_.assign(output_buffers.size(), true);
+  for (size_t k = 0; k < tail_; ++k)
+    for (int s : steps[k].out)
+      if (given(s)) in_tail_[slots[s].index] = false;
   if (device.is_host()) return;
   if (!literals.empty()) {
     Type t{DType::U64, Shape{static_cast<int64_t>(literals.size())}, device.id};
@@ -201,92 +210,181 @@ Program::FrameUse::FrameUse(const Program& p) : p_(p), frame_(p.spare_.exchange(
 }
 Program::FrameUse::~FrameUse() { delete p_.spare_.exchange(frame_); }
 
-void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* out) const {
-  absl::InlinedVector<ArrayRef, 16> buf(output_buffers.size());  // null: an input's memory
-  auto taken = [&](const OutputBuffer& b) {
-    return b.donor >= 0 && give && give[b.donor] && inputs[b.donor]->type.device == device.id;
-  };
-  for (size_t b = 0; b < buf.size(); ++b)
-    if (!taken(output_buffers[b])) buf[b] = new_array(output_buffers[b].type);
-  const DeviceBlock arena(device, arena_bytes);
-  FrameUse frame(*this);
-  if (frame->arena != arena.p) {
-    frame->arena = arena.p;
-    for (const uint32_t s : in_arena_) frame.put(s, arena.p + slots[s].index);
-  }
-  for (const uint32_t s : elsewhere_) {
-    const Slot& k = slots[s];
-    if (k.kind == Slot::kInput)
-      frame.put(s, inputs[k.index]->data);
-    else
-      frame.put(s,
-                (buf[k.index] ? buf[k.index].get() : inputs[output_buffers[k.index].donor])->data);
-  }
-  std::vector<ArrayRef> moved;
-  for (size_t i : moved_) {
-    if (inputs[i]->type.device == device.id) continue;
-    moved.push_back(array_on(ArrayRef::share(inputs[i]), device.id));
-    for (size_t s = 0; s < slots.size(); ++s)
-      if (slots[s].kind == Slot::kInput && slots[s].index == i) frame.put(s, moved.back()->data);
-  }
-  const bool timed = !config().log.empty() && log_enabled("exec");
-  const bool recorded = recording();
-  int64_t begin = timed || recorded ? clock_ns() : 0;
-  auto end_step = [&](const Step& st) {
-    if (timed) {
-      const int64_t end = clock_ns();
-      PIJIT_LOG("exec", static_cast<double>(end - begin) / 1e3, " us ", st.text);
-      if (!recorded) begin = end;
+// One run: its memory, the steps launched so far, the outputs.
+class Program::Run {
+ public:
+  // `held_back`: memory is given for the tail alone.
+  Run(const Program& p, std::span<Array* const> inputs, const Give* give, bool held_back)
+      : p_(p),
+        inputs_(inputs),
+        give_(give),
+        buf_(p.output_buffers.size()),
+        arena_(p.device, p.arena_bytes),
+        frame_(p),
+        timed_(!config().log.empty() && log_enabled("exec")),
+        recorded_(recording()) {
+    for (size_t b = 0; b < buf_.size(); ++b)
+      if (!is_given(b) || (held_back && !p.in_tail_[b]))
+        buf_[b] = new_array(p.output_buffers[b].type);
+    if (frame_->arena != arena_.p) {
+      frame_->arena = arena_.p;
+      for (const uint32_t s : p.in_arena_) frame_.put(s, arena_.p + p.slots[s].index);
     }
-    if (recorded) begin = record_event(TraceEvent::kKernel, begin, st.subject);
-  };
-  void* const* const operands = frame->operands.data();
-  if (device.is_host()) {
-    void* const* operand = operands;
-    for (size_t k = 0; k < launches_.size(); ++k) {
-      const Launch& l = launches_[k];
-      if (k + 1 < launches_.size()) __builtin_prefetch(launches_[k + 1].kernel);
-      l.kernel->launch(operand, operand + l.in);
-      operand += l.in + l.out;
-      end_step(steps[k]);
+    for (const uint32_t s : p.elsewhere_) {
+      const Slot& k = p.slots[s];
+      if (k.kind == Slot::kInput)
+        frame_.put(s, inputs[k.index]->data);
+      else
+        frame_.put(
+            s,
+            (buf_[k.index] ? buf_[k.index].get() : inputs[p.output_buffers[k.index].donor])->data);
     }
-  } else {
+    for (size_t i : p.moved_) {
+      if (inputs[i]->type.device == p.device.id) continue;
+      moved_.push_back(array_on(ArrayRef::share(inputs[i]), p.device.id));
+      for (size_t s = 0; s < p.slots.size(); ++s)
+        if (p.slots[s].kind == Slot::kInput && p.slots[s].index == i)
+          frame_.put(s, moved_.back()->data);
+    }
+    operand_ = frame_->operands.data();
+    if (timed_ || recorded_) begin_ = clock_ns();
+  }
+
+  // The next steps, up to `end`.
+  void launch_to(size_t end) {
+    for (; next_ < end; ++next_) {
+      const Launch& l = p_.launches_[next_];
+      if (next_ + 1 < p_.launches_.size()) __builtin_prefetch(p_.launches_[next_ + 1].kernel);
+      l.kernel->launch(operand_, operand_ + l.in);
+      operand_ += l.in + l.out;
+      end_step();
+    }
+  }
+  // All of them, on another device.
+  void launch_there() {
     auto launch_all = [&] {
-      void* const* operand = operands;
-      for (const Step& st : steps) {
-        launch_there(device, st, operand);
-        operand += st.in.size() + st.out.size();
-        end_step(st);
+      next_ = 0;
+      operand_ = frame_->operands.data();
+      for (; next_ < p_.steps.size(); ++next_) {
+        const Step& st = p_.steps[next_];
+        pijit::launch_there(p_.device, st, operand_);
+        operand_ += st.in.size() + st.out.size();
+        end_step();
       }
     };
-    Recordings* const recordings = timed || recorded ? nullptr : Recordings::of(*this);
+    Recordings* const recordings = timed_ || recorded_ ? nullptr : Recordings::of(p_);
     if (recordings)
-      recordings->run({operands, num_operands_}, launch_all);
+      recordings->run({frame_->operands.data(), p_.num_operands_}, launch_all);
     else
       launch_all();
   }
-  for (size_t k = 0; k < outputs.size(); ++k) {
-    const Output& o = outputs[k];
-    const Slot& s = slots[o.slot];
-    switch (s.kind) {
-      case Slot::kInput: out[k] = ArrayRef::share(inputs[s.index]); break;
-      case Slot::kLiteral: out[k] = scalar_array(o.type.dtype, literals[s.index]); break;
-      case Slot::kOutput: {
-        const int donor = output_buffers[s.index].donor;
-        if (buf[s.index])
-          out[k] = buf[s.index];
-        else if (o.donor == donor && give[donor] == kGiveForGood)
-          continue;
-        else
-          out[k] = ArrayRef::share(inputs[donor]);
-        break;
-      }
-      case Slot::kArena:
-      case Slot::kTile: throw InternalError("an output in the arena");
-    }
-    if (!(out[k]->type.device == o.type.device)) out[k] = array_on(out[k], o.type.device);
-    if (!(out[k]->type == o.type)) out[k] = alias_array(out[k], o.type);
+
+  bool gives() const {
+    return std::any_of(buf_.begin(), buf_.end(), [](auto& b) { return !b; });
   }
+  // What the tail was to be given and now is not.
+  void replace_taken_back() {
+    for (size_t b = 0; b < buf_.size(); ++b) {
+      if (buf_[b] || is_given(b)) continue;
+      buf_[b] = new_array(p_.output_buffers[b].type);
+      for (const uint32_t s : p_.elsewhere_)
+        if (p_.slots[s].kind == Slot::kOutput && p_.slots[s].index == b)
+          frame_.put(s, buf_[b]->data);
+    }
+  }
+
+  void collect(ArrayRef* out) const {
+    for (size_t k = 0; k < p_.outputs.size(); ++k) {
+      const Output& o = p_.outputs[k];
+      const Slot& s = p_.slots[o.slot];
+      switch (s.kind) {
+        case Slot::kInput: out[k] = ArrayRef::share(inputs_[s.index]); break;
+        case Slot::kLiteral: out[k] = scalar_array(o.type.dtype, p_.literals[s.index]); break;
+        case Slot::kOutput: {
+          const int donor = p_.output_buffers[s.index].donor;
+          if (buf_[s.index])
+            out[k] = buf_[s.index];
+          else if (o.donor == donor && give_[donor] == kGiveForGood)
+            continue;
+          else
+            out[k] = ArrayRef::share(inputs_[donor]);
+          break;
+        }
+        case Slot::kArena:
+        case Slot::kTile: throw InternalError("an output in the arena");
+      }
+      if (!(out[k]->type.device == o.type.device)) out[k] = array_on(out[k], o.type.device);
+      if (!(out[k]->type == o.type)) out[k] = alias_array(out[k], o.type);
+    }
+  }
+
+ private:
+  bool is_given(size_t b) const {
+    const int donor = p_.output_buffers[b].donor;
+    return donor >= 0 && give_ && give_[donor] && inputs_[donor]->type.device == p_.device.id;
+  }
+  void end_step() {
+    const Step& st = p_.steps[next_];
+    if (timed_) [[unlikely]] {
+      const int64_t end = clock_ns();
+      PIJIT_LOG("exec", static_cast<double>(end - begin_) / 1e3, " us ", st.text);
+      if (!recorded_) begin_ = end;
+    }
+    if (recorded_) [[unlikely]]
+      begin_ = record_event(TraceEvent::kKernel, begin_, st.subject);
+  }
+
+  const Program& p_;
+  const std::span<Array* const> inputs_;
+  const Give* const give_;
+  Pooled<ArrayRef, 16> buf_;  // null: an input's memory
+  const DeviceBlock arena_;
+  FrameUse frame_;
+  const bool timed_, recorded_;
+  int64_t begin_ = 0;            // of the step, where it is timed
+  std::vector<ArrayRef> moved_;  // inputs that were copied from the host
+  void* const* operand_;
+  size_t next_ = 0;
+};
+
+void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* out) const {
+  Run run(*this, inputs, give, false);
+  if (device.is_host()) {
+    // Now and then, so that short programs do not pay.
+    const uint32_t runs = runs_.load(std::memory_order_relaxed);
+    runs_.store(runs + 1, std::memory_order_relaxed);
+    const bool measured = runs % 16 == 0;
+    const int64_t begin = measured ? clock_ns() : 0;
+    run.launch_to(tail_);
+    if (measured) nanoseconds_.store(clock_ns() - begin, std::memory_order_relaxed);
+    run.launch_to(steps.size());
+  } else {
+    run.launch_there();
+  }
+  run.collect(out);
+}
+
+bool Program::run_unlocked(std::span<Array* const> inputs, const Give* give, ArrayRef* out,
+                           absl::FunctionRef<bool()> back) const {
+  Run run(*this, inputs, give, true);
+  const int64_t begin = clock_ns();
+  {
+    const Unlocked others;
+    run.launch_to(run.gives() ? tail_ : steps.size());
+    nanoseconds_.store(clock_ns() - begin, std::memory_order_relaxed);
+  }
+  if (!back()) return false;
+  run.replace_taken_back();
+  run.launch_to(steps.size());
+  run.collect(out);
+  return true;
+}
+
+void Program::run_among_others(std::span<Array* const> inputs, ArrayRef* out) const {
+  if (takes_long() && others_wait())
+    run_unlocked(inputs, nullptr, out, [] { return true; });
+  else
+    run(inputs, nullptr, out);
 }
 
 std::string Program::describe() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "runtime/array.h"
 #include "runtime/device.h"
 #include "runtime/record.h"
@@ -34,8 +35,6 @@ class RegionKernel : public Kernel {
   static bool flag(const ArrayRef& a);
   Device& device_;
 };
-// Called at every turn of a loop; may throw.
-extern void (*loop_interrupt)();
 
 class Program {
  public:
@@ -73,7 +72,20 @@ class Program {
   // only where no later step can fail.
   void run(std::span<Array* const> inputs, const Give* give, ArrayRef* outputs) const;
 
-  // Runs a loop whose length depends on data; loop_interrupt may be called meanwhile.
+  // Do runs take so long that others should have the outer lock meanwhile? So it is thought until
+  // one was measured.
+  bool takes_long() const {
+    return device.is_host() && nanoseconds_.load(std::memory_order_relaxed) > kLong;
+  }
+  // A run without the outer lock, of inputs that the caller holds. Memory that was given is written
+  // behind all other kernels, with the lock: then `back` says which may be written still, by
+  // changing `give`, and whether the run counts. False: it did not, and nothing was changed.
+  bool run_unlocked(std::span<Array* const> inputs, const Give* give, ArrayRef* outputs,
+                    absl::FunctionRef<bool()> back) const;
+  // The same for callers who give nothing: without the lock where that pays.
+  void run_among_others(std::span<Array* const> inputs, ArrayRef* outputs) const;
+
+  // Runs a loop whose length depends on data: others may have the outer lock between its turns.
   bool loops = false;
 
   size_t num_inputs() const { return input_types.size(); }
@@ -113,13 +125,22 @@ class Program {
     Frame* frame_;
   };
 
+  class Run;
+  static constexpr int64_t kLong = 50'000;
+  mutable std::atomic<int64_t> nanoseconds_ = INT64_MAX;  // of the last measured run, to the tail
+  mutable std::atomic<uint32_t> runs_ = 0;
+
   ArrayRef literal_memory_;    // the literals, where the device cannot read the host's
   std::vector<size_t> moved_;  // inputs, single elements, that are copied from the host first
   struct Launch {
     Kernel* kernel;
     uint32_t in, out;  // operands
   };
-  std::vector<Launch> launches_;                // the steps, close together
+  std::vector<Launch> launches_;  // the steps, close together
+  // The last steps, from this one on, each write an output that may lie in memory that is given.
+  // Outputs that none before them writes:
+  size_t tail_ = 0;
+  std::vector<bool> in_tail_;                   // per output buffer
   std::vector<uint32_t> uses_begin_, uses_;     // per slot, its places among the operands
   std::vector<uint32_t> in_arena_, elsewhere_;  // slots; the latter but for literals
   size_t num_operands_ = 0;

@@ -11,6 +11,7 @@
 #include "compile/fusion.h"
 #include "graph/passes/passes.h"
 #include "graph/vals.h"
+#include "runtime/outer_lock.h"
 
 namespace pijit {
 namespace {
@@ -354,6 +355,83 @@ TEST(Tiles, LargeResultsAreStoredInPlaceOrAroundTheCache) {
     EXPECT_EQ(0, std::memcmp(second[0]->data, in[0]->data, in[0]->type.bytes()));
   }
   config().cache_bytes = 0;
+}
+
+// A lock that others have at once.
+struct LockOfTest {
+  LockOfTest() {
+    held = true, released = 0;
+    outer_lock = {[] { return true; }, [] { held = false, ++released; }, [] { held = true; },
+                  nullptr};
+  }
+  ~LockOfTest() { outer_lock = {}; }
+  static inline bool held;
+  static inline int released;
+};
+
+TEST(Unlocked, GivenMemoryIsWrittenWithTheLockAlone) {
+  LockOfTest lock;
+  Graph g;
+  const Type t{DType::F32, Shape{64, 64}};
+  const Val p = g.add_input(t), m = g.add_input(t), x = g.add_input(t);
+  const Val moved = m * 0.9;  // given early on: read by what follows
+  const Val d = g.Builder::op("matmul", {x, moved}, {false, false});
+  g.outputs = {{(p - d * 0.1).id, 0}, {moved.id, 1}, {v_sum(d, {0, 1}, false).id}};
+  std::vector<ArrayRef> in;
+  for (auto id : g.inputs()) in.push_back(random_array(g.node(id).type, static_cast<int>(id) + 1));
+  const auto want = run(g, in);
+  const auto program = compile(g);
+  const ArrayRef before = random_array(t, static_cast<int>(p.id) + 1);  // in[0] as it is
+  Array* raw[] = {in[0].get(), in[1].get(), in[2].get()};
+  for (const bool kept : {true, false}) {
+    Program::Give give[] = {Program::kGive, Program::kGive, Program::kKeep};
+    std::vector<ArrayRef> out(program->outputs.size());
+    const auto back = [&] {
+      EXPECT_TRUE(lock.held);
+      EXPECT_EQ(0, std::memcmp(before->data, in[0]->data, t.bytes()));  // so far
+      if (kept) give[0] = Program::kKeep;                               // somebody got hold of it
+      return true;
+    };
+    EXPECT_TRUE(program->run_unlocked(raw, give, out.data(), back));
+    EXPECT_EQ(kept, out[0].get() != in[0].get());
+    EXPECT_NE(out[1].get(), in[1].get());
+    for (size_t k = 0; k < out.size(); ++k)
+      EXPECT_EQ(0, std::memcmp(want[k]->data, out[k]->data, out[k]->type.bytes())) << k;
+  }
+  EXPECT_EQ(2, lock.released);
+}
+
+TEST(Unlocked, ARunThatDoesNotCountChangesNothing) {
+  LockOfTest lock;
+  Graph g;
+  const Val p = g.add_input({DType::F32, Shape{4096}});
+  g.outputs = {{(p * 2.0).id, 0}};
+  const auto program = compile(g);
+  const ArrayRef in = random_array(g.node(p.id).type, 1),
+                 before = random_array(g.node(p.id).type, 1);
+  Array* raw[] = {in.get()};
+  const Program::Give give[] = {Program::kGiveForGood};
+  ArrayRef out;
+  EXPECT_FALSE(program->run_unlocked(raw, give, &out, [] { return false; }));
+  EXPECT_FALSE(out);
+  EXPECT_EQ(0, std::memcmp(before->data, in->data, in->type.bytes()));
+}
+
+TEST(Unlocked, ProgramsThatTurnOutToBeShortKeepTheLock) {
+  LockOfTest lock;
+  Graph g;
+  const Val x = g.add_input({DType::F32, Shape{4}});
+  g.outputs = {{(x * 2.0).id}};
+  const auto program = compile(g);
+  const ArrayRef in = random_array(g.node(x.id).type, 1);
+  Array* raw[] = {in.get()};
+  ArrayRef out;
+  EXPECT_TRUE(program->takes_long());  // nobody knows yet
+  for (int k = 0; k < 50 && program->takes_long(); ++k) program->run_among_others(raw, &out);
+  EXPECT_FALSE(program->takes_long());
+  const int released = lock.released;
+  program->run_among_others(raw, &out);
+  EXPECT_EQ(released, lock.released);
 }
 
 TEST(Fusion, RefusesCycles) {

@@ -1,0 +1,9 @@
+// CPython's lock as the floors below know it (runtime/outer_lock.h).
+#pragma once
+
+namespace pijit {
+
+// Once, when the module is loaded.
+void init_gil();
+
+}  // namespace pijit
