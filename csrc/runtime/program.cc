@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "base/log.h"
 #include "runtime/outer_lock.h"
@@ -221,8 +222,10 @@ class Program::Run {
         buf_(p.output_buffers.size()),
         arena_(p.device, p.arena_bytes),
         frame_(p),
+        on_host_(p.device.is_host()),
         timed_(!config().log.empty() && log_enabled("exec")),
-        recorded_(recording()) {
+        recorded_(recording()),
+        watched_(timed_ || recorded_) {
     for (size_t b = 0; b < buf_.size(); ++b)
       if (!is_given(b) || (held_back && !p.in_tail_[b]))
         buf_[b] = new_array(p.output_buffers[b].type);
@@ -247,7 +250,7 @@ class Program::Run {
           frame_.put(s, moved_.back()->data);
     }
     operand_ = frame_->operands.data();
-    if (timed_ || recorded_) begin_ = clock_ns();
+    if (watched_) begin_ = clock_ns();
   }
 
   // The next steps, up to `end`.
@@ -257,7 +260,8 @@ class Program::Run {
       if (next_ + 1 < p_.launches_.size()) __builtin_prefetch(p_.launches_[next_ + 1].kernel);
       l.kernel->launch(operand_, operand_ + l.in);
       operand_ += l.in + l.out;
-      end_step();
+      if (watched_) [[unlikely]]
+        end_step();
     }
   }
   // All of them, on another device.
@@ -269,10 +273,10 @@ class Program::Run {
         const Step& st = p_.steps[next_];
         pijit::launch_there(p_.device, st, operand_);
         operand_ += st.in.size() + st.out.size();
-        end_step();
+        if (watched_) end_step();
       }
     };
-    Recordings* const recordings = timed_ || recorded_ ? nullptr : Recordings::of(p_);
+    Recordings* const recordings = watched_ ? nullptr : Recordings::of(p_);
     if (recordings)
       recordings->run({frame_->operands.data(), p_.num_operands_}, launch_all);
     else
@@ -321,17 +325,17 @@ class Program::Run {
  private:
   bool is_given(size_t b) const {
     const int donor = p_.output_buffers[b].donor;
-    return donor >= 0 && give_ && give_[donor] && inputs_[donor]->type.device == p_.device.id;
+    return donor >= 0 && give_ && give_[donor] &&
+           (on_host_ || inputs_[donor]->type.device == p_.device.id);
   }
   void end_step() {
     const Step& st = p_.steps[next_];
-    if (timed_) [[unlikely]] {
+    if (timed_) {
       const int64_t end = clock_ns();
       PIJIT_LOG("exec", static_cast<double>(end - begin_) / 1e3, " us ", st.text);
       if (!recorded_) begin_ = end;
     }
-    if (recorded_) [[unlikely]]
-      begin_ = record_event(TraceEvent::kKernel, begin_, st.subject);
+    if (recorded_) begin_ = record_event(TraceEvent::kKernel, begin_, st.subject);
   }
 
   const Program& p_;
@@ -340,7 +344,7 @@ class Program::Run {
   Pooled<ArrayRef, 16> buf_;  // null: an input's memory
   const DeviceBlock arena_;
   FrameUse frame_;
-  const bool timed_, recorded_;
+  const bool on_host_, timed_, recorded_, watched_;
   int64_t begin_ = 0;            // of the step, where it is timed
   std::vector<ArrayRef> moved_;  // inputs that were copied from the host
   void* const* operand_;
@@ -369,7 +373,11 @@ bool Program::run_unlocked(std::span<Array* const> inputs, const Give* give, Arr
   Run run(*this, inputs, give, true);
   const int64_t begin = clock_ns();
   {
-    const Unlocked others;
+    // Memory that came from outside may be written by those who gave it.
+    const bool lent = std::any_of(inputs.begin(), inputs.end(),
+                                  [](Array* a) { return a->storage->free_external; });
+    std::optional<Unlocked> others;
+    if (!lent) others.emplace();
     run.launch_to(run.gives() ? tail_ : steps.size());
     nanoseconds_.store(clock_ns() - begin, std::memory_order_relaxed);
   }
