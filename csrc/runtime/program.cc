@@ -211,11 +211,13 @@ Program::FrameUse::FrameUse(const Program& p) : p_(p), frame_(p.spare_.exchange(
 }
 Program::FrameUse::~FrameUse() { delete p_.spare_.exchange(frame_); }
 
-// One run: its memory, the steps launched so far, the outputs.
+// One run: its memory, the steps launched so far, the outputs. Inlined into both ways to run, as
+// short programs take no longer than the calls would.
 class Program::Run {
  public:
   // `held_back`: memory is given for the tail alone.
-  Run(const Program& p, std::span<Array* const> inputs, const Give* give, bool held_back)
+  [[gnu::always_inline]] Run(const Program& p, std::span<Array* const> inputs, const Give* give,
+                             bool held_back)
       : p_(p),
         inputs_(inputs),
         give_(give),
@@ -254,7 +256,7 @@ class Program::Run {
   }
 
   // The next steps, up to `end`.
-  void launch_to(size_t end) {
+  [[gnu::always_inline]] void launch_to(size_t end) {
     for (; next_ < end; ++next_) {
       const Launch& l = p_.launches_[next_];
       if (next_ + 1 < p_.launches_.size()) __builtin_prefetch(p_.launches_[next_ + 1].kernel);
@@ -283,6 +285,7 @@ class Program::Run {
       launch_all();
   }
 
+  bool on_host() const { return on_host_; }
   bool gives() const {
     return std::any_of(buf_.begin(), buf_.end(), [](auto& b) { return !b; });
   }
@@ -297,7 +300,7 @@ class Program::Run {
     }
   }
 
-  void collect(ArrayRef* out) const {
+  [[gnu::always_inline]] void collect(ArrayRef* out) const {
     for (size_t k = 0; k < p_.outputs.size(); ++k) {
       const Output& o = p_.outputs[k];
       const Slot& s = p_.slots[o.slot];
@@ -353,11 +356,11 @@ class Program::Run {
 
 void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* out) const {
   Run run(*this, inputs, give, false);
-  if (device.is_host()) {
+  if (run.on_host()) {
     // Now and then, so that short programs do not pay.
     const uint32_t runs = runs_.load(std::memory_order_relaxed);
     runs_.store(runs + 1, std::memory_order_relaxed);
-    const bool measured = runs % 16 == 0;
+    const bool measured = runs % 64 == 0;
     const int64_t begin = measured ? clock_ns() : 0;
     run.launch_to(tail_);
     if (measured) nanoseconds_.store(clock_ns() - begin, std::memory_order_relaxed);
@@ -389,7 +392,7 @@ bool Program::run_unlocked(std::span<Array* const> inputs, const Give* give, Arr
 }
 
 void Program::run_among_others(std::span<Array* const> inputs, ArrayRef* out) const {
-  if (takes_long() && others_wait())
+  if (nanoseconds_.load(std::memory_order_relaxed) > kLong && device.is_host() && others_wait())
     run_unlocked(inputs, nullptr, out, [] { return true; });
   else
     run(inputs, nullptr, out);
