@@ -21,9 +21,10 @@ void Runner::fetch(Inputs* inputs, bool hold) {
   in.resize(n);
   give.resize(n);
   if (hold) held.resize(n);
+  const int* source = e.inputs.data();
   for (size_t k = 0; k < n; ++k) {
-    PyObject* o = values[e.inputs[k]];
-    if (!is_tensor(o)) {
+    PyObject* o = values[source[k]];
+    if (PyFloat_Check(o) || PyLong_Check(o)) [[unlikely]] {
       ArrayRef number;
       if (PyFloat_Check(o)) {
         uint64_t bits;
@@ -40,12 +41,20 @@ void Runner::fetch(Inputs* inputs, bool hold) {
         held.push_back(std::move(number));
       continue;
     }
-    in[k] = array_of(o).get();
-    if (in[k]->of_one_element) Tape::check_read(in[k]);
+    Array* const a = array_of(o).get();
+    in[k] = a;
+    if (a->of_one_element) [[unlikely]]
+      Tape::check_read(a);
+  }
+  for (auto& b : instance.program->output_buffers) {
+    if (b.donor < 0) continue;
+    const auto k = static_cast<size_t>(b.donor);
     if (instance.donatable[k] && sole_owner(*in[k]))
       give[k] = e.assigned_first[k] ? Program::kGiveForGood : Program::kGive;
-    if (hold) held[k] = array_of(o);
   }
+  if (hold)
+    for (size_t k = 0; k < n; ++k)
+      if (!held[k]) held[k] = ArrayRef::share(in[k]);
 }
 
 // Other threads have run. Would the run read now what it read then? An entry without effects need

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "base/log.h"
 #include "runtime/outer_lock.h"
@@ -210,19 +211,23 @@ Program::FrameUse::FrameUse(const Program& p) : p_(p), frame_(p.spare_.exchange(
 }
 Program::FrameUse::~FrameUse() { delete p_.spare_.exchange(frame_); }
 
-// One run: its memory, the steps launched so far, the outputs.
+// One run: its memory, the steps launched so far, the outputs. Inlined into both ways to run, as
+// short programs take no longer than the calls would.
 class Program::Run {
  public:
   // `held_back`: memory is given for the tail alone.
-  Run(const Program& p, std::span<Array* const> inputs, const Give* give, bool held_back)
+  [[gnu::always_inline]] Run(const Program& p, std::span<Array* const> inputs, const Give* give,
+                             bool held_back)
       : p_(p),
         inputs_(inputs),
         give_(give),
         buf_(p.output_buffers.size()),
         arena_(p.device, p.arena_bytes),
         frame_(p),
+        on_host_(p.device.is_host()),
         timed_(!config().log.empty() && log_enabled("exec")),
-        recorded_(recording()) {
+        recorded_(recording()),
+        watched_(timed_ || recorded_) {
     for (size_t b = 0; b < buf_.size(); ++b)
       if (!is_given(b) || (held_back && !p.in_tail_[b]))
         buf_[b] = new_array(p.output_buffers[b].type);
@@ -247,17 +252,18 @@ class Program::Run {
           frame_.put(s, moved_.back()->data);
     }
     operand_ = frame_->operands.data();
-    if (timed_ || recorded_) begin_ = clock_ns();
+    if (watched_) begin_ = clock_ns();
   }
 
   // The next steps, up to `end`.
-  void launch_to(size_t end) {
+  [[gnu::always_inline]] void launch_to(size_t end) {
     for (; next_ < end; ++next_) {
       const Launch& l = p_.launches_[next_];
       if (next_ + 1 < p_.launches_.size()) __builtin_prefetch(p_.launches_[next_ + 1].kernel);
       l.kernel->launch(operand_, operand_ + l.in);
       operand_ += l.in + l.out;
-      end_step();
+      if (watched_) [[unlikely]]
+        end_step();
     }
   }
   // All of them, on another device.
@@ -269,16 +275,17 @@ class Program::Run {
         const Step& st = p_.steps[next_];
         pijit::launch_there(p_.device, st, operand_);
         operand_ += st.in.size() + st.out.size();
-        end_step();
+        if (watched_) end_step();
       }
     };
-    Recordings* const recordings = timed_ || recorded_ ? nullptr : Recordings::of(p_);
+    Recordings* const recordings = watched_ ? nullptr : Recordings::of(p_);
     if (recordings)
       recordings->run({frame_->operands.data(), p_.num_operands_}, launch_all);
     else
       launch_all();
   }
 
+  bool on_host() const { return on_host_; }
   bool gives() const {
     return std::any_of(buf_.begin(), buf_.end(), [](auto& b) { return !b; });
   }
@@ -293,7 +300,7 @@ class Program::Run {
     }
   }
 
-  void collect(ArrayRef* out) const {
+  [[gnu::always_inline]] void collect(ArrayRef* out) const {
     for (size_t k = 0; k < p_.outputs.size(); ++k) {
       const Output& o = p_.outputs[k];
       const Slot& s = p_.slots[o.slot];
@@ -321,17 +328,17 @@ class Program::Run {
  private:
   bool is_given(size_t b) const {
     const int donor = p_.output_buffers[b].donor;
-    return donor >= 0 && give_ && give_[donor] && inputs_[donor]->type.device == p_.device.id;
+    return donor >= 0 && give_ && give_[donor] &&
+           (on_host_ || inputs_[donor]->type.device == p_.device.id);
   }
   void end_step() {
     const Step& st = p_.steps[next_];
-    if (timed_) [[unlikely]] {
+    if (timed_) {
       const int64_t end = clock_ns();
       PIJIT_LOG("exec", static_cast<double>(end - begin_) / 1e3, " us ", st.text);
       if (!recorded_) begin_ = end;
     }
-    if (recorded_) [[unlikely]]
-      begin_ = record_event(TraceEvent::kKernel, begin_, st.subject);
+    if (recorded_) begin_ = record_event(TraceEvent::kKernel, begin_, st.subject);
   }
 
   const Program& p_;
@@ -340,7 +347,7 @@ class Program::Run {
   Pooled<ArrayRef, 16> buf_;  // null: an input's memory
   const DeviceBlock arena_;
   FrameUse frame_;
-  const bool timed_, recorded_;
+  const bool on_host_, timed_, recorded_, watched_;
   int64_t begin_ = 0;            // of the step, where it is timed
   std::vector<ArrayRef> moved_;  // inputs that were copied from the host
   void* const* operand_;
@@ -349,11 +356,11 @@ class Program::Run {
 
 void Program::run(std::span<Array* const> inputs, const Give* give, ArrayRef* out) const {
   Run run(*this, inputs, give, false);
-  if (device.is_host()) {
+  if (run.on_host()) {
     // Now and then, so that short programs do not pay.
     const uint32_t runs = runs_.load(std::memory_order_relaxed);
     runs_.store(runs + 1, std::memory_order_relaxed);
-    const bool measured = runs % 16 == 0;
+    const bool measured = runs % 64 == 0;
     const int64_t begin = measured ? clock_ns() : 0;
     run.launch_to(tail_);
     if (measured) nanoseconds_.store(clock_ns() - begin, std::memory_order_relaxed);
@@ -369,7 +376,11 @@ bool Program::run_unlocked(std::span<Array* const> inputs, const Give* give, Arr
   Run run(*this, inputs, give, true);
   const int64_t begin = clock_ns();
   {
-    const Unlocked others;
+    // Memory that came from outside may be written by those who gave it.
+    const bool lent = std::any_of(inputs.begin(), inputs.end(),
+                                  [](Array* a) { return a->storage->free_external; });
+    std::optional<Unlocked> others;
+    if (!lent) others.emplace();
     run.launch_to(run.gives() ? tail_ : steps.size());
     nanoseconds_.store(clock_ns() - begin, std::memory_order_relaxed);
   }
@@ -381,7 +392,7 @@ bool Program::run_unlocked(std::span<Array* const> inputs, const Give* give, Arr
 }
 
 void Program::run_among_others(std::span<Array* const> inputs, ArrayRef* out) const {
-  if (takes_long() && others_wait())
+  if (nanoseconds_.load(std::memory_order_relaxed) > kLong && device.is_host() && others_wait())
     run_unlocked(inputs, nullptr, out, [] { return true; });
   else
     run(inputs, nullptr, out);

@@ -376,7 +376,8 @@ TEST(Unlocked, GivenMemoryIsWrittenWithTheLockAlone) {
   const Val p = g.add_input(t), m = g.add_input(t), x = g.add_input(t);
   const Val moved = m * 0.9;  // given early on: read by what follows
   const Val d = g.Builder::op("matmul", {x, moved}, {false, false});
-  g.outputs = {{(p - d * 0.1).id, 0}, {moved.id, 1}, {v_sum(d, {0, 1}, false).id}};
+  const Val loss = v_sum(d, {0, 1}, false);
+  g.outputs = {{(p - d * 0.1).id, 0}, {moved.id, 1}, {loss.id}};
   std::vector<ArrayRef> in;
   for (auto id : g.inputs()) in.push_back(random_array(g.node(id).type, static_cast<int>(id) + 1));
   const auto want = run(g, in);
