@@ -289,7 +289,7 @@ int64_t arg_extremum(const T* x, int64_t n) {
   return from;
 }
 // The same of `m` columns of n rows, `stride` apart: row by row, so that columns share vectors.
-constexpr int64_t kArgColumns = 256;
+constexpr int64_t kArgColumns = 256, kArgElements = 1 << 18;  // a thread is worth so many
 template <bool kMax, class T>
 void arg_extrema(const T* x, int64_t n, int64_t stride, int64_t m, int64_t* places) {
   T best[kArgColumns];
@@ -332,7 +332,7 @@ std::unique_ptr<OpKernel> arg_reduce(const KernelRequest& r, bool max) {
           const T* p = static_cast<const T*>(x[0]);
           if (inner != 1 && n <= std::numeric_limits<int32_t>::max()) {
             const int64_t blocks = (inner + kArgColumns - 1) / kArgColumns;
-            parallel_for(outer * blocks, std::max<int64_t>(1, 65536 / (n * kArgColumns)),
+            parallel_for(outer * blocks, std::max<int64_t>(1, kArgElements / (n * kArgColumns)),
                          [&](int64_t b, int64_t e) {
                            for (; b < e; ++b) {
                              const int64_t o = b / blocks, j = b % blocks * kArgColumns;
@@ -345,7 +345,7 @@ std::unique_ptr<OpKernel> arg_reduce(const KernelRequest& r, bool max) {
             return;
           }
           if (inner != 1) return go([&](int64_t i) { return p[i]; });
-          parallel_for(outer, std::max<int64_t>(1, 65536 / n), [&](int64_t b, int64_t e) {
+          parallel_for(outer, std::max<int64_t>(1, kArgElements / n), [&](int64_t b, int64_t e) {
             for (int64_t o = b; o < e; ++o)
               places[o] =
                   max ? arg_extremum<true>(p + o * n, n) : arg_extremum<false>(p + o * n, n);
