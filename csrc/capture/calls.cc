@@ -150,23 +150,19 @@ namespace {
 // The function that dataclasses and reprlib.recursive_repr wrap, so that an object that holds
 // itself has a text; values that do so are not followed. Null: another function.
 PyObject* behind_repr(PyObject* fn) {
-  static const auto* const wrappers = [] {
-    auto* codes = new std::set<PyObject*>;
-    const py::object any = polyfill("any");
-    std::vector<py::object> decorators{py::module_::import("reprlib").attr("recursive_repr")()};
-    const py::module_ classes = py::module_::import("dataclasses");
-    if (py::hasattr(classes, "_recursive_repr"))  // up to 3.12
-      decorators.push_back(classes.attr("_recursive_repr"));
-    for (auto& wrap : decorators)
-      codes->insert(py::object(wrap(any).attr("__code__")).release().ptr());
-    return codes;
-  }();
-  if (!wrappers->count(PyFunction_GET_CODE(fn))) return nullptr;
-  const auto names = py::handle(PyFunction_GET_CODE(fn)).attr("co_freevars").cast<py::tuple>();
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(fn));
+  auto is = [](PyObject* text, const char* s) {
+    return text && PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, s) == 0;
+  };
+  if (!is(code->co_name, "wrapper")) return nullptr;
+  PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(fn), "__name__");
+  if (!is(module, "dataclasses") && !is(module, "reprlib")) return nullptr;
+  const auto names =
+      py::handle(reinterpret_cast<PyObject*>(code)).attr("co_freevars").cast<py::tuple>();
   Py_ssize_t n = 0;
   PyObject** cells = closure_of(fn, &n);
   for (Py_ssize_t k = 0; k < n; ++k)
-    if (text_of(py::object(names[static_cast<size_t>(k)])) == "user_function") {
+    if (is(py::object(names[static_cast<size_t>(k)]).ptr(), "user_function")) {
       PyObject* f = PyCell_GET(cells[k]);
       return f && PyFunction_Check(f) ? f : nullptr;
     }
