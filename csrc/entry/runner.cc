@@ -22,9 +22,12 @@ void Runner::fetch(Inputs* inputs, bool hold) {
   give.resize(n);
   if (hold) held.resize(n);
   const int* source = e.inputs.data();
+  const PyTypeObject* tensors = tensor_type;  // a class of Tensors, mostly that of the next one
   for (size_t k = 0; k < n; ++k) {
     PyObject* o = values[source[k]];
-    if (PyFloat_Check(o) || PyLong_Check(o)) [[unlikely]] {
+    if (Py_TYPE(o) != tensors && is_tensor(o)) {
+      tensors = Py_TYPE(o);
+    } else if (Py_TYPE(o) != tensors) {
       ArrayRef number;
       if (PyFloat_Check(o)) {
         uint64_t bits;

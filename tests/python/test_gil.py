@@ -1,7 +1,6 @@
 """Programs that take long let other threads run: what these see and do meanwhile, how a process forks and ends."""
 
 import gc
-import os
 import signal
 import subprocess
 import sys
