@@ -150,8 +150,9 @@ namespace {
 // The function that dataclasses and reprlib.recursive_repr wrap, so that an object that holds
 // itself has a text; values that do so are not followed. Null: another function.
 PyObject* behind_repr(PyObject* fn) {
-  static const auto* const wrappers = [] {
-    auto* codes = new std::set<PyObject*>;
+  static std::set<PyObject*>* wrappers = nullptr;
+  if (!wrappers) {  // the decorators are code of Python, whose capture comes here, too
+    auto* codes = wrappers = new std::set<PyObject*>;
     const py::object any = polyfill("any");
     std::vector<py::object> decorators{py::module_::import("reprlib").attr("recursive_repr")()};
     const py::module_ classes = py::module_::import("dataclasses");
@@ -159,8 +160,7 @@ PyObject* behind_repr(PyObject* fn) {
       decorators.push_back(classes.attr("_recursive_repr"));
     for (auto& wrap : decorators)
       codes->insert(py::object(wrap(any).attr("__code__")).release().ptr());
-    return codes;
-  }();
+  }
   if (!wrappers->count(PyFunction_GET_CODE(fn))) return nullptr;
   const auto names = py::handle(PyFunction_GET_CODE(fn)).attr("co_freevars").cast<py::tuple>();
   Py_ssize_t n = 0;
