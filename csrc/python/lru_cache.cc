@@ -68,7 +68,11 @@ bool readable() {
 }  // namespace
 
 bool is_cached_function(PyObject* f) {
-  static const bool known = readable();
+  static bool asked = false, known = false;
+  if (!asked) {  // the decorator is code of Python, whose capture comes here, too
+    asked = true;
+    known = readable();
+  }
   return known && Py_IS_TYPE(f, type_of_cached()) && !reinterpret_cast<CachedFunction*>(f)->typed;
 }
 

@@ -124,7 +124,7 @@ def largest(x):
 def getters(x):
     last = operator.itemgetter(-1)
     both = operator.attrgetter("ndim", "dtype.itemsize")
-    return last([1, x]), both(x), operator.methodcaller("sum")(x), operator.itemgetter(slice(1, 3))([1, 2, 3, 4])
+    return last([1, x]) * 2, both(x), operator.itemgetter(slice(1, 3))([1, 2, 3, 4])
 
 
 def equal_dicts(x):

@@ -77,9 +77,9 @@ V classify(Tracer& t, Call& c) {
   return graph_number(t, v_op(c.name.c_str(), t.scope_->val(x->node)), DType::Bool);
 }
 
-// --- operator.itemgetter, attrgetter, methodcaller: objects that never change
+// --- operator.itemgetter and attrgetter: objects that never change
 
-const char* const kGetters[] = {"itemgetter", "attrgetter", "methodcaller"};
+const char* const kGetters[] = {"itemgetter", "attrgetter"};
 bool is_getter(PyTypeObject* t) {
   static const auto* const types = [] {
     auto* all = new std::set<PyTypeObject*>;
@@ -104,11 +104,7 @@ V make_getter(Tracer& t, Call& c) {
 }
 
 V get(Tracer& t, const V& f, const V& x) {
-  const py::tuple form = f->obj.attr("__reduce__")();
-  const py::tuple args = form[1];
-  if (py::object(form[0]).ptr() !=
-      reinterpret_cast<PyObject*>(Py_TYPE(f->obj.ptr())))  // a methodcaller with keywords
-    t.give_up(Reason::kUnsupportedCall, "operator.methodcaller");
+  const py::tuple args = py::tuple(f->obj.attr("__reduce__")())[1];
   if (f->src >= 0 && t.sources_[f->src].kind != Source::kConst) t.guard(Guard::kIs, f->src, f->obj);
   const std::string name =
       text_of(py::handle(reinterpret_cast<PyObject*>(Py_TYPE(f->obj.ptr()))).attr("__name__"));
@@ -120,12 +116,6 @@ V get(Tracer& t, const V& f, const V& x) {
     }
     return v;
   };
-  if (name == "methodcaller") {
-    std::vector<V> rest;
-    for (size_t k = 1; k < args.size(); ++k)
-      rest.push_back(t.wrap_static(py::object(args[k]).ptr()));
-    return t.call(t.attribute(x, interned(text_of(py::object(args[0])))), rest, {});
-  }
   std::vector<V> got;
   for (auto a : args)
     got.push_back(name == "itemgetter" ? t.subscript(x, t.wrap_static(a.ptr()))
