@@ -258,7 +258,7 @@ py::array to_numpy(const ArrayRef& a, bool copy) {
   }
   py::array r = numpy_like(a->type);
   void* const to = r.mutable_data();
-  const ArrayRef from = a;  // where others run, the Tensor may get another array
+  const ArrayRef from = a;                   // where others run, the Tensor may get another array
   constexpr size_t kLong = size_t{1} << 19;  // to be copied in some 50 us
   std::optional<Unlocked> others;
   if (from->type.bytes() > kLong && others_wait()) others.emplace();
