@@ -11,9 +11,17 @@ from pijit.parameter import Parameter
 
 _state = Parameter(Tensor([0, 0], mstype.int64), name="random_state", requires_grad=False)
 _steps = {"CPU": Tensor([0, 1], mstype.int64)}  # what a draw adds to the state, by the device that it lies on
-# What was set, and how often: pijit.dataset follows the last seed, its own or this. A dict, because captured draws are
-# guarded by the globals.
-_chosen = {"seed": None, "times": 0}
+
+
+class _Chosen:
+    """What was set, and how often: pijit.dataset follows the last seed, its own or this. An object, because captured
+    code is guarded by the globals of modules and by the dicts in them, and this changes."""
+
+    def __init__(self):
+        self.seed, self.times = None, 0
+
+
+_chosen = _Chosen()
 
 
 def place(device):
@@ -30,15 +38,15 @@ def set_seed(seed):
         raise TypeError(f"For 'set_seed', the argument 'seed' must be int, but got {type(seed).__name__}.")
     if seed < 0:
         raise ValueError(f"For 'set_seed', 'seed' must be non-negative, but got {seed}.")
-    _chosen["seed"] = seed
-    _chosen["times"] += 1
+    _chosen.seed = seed
+    _chosen.times += 1
     _state._assign(Tensor(np.array([seed, 0], np.int64)))
     np.random.seed(seed % 2**32)
 
 
 def get_seed():
     """The seed that was set, or None."""
-    return _chosen["seed"]
+    return _chosen.seed
 
 
 def bits(shape, generator=None):

@@ -171,7 +171,17 @@ void Context::fix(const V& v) {
     if (v->src < 0) give_up(Reason::kTensorValue, "the value of a number that a tensor decided");
     if (unstable(v->src))
       give_up(Reason::kUnstable, describe_source(sources_, v->src, *start_.code));
+    const size_t known = guards_.size();
     guard(Guard::kEquals, v->src, v->obj);
+    // Code that is left to CPython after all does not depend on the value.
+    if (guards_.size() > known)
+      undoable([this, src = v->src, value = v->obj.ptr()] {
+        const auto is = [&](const Guard& g) {
+          return g.kind == Guard::kEquals && g.src == src && g.obj.ptr() == value;
+        };
+        guards_.erase(std::find_if(guards_.begin(), guards_.end(), is));
+        guard_index_.erase({Guard::kEquals, src, 0, value});
+      });
   } else {
     return;
   }

@@ -11,8 +11,7 @@ std::shared_ptr<const Instance> instance_of(const Entry& e,
   const Graph& g = *graph;
   bool may_fail = false;
   const auto live = g.live();
-  for (uint32_t k = 0; k < g.size(); ++k)
-    may_fail |= live[k] && g.node(k).op && g.node(k).op->has(kMayFail);
+  for (uint32_t k = 0; k < g.size(); ++k) may_fail |= live[k] && g.node(k).may_fail;
   if (!g.outputs.empty() || may_fail) {
     x->program = compile(g, e.fast);
     x->graph = graph;

@@ -45,7 +45,7 @@ def set_seed(seed):
     Args: seed: an int in [0, 2³²). With the same seed a pipeline gives the same rows, whatever the number of workers."""
     check.integer("set_seed", "seed", seed, 0, 2**32 - 1)
     from pijit import random as global_random
-    _state["seed"], _state["seedings"] = int(seed), global_random._chosen["times"]
+    _state["seed"], _state["seedings"] = int(seed), global_random._chosen.times
     _state["version"] += 1
     random.seed(int(seed))
     np.random.seed(int(seed))
@@ -59,14 +59,14 @@ def get_seed():
 
 def _last_seed():
     from pijit import random as global_random
-    if _state["seed"] is not None and _state["seedings"] == global_random._chosen["times"]:
+    if _state["seed"] is not None and _state["seedings"] == global_random._chosen.times:
         return _state["seed"]
-    return None if global_random._chosen["seed"] is None else global_random._chosen["seed"] % 2**32
+    return None if global_random._chosen.seed is None else global_random._chosen.seed % 2**32
 
 
 def _seed_version():
     from pijit import random as global_random
-    return _state["version"], global_random._chosen["times"]
+    return _state["version"], global_random._chosen.times
 
 
 def _chosen_seed():

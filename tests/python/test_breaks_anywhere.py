@@ -700,6 +700,19 @@ def test_names_of_the_calling_frame():
     check(plain(f), X, 5, graphs=2, breaks=2, captures=3)
 
 
+def test_names_that_closures_share_in_the_calling_frame():
+    """A variable that nothing reads any more, in a cell as a closure of another variable reads it."""
+    def f(x, k, other):
+        def scaled(t):
+            return t * k + other
+        y = scaled(x)
+        scaled = None
+        names = sorted((n, v) for n, v in sys._getframe(0).f_locals.items() if isinstance(v, int))
+        return y, names
+
+    check(plain(f), X, 2, 3)
+
+
 def test_place_of_a_warning():
     def f(x):
         y = x * 2

@@ -220,6 +220,19 @@ def test_formatting_with_numbers_that_vary():
 BAD = [(UP,), (DOWN,), (UP,), (UP,), (DOWN,), (UP,), (UP,), (UP,)]
 
 
+def only_asserts(x, k):
+    v = x.max()
+    assert v != v or x.min() < 1, f"{k}"
+    return k
+
+
+def test_an_assertion_that_is_all_of_the_graph():
+    """A check inside of a region runs, too, where nothing of the graph is returned."""
+    calls = [(DOWN, 1), (DOWN, 1), (UP, 2), (UP + 1, 3), (UP + 1, 3), (NAN, 4)]
+    e = check_calls(made(only_asserts), calls)
+    assert len(e.graphs) >= 1, e
+
+
 def asserts(x):
     y = x * 2
     assert (y > 0).all(), f"not positive: {y.shape}"

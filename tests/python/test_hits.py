@@ -48,7 +48,9 @@ def test_hits_do_not_call_malloc(tmp_path):
     (tmp_path / "counter.c").write_text(COUNTER)
     library = tmp_path / "counter.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", tmp_path / "counter.c", "-o", library], check=True)
-    env = {**os.environ, "LD_PRELOAD": str(library), "PIJIT_STRICT": "0", "OMP_NUM_THREADS": "1"}
+    # loops that nothing is generated for are interpreted, in memory of their own
+    chosen = {k: v for k, v in os.environ.items() if k not in ("PIJIT_ISA", "PIJIT_BACKEND", "ONEDNN_MAX_CPU_ISA")}
+    env = {**chosen, "LD_PRELOAD": str(library), "PIJIT_STRICT": "0", "OMP_NUM_THREADS": "1"}
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=env)
     names = "x * 2 + 1", "two results", "an eager op", "SGD", "Adam"
     assert ran.stdout.splitlines() == [f"{name} 0" for name in names], ran.stdout + ran.stderr

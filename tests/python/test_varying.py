@@ -121,6 +121,30 @@ def test_a_changing_number_compiles_twice():
     check_calls(lambda: (lambda x, lr: x - lr * (x * x)), [(batch(3), 0.1 * k) for k in range(30)], captures=2, graphs=2, breaks=0)
 
 
+def test_a_number_that_code_left_to_python_depends_on():
+    """It is fixed where the call is followed, but not where CPython makes the call after all."""
+    def left_to_python(x, n):
+        np.array([n, 0])
+        hash(x)
+
+    def f(x, n):
+        y = x * 2
+        left_to_python(x, n)
+        return y + 1
+
+    x = batch(3)
+    assert check_calls(lambda: f, [(x, n) for n in range(12)]).compile_count <= 4
+
+
+def test_seeds_that_change():
+    def f(x, n):
+        ms.set_seed(n)
+        return ops.dropout(x, 0.5)
+
+    x = batch(3)
+    assert check_calls(lambda: f, [(x, n) for n in range(12)]).compile_count <= 5
+
+
 def test_specials():
     check_calls(lambda: (lambda x, k: (x * k, k + 0.0, -k)), [(batch(2), k) for k in (0.0, -0.0, math.inf, -math.inf, math.nan, 1e308, 5e-324)])
 
