@@ -557,7 +557,9 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
       const V &a = locals[0][k], &b = locals[1][k];
       const bool live = code.live[end][k];
       const bool unbound = a->kind == Value::kNull && b->kind == Value::kNull;
-      new_slots.push_back(!live || unbound ? null() : merge.merge(a, b));
+      // what neither arm touches lives on, for those who look at the frame
+      const bool stays = a == b && (live || !as<IteratorValue>(a));
+      new_slots.push_back(stays ? a : !live || unbound ? null() : merge.merge(a, b));
     }
   }
   // what the arms have written outside

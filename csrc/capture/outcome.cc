@@ -136,8 +136,8 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
     const auto* cell = as<CellValue>(v);
     const V& held = cell && cell->content ? cell->content : v;
     const bool kept = held->kind == Value::kConst || from_graph(held) ||
-                      (held->src >= 0 && (held->kind != Value::kTensor ||
-                                          static_cast<int>(s) < num_args(*f.code)));
+                      (held->src >= 0 &&
+                       (held->kind != Value::kTensor || static_cast<int>(s) < num_args(*f.code)));
     e->slot_recipes.push_back(live || kept ? recipe(v) : -1);
   }
   for (auto& v : f.stack) e->stack_recipes.push_back(v->kind == Value::kNull ? -1 : recipe(v));

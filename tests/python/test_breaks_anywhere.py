@@ -713,6 +713,19 @@ def test_names_that_closures_share_in_the_calling_frame():
     check(plain(f), X, 2, 3)
 
 
+def test_names_behind_a_branch_on_a_tensor_in_the_calling_frame():
+    def f(x, k, flag):
+        count, y = 0, x * 2
+        if y.sum() > 3:
+            y = y + 1
+        while y.sum() < 100 and y.max() < 60:
+            y = y * 2
+        names = sorted((n, v) for n, v in sys._getframe(0).f_locals.items() if isinstance(v, int))
+        return y, names
+
+    check(plain(f), X, 2, True)
+
+
 def test_place_of_a_warning():
     def f(x):
         y = x * 2
