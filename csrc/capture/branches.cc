@@ -560,9 +560,9 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
       // what neither arm touches lives on, for those who look at the frame
       const bool stays = a == b && (live || !as<IteratorValue>(a));
       // ... and so do numbers, which cost next to nothing
-      const bool seen = live || (plain_number(a) && plain_number(b) &&
-                                 number_dtype(a) == number_dtype(b) &&
-                                 std::max(magnitude(a), magnitude(b)) <= kSmallInt);
+      const bool seen =
+          live || (plain_number(a) && plain_number(b) && number_dtype(a) == number_dtype(b) &&
+                   std::max(magnitude(a), magnitude(b)) <= kSmallInt);
       new_slots.push_back(stays ? a : !seen || unbound ? null() : merge.merge(a, b));
     }
   }
