@@ -136,7 +136,8 @@ def torch_layers(torch):
 
     class Torch:
         sequence, relu, gelu, flatten = torch.nn.Sequential, torch.nn.ReLU, torch.nn.GELU, torch.nn.Flatten
-        embedding, dense, norm, layer_norm = torch.nn.Embedding, torch.nn.Linear, torch.nn.BatchNorm2d, torch.nn.LayerNorm
+        embedding, dense = torch.nn.Embedding, torch.nn.Linear
+        norm, layer_norm = torch.nn.BatchNorm2d, torch.nn.LayerNorm
 
         @staticmethod
         def conv(inputs, outputs, kernel, stride=1, padding=0, bias=False):
@@ -166,7 +167,8 @@ def torch_layers(torch):
             def forward(self, x):
                 b, t, c = x.shape
                 q, k, v = (y.view(b, t, self.heads, -1).transpose(1, 2) for y in self.qkv(x).chunk(3, -1))
-                return self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(b, t, c))
+                y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+                return self.out(y.transpose(1, 2).reshape(b, t, c))
 
         class Positions(torch.nn.Module):
             def __init__(self, length, width):
@@ -187,7 +189,8 @@ def mlp(L, width, depth):
 
 def lenet(L):
     return L.sequence(L.conv(1, 6, 5, bias=True), L.relu(), L.pool(2, 2), L.conv(6, 16, 5, bias=True), L.relu(),
-                      L.pool(2, 2), L.flatten(), L.dense(400, 120), L.relu(), L.dense(120, 84), L.relu(), L.dense(84, 10))
+                      L.pool(2, 2), L.flatten(), L.dense(400, 120), L.relu(), L.dense(120, 84), L.relu(),
+                      L.dense(84, 10))
 
 
 def resnet50(L):
@@ -207,13 +210,14 @@ def transformer_layers(L, width, heads, count):
     layers = []
     for _ in range(count):
         layers.append(L.Residual(L.sequence(L.layer_norm(width), L.Attention(width, heads))))
-        layers.append(L.Residual(L.sequence(L.layer_norm(width), L.dense(width, 4 * width), L.gelu(), L.dense(4 * width, width))))
+        layers.append(L.Residual(L.sequence(L.layer_norm(width), L.dense(width, 4 * width), L.gelu(),
+                                            L.dense(4 * width, width))))
     return layers
 
 
 def gpt2_small(L, length=512, words=50257, width=768, heads=12, count=12):
-    return L.sequence(L.embedding(words, width), L.Positions(length, width), *transformer_layers(L, width, heads, count),
-                      L.layer_norm(width), L.dense(width, words))
+    return L.sequence(L.embedding(words, width), L.Positions(length, width),
+                      *transformer_layers(L, width, heads, count), L.layer_norm(width), L.dense(width, words))
 
 
 def in_torch(torch, make, *args):

@@ -37,9 +37,9 @@ class _Indexed(Cell):
 
     def _place_of_indices(self):
         """What MindSpore puts before the index of a cell that is added later, and at which place of a dotted name the
-        index then stands. It looks at the first two cells that have parameters: at the first part of the first one's name
-        that is its index where the other's name has its own; else at the last one that is. The first cell's own index
-        therefore stands before those of others, where it is a container and was alone at first."""
+        index then stands. It looks at the first two cells that have parameters: at the first part of the first one's
+        name that is its index where the other's name has its own; else at the last one that is. The first cell's own
+        index therefore stands before those of others, where it is a container and was alone at first."""
         cells = ((key, next(iter(cell.get_parameters()), None)) for key, cell in self._cells.items())
         named = list(islice(((key, p.name.split(".")) for key, p in cells if p is not None), 2))
         place = None

@@ -715,7 +715,7 @@ def test_names_that_closures_share_in_the_calling_frame():
 
 def test_names_behind_a_branch_on_a_tensor_in_the_calling_frame():
     def f(x, k, flag):
-        count, y = 0, x * 2
+        count, y = 0, x * 2  # noqa: F841  (looked up in the frame)
         if y.sum() > 3:
             y = y + 1
         while y.sum() < 100 and y.max() < 60:

@@ -26,7 +26,8 @@ def handed_out(x):
 
 
 def of_dtypes(x):
-    return [x.astype(t).sum().asnumpy() for t in (ms.float16, ms.float64, ms.int32)], (x > 1).asnumpy(), (x > 1).any().asnumpy().item()
+    sums = [x.astype(t).sum().asnumpy() for t in (ms.float16, ms.float64, ms.int32)]
+    return sums, (x > 1).asnumpy(), (x > 1).any().asnumpy().item()
 
 
 @pytest.mark.parametrize("f", [as_number, handed_out, of_dtypes], ids=lambda f: f.__name__)

@@ -64,7 +64,8 @@ def as_dict(x, c):
 
 def its_fields(x, c):
     names = [f.name for f in dataclasses.fields(c)]
-    return x * len(names), names, {f.name: getattr(c, f.name) for f in dataclasses.fields(type(c))}, dataclasses.is_dataclass(c)
+    values = {f.name: getattr(c, f.name) for f in dataclasses.fields(type(c))}
+    return x * len(names), names, values, dataclasses.is_dataclass(c)
 
 
 def text(x, c):
@@ -132,7 +133,8 @@ def by_name(x):
 
 
 def belongs(x):
-    return x * 2, Color.RED in Color, Level.LOW in Level, Part.A in (Part.A | Part.B), Color.GREEN in {Color.GREEN}, bool(Color)
+    return (x * 2, Color.RED in Color, Level.LOW in Level, Part.A in (Part.A | Part.B), Color.GREEN in {Color.GREEN},
+            bool(Color))
 
 
 def not_there(x):
@@ -152,7 +154,8 @@ def test_enum_of_an_argument():
     def f(x, name, value):
         return x * Color[name].value if Mode(value) is Mode.TRAIN else x - Color[name].value
 
-    check_calls(made(f), [(X, "RED", "train"), (X, "GREEN", "train"), (X, "GREEN", "eval"), (X, "RED", "eval")], breaks=0)
+    calls = [(X, "RED", "train"), (X, "GREEN", "train"), (X, "GREEN", "eval"), (X, "RED", "eval")]
+    check_calls(made(f), calls, breaks=0)
 
 
 def test_enum_with_a_meta_class_of_its_own():
@@ -277,7 +280,8 @@ def shallow(x):
     c["z"] = 1
     m.append(3)
     t.add(5)
-    return x * 2, d, c, c["a"] is inner, l, m, m[0] is x, s, t, copy.copy((inner,))[0] is inner, copy.copy("a"), copy.copy(2.5)
+    return (x * 2, d, c, c["a"] is inner, l, m, m[0] is x, s, t, copy.copy((inner,))[0] is inner, copy.copy("a"),
+            copy.copy(2.5))
 
 
 def deep(x):

@@ -354,7 +354,7 @@ def test_names_of_parameters_are_paths_of_attributes():
 
 
 def test_names_of_cells_added_to_containers():
-    """As MindSpore 2.7.1 names them: below a container that was alone at first, its own index comes before those of others."""
+    """As MindSpore 2.7.1 names them: below a container that was alone at first, its own index comes before others'."""
     class Inner(nn.Cell):
         def __init__(self):
             super().__init__()

@@ -1,4 +1,4 @@
-"""Sets and frozensets: operators, comparisons and methods on those made inside and those from outside; those that grow."""
+"""Sets and frozensets, made inside and from outside: operators, comparisons, methods; those that grow."""
 
 import enum
 
@@ -84,7 +84,8 @@ def missing(x):
 
 def frozen(x):
     a, b = frozenset(["a", "b"]), frozenset()
-    return x * len(a | {"c"}), a | {"c"}, {"c"} | a, a & {"a"}, a - {"b"}, a == {"a", "b"}, bool(b), a.union("z"), "a" in a
+    return (x * len(a | {"c"}), a | {"c"}, {"c"} | a, a & {"a"}, a - {"b"}, a == {"a", "b"}, bool(b), a.union("z"),
+            "a" in a)
 
 
 def of_other_things(x):
@@ -100,7 +101,8 @@ def of_other_things(x):
 
 def keys_of_dicts(x):
     a, b = {"w": 1, "v": 2}, {"v": 3}
-    return x * len(a.keys() & b.keys()), a.keys() - b.keys(), a.keys() | {"z"}, a.keys() == {"w", "v"}, b.keys() <= a.keys()
+    both = a.keys() & b.keys()
+    return x * len(both), a.keys() - b.keys(), a.keys() | {"z"}, a.keys() == {"w", "v"}, b.keys() <= a.keys()
 
 
 def literals(x):
@@ -109,7 +111,8 @@ def literals(x):
     return x * len(b), b, {k % 3 for k in b}, set("aab") == {"a", "b"}, set({1: 2}), frozenset([1, 1, 2])
 
 
-ALL = [operators, comparisons, in_place, methods, order, pops, missing, frozen, of_other_things, keys_of_dicts, literals]
+ALL = [operators, comparisons, in_place, methods, order, pops, missing, frozen, of_other_things, keys_of_dicts,
+       literals]
 
 
 @pytest.mark.parametrize("f", ALL, ids=lambda f: f.__name__)
