@@ -439,7 +439,7 @@ class Merge {
     r->kind = Value::kVarying;
     r->obj = a->obj;
     r->bound = std::max(magnitude(a), magnitude(b));
-    if (r->bound > 9007199254740992.0) return fail("a number that is too large");
+    if (r->bound > kExactInt) return fail("a number that is too large");
     wait(r, &r->node, output(a, b, number_dtype(a)));
     return r;
   }
@@ -562,7 +562,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
       // ... and so do numbers, which cost next to nothing
       const bool seen =
           live || (plain_number(a) && plain_number(b) && number_dtype(a) == number_dtype(b) &&
-                   std::max(magnitude(a), magnitude(b)) <= kSmallInt);
+                   std::max(magnitude(a), magnitude(b)) <= kExactInt);
       new_slots.push_back(stays ? a : !seen || unbound ? null() : merge.merge(a, b));
     }
   }
@@ -845,7 +845,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
         before->aliased = true;
       } else {
         r->obj = inner->obj;
-        r->bound = 9007199254740992.0;
+        r->bound = kExactInt;
       }
       return r;
     }
