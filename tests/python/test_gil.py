@@ -482,8 +482,8 @@ def test_ctrl_c_ends_a_program_whose_threads_compute():
                 f(x)
         t = threading.Thread(target=run)
         t.start()
-        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
+            threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
             while True:
                 f(x)
         except KeyboardInterrupt:
