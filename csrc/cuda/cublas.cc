@@ -183,6 +183,7 @@ class Product {
 std::shared_ptr<Product> product(const Problem& p, std::string* why) {
   if (!is_float(p.dtype)) return *why = "not a product of floats", nullptr;
   if (p.m * p.n * p.k * p.batch == 0) return *why = "nothing to multiply", nullptr;
+  gpu->enter();  // the library starts in the thread's context
   const Library* l = library();
   if (!l) return *why = "libcublasLt is not found", nullptr;
   auto made = std::make_shared<Product>(*l, p);
