@@ -33,7 +33,8 @@ def both(f, *arrays, exact=True, rtol=1e-5):
             assert got.asnumpy().tobytes() == want.asnumpy().tobytes(), (f, got.asnumpy(), want.asnumpy())
         else:
             a = want.astype(ms.float64).asnumpy()
-            np.testing.assert_allclose(got.to("CPU").astype(ms.float64).asnumpy(), a, rtol=rtol, atol=0.3 * rtol * np.abs(a).max(initial=1))
+            b = got.to("CPU").astype(ms.float64).asnumpy()
+            np.testing.assert_allclose(b, a, rtol=rtol, atol=0.3 * rtol * np.abs(a).max(initial=1))
     ms.set_context(device_target="CPU")
 
 
@@ -84,6 +85,9 @@ def test_ops():
     both(lambda x, w: x @ w, data(2, 3, 6, 5), data(2, 3, 5, 4), exact=False)
     both(lambda x, w: x @ w, data(6, 5), data(3, 5, 4), exact=False)
     both(lambda x, w: x @ w, data(2, 1, 6, 5), data(1, 3, 5, 4), exact=False)
+    # Results of odd sizes, one after the other in a program's memory.
+    both(lambda x, w, v: ops.exp((x + 1) @ w) @ (v * 2) @ (ops.sin(x) @ w), data(3, 5), data(5, 7), data(7, 3),
+         exact=False)
     both(lambda x, w: x.T @ w.T, data(5, 6), data(3, 5), exact=False)
     both(lambda x, w: x.astype(ms.int32) @ w.astype(ms.int32), data(3, 4) * 9, data(4, 2) * 9)
     both(lambda x, w, b: ops.dense(x, w, b), data(3, 7, 4), data(6, 4), data(6), exact=False)
@@ -276,7 +280,8 @@ def test_convolutions_in_tf32():
                 return act(ops.conv2d(x, w, b if bias else None, pad_mode="same"))
             want = f(*on("CPU", *a)).asnumpy()
             g, args = ms.jit(f, jit_config=fast), on("GPU", *a)
-            with CuDNN(0, 0, 0, 1, 0, 0) if joined and bias and CuDNN.how != "apart" else CuDNN(1, 0, 0, 0, int(bias), 1):
+            at_once = joined and bias and CuDNN.how != "apart"
+            with CuDNN(0, 0, 0, 1, 0, 0) if at_once else CuDNN(1, 0, 0, 0, int(bias), 1):
                 np.testing.assert_allclose(g(*args).asnumpy(), want, atol=0.02)
 
 
