@@ -89,6 +89,7 @@ class Gpu : public Device, public DeviceQueue {
 // In order of preference where two have an op.
 void register_cublas(Gpu& gpu);    // cublas.cc
 void register_cudnn(Gpu& gpu);     // cudnn.cc
+void register_cufft(Gpu& gpu);     // cufft.cc
 void register_products(Gpu& gpu);  // products.cc
 void register_moves(Gpu& gpu);     // moves.cc
 void register_indexed(Gpu& gpu);   // indexed.cc

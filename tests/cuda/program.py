@@ -320,6 +320,35 @@ def test_steps_with_convolutions_are_one_launch():
     assert any(counts[-1][2:]) == CuDNN.serves
 
 
+def test_transforms():
+    """By cuFFT, or by the host where it refuses."""
+    count = ctypes.CDLL("libcufft.so.12").pijit_fake_cufft
+    before, n = count(), 0
+    for shape in ((8,), (3, 7), (2, 6, 5), (4, 1, 3)):
+        for dim in range(len(shape)):
+            for norm in ("backward", "ortho", "forward"):
+                for t, rtol in ((ms.float32, 1e-5), (ms.float64, 1e-13)):
+                    if norm != "backward" and t == ms.float32:
+                        continue
+
+                    def parts(z):
+                        return ops.stack((ops.real(z), ops.imag(z)))
+
+                    def whole(x, dim=dim, norm=norm, t=t):
+                        z = ops.fft(ops.complex(x.astype(t), (x * x).astype(t)), dim=dim, norm=norm)
+                        return parts(ops.ifft(z * z, dim=dim, norm=norm))
+
+                    def half(x, dim=dim, norm=norm, t=t):
+                        z = ops.rfft(x.astype(t), dim=dim, norm=norm)
+                        z = ops.complex(ops.real(z), ops.imag(z) + 1)  # also where it is not read
+                        return ops.irfft(z, n=x.shape[dim], dim=dim, norm=norm)
+                    both(whole, data(*shape), exact=False, rtol=rtol)
+                    both(half, data(*shape), exact=False, rtol=rtol)
+                    n += 12
+    both(lambda x: ms.grad(lambda x: (ops.rfft(x).abs() ** 2).sum())(x), data(3, 6), exact=False)
+    assert count() == before if os.environ.get("PIJIT_FAKE_CUFFT") else count() > before + n, (count(), n)
+
+
 def test_products_by_tiles():
     both(lambda x, w: x.astype(ms.int32) @ w.astype(ms.int32), data(70, 33) * 9, data(33, 65) * 9)
     both(lambda x, w: x.astype(ms.float16) @ w.astype(ms.float16), data(5, 33), data(33, 6), exact=False)

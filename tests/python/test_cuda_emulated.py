@@ -24,7 +24,7 @@ def emulated(tmp_path_factory):
         pytest.skip("the plug-in is not built here, or there is no compiler")
     folder = tmp_path_factory.mktemp("cuda")
     for name, source in (("libcuda.so.1", "fake_driver.cc"), ("libcublasLt.so.13", "fake_cublaslt.cc"),
-                         ("libcudnn.so.9", "fake_cudnn.cc")):
+                         ("libcudnn.so.9", "fake_cudnn.cc"), ("libcufft.so.12", "fake_cufft.cc")):
         subprocess.run([COMPILER, "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-fvisibility=hidden",
                         "-o", folder / name, HERE / source], check=True)
     subprocess.run([sys.executable, HERE / "host_compiler.py", "--shim", folder], check=True)
@@ -55,6 +55,12 @@ def test_convolutions_without_all_of_cudnn(emulated, how):
     """It does not start, or has no algorithm: by tiles. It adds no bias by the way: by itself."""
     names = "test_convolutions", "test_convolutions_in_tf32", "test_steps_with_convolutions_are_one_launch"
     r = run(emulated, HERE / "program.py", *names, *(["test_windows"] if how == "absent" else []), PIJIT_FAKE_CUDNN=how)
+    assert r.returncode == 0, r.stdout + r.stderr
+
+
+@once
+def test_transforms_by_the_host(emulated):
+    r = run(emulated, HERE / "program.py", "test_transforms", PIJIT_FAKE_CUFFT="refuses")
     assert r.returncode == 0, r.stdout + r.stderr
 
 
