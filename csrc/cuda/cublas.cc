@@ -42,7 +42,8 @@ enum : int {
   kBiasPointer = 8,
   kBatchCount = 5,  // attributes of a matrix
   kBatchStride = 6,
-  kMaxWorkspace = 1,  // attribute of a preference
+  kMaxWorkspace = 1,    // attributes of a preference
+  kLeastAlignment = 5,  // of A; then of B, C and D
   kEpilogueBias = 4,
 };
 
@@ -135,6 +136,11 @@ class Product {
     Descriptor preference = nullptr;
     ok_ = ok_ && l.preference_create(&preference) == 0;
     const size_t most = size_t{32} << 20;
+    const uint32_t alignment =
+        64;  // of values in a program's memory; unasked, the library takes 256
+    for (int k = 0; k < 4; ++k)
+      ok_ = ok_ &&
+            l.preference_set(preference, kLeastAlignment + k, &alignment, sizeof alignment) == 0;
     int found = 0;
     ok_ = ok_ && l.preference_set(preference, kMaxWorkspace, &most, sizeof most) == 0 &&
           l.heuristic(l.handle, product_, b_, a_, d_, d_, preference, 1, &choice_, &found) == 0 &&
@@ -183,6 +189,7 @@ class Product {
 std::shared_ptr<Product> product(const Problem& p, std::string* why) {
   if (!is_float(p.dtype)) return *why = "not a product of floats", nullptr;
   if (p.m * p.n * p.k * p.batch == 0) return *why = "nothing to multiply", nullptr;
+  gpu->enter();  // the library starts in the thread's context
   const Library* l = library();
   if (!l) return *why = "libcublasLt is not found", nullptr;
   auto made = std::make_shared<Product>(*l, p);

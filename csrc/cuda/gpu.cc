@@ -149,6 +149,8 @@ Gpu::Gpu(const PluginHost& host, const Driver& driver)
   bad_index_ = new (record) BadIndex{};
   images_ = std::make_unique<Images>(capability_, *host.config);
   register_cublas(*this);
+  register_cudnn(*this);
+  register_cufft(*this);
   register_products(*this);
   register_moves(*this);
   register_indexed(*this);

@@ -86,8 +86,10 @@ class Gpu : public Device, public DeviceQueue {
   absl::flat_hash_map<std::string, Module> modules_;
 };
 
-void register_cublas(Gpu& gpu);  // cublas.cc
 // In order of preference where two have an op.
+void register_cublas(Gpu& gpu);    // cublas.cc
+void register_cudnn(Gpu& gpu);     // cudnn.cc
+void register_cufft(Gpu& gpu);     // cufft.cc
 void register_products(Gpu& gpu);  // products.cc
 void register_moves(Gpu& gpu);     // moves.cc
 void register_indexed(Gpu& gpu);   // indexed.cc

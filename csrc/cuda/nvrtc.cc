@@ -20,7 +20,7 @@ void* open_library(const std::vector<std::string>& names) {
   if (dladdr(reinterpret_cast<void*>(&open_library), &here) && here.dli_fname) {
     // site-packages/pijit/lib….so, beside site-packages/nvidia
     const auto site = std::filesystem::path(here.dli_fname).parent_path().parent_path();
-    for (const char* part : {"cu13", "cublas", "cudnn", "cuda_nvrtc"})
+    for (const char* part : {"cu13", "cublas", "cudnn", "cufft", "cuda_nvrtc"})
       folders.push_back((site / "nvidia" / part / "lib").string() + "/");
   }
   for (const char* usual : {"/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"})

@@ -1,7 +1,8 @@
 // Matrix products and convolutions in tiles: a block of threads computes 64 by 64 results, which it
 // adds up in order of the inner dimension; where that is long and results are few, in chunks of a
 // fixed length that are added in order. Convolutions are products whose operand is read from the
-// images where it lies. Every dtype; halves are added in float32. cuBLASLt comes before them.
+// images where it lies. Every dtype; halves are added in float32. cuBLASLt and cuDNN come before
+// them.
 #include <algorithm>
 
 #include "cuda/written.h"

@@ -1,6 +1,7 @@
 // Windows that slide over images, and lines that are interpolated: pooling, its gradients, and sums
 // of distances. Gradients gather what each element receives, window by window in order, so that no
-// two threads write to one place.
+// two threads write to one place. cuDNN does not say which of equal maxima receives the gradient,
+// and pads both ends of an axis alike: pooling is not its.
 #include <algorithm>
 
 #include "cuda/written.h"

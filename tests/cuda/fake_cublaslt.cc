@@ -2,6 +2,7 @@
 // per row of the result. Products run on the fake driver's stream.
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <functional>
@@ -89,11 +90,15 @@ EXPORT cublasLtMatrixLayoutSetAttribute(Matrix* m, int which, const void* v, siz
   if (!to || n != (which == 5 ? 4 : 8)) return 7;
   return memcpy(to, v, n), 0;
 }
-EXPORT cublasLtMatmulPreferenceCreate(void** p) { return *p = new int, 0; }
-EXPORT cublasLtMatmulPreferenceSetAttribute(void*, int which, const void*, size_t n) {
+struct Preference {
+  uint32_t alignment[4] = {256, 256, 256, 256};
+};
+EXPORT cublasLtMatmulPreferenceCreate(Preference** p) { return *p = new Preference, 0; }
+EXPORT cublasLtMatmulPreferenceSetAttribute(Preference* p, int which, const void* v, size_t n) {
+  if (which >= 5 && which <= 8 && n == 4) return memcpy(p->alignment + which - 5, v, n), 0;
   return which == 1 && n == 8 ? 0 : 7;
 }
-EXPORT cublasLtMatmulPreferenceDestroy(void* p) { return delete static_cast<int*>(p), 0; }
+EXPORT cublasLtMatmulPreferenceDestroy(Preference* p) { return delete p, 0; }
 struct Choice {
   uint64_t algorithm[8];
   size_t workspace;
@@ -102,15 +107,18 @@ struct Choice {
   int reserved[4];
 };
 EXPORT cublasLtMatmulAlgoGetHeuristic(void*, Product* p, Matrix* a, Matrix* b, Matrix* c, Matrix* d,
-                                      void*, int, Choice* r, int* n) {
+                                      Preference* f, int, Choice* r, int* n) {
   *n = c == d && fits(*p, *a, *b, *d);
-  *r = {{42}, 128, 0, 1, {}};
+  const uint32_t* l = f->alignment;
+  *r = {{42, l[0], l[1], l[2], l[3]}, 128, 0, 1, {}};  // and what it relies on
   return *n ? 0 : 15;
 }
 EXPORT cublasLtMatmul(void*, Product* p, const void* alpha, const void* a, Matrix* ma,
                       const void* b, Matrix* mb, const void*, const void*, Matrix*, void* d,
                       Matrix* md, const uint64_t* algorithm, void* workspace, size_t n, void*) {
   if (!fits(*p, *ma, *mb, *md) || algorithm[0] != 42 || !workspace || n != 128) return 7;
+  if ((uintptr_t)a % algorithm[1] || (uintptr_t)b % algorithm[2] || (uintptr_t)d % algorithm[4])
+    abort();  // a kernel that reads 256 bytes at once
   if (ma->type == 1 ? *static_cast<const double*>(alpha) != 1
                     : *static_cast<const float*>(alpha) != 1)
     return 7;

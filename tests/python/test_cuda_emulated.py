@@ -23,7 +23,8 @@ def emulated(tmp_path_factory):
     if not PLUGIN.exists() or not shutil.which(COMPILER):
         pytest.skip("the plug-in is not built here, or there is no compiler")
     folder = tmp_path_factory.mktemp("cuda")
-    for name, source in (("libcuda.so.1", "fake_driver.cc"), ("libcublasLt.so.13", "fake_cublaslt.cc")):
+    for name, source in (("libcuda.so.1", "fake_driver.cc"), ("libcublasLt.so.13", "fake_cublaslt.cc"),
+                         ("libcudnn.so.9", "fake_cudnn.cc"), ("libcufft.so.12", "fake_cufft.cc")):
         subprocess.run([COMPILER, "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-fvisibility=hidden",
                         "-o", folder / name, HERE / source], check=True)
     subprocess.run([sys.executable, HERE / "host_compiler.py", "--shim", folder], check=True)
@@ -46,6 +47,74 @@ def test_programs(emulated):
     r = run(emulated, HERE / "program.py")
     assert r.returncode == 0, r.stdout + r.stderr
     assert "test_errors" in r.stdout
+
+
+@once
+@pytest.mark.parametrize("how", ["absent", "refuses", "apart"])
+def test_convolutions_without_all_of_cudnn(emulated, how):
+    """It does not start, or has no algorithm: by tiles. It adds no bias by the way: by itself."""
+    names = "test_convolutions", "test_convolutions_in_tf32", "test_steps_with_convolutions_are_one_launch"
+    r = run(emulated, HERE / "program.py", *names, *(["test_windows"] if how == "absent" else []), PIJIT_FAKE_CUDNN=how)
+    assert r.returncode == 0, r.stdout + r.stderr
+
+
+@once
+def test_transforms_by_the_host(emulated):
+    r = run(emulated, HERE / "program.py", "test_transforms", PIJIT_FAKE_CUFFT="refuses")
+    assert r.returncode == 0, r.stdout + r.stderr
+
+
+CONVOLVES = """
+import numpy as np, pijit as ms
+from pijit import ops
+x, w = (ms.Tensor(np.ones(s, np.float32), device="GPU") for s in ((1, 2, 5, 5), (3, 2, 3, 3)))
+try:
+    ms.jit(lambda x, w: ops.conv2d(x + 1, w))(x, w)
+except RuntimeError as e:
+    print(e)
+print((x + x).sum())
+"""
+
+
+@once
+def test_a_convolution_that_fails(emulated):
+    r = run(emulated, "-c", CONVOLVES, PIJIT_FAKE_CUDNN="fails")
+    says = "[GPU] cuDNN refuses conv2d of x [1,2,5,5] and w [3,2,3,3]: CUDNN_STATUS_EXECUTION_FAILED"
+    assert r.stdout.startswith(says) and "100" in r.stdout, r.stdout + r.stderr
+
+
+CUDNN = """
+import ctypes
+lib = ctypes.CDLL({path!r})
+def made(kind):
+    d = ctypes.c_void_p()
+    assert getattr(lib, f"cudnnCreate{{kind}}Descriptor")(ctypes.byref(d)) == 0
+    return d
+def ints(*v):
+    return (ctypes.c_int * len(v))(*v)
+x, w, c, a = (made(k) for k in ("Tensor", "Filter", "Convolution", "Activation"))
+for t in (0, 1, 2, 9):
+    assert lib.cudnnSetTensorNdDescriptor(x, t, 4, ints(2, 4, 9, 8), ints(288, 72, 8, 1)) == 0
+    assert lib.cudnnSetFilterNdDescriptor(w, t, 0, 4, ints(6, 2, 3, 3)) == 0
+    assert lib.cudnnSetConvolutionNdDescriptor(c, 2, ints(1, 0), ints(2, 1), ints(1, 2), 1, t == 1) == 0
+    assert lib.cudnnSetConvolutionGroupCount(c, 2) == 0
+    for math in (0, 1, 3):
+        assert lib.cudnnSetConvolutionMathType(c, math) == 0
+    y = ints(0, 0, 0, 0)
+    assert lib.cudnnGetConvolutionNdForwardOutputDim(c, x, w, 4, y) == 0 and list(y) == [2, 6, 5, 4]
+for mode in (0, 1, 2, 5, 6):
+    assert lib.cudnnSetActivationDescriptor(a, mode, 1, ctypes.c_double(0)) == 0
+assert lib.cudnnSetActivationDescriptorSwishBeta(a, ctypes.c_double(1)) == 0
+"""
+
+
+@once
+@pytest.mark.skipif(not os.environ.get("PIJIT_CUDNN_TOO"), reason="PIJIT_CUDNN_TOO names no libcudnn")
+def test_descriptors_of_cudnn():
+    """cuDNN itself takes the descriptors that cudnn.cc makes; it needs no GPU for them."""
+    r = subprocess.run([sys.executable, "-c", CUDNN.format(path=os.environ["PIJIT_CUDNN_TOO"])], capture_output=True,
+                       text=True)
+    assert r.returncode == 0, r.stderr
 
 
 @once
