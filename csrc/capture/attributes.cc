@@ -3,6 +3,7 @@
 
 #include "capture/context.h"
 #include "capture/values.h"
+#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -189,9 +190,9 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
   }
   if (type == jit_function_type) return find_attribute(behind(v), name_obj);
   if (is_enum(type) && (name == "value" || name == "name")) {
-    static PyObject* own = py::object(py::module_::import("enum").attr("property")).release().ptr();
+    static constinit LibraryObject own{"enum", "property"};
     PyObject* found = type_lookup(type, name_obj);
-    if (found && reinterpret_cast<PyObject*>(Py_TYPE(found)) == own) {
+    if (found && Py_TYPE(found) == own.type()) {
       guard_class(type);
       static PyObject* kept[] = {PyUnicode_InternFromString("_value_"),
                                  PyUnicode_InternFromString("_name_")};

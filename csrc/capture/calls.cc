@@ -10,6 +10,7 @@
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "graph/vals.h"
+#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -455,16 +456,12 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     // Member by value: the enum module's own code, unless the class has its own for what is missing
     static PyObject* hook = PyUnicode_InternFromString("_missing_");
     PyObject* missing = type_lookup(t, hook);
-    static const std::set<PyObject*> kOwn = [] {
-      std::set<PyObject*> own;
-      for (auto name : {"Enum", "Flag"}) {
-        const py::object cls = py::module_::import("enum").attr(name);
-        own.insert(type_lookup(reinterpret_cast<PyTypeObject*>(cls.ptr()), hook));
-      }
-      return own;
-    }();
+    static constinit LibraryObject own[] = {{"enum", "Enum"}, {"enum", "Flag"}};
+    const bool usual = std::any_of(std::begin(own), std::end(own), [missing](auto& cls) {
+      return type_lookup(cls.type(), hook) == missing;
+    });
     const auto value = as_constant(args[0]);
-    if (kOwn.count(missing) && value) {
+    if (usual && value) {
       guard_class(t);
       PyObject* r = PyObject_CallOneArg(reinterpret_cast<PyObject*>(t), value->ptr());
       if (!r) raise(py::error_already_set());
@@ -571,8 +568,8 @@ bool says_another_class(PyTypeObject* t) {
 
 // An abstract class whose question of what belongs to it runs no code but the library's.
 bool plain_abstract_class(PyTypeObject* t) {
-  static PyTypeObject* meta = reinterpret_cast<PyTypeObject*>(
-      py::object(py::module_::import("abc").attr("ABCMeta")).release().ptr());
+  static constinit LibraryObject abstract{"abc", "ABCMeta"};
+  PyTypeObject* const meta = abstract.type();
   if (!PyType_IsSubtype(Py_TYPE(t), meta)) return false;
   for (auto name : {"__instancecheck__", "__subclasscheck__"})
     if (type_lookup(Py_TYPE(t), interned(name)) != type_lookup(meta, interned(name))) return false;
@@ -604,10 +601,9 @@ bool Tracer::is_instance(const V& v, PyObject* cls) {
   static PyObject* hook = PyUnicode_InternFromString("__instancecheck__");
   if (plain_abstract_class(c)) {
     // which classes belong to it may be told at any time, and is then counted
-    static PyObject* count =
-        py::object(py::module_::import("abc").attr("get_cache_token")).release().ptr();
-    const py::object now = py::handle(count)();
-    guard(Guard::kEquals, add_source({Source::kComputed, -1, 0, share(count)}), now);
+    static constinit LibraryObject count{"abc", "get_cache_token"};
+    const py::object now = count.object()();
+    guard(Guard::kEquals, add_source({Source::kComputed, -1, 0, count.object()}), now);
     if (PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) guard_class(t);
     guard_class(c);
     const int belongs = PyObject_IsSubclass(reinterpret_cast<PyObject*>(t), cls);

@@ -3,6 +3,7 @@
 // program has.
 #include "entry/runner.h"
 #include "capture/tracer.h"
+#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -127,12 +128,11 @@ class Print final : public Effect {
   Print(py::object function, int args, py::object keywords)
       : function_(std::move(function)), args_(args), keywords_(std::move(keywords)) {}
   void apply(Runner& r) const override {
-    static PyObject* in_graph =
-        py::object(py::module_::import("pijit.printing").attr("graph_print")).release().ptr();
+    static constinit LibraryObject in_graph{"pijit.printing", "graph_print"};
     const bool plain = !runs_as_graph() || PyDict_GET_SIZE(keywords_.ptr());
     const py::object args = r.make(args_);
     if (!py::reinterpret_steal<py::object>(
-            PyObject_Call(plain ? function_.ptr() : in_graph, args.ptr(), keywords_.ptr())))
+            PyObject_Call(plain ? function_.ptr() : in_graph.ptr(), args.ptr(), keywords_.ptr())))
       throw py::error_already_set();
   }
   int visit(visitproc visit, void* arg) const override {

@@ -9,6 +9,7 @@
 #include "compile/compile.h"
 #include "python/hook.h"
 #include "python/call_in_frame.h"
+#include "python/library_object.h"
 
 namespace pijit {
 
@@ -143,10 +144,9 @@ V Tracer::run_inlined(Frame& f) {
 // An import of what is imported already finds it in sys.modules and does nothing else.
 V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t level) {
   static PyObject* hook = PyUnicode_InternFromString("__import__");
-  static PyObject* const own =
-      py::object(py::module_::import("builtins").attr("__import__")).release().ptr();
+  static constinit LibraryObject own{"builtins", "__import__"};
   PyObject* import = PyDict_GetItemWithError(builtins_of(f.globals), hook);
-  if (level != 0 || import != own) give_up(Reason::kUnsupportedOpcode, "import of " + name);
+  if (level != 0 || import != own.ptr()) give_up(Reason::kUnsupportedOpcode, "import of " + name);
   const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(hook)});
   wrap(import, add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(f.globals)}));
   PyObject* modules = PyImport_GetModuleDict();

@@ -3,6 +3,7 @@
 
 #include "capture/tracer.h"
 #include "capture/values.h"
+#include "python/library_object.h"
 
 namespace pijit {
 
@@ -39,10 +40,8 @@ V Context::numpy_result(const py::object& r, const std::string& name) {
   constexpr py::ssize_t kMaxBytes = 1 << 20;
   if (py::isinstance<py::array>(r)) {
     const auto a = py::cast<py::array>(r);
-    static PyObject* exact =
-        py::object(py::module_::import("numpy").attr("ndarray")).release().ptr();
-    if (reinterpret_cast<PyObject*>(Py_TYPE(r.ptr())) == exact && a.owndata() &&
-        a.nbytes() <= kMaxBytes &&
+    static constinit LibraryObject exact{"numpy", "ndarray"};
+    if (Py_TYPE(r.ptr()) == exact.type() && a.owndata() && a.nbytes() <= kMaxBytes &&
         std::string("biuf").find(a.dtype().kind()) != std::string::npos) {
       auto* v = make<ArrayValue>();
       v->obj = r;

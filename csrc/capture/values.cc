@@ -8,6 +8,7 @@
 #include "capture/kinds.h"
 #include "capture/values.h"
 #include "graph/vals.h"
+#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -23,9 +24,8 @@ bool immutable_constant(PyObject* o) {
          is_numpy_scalar(o);
 }
 bool is_enum(PyTypeObject* t) {
-  static auto* meta = reinterpret_cast<PyTypeObject*>(
-      py::object(py::module_::import("enum").attr("EnumMeta")).release().ptr());
-  return PyType_IsSubtype(Py_TYPE(t), meta);
+  static constinit LibraryObject meta{"enum", "EnumMeta"};
+  return PyType_IsSubtype(Py_TYPE(t), meta.type());
 }
 // Objects whose identity is their meaning and that outlive any model: kept by strong reference.
 bool static_object(PyObject* o) {
@@ -39,14 +39,9 @@ bool static_object(PyObject* o) {
 // Subclasses of dict that differ from it in what they do for a missing key, or in the order of
 // keys.
 bool dict_like(PyTypeObject* t) {
-  static const std::set<PyTypeObject*> types = [] {
-    std::set<PyTypeObject*> s;
-    const py::module_ m = py::module_::import("collections");
-    for (auto name : {"defaultdict", "Counter", "OrderedDict"})
-      s.insert(reinterpret_cast<PyTypeObject*>(py::object(m.attr(name)).release().ptr()));
-    return s;
-  }();
-  return types.count(t) > 0;
+  static constinit LibraryObject types[] = {
+      {"collections", "defaultdict"}, {"collections", "Counter"}, {"collections", "OrderedDict"}};
+  return std::any_of(std::begin(types), std::end(types), [t](auto& o) { return o.type() == t; });
 }
 
 // A container like a tuple; operators may be its class's own.

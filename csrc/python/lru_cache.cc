@@ -1,5 +1,7 @@
 #include "python/lru_cache.h"
 
+#include "python/library_object.h"
+
 namespace pijit {
 namespace {
 
@@ -20,9 +22,8 @@ struct CachedFunction {
 };
 
 PyTypeObject* type_of_cached() {
-  static PyObject* const t =
-      py::object(py::module_::import("functools").attr("_lru_cache_wrapper")).release().ptr();
-  return reinterpret_cast<PyTypeObject*>(t);
+  static constinit LibraryObject t{"functools", "_lru_cache_wrapper"};
+  return t.type();
 }
 
 PyObject* find(PyObject* f, PyObject* const* args, Py_ssize_t n) {

@@ -1,6 +1,7 @@
 // Functions on containers: copies; what collections and heapq do, by pijit/_polyfills.py.
 #include "capture/registry.h"
 #include "capture/values.h"
+#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -30,9 +31,8 @@ bool is_plain_instance(const V& x) {
     PyObject* d = type_lookup(cls, name.ptr());
     if (d && Py_TYPE(d)->tp_descr_set) return false;
   }
-  static PyObject* const special =
-      py::object(py::module_::import("copyreg").attr("dispatch_table")).release().ptr();
-  return !PyDict_Contains(special, reinterpret_cast<PyObject*>(cls));
+  static constinit LibraryObject special{"copyreg", "dispatch_table"};
+  return !PyDict_Contains(special.ptr(), reinterpret_cast<PyObject*>(cls));
 }
 
 V instance_like(Tracer& t, const V& x, std::vector<V> items) {

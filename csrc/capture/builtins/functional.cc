@@ -3,6 +3,7 @@
 #include "capture/registry.h"
 #include "capture/values.h"
 #include "graph/vals.h"
+#include "python/library_object.h"
 #include "python/lru_cache.h"
 
 namespace pijit {
@@ -79,16 +80,10 @@ V classify(Tracer& t, Call& c) {
 
 // --- operator.itemgetter and attrgetter: objects that never change
 
-const char* const kGetters[] = {"itemgetter", "attrgetter"};
+constinit LibraryObject kGetters[] = {{"operator", "itemgetter"}, {"operator", "attrgetter"}};
 bool is_getter(PyTypeObject* t) {
-  static const auto* const types = [] {
-    auto* all = new std::set<PyTypeObject*>;
-    for (auto name : kGetters)
-      all->insert(reinterpret_cast<PyTypeObject*>(
-          py::object(py::module_::import("operator").attr(name)).release().ptr()));
-    return all;
-  }();
-  return types->count(t) > 0;
+  return std::any_of(std::begin(kGetters), std::end(kGetters),
+                     [t](auto& o) { return o.type() == t; });
 }
 
 V make_getter(Tracer& t, Call& c) {
@@ -183,7 +178,7 @@ void add_functional(Registry& r) {
     if (py::hasattr(m, name)) r.add(m.attr(name), arity, handler);
   };
   add("call", {1, kAny, true}, call_it);
-  for (auto name : kGetters) add(name, {1, kAny}, make_getter);
+  for (auto& type : kGetters) r.add(type.ptr(), {1, kAny}, make_getter);
   add("truth", {1, 1}, truth);
   add("abs", {1, 1}, absolute);
   add("index", {1, 1}, index);

@@ -3,6 +3,7 @@
 #include "capture/rebuilder.h"
 #include "capture/registry.h"
 #include "capture/values.h"
+#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -24,9 +25,8 @@ struct LibraryIterator final : IteratorValue {
 
   // Is all that it knows of its past in the iterator that it reads?
   bool stateless() const {
-    static PyObject* const starmap =
-        py::object(py::module_::import("itertools").attr("starmap")).release().ptr();
-    return cls == reinterpret_cast<PyObject*>(&PyFilter_Type) || cls == starmap;
+    static constinit LibraryObject starmap{"itertools", "starmap"};
+    return cls == reinterpret_cast<PyObject*>(&PyFilter_Type) || cls == starmap.ptr();
   }
 
   PyObject* cls;  // borrowed: the registry holds it

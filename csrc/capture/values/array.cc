@@ -4,6 +4,7 @@
 
 #include "capture/context.h"
 #include "capture/rebuilder.h"
+#include "python/library_object.h"
 
 namespace pijit {
 
@@ -21,10 +22,9 @@ std::optional<V> ArrayValue::getattr(Context& c, PyObject* name_obj) {
 }
 
 int ArrayValue::rebuild(Rebuilder& r) {
-  static PyObject* copy =
-      py::object(py::module_::import("numpy").attr("ndarray").attr("copy")).release().ptr();
+  static constinit LibraryObject copy{"numpy", "ndarray", "copy"};
   const int own = r.make<ConstantRecipe>(nullptr, obj);
-  return r.make<CallRecipe>(this, py::reinterpret_borrow<py::object>(copy), std::vector<int>{own});
+  return r.make<CallRecipe>(this, copy.object(), std::vector<int>{own});
 }
 
 }  // namespace pijit

@@ -2,6 +2,7 @@
 
 #include "capture/context.h"
 #include "capture/rebuilder.h"
+#include "python/library_object.h"
 
 namespace pijit {
 
@@ -59,8 +60,8 @@ py::object BytearrayValue::made_of(const py::list& numbers) const {
 }
 
 PyTypeObject* array_type() {
-  static PyObject* t = py::object(py::module_::import("array").attr("array")).release().ptr();
-  return reinterpret_cast<PyTypeObject*>(t);
+  static constinit LibraryObject array{"array", "array"};
+  return array.type();
 }
 
 PyTypeObject* ArrayModuleValue::type() const { return array_type(); }

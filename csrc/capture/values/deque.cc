@@ -5,6 +5,7 @@
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
+#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -13,9 +14,8 @@ namespace {
 struct DequeIterator final : IteratorValue {
   explicit DequeIterator(V of) : of(of), size(of->items.size()), changes(of->changes) {}
   PyTypeObject* type() const override {
-    static PyObject* t =
-        py::object(py::module_::import("_collections").attr("_deque_iterator")).release().ptr();
-    return reinterpret_cast<PyTypeObject*>(t);
+    static constinit LibraryObject t{"_collections", "_deque_iterator"};
+    return t.type();
   }
   bool next(Context& c, V* value) override {
     if (of->changes != changes)
@@ -39,8 +39,8 @@ struct DequeIterator final : IteratorValue {
 }  // namespace
 
 PyTypeObject* deque_type() {
-  static PyObject* t = py::object(py::module_::import("collections").attr("deque")).release().ptr();
-  return reinterpret_cast<PyTypeObject*>(t);
+  static constinit LibraryObject deque{"collections", "deque"};
+  return deque.type();
 }
 
 PyTypeObject* DequeValue::type() const { return deque_type(); }

@@ -4,6 +4,7 @@
 
 #include "capture/context.h"
 #include "capture/rebuilder.h"
+#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -83,9 +84,8 @@ Kwargs with_keywords(Kwargs kwargs, const Kwargs& others) {
 }
 
 PyTypeObject* PartialValue::partial_type() {
-  static PyObject* type =
-      py::object(py::module_::import("functools").attr("partial")).release().ptr();
-  return reinterpret_cast<PyTypeObject*>(type);
+  static constinit LibraryObject partial{"functools", "partial"};
+  return partial.type();
 }
 
 std::optional<V> PartialValue::getattr(Context& c, PyObject* name_obj) {

@@ -2,13 +2,13 @@
 
 #include "capture/context.h"
 #include "capture/rebuilder.h"
+#include "python/library_object.h"
 
 namespace pijit {
 
 PyTypeObject* HostArrayValue::type() const {
-  static PyObject* const t =
-      py::object(py::module_::import("numpy").attr("ndarray")).release().ptr();
-  return reinterpret_cast<PyTypeObject*>(t);
+  static constinit LibraryObject ndarray{"numpy", "ndarray"};
+  return ndarray.type();
 }
 
 std::optional<V> HostArrayValue::getattr(Context& c, PyObject* name) {

@@ -3,12 +3,13 @@
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/function.h"
+#include "python/library_object.h"
 
 namespace pijit {
 
 PyTypeObject* tape_type() {
-  static PyObject* t = py::object(py::module_::import("pijit._C").attr("Tape")).release().ptr();
-  return reinterpret_cast<PyTypeObject*>(t);
+  static constinit LibraryObject tape{"pijit._C", "Tape"};
+  return tape.type();
 }
 
 PyTypeObject* TapeValue::type() const { return tape_type(); }
