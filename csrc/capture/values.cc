@@ -454,6 +454,13 @@ std::optional<bool> Context::identical(const V& a, const V& b) {
     if (truth(a) && truth(b)) return std::nullopt;
     return false;
   }
+  auto number_or_text = [](const V& v) {
+    return v->kind == Value::kConst || v->kind == Value::kVarying || v->kind == Value::kSize;
+  };
+  if (number_or_text(a) && number_or_text(b)) {  // one that varies may be the other, too
+    if (type_of(a) != type_of(b)) return false;
+    return std::nullopt;  // identity of numbers and strings is an accident
+  }
   if (a->kind != b->kind && !(is_list(a) && is_list(b)) && !(is_dict(a) && is_dict(b)))
     return false;
   for (auto& v : {a, b})  // one object or another, as a branch on a tensor decides
@@ -463,8 +470,6 @@ std::optional<bool> Context::identical(const V& a, const V& b) {
       return a->obj.ptr() == b->obj.ptr();
     return another(a, b);
   }
-  if (a->kind == Value::kConst)
-    return std::nullopt;                           // identity of numbers and strings is an accident
   if ((a->src < 0) != (b->src < 0)) return false;  // made here against made before
   if (a->src < 0) return false;                    // two objects made here
   return another(a, b);

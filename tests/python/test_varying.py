@@ -386,3 +386,24 @@ def test_places_out_of_the_axis():
         return x[i:i + 4] * 2, x[i]
     x = batch(10)
     check_calls(lambda: f, [(x, i) for i in (0, 4, 8, 9, 10, -1, -12, 3, 12, 2**40, 1)])
+
+
+def test_identity_of_what_varies():
+    """A string or number that varies may be the very object it is compared with."""
+    none_given = "==none=="
+
+    def make():
+        log = []
+
+        def f(x, name, number, limit):
+            if name is not none_given:
+                log.append(name)
+            if number is limit:
+                x = x + 100
+            return x * number, name is number, type(name) is str
+
+        return f, lambda: log
+
+    names = ["a", none_given, "b", "c", "d", none_given, "e", none_given]
+    numbers = [1000 + k for k in range(len(names))]
+    check_calls(make, [(batch(3), n, k, k if i % 2 else k + 1) for i, (n, k) in enumerate(zip(names, numbers))])
