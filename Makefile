@@ -45,12 +45,13 @@ test: build
 test-py312:
 	$(MAKE) test PYTHON=python3.12 VENV=.venv312
 
+test-asan: SANITIZED := UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 test-asan: deps venv
 	cmake -S . -B build/asan -G Ninja -DPIJIT_ASAN=ON -DPIJIT_TESTS=ON -DPIJIT_OUTPUT=$(CURDIR)/build/asan/pijit -DPython_EXECUTABLE=$(CURDIR)/$(PY) >/dev/null
 	cmake --build build/asan -j2
-	build/asan/core_tests --gtest_brief=1
-	rm -rf build/asan/run && mkdir -p build/asan/run && cp -r pijit tests pyproject.toml build/asan/run/ && rm -f build/asan/run/pijit/_C*.so && cp build/asan/pijit/_C*.so build/asan/run/pijit/
-	cd build/asan/run && PYTHONPATH=. PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PIJIT_STRICT=1 \
+	$(SANITIZED) build/asan/core_tests --gtest_brief=1
+	rm -rf build/asan/run && mkdir -p build/asan/run && git ls-files -z | xargs -0 cp --parents -t build/asan/run && cp build/asan/pijit/_*.so build/asan/run/pijit/
+	cd build/asan/run && PYTHONPATH=. PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 $(SANITIZED) PIJIT_STRICT=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" $(CURDIR)/$(PY) -m pytest -q -x --capture=sys
 
 # `pip install .` into an empty environment, used from another folder.

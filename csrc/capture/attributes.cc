@@ -7,6 +7,25 @@
 namespace pijit {
 namespace {
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
+
+// `obj.name = value` (__set__) or `del obj.name` (__delete__), where obj's class has a property or
+// a descriptor written in Python under the name.
+void ask_descriptor(Context& c, PyObject* found, const char* method, std::vector<V> args,
+                    PyObject* name) {
+  if (as<ObjectValue>(args[0])) c.guard_type(args[0]);
+  py::object f;
+  if (Py_TYPE(found) == &PyProperty_Type) {
+    f = share(found).attr(args.size() > 1 ? "fset" : "fdel");
+    if (f.is_none()) c.give_up(Reason::kRaises, "property without " + std::string(method));
+  } else {
+    const V d = c.wrap_static(found);
+    PyObject* own = c.user_method(d, method);
+    if (!own) c.give_up(Reason::kUnsupportedAttribute, "descriptor " + text_of(name));
+    f = share(own);
+    args.insert(args.begin(), d);
+  }
+  c.call(c.wrap_static(f.ptr()), args, {});
+}
 }  // namespace
 
 bool own_getattribute(PyTypeObject* t) {
@@ -196,7 +215,7 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
   }
   // super objects made by call_type
   PyObject* found = type_lookup(type, name_obj);
-  const bool data = found && Py_TYPE(found)->tp_descr_set;
+  const bool data = found && Py_TYPE(found)->tp_descr_set && Py_TYPE(found)->tp_descr_get;
   if (name == "__class__") return wrap_static(reinterpret_cast<PyObject*>(type));
   if (data) {
     if (Py_TYPE(found) == &PyMemberDescr_Type && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
@@ -251,14 +270,8 @@ void Context::store_attribute(const V& v, PyObject* name_obj, const V& value) {
   PyTypeObject* type = type_of(v);
   PyObject* found = type_lookup(type, name_obj);
   const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
-  if (found && Py_TYPE(found) == &PyProperty_Type) {
-    py::object set = share(found).attr("fset");
-    if (set.is_none()) give_up(Reason::kRaises, "property without setter");
-    call(wrap_static(set.ptr()), {v, value}, {});
-    return;
-  }
   if (found && Py_TYPE(found)->tp_descr_set && !slot)
-    give_up(Reason::kUnsupportedAttribute, str_cat("descriptor ", name));
+    return ask_descriptor(*this, found, "__set__", {v, value}, name_obj);
   if (v->kind == Value::kInstance) return set_instance_attribute(v, name_obj, value);
   if (!slot && !py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr())))
     give_up(Reason::kRaises, "AttributeError");
@@ -293,8 +306,11 @@ void Context::delete_attribute(const V& v, PyObject* name) {
   }
   PyTypeObject* type = type_of(v);
   PyObject* found = type_lookup(type, name);
-  if (type_lookup(type, hook) != type_lookup(&PyBaseObject_Type, hook) ||
-      (found && Py_TYPE(found)->tp_descr_set) || arm_writes_)
+  const bool own_hook = type_lookup(type, hook) != type_lookup(&PyBaseObject_Type, hook);
+  const bool data = found && Py_TYPE(found)->tp_descr_set;
+  if (!own_hook && data && Py_TYPE(found) != &PyMemberDescr_Type)
+    return ask_descriptor(*this, found, "__delete__", {v}, name);
+  if (own_hook || data || arm_writes_)
     give_up(Reason::kUnsupportedAttribute, str_cat("deletion of ", text_of(name)));
   if (v->kind == Value::kInstance) {
     const int k = find_key(v, name);

@@ -258,15 +258,17 @@ class Tracer::Branching {
   std::vector<std::pair<const Frame*, int>>& list_;
 };
 
-const Tracer::Turn* Tracer::turn_of(const Frame& f) const {
-  return !turns_.empty() && turns_.back().frame == &f ? &turns_.back() : nullptr;
+// A copy, as loops inside move the list.
+std::optional<Tracer::Turn> Tracer::turn_of(const Frame& f) const {
+  if (turns_.empty() || turns_.back().frame != &f) return std::nullopt;
+  return turns_.back();
 }
 
 // Runs the frame from `pc` to `stop`, which is not run, or to the end of a loop's turn. Where that
 // leaves the loop, the condition says so.
 void Tracer::run_until(Frame& f, int pc, int stop, Arm* arm) {
   f.pc = pc;
-  const Turn* turn = turn_of(f);
+  const std::optional<Turn> turn = turn_of(f);
   while (true) {
     for (size_t k = 0; k + 1 < turns_.size(); ++k)
       if (turns_[k].frame == &f && (f.pc == turns_[k].test || f.pc == turns_[k].after))
@@ -439,7 +441,7 @@ class Merge {
     r->kind = Value::kVarying;
     r->obj = a->obj;
     r->bound = std::max(magnitude(a), magnitude(b));
-    if (r->bound > 9007199254740992.0) return fail("a number that is too large");
+    if (r->bound > kExactInt) return fail("a number that is too large");
     wait(r, &r->node, output(a, b, number_dtype(a)));
     return r;
   }
@@ -501,7 +503,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
     f.pc = raises ? if_false : if_true;
     return;
   }
-  const Turn* turn = turn_of(f);
+  const std::optional<Turn> turn = turn_of(f);
   const Ends ends = turn ? Ends{turn->test, turn->after} : kNone;
   const int join = join_of(code, f.pc, ends);
   auto back = [&](int pc) -> bool { return reachable(code, pc, join, ends)[f.pc]; };
@@ -562,7 +564,7 @@ void Tracer::branch_on_tensor(Frame& f, const V& x, int if_true, int if_false, i
       // ... and so do numbers, which cost next to nothing
       const bool seen =
           live || (plain_number(a) && plain_number(b) && number_dtype(a) == number_dtype(b) &&
-                   std::max(magnitude(a), magnitude(b)) <= kSmallInt);
+                   std::max(magnitude(a), magnitude(b)) <= kExactInt);
       new_slots.push_back(stays ? a : !seen || unbound ? null() : merge.merge(a, b));
     }
   }
@@ -845,7 +847,7 @@ void Tracer::loop_on_tensor(Frame& f, const V& x, int body, int after, bool nega
         before->aliased = true;
       } else {
         r->obj = inner->obj;
-        r->bound = 9007199254740992.0;
+        r->bound = kExactInt;
       }
       return r;
     }

@@ -8,8 +8,6 @@
 
 namespace pijit {
 
-constexpr double kExactInt = 9007199254740992.0;  // 2^53
-
 V graph_number(Context& c, Val x, DType t) {
   if (c.mapped_serial_) c.give_up(Reason::kTensorValue, "a number in a mapped function");
   auto* v = c.make<ConstantValue>();

@@ -5,6 +5,8 @@
 
 namespace pijit {
 
+constexpr double kExactInt = 9007199254740992.0;  // 2^53
+
 inline bool from_graph(const V& v) { return v->kind == Value::kVarying && v->src < 0; }
 // Only a run can tell whether it is true.
 inline bool undecided(const V& v) { return v->kind == Value::kTensor || from_graph(v); }

@@ -113,7 +113,7 @@ std::optional<V> Context::instance_attribute(const V& v, PyObject* name_obj) {
   if (name == "__dict__") give_up(Reason::kUnsupportedAttribute, name);
   PyObject* found = type_lookup(type, name_obj);
   const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
-  if (found && Py_TYPE(found)->tp_descr_set && !slot) {
+  if (found && Py_TYPE(found)->tp_descr_set && Py_TYPE(found)->tp_descr_get && !slot) {
     if (Py_TYPE(found) == &PyGetSetDescr_Type)
       give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
     return bind(wrap_static(found), v, type);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "capture/context.h"
+#include "capture/graph_numbers.h"
 #include "capture/values.h"
 #include "graph/vals.h"
 
@@ -38,7 +39,6 @@ std::optional<int64_t> constant_integer(const V& v) {
   const auto n = constant_number(v);
   return n && !n->index() ? std::optional(std::get<int64_t>(*n)) : std::nullopt;
 }
-constexpr double kExactInt = 9007199254740992.0;  // 2^53
 
 }  // namespace
 

@@ -99,7 +99,7 @@ class Tracer final : public Context, public Rebuilder {
     bool negated;
   };
   std::vector<Turn> turns_;
-  const Turn* turn_of(const Frame& f) const;
+  std::optional<Turn> turn_of(const Frame& f) const;
 
   void make_effects(Entry* e);
   void make_parts(Entry* e);

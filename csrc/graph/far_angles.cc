@@ -1,5 +1,6 @@
 // Sine, cosine and tangent of arguments so large that a product with 2 / pi in a few float64 parts
 // has no correct digit left (Payne and Hanek's reduction), within 1 ULP.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -21,7 +22,7 @@ struct Angle {
   int quadrant;
 };
 
-// For 2^40 <= |x| < infinity.
+// For 2^24 <= |x| < infinity; any angle for less, whose result a select throws away.
 Angle reduce(double x) {
   int exponent;
   const double fraction = std::frexp(std::fabs(x), &exponent);
@@ -45,7 +46,7 @@ Angle reduce(double x) {
   }
   product[0] = static_cast<uint64_t>(carry);
   // Two bits of the quadrant and 254 behind the point, for small e after a shift.
-  const int down = e < 2 ? 2 - e : 0;
+  const int down = std::clamp(2 - e, 0, 63);
   uint64_t turns[4];
   for (int i = 0; i < 4; ++i) {
     turns[i] = product[i + 1] >> down;

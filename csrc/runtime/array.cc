@@ -36,9 +36,10 @@ size_t class_of(size_t bytes, size_t* rounded) {
 // ones takes longer than a kernel's run over all of them.
 constexpr size_t kLargePage = size_t{2} << 20;
 void* fresh_block(size_t size) {
-  if (size < kLargePage) return std::aligned_alloc(64, size);
-  void* r = std::aligned_alloc(kLargePage, size);
-  if (r) madvise(r, size, MADV_HUGEPAGE);  // where the system refuses, pages are small
+  const bool large = size >= kLargePage;
+  void* r = nullptr;
+  if (posix_memalign(&r, large ? kLargePage : 64, size)) return nullptr;
+  if (large) madvise(r, size, MADV_HUGEPAGE);  // where the system refuses, pages are small
   return r;
 }
 

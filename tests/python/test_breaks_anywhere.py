@@ -768,3 +768,23 @@ def test_objects_live_as_long_as_their_names():
         return f, lambda: log
 
     check(make, X)
+
+
+def test_numbers_of_a_loop_stay_in_the_frame():
+    """Numbers that a loop on a Tensor counts are seen behind a break, whether they are read or not."""
+    def numbers_of_caller():
+        return sorted((k, v) for k, v in sys._getframe(1).f_locals.items() if isinstance(v, (int, float)))
+
+    def f(x):
+        y = x + 1
+        n, step = 0, 0.5
+        while x.sum() < 9:
+            x = x + 1
+            n += 1
+            step = step * 2
+        first = numbers_of_caller()
+        if float(y.sum()) > 4:
+            y = y * 2
+        return y, first, numbers_of_caller()
+
+    check_calls(plain(f), [(X,), (X + 4,), (X - 1,)])

@@ -87,7 +87,7 @@ static void __syncthreads() {
 
 static void pj_run(void (*body)(const void*), const void* arguments, unsigned blocks,
                    unsigned threads, bool shuffles) {
-  static char* stacks = (char*)malloc((size_t)pj_most_threads * pj_stack);
+  static char stacks[(size_t)pj_most_threads * pj_stack];
   if (threads > pj_most_threads || threads % pj_warp) pj_fail("a block of an odd size");
   pj_body = body;
   pj_arguments = arguments;
