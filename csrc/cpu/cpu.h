@@ -11,6 +11,7 @@ std::shared_ptr<const InnerLoop> block_inner_loop(const InnerSpec& s);
 bool generates_code();
 // Null where it is not, or the kernel uses something the generator does not cover.
 std::shared_ptr<const InnerLoop> asmjit_inner_loop(const InnerSpec& s);
+std::shared_ptr<const InnerChain> asmjit_inner_chain(const std::vector<InnerSpec>& loops);
 
 // Channels per block in which convolutions compute; 0: none.
 int64_t channel_block();

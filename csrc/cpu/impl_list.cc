@@ -41,4 +41,15 @@ std::shared_ptr<const InnerLoop> make_inner_loop(const InnerSpec& s) {
   return cache->emplace(std::move(key), std::move(loop)).first->second;
 }
 
+std::shared_ptr<const InnerChain> make_inner_chain(const std::vector<InnerSpec>& loops) {
+  static std::mutex mu;
+  static auto* cache = new absl::flat_hash_map<std::string, std::shared_ptr<const InnerChain>>;
+  std::string key = config().backend + config().isa;
+  for (auto& s : loops) key += str_cat("|", s.out.size(), "|", s.key());
+  std::lock_guard lock(mu);
+  auto [it, fresh] = cache->try_emplace(std::move(key));
+  if (fresh) it->second = asmjit_inner_chain(loops);
+  return it->second;
+}
+
 }  // namespace pijit

@@ -154,31 +154,28 @@ bool LoopEmitter::covers(std::string* why) const {
 }
 
 Code<LoopEmitter::Fn> LoopEmitter::emit() {
-  return Code<Fn>([&](asmjit::CodeHolder& code) {
-    x86::Compiler cc(&code);
-    if (config().verify)
-      cc.addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateIntermediate |
-                              asmjit::DiagnosticOptions::kValidateAssembler);
-    emit(cc);
-    cc.finalize();
+  return function<Fn>([&](x86::Compiler& cc) {
+    asmjit::FuncNode* f =
+        cc.addFunc(asmjit::FuncSignatureT<void, char* const*, int64_t, int64_t, const int64_t*>(
+            asmjit::CallConvId::kHost));
+    begin(f);
+    x86::Gp ptrs = cc.newIntPtr(), n = cc.newInt64(), passes = cc.newInt64(),
+            steps = cc.newIntPtr();
+    f->setArg(0, ptrs);
+    f->setArg(1, n);
+    f->setArg(2, passes);
+    f->setArg(3, steps);
+    emit(cc, ptrs, 0, n, passes, steps);
   });
 }
 
-void LoopEmitter::emit(x86::Compiler& cc) {
+void LoopEmitter::emit(x86::Compiler& cc, x86::Gp ptrs, size_t first, x86::Gp n, x86::Gp passes,
+                       x86::Gp steps) {
   cc_ = &cc;
-  asmjit::FuncNode* f =
-      cc.addFunc(asmjit::FuncSignatureT<void, char* const*, int64_t, int64_t, const int64_t*>(
-          asmjit::CallConvId::kHost));
-  begin(f);
-  x86::Gp ptrs = cc.newIntPtr(), n = cc.newInt64(), passes = cc.newInt64(), steps = cc.newIntPtr();
-  f->setArg(0, ptrs);
-  f->setArg(1, n);
-  f->setArg(2, passes);
-  f->setArg(3, steps);
   i_ = cc.newInt64();
-  for (size_t k = 0; k < s_.in_types.size() + s_.out.size(); ++k) {
+  for (size_t k = 0; k < pointers(); ++k) {
     p_.push_back(cc.newIntPtr());
-    cc.mov(p_[k], x86::ptr(ptrs, static_cast<int>(8 * k)));
+    cc.mov(p_[k], x86::ptr(ptrs, static_cast<int>(8 * (first + k))));
   }
   find_needed();
   // Some constants stay in registers, the others in memory. Those that an instruction cannot take
@@ -199,7 +196,6 @@ void LoopEmitter::emit(x86::Compiler& cc) {
         --room;
       }
   by_columns_ ? columns(n, passes, steps) : rows(n, passes, steps);
-  cc.endFunc();
 }
 
 // What is the same for all elements of a pass.
@@ -426,6 +422,8 @@ void LoopEmitter::body(bool tail, int half) {
       accumulate(acc, combined(o.combine, o.dt, acc, x), o.dt, tail);
     }
   }
+  for (size_t k = 0; k < s_.ahead.size(); ++k)
+    cc_->prefetcht0(address(ni + static_cast<int>(s_.out.size() + k), s_.ahead[k]));
 }
 
 namespace {
@@ -439,6 +437,15 @@ class AsmLoop : public InnerLoop {
  private:
   Code<LoopEmitter::Fn> code_;
 };
+class AsmChain : public InnerChain {
+ public:
+  using Fn = void (*)(char* const*, const int64_t*);
+  explicit AsmChain(Code<Fn> code) : code_(std::move(code)) {}
+  void run(char* const* ptrs, const int64_t* shape) const override { code_.get()(ptrs, shape); }
+
+ private:
+  Code<Fn> code_;
+};
 }  // namespace
 
 bool generates_code() {
@@ -449,17 +456,46 @@ bool generates_code() {
 
 bool wide_types_halve_lanes() { return generates_code() && config().isa != "avx2" && has_avx512(); }
 
-std::shared_ptr<const InnerLoop> asmjit_inner_loop(const InnerSpec& s) {
+static std::unique_ptr<LoopEmitter> emitter_of(const InnerSpec& s) {
   if (!generates_code()) return nullptr;
   std::unique_ptr<LoopEmitter> e;
   if (config().isa != "avx2" && has_avx512()) e = avx512_emitter(s);
   if (!e) e = avx2_emitter(s);
   std::string why;
-  if (!e->covers(&why)) {
-    PIJIT_LOG("dispatch", "loop: asmjit refuses: ", why);
-    return nullptr;
+  if (e->covers(&why)) return e;
+  PIJIT_LOG("dispatch", "loop: asmjit refuses: ", why);
+  return nullptr;
+}
+
+std::shared_ptr<const InnerLoop> asmjit_inner_loop(const InnerSpec& s) {
+  auto e = emitter_of(s);
+  return e ? std::make_shared<AsmLoop>(e->emit()) : nullptr;
+}
+
+std::shared_ptr<const InnerChain> asmjit_inner_chain(const std::vector<InnerSpec>& loops) {
+  std::vector<std::unique_ptr<LoopEmitter>> emitters;
+  for (auto& s : loops) {
+    emitters.push_back(emitter_of(s));
+    if (!emitters.back()) return nullptr;
   }
-  return std::make_shared<AsmLoop>(e->emit());
+  return std::make_shared<AsmChain>(LoopEmitter::function<AsmChain::Fn>([&](x86::Compiler& cc) {
+    asmjit::FuncNode* f = cc.addFunc(
+        asmjit::FuncSignatureT<void, char* const*, const int64_t*>(asmjit::CallConvId::kHost));
+    x86::Gp ptrs = cc.newIntPtr(), shape = cc.newIntPtr();
+    f->setArg(0, ptrs);
+    f->setArg(1, shape);
+    size_t pointer = 0, number = 0;
+    for (auto& e : emitters) {
+      e->begin_function(f);
+      x86::Gp n = cc.newInt64(), passes = cc.newInt64(), steps = cc.newIntPtr();
+      cc.mov(n, x86::ptr(shape, static_cast<int>(8 * number)));
+      cc.mov(passes, x86::ptr(shape, static_cast<int>(8 * (number + 1))));
+      cc.lea(steps, x86::ptr(shape, static_cast<int>(8 * (number + 2))));
+      e->emit(cc, ptrs, pointer, n, passes, steps);
+      pointer += e->pointers();
+      number += 2 + e->pointers();
+    }
+  }));
 }
 
 }  // namespace pijit

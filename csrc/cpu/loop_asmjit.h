@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/config.h"
 #include "cpu/code.h"
 #include "cpu/cpu.h"
 
@@ -22,7 +23,26 @@ class LoopEmitter {
   explicit LoopEmitter(const InnerSpec& s);
   virtual ~LoopEmitter() = default;
   virtual bool covers(std::string* why) const;
+  // A function of this loop alone.
   Code<Fn> emit();
+  // The loop inside a function: `ptrs`, its pointers from the one numbered `first` on.
+  void begin_function(asmjit::FuncNode* f) { begin(f); }
+  void emit(x86::Compiler& cc, x86::Gp ptrs, size_t first, x86::Gp n, x86::Gp passes,
+            x86::Gp steps);
+  size_t pointers() const { return s_.in_types.size() + s_.out.size() + s_.ahead.size(); }
+  // Puts f(cc) into code.
+  template <class Signature, class F>
+  static Code<Signature> function(F f) {
+    return Code<Signature>([&](asmjit::CodeHolder& code) {
+      x86::Compiler cc(&code);
+      if (config().verify)
+        cc.addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateIntermediate |
+                                asmjit::DiagnosticOptions::kValidateAssembler);
+      f(cc);
+      cc.endFunc();
+      cc.finalize();
+    });
+  }
 
  protected:
   // What a storage type is in lanes: halves are float32, integers of 8 and 16 bits are int32.
@@ -158,7 +178,6 @@ class LoopEmitter {
   std::vector<x86::Gp> p_;
 
  private:
-  void emit(x86::Compiler& cc);
   void rows(x86::Gp n, x86::Gp passes, x86::Gp steps);
   // Rows that are reduced side by side, each with sums of its own: within a row, additions wait for
   // each other.

@@ -33,12 +33,36 @@ std::string InnerSpec::key() const {
   }
   for (auto t : in_types) num(static_cast<int64_t>(t));
   for (auto s : in_strides) num(s);
+  for (auto t : ahead) num(static_cast<int64_t>(t) | int64_t{1} << 32);
   for (size_t i = 0; i < out.size(); ++i) {
     num(static_cast<int64_t>(out[i].dt) | static_cast<int64_t>(out[i].combine) << 8 |
         static_cast<int64_t>(out[i].node) << 16 | static_cast<int64_t>(out[i].stream) << 62);
     num(out_strides[i]);
   }
   return k;
+}
+
+InnerSpec inner_spec(LoopSpec* s) {
+  const int rank = static_cast<int>(s->dims.size());
+  const int64_t inner = s->dims.back();
+  InnerSpec is;
+  is.form = s->form;
+  is.body = s->body;
+  for (auto& o : s->in) is.in_types.push_back(o.dt), is.in_strides.push_back(o.strides.back());
+  for (auto& o : s->out) {
+    // Vectors must begin where lines do in each row.
+    const auto size = static_cast<int64_t>(size_of(o.dt));
+    auto whole_lines = [=](int64_t n) { return n * size % kLaneBytes == 0; };
+    o.stream &= o.combine == Combiner::kNone && size >= 4 && o.strides.back() == 1;
+    if (rank > 1) o.stream &= whole_lines(inner);
+    for (int d = 0; d < rank - 1; ++d) o.stream &= whole_lines(o.strides[d]);
+    is.out.push_back(o), is.out_strides.push_back(o.strides.back());
+    is.out.back().strides.clear();
+  }
+  is.few = s->form != LoopSpec::kRow && inner < 64 && (inner - 1) % 16 < 8;
+  if (s->form == LoopSpec::kRow)
+    is.many = inner > kChunk ? inner >= 4 * kChunk : rank > 1 && s->dims[rank - 2] >= 4;
+  return is;
 }
 
 LoopKernel::LoopKernel(LoopSpec s) : spec_(std::move(s)) {
@@ -48,29 +72,11 @@ LoopKernel::LoopKernel(LoopSpec s) : spec_(std::move(s)) {
   for (int i = 0; i < outer_dims_; ++i) outer_ *= spec_.dims[i];
   inner_ = spec_.dims[rank - 1];
   if (spec_.form == LoopSpec::kCol) reduce_ = spec_.dims[rank - 2];
-  InnerSpec is;
-  is.form = spec_.form;
-  is.body = spec_.body;
-  for (auto& o : spec_.in) is.in_types.push_back(o.dt), is.in_strides.push_back(o.strides.back());
-  for (auto& o : spec_.out) is.out.push_back(o), is.out_strides.push_back(o.strides.back());
-  bool streams = false;
-  for (auto& o : is.out) {
-    // Vectors must begin where lines do in each row.
-    const auto size = static_cast<int64_t>(size_of(o.dt));
-    auto whole_lines = [=](int64_t n) { return n * size % kLaneBytes == 0; };
-    o.stream &= o.combine == Combiner::kNone && size >= 4 && o.strides.back() == 1;
-    if (rank > 1) o.stream &= whole_lines(inner_);
-    for (int d = 0; d < rank - 1; ++d) o.stream &= whole_lines(o.strides[d]);
-    streams |= o.stream;
-    o.strides.clear();
-  }
-  for (size_t k = 0; k < is.out.size(); ++k) spec_.out[k].stream = is.out[k].stream;
-  if (spec_.form == LoopSpec::kRow)
-    is.many = inner_ > kChunk ? inner_ >= 4 * kChunk
-                              : outer_dims_ > 0 && spec_.dims[outer_dims_ - 1] >= 4;
+  InnerSpec is = inner_spec(&spec_);
+  const bool streams =
+      std::any_of(is.out.begin(), is.out.end(), [](const LoopOutput& o) { return o.stream; });
   if (streams) streaming_ = make_inner_loop(is);
   for (auto& o : is.out) o.stream = false;
-  is.few = spec_.form != LoopSpec::kRow && inner_ < 64 && (inner_ - 1) % 16 < 8;
   is.by_columns = sums_by_columns();
   for (auto& o : spec_.out)
     identity_.push_back(o.combine == Combiner::kNone ? 0 : combiner_identity(o.combine, o.dt));
@@ -94,9 +100,10 @@ bool LoopKernel::sums_by_columns() const {
   return bytes <= 1 << 17 && (crossed || reduce_ <= 16 || inner_ <= 32);
 }
 
-int64_t LoopKernel::cost() const {
-  return outer_ * reduce_ * inner_ *
-         static_cast<int64_t>(spec_.body.size() + spec_.in.size() + spec_.out.size());
+int64_t LoopKernel::cost_of(const LoopSpec& s) {
+  auto n = static_cast<int64_t>(s.body.size() + s.in.size() + s.out.size());
+  for (auto d : s.dims) n *= d;
+  return n;
 }
 
 void LoopKernel::run(const void* const* in, void* const* out) const {

@@ -32,11 +32,25 @@ struct InnerSpec {
   std::vector<DType> in_types;
   std::vector<int64_t> in_strides, out_strides;
   std::vector<LoopOutput> out;  // strides unused
+  // Of further pointers, which follow the outputs': what lies there is wanted soon.
+  std::vector<DType> ahead;
   std::string key() const;
 };
 
 // Emitters, best first (cpu/impl_list.cc); cached by key.
 std::shared_ptr<const InnerLoop> make_inner_loop(const InnerSpec& s);
+// Of a collapsed loop. Outputs that cannot stream are marked so.
+InnerSpec inner_spec(LoopSpec* s);
+
+// Inner loops one after the other as one function: the pointers of all of them in a row; of each,
+// in `shape`, n, passes, and the steps of its pointers.
+class InnerChain {
+ public:
+  virtual ~InnerChain() = default;
+  virtual void run(char* const* ptrs, const int64_t* shape) const = 0;
+};
+// Null where one of them is not generated code.
+std::shared_ptr<const InnerChain> make_inner_chain(const std::vector<InnerSpec>& loops);
 
 class LoopKernel : public Kernel {
  public:
@@ -50,7 +64,8 @@ class LoopKernel : public Kernel {
   // About 2 cycles per unit and vector. A parallel region costs some microseconds, and as much
   // again for data that the other core wrote: alone, 65,536 elements of a Momentum update take 7.6
   // us on two cores and 10.7 on one; in a training step they take 44 and 13.
-  int64_t cost() const;
+  int64_t cost() const { return cost_of(spec_); }
+  static int64_t cost_of(const LoopSpec& s);
   static constexpr int64_t kParallelCost = 1200000;
   const LoopSpec& spec() const { return spec_; }
   std::string describe() const override { return spec_.describe(); }

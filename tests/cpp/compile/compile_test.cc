@@ -56,6 +56,13 @@ void expect_modes_agree(const Graph& g) {
           << "tiles of " << bytes << " bytes changed output " << k << "\n"
           << g.print();
   }
+  config().isa = "avx2";
+  const auto narrow = run(g, in);
+  config().isa = "";
+  for (size_t k = 0; k < fused.size(); ++k)
+    EXPECT_EQ(0, std::memcmp(fused[k]->data, narrow[k]->data, fused[k]->type.bytes()))
+        << "AVX2 code in tiles changed output " << k << "\n"
+        << g.print();
   for (int bytes : {64, 65536}) {
     config().tile_bytes = bytes;
     config().cache_bytes = 64;
@@ -231,6 +238,27 @@ TEST(Tiles, NormalisationRunsRowByRowWithoutFullTemporaries) {
   EXPECT_EQ(p->steps.size(), 1u) << p->describe();
   EXPECT_EQ(p->arena_bytes, 0u) << p->describe();
   expect_modes_agree(g);
+}
+
+TEST(Tiles, LoopsOfAFewRowsAreOneFunction) {
+  for (auto dt : {DType::F32, DType::F64})
+    for (auto shape : {Shape{203, 333}, Shape{37, 3, 64}, Shape{1030, 17}, Shape{66, 4096}}) {
+      Graph g;
+      const int last = shape.rank() - 1;
+      const auto n = static_cast<double>(int64_t{shape[last]});
+      Val x = g.add_input({dt, shape}), y = g.add_input({dt, shape});
+      Val w = g.add_input({dt, Shape{shape[last]}}), i = g.add_input({DType::I32, shape});
+      auto mean = [&](Val v) { return v_sum(v, {last}, true) / n; };
+      Val d = x - mean(x), inverse = v_op("rsqrt", mean(d * d) + 1e-5), h = d * inverse;
+      Val t = y * w, top = v_max(h, {last}, true), e = v_op("exp", h - top);
+      for (Val v : {h * w, inverse * (t - mean(t) - h * mean(t * h)), e / v_sum(e, {last}, true),
+                    v_op("log", v_sum(e, {last}, true)) + top, d / v_op("sqrt", mean(d * d)),
+                    v_sum(i, {last}, true) + i, v_op("lgamma", h) + mean(y)})
+        g.outputs.push_back({v.id});
+      expect_modes_agree(g);
+      g.outputs.resize(1);
+      expect_modes_agree(g);
+    }
 }
 
 TEST(Tiles, EmptyTensors) {
