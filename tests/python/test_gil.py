@@ -473,6 +473,7 @@ def test_ctrl_c_ends_a_program_whose_threads_compute():
         import os, signal, threading, time
         import numpy as np, pijit as ms
         from pijit import ops, Tensor
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background processes ignore it
         x = Tensor(np.ones(300_000, np.float32))
         f = ms.jit(lambda x: ops.sin(ops.exp(ops.cos(x))).sum())
         f(x)
