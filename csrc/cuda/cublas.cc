@@ -2,8 +2,6 @@
 // (TF32, 10 bits of mantissa, only under numerics="fast"); halves are added in float32. A row-major
 // matrix is a column-major one with rows and columns swapped: out = a b becomes out^T = b^T a^T,
 // and all matrices stay where they are.
-#include <dlfcn.h>
-
 #include <limits>
 #include <mutex>
 
@@ -72,22 +70,20 @@ const Library* library() {
     void* lib = open_library({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"});
     if (!lib) return nullptr;
     auto* l = new Library;
-    auto find = [&](auto& fn, const char* name) {
-      fn = reinterpret_cast<std::remove_reference_t<decltype(fn)>>(dlsym(lib, name));
-      return fn != nullptr;
-    };
-    const bool all =
-        find(l->create, "cublasLtCreate") && find(l->product_create, "cublasLtMatmulDescCreate") &&
-        find(l->product_set, "cublasLtMatmulDescSetAttribute") &&
-        find(l->product_destroy, "cublasLtMatmulDescDestroy") &&
-        find(l->matrix_create, "cublasLtMatrixLayoutCreate") &&
-        find(l->matrix_set, "cublasLtMatrixLayoutSetAttribute") &&
-        find(l->matrix_destroy, "cublasLtMatrixLayoutDestroy") &&
-        find(l->preference_create, "cublasLtMatmulPreferenceCreate") &&
-        find(l->preference_set, "cublasLtMatmulPreferenceSetAttribute") &&
-        find(l->preference_destroy, "cublasLtMatmulPreferenceDestroy") &&
-        find(l->heuristic, "cublasLtMatmulAlgoGetHeuristic") && find(l->multiply, "cublasLtMatmul");
-    if (all && l->create(&l->handle) == 0) return l;
+    const char* missing =
+        find_functions(lib, {{"cublasLtCreate", &l->create},
+                             {"cublasLtMatmulDescCreate", &l->product_create},
+                             {"cublasLtMatmulDescSetAttribute", &l->product_set},
+                             {"cublasLtMatmulDescDestroy", &l->product_destroy},
+                             {"cublasLtMatrixLayoutCreate", &l->matrix_create},
+                             {"cublasLtMatrixLayoutSetAttribute", &l->matrix_set},
+                             {"cublasLtMatrixLayoutDestroy", &l->matrix_destroy},
+                             {"cublasLtMatmulPreferenceCreate", &l->preference_create},
+                             {"cublasLtMatmulPreferenceSetAttribute", &l->preference_set},
+                             {"cublasLtMatmulPreferenceDestroy", &l->preference_destroy},
+                             {"cublasLtMatmulAlgoGetHeuristic", &l->heuristic},
+                             {"cublasLtMatmul", &l->multiply}});
+    if (!missing && l->create(&l->handle) == 0) return l;
     delete l;
     return nullptr;
   }();

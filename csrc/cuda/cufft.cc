@@ -1,8 +1,6 @@
 // Discrete Fourier transforms by cuFFT, opened at run time. It takes lines one after the other;
 // kernels of ours put them there, scale what comes back, and leave out what the transform to real
 // values does not read, the imaginary parts of the first element and of the one in the middle.
-#include <dlfcn.h>
-
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -50,13 +48,9 @@ const Library* library() {
     void* lib = open_library({"libcufft.so.12", "libcufft.so.11", "libcufft.so"});
     if (!lib) return nullptr;
     auto* l = new Library;
-    bool all = true;
-#define X(member, name, parameters)                                  \
-  l->member = reinterpret_cast<int(*) parameters>(dlsym(lib, name)); \
-  all = all && l->member;
-    PIJIT_CUFFT_FUNCTIONS(X)
+#define X(member, name, parameters) {name, &l->member},
+    if (!find_functions(lib, {PIJIT_CUFFT_FUNCTIONS(X)})) return l;
 #undef X
-    if (all) return l;
     delete l;
     return nullptr;
   }();
@@ -67,8 +61,6 @@ Gpu* gpu = nullptr;  // of this plug-in
 
 // n: lines, elements of a line, inner elements, the length of the whole transform, the scale.
 constexpr const char* kLines = R"(
-#define EACH(i, total) \
-  for (ix i = (ix)blockIdx.x * 128 + threadIdx.x; i < (total); i += (ix)gridDim.x * 128)
 ENTRY(gather) {
   const ix n = (ix)a.n[1], inner = (ix)a.n[2];
   EACH(k, (ix)a.n[0] * n) {

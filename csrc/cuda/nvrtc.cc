@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 
@@ -31,6 +32,15 @@ void* open_library(const std::vector<std::string>& names) {
   return nullptr;
 }
 
+const char* find_functions(void* library, std::initializer_list<Wanted> functions) {
+  for (auto& f : functions) {
+    void* found = dlsym(library, f.name);
+    if (!found) return f.name;
+    std::memcpy(f.pointer, &found, sizeof found);
+  }
+  return nullptr;
+}
+
 struct Nvrtc::Functions {
   using Program = void*;
   int (*version)(int*, int*);
@@ -55,16 +65,18 @@ const Nvrtc* Nvrtc::get(std::string* why) {
     return nullptr;
   }
   auto f = std::make_shared<Functions>();
-  auto find = [&](auto& fn, const char* name) {
-    fn = reinterpret_cast<std::remove_reference_t<decltype(fn)>>(dlsym(lib, name));
-    if (!fn) *why = std::string("libnvrtc has no ") + name;
-    return fn != nullptr;
-  };
-  if (!find(f->version, "nvrtcVersion") || !find(f->create, "nvrtcCreateProgram") ||
-      !find(f->compile, "nvrtcCompileProgram") || !find(f->cubin_size, "nvrtcGetCUBINSize") ||
-      !find(f->cubin, "nvrtcGetCUBIN") || !find(f->log_size, "nvrtcGetProgramLogSize") ||
-      !find(f->log, "nvrtcGetProgramLog") || !find(f->destroy, "nvrtcDestroyProgram"))
+  const char* missing = find_functions(lib, {{"nvrtcVersion", &f->version},
+                                             {"nvrtcCreateProgram", &f->create},
+                                             {"nvrtcCompileProgram", &f->compile},
+                                             {"nvrtcGetCUBINSize", &f->cubin_size},
+                                             {"nvrtcGetCUBIN", &f->cubin},
+                                             {"nvrtcGetProgramLogSize", &f->log_size},
+                                             {"nvrtcGetProgramLog", &f->log},
+                                             {"nvrtcDestroyProgram", &f->destroy}});
+  if (missing) {
+    *why = std::string("libnvrtc has no ") + missing;
     return nullptr;
+  }
   int major = 0, minor = 0;
   f->version(&major, &minor);
   made = new Nvrtc;

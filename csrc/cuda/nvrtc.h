@@ -1,5 +1,6 @@
 // NVRTC, found at run time: CUDA C to machine code. No GPU is needed for it.
 #pragma once
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,5 +26,12 @@ class Nvrtc {
 // linker finds it, in the folders of NVIDIA's wheels beside pijit, and in CUDA's usual place. Null
 // where there is none.
 void* open_library(const std::vector<std::string>& names);
+
+struct Wanted {
+  const char* name;
+  void* pointer;  // to the pointer to a function that is to be set
+};
+// Finds functions in a library: null, or the name of one that it has not.
+const char* find_functions(void* library, std::initializer_list<Wanted> functions);
 
 }  // namespace pijit::cuda

@@ -51,8 +51,6 @@ PJ T pj_divisor(const pj_pool& g, ix i, ix j) {
                (pj_least(w + g.kw, g.w) - pj_most(w, 0));
   return (T)pj_most(n, 1);
 }
-#define EACH(i, total) \
-  for (ix i = (ix)blockIdx.x * 128 + threadIdx.x; i < (total); i += (ix)gridDim.x * 128)
 ENTRY(maximum) {
   const pj_pool g = pj_geometry(a);
   EACH(k, g.planes * g.oh * g.ow) {

@@ -5,6 +5,13 @@
 #include "base/error.h"
 
 namespace pijit::cuda {
+namespace {
+static_assert(kThreads == 128);
+// A loop over so many elements, by all threads together.
+constexpr const char* kEach = R"(#define EACH(i, total) \
+  for (ix i = (ix)blockIdx.x * 128 + threadIdx.x; i < (total); i += (ix)gridDim.x * 128)
+)";
+}  // namespace
 
 Written::Written(Gpu& gpu, std::string op, int addresses, int numbers, const std::string& text,
                  std::vector<std::string> entries)
@@ -14,7 +21,7 @@ Written::Written(Gpu& gpu, std::string op, int addresses, int numbers, const std
       numbers_(numbers),
       entries_(std::move(entries)) {
   std::string source = str_cat("struct pj_args {\n  void* p[", addresses, "];\n  i64 n[",
-                               std::max(1, numbers), "];\n};\n", text);
+                               std::max(1, numbers), "];\n};\n", kEach, text);
   constexpr std::string_view kMark = "ENTRY(";
   for (size_t at; (at = source.find(kMark)) != std::string::npos;) {
     const size_t end = source.find(')', at);

@@ -1,21 +1,8 @@
 // cuBLASLt on the host, as its documentation has it: column-major matrices, strided batches, a bias
 // per row of the result. Products run on the fake driver's stream.
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <functional>
+#include "fake.h"
 
 namespace {
-// As the tensor cores take float32: 10 bits of mantissa.
-float tf32(float x) {
-  uint32_t u;
-  memcpy(&u, &x, 4);
-  u = (u + 0x1000) & 0xffffe000u;
-  memcpy(&x, &u, 4);
-  return x;
-}
 template <class T>
 T taken(T x, bool rounded) {
   return rounded ? static_cast<T>(tf32(static_cast<float>(x))) : x;
@@ -31,13 +18,6 @@ struct Matrix {
   int32_t batch = 1;
   int64_t stride = 0;
 };
-using Later = void (*)(void (*)(void*), void*);
-void later(std::function<void()> f) {
-  static const auto queue =
-      reinterpret_cast<Later>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "pijit_fake_later"));
-  // Kept: a graph runs it again and again.
-  queue([](void* p) { (*static_cast<std::function<void()>*>(p))(); }, new std::function<void()>(f));
-}
 template <class T>
 void multiply(const Product p, const T* a, const Matrix ma, const T* b, const Matrix mb, T* d,
               const Matrix md) {
@@ -66,7 +46,6 @@ bool fits(const Product& p, const Matrix& a, const Matrix& b, const Matrix& d) {
 }  // namespace
 
 extern "C" {
-#define EXPORT __attribute__((visibility("default"))) int
 EXPORT cublasLtCreate(void** h) { return *h = (void*)&later, 0; }
 EXPORT cublasLtMatmulDescCreate(Product** p, int compute, int) {
   return *p = new Product{compute}, 0;

@@ -1,26 +1,17 @@
 // cuFFT on the host, as its documentation has it: lines one after the other, unscaled, on the fake
 // driver's stream. A transform to real values overwrites its operand. PIJIT_FAKE_CUFFT: "refuses".
-#include <dlfcn.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <complex>
-#include <functional>
 #include <map>
 #include <vector>
+
+#include "fake.h"
 
 namespace {
 constexpr size_t kWorkspace = 80;
 int calls;
 
-using Later = void (*)(void (*)(void*), void*);
-void later(std::function<void()> f) {
-  static const auto queue =
-      reinterpret_cast<Later>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "pijit_fake_later"));
-  // Kept: a graph runs it again and again.
-  queue([](void* p) { (*static_cast<std::function<void()>*>(p))(); }, new std::function<void()>(f));
-}
 struct Plan {
   bool allocates = true, made = false;
   long long n, lines;
@@ -58,7 +49,6 @@ void transform(const Plan p, void* in, void* out, int direction) {
 }  // namespace
 
 extern "C" {
-#define EXPORT __attribute__((visibility("default"))) int
 // For tests: how many transforms were started.
 EXPORT pijit_fake_cufft() { return calls; }
 EXPORT cufftCreate(int* plan) {
@@ -74,7 +64,7 @@ EXPORT cufftXtMakePlanMany(int plan, int rank, long long* n, long long* in_embed
                            long long out_stride, long long out_dist, int out, long long lines,
                            size_t* workspace, int type) {
   Plan& p = plans.at(plan);
-  if (getenv("PIJIT_FAKE_CUFFT") || p.allocates || p.made) return 5;
+  if (mode("PIJIT_FAKE_CUFFT", "refuses") || p.allocates || p.made) return 5;
   const bool types = type == 4 || type == 5;
   if (!types || (in != type && in != type - 4) || (out != type && out != type - 4) ||
       in + out < type)
