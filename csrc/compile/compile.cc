@@ -8,6 +8,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "compile/attention.h"
 #include "compile/fusion.h"
 #include "compile/layout.h"
 #include "compile/memory_plan.h"
@@ -504,9 +505,11 @@ std::shared_ptr<const Program> compile(const Graph& g, bool fast, DeviceId home)
   const DeviceFacts facts = dev.facts();
   const bool relaxed = fast && config().backend != "reference";
   Span optimise(TraceEvent::kOptimise);
-  auto lowered = run_passes(g, [&](const Graph& of, const Node& n) {
+  const Served served = [&](const Graph& of, const Node& n) {
     return !(relaxed && may_be_taken_in(n)) && dev.kernels.serves(request_of(of, n, relaxed));
-  });
+  };
+  const Pass whole = [&](const Graph& of) { return find_attention(of, served); };
+  auto lowered = run_passes(g, served, relaxed && dev.kernels.has("attention") ? whole : Pass{});
   auto stage = [&](const char* name) {
     if (config().verify) lowered->verify();
     dump_stage(name, lowered->print());

@@ -23,6 +23,11 @@ int64_t flops_of(const Graph& g, const Node& n) {
     const Shape& a = in(0);
     return 2 * count(out) * int64_t{a[a.rank() - (std::get<bool>(n.attrs[0]) ? 2 : 1)]};
   }
+  if (name == "attention") {  // two products over all pairs of rows
+    const Shape &q = in(0), &k = in(1);
+    const int last = q.rank() - 1;
+    return 2 * (count(q) + count(out)) * int64_t{k[last - 1]};
+  }
   if (name == "dense") return 2 * count(in(0)) * int64_t{in(1)[0]};
   if (name == "conv2d") return 2 * count(out) * count(in(1)) / std::max<int64_t>(1, channels(out));
   if (name == "conv2d_dx")

@@ -3,23 +3,16 @@
 // neighbours. Products of float32 are exact (TF32 only under numerics="fast"); halves are added in
 // float32. The algorithm is chosen when the kernel is made: launching waits for nothing, so that
 // it can be recorded.
-#include <dlfcn.h>
-
 #include <limits>
-#include <mutex>
 #include <optional>
 
 #include "base/error.h"
+#include "cuda/cudnn.h"
 #include "cuda/nvrtc.h"
 #include "cuda/written.h"
 
 namespace pijit::cuda {
-namespace {
 
-using Handle = void*;
-using Descriptor = void*;
-
-// Of the library's binary interface: cudnn.h.
 struct Choice {  // cudnnConvolution{Fwd,BwdData,BwdFilter}AlgoPerf_t
   int algorithm, status;
   float time;
@@ -27,11 +20,25 @@ struct Choice {  // cudnnConvolution{Fwd,BwdData,BwdFilter}AlgoPerf_t
   int determinism, math;
   int reserved[3];
 };
+
+Cudnn* cudnn() {
+  static Cudnn* made = []() -> Cudnn* {
+    void* lib = open_library({"libcudnn.so.9"});
+    if (!lib) return nullptr;
+    auto* l = new Cudnn;
+#define X(member, name, type) {name, &l->member},
+    if (!find_functions(lib, {PIJIT_CUDNN_FUNCTIONS(X)}) && l->create(&l->handle) == 0) return l;
+#undef X
+    delete l;
+    return nullptr;
+  }();
+  return made;
+}
+
+namespace {
+
+// Of the library's binary interface: cudnn.h.
 enum : int {
-  kFloat32 = 0,  // cudnnDataType_t
-  kFloat64 = 1,
-  kFloat16 = 2,
-  kBfloat16 = 9,
   kRowMajor = 0,       // cudnnTensorFormat_t
   kCorrelation = 1,    // cudnnConvolutionMode_t
   kDeterministic = 1,  // cudnnDeterminism_t
@@ -47,85 +54,6 @@ enum : int {
   kPropagateNan = 1,         // cudnnNanPropagation_t
   kImplicitPrecomputed = 1,  // cudnnConvolutionFwdAlgo_t: the one that adds a bias
 };
-
-// Alike for all three: two operands, the convolution, the result.
-using Choose = int(Handle, Descriptor, Descriptor, Descriptor, Descriptor, int, int*, Choice*);
-using Workspace = int(Handle, Descriptor, Descriptor, Descriptor, Descriptor, int, size_t*);
-using Convolve = int(Handle, const void* alpha, Descriptor, const void*, Descriptor, const void*,
-                     Descriptor, int algorithm, void* workspace, size_t, const void* beta,
-                     Descriptor, void*);
-using Create = int(Descriptor*);
-using Destroy = int(Descriptor);
-
-// X(member, exported name, type)
-#define PIJIT_CUDNN_FUNCTIONS(X)                                                                  \
-  X(error_string, "cudnnGetErrorString", const char*(int status))                                 \
-  X(create, "cudnnCreate", int(Handle*))                                                          \
-  X(set_stream, "cudnnSetStream", int(Handle, Stream))                                            \
-  X(tensor_create, "cudnnCreateTensorDescriptor", Create)                                         \
-  X(tensor_set, "cudnnSetTensorNdDescriptor",                                                     \
-    int(Descriptor, int type, int rank, const int* dims, const int* strides))                     \
-  X(tensor_destroy, "cudnnDestroyTensorDescriptor", Destroy)                                      \
-  X(filter_create, "cudnnCreateFilterDescriptor", Create)                                         \
-  X(filter_set, "cudnnSetFilterNdDescriptor",                                                     \
-    int(Descriptor, int type, int format, int rank, const int* dims))                             \
-  X(filter_destroy, "cudnnDestroyFilterDescriptor", Destroy)                                      \
-  X(conv_create, "cudnnCreateConvolutionDescriptor", Create)                                      \
-  X(conv_set, "cudnnSetConvolutionNdDescriptor",                                                  \
-    int(Descriptor, int axes, const int* pad, const int* stride, const int* dilation, int mode,   \
-        int compute))                                                                             \
-  X(conv_math, "cudnnSetConvolutionMathType", int(Descriptor, int))                               \
-  X(conv_groups, "cudnnSetConvolutionGroupCount", int(Descriptor, int))                           \
-  X(conv_destroy, "cudnnDestroyConvolutionDescriptor", Destroy)                                   \
-  X(activation_create, "cudnnCreateActivationDescriptor", Create)                                 \
-  X(activation_set, "cudnnSetActivationDescriptor", int(Descriptor, int mode, int nan, double))   \
-  X(activation_beta, "cudnnSetActivationDescriptorSwishBeta", int(Descriptor, double))            \
-  X(activation_destroy, "cudnnDestroyActivationDescriptor", Destroy)                              \
-  X(choose_y, "cudnnGetConvolutionForwardAlgorithm_v7", Choose)                                   \
-  X(choose_dx, "cudnnGetConvolutionBackwardDataAlgorithm_v7", Choose)                             \
-  X(choose_dw, "cudnnGetConvolutionBackwardFilterAlgorithm_v7", Choose)                           \
-  X(workspace_y, "cudnnGetConvolutionForwardWorkspaceSize", Workspace)                            \
-  X(workspace_dx, "cudnnGetConvolutionBackwardDataWorkspaceSize", Workspace)                      \
-  X(workspace_dw, "cudnnGetConvolutionBackwardFilterWorkspaceSize", Workspace)                    \
-  X(convolve_y, "cudnnConvolutionForward", Convolve)                                              \
-  X(convolve_dx, "cudnnConvolutionBackwardData", Convolve)                                        \
-  X(convolve_dw, "cudnnConvolutionBackwardFilter", Convolve)                                      \
-  X(convolve_and_add, "cudnnConvolutionBiasActivationForward",                                    \
-    int(Handle, const void* alpha, Descriptor, const void* x, Descriptor, const void* w,          \
-        Descriptor, int algorithm, void* workspace, size_t, const void* alpha2, Descriptor,       \
-        const void* z, Descriptor, const void* bias, Descriptor activation, Descriptor, void* y)) \
-  X(add, "cudnnAddTensor",                                                                        \
-    int(Handle, const void* alpha, Descriptor, const void*, const void* beta, Descriptor, void*)) \
-  X(activate, "cudnnActivationForward",                                                           \
-    int(Handle, Descriptor, const void* alpha, Descriptor, const void*, const void* beta,         \
-        Descriptor, void*))
-
-struct Library {
-#define X(member, name, type) std::add_pointer_t<type> member = nullptr;
-  PIJIT_CUDNN_FUNCTIONS(X)
-#undef X
-  Handle handle = nullptr;
-  std::mutex mu;  // the handle serves one thread at a time
-};
-
-// Null where the library is not found or does not start.
-Library* library() {
-  static Library* made = []() -> Library* {
-    void* lib = open_library({"libcudnn.so.9"});
-    if (!lib) return nullptr;
-    auto* l = new Library;
-    bool all = true;
-#define X(member, name, type)                                               \
-  l->member = reinterpret_cast<std::add_pointer_t<type>>(dlsym(lib, name)); \
-  all = all && l->member;
-    PIJIT_CUDNN_FUNCTIONS(X)
-#undef X
-    if (all && l->create(&l->handle) == 0) return l;
-    delete l;
-    return nullptr;
-  }();
-  return made;
-}
 
 Gpu* gpu = nullptr;  // of this plug-in
 
@@ -149,8 +77,6 @@ constexpr size_t kMostWorkspace = size_t{512} << 20;
 // The images get the difference ahead. n: planes, H, W, both with padding, how much is above and
 // left.
 constexpr const char* kBorder = R"(
-#define EACH(i, total) \
-  for (ix i = (ix)blockIdx.x * 128 + threadIdx.x; i < (total); i += (ix)gridDim.x * 128)
 ENTRY(widen) {
   const ix h = (ix)a.n[1], w = (ix)a.n[2], ph = (ix)a.n[3], pw = (ix)a.n[4];
   EACH(k, (ix)a.n[0] * ph * pw) {
@@ -168,7 +94,7 @@ ENTRY(crop) {
 
 class Convolution {
  public:
-  Convolution(Library& l, Result result, DType dtype) : lib_(l), result_(result), dtype_(dtype) {}
+  Convolution(Cudnn& l, Result result, DType dtype) : lib_(l), result_(result), dtype_(dtype) {}
   // Null, or why the library does not serve it.
   const char* set_up(const KernelRequest& r, const Shape& x, const Shape& w, const Shape& y) {
     what_ = str_cat(r.op.name, " of x ", x.str(), " and w ", w.str());
@@ -324,7 +250,7 @@ class Convolution {
   }
 
   static constexpr int kNotSupported = 3;  // thousands of a status
-  Library& lib_;
+  Cudnn& lib_;
   const Result result_;
   const DType dtype_;
   std::string what_;
@@ -349,7 +275,7 @@ std::unique_ptr<OpKernel> convolution(const KernelRequest& r, Result result, con
     NEED(!r.present[k] || r.in[k].dtype == r.out.dtype, "operands of different dtypes");
   NEED(r.present.size() < 4 || !r.present[3], "a residual");
   gpu->enter();
-  Library* l = library();
+  Cudnn* l = cudnn();
   NEED(l, "libcudnn is not found");
   auto made = std::make_shared<Convolution>(*l, result, r.out.dtype);
   if (const char* reason = made->set_up(r, x, w, y)) return *why = reason, nullptr;

@@ -150,6 +150,7 @@ Gpu::Gpu(const PluginHost& host, const Driver& driver)
   images_ = std::make_unique<Images>(capability_, *host.config);
   register_cublas(*this);
   register_cudnn(*this);
+  register_attention(*this);
   register_cufft(*this);
   register_products(*this);
   register_moves(*this);

@@ -87,13 +87,14 @@ class Gpu : public Device, public DeviceQueue {
 };
 
 // In order of preference where two have an op.
-void register_cublas(Gpu& gpu);    // cublas.cc
-void register_cudnn(Gpu& gpu);     // cudnn.cc
-void register_cufft(Gpu& gpu);     // cufft.cc
-void register_products(Gpu& gpu);  // products.cc
-void register_moves(Gpu& gpu);     // moves.cc
-void register_indexed(Gpu& gpu);   // indexed.cc
-void register_sorts(Gpu& gpu);     // sorts.cc
-void register_windows(Gpu& gpu);   // windows.cc
+void register_cublas(Gpu& gpu);     // cublas.cc
+void register_cudnn(Gpu& gpu);      // cudnn.cc
+void register_attention(Gpu& gpu);  // attention.cc
+void register_cufft(Gpu& gpu);      // cufft.cc
+void register_products(Gpu& gpu);   // products.cc
+void register_moves(Gpu& gpu);      // moves.cc
+void register_indexed(Gpu& gpu);    // indexed.cc
+void register_sorts(Gpu& gpu);      // sorts.cc
+void register_windows(Gpu& gpu);    // windows.cc
 
 }  // namespace pijit::cuda

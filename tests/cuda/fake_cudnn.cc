@@ -2,33 +2,18 @@
 // from the descriptors, in plain loops on the fake driver's stream. Its heuristic offers what must
 // not be taken first. PIJIT_FAKE_CUDNN: "absent" (it does not start), "refuses" (it has no
 // algorithm), "apart" (no convolution with a bias), "fails" (launches fail).
-#include <dlfcn.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <algorithm>
-#include <functional>
+
+#include "fake.h"
 
 namespace {
 enum { kOk = 0, kBad = 2000, kNotSupported = 3000, kFailed = 5000 };
 enum { kF32, kF64, kF16, kBf16 = 9 };
-enum { kY, kDx, kDw, kJoined, kAdd, kActivate };
+enum { kY, kDx, kDw, kJoined, kAdd, kActivate, kAttend };
 constexpr size_t kWorkspace = 96;
-int calls[6];
-
-bool mode(const char* name) {
-  const char* m = getenv("PIJIT_FAKE_CUDNN");
-  return m && !strcmp(m, name);
-}
-using Later = void (*)(void (*)(void*), void*);
-void later(std::function<void()> f) {
-  static const auto queue =
-      reinterpret_cast<Later>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "pijit_fake_later"));
-  // Kept: a graph runs it again and again.
-  queue([](void* p) { (*static_cast<std::function<void()>*>(p))(); }, new std::function<void()>(f));
-}
+int calls[7];
 
 struct Handle {
   void* stream;
@@ -45,14 +30,6 @@ struct Activation {
   double beta = 0;
 };
 
-// As the tensor cores take float32: 10 bits of mantissa.
-float tf32(float x) {
-  uint32_t u;
-  memcpy(&u, &x, 4);
-  u = (u + 0x1000) & 0xffffe000u;
-  memcpy(&x, &u, 4);
-  return x;
-}
 double read(const void* p, int type, int64_t i) {
   if (type == kF64) return static_cast<const double*>(p)[i];
   if (type == kF32) return static_cast<const float*>(p)[i];
@@ -169,7 +146,7 @@ int choose(int what, const Tensor* x, const Tensor* w, const Convolution* c, con
            int most, int* n, Choice* r) {
   *n = 0;
   if (!fits(*x, *w, *c, *y)) return kBad;
-  if (mode("refuses")) return kOk;
+  if (mode("PIJIT_FAKE_CUDNN", "refuses")) return kOk;
   const int math = c->math;
   const int transform = what == kY ? 6 : 4;
   const Choice all[] = {{0, kOk, 1, 0, 0, math},              // not deterministic
@@ -191,10 +168,9 @@ int workspace(int what, const Tensor* x, const Tensor* w, const Convolution* c, 
 }  // namespace
 
 extern "C" {
-#define EXPORT __attribute__((visibility("default"))) int
 // For tests: how often a function was called.
 EXPORT pijit_fake_cudnn(int which) { return calls[which]; }
-EXPORT cudnnCreate(Handle** h) { return mode("absent") ? 1001 : (*h = new Handle{}, kOk); }
+EXPORT cudnnCreate(Handle** h) { return mode("PIJIT_FAKE_CUDNN", "absent") ? 1001 : (*h = new Handle{}, kOk); }
 __attribute__((visibility("default"))) const char* cudnnGetErrorString(int status) {
   return status == kFailed ? "CUDNN_STATUS_EXECUTION_FAILED" : "CUDNN_STATUS_BAD_PARAM";
 }
@@ -275,7 +251,7 @@ int start(Handle* h, int what, const void* alpha, Tensor* x, const void* px, Ten
           size_t n, const void* beta, void* out) {
   if (!fits(*x, *w, *c, *y) || !one(*x, alpha) || !one(*x, beta, 0)) return kBad;
   if (!ready(h, what, *x, c->math, algorithm, ws, n)) return kNotSupported;
-  if (mode("fails")) return kFailed;
+  if (mode("PIJIT_FAKE_CUDNN", "fails")) return kFailed;
   ++calls[what];
   later([=, tx = *x, tw = *w, ty = *y, tc = *c] {
     scribble(ws);
@@ -311,10 +287,10 @@ EXPORT cudnnConvolutionBiasActivationForward(Handle* h, const void* alpha, Tenso
   if (!fits(*x, *w, *c, *y) || !is_bias(*b, *y) || !one(*x, alpha) || !one(*x, alpha2, 0) ||
       !fits(*x, *w, *c, *z) || !pz)
     return kBad;
-  if (mode("apart") || algorithm != 1 || (a->mode != 5 && a->mode != 1) ||
+  if (mode("PIJIT_FAKE_CUDNN", "apart") || algorithm != 1 || (a->mode != 5 && a->mode != 1) ||
       !ready(h, kY, *x, c->math, algorithm, ws, n))
     return kNotSupported;
-  if (mode("fails")) return kFailed;
+  if (mode("PIJIT_FAKE_CUDNN", "fails")) return kFailed;
   ++calls[kJoined];
   later([=, tx = *x, tw = *w, ty = *y, tc = *c, how = a->mode] {
     scribble(ws);
@@ -347,3 +323,5 @@ EXPORT cudnnActivationForward(Handle* h, Activation* a, const void* alpha, Tenso
   return kOk;
 }
 }
+
+#include "fake_cudnn_graph.h"

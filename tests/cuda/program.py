@@ -38,6 +38,18 @@ def both(f, *arrays, exact=True, rtol=1e-5):
     ms.set_context(device_target="CPU")
 
 
+def step_of(net, opt, jitted=True):
+    """A training step by mean squares."""
+    loss_fn = nn.MSELoss()
+    grad = ms.value_and_grad(lambda x, y: loss_fn(net(x), y), None, opt.parameters)
+
+    def step(x, y):
+        loss, grads = grad(x, y)
+        opt(grads)
+        return loss
+    return ms.jit(step) if jitted else step
+
+
 def test_transfers():
     a = data(3, 4)
     x = ms.Tensor(a)
@@ -294,14 +306,7 @@ def test_steps_with_convolutions_are_one_launch():
         net = nn.SequentialCell(nn.Conv2d(1, 4, 3, has_bias=True), nn.ReLU(), nn.MaxPool2d(2, 2),
                                 nn.Conv2d(4, 4, 3, stride=2), nn.Tanh(), nn.Flatten(), nn.Dense(16, 3))
         opt = nn.Momentum(net.trainable_params(), 0.1, 0.9)
-        loss_fn = nn.MSELoss()
-        grad = ms.value_and_grad(lambda x, y: loss_fn(net(x), y), None, opt.parameters)
-
-        @ms.jit
-        def step(x, y):
-            loss, grads = grad(x, y)
-            opt(grads)
-            return loss
+        step = step_of(net, opt)
         x, y = ms.Tensor(a), ms.Tensor(t)
         for _ in range(12):
             loss = step(x, y)
@@ -318,6 +323,106 @@ def test_steps_with_convolutions_are_one_launch():
     for before, after in zip(counts[-5:], counts[-4:]):
         assert after == (before[0] + 1, *before[1:]), counts
     assert any(counts[-1][2:]) == CuDNN.serves
+
+
+def test_attention():
+    """In one kernel by cuDNN where last digits may differ and it has a plan; else by products and a softmax."""
+    b, h, rows, keys, width = 2, 3, 7, 11, 16
+    q, k, v = data(b, h, rows, width), data(b, h, keys, width), data(b, h, keys, 8)
+    seen = np.tril(np.ones((rows, keys)), 2) > 0
+    late = np.arange(keys) > np.int64([[6], [8]])
+    bias = data(1, h, rows, keys)
+
+    def plain(q, k, v):
+        return ops.softmax(q @ k.swapaxes(-1, -2) / 4.0, -1) @ v
+
+    def scaled(q, k, v, s):
+        return ops.matmul(ops.softmax(ops.BatchMatMul(transpose_b=True)(q, k) * s.astype(q.dtype), -1), v)
+
+    def causal(q, k, v, seen):
+        scores = ops.masked_fill(ops.matmul(q, k.swapaxes(-2, -1)) * 0.25, seen.logical_not(), -1e9)
+        return ops.matmul(ops.softmax(scores, axis=-1), v)
+
+    def both_masks(q, k, v, seen, late, bias):
+        scores = ops.matmul(q * 0.25, ops.swapaxes(k, -1, -2))
+        scores = ops.select(seen.logical_not(), float("-inf"), scores) + bias.astype(q.dtype)
+        scores = ops.select(ops.reshape(late, (b, 1, 1, keys)), float("-inf"), scores)
+        return ops.matmul(ops.softmax(scores, -1), v)
+
+    def wide(q, k, v, late):
+        hidden = 1.0 - 1.0 * ops.reshape(late, (b, 1, 1, keys)).logical_not()
+        scores = ops.matmul(q, k.swapaxes(3, 2)) + hidden * -10000.0
+        return ops.matmul(ops.softmax(scores.astype(ms.float32), -1).astype(q.dtype), v)
+
+    def heads(q, k, v):  # [batch, rows, heads * width], as a network has it
+        q, k, v = (ops.transpose(ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (b, -1, h, x.shape[-1])), (0, 2, 1, 3))
+                   for x in (q, k, v))
+        return ops.transpose(plain(q, k, v), (0, 2, 1, 3)).reshape(b, rows, -1)
+
+    def merged(q, k, v):
+        return plain(*(ops.reshape(x, (b * h, *x.shape[2:])) for x in (q, k, v)))
+
+    def read_twice(q, k, v):
+        weights = ops.softmax(q @ k.swapaxes(-1, -2), -1)
+        return weights @ v + weights.sum()
+
+    def masked_before(q, k, v, bias):
+        return ops.softmax((q @ k.swapaxes(-1, -2) + bias.astype(q.dtype)) * 0.5, -1) @ v
+
+    def weak_mask(q, k, v, seen):
+        return ops.softmax(ops.masked_fill(q @ k.swapaxes(-1, -2), seen, -3.0), -1) @ v
+
+    def other_axis(q, k, v):
+        return ops.softmax(q @ k.swapaxes(-1, -2), -2) @ v
+
+    def gradient(q, k, v):
+        return ms.grad(lambda q: (plain(q, k, v) ** 2).sum())(q)
+    s, short = np.float32([0.3]), (q[..., :12], k[..., :12], v)
+    fast = ms.JitConfig(numerics="fast")
+    cases = [(plain, (q, k, v), 1), (scaled, (q, k, v, s), 1), (causal, (q, k, v, seen), 1),
+             (both_masks, (q, k, v, seen, late, bias), 1), (wide, (q, k, v, late), 1), (heads, (q, k, v), 1),
+             (merged, (q, k, v), 1), (read_twice, (q, k, v), 0), (masked_before, (q, k, v, bias), 0),
+             (weak_mask, (q, k, v, seen), 0), (other_axis, (q, k, v), 0), (gradient, (q, k, v), 0), (plain, short, 0)]
+
+    def count():
+        return ctypes.CDLL("libcudnn.so.9").pijit_fake_cudnn(6)
+    for t, tolerance, some in ((ms.float16, 4e-3, cases), (ms.bfloat16, 3e-2, cases[:4]),
+                               (ms.float32, 4e-3, cases[:1])):
+        for f, arrays, expected in some:
+            def on_device(device, arrays=arrays, t=t):
+                return [x.astype(t) if x.dtype == ms.float32 else x for x in on(device, *arrays)]
+            # The halves that are given, computed on in float32.
+            want = f(*(x.astype(ms.float32) if x.dtype == t else x for x in on_device("CPU"))).asnumpy()
+            g, strict, args = ms.jit(f, jit_config=fast), ms.jit(f), on_device("GPU")
+            before = count()
+            for _ in range(2):
+                got = g(*args)
+                assert got.dtype == t and got.device == "GPU"
+                np.testing.assert_allclose(got.astype(ms.float32).asnumpy(), want, atol=tolerance * np.abs(want).max(),
+                                           err_msg=f.__name__)
+            assert count() - before == 2 * expected * (t != ms.float32 and CuDNN.serves), (f, t, count() - before)
+            exact = strict(*args).astype(ms.float32).asnumpy()
+            assert (exact == f(*args).astype(ms.float32).asnumpy()).all() and count() - before <= 2
+
+
+def test_attention_of_a_layer():
+    """nn.MultiheadAttention with masks, in one kernel."""
+    def layer(device):
+        ms.set_context(device_target=device)
+        ms.set_seed(7)
+        return nn.MultiheadAttention(32, 2, batch_first=True).set_train(False)
+    x, hidden = data(2, 9, 32), np.triu(np.ones((9, 9)), 1) > 0
+    want = layer("CPU")(*on("CPU", x, x, x), attn_mask=ms.Tensor(hidden), need_weights=False)[0].asnumpy()
+    net = layer("GPU").to_float(ms.float16)
+
+    def f(x, hidden):
+        return net(x, x, x, attn_mask=hidden, need_weights=False)[0]
+    x, hidden = on("GPU", x, hidden)
+    before = ctypes.CDLL("libcudnn.so.9").pijit_fake_cudnn(6)
+    got = ms.jit(f, jit_config=ms.JitConfig(numerics="fast"))(x.astype(ms.float16), hidden)
+    np.testing.assert_allclose(got.astype(ms.float32).asnumpy(), want, atol=0.01)
+    assert ctypes.CDLL("libcudnn.so.9").pijit_fake_cudnn(6) - before == CuDNN.serves
+    ms.set_context(device_target="CPU")
 
 
 def test_transforms():
@@ -360,14 +465,7 @@ def test_whole_steps_are_one_launch():
     ms.set_context(device_target="GPU")
     net = nn.SequentialCell(nn.Dense(4, 8), nn.Tanh(), nn.Dense(8, 2))
     opt = nn.Adam(net.trainable_params(), 0.1)
-    loss_fn = nn.MSELoss()
-    grad = ms.value_and_grad(lambda x, y: loss_fn(net(x), y), None, opt.parameters)
-
-    @ms.jit
-    def step(x, y):
-        loss, grads = grad(x, y)
-        opt(grads)
-        return loss
+    step = step_of(net, opt)
     x, y = ms.Tensor(data(16, 4)), ms.Tensor(data(16, 2))
     losses = []
     for _ in range(12):
@@ -425,15 +523,7 @@ def test_gradients_and_training():
         for name, p in net.parameters_dict().items():
             p.set_data(ms.Tensor(weights[name]))
         opt = nn.Momentum(net.trainable_params(), 0.1, 0.9)
-        loss_fn = nn.MSELoss()
-        grad = ms.value_and_grad(lambda x, y: loss_fn(net(x), y), None, opt.parameters)
-
-        def step(x, y):
-            loss, grads = grad(x, y)
-            opt(grads)
-            return loss
-        if jitted:
-            step = ms.jit(step)
+        step = step_of(net, opt, jitted)
         losses = [step(ms.Tensor(a), ms.Tensor(t)) for _ in range(3)]
         assert all(v.device == device for v in losses)
         ms.set_context(device_target="CPU")

@@ -4,6 +4,7 @@ taken for C++."""
 import importlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -51,9 +52,10 @@ def test_programs(emulated):
 
 @once
 @pytest.mark.parametrize("how", ["absent", "refuses", "apart"])
-def test_convolutions_without_all_of_cudnn(emulated, how):
+def test_without_all_of_cudnn(emulated, how):
     """It does not start, or has no algorithm: by tiles. It adds no bias by the way: by itself."""
-    names = "test_convolutions", "test_convolutions_in_tf32", "test_steps_with_convolutions_are_one_launch"
+    names = ("test_convolutions", "test_convolutions_in_tf32", "test_steps_with_convolutions_are_one_launch",
+             "test_attention")
     r = run(emulated, HERE / "program.py", *names, *(["test_windows"] if how == "absent" else []), PIJIT_FAKE_CUDNN=how)
     assert r.returncode == 0, r.stdout + r.stderr
 
@@ -64,7 +66,7 @@ def test_transforms_by_the_host(emulated):
     assert r.returncode == 0, r.stdout + r.stderr
 
 
-CONVOLVES = """
+CALLS_CUDNN = """
 import numpy as np, pijit as ms
 from pijit import ops
 x, w = (ms.Tensor(np.ones(s, np.float32), device="GPU") for s in ((1, 2, 5, 5), (3, 2, 3, 3)))
@@ -73,14 +75,17 @@ try:
 except RuntimeError as e:
     print(e)
 print((x + x).sum())
+q = ms.Tensor(np.ones((1, 2, 5, 8), np.float16), device="GPU")
+print(ms.jit(lambda q: ops.softmax(q @ q.swapaxes(-1, -2), -1) @ q, jit_config=ms.JitConfig(numerics="fast"))(q).sum())
 """
 
 
 @once
-def test_a_convolution_that_fails(emulated):
-    r = run(emulated, "-c", CONVOLVES, PIJIT_FAKE_CUDNN="fails")
+def test_kernels_of_cudnn_that_fail(emulated):
+    r = run(emulated, "-c", CALLS_CUDNN, PIJIT_FAKE_CUDNN="fails")
     says = "[GPU] cuDNN refuses conv2d of x [1,2,5,5] and w [3,2,3,3]: CUDNN_STATUS_EXECUTION_FAILED"
     assert r.stdout.startswith(says) and "100" in r.stdout, r.stdout + r.stderr
+    assert r.stdout.endswith("80.0\n"), r.stdout + r.stderr  # what is jitted runs op by op, then
 
 
 CUDNN = """
@@ -115,6 +120,40 @@ def test_descriptors_of_cudnn():
     r = subprocess.run([sys.executable, "-c", CUDNN.format(path=os.environ["PIJIT_CUDNN_TOO"])], capture_output=True,
                        text=True)
     assert r.returncode == 0, r.stderr
+
+
+# Of the driver, what cuDNN needs to make a plan: kernels that it compiles are taken and not looked at.
+DRIVER = """
+static int it;
+int cuDriverGetVersion(int* v) { return *v = 13000, 0; }
+int cuGetErrorString(int e, const char** s) { return *s = "an error", 0; }
+"""
+TAKES = {"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction", "cuModuleLoadData", "cuModuleGetFunction"}
+DOES = {"cuKernelSetAttribute", "cuKernelGetAttribute", "cuLibraryUnload", "cuModuleUnload"}
+
+
+@once
+@pytest.mark.skipif(not os.environ.get("PIJIT_CUDNN_TOO"), reason="PIJIT_CUDNN_TOO names no libcudnn")
+def test_cudnn_plans_attention(emulated, tmp_path):
+    """cuDNN itself takes the graphs that attention.cc makes, and has plans for sm_80, sm_90 and sm_100."""
+    cudnn = pathlib.Path(os.environ["PIJIT_CUDNN_TOO"]).resolve()
+    file = b"".join((cudnn.parent / f"libcudnn_{p}.so.9").read_bytes()
+                    for p in ("graph", "engines_runtime_compiled", "engines_precompiled"))
+    for name, source, wanted, more in (("libcuda.so.1", "fake_driver.cc", rb"cu[A-Z]\w+", DRIVER),
+                                       ("libcublasLt.so.13", "fake_cublaslt.cc", rb"cublasLt[A-Z]\w+", "")):
+        known = (HERE / source).read_text() + more
+        names = sorted({n.decode() for n in re.findall(rb"\b(" + wanted + rb")(?=\0)", file)})
+        stub = tmp_path / "stub.c"
+        stub.write_text(more + "".join(
+            f"int {n}(void** p) {{ return *p = &it, 0; }}\n" if n in TAKES else
+            f"int {n}() {{ return {100 * (n not in DOES)}; }}\n"
+            for n in names if not re.search(rf"\b{n}\(", known)))
+        subprocess.run(["cc", "-w", "-c", "-fPIC", "-fno-builtin", "-o", tmp_path / "stub.o", stub], check=True)
+        subprocess.run([COMPILER, "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-o", tmp_path / name, HERE / source,
+                        tmp_path / "stub.o"], check=True)
+    paths = f"{tmp_path}:{emulated['LD_LIBRARY_PATH']}:{cudnn.parent}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+    r = run(emulated, HERE / "program.py", "test_attention", LD_LIBRARY_PATH=paths, PIJIT_FAKE_CUDNN_TOO=str(cudnn))
+    assert r.returncode == 0, r.stdout + r.stderr
 
 
 @once

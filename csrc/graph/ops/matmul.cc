@@ -165,6 +165,18 @@ void register_matmul(OpTable& t) {
         OP_CHECK(!c.in[3], kValue, "[dense_post] takes no residual");
         return plain.infer(InferCtx{{plain, Attrs{}}, c.in.first(3)});
       });
+  // softmax(scale * q k^T) v (compile/attention.h). Ahead of the softmax each mask is added to the
+  // scores ('a' in how), or the lesser of both is taken ('m').
+  t.add("attention")
+      .in({"q", "k", "v", "masks*"})
+      .attr("scale", AttrKind::kFloat)
+      .attr("how", AttrKind::kString)
+      .flags(kPhysical)
+      .infer([](const InferCtx& c) {
+        Shape out = c.shape(0);
+        out[out.rank() - 1] = c.shape(2)[out.rank() - 1];
+        return Type{c.x(0).dtype, out};
+      });
 }
 
 }  // namespace pijit

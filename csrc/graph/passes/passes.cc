@@ -64,9 +64,10 @@ std::unique_ptr<Graph> lower(const Graph& g, const Served& served) {
   });
 }
 
-std::unique_ptr<Graph> run_passes(const Graph& g, const Served& served) {
-  const std::pair<const char*, std::function<std::unique_ptr<Graph>(const Graph&)>> passes[] = {
+std::unique_ptr<Graph> run_passes(const Graph& g, const Served& served, const Pass& whole) {
+  const std::pair<const char*, Pass> passes[] = {
       {"simplify", simplify},
+      {"attention", whole},
       {"lower", [&](const Graph& x) { return lower(x, served); }},
       {"simplify-lowered", simplify}};
   if (config().verify) g.verify();
@@ -77,6 +78,7 @@ std::unique_ptr<Graph> run_passes(const Graph& g, const Served& served) {
     dump_stage("split-complex", cur->print());
   }
   for (auto& [name, run] : passes) {
+    if (!run) continue;
     cur = run(cur ? *cur : g);
     if (config().verify) cur->verify();
     dump_stage(name, cur->print());

@@ -18,7 +18,10 @@ using Served = std::function<bool(const Graph&, const Node&)>;
 std::unique_ptr<Graph> lower(const Graph& g, const Served& served = {});
 // Complex values as pairs of real ones; null where there are none.
 std::unique_ptr<Graph> split_complex(const Graph& g);
-// The ordered list, verified after each pass when PIJIT_VERIFY is set.
-std::unique_ptr<Graph> run_passes(const Graph& g, const Served& served = {});
+// The ordered list, verified after each pass when PIJIT_VERIFY is set. `whole`, if any, comes
+// before ops are lowered.
+using Pass = std::function<std::unique_ptr<Graph>(const Graph&)>;
+std::unique_ptr<Graph> run_passes(const Graph& g, const Served& served = {},
+                                  const Pass& whole = {});
 
 }  // namespace pijit

@@ -1,0 +1,10 @@
+// Attention as one node: softmax of the scaled products q k^T, with masks, times v. Only where last
+// digits may differ, the scores are read by nothing else, and a kernel is made for it.
+#pragma once
+#include "graph/passes/passes.h"
+
+namespace pijit {
+
+std::unique_ptr<Graph> find_attention(const Graph& g, const Served& served);
+
+}  // namespace pijit

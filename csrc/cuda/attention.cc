@@ -1,0 +1,325 @@
+// Attention by cuDNN, in one kernel that never stores the scores: softmax(scale * q k^T, masked) v.
+// Masks are values that are added to the scores, or that the scores are cut down to. The library
+// takes it as a graph of descriptors, for which it compiles a kernel.
+#include <array>
+#include <map>
+
+#include "base/error.h"
+#include "cuda/cudnn.h"
+#include "cuda/written.h"
+
+namespace pijit::cuda {
+namespace {
+
+// Of the library's binary interface: cudnn_graph.h.
+enum : int {
+  kPointwise = 0,  // cudnnBackendDescriptorType_t
+  kEngine = 2,
+  kEngineConfig = 3,
+  kHeuristic = 4,
+  kPlan = 5,
+  kPointwiseOperation = 13,
+  kOperationGraph = 15,
+  kVariantPack = 16,
+  kTensor = 17,
+  kAttention = 41,
+
+  kHandleType = 0,  // cudnnBackendAttributeType_t
+  kDataType = 1,
+  kBoolean = 2,
+  kInt64 = 3,
+  kPointer = 6,
+  kHeuristicMode = 8,
+  kNumericalNote = 11,
+  kPointwiseMode = 14,
+  kNode = 15,
+
+  kModeOfPointwise = 0,  // cudnnBackendAttributeName_t
+  kComputeType = 1,
+  kModeOfHeuristic = 200,
+  kGraphOfHeuristic = 201,
+  kResultsOfHeuristic = 202,
+  kEngineOfConfig = 300,
+  kHandleOfPlan = 400,
+  kConfigOfPlan = 401,
+  kWorkspaceOfPlan = 402,
+  kPointwiseOfOperation = 750,
+  kFirst = 751,
+  kSecond = 752,
+  kResult = 753,
+  kHandleOfGraph = 800,
+  kOperations = 801,
+  kAlignment = 900,
+  kElementType = 901,
+  kDimensions = 902,
+  kStrides = 903,
+  kIdentity = 906,
+  kIsVirtual = 907,
+  kIsByValue = 908,
+  kIdentities = 1000,
+  kPointers = 1001,
+  kWorkspace = 1003,
+  kNotes = 1303,
+  kQueries = 2800,
+  kKeys = 2801,
+  kValues = 2802,
+  kOutput = 2803,
+  kScale = 2805,
+  kMasks = 2811,
+  kScoresIn = 2812,
+  kScoresOut = 2813,
+
+  kAdd = 0,  // cudnnPointwiseMode_t
+  kMin = 2,
+  kBest = 3,              // cudnnBackendHeurMode_t
+  kNondeterministic = 4,  // cudnnBackendNumericalNote_t
+};
+constexpr int64_t kMostWorkspace = int64_t{512} << 20;
+constexpr int64_t kFirstMask = 10, kFirstScores = 100;  // tensors' identities; others: 1 to 5
+
+Gpu* gpu = nullptr;  // of this plug-in
+
+struct Refusal {
+  int status;
+};
+
+// A descriptor, finished once all is set. Throws Refusal.
+class GraphNode {
+ public:
+  GraphNode(Cudnn& l, int kind) : lib_(l) { check(l.node_create(kind, &d_)); }
+  ~GraphNode() {
+    if (d_) lib_.node_destroy(d_);
+  }
+  GraphNode(const GraphNode&) = delete;
+  template <class T>
+  GraphNode& set(int attribute, int type, const T* values, size_t n) {
+    check(lib_.node_set(d_, attribute, type, static_cast<int64_t>(n), values));
+    return *this;
+  }
+  template <class T>
+  GraphNode& set(int attribute, int type, T value) {
+    return set(attribute, type, &value, 1);
+  }
+  GraphNode& set(int attribute, const GraphNode& n) { return set(attribute, kNode, n.d_); }
+  // How many there are; `values` receives as many as it has room for.
+  template <class T>
+  int64_t get(int attribute, int type, T* values, size_t room) const {
+    int64_t n = 0;
+    check(lib_.node_get(d_, attribute, type, static_cast<int64_t>(room), &n, values));
+    return n;
+  }
+  GraphNode& finish() {
+    check(lib_.node_finalize(d_));
+    return *this;
+  }
+  Descriptor handle() const { return d_; }
+
+ private:
+  static void check(int status) {
+    if (status != 0) throw Refusal{status};
+  }
+  Cudnn& lib_;
+  Descriptor d_ = nullptr;
+};
+
+int type_of(DType t) {
+  return t == DType::F16 ? kFloat16 : t == DType::BF16 ? kBfloat16 : kFloat32;
+}
+
+class Attention {
+ public:
+  // Throws Refusal.
+  Attention(Cudnn& l, const KernelRequest& r)
+      : lib_(l), scale_(static_cast<float>(r.ctx().f("scale"))) {
+    what_ = str_cat("attention of q ", r.in[0].shape.str(), ", k ", r.in[1].shape.str());
+    const int rank = r.out.shape.rank();
+    std::lock_guard lock(l.mu);
+    GraphNode& attention = node(kAttention);
+    const int attributes[] = {kQueries, kKeys, kValues};
+    for (int k = 0; k < 3; ++k)
+      attention.set(attributes[k],
+                    tensor(k + 1, type_of(r.in[k].dtype), four(r.in[k].shape, rank)));
+    attention.set(kOutput, tensor(4, type_of(r.out.dtype), four(r.out.shape, rank)))
+        .set(kScale, tensor(5, kFloat32, {1, 1, 1, 1}, kIsByValue));
+    const std::string& how = r.ctx().s("how");
+    if (!how.empty()) {
+      auto scores = four(r.out.shape, rank);
+      scores[3] = four(r.in[1].shape, rank)[2];
+      std::vector<Descriptor> steps;
+      const GraphNode* before = &tensor(kFirstScores, kFloat32, scores, kIsVirtual);
+      for (size_t k = 0; k < how.size(); ++k) {
+        const Type& t = r.in[3 + k];
+        const auto at = static_cast<int64_t>(k);
+        const GraphNode& mask = tensor(kFirstMask + at, type_of(t.dtype), four(t.shape, rank));
+        const GraphNode& after = tensor(kFirstScores + at + 1, kFloat32, scores, kIsVirtual);
+        GraphNode& mode =
+            node(kPointwise)
+                .set(kModeOfPointwise, kPointwiseMode, int{how[k] == 'a' ? kAdd : kMin})
+                .set(kComputeType, kDataType, int{kFloat32})
+                .finish();
+        steps.push_back(node(kPointwiseOperation)
+                            .set(kPointwiseOfOperation, mode)
+                            .set(kFirst, *before)
+                            .set(kSecond, mask)
+                            .set(kResult, after)
+                            .finish()
+                            .handle());
+        before = &after;
+      }
+      GraphNode& masks = node(kOperationGraph);
+      masks.set(kOperations, kNode, steps.data(), steps.size()).finish();
+      attention.set(kMasks, masks)
+          .set(kScoresIn, kInt64, kFirstScores)
+          .set(kScoresOut, kInt64, kFirstScores + static_cast<int64_t>(how.size()));
+    }
+    attention.finish();
+    GraphNode& graph = node(kOperationGraph)
+                           .set(kHandleOfGraph, kHandleType, l.handle)
+                           .set(kOperations, attention)
+                           .finish();
+    choose(node(kHeuristic)
+               .set(kGraphOfHeuristic, graph)
+               .set(kModeOfHeuristic, kHeuristicMode, int{kBest})
+               .finish());
+    masks_ = how.size();
+  }
+
+  void run(const void* const* in, void* out) {
+    gpu->enter();
+    const DeviceBlock workspace(*gpu, static_cast<size_t>(workspace_bytes_));
+    std::vector<int64_t> ids{1, 2, 3, 4, 5};
+    std::vector<const void*> pointers{in[0], in[1], in[2], out, &scale_};
+    for (size_t k = 0; k < masks_; ++k) {
+      ids.push_back(kFirstMask + static_cast<int64_t>(k));
+      pointers.push_back(in[3 + k]);
+    }
+    int status = 0;
+    try {
+      std::lock_guard lock(lib_.mu);
+      GraphNode pack(lib_, kVariantPack);
+      pack.set(kIdentities, kInt64, ids.data(), ids.size())
+          .set(kPointers, kPointer, pointers.data(), pointers.size())
+          .set(kWorkspace, kPointer, workspace.p)
+          .finish();
+      status = lib_.set_stream(lib_.handle, gpu->stream());
+      if (status == 0) status = lib_.execute(lib_.handle, plan_->handle(), pack.handle());
+    } catch (const Refusal& r) {
+      status = r.status;
+    }
+    OP_CHECK(status == 0, kRuntime, "[GPU] cuDNN refuses ", what_, ": ", lib_.error_string(status));
+    gpu->after(what_);
+  }
+
+ private:
+  using Four = std::array<int64_t, 4>;
+  GraphNode& node(int kind) {
+    return *nodes_.emplace_back(std::make_unique<GraphNode>(lib_, kind));
+  }
+  // [batch, heads, rows, columns] of what broadcasts to a shape of `rank` axes.
+  static Four four(const Shape& s, int rank) {
+    Four n{1, 1, 1, 1};
+    for (int k = 0; k < s.rank(); ++k) {
+      const int axis = rank - s.rank() + k;
+      n[rank == 3 && axis > 0 ? axis + 1 : axis] = s[k];
+    }
+    return n;
+  }
+  GraphNode& tensor(int64_t id, int type, const Four& n, int kind = 0) {
+    const Four strides{n[1] * n[2] * n[3], n[2] * n[3], n[3], 1};
+    int64_t alignment = 16;  // of rows too
+    const int64_t row = n[3] * (type == kFloat32 ? 4 : 2);
+    while (n[0] * n[1] * n[2] > 1 && row % alignment != 0) alignment /= 2;
+    GraphNode& t = node(kTensor)
+                       .set(kIdentity, kInt64, id)
+                       .set(kElementType, kDataType, type)
+                       .set(kDimensions, kInt64, n.data(), 4)
+                       .set(kStrides, kInt64, strides.data(), 4)
+                       .set(kAlignment, kInt64, alignment);
+    if (kind) t.set(kind, kBoolean, true);
+    return t.finish();
+  }
+  // The best plan that gives the same bits each time.
+  void choose(const GraphNode& heuristic) {
+    const int64_t n = heuristic.get<Descriptor>(kResultsOfHeuristic, kNode, nullptr, 0);
+    std::vector<Descriptor> configs;
+    std::vector<GraphNode*> found;
+    for (int64_t k = 0; k < n; ++k) {
+      found.push_back(&node(kEngineConfig));
+      configs.push_back(found.back()->handle());
+    }
+    const int64_t got =
+        n ? heuristic.get(kResultsOfHeuristic, kNode, configs.data(), configs.size()) : 0;
+    for (int64_t k = 0; k < got; ++k) {
+      try {
+        GraphNode& engine = node(kEngine);
+        Descriptor e = engine.handle();
+        found[k]->get(kEngineOfConfig, kNode, &e, 1);
+        int notes[16] = {};
+        const int64_t noted = engine.get(kNotes, kNumericalNote, notes, std::size(notes));
+        if (std::find(notes, notes + noted, kNondeterministic) != notes + noted) continue;
+        GraphNode& plan = node(kPlan)
+                              .set(kHandleOfPlan, kHandleType, lib_.handle)
+                              .set(kConfigOfPlan, *found[k])
+                              .finish();
+        plan.get(kWorkspaceOfPlan, kInt64, &workspace_bytes_, 1);
+        if (workspace_bytes_ > kMostWorkspace) continue;
+        plan_ = &plan;
+        return;
+      } catch (const Refusal&) {  // the next one, then
+      }
+    }
+    throw Refusal{3000};  // CUDNN_STATUS_NOT_SUPPORTED
+  }
+
+  Cudnn& lib_;
+  const float scale_;
+  std::string what_;
+  std::vector<std::unique_ptr<GraphNode>> nodes_;
+  const GraphNode* plan_ = nullptr;
+  int64_t workspace_bytes_ = 0;
+  size_t masks_ = 0;
+};
+
+// Of equal requests, which are many in a network, the kernel is compiled once.
+std::shared_ptr<Attention> made_for(Cudnn& l, const KernelRequest& r, std::string* why) {
+  static std::mutex mu;
+  static std::map<std::string, std::pair<std::shared_ptr<Attention>, std::string>> known;
+  std::string key = str_cat(r.ctx().s("how"), " ", bits_of(DType::F64, r.ctx().f("scale")));
+  for (auto& t : r.in) key += str_cat(" ", static_cast<int>(t.dtype), t.shape.str());
+  std::lock_guard lock(mu);
+  if (known.size() > 256) known.clear();
+  auto [it, fresh] = known.try_emplace(key);
+  if (fresh) try {
+      it->second.first = std::make_shared<Attention>(l, r);
+    } catch (const Refusal& refusal) {
+      it->second.second = str_cat("cuDNN has no such attention: ", l.error_string(refusal.status));
+    }
+  *why = it->second.second;
+  return it->second.first;
+}
+
+KERNEL(attention) {
+  NEED(r.fast, "it is rounded otherwise than products and a softmax");
+  NEED(is_half(r.out.dtype), "not of halves");
+  NEED(gpu->capability() >= 80, "compute capability 8.0 is needed");
+  for (auto& t : r.in) NEED(t.shape.numel() > 0, "nothing to attend to");
+  for (int k = 0; k < 3; ++k) {
+    const int64_t width = r.in[k].shape[r.in[k].shape.rank() - 1];
+    NEED(width % 8 == 0 && width <= 128, "heads that are not of 8 to 128 elements in eights");
+  }
+  gpu->enter();
+  Cudnn* l = cudnn();
+  NEED(l, "libcudnn is not found");
+  auto made = made_for(*l, r, why);
+  if (!made) return nullptr;
+  return fn_kernel([made](const void* const* in, void* out) { made->run(in, out); });
+}
+
+}  // namespace
+
+void register_attention(Gpu& g) {
+  gpu = &g;
+  g.kernels.add("attention", {"cudnn", attention});
+}
+
+}  // namespace pijit::cuda

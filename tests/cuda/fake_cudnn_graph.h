@@ -1,0 +1,344 @@
+// cuDNN's graphs on the host: attention with masks, in plain loops on the fake driver's stream. Its
+// heuristic offers first what is not deterministic, then what has no plan. With
+// PIJIT_FAKE_CUDNN_TOO, the path of cuDNN itself, that one takes each descriptor, too, and makes
+// plans for GPUs of three generations from their properties, for which it needs none.
+#include <math.h>
+#include <stdio.h>
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+enum { kPw, kEng = 2, kCfg, kHeur, kPlan, kPwOp = 13, kGraph = 15, kPack, kTens, kSdpa = 41 };
+enum { kHandleT, kDataT, kBoolT, kIntT, kPtrT = 6, kHeurT = 8, kNoteT = 11, kPwT = 14, kNodeT };
+
+struct GraphNode {
+  int kind;
+  bool finished = false;
+  int choice = 0;  // of an engine
+  std::map<int, std::vector<int64_t>> a;
+  void* real = nullptr;
+  int64_t at(int attribute, size_t k = 0) const {
+    auto it = a.find(attribute);
+    return it == a.end() || it->second.size() <= k ? 0 : it->second[k];
+  }
+  const GraphNode& node(int attribute, size_t k = 0) const {
+    return *reinterpret_cast<const GraphNode*>(at(attribute, k));
+  }
+};
+
+// Attributes that are set, with their types.
+const std::map<int, std::map<int, int>> kKnown = {
+    {kPw, {{0, kPwT}, {1, kDataT}}},
+    {kHeur, {{200, kHeurT}, {201, kNodeT}}},
+    {kPlan, {{400, kHandleT}, {401, kNodeT}}},
+    {kPwOp, {{750, kNodeT}, {751, kNodeT}, {752, kNodeT}, {753, kNodeT}}},
+    {kGraph, {{800, kHandleT}, {801, kNodeT}}},
+    {kPack, {{1000, kIntT}, {1001, kPtrT}, {1003, kPtrT}}},
+    {kTens,
+     {{900, kIntT},
+      {901, kDataT},
+      {902, kIntT},
+      {903, kIntT},
+      {906, kIntT},
+      {907, kBoolT},
+      {908, kBoolT}}},
+    {kSdpa,
+     {{2800, kNodeT},
+      {2801, kNodeT},
+      {2802, kNodeT},
+      {2803, kNodeT},
+      {2805, kNodeT},
+      {2811, kNodeT},
+      {2812, kIntT},
+      {2813, kIntT}}},
+};
+size_t size_of(int type) {
+  return type == kBoolT                                                         ? 1
+         : type == kIntT || type == kPtrT || type == kNodeT || type == kHandleT ? 8
+                                                                                : 4;
+}
+
+using Four = std::array<int64_t, 4>;
+Four dims(const GraphNode& t) { return {t.at(902, 0), t.at(902, 1), t.at(902, 2), t.at(902, 3)}; }
+bool is_tensor(const GraphNode& t, const Four& n, int64_t type) {
+  return t.kind == kTens && dims(t) == n && t.at(901) == type;
+}
+
+struct Mask {
+  int64_t mode, id, type;
+  Four n;
+};
+struct AttentionProblem {
+  Four q, k, v;
+  int64_t type, ids[5];
+  std::vector<Mask> masks;
+};
+// What an attention node says; false: something is wrong.
+bool understood(const GraphNode& s, AttentionProblem* p) {
+  for (int k : {2800, 2801, 2802, 2803, 2805})
+    if (!s.at(k) || s.node(k).at(907)) return false;
+  const GraphNode &q = s.node(2800), &k = s.node(2801), &v = s.node(2802), &scale = s.node(2805);
+  *p = {dims(q), dims(k), dims(v), q.at(901), {}, {}};
+  for (int i = 0; i < 5; ++i) p->ids[i] = s.node(i < 4 ? 2800 + i : 2805).at(906);
+  const Four rows{p->q[0], p->q[1], p->q[2], p->k[2]};
+  if ((p->type != kF16 && p->type != kBf16) ||
+      !is_tensor(k, {rows[0], rows[1], rows[3], p->q[3]}, p->type) ||
+      !is_tensor(v, {rows[0], rows[1], rows[3], p->v[3]}, p->type) ||
+      !is_tensor(s.node(2803), {rows[0], rows[1], rows[2], p->v[3]}, p->type) ||
+      !is_tensor(scale, {1, 1, 1, 1}, kF32) || !scale.at(908) || p->q[3] % 8 || p->v[3] % 8)
+    return false;
+  if (!s.at(2811)) return true;
+  int64_t scores = s.at(2812);
+  const GraphNode& steps = s.node(2811);
+  for (size_t i = 0; i < steps.a.at(801).size(); ++i) {
+    const GraphNode& step = steps.node(801, i);
+    if (step.kind != kPwOp || !step.at(750) || !step.at(751) || !step.at(752) || !step.at(753))
+      return false;
+    const GraphNode &x = step.node(751), &m = step.node(752), &y = step.node(753);
+    if (x.at(906) != scores || !x.at(907) || !y.at(907) || m.at(907) || !is_tensor(x, rows, kF32) ||
+        !is_tensor(y, rows, kF32) || step.node(750).at(1) != kF32)
+      return false;
+    for (int d = 0; d < 4; ++d)
+      if (m.at(902, d) != 1 && m.at(902, d) != rows[d]) return false;
+    scores = y.at(906);
+    p->masks.push_back({step.node(750).at(0), m.at(906), m.at(901), dims(m)});
+  }
+  return scores == s.at(2813);
+}
+
+void attend(const AttentionProblem& p, const void* const* in, double scale, void* out,
+            const std::vector<const void*>& masks) {
+  const int64_t columns = p.k[2];
+  std::vector<double> s(columns);
+  for (int64_t b = 0; b < p.q[0]; ++b)
+    for (int64_t h = 0; h < p.q[1]; ++h)
+      for (int64_t i = 0; i < p.q[2]; ++i) {
+        const int64_t head = b * p.q[1] + h;
+        double top = -INFINITY, sum = 0;
+        for (int64_t j = 0; j < columns; ++j) {
+          double x = 0;
+          for (int64_t d = 0; d < p.q[3]; ++d)
+            x += read(in[0], p.type, (head * p.q[2] + i) * p.q[3] + d) *
+                 read(in[1], p.type, (head * columns + j) * p.q[3] + d);
+          x *= scale;
+          for (size_t m = 0; m < masks.size(); ++m) {
+            const Four& n = p.masks[m].n;
+            const int64_t at = ((b % n[0] * n[1] + h % n[1]) * n[2] + i % n[2]) * n[3] + j % n[3];
+            const double value = read(masks[m], p.masks[m].type, at);
+            x = p.masks[m].mode == 0 ? x + value : fmin(x, value);
+          }
+          top = fmax(top, s[j] = x);
+        }
+        for (auto& x : s) sum += x = exp(x - top);
+        for (int64_t d = 0; d < p.v[3]; ++d) {
+          double y = 0;
+          for (int64_t j = 0; j < columns; ++j)
+            y += s[j] / sum * read(in[2], p.type, (head * columns + j) * p.v[3] + d);
+          write(out, p.type, (head * p.q[2] + i) * p.v[3] + d, y);
+        }
+      }
+}
+
+// cuDNN itself.
+struct Real {
+  int (*create)(int, void**);
+  int (*set)(void*, int, int, int64_t, const void*);
+  int (*get)(void*, int, int, int64_t, int64_t*, void*);
+  int (*finalize)(void*);
+  void (*last_error)(char*, size_t);
+};
+const Real* real() {
+  static const Real* made = []() -> const Real* {
+    const char* path = getenv("PIJIT_FAKE_CUDNN_TOO");
+    if (!path) return nullptr;
+    void* lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!lib) return fprintf(stderr, "%s\n", dlerror()), abort(), nullptr;
+    auto* r = new Real;
+    auto find = [&](auto& f, const char* name) {
+      f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(lib, name));
+    };
+    find(r->create, "cudnnBackendCreateDescriptor");
+    find(r->set, "cudnnBackendSetAttribute");
+    find(r->get, "cudnnBackendGetAttribute");
+    find(r->finalize, "cudnnBackendFinalize");
+    find(r->last_error, "cudnnGetLastErrorString");
+    return r;
+  }();
+  return made;
+}
+int said(int status, const char* what) {
+  if (!status) return kOk;
+  char text[2048] = "";
+  real()->last_error(text, sizeof text);
+  fprintf(stderr, "cuDNN refuses %s: %d %s\n", what, status, text);
+  return status;
+}
+// What stands in a descriptor of a GPU's properties.
+std::string properties(int capability) {
+  const bool old = capability == 80;
+  return "{\"deviceVer\":" + std::to_string(capability * 10) +
+         ",\"cudaDeviceId\":0,\"driverVer\":13000,\"totalGlobalMem\":80000000000,"
+         "\"regsPerBlock\":65536,\"multiProcessorCount\":" +
+         (old ? "108" : "132") +
+         ",\"warpSize\":32,\"maxSharedMemoryPerBlock\":49152,"
+         "\"maxSharedMemoryPerBlockOptin\":" +
+         (old ? "166912" : "232448") +
+         ",\"oversizedSharedMemoryPerBlock\":0,\"reservedSharedMemoryPerBlock\":1024,"
+         "\"maxRegistersPerSM\":65536,\"maxCtasPerSM\":32,\"maxThreadsPerBlock\":1024,"
+         "\"maxThreadsPerSM\":2048,\"pciDeviceId\":0,\"isTccDriver\":0,\"supportCoopLaunch\":1,"
+         "\"smClockRateKHz\":1410000,\"memClockRateKHz\":1215000,\"memoryBusWidth\":5120,"
+         "\"l2CacheSize\":41943040,\"deviceName\":\"a "
+         "GPU\",\"maxGridSize\":[2147483647,65535,65535],"
+         "\"maxBlockSize\":[1024,1024,64]}";
+}
+// Whether it has a plan that is deterministic, for each generation.
+bool really_planned(const GraphNode& heuristic) {
+  const Real& r = *real();
+  for (int capability : {80, 90, 100}) {
+    void *gpu = nullptr, *h = nullptr, *graph = heuristic.node(201).real;
+    const std::string json = properties(capability);
+    const int mode = heuristic.at(200);
+    int64_t n = 0, got = 0;
+    if (said(r.create(38, &gpu), "a GPU") ||
+        said(r.set(gpu, 2702, 24, json.size(), json.data()), "a GPU") ||
+        said(r.finalize(gpu), "a GPU") || said(r.create(kHeur, &h), "a heuristic") ||
+        said(r.set(h, 201, kNodeT, 1, &graph), "a graph") ||
+        said(r.set(h, 200, kHeurT, 1, &mode), "a mode") ||
+        said(r.set(h, 204, kNodeT, 1, &gpu), "a GPU") || said(r.finalize(h), "a heuristic") ||
+        said(r.get(h, 202, kNodeT, 0, &n, nullptr), "a heuristic"))
+      return false;
+    std::vector<void*> configs(n);
+    for (auto& c : configs) r.create(kCfg, &c);
+    if (said(r.get(h, 202, kNodeT, n, &got, configs.data()), "a heuristic")) return false;
+    bool planned = false;
+    for (int64_t k = 0; k < got && !planned; ++k) {
+      void *engine = nullptr, *plan = nullptr;
+      int notes[16];
+      int64_t one, noted = 0;
+      r.create(kEng, &engine);
+      r.get(configs[k], 300, kNodeT, 1, &one, &engine);
+      if (said(r.get(engine, 1303, kNoteT, 16, &noted, notes), "an engine") ||
+          std::find(notes, notes + noted, 4) != notes + noted)
+        continue;
+      r.create(kPlan, &plan);
+      planned = !r.set(plan, 401, kNodeT, 1, &configs[k]) && !r.set(plan, 407, kNodeT, 1, &gpu) &&
+                !said(r.finalize(plan), "a plan");
+    }
+    if (!planned) return fprintf(stderr, "cuDNN has no plan for sm_%d\n", capability), false;
+  }
+  return true;
+}
+bool mirrored(const GraphNode& n) {
+  return real() && n.kind != kHeur && n.kind != kPlan && n.kind != kPack && n.kind != kEng &&
+         n.kind != kCfg;
+}
+}  // namespace
+
+extern "C" {
+EXPORT cudnnBackendCreateDescriptor(int kind, GraphNode** n) {
+  if (!kKnown.count(kind) && kind != kEng && kind != kCfg) return kBad;
+  *n = new GraphNode{kind};
+  return mirrored(**n) ? said(real()->create(kind, &(*n)->real), "a descriptor") : kOk;
+}
+EXPORT cudnnBackendDestroyDescriptor(GraphNode* n) { return delete n, kOk; }
+EXPORT cudnnBackendSetAttribute(GraphNode* n, int attribute, int type, int64_t count,
+                                const void* values) {
+  const auto known = kKnown.find(n->kind);
+  if (n->finished || known == kKnown.end() || !known->second.count(attribute) ||
+      known->second.at(attribute) != type || count < 1)
+    return kBad;
+  std::vector<int64_t>& to = n->a[attribute];
+  to.assign(count, 0);
+  std::vector<void*> nodes;
+  for (int64_t k = 0; k < count; ++k) {
+    memcpy(&to[k], static_cast<const char*>(values) + k * size_of(type), size_of(type));
+    if (type != kNodeT) continue;
+    const auto* other = reinterpret_cast<GraphNode*>(to[k]);
+    if (!other || (!other->finished && other->kind != kCfg)) return kBad;
+    nodes.push_back(other->real);
+  }
+  if (!mirrored(*n) || type == kHandleT) return kOk;
+  return said(real()->set(n->real, attribute, type, count, type == kNodeT ? nodes.data() : values),
+              ("attribute " + std::to_string(attribute)).c_str());
+}
+EXPORT cudnnBackendFinalize(GraphNode* n) {
+  AttentionProblem p;
+  if (n->finished || !kKnown.count(n->kind)) return kBad;
+  if (n->kind == kTens) {
+    if (n->a[902].size() != 4 || n->a[903].size() != 4 || n->at(903, 3) != 1 || !n->a.count(906) ||
+        !n->a.count(901))
+      return kBad;
+    for (int k = 0; k < 4; ++k)
+      if (n->at(902, k) < 1 || (k < 3 && n->at(903, k) != n->at(903, k + 1) * n->at(902, k + 1)))
+        return kBad;
+    const int64_t bytes = n->at(901) == kF32 ? 4 : 2;
+    if (n->at(900) < bytes || n->at(900) & (n->at(900) - 1)) return kBad;
+  }
+  if (n->kind == kSdpa && !understood(*n, &p)) return kBad;
+  if (n->kind == kGraph && !n->at(801)) return kBad;
+  if (n->kind == kHeur && (n->at(200) != 3 || !n->at(201) || !n->node(201).at(800))) return kBad;
+  if (n->kind == kPlan && (!n->at(400) || !n->at(401))) return kBad;
+  if (n->kind == kPlan && n->node(401).choice != 2) return kNotSupported;
+  if (n->kind == kPack && (n->a[1000].size() != n->a[1001].size() || !n->at(1003))) return kBad;
+  n->finished = true;
+  return mirrored(*n) ? said(real()->finalize(n->real), "a descriptor") : kOk;
+}
+EXPORT cudnnBackendGetAttribute(GraphNode* n, int attribute, int type, int64_t most, int64_t* count,
+                                void* values) {
+  auto filled = [&](GraphNode* to, int kind, const GraphNode& from, int choice) {
+    if (to->kind != kind) return false;
+    to->choice = choice, to->a[201] = from.a.at(201);
+    return true;
+  };
+  auto** nodes = static_cast<GraphNode**>(values);
+  if (n->kind == kHeur && attribute == 202 && type == kNodeT && n->finished) {
+    const bool none = mode("PIJIT_FAKE_CUDNN", "refuses") || (real() && !really_planned(*n));
+    *count = none ? 0 : 3;
+    for (int k = 0; k < *count && k < most; ++k)
+      if (!filled(nodes[k], kCfg, *n, k)) return kBad;
+    return kOk;
+  }
+  if (n->kind == kCfg && attribute == 300 && type == kNodeT && most == 1)
+    return *count = 1, filled(*nodes, kEng, *n, n->choice) ? kOk : kBad;
+  if (n->kind == kEng && attribute == 1303 && type == kNoteT && most > 1) {
+    static_cast<int*>(values)[0] = 0, static_cast<int*>(values)[1] = 4;
+    return *count = n->choice == 0 ? 2 : 1, kOk;
+  }
+  if (n->kind == kPlan && attribute == 402 && type == kIntT && n->finished && most == 1)
+    return *count = 1, *static_cast<int64_t*>(values) = kWorkspace, kOk;
+  return kBad;
+}
+EXPORT cudnnBackendExecute(Handle* h, GraphNode* plan, GraphNode* pack) {
+  if (!h->stream || plan->kind != kPlan || !plan->finished || pack->kind != kPack ||
+      !pack->finished)
+    return kBad;
+  AttentionProblem p;
+  const GraphNode& s = reinterpret_cast<const GraphNode*>(plan->node(401).at(201))->node(801);
+  if (!understood(s, &p)) return kBad;
+  auto pointer = [&](int64_t id) -> const void* {
+    for (size_t k = 0; k < pack->a[1000].size(); ++k)
+      if (pack->at(1000, k) == id) return reinterpret_cast<const void*>(pack->at(1001, k));
+    return nullptr;
+  };
+  std::array<const void*, 5> given;
+  std::vector<const void*> masks;
+  for (int k = 0; k < 5; ++k)
+    if (!(given[k] = pointer(p.ids[k])) || (k < 4 && (uintptr_t)given[k] % 16)) return kBad;
+  for (auto& m : p.masks) {
+    masks.push_back(pointer(m.id));
+    if (!masks.back()) return kBad;
+  }
+  if (mode("PIJIT_FAKE_CUDNN", "fails")) return kFailed;
+  ++calls[kAttend];
+  const float scale = *static_cast<const float*>(given[4]);  // by value: read at once
+  later([=, workspace = reinterpret_cast<void*>(pack->at(1003))] {
+    scribble(workspace);
+    attend(p, given.data(), scale, const_cast<void*>(given[3]), masks);
+  });
+  return kOk;
+}
+}
