@@ -418,10 +418,14 @@ def test_attention_of_a_layer():
     def f(x, hidden):
         return net(x, x, x, attn_mask=hidden, need_weights=False)[0]
     x, hidden = on("GPU", x, hidden)
-    before = ctypes.CDLL("libcudnn.so.9").pijit_fake_cudnn(6)
-    got = ms.jit(f, jit_config=ms.JitConfig(numerics="fast"))(x.astype(ms.float16), hidden)
-    np.testing.assert_allclose(got.astype(ms.float32).asnumpy(), want, atol=0.01)
-    assert ctypes.CDLL("libcudnn.so.9").pijit_fake_cudnn(6) - before == CuDNN.serves
+    x, counts, g = x.astype(ms.float16), [], ms.jit(f, jit_config=ms.JitConfig(numerics="fast"))
+    cudnn, driver = ctypes.CDLL("libcudnn.so.9"), ctypes.CDLL("libcuda.so.1")
+    before = cudnn.pijit_fake_cudnn(6)
+    for _ in range(6):
+        np.testing.assert_allclose(g(x, hidden).astype(ms.float32).asnumpy(), want, atol=0.01)
+        counts.append((cudnn.pijit_fake_cudnn(6), driver.pijit_fake_graphs()))
+    assert counts[0][0] - before == CuDNN.serves
+    assert counts[-1] == (counts[-2][0], counts[-2][1] + 1), counts  # one launch, attention in it
     ms.set_context(device_target="CPU")
 
 
