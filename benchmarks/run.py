@@ -4,13 +4,21 @@ Each case file (benchmarks/cases/*.py) holds one function per framework, written
 
     def pijit(size): ...   return step        (step() does the work once and returns a NumPy result)
 
-and raises NotImplementedError where a framework does not serve a size.
+and raises NotImplementedError where a framework does not serve a size. A case may say what a step must do at least:
+
+    def work(size): ...    return {"bytes": n}     (read and written once)  or {"flops": n}
+
+and each row tells then what share that is of the machine's bandwidth, as a copy of as many bytes by all cores has it,
+or of its peak, as NumPy's product of float32 matrices has it. At the end come the ratios to the best peer.
 
 A framework runs in a process of its own, with the Python that has it: the current one, or those listed in
 PIJIT_BENCH_PYTHONS (colon-separated). All take their turns ROUNDS times, and each one's better round
-counts: what else the machine does slows whole processes down. Reported per case: first call, steady median
+counts: what else the machine does slows whole processes down. Arguments name cases, "numeric", or one size of them,
+"numeric dot". Reported per case: first call, steady median
 and minimum, and the ratio of each peer's median to pijit's."""
 
+import concurrent.futures
+import functools
 import importlib.util
 import json
 import os
@@ -26,6 +34,50 @@ HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent
 NEEDS = {"pijit": "pijit", "eager": "pijit", "torch": "torch", "torch_compile": "torch", "jax": "jax", "numba": "numba", "numexpr": "numexpr", "numpy": "numpy", "mindspore": "mindspore",
          "mindspore_pijit": "mindspore"}
+OWN = ("pijit", "eager")
+
+
+@functools.cache
+def bandwidth(total):
+    """Bytes a second, read and written, of a copy by all cores that takes `total` bytes in all."""
+    import numpy as np
+    cores = len(os.sched_getaffinity(0))
+    n = max(1, total // 2 // cores // 8)
+    pairs = [(np.ones(n), np.empty(n)) for _ in range(cores)]
+    reps = max(1, 2**28 // (16 * n * cores))
+
+    def copy(pair):
+        for _ in range(reps):
+            np.copyto(pair[1], pair[0])
+    with concurrent.futures.ThreadPoolExecutor(cores) as pool:
+        list(pool.map(copy, pairs))
+        times = []
+        for _ in range(5):
+            t = time.perf_counter()
+            list(pool.map(copy, pairs))
+            times.append(time.perf_counter() - t)
+    return 16 * n * cores * reps / min(times)
+
+
+@functools.cache
+def peak():
+    """Operations a second of NumPy's product of float32 matrices, on all cores."""
+    import numpy as np
+    n = 2048
+    a, times = np.ones((n, n), np.float32), []
+    for _ in range(5):
+        t = time.perf_counter()
+        a @ a
+        times.append(time.perf_counter() - t)
+    return 2 * n**3 / min(times)
+
+
+def share(work, seconds):
+    if not work:
+        return ""
+    if "bytes" in work:
+        return f"   {work['bytes'] / seconds / bandwidth(work['bytes']) * 100:3.0f} % of bandwidth"
+    return f"   {work['flops'] / seconds / peak() * 100:3.0f} % of peak"
 
 
 def load(case):
@@ -73,17 +125,18 @@ def find_python(package):
 def main():
     only = sys.argv[1:]
     import numpy as np
-    available = {}
+    available, ratios = {}, {}
     for framework, package in NEEDS.items():
         available[framework] = find_python(package)
     for path in sorted((HERE / "cases").glob("*.py")):
         case = path.stem
-        if only and case not in only:
-            continue
         module = load(case)
         for size in getattr(module, "SIZES", [None]):
+            if only and case not in only and f"{case} {size}" not in only:
+                continue
             print(f"\n{case}{'' if size is None else f' [{size}]'}: {module.__doc__.splitlines()[0]}")
             rows, reference = {}, None
+            work = module.work(size) if hasattr(module, "work") else {}
             for framework in list(NEEDS) * ROUNDS:
                 if not hasattr(module, framework) or not available[framework]:
                     continue
@@ -109,7 +162,15 @@ def main():
                 same = np.allclose(result, reference, rtol=2e-3, atol=1e-4) or getattr(module, "CHECK", True) is False
                 base = rows["pijit"]["median"] if "pijit" in rows else float("nan")
                 print(f"  {framework:16} first {row['first'] * 1e3:10.2f} ms   median {row['median'] * 1e6:12.2f} us   min {row['min'] * 1e6:12.2f} us   {row['median'] / base:7.2f}x"
-                      + ("" if same else "   RESULT DIFFERS"), flush=True)
+                      + share(work, row["median"]) + ("" if same else "   RESULT DIFFERS"), flush=True)
+            peers = {framework: row["median"] for framework, row in rows.items() if framework not in OWN}
+            if "pijit" in rows and peers:
+                best = min(peers, key=peers.get)
+                ratios[f"{case} {size or ''}"] = (rows["pijit"]["median"] / peers[best], best)
+    if ratios:
+        print(f"\npijit's time as a share of the best peer's; geometric mean {statistics.geometric_mean(r for r, _ in ratios.values()):.2f}")
+        for name, (ratio, best) in sorted(ratios.items(), key=lambda item: item[1]):
+            print(f"  {ratio:6.2f}  {name:40} {best}")
 
 
 if __name__ == "__main__":

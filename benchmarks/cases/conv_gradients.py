@@ -13,6 +13,11 @@ SIZES = [
 SECONDS = 0.3
 
 
+def work(size):
+    groups, dilation, stride, kernel, side = (int(v) for v in size.split())
+    return {"flops": 2 * 2 * 8 * 32 * (32 // groups) * kernel**2 * ((side - 1) // stride + 1) ** 2}
+
+
 def _data(size):
     import numpy as np
 

@@ -4,6 +4,10 @@ SIZES = [1000, 1000000, 10000000]
 SECONDS = 1.0
 
 
+def work(n):
+    return {"bytes": 5 * 4 * n}
+
+
 def _data(n):
     import numpy as np
     r = np.random.RandomState(0)

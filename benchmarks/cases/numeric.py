@@ -87,6 +87,17 @@ def _function(name, m):
     }[kind]
 
 
+def work(name):
+    """Operands and results, once each; the bodies' pairs take 20 operations each."""
+    kind, *more = name.split()
+    n = int(more[0]) if more else 0
+    if kind == "bodies":
+        return {"flops": 20 * 1024 * 1024}
+    return {"bytes": {"black_scholes": 5 * 8 * n, "trig": 5 * n * (8 if "float64" in more else 4), "chain": 2 * 4 * 64 * 64,
+                      "mean_std": 4 << 21, "dot": 8 << 21, "softmax": 8 << 21, "layer_norm": 8 << 21,
+                      "logsumexp": 4 << 21, "laplacian": 16 << 20}[kind]}
+
+
 class _Head:
     """The first call gives some of the result, to be compared."""
 
@@ -259,14 +270,18 @@ def numba(name):
             out[i] = a[i] * b[i] + c[i] * math.sin(d[i])
         return out
 
-    f = {
+    kind = name.split()[0]
+    functions = {
         "mean_std": mean_std,
         "dot": dot,
         "layer_norm": layer_norm,
         "laplacian": laplacian,
         "bodies": bodies,
         "trig": trig,
-    }[name.split()[0]]
+    }
+    if kind not in functions:
+        raise NotImplementedError("no loops are written for it")
+    f = functions[kind]
     x = _data(name)
     return _Head(lambda: f(*x), np.asarray)
 

@@ -7,8 +7,8 @@
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "compile/compile.h"
-#include "python/hook.h"
 #include "python/call_in_frame.h"
+#include "python/hook.h"
 #include "python/library_object.h"
 
 namespace pijit {

@@ -1,6 +1,7 @@
 // What Python objects do under capture: one section per kind of operation, each a switch over
 // kinds.
 #include <algorithm>
+#include <set>
 
 #include "absl/container/flat_hash_map.h"
 #include "capture/context.h"

@@ -195,6 +195,7 @@ void LoopEmitter::emit(x86::Compiler& cc, x86::Gp ptrs, size_t first, x86::Gp n,
         in_loop_[id] = false;
         --room;
       }
+  if (!by_columns_) find_stages();
   by_columns_ ? columns(n, passes, steps) : rows(n, passes, steps);
 }
 
@@ -211,11 +212,90 @@ void LoopEmitter::find_needed() {
   for (auto& o : s_.out) needed_[o.node] = true;
   for (size_t id = body_.size(); id-- > 0;) {
     if (!needed_[id]) continue;
-    const SNode& n = body_[id];
-    const Fma f = n.op == SOp::kFma ? fma_of(n) : Fma{n.a, n.b, n.c};
-    for (int operand : {f.a, f.b, f.c})
+    for (int operand : operands(body_[id]))
       if (operand >= 0) needed_[operand] = true;
   }
+}
+
+// Do values wait for each other while the processor, which sees too little of the next vector, has
+// nothing else to do? Then a vector takes as long as its longest path, by the latencies of
+// arithmetic, and not as long as its instructions.
+bool LoopEmitter::waits() const {
+  int instructions = 0, longest = 0;
+  std::vector<int> path(body_.size());
+  for (size_t id = 0; id < body_.size(); ++id) {
+    const SNode& n = body_[id];
+    if (!needed_[id] || n.op == SOp::kInput || n.op == SOp::kConst) continue;
+    ++instructions;
+    for (int operand : operands(n))
+      if (operand >= 0) path[id] = std::max(path[id], path[static_cast<size_t>(operand)]);
+    path[id] += n.op == SOp::kDiv || n.op == SOp::kSqrt ? 13 : is_bool(n.dt) ? 2 : 4;
+    longest = std::max(longest, path[id]);
+  }
+  const int vectors = std::max(1, window() / std::max(1, instructions));  // seen at once
+  return 4 * longest > 5 * instructions * vectors;
+}
+
+// Cuts a long body where few values are alive. A stage runs over a block of vectors before the next
+// one does, so that several vectors are under way in it.
+void LoopEmitter::find_stages() {
+  stages_.clear();
+  if (!waits()) return;
+  for (auto& o : s_.out)
+    if (half_lanes(o)) return;
+  const size_t count = body_.size();
+  auto reloaded = [&](size_t id) {
+    return body_[id].op == SOp::kConst || body_[id].op == SOp::kInput;
+  };
+  std::vector<size_t> last_use(count);
+  for (size_t id = 0; id < count; ++id)
+    if (needed_[id])
+      for (int operand : operands(body_[id]))
+        if (operand >= 0) last_use[static_cast<size_t>(operand)] = id;
+  for (auto& o : s_.out) last_use[static_cast<size_t>(o.node)] = count;
+  std::vector<int> alive(count + 2);  // before each node
+  for (size_t id = 0; id < count; ++id)
+    if (needed_[id] && !reloaded(id)) {
+      ++alive[id + 1];
+      --alive[last_use[id] + 1];
+    }
+  for (size_t id = 1; id <= count; ++id) alive[id] += alive[id - 1];
+
+  const int most = window() / 3, least = most / 3;
+  size_t begin = 0, best = 0;
+  int instructions = 0;
+  for (size_t id = 0; id < count; ++id) {
+    if (!needed_[id] || reloaded(id)) continue;
+    if (instructions >= least && (best == begin || alive[id] <= alive[best])) best = id;
+    // A value that is stored and loaded takes two instructions.
+    if (instructions >= most && 8 * alive[best] <= instructions) {
+      stages_.push_back({begin, best, {}});
+      begin = id = best;
+      instructions = 0;
+    }
+    ++instructions;
+  }
+  if (stages_.empty()) return;
+  stages_.push_back({begin, count, {}});
+
+  slot_.assign(count, -1);
+  std::vector<size_t> free_from;  // of each slot: the stage that may store into it
+  for (size_t s = 0; s + 1 < stages_.size(); ++s)
+    for (size_t id = stages_[s].begin; id < stages_[s].end; ++id) {
+      if (!needed_[id] || reloaded(id) || last_use[id] < stages_[s].end) continue;
+      stages_[s].spills.push_back(static_cast<int>(id));
+      size_t last = s + 1;  // the stage of its last use
+      while (last + 1 < stages_.size() && last_use[id] >= stages_[last].end) ++last;
+      size_t k = 0;
+      while (k < free_from.size() && free_from[k] > s) ++k;
+      if (k == free_from.size()) free_from.push_back(0);
+      free_from[k] = last;
+      slot_[id] = static_cast<int>(k);
+    }
+  const auto bytes = static_cast<uint32_t>(std::max<size_t>(1, free_from.size()) * kBlock * 64);
+  slots_ = cc_->newIntPtr();
+  slot_offset_ = cc_->newInt64();
+  cc_->lea(slots_, cc_->newStack(bytes, 64));
 }
 void LoopEmitter::start_sums() {
   acc_.clear();
@@ -256,6 +336,42 @@ void LoopEmitter::each_vector(x86::Gp n, int halves, F f) {
     f(true, half);
     if (half + 1 < halves) cc.add(i_, lanes_);
   }
+  cc.bind(done);
+}
+
+void LoopEmitter::each_block(x86::Gp n) {
+  x86::Compiler& cc = *cc_;
+  asmjit::Label block = cc.newLabel(), tail = cc.newLabel(), done = cc.newLabel();
+  x86::Gp limit = cc.newInt64(), first = cc.newInt64(), last = cc.newInt64();
+  cc.xor_(i_, i_);
+  cc.mov(limit, n);
+  cc.sub(limit, lanes_);
+  cc.jl(tail);
+  cc.bind(block);
+  cc.mov(first, i_);
+  cc.lea(last, x86::ptr(first, (kBlock - 1) * lanes_));
+  cc.cmp(last, limit);
+  cc.cmovg(last, limit);
+  for (auto& stage : stages_) {
+    asmjit::Label loop = cc.newLabel();
+    if (stage.begin > 0) cc.mov(i_, first);
+    cc.xor_(slot_offset_, slot_offset_);
+    cc.bind(loop);
+    body(false, 0, stage);
+    cc.add(i_, lanes_);
+    cc.add(slot_offset_, 64);
+    cc.cmp(i_, last);
+    cc.jle(loop);
+  }
+  cc.cmp(i_, limit);
+  cc.jle(block);
+  cc.bind(tail);
+  x86::Gp left = cc.newInt64();
+  cc.mov(left, n);
+  cc.sub(left, i_);
+  cc.jle(done);
+  make_tail_mask(left);
+  body(true, 0);
   cc.bind(done);
 }
 
@@ -331,7 +447,10 @@ void LoopEmitter::rows(x86::Gp n, x86::Gp passes, x86::Gp steps) {
   cc.bind(pass);
   load_scalars();
   start_sums();
-  each_vector(n, two ? 2 : 1, [&](bool tail, int half) { body(tail, half); });
+  if (stages_.empty())
+    each_vector(n, two ? 2 : 1, [&](bool tail, int half) { body(tail, half); });
+  else
+    each_block(n);
   fold_sums();
   cc.dec(passes);
   cc.jle(end);
@@ -388,24 +507,38 @@ bool LoopEmitter::takes_memory(const SNode& n, int operand) const {
   }
 }
 
-void LoopEmitter::body(bool tail, int half) {
+void LoopEmitter::body(bool tail, int half, const Stage& stage) {
   std::vector<Reg> r(body_.size());
-  for (size_t id = 0; id < body_.size(); ++id) {
+  std::vector<bool> made(body_.size());
+  auto make = [&](size_t id) {
     const SNode& n = body_[id];
     const DType stored = s_.body[id].dt;
-    if (!needed_[id]) continue;
     if (n.op == SOp::kConst)
       r[id] = !in_loop_[id] ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
     else if (n.op == SOp::kInput)
       r[id] =
           s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), stored, tail);
+    else if (id < stage.begin)
+      r[id] = fill(slot(static_cast<int>(id)), n.dt);
     else if (n.op == SOp::kCast && body_[n.a].dt == n.dt)
       r[id] = in_register(r[n.a], n.dt);
     else
       r[id] = compute(n, r);
-    if (n.op == SOp::kCast && narrow(stored) && s_.body[n.a].dt != stored)
+    if (id >= stage.begin && n.op == SOp::kCast && narrow(stored) && s_.body[n.a].dt != stored)
       r[id] = rounded(r[id], stored);
+    made[id] = true;
+  };
+  auto want = [&](int id) {  // of an earlier stage
+    if (id >= 0 && !made[static_cast<size_t>(id)]) make(static_cast<size_t>(id));
+  };
+  for (size_t id = stage.begin; id < stage.end; ++id) {
+    if (!needed_[id]) continue;
+    for (int operand : operands(body_[id])) want(operand);
+    make(id);
   }
+  for (int id : stage.spills) spill(slot(id), body_[static_cast<size_t>(id)].dt, r[id]);
+  if (stage.end < body_.size()) return;
+  for (auto& o : s_.out) want(o.node);
   const int ni = static_cast<int>(s_.in_types.size());
   for (size_t k = 0; k < s_.out.size(); ++k) {
     const auto& o = s_.out[k];

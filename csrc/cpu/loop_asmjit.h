@@ -1,6 +1,7 @@
 // The part of the loop code generators that every vector instruction set shares: the walk over an
 // InnerSpec, the loop around it, and the helpers that generated code calls.
 #pragma once
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -62,12 +63,16 @@ class LoopEmitter {
   virtual void begin(asmjit::FuncNode* f) = 0;
   virtual int max_hoisted() const = 0;
   virtual int max_sums() const = 0;  // that fit in registers beside what else a short body holds
+  virtual int window() const = 0;    // nodes that the processor looks ahead, about
   virtual Reg constant(const SNode& n) = 0;
   virtual Reg constant_in_memory(const SNode& n) = 0;
   virtual Reg broadcast(DType t, x86::Gp p) = 0;
   virtual void make_tail_mask(x86::Gp n) = 0;  // n lanes are left, fewer than lanes_
   virtual Reg load(int k, DType t, bool tail) = 0;
   virtual void store(int k, DType t, const Reg& r, bool tail) = 0;
+  // All lanes, in 64 bytes of memory.
+  virtual void spill(const x86::Mem& m, DType t, const Reg& r) = 0;
+  virtual Reg fill(const x86::Mem& m, DType t) = 0;
   virtual Reg in_register(const Reg& r, DType t) = 0;
   virtual Reg compute(const SNode& n, const std::vector<Reg>& r) = 0;
   // float32 rounded to a half; int32 wrapped to a narrower integer.
@@ -198,13 +203,34 @@ class LoopEmitter {
   void each_vector(x86::Gp n, int halves, F f);
   void load_scalars();
   void start_sums();
+  // Nodes [begin, end) of a body that runs in stages.
+  struct Stage {
+    size_t begin = 0, end = 0;
+    std::vector<int> spills;  // values that later stages read
+  };
   // `half`: which of two vectors in a row this is, for reductions of half_lanes().
-  void body(bool tail, int half);
+  void body(bool tail, int half) { body(tail, half, {0, body_.size(), {}}); }
+  void body(bool tail, int half, const Stage& stage);
+  std::array<int, 3> operands(const SNode& n) const {
+    const Fma f = n.op == SOp::kFma ? fma_of(n) : Fma{n.a, n.b, n.c};
+    return {f.a, f.b, f.c};
+  }
   bool takes_memory(const SNode& n, int operand) const;
   void find_needed();
-  std::vector<bool> in_loop_;  // constants that are not hoisted
-  std::vector<bool> needed_;   // nodes that are computed
+  bool waits() const;
+  void find_stages();
+  // each_vector() of a body that runs in stages.
+  void each_block(x86::Gp n);
+  x86::Mem slot(int id) const {
+    return x86::ptr(slots_, slot_offset_, 0, slot_[static_cast<size_t>(id)] * kBlock * 64);
+  }
+  static constexpr int kBlock = 16;  // vectors that a stage goes along
+  std::vector<bool> in_loop_;        // constants that are not hoisted
+  std::vector<bool> needed_;         // nodes that are computed
   std::vector<Reg> hoisted_, acc_;
+  std::vector<Stage> stages_;  // none, or at least two
+  std::vector<int> slot_;      // where values wait from one stage to another
+  x86::Gp slots_, slot_offset_;
 };
 
 bool has_avx512();

@@ -69,6 +69,7 @@ class Avx2Emitter : public LoopEmitter {
   void begin(asmjit::FuncNode* f) override { f->frame().setAvxEnabled(); }
   int max_hoisted() const override { return 5; }
   int max_sums() const override { return 2; }  // of two registers
+  int window() const override { return 128; }
   int parts(DType t) const {
     const int bytes = is64(t) || (is_bool(t) && wide_) ? 8 : 4;
     return lanes_ * bytes / 32;
@@ -127,6 +128,13 @@ class Avx2Emitter : public LoopEmitter {
     cc_->emit(I::kIdVmovups, d.v, r.constant);
     d.hi = d.v;
     return d;
+  }
+  void spill(const x86::Mem& m, DType t, const Reg& r) override {
+    const Reg x = in_register(r, t);
+    for (int p = 0; p < parts(t); ++p) cc_->vmovups(m.cloneAdjusted(32 * p), part(x, p));
+  }
+  Reg fill(const x86::Mem& m, DType t) override {
+    return each(t, [&](Vec v, int p) { cc_->vmovups(v, m.cloneAdjusted(32 * p)); });
   }
   asmjit::Operand last(const Reg& r, int p) const {
     if (r.constant.hasBase()) return r.constant;

@@ -26,6 +26,7 @@ class Avx512Emitter : public LoopEmitter {
   void begin(asmjit::FuncNode* f) override { f->frame().setAvx512Enabled(); }
   int max_hoisted() const override { return 14; }
   int max_sums() const override { return 8; }
+  int window() const override { return 256; }
   void make_tail_mask(x86::Gp n) override {
     x86::Gp m = cc_->newInt32(), one = cc_->newInt32();
     cc_->mov(one, 1);
@@ -205,6 +206,23 @@ class Avx512Emitter : public LoopEmitter {
         cc_->k(mask_).z().vmovups(r.v, address(k, t));
     } else {
       cc_->vmovups(r.v, address(k, t));
+    }
+    return r;
+  }
+  void spill(const x86::Mem& m, DType t, const Reg& r) override {
+    if (is_bool(t))
+      cc_->kmovw(m, r.k);
+    else
+      cc_->vmovups(m, in_register(r, t).v);
+  }
+  Reg fill(const x86::Mem& m, DType t) override {
+    Reg r;
+    if (is_bool(t)) {
+      r.k = new_k();
+      cc_->kmovw(r.k, m);
+    } else {
+      r.v = new_vec(t);
+      cc_->vmovups(r.v, m);
     }
     return r;
   }

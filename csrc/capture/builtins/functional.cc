@@ -1,4 +1,6 @@
 // The modules functools, operator and math.
+#include <algorithm>
+
 #include "capture/graph_numbers.h"
 #include "capture/registry.h"
 #include "capture/values.h"
@@ -80,9 +82,9 @@ V classify(Tracer& t, Call& c) {
 
 // --- operator.itemgetter and attrgetter: objects that never change
 
-constinit LibraryObject kGetters[] = {{"operator", "itemgetter"}, {"operator", "attrgetter"}};
+constinit LibraryObject getters[] = {{"operator", "itemgetter"}, {"operator", "attrgetter"}};
 bool is_getter(PyTypeObject* t) {
-  return std::any_of(std::begin(kGetters), std::end(kGetters),
+  return std::any_of(std::begin(getters), std::end(getters),
                      [t](auto& o) { return o.type() == t; });
 }
 
@@ -178,7 +180,7 @@ void add_functional(Registry& r) {
     if (py::hasattr(m, name)) r.add(m.attr(name), arity, handler);
   };
   add("call", {1, kAny, true}, call_it);
-  for (auto& type : kGetters) r.add(type.ptr(), {1, kAny}, make_getter);
+  for (auto& type : getters) r.add(type.ptr(), {1, kAny}, make_getter);
   add("truth", {1, 1}, truth);
   add("abs", {1, 1}, absolute);
   add("index", {1, 1}, index);
