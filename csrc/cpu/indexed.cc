@@ -123,17 +123,14 @@ void for_number(DType t, F f) {
 bool is_number(DType t) {
   return t == DType::F32 || t == DType::F64 || t == DType::I32 || t == DType::I64;
 }
-// y[off[b] + j] = f(y[off[b] + j], u[b * block + j]) for the blocks b in order; y has `size`
-// elements.
+// y[off[b] + j] = f(y[off[b] + j], u[b * block + j]) for the blocks b in order.
 template <class T, class Off, class F>
-void scatter_blocks(T* y, int64_t size, const T* u, int64_t count, int64_t block, const Off& off,
-                    F f) {
+void scatter_blocks(T* y, const T* u, int64_t count, int64_t block, const Off& off, F f) {
   auto apply = [&](int64_t b, int64_t from, int64_t to) {
     T* __restrict d = y + off[b];
     const T* __restrict s = u + b * block;
     for (int64_t j = from; j < to; ++j) d[j] = f(d[j], s[j]);
   };
-  const int64_t parts = count * block < kGrain ? 1 : max_threads();
   if (block >= 512) {  // a part of each block
     parallel_for(block, std::max<int64_t>(64, kGrain / std::max<int64_t>(1, count)),
                  [&](int64_t b, int64_t e) {
@@ -141,13 +138,12 @@ void scatter_blocks(T* y, int64_t size, const T* u, int64_t count, int64_t block
                  });
     return;
   }
-  parallel_for(parts, 1, [&](int64_t p0, int64_t p1) {
-    const int64_t lo = size * p0 / parts, hi = size * p1 / parts;
-    for (int64_t i = 0; i < count; ++i) {
-      if (i + kAhead < count) __builtin_prefetch(y + off[i + kAhead], 1);
-      if (off[i] >= lo && off[i] < hi) apply(i, 0, block);
-    }
-  });
+  // Of two threads with half of y each, both would look at all places and guess wrong at half of
+  // them: that takes twice as long as one thread does.
+  for (int64_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) __builtin_prefetch(y + off[i + kAhead], 1);
+    apply(i, 0, block);
+  }
 }
 
 // A bit for each of 64 elements in a row, or of the n that are left: is it not 0?
@@ -209,8 +205,8 @@ bool scatter_elements(T* y, int64_t size, const T* u, int64_t count, const I* in
     const int64_t at = index[i];
     return at + (at < 0 ? size : 0);
   };
-  // A thread alone is as fast where the nearest caches hold y.
-  const bool near = size * static_cast<int64_t>(sizeof(T)) < 1 << 20;
+  // A thread alone is faster where a cache holds y.
+  const bool near = size * static_cast<int64_t>(sizeof(T)) < 16 << 20;
   const int64_t parts = near || count < kGrain ? 1 : max_threads();
   if (parts == 1) {
     for (int64_t i = 0; i < count; ++i) {
@@ -220,18 +216,24 @@ bool scatter_elements(T* y, int64_t size, const T* u, int64_t count, const I* in
     }
     return true;
   }
-  // Without branches: what falls into another thread's part goes to numbers that nobody reads.
+  // Each thread lists what falls into its part, without branches, some at a time.
   parallel_for(parts, 1, [&](int64_t p0, int64_t p1) {
     const int64_t begin = size * p0 / parts;
     const auto own = static_cast<uint64_t>(size * p1 / parts - begin);
-    constexpr int64_t kUnread = 32;
-    T unread[kUnread] = {};
+    constexpr int64_t kSome = 256;
+    int64_t to[kSome];
+    T value[kSome];
     bool out = false;
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t at = place(i);
-      out |= static_cast<uint64_t>(at) >= static_cast<uint64_t>(size);
-      T* const d = static_cast<uint64_t>(at - begin) < own ? y + at : unread + i % kUnread;
-      *d = f(*d, u[i]);
+    for (int64_t first = 0; first < count; first += kSome) {
+      int64_t n = 0;
+      for (int64_t i = first; i < std::min(count, first + kSome); ++i) {
+        const int64_t at = place(i);
+        out |= static_cast<uint64_t>(at) >= static_cast<uint64_t>(size);
+        to[n] = at;
+        value[n] = u[i];
+        n += static_cast<uint64_t>(at - begin) < own;
+      }
+      for (int64_t k = 0; k < n; ++k) y[to[k]] = f(y[to[k]], value[k]);
     }
     if (out) bad = true;
   });
@@ -335,8 +337,8 @@ KERNEL(scatter_nd) {
     for_number(in.dtype, [&](auto z) {
       using T = decltype(z);
       for_mode(mode, [&](auto f) {
-        scatter_blocks(static_cast<T*>(y), in.shape.numel(), static_cast<const T*>(x[2]), c.count,
-                       c.block, at, [f](T a, T b) { return static_cast<T>(f(a, b)); });
+        scatter_blocks(static_cast<T*>(y), static_cast<const T*>(x[2]), c.count, c.block, at,
+                       [f](T a, T b) { return static_cast<T>(f(a, b)); });
       });
     });
   });
@@ -412,7 +414,7 @@ KERNEL(index_add) {
       using T = decltype(z);
       auto lines = [&](int64_t b, int64_t e) {
         for (int64_t o = b; o < e; ++o)
-          scatter_blocks(static_cast<T*>(y) + o * a.n * a.inner, a.n * a.inner,
+          scatter_blocks(static_cast<T*>(y) + o * a.n * a.inner,
                          static_cast<const T*>(x[2]) + o * m * a.inner, m, a.inner, at,
                          [](T p, T q) { return static_cast<T>(p + q); });
       };

@@ -39,7 +39,7 @@ def test_scatter(dtype, mode):
     """Updates of one place are applied in order, however many threads there are."""
     r = np.random.RandomState(1)
     apply = {"update": lambda a, b: b, "add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum}[mode]
-    for n, block, m in ((9, 1, 20), (50, 1, 20000), (300000, 1, 40000), (500, 4, 8000), (30, 700, 60)):
+    for n, block, m in ((9, 1, 20), (50, 1, 20000), (4500000, 1, 40000), (500, 4, 8000), (30, 700, 60)):
         x, i, u = values(r, (n, block), dtype), r.randint(-n, n, (m, 1)), np.sign(values(r, (m, block), dtype)) + dtype(0)
         want = x.copy()
         for k in range(m):
@@ -76,6 +76,8 @@ def test_out_of_range():
         for i in (np.array([0, 5]), np.array([-6], np.int32), big):
             with pytest.raises(IndexError, match="out of range for a dimension of 5"):
                 f(Tensor(i))
+    with pytest.raises(IndexError, match="out of range for a dimension of 4500000"):  # by several threads
+        raw["scatter_nd"](Tensor(np.zeros(4500000)), Tensor(np.full((40000, 1), 4500000)), Tensor(np.zeros(40000)), "add")
 
 
 @pytest.mark.parametrize("largest", [True, False])
