@@ -45,9 +45,13 @@ def rows(sizes, dtypes):
                 x = [ms.Tensor(r.uniform(0.1, 0.9, (n, n)).astype(dtype)) for _ in range(2 if name in BINARY else 1)]
                 for kind, reduce in {"": lambda y: y, **REDUCTIONS}.items():
 
-                    def f(*a, g=g, reduce=reduce):
-                        return reduce(g(*a))
+                    def one(a, g=g, reduce=reduce):
+                        return reduce(g(a))
 
+                    def two(a, b, g=g, reduce=reduce):
+                        return reduce(g(a, b))
+
+                    f = two if name in BINARY else one
                     j = ms.jit(f)
                     for _ in range(3):
                         j(*x), f(*x)
