@@ -13,6 +13,12 @@ def test_within_two_units(name):
     assert error <= 2, (name, where)
 
 
+def test_sigmoid_where_its_sum_rounds_most():
+    x = -5.542697287734541
+    with ulp64.gmpy2.context(precision=ulp64.BITS):
+        assert ulp64.error(float(ms.ops.sigmoid(ms.Tensor(x, ms.float64))), ulp64.ONE["sigmoid"](ulp64.gmpy2.mpfr(x))) < 2
+
+
 @pytest.mark.parametrize("name", ulp64.LONG)
 def test_long_double_finds_the_worst(name):
     """With it in between, MPFR sees few arguments, and the worst of them."""

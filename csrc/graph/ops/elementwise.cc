@@ -56,7 +56,6 @@ SVal s_erf(SVal x) { return single(x) ? f32::erf(x) : f64::erf(x); }
 SVal s_sigmoid(SVal x) {  // by e = exp(-|x|), which cannot overflow
   const SVal a = -s_unary(SOp::kAbs, x), e = single(x) ? f32::exp(a, true) : f64::exp(a);
   const SVal one = x.sb->constant(x.dtype(), 1.0), d = e + 1.0, y = s_select(x < 0.0, e, one) / d;
-  if (!single(x)) return y;
   // what 1 + e has lost, times 1 / d
   const SVal d_low = e - (d - 1.0);
   return s_fma(-(y * d_low), s_select(x < 0.0, 1.0 - y, y), y);
