@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "compile/attention.h"
+#include "compile/extrema.h"
 #include "compile/fusion.h"
 #include "compile/layout.h"
 #include "compile/memory_plan.h"
@@ -522,6 +523,11 @@ std::shared_ptr<const Program> compile(const Graph& g, bool fast, DeviceId home)
     if (auto unrolled = unroll_short_axes(*lowered)) {
       lowered = std::move(unrolled);
       stage("short-axes");
+    }
+  if (config().fuse)
+    if (auto fused = fuse_extrema(*lowered)) {
+      lowered = std::move(fused);
+      stage("extrema");
     }
   if (facts.channel_block)
     if (auto laid_out = assign_layouts(*lowered, facts.channel_block, dev.kernels)) {

@@ -1,5 +1,7 @@
 #include "compile/recompute.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -27,6 +29,23 @@ size_t instructions(const Graph& g, const Node& n) {
     count += slow ? kMaxInstructions + 1 : 1;
   }
   return count;
+}
+
+// Goes through an expression over a domain back to what `is_leaf` says; adds up its instructions,
+// as long as they are few.
+bool few_instructions(const Graph& g, uint32_t id, const Shape& domain,
+                      const std::function<bool(uint32_t)>& is_leaf, size_t* cost) {
+  if (is_leaf(id)) return true;
+  const Node& n = g.node(id);
+  if (n.kind != Node::kOp || !n.op->has(kElementwise) || !(n.type.shape == domain)) return false;
+  *cost += instructions(g, n);
+  if (*cost > kMaxInstructions) return false;
+  return std::all_of(n.in.begin(), n.in.end(),
+                     [&](uint32_t s) { return few_instructions(g, s, domain, is_leaf, cost); });
+}
+// What is so small beside a domain that it is in the cache.
+bool is_small(const Node& n, const Shape& domain) {
+  return n.kind == Node::kConst || n.type.shape.numel() * 8 <= domain.numel();
 }
 
 class Recomputation : public Rewriter {
@@ -73,10 +92,7 @@ class Recomputation : public Rewriter {
     }
     for (auto& o : from_.outputs) kept_[o.node] = true;
   }
-  bool small(uint32_t id, const Shape& domain) const {
-    const Node& n = from_.node(id);
-    return n.kind == Node::kConst || n.type.shape.numel() * 8 <= domain.numel();
-  }
+  bool small(uint32_t id, const Shape& domain) const { return is_small(from_.node(id), domain); }
   bool saves_a_store(uint32_t id) {
     const Node& n = from_.node(id);
     if (!in_loop(id) || kept_[id] || readers_[id].empty()) return false;
@@ -87,24 +103,13 @@ class Recomputation : public Rewriter {
       return false;
     std::set<uint32_t> leaves;
     size_t cost = 0;
-    return expand(id, domain, &leaves, &cost) && leaves.size() <= 1;
+    const auto is_leaf = [&](uint32_t s) {
+      if (small(s, domain)) return true;
+      if (kept_[s]) leaves.insert(s);
+      return kept_[s] == true;
+    };
+    return few_instructions(from_, id, domain, is_leaf, &cost) && leaves.size() <= 1;
   }
-  // Goes through the expression of a value back to what is small, or in memory.
-  bool expand(uint32_t id, const Shape& domain, std::set<uint32_t>* leaves, size_t* cost) {
-    if (small(id, domain)) return true;
-    if (kept_[id]) {
-      leaves->insert(id);
-      return true;
-    }
-    const Node& n = from_.node(id);
-    if (!n.op->has(kElementwise) || !(n.type.shape == domain)) return false;
-    *cost += instructions(from_, n);
-    if (*cost > kMaxInstructions) return false;
-    for (auto s : n.in)
-      if (!expand(s, domain, leaves, cost)) return false;
-    return true;
-  }
-
   // A value that is computed again, in `unit`, from what lies in memory.
   Val compute(uint32_t id, int unit, const Shape& domain) {
     if (small(id, domain) || kept_[id]) return map_[id];
@@ -168,6 +173,18 @@ class Recomputation : public Rewriter {
 Recomputed recompute_cheap_values(const Graph& g, const FusionPlan& plan,
                                   const DeviceFacts& facts) {
   return Recomputation(g, plan, facts).run();
+}
+
+bool is_cheap(const Graph& g, uint32_t id) {
+  const Shape& domain = g.node(id).type.shape;
+  size_t cost = 0;
+  return few_instructions(
+      g, id, domain,
+      [&](uint32_t s) {
+        const Node& n = g.node(s);
+        return n.kind == Node::kInput || is_small(n, domain);
+      },
+      &cost);
 }
 
 }  // namespace pijit

@@ -481,6 +481,27 @@ def test_narrow_types_convert_and_compute_as_numpy(n):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u1", "f2", "i8"])
+def test_places_of_extrema_of_values_that_a_loop_makes(dtype):
+    rng = np.random.RandomState(0)
+    for shape in [(200, 100), (16, 1024), (5, 70, 80), (3, 9000)]:
+        x = rng.randint(0, 60, shape).astype(dtype)
+        if dtype[0] == "f":
+            x.reshape(-1)[rng.randint(0, x.size, 3)] = np.nan
+            x.reshape(-1)[:2] = -0.0, 0.0
+        for axis in range(x.ndim):
+            def both(t):
+                small, large = ops.abs(t + t), ops.relu(ops.exp(t)) if dtype[0] == "f" else t * t
+                return ops.argmax(small, axis), ops.argmin(small, axis), ops.argmax(large, axis), small.max(axis)
+
+            want, got = both(Tensor(x)), ms.jit(both)(Tensor(x))
+            np.testing.assert_array_equal(got[0].asnumpy(), np.abs(x + x).argmax(axis))
+            np.testing.assert_array_equal(got[1].asnumpy(), np.abs(x + x).argmin(axis))
+            np.testing.assert_array_equal(got[2].asnumpy(), want[2].asnumpy())
+            for a, b in zip(got[3], want[3]):
+                np.testing.assert_array_equal(a.asnumpy(), b.asnumpy())
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u1", "f2", "i8"])
 def test_order_ops_match_numpy(dtype):
     rng = np.random.RandomState(0)
     for shape in [(3, 1), (5, 17), (4, 1000), (70, 3000), (2, 5000), (6, 5, 40)]:

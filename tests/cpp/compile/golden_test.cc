@@ -12,6 +12,7 @@
 #include "compile/layout.h"
 #include "compile/recompute.h"
 #include "compile/relax.h"
+#include "compile/extrema.h"
 #include "compile/short_axes.h"
 #include "graph/grad.h"
 #include "graph/passes/passes.h"
@@ -73,6 +74,10 @@ std::string stage(const std::string& name, const std::string& text) {
   if (name == "short_axes") {
     const auto r = unroll_short_axes(*Graph::parse(text));
     return r ? r->print(false) : "no short axis\n";
+  }
+  if (name == "extrema") {
+    const auto r = fuse_extrema(*Graph::parse(text));
+    return r ? r->print(false) : "no extremum of values that are made here\n";
   }
   if (name == "relax") return relax(*Graph::parse(text), 16)->print(false);
   if (name == "program") return compile(*Graph::parse(text))->describe();
