@@ -636,6 +636,8 @@ KERNEL(topk) {
       case DType::F64: return go(double{});
       case DType::F16: return widened([](uint16_t h) { return half_to_float(h); });
       case DType::BF16: return widened([](uint16_t h) { return bf16_to_float(h); });
+      case DType::C64:
+      case DType::C128: PIJIT_CHECK(false, "complex values have no order");
     }
   });
 }
