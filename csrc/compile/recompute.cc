@@ -178,13 +178,14 @@ Recomputed recompute_cheap_values(const Graph& g, const FusionPlan& plan,
 bool is_cheap(const Graph& g, uint32_t id) {
   const Shape& domain = g.node(id).type.shape;
   size_t cost = 0;
-  return few_instructions(
-      g, id, domain,
-      [&](uint32_t s) {
-        const Node& n = g.node(s);
-        return n.kind == Node::kInput || is_small(n, domain);
-      },
-      &cost);
+  std::set<uint32_t> leaves;
+  const auto is_leaf = [&](uint32_t s) {
+    const Node& n = g.node(s);
+    if (is_small(n, domain)) return true;
+    if (n.kind == Node::kInput) leaves.insert(s);
+    return n.kind == Node::kInput;
+  };
+  return few_instructions(g, id, domain, is_leaf, &cost) && leaves.size() <= 1;
 }
 
 }  // namespace pijit
