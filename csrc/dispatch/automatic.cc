@@ -270,9 +270,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     return run_plain(call, *a);
   }
   const Code code = code_info(call.code());
-  Slots slots(code->num_slots);
-  for (int k = 0; k < code->num_slots; ++k)
-    if (PyObject* o = call.slots()[k]) slots[k] = py::reinterpret_borrow<py::object>(o);
+  const std::span slots(call.slots(), static_cast<size_t>(code->num_slots));
   const uint64_t compiled = state->compile_count;
   const bool timed = a->captured_calls < 64 || a->trial || (a->captured_calls & 15) == 0;
   const int64_t began = timed ? now_ns() : 0;
@@ -281,7 +279,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   {
     HookScope quiet(false);
     OwnerScope owner(state);
-    r = run({call.func(), *state, false}, std::move(slots), [&] {
+    r = run({call.func(), code, *state, false}, slots, [&] {
       PyObject* r = call.run();
       if (!r) throw py::error_already_set();
       return py::reinterpret_steal<py::object>(r);

@@ -13,7 +13,7 @@ namespace {
 // Of one decorated function. Code that is made anew at every call (exec) would add up for ever.
 constexpr size_t kMaxCallees = 1024;
 
-thread_local State* owner = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local State* owner = nullptr;
 thread_local uint64_t found = 0;  // calls that ran a graph
 
 bool holds_tensor(PyObject* o) {
@@ -134,12 +134,10 @@ PyObject* on_call(PendingCall& call) {
     // a function that shares its code with one of other globals is none of ours
     if (state->globals.ptr() != globals) return call.run();
     owner->callees.try_emplace(state.get(), keeper_of(state));
-    Slots slots(code->num_slots);
-    for (int k = 0; k < code->num_slots; ++k)
-      if (PyObject* o = call.slots()[k]) slots[k] = py::reinterpret_borrow<py::object>(o);
+    const std::span slots(call.slots(), static_cast<size_t>(code->num_slots));
     HookScope quiet(false);
     const uint64_t runs = state->graph_runs, calls = state->calls;
-    py::object r = run({call.func(), *state, false}, std::move(slots), [&] {
+    py::object r = run({call.func(), code, *state, false}, slots, [&] {
       PyObject* r = call.run();
       if (!r) throw py::error_already_set();
       return py::reinterpret_steal<py::object>(r);

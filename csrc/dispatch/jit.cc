@@ -25,71 +25,86 @@ struct JitObject {
   PyObject* dict;
   PyObject* weakrefs;
   std::shared_ptr<State> state;
-  PyObject* code;  // that the state is about
-  bool graph;      // asked for: no trial gives it back to CPython
-  bool whole;      // as one graph, or an error
+  PyObject* code;        // that the state is about
+  const CodeInfo* info;  // of that code, which owns it
+  bool graph;            // asked for: no trial gives it back to CPython
+  bool whole;            // as one graph, or an error
 };
 
 bool graph_mode_on = false;
-thread_local int graph_depth = 0;
-thread_local int graph_calls = 0;     // of these, as graphs
-thread_local uint64_t disturbed = 0;  // captures and plain calls of sampled functions so far
-thread_local bool paused = false;     // this thread's jitted functions run plainly
+// Read at every call: in the part of thread-local memory that needs no look-up.
+#define CALL_LOCAL [[gnu::tls_model("initial-exec")]] thread_local
+CALL_LOCAL int graph_depth = 0;
+CALL_LOCAL int graph_calls = 0;     // of these, as graphs
+CALL_LOCAL uint64_t disturbed = 0;  // captures and plain calls of sampled functions so far
+CALL_LOCAL bool paused = false;     // this thread's jitted functions run plainly
+#undef CALL_LOCAL
 
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
-// Distributes call arguments over slots. False: a bad call, which the function itself reports.
+// Call arguments distributed over slots: borrowed from the caller, or from what is held.
+struct Bound {
+  absl::InlinedVector<PyObject*, 16> slots;
+  absl::InlinedVector<py::object, 4> held;
+  PyObject* hold(py::object o) { return held.emplace_back(std::move(o)).ptr(); }
+};
+
+// False: a bad call, which the function itself reports.
 bool bind(PyObject* func, const CodeInfo& code, PyObject* const* args, Py_ssize_t nargs,
-          PyObject* kwnames, Slots* slots) {
+          PyObject* kwnames, Bound* bound) {
   auto* co = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(func));
   const int n = co->co_argcount, nkw = co->co_kwonlyargcount;
   const bool varargs = co->co_flags & CO_VARARGS, varkw = co->co_flags & CO_VARKEYWORDS;
-  slots->assign(code.num_slots, py::object());
-  for (Py_ssize_t k = 0; k < nargs && k < n; ++k) (*slots)[k] = share(args[k]);
+  auto& slots = bound->slots;
+  for (int k = 0; k < code.num_slots; ++k) slots.push_back(k < nargs && k < n ? args[k] : nullptr);
   if (nargs > n && !varargs) return false;
   if (varargs) {
     py::tuple t(nargs > n ? nargs - n : 0);
     for (Py_ssize_t k = n; k < nargs; ++k) PyTuple_SET_ITEM(t.ptr(), k - n, Py_NewRef(args[k]));
-    (*slots)[n + nkw] = t;
+    slots[n + nkw] = bound->hold(t);
   }
-  py::dict extra;
+  py::object extra;
+  if (varkw) extra = py::dict();
   for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
     const std::string name = text_of(PyTuple_GET_ITEM(kwnames, k));
     int at = -1;
     for (int i = co->co_posonlyargcount; i < n + nkw; ++i)
       if (code.slot_names[i] == name) at = i;
     if (at >= 0) {
-      if ((*slots)[at]) return false;
-      (*slots)[at] = share(args[nargs + k]);
+      if (slots[at]) return false;
+      slots[at] = args[nargs + k];
     } else {
       if (!varkw) return false;
       extra[py::handle(PyTuple_GET_ITEM(kwnames, k))] = py::handle(args[nargs + k]);
     }
   }
-  if (varkw) (*slots)[n + nkw + (varargs ? 1 : 0)] = extra;
+  if (varkw) slots[n + nkw + (varargs ? 1 : 0)] = bound->hold(extra);
   PyObject* d = PyFunction_GetDefaults(func);
   const Py_ssize_t nd = d ? PyTuple_GET_SIZE(d) : 0;
+  bool defaults = false;
   for (int k = 0; k < n; ++k)
-    if (!(*slots)[k]) {
+    if (!slots[k]) {
       if (k < n - nd) return false;
-      (*slots)[k] = share(PyTuple_GET_ITEM(d, k - (n - nd)));
+      slots[k] = PyTuple_GET_ITEM(d, k - (n - nd));
+      defaults = true;
     }
+  if (defaults) bound->hold(share(d));
   PyObject* kd = PyFunction_GetKwDefaults(func);
   for (int k = n; k < n + nkw; ++k)
-    if (!(*slots)[k]) {
+    if (!slots[k]) {
       PyObject* v = kd ? PyDict_GetItemString(kd, code.slot_names[k].c_str()) : nullptr;
       if (!v) return false;
-      (*slots)[k] = share(v);
+      slots[k] = bound->hold(share(v));
     }
   return true;
 }
 
 // Arguments against the declared types: TypeError or ValueError, as MindSpore raises.
-void check_signature(const State& s, const CodeInfo& code, const Slots& slots) {
+void check_signature(const State& s, const CodeInfo& code, std::span<PyObject* const> slots) {
   for (size_t k = 0; k < s.signature.size(); ++k) {
     const Type& want = s.signature[k];
     const std::string& name = code.slot_names[k];
-    PyObject* o = slots[k].ptr();
+    PyObject* o = slots[k];
     OP_CHECK(o && is_tensor(o), kType, "[jit] argument '", name, "' must be a Tensor of type ",
              public_name_of(want.dtype), " by input_signature, got ",
              o ? Py_TYPE(o)->tp_name : "nothing");
@@ -196,20 +211,23 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   try {
     // The plain function runs under a tracer, and under tapes that must see each op.
     if (paused || thread_is_traced() || tape_needs_single_ops()) return original().release().ptr();
-    const Code code = code_info(PyFunction_GET_CODE(jit->func));
-    Slots slots;
-    if (!code || !bind(jit->func, *code, args, nargs, kwnames, &slots))
+    const bool known = jit->code == PyFunction_GET_CODE(jit->func);
+    const Code code =
+        known ? Code(jit->info, jit->code) : code_info(PyFunction_GET_CODE(jit->func));
+    Bound bound;
+    if (!code || !bind(jit->func, *code, args, nargs, kwnames, &bound))
       return original().release().ptr();
-    if (jit->code != code->code) {  // assigned to __code__: nothing that is known holds
+    if (!known) {  // assigned to __code__: nothing that is known holds
       auto fresh = std::make_shared<State>();
       fresh->fast = jit->state->fast;
       fresh->sampled = jit->state->sampled;
       fresh->signature = jit->state->signature;
       jit->state = std::move(fresh);
+      jit->info = &*code;
       Py_XSETREF(jit->code, Py_NewRef(code->code));
     }
     const std::shared_ptr<State> state = jit->state;  // a call may drop the function
-    if (!state->signature.empty()) check_signature(*state, *code, slots);
+    if (!state->signature.empty()) check_signature(*state, *code, bound.slots);
     struct Depth {  // Cells called below a captured function are none of their own
       explicit Depth(bool as_graph) : as_graph(as_graph) { ++graph_depth, graph_calls += as_graph; }
       ~Depth() { --graph_depth, graph_calls -= as_graph; }
@@ -217,7 +235,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     } depth(jit->graph && !jit->whole);
     auto captured = [&] {
       OwnerScope owner(state.get());
-      return run({jit->func, *state, jit->whole}, std::move(slots), original);
+      return run({jit->func, code, *state, jit->whole}, bound.slots, original);
     };
     if (state->sampled) return sampled_call(*state, captured, original).release().ptr();
     if (jit->graph || state->fast) return captured().release().ptr();
@@ -237,6 +255,7 @@ PyObject* make_jit(PyObject* func, bool graph, bool whole, bool fast) {
   new (&o->state) std::shared_ptr<State>(std::make_shared<State>());
   o->state->fast = fast;
   o->code = nullptr;
+  o->info = nullptr;
   o->graph = graph;
   o->whole = whole;
   return reinterpret_cast<PyObject*>(o);

@@ -143,9 +143,11 @@ LineAnswer on_line(LiveFrame& frame) {
         break;
       stand.moved = stand.graph = false;
       // the frame keeps its objects for as long as it stands where it stands
+      const std::vector<py::object> now = stand.slots;
+      std::vector<PyObject*> slots;
+      for (auto& o : now) slots.push_back(o.ptr());
       const py::object result =
-          run({frame.func(), *state, false, &stand}, Slots(stand.slots.begin(), stand.slots.end()),
-              [] { return py::object(); });
+          run({frame.func(), code, *state, false, &stand}, slots, [] { return py::object(); });
       if (!stand.graph) ++l.without_graph[from];
       if (!stand.moved) break;
       moved = true;

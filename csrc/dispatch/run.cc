@@ -85,12 +85,9 @@ void stop_following(State& state, Point& point, const std::vector<int>& misses) 
 // One call of a function: entries, break instructions and what follows them, to its end.
 class Execution {
  public:
-  Execution(const Front& front, Slots slots, absl::FunctionRef<py::object()> original)
-      : front_(front),
-        state_(front.state),
-        code_(code_info(PyFunction_GET_CODE(front.func))),
-        slots_(std::move(slots)),
-        original_(original) {
+  Execution(const Front& front, std::span<PyObject* const> slots,
+            absl::FunctionRef<py::object()> original)
+      : front_(front), state_(front.state), code_(front.code), given_(slots), original_(original) {
     if (!front.stand) return;
     instr_ = front.stand->instr;
     stack_ = front.stand->stack;
@@ -115,8 +112,10 @@ class Execution {
 
   const Front& front_;
   State& state_;
-  Code code_;
-  Slots slots_;
+  const Code& code_;
+  const std::span<PyObject* const> given_;  // slots before anything has happened
+  Slots slots_;                             // from then on: without as_given_
+  bool as_given_ = true;
   std::vector<py::object> stack_;
   const absl::FunctionRef<py::object()> original_;
   int instr_ = 0;
@@ -233,6 +232,8 @@ Execution::Found Execution::known(Point& point) {
 
 Execution::Found Execution::lookup(Point& point) {
   raw_.clear();
+  if (as_given_)
+    for (PyObject* s : given_) raw_.push_back(s);
   for (auto& s : slots_) raw_.push_back(s.ptr());
   for (auto& s : stack_) raw_.push_back(s.ptr());
   if (!code_->handlers.empty()) handled_ = handled_exception();
@@ -381,6 +382,8 @@ py::object Execution::run_entry(const Found& found) {
     if (front_.stand) front_.stand->returned = true;
     return r.make(e.result);
   }
+  as_given_ = false;
+  slots_.resize(given_.size());
   for (size_t s = 0; s < slots_.size(); ++s) slots_[s] = r.make(e.slot_recipes[s]);
   stack_.clear();
   for (int id : e.stack_recipes) stack_.push_back(r.make(id));
@@ -415,10 +418,10 @@ bool Execution::step() {
 
 }  // namespace
 
-// Calls with these arguments in slots; `original` runs the function plainly.
-py::object run(const Front& front, Slots slots, absl::FunctionRef<py::object()> original) {
+py::object run(const Front& front, std::span<PyObject* const> slots,
+               absl::FunctionRef<py::object()> original) {
   ++front.state.calls;
-  return Execution(front, std::move(slots), original).run();
+  return Execution(front, slots, original).run();
 }
 
 }  // namespace pijit

@@ -2,6 +2,7 @@
 // instructions and what follows them.
 #pragma once
 #include <chrono>
+#include <span>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
@@ -101,6 +102,7 @@ struct Stand {
 // A function to run.
 struct Front {
   PyObject* func;  // borrowed
+  Code code;       // its own
   State& state;
   bool whole;              // as one graph, or not at all
   Stand* stand = nullptr;  // one entry only, from here
@@ -139,8 +141,10 @@ void never_capture(PyObject* code);
 // Whether all of this thread's functions run plainly for now.
 bool capture_is_paused();
 
-// Calls with these arguments in slots; `original` runs the function plainly.
-py::object run(const Front& front, Slots slots, absl::FunctionRef<py::object()> original);
+// Calls with these arguments in slots, which the caller keeps; `original` runs the function
+// plainly.
+py::object run(const Front& front, std::span<PyObject* const> slots,
+               absl::FunctionRef<py::object()> original);
 
 // The execution of a break instruction by CPython.
 class BreakStep {

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -43,15 +44,111 @@ void* fresh_block(size_t size) {
   return r;
 }
 
+// Small blocks that a thread released are taken by it again without a lock.
+constexpr size_t kLocalClasses = 40;  // up to 64 KiB
+struct Local {
+  struct Bin {
+    uint32_t count = 0;
+    void* blocks[16];
+  };
+  static uint32_t room(size_t c) { return c < 16 ? 16 : 4; }
+  Bin bins[kLocalClasses];
+  // Bytes that this thread took less those that it released; it alone writes it.
+  std::atomic<int64_t> used{0};
+};
+
 struct Pool {
   std::mutex mu;
   std::vector<void*> free[16 + 54 * 4];
   size_t cached = 0;
-  std::atomic<size_t> used{0};
+  std::vector<Local*> locals;
+  std::atomic<int64_t> used{0};  // by threads that are gone, or about to go
+
+  // With the lock.
+  void* take(size_t c, size_t size) {
+    if (free[c].empty()) return nullptr;
+    void* r = free[c].back();
+    free[c].pop_back();
+    cached -= size;
+    return r;
+  }
+  bool keep(void* p, size_t c, size_t size) {
+    if (cached + size > kMaxCached) return false;
+    free[c].push_back(p);
+    cached += size;
+    return true;
+  }
 };
 Pool& pool() {
   static Pool* p = new Pool;  // arrays may outlive static destruction
   return *p;
+}
+
+size_t size_of_class(size_t c) {
+  if (c < 16) return (c + 1) * 64;
+  const size_t log = 10 + (c - 16) / 4;
+  return (size_t{1} << log) + ((c - 16) % 4 + 1) * (size_t{1} << (log - 2));
+}
+
+// Gives `count` blocks of a bin back to all threads.
+void give_back(Local& l, size_t c, uint32_t count) {
+  Pool& p = pool();
+  Local::Bin& b = l.bins[c];
+  const std::lock_guard lock(p.mu);
+  for (; count > 0; --count) {
+    void* block = b.blocks[--b.count];
+    if (!p.keep(block, c, size_of_class(c))) std::free(block);
+  }
+}
+
+[[gnu::tls_model("initial-exec")]] thread_local Local* local = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local bool gone = false;  // this thread ends
+
+struct Leave {
+  ~Leave() {
+    Local* l = std::exchange(local, nullptr);
+    gone = true;
+    for (size_t c = 0; c < kLocalClasses; ++c) give_back(*l, c, l->bins[c].count);
+    Pool& p = pool();
+    const std::lock_guard lock(p.mu);
+    p.used += l->used;
+    std::erase(p.locals, l);
+    delete l;
+  }
+};
+
+Local* make_local() {
+  if (gone) return nullptr;
+  auto* l = new Local;
+  {
+    Pool& p = pool();
+    const std::lock_guard lock(p.mu);
+    p.locals.push_back(l);
+  }
+  local = l;
+  static thread_local const Leave leave;
+  return l;
+}
+inline Local* here() { return local ? local : make_local(); }
+
+void count(Local* l, int64_t bytes) {
+  if (l)
+    l->used.store(l->used.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+  else
+    pool().used += bytes;
+}
+
+// A block of a bin that is empty, which receives others with it.
+void* refill(Local::Bin* b, size_t c, size_t size) {
+  Pool& p = pool();
+  const std::lock_guard lock(p.mu);
+  void* r = p.take(c, size);
+  while (r && b && b->count < Local::room(c) / 2) {
+    void* more = p.take(c, size);
+    if (!more) break;
+    b->blocks[b->count++] = more;
+  }
+  return r;
 }
 
 }  // namespace
@@ -59,43 +156,41 @@ Pool& pool() {
 void* allocate(size_t bytes) {
   size_t size;
   const size_t c = class_of(bytes, &size);
-  Pool& p = pool();
-  const size_t used = p.used += size;
-  if (recording()) record_allocation(size, used);
-  {
-    std::lock_guard lock(p.mu);
-    if (!p.free[c].empty()) {
-      void* r = p.free[c].back();
-      p.free[c].pop_back();
-      p.cached -= size;
-      return r;
-    }
-  }
-  void* r = fresh_block(size);
-  if (!r) {
-    p.used -= size;
-    throw std::bad_alloc();
-  }
+  Local* l = here();
+  Local::Bin* b = l && c < kLocalClasses ? &l->bins[c] : nullptr;
+  void* r = b && b->count ? b->blocks[--b->count] : refill(b, c, size);
+  if (!r && !(r = fresh_block(size))) throw std::bad_alloc();
+  count(l, static_cast<int64_t>(size));
+  if (recording()) record_allocation(size, allocated_bytes());
   return r;
 }
 
 void release(void* ptr, size_t bytes) {
   size_t size;
   const size_t c = class_of(bytes, &size);
+  Local* l = here();
+  count(l, -static_cast<int64_t>(size));
+  if (l && c < kLocalClasses) {
+    Local::Bin& b = l->bins[c];
+    if (b.count == Local::room(c)) give_back(*l, c, Local::room(c) / 2);
+    b.blocks[b.count++] = ptr;
+    return;
+  }
   Pool& p = pool();
-  p.used -= size;
   {
-    std::lock_guard lock(p.mu);
-    if (p.cached + size <= kMaxCached) {
-      p.free[c].push_back(ptr);
-      p.cached += size;
-      return;
-    }
+    const std::lock_guard lock(p.mu);
+    if (p.keep(ptr, c, size)) return;
   }
   std::free(ptr);
 }
 
-size_t allocated_bytes() { return pool().used; }
+size_t allocated_bytes() {
+  Pool& p = pool();
+  const std::lock_guard lock(p.mu);
+  int64_t n = p.used;
+  for (const Local* l : p.locals) n += l->used.load(std::memory_order_relaxed);
+  return static_cast<size_t>(std::max<int64_t>(n, 0));
+}
 
 void destroy(Storage* s) {
   if (s->free_external)
