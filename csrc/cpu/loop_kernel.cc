@@ -72,6 +72,7 @@ LoopKernel::LoopKernel(LoopSpec s) : spec_(std::move(s)) {
   for (int i = 0; i < outer_dims_; ++i) outer_ *= spec_.dims[i];
   inner_ = spec_.dims[rank - 1];
   if (spec_.form == LoopSpec::kCol) reduce_ = spec_.dims[rank - 2];
+  make_apart();
   InnerSpec is = inner_spec(&spec_);
   const bool streams =
       std::any_of(is.out.begin(), is.out.end(), [](const LoopOutput& o) { return o.stream; });
@@ -81,6 +82,46 @@ LoopKernel::LoopKernel(LoopSpec s) : spec_(std::move(s)) {
   for (auto& o : spec_.out)
     identity_.push_back(o.combine == Combiner::kNone ? 0 : combiner_identity(o.combine, o.dt));
   loop_ = make_inner_loop(is);
+}
+
+// Threads that divide columns between them would each store its part of every row, and fetch ahead
+// what belongs to the other. Where the reduced values are stored anyway, they divide the rows, and
+// then the columns of what is in the cache.
+void LoopKernel::make_apart() {
+  if (spec_.form != LoopSpec::kCol || cost() < kParallelCost || outer_ >= max_threads()) return;
+  LoopSpec rows = spec_, columns = spec_;
+  rows.form = LoopSpec::kMap;
+  rows.out.clear();
+  columns.in.clear();
+  columns.out.clear();
+  SBuilder body;
+  Apart first, second;
+  const size_t ni = spec_.in.size();
+  for (size_t k = 0; k < ni; ++k) first.in.push_back(k);
+  for (size_t k = 0; k < spec_.out.size(); ++k) {
+    const LoopOutput& o = spec_.out[k];
+    if (o.stream) return;  // it is in no cache
+    if (o.combine == Combiner::kNone) {
+      rows.out.push_back(o);
+      first.out.push_back(ni + k);
+      continue;
+    }
+    const auto stored = std::find_if(spec_.out.begin(), spec_.out.end(), [&](auto& other) {
+      return other.combine == Combiner::kNone && other.node == o.node && other.dt == o.dt;
+    });
+    if (stored == spec_.out.end()) return;
+    LoopOutput column = o;
+    column.node = body.input(static_cast<int>(columns.in.size()), o.dt).id;
+    columns.in.push_back(*stored);
+    columns.out.push_back(column);
+    second.in.push_back(ni + static_cast<size_t>(stored - spec_.out.begin()));
+    second.out.push_back(ni + k);
+  }
+  columns.body = body.nodes;
+  first.kernel = std::make_unique<LoopKernel>(std::move(rows));
+  second.kernel = std::make_unique<LoopKernel>(std::move(columns));
+  apart_.push_back(std::move(first));
+  apart_.push_back(std::move(second));
 }
 
 // Sums of columns stay in registers where rows are few, so short that one would wait for the last
@@ -112,6 +153,18 @@ void LoopKernel::run(const void* const* in, void* const* out) const {
   if (total == 0 && !reducing) return;
   const int threads = cost() < kParallelCost ? 1 : max_threads();
   if (threads == 1) return run_alone(in, out);
+  if (!apart_.empty()) {
+    const void* inputs[64];
+    void* outputs[64];
+    const size_t ni = spec_.in.size();
+    for (auto& part : apart_) {
+      for (size_t k = 0; k < part.in.size(); ++k)
+        inputs[k] = part.in[k] < ni ? in[part.in[k]] : out[part.in[k] - ni];
+      for (size_t k = 0; k < part.out.size(); ++k) outputs[k] = out[part.out[k] - ni];
+      part.kernel->run(inputs, outputs);
+    }
+    return;
+  }
   if (spec_.form == LoopSpec::kMap && outer_dims_ == 0) {
     const int64_t blocks = (inner_ + 1023) / 1024;  // whole cache lines per thread
     parallel_for(blocks, 1, [&](int64_t b, int64_t e) {

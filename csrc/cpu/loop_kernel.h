@@ -72,6 +72,7 @@ class LoopKernel : public Kernel {
 
  private:
   bool sums_by_columns() const;
+  void make_apart();
   void run_range(const void* const* in, void* const* out, int64_t begin, int64_t end) const {
     run_part(in, out, begin, end, 0, inner_);
   }
@@ -89,6 +90,13 @@ class LoopKernel : public Kernel {
   std::vector<uint64_t> identity_;  // per output: of its combiner
   // The second one, if any, stores around the caches; it takes memory that is_aligned().
   std::shared_ptr<const InnerLoop> loop_, streaming_;
+  // Instead, where threads take part: the rows, and the columns of what these stored. Per operand,
+  // which of all operands it is, inputs first.
+  struct Apart {
+    std::unique_ptr<LoopKernel> kernel;
+    std::vector<size_t> in, out;
+  };
+  std::vector<Apart> apart_;
   bool is_aligned(char* const* base) const;
 };
 
