@@ -128,11 +128,14 @@ class Compiler {
     if (lead.op->has(kRegion)) {
       if (lead.regions.empty()) return;  // a result: stored by its region op
       build_region(lead, position, &step);
+    } else if (is_output(lead)) {
+      return;  // stored by the op that it is of
     } else if (unit.kind == Unit::kLibrary) {
       const Node& n = g_.node(unit.nodes[0]);
       for (auto s : n.in) step.in.push_back(s == kNoNode ? -1 : slot(s));
       step.kernel = device_.kernels.make(request_of(g_, n, fast_));
       step.out.push_back(define(n.id, position));
+      define_further_outputs(n, position, &step);
       step.text = n.op->name + " " + n.type.str();
       step.may_fail = n.op->has(kMayFail);
       step.subject = subject(unit.nodes, step.text);
@@ -141,6 +144,21 @@ class Compiler {
     }
     unit_step_[position] = static_cast<int>(p_->steps.size());
     p_->steps.push_back(std::move(step));
+  }
+
+  static bool is_output(const Node& n) {
+    static const OpDef& output = OpTable::get().at("output");
+    return n.op == &output;
+  }
+  void define_further_outputs(const Node& n, int position, Program::Step* step) {
+    step->out.resize(n.op->outputs, -1);
+    for (uint32_t i = n.id + 1; n.op->outputs > 1 && i < g_.size(); ++i) {
+      const Node& user = g_.node(i);
+      if (plan_.unit_of[i] < 0 || !is_output(user) || user.in[0] != n.id) continue;
+      int& out = step->out.at(static_cast<size_t>(int64_t{std::get<Dim>(user.attrs[0])}));
+      PIJIT_CHECK(out < 0, "an output is taken twice");  // equal nodes are merged
+      out = define(i, position);
+    }
   }
 
   void build_region(const Node& n, int position, Program::Step* step) {

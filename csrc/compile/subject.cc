@@ -28,6 +28,10 @@ int64_t flops_of(const Graph& g, const Node& n) {
     const int last = q.rank() - 1;
     return 2 * (count(q) + count(out)) * int64_t{k[last - 1]};
   }
+  if (name == "attention_gradient") {  // five: scores and weights' cotangents, then dq, dk and dv
+    const Shape &q = in(0), &k = in(1);
+    return 2 * (3 * count(q) + 2 * count(in(3))) * int64_t{k[q.rank() - 2]};
+  }
   if (name == "dense") return 2 * count(in(0)) * int64_t{in(1)[0]};
   if (name == "conv2d") return 2 * count(out) * count(in(1)) / std::max<int64_t>(1, channels(out));
   if (name == "conv2d_dx")

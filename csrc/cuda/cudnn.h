@@ -30,6 +30,7 @@ using Destroy = int(Descriptor);
 // X(member, exported name, type)
 #define PIJIT_CUDNN_FUNCTIONS(X)                                                                  \
   X(error_string, "cudnnGetErrorString", const char*(int status))                                 \
+  X(version, "cudnnGetVersion", size_t())                                                         \
   X(create, "cudnnCreate", int(Handle*))                                                          \
   X(set_stream, "cudnnSetStream", int(Handle, Stream))                                            \
   X(tensor_create, "cudnnCreateTensorDescriptor", Create)                                         \

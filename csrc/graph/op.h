@@ -214,6 +214,7 @@ struct OpDef {
   std::vector<InputSpec> inputs;
   std::vector<AttrSpec> attrs;
   uint32_t flags = 0;
+  int outputs = 1;  // that a kernel stores; those behind the first: `output` nodes (ops/matmul.cc)
   Promote promote = Promote::kNone;
   Combiner combiner = Combiner::kNone;
   InferFn infer;
@@ -268,6 +269,10 @@ class OpEntry {
   }
   OpEntry& flags(uint32_t f) {
     d_.flags |= f;
+    return *this;
+  }
+  OpEntry& outputs(int n) {
+    d_.outputs = n;
     return *this;
   }
   OpEntry& promote(Promote p) {

@@ -34,7 +34,8 @@ class OpKernel : public Kernel {
  public:
   // The output does not overlap an input.
   virtual void run(const void* const* in, void* out) = 0;
-  void launch(const void* const* in, void* const* out) final { run(in, out[0]); }
+  // Overridden by kernels of several outputs.
+  void launch(const void* const* in, void* const* out) override { run(in, out[0]); }
 };
 
 // Runs a lambda.

@@ -1,7 +1,8 @@
 // cuDNN on the host, as its documentation has it: convolutions of NCHW tensors and their gradients
 // from the descriptors, in plain loops on the fake driver's stream. Its heuristic offers what must
 // not be taken first. PIJIT_FAKE_CUDNN: "absent" (it does not start), "refuses" (it has no
-// algorithm), "apart" (no convolution with a bias), "fails" (launches fail).
+// algorithm), "apart" (no convolution with a bias), "fails" (launches fail), "forward" (no gradient
+// of attention).
 #include <math.h>
 
 #include <algorithm>
@@ -11,9 +12,9 @@
 namespace {
 enum { kOk = 0, kBad = 2000, kNotSupported = 3000, kFailed = 5000 };
 enum { kF32, kF64, kF16, kBf16 = 9 };
-enum { kY, kDx, kDw, kJoined, kAdd, kActivate, kAttend };
+enum { kY, kDx, kDw, kJoined, kAdd, kActivate, kAttend, kAttendBack };
 constexpr size_t kWorkspace = 96;
-int calls[7];
+int calls[8];
 
 struct Handle {
   void* stream;
@@ -170,7 +171,10 @@ int workspace(int what, const Tensor* x, const Tensor* w, const Convolution* c, 
 extern "C" {
 // For tests: how often a function was called.
 EXPORT pijit_fake_cudnn(int which) { return calls[which]; }
-EXPORT cudnnCreate(Handle** h) { return mode("PIJIT_FAKE_CUDNN", "absent") ? 1001 : (*h = new Handle{}, kOk); }
+__attribute__((visibility("default"))) size_t cudnnGetVersion() { return 92800; }
+EXPORT cudnnCreate(Handle** h) {
+  return mode("PIJIT_FAKE_CUDNN", "absent") ? 1001 : (*h = new Handle{}, kOk);
+}
 __attribute__((visibility("default"))) const char* cudnnGetErrorString(int status) {
   return status == kFailed ? "CUDNN_STATUS_EXECUTION_FAILED" : "CUDNN_STATUS_BAD_PARAM";
 }

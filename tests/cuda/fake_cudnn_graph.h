@@ -1,7 +1,10 @@
-// cuDNN's graphs on the host: attention with masks, in plain loops on the fake driver's stream. Its
-// heuristic offers first what is not deterministic, then what has no plan. With
-// PIJIT_FAKE_CUDNN_TOO, the path of cuDNN itself, that one takes each descriptor, too, and makes
-// plans for GPUs of three generations from their properties, for which it needs none.
+// cuDNN's graphs on the host: attention with masks and its gradient, in plain loops on the fake
+// driver's stream. Its heuristic offers first what is not deterministic, then what has no plan. Of
+// a gradient it has one plan that adds up in order: it wants the knob STAGES beside the knobs that
+// the heuristic chose. Gradients go past masks as if they were sums: nothing says that cuDNN
+// doesn't. With PIJIT_FAKE_CUDNN_TOO, the path of cuDNN itself, that one takes each descriptor,
+// too, and makes plans for GPUs of three generations from their properties, for which it needs
+// none.
 #include <math.h>
 #include <stdio.h>
 
@@ -12,8 +15,10 @@
 
 namespace {
 
-enum { kPw, kEng = 2, kCfg, kHeur, kPlan, kPwOp = 13, kGraph = 15, kPack, kTens, kSdpa = 41 };
-enum { kHandleT, kDataT, kBoolT, kIntT, kPtrT = 6, kHeurT = 8, kNoteT = 11, kPwT = 14, kNodeT };
+enum { kPw, kEng = 2, kCfg, kHeur, kPlan, kKnob = 7, kPwOp = 13, kGraph = 15, kPack, kTens };
+enum { kSdpa = 41, kSdpaBack = 43 };
+enum { kHandleT, kDataT, kBoolT, kIntT, kPtrT = 6, kHeurT = 8, kKnobT, kNoteT = 11, kPwT = 14 };
+enum { kNodeT = 15, kStages = 14, kTileM = 40, kTileN = 41 };
 
 struct GraphNode {
   int kind;
@@ -33,8 +38,10 @@ struct GraphNode {
 // Attributes that are set, with their types.
 const std::map<int, std::map<int, int>> kKnown = {
     {kPw, {{0, kPwT}, {1, kDataT}}},
+    {kCfg, {{300, kNodeT}, {302, kNodeT}}},
     {kHeur, {{200, kHeurT}, {201, kNodeT}}},
     {kPlan, {{400, kHandleT}, {401, kNodeT}}},
+    {kKnob, {{600, kKnobT}, {601, kIntT}}},
     {kPwOp, {{750, kNodeT}, {751, kNodeT}, {752, kNodeT}, {753, kNodeT}}},
     {kGraph, {{800, kHandleT}, {801, kNodeT}}},
     {kPack, {{1000, kIntT}, {1001, kPtrT}, {1003, kPtrT}}},
@@ -51,10 +58,25 @@ const std::map<int, std::map<int, int>> kKnown = {
       {2801, kNodeT},
       {2802, kNodeT},
       {2803, kNodeT},
+      {2804, kNodeT},
       {2805, kNodeT},
       {2811, kNodeT},
       {2812, kIntT},
       {2813, kIntT}}},
+    {kSdpaBack,
+     {{2851, kNodeT},
+      {2852, kNodeT},
+      {2853, kNodeT},
+      {2854, kNodeT},
+      {2855, kNodeT},
+      {2856, kNodeT},
+      {2859, kNodeT},
+      {2860, kNodeT},
+      {2861, kNodeT},
+      {2862, kNodeT},
+      {2867, kNodeT},
+      {2868, kIntT},
+      {2869, kIntT}}},
 };
 size_t size_of(int type) {
   return type == kBoolT                                                         ? 1
@@ -73,27 +95,41 @@ struct Mask {
   Four n;
 };
 struct AttentionProblem {
+  bool back;
   Four q, k, v;
-  int64_t type, ids[5];
+  int64_t type;
+  std::vector<int64_t> ids;  // q, k, v, out, statistics or 0, scale; dout, dq, dk, dv
   std::vector<Mask> masks;
 };
 // What an attention node says; false: something is wrong.
 bool understood(const GraphNode& s, AttentionProblem* p) {
-  for (int k : {2800, 2801, 2802, 2803, 2805})
-    if (!s.at(k) || s.node(k).at(907)) return false;
-  const GraphNode &q = s.node(2800), &k = s.node(2801), &v = s.node(2802), &scale = s.node(2805);
-  *p = {dims(q), dims(k), dims(v), q.at(901), {}, {}};
-  for (int i = 0; i < 5; ++i) p->ids[i] = s.node(i < 4 ? 2800 + i : 2805).at(906);
-  const Four rows{p->q[0], p->q[1], p->q[2], p->k[2]};
+  const bool back = s.kind == kSdpaBack;
+  const int first = back ? 2851 : 2800, scores_of = back ? 2867 : 2811;
+  std::vector<int> names;
+  for (int k = 0; k < 6; ++k) names.push_back(first + k);
+  if (back) names.insert(names.end(), {2862, 2859, 2860, 2861});
+  *p = {back};
+  for (int name : names) {
+    const bool absent = !s.at(name);
+    if (absent ? back || name != 2804 : s.node(name).at(907)) return false;
+    p->ids.push_back(absent ? 0 : s.node(name).at(906));
+  }
+  auto node = [&](int k) -> const GraphNode& { return s.node(names[k]); };
+  p->q = dims(node(0)), p->k = dims(node(1)), p->v = dims(node(2)), p->type = node(0).at(901);
+  const Four rows{p->q[0], p->q[1], p->q[2], p->k[2]}, out{rows[0], rows[1], rows[2], p->v[3]};
   if ((p->type != kF16 && p->type != kBf16) ||
-      !is_tensor(k, {rows[0], rows[1], rows[3], p->q[3]}, p->type) ||
-      !is_tensor(v, {rows[0], rows[1], rows[3], p->v[3]}, p->type) ||
-      !is_tensor(s.node(2803), {rows[0], rows[1], rows[2], p->v[3]}, p->type) ||
-      !is_tensor(scale, {1, 1, 1, 1}, kF32) || !scale.at(908) || p->q[3] % 8 || p->v[3] % 8)
+      !is_tensor(node(1), {rows[0], rows[1], rows[3], p->q[3]}, p->type) ||
+      !is_tensor(node(2), {rows[0], rows[1], rows[3], p->v[3]}, p->type) ||
+      !is_tensor(node(3), out, p->type) || !is_tensor(node(5), {1, 1, 1, 1}, kF32) ||
+      !node(5).at(908) || p->q[3] % 8 || p->v[3] % 8)
     return false;
-  if (!s.at(2811)) return true;
-  int64_t scores = s.at(2812);
-  const GraphNode& steps = s.node(2811);
+  if (p->ids[4] && !is_tensor(node(4), {rows[0], rows[1], rows[2], 1}, kF32)) return false;
+  if (back && (!is_tensor(node(6), out, p->type) || !is_tensor(node(7), p->q, p->type) ||
+               !is_tensor(node(8), p->k, p->type) || !is_tensor(node(9), p->v, p->type)))
+    return false;
+  if (!s.at(scores_of)) return true;
+  int64_t scores = s.at(scores_of + 1);
+  const GraphNode& steps = s.node(scores_of);
   for (size_t i = 0; i < steps.a.at(801).size(); ++i) {
     const GraphNode& step = steps.node(801, i);
     if (step.kind != kPwOp || !step.at(750) || !step.at(751) || !step.at(752) || !step.at(753))
@@ -107,40 +143,78 @@ bool understood(const GraphNode& s, AttentionProblem* p) {
     scores = y.at(906);
     p->masks.push_back({step.node(750).at(0), m.at(906), m.at(901), dims(m)});
   }
-  return scores == s.at(2813);
+  return scores == s.at(scores_of + 2);
 }
 
-void attend(const AttentionProblem& p, const void* const* in, double scale, void* out,
-            const std::vector<const void*>& masks) {
+// Rows of a head: what is read and written by them.
+struct Rows {
+  const AttentionProblem& p;
+  const void* const* given;
+  double scale;
+  const std::vector<const void*>& masks;
+  int64_t b, h;
+  int64_t head() const { return b * p.q[1] + h; }
+  double at(int which, int64_t rows, int64_t i, int64_t width, int64_t d) const {
+    return read(given[which], p.type, (head() * rows + i) * width + d);
+  }
+  double score(int64_t i, int64_t j) const {
+    double x = 0;
+    for (int64_t d = 0; d < p.q[3]; ++d)
+      x += at(0, p.q[2], i, p.q[3], d) * at(1, p.k[2], j, p.q[3], d);
+    x *= scale;
+    for (size_t m = 0; m < masks.size(); ++m) {
+      const Four& n = p.masks[m].n;
+      const int64_t k = ((b % n[0] * n[1] + h % n[1]) * n[2] + i % n[2]) * n[3] + j % n[3];
+      const double value = read(masks[m], p.masks[m].type, k);
+      x = p.masks[m].mode == 0 ? x + value : fmin(x, value);
+    }
+    return x;
+  }
+};
+void attend(const Rows& r) {
+  const AttentionProblem& p = r.p;
   const int64_t columns = p.k[2];
   std::vector<double> s(columns);
-  for (int64_t b = 0; b < p.q[0]; ++b)
-    for (int64_t h = 0; h < p.q[1]; ++h)
-      for (int64_t i = 0; i < p.q[2]; ++i) {
-        const int64_t head = b * p.q[1] + h;
-        double top = -INFINITY, sum = 0;
-        for (int64_t j = 0; j < columns; ++j) {
-          double x = 0;
-          for (int64_t d = 0; d < p.q[3]; ++d)
-            x += read(in[0], p.type, (head * p.q[2] + i) * p.q[3] + d) *
-                 read(in[1], p.type, (head * columns + j) * p.q[3] + d);
-          x *= scale;
-          for (size_t m = 0; m < masks.size(); ++m) {
-            const Four& n = p.masks[m].n;
-            const int64_t at = ((b % n[0] * n[1] + h % n[1]) * n[2] + i % n[2]) * n[3] + j % n[3];
-            const double value = read(masks[m], p.masks[m].type, at);
-            x = p.masks[m].mode == 0 ? x + value : fmin(x, value);
-          }
-          top = fmax(top, s[j] = x);
-        }
-        for (auto& x : s) sum += x = exp(x - top);
-        for (int64_t d = 0; d < p.v[3]; ++d) {
-          double y = 0;
-          for (int64_t j = 0; j < columns; ++j)
-            y += s[j] / sum * read(in[2], p.type, (head * columns + j) * p.v[3] + d);
-          write(out, p.type, (head * p.q[2] + i) * p.v[3] + d, y);
-        }
+  for (int64_t i = 0; i < p.q[2]; ++i) {
+    double top = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < columns; ++j) top = fmax(top, s[j] = r.score(i, j));
+    for (auto& x : s) sum += x = exp(x - top);
+    for (int64_t d = 0; d < p.v[3]; ++d) {
+      double y = 0;
+      for (int64_t j = 0; j < columns; ++j) y += s[j] / sum * r.at(2, columns, j, p.v[3], d);
+      write(const_cast<void*>(r.given[3]), p.type, (r.head() * p.q[2] + i) * p.v[3] + d, y);
+    }
+    if (p.ids[4]) write(const_cast<void*>(r.given[4]), kF32, r.head() * p.q[2] + i, top + log(sum));
+  }
+}
+void attend_back(const Rows& r) {
+  const AttentionProblem& p = r.p;
+  const int64_t columns = p.k[2], wide = p.q[3], width = p.v[3];
+  std::vector<double> dq(p.q[2] * wide), dk(columns * wide), dv(columns * width);
+  for (int64_t i = 0; i < p.q[2]; ++i) {
+    const double statistic = read(r.given[4], kF32, r.head() * p.q[2] + i);
+    double mean = 0;
+    for (int64_t d = 0; d < width; ++d)
+      mean += r.at(3, p.q[2], i, width, d) * r.at(6, p.q[2], i, width, d);
+    for (int64_t j = 0; j < columns; ++j) {
+      const double w = exp(r.score(i, j) - statistic);
+      double dw = 0;
+      for (int64_t d = 0; d < width; ++d) {
+        dw += r.at(6, p.q[2], i, width, d) * r.at(2, columns, j, width, d);
+        dv[j * width + d] += w * r.at(6, p.q[2], i, width, d);
       }
+      const double ds = w * (dw - mean) * r.scale;
+      for (int64_t d = 0; d < wide; ++d) {
+        dq[i * wide + d] += ds * r.at(1, columns, j, wide, d);
+        dk[j * wide + d] += ds * r.at(0, p.q[2], i, wide, d);
+      }
+    }
+  }
+  const std::vector<double>* made[] = {&dq, &dk, &dv};
+  for (int k = 0; k < 3; ++k)
+    for (size_t i = 0; i < made[k]->size(); ++i)
+      write(const_cast<void*>(r.given[7 + k]), p.type, r.head() * made[k]->size() + i,
+            (*made[k])[i]);
 }
 
 // cuDNN itself.
@@ -215,8 +289,9 @@ bool really_planned(const GraphNode& heuristic) {
     for (auto& c : configs) r.create(kCfg, &c);
     if (said(r.get(h, 202, kNodeT, n, &got, configs.data()), "a heuristic")) return false;
     bool planned = false;
+    const bool back = heuristic.node(201).node(801).kind == kSdpaBack;
     for (int64_t k = 0; k < got && !planned; ++k) {
-      void *engine = nullptr, *plan = nullptr;
+      void* engine = nullptr;
       int notes[16];
       int64_t one, noted = 0;
       r.create(kEng, &engine);
@@ -224,9 +299,30 @@ bool really_planned(const GraphNode& heuristic) {
       if (said(r.get(engine, 1303, kNoteT, 16, &noted, notes), "an engine") ||
           std::find(notes, notes + noted, 4) != notes + noted)
         continue;
-      r.create(kPlan, &plan);
-      planned = !r.set(plan, 401, kNodeT, 1, &configs[k]) && !r.set(plan, 407, kNodeT, 1, &gpu) &&
-                !said(r.finalize(plan), "a plan");
+      auto plan = [&](void* config) {
+        void* p = nullptr;
+        r.create(kPlan, &p);
+        return !r.set(p, 401, kNodeT, 1, &config) && !r.set(p, 407, kNodeT, 1, &gpu) &&
+               (back ? r.finalize(p) : said(r.finalize(p), "a plan")) == 0;
+      };
+      if (!back) planned = plan(configs[k]);
+      for (int64_t stages : {4, 2}) {  // as attention.cc does
+        if (!back || planned) break;
+        std::vector<void*> knobs(32);
+        for (auto& x : knobs) r.create(kKnob, &x);
+        int64_t chosen = 0;
+        if (said(r.get(configs[k], 302, kNodeT, 31, &chosen, knobs.data()), "knobs")) return false;
+        const int type = kStages;
+        r.create(kKnob, &knobs[chosen]);
+        void* config = nullptr;
+        r.create(kCfg, &config);
+        planned = !said(r.set(knobs[chosen], 600, kKnobT, 1, &type), "a knob") &&
+                  !said(r.set(knobs[chosen], 601, kIntT, 1, &stages), "a knob") &&
+                  !said(r.finalize(knobs[chosen]), "a knob") &&
+                  !said(r.set(config, 300, kNodeT, 1, &engine), "an engine") &&
+                  !said(r.set(config, 302, kNodeT, chosen + 1, knobs.data()), "knobs") &&
+                  !r.finalize(config) && plan(config);
+      }
     }
     if (!planned) return fprintf(stderr, "cuDNN has no plan for sm_%d\n", capability), false;
   }
@@ -234,13 +330,22 @@ bool really_planned(const GraphNode& heuristic) {
 }
 bool mirrored(const GraphNode& n) {
   return real() && n.kind != kHeur && n.kind != kPlan && n.kind != kPack && n.kind != kEng &&
-         n.kind != kCfg;
+         n.kind != kCfg && n.kind != kKnob;
+}
+bool backward(const GraphNode& config) {
+  return reinterpret_cast<const GraphNode*>(config.at(201))->node(801).kind == kSdpaBack;
+}
+int64_t knob(const GraphNode& config, int type) {
+  const auto it = config.a.find(302);
+  for (size_t k = 0; it != config.a.end() && k < it->second.size(); ++k)
+    if (config.node(302, k).at(600) == type) return config.node(302, k).at(601);
+  return -1;
 }
 }  // namespace
 
 extern "C" {
 EXPORT cudnnBackendCreateDescriptor(int kind, GraphNode** n) {
-  if (!kKnown.count(kind) && kind != kEng && kind != kCfg) return kBad;
+  if (!kKnown.count(kind) && kind != kEng) return kBad;
   *n = new GraphNode{kind};
   return mirrored(**n) ? said(real()->create(kind, &(*n)->real), "a descriptor") : kOk;
 }
@@ -258,7 +363,7 @@ EXPORT cudnnBackendSetAttribute(GraphNode* n, int attribute, int type, int64_t c
     memcpy(&to[k], static_cast<const char*>(values) + k * size_of(type), size_of(type));
     if (type != kNodeT) continue;
     const auto* other = reinterpret_cast<GraphNode*>(to[k]);
-    if (!other || (!other->finished && other->kind != kCfg)) return kBad;
+    if (!other || !other->finished) return kBad;
     nodes.push_back(other->real);
   }
   if (!mirrored(*n) || type == kHandleT) return kOk;
@@ -278,11 +383,20 @@ EXPORT cudnnBackendFinalize(GraphNode* n) {
     const int64_t bytes = n->at(901) == kF32 ? 4 : 2;
     if (n->at(900) < bytes || n->at(900) & (n->at(900) - 1)) return kBad;
   }
-  if (n->kind == kSdpa && !understood(*n, &p)) return kBad;
+  if ((n->kind == kSdpa || n->kind == kSdpaBack) && !understood(*n, &p)) return kBad;
   if (n->kind == kGraph && !n->at(801)) return kBad;
   if (n->kind == kHeur && (n->at(200) != 3 || !n->at(201) || !n->node(201).at(800))) return kBad;
   if (n->kind == kPlan && (!n->at(400) || !n->at(401))) return kBad;
   if (n->kind == kPlan && n->node(401).choice != 2) return kNotSupported;
+  if (n->kind == kPlan && backward(n->node(401)) && knob(n->node(401), kStages) != 2)
+    return kBad;  // cuDNN would add up in any order
+  if (n->kind == kCfg) {
+    if (!n->at(300)) return kBad;
+    n->choice = n->node(300).choice, n->a[201] = n->node(300).a.at(201);
+    if (knob(*n, kStages) == 4) return kNotSupported;  // on sm_90 alone
+    if (knob(*n, kTileM) != 2 || knob(*n, kTileN) != 1) return kBad;
+  }
+  if (n->kind == kKnob && (!n->a.count(600) || !n->a.count(601))) return kBad;
   if (n->kind == kPack && (n->a[1000].size() != n->a[1001].size() || !n->at(1003))) return kBad;
   n->finished = true;
   return mirrored(*n) ? said(real()->finalize(n->real), "a descriptor") : kOk;
@@ -291,12 +405,14 @@ EXPORT cudnnBackendGetAttribute(GraphNode* n, int attribute, int type, int64_t m
                                 void* values) {
   auto filled = [&](GraphNode* to, int kind, const GraphNode& from, int choice) {
     if (to->kind != kind) return false;
-    to->choice = choice, to->a[201] = from.a.at(201);
+    to->choice = choice, to->a[201] = from.a.at(201), to->finished = true;
     return true;
   };
   auto** nodes = static_cast<GraphNode**>(values);
   if (n->kind == kHeur && attribute == 202 && type == kNodeT && n->finished) {
-    const bool none = mode("PIJIT_FAKE_CUDNN", "refuses") || (real() && !really_planned(*n));
+    const bool none = mode("PIJIT_FAKE_CUDNN", "refuses") ||
+                      (mode("PIJIT_FAKE_CUDNN", "forward") && backward(*n)) ||
+                      (real() && !really_planned(*n));
     *count = none ? 0 : 3;
     for (int k = 0; k < *count && k < most; ++k)
       if (!filled(nodes[k], kCfg, *n, k)) return kBad;
@@ -304,6 +420,16 @@ EXPORT cudnnBackendGetAttribute(GraphNode* n, int attribute, int type, int64_t m
   }
   if (n->kind == kCfg && attribute == 300 && type == kNodeT && most == 1)
     return *count = 1, filled(*nodes, kEng, *n, n->choice) ? kOk : kBad;
+  if (n->kind == kCfg && attribute == 302 && type == kNodeT && most >= 2) {
+    for (int k = 0; k < 2; ++k) {
+      if (nodes[k]->kind != kKnob) return kBad;
+      nodes[k]->a[600] = {k ? kTileN : kTileM}, nodes[k]->a[601] = {k ? 1 : 2};
+      nodes[k]->finished = true;
+    }
+    return *count = 2, kOk;
+  }
+  if (n->kind == kKnob && attribute == 600 && type == kKnobT && most == 1 && n->finished)
+    return *count = 1, *static_cast<int*>(values) = n->at(600), kOk;
   if (n->kind == kEng && attribute == 1303 && type == kNoteT && most > 1) {
     static_cast<int*>(values)[0] = 0, static_cast<int*>(values)[1] = 4;
     return *count = n->choice == 0 ? 2 : 1, kOk;
@@ -324,20 +450,24 @@ EXPORT cudnnBackendExecute(Handle* h, GraphNode* plan, GraphNode* pack) {
       if (pack->at(1000, k) == id) return reinterpret_cast<const void*>(pack->at(1001, k));
     return nullptr;
   };
-  std::array<const void*, 5> given;
-  std::vector<const void*> masks;
-  for (int k = 0; k < 5; ++k)
-    if (!(given[k] = pointer(p.ids[k])) || (k < 4 && (uintptr_t)given[k] % 16)) return kBad;
+  std::vector<const void*> given, masks;
+  for (size_t k = 0; k < p.ids.size(); ++k) {
+    given.push_back(pointer(p.ids[k]));
+    const bool absent = k == 4 && !p.ids[k];  // statistics
+    if (!absent && (!given[k] || (k != 4 && k != 5 && (uintptr_t)given[k] % 16))) return kBad;
+  }
   for (auto& m : p.masks) {
     masks.push_back(pointer(m.id));
     if (!masks.back()) return kBad;
   }
   if (mode("PIJIT_FAKE_CUDNN", "fails")) return kFailed;
-  ++calls[kAttend];
-  const float scale = *static_cast<const float*>(given[4]);  // by value: read at once
+  ++calls[p.back ? kAttendBack : kAttend];
+  const float scale = *static_cast<const float*>(given[5]);  // by value: read at once
   later([=, workspace = reinterpret_cast<void*>(pack->at(1003))] {
     scribble(workspace);
-    attend(p, given.data(), scale, const_cast<void*>(given[3]), masks);
+    for (int64_t b = 0; b < p.q[0]; ++b)
+      for (int64_t h = 0; h < p.q[1]; ++h)
+        (p.back ? attend_back : attend)({p, given.data(), scale, masks, b, h});
   });
   return kOk;
 }

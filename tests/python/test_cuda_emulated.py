@@ -55,8 +55,16 @@ def test_programs(emulated):
 def test_without_all_of_cudnn(emulated, how):
     """It does not start, or has no algorithm: by tiles. It adds no bias by the way: by itself."""
     names = ("test_convolutions", "test_convolutions_in_tf32", "test_steps_with_convolutions_are_one_launch",
-             "test_attention")
+             "test_attention", "test_gradients_of_attention", "test_training_of_attention")
     r = run(emulated, HERE / "program.py", *names, *(["test_windows"] if how == "absent" else []), PIJIT_FAKE_CUDNN=how)
+    assert r.returncode == 0, r.stdout + r.stderr
+
+
+@once
+def test_attention_without_its_gradient(emulated):
+    """Without a plan for the gradient, the forward half is products and a softmax, too; attention by itself is not."""
+    names = "test_attention", "test_gradients_of_attention", "test_training_of_attention", "test_attention_of_a_layer"
+    r = run(emulated, HERE / "program.py", *names, PIJIT_FAKE_CUDNN="forward")
     assert r.returncode == 0, r.stdout + r.stderr
 
 
@@ -135,7 +143,8 @@ DOES = {"cuKernelSetAttribute", "cuKernelGetAttribute", "cuLibraryUnload", "cuMo
 @once
 @pytest.mark.skipif(not os.environ.get("PIJIT_CUDNN_TOO"), reason="PIJIT_CUDNN_TOO names no libcudnn")
 def test_cudnn_plans_attention(emulated, tmp_path):
-    """cuDNN itself takes the graphs that attention.cc makes, and has plans for sm_80, sm_90 and sm_100."""
+    """cuDNN itself takes the graphs that attention.cc makes, of gradients, too, and has plans for sm_80, sm_90 and
+    sm_100; those of gradients add up in order."""
     cudnn = pathlib.Path(os.environ["PIJIT_CUDNN_TOO"]).resolve()
     file = b"".join((cudnn.parent / f"libcudnn_{p}.so.9").read_bytes()
                     for p in ("graph", "engines_runtime_compiled", "engines_precompiled"))
@@ -152,7 +161,8 @@ def test_cudnn_plans_attention(emulated, tmp_path):
         subprocess.run([COMPILER, "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-o", tmp_path / name, HERE / source,
                         tmp_path / "stub.o"], check=True)
     paths = f"{tmp_path}:{emulated['LD_LIBRARY_PATH']}:{cudnn.parent}:{os.environ.get('LD_LIBRARY_PATH', '')}"
-    r = run(emulated, HERE / "program.py", "test_attention", LD_LIBRARY_PATH=paths, PIJIT_FAKE_CUDNN_TOO=str(cudnn))
+    r = run(emulated, HERE / "program.py", "test_attention", "test_gradients_of_attention",
+            "test_training_of_attention", LD_LIBRARY_PATH=paths, PIJIT_FAKE_CUDNN_TOO=str(cudnn))
     assert r.returncode == 0, r.stdout + r.stderr
 
 

@@ -166,17 +166,36 @@ void register_matmul(OpTable& t) {
         return plain.infer(InferCtx{{plain, Attrs{}}, c.in.first(3)});
       });
   // softmax(scale * q k^T) v (compile/attention.h). Ahead of the softmax each mask is added to the
-  // scores ('a' in how), or the lesser of both is taken ('m').
+  // scores ('a' in how), or the lesser of both is taken ('m'). With statistics its second output is
+  // the logarithm of each row's sum of exponentials, from which the gradient computes weights.
   t.add("attention")
       .in({"q", "k", "v", "masks*"})
       .attr("scale", AttrKind::kFloat)
       .attr("how", AttrKind::kString)
+      .attr("statistics", AttrKind::kBool, false)
       .flags(kPhysical)
+      .outputs(2)
       .infer([](const InferCtx& c) {
         Shape out = c.shape(0);
         out[out.rank() - 1] = c.shape(2)[out.rank() - 1];
         return Type{c.x(0).dtype, out};
       });
+  // Its gradient, from the result, the statistics and the cotangent: dq, dk and dv.
+  t.add("attention_gradient")
+      .in({"q", "k", "v", "out", "statistics", "ct", "masks*"})
+      .attr("scale", AttrKind::kFloat)
+      .attr("how", AttrKind::kString)
+      .flags(kPhysical)
+      .outputs(3)
+      .infer([](const InferCtx& c) { return c.x(0); });
+  // One of the further outputs of a node.
+  t.add("output")
+      .in({"of"})
+      .attr("index", AttrKind::kInt)
+      .attr("dtype", AttrKind::kDType)
+      .attr("shape", AttrKind::kInts)
+      .flags(kPhysical)
+      .infer([](const InferCtx& c) { return Type{c.dt("dtype"), Shape(c.ints("shape"))}; });
 }
 
 }  // namespace pijit

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "compile/attention.h"
 #include "compile/compile.h"
 #include "compile/layout.h"
 #include "compile/recompute.h"
@@ -78,6 +79,10 @@ std::string stage(const std::string& name, const std::string& text) {
   if (name == "extrema") {
     const auto r = fuse_extrema(*Graph::parse(text));
     return r ? r->print(false) : "no extremum of values that are made here\n";
+  }
+  if (name == "attention") {  // on a device that has all kernels
+    const auto found = find_attention(*Graph::parse(text), [](auto&, auto&) { return true; });
+    return simplify(*found)->print(false);
   }
   if (name == "relax") return relax(*Graph::parse(text), 16)->print(false);
   if (name == "program") return compile(*Graph::parse(text))->describe();
