@@ -50,6 +50,7 @@ class Finder : public Rewriter {
   // that were asked for, and the cotangent that it came from.
   struct Gradient {
     Matrix dq, dk, dv, ct;
+    uint32_t bias = kNoNode;  // the cotangent of the mask that is added last
   };
   // An attention that is one node now, and what its gradient is emitted from.
   struct Attention {
@@ -227,8 +228,9 @@ class Finder : public Rewriter {
     if (!served_(*to_, to_->node(a.out.id)) || (differentiated && !gradient_served(a))) return {};
     if (differentiated) {
       attentions_.push_back(a);
-      for (Matrix m : {a.gradient.dq, a.gradient.dk, a.gradient.dv})
-        if (m) gradients_[m.id] = attentions_.size() - 1;
+      const Gradient& g = a.gradient;
+      for (uint32_t of : {g.dq.id, g.dk.id, g.dv.id, g.bias})
+        if (of != kNoNode) gradients_[of] = attentions_.size() - 1;
     }
     return a.out;
   }
@@ -319,10 +321,14 @@ class Finder : public Rewriter {
     // ... from what the softmax reads to the product
     const Node* at = d;
     auto follow = [&](auto is_next) {
-      const Node* next = reader(at->id);
-      if (!next || !is_next(*next)) return false;
-      at = next;
-      return true;
+      const Node* next = nullptr;
+      for (uint32_t r : readers_[at->id]) {
+        if (r == g->bias && r != kNoNode) continue;
+        if (next || r == kNoNode || !is_next(from(r))) return false;
+        next = &from(r);
+      }
+      if (next) at = next;
+      return next != nullptr;
     };
     auto cast_to = [&](DType t) {
       return at->type.dtype == t ||
@@ -331,6 +337,12 @@ class Finder : public Rewriter {
     for (size_t k = s.path.size(); k-- > 0;) {
       const Node& step = from(s.path[k]);
       if (!cast_to(step.type.dtype)) return false;
+      if (is(step, "add")) {
+        for (uint32_t r : readers_[at->id])
+          if (r != kNoNode && sums_to_bias(from(r), s)) g->bias = r;
+        const Node* only = reader(at->id);
+        if (only && only->id == g->bias) return true;
+      }
       if (k == 0 || is(step, "cast") || is(step, "add")) continue;
       const uint32_t before = s.path[k - 1];
       const bool passed = follow([&](const Node& x) {
@@ -348,6 +360,7 @@ class Finder : public Rewriter {
     // dq = d k, dk = d^T q, or their transposes
     const Matrix q = left(*s.product), k = right(*s.product).t();
     for (uint32_t r : readers_[at->id]) {
+      if (r != kNoNode && r == g->bias) continue;
       if (r == kNoNode || !is(from(r), "matmul")) return false;
       const Node& x = from(r);
       const bool leads = x.in[0] == at->id;
@@ -361,6 +374,26 @@ class Finder : public Rewriter {
     return true;
   }
 
+  // Is it what an added mask receives? A kernel gives that of a single one behind all others, which
+  // is as large as the scores but for the batch and the heads.
+  bool sums_to_bias(const Node& sum, const Scores& s) const {
+    const auto adds =
+        std::count_if(s.masks.begin(), s.masks.end(), [](auto& m) { return !m.fill; });
+    if (!is(sum, "reduce_sum") || adds != 1 || s.masks.back().fill) return false;
+    const Type &bias = from(s.masks.back().operand).type, &scores = s.product->type;
+    const int rank = scores.shape.rank(), lead = rank - bias.shape.rank();
+    if (bias.dtype != scores.dtype || sum.type.dtype != scores.dtype || lead < 0) return false;
+    const auto axes = normalize_axes(sum.op->name, OpCtx{*sum.op, sum.attrs}.ints("axis"), rank);
+    for (int k = 0; k < rank; ++k) {
+      const bool summed = std::find(axes.begin(), axes.end(), k) != axes.end();
+      const bool whole = k >= lead && bias.shape[k - lead] == scores.shape[k];
+      if (summed ? k >= rank - 2 || (whole && scores.shape[k] != 1)
+                 : !whole && scores.shape[k] != 1)
+        return false;
+    }
+    return true;
+  }
+
   // Is there a kernel for the gradient? Asked before the forward half is settled: on its types.
   bool gradient_served(const Attention& a) const {
     Graph g;
@@ -369,7 +402,7 @@ class Finder : public Rewriter {
     in.push_back(g.add_input(statistics_of(a.out.type())));
     in.push_back(like(a.out));
     for (size_t k = 3; k < a.in.size(); ++k) in.push_back(like(a.in[k]));
-    const Val made = g.op(gradient_op(), in, {a.scale, a.how});
+    const Val made = g.op(gradient_op(), in, {a.scale, a.how, a.gradient.bias != kNoNode});
     return served_(g, g.node(made.id));
   }
   static const OpDef& gradient_op() { return OpTable::get().at("attention_gradient"); }
@@ -381,7 +414,7 @@ class Finder : public Rewriter {
   Val output(Val of, int64_t index, const Type& t) {
     return to_->Builder::op("output", {of}, {index, t.dtype, t.shape.dims()});
   }
-  // In place of what comes first of dq, dk and dv.
+  // In place of what comes first of dq, dk, dv and the bias's.
   void emit_gradient(size_t index) {
     const Attention& a = attentions_[index];
     const Gradient& g = a.gradient;
@@ -390,7 +423,7 @@ class Finder : public Rewriter {
     in.push_back(output(a.out, 1, statistics_of(a.out.type())));
     in.push_back(value_of(g.ct));
     in.insert(in.end(), a.in.begin() + 3, a.in.end());
-    const Val made = to_->Builder::op(gradient_op(), in, {a.scale, a.how});
+    const Val made = to_->Builder::op(gradient_op(), in, {a.scale, a.how, g.bias != kNoNode});
     auto put = [&](Matrix m, Val x) { map_[m.id] = m.transposed ? swapped(x) : x; };
     if (g.dq) {
       Val dq = a.filled ? without_filled(made, a) : made;
@@ -399,13 +432,15 @@ class Finder : public Rewriter {
     }
     if (g.dk) put(g.dk, output(made, 1, a.in[1].type()));
     if (g.dv) put(g.dv, output(made, 2, a.in[2].type()));
-    for (Matrix m : {g.dq, g.dk, g.dv}) gradients_.erase(m.id);
+    if (g.bias != kNoNode)
+      map_[g.bias] = v_reshape(output(made, 3, a.in.back().type()), from(g.bias).type.shape);
+    for (uint32_t id : {g.dq.id, g.dk.id, g.dv.id, g.bias}) gradients_.erase(id);
   }
 
   const Served& served_;
   std::vector<std::vector<uint32_t>> readers_;  // kNoNode: an output
   std::vector<Attention> attentions_;           // that are differentiated
-  std::map<uint32_t, size_t> gradients_;        // of which: by the old nodes of dq, dk and dv
+  std::map<uint32_t, size_t> gradients_;        // of which: by the old nodes of dq, dk, dv, bias
 };
 
 }  // namespace

@@ -82,7 +82,7 @@ struct Attributes {
 };
 const Attributes kForward{kAttention, {2800, 2801, 2802, 2803, 2804}, 2805, 2811, 2812, 2813};
 const Attributes kGradient{kAttentionGradient,
-                           {2851, 2852, 2853, 2854, 2855, 2862, 2859, 2860, 2861},
+                           {2851, 2852, 2853, 2854, 2855, 2862, 2859, 2860, 2861, 2875},
                            2856,
                            2867,
                            2868,
@@ -163,6 +163,7 @@ class Attention {
     if (gradient_) {
       operands.push_back(r.in[1]);
       operands.push_back(r.in[2]);
+      if (r.ctx().flag("bias")) operands.push_back(r.in.back());
     } else if (r.ctx().flag("statistics")) {
       operands.push_back(r.out);
       operands.back().dtype = DType::F32;
@@ -377,7 +378,7 @@ std::shared_ptr<Attention> made_for(Cudnn& l, const KernelRequest& r, std::strin
   static std::map<std::string, std::pair<std::shared_ptr<Attention>, std::string>> known;
   std::string key =
       str_cat(r.op.name, " ", r.ctx().s("how"), " ", bits_of(DType::F64, r.ctx().f("scale")));
-  if (r.op.name == "attention" && r.ctx().flag("statistics")) key += " statistics";
+  if (r.ctx().flag(r.op.name == "attention" ? "statistics" : "bias")) key += " and more";
   for (auto& t : r.in) key += str_cat(" ", static_cast<int>(t.dtype), t.shape.str());
   std::lock_guard lock(mu);
   if (known.size() > 256) known.clear();

@@ -76,7 +76,8 @@ const std::map<int, std::map<int, int>> kKnown = {
       {2862, kNodeT},
       {2867, kNodeT},
       {2868, kIntT},
-      {2869, kIntT}}},
+      {2869, kIntT},
+      {2875, kNodeT}}},
 };
 size_t size_of(int type) {
   return type == kBoolT                                                         ? 1
@@ -98,7 +99,7 @@ struct AttentionProblem {
   bool back;
   Four q, k, v;
   int64_t type;
-  std::vector<int64_t> ids;  // q, k, v, out, statistics or 0, scale; dout, dq, dk, dv
+  std::vector<int64_t> ids;  // q, k, v, out, statistics or 0, scale; dout, dq, dk, dv, dbias or 0
   std::vector<Mask> masks;
 };
 // What an attention node says; false: something is wrong.
@@ -107,11 +108,11 @@ bool understood(const GraphNode& s, AttentionProblem* p) {
   const int first = back ? 2851 : 2800, scores_of = back ? 2867 : 2811;
   std::vector<int> names;
   for (int k = 0; k < 6; ++k) names.push_back(first + k);
-  if (back) names.insert(names.end(), {2862, 2859, 2860, 2861});
+  if (back) names.insert(names.end(), {2862, 2859, 2860, 2861, 2875});
   *p = {back};
   for (int name : names) {
     const bool absent = !s.at(name);
-    if (absent ? back || name != 2804 : s.node(name).at(907)) return false;
+    if (absent ? name != 2804 && name != 2875 : s.node(name).at(907)) return false;
     p->ids.push_back(absent ? 0 : s.node(name).at(906));
   }
   auto node = [&](int k) -> const GraphNode& { return s.node(names[k]); };
@@ -127,7 +128,7 @@ bool understood(const GraphNode& s, AttentionProblem* p) {
   if (back && (!is_tensor(node(6), out, p->type) || !is_tensor(node(7), p->q, p->type) ||
                !is_tensor(node(8), p->k, p->type) || !is_tensor(node(9), p->v, p->type)))
     return false;
-  if (!s.at(scores_of)) return true;
+  if (!s.at(scores_of)) return !back || !p->ids[10];
   int64_t scores = s.at(scores_of + 1);
   const GraphNode& steps = s.node(scores_of);
   for (size_t i = 0; i < steps.a.at(801).size(); ++i) {
@@ -142,6 +143,14 @@ bool understood(const GraphNode& s, AttentionProblem* p) {
       if (m.at(902, d) != 1 && m.at(902, d) != rows[d]) return false;
     scores = y.at(906);
     p->masks.push_back({step.node(750).at(0), m.at(906), m.at(901), dims(m)});
+  }
+  if (back && p->ids[10]) {  // of a mask that is added behind all others, the only such one
+    int sums = 0;
+    for (auto& m : p->masks) sums += m.mode == 0;
+    const Mask& m = p->masks.back();
+    if (sums != 1 || m.mode != 0 || m.n[2] != rows[2] || m.n[3] != rows[3] ||
+        !is_tensor(node(10), m.n, p->type))
+      return false;
   }
   return scores == s.at(scores_of + 2);
 }
@@ -171,7 +180,7 @@ struct Rows {
     return x;
   }
 };
-void attend(const Rows& r) {
+void attend(const Rows& r, std::vector<double>*) {
   const AttentionProblem& p = r.p;
   const int64_t columns = p.k[2];
   std::vector<double> s(columns);
@@ -187,7 +196,7 @@ void attend(const Rows& r) {
     if (p.ids[4]) write(const_cast<void*>(r.given[4]), kF32, r.head() * p.q[2] + i, top + log(sum));
   }
 }
-void attend_back(const Rows& r) {
+void attend_back(const Rows& r, std::vector<double>* dbias) {
   const AttentionProblem& p = r.p;
   const int64_t columns = p.k[2], wide = p.q[3], width = p.v[3];
   std::vector<double> dq(p.q[2] * wide), dk(columns * wide), dv(columns * width);
@@ -202,6 +211,10 @@ void attend_back(const Rows& r) {
       for (int64_t d = 0; d < width; ++d) {
         dw += r.at(6, p.q[2], i, width, d) * r.at(2, columns, j, width, d);
         dv[j * width + d] += w * r.at(6, p.q[2], i, width, d);
+      }
+      if (dbias) {
+        const Four& n = p.masks.back().n;
+        (*dbias)[((r.b % n[0] * n[1] + r.h % n[1]) * n[2] + i) * n[3] + j] += w * (dw - mean);
       }
       const double ds = w * (dw - mean) * r.scale;
       for (int64_t d = 0; d < wide; ++d) {
@@ -453,7 +466,7 @@ EXPORT cudnnBackendExecute(Handle* h, GraphNode* plan, GraphNode* pack) {
   std::vector<const void*> given, masks;
   for (size_t k = 0; k < p.ids.size(); ++k) {
     given.push_back(pointer(p.ids[k]));
-    const bool absent = k == 4 && !p.ids[k];  // statistics
+    const bool absent = (k == 4 || k == 10) && !p.ids[k];
     if (!absent && (!given[k] || (k != 4 && k != 5 && (uintptr_t)given[k] % 16))) return kBad;
   }
   for (auto& m : p.masks) {
@@ -465,9 +478,16 @@ EXPORT cudnnBackendExecute(Handle* h, GraphNode* plan, GraphNode* pack) {
   const float scale = *static_cast<const float*>(given[5]);  // by value: read at once
   later([=, workspace = reinterpret_cast<void*>(pack->at(1003))] {
     scribble(workspace);
+    const bool bias = p.back && p.ids[10];
+    std::vector<double> dbias(bias ? p.q[0] * p.q[1] * p.q[2] * p.k[2] : 0);
     for (int64_t b = 0; b < p.q[0]; ++b)
       for (int64_t h = 0; h < p.q[1]; ++h)
-        (p.back ? attend_back : attend)({p, given.data(), scale, masks, b, h});
+        (p.back ? attend_back : attend)({p, given.data(), scale, masks, b, h},
+                                        bias ? &dbias : nullptr);
+    if (!bias) return;
+    const Four& n = p.masks.back().n;
+    for (int64_t k = 0; k < n[0] * n[1] * n[2] * n[3]; ++k)
+      write(const_cast<void*>(given[10]), p.type, k, dbias[k]);
   });
   return kOk;
 }

@@ -499,6 +499,15 @@ def test_gradients_of_attention():
     def biased(q, k, v, bias):
         return ops.softmax(q @ k.swapaxes(-1, -2) / 4.0 + bias, -1) @ v
 
+    def filled_and_biased(q, k, v, bias, seen):
+        return ops.softmax(ops.masked_fill(q @ k.swapaxes(-1, -2) * 0.25, seen.logical_not(), -2e4) + bias, -1) @ v
+
+    def biased_and_filled(q, k, v, bias, seen):
+        return ops.softmax(ops.masked_fill(q @ k.swapaxes(-1, -2) * 0.25 + bias, seen.logical_not(), -2e4), -1) @ v
+
+    def biased_twice(q, k, v, bias):
+        return ops.softmax(q @ k.swapaxes(-1, -2) / 4.0 + bias + bias[:, :1], -1) @ v
+
     def factored(q, k, v, s):
         return ops.softmax(q @ k.swapaxes(-1, -2) * s, -1) @ v
     s, all_three = np.float32([0.3]), (0, 1, 2)
@@ -508,8 +517,11 @@ def test_gradients_of_attention():
              (transposed, (), all_three, 1), (heads, (), all_three, 1), (merged, (), all_three, 1),
              (itself, (), (0, 2), 1), (two, (), all_three, 2), (plain, (), (0,), 1), (causal, (seen,), (1,), 1),
              (wide, (late,), (2,), 1), (plain, (), (1, 2), 1), (read_twice, (), all_three, 0),
-             (biased, (bias,), (0, 3), 0), (biased, (bias,), (3,), 0), (biased, (bias,), all_three, 1),
-             (factored, (s,), (0, 3), 0)]
+             (biased, (bias,), (0, 3), 1), (biased, (bias,), (3,), 1), (biased, (bias,), all_three, 1),
+             (biased, (bias[0],), (0, 1, 2, 3), 1), (biased, (bias[0, 0],), (1, 3), 1),
+             (filled_and_biased, (bias, seen), (0, 1, 2, 3), 1), (biased_and_filled, (bias, seen), (0, 3), 0),
+             (biased_and_filled, (bias, seen), all_three, 1), (biased_twice, (bias,), (0, 3), 0),
+             (biased, (bias[:, :, :1],), (0, 3), 0), (factored, (s,), (0, 3), 0)]
     fast = ms.JitConfig(numerics="fast")
 
     def count():

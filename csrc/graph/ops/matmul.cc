@@ -180,13 +180,15 @@ void register_matmul(OpTable& t) {
         out[out.rank() - 1] = c.shape(2)[out.rank() - 1];
         return Type{c.x(0).dtype, out};
       });
-  // Its gradient, from the result, the statistics and the cotangent: dq, dk and dv.
+  // Its gradient, from the result, the statistics and the cotangent: dq, dk and dv; with bias, also
+  // that of the last mask, which is added.
   t.add("attention_gradient")
       .in({"q", "k", "v", "out", "statistics", "ct", "masks*"})
       .attr("scale", AttrKind::kFloat)
       .attr("how", AttrKind::kString)
+      .attr("bias", AttrKind::kBool, false)
       .flags(kPhysical)
-      .outputs(3)
+      .outputs(4)
       .infer([](const InferCtx& c) { return c.x(0); });
   // One of the further outputs of a node.
   t.add("output")
@@ -195,7 +197,9 @@ void register_matmul(OpTable& t) {
       .attr("dtype", AttrKind::kDType)
       .attr("shape", AttrKind::kInts)
       .flags(kPhysical)
-      .infer([](const InferCtx& c) { return Type{c.dt("dtype"), Shape(c.ints("shape"))}; });
+      .infer([](const InferCtx& c) {
+        return Type{c.dt("dtype"), Shape(c.ints("shape"))};
+      });
 }
 
 }  // namespace pijit
