@@ -18,8 +18,8 @@ enum : int {
   kEngine = 2,
   kEngineConfig = 3,
   kHeuristic = 4,
-  kKnobChoice = 7,
   kPlan = 5,
+  kKnobChoice = 7,
   kPointwiseOperation = 13,
   kOperationGraph = 15,
   kVariantPack = 16,
@@ -74,7 +74,7 @@ enum : int {
   kNondeterministic = 4,  // cudnnBackendNumericalNote_t
   kStages = 14,           // cudnnBackendKnobType_t
 };
-// Attributes of an attention descriptor.
+// Attributes of an attention descriptor; those of operands stand in the order of the op.
 struct Attributes {
   int descriptor;
   std::vector<int> operands;  // inputs, then outputs

@@ -2,7 +2,7 @@
 // from the descriptors, in plain loops on the fake driver's stream. Its heuristic offers what must
 // not be taken first. PIJIT_FAKE_CUDNN: "absent" (it does not start), "refuses" (it has no
 // algorithm), "apart" (no convolution with a bias), "fails" (launches fail), "forward" (no gradient
-// of attention).
+// of attention), "old" (a library that must not be asked for one).
 #include <math.h>
 
 #include <algorithm>
@@ -171,7 +171,9 @@ int workspace(int what, const Tensor* x, const Tensor* w, const Convolution* c, 
 extern "C" {
 // For tests: how often a function was called.
 EXPORT pijit_fake_cudnn(int which) { return calls[which]; }
-__attribute__((visibility("default"))) size_t cudnnGetVersion() { return 92800; }
+__attribute__((visibility("default"))) size_t cudnnGetVersion() {
+  return mode("PIJIT_FAKE_CUDNN", "old") ? 92700 : 92800;
+}
 EXPORT cudnnCreate(Handle** h) {
   return mode("PIJIT_FAKE_CUDNN", "absent") ? 1001 : (*h = new Handle{}, kOk);
 }
