@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libabsl-dev libeigen3-dev libg
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: test-emulated examples test-browser api bench-models bench-functions cuda test-cuda bench-cuda wheel-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
+.PHONY: test-emulated examples test-browser api bench-models bench-functions cuda test-cuda bench-cuda bench-cuda-host wheel-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
 all: build
 
 deps:
@@ -86,6 +86,10 @@ test-cuda: cuda
 # Programs on the GPU against PyTorch and JAX; says so where there is none.
 bench-cuda: cuda
 	$(PY) benchmarks/cuda.py
+
+# What the GPU costs its host, by a driver that does nothing; no GPU is needed.
+bench-cuda-host: build
+	$(PY) benchmarks/cuda_host.py
 
 # The wheel pijit-cuda13, without NVIDIA's libraries, which it depends on.
 wheel-cuda: deps venv

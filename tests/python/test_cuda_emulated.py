@@ -13,26 +13,14 @@ import types
 import numpy as np
 import pytest
 
-ROOT = pathlib.Path(__file__).parents[2]
-HERE = ROOT / "tests" / "cuda"
-PLUGIN = ROOT / "build" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "libpijit_cuda.so"
-COMPILER = os.environ.get("CXX", "c++")
+from tests.cuda.stand_ins import COMPILER, HERE, PLUGIN, ROOT, build
 
 
 @pytest.fixture(scope="module")
 def emulated(tmp_path_factory):
     if not PLUGIN.exists() or not shutil.which(COMPILER):
         pytest.skip("the plug-in is not built here, or there is no compiler")
-    folder = tmp_path_factory.mktemp("cuda")
-    for name, source in (("libcuda.so.1", "fake_driver.cc"), ("libcublasLt.so.13", "fake_cublaslt.cc"),
-                         ("libcudnn.so.9", "fake_cudnn.cc"), ("libcufft.so.12", "fake_cufft.cc")):
-        subprocess.run([COMPILER, "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-fvisibility=hidden",
-                        "-o", folder / name, HERE / source], check=True)
-    subprocess.run([sys.executable, HERE / "host_compiler.py", "--shim", folder], check=True)
-    own = {k: v for k, v in os.environ.items() if k != "PIJIT_CUDA_SYNC"}
-    return {**own, "LD_LIBRARY_PATH": str(folder), "PIJIT_PLUGINS": str(PLUGIN.parent),
-            "PIJIT_SHIM": str(folder), "XDG_CACHE_HOME": str(folder), "PYTHONPATH": str(ROOT),
-            "PIJIT_CUDA_COMPILER": f"{sys.executable} -S {HERE / 'host_compiler.py'}"}
+    return build(tmp_path_factory.mktemp("cuda"))
 
 
 once = pytest.mark.skipif(any(os.environ.get(k) for k in ("PIJIT_BACKEND", "PIJIT_ISA", "PIJIT_TEST_AS")),
