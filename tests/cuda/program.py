@@ -325,6 +325,19 @@ def test_steps_with_convolutions_are_one_launch():
     assert any(counts[-1][2:]) == CuDNN.serves
 
 
+def plain(q, k, v):
+    return ops.softmax(q @ k.swapaxes(-1, -2) / 4.0, -1) @ v
+
+
+def scaled(q, k, v, s):
+    return ops.matmul(ops.softmax(ops.BatchMatMul(transpose_b=True)(q, k) * s.astype(q.dtype), -1), v)
+
+
+def causal(q, k, v, seen):
+    scores = ops.masked_fill(ops.matmul(q, k.swapaxes(-2, -1)) * 0.25, seen.logical_not(), -1e9)
+    return ops.matmul(ops.softmax(scores, axis=-1), v)
+
+
 def test_attention():
     """In one kernel by cuDNN where last digits may differ and it has a plan; else by products and a softmax."""
     b, h, rows, keys, width = 2, 3, 7, 11, 16
@@ -332,16 +345,6 @@ def test_attention():
     seen = np.tril(np.ones((rows, keys)), 2) > 0
     late = np.arange(keys) > np.int64([[6], [8]])
     bias = data(1, h, rows, keys)
-
-    def plain(q, k, v):
-        return ops.softmax(q @ k.swapaxes(-1, -2) / 4.0, -1) @ v
-
-    def scaled(q, k, v, s):
-        return ops.matmul(ops.softmax(ops.BatchMatMul(transpose_b=True)(q, k) * s.astype(q.dtype), -1), v)
-
-    def causal(q, k, v, seen):
-        scores = ops.masked_fill(ops.matmul(q, k.swapaxes(-2, -1)) * 0.25, seen.logical_not(), -1e9)
-        return ops.matmul(ops.softmax(scores, axis=-1), v)
 
     def both_masks(q, k, v, seen, late, bias):
         scores = ops.matmul(q * 0.25, ops.swapaxes(k, -1, -2))
@@ -438,16 +441,6 @@ def test_gradients_of_attention():
     late = np.arange(keys) > np.int64([[6], [8]])
     none = np.arange(rows) == 4  # a row that sees no key
     bias = data(1, h, rows, keys)
-
-    def plain(q, k, v):
-        return ops.softmax(q @ k.swapaxes(-1, -2) / 4.0, -1) @ v
-
-    def scaled(q, k, v, s):
-        return ops.matmul(ops.softmax(ops.BatchMatMul(transpose_b=True)(q, k) * s.astype(q.dtype), -1), v)
-
-    def causal(q, k, v, seen):
-        scores = ops.masked_fill(ops.matmul(q, k.swapaxes(-2, -1)) * 0.25, seen.logical_not(), -1e9)
-        return ops.matmul(ops.softmax(scores, axis=-1), v)
 
     def filled(q, k, v, seen, none):
         hidden = ops.logical_or(seen.logical_not(), ops.reshape(none, (rows, 1)))
