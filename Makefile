@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libabsl-dev libeigen3-dev libg
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: test-emulated examples test-browser api bench-models bench-functions cuda test-cuda bench-cuda bench-cuda-host wheel-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
+.PHONY: test-emulated examples test-browser api bench-models bench-functions cuda test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
 all: build
 
 deps:
@@ -82,6 +82,12 @@ test-emulated: build
 # Where there is an NVIDIA GPU: the same Python tests with all Tensors on it.
 test-cuda: cuda
 	PIJIT_STRICT=1 PIJIT_TEST_DEVICE=GPU PIJIT_CUDA_SYNC=1 $(PY) -m pytest -q
+
+# Kernels under NVIDIA's compute-sanitizer: memory, shared memory, barriers, what was never written.
+test-cuda-sanitizer: cuda
+	@command -v compute-sanitizer >/dev/null || { echo "compute-sanitizer, of the CUDA toolkit, is not on PATH"; exit 1; }
+	set -e; for tool in memcheck racecheck synccheck initcheck; do PIJIT_STRICT=1 PIJIT_TEST_DEVICE=GPU PIJIT_CUDA_SYNC=1 compute-sanitizer --tool $$tool \
+	  --error-exitcode 1 $(PY) -m pytest -q -p no:cacheprovider $$(printf 'tests/python/test_%s.py ' ops more_ops indexed fft linalg layouts branches); done
 
 # Programs on the GPU against PyTorch and JAX; says so where there is none.
 bench-cuda: cuda
