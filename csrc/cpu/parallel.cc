@@ -3,13 +3,13 @@
 #include <omp.h>
 #include <pthread.h>
 
-#include <algorithm>
 #include <atomic>
 #include <ctime>
 #include <exception>
 #include <fstream>
 
 #include "base/config.h"
+#include "cpu/crowding.h"
 
 namespace pijit {
 
@@ -41,44 +41,17 @@ int64_t nanoseconds(clockid_t clock) {
   return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-// Where other processes take the cores, threads wait for each other longer than one of them would
-// work: then one thread does it for some milliseconds, ever longer ones as long as nothing changes.
-class Crowding {
- public:
-  bool is_over() {
-    const int64_t until = until_.load(std::memory_order_relaxed);
-    return until == 0 || nanoseconds(CLOCK_MONOTONIC) >= until;
-  }
-  // A region took `all` in which threads worked for `work` in sum.
-  void ran(int64_t all, int64_t work) {
-    constexpr int64_t kOften = 4, kWake = 2'000;
-    if (all <= work + kWake) {
-      const int64_t left = score_.load(std::memory_order_relaxed) - 1;
-      if (left >= 0) score_.store(left, std::memory_order_relaxed);
-      if (left <= 0) rest_.store(kShortest, std::memory_order_relaxed);
-      return;
-    }
-    if (score_.fetch_add(2, std::memory_order_relaxed) + 2 < kOften) return;
-    const int64_t rest = rest_.load(std::memory_order_relaxed);
-    until_.store(nanoseconds(CLOCK_MONOTONIC) + rest, std::memory_order_relaxed);
-    rest_.store(std::min(2 * rest, kLongest), std::memory_order_relaxed);
-    score_.store(0, std::memory_order_relaxed);  // once may be as threads had to wake
-  }
-
- private:
-  static constexpr int64_t kShortest = 1'000'000, kLongest = 64'000'000;
-  std::atomic<int64_t> until_{0}, rest_{kShortest}, score_{0};
-};
+int64_t now() { return nanoseconds(CLOCK_MONOTONIC); }
 
 }  // namespace
 
 void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) {
-  static Crowding crowding;
+  static Crowding crowding(now);
   const int threads = static_cast<int>(std::min<int64_t>(max_threads(), grain > 0 ? n / grain : n));
   if (threads <= 1 || omp_in_parallel() || !crowding.is_over()) return f(0, n);
   std::exception_ptr error;  // none may leave the region
   std::atomic<int64_t> work{0};
-  const int64_t began = nanoseconds(CLOCK_MONOTONIC);
+  const int64_t began = now();
 #pragma omp parallel num_threads(threads)
   {
     const int64_t own = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
@@ -92,7 +65,7 @@ void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, in
     }
     work += nanoseconds(CLOCK_THREAD_CPUTIME_ID) - own;
   }
-  crowding.ran(nanoseconds(CLOCK_MONOTONIC) - began, work);
+  crowding.ran(now() - began, work);
   if (error) std::rethrow_exception(error);
 }
 
