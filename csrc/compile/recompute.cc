@@ -185,7 +185,8 @@ bool is_cheap(const Graph& g, uint32_t id) {
     if (n.kind == Node::kInput) leaves.insert(s);
     return n.kind == Node::kInput;
   };
-  return few_instructions(g, id, domain, is_leaf, &cost) && leaves.size() <= 1;
+  return few_instructions(g, id, domain, is_leaf, &cost) && 2 * cost <= kMaxInstructions &&
+         leaves.size() <= 1;
 }
 
 }  // namespace pijit

@@ -13,7 +13,8 @@ struct Recomputed {
 // The graph with such values computed once per kernel that reads them.
 Recomputed recompute_cheap_values(const Graph& g, const FusionPlan& plan, const DeviceFacts& facts);
 
-// Is a value made of one input, and what is small, by few fast instructions?
+// Is a value made of one input, and what is small, by so few fast instructions that two loops may
+// compute it each?
 bool is_cheap(const Graph& g, uint32_t id);
 
 }  // namespace pijit
