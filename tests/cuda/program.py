@@ -338,6 +338,13 @@ def causal(q, k, v, seen):
     return ops.matmul(ops.softmax(scores, axis=-1), v)
 
 
+def both_masks(q, k, v, seen, late, bias):
+    scores = ops.matmul(q * 0.25, ops.swapaxes(k, -1, -2))
+    scores = ops.select(seen.logical_not(), float("-inf"), scores) + bias.astype(q.dtype)
+    scores = ops.select(ops.reshape(late, (late.shape[0], 1, 1, late.shape[1])), float("-inf"), scores)
+    return ops.matmul(ops.softmax(scores, -1), v)
+
+
 def test_attention():
     """In one kernel by cuDNN where last digits may differ and it has a plan; else by products and a softmax."""
     b, h, rows, keys, width = 2, 3, 7, 11, 16
@@ -345,12 +352,6 @@ def test_attention():
     seen = np.tril(np.ones((rows, keys)), 2) > 0
     late = np.arange(keys) > np.int64([[6], [8]])
     bias = data(1, h, rows, keys)
-
-    def both_masks(q, k, v, seen, late, bias):
-        scores = ops.matmul(q * 0.25, ops.swapaxes(k, -1, -2))
-        scores = ops.select(seen.logical_not(), float("-inf"), scores) + bias.astype(q.dtype)
-        scores = ops.select(ops.reshape(late, (b, 1, 1, keys)), float("-inf"), scores)
-        return ops.matmul(ops.softmax(scores, -1), v)
 
     def wide(q, k, v, late):
         hidden = 1.0 - 1.0 * ops.reshape(late, (b, 1, 1, keys)).logical_not()
@@ -451,12 +452,6 @@ def test_gradients_of_attention():
         hidden = ops.logical_or(seen.logical_not(), ops.reshape(none, (rows, 1)))
         scores = ops.select(hidden, -2e4, ops.matmul(q, k.swapaxes(-2, -1)) / s.astype(q.dtype))
         return ops.matmul(ops.softmax(scores, axis=-1), v)
-
-    def both_masks(q, k, v, seen, late, bias):
-        scores = ops.matmul(q * 0.25, ops.swapaxes(k, -1, -2))
-        scores = ops.select(seen.logical_not(), float("-inf"), scores) + bias.astype(q.dtype)
-        scores = ops.select(ops.reshape(late, (b, 1, 1, keys)), float("-inf"), scores)
-        return ops.matmul(ops.softmax(scores, -1), v)
 
     def wide(q, k, v, late):
         hidden = 1.0 - 1.0 * ops.reshape(late, (b, 1, 1, keys)).logical_not()
