@@ -120,8 +120,9 @@ examples: build
 api: build
 	$(PY) tools/api_coverage.py
 
+# BENCH="--isa avx2 --rounds 1 numeric" and the like; see benchmarks/run.py --help.
 bench: build
-	$(PY) benchmarks/run.py
+	$(PY) benchmarks/run.py $(BENCH)
 
 # A training step of each program in examples/models; PIJIT_MINDSPORE names a Python that has MindSpore, the peer.
 bench-models: build

@@ -2,7 +2,7 @@
 
 Each case file (benchmarks/cases/*.py) holds one function per framework, written as plain user code:
 
-    def pijit(size): ...   return step        (step() does the work once and returns a NumPy result)
+    def pijit(size): ...   return step        (step() does the work once and returns a NumPy result, or is a Head)
 
 and raises NotImplementedError where a framework does not serve a size. A case may say what a step must do at least:
 
@@ -12,11 +12,12 @@ and each row tells then what share that is of the machine's bandwidth, as a copy
 or of its peak, as NumPy's product of float32 matrices has it. At the end come the ratios to the best peer.
 
 A framework runs in a process of its own, with the Python that has it: the current one, or those listed in
-PIJIT_BENCH_PYTHONS (colon-separated). All take their turns ROUNDS times, and each one's better round
+PIJIT_BENCH_PYTHONS (colon-separated). All take their turns --rounds times, and each one's better round
 counts: what else the machine does slows whole processes down. Arguments name cases, "numeric", or one size of them,
-"numeric dot". Reported per case: first call, steady median
-and minimum, and the ratio of each peer's median to pijit's."""
+"numeric dot". With --isa avx2 every framework is asked to do without AVX-512, each in its own way. Reported per case:
+first call, steady median and minimum, and the ratio of each peer's median to pijit's."""
 
+import argparse
 import concurrent.futures
 import functools
 import importlib.util
@@ -28,13 +29,22 @@ import subprocess
 import sys
 import time
 
-ROUNDS = 2
 LIMIT = 300  # seconds for one framework and case
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent
 NEEDS = {"pijit": "pijit", "eager": "pijit", "torch": "torch", "torch_compile": "torch", "jax": "jax", "numba": "numba", "numexpr": "numexpr", "numpy": "numpy", "mindspore": "mindspore",
          "mindspore_pijit": "mindspore"}
 OWN = ("pijit", "eager")
+AVX2 = {  # what each framework reads; torch.compile's code generator reads none of it (see worker)
+    "PIJIT_ISA": "avx2",
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
+    "NUMBA_CPU_NAME": "haswell",
+    "NUMBA_CPU_FEATURES": "+sse4.2,+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+popcnt,+movbe",
+    "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR",
+}
 
 
 @functools.cache
@@ -91,10 +101,15 @@ def worker(case, framework, size):
     """Runs one case and prints a line of JSON."""
     import numpy as np
     module = load(case)
+    if framework == "torch_compile" and os.environ.get("PIJIT_ISA") == "avx2":
+        import torch._inductor.config
+        torch._inductor.config.cpp.simdlen = 256
     step = getattr(module, framework)(size)
     t = time.perf_counter()
     result = step()
     first = time.perf_counter() - t
+    if hasattr(step, "head"):
+        result = step.head(result)
     reps = getattr(module, "CALLS", 1)
     times = []
     deadline = time.perf_counter() + getattr(module, "SECONDS", 2.0)
@@ -123,7 +138,18 @@ def find_python(package):
 
 
 def main():
-    only = sys.argv[1:]
+    options = argparse.ArgumentParser(description="pijit against its peers, case by case")
+    options.add_argument("cases", nargs="*", metavar="CASE", help='a case ("numeric") or one size of it ("numeric dot"); all if none is named')
+    options.add_argument("--rounds", type=int, default=2, help="turns of every framework; its better one counts")
+    options.add_argument("--without", default="", metavar="FRAMEWORK,...", help="frameworks to leave out")
+    options.add_argument("--isa", choices=["avx2"], help="ask every framework for this instruction set")
+    options = options.parse_args()
+    only = options.cases
+    if options.isa:
+        os.environ.update(AVX2)
+    for framework in filter(None, options.without.split(",")):
+        if NEEDS.pop(framework, None) is None:
+            sys.exit(f"--without: no framework is called {framework}; there are {', '.join(NEEDS)}")
     import numpy as np
     available, ratios = {}, {}
     for framework, package in NEEDS.items():
@@ -137,7 +163,7 @@ def main():
             print(f"\n{case}{'' if size is None else f' [{size}]'}: {module.__doc__.splitlines()[0]}")
             rows, reference = {}, None
             work = module.work(size) if hasattr(module, "work") else {}
-            for framework in list(NEEDS) * ROUNDS:
+            for framework in list(NEEDS) * options.rounds:
                 if not hasattr(module, framework) or not available[framework]:
                     continue
                 env = {**os.environ, "PYTHONPATH": str(ROOT) if NEEDS[framework] == "pijit" else ""}

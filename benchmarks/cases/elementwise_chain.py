@@ -1,5 +1,8 @@
 """Black-Scholes call and put prices, float32."""
 
+from head import Head
+
+
 SIZES = [1000, 1000000, 10000000]
 SECONDS = 1.0
 
@@ -31,26 +34,14 @@ def pijit(size):
     from pijit import ops
     x = [ms.Tensor(a) for a in _data(size)]
     f = ms.jit(lambda s, k, t: _prices(s, k, t, ops.log, ops.exp, ops.sqrt, ops.erf))
-    return _Head(lambda: f(*x)[0], min(size, 64))
-
-
-class _Head:
-    def __init__(self, step, n):
-        self.step, self.n, self.first = step, n, True
-
-    def __call__(self):
-        r = self.step()
-        if self.first:
-            self.first = False
-            return r[:self.n]
-        return r
+    return Head(lambda: f(*x)[0])
 
 
 def eager(size):
     import pijit as ms
     from pijit import ops
     x = [ms.Tensor(a) for a in _data(size)]
-    return _Head(lambda: _prices(*x, ops.log, ops.exp, ops.sqrt, ops.erf)[0], min(size, 64))
+    return Head(lambda: _prices(*x, ops.log, ops.exp, ops.sqrt, ops.erf)[0])
 
 
 def numpy(size):
@@ -61,20 +52,20 @@ def numpy(size):
         y = 1 - (((((1.061405429 * t - 1.453152027) * t) + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t * np.exp(-x * x)
         return np.sign(x) * y
     x = _data(size)
-    return _Head(lambda: _prices(*x, np.log, np.exp, np.sqrt, erf)[0], min(size, 64))
+    return Head(lambda: _prices(*x, np.log, np.exp, np.sqrt, erf)[0])
 
 
 def torch(size):
     import torch
     x = [torch.from_numpy(a) for a in _data(size)]
-    return _Head(lambda: _prices(*x, torch.log, torch.exp, torch.sqrt, torch.erf)[0], min(size, 64))
+    return Head(lambda: _prices(*x, torch.log, torch.exp, torch.sqrt, torch.erf)[0])
 
 
 def torch_compile(size):
     import torch
     x = [torch.from_numpy(a) for a in _data(size)]
     f = torch.compile(lambda s, k, t: _prices(s, k, t, torch.log, torch.exp, torch.sqrt, torch.erf))
-    return _Head(lambda: f(*x)[0], min(size, 64))
+    return Head(lambda: f(*x)[0])
 
 
 def jax(size):
@@ -87,7 +78,7 @@ def jax(size):
         r = f(*x)
         r[1].block_until_ready()
         return r[0]
-    return _Head(step, min(size, 64))
+    return Head(step)
 
 
 def numba(size):
@@ -109,7 +100,7 @@ def numba(size):
             put[i] = call[i] - s[i] + disc
         return call, put
     x = _data(size)
-    return _Head(lambda: prices(*x)[0], min(size, 64))
+    return Head(lambda: prices(*x)[0])
 
 
 def numexpr(size):
@@ -127,14 +118,14 @@ def numexpr(size):
         call = numexpr.evaluate("s * (0.5 + 0.5 * e1) - k * exp(-0.02 * t) * (0.5 + 0.5 * e2)")
         return call, numexpr.evaluate("call - s + k * exp(-0.02 * t)")
     x = _data(size)
-    return _Head(lambda: prices(*x)[0], min(size, 64))
+    return Head(lambda: prices(*x)[0])
 
 
 def mindspore(size):
     import mindspore as ms
     from mindspore import ops
     x = [ms.Tensor(a) for a in _data(size)]
-    return _Head(lambda: _prices(*x, ops.log, ops.exp, ops.sqrt, ops.erf)[0].asnumpy(), min(size, 64))
+    return Head(lambda: _prices(*x, ops.log, ops.exp, ops.sqrt, ops.erf)[0].asnumpy())
 
 
 def mindspore_pijit(size):
@@ -142,4 +133,4 @@ def mindspore_pijit(size):
     from mindspore import ops
     x = [ms.Tensor(a) for a in _data(size)]
     f = ms.jit(lambda s, k, t: _prices(s, k, t, ops.log, ops.exp, ops.sqrt, ops.erf), capture_mode="bytecode")
-    return _Head(lambda: f(*x)[0].asnumpy(), min(size, 64))
+    return Head(lambda: f(*x)[0].asnumpy())

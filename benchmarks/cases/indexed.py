@@ -2,6 +2,9 @@
 
 Sizes are named "op numbers..."; nonzero: rows, columns and how many in a hundred are not 0."""
 
+from head import Head
+
+
 SIZES = (
     ["cdist 1024 1024 3", "cdist 512 512 128", "topk 1 1000000 100", "topk 64 10000 10", "topk 256 1000 400"]
     + ["scatter_add 1000000 1000000", "scatter_add 1000000 1000", "index_add 100000 64 10000", "scatter_rows 20000 64 1000"]
@@ -60,21 +63,7 @@ def _pijit(name, use_jit):
         x[0], x[1] = ms.Parameter(x[0], name="table"), x[1].astype(ms.int32)
     if use_jit and kind != "nonzero":  # the size of its result is known when it has run
         f = ms.jit(f)
-    return _head(lambda: f(*x), lambda y: y.asnumpy(), np)
-
-
-def _head(step, to_numpy, np):
-    """The first call gives some of the result, to be compared."""
-    calls = []
-
-    def call():
-        y = step()
-        if not calls:
-            calls.append(1)
-            return np.sort(to_numpy(y).reshape(-1).astype(np.float64))[:64]
-        return 0
-
-    return call
+    return Head(lambda: f(*x), lambda y: y.asnumpy(), np.sort)
 
 
 def pijit(name):
@@ -114,7 +103,7 @@ def torch(name):
         "bilinear": up,
         "bilinear_grad": gradient,
     }[kind]
-    return _head(lambda: f(*x), lambda y: y.detach().numpy(), np)
+    return Head(lambda: f(*x), lambda y: y.detach().numpy(), np.sort)
 
 
 def mindspore(name):
@@ -153,4 +142,4 @@ def mindspore(name):
         y.asnumpy()  # ops run behind the program's back
         return y
 
-    return _head(step, lambda y: y.asnumpy(), np)
+    return Head(step, lambda y: y.asnumpy(), np.sort)

@@ -2,6 +2,9 @@
 
 Softmax, layer norm and GELU on 256 x 1024, batch norm (training) on 32 x 32 x 28 x 28, pooling on 32 x 32 x 56 x 56, Dense 1024 x 1024 with a residual."""
 
+from head import Head
+
+
 SIZES = ["softmax", "layer_norm", "gelu", "batch_norm", "max_pool_3x3", "avg_pool_2x2", "dense_residual"]
 SECONDS = 1.0
 CALLS = 10
@@ -22,20 +25,6 @@ def _data(name):
     return r.randn(*shape).astype(np.float32), (r.randn(1024, 1024) * 0.03).astype(np.float32)
 
 
-class _Head:
-    """The first call gives some of the result, to be compared."""
-
-    def __init__(self, step, to_numpy):
-        self.step, self.to_numpy = step, to_numpy
-
-    def __call__(self):
-        r = self.step()
-        if self.to_numpy:
-            f, self.to_numpy = self.to_numpy, None
-            return f(r).reshape(-1)[:64]
-        return 0
-
-
 def _pijit(name, use_jit):
     import pijit as ms
     from pijit import nn, ops
@@ -49,7 +38,7 @@ def _pijit(name, use_jit):
          "avg_pool_2x2": lambda x: avg_pool(x), "dense_residual": lambda x: dense(x) + x}[name]
     if use_jit:
         f = ms.jit(f)
-    return _Head(lambda: f(x), lambda r: r.asnumpy())
+    return Head(lambda: f(x), lambda r: r.asnumpy())
 
 
 def pijit(name):
@@ -76,7 +65,7 @@ def _torch(name, compiled):
     def step():
         with torch.no_grad():
             return f(x)
-    return _Head(step, lambda r: r.numpy())
+    return Head(step, lambda r: r.numpy())
 
 
 def torch(name):
@@ -102,4 +91,4 @@ def jax(name):
     f = {"softmax": lambda x: jax.nn.softmax(x, -1), "layer_norm": lambda x: normalised(x, -1), "gelu": lambda x: jax.nn.gelu(x, approximate=False), "batch_norm": lambda x: normalised(x, (0, 2, 3)),
          "max_pool_3x3": lambda x: pooled(x, 3, -jnp.inf, jax.lax.max), "avg_pool_2x2": lambda x: pooled(x, 2, 0.0, jax.lax.add) / 4, "dense_residual": lambda x: x @ w.T + x}[name]
     f = jax.jit(f)
-    return _Head(lambda: f(x).block_until_ready(), np.asarray)
+    return Head(lambda: f(x).block_until_ready(), np.asarray)

@@ -3,6 +3,9 @@
 Black-Scholes in float64, a * b + c * sin(d), chains of sin(x) + x on 64 x 64, reductions and rows of 2048 x 1024, a
 5-point Laplacian of 1024 x 1024 in float64, and the forces of 1024 bodies by broadcasting in float64."""
 
+from head import Head
+
+
 SIZES = (
     [f"black_scholes {n}" for n in (1000, 100000, 1000000, 10000000)]
     + [f"trig {n} {t}" for t in ("float32", "float64") for n in (1000, 100000, 1000000, 10000000)]
@@ -98,20 +101,6 @@ def work(name):
                       "logsumexp": 4 << 21, "laplacian": 16 << 20}[kind]}
 
 
-class _Head:
-    """The first call gives some of the result, to be compared."""
-
-    def __init__(self, step, to_numpy):
-        self.step, self.to_numpy = step, to_numpy
-
-    def __call__(self):
-        r = self.step()
-        if self.to_numpy:
-            f, self.to_numpy = self.to_numpy, None
-            return f(r[0] if isinstance(r, tuple) else r).reshape(-1)[:64]
-        return 0
-
-
 class _Names:
     def __init__(self, **functions):
         self.__dict__.update(functions)
@@ -127,7 +116,7 @@ def _pijit(name, use_jit):
     )
     if use_jit:
         f = ms.jit(f)
-    return _Head(lambda: f(*x), lambda r: r.asnumpy())
+    return Head(lambda: f(*x), lambda r: r.asnumpy())
 
 
 def pijit(name):
@@ -150,7 +139,7 @@ def _torch(name, compiled):
     )
     if compiled:
         f = torch.compile(f)
-    return _Head(lambda: f(*x), lambda r: r.numpy())
+    return Head(lambda: f(*x), lambda r: r.numpy())
 
 
 def torch(name):
@@ -176,7 +165,7 @@ def jax(name):
             ),
         )
     )
-    return _Head(lambda: jax.block_until_ready(f(*x)), np.asarray)
+    return Head(lambda: jax.block_until_ready(f(*x)), np.asarray)
 
 
 def numpy(name):
@@ -198,7 +187,7 @@ def numpy(name):
         ),
     )
     x = _data(name)
-    return _Head(lambda: f(*x), np.asarray)
+    return Head(lambda: f(*x), np.asarray)
 
 
 def numba(name):
@@ -283,7 +272,7 @@ def numba(name):
         raise NotImplementedError("no loops are written for it")
     f = functions[kind]
     x = _data(name)
-    return _Head(lambda: f(*x), np.asarray)
+    return Head(lambda: f(*x), np.asarray)
 
 
 def numexpr(name):
@@ -293,4 +282,4 @@ def numexpr(name):
     if name.split()[0] != "trig":
         raise NotImplementedError("numexpr: elementwise only")
     a, b, c, d = _data(name)
-    return _Head(lambda: numexpr.evaluate("a * b + c * sin(d)", {"a": a, "b": b, "c": c, "d": d}), np.asarray)
+    return Head(lambda: numexpr.evaluate("a * b + c * sin(d)", {"a": a, "b": b, "c": c, "d": d}), np.asarray)

@@ -1,5 +1,8 @@
 """Gradients of each of 256 samples for a network 64-128-128-10, and the Hessian of its output's sum by the 64 inputs; tanh throughout."""
 
+from head import Head
+
+
 SIZES = ["per_sample_gradients", "hessian"]
 SECONDS = 1.0
 CALLS = 10
@@ -24,20 +27,6 @@ def _network(tanh):
     return network, loss
 
 
-class _Head:
-    """The first call gives some of the result, to be compared."""
-
-    def __init__(self, step, to_numpy):
-        self.step, self.to_numpy = step, to_numpy
-
-    def __call__(self):
-        r = self.step()
-        if self.to_numpy:
-            f, self.to_numpy = self.to_numpy, None
-            return f(r[0] if isinstance(r, (tuple, list)) else r).reshape(-1)[:64]
-        return 0
-
-
 def _pijit(name, use_jit):
     import pijit as ms
     weights, x, y = _data()
@@ -49,7 +38,7 @@ def _pijit(name, use_jit):
         f, args = ms.vmap(ms.grad(loss), (None, 0, 0)), (weights, x, y)
     if use_jit:
         f = ms.jit(f)
-    return _Head(lambda: f(*args), lambda r: r.asnumpy())
+    return Head(lambda: f(*args), lambda r: r.asnumpy())
 
 
 def pijit(name):
@@ -72,7 +61,7 @@ def _torch(name, compiled):
         f, args = vmap(grad(loss), (None, 0, 0)), (weights, x, y)
     if compiled:
         f = torch.compile(f)
-    return _Head(lambda: f(*args), lambda r: r.numpy())
+    return Head(lambda: f(*args), lambda r: r.numpy())
 
 
 def torch(name):
@@ -94,4 +83,4 @@ def jax(name):
         f, args = jax.jit(jax.hessian(lambda v: network(weights, v).sum())), (x[0],)
     else:
         f, args = jax.jit(jax.vmap(jax.grad(loss), (None, 0, 0))), (weights, x, y)
-    return _Head(lambda: jax.block_until_ready(f(*args)), np.asarray)
+    return Head(lambda: jax.block_until_ready(f(*args)), np.asarray)

@@ -54,7 +54,8 @@ class Planner {
       : g_(g),
         live_(g.live()),
         none_(std::count(live_.begin(), live_.end(), true)),
-        halve_(facts.wide_types_halve_lanes) {}
+        halve_(facts.wide_types_halve_lanes),
+        most_(facts.loop_instructions ? facts.loop_instructions : SIZE_MAX) {}
 
   FusionPlan run() {
     plan_.unit_of.assign(g_.size(), -1);
@@ -123,11 +124,15 @@ class Planner {
   // latter would be computed on half of a register. Functions that call libm share none with a
   // reduction: around the calls, sums go through memory (measured: lgamma and its sum 9 % slower).
   enum Lanes : uint8_t { kAny = 0, kWide = 1, kNarrow = 2, kBoth = 3, kCalls = 4 };
-  Lanes lanes_of(const Node& n) {
-    if (!n.op->has(kElementwise) || !n.op->scalar || n.in.empty()) return kAny;
+  static constexpr size_t kLong = 12;  // instructions of a long function
+  struct Code {
+    Lanes lanes;
+    size_t instructions;
+  };
+  Code code_of(const Node& n) {
+    if (!n.op->has(kElementwise) || !n.op->scalar || n.in.empty()) return {kAny, 1};
     const auto key = std::tuple(n.op->id, g_.node(n.in[0]).type.dtype, n.type.dtype);
-    if (const auto known = lanes_.find(key); known != lanes_.end()) return known->second;
-    constexpr size_t kLong = 12;
+    if (const auto known = codes_.find(key); known != codes_.end()) return known->second;
     SBuilder sb;
     std::vector<SVal> in;
     for (auto s : n.in) in.push_back(sb.input(static_cast<int>(in.size()), g_.node(s).type.dtype));
@@ -138,7 +143,16 @@ class Planner {
       return (x.op == SOp::kCall1 && x.c < 0) || x.op == SOp::kCall2;
     });
     const int lanes = !halve_ || sb.nodes.size() < kLong ? kAny : wide ? kWide : kNarrow;
-    return lanes_[key] = static_cast<Lanes>(lanes | (calls ? kCalls : kAny));
+    const auto instructions = std::count_if(sb.nodes.begin(), sb.nodes.end(), [](const SNode& x) {
+      return x.op != SOp::kInput && x.op != SOp::kConst;
+    });
+    return codes_[key] = {static_cast<Lanes>(lanes | (calls ? kCalls : kAny)),
+                          static_cast<size_t>(instructions)};
+  }
+
+  // Short functions stay with their operands, so that a loop ends where a long one begins.
+  bool too_long(size_t a, size_t b) const {
+    return a + b > most_ && std::min(a, b) >= kLong;
   }
 
   // Registers are saved around every such call, so that many calls in one loop take longer than in
@@ -146,19 +160,21 @@ class Planner {
   static constexpr int kMaxCalls = 3;
   int calls_of(const Unit& u) {
     if (!(u.lanes & kCalls)) return 0;
-    return static_cast<int>(std::count_if(u.nodes.begin(), u.nodes.end(),
-                                          [&](auto id) { return lanes_of(g_.node(id)) & kCalls; }));
+    return static_cast<int>(std::count_if(u.nodes.begin(), u.nodes.end(), [&](auto id) {
+      return code_of(g_.node(id)).lanes & kCalls;
+    }));
   }
 
   // Can a node (with its reduced run, if any) be computed inside unit u?
   bool fits(const Node& n, int u) {
     const Unit& unit = plan_.units[u];
-    const int lanes = unit.lanes | lanes_of(n);
+    const Code code = code_of(n);
+    const int lanes = unit.lanes | code.lanes;
     if ((lanes & kBoth) == kBoth) return false;
     if ((lanes & kCalls) && (unit.reduces() || n.op->has(kReduction))) return false;
-    if ((lanes_of(n) & kCalls) && calls_of(unit) >= kMaxCalls) return false;
+    if ((code.lanes & kCalls) && calls_of(unit) >= kMaxCalls) return false;
     if (unit.kind != Unit::kLoop || !(unit.domain == domain_of(n)) ||
-        unit.nodes.size() >= kMaxMembers)
+        unit.nodes.size() >= kMaxMembers || too_long(unit.instructions, code.instructions))
       return false;
     int lo = unit.lo, hi = unit.hi;
     if (n.op->has(kReduction)) {
@@ -213,6 +229,7 @@ class Planner {
         !(x.reduces() ? reads_uniformly(y, x.lo, x.hi) : reads_uniformly(x, y.lo, y.hi)))
       return false;
     return x.nodes.size() + y.nodes.size() < kMaxMembers &&
+           !too_long(x.instructions, y.instructions) &&
            operands(x) + operands(y) <= kMaxOperands;
   }
   void merge(int into, int from) {
@@ -222,6 +239,7 @@ class Planner {
     std::sort(x.nodes.begin(), x.nodes.end());
     if (y.reduces()) x.lo = y.lo, x.hi = y.hi;
     x.lanes |= y.lanes;
+    x.instructions += y.instructions;
     y.nodes.clear();
     const UnitSet up = anc_[from];
     for (auto& s : anc_)
@@ -251,7 +269,9 @@ class Planner {
       add(n.id, home);
     Unit& unit = plan_.units[home];
     if (n.op->has(kReduction)) run_of(n, unit.domain.rank(), &unit.lo, &unit.hi);
-    unit.lanes |= lanes_of(n);
+    const Code code = code_of(n);
+    unit.lanes |= code.lanes;
+    unit.instructions += code.instructions;
   }
 
   FusionPlan order() {
@@ -282,7 +302,8 @@ class Planner {
   FusionPlan plan_;
   const UnitSet none_;
   const bool halve_;
-  std::map<std::tuple<int, DType, DType>, Lanes> lanes_;  // by op, first operand and result
+  const size_t most_;                                   // instructions of a unit
+  std::map<std::tuple<int, DType, DType>, Code> codes_;  // by op, first operand and result
   std::vector<UnitSet> anc_;  // units that a unit waits for, transitively
 };
 

@@ -17,6 +17,7 @@ struct Unit {
   Shape domain;                 // kLoop
   int lo = -1, hi = -1;         // kLoop: the reduced run of axes [lo, hi), if any
   uint8_t lanes = 0;            // kLoop: what its long functions compute on, see fusion.cc
+  size_t instructions = 0;      // kLoop: of the functions' scalar code
   bool reduces() const { return lo >= 0; }
 };
 

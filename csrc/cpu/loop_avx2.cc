@@ -77,7 +77,7 @@ class Avx2Emitter : public LoopEmitter {
   // The width of a bool's lanes.
   DType mask_type() const { return wide_ ? DType::I64 : DType::I32; }
 
-  x86::Ymm ymm() { return cc_->newYmm(); }
+  x86::Ymm ymm() { return new_register<x86::Ymm>(asmjit::TypeId::kInt32x8); }
   static Vec low(const Vec& v) { return v.as<x86::Ymm>().xmm(); }
   Vec part(const Reg& r, int p) const { return p ? r.hi : r.v; }
   Reg make(DType t) {

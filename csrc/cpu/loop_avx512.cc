@@ -55,8 +55,11 @@ class Avx512Emitter : public LoopEmitter {
       cc_->k(mask_).vmovaps(acc.v, x.v);
   }
   bool zmm(DType t) const { return size_of(t) == 8 || !wide_; }
-  x86::Vec new_vec(DType t) { return zmm(t) ? x86::Vec(cc_->newZmm()) : x86::Vec(cc_->newYmm()); }
-  x86::KReg new_k() { return cc_->newKw(); }
+  x86::Vec new_vec(DType t) {
+    return zmm(t) ? x86::Vec(new_register<x86::Zmm>(asmjit::TypeId::kInt32x16))
+                  : x86::Vec(new_register<x86::Ymm>(asmjit::TypeId::kInt32x8));
+  }
+  x86::KReg new_k() { return new_register<x86::KReg>(asmjit::TypeId::kMask16); }
 
   Reg constant(const SNode& n) override {
     Reg r;

@@ -20,6 +20,9 @@ struct DeviceFacts {
   // Whether loops that hold 8-byte types compute their 4-byte ones on half as many lanes as they
   // could by themselves.
   bool wide_types_halve_lanes = false;
+  // Instructions of a loop from which on its code is better divided: equal parts of a program are
+  // compiled once then, and between them values pass through the nearest cache. 0: never.
+  size_t loop_instructions = 0;
 };
 
 // A point in a device's work.

@@ -463,6 +463,26 @@ TEST(Unlocked, ProgramsThatTurnOutToBeShortKeepTheLock) {
   EXPECT_EQ(released, lock.released);
 }
 
+// Their code is then the same, and compiled once.
+TEST(Fusion, AChainOfLongFunctionsIsCutIntoEqualLoops) {
+  Graph g;
+  Val x = g.add_input({DType::F32, Shape{64, 64}});
+  for (int i = 0; i < 100; ++i) x = g.Builder::op("sin", {x}) + x;
+  g.outputs = {{x.id}};
+  DeviceFacts facts;
+  facts.loop_instructions = 400;
+  const FusionPlan plan = plan_fusion(g, facts);
+  ASSERT_GT(plan.units.size(), 2u);
+  for (auto& u : plan.units) {
+    EXPECT_STREQ(g.node(u.nodes.front()).op->name.data(), "sin");
+    EXPECT_STREQ(g.node(u.nodes.back()).op->name.data(), "add");
+    if (&u != &plan.units.back()) {
+      EXPECT_EQ(plan.units.front().nodes.size(), u.nodes.size());
+    }
+  }
+  expect_modes_agree(g);
+}
+
 TEST(Fusion, RefusesCycles) {
   Graph g;
   Val x = g.add_input({DType::F32, Shape{8, 8}});
