@@ -42,7 +42,7 @@ class Cpu : public Device {
     f.tile_bytes = config().tile_bytes;
     f.channel_block = channel_block();
     f.wide_types_halve_lanes = wide_types_halve_lanes();
-    f.loop_instructions = 400;
+    f.loop_instructions = 320;
     return f;
   }
   std::unique_ptr<Kernel> make_loop(LoopSpec s) override {

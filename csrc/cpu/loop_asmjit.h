@@ -63,7 +63,7 @@ class LoopEmitter {
   virtual void begin(asmjit::FuncNode* f) = 0;
   virtual int max_hoisted() const = 0;
   virtual int max_sums() const = 0;  // that fit in registers beside what else a short body holds
-  virtual int window() const = 0;    // nodes that the processor looks ahead, about
+  virtual int window() const = 0;    // nodes that the processor looks ahead, as measured
   virtual Reg constant(const SNode& n) = 0;
   virtual Reg constant_in_memory(const SNode& n) = 0;
   virtual Reg broadcast(DType t, x86::Gp p) = 0;

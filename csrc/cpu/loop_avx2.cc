@@ -69,7 +69,7 @@ class Avx2Emitter : public LoopEmitter {
   void begin(asmjit::FuncNode* f) override { f->frame().setAvxEnabled(); }
   int max_hoisted() const override { return 5; }
   int max_sums() const override { return 2; }  // of two registers
-  int window() const override { return 128; }
+  int window() const override { return 96; }
   int parts(DType t) const {
     const int bytes = is64(t) || (is_bool(t) && wide_) ? 8 : 4;
     return lanes_ * bytes / 32;

@@ -26,7 +26,7 @@ class Avx512Emitter : public LoopEmitter {
   void begin(asmjit::FuncNode* f) override { f->frame().setAvx512Enabled(); }
   int max_hoisted() const override { return 14; }
   int max_sums() const override { return 8; }
-  int window() const override { return 256; }
+  int window() const override { return 128; }
   void make_tail_mask(x86::Gp n) override {
     x86::Gp m = cc_->newInt32(), one = cc_->newInt32();
     cc_->mov(one, 1);
