@@ -321,7 +321,7 @@ void LoopEmitter::each_vector(x86::Gp n, int halves, F f) {
   cc.cmp(i_, limit);
   cc.jle(loop);
   cc.bind(tail);
-  for (int half = 0; half < halves; ++half) {
+  for (int half = 0; half < halves && !s_.whole; ++half) {
     x86::Gp left = cc.newInt64();
     cc.mov(left, n);
     cc.sub(left, i_);
@@ -366,6 +366,7 @@ void LoopEmitter::each_block(x86::Gp n) {
   cc.cmp(i_, limit);
   cc.jle(block);
   cc.bind(tail);
+  if (s_.whole) return;
   x86::Gp left = cc.newInt64();
   cc.mov(left, n);
   cc.sub(left, i_);
@@ -562,13 +563,16 @@ void LoopEmitter::body(bool tail, int half, const Stage& stage) {
 namespace {
 class AsmLoop : public InnerLoop {
  public:
-  explicit AsmLoop(Code<LoopEmitter::Fn> code) : code_(std::move(code)) {}
+  AsmLoop(Code<LoopEmitter::Fn> code, bool whole) : code_(std::move(code)), whole_(whole) {}
   void run(char* const* ptrs, int64_t n, int64_t passes, const int64_t* steps) const override {
+    PIJIT_CHECK(!whole_ || n % InnerSpec::kWhole == 0, "a pass of ", n,
+                " elements by code for whole vectors");
     code_.get()(ptrs, n, passes, steps);
   }
 
  private:
   Code<LoopEmitter::Fn> code_;
+  const bool whole_;
 };
 class AsmChain : public InnerChain {
  public:
@@ -602,7 +606,7 @@ static std::unique_ptr<LoopEmitter> emitter_of(const InnerSpec& s) {
 
 std::shared_ptr<const InnerLoop> asmjit_inner_loop(const InnerSpec& s) {
   auto e = emitter_of(s);
-  return e ? std::make_shared<AsmLoop>(e->emit()) : nullptr;
+  return e ? std::make_shared<AsmLoop>(e->emit(), s.whole) : nullptr;
 }
 
 std::shared_ptr<const InnerChain> asmjit_inner_chain(const std::vector<InnerSpec>& loops) {

@@ -23,7 +23,7 @@ std::string InnerSpec::key() const {
   std::string k;
   auto put = [&](const void* p, size_t n) { k.append(static_cast<const char*>(p), n); };
   auto num = [&](int64_t v) { put(&v, sizeof v); };
-  num(form | few << 8 | by_columns << 9 | many << 10);
+  num(form | few << 8 | by_columns << 9 | many << 10 | whole << 11);
   num(static_cast<int64_t>(body.size()));
   for (auto& n : body) {
     num(static_cast<int64_t>(n.op) | static_cast<int64_t>(n.dt) << 8);
@@ -62,6 +62,7 @@ InnerSpec inner_spec(LoopSpec* s) {
   is.few = s->form != LoopSpec::kRow && inner < 64 && (inner - 1) % 16 < 8;
   if (s->form == LoopSpec::kRow)
     is.many = inner > kChunk ? inner >= 4 * kChunk : rank > 1 && s->dims[rank - 2] >= 4;
+  is.whole = inner % InnerSpec::kWhole == 0;
   return is;
 }
 

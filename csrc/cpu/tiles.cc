@@ -113,6 +113,7 @@ bool Tiles::make_chain(const TileSpec& s) {
     const bool passes = l.dims.size() > 1;
     // Where slices run one by one, there is no smaller rest.
     const int64_t less = tile > 1 ? l.dims[0] / tile * rest : 0;
+    if (!passes) inner[i].whole &= less % InnerSpec::kWhole == 0;
     chain->shape.insert(chain->shape.end(), {l.dims.back(), passes ? l.dims[0] : 1});
     chain->rest.insert(chain->rest.end(), {passes ? l.dims.back() : less, passes ? less : 1});
     auto add = [&](const Operand& of, int64_t offset, int64_t step, bool stored, bool streams) {
