@@ -43,3 +43,27 @@ def test_no_combination_runs_in_plain_loops():
     log = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True).stderr
     chosen = {line.split("]", 1)[1].rsplit(" ", 1)[0] for line in log.splitlines() if "] conv2d" in line and "->" in line}
     assert chosen and not [c for c in chosen if "reference" in c], sorted(chosen)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("group,dilation", list(itertools.product((32, 8), (1, 2, 3))), ids=str)
+def test_what_padding_meets_takes_no_part(group, dilation, dtype):
+    """Weights that are no numbers: an element of the gradient is one where some of its products are, none with padding."""
+    rng = np.random.default_rng(group + dilation)
+    w = rng.standard_normal((32, 32 // group, 3, 5)).astype(dtype)
+    w[:, :, 0, 0], w[1, 0, 2, 4] = np.inf, np.nan
+    top, bottom, left, right = pads = (1, 1 + dilation, 0, 2)
+    y = (2, 32, 9 + top + bottom - 2 * dilation, 14 + left + right - 4 * dilation)
+    ct = rng.standard_normal(y).astype(dtype)
+
+    def loss(x):
+        return (ops.conv2d(x, ms.Tensor(w), None, 1, "pad", pads, dilation, group) * ms.Tensor(ct)).sum()
+
+    got = ms.jit(ms.grad(loss))(ms.Tensor(np.zeros((2, 32, 9, 14), dtype))).asnumpy()
+    want = np.zeros((2, 32, 9 + top + bottom, 14 + left + right))
+    for filter, (c, a, b) in itertools.product(range(32), itertools.product(range(32 // group), range(3), range(5))):
+        rows, columns = slice(a * dilation, a * dilation + y[2]), slice(b * dilation, b * dilation + y[3])
+        channel = filter // (32 // group) * (32 // group) + c
+        with np.errstate(invalid="ignore"):
+            want[:, channel, rows, columns] += ct[:, filter].astype(np.float64) * w[filter, c, a, b]
+    np.testing.assert_allclose(got, want[:, :, top:top + 9, left:left + 14], rtol=2e-5, atol=2e-5)
