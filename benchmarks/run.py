@@ -24,12 +24,12 @@ import importlib.util
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
 import time
 
-LIMIT = 300  # seconds for one framework and case
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent
 NEEDS = {"pijit": "pijit", "eager": "pijit", "torch": "torch", "torch_compile": "torch", "jax": "jax", "numba": "numba", "numexpr": "numexpr", "numpy": "numpy", "mindspore": "mindspore",
@@ -137,11 +137,24 @@ def find_python(package):
     return None
 
 
+def call(command, env, limit):
+    """The finished process, or None where it took more seconds than that: then what it started is ended, too."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return None
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
 def main():
     options = argparse.ArgumentParser(description="pijit against its peers, case by case")
     options.add_argument("cases", nargs="*", metavar="CASE", help='a case ("numeric") or one size of it ("numeric dot"); all if none is named')
     options.add_argument("--rounds", type=int, default=2, help="turns of every framework; its better one counts")
     options.add_argument("--without", default="", metavar="FRAMEWORK,...", help="frameworks to leave out")
+    options.add_argument("--limit", type=int, default=300, metavar="SECONDS", help="for one framework and case")
     options.add_argument("--isa", choices=["avx2"], help="ask every framework for this instruction set")
     options = options.parse_args()
     only = options.cases
@@ -168,10 +181,9 @@ def main():
                     continue
                 env = {**os.environ, "PYTHONPATH": str(ROOT) if NEEDS[framework] == "pijit" else ""}
                 command = [available[framework], str(HERE / "run.py"), "--worker", case, framework, json.dumps(size)]
-                try:
-                    r = subprocess.run(command, capture_output=True, text=True, env=env, timeout=LIMIT)
-                except subprocess.TimeoutExpired:  # one peer's compiler must not end the run
-                    print(f"  {framework:16} took over {LIMIT} s")
+                r = call(command, env, options.limit)
+                if r is None:  # one peer's compiler must not end the run
+                    print(f"  {framework:16} took over {options.limit} s")
                     continue
                 if "NotImplementedError" in r.stderr:
                     continue

@@ -304,11 +304,11 @@ void LoopEmitter::start_sums() {
                                            : Reg{});
 }
 template <class F>
-void LoopEmitter::each_vector(x86::Gp n, int halves, F f) {
+void LoopEmitter::each_vector(x86::Gp n, int halves, F f, bool from_start) {
   x86::Compiler& cc = *cc_;
   asmjit::Label loop = cc.newLabel(), tail = cc.newLabel(), done = cc.newLabel();
   x86::Gp limit = cc.newInt64();
-  cc.xor_(i_, i_);
+  if (from_start) cc.xor_(i_, i_);
   cc.mov(limit, n);
   cc.sub(limit, halves * lanes_);
   cc.cmp(i_, limit);
@@ -337,6 +337,58 @@ void LoopEmitter::each_vector(x86::Gp n, int halves, F f) {
     if (half + 1 < halves) cc.add(i_, lanes_);
   }
   cc.bind(done);
+}
+
+bool LoopEmitter::slide(x86::Gp n) {
+  struct Group {
+    int first;
+    std::vector<int> inputs, shifts;
+    Reg now;
+  };
+  std::map<int, Group> groups;
+  for (size_t id = 0; id < body_.size(); ++id) {
+    const SNode& x = body_[id];
+    if (!needed_[id] || x.op != SOp::kInput || s_.slices.empty() || s_.slices[x.imm].of < 0) continue;
+    Group& g = groups[s_.slices[x.imm].of];
+    g.first = s_.slices[x.imm].of;
+    g.inputs.push_back(static_cast<int>(x.imm));
+    g.shifts.push_back(s_.slices[x.imm].shift);
+  }
+  std::erase_if(groups, [](auto& g) { return g.second.inputs.size() < 2; });
+  if (groups.empty()) return false;
+
+  // The vector after the next one begins where every group has its last element at the earliest.
+  int reach = InnerSpec::kMaxShift;
+  for (auto& [of, g] : groups)
+    reach = std::min(reach, *std::max_element(g.shifts.begin(), g.shifts.end()));
+  x86::Compiler& cc = *cc_;
+  asmjit::Label loop = cc.newLabel(), done = cc.newLabel();
+  x86::Gp limit = cc.newInt64();
+  cc.xor_(i_, i_);
+  cc.mov(limit, n);
+  cc.sub(limit, 2 * lanes_ - reach);
+  cc.jl(done);
+  for (auto& [of, g] : groups) g.now = load(g.first, s_.in_types[g.first], false);
+  cc.bind(loop);
+  slices_.assign(s_.in_types.size(), {});
+  std::vector<Reg> next;
+  for (auto& [of, g] : groups) {
+    const DType t = s_.in_types[g.first];
+    ahead_ = lanes_;
+    next.push_back(load(g.first, t, false));
+    ahead_ = 0;
+    const auto parts = between(t, g.now, next.back(), g.shifts);
+    for (size_t k = 0; k < parts.size(); ++k) slices_[g.inputs[k]] = parts[k];
+  }
+  body(false, 0);
+  slices_.clear();
+  size_t at = 0;
+  for (auto& [of, g] : groups) accumulate(g.now, next[at++], s_.in_types[g.first], false);
+  cc.add(i_, lanes_);
+  cc.cmp(i_, limit);
+  cc.jle(loop);
+  cc.bind(done);
+  return true;
 }
 
 void LoopEmitter::each_block(x86::Gp n) {
@@ -448,10 +500,12 @@ void LoopEmitter::rows(x86::Gp n, x86::Gp passes, x86::Gp steps) {
   cc.bind(pass);
   load_scalars();
   start_sums();
-  if (stages_.empty())
-    each_vector(n, two ? 2 : 1, [&](bool tail, int half) { body(tail, half); });
-  else
+  if (stages_.empty()) {
+    const bool begun = !two && slide(n);
+    each_vector(n, two ? 2 : 1, [&](bool tail, int half) { body(tail, half); }, !begun);
+  } else {
     each_block(n);
+  }
   fold_sums();
   cc.dec(passes);
   cc.jle(end);
@@ -516,6 +570,8 @@ void LoopEmitter::body(bool tail, int half, const Stage& stage) {
     const DType stored = s_.body[id].dt;
     if (n.op == SOp::kConst)
       r[id] = !in_loop_[id] ? hoisted_[id] : is_bool(n.dt) ? constant(n) : constant_in_memory(n);
+    else if (n.op == SOp::kInput && !slices_.empty() && slices_[n.imm].v.isValid())
+      r[id] = slices_[n.imm];
     else if (n.op == SOp::kInput)
       r[id] =
           s_.in_strides[n.imm] == 0 ? hoisted_[id] : load(static_cast<int>(n.imm), stored, tail);

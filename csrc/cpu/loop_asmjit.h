@@ -69,6 +69,9 @@ class LoopEmitter {
   virtual Reg broadcast(DType t, x86::Gp p) = 0;
   virtual void make_tail_mask(x86::Gp n) = 0;  // n lanes are left, fewer than lanes_
   virtual Reg load(int k, DType t, bool tail) = 0;
+  // Of vectors that lie side by side in memory, those that begin by[0], by[1], ... lanes after `a`.
+  virtual std::vector<Reg> between(DType t, const Reg& a, const Reg& b,
+                                   const std::vector<int>& by) = 0;
   virtual void store(int k, DType t, const Reg& r, bool tail) = 0;
   // All lanes, in 64 bytes of memory.
   virtual void spill(const x86::Mem& m, DType t, const Reg& r) = 0;
@@ -146,7 +149,7 @@ class LoopEmitter {
   }
   x86::Mem address(int k, DType t, int extra = 0) {
     const uint32_t shift = static_cast<uint32_t>(__builtin_ctzll(size_of(t)));
-    return x86::ptr(p_[k], i_, shift, extra);
+    return x86::ptr(p_[k], i_, shift, extra + ahead_ * static_cast<int>(size_of(t)));
   }
   // A narrow element in a general register: a float16 as it is, others as their lane.
   x86::Gp narrow_scalar(DType t, x86::Gp p) {
@@ -186,6 +189,7 @@ class LoopEmitter {
   x86::Compiler* cc_ = nullptr;
   bool wide_ = false;  // a 64-bit type takes part: 8 lanes, else 16
   int lanes_;
+  int ahead_ = 0;            // elements from i_ on that address() gives
   bool by_columns_ = false;  // see InnerSpec
   x86::Gp i_;
   std::vector<x86::Gp> p_;
@@ -208,7 +212,10 @@ class LoopEmitter {
   // f(tail, half), for all n elements: lanes_ at a time, and what is left. `half` counts the
   // vectors from 0 to halves - 1, over and over.
   template <class F>
-  void each_vector(x86::Gp n, int halves, F f);
+  void each_vector(x86::Gp n, int halves, F f, bool from_start = true);
+  // Of a row, the vectors whose slices of one array can be made of two in registers: the next one
+  // is loaded once for all of them. Returns whether there are such slices; others follow from i_ on.
+  bool slide(x86::Gp n);
   void load_scalars();
   void start_sums();
   // Nodes [begin, end) of a body that runs in stages.
@@ -236,6 +243,7 @@ class LoopEmitter {
   std::vector<bool> in_loop_;        // constants that are not hoisted
   std::vector<bool> needed_;         // nodes that are computed
   std::vector<Reg> hoisted_, acc_;
+  std::vector<Reg> slices_;          // while slide() goes along: inputs that are in registers
   std::vector<Stage> stages_;  // none, or at least two
   std::vector<int> slot_;      // where values wait from one stage to another
   x86::Gp slots_, slot_offset_;

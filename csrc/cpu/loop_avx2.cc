@@ -286,6 +286,38 @@ class Avx2Emitter : public LoopEmitter {
         cc_->emit(I::kIdVmovups, d, address(k, t, 32 * p));
     });
   }
+  std::vector<Reg> between(DType t, const Reg& a, const Reg& b,
+                           const std::vector<int>& by) override {
+    std::vector<Vec> side_by_side;
+    for (const Reg* r : {&a, &b})
+      for (int p = 0; p < parts(t); ++p) side_by_side.push_back(part(*r, p));
+    // The second half of one and the first of the next.
+    std::vector<Vec> middle(side_by_side.size());
+    const auto at = [&](int bytes) -> Vec {
+      const auto k = static_cast<size_t>(bytes / 32);
+      if (bytes % 32 == 0) return side_by_side[k];
+      if (!middle[k].isValid()) {
+        middle[k] = ymm();
+        cc_->emit(I::kIdVperm2f128, middle[k], side_by_side[k], side_by_side[k + 1], Imm(0x21));
+      }
+      if (bytes % 32 == 16) return middle[k];
+      Vec d = ymm();
+      if (bytes % 32 < 16)
+        cc_->emit(I::kIdVpalignr, d, middle[k], side_by_side[k], Imm(bytes % 16));
+      else
+        cc_->emit(I::kIdVpalignr, d, side_by_side[k + 1], middle[k], Imm(bytes % 16));
+      return d;
+    };
+    std::vector<Reg> all;
+    for (int lanes : by) {
+      Reg r;
+      const int bytes = lanes * static_cast<int>(size_of(t));
+      r.v = at(bytes);
+      if (parts(t) == 2) r.hi = at(bytes + 32);
+      all.push_back(r);
+    }
+    return all;
+  }
   void store(int k, DType t, const Reg& r, bool tail) override {
     if (narrow(t)) {
       const x86::Mem bytes = tail ? stack(32) : x86::Mem();

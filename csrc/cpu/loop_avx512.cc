@@ -212,6 +212,20 @@ class Avx512Emitter : public LoopEmitter {
     }
     return r;
   }
+  std::vector<Reg> between(DType t, const Reg& a, const Reg& b,
+                           const std::vector<int>& by) override {
+    std::vector<Reg> all;
+    for (int lanes : by) {
+      Reg r = a;
+      if (lanes > 0) {
+        r.v = new_vec(t);
+        cc_->emit(is64(t) ? x86::Inst::kIdValignq : x86::Inst::kIdValignd, r.v, b.v, a.v,
+                  Imm(lanes));
+      }
+      all.push_back(r);
+    }
+    return all;
+  }
   void spill(const x86::Mem& m, DType t, const Reg& r) override {
     if (is_bool(t))
       cc_->kmovw(m, r.k);

@@ -34,6 +34,7 @@ std::string InnerSpec::key() const {
   for (auto t : in_types) num(static_cast<int64_t>(t));
   for (auto s : in_strides) num(s);
   for (auto t : ahead) num(static_cast<int64_t>(t) | int64_t{1} << 32);
+  for (auto& s : slices) num((int64_t{s.of} << 32 | s.shift) * 2 + 1);
   for (size_t i = 0; i < out.size(); ++i) {
     num(static_cast<int64_t>(out[i].dt) | static_cast<int64_t>(out[i].combine) << 8 |
         static_cast<int64_t>(out[i].node) << 16 | static_cast<int64_t>(out[i].stream) << 62);
@@ -41,6 +42,36 @@ std::string InnerSpec::key() const {
   }
   return k;
 }
+
+namespace {
+
+// Slices of one array that begin a few elements apart, as a stencil's along its rows.
+std::vector<InnerSpec::Slice> slices_of(const std::vector<LoopOperand>& in) {
+  std::vector<size_t> order;
+  for (size_t k = 0; k < in.size(); ++k)
+    if (in[k].memory >= 0 && in[k].strides.back() == 1 && size_of(in[k].dt) >= 4) order.push_back(k);
+  const auto row = [&](size_t k) { return std::tie(in[k].memory, in[k].dt, in[k].strides); };
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(row(a), in[a].offset) < std::pair(row(b), in[b].offset);
+  });
+  std::vector<InnerSpec::Slice> slices(in.size());
+  bool any = false;
+  for (size_t i = 0, first = 0; i < order.size(); ++i) {
+    const size_t k = order[i], of = order[first];
+    const int64_t shift = in[k].offset - in[of].offset;
+    if (row(k) != row(of) || shift > InnerSpec::kMaxShift) {
+      first = i;
+      continue;
+    }
+    if (shift == 0) continue;
+    slices[of] = {static_cast<int>(of), 0};
+    slices[k] = {static_cast<int>(of), static_cast<int>(shift)};
+    any = true;
+  }
+  return any ? slices : std::vector<InnerSpec::Slice>{};
+}
+
+}  // namespace
 
 InnerSpec inner_spec(LoopSpec* s) {
   const int rank = static_cast<int>(s->dims.size());
@@ -59,6 +90,7 @@ InnerSpec inner_spec(LoopSpec* s) {
     is.out.push_back(o), is.out_strides.push_back(o.strides.back());
     is.out.back().strides.clear();
   }
+  is.slices = slices_of(s->in);
   is.few = s->form != LoopSpec::kRow && inner < 64 && (inner - 1) % 16 < 8;
   if (s->form == LoopSpec::kRow)
     is.many = inner > kChunk ? inner >= 4 * kChunk : rank > 1 && s->dims[rank - 2] >= 4;

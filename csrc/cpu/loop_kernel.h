@@ -35,6 +35,12 @@ struct InnerSpec {
   std::vector<DType> in_types;
   std::vector<int64_t> in_strides, out_strides;
   std::vector<LoopOutput> out;  // strides unused
+  // Of each input, or of none: that it begins `shift` elements after input `of`, in the same memory.
+  struct Slice {
+    int of = -1, shift = 0;
+  };
+  static constexpr int kMaxShift = 7;
+  std::vector<Slice> slices;
   // Of further pointers, which follow the outputs': what lies there is wanted soon.
   std::vector<DType> ahead;
   std::string key() const;

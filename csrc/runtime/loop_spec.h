@@ -24,6 +24,7 @@ struct LoopOperand {
   DType dt;
   std::vector<int64_t> strides;  // per dim of the domain
   int64_t offset = 0;            // of the first element
+  int memory = -1;               // operands of one number, not below 0, lie in the same memory
 };
 struct LoopOutput : LoopOperand {
   int node = -1;                       // in the body
