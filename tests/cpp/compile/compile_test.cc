@@ -2,6 +2,7 @@
 #include "compile/compile.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cmath>
 #include <cstring>
@@ -33,6 +34,28 @@ ArrayRef random_array(const Type& t, int seed) {
   return a;
 }
 
+// A copy whose last byte lies before a page that must not be touched.
+ArrayRef before_a_guard(const ArrayRef& a) {
+  struct Mapping {
+    char* p;
+    size_t bytes;
+  };
+  const size_t page = 4096, bytes = static_cast<size_t>(a->type.bytes());
+  const size_t size = (bytes + page - 1) / page * page;
+  auto* p = static_cast<char*>(mmap(nullptr, size + page, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  PIJIT_CHECK(p != MAP_FAILED && mprotect(p + size, page, PROT_NONE) == 0, "no guarded memory");
+  std::memcpy(p + size - bytes, a->data, bytes);
+  return new_external_array(
+      a->type, p + size - bytes,
+      [](void* of) {
+        auto* m = static_cast<Mapping*>(of);
+        munmap(m->p, m->bytes);
+        delete m;
+      },
+      new Mapping{p, size + page});
+}
+
 std::vector<ArrayRef> run(const Graph& g, const std::vector<ArrayRef>& in) {
   auto p = compile(g);
   std::vector<Array*> raw;
@@ -46,7 +69,8 @@ std::vector<ArrayRef> run(const Graph& g, const std::vector<ArrayRef>& in) {
 void expect_modes_agree(const Graph& g) {
   config().verify = true;
   std::vector<ArrayRef> in;
-  for (auto id : g.inputs()) in.push_back(random_array(g.node(id).type, static_cast<int>(id) + 1));
+  for (auto id : g.inputs())
+    in.push_back(before_a_guard(random_array(g.node(id).type, static_cast<int>(id) + 1)));
   const auto fused = run(g, in);
   for (int bytes : {64, 3000}) {
     config().tile_bytes = bytes;
