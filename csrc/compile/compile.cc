@@ -241,7 +241,8 @@ class Compiler {
         v = sb.bits(n.type.dtype, bits);
       } else {
         v = sb.input(static_cast<int>(spec.in.size()), n.type.dtype);
-        spec.in.push_back({n.type.dtype, strides(n.type.shape, n.type.shape.strides()), 0, slot(id)});
+        spec.in.push_back(
+            {n.type.dtype, strides(n.type.shape, n.type.shape.strides()), 0, slot(id)});
         step->in.push_back(slot(id));
         loop_inputs_[position].push_back({id, n.type.shape == domain});
       }
@@ -253,7 +254,8 @@ class Compiler {
       const auto windows = windows_of(g_, n);
       for (auto& w : windows) {
         in.push_back(sb.input(static_cast<int>(spec.in.size()), n.type.dtype));
-        spec.in.push_back({n.type.dtype, strides(n.type.shape, w.strides), w.offset, slot(n.in[0])});
+        spec.in.push_back(
+            {n.type.dtype, strides(n.type.shape, w.strides), w.offset, slot(n.in[0])});
         step->in.push_back(slot(n.in[0]));
         loop_inputs_[position].push_back({n.in[0], false});
       }

@@ -151,9 +151,7 @@ class Planner {
   }
 
   // Short functions stay with their operands, so that a loop ends where a long one begins.
-  bool too_long(size_t a, size_t b) const {
-    return a + b > most_ && std::min(a, b) >= kLong;
-  }
+  bool too_long(size_t a, size_t b) const { return a + b > most_ && std::min(a, b) >= kLong; }
 
   // Registers are saved around every such call, so that many calls in one loop take longer than in
   // loops of their own. (Calls for a few lanes keep registers, and do not count.)
@@ -229,8 +227,7 @@ class Planner {
         !(x.reduces() ? reads_uniformly(y, x.lo, x.hi) : reads_uniformly(x, y.lo, y.hi)))
       return false;
     return x.nodes.size() + y.nodes.size() < kMaxMembers &&
-           !too_long(x.instructions, y.instructions) &&
-           operands(x) + operands(y) <= kMaxOperands;
+           !too_long(x.instructions, y.instructions) && operands(x) + operands(y) <= kMaxOperands;
   }
   void merge(int into, int from) {
     Unit &x = plan_.units[into], &y = plan_.units[from];
@@ -302,7 +299,7 @@ class Planner {
   FusionPlan plan_;
   const UnitSet none_;
   const bool halve_;
-  const size_t most_;                                   // instructions of a unit
+  const size_t most_;                                    // instructions of a unit
   std::map<std::tuple<int, DType, DType>, Code> codes_;  // by op, first operand and result
   std::vector<UnitSet> anc_;  // units that a unit waits for, transitively
 };

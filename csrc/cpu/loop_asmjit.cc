@@ -348,7 +348,8 @@ bool LoopEmitter::slide(x86::Gp n) {
   std::map<int, Group> groups;
   for (size_t id = 0; id < body_.size(); ++id) {
     const SNode& x = body_[id];
-    if (!needed_[id] || x.op != SOp::kInput || s_.slices.empty() || s_.slices[x.imm].of < 0) continue;
+    if (!needed_[id] || x.op != SOp::kInput || s_.slices.empty() || s_.slices[x.imm].of < 0)
+      continue;
     Group& g = groups[s_.slices[x.imm].of];
     g.first = s_.slices[x.imm].of;
     g.inputs.push_back(static_cast<int>(x.imm));
@@ -502,7 +503,8 @@ void LoopEmitter::rows(x86::Gp n, x86::Gp passes, x86::Gp steps) {
   start_sums();
   if (stages_.empty()) {
     const bool begun = !two && slide(n);
-    each_vector(n, two ? 2 : 1, [&](bool tail, int half) { body(tail, half); }, !begun);
+    each_vector(
+        n, two ? 2 : 1, [&](bool tail, int half) { body(tail, half); }, !begun);
   } else {
     each_block(n);
   }

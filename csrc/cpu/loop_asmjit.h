@@ -108,8 +108,8 @@ class LoopEmitter {
     strip(&f.c, &f.minus_summand);
     return f;
   }
-  // One with a name: asmjit prints a number into the name of each that has none, which takes a tenth
-  // of the time that it takes to generate a long loop.
+  // One with a name: asmjit prints a number into the name of each that has none, which takes a
+  // tenth of the time that it takes to generate a long loop.
   template <class R>
   R new_register(asmjit::TypeId type) {
     R r;
@@ -214,7 +214,8 @@ class LoopEmitter {
   template <class F>
   void each_vector(x86::Gp n, int halves, F f, bool from_start = true);
   // Of a row, the vectors whose slices of one array can be made of two in registers: the next one
-  // is loaded once for all of them. Returns whether there are such slices; others follow from i_ on.
+  // is loaded once for all of them. Returns whether there are such slices; others follow from i_
+  // on.
   bool slide(x86::Gp n);
   void load_scalars();
   void start_sums();
@@ -243,7 +244,7 @@ class LoopEmitter {
   std::vector<bool> in_loop_;        // constants that are not hoisted
   std::vector<bool> needed_;         // nodes that are computed
   std::vector<Reg> hoisted_, acc_;
-  std::vector<Reg> slices_;          // while slide() goes along: inputs that are in registers
+  std::vector<Reg> slices_;    // while slide() goes along: inputs that are in registers
   std::vector<Stage> stages_;  // none, or at least two
   std::vector<int> slot_;      // where values wait from one stage to another
   x86::Gp slots_, slot_offset_;

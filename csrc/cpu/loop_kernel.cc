@@ -49,7 +49,8 @@ namespace {
 std::vector<InnerSpec::Slice> slices_of(const std::vector<LoopOperand>& in) {
   std::vector<size_t> order;
   for (size_t k = 0; k < in.size(); ++k)
-    if (in[k].memory >= 0 && in[k].strides.back() == 1 && size_of(in[k].dt) >= 4) order.push_back(k);
+    if (in[k].memory >= 0 && in[k].strides.back() == 1 && size_of(in[k].dt) >= 4)
+      order.push_back(k);
   const auto row = [&](size_t k) { return std::tie(in[k].memory, in[k].dt, in[k].strides); };
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return std::pair(row(a), in[a].offset) < std::pair(row(b), in[b].offset);

@@ -35,7 +35,8 @@ struct InnerSpec {
   std::vector<DType> in_types;
   std::vector<int64_t> in_strides, out_strides;
   std::vector<LoopOutput> out;  // strides unused
-  // Of each input, or of none: that it begins `shift` elements after input `of`, in the same memory.
+  // Of each input, or of none: that it begins `shift` elements after input `of`, in the same
+  // memory.
   struct Slice {
     int of = -1, shift = 0;
   };

@@ -103,10 +103,10 @@ bool by_patches(const PrimitiveDesc& pd) {
   return std::string_view(pd.impl_info_str()).find("gemm") != std::string_view::npos;
 }
 
-// The gradient of the input of a convolution without strides: the convolution of dy with the kernels
-// turned around, filters and channels in each other's place. For the gradients of some, with
-// dilation and a group per channel, oneDNN has products with patches alone, for convolutions more
-// (measured: 8 images of 32 channels of 14 x 14, kernels of 5 x 5: 60 us for 890).
+// The gradient of the input of a convolution without strides: the convolution of dy with the
+// kernels turned around, filters and channels in each other's place. For the gradients of some,
+// with dilation and a group per channel, oneDNN has products with patches alone, for convolutions
+// more (measured: 8 images of 32 channels of 14 x 14, kernels of 5 x 5: 60 us for 890).
 class TurnedConvolution : public OpKernel {
  public:
   explicit TurnedConvolution(const Conv& c) : w_(c.w), element_(size_of(c.dtype)) {

@@ -42,8 +42,8 @@ ArrayRef before_a_guard(const ArrayRef& a) {
   };
   const size_t page = 4096, bytes = static_cast<size_t>(a->type.bytes());
   const size_t size = (bytes + page - 1) / page * page;
-  auto* p = static_cast<char*>(mmap(nullptr, size + page, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* p = static_cast<char*>(
+      mmap(nullptr, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   PIJIT_CHECK(p != MAP_FAILED && mprotect(p + size, page, PROT_NONE) == 0, "no guarded memory");
   std::memcpy(p + size - bytes, a->data, bytes);
   return new_external_array(
@@ -242,15 +242,19 @@ TEST(Fusion, SlicesOfAllKinds) {
 TEST(Fusion, SlicesOfOneArrayAreReadOnce) {
   for (DType t : {DType::F32, DType::F64, DType::I32, DType::I64})
     for (int n : {1, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 64, 70, 129})
-      for (const std::vector<int>& begins : {std::vector<int>{0, 1}, {2, 1, 0}, {0, 3, 7}, {0, 1, 8, 9}, {1, 5, 1}}) {
+      for (const std::vector<int>& begins :
+           {std::vector<int>{0, 1}, {2, 1, 0}, {0, 3, 7}, {0, 1, 8, 9}, {1, 5, 1}}) {
         Graph g;
         Val x = g.add_input({t, Shape{5, n + 9}}), y = g.add_input({DType::F32, Shape{3, n}});
         std::vector<Val> parts;
         for (int row : {0, 1})
           for (int b : begins) parts.push_back(part(x, {row, b}, {row + 3, b + n}));
         Val sum = parts[0];
-        for (size_t k = 1; k < parts.size(); ++k) sum = sum * (t == DType::I32 || t == DType::I64 ? 3 : 0.5) + parts[k];
-        g.outputs = {{sum.id}, {(v_sum(parts[1] * parts[0], {1}, false)).id}, {(v_cast(parts[1], DType::F32) * y).id}};
+        for (size_t k = 1; k < parts.size(); ++k)
+          sum = sum * (t == DType::I32 || t == DType::I64 ? 3 : 0.5) + parts[k];
+        g.outputs = {{sum.id},
+                     {(v_sum(parts[1] * parts[0], {1}, false)).id},
+                     {(v_cast(parts[1], DType::F32) * y).id}};
         EXPECT_LE(compile(g)->steps.size(), n > 1 ? 2u : 20u);
         expect_modes_agree(g);
       }
