@@ -163,18 +163,15 @@ class TurnedConvolution : public OpKernel {
 
 std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
   if (!serves_bf16_too(r, why)) return nullptr;
-  const Conv c = conv_of(r, r.out.shape, r.in[1].shape, r.in[0].shape);
-  const Threads threads(threads_for(r, c.flops));
-  std::string none;
-  const auto turned = [&] {
-    return guarded(&none, [&] { return std::make_unique<TurnedConvolution>(c); });
-  };
   return guarded(why, [&]() -> std::unique_ptr<OpKernel> {
+    const Conv c = conv_of(r, r.out.shape, r.in[1].shape, r.in[0].shape);
+    const Threads threads(threads_for(r, c.flops));
     const dnnl::convolution_backward_data::primitive_desc pd(
         engine(), algorithm::convolution_direct, c.x_inside, c.w_inside, c.y_inside, c.stride,
         c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false), attributes());
     if (plain_loops(pd) || by_patches(pd))
-      if (auto kernel = turned()) return kernel;
+      if (auto turned = guarded(why, [&] { return std::make_unique<TurnedConvolution>(c); }))
+        return turned;
     return std::make_unique<Primitive>(
         dnnl::convolution_backward_data(compiled(pd)),
         std::vector<Primitive::Arg>{{DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()},
