@@ -341,17 +341,15 @@ void LoopEmitter::each_vector(x86::Gp n, int halves, F f, bool from_start) {
 
 bool LoopEmitter::slide(x86::Gp n) {
   struct Group {
-    int first;
     std::vector<int> inputs, shifts;
     Reg now;
   };
-  std::map<int, Group> groups;
+  std::map<int, Group> groups;  // by the input that begins first
   for (size_t id = 0; id < body_.size(); ++id) {
     const SNode& x = body_[id];
     if (!needed_[id] || x.op != SOp::kInput || s_.slices.empty() || s_.slices[x.imm].of < 0)
       continue;
     Group& g = groups[s_.slices[x.imm].of];
-    g.first = s_.slices[x.imm].of;
     g.inputs.push_back(static_cast<int>(x.imm));
     g.shifts.push_back(s_.slices[x.imm].shift);
   }
@@ -369,14 +367,14 @@ bool LoopEmitter::slide(x86::Gp n) {
   cc.mov(limit, n);
   cc.sub(limit, 2 * lanes_ - reach);
   cc.jl(done);
-  for (auto& [of, g] : groups) g.now = load(g.first, s_.in_types[g.first], false);
+  for (auto& [of, g] : groups) g.now = load(of, s_.in_types[of], false);
   cc.bind(loop);
   slices_.assign(s_.in_types.size(), {});
   std::vector<Reg> next;
   for (auto& [of, g] : groups) {
-    const DType t = s_.in_types[g.first];
+    const DType t = s_.in_types[of];
     ahead_ = lanes_;
-    next.push_back(load(g.first, t, false));
+    next.push_back(load(of, t, false));
     ahead_ = 0;
     const auto parts = between(t, g.now, next.back(), g.shifts);
     for (size_t k = 0; k < parts.size(); ++k) slices_[g.inputs[k]] = parts[k];
@@ -384,7 +382,7 @@ bool LoopEmitter::slide(x86::Gp n) {
   body(false, 0);
   slices_.clear();
   size_t at = 0;
-  for (auto& [of, g] : groups) accumulate(g.now, next[at++], s_.in_types[g.first], false);
+  for (auto& [of, g] : groups) accumulate(g.now, next[at++], s_.in_types[of], false);
   cc.add(i_, lanes_);
   cc.cmp(i_, limit);
   cc.jle(loop);

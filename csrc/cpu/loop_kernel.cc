@@ -34,7 +34,8 @@ std::string InnerSpec::key() const {
   for (auto t : in_types) num(static_cast<int64_t>(t));
   for (auto s : in_strides) num(s);
   for (auto t : ahead) num(static_cast<int64_t>(t) | int64_t{1} << 32);
-  for (auto& s : slices) num((int64_t{s.of} << 32 | s.shift) * 2 + 1);
+  num(static_cast<int64_t>(slices.size()));
+  for (auto& s : slices) num(s.of), num(s.shift);
   for (size_t i = 0; i < out.size(); ++i) {
     num(static_cast<int64_t>(out[i].dt) | static_cast<int64_t>(out[i].combine) << 8 |
         static_cast<int64_t>(out[i].node) << 16 | static_cast<int64_t>(out[i].stream) << 62);

@@ -28,9 +28,10 @@ struct InnerSpec {
   // the other (col form, of more than one row): sums stay in registers. Many rows (row form): some
   // of them are reduced side by side.
   bool few = false, by_columns = false, many = false;
-  // Passes are of whole vectors, of at most 64 bytes: no code is made for what would be left.
+  // Passes are over multiples of kWhole elements, as many as the widest vector holds: no code is
+  // made for what would be left.
   bool whole = false;
-  static constexpr int64_t kWhole = 16;  // elements
+  static constexpr int64_t kWhole = 16;
   std::vector<SNode> body;
   std::vector<DType> in_types;
   std::vector<int64_t> in_strides, out_strides;

@@ -520,8 +520,8 @@ TEST(Fusion, AChainOfLongFunctionsIsCutIntoEqualLoops) {
   const FusionPlan plan = plan_fusion(g, facts);
   ASSERT_GT(plan.units.size(), 2u);
   for (auto& u : plan.units) {
-    EXPECT_STREQ(g.node(u.nodes.front()).op->name.data(), "sin");
-    EXPECT_STREQ(g.node(u.nodes.back()).op->name.data(), "add");
+    EXPECT_EQ(g.node(u.nodes.front()).op->name, "sin");
+    EXPECT_EQ(g.node(u.nodes.back()).op->name, "add");
     if (&u != &plan.units.back()) {
       EXPECT_EQ(plan.units.front().nodes.size(), u.nodes.size());
     }
