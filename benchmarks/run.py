@@ -153,13 +153,13 @@ def call(command, env, limit):
 
 
 def main():
-    options = argparse.ArgumentParser(description="pijit against its peers, case by case")
-    options.add_argument("cases", nargs="*", metavar="CASE", help='a case ("numeric") or one size of it ("numeric dot"); all if none is named')
-    options.add_argument("--rounds", type=int, default=2, help="turns of every framework; its better one counts")
-    options.add_argument("--without", default="", metavar="FRAMEWORK,...", help="frameworks to leave out")
-    options.add_argument("--limit", type=int, default=300, metavar="SECONDS", help="for one framework and case")
-    options.add_argument("--isa", choices=["avx2"], help="ask every framework for this instruction set")
-    options = options.parse_args()
+    parser = argparse.ArgumentParser(description="pijit against its peers, case by case")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help='a case ("numeric") or one size of it ("numeric dot"); all if none is named')
+    parser.add_argument("--rounds", type=int, default=2, help="turns of every framework; its better one counts")
+    parser.add_argument("--without", default="", metavar="FRAMEWORK,...", help="frameworks to leave out")
+    parser.add_argument("--limit", type=int, default=300, metavar="SECONDS", help="for one framework and case")
+    parser.add_argument("--isa", choices=["avx2"], help="ask every framework for this instruction set")
+    options = parser.parse_args()
     only = options.cases
     if options.isa:
         os.environ.update(AVX2)
