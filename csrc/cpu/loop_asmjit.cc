@@ -233,7 +233,10 @@ bool LoopEmitter::waits() const {
     longest = std::max(longest, path[id]);
   }
   const int vectors = std::max(1, window() / std::max(1, instructions));  // seen at once
-  return 4 * longest > 5 * instructions * vectors;
+  // Stages cost loads and stores, and more of them where sums hold registers meanwhile.
+  const bool sums = std::any_of(s_.out.begin(), s_.out.end(),
+                                [this](const LoopOutput& o) { return reduces_in_registers(o); });
+  return 4 * longest > (sums ? 6 : 5) * instructions * vectors;
 }
 
 // Cuts a long body where few values are alive. A stage runs over a block of vectors before the next
