@@ -56,7 +56,8 @@ bool bind(PyObject* func, const CodeInfo& code, PyObject* const* args, Py_ssize_
   const int n = co->co_argcount, nkw = co->co_kwonlyargcount;
   const bool varargs = co->co_flags & CO_VARARGS, varkw = co->co_flags & CO_VARKEYWORDS;
   auto& slots = bound->slots;
-  for (int k = 0; k < code.num_slots; ++k) slots.push_back(k < nargs && k < n ? args[k] : nullptr);
+  slots.resize(static_cast<size_t>(code.num_slots));
+  std::copy_n(args, std::min<Py_ssize_t>(nargs, n), slots.begin());
   if (nargs > n && !varargs) return false;
   if (varargs) {
     py::tuple t(nargs > n ? nargs - n : 0);

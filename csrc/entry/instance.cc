@@ -46,6 +46,10 @@ std::shared_ptr<const Instance> instance_at(const Entry& e, const std::vector<in
 }
 
 std::shared_ptr<const Instance> instance_for(Entry& e, const Values& values) {
+  if (e.varying.empty() && !e.instances.empty()) [[likely]] {
+    const auto& only = e.instances.begin()->second;
+    return only->fits ? only : nullptr;
+  }
   std::vector<int64_t> dims;
   for (auto [k, d] : e.varying) dims.push_back(array_of(values[e.inputs[k]])->type.shape[d]);
   auto it = e.instances.find(dims);

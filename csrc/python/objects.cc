@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <set>
 #include <functional>
@@ -546,13 +547,20 @@ Py_ssize_t tensor_len(PyObject* x) {
 
 }  // namespace
 void make_part(PyObject* part, PyObject* whole, PyObject* place) {
+  TensorObject* t = object_of(part);
+  t->depth = is_part(whole) ? object_of(whole)->depth + 1 : 1;
   // What no one but its parts holds can show no change: else `x = x[i]` would keep every x.
-  std::vector<PyObject*> chain{whole};
-  while (is_part(chain.back())) chain.push_back(object_of(chain.back())->whole);
-  for (size_t k = chain.size() - 1; k > 0 && Py_REFCNT(chain[k]) == 1; --k)
-    forget_whole(chain[k - 1]);
-  object_of(part)->whole = Py_NewRef(whole);
-  object_of(part)->place = Py_NewRef(place);
+  // Chains that grow are looked through ever more rarely.
+  constexpr uint64_t kShort = 64;
+  if (t->depth <= kShort || std::has_single_bit(t->depth)) {
+    std::vector<PyObject*> chain{whole};
+    while (is_part(chain.back())) chain.push_back(object_of(chain.back())->whole);
+    for (; chain.size() > 1 && Py_REFCNT(chain.back()) == 1; chain.pop_back())
+      forget_whole(chain[chain.size() - 2]);
+    t->depth = chain.size();
+  }
+  t->whole = Py_NewRef(whole);
+  t->place = Py_NewRef(place);
 }
 namespace {
 

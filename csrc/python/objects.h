@@ -46,6 +46,7 @@ struct TensorObject {
   PyObject_HEAD ArrayRef array;
   PyObject* weakrefs;
   PyObject *whole, *place;  // null: no part
+  uint64_t depth;           // of a part: at most how many wholes are around it
 };
 extern PyTypeObject* tensor_type;
 inline bool is_tensor(PyObject* o) { return PyObject_TypeCheck(o, tensor_type); }
