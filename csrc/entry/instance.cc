@@ -46,7 +46,7 @@ std::shared_ptr<const Instance> instance_at(const Entry& e, const std::vector<in
 }
 
 std::shared_ptr<const Instance> instance_for(Entry& e, const Values& values) {
-  if (e.varying.empty() && !e.instances.empty()) [[likely]] {
+  if (e.varying.empty() && !e.instances.empty()) [[likely]] {  // every call asks: no key is made
     const auto& only = e.instances.begin()->second;
     return only->fits ? only : nullptr;
   }

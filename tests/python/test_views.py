@@ -201,3 +201,22 @@ def test_lifetimes():
         data = data[Tensor([1, 0])]
     gc.collect()
     assert first() is None  # no one could see it change
+
+
+def test_long_chains():
+    y = fresh()
+    chain = [y]
+    for _ in range(300):
+        chain.append(chain[-1][:])
+    chain[-1][0] = 7
+    assert all(t[0].asnumpy().tolist() == y[0].asnumpy().tolist() for t in chain[::50])
+    assert np.all(y[0].asnumpy() == 7)
+    z = chain[-1]
+    first = weakref.ref(y)
+    del y, chain
+    for _ in range(600):  # looked through ever more rarely, but looked through
+        z = z[:]
+    gc.collect()
+    assert first() is None
+    z[0] = 8
+    assert np.all(z[0].asnumpy() == 8)
