@@ -12,7 +12,7 @@ import pytest
 import pijit as ms
 from pijit import ops
 
-COMBINATIONS = [c for c in itertools.product((1, 2, 8, 32), (1, 2, 3), (1, 2), (1, 3, 5)) if c != (1, 1, 1, 1)]
+COMBINATIONS = [c for c in itertools.product((1, 2, 4, 8, 32), (1, 2, 3), (1, 2), (1, 3, 5)) if c != (1, 1, 1, 1)]
 
 
 def results(dtype, group, dilation, stride, kernel):
@@ -45,8 +45,35 @@ def test_no_combination_runs_in_plain_loops():
     assert chosen and not [c for c in chosen if "reference" in c], sorted(chosen)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_random_sizes_agree_with_float64(seed):
+    """Channels that leave part of a vector, kernels, strides, dilations and padding that differ by side, few pixels, a bias."""
+    rng = np.random.default_rng(seed)
+    group = int(rng.choice((1, 1, 2, 3)))
+    channels, filters = (int(v) for v in rng.integers(1 if group == 1 else 8, 27, 2))
+    kernel, dilation = rng.integers(1, 8, 2), rng.choice((1, 2, 3, 5, 18), 2)
+    stride, pads = tuple(int(v) for v in rng.integers(1, 3, 2)), tuple(int(v) for v in rng.integers(0, 9, 4))
+    reach = (kernel - 1) * dilation + 1
+    side = np.maximum(rng.integers(1, 40, 2), reach - np.array((pads[0] + pads[1], pads[2] + pads[3])))
+    side = np.maximum(side, 1)
+    x = rng.standard_normal((int(rng.integers(1, 4)), group * channels, *side))
+    w = rng.standard_normal((group * filters, channels, *kernel))
+    b = rng.standard_normal(group * filters)
+
+    def loss(x, w, b):
+        y = ops.conv2d(x, w, b, stride, "pad", pads, tuple(int(v) for v in dilation), group)
+        return (y * y).sum(), y
+
+    step = ms.jit(ms.value_and_grad(loss, (0, 1, 2), has_aux=True))
+    (_, y), gradients = step(*(ms.Tensor(v.astype(np.float32)) for v in (x, w, b)))
+    (_, want), wanted = step(*(ms.Tensor(v.astype(np.float32).astype(np.float64)) for v in (x, w, b)))
+    for single, double in zip((y, *gradients), (want, *wanted)):
+        double = double.asnumpy()
+        np.testing.assert_allclose(single.asnumpy(), double, rtol=1e-4, atol=1e-5 * np.abs(double).max(initial=1e-30))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("group,dilation", list(itertools.product((32, 8), (1, 2, 3))), ids=str)
+@pytest.mark.parametrize("group,dilation", list(itertools.product((32, 8, 4, 1), (1, 2, 3))), ids=str)
 def test_what_padding_meets_takes_no_part(group, dilation, dtype):
     """Weights that are no numbers: an element of the gradient is one where some of its products are, none with padding."""
     rng = np.random.default_rng(group + dilation)
