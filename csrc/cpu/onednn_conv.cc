@@ -1,5 +1,6 @@
 // Convolutions and their gradients.
 #include <algorithm>
+#include <numeric>
 
 #include "base/config.h"
 #include "cpu/onednn.h"
@@ -21,6 +22,10 @@ struct Conv {
     int64_t n = 1;
     for (int64_t d : w) n *= d;
     return n;
+  }
+  // Every so many-th row or column of the input alone?
+  bool reads_part() const {
+    return std::gcd(stride[0], dil[0] + 1) > 1 || std::gcd(stride[1], dil[1] + 1) > 1;
   }
   // Blocks where both sides have whole ones; else as oneDNN likes.
   void choose_inside();
@@ -69,11 +74,19 @@ dnnl::convolution_forward::primitive_desc forward_pd(
           c.pad_hi,   attr};
 }
 
-// Throws dnnl::error where oneDNN has plain loops alone (groups, dilation, strides in some
-// combinations): products with patches of the input are up to 1000 times faster.
+// Products with patches of the input.
 template <class PrimitiveDesc>
-const PrimitiveDesc& compiled(const PrimitiveDesc& pd) {
+bool by_patches(const PrimitiveDesc& pd) {
+  return std::string_view(pd.impl_info_str()).find("gemm") != std::string_view::npos;
+}
+// Throws dnnl::error where oneDNN has plain loops alone (groups, dilation, strides in some
+// combinations): products with patches of the input are up to 1000 times faster; or where it has
+// these products, but reads a part of the input (conv_subsampled.cc).
+template <class PrimitiveDesc>
+const PrimitiveDesc& compiled(const PrimitiveDesc& pd, const Conv& c) {
   if (plain_loops(pd)) throw dnnl::error(dnnl_unimplemented, "only plain loops");
+  if (c.dtype == DType::F32 && c.reads_part() && by_patches(pd))
+    throw dnnl::error(dnnl_unimplemented, "patches of every so many-th row or column");
   return pd;
 }
 
@@ -93,16 +106,10 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
                                    {DNNL_ARG_BIAS, bias, bias}};
     if (residual)
       in.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, c.y_outside, c.y_inside});
-    return std::make_unique<Primitive>(dnnl::convolution_forward(compiled(pd)), in,
+    return std::make_unique<Primitive>(dnnl::convolution_forward(compiled(pd, c)), in,
                                        Primitive::Arg{DNNL_ARG_DST, c.y_outside, pd.dst_desc()});
   });
 }
-// Products with patches of the input.
-template <class PrimitiveDesc>
-bool by_patches(const PrimitiveDesc& pd) {
-  return std::string_view(pd.impl_info_str()).find("gemm") != std::string_view::npos;
-}
-
 // The gradient of the input of a convolution without strides: the convolution of dy with the
 // kernels turned around, filters and channels in each other's place. For the gradients of some,
 // with dilation and a group per channel, oneDNN has products with patches alone, for convolutions
@@ -128,7 +135,7 @@ class TurnedConvolution : public OpKernel {
     const auto pd = forward_pd(t, false);
     if (by_patches(pd)) throw dnnl::error(dnnl_unimplemented, "patches here, too");
     kernel_ = std::make_unique<Primitive>(
-        dnnl::convolution_forward(compiled(pd)),
+        dnnl::convolution_forward(compiled(pd, t)),
         std::vector<Primitive::Arg>{{DNNL_ARG_SRC, t.x_outside, pd.src_desc()},
                                     {DNNL_ARG_WEIGHTS, t.w_outside, pd.weights_desc()}},
         Primitive::Arg{DNNL_ARG_DST, t.y_outside, pd.dst_desc()});
@@ -173,7 +180,7 @@ std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
       if (auto turned = guarded(why, [&] { return std::make_unique<TurnedConvolution>(c); }))
         return turned;
     return std::make_unique<Primitive>(
-        dnnl::convolution_backward_data(compiled(pd)),
+        dnnl::convolution_backward_data(compiled(pd, c)),
         std::vector<Primitive::Arg>{{DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()},
                                     {DNNL_ARG_WEIGHTS, c.w_outside, pd.weights_desc()}},
         Primitive::Arg{DNNL_ARG_DIFF_SRC, c.x_outside, pd.diff_src_desc()});
@@ -262,7 +269,7 @@ class WeightGradient : public OpKernel {
     };
     return {range,
             std::make_unique<Primitive>(
-                dnnl::convolution_backward_weights(compiled(pd)),
+                dnnl::convolution_backward_weights(compiled(pd, c)),
                 std::vector<Primitive::Arg>{{DNNL_ARG_SRC, c.x_outside, pd.src_desc()},
                                             {DNNL_ARG_DIFF_DST, c.y_outside, pd.diff_dst_desc()}},
                 Primitive::Arg{DNNL_ARG_DIFF_WEIGHTS, c.w_outside, pd.diff_weights_desc()}),
