@@ -25,6 +25,7 @@ void register_onednn_kernels(KernelRegistry& r);
 void register_direct_conv_kernels(KernelRegistry& r);       // before oneDNN's
 void register_last_direct_conv_kernels(KernelRegistry& r);  // after them
 void register_subsampled_conv_kernels(KernelRegistry& r);
+void register_depthwise_kernels(KernelRegistry& r);
 void register_gemm_kernels(KernelRegistry& r);
 void register_small_gemm_kernels(KernelRegistry& r);
 void register_patch_kernels(KernelRegistry& r);

@@ -15,6 +15,7 @@ void register_cpu_kernels(KernelRegistry& r) {
   register_onednn_kernels(r);
   register_gemm_kernels(r);
   register_subsampled_conv_kernels(r);
+  register_depthwise_kernels(r);
   register_last_direct_conv_kernels(r);
   register_patch_kernels(r);
   register_pool_kernels(r);

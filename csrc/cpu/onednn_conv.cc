@@ -27,6 +27,7 @@ struct Conv {
   bool reads_part() const {
     return std::gcd(stride[0], dil[0] + 1) > 1 || std::gcd(stride[1], dil[1] + 1) > 1;
   }
+  bool group_per_channel() const { return w.size() == 5 && w[1] == 1 && w[2] == 1; }
   // Blocks where both sides have whole ones; else as oneDNN likes.
   void choose_inside();
 };
@@ -264,6 +265,8 @@ class WeightGradient : public OpKernel {
     const dnnl::convolution_backward_weights::primitive_desc pd(
         engine(), algorithm::convolution_direct, c.x_inside, desc(c.w, tag::any, DType::F32),
         c.y_inside, c.stride, c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false), attributes());
+    if (c.dtype == DType::F32 && c.group_per_channel() && by_patches(pd))
+      throw dnnl::error(dnnl_unimplemented, "patches of single channels (conv_depthwise.cc)");
     const auto bytes = [&](const Ints& d) {
       return static_cast<size_t>(first * d[1] * d[2] * d[3]) * size_of(whole.dtype);
     };
