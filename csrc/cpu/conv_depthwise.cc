@@ -33,38 +33,44 @@ struct Axis {
 };
 
 // sums[tap] += the products of rows of dy with those of x, for N taps of a kernel row from `tap`
-// on.
+// on. Rows of some 1,000 pixels are summed before they are added, so that rounding errors stay
+// small.
 template <int N>
 void add_products(const float* x, const float* dy, const Axis& rows, const Axis& columns,
                   int64_t row_tap, int64_t tap, float* sums) {
-  __m256 sum[N];
   int64_t first[N], past[N], begin = 0, end = columns.out;
   for (int b = 0; b < N; ++b) {
-    sum[b] = _mm256_setzero_ps();
     first[b] = columns.first(tap + b), past[b] = columns.past(tap + b);
     begin = std::max(begin, first[b]), end = std::min(end, past[b]);
   }
   end = std::max(begin, end);  // [begin, end): all of these taps lie on the image
   const int64_t step = columns.stride * kLanes, tap_step = columns.dilation * kLanes;
-  for (int64_t i = rows.first(row_tap); i < rows.past(row_tap); ++i) {
-    const float* x_row = x + (rows.at(i, row_tap) * columns.size + columns.at(0, tap)) * kLanes;
-    const float* dy_row = dy + i * columns.out * kLanes;
-    auto product = [&](int b, int64_t j) {
-      sum[b] = _mm256_fmadd_ps(_mm256_loadu_ps(dy_row + j * kLanes),
-                               _mm256_loadu_ps(x_row + j * step + b * tap_step), sum[b]);
-    };
+  const int64_t together = std::max<int64_t>(1, 1024 / columns.out), last = rows.past(row_tap);
+  for (int64_t i = rows.first(row_tap); i < last;) {
+    __m256 sum[N];
+    for (int b = 0; b < N; ++b) sum[b] = _mm256_setzero_ps();
+    for (const int64_t stop = std::min(last, i + together); i < stop; ++i) {
+      const float* x_row = x + (rows.at(i, row_tap) * columns.size + columns.at(0, tap)) * kLanes;
+      const float* dy_row = dy + i * columns.out * kLanes;
+      auto product = [&](int b, int64_t j) {
+        sum[b] = _mm256_fmadd_ps(_mm256_loadu_ps(dy_row + j * kLanes),
+                                 _mm256_loadu_ps(x_row + j * step + b * tap_step), sum[b]);
+      };
 #pragma GCC unroll 7
-    for (int b = 0; b < N; ++b)
-      for (int64_t j = first[b]; j < std::min(begin, past[b]); ++j) product(b, j);
-    for (int64_t j = begin; j < end; ++j)
+      for (int b = 0; b < N; ++b)
+        for (int64_t j = first[b]; j < std::min(begin, past[b]); ++j) product(b, j);
+      for (int64_t j = begin; j < end; ++j)
 #pragma GCC unroll 7
-      for (int b = 0; b < N; ++b) product(b, j);
+        for (int b = 0; b < N; ++b) product(b, j);
 #pragma GCC unroll 7
-    for (int b = 0; b < N; ++b)
-      for (int64_t j = std::max(end, first[b]); j < past[b]; ++j) product(b, j);
+      for (int b = 0; b < N; ++b)
+        for (int64_t j = std::max(end, first[b]); j < past[b]; ++j) product(b, j);
+    }
+    for (int b = 0; b < N; ++b) {
+      float* total = sums + b * kLanes;
+      _mm256_storeu_ps(total, _mm256_add_ps(_mm256_loadu_ps(total), sum[b]));
+    }
   }
-  for (int b = 0; b < N; ++b)
-    _mm256_storeu_ps(sums + b * kLanes, _mm256_add_ps(_mm256_loadu_ps(sums + b * kLanes), sum[b]));
 }
 using AddProducts = decltype(&add_products<1>);
 constexpr AddProducts kAddProducts[kTaps] = {add_products<1>, add_products<2>, add_products<3>,
@@ -79,6 +85,8 @@ std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
   const int64_t channels = x[1];
   if (c.i("group") != channels || w[0] != channels) return *why = "channels share groups", nullptr;
   if (x.numel() == 0 || w.numel() == 0 || dy.numel() == 0) return *why = "empty tensor", nullptr;
+  if (std::max(x[2] * x[3], dy[2] * dy[3]) > 1 << 22)  // 8 channels of them are stored in between
+    return *why = "too large", nullptr;
   const auto &stride = c.numbers("stride"), &dilation = c.numbers("dilation"),
              &pad = c.numbers("pad");
   const Axis rows{x[2], dy[2], w[2], stride[0], dilation[0], pad[0]},
