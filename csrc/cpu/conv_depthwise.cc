@@ -5,48 +5,34 @@
 // A weight's sum is added up by image, row and pixel, on one thread: its bits depend on sizes
 // alone.
 #include <algorithm>
+#include <tuple>
 
 #include "cpu/blocks.h"
 #include "cpu/code.h"
 #include "cpu/cpu.h"
+#include "cpu/window.h"
 
 namespace pijit {
 namespace {
 
 constexpr int64_t kTaps = 7;  // of a kernel row that are summed in registers at a time
 
-// An axis of the maps.
-struct Axis {
-  int64_t size, out, taps, stride, dilation, pad;
-
-  int64_t at(int64_t i, int64_t tap) const { return i * stride - pad + tap * dilation; }
-  // The outputs for which a tap lies on the image: [first, past).
-  int64_t first(int64_t tap) const { return multiples_below(-at(0, tap)); }
-  int64_t past(int64_t tap) const {
-    return std::max(first(tap), multiples_below(size - at(0, tap)));
-  }
-
- private:
-  int64_t multiples_below(int64_t n) const {
-    return n <= 0 ? 0 : std::min(out, (n + stride - 1) / stride);
-  }
-};
-
 // sums[tap] += the products of rows of dy with those of x, for N taps of a kernel row from `tap`
 // on. Rows of some 1,000 pixels are summed before they are added, so that rounding errors stay
 // small.
 template <int N>
-void add_products(const float* x, const float* dy, const Axis& rows, const Axis& columns,
-                  int64_t row_tap, int64_t tap, float* sums) {
+void add_products(const float* x, const float* dy, const WindowAxis& rows,
+                  const WindowAxis& columns, int64_t row_tap, int64_t tap, float* sums) {
   int64_t first[N], past[N], begin = 0, end = columns.out;
   for (int b = 0; b < N; ++b) {
-    first[b] = columns.first(tap + b), past[b] = columns.past(tap + b);
+    std::tie(first[b], past[b]) = columns.outs_of(tap + b);
     begin = std::max(begin, first[b]), end = std::min(end, past[b]);
   }
   end = std::max(begin, end);  // [begin, end): all of these taps lie on the image
   const int64_t step = columns.stride * kLanes, tap_step = columns.dilation * kLanes;
-  const int64_t together = std::max<int64_t>(1, 1024 / columns.out), last = rows.past(row_tap);
-  for (int64_t i = rows.first(row_tap); i < last;) {
+  const int64_t together = std::max<int64_t>(1, 1024 / columns.out);
+  auto [i, last] = rows.outs_of(row_tap);
+  while (i < last) {
     __m256 sum[N];
     for (int b = 0; b < N; ++b) sum[b] = _mm256_setzero_ps();
     for (const int64_t stop = std::min(last, i + together); i < stop; ++i) {
@@ -89,7 +75,7 @@ std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
     return *why = "too large", nullptr;
   const auto &stride = c.numbers("stride"), &dilation = c.numbers("dilation"),
              &pad = c.numbers("pad");
-  const Axis rows{x[2], dy[2], w[2], stride[0], dilation[0], pad[0]},
+  const WindowAxis rows{x[2], dy[2], w[2], stride[0], dilation[0], pad[0]},
       columns{x[3], dy[3], w[3], stride[1], dilation[1], pad[2]};
   const int64_t images = x[0], blocks = (channels + kLanes - 1) / kLanes;
   const int64_t taps = rows.taps * columns.taps, pixels = rows.size * columns.size,

@@ -27,6 +27,7 @@
 #include "cpu/blocks.h"
 #include "cpu/code.h"
 #include "cpu/cpu.h"
+#include "cpu/window.h"
 #include "runtime/array.h"
 
 namespace pijit {
@@ -68,49 +69,32 @@ struct Sizes {
   int64_t channel_at(int64_t c) const {
     return x_blocked ? c / kLanes * pixels() * kLanes + c % kLanes : c * pixels();
   }
-  // An image's group, with the maps of its channels: there are count * groups of them.
-  int64_t parts() const { return count * groups; }
-  // First float of a block of filters of such a part's output.
-  int64_t out_at(int64_t part, int64_t block) const {
-    return (part * filters + block * kLanes) * out_pixels();
+  // The groups of all images; a group's maps follow each other.
+  int64_t image_groups() const { return count * groups; }
+  // First float of a block of filters of such a group's output.
+  int64_t out_at(int64_t image_group, int64_t block) const {
+    return (image_group * filters + block * kLanes) * out_pixels();
   }
   double flops() const {
-    return 2.0 * static_cast<double>(parts() * filters * out_pixels() * channels * taps());
+    return 2.0 * static_cast<double>(image_groups() * filters * out_pixels() * channels * taps());
   }
-  // Input row of kernel row a for output row i; where it is below 0 or not below the height,
-  // padding.
-  int64_t row_at(int64_t i, int64_t a) const { return i * stride[0] - pad[0] + a * dilation[0]; }
-  // Kernel rows that lie on the image for output row i: [first, past).
-  std::pair<int64_t, int64_t> kernel_rows_at(int64_t i) const {
-    const int64_t begin = row_at(i, 0);
-    const int64_t first = std::min(multiples_below(-begin, dilation[0]), kernel[0]);
-    return {first, std::clamp(multiples_below(height - begin, dilation[0]), first, kernel[0])};
-  }
-  // Output rows for which kernel row a lies on the image: [first, past).
-  std::pair<int64_t, int64_t> out_rows_at(int64_t a) const {
-    const int64_t begin = row_at(0, a);
-    const int64_t first = std::min(multiples_below(-begin, stride[0]), out_height);
-    return {first, std::clamp(multiples_below(height - begin, stride[0]), first, out_height)};
+  WindowAxis rows() const { return axis(0); }
+  WindowAxis axis(int k) const {
+    return {
+        k ? width : height, k ? out_width : out_height, kernel[k], stride[k], dilation[k], pad[k]};
   }
   bool dilated() const { return dilation[0] > 1 || dilation[1] > 1; }
   // The share of the products that don't meet padding.
   double share_on_image() const {
-    const int64_t size[2] = {height, width}, out[2] = {out_height, out_width};
     double share = 1;
     for (int k : {0, 1}) {
+      const WindowAxis w = axis(k);
       int64_t met = 0;
-      for (int64_t i = 0; i < out[k]; ++i)
-        for (int64_t a = 0; a < kernel[k]; ++a) {
-          const int64_t at = i * stride[k] - pad[k] + a * dilation[k];
-          met += at >= 0 && at < size[k];
-        }
-      share *= static_cast<double>(met) / static_cast<double>(out[k] * kernel[k]);
+      for (int64_t tap = 0; tap < w.taps; ++tap)
+        met += w.outs_of(tap).second - w.outs_of(tap).first;
+      share *= static_cast<double>(met) / static_cast<double>(w.out * w.taps);
     }
     return share;
-  }
-  // How many of 0, step, 2 * step … are below n.
-  static int64_t multiples_below(int64_t n, int64_t step) {
-    return n <= 0 ? 0 : (n + step - 1) / step;
   }
 };
 
@@ -349,7 +333,7 @@ class DirectConv : public OpKernel {
     if (bias)
       for (int64_t k = 0; k < g_.groups; ++k)
         std::copy_n(bias + k * g_.filters, g_.filters, start + k * blocks * kLanes);
-    const auto sets = static_cast<int64_t>(sets_.size()), parts = g_.parts() * sets;
+    const auto sets = static_cast<int64_t>(sets_.size()), parts = g_.image_groups() * sets;
     const int64_t rows = g_.written_rows(), pixels = g_.written_pixels();
     parallel_for(parts, grain(g_.flops(), parts), [&](int64_t begin, int64_t end) {
       const Block memory(g_.y_blocked ? 0 : static_cast<size_t>(kMaxBlocks * pixels * kVector));
@@ -410,8 +394,8 @@ class DirectConv : public OpKernel {
   // Output rows [first, past), to y.
   void convolve(const Set& set, const Place& at, int64_t first, int64_t past, float* y) const {
     for (int64_t i = first; i < past; ++i) {
-      const auto [a, z] = g_.kernel_rows_at(i);
-      const int64_t row = g_.row_at(i, a);
+      const auto [a, z] = g_.rows().taps_of(i);
+      const int64_t row = g_.rows().at(i, a);
       const int64_t tap_row = g_.turned ? g_.kernel[0] - 1 - a : a;
       for (auto& [t, fn] : set.tiles)
         fn(at.x + (row * g_.width + t.from) * g_.pixel_step(),
@@ -435,12 +419,12 @@ class DirectWeightGradient : public OpKernel {
                       rows = std::min(step.rows, g.kernel[0] - a);
         std::vector<Call> calls;
         // Output rows for which all these kernel rows lie on the image, and the others.
-        const auto [last_first, x] = g.out_rows_at(a);
-        const auto [y, first_past] = g.out_rows_at(a + rows - 1);
+        const auto [last_first, x] = g.rows().outs_of(a);
+        const auto [y, first_past] = g.rows().outs_of(a + rows - 1);
         const int64_t first = last_first, past = std::max(first, first_past);
         add_calls(c, channels, a, rows, first, past, &calls);
         for (int64_t k = a; k < a + rows && rows > 1; ++k) {
-          const auto [begin, end] = g.out_rows_at(k);
+          const auto [begin, end] = g.rows().outs_of(k);
           add_calls(c, channels, k, 1, begin, std::min(end, first), &calls);
           add_calls(c, channels, k, 1, std::max(begin, past), end, &calls);
         }
@@ -498,7 +482,7 @@ class DirectWeightGradient : public OpKernel {
                  int64_t past, std::vector<Call>* calls) {
     constexpr int64_t kColumns = 16;  // of the code's unrolled row
     if (first >= past) return;
-    const int64_t row = g_.row_at(first, a);
+    const int64_t row = g_.rows().at(first, a);
     for (const Tile& t : tiles_of(g_, kColumns))
       if (t.low < t.high)
         calls->push_back({codes_.get(key_of(t, channels * kMaxKernel + kernel_rows),
@@ -515,10 +499,10 @@ class DirectWeightGradient : public OpKernel {
   std::vector<std::vector<Call>> parts_;
 };
 
-// The place among the candidates: before oneDNN's kernels, or after them.
-enum class Place { kFirst, kRest };
+// Among the candidates.
+enum class Order { kBeforeOnednn, kAfterOnednn };
 
-bool sizes_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape& y, Place place,
+bool sizes_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape& y, Order order,
               Sizes* g, std::string* why) {
   const OpCtx c = r.ctx();
   const auto &stride = c.numbers("stride"), &pad = c.numbers("pad"),
@@ -540,7 +524,7 @@ bool sizes_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shap
   const bool x_blocked = x.rank() == 5, y_blocked = y.rank() == 5;
   const int64_t groups = c.i("group"), filters = w[0] / groups;
   if (block > kLanes && (x_blocked || y_blocked)) return *why = "wider blocks", false;
-  if (block > kLanes && place == Place::kFirst &&
+  if (block > kLanes && order == Order::kBeforeOnednn &&
       (groups == 1 || (w[1] % block == 0 && filters % block == 0)))
     return *why = "oneDNN's vectors are wider", false;
   if (groups > 1 && std::min<int64_t>(w[1], filters) < kLanes)
@@ -565,19 +549,19 @@ bool sizes_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shap
   return true;
 }
 
-template <Place place>
+template <Order order>
 std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
   Sizes g;
-  if (!sizes_of(r, r.in[0].shape, r.in[1].shape, r.out.shape, place, &g, why)) return nullptr;
+  if (!sizes_of(r, r.in[0].shape, r.in[1].shape, r.out.shape, order, &g, why)) return nullptr;
   return std::make_unique<DirectConv>(g);
 }
-template <Place place>
+template <Order order>
 std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
   Sizes g;
-  if (!sizes_of(r, r.out.shape, r.in[1].shape, r.in[0].shape, place, &g, why)) return nullptr;
+  if (!sizes_of(r, r.out.shape, r.in[1].shape, r.in[0].shape, order, &g, why)) return nullptr;
   if (g.stride[0] > 1 || g.stride[1] > 1) return *why = "stride", nullptr;
   // Around dilated kernels there can be much padding, which oneDNN multiplies.
-  if (place == Place::kFirst && g.channels * g.filters >= 64 * 64 &&
+  if (order == Order::kBeforeOnednn && g.channels * g.filters >= 64 * 64 &&
       !(g.dilated() && g.share_on_image() < 0.75))
     return *why = "oneDNN is as fast", nullptr;
   const Sizes x = g;
@@ -588,13 +572,13 @@ std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
   g.turned = true;
   return std::make_unique<DirectConv>(g);
 }
-template <Place place>
+template <Order order>
 std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
   Sizes g;
-  if (!sizes_of(r, r.in[0].shape, r.out.shape, r.in[1].shape, place, &g, why)) return nullptr;
+  if (!sizes_of(r, r.in[0].shape, r.out.shape, r.in[1].shape, order, &g, why)) return nullptr;
   // For dilated kernels it has no code.
-  if (place == Place::kFirst && WeightTile(g).channels * g.kernel[1] < 8 && g.channels >= 8 &&
-      !g.dilated())
+  if (order == Order::kBeforeOnednn && WeightTile(g).channels * g.kernel[1] < 8 &&
+      g.channels >= 8 && !g.dilated())
     return *why = "too few accumulators: oneDNN is faster", nullptr;
   return std::make_unique<DirectWeightGradient>(g);
 }
@@ -603,15 +587,15 @@ std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
 
 void register_direct_conv_kernels(KernelRegistry& r) {
   for (const std::string layout : {"", "_blocked"}) {
-    r.add("conv2d" + layout, {"direct", conv2d<Place::kFirst>});
-    r.add("conv2d_dx" + layout, {"direct", conv2d_dx<Place::kFirst>});
-    r.add("conv2d_dw" + layout, {"direct", conv2d_dw<Place::kFirst>});
+    r.add("conv2d" + layout, {"direct", conv2d<Order::kBeforeOnednn>});
+    r.add("conv2d_dx" + layout, {"direct", conv2d_dx<Order::kBeforeOnednn>});
+    r.add("conv2d_dw" + layout, {"direct", conv2d_dw<Order::kBeforeOnednn>});
   }
 }
 void register_last_direct_conv_kernels(KernelRegistry& r) {
-  r.add("conv2d", {"direct", conv2d<Place::kRest>});
-  r.add("conv2d_dx", {"direct", conv2d_dx<Place::kRest>});
-  r.add("conv2d_dw", {"direct", conv2d_dw<Place::kRest>});
+  r.add("conv2d", {"direct", conv2d<Order::kAfterOnednn>});
+  r.add("conv2d_dx", {"direct", conv2d_dx<Order::kAfterOnednn>});
+  r.add("conv2d_dw", {"direct", conv2d_dw<Order::kAfterOnednn>});
 }
 
 }  // namespace pijit

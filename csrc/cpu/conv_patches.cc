@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpu/gemm.h"
+#include "cpu/window.h"
 #include "runtime/array.h"
 
 namespace pijit {
@@ -41,18 +42,15 @@ struct Patches {
   // input columns are not padding, the first one's input column); input row -1: padding.
   template <class F>
   void each_row(int64_t first, int64_t rows, F f) const {
+    const WindowAxis axis{x[2], y[2], w[2], stride[0], dilation[0], pad[0]},
+        columns{x[3], y[3], w[3], stride[1], dilation[1], pad[2]};
     for (int64_t k = 0; k < depth; ++k) {
       const int64_t c = k / (w[2] * w[3]), a = k / w[3] % w[2], b = k % w[3];
-      const int64_t offset = b * dilation[1] - pad[2];
-      // 0 <= j * stride + offset < width
-      const int64_t begin =
-          std::min<int64_t>(y[3], offset < 0 ? (-offset + stride[1] - 1) / stride[1] : 0);
-      const int64_t end = std::clamp<int64_t>(
-          x[3] > offset ? (x[3] - offset + stride[1] - 1) / stride[1] : 0, begin, y[3]);
+      const auto [begin, end] = columns.outs_of(b);
       for (int64_t i = 0; i < rows; ++i) {
-        const int64_t h = (first + i) * stride[0] + a * dilation[0] - pad[0];
+        const int64_t h = axis.at(first + i, a);
         const bool inside = h >= 0 && h < x[2];
-        f(k, i, inside ? c * x[2] + h : int64_t{-1}, begin, end, begin * stride[1] + offset);
+        f(k, i, inside ? c * x[2] + h : int64_t{-1}, begin, end, columns.at(begin, b));
       }
     }
   }

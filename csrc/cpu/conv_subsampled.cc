@@ -17,7 +17,7 @@ struct Axis {
   int64_t size, step, first, count;
 };
 
-struct Smaller {
+struct Subsampled {
   int64_t planes;  // images * channels
   Axis rows, columns;
   Shape shape;  // of the input that is read
@@ -51,8 +51,8 @@ struct Smaller {
   int64_t grain() const { return 1 + (1 << 15) / (rows.size * columns.size); }
 };
 
-bool smaller_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape& y, Smaller* s,
-                std::string* why) {
+bool subsampled_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shape& y,
+                   Subsampled* s, std::string* why) {
   if (r.out.dtype != DType::F32) return *why = "dtype is not float32", false;
   if (x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return *why = "empty tensor", false;
   s->attrs = r.attrs;
@@ -90,7 +90,7 @@ std::unique_ptr<OpKernel> inside(const KernelRequest& r, const Attrs& attrs, std
 }
 
 // The convolution, or the gradient of its weights: the input comes first.
-std::unique_ptr<OpKernel> of_input(const KernelRequest& r, Smaller s) {
+std::unique_ptr<OpKernel> of_input(const KernelRequest& r, Subsampled s) {
   std::vector<Type> in = r.in;
   in[0].shape = s.shape;
   std::shared_ptr<OpKernel> kernel = inside(r, s.attrs, in, r.out);
@@ -103,18 +103,18 @@ std::unique_ptr<OpKernel> of_input(const KernelRequest& r, Smaller s) {
   });
 }
 std::unique_ptr<OpKernel> conv2d(const KernelRequest& r, std::string* why) {
-  Smaller s;
-  if (!smaller_of(r, r.in[0].shape, r.in[1].shape, r.out.shape, &s, why)) return nullptr;
+  Subsampled s;
+  if (!subsampled_of(r, r.in[0].shape, r.in[1].shape, r.out.shape, &s, why)) return nullptr;
   return of_input(r, std::move(s));
 }
 std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
-  Smaller s;
-  if (!smaller_of(r, r.in[0].shape, r.out.shape, r.in[1].shape, &s, why)) return nullptr;
+  Subsampled s;
+  if (!subsampled_of(r, r.in[0].shape, r.out.shape, r.in[1].shape, &s, why)) return nullptr;
   return of_input(r, std::move(s));
 }
 std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r, std::string* why) {
-  Smaller s;
-  if (!smaller_of(r, r.out.shape, r.in[1].shape, r.in[0].shape, &s, why)) return nullptr;
+  Subsampled s;
+  if (!subsampled_of(r, r.out.shape, r.in[1].shape, r.in[0].shape, &s, why)) return nullptr;
   Attrs attrs = s.attrs;
   std::get<Dims>(attrs[r.op.attr_index("shape")]) = s.shape.dims();
   std::shared_ptr<OpKernel> kernel = inside(r, attrs, r.in, {r.out.dtype, s.shape});

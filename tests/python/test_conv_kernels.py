@@ -47,7 +47,7 @@ def test_no_combination_runs_in_plain_loops():
 
 @pytest.mark.parametrize("seed", range(80))
 def test_random_sizes_agree_with_float64(seed):
-    """Channels that leave part of a vector, kernels, strides, dilations and padding that differ by side, few pixels, a bias."""
+    """Channels that leave part of a vector; kernels, strides, dilations and padding that differ by side; a bias."""
     rng = np.random.default_rng(seed)
     group = int(rng.choice((1, 1, 2, 3, rng.integers(4, 30))))  # most: one per channel
     channels, filters = (int(v) for v in rng.integers(1 if group == 1 else 8, 27, 2)) if group < 4 else (1, 1)
