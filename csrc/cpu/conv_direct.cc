@@ -527,7 +527,7 @@ bool sizes_of(const KernelRequest& r, const Shape& x, const Shape& w, const Shap
   if (block > kLanes && order == Order::kBeforeOnednn &&
       (groups == 1 || (w[1] % block == 0 && filters % block == 0)))
     return *why = "oneDNN's vectors are wider", false;
-  if (groups > 1 && std::min<int64_t>(w[1], filters) < kLanes)
+  if (order == Order::kBeforeOnednn && groups > 1 && std::min<int64_t>(w[1], filters) < kLanes)
     return *why = "groups of less than a vector of channels", false;
   if (groups > 1 && ((x_blocked && w[1] % kLanes) || (y_blocked && filters % kLanes)))
     return *why = "blocks that two groups share", false;

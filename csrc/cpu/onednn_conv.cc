@@ -27,7 +27,7 @@ struct Conv {
   bool reads_part() const {
     return std::gcd(stride[0], dil[0] + 1) > 1 || std::gcd(stride[1], dil[1] + 1) > 1;
   }
-  bool group_per_channel() const { return w.size() == 5 && w[1] == 1 && w[2] == 1; }
+  bool grouped() const { return w.size() == 5; }
   // Blocks where both sides have whole ones; else as oneDNN likes.
   void choose_inside();
 };
@@ -82,12 +82,14 @@ bool by_patches(const PrimitiveDesc& pd) {
 }
 // Throws dnnl::error where oneDNN has plain loops alone (groups, dilation, strides in some
 // combinations): products with patches of the input are up to 1000 times faster; or where it has
-// these products, but reads a part of the input (conv_subsampled.cc).
+// these products, but the kernels after it are faster (conv_subsampled, conv_depthwise,
+// conv_direct).
 template <class PrimitiveDesc>
 const PrimitiveDesc& compiled(const PrimitiveDesc& pd, const Conv& c) {
   if (plain_loops(pd)) throw dnnl::error(dnnl_unimplemented, "only plain loops");
-  if (c.dtype == DType::F32 && c.reads_part() && by_patches(pd))
-    throw dnnl::error(dnnl_unimplemented, "patches of every so many-th row or column");
+  if (c.dtype == DType::F32 && by_patches(pd) && (c.grouped() || c.reads_part()))
+    throw dnnl::error(dnnl_unimplemented,
+                      "patches of groups, or of every so many-th row or column");
   return pd;
 }
 
@@ -265,8 +267,6 @@ class WeightGradient : public OpKernel {
     const dnnl::convolution_backward_weights::primitive_desc pd(
         engine(), algorithm::convolution_direct, c.x_inside, desc(c.w, tag::any, DType::F32),
         c.y_inside, c.stride, c.dil, c.pad_lo, c.pad_hi, forward_pd(c, false), attributes());
-    if (c.dtype == DType::F32 && c.group_per_channel() && by_patches(pd))
-      throw dnnl::error(dnnl_unimplemented, "patches of single channels (conv_depthwise.cc)");
     const auto bytes = [&](const Ints& d) {
       return static_cast<size_t>(first * d[1] * d[2] * d[3]) * size_of(whole.dtype);
     };
