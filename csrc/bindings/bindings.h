@@ -1,5 +1,5 @@
 #pragma once
-#include <pybind11/pybind11.h>
+#include "python/define.h"
 
 namespace pijit {
 void init_capture(pybind11::module_& m);

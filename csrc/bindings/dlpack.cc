@@ -1,6 +1,8 @@
 // DLPack: data that this library and others hold together, by the structs of its binary interface
 // (version 1, and the one before versions). Arrays are values: who gets one may read it, not write
 // it. Version 1 can say so, and memory is shared; before, a copy leaves.
+#include <pybind11/numpy.h>
+
 #include "bindings/bindings.h"
 #include "python/objects.h"
 #include "runtime/queue.h"

@@ -64,6 +64,6 @@ V number_of(Tracer& t, const V& x, PyTypeObject* type) {
   return graph_number(t, x->node, !type && is_bool(d) ? DType::Bool : DType::I64);
 }
 
-py::object polyfill(const char* name) { return py::module_::import("pijit._polyfills").attr(name); }
+py::object polyfill(const char* name) { return python_module("pijit._polyfills").attr(name); }
 
 }  // namespace pijit

@@ -1,4 +1,6 @@
 // NumPy on constants: scalars are constants, arrays are made here and copied by every run.
+#include <pybind11/numpy.h>
+
 #include <set>
 
 #include "capture/tracer.h"

@@ -38,13 +38,13 @@ void Registry::method(PyTypeObject* type, const char* name, Arity arity, Known h
 
 void Registry::functions(const char* module, std::initializer_list<const char*> names, Arity arity,
                          Known handler) {
-  const py::module_ m = py::module_::import(module);
+  const py::object m = python_module(module);
   for (auto name : names)
     if (py::hasattr(m, name)) add(m.attr(name), arity, handler);
 }
 
 V Tracer::call_polyfill(const char* name, std::vector<V> args, const Kwargs& kwargs) {
-  static PyObject* module = py::module_::import("pijit._polyfills").release().ptr();
+  static PyObject* module = python_module("pijit._polyfills").release().ptr();
   const py::object f = py::handle(module).attr(name);
   return call(wrap_static(f.ptr()), std::move(args), kwargs);
 }

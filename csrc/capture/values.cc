@@ -739,7 +739,7 @@ py::dict& originals() {
 
 void keep_originals() {
   for (auto m : {"_operator", "builtins"})
-    for (auto [name, f] : py::cast<py::dict>(py::module_::import(m).attr("__dict__")))
+    for (auto [name, f] : py::cast<py::dict>(python_module(m).attr("__dict__")))
       if (!originals().contains(name)) originals()[name] = f;
 }
 PyObject* original(const char* name) {

@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "dispatch/report.h"
 #include "entry/runner.h"
+#include "python/define.h"
 #include "runtime/watch.h"
 
 namespace pijit {

@@ -8,6 +8,7 @@
 #include "capture/registry.h"
 #include "entry/runner.h"
 #include "capture/tracer.h"
+#include "python/define.h"
 
 #include <structmember.h>
 

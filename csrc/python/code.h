@@ -1,13 +1,11 @@
 // Code objects: decoded instructions, and code made for continuing after a break. Everything that
 // differs between CPython versions stays in this folder.
 #pragma once
-#include <pybind11/pybind11.h>
-
-#include "python/convert.h"
-
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "python/convert.h"
 
 namespace pijit {
 namespace py = pybind11;

@@ -35,26 +35,10 @@ py::str str_of(const std::string& text) {
   return py::reinterpret_steal<py::str>(s);
 }
 
-std::vector<py::object> bind_arguments(const char* function, const Parameters& parameters,
-                                       const py::args& args, const py::kwargs& kwargs) {
-  OP_CHECK(args.size() <= parameters.size(), kType, function, "() takes ", parameters.size(),
-           " arguments but ", args.size(), " were given");
-  std::vector<py::object> values(parameters.size());
-  for (size_t k = 0; k < args.size(); ++k) values[k] = args[k];
-  for (auto [key, value] : kwargs) {
-    const std::string name = text_of(key);
-    size_t k = 0;
-    while (k < parameters.size() && name != parameters[k].name) ++k;
-    OP_CHECK(k < parameters.size(), kType, function, "() got an unexpected keyword argument '",
-             name, "'");
-    OP_CHECK(!values[k], kType, function, "() got multiple values for argument '", name, "'");
-    values[k] = py::reinterpret_borrow<py::object>(value);
-  }
-  for (size_t k = 0; k < parameters.size(); ++k) {
-    if (!values[k]) values[k] = parameters[k].value_if_left_out;
-    OP_CHECK(values[k], kType, function, "() missing required argument '", parameters[k].name, "'");
-  }
-  return values;
+py::object python_module(const char* name) {
+  PyObject* m = PyImport_ImportModule(name);
+  if (!m) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(m);
 }
 
 std::string shown(py::handle o, bool as_repr) {

@@ -33,7 +33,7 @@ struct Opcodes {
   std::string name[256];
   int caches[256] = {};
   Opcodes() {
-    py::module_ m = py::module_::import("opcode");
+    py::object m = python_module("opcode");
     for (auto item : py::cast<py::dict>(m.attr("opmap"))) {
       const int n = py::cast<int>(item.second);
       if (n > 255) continue;
@@ -264,7 +264,7 @@ const Row* row_of(int opcode) {
 bool jumps(int opcode) {
   static const auto* all = [] {
     auto* s = new std::set<int>;
-    py::module_ m = py::module_::import("opcode");
+    py::object m = python_module("opcode");
     for (auto n : py::cast<py::list>(m.attr("hasjrel"))) s->insert(py::cast<int>(n));
     return s;
   }();

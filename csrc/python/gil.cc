@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "python/convert.h"
 #include "runtime/outer_lock.h"
 
 namespace pijit {
@@ -78,7 +79,7 @@ void turn() {
     take();
   else if (wanted())
     release(), take();
-  const double interval = py::cast<double>(py::module_::import("sys").attr("getswitchinterval")());
+  const double interval = py::cast<double>(python_module("sys").attr("getswitchinterval")());
   next = Clock::now() +
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(2 * interval));
   if (PyErr_CheckSignals() < 0) {
@@ -123,7 +124,7 @@ void init_gil() {
   outer_lock = {wanted, release, take, turn};
   pthread_atfork(before_fork, in_parent, in_child);
   if (PyInterpreterState_Get() == PyInterpreterState_Main())
-    py::module_::import("atexit").attr("register")(py::cpp_function(close));
+    python_module("atexit").attr("register")(py::cpp_function(close));
 }
 
 }  // namespace pijit

@@ -161,7 +161,7 @@ const std::pair<int, PyMethodDef*> events[] = {{PY_MONITORING_EVENT_LINE, &line_
                                                {PY_MONITORING_EVENT_PY_START, &new_frame_event},
                                                {PY_MONITORING_EVENT_PY_RETURN, &new_frame_event}};
 
-py::object monitoring() { return py::module_::import("sys").attr("monitoring"); }
+py::object monitoring() { return python_module("sys").attr("monitoring"); }
 constexpr int bit(int event) { return 1 << event; }
 
 // False: another tool has the place.
@@ -291,7 +291,7 @@ void PendingCall::finish() {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     static PyCodeObject* nothing = [] {
-      const auto opcode = py::module_::import("opcode").attr("opmap")["RETURN_CONST"];
+      const auto opcode = python_module("opcode").attr("opmap")["RETURN_CONST"];
       const char bytes[2] = {static_cast<char>(py::cast<int>(opcode)), 0};
       using namespace py::literals;
       py::object code = py::eval("(lambda: None).__code__")
@@ -464,7 +464,7 @@ bool thread_is_traced() {
   if (t->interp->monitoring_version == seen && !tools) return false;
   seen = t->interp->monitoring_version;
   tools = false;
-  const auto get_tool = py::module_::import("sys").attr("monitoring").attr("get_tool");
+  const auto get_tool = python_module("sys").attr("monitoring").attr("get_tool");
   for (int id = 0; id < 6 && !tools; ++id)
     tools = !get_tool(id).is_none() && !(id == kTool && watched_frames > 0);
   return tools;

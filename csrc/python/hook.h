@@ -2,7 +2,7 @@
 // while some thread asks for it, chains to the one that was there, and steps aside where the C
 // stack runs short: with a hook every Python call is a C call.
 #pragma once
-#include <pybind11/pybind11.h>
+#include <pybind11/pytypes.h>
 
 #include <vector>
 

@@ -3,7 +3,7 @@
 // an import runs Python code, other threads get the GIL meanwhile, and would wait, with it, for the
 // static to be initialized.
 #pragma once
-#include <pybind11/pybind11.h>
+#include "python/convert.h"
 
 namespace pijit {
 
@@ -16,14 +16,14 @@ class LibraryObject {
 
   PyObject* ptr() {
     if (!object_) {
-      pybind11::object found = pybind11::module_::import(module_).attr(name_);
+      py::object found = python_module(module_).attr(name_);
       if (member_) found = found.attr(member_);
       object_ = found.release().ptr();
     }
     return object_;
   }
   PyTypeObject* type() { return reinterpret_cast<PyTypeObject*>(ptr()); }
-  pybind11::object object() { return pybind11::reinterpret_borrow<pybind11::object>(ptr()); }
+  py::object object() { return py::reinterpret_borrow<py::object>(ptr()); }
 
  private:
   const char *module_, *name_, *member_ = nullptr;

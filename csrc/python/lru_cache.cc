@@ -50,9 +50,9 @@ PyObject* kept_result(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 // The structs are private to CPython: tried out before they are relied on.
 bool readable() {
-  const py::object cache = py::module_::import("functools").attr("lru_cache");
+  const py::object cache = python_module("functools").attr("lru_cache");
   for (const py::object& most : {py::object(py::none()), py::object(py::int_(3))}) {
-    const py::object f = cache(py::arg("maxsize") = most)(py::module_::import("math").attr("sqrt"));
+    const py::object f = cache(py::arg("maxsize") = most)(python_module("math").attr("sqrt"));
     const auto* seen = reinterpret_cast<CachedFunction*>(f.ptr());
     const py::object result = f(2.5), argument = py::float_(2.5);
     f(2.5);

@@ -1,5 +1,6 @@
 #include "python/objects.h"
 
+#include <pybind11/numpy.h>
 #include <structmember.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "base/config.h"
+#include "python/define.h"
 #include "runtime/outer_lock.h"
 
 namespace pijit {
@@ -181,7 +183,7 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
     if (dtype) return array_on(cast_array(a, *dtype), home);
     return array_on(a->type.dtype == DType::F64 ? cast_array(a, DType::F32) : a, home);
   }
-  py::module_ np = py::module_::import("numpy");
+  py::object np = python_module("numpy");
   const bool is_array = py::isinstance<py::array>(data);
   py::object src = py::reinterpret_borrow<py::object>(data);
   if (!is_array && (PyList_Check(data) || PyTuple_Check(data))) {
@@ -226,7 +228,7 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
 bool is_numpy_scalar(PyObject* o) {
   static const auto* types = [] {
     auto* t = new std::set<PyTypeObject*>;
-    py::module_ np = py::module_::import("numpy");
+    py::object np = python_module("numpy");
     for (auto n : {"bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
                    "uint64", "float16", "float32", "float64", "complex64", "complex128"})
       t->insert(reinterpret_cast<PyTypeObject*>(py::object(np.attr(n)).release().ptr()));
@@ -244,7 +246,7 @@ static ArrayRef on_host(const ArrayRef& a) {
   return array_on(from, {});
 }
 
-py::array to_numpy(const ArrayRef& a, bool copy) {
+py::object to_numpy(const ArrayRef& a, bool copy) {
   Tape::check_read(a.get());
   if (!a->type.device.is_cpu()) return to_numpy(on_host(a), copy);
   if (a->type.dtype == DType::BF16) return to_numpy(cast_array(a, DType::F32), copy);
@@ -371,7 +373,7 @@ int tensor_init(PyObject* self, PyObject* args, PyObject* kwargs) {
         py::tuple sizes(dims.size());
         for (size_t k = 0; k < dims.size(); ++k) sizes[k] = dims[k];
         py::object filled =
-            py::module_::import("pijit.initializer")
+            python_module("pijit.initializer")
                 .attr("fill")(py::handle(init), sizes, py::handle(dtype_object(a->type.dtype)));
         a = array_from(filled.ptr(), a->type.dtype);
       }
@@ -571,7 +573,7 @@ py::object replace_masks(py::handle index) {
            (py::isinstance<py::array>(h) && py::cast<py::array>(h).dtype().kind() == 'b');
   };
   py::list out;
-  py::module_ np = py::module_::import("numpy");
+  py::object np = python_module("numpy");
   auto expand = [&](py::handle h) {
     if (!is_mask(h)) return out.append(h);
     py::object m = is_tensor(h.ptr()) ? py::object(to_numpy(array_of(h.ptr()), false))

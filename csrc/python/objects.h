@@ -1,8 +1,7 @@
 // The Python objects that capture and bindings share: Tensor, DType, OpFunction; conversion between
 // Python arguments and op operands and attributes.
 #pragma once
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
+#include <pybind11/cast.h>
 
 #include <optional>
 
@@ -61,7 +60,7 @@ bool is_numpy_scalar(PyObject* o);
 // While it lives, what NumPy would warn of raises FloatingPointError.
 class NumpyRaises {
  public:
-  NumpyRaises() : state_(py::module_::import("numpy").attr("errstate")(py::arg("all") = "raise")) {
+  NumpyRaises() : state_(python_module("numpy").attr("errstate")(py::arg("all") = "raise")) {
     state_.attr("__enter__")();
   }
   ~NumpyRaises() {
@@ -77,7 +76,7 @@ class NumpyRaises {
  private:
   py::object state_;
 };
-py::array to_numpy(const ArrayRef& a, bool copy);
+py::object to_numpy(const ArrayRef& a, bool copy);
 
 // --- Ops
 // -------------------------------------------------------------------------------------------

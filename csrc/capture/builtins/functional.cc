@@ -175,7 +175,7 @@ void add_functional(Registry& r) {
     return V(t.make<PartialValue>(inner->func, args, with_keywords(inner->kwargs, c.kwargs)));
   });
 
-  const py::module_ m = py::module_::import("operator");
+  const py::object m = python_module("operator");
   auto add = [&](const char* name, Arity arity, Known handler) {
     if (py::hasattr(m, name)) r.add(m.attr(name), arity, handler);
   };
@@ -210,7 +210,7 @@ void add_functional(Registry& r) {
 #undef BINARY
 
   r.functions("math", {"isnan", "isinf", "isfinite"}, {1, 1}, classify);
-  for (auto [name, f] : py::cast<py::dict>(py::module_::import("math").attr("__dict__")))
+  for (auto [name, f] : py::cast<py::dict>(python_module("math").attr("__dict__")))
     if (PyCFunction_Check(f.ptr())) r.add(f, {0, kAny, true}, pure);
 }
 

@@ -60,7 +60,7 @@ V make_islice(Tracer& t, Call& c) {
 
 void add_iterators(Registry& r) {
   r.add(reinterpret_cast<PyObject*>(&PyFilter_Type), {2, 2}, make_iterator<kSecond>);
-  const py::module_ itertools = py::module_::import("itertools");
+  const py::object itertools = python_module("itertools");
   auto add = [&](const char* name, Arity arity, Known handler) {
     if (py::hasattr(itertools, name)) r.add(itertools.attr(name), arity, handler);
   };

@@ -16,7 +16,7 @@ void add_numpy(Registry& r) {
               {"array", "zeros", "ones", "full", "arange", "eye", "identity", "linspace", "prod",
                "sum", "max", "min", "amax", "amin", "mean", "std", "ndim", "size", "round"},
               kAll, call_numpy);
-  const py::module_ numpy = py::module_::import("numpy");
+  const py::object numpy = python_module("numpy");
   const py::object ufunc = numpy.attr("ufunc"), generic = numpy.attr("generic");
   for (auto [name, o] : py::cast<py::dict>(numpy.attr("__dict__"))) {
     const bool scalar_type =

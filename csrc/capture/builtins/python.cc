@@ -177,7 +177,7 @@ V make_tuple(Tracer& t, Call& c) {  // tuple.__new__, as named tuples call it
 }  // namespace
 
 void add_python(Registry& r) {
-  const py::module_ builtins = py::module_::import("builtins");
+  const py::object builtins = python_module("builtins");
   auto add = [&](const char* name, Arity arity, Known handler) {
     r.add(builtins.attr(name), arity, handler);
   };

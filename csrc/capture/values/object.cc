@@ -1,5 +1,7 @@
 #include "capture/values/object.h"
 
+#include <pybind11/numpy.h>
+
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
