@@ -29,7 +29,7 @@ class CMakeBuild(build_ext):
         os.makedirs(build, exist_ok=True)
         subprocess.check_call(["cmake", "-S", source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON",
                                f"-DPython_EXECUTABLE={sys.executable}", f"-DPIJIT_OUTPUT={target}"])
-        subprocess.check_call(["cmake", "--build", build, "-j2", "--target", "_C", "_run"])
+        subprocess.check_call(["cmake", "--build", build, "-j", str(os.cpu_count()), "--target", "extension"])
         bundle(target, lambda name: name.startswith("libabsl_"))
         # The OpenMP runtime, for systems without a compiler's libraries (pijit/_libs.py).
         compiler = os.environ.get("CXX", "g++")

@@ -34,10 +34,8 @@ void register_random_kernels(KernelRegistry& r);
 void register_indexed_kernels(KernelRegistry& r);
 void register_elimination_kernels(KernelRegistry& r);
 void register_spectral_kernels(KernelRegistry& r);
-void register_matrix_exp_kernels(KernelRegistry& r);
 void register_special_kernels(KernelRegistry& r);
 void register_complex_kernels(KernelRegistry& r);
-void register_eigenvalue_kernels(KernelRegistry& r);
 void register_fft_kernels(KernelRegistry& r);
 
 }  // namespace pijit

@@ -2,25 +2,10 @@
 // the batch in parallel. Matrices that hold NaN or infinity give NaN, as no iteration on them would
 // end well.
 #pragma once
-#define EIGEN_MPL2_ONLY
-#define EIGEN_DONT_PARALLELIZE
-#include <Eigen/Dense>
-#include <complex>
-#include <limits>
-
 #include "cpu/cpu.h"
+#include "cpu/eigen/matrix.h"
 
 namespace pijit {
-
-using Index = Eigen::Index;
-template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
-template <class T>
-using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-template <class T>
-using In = Eigen::Map<const RowMajor<T>>;
-template <class T>
-using Out = Eigen::Map<RowMajor<T>>;
 
 // Matrices of a tensor [..., m, n], of a batch that another may broadcast to.
 struct Stack {
@@ -56,11 +41,6 @@ inline double cube(const Stack& s) {
   return static_cast<double>(s.m) * static_cast<double>(s.n) *
          static_cast<double>(std::min(s.m, s.n));
 }
-template <class T>
-constexpr T kNaN = std::numeric_limits<T>::quiet_NaN();
-template <class T>
-constexpr std::complex<T> kNaN<std::complex<T>> = {kNaN<T>, kNaN<T>};
-
 // f(T()) for elements of dtype t; the second one for ops that take complex matrices.
 template <class F>
 void by_real_type(DType t, F f) {

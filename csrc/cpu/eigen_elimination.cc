@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "cpu/eigen.h"
+#include "cpu/eigen/decompositions.h"
 
 namespace pijit {
 namespace {
@@ -18,14 +19,7 @@ KERNEL(cholesky) {
         const In<T> a(static_cast<const T*>(in[0]) + i * s.size(), s.m, s.n);
         Out<T> b(static_cast<T*>(out) + i * s.size(), s.m, s.n);
         if (b.size() == 0) return;
-        const Matrix<T> x = upper ? Matrix<T>(a.adjoint()) : Matrix<T>(a);  // its lower triangle
-        const Eigen::LLT<Matrix<T>> llt(x);
-        if (llt.info() != Eigen::Success) failed = true;
-        const Matrix<T> l = llt.matrixL();
-        if (upper)
-          b = l.adjoint();
-        else
-          b = l;
+        if (!matrix::cholesky(a, b, upper)) failed = true;
       });
     };
     by_type(t, go);
@@ -35,22 +29,6 @@ KERNEL(cholesky) {
   });
 }
 
-template <class T>
-void solve_triangle(const In<T>& a, Matrix<T>& x, bool lower, bool trans, bool unit) {
-  using namespace Eigen;
-  auto go = [&](const auto& m, bool low) {
-    if (low)
-      unit ? m.template triangularView<UnitLower>().solveInPlace(x)
-           : m.template triangularView<Lower>().solveInPlace(x);
-    else
-      unit ? m.template triangularView<UnitUpper>().solveInPlace(x)
-           : m.template triangularView<Upper>().solveInPlace(x);
-  };
-  if (trans)
-    go(a.transpose(), !lower);
-  else
-    go(a, lower);
-}
 // x of systems with the matrices in[0] and the right sides in[1]
 template <bool kComplex = false, class F>
 std::unique_ptr<OpKernel> of_systems(const KernelRequest& r, F f) {
@@ -82,26 +60,16 @@ KERNEL(solve_triangular) {
   const bool lower = r.ctx().flag("lower"), trans = r.ctx().flag("trans"),
              unit = r.ctx().flag("unit_diagonal");
   return of_systems<true>(r, [=](const auto& a, auto& x) {
-    using T = typename std::decay_t<decltype(x)>::Scalar;
-    solve_triangle<T>(a, x, lower, trans, unit);
+    matrix::solve_triangular(a, x, lower, trans, unit);
     return true;
   });
 }
 KERNEL(solve) {
   const bool trans = r.ctx().flag("trans");
-  return of_systems<true>(r, [=](const auto& a, auto& x) {
-    using M = std::decay_t<decltype(x)>;
-    using T = typename M::Scalar;
-    const Eigen::PartialPivLU<M> lu(trans ? M(a.transpose()) : M(a));
-    x = lu.solve(x).eval();
-    return !(lu.matrixLU().diagonal().array() == T(0)).any();
-  });
+  return of_systems<true>(r, [=](const auto& a, auto& x) { return matrix::solve(a, x, trans); });
 }
 KERNEL(matrix_inverse) {
-  return of_matrices<true>(r, 2, [](const auto& a, auto& y) {
-    using M = Matrix<typename std::decay_t<decltype(y)>::Scalar>;
-    y = M(a).partialPivLu().inverse();
-  });
+  return of_matrices<true>(r, 2, [](const auto& a, auto& y) { matrix::inverse(a, y); });
 }
 KERNEL(matrix_det) {
   const bool empty = Stack(r.in[0].shape).size() == 0;
@@ -113,10 +81,7 @@ KERNEL(matrix_det) {
         std::fill_n(static_cast<T*>(y), int64_t{out.shape.numel()}, T(1));
       });
     });
-  return of_matrices<true>(r, 0, [](const auto& a, auto& y) {
-    using M = Matrix<typename std::decay_t<decltype(y)>::Scalar>;
-    y(0, 0) = M(a).partialPivLu().determinant();
-  });
+  return of_matrices<true>(r, 0, [](const auto& a, auto& y) { y(0, 0) = matrix::determinant(a); });
 }
 KERNEL(slogdet) {
   const Stack s(r.in[0].shape);
@@ -128,40 +93,10 @@ KERNEL(slogdet) {
         for (int64_t i = 0; i < out.shape.numel(); ++i) static_cast<T*>(y)[i] = T(i % 2 ? 0 : 1);
       });
     });
-  return of_matrices<true>(r, 1, [](const auto& a, auto& y) {
-    using T = typename std::decay_t<decltype(y)>::Scalar;
-    const Eigen::PartialPivLU<Matrix<T>> lu{Matrix<T>(a)};
-    typename Eigen::NumTraits<T>::Real log = 0;
-    T sign = static_cast<T>(lu.permutationP().determinant());
-    for (Index i = 0; i < a.rows(); ++i) {
-      const T d = lu.matrixLU()(i, i);
-      const auto size = std::abs(d);
-      if constexpr (Eigen::NumTraits<T>::IsComplex)
-        sign = size == 0 ? T(0) : sign * (d / size);
-      else
-        sign = d == 0 ? T(0) : d < 0 ? -sign : sign;
-      log += std::log(size);
-    }
-    y(0, 0) = sign;
-    y(0, 1) = log;
-  });
+  return of_matrices<true>(r, 1, [](const auto& a, auto& y) { matrix::slogdet(a, y); });
 }
 KERNEL(lu) {
-  return of_matrices(r, 2, [](const auto& a, auto& y) {
-    using T = typename std::decay_t<decltype(y)>::Scalar;
-    const Index m = a.rows(), n = a.cols(), k = std::min(m, n);
-    Matrix<T> x = a;
-    Eigen::Transpositions<Eigen::Dynamic> swaps(m);
-    swaps.setIdentity();
-    int count = 0;
-    if (k > 0) Eigen::internal::partial_lu_inplace(x, swaps, count);
-    Eigen::Matrix<int, Eigen::Dynamic, 1> order(m);
-    for (Index i = 0; i < m; ++i) order(i) = static_cast<int>(i);
-    for (Index i = 0; i < k; ++i) std::swap(order(i), order(swaps.coeff(i)));
-    y.leftCols(n) = x;
-    y.col(n) = swaps.indices().template cast<T>();
-    y.col(n + 1) = order.template cast<T>();
-  });
+  return of_matrices(r, 2, [](const auto& a, auto& y) { matrix::lu(a, y); });
 }
 KERNEL(lu_permutation) {
   const Type in = r.in[0], out = r.out;
@@ -193,25 +128,10 @@ KERNEL(lu_permutation) {
   });
 }
 KERNEL(qr) {
-  return of_matrices<true>(r, 2, [](const auto& a, auto& y) {
-    using M = Matrix<typename std::decay_t<decltype(y)>::Scalar>;
-    const Index m = a.rows(), n = a.cols(), k = y.cols();
-    const Eigen::HouseholderQR<M> qr{M(a)};
-    y.topRows(m) = qr.householderQ() * M::Identity(m, k);
-    M upper = M::Zero(k, n);
-    const Index d = std::min(m, n);
-    upper.topRows(d) = qr.matrixQR().topRows(d).template triangularView<Eigen::Upper>();
-    y.bottomRows(n) = upper.transpose();
-  });
+  return of_matrices<true>(r, 2, [](const auto& a, auto& y) { matrix::qr(a, y); });
 }
 KERNEL(geqrf) {
-  return of_matrices(r, 2, [](const auto& a, auto& y) {
-    using M = Matrix<typename std::decay_t<decltype(y)>::Scalar>;
-    const Eigen::HouseholderQR<M> qr{M(a)};
-    y.topRows(a.rows()) = qr.matrixQR();
-    y.row(a.rows()).setZero();
-    y.row(a.rows()).head(qr.hCoeffs().size()) = qr.hCoeffs().transpose();
-  });
+  return of_matrices(r, 2, [](const auto& a, auto& y) { matrix::geqrf(a, y); });
 }
 
 }  // namespace

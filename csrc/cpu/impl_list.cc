@@ -24,10 +24,8 @@ void register_cpu_kernels(KernelRegistry& r) {
   register_resize_kernels(r);
   register_elimination_kernels(r);
   register_spectral_kernels(r);
-  register_matrix_exp_kernels(r);
   register_special_kernels(r);
   register_complex_kernels(r);
-  register_eigenvalue_kernels(r);
   register_fft_kernels(r);
   register_reference_kernels(r);
 }

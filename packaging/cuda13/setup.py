@@ -18,7 +18,7 @@ class Plugin(build_ext):
         os.makedirs(build, exist_ok=True)
         subprocess.check_call(["cmake", "-S", SOURCE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                                "-DPIJIT_PLUGIN_ONLY=ON", f"-DPython_EXECUTABLE={sys.executable}"])
-        subprocess.check_call(["cmake", "--build", build, "-j2", "--target", "pijit_cuda"])
+        subprocess.check_call(["cmake", "--build", build, "-j", str(os.cpu_count()), "--target", "pijit_cuda"])
         target = os.path.join(os.path.abspath(self.build_lib), "pijit_cuda13")
         os.makedirs(target, exist_ok=True)
         shutil.copy(os.path.join(build, "libpijit_cuda.so"), target)

@@ -1,0 +1,4 @@
+// What divide and conquer begins with.
+#include "cpu/eigen/shared_parts.h"
+
+PIJIT_BIDIAGONAL(, PIJIT_SCALAR)
