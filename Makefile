@@ -3,59 +3,112 @@ PYTHON ?= python3.11
 VENV ?= .venv
 PY := $(VENV)/bin/python
 BUILD := build/$(notdir $(PYTHON))
-APT := cmake ninja-build g++ ccache libasmjit-dev libabsl-dev libeigen3-dev libgtest-dev
+JOBS := $(shell nproc)
+APT := cmake ninja-build g++ libasmjit-dev libabsl-dev libeigen3-dev
+APT_test := ccache libgtest-dev
+APT_lint := clang-format clang-tidy
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: test-emulated examples test-browser api bench-models bench-functions cuda test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
+.PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
+  test-alias test-kernels test-all test-py312 test-asan test-wheel test-scripts fuzz test-cpython test-emulated \
+  test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda test-ulp test-browser examples api bench \
+  bench-models bench-functions lint clean venv-build venv-demo venv-test venv-dev
 all: build
 
+# What the system must have, for the extension (deps), its tests (deps-test), lint (deps-lint).
 deps:
-	@missing=; for p in $(APT); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
-	if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; fi
+	@$(call installed,$(APT))
+deps-test:
+	@$(call installed,$(APT) $(APT_test))
+deps-lint:
+	@$(call installed,$(APT) $(APT_test) $(APT_lint))
+define installed
+missing=; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+if [ -n "$$missing" ]; then $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$missing; fi
+endef
 
-$(VENV)/.ready: requirements-dev.txt
-	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements-dev.txt
-	touch $@
-venv: $(VENV)/.ready
+# An environment for Python, with the packages of requirements/<purpose>.txt.
+venv-build venv-demo venv-test venv-dev: venv-%: $(VENV)/.ready-%
+$(VENV)/.ready-%: $(wildcard requirements/*.txt)
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install -q --disable-pip-version-check -r requirements/$*.txt
+	@touch $@
+# One pip at a time.
+$(VENV)/.ready-demo $(VENV)/.ready-test $(VENV)/.ready-dev: | $(VENV)/.ready-build
 
-build: deps venv
-	cmake -S . -B $(BUILD) -G Ninja -DPIJIT_TESTS=ON -DPython_EXECUTABLE=$(CURDIR)/$(PY) >/dev/null
-	cmake --build $(BUILD) -j2
+CONFIGURE = cmake -DPython_EXECUTABLE=$(CURDIR)/$(PY) --preset
+BESIDE := +$(MAKE) --no-print-directory -j2
+
+# The extension alone; with the C++ tests and the plug-in. Downloads of packages run beside one another and the compiler.
+build:
+	$(BESIDE) deps venv-build
+	$(BESIDE) extension venv-demo
+build-tests:
+	$(BESIDE) deps-test venv-build
+	$(BESIDE) tests venv-test
+extension:
+	$(CONFIGURE) demo -B $(BUILD) >/dev/null
+	cmake --build $(BUILD) -j $(JOBS) --target extension
+tests:
+	$(CONFIGURE) dev -B $(BUILD) >/dev/null
+	cmake --build $(BUILD) -j $(JOBS) --target extension tests
 
 # The plug-in for NVIDIA's GPUs, beside the extension module.
 cuda: build
+	cmake --build $(BUILD) -j $(JOBS) --target pijit_cuda
 	cp $(BUILD)/libpijit_cuda.so pijit/
 
 demo: build
 	$(PY) -m demo
 
-test: build
+PYTEST := PIJIT_STRICT=1 $(PY) -m pytest -q
+WORKERS := -n $(JOBS) --dist loadfile
+# With two threads, as the kernels of most machines run.
+DEFAULT := OMP_NUM_THREADS=2
+AVX2 := PIJIT_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX2 PIJIT_TILE_BYTES=64 PIJIT_CACHE_BYTES=64 OMP_NUM_THREADS=2
+NO_CODE := PIJIT_ISA=none ONEDNN_MAX_CPU_ISA=SSE41
+REFERENCE := PIJIT_BACKEND=reference
+
+# Every test once, what depends on kernels with each set of them, and some tests as programs for MindSpore.
+test: build-tests
+	$(BESIDE) test-cpp test-once
+	+$(MAKE) --no-print-directory test-serial test-alias test-kernels
+test-cpp:
 	$(BUILD)/core_tests --gtest_brief=1
 	! test -x $(BUILD)/capture_tests || PYTHONHOME=$$($(PY) -c 'import sys; print(sys.base_prefix)') \
 	  PYTHONPATH=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))') $(BUILD)/capture_tests --gtest_brief=1
-	PIJIT_STRICT=1 $(PY) -m pytest -q
-	PIJIT_STRICT=1 PIJIT_TEST_AS=mindspore $(PY) -m pytest -q $$(grep -l differential tests/python/test_*.py)
-	PIJIT_STRICT=1 PIJIT_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX2 PIJIT_TILE_BYTES=64 PIJIT_CACHE_BYTES=64 $(PY) -m pytest -q
-	PIJIT_STRICT=1 PIJIT_ISA=none ONEDNN_MAX_CPU_ISA=SSE41 $(PY) -m pytest -q
-	PIJIT_STRICT=1 PIJIT_BACKEND=reference $(PY) -m pytest -q
+test-once:
+	$(PYTEST) $(WORKERS) -m "not kernels and not serial" --durations=25
+test-serial:
+	$(PYTEST) -m "serial and not kernels" --durations=5
+test-alias:
+	PIJIT_TEST_AS=mindspore $(PYTEST) $(WORKERS) -m "alias and not serial"
+test-kernels:
+	set -e; for kernels in "$(DEFAULT)" "$(AVX2)" "$(NO_CODE)" "$(REFERENCE)"; do echo "$$kernels"; \
+	  env $$kernels $(PYTEST) $(WORKERS) -m "kernels and not serial" --durations=10; \
+	  env $$kernels $(PYTEST) -m "kernels and serial"; done
+
+# All tests in all of these ways.
+test-all: build-tests test-cpp
+	set -e; for way in "$(DEFAULT)" PIJIT_TEST_AS=mindspore "$(AVX2)" "$(NO_CODE)" "$(REFERENCE)"; do echo "$$way"; \
+	  env $$way $(PYTEST) $(WORKERS) -m "not serial"; env $$way $(PYTEST) -m serial; done
 
 # The same sources for CPython 3.12, in an environment of its own.
 test-py312:
 	$(MAKE) test PYTHON=python3.12 VENV=.venv312
 
 test-asan: SANITIZED := UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-test-asan: deps venv
-	cmake -S . -B build/asan -G Ninja -DPIJIT_ASAN=ON -DPIJIT_TESTS=ON -DPIJIT_OUTPUT=$(CURDIR)/build/asan/pijit -DPython_EXECUTABLE=$(CURDIR)/$(PY) >/dev/null
-	cmake --build build/asan -j2
+test-asan: deps-test venv-test
+	$(CONFIGURE) asan >/dev/null
+	cmake --build build/asan -j $(JOBS) --target extension core_tests
 	$(SANITIZED) build/asan/core_tests --gtest_brief=1
 	rm -rf build/asan/run && mkdir -p build/asan/run && git ls-files -z | xargs -0 cp --parents -t build/asan/run && cp build/asan/pijit/_*.so build/asan/run/pijit/
 	cd build/asan/run && PYTHONPATH=. PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 $(SANITIZED) PIJIT_STRICT=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" $(CURDIR)/$(PY) -m pytest -q -x --capture=sys
 
 # `pip install .` into an empty environment, used from another folder.
-test-wheel: deps venv
+test-wheel: deps venv-build
 	rm -rf build/wheel && $(PYTHON) -m venv build/wheel
 	build/wheel/bin/pip install -q --disable-pip-version-check .
 	test -f build/wheel/lib/python*/site-packages/pijit/libgomp.so.1
@@ -64,27 +117,27 @@ test-wheel: deps venv
 	cd build/wheel && PYTHONPATH= PIJIT_AUTO=1 PIJIT_AS=mindspore PIJIT_AUTO_REPORT=- bin/python -c "import mindspore.ops as ops, mindspore as ms; from mindspore import nn; x = ops.ones(3); [x := x * 0.5 + k for k in range(9)]; print(ms.__name__, ms.__spec__.name, nn.Dense(3, 1)(x).shape)"
 
 # All programs of tests/scripts, in each way to turn capture on.
-test-scripts: build
+test-scripts: build-tests
 	PIJIT_ALL_SCRIPTS=1 $(PY) -m pytest -q tests/python/test_scripts.py
 
 # Many generated programs: PIJIT_FUZZ of them.
-fuzz: build
+fuzz: build-tests
 	PIJIT_FUZZ=$${PIJIT_FUZZ:-5000} PIJIT_STRICT=1 $(PY) -m pytest -q tests/python/test_programs.py
 
 # CPython's own tests of the standard library, its modules jitted.
-test-cpython: build
+test-cpython: build-tests
 	PIJIT_ALL_MODULES=1 $(PY) -m pytest -q tests/python/test_stdlib.py
 
 # The GPU's kernels on the host, branches and loops on Tensors among them.
-test-emulated: build
+test-emulated: build-tests
 	PIJIT_STRICT=1 PIJIT_ALL_EMULATED=1 $(PY) -m pytest -q tests/python/test_cuda_emulated.py
 
 # Where there is an NVIDIA GPU: the same Python tests with all Tensors on it.
-test-cuda: cuda
+test-cuda: cuda venv-test
 	PIJIT_STRICT=1 PIJIT_TEST_DEVICE=GPU PIJIT_CUDA_SYNC=1 $(PY) -m pytest -q
 
 # Kernels under NVIDIA's compute-sanitizer: memory, shared memory, barriers, what was never written.
-test-cuda-sanitizer: cuda
+test-cuda-sanitizer: cuda venv-test
 	@command -v compute-sanitizer >/dev/null || { echo "compute-sanitizer, of the CUDA toolkit, is not on PATH"; exit 1; }
 	set -e; for tool in memcheck racecheck synccheck initcheck; do PIJIT_STRICT=1 PIJIT_TEST_DEVICE=GPU PIJIT_CUDA_SYNC=1 compute-sanitizer --tool $$tool \
 	  --error-exitcode 1 $(PY) -m pytest -q -p no:cacheprovider $$(printf 'tests/python/test_%s.py ' ops more_ops indexed fft linalg layouts branches); done
@@ -98,21 +151,21 @@ bench-cuda-host: build
 	$(PY) benchmarks/cuda_host.py
 
 # The wheel pijit-cuda13, without NVIDIA's libraries, which it depends on.
-wheel-cuda: deps venv
+wheel-cuda: deps venv-build
 	$(VENV)/bin/pip wheel -q --disable-pip-version-check --no-deps -w build/wheels packaging/cuda13
 
 # float32 functions on all 2**32 inputs, some minutes each.
-test-ulp: build
+test-ulp: build venv-test
 	$(PY) -m tests.python.ulp
 	$(PY) -m tests.python.ulp64
 
 # The pages of profiles, explanations and notebooks in a real browser; pictures of them go to docs/.
-test-browser: build
+test-browser: build-tests
 	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
 	$(PY) -m pytest -q tests/browser
 
 # The scripts and notebooks of examples/scripts and examples/notebooks.
-examples: build
+examples: build venv-test
 	set -e; for f in examples/scripts/*.py; do echo "$$f"; $(PY) $$f; done
 	$(PY) examples/notebooks/build.py
 
@@ -132,7 +185,7 @@ bench-models: build
 bench-functions: build
 	$(PY) benchmarks/functions.py
 
-lint: venv
+lint: deps-lint venv-dev
 	$(VENV)/bin/ruff check pijit tests benchmarks demo.py setup.py
 	clang-format --dry-run -Werror $$(git ls-files 'csrc/*.h' 'csrc/*.cc' 'tests/cpp/*.cc')
 

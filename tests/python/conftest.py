@@ -1,4 +1,5 @@
-"""Settings of every test, and PIJIT_TEST_AS=mindspore: the tests run as programs written for MindSpore.
+"""Settings of every test, which runs a file of tests belongs to, and PIJIT_TEST_AS=mindspore: the tests run as
+programs written for MindSpore.
 
 Then each file of tests is compiled with its `import pijit` statements reading `import mindspore`, under the alias that `pijit.compat`
 installs, so that what a test asserts of `pijit` (results, graphs, breaks, captures) holds of `mindspore` too."""
@@ -8,9 +9,22 @@ import os
 import sys
 from importlib.machinery import PathFinder, SourceFileLoader
 
+import pytest
+
+from tests.python.runs import FILES
+
 os.environ.setdefault("PIJIT_STRICT", "1")
 os.environ.setdefault("PIJIT_VERIFY", "1")
 os.environ.setdefault("PIJIT_MEASURE", "0")  # else what is captured depended on how busy the machine is
+if "PYTEST_XDIST_WORKER" in os.environ:  # the cores are taken by the other workers
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for mark, files in FILES.items():
+            if item.path.name in files:
+                item.add_marker(getattr(pytest.mark, mark))
 
 
 def _renamed(name):

@@ -1,0 +1,16 @@
+"""Which runs of `make test` a file belongs to, beside the one that takes them all."""
+
+FILES = {
+    # Results or captures depend on which kernels compute: once more with each set of kernels.
+    "kernels": """
+        complex conv_kernels dtype_rules fft float64_functions halves indexed layouts linalg loops_in_gradients models
+        more_ops nn numerics ops programs regions_on_tape short_axes sparse special stored_columns threads training
+        vmap""",
+    # Names and modules take part: once more as MindSpore's.
+    "alias": """
+        callees cells_inside compat composite graph_mode hooks instances library_objects mint own_gradients
+        training_programs""",
+    # What is measured or counted (times, threads, signals) needs the machine for itself.
+    "serial": "garbage gil given_back hostile_values one_process profile threads",
+}
+FILES = {mark: {f"test_{name}.py" for name in names.split()} for mark, names in FILES.items()}

@@ -1,0 +1,58 @@
+"""One place for each fact of the build: a version that stands in several files is the same in all of them."""
+
+import json
+import pathlib
+import re
+
+import pytest
+
+from tests.python.runs import FILES
+
+ROOT = pathlib.Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(not (ROOT / "CMakeLists.txt").exists(), reason="tests run without the sources")
+
+
+def text(name):
+    return (ROOT / name).read_text()
+
+
+def constant(module, name):
+    return re.search(rf"set\({name} ([0-9.]+)\)", text(f"cmake/{module}.cmake"))[1]
+
+
+def test_one_version_of_the_onednn_wheel():
+    wheel = constant("FindOneDNN", "ONEDNN_WHEEL_VERSION")
+    found = {}
+    for name in ["pyproject.toml", "packaging/cuda13/pyproject.toml", *(f"requirements/{p.name}" for p in (ROOT / "requirements").iterdir())]:
+        for package, version in re.findall(r"(onednn[\w-]*)\s*([=<>~!]=[^\"',\s]*)?", text(name)):
+            found[name, package] = version
+    assert {package for _, package in found} == {"onednn-cpu-gomp", "onednn-devel-cpu-gomp"}
+    assert found and set(found.values()) == {f"=={wheel}"}, found
+
+
+def test_the_library_that_is_loaded_is_the_one_that_was_linked():
+    version = constant("FindOneDNN", "ONEDNN_VERSION")
+    names = set(re.findall(r"libdnnl\.so[.\d]*", text("pijit/_libs.py")))
+    assert names == {f"libdnnl.so.{version}", f"libdnnl.so.{version.partition('.')[0]}"}
+
+
+def test_requirements_are_what_the_package_requires():
+    """What pyproject.toml requires is installed by requirements/demo.txt, with the same bounds."""
+    project = text("pyproject.toml")
+    required = re.findall(r'"([^"]+)"', re.search(r"^dependencies = \[(.*)\]", project, re.M)[1])
+    build = re.findall(r'"([^"]+)"', re.search(r"^requires = \[(.*)\]", project, re.M)[1])
+    installed = {line.strip() for name in ("build", "demo") for line in text(f"requirements/{name}.txt").splitlines()}
+    assert set(required) | set(build) - {"setuptools>=65", "wheel"} <= installed
+
+
+def test_presets_configure_what_cmake_knows():
+    options = set(re.findall(r"(?:option|set)\((PIJIT_\w+)", text("CMakeLists.txt") + text("cmake/PrecompiledHeaders.cmake")))
+    used = {name for preset in json.loads(text("CMakePresets.json"))["configurePresets"]
+            for name in preset.get("cacheVariables", {}) if name.startswith("PIJIT_")}
+    assert used <= options
+
+
+@pytest.mark.parametrize("mark", sorted(FILES))
+def test_files_of_marks_exist(mark):
+    assert not [name for name in FILES[mark] if not (ROOT / "tests" / "python" / name).exists()]
+    assert f'"{mark}: ' in text("pyproject.toml")
