@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/config.h"
+#include "dispatch/permission.h"
 #include "dispatch/report.h"
 #include "entry/runner.h"
 #include "runtime/watch.h"
@@ -155,15 +156,12 @@ PyObject* run_plain(PendingCall& call, Automatic& a) {
 }
 
 void on_eager_op() {
-  if (!account.on || capture_is_paused() || hook_is_off_here() || current_owner() ||
-      !PyGILState_Check())
-    return;
+  if (!account.on || current_owner() || !PyGILState_Check() || !may_capture(Asker::kOp)) return;
   account.idle = 0;
   if (!hook_is_for_all()) {
     if (!affordable()) return;
     set_hook_for_all(true);
   }
-  if (thread_is_traced()) return;
   constexpr int kDeepest = 24;  // of libraries between an op and the user's code
   LiveFrame f = LiveFrame::innermost();
   for (int k = 0; f && k < kDeepest; ++k, f = f.caller()) {
@@ -223,7 +221,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     passed();
     return call.run();
   }
-  if (thread_is_traced()) return call.run();  // who watches sees nothing of ours
+  if (!may_capture(Asker::kLook)) return call.run();
   PyObject* globals = PyFunction_GET_GLOBALS(call.func());
   Automatic* known = automatic_of(call.code(), globals);
   if (!known) {
@@ -234,7 +232,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   const std::shared_ptr<Automatic> a = callee->automatic;
   a->frame = nullptr;
   ++a->calls;
-  if (capture_is_paused() || graph_mode() || tape_needs_single_ops()) return call.run();
+  if (!may_capture(Asker::kAutomatic)) return call.run();
   if (a->phase == Automatic::kWarming) {
     if (a->ops == 0 && !works_on_tensors(call)) {
       if (a->calls >= kLooks) callee->skip = true;  // until an eager op is its own

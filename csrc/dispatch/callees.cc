@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dispatch/automatic.h"
+#include "dispatch/permission.h"
 #include "dispatch/run.h"
 #include "entry/runner.h"
 
@@ -108,7 +109,7 @@ PyObject* on_call(PendingCall& call) {
   try {
     Callee* callee = callee_of(call.code());
     if (!owner && automatic_is_on()) return automatic_call(call, callee);
-    if (tape_needs_single_ops() || thread_is_traced()) return call.run();
+    if (!may_capture(Asker::kCallee)) return call.run();
     if ((callee && callee->skip) || !works_on_tensors(call)) return call.run();
     PyObject* globals = PyFunction_GET_GLOBALS(call.func());
     const Code code = code_info(call.code());
@@ -154,7 +155,7 @@ PyObject* on_call(PendingCall& call) {
 }  // namespace
 
 CalleeScope::CalleeScope(const Front& front, HookUse& use, PyObject* but) {
-  if (front.whole || tape_needs_single_ops() || !use.worth_it()) {
+  if (front.whole || !may_capture(Asker::kBelow) || !use.worth_it()) {
     hook_.emplace(false);
     return;
   }

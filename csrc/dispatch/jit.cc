@@ -3,6 +3,7 @@
 #include "base/config.h"
 #include "dispatch/automatic.h"
 #include "capture/capture.h"
+#include "dispatch/permission.h"
 #include "dispatch/report.h"
 #include "dispatch/run.h"
 #include "capture/registry.h"
@@ -31,13 +32,11 @@ struct JitObject {
   bool whole;            // as one graph, or an error
 };
 
-bool graph_mode_on = false;
 // Read at every call: in the part of thread-local memory that needs no look-up.
 #define CALL_LOCAL [[gnu::tls_model("initial-exec")]] thread_local
 CALL_LOCAL int graph_depth = 0;
 CALL_LOCAL int graph_calls = 0;     // of these, as graphs
 CALL_LOCAL uint64_t disturbed = 0;  // captures and plain calls of sampled functions so far
-CALL_LOCAL bool paused = false;     // this thread's jitted functions run plainly
 #undef CALL_LOCAL
 
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
@@ -141,7 +140,7 @@ py::object sampled_call(State& state, const Captured& captured, const Plain& pla
   const int64_t begin = clock_ns();
   py::object r;
   if (plainly) {
-    const Flag off(paused);
+    const Flag off(permission::paused);
     r = plain();
   } else {
     r = captured();
@@ -174,7 +173,7 @@ template <class Captured, class Plain>
 py::object tried_call(State& state, bool tensor, const Captured& captured, const Plain& plain) {
   const bool measured = config().measure && state.trial.measures(!state.breaks.empty());
   if (measured && state.trial.is_due()) {
-    const Flag off(paused);
+    const Flag off(permission::paused);
     const int64_t begin = clock_ns();
     py::object r = plain();
     state.trial.ran_plainly(clock_ns() - begin);
@@ -211,7 +210,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   if (stack_is_short()) return nullptr;
   try {
     // The plain function runs under a tracer, and under tapes that must see each op.
-    if (paused || thread_is_traced() || tape_needs_single_ops()) return original().release().ptr();
+    if (!may_capture(Asker::kCall)) return original().release().ptr();
     const bool known = jit->code == PyFunction_GET_CODE(jit->func);
     const Code code =
         known ? Code(jit->info, jit->code) : code_info(PyFunction_GET_CODE(jit->func));
@@ -415,9 +414,7 @@ py::dict explain(py::object f) {
 }  // namespace
 
 PyObject* jit_inner(PyObject* f) { return reinterpret_cast<JitObject*>(f)->func; }
-bool graph_mode() { return graph_mode_on && !paused; }
 bool runs_as_graph() { return graph_calls > 0 || (graph_depth > 0 && graph_mode()); }
-bool capture_is_paused() { return paused; }
 
 void init_jit(py::module_& m) {
   PyObject* t = PyType_FromSpec(&jit_spec);
@@ -460,11 +457,11 @@ void init_jit(py::module_& m) {
   define(
       m, "pause_capture", {{"on"}},
       [](const Args& a) {
-        return std::exchange(paused, argument<bool>("pause_capture", "on", a[0]));
+        return std::exchange(permission::paused, argument<bool>("pause_capture", "on", a[0]));
       },
       "Whether jitted functions run plainly on this thread from now on; gives what was so.");
   define(m, "set_graph_mode", {{"on"}}, [](const Args& a) {
-    graph_mode_on = argument<bool>("set_graph_mode", "on", a[0]);
+    permission::graph_mode_on = argument<bool>("set_graph_mode", "on", a[0]);
     return py::none();
   });
   define(m, "runs_as_graph", {}, [](const Args&) { return runs_as_graph(); });

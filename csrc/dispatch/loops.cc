@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "dispatch/automatic.h"
+#include "dispatch/permission.h"
 #include "entry/runner.h"
 #include "python/module_code.h"
 
@@ -94,9 +95,7 @@ LineAnswer on_line(LiveFrame& frame) {
   Loop& l = a->loops[head];
   if (l.given_back) return LineAnswer::kStop;
   try {
-    if (capture_is_paused() || interpreter_is_awaited() || graph_mode() ||
-        tape_needs_single_ops() || thread_is_traced())
-      return LineAnswer::kGoOn;
+    if (!may_capture(Asker::kLoop)) return LineAnswer::kGoOn;
     const Code code = code_info(frame.code());
     const int offset = frame.offset();
     const auto at = std::find_if(code->instrs.begin(), code->instrs.end(),
@@ -115,7 +114,8 @@ LineAnswer on_line(LiveFrame& frame) {
     bool moved = false;
     auto next_item = [&] {
       const Instr& in = code->instrs[stand.instr];
-      if (in.op != Op::FOR_ITER || stand.stack.empty() || interpreter_is_awaited()) return false;
+      if (in.op != Op::FOR_ITER || stand.stack.empty() || !may_capture(Asker::kNextItem))
+        return false;
       PyObject* it = stand.stack.back().ptr();
       if (!plain_iterator(it)) return false;
       PyObject* item = Py_TYPE(it)->tp_iternext(it);

@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "dispatch/permission.h"
 #include "dispatch/report.h"
 #include "entry/runner.h"
 #include "python/call_in_frame.h"
@@ -138,8 +139,7 @@ py::object Execution::run() {
   while (true) {
     Point& point = state_.points[{instr_, static_cast<int>(stack_.size())}];
     // a tape or a tracer that was started meanwhile must see each op
-    if (point.never || tape_needs_single_ops() || (!untouched_ && thread_is_traced()))
-      return plain();
+    if (point.never || !may_capture(untouched_ ? Asker::kEntry : Asker::kResume)) return plain();
     const Found found = lookup(point);
     if (!found.entry) return plain();
     const py::object result = run_entry(found);
@@ -245,7 +245,7 @@ Execution::Found Execution::lookup(Point& point) {
         if (state_.signature[k].shape[d] < 0)
           point.varying[path_of({Source::kState, -1, static_cast<int>(k), {}}, 0)] |= uint64_t{1}
                                                                                       << d;
-  if (state_.busy || stack_is_low()) return {};
+  if (state_.busy || !may_capture(Asker::kCapture)) return {};
   stop_following(state_, point, misses_);
   if (point.entries.size() >= kMaxEntries) {
     // nothing that could be left alone: tried again ever more rarely

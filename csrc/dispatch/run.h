@@ -138,8 +138,6 @@ State* current_owner();
 // The State of a function that was captured as a callee, or null.
 std::shared_ptr<State> callee_state(PyObject* code);
 void never_capture(PyObject* code);
-// Whether all of this thread's functions run plainly for now.
-bool capture_is_paused();
 
 // Calls with these arguments in slots, which the caller keeps; `original` runs the function
 // plainly.
