@@ -129,15 +129,15 @@ PyObject* on_call(PendingCall& call) {
       state->automatic = owner->automatic;
       state->place = str_cat(code->name, " at ", code->filename, ":", code->instrs.front().line);
       callee->state = state;
-      callee->futile = false;
+      callee->tier = Tier(TierPolicy::callee);
     }
-    if (callee->futile) return call.run();
+    if (callee->tier.resting()) return call.run();
     // a function that shares its code with one of other globals is none of ours
     if (state->globals.ptr() != globals) return call.run();
     owner->callees.try_emplace(state.get(), keeper_of(state));
     const std::span slots(call.slots(), static_cast<size_t>(code->num_slots));
     HookScope quiet(false);
-    const uint64_t runs = state->graph_runs, calls = state->calls;
+    const uint64_t runs = state->graph_runs;
     py::object r = run({call.func(), code, *state, false}, slots, [&] {
       PyObject* r = call.run();
       if (!r) throw py::error_already_set();
@@ -145,7 +145,8 @@ PyObject* on_call(PendingCall& call) {
     });
     if (state->graph_runs != runs) ++found;
     callee = callee_of(code->code);
-    if (state->graph_runs == 0 && calls >= 3 && !callee->shared) callee->futile = true;
+    if (!callee->shared)
+      callee->tier.ran_captured(Tier::kUntimed, {.graph = state->graph_runs != runs});
     return r.release().ptr();
   } catch (...) {
     return raise_current_exception();
@@ -155,7 +156,7 @@ PyObject* on_call(PendingCall& call) {
 }  // namespace
 
 CalleeScope::CalleeScope(const Front& front, HookUse& use, PyObject* but) {
-  if (front.whole || !may_capture(Asker::kBelow) || !use.worth_it()) {
+  if (front.whole || !may_capture(Asker::kBelow) || !use.due()) {
     hook_.emplace(false);
     return;
   }
@@ -165,7 +166,7 @@ CalleeScope::CalleeScope(const Front& front, HookUse& use, PyObject* but) {
 }
 CalleeScope::~CalleeScope() {
   if (!use_) return;
-  use_->report(found != found_before_);
+  found != found_before_ ? use_->worked() : use_->failed();
 }
 
 State* current_owner() { return owner; }

@@ -163,7 +163,7 @@ bool has_tensor(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
 
 // Does CPython call the function at once?
 bool is_idle(State& state, bool tensor) {
-  if (state.trial.passes(tensor)) return true;
+  if (state.tier.rests(tensor)) return true;
   if (auto it = state.points.find({0, 0}); it != state.points.end()) it->second.never = false;
   return false;
 }
@@ -171,25 +171,26 @@ bool is_idle(State& state, bool tensor) {
 // What the call gains, or costs, is noted.
 template <class Captured, class Plain>
 py::object tried_call(State& state, bool tensor, const Captured& captured, const Plain& plain) {
-  const bool measured = config().measure && state.trial.measures(!state.breaks.empty());
-  if (measured && state.trial.is_due()) {
+  // what has no breaks is not slower
+  if (state.tier.next(config().measure && !state.breaks.empty()) == Tier::Way::kPlain) {
     const Flag off(permission::paused);
     const int64_t begin = clock_ns();
     py::object r = plain();
-    state.trial.ran_plainly(clock_ns() - begin);
+    state.tier.ran_plainly(clock_ns() - begin);
     return r;
   }
   struct Note {  // also where the call raises
     State& state;
-    const bool tensor, measured;
+    const bool tensor, timed;
     const uint64_t captures = state.compile_count, graphs = graphs_run;
-    const int64_t begin = measured ? clock_ns() : 0;
+    const int64_t begin = timed ? clock_ns() : 0;
     ~Note() {
-      if (state.compile_count != captures) return;
-      state.trial.ran_captured(measured ? clock_ns() - begin : INT64_MAX, graphs_run != graphs,
-                               tensor);
+      state.tier.ran_captured(timed ? clock_ns() - begin : Tier::kUntimed,
+                              {.graph = graphs_run != graphs,
+                               .anew = state.compile_count != captures,
+                               .tensor = tensor});
     }
-  } note{state, tensor, measured};
+  } note{state, tensor, state.tier.timed()};
   return captured();
 }
 
@@ -197,7 +198,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   auto* jit = reinterpret_cast<JitObject*>(self);
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
   const bool tensor = has_tensor(args, nargs, kwnames);
-  if (jit->state->trial.idle() && jit->code == PyFunction_GET_CODE(jit->func) && !recording() &&
+  if (jit->state->tier.resting() && jit->code == PyFunction_GET_CODE(jit->func) && !recording() &&
       is_idle(*jit->state, tensor)) {
     ++jit->state->calls;
     return PyObject_Vectorcall(jit->func, args, nargsf, kwnames);

@@ -229,7 +229,7 @@ py::dict report(const State& s, const py::object& func) {
   d["breaks"] = described_breaks(s);
   d["misses"] = described_misses(s);
   d["interpreted_from"] = never;
-  d["given_back"] = str_of(s.trial.verdict());
+  d["given_back"] = str_of(s.tier.verdict());
   return d;
 }
 

@@ -1,13 +1,12 @@
 // Running captured functions: the cache of entries of a function, and the loop over entries, break
 // instructions and what follows them.
 #pragma once
-#include <chrono>
 #include <span>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
-#include "dispatch/trial.h"
 #include "capture/capture.h"
+#include "dispatch/tier.h"
 #include "python/hook.h"
 
 namespace pijit {
@@ -20,24 +19,14 @@ struct Point {
   std::map<uint64_t, uint64_t> varying;         // numbers and dims seen to change, by path
   std::set<uint64_t> own_changes;               // what the code itself changes
   std::set<uint64_t> unstable;                  // of these, what entries cannot follow
-  uint64_t refused = 0;                         // calls without an entry while there were too many
+  Backoff refused;                              // further entries, while there are too many
   bool expects_raises = false;                  // graphs that check for exceptions fail often
   bool never = false;                           // capture does not pay here
 };
 
-// Whether it pays to look for captured callees under a place of a function. The hook costs each
-// Python call below, so after some runs without a find it is tried ever more rarely.
-class HookUse {
- public:
-  bool worth_it() {
-    ++runs_;
-    return fruitless_ < 3 || (runs_ & (runs_ - 1)) == 0;
-  }
-  void report(bool found) { fruitless_ = found ? 0 : fruitless_ + 1; }
-
- private:
-  uint64_t runs_ = 0;
-  unsigned fruitless_ = 0;
+// Looks for captured callees below a place. The hook costs each Python call there.
+struct HookUse : Backoff {
+  HookUse() : Backoff(3) {}
 };
 
 // Graphs that ran so far, of all functions.
@@ -82,7 +71,7 @@ struct State {
   // Entries that were given up in calls below one that still runs: it may be theirs.
   int running = 0;
   std::vector<std::unique_ptr<Entry>> given_up;
-  Trial trial;  // of a decorated function
+  Tier tier{TierPolicy::decorated};  // of a decorated function
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
   std::vector<Type> signature;
 };
