@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cpu/cpu.h"
+#include "graph/number_cast.h"
 #include "runtime/array.h"
 
 namespace pijit {
@@ -56,13 +57,7 @@ void write(void* p, DType t, int64_t i, double v) {
   else if (t == DType::Bool)
     static_cast<uint8_t*>(p)[i] = v != 0;
   else
-    for_dtype(t, [&](auto z) {
-      using T = decltype(z);
-      if constexpr (std::is_integral_v<T>)
-        static_cast<T*>(p)[i] = static_cast<T>(static_cast<int64_t>(v));
-      else
-        static_cast<T*>(p)[i] = static_cast<T>(v);
-    });
+    for_dtype(t, [&](auto z) { static_cast<decltype(z)*>(p)[i] = number_cast<decltype(z)>(v); });
 }
 int64_t read_index(const void* p, DType t, int64_t i) {
   int64_t r = 0;
