@@ -75,6 +75,7 @@ def module_paths(package):
     root = pathlib.Path(package.__file__).parent
     files = [f.relative_to(root).with_suffix("") for f in root.rglob("*.py")]
     paths = {".".join(f.parts[:-1] if f.name == "__init__" else f.parts) for f in files}
+    paths |= {f.name.partition(".")[0] for f in root.glob("_c_*.so")}
     return sorted(p for p in paths if not inner(p))
 
 
@@ -94,6 +95,14 @@ def sort_of(obj):
 def written_in(obj):
     """The module of a class or function, else None."""
     return getattr(obj, "__module__", None) if isinstance(obj, (type, types.FunctionType, types.BuiltinFunctionType)) else None
+
+
+def is_mindspores(obj):
+    """Whether something that a module holds is MindSpore's own, or a constant."""
+    if isinstance(obj, types.ModuleType):
+        return obj.__name__.startswith("mindspore.") and not inner(obj.__name__[10:]) and hasattr(obj, "__file__")
+    where = written_in(obj) or type(obj).__module__
+    return isinstance(where, str) and where.partition(".")[0] == "mindspore" or type(obj) in (int, float, str, bool, tuple, list, dict) and literal(obj) is not None
 
 
 def literal(value):
@@ -118,13 +127,14 @@ def survey():
         except Exception as e:  # of a device that isn't there
             print(path, e, file=sys.stderr)
             continue
-        listed = [n for n in getattr(module, "__all__", ()) if isinstance(n, str)]
-        defined = [n for n, v in vars(module).items() if n[:2] != "__" and written_in(v) == module.__name__]
-        if not listed and (hasattr(module, "__path__") or module.__name__ in MODULES):  # a package that takes its names from elsewhere
-            listed = public(module)
-        for name in sorted({*listed, *defined}):
+        listed = {n for n in getattr(module, "__all__", ()) if isinstance(n, str)}
+        for name in sorted({*listed, *(n for n, v in vars(module).items() if n[:2] != "__" and is_mindspores(v))}):
             obj = getattr(module, name, None)
-            if not name.isidentifier() or not hasattr(module, name) or isinstance(obj, types.ModuleType):
+            if not name.isidentifier() or not hasattr(module, name):
+                continue
+            if isinstance(obj, types.ModuleType):
+                if obj.__name__ != f"mindspore.{path}.{name}".replace("..", "."):  # one that it imports from elsewhere
+                    names[name] = f"{obj.__name__.partition('.')[2]}:"
                 continue
             owner = written_in(obj)
             own_name = obj.__qualname__ if owner else name
@@ -230,7 +240,7 @@ def compare(facts):
     from pijit.compat import left_out, reference
     pijit.compat.install()
     rows, result = notes(), {}
-    listed = {f"mindspore.{path}".rstrip("."): {n: ["", None] for n in reference.homes(path) if n[0] != "_"}
+    listed = {f"mindspore.{path}".rstrip("."): {n: ["", None] for n, home in reference.homes(path).items() if n[0] != "_" and home == f"{path}:{n}"}
               for path in reference._facts()["paths"] if not any(p[:1] == "_" for p in path.split("."))}
     for path, names in {**listed, **facts["modules"]}.items():
         there = owner(path)
@@ -265,7 +275,7 @@ def page(facts, result):
            "Every module and every name can be imported. A name *works*; or it works, and *differs* in what its line below says; or it *raises* "
            "NotImplementedError when it is used (of a class: when an instance is made), with the reason and the nearest that there is.", "",
            f"All {len(result)} modules and classes: {len(everything)} names, of which {n[0]} work, {n[1]} work differently, {n[2]} raise, "
-           f"{n[3]} are missing. Modules that have no table of their own below hold names of these at second places, or what other modules are made of.", "",
+           f"{n[3]} are missing. Of modules without a line below what they define counts.", "",
            "| module | names | works | differs | raises | missing |", "|---|---|---|---|---|---|"]
     shown = [part for path in facts["modules"] for part in parts(path, facts, result[path])]
     for part, members in shown:

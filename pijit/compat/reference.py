@@ -1,7 +1,7 @@
 """What is known of MindSpore's modules and names: `reference.json`, written by tools/api_coverage.py from its packages. Loaded when a name or a
 module isn't found otherwise.
 
-A home is where MindSpore defines something, "path:name" below `mindspore`, or "=" and a literal."""
+A home is where MindSpore defines something, "path:name" below `mindspore` ("path:" for a module), or "=" and a literal."""
 
 import ast
 import enum
@@ -37,8 +37,8 @@ def homes(path):
         if there == "=":
             result.update({name: "=" + text for name, text in names.items()})
         else:
-            for name, _, its_name in (n.partition("=") for n in names.split()):
-                result[name] = f"{there}:{its_name or name}"
+            for name, other, its_name in (n.partition("=") for n in names.split()):
+                result[name] = f"{there}:{its_name if other else name}"
     return result
 
 
@@ -77,6 +77,8 @@ def value(path, name, own):
     if home[0] == "=":
         return ast.literal_eval(home[1:])
     there, _, its_name = home.partition(":")
+    if not its_name:  # a module
+        return importlib.import_module(f"pijit.{there}".rstrip("."))
     if there not in _facts()["paths"] and there.partition(".")[0] in sys.stdlib_module_names:
         return getattr(importlib.import_module(there), its_name)
     for place in [(there, its_name), *_places().get(home, ())]:
