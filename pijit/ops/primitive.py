@@ -100,6 +100,10 @@ class Primitive:
             raise TypeError(f"For 'recompute', 'mode' must be bool, but got {type(mode).__name__}.")
         return self.add_prim_attr("recompute_", mode)
 
+    def __call__(self, *inputs):
+        from pijit.ops import custom
+        return custom.run_registered(self, inputs)
+
     def check_elim(self, *args):  # noqa: ARG002
         """(False, None): no call is known before it runs."""
         return False, None
