@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "runtime/hidden_bytes.h"
 
 namespace pijit {
 
@@ -36,22 +37,26 @@ class Code {
     } handler;
     code.setErrorHandler(&handler);
     emit(code);
-    fn_ = reinterpret_cast<Fn>(place_code(code, &bytes_));
+    fn_ = reinterpret_cast<Fn>(place_code(code, &pages_));
+    bytes_ = HiddenBytes(code.codeSize());
   }
-  Code(Code&& o) noexcept : fn_(std::exchange(o.fn_, nullptr)), bytes_(o.bytes_) {}
+  Code(Code&& o) noexcept
+      : fn_(std::exchange(o.fn_, nullptr)), pages_(o.pages_), bytes_(std::move(o.bytes_)) {}
   Code& operator=(Code&& o) noexcept {
     std::swap(fn_, o.fn_);
+    std::swap(pages_, o.pages_);
     std::swap(bytes_, o.bytes_);
     return *this;
   }
   ~Code() {
-    if (fn_) release_code(reinterpret_cast<void*>(fn_), bytes_);
+    if (fn_) release_code(reinterpret_cast<void*>(fn_), pages_);
   }
   Fn get() const { return fn_; }
 
  private:
   Fn fn_ = nullptr;
-  size_t bytes_ = 0;
+  size_t pages_ = 0;  // bytes of its own, for release_code
+  HiddenBytes bytes_;
 };
 
 }  // namespace pijit

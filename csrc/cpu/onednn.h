@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "cpu/cpu.h"
+#include "runtime/hidden_bytes.h"
 
 namespace pijit::onednn {
 
@@ -78,6 +79,7 @@ class Primitive : public OpKernel {
   struct Call {
     dnnl::primitive p;
     std::vector<dnnl_exec_arg_t> args;
+    HiddenBytes bytes;
     memory scratch;  // without a handle: not needed
     Call() = default;
     Call(dnnl::primitive p, std::vector<dnnl_exec_arg_t> args);
