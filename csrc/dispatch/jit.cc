@@ -1,5 +1,4 @@
 // JitFunction: the callable in front of a function.
-#include "absl/container/flat_hash_map.h"
 #include "base/config.h"
 #include "dispatch/automatic.h"
 #include "capture/capture.h"
@@ -30,6 +29,7 @@ struct JitObject {
   const CodeInfo* info;  // of that code, which owns it
   bool graph;            // asked for: no trial gives it back to CPython
   bool whole;            // as one graph, or an error
+  bool of_cell;          // that run_cell made, of a construct: nobody sees it
 };
 
 // Read at every call: in the part of thread-local memory that needs no look-up.
@@ -259,6 +259,7 @@ PyObject* make_jit(PyObject* func, bool graph, bool whole, bool fast) {
   o->info = nullptr;
   o->graph = graph;
   o->whole = whole;
+  o->of_cell = false;
   return reinterpret_cast<PyObject*>(o);
 }
 
@@ -320,6 +321,9 @@ int jit_setattro(PyObject* self, PyObject* name, PyObject* value) {
   return value ? PyObject_SetAttr(jit->func, name, value) : PyObject_DelAttr(jit->func, name);
 }
 PyObject* jit_reduce(PyObject* self, PyObject*) {
+  // Who copies a function with its attributes makes another one.
+  if (reinterpret_cast<JitObject*>(self)->of_cell)
+    return Py_BuildValue("O()", reinterpret_cast<PyObject*>(Py_TYPE(Py_None)));
   return PyObject_GetAttrString(reinterpret_cast<JitObject*>(self)->func, "__qualname__");
 }
 PyObject* jit_dir(PyObject* self, PyObject*) {
@@ -371,6 +375,22 @@ py::object jit(py::object f, bool graph, bool whole, bool fast) {
     return py::reinterpret_steal<py::object>(PyMethod_New(j.ptr(), f.ptr()));
   }
   return f;  // builtins and classes: nothing to read bytecode from
+}
+
+// The JitFunction of a construct.
+py::object graph_of(PyObject* construct) {
+  static PyObject* name = PyUnicode_InternFromString("__pijit_graph__");
+  const py::object attributes =
+      py::reinterpret_steal<py::object>(PyObject_GenericGetDict(construct, nullptr));
+  if (!attributes) throw py::error_already_set();
+  if (PyObject* known = PyDict_GetItemWithError(attributes.ptr(), name);
+      known && Py_TYPE(known) == jit_function_type &&
+      reinterpret_cast<JitObject*>(known)->func == construct)  // functools.wraps copies it
+    return share(known);
+  py::object made = py::reinterpret_steal<py::object>(make_jit(construct, true, false, false));
+  reinterpret_cast<JitObject*>(made.ptr())->of_cell = true;
+  if (PyDict_SetItem(attributes.ptr(), name, made.ptr()) < 0) throw py::error_already_set();
+  return made;
 }
 
 // signature: (dtype, dims) per argument; dims of -1 vary. self is not among them.
@@ -468,18 +488,15 @@ void init_jit(py::module_& m) {
   define(m, "runs_as_graph", {}, [](const Args&) { return runs_as_graph(); });
   define(m, "graph_mode", {},
          [](const Args&) { return graph_mode() && graph_depth == 0 && !tape_needs_single_ops(); });
-  // GRAPH_MODE: an outermost Cell's construct as a graph. One JitFunction per construct function.
+  // GRAPH_MODE: an outermost Cell's construct as a graph. One JitFunction per construct function,
+  // which lives and dies with it: among its attributes, where the garbage collector sees it.
   define(m, "run_cell", {{"cell"}, {"args"}, {"kwargs"}}, [](const Args& a) {
     const py::object& cell = a[0];
     const auto args = argument<py::tuple>("run_cell", "args", a[1]);
     const auto kwargs = argument<py::dict>("run_cell", "kwargs", a[2]);
-    static auto* made = new absl::flat_hash_map<PyObject*, py::object>;  // holds the functions, so
-                                                                         // addresses stay theirs
     py::object f = py::type::of(cell).attr("construct");
-    if (Py_TYPE(f.ptr()) == jit_function_type) return f(cell, *args, **kwargs);
-    py::object& j = (*made)[f.ptr()];
-    if (!j) j = jit(f, true, false, false);
-    return py::object(j(cell, *args, **kwargs));
+    return py::object((PyFunction_Check(f.ptr()) ? graph_of(f.ptr()) : jit(f, true, false, false))(
+        cell, *args, **kwargs));
   });
 }
 
