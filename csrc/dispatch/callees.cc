@@ -11,9 +11,6 @@ namespace pijit {
 
 namespace {
 
-// Of one decorated function. Code that is made anew at every call (exec) would add up for ever.
-constexpr size_t kMaxCallees = 1024;
-
 [[gnu::tls_model("initial-exec")]] thread_local State* owner = nullptr;
 thread_local uint64_t found = 0;  // calls that ran a graph
 
@@ -123,7 +120,7 @@ PyObject* on_call(PendingCall& call) {
     if (callee->skip) return call.run();
     std::shared_ptr<State> state = callee->state.lock();
     if (!state) {
-      if (owner->callees.size() >= kMaxCallees) return call.run();
+      if (!owner->callees.room()) return call.run();
       state = std::make_shared<State>();
       state->globals = py::reinterpret_borrow<py::object>(globals);
       state->automatic = owner->automatic;
@@ -134,7 +131,7 @@ PyObject* on_call(PendingCall& call) {
     if (callee->tier.resting()) return call.run();
     // a function that shares its code with one of other globals is none of ours
     if (state->globals.ptr() != globals) return call.run();
-    owner->callees.try_emplace(state.get(), keeper_of(state));
+    owner->callees.use(state.get(), keeper_of(state));
     const std::span slots(call.slots(), static_cast<size_t>(code->num_slots));
     HookScope quiet(false);
     const uint64_t runs = state->graph_runs;
@@ -154,6 +151,21 @@ PyObject* on_call(PendingCall& call) {
 }
 
 }  // namespace
+
+bool Callees::make_room() {
+  if (all_.size() >= kMost && ++asked_ % kMost != 0) return false;  // all were in use
+  std::vector<py::object> unused;  // as these go, code of the user may run
+  for (auto it = all_.begin(); it != all_.end();) {
+    if (std::exchange(it->second.used, false)) {
+      ++it;
+      continue;
+    }
+    unused.push_back(std::move(it->second.keeper));
+    it = all_.erase(it);
+  }
+  limit_ = std::clamp(2 * all_.size(), kFew, kMost);
+  return all_.size() < limit_;
+}
 
 CalleeScope::CalleeScope(const Front& front, HookUse& use, PyObject* but) {
   if (front.whole || !may_capture(Asker::kBelow) || !use.due()) {
@@ -199,7 +211,7 @@ int traverse(const State& s, visitproc visit, void* arg) {
   for (auto& [at, step] : s.steps) Py_VISIT(step.ptr());
   for (auto& [at, code] : s.resumes) Py_VISIT(code.ptr());
   Py_VISIT(s.globals.ptr());
-  for (auto& [callee, keeper] : s.callees) Py_VISIT(keeper.ptr());
+  for (auto& [callee, kept] : s.callees.all()) Py_VISIT(kept.keeper.ptr());
   return 0;
 }
 

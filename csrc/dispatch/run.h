@@ -32,6 +32,29 @@ struct HookUse : Backoff {
 // Graphs that ran so far, of all functions.
 extern uint64_t graphs_run;
 
+struct State;
+// What was captured below a decorated function, by keepers of it. Code that is made anew at every
+// call (exec) would add up for ever, and its globals with it: what was not called since the last
+// look goes, and there is a look whenever the number has doubled.
+class Callees {
+ public:
+  struct Kept {
+    py::object keeper;
+    bool used = true;
+  };
+  bool room() { return all_.size() < limit_ || make_room(); }
+  void use(const State* s, const py::object& keeper) {
+    all_.try_emplace(s, Kept{keeper}).first->second.used = true;
+  }
+  const std::map<const State*, Kept>& all() const { return all_; }
+
+ private:
+  static constexpr size_t kFew = 64, kMost = 1024;
+  bool make_room();
+  std::map<const State*, Kept> all_;
+  size_t limit_ = kFew, asked_ = 0;
+};
+
 // What is known of a function.
 struct State {
   std::map<std::pair<int, int>, Point> points;  // (instruction, stack size)
@@ -42,8 +65,8 @@ struct State {
   HookUse plain_use;                 // where the function runs plainly
   // Of a decorated function: what was captured below its breaks. Callees own nothing of one
   // another, so that no State keeps itself.
-  std::map<const State*, py::object> callees;  // their keepers
-  PyObject* keeper = nullptr;                  // its own, borrowed
+  Callees callees;
+  PyObject* keeper = nullptr;  // its own, borrowed
   // Of a callee:
   py::object globals;
   std::string place;
