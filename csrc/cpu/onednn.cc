@@ -148,12 +148,6 @@ dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& a
   return attr;
 }
 
-Threads::Threads(int n) : saved_(omp_get_max_threads()) {
-  if (n != saved_) omp_set_num_threads(n);
-}
-Threads::~Threads() {
-  if (omp_get_max_threads() != saved_) omp_set_num_threads(saved_);
-}
 int threads_for(const KernelRequest& r, double flops) {
   auto bytes_of = [](const Type& t) {
     return static_cast<size_t>(t.shape.numel()) * size_of(t.dtype);
@@ -161,7 +155,7 @@ int threads_for(const KernelRequest& r, double flops) {
   size_t bytes = bytes_of(r.out);
   for (size_t k = 0; k < r.in.size(); ++k)
     if (r.present[k]) bytes += bytes_of(r.in[k]);
-  return flops < 3e6 && bytes < (size_t{1} << 20) ? 1 : max_threads();
+  return flops < 3e6 && bytes < (size_t{1} << 20) ? 1 : omp_get_max_threads();
 }
 
 std::unique_ptr<OpKernel> ForThreads::make(KernelFactory make, const KernelRequest& r,
