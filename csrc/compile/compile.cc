@@ -20,6 +20,7 @@
 #include "compile/subject.h"
 #include "compile/tiling.h"
 #include "graph/passes/passes.h"
+#include "runtime/guard.h"
 
 namespace pijit {
 namespace {
@@ -483,6 +484,7 @@ class Compiler {
   }
 
   void place_values() {
+    if (guarded()) return place_apart();
     std::vector<PlannedValue> values;
     std::vector<int> slots;
     std::map<uint32_t, size_t> index;  // of a value among them
@@ -504,6 +506,17 @@ class Compiler {
     const MemoryPlan plan = plan_memory(values);
     for (size_t i = 0; i < slots.size(); ++i) p_->slots[slots[i]].index = plan.offsets[i];
     p_->arena_bytes = plan.bytes;
+  }
+  // Each value a buffer of its own, as an output is: what runs out of one does not end up in
+  // another.
+  void place_apart() {
+    for (size_t k = 0; k < p_->slots.size(); ++k) {
+      if (p_->slots[k].kind != Program::Slot::kArena) continue;
+      Type t = g_.node(value_of_slot_.at(static_cast<int>(k))).type;
+      t.device = device_.id;
+      p_->slots[k] = {Program::Slot::kOutput, p_->output_buffers.size()};
+      p_->output_buffers.push_back({t, -1});
+    }
   }
   // May a value be written over one that its kernel reads at its own index? That one must die here,
   // be as large, and not be read by another view too.
