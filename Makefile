@@ -7,7 +7,7 @@ APT := cmake ninja-build g++ ccache libasmjit-dev libabsl-dev libeigen3-dev libg
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
-.PHONY: test-emulated examples test-browser api bench-models bench-functions cuda test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda fuzz all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
+.PHONY: test-emulated examples test-browser api bench-models bench-functions cuda test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda fuzz fuzz-memory all deps venv build demo test test-py312 test-asan test-wheel test-ulp test-cpython test-scripts bench lint clean
 all: build
 
 deps:
@@ -70,6 +70,10 @@ test-scripts: build
 # Many generated programs: PIJIT_FUZZ of them.
 fuzz: build
 	PIJIT_FUZZ=$${PIJIT_FUZZ:-5000} PIJIT_STRICT=1 $(PY) -m pytest -q tests/python/test_programs.py
+
+# 100,000 random calls of all kernels, each by one thread and two, between pages without access. CALLS="--calls 1000 --only conv2d" and the like.
+fuzz-memory: build
+	$(PY) -m tests.python.fuzz_memory --malloc $(CALLS)
 
 # CPython's own tests of the standard library, its modules jitted.
 test-cpython: build
