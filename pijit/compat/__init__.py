@@ -11,6 +11,7 @@ the packages above (`mindspore.nn.layer.conv.Dense` is found in `pijit.nn.layer`
 Every other module and name of MindSpore (`reference`) exists as well: a module that pijit has no file for is made when it is imported, and a
 name that pijit has elsewhere is found there; what pijit leaves out raises when it is used (`left_out`)."""
 
+import builtins
 import difflib
 import importlib
 import importlib.util
@@ -66,6 +67,19 @@ _ELSEWHERE = {
     "dataset.config": "dataset.core.config",
     "dataset.callback": "dataset.callback.ds_callback",
     "ops.grad_base": "ops._grad.grad_base ops._grad_experimental.grad_base",
+    # of earlier versions, and inner ones that programs ask for
+    "compat.old.checkparam": "_checkparam",
+    "compat.old.c_expression": "_c_expression",
+    "compat.old.typing": "_c_expression.typing",
+    "compat.old.version": "version",
+    "profiler": "profiler.profiling",
+    "compat.old.decorators": "_extends.cell_attr_register",
+    "compat.old.quant": "nn.layer.quant train.quant train.quant.quant train.quant.quant_utils compression compression.quant compression.quant.qat "
+                        "compression.quant.quant_utils compression.common compression.common.constant",
+    "compat.old.transformer": "nn.transformer nn.transformer.transformer nn.transformer.layers nn.transformer.loss nn.transformer.moe "
+                              "nn.transformer.op_parallel_config parallel._transformer parallel._transformer.transformer "
+                              "parallel._transformer.layers parallel._transformer.loss parallel._transformer.moe "
+                              "parallel._transformer.op_parallel_config",
 }
 _PATHS = {path: ours for ours, paths in _ELSEWHERE.items() for path in paths.split()}
 _BELOW = {}  # our module: MindSpore's paths below it
@@ -117,7 +131,7 @@ def _importing_from():
 def _found_above(module, name):
     """What a package above has under the name; the topmost counts for `common` alone, which is a second place for its names."""
     above = module.rpartition(".")[0]
-    while above.count(".") or above and module.startswith("pijit.common"):
+    while (above.count(".") or above and module.startswith("pijit.common")) and not above.startswith("pijit.compat"):
         value = sys.modules[above].__dict__.get(name)
         if value is not None and not isinstance(value, types.ModuleType):
             return value
@@ -162,6 +176,16 @@ def _own_module(name):
     return sys.modules[name]
 
 
+def _old_value(module, name):
+    """What these modules have under the name in earlier versions of MindSpore, or in a way that programs of these know."""
+    from pijit.compat import old
+    for path in _paths(module):
+        value = old.value(path, name)
+        if value is not None:
+            return value
+    return None
+
+
 def _reference_value(module, name):
     """What MindSpore's modules that this one answers have under the name: ours from elsewhere, or what raises when it is used."""
     from pijit.compat import reference
@@ -194,11 +218,18 @@ def names(module, lazy=None, load=None, known=None):
             value = _found_above(module, name)
         if value is not None:
             return value
+        if isinstance(sys.modules[module], _Made) or name in _BESIDE.get(module.partition(".")[2], "").split():
+            value = _old_value(module, name)  # a function's name may be a module's, too
+            if value is None:
+                value = _reference_value(module, name)
+            if value is not None:
+                return value
         path = f"{module}.{name}"
-        if name not in _BESIDE.get(module.partition(".")[2], "").split() and (
-                path in sys.modules or "__path__" in sys.modules[module].__dict__ and _file_spec(path) is not None):
+        if path in sys.modules or "__path__" in sys.modules[module].__dict__ and _file_spec(path) is not None:
             return _prepared(importlib.import_module(path))
-        value = _reference_value(module, name)
+        value = _old_value(module, name)
+        if value is None:
+            value = _reference_value(module, name)
         if value is None and "__path__" in sys.modules[module].__dict__ and importlib.util.find_spec(path) is not None:
             return _prepared(importlib.import_module(path))
         return value
@@ -211,7 +242,8 @@ def names(module, lazy=None, load=None, known=None):
             raise AttributeError(f"module {_shown(module)!r} has no attribute {name!r}", name=name)
         value = find(name)
         if value is not None:
-            sys.modules[module].__dict__[name] = value
+            if not hasattr(builtins, name):  # else the module's own code found it instead of Python's
+                sys.modules[module].__dict__[name] = value
             return value
         if _importing_from():
             raise ImportError(f"cannot import name {name!r} from {_shown(module)!r}: pijit doesn't have it.{_hint(name, __dir__())}", name=module)

@@ -11,12 +11,16 @@ import json
 import pathlib
 import sys
 
-from pijit.compat import left_out
+from pijit.compat import left_out, old
 
 
 @functools.cache
 def _facts():
-    return json.loads((pathlib.Path(__file__).parent / "reference.json").read_text())
+    facts = json.loads((pathlib.Path(__file__).parent / "reference.json").read_text())
+    for path, sorts in old.LEFT_OUT.items():
+        facts["paths"].setdefault(path, {})[path] = " ".join(sorts.values())
+        facts["sorts"].setdefault(path, {}).update(sorts)
+    return facts
 
 
 def has_module(path):
