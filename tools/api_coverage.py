@@ -2,7 +2,7 @@
 
     python tools/api_coverage.py dump PYTHON PYTHON     from environments with MindSpore 2.7.1 and 2.10.0 writes pijit/compat/reference.json (module
                                                         paths, names, where each is defined) and tools/api_names.json (members, parameters)
-    python tools/api_coverage.py                        writes docs/api-coverage.md
+    python tools/api_coverage.py                        writes docs/api-coverage.md and pijit/compat/homes.py (what MindSpore calls our classes)
     python tools/api_coverage.py missing ops            prints what a module lacks
 
 A name works, or it works differently (its parameters have other names, or a note says how), or it raises NotImplementedError when it is used;
@@ -16,6 +16,7 @@ import importlib
 import inspect
 import json
 import pathlib
+import pprint
 import subprocess
 import sys
 import types
@@ -24,6 +25,7 @@ import warnings
 HERE = pathlib.Path(__file__).resolve().parent
 NAMES, NOTES, PAGE = HERE / "api_names.json", HERE / "api_notes.txt", HERE.parent / "docs" / "api-coverage.md"
 REFERENCE = HERE.parent / "pijit" / "compat" / "reference.json"
+HOMES = REFERENCE.with_name("homes.py")
 
 MODULES = """mindspore mindspore.ops mindspore.nn mindspore.mint mindspore.mint.nn mindspore.mint.nn.functional mindspore.mint.linalg
 mindspore.mint.special mindspore.mint.optim mindspore.numpy mindspore.numpy.fft mindspore.common mindspore.common.dtype mindspore.common.initializer
@@ -261,6 +263,38 @@ def compare(facts):
     return result
 
 
+FIRST = ["", "nn", "ops", "train", "mint", "mint.nn", "common", "dataset", "dataset.vision", "dataset.transforms", "dataset.text"]
+
+
+def write_homes():
+    """pijit/compat/homes.py: for each module of pijit {where MindSpore defines it: names} of the classes that the module defines."""
+    from pijit.compat import left_out, reference
+    found, paths = {}, reference._facts()["paths"]
+    for path in [*FIRST, *paths]:
+        module = owner(f"mindspore.{path}".rstrip("."))
+        for name, home in reference.homes(path).items():
+            there, _, its_name = home.partition(":")
+            cls = getattr(module, name, None)
+            if isinstance(cls, type) and name == cls.__qualname__ and not left_out.is_left_out(cls):
+                own = pijit_module(cls)
+                if own and getattr(sys.modules.get(own), name, None) is cls:
+                    places = found.setdefault((own, name), [None, path])
+                    if places[0] is None and its_name == name and there in paths:
+                        places[0] = there
+    table = {}
+    for (own, name), (defined, seen) in sorted(found.items()):
+        at, there = table.setdefault(own.partition(".")[2], {}), seen if defined is None else defined
+        at[there] = f"{at.get(there, '')} {name}".strip()
+    HOMES.write_text('"""Where MindSpore defines our classes: {our module: {its module: names}}. Written by tools/api_coverage.py."""\n\nHOMES = '
+                     + pprint.pformat(table, width=118, sort_dicts=False) + "\n")
+
+
+def pijit_module(cls):
+    """The module of pijit that defines a class, under the alias or not, or None."""
+    from pijit import compat
+    return compat.own_module_of(cls)
+
+
 def page(facts, result):
     def counts(states):
         return [sum(state == s for state, _ in states) for s in STATES]
@@ -325,6 +359,7 @@ def main():
                 if not o.argument or path == ("mindspore." + o.argument[0] if o.argument[0] != "mindspore" else "mindspore"):
                     print(f"{part}: {len(names)} of {len(members)}\n   {' '.join(names)}")
         return None
+    write_homes()
     return page(facts, result)
 
 

@@ -17,7 +17,9 @@ import importlib
 import importlib.util
 import sys
 import types
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+
+from pijit.compat import homes
 
 VERSION = "2.7.1"  # the MindSpore whose names these are
 
@@ -255,6 +257,47 @@ def names(module, lazy=None, load=None, known=None):
     return __getattr__, __dir__
 
 
+# -- what classes are called under the alias: MindSpore's names, `mindspore.nn.layer.conv.Conv1d`, as programs print, compare and pickle them --
+_renamed = {}  # class: the module of ours that defines it
+
+
+def _name_classes(own):
+    """Gives the classes that a module of ours defines the names of MindSpore's modules."""
+    rest, module = own.partition(".")[2], sys.modules[own]
+    for home, text in homes.HOMES.get(rest, {}).items():
+        path = f"mindspore.{home}".rstrip(".")
+        if _own(path) == own:
+            sys.modules.setdefault(path, module)  # where `inspect` looks for the source
+            _answering(module)
+        for name in text.split():
+            cls = module.__dict__.get(name)
+            if isinstance(cls, type) and cls.__module__ == own:
+                _renamed[cls] = own
+                cls.__module__ = path
+
+
+class _Named(types.ModuleType):
+    """The package under the alias: programs look for a module of this name among a function's globals. Its functions' globals, by which
+    captured code knows them, keep the name."""
+
+    __name__ = property(lambda self: "mindspore")  # noqa: ARG005
+
+
+def own_module_of(cls):
+    """The module of ours that defines a class, whatever the class is called, or None."""
+    own = _renamed.get(cls, cls.__module__)
+    return own if isinstance(own, str) and own.partition(".")[0] == "pijit" else None
+
+
+class _NamingLoader(SourceFileLoader):
+    """Loads a file of ours under the alias."""
+
+    def exec_module(self, module):
+        super().exec_module(module)
+        if _installed:
+            _name_classes(module.__name__)
+
+
 class _Loader:
     """Puts a module that is there already, or imported under its own name, under another path."""
 
@@ -319,6 +362,11 @@ class _Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):  # noqa: ARG004
         root, _, rest = name.partition(".")
+        if root == "pijit" and rest not in _PATHS and _installed and rest in homes.HOMES:
+            spec = PathFinder.find_spec(name, path)
+            if spec is not None and type(spec.loader) is SourceFileLoader:
+                spec.loader = _NamingLoader(spec.loader.name, spec.loader.path)
+            return spec
         if not (root == "mindspore" and _installed or root == "pijit" and rest in _PATHS):
             return None
         own = _own(name)
@@ -405,6 +453,9 @@ def install(name="mindspore"):
     sys.meta_path.remove(_Finder)
     sys.meta_path.insert(0, _Finder)  # before the finder of files, which would load pijit's a second time
     _own_version, pijit.__version__ = pijit.__version__, VERSION
+    pijit.__class__ = _Named
+    for own in [m for m in sys.modules if m.partition(".")[0] == "pijit"]:
+        _name_classes(own)
     register()
 
 
@@ -420,3 +471,7 @@ def uninstall():
     sys.meta_path.remove(_Finder)
     sys.meta_path.append(_Finder)
     pijit.__version__ = _own_version
+    pijit.__class__ = types.ModuleType
+    for cls, own in _renamed.items():
+        cls.__module__ = own
+    _renamed.clear()

@@ -2,7 +2,7 @@
 
 from collections import Counter, OrderedDict
 
-from pijit import _C
+from pijit import _C, compat
 from pijit import dtype as mstype
 from pijit.grad import with_own_gradient
 from pijit._C import Tensor
@@ -255,7 +255,7 @@ class Cell(CellState):
     _kept_attributes = ()  # parameters that construct assigns, which are not to be cast
 
     def _attributes_to_cast(self):
-        own = type(self).__module__.startswith("pijit.nn.layer")
+        own = (compat.own_module_of(type(self)) or "").startswith("pijit.nn.layer")
         for name, value in list(self.__dict__.items()):
             if isinstance(value, (Parameter, ParameterTuple)) and name not in self._kept_attributes:
                 params = [value] if isinstance(value, Parameter) else list(value)

@@ -130,3 +130,61 @@ except ImportError:
 else:
     raise SystemExit("found")
 ''', name=False)
+
+
+def test_classes_have_the_references_names_under_the_alias():
+    run('''
+import importlib, inspect, pickle, sys
+import mindspore as ms
+import pijit
+from mindspore import nn, ops
+from pijit.compat import left_out, reference
+assert ms.__name__ == "mindspore" and ms is pijit and repr(type(ms.Tensor([1.0]))) == "<class 'mindspore.common.tensor.Tensor'>"
+found = [v for v in globals().values() if inspect.ismodule(v) and v.__name__ == "mindspore"]
+assert found and found[0] is ms
+for cls, name in ((nn.Conv1d, "mindspore.nn.layer.conv.Conv1d"), (nn.Cell, "mindspore.nn.cell.Cell"), (ms.Parameter, "mindspore.common.parameter.Parameter"),
+                  (ops.Conv2D, "mindspore.ops.operations.nn_ops.Conv2D"), (nn.Momentum, "mindspore.nn.optim.momentum.Momentum"),
+                  (ms.Model, "mindspore.train.model.Model"), (ms.dataset.GeneratorDataset, "mindspore.dataset.engine.datasets_user_defined.GeneratorDataset")):
+    assert repr(cls) == f"<class '{name}'>" and pickle.loads(pickle.dumps(cls)) is cls, (cls, name)
+homes, wrong, right = {}, [], 0
+for path in reference._facts()["paths"]:
+    for name, home in reference.homes(path).items():
+        homes.setdefault(home.rpartition(":")[2], set()).add("mindspore." + home.partition(":")[0])
+for path in ("", "nn", "ops", "train", "common", "dataset", "dataset.vision", "mint.nn", "nn.probability.distribution", "experimental.optim"):
+    module = importlib.import_module(f"mindspore.{path}".rstrip("."))
+    for name in reference.homes(path):
+        cls = getattr(module, name)
+        if isinstance(cls, type) and cls.__qualname__ == name and name in homes and not left_out.is_left_out(cls) and cls.__module__ != "enum":
+            right += cls.__module__ in homes[name]
+            if not cls.__module__.startswith("mindspore"):
+                wrong.append((path, cls))
+assert right > 900 and not wrong, (right, wrong[:20])
+assert inspect.getsource(nn.Conv1d).startswith("class Conv1d(Cell)")
+# the automatic cast of a layer's parameters goes by where its class is defined
+net = nn.Dense(2, 2).to_float(ms.float16)
+assert net(ms.ops.ones((1, 2))).dtype == ms.float16
+pijit.compat.uninstall()
+assert repr(nn.Conv1d) == "<class 'pijit.nn.layer.conv.Conv1d'>" and pijit.__name__ == "pijit" and repr(pijit.Tensor) == "<class 'pijit.Tensor'>"
+''')
+
+
+def test_pickles_go_from_one_name_to_the_other(tmp_path):
+    make = '''
+import pickle, sys
+import {0} as ms
+class Net(ms.nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.state = ms.nn.Dense(2, 3), ms.Parameter(ms.Tensor([1.0, 2.0]), name="state")
+if sys.argv[1] == "write":
+    pickle.dump((ms.Tensor([3.0]), ms.float16, ms.Parameter(ms.Tensor([4.0])), ms.nn.Dense(2, 3)), open(sys.argv[2], "wb"))
+else:
+    t, dtype, p, layer = pickle.load(open(sys.argv[2], "rb"))
+    assert t.tolist() == [3] and dtype == ms.float16 and p.asnumpy().tolist() == [4] and isinstance(p, ms.Parameter) and type(layer) is ms.nn.Dense
+'''
+    own, other = tmp_path / "own", tmp_path / "other"
+    run(make.format("pijit"), "write", str(own), name=False)
+    run(make.format("mindspore"), "write", str(other))
+    run(make.format("mindspore"), "read", str(own))
+    run(make.format("mindspore"), "read", str(other))
+    run(make.format("pijit"), "read", str(own), name=False)
