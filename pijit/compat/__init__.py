@@ -427,6 +427,16 @@ def _put_below(rest):
             sys.modules.setdefault("mindspore." + path, made)
 
 
+def raising_method(home):
+    """A method that MindSpore's class has and ours leaves out: "Tensor.offload"."""
+    def raises(self, *args, **kwargs):  # noqa: ARG001
+        from pijit.compat import left_out
+        raise NotImplementedError(left_out.text(home))
+    raises.__name__ = raises.__qualname__ = home.rpartition(".")[2]
+    raises.__doc__, raises._left_out = f"mindspore.{home}: calls raise NotImplementedError.", home
+    return raises
+
+
 def register():
     """Makes MindSpore's divisions of what is loaded importable. `import pijit` ends with it."""
     if _Finder not in sys.meta_path:
