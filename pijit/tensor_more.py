@@ -239,10 +239,11 @@ def _kept(self, *args, **kwargs):  # noqa: ARG001
 Tensor.is_shared, Tensor.storage_offset, Tensor.set_cast_dtype, Tensor.set_init_flag = _is_shared, _storage_offset, _kept, _kept
 Tensor.wait_pipeline = Tensor.flush_from_cache = _kept
 # what MindSpore's tensors hold besides
-Tensor.is_meta = Tensor.init_flag = Tensor.virtual_flag = Tensor.const_arg = Tensor.adapter_flag = False
-Tensor.symbolic_shape, Tensor.delta_seed = None, 0
+for _name, _value in (("is_meta", False), ("init_flag", False), ("virtual_flag", False), ("const_arg", False), ("adapter_flag", False),
+                      ("symbolic_shape", None), ("delta_seed", 0), ("param_info", None)):
+    setattr(Tensor, _name, property(lambda self, value=_value: value, doc=f"{_value}: kept for its name."))  # noqa: ARG005
 for _name in ("assign_value_cpp delete_ getitem_index_info index_of_parent_ offload offload_file_path parent_tensor_ pin_memory remove_hook set_ "
-              "set_device_address set_param_info setitem_index_info storage triangular_solve untyped_storage").split():
+              "set_device_address set_param_info setitem_index_info storage to_ triangular_solve untyped_storage").split():
     setattr(Tensor, _name, compat.raising_method(f"Tensor.{_name}"))
 
 
@@ -259,7 +260,6 @@ class _ParamInfo:
         setattr(self.obj, name, value)
 
 
-Tensor.param_info = None
 _Parameter.param_info = _Parameter._param_info = property(_ParamInfo, doc="The parameter's settings as an object.")
 _Parameter.init_mode = _Parameter._inited_param = _Parameter._cast_type = None
 _Parameter._sliced = _Parameter._unique = False
