@@ -11,7 +11,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
-  test-alias test-kernels test-all test-py312 test-asan test-wheel test-scripts fuzz test-cpython test-emulated \
+  test-alias test-kernels test-all test-py312 test-asan test-wheel test-scripts fuzz fuzz-memory test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-functions lint clean venv-build venv-demo venv-test venv-dev
 all: build
@@ -123,6 +123,10 @@ test-scripts: build-tests
 # Many generated programs: PIJIT_FUZZ of them.
 fuzz: build-tests
 	PIJIT_FUZZ=$${PIJIT_FUZZ:-5000} PIJIT_STRICT=1 $(PY) -m pytest -q tests/python/test_programs.py
+
+# 100,000 random calls of all kernels, each by one thread and two, between pages without access. CALLS="--calls 1000 --only conv2d" and the like.
+fuzz-memory: build-tests
+	$(PY) -m tests.python.fuzz_memory --malloc $(CALLS)
 
 # CPython's own tests of the standard library, its modules jitted.
 test-cpython: build-tests

@@ -55,6 +55,14 @@ def record(tape, watched, fn, args, kwargs):
 class Transformed:
     """A function made of another one, by which jit compiles both together."""
 
+    _dynamic_shape_inputs = None  # what programs that declare shapes ask functions for
+
+    @property
+    def __code__(self):
+        """The other function's code, a cell's construct's."""
+        fn = self.fn if hasattr(self.fn, "__code__") else getattr(self.fn, "construct", self.fn)
+        return fn.__code__
+
     def call(self, *args, **kwargs):
         """What jit compiles: the transform is captured where it is called, not from its own code alone."""
         return self(*args, **kwargs)

@@ -25,10 +25,101 @@ def _fans(shape):
 
 
 class Initializer:
-    """Base: `_values(shape)` gives a float64 array."""
+    """Base of initializers.
 
-    def __call__(self, shape):
-        return self._values(tuple(shape))
+    A subclass of a program's own defines `_initialize(self, arr)`, which fills a NumPy array of the parameter's shape and dtype in place; those
+    here define `_values(shape)`, which gives a float64 array."""
+
+    _kwargs = {}
+
+    def __init__(self, **kwargs):
+        self._kwargs = kwargs
+
+    def __call__(self, arr):
+        """Fills a NumPy array. For a shape it gives an array instead."""
+        if not isinstance(arr, np.ndarray):
+            return self._values(tuple(arr))
+        return self._initialize(arr)
+
+    def _initialize(self, arr):
+        _assignment(arr, self._values(arr.shape))
+
+    def _values(self, shape):
+        if type(self)._initialize is Initializer._initialize:
+            raise NotImplementedError(f"For '{type(self).__name__}', `_initialize(self, arr)` isn't defined.")
+        arr = np.zeros(shape)
+        self._initialize(arr)
+        return arr
+
+
+def _assignment(arr, num):
+    """Stores a number, or numbers of arr's shape, in the array, which is given back (one of no dimensions anew)."""
+    if arr.shape == ():
+        return np.array(num).reshape(())
+    arr[:] = np.reshape(num, arr.shape) if isinstance(num, np.ndarray) else num
+    return arr
+
+
+def _calculate_fan_in_and_fan_out(shape):
+    """(inputs, outputs) of one element of a weight. ValueError for fewer than 2 dimensions."""
+    if len(shape) < 2:
+        raise ValueError("'fan_in' and 'fan_out' can not be computed for tensor with fewer than 2 dimensions, but got "
+                         f"dimensions {len(shape)}.")
+    return _fans(shape)
+
+
+def _calculate_correct_fan(shape, mode):
+    """The inputs (mode "fan_in") or outputs ("fan_out") of one element of a weight."""
+    mode = mode.lower()
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"'mode' {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    return _calculate_fan_in_and_fan_out(shape)[mode == "fan_out"]
+
+
+def _calculate_in_and_out(arr):
+    """(inputs, outputs) of one element of an array. ValueError for fewer than 2 dimensions."""
+    if len(arr.shape) < 2:
+        raise ValueError("If initialize data with xavier uniform, the dimension of data must be greater than 1, but got "
+                         f"{len(arr.shape)}.")
+    return _fans(arr.shape)
+
+
+def _calculate_gain(nonlinearity, param=None):
+    """By how much a nonlinearity lessens deviations; `param` is leaky_relu's slope, 0.01 if None."""
+    if nonlinearity in ("linear", "sigmoid") or nonlinearity.startswith("conv"):
+        return 1
+    if nonlinearity not in ("tanh", "relu", "leaky_relu"):
+        raise ValueError("For 'HeUniform', the argument 'nonlinearity' should be one of ['sigmoid', 'tanh', 'relu' or "
+                         f"'leaky_relu'], but got {nonlinearity}.")
+    slope = 0.01 if param is None else param
+    if nonlinearity == "leaky_relu" and (isinstance(slope, bool) or not isinstance(slope, (int, float))):
+        raise ValueError(f"For 'HeUniform', 'negative_slope' {slope} is not a valid number. When 'nonlinearity' has been set "
+                         f"to 'leaky_relu', 'negative_slope' should be int or float type, but got {type(slope)}.")
+    return _he_gain(nonlinearity, slope)
+
+
+def _init_random_normal(mean, sigma, shape):
+    """float32 numbers of N(mean, sigma^2)."""
+    return _numbers().normal(mean, sigma, shape).astype(np.float32)
+
+
+def _init_random_uniform(a, b, shape):
+    """float32 numbers of U(a, b)."""
+    return _numbers().uniform(a, b, shape).astype(np.float32)
+
+
+def _init_truncated_normal(a, b, mean, sigma, shape):
+    """float32 numbers of N(mean, sigma^2), redrawn outside [a, b] standard deviations."""
+    return TruncatedNormal(sigma, mean, a, b)._values(shape).astype(np.float32)
+
+
+def _register(*aliases):
+    """Decorator of a class: `initializer` finds it by its name in small letters and by these."""
+    def add(cls):
+        for name in (cls.__name__.lower(), *aliases):
+            _INITIALIZER_ALIAS[name] = cls
+        return cls
+    return add
 
 
 class Constant(Initializer):
@@ -69,20 +160,56 @@ class Normal(Initializer):
         return _numbers().normal(self.mean, self.sigma, shape)
 
 
+def _truncated(numbers, a, b, n):
+    """n numbers of the standard normal distribution between a and b, drawn by rejection (Robert, 1995): of each
+    proposal at least a fifth is accepted, wherever the bounds lie."""
+    if math.isnan(a) or math.isnan(b):
+        return np.full(n, math.nan)
+    if b < 0:  # the same interval on the other side
+        return -_truncated(numbers, -b, -a, n)
+    if a == b:
+        return np.full(n, float(a))
+    if a > 0.5:  # a tail: exponential from a, cut off at b
+        most = -math.expm1(-a * (b - a))
+
+        def propose(k):
+            x = np.minimum(a - np.log1p(-numbers.random(k) * most) / a, b)
+            return x, numbers.random(k) <= np.exp(-0.5 * (x - a) ** 2)
+    elif b - a < 2:
+        nearest = max(a, 0)
+
+        def propose(k):
+            x = numbers.uniform(a, b, k)
+            return x, numbers.random(k) <= np.exp(0.5 * (nearest * nearest - x * x))
+    else:
+        def propose(k):
+            x = numbers.normal(0, 1, k)
+            return x, (x >= a) & (x <= b)
+    out = np.empty(n)
+    left = np.arange(n)
+    while left.size:
+        x, accepted = propose(left.size)
+        out[left[accepted]] = x[accepted]
+        left = left[~accepted]
+    return out
+
+
 class TruncatedNormal(Initializer):
-    """N(mean, sigma^2), redrawn outside [a, b] standard deviations."""
+    """N(mean, sigma^2) between mean + a sigma and mean + b sigma; between b and a where a > b.
+
+    Raises ValueError for a sigma below 0, RuntimeError for one of 0."""
 
     def __init__(self, sigma=0.01, mean=0.0, a=-2.0, b=2.0):
         self.sigma, self.mean, self.a, self.b = sigma, mean, a, b
 
     def _values(self, shape):
-        numbers = _numbers()
-        x = numbers.normal(0, 1, shape)
-        bad = (x < self.a) | (x > self.b)
-        while bad.any():
-            x[bad] = numbers.normal(0, 1, int(bad.sum()))
-            bad = (x < self.a) | (x > self.b)
-        return x * self.sigma + self.mean
+        if self.sigma < 0:
+            raise ValueError(f"For 'TruncatedNormal', 'sigma' must be positive, but got {self.sigma}.")
+        if self.sigma == 0:
+            raise RuntimeError("For 'TruncatedNormal', 'sigma' must be positive, but got 0.")
+        low, high = (self.b, self.a) if self.a > self.b else (self.a, self.b)
+        x = _truncated(_numbers(), low, high, math.prod(shape))
+        return x.reshape(shape) * self.sigma + self.mean
 
 
 class XavierUniform(Initializer):
@@ -224,14 +351,14 @@ class VarianceScaling(Initializer):
         return TruncatedNormal(sigma / 0.87962566103423978, 0.0, -2.0, 2.0)._values(shape)
 
 
-_by_name = {"zeros": Zero, "zero": Zero, "ones": One, "one": One, "uniform": Uniform, "normal": Normal,
-            "truncatednormal": TruncatedNormal,
-            "truncated_normal": TruncatedNormal, "xavier_uniform": XavierUniform, "xavieruniform": XavierUniform,
-            "xavier_normal": XavierNormal,
-            "xaviernormal": XavierNormal, "he_uniform": HeUniform, "heuniform": HeUniform, "he_normal": HeNormal,
-            "henormal": HeNormal,
-            "identity": Identity, "orthogonal": Orthogonal, "dirac": Dirac, "variance_scaling": VarianceScaling,
-            "variancescaling": VarianceScaling}
+_INITIALIZER_ALIAS = {"zeros": Zero, "zero": Zero, "ones": One, "one": One, "uniform": Uniform, "normal": Normal,
+                      "truncatednormal": TruncatedNormal,
+                      "truncated_normal": TruncatedNormal, "xavier_uniform": XavierUniform, "xavieruniform": XavierUniform,
+                      "xavier_normal": XavierNormal,
+                      "xaviernormal": XavierNormal, "he_uniform": HeUniform, "heuniform": HeUniform, "he_normal": HeNormal,
+                      "henormal": HeNormal,
+                      "identity": Identity, "orthogonal": Orthogonal, "dirac": Dirac, "variance_scaling": VarianceScaling,
+                      "variancescaling": VarianceScaling, "sparse": Sparse}
 
 
 def _resolve(init):
@@ -240,9 +367,9 @@ def _resolve(init):
     if isinstance(init, (int, float)):
         return Constant(init)
     if isinstance(init, str):
-        if init.lower() not in _by_name:
-            raise ValueError(f"For 'initializer', the name {init!r} is not one of {sorted(_by_name)}.")
-        return _by_name[init.lower()]()
+        if init.lower() not in _INITIALIZER_ALIAS:
+            raise ValueError(f"For 'initializer', the name {init!r} is not one of {sorted(_INITIALIZER_ALIAS)}.")
+        return _INITIALIZER_ALIAS[init.lower()]()
     raise TypeError("For 'initializer', 'init' must be a Tensor, a str, a number or an Initializer, but got "
                     f"{type(init).__name__}.")
 
@@ -252,7 +379,12 @@ skipped = {"depth": 0}  # within how many nn.no_init_parameters we are
 
 def fill(init, shape, dtype):
     """A NumPy array of initial values."""
-    return _resolve(init)(tuple(shape)).astype(mstype.dtype_to_nptype(dtype))
+    init, kind = _resolve(init), mstype.dtype_to_nptype(dtype)
+    if type(init)._initialize is Initializer._initialize:
+        return init._values(tuple(shape)).astype(kind)
+    arr = np.zeros(tuple(shape), kind)
+    init(arr)
+    return arr
 
 
 def initializer(init, shape=None, dtype=mstype.float32):

@@ -221,6 +221,10 @@ def _split_by_axis(self, split_size_or_sections: (*_INT, tuple, list), axis: _IN
     return F.split(self, split_size_or_sections, axis)
 
 
+def _split_by_number(self, axis: _INT = 0, *, output_num: _INT):  # of MindSpore 1.x
+    return F.split(self, axis=axis, output_num=output_num)
+
+
 def _flatten_dims(self, start_dim: _INT = 0, end_dim: _INT = -1):
     return F.flatten(self, start_dim=start_dim, end_dim=end_dim)
 
@@ -317,7 +321,7 @@ METHODS = {
         ("cumsum", "Running sums along a dimension.", (_cumsum_by_dim, _cumsum_by_axis)),
         ("count_nonzero", "The number of elements that are not 0.", (_count_by_dim, _count_by_axis)),
         ("logsumexp", "log(sum(exp(x))) over dimensions.", (_logsumexp, _logsumexp_by_axis)),
-        ("split", "Parts along a dimension.", (_split_by_dim, _split_by_axis)),
+        ("split", "Parts along a dimension.", (_split_by_dim, _split_by_axis, _split_by_number)),
         ("flatten", "Dimensions start_dim..end_dim merged: all by default, unlike ops.flatten, which keeps the first.",
          (_flatten_dims, _flatten_order)),
         ("gather", "Elements by index along `dim`, or slices of `axis`.", (_gather_elements, _gather_slices)),

@@ -1,9 +1,17 @@
 """Parameter: a tensor that networks train and save."""
 
+import itertools
+
 from pijit import hooks
 from pijit._C import Tensor
 
-_count = 0
+_UNNAMED = "Parameter#"  # and a number, until a Cell gives a name; parameters without one differ, too
+_serial = itertools.count(1)
+
+
+def unnamed(parameter):
+    """Whether a parameter still waits for its name."""
+    return str(parameter.name).startswith(_UNNAMED)
 
 
 class Parameter(Tensor):
@@ -19,7 +27,7 @@ class Parameter(Tensor):
             self._replace(default_input)
         if name is not None and not isinstance(name, str):
             raise ValueError(f"For 'Parameter', 'name' must be a str or None, but got {type(name).__name__}.")
-        self.name = "Parameter" if name is None else name
+        self.name = name if name is not None and name.strip() else f"{_UNNAMED}{next(_serial)}"
         self.requires_grad = bool(requires_grad)
         self.layerwise_parallel = layerwise_parallel
         self.parallel_optimizer = parallel_optimizer
@@ -84,6 +92,10 @@ class ParameterTuple(tuple):
         for p in items:
             if not isinstance(p, Parameter):
                 raise TypeError(f"For 'ParameterTuple', every element must be a Parameter, but got {type(p).__name__}.")
+        by_name = {}
+        for p in items:
+            if by_name.setdefault(p.name, p) is not p and not unnamed(p):
+                raise ValueError(f"For 'ParameterTuple', two elements are named {p.name!r}: give each a name of its own.")
         return tuple.__new__(cls, items)
 
     def clone(self, prefix, init="same"):

@@ -9,7 +9,6 @@ import struct
 import tempfile
 import threading
 import zipfile
-from collections import Counter
 
 import numpy as np
 
@@ -34,18 +33,11 @@ _writers = []  # threads of saves with async_save
 _writer_errors = []
 
 
-def _named(net):
-    """Name → parameter of a Cell: parameters' own names, or where some share one their paths."""
-    found = list(net.parameters_and_names())
-    count = Counter(p.name for _, p in found)
-    return {p.name if count[p.name] == 1 else path: p for path, p in found}
-
-
 def _items(save_obj):
     """Name → value of what is to be saved."""
     from pijit.nn import Cell
     if isinstance(save_obj, Cell):
-        return _named(save_obj)
+        return save_obj.parameters_dict()
     if isinstance(save_obj, dict):
         items = dict(save_obj)
     elif isinstance(save_obj, (list, tuple)):
@@ -54,6 +46,9 @@ def _items(save_obj):
             if not isinstance(entry, dict) or set(entry) < {"name", "data"} or not isinstance(entry.get("name"), str):
                 raise TypeError("For 'save_checkpoint', a list 'save_obj' must hold dicts with 'name' (a str) and "
                                 "'data' (a Tensor).")
+            if entry["name"] in items:
+                raise ValueError(f"For 'save_checkpoint', 'save_obj' holds two values named {entry['name']!r}: one of "
+                                 "them would be lost.")
             items[entry["name"]] = entry["data"]
     else:
         raise TypeError("For 'save_checkpoint', 'save_obj' must be a Cell, dict or list, but got "
@@ -99,6 +94,9 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
         if not isinstance(k, str) or type(v) not in (int, float, bool, str) and not isinstance(v, Tensor):
             raise TypeError("For 'save_checkpoint', 'append_dict' must map strings to ints, floats, bools, strings or "
                             f"Tensors, but got {k!r}: {type(v).__name__}.")
+        if k in items:
+            raise ValueError(f"For 'save_checkpoint', 'append_dict' names {k!r}, as 'save_obj' does: one of them would "
+                             "be lost.")
         items[k] = v
     values = []
     for name, value in items.items():
@@ -109,6 +107,8 @@ def save_checkpoint(save_obj, ckpt_file_name, integrated_save=True, async_save=F
         if value.dtype.name not in (_ckpt.TYPES if format == "ckpt" else _NAMES):
             raise TypeError(f"For 'save_checkpoint', {name!r} has the dtype {value.dtype}, which the format doesn't "
                             "have.")
+        if format == "safetensors" and name == "__metadata__":
+            raise ValueError("For 'save_checkpoint', a safetensors file has no room for a value named '__metadata__'.")
         values.append((name, value.dtype.name, value.shape, _raw(value)))
     parts = _ckpt.parts(values, crc_check) if format == "ckpt" else _safetensors(values)
     if not async_save:
@@ -418,7 +418,7 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
         if not isinstance(name, str) or not isinstance(v, (Tensor, str)):
             raise TypeError("For 'load_param_into_net', 'parameter_dict' must map names to Parameters, but got "
                             f"{name!r}: {type(v).__name__}.")
-    own = _named(net)
+    own = net.parameters_dict()
     prefix = ""
     if not strict_load and own and not any(name in parameter_dict for name in own):
         # the checkpoint may be of a network that this one was a part of
@@ -428,6 +428,8 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
     todo, missing = [], []
     for name, p in own.items():
         v = parameter_dict.get(prefix + name)
+        if v is None and p.name != name:  # a file of MindSpore has one value for all that share a name
+            v = parameter_dict.get(prefix + p.name)
         if not isinstance(v, Tensor):
             missing.append(name)
             continue
@@ -440,7 +442,8 @@ def load_param_into_net(net, parameter_dict, strict_load=False, remove_redundanc
         todo.append((p, v))
     for p, v in todo:
         p._assign(v)
-    return missing, [n for n in parameter_dict if n not in own]
+    known = own.keys() | {p.name for p in own.values()}
+    return missing, [n for n in parameter_dict if n not in known]
 
 
 _EXPORTED = "pijit network"  # what the member "format" of an exported file begins with

@@ -5,6 +5,7 @@ so that captured code makes, reads and returns them without leaving the graph; w
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit._numpy import np
+from pijit.ops import composite
 
 __all__ = ["COOTensor", "CSRTensor", "RowTensor", "SparseTensor"]
 
@@ -294,3 +295,6 @@ class SparseTensor(COOTensor):
 
     def __init__(self, indices, values, shape):
         COOTensor.__init__(self, indices, values, shape)
+
+
+composite._KINDS.update(RowTensor=RowTensor, COOTensor=COOTensor, CSRTensor=CSRTensor)  # for functions chosen by the types of arguments

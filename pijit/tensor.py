@@ -12,6 +12,10 @@ from pijit.ops import function as F
 from pijit.ops.table import METHODS as _METHODS, OPS as _OPS
 from pijit.overloads import METHODS as _OVERLOADED
 
+def _repeat_elements(self, repeats, axis=None):
+    return F.repeat_interleave(self, repeats, axis)
+
+
 def _method(op):
     def method(self, *args, **kwargs):
         return op(self, *args, **kwargs)
@@ -248,8 +252,12 @@ class _Methods:
         """beta * self + alpha * (mat1 @ mat2)."""
         return F.addmm(self, mat1, mat2, beta=beta, alpha=alpha)
 
-    def repeat(self, *repeats):
-        """The tensor side by side with itself, as often as said per dimension."""
+    def repeat(self, *repeats, **numpys):
+        """The tensor side by side with itself, as often as said per dimension.
+
+        With `axis=` as NumPy's, and as MindSpore before 2.5: elements repeated along the axis, None for those of a flat array."""
+        if numpys:
+            return _repeat_elements(self, *repeats, **numpys)
         return F.tile(self, repeats[0] if len(repeats) == 1 and not isinstance(repeats[0], int) else repeats)
 
     def trace(self, offset=0, axis1=0, axis2=1, dtype=None):

@@ -1,5 +1,6 @@
 """More Tensor methods: diagonals and places, random numbers, what MindSpore tells of a tensor's memory and device."""
 
+from pijit import compat
 from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor
@@ -219,3 +220,47 @@ def _add_pipeline_stage(self, stage):  # noqa: ARG001
 
 
 _Parameter.add_pipeline_stage = _add_pipeline_stage
+
+
+def _is_shared(self):  # noqa: ARG001
+    """False: no other process sees the memory."""
+    return False
+
+
+def _storage_offset(self):  # noqa: ARG001
+    """How many elements of the memory lie before the first one: 0."""
+    return 0
+
+
+def _kept(self, *args, **kwargs):  # noqa: ARG001
+    """Kept for its name."""
+
+
+Tensor.is_shared, Tensor.storage_offset, Tensor.set_cast_dtype, Tensor.set_init_flag = _is_shared, _storage_offset, _kept, _kept
+Tensor.wait_pipeline = Tensor.flush_from_cache = _kept
+# what MindSpore's tensors hold besides
+for _name, _value in (("is_meta", False), ("init_flag", False), ("virtual_flag", False), ("const_arg", False), ("adapter_flag", False),
+                      ("symbolic_shape", None), ("delta_seed", 0), ("param_info", None)):
+    setattr(Tensor, _name, property(lambda self, value=_value: value, doc=f"{_value}: kept for its name."))  # noqa: ARG005
+for _name in ("assign_value_cpp delete_ getitem_index_info index_of_parent_ offload offload_file_path parent_tensor_ pin_memory remove_hook set_ "
+              "set_device_address set_param_info setitem_index_info storage to_ triangular_solve untyped_storage").split():
+    setattr(Tensor, _name, compat.raising_method(f"Tensor.{_name}"))
+
+
+class _ParamInfo:
+    """MindSpore keeps a parameter's settings in an object of their own: the parameter's attributes are."""
+
+    def __init__(self, parameter):
+        object.__setattr__(self, "obj", parameter)
+
+    def __getattr__(self, name):
+        return getattr(self.obj, name)
+
+    def __setattr__(self, name, value):
+        setattr(self.obj, name, value)
+
+
+_Parameter.param_info = _Parameter._param_info = property(_ParamInfo, doc="The parameter's settings as an object.")
+_Parameter.init_mode = _Parameter._inited_param = _Parameter._cast_type = None
+_Parameter._sliced = _Parameter._unique = False
+_Parameter.is_default_input_init = True

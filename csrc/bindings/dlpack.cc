@@ -134,9 +134,13 @@ py::object to_dlpack(const std::vector<py::object>& args) {
       is_copy = true;
     }
   }
-  const bool versioned =
-      !version.is_none() &&
-      argument<std::vector<int64_t>>("__dlpack__", "max_version", version).at(0) >= 1;
+  bool versioned = false;
+  if (!version.is_none()) {
+    const auto most = argument<std::vector<int64_t>>("__dlpack__", "max_version", version);
+    OP_CHECK(most.size() == 2, kValue,
+             "[__dlpack__] max_version must be two numbers, (major, minor), got ", shown(version));
+    versioned = most[0] >= 1;
+  }
   if (!versioned && !may_copy)
     refuse(
         "without a copy, memory can be given to be read alone, which takes DLPack 1.0: ask with "
@@ -162,6 +166,33 @@ py::object to_dlpack(const std::vector<py::object>& args) {
 
 // --- In
 
+// Where elements lie must be addresses: beyond that, how long the memory is, is not told.
+void check_extent(const DLTensor& t, size_t bytes) {
+  if (bytes == 0) return;
+  if (!t.data) refuse("a tensor of ", bytes, " bytes without data");
+  const auto outside = [] { refuse("its elements lie outside of any memory"); };
+  constexpr uint64_t kFar = uint64_t{1} << 57;  // no program's address is as high
+  const auto start = reinterpret_cast<uintptr_t>(t.data);
+  uintptr_t first = 0;
+  if (bytes > kFar || t.byte_offset > kFar ||
+      __builtin_add_overflow(start, static_cast<uintptr_t>(t.byte_offset), &first))
+    outside();
+  const int64_t size = t.dtype.bits / 8;
+  int64_t low = 0, high = size;  // in bytes from the first element
+  if (!t.strides) high = static_cast<int64_t>(bytes);
+  for (int d = 0; t.strides && d < t.rank; ++d) {
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(t.shape[d] - 1, t.strides[d], &reach) ||
+        __builtin_mul_overflow(reach, size, &reach) ||
+        __builtin_add_overflow(reach, reach < 0 ? low : high, reach < 0 ? &low : &high))
+      outside();
+  }
+  uintptr_t end = 0;
+  if (first < static_cast<uintptr_t>(-low) ||
+      __builtin_add_overflow(first, static_cast<uintptr_t>(high), &end) || end > kFar)
+    outside();
+}
+
 // Shared data, or a copy of it; `taken` is what `tensor` is part of.
 template <class Managed>
 ArrayRef array_of_managed(PyObject* capsule, const py::object& copy) {
@@ -175,7 +206,12 @@ ArrayRef array_of_managed(PyObject* capsule, const py::object& copy) {
   Type type{dtype_of(t.dtype), {}};
   if (t.rank < 0 || t.rank > kMaxRank)
     refuse("tensors have at most ", kMaxRank, " dimensions, got ", t.rank);
-  for (int d = 0; d < t.rank; ++d) type.shape.push_back(t.shape[d]);
+  if (t.rank > 0 && !t.shape) refuse("a tensor of ", t.rank, " dimensions without sizes");
+  for (int d = 0; d < t.rank; ++d) {
+    if (t.shape[d] < 0) refuse("sizes must not be negative, got ", t.shape[d]);
+    type.shape.push_back(t.shape[d]);
+  }
+  check_extent(t, type.bytes());
   switch (t.device.type) {
     case kCpu:
     case kCudaHost: break;
@@ -186,7 +222,8 @@ ArrayRef array_of_managed(PyObject* capsule, const py::object& copy) {
       break;
     default: refuse("data lies on a device of kind ", t.device.type);
   }
-  char* const data = static_cast<char*>(t.data) + t.byte_offset;
+  // (an empty tensor may have no data at all)
+  char* const data = t.data ? static_cast<char*>(t.data) + t.byte_offset : nullptr;
   const auto strides = type.shape.strides();
   bool dense = true;
   for (int d = 0; t.strides && d < t.rank; ++d)
@@ -241,7 +278,11 @@ py::object from_dlpack(const std::vector<py::object>& args) {
         "got ",
         Py_TYPE(x.ptr())->tp_name);
     py::dict how;
-    const auto kind = py::cast<int64_t>(x.attr("__dlpack_device__")()[py::int_(0)]);
+    const auto where =
+        argument<py::tuple>("from_dlpack", "__dlpack_device__()", x.attr("__dlpack_device__")());
+    OP_CHECK(where.size() == 2, kValue,
+             "[from_dlpack] __dlpack_device__() must be (kind, number), got ", shown(where));
+    const int64_t kind = integer("from_dlpack", "the kind of device", where[0]);
     if (kind == kCuda || kind == kCudaManaged) {
       if (const auto* queue = queue_of(find_device("from_dlpack", "GPU")))
         how["stream"] = py::int_(reinterpret_cast<intptr_t>(queue->handle()));

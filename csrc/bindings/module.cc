@@ -233,6 +233,8 @@ PYBIND11_MODULE(_C, m) {
       if (p) std::rethrow_exception(p);
     } catch (const OpError&) {
       raise_current_exception();
+    } catch (const std::length_error&) {
+      raise_current_exception();
     }
   });
   init_objects(m);

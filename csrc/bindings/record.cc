@@ -87,6 +87,14 @@ void init_record(py::module_& m) {
       },
       "Begins a recording, and gives what record_stop takes.");
   define(
+      m, "set_clock", {{"ns"}},
+      [](const Args& a) {
+        const int64_t ns = a[0].is_none() ? kRealTime : integer("set_clock", "ns", a[0]);
+        OP_CHECK(ns >= kRealTime, kValue, "[set_clock] ns must be at least 0, got ", ns);
+        return set_clock(ns), py::none();
+      },
+      "For tests: the time that all measurements see from now on, in ns; None: the real one.");
+  define(
       m, "record_stop", {{"recording"}},
       [](const Args& a) {
         const auto t = argument<py::tuple>("record_stop", "recording", a[0]);

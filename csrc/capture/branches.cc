@@ -278,7 +278,7 @@ void Tracer::run_until(Frame& f, int pc, int stop, Arm* arm) {
       f.pc = turn->test;
     }
     if (f.pc == stop || (turn && f.pc == turn->test)) return;
-    tick();
+    count(f);
     try {
       step(f);
     } catch (const Raised& r) {

@@ -261,9 +261,11 @@ void Tracer::make_parts(Entry* e) {
 // gets with no one to see them in between, the last one is set, at the place of the first.
 void Tracer::make_effects(Entry* e) {
   using Place = std::tuple<int, const Value*, PyObject*, std::string>;
+  absl::flat_hash_map<int, size_t> input_of_source;
+  for (size_t k = input_source_.size(); k-- > 0;) input_of_source[input_source_[k]] = k;
   auto input_of = [&](const V& v) {
-    return static_cast<size_t>(std::find(input_source_.begin(), input_source_.end(), v->src) -
-                               input_source_.begin());
+    const auto it = input_of_source.find(v->src);
+    return it != input_of_source.end() ? it->second : input_source_.size();
   };
   std::map<Place, size_t> pending;
   std::vector<bool> dropped(journal_.size());
@@ -383,6 +385,14 @@ std::vector<uint64_t> Tracer::own_changes() {
       if (v->src == src) return o;
     return Py_None;
   };
+  // What each source's object went through, and what happened to globals, by places in the journal.
+  absl::flat_hash_map<int, std::vector<size_t>> of_source;
+  std::vector<size_t> of_globals;
+  for (size_t k = 0; k < journal_.size(); ++k) {
+    const Note& n = journal_[k];
+    if (n.kind == Note::kSetGlobal) of_globals.push_back(k);
+    if (n.target && n.target->src >= 0) of_source[n.target->src].push_back(k);
+  }
   for (auto& g : guards_) {
     PyObject* old = g.obj.ptr();
     if (g.kind != Guard::kEquals || start_.varying.count(sources_[g.src].path) ||
@@ -392,8 +402,15 @@ std::vector<uint64_t> Tracer::own_changes() {
     auto same_key = [&](PyObject* key) {
       return s.key.ptr() == key || (s.key && equal_constants(s.key.ptr(), key));
     };
+    std::vector<size_t> notes = of_globals;
+    if (const auto it = of_source.find(s.parent); it != of_source.end()) {
+      notes.insert(notes.end(), it->second.begin(), it->second.end());
+      std::inplace_merge(notes.begin(),
+                         notes.end() - static_cast<std::ptrdiff_t>(it->second.size()), notes.end());
+    }
     bool changed = false;  // by the last effect on it
-    for (auto& n : journal_) {
+    for (const size_t k : notes) {
+      const Note& n = journal_[k];
       const bool parent = n.target && n.target->src >= 0 && n.target->src == s.parent;
       switch (n.kind) {
         case Note::kSetAttr:

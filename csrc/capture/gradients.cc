@@ -56,7 +56,7 @@ std::vector<Val> Tracer::nodes_of(const V& list) {
 void Tracer::start_tape(const V& v) {
   CapturedTape& t = tape_of(v);
   if (t.active) give_up(Reason::kUnsupportedCall, "Tape.start");
-  for (auto& x : t.leaves) x = scope_->val(x);
+  t.map_leaves([&](Val x) { return scope_->val(x); });
   t.graph = &scope_->graph();
   t.active = true;
   t.ranges.push_back({static_cast<uint32_t>(t.graph->size()), CapturedTape::kOpen});
@@ -87,7 +87,7 @@ void Tracer::stop_tape(const V& v) {
 bool Tracer::watch(const V& v, const V& x) {
   CapturedTape& t = tape_of(v);
   const Val node = node_of(x);
-  if (std::find(t.leaves.begin(), t.leaves.end(), node) != t.leaves.end()) return false;
+  if (!t.watched.insert({node.b, node.id}).second) return false;
   t.leaves.push_back(node);
   return true;
 }
@@ -97,11 +97,12 @@ bool Tracer::watches(const V& v, const V& x) {
   CapturedTape& t = tape_of(v);
   if (x->kind != Value::kTensor) return false;
   const Val node = node_of(x);
-  if (std::find(t.leaves.begin(), t.leaves.end(), node) != t.leaves.end()) return true;
+  if (t.watches(node)) return true;
   if (!t.graph) return false;
   if (t.graph != &scope_->graph())
     give_up(Reason::kTensorValue, "a gradient of the user's own in a branch");
-  for (auto& l : t.leaves) t.known.insert(l.id);
+  for (; t.leaves_known < t.leaves.size(); ++t.leaves_known)
+    t.known.insert(t.leaves[t.leaves_known].id);
   const auto apart = detached_.find(t.graph);
   for (auto [begin, end] : t.ranges) {
     end = std::min(end, static_cast<uint32_t>(t.graph->size()));
@@ -227,7 +228,7 @@ CapturedTape& Tracer::finished_tape(const V& v) {
   CapturedTape& t = tape_of(v);
   if (!t.graph || t.active || t.graph != &scope_->graph())
     give_up(Reason::kTensorValue, "a gradient that is taken elsewhere than recorded");
-  for (auto& x : t.leaves) x = scope_->val(x);
+  t.map_leaves([&](Val x) { return scope_->val(x); });
   return t;
 }
 

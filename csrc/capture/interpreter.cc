@@ -89,7 +89,7 @@ std::unique_ptr<Entry> Tracer::run() {
                      undo_.size(), journal_.size(), static_cast<uint32_t>(graph_->size()),
                      f.pc};
     try {
-      tick();
+      count(f);
       if (left_.count(f.pc)) give_up(Reason::kRebuild, "an iterator under way at a later break");
       try {
         const bool handler = advance(f);
@@ -126,12 +126,52 @@ std::unique_ptr<Entry> Tracer::run() {
   }
 }
 
+namespace {
+// What a call or a turn is about, if it was there before: there are only so many of these.
+// `serial`: values with smaller ones were. Null: it may be one of ever new ones.
+const void* subject_of(const V& v, uint64_t serial) {
+  if (!v) return nullptr;
+  if (v->kind == Value::kTuple && v->src < 0) {  // of zip() and the like
+    for (auto& x : v->items)
+      if (const void* s = subject_of(x, serial)) return s;
+    return nullptr;
+  }
+  if (v->kind != Value::kObject && v->kind != Value::kTensor) return nullptr;
+  if (v->src >= 0) return v->obj.ptr();
+  return v->serial < serial ? &*v : nullptr;
+}
+}  // namespace
+
+// What comes back is counted: turns of loops, recursion. Code that runs for the first time for an
+// object, as the layers of a network do one by one, is as long as what was written, and so is what
+// it calls, up to some length.
+void Tracer::count(Frame& f) {
+  constexpr int64_t kCalled = 4096;
+  if (!f.reached)
+    f.reached =
+        &reached_
+             .try_emplace({&*f.code, subject_of(f.slots.empty() ? V() : f.slots.front(), 0)}, -1)
+             .first->second;
+  if (f.pc <= *f.reached) return tick();
+  *f.reached = f.pc;
+  counted_ = std::min(counted_, budget_);
+  budget_ = counted_ + kCalled;
+  tick(0);
+}
+
+// The same for a turn of a loop over what was there before it began, at `serial`, or one that finds
+// its object by an index.
+void Tracer::meet(Frame& f, const V& item, uint64_t serial) {
+  if (const void* s = subject_of(item, serial))
+    f.reached = &reached_.try_emplace({&*f.code, s}, -1).first->second;
+}
+
 V Tracer::run_inlined(Frame& f) {
   if (frames_.size() > 60 || stack_is_low()) give_up(Reason::kRecursion);
   f.handled = frames_.back()->handled;
   frames_.push_back(&f);
   while (true) {
-    tick();
+    count(f);
     advance(f);
     if (returned_) {
       returned_ = false;
@@ -339,6 +379,7 @@ void Tracer::step(Frame& f) {
     case Op::BINARY_SUBSCR: {
       auto a = popn(2);
       st.push_back(subscript(a[0], a[1]));
+      meet(f, st.back(), 0);
       break;
     }
     case Op::STORE_SUBSCR: {
@@ -575,6 +616,7 @@ void Tracer::step(Frame& f) {
       if (!as<IteratorValue>(it)) give_up(Reason::kUnsupportedIterable, type_of(it)->tp_name);
       if (iterate(it, &v)) {
         st.push_back(v);
+        meet(f, v, it->serial);
       } else {
         st.pop_back();
         next = in.target;

@@ -92,7 +92,7 @@ bool Tracer::resume_generator(const V& v, V* value, const V& sent, const V& thro
     if (exception && begins) raise(exception);
     bool waits = exception && throw_into(*frame, exception, value);
     while (!waits) {
-      tick();
+      count(*frame);
       advance(*frame);
       if (returned_) {
         returned_ = false;

@@ -223,7 +223,6 @@ Operand Context::operand(const V& v, Scope& s) {
                            : Operand::py_int(std::get<Dim>(v->expr));
   if (v->kind == Value::kConst) {
     PyObject* o = v->obj.ptr();
-    if (o == Py_None) return {};
     if (PyBool_Check(o)) return Operand::py_bool(o == Py_True);
     if (PyLong_Check(o)) {
       auto i = as_int(v);

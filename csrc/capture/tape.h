@@ -14,6 +14,15 @@ struct CapturedTape {
   static constexpr uint32_t kOpen = ~0u;
   std::vector<std::pair<uint32_t, uint32_t>> ranges;  // of nodes; while active, the last is open
   std::vector<Val> leaves;                            // what it was told to watch
+  absl::flat_hash_set<std::pair<const Builder*, uint32_t>> watched;  // these
+  size_t leaves_known = 0;                                           // how many `known` has
+  bool watches(Val v) const { return watched.contains({v.b, v.id}); }
+  template <class F>
+  void map_leaves(F f) {
+    watched.clear();
+    leaves_known = 0;
+    for (auto& x : leaves) x = f(x), watched.insert({x.b, x.id});
+  }
   // A gradient of the user's own: `out` are nodes that stand for values computed from `in`.
   struct Custom {
     std::vector<uint32_t> in, out;

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "eager/tape.h"
@@ -18,7 +19,8 @@ struct Frame {
   V func;
   std::vector<V> slots, stack;
   int pc = 0;
-  V handled = nullptr;  // the exception that is handled, or None
+  V handled = nullptr;     // the exception that is handled, or None
+  int* reached = nullptr;  // Tracer::reached_
 };
 
 struct Call;
@@ -43,6 +45,8 @@ class Tracer final : public Context, public Rebuilder {
 
   // --- interpreter.cc: frames and instructions ---
   void step(Frame& f);
+  void count(Frame& f);  // its next instruction, where the budget counts it
+  void meet(Frame& f, const V& item, uint64_t serial);
   void drop(const V& v);  // a variable's value, which may be its last reference
   int place();  // in the graph's list: the line that runs, of the user's code where there is some
   V run_inlined(Frame& f);
@@ -162,6 +166,10 @@ class Tracer final : public Context, public Rebuilder {
   };
   std::vector<Output> outputs_;
   Entry* entry_ = nullptr;
+  // The furthest instruction that ran of a function, by its code and what its call, or the turn of
+  // its loop, is about.
+  absl::node_hash_map<std::pair<const CodeInfo*, const void*>, int> reached_;
+  int64_t counted_ = INT64_MAX;  // what is left of the budget, without what is free
 };
 
 }  // namespace pijit

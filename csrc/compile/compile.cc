@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/config.h"
 #include "base/log.h"
 #include "base/progress.h"
@@ -19,6 +20,7 @@
 #include "compile/subject.h"
 #include "compile/tiling.h"
 #include "graph/passes/passes.h"
+#include "runtime/guard.h"
 
 namespace pijit {
 namespace {
@@ -119,6 +121,11 @@ class Compiler {
         }
     }
     for (auto& o : g_.outputs) escapes_[o.node] = true;
+    for (uint32_t i = 0; i < g_.size(); ++i) {
+      static const OpDef& result = OpTable::get().at("result");
+      const Node& n = g_.node(i);
+      if (plan_.unit_of[i] >= 0 && (n.op == &result || is_output(n))) takers_[n.in[0]].push_back(i);
+    }
   }
 
   void build(const Unit& unit, int position) {
@@ -152,9 +159,8 @@ class Compiler {
   }
   void define_further_outputs(const Node& n, int position, Program::Step* step) {
     step->out.resize(n.op->outputs, -1);
-    for (uint32_t i = n.id + 1; n.op->outputs > 1 && i < g_.size(); ++i) {
+    for (const uint32_t i : takers_[n.id]) {
       const Node& user = g_.node(i);
-      if (plan_.unit_of[i] < 0 || !is_output(user) || user.in[0] != n.id) continue;
       int& out = step->out.at(static_cast<size_t>(int64_t{std::get<Dim>(user.attrs[0])}));
       PIJIT_CHECK(out < 0, "an output is taken twice");  // equal nodes are merged
       out = define(i, position);
@@ -180,9 +186,8 @@ class Compiler {
     for (auto& o : n.regions.back()->outputs)
       r.out_types.push_back(n.regions.back()->node(o.node).type);
     step->out.assign(r.out_types.size(), -1);
-    for (uint32_t i = n.id + 1; i < g_.size(); ++i) {
+    for (const uint32_t i : takers_[n.id]) {
       const Node& user = g_.node(i);
-      if (plan_.unit_of[i] < 0 || user.op->name != "result" || user.in[0] != n.id) continue;
       int& out = step->out[std::get<Dim>(user.attrs[0])];
       PIJIT_CHECK(out < 0, "a result is taken twice");  // equal nodes are merged
       out = define(i, position);
@@ -334,6 +339,10 @@ class Compiler {
     for (auto [u, s] : unit_step_) unit_at[s] = u;
     std::set<int> leaves;  // slots read by outputs
     for (auto& o : g_.outputs) leaves.insert(slot(o.node));
+    std::vector<size_t> last_reader(p_->slots.size());
+    for (size_t k = 0; k < p_->steps.size(); ++k)
+      for (int s : p_->steps[k].in)
+        if (s >= 0) last_reader[static_cast<size_t>(s)] = k;
     std::vector<Program::Step> steps;
     size_t at = 0;
     auto keep_until = [&](size_t end) {
@@ -347,13 +356,14 @@ class Compiler {
       keep_until(g.begin);
       const std::pair<int, int> extent{unit_at.at(static_cast<int>(g.begin)),
                                        unit_at.at(static_cast<int>(g.end) - 1)};
-      std::set<int> made, read, outside = leaves;
-      for (size_t k = 0; k < p_->steps.size(); ++k) {
-        const bool inside = k >= g.begin && k < g.end;
-        if (inside) made.insert(loops_[k].out.begin(), loops_[k].out.end());
-        if (inside) read.insert(loops_[k].in.begin(), loops_[k].in.end());
-        if (!inside) outside.insert(p_->steps[k].in.begin(), p_->steps[k].in.end());
+      std::set<int> made, read;
+      for (size_t k = g.begin; k < g.end; ++k) {
+        made.insert(loops_[k].out.begin(), loops_[k].out.end());
+        read.insert(loops_[k].in.begin(), loops_[k].in.end());
       }
+      const auto goes_outside = [&](int s) {
+        return leaves.count(s) || last_reader[static_cast<size_t>(s)] >= g.end;
+      };
       choose_streams(std::span(loops_).subspan(g.begin, g.end - g.begin),
                      [&](int s) { return !read.count(s); });
       Program::Step step;
@@ -365,7 +375,7 @@ class Compiler {
         if (fresh && !made.count(s)) {
           it->second = {TileSpec::Operand::kIn, static_cast<int>(step.in.size())};
           step.in.push_back(s);
-        } else if (fresh && outside.count(s)) {
+        } else if (fresh && goes_outside(s)) {
           it->second = {TileSpec::Operand::kOut, static_cast<int>(step.out.size())};
           step.out.push_back(s);
         } else if (fresh) {
@@ -424,6 +434,10 @@ class Compiler {
 
   void choose_outputs() {
     std::map<int, int> buffer_of;  // slot -> output buffer
+    Outputs known;
+    for (auto& o : g_.outputs) known.roots.insert(root(o.node));
+    for (size_t k = 0; k < p_->steps.size(); ++k)
+      if (p_->steps[k].may_fail) known.last_to_fail = static_cast<int>(k);
     for (auto& o : g_.outputs) {
       const int s = slot(o.node);
       const uint32_t id = root(o.node);
@@ -434,7 +448,8 @@ class Compiler {
         t.device = device_.id;  // a single element may be the host's afterwards
         p_->output_buffers.push_back({t, -1});
         if (o.assign_to >= 0)
-          p_->outputs.back().donor = p_->output_buffers.back().donor = donor(id, o.assign_to);
+          p_->outputs.back().donor = p_->output_buffers.back().donor =
+              donor(id, o.assign_to, &known);
       }
     }
     for (auto [s, b] : buffer_of) p_->slots[s] = {Program::Slot::kOutput, static_cast<size_t>(b)};
@@ -443,15 +458,19 @@ class Compiler {
   // May the value be written over input `index`? Its kernel must read that input at the written
   // index only, nothing later may read it, it must leave in no other output, and no later step may
   // fail.
-  int donor(uint32_t id, int index) {
+  struct Outputs {
+    std::set<uint32_t> roots;
+    std::set<int> donors;   // inputs whose memory is taken
+    int last_to_fail = -1;  // step
+  };
+  int donor(uint32_t id, int index, Outputs* outputs) {
     const uint32_t in = g_.inputs()[index];
     const int u = born_.at(id);
     if (plan_.units[u].kind != Unit::kLoop || plan_.units[u].reduces() ||
         !(g_.node(id).type == g_.node(in).type) || !(g_.node(in).type.device == device_.id))
       return -1;
     if (last_use_[in] > u) return -1;
-    for (auto& b : p_->output_buffers)
-      if (b.donor == index) return -1;
+    if (outputs->donors.count(index) || outputs->roots.count(in)) return -1;
     const auto [first, last] = extent(u);
     for (int other = first; other <= last; ++other)
       if (other != u)
@@ -459,14 +478,13 @@ class Compiler {
           if (root(s) == in && !same_index) return -1;  // rows that another tile writes
     for (auto [s, same_index] : loop_inputs_[u])
       if (root(s) == in && !same_index) return -1;
-    for (auto& o : g_.outputs)
-      if (root(o.node) == in) return -1;
-    for (size_t later = unit_step_[u]; later < p_->steps.size(); ++later)
-      if (p_->steps[later].may_fail) return -1;
+    if (outputs->last_to_fail >= unit_step_[u]) return -1;
+    outputs->donors.insert(index);
     return index;
   }
 
   void place_values() {
+    if (guarded()) return place_apart();
     std::vector<PlannedValue> values;
     std::vector<int> slots;
     std::map<uint32_t, size_t> index;  // of a value among them
@@ -489,6 +507,17 @@ class Compiler {
     for (size_t i = 0; i < slots.size(); ++i) p_->slots[slots[i]].index = plan.offsets[i];
     p_->arena_bytes = plan.bytes;
   }
+  // Each value a buffer of its own, as an output is: what runs out of one does not end up in
+  // another.
+  void place_apart() {
+    for (size_t k = 0; k < p_->slots.size(); ++k) {
+      if (p_->slots[k].kind != Program::Slot::kArena) continue;
+      Type t = g_.node(value_of_slot_.at(static_cast<int>(k))).type;
+      t.device = device_.id;
+      p_->slots[k] = {Program::Slot::kOutput, p_->output_buffers.size()};
+      p_->output_buffers.push_back({t, -1});
+    }
+  }
   // May a value be written over one that its kernel reads at its own index? That one must die here,
   // be as large, and not be read by another view too.
   bool replaces(uint32_t id, uint32_t old,
@@ -509,6 +538,7 @@ class Compiler {
   std::shared_ptr<Program> p_;
   std::vector<int> slot_of_, last_use_;
   std::vector<bool> escapes_;
+  absl::flat_hash_map<uint32_t, std::vector<uint32_t>> takers_;  // of results and outputs
   std::map<int, uint32_t> value_of_slot_;
   std::map<uint32_t, int> born_;
   std::map<int, std::vector<std::pair<uint32_t, bool>>>

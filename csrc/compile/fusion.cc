@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "base/config.h"
+#include "compile/unit_order.h"
 
 namespace pijit {
 namespace {
@@ -32,28 +32,11 @@ bool uniform(const Shape& s, const Shape& domain, int lo, int hi) {
   return whole || none;
 }
 
-// A set of units.
-class UnitSet {
- public:
-  explicit UnitSet(size_t capacity) : words_((capacity + 63) / 64) {}
-  bool has(int u) const { return words_[u / 64] >> (u % 64) & 1; }
-  void insert(int u) { words_[u / 64] |= uint64_t{1} << (u % 64); }
-  void erase(int u) { words_[u / 64] &= ~(uint64_t{1} << (u % 64)); }
-  void insert(const UnitSet& s) {
-    for (size_t i = 0; i < words_.size(); ++i) words_[i] |= s.words_[i];
-  }
-  void clear() { std::fill(words_.begin(), words_.end(), 0); }
-
- private:
-  std::vector<uint64_t> words_;
-};
-
 class Planner {
  public:
   Planner(const Graph& g, const DeviceFacts& facts)
       : g_(g),
         live_(g.live()),
-        none_(std::count(live_.begin(), live_.end(), true)),
         halve_(facts.wide_types_halve_lanes),
         most_(facts.loop_instructions ? facts.loop_instructions : SIZE_MAX) {}
 
@@ -85,39 +68,29 @@ class Planner {
   int place(uint32_t id, Unit::Kind kind, const Shape& domain) {
     const int u = static_cast<int>(plan_.units.size());
     plan_.units.push_back({kind, {}, domain});
-    anc_.push_back(none_);
+    order_.add();
     add(id, u);
     return u;
   }
   void add(uint32_t id, int u) {
     plan_.unit_of[id] = u;
     plan_.units[u].nodes.push_back(id);
-    UnitSet more = none_;
-    for (auto s : g_.node(id).in) {
-      if (s == kNoNode) continue;
-      const int v = plan_.unit_of[s];
-      if (v < 0 || v == u) continue;
-      more.insert(v);
-      more.insert(anc_[v]);
-    }
-    extend(u, more);
-  }
-  void extend(int u, const UnitSet& more) {
-    anc_[u].insert(more);
-    for (auto& a : anc_)
-      if (a.has(u)) a.insert(more);
+    for (auto s : g_.node(id).in)
+      if (s != kNoNode && plan_.unit_of[s] >= 0) order_.wait(u, plan_.unit_of[s]);
   }
 
-  size_t operands(const Unit& u) const {
-    std::set<uint32_t> ext;
+  size_t operands(int unit) {
+    const Unit& u = plan_.units[unit];
     size_t windows = 0;
+    outside_.clear();
     for (auto id : u.nodes) {
       if (g_.node(id).op->has(kWindows)) windows += windows_of(g_, g_.node(id)).size();
       for (auto s : g_.node(id).in)
-        if (s != kNoNode && std::find(u.nodes.begin(), u.nodes.end(), s) == u.nodes.end())
-          ext.insert(s);
+        if (s != kNoNode && plan_.unit_of[s] != unit) outside_.push_back(s);
     }
-    return ext.size() + windows + u.nodes.size();
+    std::sort(outside_.begin(), outside_.end());
+    const auto end = std::unique(outside_.begin(), outside_.end());
+    return static_cast<size_t>(end - outside_.begin()) + windows + u.nodes.size();
   }
 
   // Long functions of 8-byte types and long functions of 4-byte types do not share a loop where the
@@ -184,12 +157,14 @@ class Planner {
       const int v = plan_.unit_of[s];
       // needs the finished result
       if (v == u && (g_.node(s).op->has(kReduction) || n.op->has(kWindows))) return false;
-      if (v >= 0 && v != u && anc_[v].has(u)) return false;  // waits for u by another way
     }
     if (lo >= 0 && !(reads_uniformly(n, unit.domain, lo, hi) &&
                      (unit.reduces() || reads_uniformly(unit, lo, hi))))
       return false;
-    return operands(unit) + windows_of(g_, n).size() + n.in.size() + 1 <= kMaxOperands;
+    if (operands(u) + windows_of(g_, n).size() + n.in.size() + 1 > kMaxOperands) return false;
+    return std::none_of(n.in.begin(), n.in.end(), [&](uint32_t s) {  // waits for u by another way
+      return s != kNoNode && plan_.unit_of[s] >= 0 && order_.waits(plan_.unit_of[s], u);
+    });
   }
 
   // Where [lo, hi) is reduced.
@@ -217,7 +192,6 @@ class Planner {
   bool can_merge(int a, int b) {
     const Unit &x = plan_.units[a], &y = plan_.units[b];
     if (x.kind != Unit::kLoop || y.kind != Unit::kLoop || !(x.domain == y.domain)) return false;
-    if (anc_[a].has(b) || anc_[b].has(a)) return false;
     const int lanes = x.lanes | y.lanes;
     if ((lanes & kBoth) == kBoth || ((lanes & kCalls) && (x.reduces() || y.reduces())))
       return false;
@@ -227,7 +201,8 @@ class Planner {
         !(x.reduces() ? reads_uniformly(y, x.lo, x.hi) : reads_uniformly(x, y.lo, y.hi)))
       return false;
     return x.nodes.size() + y.nodes.size() < kMaxMembers &&
-           !too_long(x.instructions, y.instructions) && operands(x) + operands(y) <= kMaxOperands;
+           !too_long(x.instructions, y.instructions) && operands(a) + operands(b) <= kMaxOperands &&
+           !order_.waits(a, b) && !order_.waits(b, a);
   }
   void merge(int into, int from) {
     Unit &x = plan_.units[into], &y = plan_.units[from];
@@ -238,13 +213,7 @@ class Planner {
     x.lanes |= y.lanes;
     x.instructions += y.instructions;
     y.nodes.clear();
-    const UnitSet up = anc_[from];
-    for (auto& s : anc_)
-      if (s.has(from)) s.erase(from), s.insert(into);
-    anc_[from].clear();
-    extend(into, up);
-    const UnitSet all = anc_[into];
-    extend(into, all);
+    order_.merge(into, from);
   }
 
   void place_loop(const Node& n) {
@@ -297,11 +266,11 @@ class Planner {
   const Graph& g_;
   std::vector<bool> live_;
   FusionPlan plan_;
-  const UnitSet none_;
   const bool halve_;
   const size_t most_;                                    // instructions of a unit
   std::map<std::tuple<int, DType, DType>, Code> codes_;  // by op, first operand and result
-  std::vector<UnitSet> anc_;  // units that a unit waits for, transitively
+  UnitOrder order_;
+  std::vector<uint32_t> outside_;  // used again and again
 };
 
 }  // namespace

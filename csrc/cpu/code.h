@@ -5,13 +5,20 @@
 #include <utility>
 
 #include "base/error.h"
+#include "runtime/hidden_bytes.h"
 
 namespace pijit {
 
 namespace x86 = asmjit::x86;
 
-// Code pages are mapped twice, one mapping writable, one executable.
-asmjit::JitRuntime& jit_runtime();
+// No page is writable and executable at once: code lies in blocks that are mapped twice, or where
+// the process may have none of those, on pages of its own that are written first.
+const asmjit::Environment& code_environment();
+// `bytes`: for release_code. Throws std::bad_alloc where memory cannot be had.
+void* place_code(asmjit::CodeHolder& code, size_t* bytes);
+void release_code(void* fn, size_t bytes);
+// Whether code can be made at all: a system may forbid it.
+bool executable_memory();
 
 // A function of generated code, freed with its owner.
 template <class Fn>
@@ -22,7 +29,7 @@ class Code {
   template <class F>
   explicit Code(F emit) {
     asmjit::CodeHolder code;
-    code.init(jit_runtime().environment());
+    code.init(code_environment());
     struct Handler : asmjit::ErrorHandler {
       void handleError(asmjit::Error, const char* message, asmjit::BaseEmitter*) override {
         throw InternalError(message);
@@ -30,21 +37,26 @@ class Code {
     } handler;
     code.setErrorHandler(&handler);
     emit(code);
-    const asmjit::Error err = jit_runtime().add(&fn_, &code);
-    PIJIT_CHECK(err == asmjit::kErrorOk, asmjit::DebugUtils::errorAsString(err));
+    fn_ = reinterpret_cast<Fn>(place_code(code, &pages_));
+    bytes_ = HiddenBytes(code.codeSize());
   }
-  Code(Code&& o) noexcept : fn_(std::exchange(o.fn_, nullptr)) {}
+  Code(Code&& o) noexcept
+      : fn_(std::exchange(o.fn_, nullptr)), pages_(o.pages_), bytes_(std::move(o.bytes_)) {}
   Code& operator=(Code&& o) noexcept {
     std::swap(fn_, o.fn_);
+    std::swap(pages_, o.pages_);
+    std::swap(bytes_, o.bytes_);
     return *this;
   }
   ~Code() {
-    if (fn_) jit_runtime().release(fn_);
+    if (fn_) release_code(reinterpret_cast<void*>(fn_), pages_);
   }
   Fn get() const { return fn_; }
 
  private:
   Fn fn_ = nullptr;
+  size_t pages_ = 0;  // bytes of its own, for release_code
+  HiddenBytes bytes_;
 };
 
 }  // namespace pijit

@@ -11,6 +11,7 @@
 #include "cpu/code.h"
 #include "cpu/cpu.h"
 #include "cpu/window.h"
+#include "runtime/pooled.h"
 
 namespace pijit {
 namespace {
@@ -83,29 +84,29 @@ std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r, std::string* why) {
   return fn_kernel([=](const void* const* in, void* out) {
     // Images of a block of channels at a time stay in the cache of the core that turns them.
     const auto *x = static_cast<const float*>(in[0]), *dy = static_cast<const float*>(in[1]);
-    parallel_for(
-        blocks, 1 + (1 << 17) / (images * out_pixels * taps), [&](int64_t begin, int64_t end) {
-          const Block memory(static_cast<size_t>((pixels + out_pixels + taps) * kLanes) *
-                             sizeof(float));
-          float *x_block = reinterpret_cast<float*>(memory.p),
-                *dy_block = x_block + pixels * kLanes, *sums = dy_block + out_pixels * kLanes;
-          for (int64_t k = begin; k < end; ++k) {
-            const int64_t first = k * kLanes, count = std::min(kLanes, channels - first);
-            std::fill_n(sums, taps * kLanes, 0.0f);
-            for (int64_t n = 0; n < images; ++n) {
-              const int64_t map = n * channels + first;
-              into_block(x + map * pixels, pixels, count, x_block, pixels);
-              into_block(dy + map * out_pixels, out_pixels, count, dy_block, out_pixels);
-              for (int64_t a = 0; a < rows.taps; ++a)
-                for (int64_t b = 0, some; b < columns.taps; b += some) {
-                  some = std::min(kTaps, columns.taps - b);
-                  kAddProducts[some - 1](x_block, dy_block, rows, columns, a, b,
-                                         sums + (a * columns.taps + b) * kLanes);
-                }
-            }
-            out_of_block(sums, taps, static_cast<float*>(out) + first * taps, taps, count);
-          }
-        });
+    parallel_for(blocks, 1 + (1 << 17) / (images * out_pixels * taps),
+                 [&](int64_t begin, int64_t end) {
+                   constexpr size_t kVector = kLanes * sizeof(float);
+                   const Pieces memory{pixels * kVector, out_pixels * kVector, taps * kVector};
+                   float *x_block = memory.of<float>(0), *dy_block = memory.of<float>(1),
+                         *sums = memory.of<float>(2);
+                   for (int64_t k = begin; k < end; ++k) {
+                     const int64_t first = k * kLanes, count = std::min(kLanes, channels - first);
+                     std::fill_n(sums, taps * kLanes, 0.0f);
+                     for (int64_t n = 0; n < images; ++n) {
+                       const int64_t map = n * channels + first;
+                       into_block(x + map * pixels, pixels, count, x_block, pixels);
+                       into_block(dy + map * out_pixels, out_pixels, count, dy_block, out_pixels);
+                       for (int64_t a = 0; a < rows.taps; ++a)
+                         for (int64_t b = 0, some; b < columns.taps; b += some) {
+                           some = std::min(kTaps, columns.taps - b);
+                           kAddProducts[some - 1](x_block, dy_block, rows, columns, a, b,
+                                                  sums + (a * columns.taps + b) * kLanes);
+                         }
+                     }
+                     out_of_block(sums, taps, static_cast<float*>(out) + first * taps, taps, count);
+                   }
+                 });
   });
 }
 

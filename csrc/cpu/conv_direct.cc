@@ -28,7 +28,7 @@
 #include "cpu/code.h"
 #include "cpu/cpu.h"
 #include "cpu/window.h"
-#include "runtime/array.h"
+#include "runtime/pooled.h"
 
 namespace pijit {
 namespace {
@@ -326,8 +326,9 @@ class DirectConv : public OpKernel {
                *bias = g_.turned ? nullptr : static_cast<const float*>(in[2]);
     const int64_t blocks = g_.filter_blocks(), per_block = g_.channels * g_.taps() * kLanes;
     const int64_t all_blocks = g_.groups * blocks;
-    const Block weights(static_cast<size_t>(all_blocks * (per_block + kLanes) * kFloat));
-    float *packed = floats(weights), *start = packed + all_blocks * per_block;
+    const Pieces weights{static_cast<size_t>(all_blocks * per_block * kFloat),
+                         static_cast<size_t>(all_blocks * kVector)};
+    float *packed = weights.of<float>(0), *start = weights.of<float>(1);
     pack(w, packed);
     std::fill_n(start, all_blocks * kLanes, 0.0f);
     if (bias)

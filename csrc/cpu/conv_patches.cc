@@ -8,7 +8,7 @@
 
 #include "cpu/gemm.h"
 #include "cpu/window.h"
-#include "runtime/array.h"
+#include "runtime/pooled.h"
 
 namespace pijit {
 namespace {
@@ -86,7 +86,7 @@ struct Patches {
           f((n * group + g) * channels * x[2] * x[3], (n * group + g) * filters * pixels, g, i,
             std::min<int64_t>(slab, y[2] - i));
   }
-  std::unique_ptr<T[]> buffer() const { return std::unique_ptr<T[]>(new T[depth * slab * y[3]]); }
+  Block buffer() const { return Block(static_cast<size_t>(depth * slab * y[3]) * sizeof(T)); }
 };
 
 template <class T>
@@ -97,18 +97,19 @@ std::unique_ptr<OpKernel> conv2d(const KernelRequest& r) {
                *bias = static_cast<const T*>(in[2]);
     auto* y = static_cast<T*>(out);
     parallel_for(g.y[0], 1, [&](int64_t begin, int64_t end) {
-      const auto patches = g.buffer();
-      g.each_slab(
-          begin, end, [&](int64_t from, int64_t to, int64_t group, int64_t first, int64_t rows) {
-            const int64_t n = rows * g.y[3];
-            g.gather(x + from, first, rows, patches.get());
-            T* c = y + to + first * g.y[3];
-            if (bias)
-              for (int64_t o = 0; o < g.filters; ++o)
-                std::fill_n(c + o * g.pixels, n, bias[group * g.filters + o]);
-            multiply<T>({w + group * g.filters * g.depth, g.depth, 1}, {patches.get(), n, 1},
-                        nullptr, {c, g.pixels, bias != nullptr}, g.filters, n, g.depth);
-          });
+      const Block buffer = g.buffer();
+      T* const patches = reinterpret_cast<T*>(buffer.p);
+      g.each_slab(begin, end,
+                  [&](int64_t from, int64_t to, int64_t group, int64_t first, int64_t rows) {
+                    const int64_t n = rows * g.y[3];
+                    g.gather(x + from, first, rows, patches);
+                    T* c = y + to + first * g.y[3];
+                    if (bias)
+                      for (int64_t o = 0; o < g.filters; ++o)
+                        std::fill_n(c + o * g.pixels, n, bias[group * g.filters + o]);
+                    multiply<T>({w + group * g.filters * g.depth, g.depth, 1}, {patches, n, 1},
+                                nullptr, {c, g.pixels, bias != nullptr}, g.filters, n, g.depth);
+                  });
     });
   });
 }
@@ -121,14 +122,15 @@ std::unique_ptr<OpKernel> conv2d_dx(const KernelRequest& r) {
     auto* dx = static_cast<T*>(out);
     std::fill_n(dx, g.x[0] * g.x[1] * g.x[2] * g.x[3], T(0));
     parallel_for(g.y[0], 1, [&](int64_t begin, int64_t end) {
-      const auto patches = g.buffer();
+      const Block buffer = g.buffer();
+      T* const patches = reinterpret_cast<T*>(buffer.p);
       g.each_slab(begin, end,
                   [&](int64_t to, int64_t from, int64_t group, int64_t first, int64_t rows) {
                     const int64_t n = rows * g.y[3];
                     multiply<T>({w + group * g.filters * g.depth, 1, g.depth},
-                                {dy + from + first * g.y[3], g.pixels, 1}, nullptr,
-                                {patches.get(), n}, g.depth, n, g.filters);
-                    g.scatter_add(patches.get(), first, rows, dx + to);
+                                {dy + from + first * g.y[3], g.pixels, 1}, nullptr, {patches, n},
+                                g.depth, n, g.filters);
+                    g.scatter_add(patches, first, rows, dx + to);
                   });
     });
   });
@@ -145,17 +147,18 @@ std::unique_ptr<OpKernel> conv2d_dw(const KernelRequest& r) {
     const Block memory(static_cast<size_t>((ranges - 1) * elements) * sizeof(T));
     auto* rest = reinterpret_cast<T*>(memory.p);
     parallel_for(ranges, 1, [&](int64_t begin, int64_t end) {
-      const auto patches = g.buffer();
+      const Block buffer = g.buffer();
+      T* const patches = reinterpret_cast<T*>(buffer.p);
       for (int64_t k = begin; k < end; ++k) {
         T* sum = k ? rest + (k - 1) * elements : dw;
         std::fill_n(sum, elements, T(0));
         g.each_slab(g.y[0] * k / ranges, g.y[0] * (k + 1) / ranges,
                     [&](int64_t from, int64_t to, int64_t group, int64_t first, int64_t rows) {
                       const int64_t n = rows * g.y[3];
-                      g.gather(x + from, first, rows, patches.get());
-                      multiply<T>({dy + to + first * g.y[3], g.pixels, 1}, {patches.get(), 1, n},
-                                  nullptr, {sum + group * g.filters * g.depth, g.depth, true},
-                                  g.filters, g.depth, n);
+                      g.gather(x + from, first, rows, patches);
+                      multiply<T>({dy + to + first * g.y[3], g.pixels, 1}, {patches, 1, n}, nullptr,
+                                  {sum + group * g.filters * g.depth, g.depth, true}, g.filters,
+                                  g.depth, n);
                     });
       }
     });

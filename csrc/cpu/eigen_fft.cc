@@ -8,12 +8,13 @@
 #include <numbers>
 
 #include "cpu/cpu.h"
+#include "runtime/pooled.h"
 
 namespace pijit {
 namespace {
 
 using Complex = std::complex<double>;
-using Line = std::vector<Complex>;
+using Line = PoolVector<Complex>;
 
 int64_t largest_prime(int64_t n) {
   int64_t largest = 1;

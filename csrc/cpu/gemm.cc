@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/pooled.h"
+
 namespace pijit {
 namespace {
 
@@ -49,7 +51,7 @@ void vector_product(const T* x, int64_t step, Matrix<T> m, const T* bias, T* y, 
     }
   } else {
     constexpr int64_t kParts = 128 / sizeof(T);
-    std::vector<T> packed;
+    PoolVector<T> packed;
     if (step != 1) {
       for (int64_t p = 0; p < k; ++p) packed.push_back(x[p * step]);
       x = packed.data();
@@ -94,16 +96,17 @@ void product(Matrix<T> a, Matrix<T> b, const T* bias, Output<T> c, int64_t begin
              int64_t n, int64_t k) {
   constexpr int64_t kCols = Block<T>::kCols;
   const int64_t width = (std::min(kWidth, n) + kCols - 1) / kCols * kCols;
-  const std::unique_ptr<T[]> left(new T[kDepth * kRows]), right(new T[kDepth * width]);
+  const Pieces memory{kDepth * kRows * sizeof(T), static_cast<size_t>(kDepth * width) * sizeof(T)};
+  T *const left = memory.of<T>(0), *const right = memory.of<T>(1);
   for (int64_t first = 0; first < n; first += kWidth) {
     const int64_t past = std::min(first + kWidth, n);
     for (int64_t p0 = 0; p0 < std::max<int64_t>(k, 1); p0 += kDepth) {
       const int64_t depth = std::min(kDepth, k - p0);
       const bool last = p0 + kDepth >= k;
-      pack<T>({b.p + p0 * b.row + first * b.col, b.row, b.col}, depth, past - first, right.get());
+      pack<T>({b.p + p0 * b.row + first * b.col, b.row, b.col}, depth, past - first, right);
       for (int64_t i0 = begin; i0 < end; i0 += kRows) {
         const int64_t rows = std::min(kRows, end - i0);
-        if (rows < kRows) std::fill_n(left.get(), depth * kRows, T(0));
+        if (rows < kRows) std::fill_n(left, depth * kRows, T(0));
         for (int64_t r = 0; r < rows; ++r)
           for (int64_t p = 0; p < depth; ++p)
             left[p * kRows + r] = a.p[(i0 + r) * a.row + (p0 + p) * a.col];
@@ -115,7 +118,7 @@ void product(Matrix<T> a, Matrix<T> b, const T* bias, Output<T> c, int64_t begin
               std::copy_n(c.p + (i0 + r) * c.row + j0, cols, acc[r]);
           Block<T> block;
           std::memcpy(&block, acc, sizeof acc);
-          block.add(left.get(), right.get() + (j0 - first) * kDepth, depth);
+          block.add(left, right + (j0 - first) * kDepth, depth);
           std::memcpy(acc, &block, sizeof acc);
           for (int64_t r = 0; r < rows; ++r)
             for (int64_t j = 0; j < cols; ++j)

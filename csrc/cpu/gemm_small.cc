@@ -4,6 +4,7 @@
 
 #include "cpu/blocks.h"
 #include "cpu/gemm.h"
+#include "runtime/pooled.h"
 
 namespace pijit {
 namespace {
@@ -74,19 +75,21 @@ class SmallProduct {
     turned_ = other < as_is;
     if (turned_) std::swap(m_, n_);
   }
-  // Floats of scratch memory.
-  int64_t scratch() const {
-    const int64_t blocks = blocks_of(n_) * kLanes;
-    return blocks * (k_ + m_ + 1);
+  // For the right operand in blocks of columns, results before they are stored, and the bias.
+  Pieces scratch() const {
+    auto floats = [&](int64_t rows) {
+      return static_cast<size_t>(blocks_of(n_) * kLanes * rows) * sizeof(float);
+    };
+    return {floats(k_), floats(m_), floats(1)};
   }
-  void run(Operand a, Operand b, const float* bias, float* c, float* scratch) const {
+  void run(Operand a, Operand b, const float* bias, float* c, const Pieces& scratch) const {
     if (turned_) {
       std::swap(a, b);
       a = turned(a), b = turned(b);
     }
     const int64_t blocks = blocks_of(n_);
-    float *right = scratch, *left_over = right + blocks * kLanes * k_,
-          *start = left_over + blocks * kLanes * m_;
+    float *right = scratch.of<float>(0), *left_over = scratch.of<float>(1),
+          *start = scratch.of<float>(2);
     int64_t step = b.row, vector = kLanes;
     const float* from = b.p;
     if (b.col != 1 || n_ % kLanes) {
@@ -174,10 +177,10 @@ std::unique_ptr<OpKernel> matmul(const KernelRequest& r, std::string* why) {
     const auto *x = static_cast<const float*>(in[0]), *y = static_cast<const float*>(in[1]);
     parallel_for(static_cast<int64_t>(places.size()), 1 + 750000 / (m * n * k),
                  [&](int64_t begin, int64_t end) {
-                   const Block memory(static_cast<size_t>(product.scratch()) * sizeof(float));
+                   const Pieces memory = product.scratch();
                    for (int64_t t = begin; t < end; ++t)
                      product.run({x + places[t].a, a.row, a.col}, {y + places[t].b, b.row, b.col},
-                                 nullptr, static_cast<float*>(out) + t * m * n, floats(memory));
+                                 nullptr, static_cast<float*>(out) + t * m * n, memory);
                  });
   });
 }
@@ -188,10 +191,10 @@ std::unique_ptr<OpKernel> dense(const KernelRequest& r, std::string* why) {
   if (!small(r, m, n, k, true, why)) return nullptr;
   const Operand a{nullptr, k, 1}, b{nullptr, 1, k};
   return fn_kernel([=, product = SmallProduct(m, n, k, a, b)](const void* const* in, void* out) {
-    const Block memory(static_cast<size_t>(product.scratch()) * sizeof(float));
+    const Pieces memory = product.scratch();
     product.run({static_cast<const float*>(in[0]), a.row, a.col},
                 {static_cast<const float*>(in[1]), b.row, b.col}, static_cast<const float*>(in[2]),
-                static_cast<float*>(out), floats(memory));
+                static_cast<float*>(out), memory);
   });
 }
 

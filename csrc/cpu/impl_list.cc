@@ -4,8 +4,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/log.h"
+#include "base/second_chance.h"
 #include "cpu/cpu.h"
 #include "cpu/resize.h"
+#include "runtime/hidden_bytes.h"
 
 namespace pijit {
 
@@ -30,27 +32,59 @@ void register_cpu_kernels(KernelRegistry& r) {
   register_reference_kernels(r);
 }
 
+namespace {
+
+// Code by what it depends on. Constants are part of that, so that there may be ever new code.
+template <class T>
+class CodeCache {
+ public:
+  template <class F>
+  std::shared_ptr<const T> get(std::string key, F make) {
+    std::vector<std::shared_ptr<Made>> gone;  // dropped behind the lock
+    std::lock_guard lock(mu_);
+    if (const auto it = all_.find(key); it != all_.end()) {
+      it->second->used = true;
+      return it->second->code;
+    }
+    auto made = std::make_shared<Made>();
+    const size_t hidden = HiddenBytes::count();
+    made->code = make();
+    made->bytes = HiddenBytes::count() - hidden + 4 * key.size() + sizeof(Made) + kAround;
+    made->key = key;
+    gone = kept_.add(made, static_cast<size_t>(config().program_bytes) / 4);
+    for (auto& old : gone) all_.erase(old->key);
+    all_.emplace(std::move(key), made);
+    return made->code;
+  }
+
+ private:
+  static constexpr size_t kAround = 256;  // objects, entries of tables
+  struct Made {
+    std::string key;
+    std::shared_ptr<const T> code;  // null: none can be made
+    size_t bytes = 0;
+    bool used = true;
+  };
+  std::mutex mu_;
+  absl::flat_hash_map<std::string, std::shared_ptr<Made>> all_;
+  SecondChance<Made> kept_;
+};
+
+}  // namespace
+
 std::shared_ptr<const InnerLoop> make_inner_loop(const InnerSpec& s) {
-  static std::mutex mu;
-  static auto* cache = new absl::flat_hash_map<std::string, std::shared_ptr<const InnerLoop>>;
-  std::string key = s.key() + config().backend + config().isa;
-  std::lock_guard lock(mu);
-  auto it = cache->find(key);
-  if (it != cache->end()) return it->second;
-  std::shared_ptr<const InnerLoop> loop = asmjit_inner_loop(s);
-  if (!loop) loop = block_inner_loop(s);
-  return cache->emplace(std::move(key), std::move(loop)).first->second;
+  static auto* cache = new CodeCache<InnerLoop>;
+  return cache->get(s.key() + config().backend + config().isa, [&] {
+    std::shared_ptr<const InnerLoop> loop = asmjit_inner_loop(s);
+    return loop ? loop : block_inner_loop(s);
+  });
 }
 
 std::shared_ptr<const InnerChain> make_inner_chain(const std::vector<InnerSpec>& loops) {
-  static std::mutex mu;
-  static auto* cache = new absl::flat_hash_map<std::string, std::shared_ptr<const InnerChain>>;
+  static auto* cache = new CodeCache<InnerChain>;
   std::string key = config().backend + config().isa;
   for (auto& s : loops) key += str_cat("|", s.out.size(), "|", s.key());
-  std::lock_guard lock(mu);
-  auto [it, fresh] = cache->try_emplace(std::move(key));
-  if (fresh) it->second = asmjit_inner_chain(loops);
-  return it->second;
+  return cache->get(std::move(key), [&] { return asmjit_inner_chain(loops); });
 }
 
 }  // namespace pijit

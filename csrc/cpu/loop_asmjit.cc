@@ -25,15 +25,6 @@ void pijit_no_verify() {}
 
 namespace pijit {
 
-asmjit::JitRuntime& jit_runtime() {
-  static asmjit::JitRuntime* rt = [] {
-    asmjit::JitAllocator::CreateParams p{};
-    p.options = asmjit::JitAllocatorOptions::kUseDualMapping;
-    return new asmjit::JitRuntime(&p);
-  }();
-  return *rt;
-}
-
 void call1_block(double* x, uint64_t f) {
   const Fn1 fn = call1_fn(static_cast<Call1>(f));
   for (int i = 0; i < 8; ++i) x[i] = fn(x[i]);
@@ -647,7 +638,8 @@ class AsmChain : public InnerChain {
 bool generates_code() {
   static const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                                __builtin_cpu_supports("f16c");
-  return has_avx2 && config().backend != "reference" && config().isa != "none";
+  return has_avx2 && config().backend != "reference" && config().isa != "none" &&
+         executable_memory();
 }
 
 bool wide_types_halve_lanes() { return generates_code() && config().isa != "avx2" && has_avx512(); }

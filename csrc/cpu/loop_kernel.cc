@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/parallel.h"
+#include "runtime/pooled.h"
 
 namespace pijit {
 namespace {
@@ -315,7 +316,7 @@ void LoopKernel::run_part(const void* const* in, void* const* out, int64_t begin
 void LoopKernel::reduce_row(const InnerLoop& loop, char* const* ptrs, bool shared) const {
   const size_t ni = spec_.in.size(), no = spec_.out.size();
   const int64_t chunks = (inner_ + kChunk - 1) / kChunk;
-  std::vector<uint64_t> parts(static_cast<size_t>(chunks) * no);
+  PoolVector<uint64_t> parts(static_cast<size_t>(chunks) * no);
   auto part = [&](int64_t c, size_t k) { return &parts[static_cast<size_t>(c) * no + k]; };
   auto run_chunks = [&](int64_t begin, int64_t end) {
     char* at[64];
@@ -358,7 +359,7 @@ void LoopKernel::reduce_columns(const InnerLoop& loop, char* const* ptrs, int64_
   const size_t ni = spec_.in.size(), no = spec_.out.size();
   const int64_t chunks = std::max<int64_t>((reduce_ + kRowChunk - 1) / kRowChunk, 1);
   // The first chunk's sums are made in place, those of the others beside.
-  std::vector<std::vector<char>> parts(no);
+  std::vector<PoolVector<char>> parts(no);
   for (size_t k = 0; k < no && chunks > 1; ++k)
     if (spec_.out[k].combine != Combiner::kNone)
       parts[k].resize(static_cast<size_t>((chunks - 1) * inner) * size_of(spec_.out[k].dt));

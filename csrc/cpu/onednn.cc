@@ -6,6 +6,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <tuple>
 
 #include "runtime/array.h"
@@ -34,6 +35,12 @@ memory::data_type type_of(DType t) {
   PIJIT_CHECK(t == DType::F32 || t == DType::BF16, "oneDNN: no kernel for ", name_of(t));
   return t == DType::F32 ? memory::data_type::f32 : memory::data_type::bf16;
 }
+// What a primitive holds, most of it code in pages of its own (measured: resident memory per
+// product of ever new shapes).
+constexpr size_t kPrimitiveBytes = 72 << 10;
+// The library keeps primitives that were used last, so that who asks whether there is one and then
+// makes it makes one. A network of 1,500 layers has 162 different ones.
+constexpr int kKeptPrimitives = 512;
 size_t scratch_bytes(const dnnl::primitive& p) {
   const auto desc = p.get_primitive_desc();
   const_dnnl_primitive_attr_t attr;
@@ -75,7 +82,11 @@ bool same_places(const memory::desc& a, const memory::desc& b) {
 }  // namespace
 
 dnnl::engine& engine() {
-  static auto* e = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  static auto* e = [] {
+    if (!std::getenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY"))
+      dnnl::set_primitive_cache_capacity(kKeptPrimitives);
+    return new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return *e;
 }
 memory::desc desc(const Ints& dims, const Ints& strides, DType t) {
@@ -137,12 +148,6 @@ dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& a
   return attr;
 }
 
-Threads::Threads(int n) : saved_(omp_get_max_threads()) {
-  if (n != saved_) omp_set_num_threads(n);
-}
-Threads::~Threads() {
-  if (omp_get_max_threads() != saved_) omp_set_num_threads(saved_);
-}
 int threads_for(const KernelRequest& r, double flops) {
   auto bytes_of = [](const Type& t) {
     return static_cast<size_t>(t.shape.numel()) * size_of(t.dtype);
@@ -150,7 +155,7 @@ int threads_for(const KernelRequest& r, double flops) {
   size_t bytes = bytes_of(r.out);
   for (size_t k = 0; k < r.in.size(); ++k)
     if (r.present[k]) bytes += bytes_of(r.in[k]);
-  return flops < 3e6 && bytes < (size_t{1} << 20) ? 1 : max_threads();
+  return flops < 3e6 && bytes < (size_t{1} << 20) ? 1 : omp_get_max_threads();
 }
 
 std::unique_ptr<OpKernel> ForThreads::make(KernelFactory make, const KernelRequest& r,
@@ -193,7 +198,7 @@ Primitive::Primitive(dnnl::primitive p, const std::vector<Arg>& in, const Arg& o
   call_ = Call(std::move(p), std::move(args));
 }
 Primitive::Call::Call(dnnl::primitive primitive, std::vector<dnnl_exec_arg_t> a)
-    : p(std::move(primitive)), args(std::move(a)) {
+    : p(std::move(primitive)), args(std::move(a)), bytes(kPrimitiveBytes) {
   const auto bytes = static_cast<int64_t>(scratch_bytes(p));
   if (bytes == 0) return;
   scratch = memory({{bytes}, memory::data_type::u8, tag::a}, engine(), nullptr);

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "cpu/cpu.h"
+#include "runtime/hidden_bytes.h"
 
 namespace pijit::onednn {
 
@@ -47,18 +48,9 @@ dnnl::reorder reorder_of(const memory::desc& from, const memory::desc& to);
 // activation.
 dnnl::primitive_attr post_ops(const memory::desc& residual, const std::string& activation);
 
-// While it lives, primitives are made for n threads. They run on as many: how their work is divided
-// is fixed in them.
-class Threads {
- public:
-  explicit Threads(int n);
-  ~Threads();
-  Threads(const Threads&) = delete;
-
- private:
-  int saved_;
-};
-// One for small problems: a barrier, and data in the other core's cache, cost more.
+// For Threads, in which primitives are made. They run on as many: how their work is divided is
+// fixed in them. Those of the kernel (ForThreads), or one for small problems: a barrier, and data
+// in the other core's cache, cost more.
 int threads_for(const KernelRequest& r, double flops);
 
 // A primitive with arguments that come from outside in one layout and may need a reorder to
@@ -78,6 +70,7 @@ class Primitive : public OpKernel {
   struct Call {
     dnnl::primitive p;
     std::vector<dnnl_exec_arg_t> args;
+    HiddenBytes bytes;
     memory scratch;  // without a handle: not needed
     Call() = default;
     Call(dnnl::primitive p, std::vector<dnnl_exec_arg_t> args);

@@ -3,6 +3,7 @@
 #include <omp.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <ctime>
 #include <exception>
@@ -19,8 +20,19 @@ int max_threads() {
   static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
   (void)registered;
   if (forked) return 1;
-  const int n = config().num_threads;
-  return n > 0 ? n : omp_get_max_threads();
+  // Regions within another's have one thread: how many there would be depends on the others.
+  if (omp_get_active_level() >= std::min(1, omp_get_max_active_levels())) return 1;
+  const int n = config().num_threads > 0 ? config().num_threads : omp_get_max_threads();
+  return std::min(n, omp_get_thread_limit());
+}
+
+Threads::Threads(int n) : saved_(omp_get_max_threads()), dynamic_(omp_get_dynamic()) {
+  if (n != saved_) omp_set_num_threads(n);
+  if (dynamic_) omp_set_dynamic(0);
+}
+Threads::~Threads() {
+  if (omp_get_max_threads() != saved_) omp_set_num_threads(saved_);
+  if (dynamic_) omp_set_dynamic(1);
 }
 
 int64_t cache_bytes() {
@@ -47,8 +59,10 @@ int64_t now() { return nanoseconds(CLOCK_MONOTONIC); }
 
 void parallel_for(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& f) {
   static Crowding crowding(now);
-  const int threads = static_cast<int>(std::min<int64_t>(max_threads(), grain > 0 ? n / grain : n));
-  if (threads <= 1 || omp_in_parallel() || !crowding.is_over()) return f(0, n);
+  const int64_t shares = grain > 0 ? n / grain : n;
+  if (shares <= 1) return f(0, n);
+  const int threads = static_cast<int>(std::min<int64_t>(max_threads(), shares));
+  if (threads <= 1 || !crowding.is_over()) return f(0, n);
   std::exception_ptr error;  // none may leave the region
   std::atomic<int64_t> work{0};
   const int64_t began = now();

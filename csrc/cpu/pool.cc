@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpu/pool.h"
+#include "runtime/pooled.h"
 
 namespace pijit {
 namespace {
@@ -208,8 +209,8 @@ void each_plane_with_rows(const Windows& g, float fill, F f) {
   const int64_t work = std::max<int64_t>(1, g.p.out_height * g.p.out_width * g.kernel[0]);
   const int64_t length = g.row_length();
   parallel_for(g.p.count, std::max<int64_t>(1, 40000 / work), [&](int64_t b, int64_t e) {
-    std::vector<float> row(length, fill);
-    std::vector<int32_t> place(length, std::numeric_limits<int32_t>::max());
+    PoolVector<float> row(length, fill);
+    PoolVector<int32_t> place(length, std::numeric_limits<int32_t>::max());
     for (int64_t p = b; p < e; ++p) f(p, row.data(), place.data());
   });
 }
@@ -252,7 +253,7 @@ template <class F, class G>
 void fold_windows(const Windows& g, const float* x, std::pair<int64_t, int64_t> rows, float first,
                   float* row, float* y, F f, G finish) {
   const int64_t n = g.p.out_width;
-  thread_local std::vector<float> folded;
+  thread_local PoolVector<float> folded;
   folded.assign(static_cast<size_t>(n + 8), first);
   with_stride(g.stride[1], [&](auto stride) {
     for (int64_t h = rows.first; h < rows.second; ++h) {
@@ -339,7 +340,7 @@ std::unique_ptr<OpKernel> max_pool_dx_any(const KernelRequest& r, std::string* w
       const float* dy = static_cast<const float*>(in[1]) + p * g.p.out_height * g.p.out_width;
       float* dx = static_cast<float*>(out) + p * g.p.height * g.p.width;
       std::fill_n(dx, g.p.height * g.p.width, 0.0f);
-      std::vector<int32_t> winners(g.p.out_width + 8);
+      PoolVector<int32_t> winners(g.p.out_width + 8);
       int32_t* at = winners.data();
       const float* places = reinterpret_cast<const float*>(place);  // bits only
       const __m256i iota = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -389,8 +390,8 @@ std::unique_ptr<OpKernel> max_pool_dx_any(const KernelRequest& r, std::string* w
 }
 
 // Elements per window, padding included where that counts: per column of windows, for full height.
-std::vector<float> window_widths(const Windows& g) {
-  std::vector<float> n(g.p.out_width + 8);
+PoolVector<float> window_widths(const Windows& g) {
+  PoolVector<float> n(g.p.out_width + 8);
   for (int64_t j = 0; j < g.p.out_width; ++j) {
     const auto w = g.span(j, 1);
     n[j] = static_cast<float>(g.count_pad ? g.kernel[1] : w.second - w.first);
@@ -430,7 +431,7 @@ std::unique_ptr<OpKernel> avg_pool_dx(const KernelRequest& r, std::string* why) 
       const float* y = static_cast<const float*>(in[0]) + p * g.p.out_height * g.p.out_width;
       std::fill_n(x, g.p.height * g.p.width, 0.0f);
       const int64_t length = g.row_length();
-      std::vector<float> share(g.p.out_width);
+      PoolVector<float> share(g.p.out_width);
       const float* column = row + g.pad[1];
       for (int64_t i = 0; i < g.p.out_height; ++i, y += g.p.out_width) {
         const auto h = g.span(i, 0);

@@ -6,7 +6,8 @@
 #include <cstring>
 
 #include "cpu/cpu.h"
-#include "runtime/array.h"
+#include "graph/number_cast.h"
+#include "runtime/pooled.h"
 
 namespace pijit {
 namespace {
@@ -56,13 +57,7 @@ void write(void* p, DType t, int64_t i, double v) {
   else if (t == DType::Bool)
     static_cast<uint8_t*>(p)[i] = v != 0;
   else
-    for_dtype(t, [&](auto z) {
-      using T = decltype(z);
-      if constexpr (std::is_integral_v<T>)
-        static_cast<T*>(p)[i] = static_cast<T>(static_cast<int64_t>(v));
-      else
-        static_cast<T*>(p)[i] = static_cast<T>(v);
-    });
+    for_dtype(t, [&](auto z) { static_cast<decltype(z)*>(p)[i] = number_cast<decltype(z)>(v); });
 }
 int64_t read_index(const void* p, DType t, int64_t i) {
   int64_t r = 0;
@@ -703,7 +698,7 @@ template <class Pick>
 std::unique_ptr<OpKernel> conv_kernel(ConvGeometry g, DType t, int64_t out_n, bool bias,
                                       int64_t channels, int64_t plane, Pick pick) {
   return fn_kernel([=](const void* const* x, void* y) {
-    std::vector<double> acc(out_n);
+    PoolVector<double> acc(out_n);
     g.each([&](int64_t iy, int64_t ix, int64_t iw) { pick(acc, x, t, iy, ix, iw); });
     for (int64_t i = 0; i < out_n; ++i)
       write(y, t, i, acc[i] + (bias ? read(x[2], t, i / plane % channels) : 0));
@@ -789,8 +784,8 @@ void each_max_row(const PoolGeometry& g, const T* x, F f) {
                std::max<int64_t>(
                    1, 16000 / std::max<int64_t>(1, g.y[2] * width * g.kernel[0] * g.kernel[1])),
                [&](int64_t b, int64_t e) {
-                 std::vector<T> best(width);
-                 std::vector<int32_t> at(width);  // relative to the plane
+                 PoolVector<T> best(width);
+                 PoolVector<int32_t> at(width);  // relative to the plane
                  for (int64_t p = b; p < e; ++p)
                    for (int64_t i = 0; i < g.y[2]; ++i) {
                      const T* plane = x + p * g.x[2] * g.x[3];
@@ -893,7 +888,7 @@ KERNEL(ref_avg_pool2d_dx) {
   const bool count_pad = r.ctx().flag("count_pad");
   const DType t = r.out.dtype;
   return fn_kernel([=](const void* const* x, void* out) {
-    std::vector<double> acc(count);
+    PoolVector<double> acc(count);
     g.each([&](int64_t p, int64_t iy, int64_t h0, int64_t h1, int64_t w0, int64_t w1) {
       const double d = read(x[0], t, iy) /
                        static_cast<double>(count_pad ? g.kernel[0] * g.kernel[1]

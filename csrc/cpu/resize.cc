@@ -9,7 +9,7 @@
 #include "cpu/resize.h"
 
 #include "cpu/cpu.h"
-#include "runtime/array.h"
+#include "runtime/pooled.h"
 
 namespace pijit {
 namespace {
@@ -21,8 +21,8 @@ constexpr int64_t kPad = 16;       // elements past a line that may be read
 template <class T>
 struct Line {
   int64_t n, size;
-  std::vector<int32_t> low, high;
-  std::vector<T> share, rest;
+  PoolVector<int32_t> low, high;
+  PoolVector<T> share, rest;
   bool close = true;  // 8 outputs in a row read from 8 neighbours, and the 8 after them
   Line(int64_t n_, int64_t size_, double scale, bool align) : n(n_), size(size_) {
     const auto ends = static_cast<float>(size > 1 ? static_cast<double>(n - 1) / (size - 1) : 0.0);

@@ -6,7 +6,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "cpu/parallel.h"
-#include "runtime/array.h"
+#include "runtime/pooled.h"
 
 namespace pijit {
 namespace {
@@ -46,10 +46,7 @@ Tiles::Tiles(TileSpec s) : slices_(s.slices), tile_(s.tile) {
       if (slices_ % tile_) made.rest = std::make_unique<LoopKernel>(std::move(m.rest));
       members_.push_back(std::move(made));
     }
-  for (auto bytes : s.scratch) {
-    offset_.push_back(scratch_);
-    scratch_ += (bytes + 63) / 64 * 64;
-  }
+  scratch_.assign(s.scratch.begin(), s.scratch.end());
 }
 
 // That the loops touch, of each value once.
@@ -155,7 +152,7 @@ void Tiles::launch(const void* const* in, void* const* out) {
 }
 
 void Tiles::run_chain(const void* const* in, void* const* out, int64_t begin, int64_t end) const {
-  const Block scratch(scratch_);
+  const Pieces scratch(scratch_);
   const Chain& c = *chain_;
   const size_t count = c.pointers.size();
   std::vector<char*> at(count);
@@ -163,7 +160,7 @@ void Tiles::run_chain(const void* const* in, void* const* out, int64_t begin, in
   bool streams = c.streaming != nullptr;
   for (size_t k = 0; k < count; ++k) {
     const Operand& o = c.pointers[k].of;
-    char* base = o.kind == Operand::kScratch ? scratch.p + offset_[o.index]
+    char* base = o.kind == Operand::kScratch ? scratch[o.index]
                  : o.kind == Operand::kIn    ? static_cast<char*>(const_cast<void*>(in[o.index]))
                                              : static_cast<char*>(out[o.index]);
     move[k] = o.kind == Operand::kScratch ? 0 : tile_ * o.bytes;
@@ -185,11 +182,11 @@ void Tiles::run_chain(const void* const* in, void* const* out, int64_t begin, in
 }
 
 void Tiles::run_tiles(const void* const* in, void* const* out, int64_t begin, int64_t end) const {
-  const Block scratch(scratch_);
+  const Pieces scratch(scratch_);
   for (int64_t t = begin; t < end; ++t) {
     const int64_t first = t * tile_;
     auto address = [&](const Operand& o) -> void* {
-      if (o.kind == Operand::kScratch) return scratch.p + offset_[o.index];
+      if (o.kind == Operand::kScratch) return scratch[o.index];
       char* p = static_cast<char*>(o.kind == Operand::kIn ? const_cast<void*>(in[o.index])
                                                           : out[o.index]);
       return p + first * o.bytes;

@@ -36,8 +36,7 @@ class Tiles : public Kernel {
   std::unique_ptr<const Chain> chain_;  // instead of members_
   std::string text_;
   int64_t slices_, tile_, cost_ = 0;
-  std::vector<size_t> offset_;  // of scratch values
-  size_t scratch_ = 0;
+  std::vector<size_t> scratch_;  // bytes of values between the loops
 };
 
 }  // namespace pijit

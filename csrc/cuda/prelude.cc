@@ -43,7 +43,7 @@ PJ i64 pj_to_i64(F x) {
 template <class F>
 PJ u64 pj_to_u64(F x) {
   const double v = x;
-  if (v >= 9223372036854775808.0) return v < 18446744073709551616.0 ? (u64)v : 1ull << 63;
+  if (v >= 9223372036854775808.0) return v < 18446744073709551616.0 ? (u64)v : 0;
   return (u64)pj_to_i64(x);
 }
 

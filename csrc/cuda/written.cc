@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "graph/number_cast.h"
 
 namespace pijit::cuda {
 namespace {
@@ -97,14 +98,13 @@ uint64_t bits_of(DType t, double v) {
   uint64_t bits = 0;
   const auto f = static_cast<float>(v);
   switch (t) {
-    case DType::Bool: return v != 0;
     case DType::F16: return float_to_half(f);
     case DType::BF16: return float_to_bf16(f);
     case DType::F32: std::memcpy(&bits, &f, 4); return bits;
     case DType::C64: std::memcpy(&bits, &f, 4); return bits;
     case DType::F64:
     case DType::C128: std::memcpy(&bits, &v, 8); return bits;
-    default: return static_cast<uint64_t>(static_cast<int64_t>(v));
+    default: return integer_bits(t, v);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/config.h"
+#include "dispatch/permission.h"
 #include "dispatch/report.h"
 #include "entry/runner.h"
 #include "python/define.h"
@@ -12,11 +13,7 @@ namespace pijit {
 
 namespace {
 
-constexpr uint64_t kWarmCalls = 2;
 constexpr uint64_t kHiddenCalls = 16;  // of a function in one that is still warming
-constexpr int kTrialRuns = 8;
-constexpr double kGain = 0.97;  // of the plain time, or it is none
-constexpr int kLostTrials = 2;
 constexpr uint64_t kLooks = 8;  // at arguments, before a function without tensors is left alone
 constexpr size_t kMaxStates = 1024;
 // What the hook costs a call that it passes on (ns), and what may be spent on that: a share of the
@@ -48,7 +45,7 @@ Registry& registry() {
 thread_local Automatic* warming = nullptr;
 
 bool affordable() {
-  return account.spent < kShareOfTime * static_cast<double>(now_ns() - account.since) +
+  return account.spent < kShareOfTime * static_cast<double>(clock_ns() - account.since) +
                              kShareOfGain * account.gained + kAtFirst;
 }
 
@@ -100,71 +97,25 @@ Automatic* automatic_of(PyObject* code, PyObject* globals) {
   return callee->automatic->wanted ? callee->automatic.get() : nullptr;
 }
 
-void give_back(Automatic& a, Callee& callee, std::string why) {
-  a.phase = Automatic::kGivenBack;
-  a.why = std::move(why);
+void give_back(Automatic& a, Callee& callee, Verdict::Reason reason) {
+  a.tier.give_back(reason);
   callee.skip = true;
 }
 
-std::string us(double ns) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", ns / 1e3);
-  return text;
-}
-
-// After a captured run: what to do with the next ones.
-void judge(Automatic& a, Callee& callee) {
-  State& s = *a.state;
-  if (a.captured_calls >= 3 && s.graph_runs == 0)
-    return give_back(a, callee, "no work on tensors was captured");
-  if (a.captured_calls >= 32 && s.compile_count * 2 > a.captured_calls)
-    return give_back(a, callee, "it was captured anew at nearly every call");
-  if (!config().measure) return;
-  if (!a.on_trial) {
-    if (a.settled < 2 || a.captured_calls < a.next_trial) return;
-    a.on_trial = true;
-    a.trial = kTrialRuns;
-    a.plain.clear();
-    a.captured.clear();
-    return;
-  }
-  const uint64_t pairs = std::min(a.plain.size(), a.captured.size());
-  const bool clear = pairs >= 2 && (a.captured.median() < 0.6 * a.plain.median() ||
-                                    a.captured.median() > 2 * a.plain.median());
-  if (a.trial > 0 && !clear) return;
-  a.on_trial = false;
-  a.trial = 0;
-  if (pairs < 2) {
-    a.next_trial = a.captured_calls + 8;
-  } else if (a.captured.median() < kGain * a.plain.median()) {
-    a.lost = 0;
-    a.next_trial = a.captured_calls * 16 + 100;
-  } else if (++a.lost >= kLostTrials) {
-    give_back(a, callee,
-              "it took " + us(a.captured.median()) + " us captured and " + us(a.plain.median()) +
-                  " us plain");
-  } else {
-    a.next_trial = a.captured_calls + 8;
-  }
-}
-
 PyObject* run_plain(PendingCall& call, Automatic& a) {
-  const int64_t t = now_ns();
+  const int64_t begin = clock_ns();
   PyObject* r = call.run();
-  if (r) a.plain.add(static_cast<double>(now_ns() - t));
+  if (r) a.tier.ran_plainly(clock_ns() - begin);
   return r;
 }
 
 void on_eager_op() {
-  if (!account.on || capture_is_paused() || hook_is_off_here() || current_owner() ||
-      !PyGILState_Check())
-    return;
+  if (!account.on || current_owner() || !PyGILState_Check() || !may_capture(Asker::kOp)) return;
   account.idle = 0;
   if (!hook_is_for_all()) {
     if (!affordable()) return;
     set_hook_for_all(true);
   }
-  if (thread_is_traced()) return;
   constexpr int kDeepest = 24;  // of libraries between an op and the user's code
   LiveFrame f = LiveFrame::innermost();
   for (int k = 0; f && k < kDeepest; ++k, f = f.caller()) {
@@ -173,31 +124,13 @@ void on_eager_op() {
     if (is_unwanted(callee)) continue;
     Automatic* a = automatic_of(f);
     if (!a) continue;
-    if (a->ops++ == 0 && a->phase == Automatic::kWarming) callee_of(f.code())->skip = false;
+    if (a->ops++ == 0 && !a->begun && !a->tier.resting()) callee_of(f.code())->skip = false;
     look_for_loop(*a, f);
     return;
   }
 }
 
 }  // namespace
-
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-double Samples::median() const {
-  double sorted[kKept];
-  const size_t n = std::min<size_t>(n_, kKept);
-  if (n == 0) return 0;
-  std::copy(last_, last_ + n, sorted);
-  std::nth_element(sorted, sorted + n / 2, sorted + n);
-  return sorted[n / 2];
-}
-double Samples::least() const {
-  return n_ ? *std::min_element(last_, last_ + std::min<size_t>(n_, kKept)) : 0;
-}
 
 bool automatic_is_on() { return account.on; }
 void earned(double ns) {
@@ -224,7 +157,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     passed();
     return call.run();
   }
-  if (thread_is_traced()) return call.run();  // who watches sees nothing of ours
+  if (!may_capture(Asker::kLook)) return call.run();
   PyObject* globals = PyFunction_GET_GLOBALS(call.func());
   Automatic* known = automatic_of(call.code(), globals);
   if (!known) {
@@ -235,8 +168,9 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   const std::shared_ptr<Automatic> a = callee->automatic;
   a->frame = nullptr;
   ++a->calls;
-  if (capture_is_paused() || graph_mode() || tape_needs_single_ops()) return call.run();
-  if (a->phase == Automatic::kWarming) {
+  if (!may_capture(Asker::kAutomatic)) return call.run();
+  if (a->tier.resting()) return call.run();
+  if (!a->begun) {
     if (a->ops == 0 && !works_on_tensors(call)) {
       if (a->calls >= kLooks) callee->skip = true;  // until an eager op is its own
       passed();
@@ -245,10 +179,10 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     if (warming && warming != a.get() && ++a->inside <= kHiddenCalls) return call.run();
     const Code code = code_info(call.code());
     if (!code || !automatic_state(*a, globals)) {
-      give_back(*a, *callee, code ? "too many functions" : "its kind of code can't be captured");
+      give_back(*a, *callee, code ? Verdict::kTooMany : Verdict::kImpossible);
       return call.run();
     }
-    if (++a->seen <= kWarmCalls) {
+    if (a->tier.warming()) {
       struct Warming {
         Automatic* before = warming;
         explicit Warming(Automatic* now) {
@@ -261,20 +195,20 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     // What spends its time in a loop that was taken over already gains nothing more.
     constexpr uint64_t kLong = 64;
     for (auto& [head, l] : a->loops)
-      if (!l.given_back && l.iterations > kLong * a->calls) return call.run();
-    a->phase = Automatic::kCaptured;
+      if (!l.tier.resting() && l.iterations > kLong * a->calls) return call.run();
+    a->begun = true;
   }
   State* state = automatic_state(*a, globals);
   if (!state) return call.run();
-  if (a->trial > 0 && a->trial-- % 2 == 0) {
+  if (a->tier.next(config().measure) == Tier::Way::kPlain) {
     HookScope quiet(false);
     return run_plain(call, *a);
   }
   const Code code = code_info(call.code());
   const std::span slots(call.slots(), static_cast<size_t>(code->num_slots));
-  const uint64_t compiled = state->compile_count;
-  const bool timed = a->captured_calls < 64 || a->trial || (a->captured_calls & 15) == 0;
-  const int64_t began = timed ? now_ns() : 0;
+  const uint64_t compiled = state->compile_count, graphs = state->graph_runs;
+  const bool timed = a->tier.timed();
+  const int64_t began = timed ? clock_ns() : 0;
   const std::shared_ptr<State> kept = a->state;
   py::object r;
   {
@@ -287,16 +221,11 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     });
   }
   account.idle = 0;
-  ++a->captured_calls;
-  if (state->compile_count != compiled) {
-    a->settled = 0;
-  } else {
-    ++a->settled;
-    if (timed && a->settled > 1) a->captured.add(static_cast<double>(now_ns() - began));
-    // first calls of ops compile them: only what a trial saw counts
-    if (a->next_trial > 0) earned(a->plain.least() - a->captured.median());
-  }
-  if (a->phase == Automatic::kCaptured) judge(*a, *callee);
+  const bool anew = state->compile_count != compiled;
+  a->tier.ran_captured(timed ? clock_ns() - began : Tier::kUntimed,
+                       {.graph = state->graph_runs != graphs, .anew = anew});
+  if (!anew) earned(a->tier.gain());
+  if (a->tier.resting()) callee->skip = true;
   return r.release().ptr();
 }
 
@@ -306,7 +235,7 @@ py::list report() {
   py::list out;
   for (auto& a : registry().all) {
     auto add = [&](const char* kind, int line, uint64_t calls, uint64_t captured,
-                   const Samples& plain, const Samples& times, const std::string& why) {
+                   const Tier& tier) {
       py::dict x;
       x["kind"] = kind;
       x["name"] = str_of(a->name);
@@ -314,20 +243,19 @@ py::list report() {
       x["line"] = line;
       x["calls"] = calls;
       x["captured"] = captured;
-      x["plain_us"] = plain.median() / 1e3;
-      x["captured_us"] = times.median() / 1e3;
-      x["given_back"] = str_of(why);
+      x["plain_us"] = tier.plain().median() / 1e3;
+      x["captured_us"] = tier.captured().median() / 1e3;
+      x["given_back"] = str_of(tier.verdict());
       x["graphs"] = a->state ? a->state->compile_count : 0;
       x["graph_runs"] = a->state ? a->state->graph_runs : 0;
       x["compile_ms"] = a->state ? a->state->compile_ms : 0.0;
       x["breaks"] = a->state ? described_breaks(*a->state) : py::list();
       out.append(x);
     };
-    if (a->captured_calls || a->phase == Automatic::kGivenBack)
-      add("function", a->line, a->calls, a->captured_calls, a->plain, a->captured, a->why);
+    if (a->tier.captured_runs() || a->tier.resting())
+      add("function", a->line, a->calls, a->tier.captured_runs(), a->tier);
     for (auto& [head, l] : a->loops)
-      if (l.captured || l.given_back)
-        add("loop", l.line, l.iterations, l.captured, l.plain, l.times, l.why);
+      if (l.captured || l.tier.resting()) add("loop", l.line, l.iterations, l.captured, l.tier);
   }
   return out;
 }
@@ -340,7 +268,7 @@ void init_automatic(py::module_& m) {
     Py_XSETREF(classifier, Py_NewRef(a[0].ptr()));
     account = {};
     account.on = true;
-    account.since = now_ns();
+    account.since = clock_ns();
     eager_watcher = on_eager_op;
     return py::none();
   });

@@ -8,21 +8,6 @@
 
 namespace pijit {
 
-// Nanoseconds, of the last few runs.
-class Samples {
- public:
-  void add(double ns) { last_[n_++ % kKept] = ns; }
-  uint64_t size() const { return n_; }
-  void clear() { n_ = 0; }
-  double median() const;
-  double least() const;
-
- private:
-  static constexpr size_t kKept = 9;
-  double last_[kKept] = {};
-  uint64_t n_ = 0;
-};
-
 // What is known of a code object of the user's.
 struct Automatic {
   std::string name, filename;
@@ -33,14 +18,10 @@ struct Automatic {
   std::shared_ptr<State> state;
 
   // Calls.
-  enum Phase : uint8_t { kWarming, kCaptured, kGivenBack } phase = kWarming;
-  uint64_t calls = 0, seen = 0, inside = 0, captured_calls = 0, settled = 0;
-  bool on_trial = false;
-  int trial = 0;  // runs that are left of it, plain and captured in turn
-  int lost = 0;   // trials
-  uint64_t next_trial = 0;
-  Samples plain, captured;
-  std::string why;  // it was given back
+  uint64_t calls = 0, inside = 0;
+  bool begun = false;  // to be captured
+  Tier tier{TierPolicy::automatic};
+  bool captured() const { return begun && !tier.resting(); }
 
   // Where ops of a frame come again and again.
   const void* frame = nullptr;
@@ -49,14 +30,12 @@ struct Automatic {
   std::set<int> hopeless;  // ops in no loop, or in one that was given back
   struct Loop {
     int line = 0;
-    bool given_back = false;
     uint64_t iterations = 0;  // that were watched
     uint64_t captured = 0;    // of those
     uint64_t settled = 0, compiled = 0, lines = 0;
     int64_t began = 0;
-    Samples plain, times;
+    Tier tier{TierPolicy::loop};
     std::map<int, unsigned> without_graph;  // runs, by instruction
-    std::string why;
   };
   std::map<int, Loop> loops;  // by the instruction that an iteration begins with
   int watched = -1;           // which one
@@ -68,7 +47,7 @@ struct Callee {
   std::weak_ptr<State> state;  // below a decorated function
   bool judged = false;         // whether it can be one
   bool skip = false;
-  bool futile = false;  // `state` ran no graph
+  Tier tier{TierPolicy::callee};
   bool shared =
       false;  // code of our own layers, which does for one network what it doesn't for others
   std::shared_ptr<Automatic> automatic;
@@ -81,7 +60,6 @@ PyObject* automatic_call(PendingCall& call, Callee* callee);
 void init_automatic(py::module_& m);
 
 // --- between automatic.cc and loops.cc
-int64_t now_ns();
 // Made at the first question; null where the code is of no interest.
 Automatic* automatic_of(const LiveFrame& frame);
 State* automatic_state(Automatic& a, PyObject* globals);

@@ -3,15 +3,13 @@
 #include <algorithm>
 
 #include "dispatch/automatic.h"
+#include "dispatch/permission.h"
 #include "dispatch/run.h"
 #include "entry/runner.h"
 
 namespace pijit {
 
 namespace {
-
-// Of one decorated function. Code that is made anew at every call (exec) would add up for ever.
-constexpr size_t kMaxCallees = 1024;
 
 [[gnu::tls_model("initial-exec")]] thread_local State* owner = nullptr;
 thread_local uint64_t found = 0;  // calls that ran a graph
@@ -108,7 +106,7 @@ PyObject* on_call(PendingCall& call) {
   try {
     Callee* callee = callee_of(call.code());
     if (!owner && automatic_is_on()) return automatic_call(call, callee);
-    if (tape_needs_single_ops() || thread_is_traced()) return call.run();
+    if (!may_capture(Asker::kCallee)) return call.run();
     if ((callee && callee->skip) || !works_on_tensors(call)) return call.run();
     PyObject* globals = PyFunction_GET_GLOBALS(call.func());
     const Code code = code_info(call.code());
@@ -122,21 +120,21 @@ PyObject* on_call(PendingCall& call) {
     if (callee->skip) return call.run();
     std::shared_ptr<State> state = callee->state.lock();
     if (!state) {
-      if (owner->callees.size() >= kMaxCallees) return call.run();
+      if (!owner->callees.room()) return call.run();
       state = std::make_shared<State>();
       state->globals = py::reinterpret_borrow<py::object>(globals);
       state->automatic = owner->automatic;
       state->place = str_cat(code->name, " at ", code->filename, ":", code->instrs.front().line);
       callee->state = state;
-      callee->futile = false;
+      callee->tier = Tier(TierPolicy::callee);
     }
-    if (callee->futile) return call.run();
+    if (callee->tier.resting()) return call.run();
     // a function that shares its code with one of other globals is none of ours
     if (state->globals.ptr() != globals) return call.run();
-    owner->callees.try_emplace(state.get(), keeper_of(state));
+    owner->callees.use(state.get(), keeper_of(state));
     const std::span slots(call.slots(), static_cast<size_t>(code->num_slots));
     HookScope quiet(false);
-    const uint64_t runs = state->graph_runs, calls = state->calls;
+    const uint64_t runs = state->graph_runs;
     py::object r = run({call.func(), code, *state, false}, slots, [&] {
       PyObject* r = call.run();
       if (!r) throw py::error_already_set();
@@ -144,7 +142,8 @@ PyObject* on_call(PendingCall& call) {
     });
     if (state->graph_runs != runs) ++found;
     callee = callee_of(code->code);
-    if (state->graph_runs == 0 && calls >= 3 && !callee->shared) callee->futile = true;
+    if (!callee->shared)
+      callee->tier.ran_captured(Tier::kUntimed, {.graph = state->graph_runs != runs});
     return r.release().ptr();
   } catch (...) {
     return raise_current_exception();
@@ -153,8 +152,23 @@ PyObject* on_call(PendingCall& call) {
 
 }  // namespace
 
+bool Callees::make_room() {
+  if (all_.size() >= kMost && ++asked_ % kMost != 0) return false;  // all were in use
+  std::vector<py::object> unused;  // as these go, code of the user may run
+  for (auto it = all_.begin(); it != all_.end();) {
+    if (std::exchange(it->second.used, false)) {
+      ++it;
+      continue;
+    }
+    unused.push_back(std::move(it->second.keeper));
+    it = all_.erase(it);
+  }
+  limit_ = std::clamp(2 * all_.size(), kFew, kMost);
+  return all_.size() < limit_;
+}
+
 CalleeScope::CalleeScope(const Front& front, HookUse& use, PyObject* but) {
-  if (front.whole || tape_needs_single_ops() || !use.worth_it()) {
+  if (front.whole || !may_capture(Asker::kBelow) || !use.due()) {
     hook_.emplace(false);
     return;
   }
@@ -164,7 +178,7 @@ CalleeScope::CalleeScope(const Front& front, HookUse& use, PyObject* but) {
 }
 CalleeScope::~CalleeScope() {
   if (!use_) return;
-  use_->report(found != found_before_);
+  found != found_before_ ? use_->worked() : use_->failed();
 }
 
 State* current_owner() { return owner; }
@@ -197,7 +211,7 @@ int traverse(const State& s, visitproc visit, void* arg) {
   for (auto& [at, step] : s.steps) Py_VISIT(step.ptr());
   for (auto& [at, code] : s.resumes) Py_VISIT(code.ptr());
   Py_VISIT(s.globals.ptr());
-  for (auto& [callee, keeper] : s.callees) Py_VISIT(keeper.ptr());
+  for (auto& [callee, kept] : s.callees.all()) Py_VISIT(kept.keeper.ptr());
   return 0;
 }
 

@@ -1,8 +1,8 @@
 // JitFunction: the callable in front of a function.
-#include "absl/container/flat_hash_map.h"
 #include "base/config.h"
 #include "dispatch/automatic.h"
 #include "capture/capture.h"
+#include "dispatch/permission.h"
 #include "dispatch/report.h"
 #include "dispatch/run.h"
 #include "capture/registry.h"
@@ -30,15 +30,14 @@ struct JitObject {
   const CodeInfo* info;  // of that code, which owns it
   bool graph;            // asked for: no trial gives it back to CPython
   bool whole;            // as one graph, or an error
+  bool of_cell;          // that run_cell made, of a construct: nobody sees it
 };
 
-bool graph_mode_on = false;
 // Read at every call: in the part of thread-local memory that needs no look-up.
 #define CALL_LOCAL [[gnu::tls_model("initial-exec")]] thread_local
 CALL_LOCAL int graph_depth = 0;
 CALL_LOCAL int graph_calls = 0;     // of these, as graphs
 CALL_LOCAL uint64_t disturbed = 0;  // captures and plain calls of sampled functions so far
-CALL_LOCAL bool paused = false;     // this thread's jitted functions run plainly
 #undef CALL_LOCAL
 
 py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
@@ -142,7 +141,7 @@ py::object sampled_call(State& state, const Captured& captured, const Plain& pla
   const int64_t begin = clock_ns();
   py::object r;
   if (plainly) {
-    const Flag off(paused);
+    const Flag off(permission::paused);
     r = plain();
   } else {
     r = captured();
@@ -165,7 +164,7 @@ bool has_tensor(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
 
 // Does CPython call the function at once?
 bool is_idle(State& state, bool tensor) {
-  if (state.trial.passes(tensor)) return true;
+  if (state.tier.rests(tensor)) return true;
   if (auto it = state.points.find({0, 0}); it != state.points.end()) it->second.never = false;
   return false;
 }
@@ -173,25 +172,26 @@ bool is_idle(State& state, bool tensor) {
 // What the call gains, or costs, is noted.
 template <class Captured, class Plain>
 py::object tried_call(State& state, bool tensor, const Captured& captured, const Plain& plain) {
-  const bool measured = config().measure && state.trial.measures(!state.breaks.empty());
-  if (measured && state.trial.is_due()) {
-    const Flag off(paused);
+  // what has no breaks is not slower
+  if (state.tier.next(config().measure && !state.breaks.empty()) == Tier::Way::kPlain) {
+    const Flag off(permission::paused);
     const int64_t begin = clock_ns();
     py::object r = plain();
-    state.trial.ran_plainly(clock_ns() - begin);
+    state.tier.ran_plainly(clock_ns() - begin);
     return r;
   }
   struct Note {  // also where the call raises
     State& state;
-    const bool tensor, measured;
+    const bool tensor, timed;
     const uint64_t captures = state.compile_count, graphs = graphs_run;
-    const int64_t begin = measured ? clock_ns() : 0;
+    const int64_t begin = timed ? clock_ns() : 0;
     ~Note() {
-      if (state.compile_count != captures) return;
-      state.trial.ran_captured(measured ? clock_ns() - begin : INT64_MAX, graphs_run != graphs,
-                               tensor);
+      state.tier.ran_captured(timed ? clock_ns() - begin : Tier::kUntimed,
+                              {.graph = graphs_run != graphs,
+                               .anew = state.compile_count != captures,
+                               .tensor = tensor});
     }
-  } note{state, tensor, measured};
+  } note{state, tensor, state.tier.timed()};
   return captured();
 }
 
@@ -199,7 +199,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   auto* jit = reinterpret_cast<JitObject*>(self);
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
   const bool tensor = has_tensor(args, nargs, kwnames);
-  if (jit->state->trial.idle() && jit->code == PyFunction_GET_CODE(jit->func) && !recording() &&
+  if (jit->state->tier.resting() && jit->code == PyFunction_GET_CODE(jit->func) && !recording() &&
       is_idle(*jit->state, tensor)) {
     ++jit->state->calls;
     return PyObject_Vectorcall(jit->func, args, nargsf, kwnames);
@@ -212,7 +212,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   if (stack_is_short()) return nullptr;
   try {
     // The plain function runs under a tracer, and under tapes that must see each op.
-    if (paused || thread_is_traced() || tape_needs_single_ops()) return original().release().ptr();
+    if (!may_capture(Asker::kCall)) return original().release().ptr();
     const bool known = jit->code == PyFunction_GET_CODE(jit->func);
     const Code code =
         known ? Code(jit->info, jit->code) : code_info(PyFunction_GET_CODE(jit->func));
@@ -260,6 +260,7 @@ PyObject* make_jit(PyObject* func, bool graph, bool whole, bool fast) {
   o->info = nullptr;
   o->graph = graph;
   o->whole = whole;
+  o->of_cell = false;
   return reinterpret_cast<PyObject*>(o);
 }
 
@@ -321,6 +322,9 @@ int jit_setattro(PyObject* self, PyObject* name, PyObject* value) {
   return value ? PyObject_SetAttr(jit->func, name, value) : PyObject_DelAttr(jit->func, name);
 }
 PyObject* jit_reduce(PyObject* self, PyObject*) {
+  // Who copies a function with its attributes makes another one.
+  if (reinterpret_cast<JitObject*>(self)->of_cell)
+    return Py_BuildValue("O()", reinterpret_cast<PyObject*>(Py_TYPE(Py_None)));
   return PyObject_GetAttrString(reinterpret_cast<JitObject*>(self)->func, "__qualname__");
 }
 PyObject* jit_dir(PyObject* self, PyObject*) {
@@ -374,6 +378,22 @@ py::object jit(py::object f, bool graph, bool whole, bool fast) {
   return f;  // builtins and classes: nothing to read bytecode from
 }
 
+// The JitFunction of a construct.
+py::object graph_of(PyObject* construct) {
+  static PyObject* name = PyUnicode_InternFromString("__pijit_graph__");
+  const py::object attributes =
+      py::reinterpret_steal<py::object>(PyObject_GenericGetDict(construct, nullptr));
+  if (!attributes) throw py::error_already_set();
+  if (PyObject* known = PyDict_GetItemWithError(attributes.ptr(), name);
+      known && Py_TYPE(known) == jit_function_type &&
+      reinterpret_cast<JitObject*>(known)->func == construct)  // functools.wraps copies it
+    return share(known);
+  py::object made = py::reinterpret_steal<py::object>(make_jit(construct, true, false, false));
+  reinterpret_cast<JitObject*>(made.ptr())->of_cell = true;
+  if (PyDict_SetItem(attributes.ptr(), name, made.ptr()) < 0) throw py::error_already_set();
+  return made;
+}
+
 // signature: (dtype, dims) per argument; dims of -1 vary. self is not among them.
 void set_signature(py::object f, const py::object& given) {
   const auto signature = argument<py::sequence>("jit", "input_signature", given);
@@ -416,9 +436,7 @@ py::dict explain(py::object f) {
 }  // namespace
 
 PyObject* jit_inner(PyObject* f) { return reinterpret_cast<JitObject*>(f)->func; }
-bool graph_mode() { return graph_mode_on && !paused; }
 bool runs_as_graph() { return graph_calls > 0 || (graph_depth > 0 && graph_mode()); }
-bool capture_is_paused() { return paused; }
 
 void init_jit(py::module_& m) {
   PyObject* t = PyType_FromSpec(&jit_spec);
@@ -461,28 +479,25 @@ void init_jit(py::module_& m) {
   define(
       m, "pause_capture", {{"on"}},
       [](const Args& a) {
-        return std::exchange(paused, argument<bool>("pause_capture", "on", a[0]));
+        return std::exchange(permission::paused, argument<bool>("pause_capture", "on", a[0]));
       },
       "Whether jitted functions run plainly on this thread from now on; gives what was so.");
   define(m, "set_graph_mode", {{"on"}}, [](const Args& a) {
-    graph_mode_on = argument<bool>("set_graph_mode", "on", a[0]);
+    permission::graph_mode_on = argument<bool>("set_graph_mode", "on", a[0]);
     return py::none();
   });
   define(m, "runs_as_graph", {}, [](const Args&) { return runs_as_graph(); });
   define(m, "graph_mode", {},
          [](const Args&) { return graph_mode() && graph_depth == 0 && !tape_needs_single_ops(); });
-  // GRAPH_MODE: an outermost Cell's construct as a graph. One JitFunction per construct function.
+  // GRAPH_MODE: an outermost Cell's construct as a graph. One JitFunction per construct function,
+  // which lives and dies with it: among its attributes, where the garbage collector sees it.
   define(m, "run_cell", {{"cell"}, {"args"}, {"kwargs"}}, [](const Args& a) {
     const py::object& cell = a[0];
     const auto args = argument<py::tuple>("run_cell", "args", a[1]);
     const auto kwargs = argument<py::dict>("run_cell", "kwargs", a[2]);
-    static auto* made = new absl::flat_hash_map<PyObject*, py::object>;  // holds the functions, so
-                                                                         // addresses stay theirs
     py::object f = py::type::of(cell).attr("construct");
-    if (Py_TYPE(f.ptr()) == jit_function_type) return f(cell, *args, **kwargs);
-    py::object& j = (*made)[f.ptr()];
-    if (!j) j = jit(f, true, false, false);
-    return py::object(j(cell, *args, **kwargs));
+    return py::object((PyFunction_Check(f.ptr()) ? graph_of(f.ptr()) : jit(f, true, false, false))(
+        cell, *args, **kwargs));
   });
 }
 

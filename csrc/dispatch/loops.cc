@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "dispatch/automatic.h"
+#include "dispatch/permission.h"
 #include "entry/runner.h"
 #include "python/module_code.h"
 
@@ -14,12 +15,9 @@ namespace {
 
 // Turns of ops before a loop is watched; a function may better be captured as a whole.
 constexpr unsigned kTurns = 8, kTurnsInFunction = 24;
-constexpr uint64_t kPlain = 6;         // iterations that CPython runs at first
 constexpr double kLineCost = 150;      // ns, of a look at a line
 constexpr unsigned kWithoutGraph = 3;  // runs, before CPython keeps a line
 constexpr uint64_t kBatch = 4;         // iterations that are timed at once
-constexpr uint64_t kJudged = 12;       // batches
-constexpr double kGain = 0.97;
 
 // Iterators that run no Python code.
 bool plain_iterator(PyObject* o) {
@@ -32,47 +30,36 @@ bool plain_iterator(PyObject* o) {
 
 using Loop = Automatic::Loop;
 
-// At first an iteration is left to CPython, which is slowed down by our looking at its lines.
-bool measures_plain(const Loop& l) { return l.plain.size() < kPlain; }
-
+// An iteration has ended. At first they are left to CPython, which is slowed down by our looking at
+// its lines; captured ones are timed in batches.
 void iterated(Loop& l, uint64_t compiled) {
   ++l.iterations;
-  if (l.compiled != compiled) {
+  const bool warming = l.tier.next(config().measure) == Tier::Way::kPlain;
+  const bool anew = l.compiled != compiled;
+  if (anew) {
     l.compiled = compiled;
     l.settled = 0;
   }
-  const uint64_t batch = measures_plain(l) ? 1 : kBatch;
-  if (l.settled++ % batch != 0) return;
-  const int64_t t = now_ns();
-  const auto each = static_cast<double>(t - l.began) / static_cast<double>(batch);
-  if (l.settled > 1) {
-    if (measures_plain(l)) {
-      l.plain.add(std::max(each - kLineCost * static_cast<double>(l.lines), 0.0));
-      if (!measures_plain(l)) l.settled = 0;
-    } else {
-      l.captured += kBatch;
-      l.times.add(each);
-      earned((l.plain.least() - each) * kBatch);
-    }
+  const uint64_t batch = warming ? 1 : kBatch;
+  int64_t each = Tier::kUntimed;
+  if (l.settled++ % batch == 0) {
+    const int64_t now = clock_ns();
+    const auto looks = static_cast<int64_t>(kLineCost * static_cast<double>(l.lines));
+    if (l.settled > 1)
+      each = warming ? std::max<int64_t>(now - l.began - looks, 0)
+                     : (now - l.began) / static_cast<int64_t>(kBatch);
+    l.began = now;
+    l.lines = 0;
   }
-  l.began = t;
-  l.lines = 0;
-}
-
-// True: the loop goes back to CPython for good.
-bool judged(Loop& l, uint64_t compiled) {
-  if (l.given_back) return true;
-  if (l.times.size() < kJudged) {
-    if (l.iterations < 64 || compiled * 3 < l.iterations) return false;
-    l.why = "it was captured anew in nearly every iteration";
-  } else {
-    if (!config().measure || l.times.least() < kGain * l.plain.least()) return false;
-    char text[96];
-    std::snprintf(text, sizeof text, "an iteration took %.3g us captured and %.3g us plain",
-                  l.times.least() / 1e3, l.plain.least() / 1e3);
-    l.why = text;
+  if (warming) {
+    if (each != Tier::kUntimed) l.tier.ran_plainly(each);
+    if (!l.tier.warming()) l.settled = 0;
+    return;
   }
-  return l.given_back = true;
+  l.tier.ran_captured(each, {.graph = true, .anew = anew});
+  if (each == Tier::kUntimed) return;
+  l.captured += kBatch;
+  earned((l.tier.plain().least() - static_cast<double>(each)) * kBatch);
 }
 
 // The innermost loop around an instruction: the target of a jump back over it; -1: none.
@@ -92,11 +79,9 @@ LineAnswer on_line(LiveFrame& frame) {
   if (a->watched < 0 || !a->state) return LineAnswer::kStop;
   const int head = a->watched;
   Loop& l = a->loops[head];
-  if (l.given_back) return LineAnswer::kStop;
+  if (l.tier.resting()) return LineAnswer::kStop;
   try {
-    if (capture_is_paused() || interpreter_is_awaited() || graph_mode() ||
-        tape_needs_single_ops() || thread_is_traced())
-      return LineAnswer::kGoOn;
+    if (!may_capture(Asker::kLoop)) return LineAnswer::kGoOn;
     const Code code = code_info(frame.code());
     const int offset = frame.offset();
     const auto at = std::find_if(code->instrs.begin(), code->instrs.end(),
@@ -115,7 +100,8 @@ LineAnswer on_line(LiveFrame& frame) {
     bool moved = false;
     auto next_item = [&] {
       const Instr& in = code->instrs[stand.instr];
-      if (in.op != Op::FOR_ITER || stand.stack.empty() || interpreter_is_awaited()) return false;
+      if (in.op != Op::FOR_ITER || stand.stack.empty() || !may_capture(Asker::kNextItem))
+        return false;
       PyObject* it = stand.stack.back().ptr();
       if (!plain_iterator(it)) return false;
       PyObject* item = Py_TYPE(it)->tp_iternext(it);
@@ -129,8 +115,8 @@ LineAnswer on_line(LiveFrame& frame) {
     };
     if (began_at == head) iterated(l, state->compile_count);
     ++l.lines;
-    if (judged(l, state->compile_count)) return LineAnswer::kStop;
-    if (measures_plain(l)) return LineAnswer::kGoOn;
+    if (l.tier.resting()) return LineAnswer::kStop;
+    if (l.tier.warming()) return LineAnswer::kGoOn;
     HookScope quiet(false);
     OwnerScope owner(state.get());
     for (bool first = true;; first = false) {
@@ -160,14 +146,14 @@ LineAnswer on_line(LiveFrame& frame) {
       }
       if (stand.instr == head) {
         iterated(l, state->compile_count);
-        if (judged(l, state->compile_count)) break;
+        if (l.tier.resting()) break;
       }
     }
     if (!moved) return LineAnswer::kGoOn;
     if (stand.slots.size() != static_cast<size_t>(code->num_slots))
       stand.slots.resize(code->num_slots);
     frame.go_on_at(code->instrs[stand.instr].offset, stand.slots, std::move(stand.stack));
-    return l.given_back ? LineAnswer::kStop : LineAnswer::kGoOn;
+    return l.tier.resting() ? LineAnswer::kStop : LineAnswer::kGoOn;
   } catch (...) {
     raise_current_exception();
     return LineAnswer::kRaise;
@@ -177,7 +163,7 @@ LineAnswer on_line(LiveFrame& frame) {
 }  // namespace
 
 void look_for_loop(Automatic& a, const LiveFrame& frame) {
-  if (a.phase == Automatic::kCaptured) return;
+  if (a.captured()) return;
   const int offset = frame.offset();
   const bool again = offset <= a.last_op && a.frame == frame.id();
   if (a.frame != frame.id()) a.turns = 0;
@@ -196,7 +182,7 @@ void look_for_loop(Automatic& a, const LiveFrame& frame) {
                                  [&](auto& i) { return i.offset >= offset; });
     head = loop_around(*code, static_cast<int>(at - code->instrs.begin()));
   }
-  if (head < 0 || a.loops[head].given_back) {
+  if (head < 0 || a.loops[head].tier.resting()) {
     a.hopeless.insert(offset);
     return;
   }

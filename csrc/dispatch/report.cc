@@ -201,7 +201,7 @@ py::dict report(const State& s, const py::object& func) {
     if (p.never) never.append(str_of(str_cat(code->filename, ":", code->instrs[key.first].line)));
   }
   std::vector<const State*> below;
-  for (auto& [c, owned] : s.callees) below.push_back(c);
+  for (auto& [c, kept] : s.callees.all()) below.push_back(c);
   std::sort(below.begin(), below.end(), [](auto* a, auto* b) { return a->place < b->place; });
   for (auto* c : below) {
     py::dict x;
@@ -229,7 +229,7 @@ py::dict report(const State& s, const py::object& func) {
   d["breaks"] = described_breaks(s);
   d["misses"] = described_misses(s);
   d["interpreted_from"] = never;
-  d["given_back"] = str_of(s.trial.verdict());
+  d["given_back"] = str_of(s.tier.verdict());
   return d;
 }
 

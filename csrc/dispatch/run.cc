@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "dispatch/permission.h"
 #include "dispatch/report.h"
 #include "entry/runner.h"
 #include "python/call_in_frame.h"
@@ -138,8 +139,7 @@ py::object Execution::run() {
   while (true) {
     Point& point = state_.points[{instr_, static_cast<int>(stack_.size())}];
     // a tape or a tracer that was started meanwhile must see each op
-    if (point.never || tape_needs_single_ops() || (!untouched_ && thread_is_traced()))
-      return plain();
+    if (point.never || !may_capture(untouched_ ? Asker::kEntry : Asker::kResume)) return plain();
     const Found found = lookup(point);
     if (!found.entry) return plain();
     const py::object result = run_entry(found);
@@ -245,12 +245,11 @@ Execution::Found Execution::lookup(Point& point) {
         if (state_.signature[k].shape[d] < 0)
           point.varying[path_of({Source::kState, -1, static_cast<int>(k), {}}, 0)] |= uint64_t{1}
                                                                                       << d;
-  if (state_.busy || stack_is_low()) return {};
+  if (state_.busy || !may_capture(Asker::kCapture)) return {};
   stop_following(state_, point, misses_);
   if (point.entries.size() >= kMaxEntries) {
     // nothing that could be left alone: tried again ever more rarely
-    ++point.refused;
-    if (point.refused & (point.refused - 1)) return {};
+    if (!point.refused.due()) return {};
     const auto least = std::min_element(point.entries.begin(), point.entries.end(),
                                         [](auto& a, auto& b) { return a->calls < b->calls; });
     state_.given_up.push_back(std::move(*least));
@@ -276,7 +275,7 @@ Execution::Found Execution::capture_here(Point& point) {
     explicit Busy(bool& on) : on(on) { on = true; }
     ~Busy() { on = false; }
   };
-  const auto t0 = std::chrono::steady_clock::now();
+  const int64_t begin = clock_ns();
   std::unique_ptr<Entry> fresh;
   try {
     Busy busy(state_.busy);
@@ -299,8 +298,7 @@ Execution::Found Execution::capture_here(Point& point) {
     }
     return {};
   }
-  state_.compile_ms +=
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - t0).count();
+  state_.compile_ms += static_cast<double>(clock_ns() - begin) / 1e6;
   ++state_.compile_count;
   write_replay(*fresh, *code_, instr_);
   // A loop that was taken over ends an iteration where CPython takes the next item.
@@ -322,7 +320,7 @@ Execution::Found Execution::capture_here(Point& point) {
   for (auto& g : fresh->guards) tensors |= g.kind == Guard::kTensor;
   if (untouched_ && fresh->result >= 0 && fresh->ops.empty() && !tensors) {
     point.never = true;  // nothing for a graph in it
-    if (instr_ == 0 && !front_.stand) state_.trial.found_nothing();
+    if (instr_ == 0 && !front_.stand) state_.tier.found_nothing();
     return {};
   }
   point.entries.insert(point.entries.begin(), std::move(fresh));

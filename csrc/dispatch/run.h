@@ -1,13 +1,12 @@
 // Running captured functions: the cache of entries of a function, and the loop over entries, break
 // instructions and what follows them.
 #pragma once
-#include <chrono>
 #include <span>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
-#include "dispatch/trial.h"
 #include "capture/capture.h"
+#include "dispatch/tier.h"
 #include "python/hook.h"
 
 namespace pijit {
@@ -20,28 +19,41 @@ struct Point {
   std::map<uint64_t, uint64_t> varying;         // numbers and dims seen to change, by path
   std::set<uint64_t> own_changes;               // what the code itself changes
   std::set<uint64_t> unstable;                  // of these, what entries cannot follow
-  uint64_t refused = 0;                         // calls without an entry while there were too many
+  Backoff refused;                              // further entries, while there are too many
   bool expects_raises = false;                  // graphs that check for exceptions fail often
   bool never = false;                           // capture does not pay here
 };
 
-// Whether it pays to look for captured callees under a place of a function. The hook costs each
-// Python call below, so after some runs without a find it is tried ever more rarely.
-class HookUse {
- public:
-  bool worth_it() {
-    ++runs_;
-    return fruitless_ < 3 || (runs_ & (runs_ - 1)) == 0;
-  }
-  void report(bool found) { fruitless_ = found ? 0 : fruitless_ + 1; }
-
- private:
-  uint64_t runs_ = 0;
-  unsigned fruitless_ = 0;
+// Looks for captured callees below a place. The hook costs each Python call there.
+struct HookUse : Backoff {
+  HookUse() : Backoff(3) {}
 };
 
 // Graphs that ran so far, of all functions.
 extern uint64_t graphs_run;
+
+struct State;
+// What was captured below a decorated function, by keepers of it. Code that is made anew at every
+// call (exec) would add up for ever, and its globals with it: what was not called since the last
+// look goes, and there is a look whenever the number has doubled.
+class Callees {
+ public:
+  struct Kept {
+    py::object keeper;
+    bool used = true;
+  };
+  bool room() { return all_.size() < limit_ || make_room(); }
+  void use(const State* s, const py::object& keeper) {
+    all_.try_emplace(s, Kept{keeper}).first->second.used = true;
+  }
+  const std::map<const State*, Kept>& all() const { return all_; }
+
+ private:
+  static constexpr size_t kFew = 64, kMost = 1024;
+  bool make_room();
+  std::map<const State*, Kept> all_;
+  size_t limit_ = kFew, asked_ = 0;
+};
 
 // What is known of a function.
 struct State {
@@ -53,8 +65,8 @@ struct State {
   HookUse plain_use;                 // where the function runs plainly
   // Of a decorated function: what was captured below its breaks. Callees own nothing of one
   // another, so that no State keeps itself.
-  std::map<const State*, py::object> callees;  // their keepers
-  PyObject* keeper = nullptr;                  // its own, borrowed
+  Callees callees;
+  PyObject* keeper = nullptr;  // its own, borrowed
   // Of a callee:
   py::object globals;
   std::string place;
@@ -82,7 +94,7 @@ struct State {
   // Entries that were given up in calls below one that still runs: it may be theirs.
   int running = 0;
   std::vector<std::unique_ptr<Entry>> given_up;
-  Trial trial;  // of a decorated function
+  Tier tier{TierPolicy::decorated};  // of a decorated function
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
   std::vector<Type> signature;
 };
@@ -138,8 +150,6 @@ State* current_owner();
 // The State of a function that was captured as a callee, or null.
 std::shared_ptr<State> callee_state(PyObject* code);
 void never_capture(PyObject* code);
-// Whether all of this thread's functions run plainly for now.
-bool capture_is_paused();
 
 // Calls with these arguments in slots, which the caller keeps; `original` runs the function
 // plainly.

@@ -1,16 +1,38 @@
 #include "eager/eager.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "base/config.h"
+#include "base/second_chance.h"
 #include "compile/compile.h"
 #include "eager/tape.h"
+#include "runtime/hidden_bytes.h"
 #include "runtime/record.h"
 #include "runtime/watch.h"
 
 namespace pijit {
 namespace {
+
+// Memory of a program's steps and of what describes them.
+size_t bytes_of(const Program& p) {
+  constexpr size_t kKernel = 512;  // an object with a few vectors
+  const auto text = [](const std::string& s) { return s.capacity(); };
+  const auto list = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
+  // Slots and literals once more in the frame of a run.
+  size_t n = sizeof p + list(p.input_types) + 2 * list(p.slots) + list(p.literals) + list(p.steps) +
+             list(p.output_buffers) + list(p.outputs);
+  for (auto& st : p.steps) {
+    n += kKernel + text(st.text) + 4 * (list(st.in) + list(st.out));
+    if (!st.subject) continue;
+    n += sizeof(Subject) + text(st.subject->detail) + text(st.subject->kernel);
+    for (auto* texts : {&st.subject->ops, &st.subject->places})
+      for (auto& s : *texts) n += sizeof s + text(s);
+  }
+  return n;
+}
 
 // An op, or the gradient of one: then the result and its cotangent follow the inputs.
 struct Key {
@@ -25,8 +47,15 @@ constexpr uint64_t kForward = 0;
 constexpr size_t kMaxMask = 64;
 struct Entry {
   Key key;
+  size_t hash;
   std::shared_ptr<const Program> program;
   std::vector<size_t> of;  // of a gradient: the inputs whose cotangents the program gives
+  size_t bytes = 0;
+  bool used = true;  // under the cache's lock
+  void measure(size_t hidden) {
+    bytes = sizeof *this + bytes_of(*program) + hidden + key.in.capacity() * sizeof(Type) +
+            key.attrs.capacity() * sizeof(AttrValue) + of.capacity() * sizeof(size_t);
+  }
 };
 
 size_t hash_type(const Type& t) {
@@ -35,17 +64,33 @@ size_t hash_type(const Type& t) {
   return h;
 }
 
-// A small direct-mapped table in front of the full one; one lock for both.
+// A small direct-mapped table in front of the full one; one lock for both. They share what `kept`
+// holds within the bytes that the option allows.
 struct Cache {
   std::mutex mu;
-  std::shared_ptr<const Entry> front[1024];
-  absl::flat_hash_map<size_t, absl::InlinedVector<std::shared_ptr<const Entry>, 1>> all;
+  std::shared_ptr<Entry> front[1024];
+  absl::flat_hash_map<size_t, absl::InlinedVector<std::shared_ptr<Entry>, 1>> all;
+  SecondChance<Entry> kept;
+
+  void add(std::shared_ptr<Entry> e) {
+    std::vector<std::shared_ptr<Entry>> gone;  // may be the last to hold them: behind the lock
+    std::lock_guard lock(mu);
+    gone = kept.add(e, static_cast<size_t>(config().program_bytes));
+    for (auto& old : gone) {
+      if (front[old->hash & 1023] == old) front[old->hash & 1023] = nullptr;
+      const auto same_hash = all.find(old->hash);
+      auto& list = same_hash->second;
+      list.erase(std::find(list.begin(), list.end(), old));
+      if (list.empty()) all.erase(same_hash);
+    }
+    all[e->hash].push_back(e);
+    front[e->hash & 1023] = std::move(e);
+  }
 };
 Cache& cache() {
   static auto* c = new Cache;
   return *c;
 }
-constexpr size_t kMaxEntries = 20000;
 
 // The entry for a call; `make` fills in graph and `of` of a new one, given inputs of the graph.
 template <class Make>
@@ -72,7 +117,7 @@ std::shared_ptr<const Entry> find_entry(const EagerBuilder& b, const OpDef& op, 
     return true;
   };
   Cache& c = cache();
-  std::shared_ptr<const Entry> entry;
+  std::shared_ptr<Entry> entry;
   {
     std::lock_guard lock(c.mu);
     auto& front = c.front[h & 1023];
@@ -86,24 +131,22 @@ std::shared_ptr<const Entry> find_entry(const EagerBuilder& b, const OpDef& op, 
             break;
           }
     }
+    if (entry && !entry->used) entry->used = true;
   }
   if (!entry) {
     auto fresh = std::make_shared<Entry>();
     fresh->key = {&op, attrs, {}, absent, need, device};
+    fresh->hash = h;
     for (auto v : in) fresh->key.in.push_back(v ? type(v) : Type{});
     Graph g(false);
     std::vector<Val> x;
     for (auto v : in) x.push_back(v ? g.add_input(type(v)) : Val{});
     make(g, x, &fresh->of);
+    const size_t hidden = HiddenBytes::count();
     fresh->program = compile(g);
+    fresh->measure(HiddenBytes::count() - hidden);
     entry = fresh;
-    std::lock_guard lock(c.mu);
-    if (c.all.size() >= kMaxEntries) {
-      c.all.clear();
-      for (auto& f : c.front) f.reset();
-    }
-    c.all[h].push_back(entry);
-    c.front[h & 1023] = entry;
+    c.add(std::move(fresh));
   }
   return entry;
 }

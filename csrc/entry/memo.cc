@@ -70,9 +70,9 @@ class Memo::Recorder {
       else
         m_.moving_.push_back({s, true, is_changed(s)});
     }
+    const absl::flat_hash_set<int> identities(e_.identities.begin(), e_.identities.end());
     for (int s : e_.changed) {
-      const bool identity =
-          std::find(e_.identities.begin(), e_.identities.end(), s) != e_.identities.end();
+      const bool identity = identities.contains(s);
       if (stays(s))
         m_.changed_.insert(value(s));
       else if (!identity)

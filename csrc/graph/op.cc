@@ -201,13 +201,16 @@ Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attr
     many.resize(in.size());
     vals = many;
   }
+  static const OpDef &pow = OpTable::get().at("pow"), &mul = OpTable::get().at("mul"),
+                     &cast = OpTable::get().at("cast");
   const bool promoting = op.promote != Promote::kNone;
   const DType t = promoting ? result_dtype(op, in) : DType::F32;
   for (size_t i = 0; i < in.size(); ++i) {
     DType want = t;
     if (!promoting) {
       const DType own = in[i].kind == Operand::kAbsent ? t : in[i].dtype();
-      want = in[i].weak() && own == DType::F64 ? DType::F32 : own;
+      // (a cast takes the whole number: 2^24 + 1 is an int32)
+      want = in[i].weak() && own == DType::F64 && &op != &cast ? DType::F32 : own;
     } else if (op.promote == Promote::kSelect && i == 0) {
       want = DType::Bool;
     }
@@ -215,7 +218,6 @@ Val call_op(Builder& b, const OpDef& op, std::span<const Operand> in, Attrs attr
   }
   // A square, by the rule of pow itself; said here so that eager mode, to which exponents are
   // operands like any other, need not call pow for it.
-  static const OpDef &pow = OpTable::get().at("pow"), &mul = OpTable::get().at("mul");
   if (&op == &pow && is_two(in[1])) return b.op(mul, std::vector<Val>{vals[0], vals[0]}, {});
   return b.op(op, vals, std::move(attrs));
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "graph/number_cast.h"
 
 namespace pijit {
 
@@ -99,7 +100,7 @@ SVal SBuilder::add(SNode n) {
 }
 
 SVal SBuilder::constant(DType dt, double v) {
-  if (!is_float(dt)) return constant_int(dt, static_cast<int64_t>(v));
+  if (!is_float(dt)) return constant_int(dt, static_cast<int64_t>(integer_bits(dt, v)));
   uint64_t raw = 0;
   if (dt == DType::F64) {
     std::memcpy(&raw, &v, 8);

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <type_traits>
 
 #include "base/error.h"
+#include "graph/number_cast.h"
 
 namespace pijit {
 namespace {
@@ -42,23 +42,6 @@ template <class T>
 constexpr bool kIsInt = std::is_integral_v<T>;
 template <class T>
 using Unsigned = std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>;
-
-// Conversion as x86 does it: out-of-range and NaN give the minimum of the signed type.
-template <class To, class From>
-To convert(From x) {
-  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    using Wide =
-        std::conditional_t<(sizeof(To) < 8 && !std::is_same_v<To, uint32_t>), int32_t, int64_t>;
-    if constexpr (std::is_same_v<To, uint64_t>)
-      if (x >= 9223372036854775808.0)
-        return x < 18446744073709551616.0 ? static_cast<uint64_t>(x) : uint64_t{1} << 63;
-    constexpr double lo = static_cast<double>(std::numeric_limits<Wide>::min());
-    if (!(x >= lo && x < -lo)) return static_cast<To>(std::numeric_limits<Wide>::min());
-    return static_cast<To>(static_cast<Wide>(x));
-  } else {
-    return static_cast<To>(x);
-  }
-}
 
 template <class T>
 T floor_div(T a, T b) {
@@ -173,7 +156,7 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
         with_type(s.dt, [&](auto t) {
           using T = decltype(t);
           T* d = static_cast<T*>(pd);
-          LOOP((convert<T, F>(a[i])));
+          LOOP((number_cast<T, F>(a[i])));
           if constexpr (std::is_same_v<T, float>) {
             if (s.dt == DType::F16) LOOP(half_to_float(float_to_half(d[i])));
             if (s.dt == DType::BF16) LOOP(bf16_to_float(float_to_bf16(d[i])));
@@ -277,9 +260,9 @@ void eval(const SNode& s, const SNode* nodes, Reg* regs, int id, int64_t n) {
         case SOp::kDiv: LOOP(a[i] / b[i]); return;
         case SOp::kFma: LOOP(std::fma(a[i], b[i], c[i])); return;
         case SOp::kScale:
-          LOOP(std::ldexp(a[i], (convert<int32_t, T>(b[i] > 4000    ? T{4000}
-                                                     : b[i] < -4000 ? T{-4000}
-                                                                    : b[i]))));
+          LOOP(std::ldexp(a[i], (number_cast<int32_t, T>(b[i] > 4000    ? T{4000}
+                                                         : b[i] < -4000 ? T{-4000}
+                                                                        : b[i]))));
           return;
         case SOp::kNeg: LOOP(-a[i]); return;
         case SOp::kAbs: LOOP(std::fabs(a[i])); return;

@@ -41,6 +41,8 @@ PyObject* raise_current_exception() {
     PyErr_SetObject(t, str_of(e.what()).ptr());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
+  } catch (const std::length_error&) {  // of a container that no memory could hold
+    PyErr_NoMemory();
   } catch (const std::exception& e) {
     PyErr_SetObject(PyExc_RuntimeError, str_of(e.what()).ptr());
   }
@@ -205,20 +207,21 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
     };
     src = plain(src);
   }
-  py::array a = py::reinterpret_steal<py::array>(np.attr("asarray")(src).release());
-  std::string name = py::str(a.dtype().attr("name"));
+  // An object is asked for its array once: the next one may be another.
+  const py::array given = py::reinterpret_steal<py::array>(np.attr("asarray")(src).release());
+  std::string name = py::str(given.dtype().attr("name"));
   auto t = dtype_from_name(name);
   OP_CHECK(t, kType, "[Tensor] cannot hold data of type ", name,
            "; expected bool, integers, floats or complex numbers");
   if (!is_array && *t == DType::F64 && !py::hasattr(src, "dtype") && !dtype)
     dtype = DType::F32;  // Python floats
-  a = py::reinterpret_steal<py::array>(
-      np.attr("ascontiguousarray")(a, py::dtype(std::string(public_name_of(*t)).c_str()))
+  const py::array a = py::reinterpret_steal<py::array>(
+      np.attr("ascontiguousarray")(given, py::dtype(std::string(public_name_of(*t)).c_str()))
           .release());
   Type type{*t, {}};
-  // ascontiguousarray makes 0-d arrays 1-d
-  py::array original = py::reinterpret_steal<py::array>(np.attr("asarray")(src).release());
-  for (py::ssize_t i = 0; i < original.ndim(); ++i) type.shape.push_back(original.shape(i));
+  // (ascontiguousarray makes 0-d arrays 1-d)
+  for (py::ssize_t i = 0; i < given.ndim(); ++i) type.shape.push_back(given.shape(i));
+  PIJIT_CHECK(static_cast<size_t>(a.nbytes()) == type.bytes(), "an array of other elements");
   ArrayRef r = new_array(type);
   std::memcpy(r->data, a.data(), type.bytes());
   if (dtype) r = cast_array(r, *dtype);

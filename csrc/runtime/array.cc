@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/device.h"
+#include "runtime/guard.h"
 #include "runtime/record.h"
 
 namespace pijit {
@@ -118,7 +119,7 @@ struct Leave {
 };
 
 Local* make_local() {
-  if (gone) return nullptr;
+  if (gone || guarded()) return nullptr;
   auto* l = new Local;
   {
     Pool& p = pool();
@@ -158,7 +159,9 @@ void* allocate(size_t bytes) {
   const size_t c = class_of(bytes, &size);
   Local* l = here();
   Local::Bin* b = l && c < kLocalClasses ? &l->bins[c] : nullptr;
-  void* r = b && b->count ? b->blocks[--b->count] : refill(b, c, size);
+  void* r = b && b->count     ? b->blocks[--b->count]
+            : !l && guarded() ? guarded_allocate(bytes)
+                              : refill(b, c, size);
   if (!r && !(r = fresh_block(size))) throw std::bad_alloc();
   count(l, static_cast<int64_t>(size));
   if (recording()) record_allocation(size, allocated_bytes());
@@ -176,6 +179,7 @@ void release(void* ptr, size_t bytes) {
     b.blocks[b.count++] = ptr;
     return;
   }
+  if (!l && guarded()) return guarded_release(ptr, bytes);
   Pool& p = pool();
   {
     const std::lock_guard lock(p.mu);

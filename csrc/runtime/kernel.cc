@@ -1,8 +1,11 @@
 #include "runtime/kernel.h"
 
 #include "base/log.h"
+#include "runtime/hidden_bytes.h"
 
 namespace pijit {
+
+thread_local size_t HiddenBytes::count_ = 0;
 
 std::unique_ptr<OpKernel> KernelRegistry::make(const KernelRequest& r) const {
   auto it = list_.find(r.op.name);

@@ -59,7 +59,10 @@ Recorded stop_recording(const Recording& r);
 extern SubjectRef (*caller_subject)();
 extern std::atomic<int> recordings;
 inline bool recording() { return __builtin_expect(recordings.load(std::memory_order_relaxed), 0); }
+// Nanoseconds of the steady clock, from which all times are taken; a test may set what it shows.
 int64_t clock_ns();
+constexpr int64_t kRealTime = -1;
+void set_clock(int64_t ns);
 // Adds an event that ends now, and says when that was.
 int64_t record_event(TraceEvent::Kind kind, int64_t begin, SubjectRef subject);
 // Of a block of memory; `used`: with it.

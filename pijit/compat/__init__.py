@@ -6,14 +6,20 @@
 
 A path below `mindspore` is the same path below `pijit`; `_ELSEWHERE` holds those that MindSpore divides in another way, and
 serves `import pijit.…` as well. A name that a module doesn't have is looked up among submodules that aren't loaded yet, then in
-the packages above (`mindspore.nn.layer.conv.Dense` is found in `pijit.nn.layer`), and stands in the module's `__dict__` from then on."""
+the packages above (`mindspore.nn.layer.conv.Dense` is found in `pijit.nn.layer`), and stands in the module's `__dict__` from then on.
 
+Every other module and name of MindSpore (`reference`) exists as well: a module that pijit has no file for is made when it is imported, and a
+name that pijit has elsewhere is found there; what pijit leaves out raises when it is used (`left_out`)."""
+
+import builtins
 import difflib
 import importlib
 import importlib.util
 import sys
 import types
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+
+from pijit.compat import homes
 
 VERSION = "2.7.1"  # the MindSpore whose names these are
 
@@ -63,6 +69,19 @@ _ELSEWHERE = {
     "dataset.config": "dataset.core.config",
     "dataset.callback": "dataset.callback.ds_callback",
     "ops.grad_base": "ops._grad.grad_base ops._grad_experimental.grad_base",
+    # of earlier versions, and inner ones that programs ask for
+    "compat.old.checkparam": "_checkparam",
+    "compat.old.c_expression": "_c_expression",
+    "compat.old.typing": "_c_expression.typing",
+    "compat.old.version": "version",
+    "profiler": "profiler.profiling",
+    "compat.old.decorators": "_extends.cell_attr_register",
+    "compat.old.quant": "nn.layer.quant train.quant train.quant.quant train.quant.quant_utils compression compression.quant compression.quant.qat "
+                        "compression.quant.quant_utils compression.common compression.common.constant",
+    "compat.old.transformer": "nn.transformer nn.transformer.transformer nn.transformer.layers nn.transformer.loss nn.transformer.moe "
+                              "nn.transformer.op_parallel_config parallel._transformer parallel._transformer.transformer "
+                              "parallel._transformer.layers parallel._transformer.loss parallel._transformer.moe "
+                              "parallel._transformer.op_parallel_config",
 }
 _PATHS = {path: ours for ours, paths in _ELSEWHERE.items() for path in paths.split()}
 _BELOW = {}  # our module: MindSpore's paths below it
@@ -70,8 +89,14 @@ for _path in _PATHS:
     _above = _path.rpartition(".")[0]
     _BELOW.setdefault(_PATHS.get(_above, _above), []).append(_path)
 
+# MindSpore's modules without a file here that have the name of a function beside them, by the module of ours that holds it
+_BESIDE = {"": "run_check", "nn.optim": "thor", "scipy.optimize": "line_search linear_sum_assignment minimize", "train.metrics": "auc",
+           "ops": "op_info_register vm_impl_registry", "parallel": "parameter_broadcast shard",
+           "utils": "runtime_execution_order_check stress_detect"}
+
 _installed = False
 _own_version = None
+_finders = {}  # module: how names() finds what is in none of its submodules' places above
 
 
 def _own(name):
@@ -108,11 +133,68 @@ def _importing_from():
 def _found_above(module, name):
     """What a package above has under the name; the topmost counts for `common` alone, which is a second place for its names."""
     above = module.rpartition(".")[0]
-    while above.count(".") or above and module.startswith("pijit.common"):
+    while (above.count(".") or above and module.startswith("pijit.common")) and not above.startswith("pijit.compat"):
         value = sys.modules[above].__dict__.get(name)
         if value is not None and not isinstance(value, types.ModuleType):
             return value
         above = above.rpartition(".")[0]
+    return None
+
+
+def _file_spec(path):
+    """The spec of a module of ours that has a file or stands in `_PATHS`, or None."""
+    if path.partition(".")[2] in _PATHS:
+        return importlib.util.find_spec(path)
+    return PathFinder.find_spec(path, getattr(sys.modules.get(path.rpartition(".")[0]), "__path__", ()))
+
+
+def _paths(module):
+    """MindSpore's paths that a module of ours answers, its own first."""
+    rest = module.partition(".")[2]
+    return [rest, *_ELSEWHERE.get(rest, "").split()]
+
+
+def _own_value(path, name):
+    """What the module of ours for MindSpore's path has under the name by itself, or None."""
+    own = _own("mindspore." + path if path else "mindspore")
+    if own not in sys.modules:
+        parent = own.rpartition(".")[0]
+        if parent and _own_module(parent) is None or _file_spec(own) is None:
+            return None
+    module = _prepared(importlib.import_module(own))
+    value = module.__dict__.get(name)
+    if value is None and own in _finders:
+        value = _finders[own](name)
+    return None if isinstance(value, types.ModuleType) else value
+
+
+def _own_module(name):
+    """The module of ours of that name if it has a file, loaded, or None."""
+    if name not in sys.modules:
+        parent = name.rpartition(".")[0]
+        if parent and _own_module(parent) is None or _file_spec(name) is None:
+            return None
+        importlib.import_module(name)
+    return sys.modules[name]
+
+
+def _old_value(module, name):
+    """What these modules have under the name in earlier versions of MindSpore, or in a way that programs of these know."""
+    from pijit.compat import old
+    for path in _paths(module):
+        value = old.value(path, name)
+        if value is not None:
+            return value
+    return None
+
+
+def _reference_value(module, name):
+    """What MindSpore's modules that this one answers have under the name: ours from elsewhere, or what raises when it is used."""
+    from pijit.compat import reference
+    for path in _paths(module):
+        value = reference.value(path, name, _own_value)
+        if value is not None:
+            return value
     return None
 
 
@@ -125,18 +207,34 @@ def names(module, lazy=None, load=None, known=None):
     What is found goes into the `__dict__`. AttributeError (ImportError for `from module import name`) names the nearest names there are."""
     origin = {name: "pijit." + path for path, text in (lazy or {}).items() for name in text.split()}
 
-    def find(name):
+    def find_here(name):
         if name in origin:
             return getattr(importlib.import_module(origin[name]), name)
-        value = load(name) if load is not None else None
+        return load(name) if load is not None else None
+
+    _finders[module] = find_here
+
+    def find(name):
+        value = find_here(name)
         if value is None:
             value = _found_above(module, name)
         if value is not None:
             return value
+        if isinstance(sys.modules[module], _Made) or name in _BESIDE.get(module.partition(".")[2], "").split():
+            value = _old_value(module, name)  # a function's name may be a module's, too
+            if value is None:
+                value = _reference_value(module, name)
+            if value is not None:
+                return value
         path = f"{module}.{name}"
-        if path in sys.modules or "__path__" in sys.modules[module].__dict__ and importlib.util.find_spec(path) is not None:
+        if path in sys.modules or "__path__" in sys.modules[module].__dict__ and _file_spec(path) is not None:
             return _prepared(importlib.import_module(path))
-        return None
+        value = _old_value(module, name)
+        if value is None:
+            value = _reference_value(module, name)
+        if value is None and "__path__" in sys.modules[module].__dict__ and importlib.util.find_spec(path) is not None:
+            return _prepared(importlib.import_module(path))
+        return value
 
     def __getattr__(name):
         if name == "__all__" and known is not None:
@@ -146,7 +244,8 @@ def names(module, lazy=None, load=None, known=None):
             raise AttributeError(f"module {_shown(module)!r} has no attribute {name!r}", name=name)
         value = find(name)
         if value is not None:
-            sys.modules[module].__dict__[name] = value
+            if not hasattr(builtins, name):  # else the module's own code found it instead of Python's
+                sys.modules[module].__dict__[name] = value
             return value
         if _importing_from():
             raise ImportError(f"cannot import name {name!r} from {_shown(module)!r}: pijit doesn't have it.{_hint(name, __dir__())}", name=module)
@@ -156,6 +255,47 @@ def names(module, lazy=None, load=None, known=None):
         return sorted({*sys.modules[module].__dict__, *origin, *(known() if known is not None else ())})
 
     return __getattr__, __dir__
+
+
+# -- what classes are called under the alias: MindSpore's names, `mindspore.nn.layer.conv.Conv1d`, as programs print, compare and pickle them --
+_renamed = {}  # class: the module of ours that defines it
+
+
+def _name_classes(own):
+    """Gives the classes that a module of ours defines the names of MindSpore's modules."""
+    rest, module = own.partition(".")[2], sys.modules[own]
+    for home, text in homes.HOMES.get(rest, {}).items():
+        path = f"mindspore.{home}".rstrip(".")
+        if _own(path) == own:
+            sys.modules.setdefault(path, module)  # where `inspect` looks for the source
+            _answering(module)
+        for name in text.split():
+            cls = module.__dict__.get(name)
+            if isinstance(cls, type) and cls.__module__ == own:
+                _renamed[cls] = own
+                cls.__module__ = path
+
+
+class _Named(types.ModuleType):
+    """The package under the alias: programs look for a module of this name among a function's globals. Its functions' globals, by which
+    captured code knows them, keep the name."""
+
+    __name__ = property(lambda self: "mindspore")  # noqa: ARG005
+
+
+def own_module_of(cls):
+    """The module of ours that defines a class, whatever the class is called, or None."""
+    own = _renamed.get(cls, cls.__module__)
+    return own if isinstance(own, str) and own.partition(".")[0] == "pijit" else None
+
+
+class _NamingLoader(SourceFileLoader):
+    """Loads a file of ours under the alias."""
+
+    def exec_module(self, module):
+        super().exec_module(module)
+        if _installed:
+            _name_classes(module.__name__)
 
 
 class _Loader:
@@ -171,18 +311,69 @@ class _Loader:
         sys.modules[module.__spec__.name] = _prepared(importlib.import_module(self.own))
 
 
+class _Made(types.ModuleType):
+    """A module of MindSpore that pijit has no file for: its names are found when they are asked for."""
+
+    def __setattr__(self, name, value):
+        if isinstance(value, types.ModuleType) and name in dir(self):
+            return  # an import of a submodule that has a function's name
+        super().__setattr__(name, value)
+
+
+def _made(own, is_package):
+    def known():
+        from pijit.compat import reference
+        return sorted(n for n in reference.homes(rest) if n[0] != "_")
+
+    rest = own.partition(".")[2]
+    module = _Made(own, f"MindSpore's `mindspore.{rest}`.")
+    if is_package:
+        module.__path__ = []
+    module.__getattr__, module.__dir__ = names(own, known=known)
+    module.__spec__ = ModuleSpec(own, _Maker(), is_package=is_package)
+    return module
+
+
+class _Maker:
+    """Puts a module made so in its place."""
+
+    def create_module(self, spec):
+        return _made(spec.name, spec.submodule_search_locations is not None)
+
+    def exec_module(self, module):
+        pass
+
+
+class _LastFinder:
+    """Finds MindSpore's modules below `pijit` that nothing else finds."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):  # noqa: ARG004
+        root, _, rest = name.partition(".")
+        if root != "pijit":
+            return None
+        from pijit.compat import reference
+        return ModuleSpec(name, _Maker(), is_package=reference.has_below(rest)) if reference.has_module(rest) else None
+
+
 class _Finder:
     """Finds what is below `mindspore`, and MindSpore's divisions below `pijit`."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):  # noqa: ARG004
         root, _, rest = name.partition(".")
+        if root == "pijit" and rest not in _PATHS and _installed and rest in homes.HOMES:
+            spec = PathFinder.find_spec(name, path)
+            if spec is not None and type(spec.loader) is SourceFileLoader:
+                spec.loader = _NamingLoader(spec.loader.name, spec.loader.path)
+            return spec
         if not (root == "mindspore" and _installed or root == "pijit" and rest in _PATHS):
             return None
         own = _own(name)
         parent, _, leaf = own.rpartition(".")
         same = sys.modules[parent].__dict__.get(leaf) if parent in sys.modules and rest not in _PATHS else None
-        if same is None or isinstance(same, types.ModuleType):  # a function's name is no module's, though pijit may keep it in one
+        # a function's name is a module's only where it is one in MindSpore, though pijit may keep the function in one
+        if same is None or isinstance(same, types.ModuleType) or _is_reference(rest):
             try:
                 if own in sys.modules or importlib.util.find_spec(own) is not None:
                     return ModuleSpec(name, _Loader(own))
@@ -192,21 +383,32 @@ class _Finder:
         raise ModuleNotFoundError(f"No module named {name!r} (in pijit).{_hint(leaf, dir(sys.modules[above]))}", name=name)
 
 
+def _is_reference(rest):
+    from pijit.compat import reference
+    return reference.has_module(rest)
+
+
 def _prepared(module):
     """The module, ready for imports through it: a package where MindSpore has one, and with names looked up as in `names`."""
     rest = module.__name__.partition(".")[2]
-    if rest in _BELOW and not hasattr(module, "__path__"):
-        module.__path__ = []
-    if "__getattr__" not in module.__dict__:
-        module.__getattr__, module.__dir__ = names(module.__name__)
+    _answering(module)
     _put_below(rest)
     return module
+
+
+def _answering(module):
+    """Lets the module answer names that it doesn't hold, and submodules, which a file of ours has none of."""
+    if not hasattr(module, "__path__"):
+        module.__path__ = []
+    if "__getattr__" not in module.__dict__:
+        module.__getattr__, module.__dir__ = names(module.__spec__.name)
 
 
 def _put_below(rest):
     """Enters MindSpore's submodules whose names are those of functions (`common.mutable`): an import that had to find them would put the module in
     the function's place."""
     parent = sys.modules["pijit." + rest if rest else "pijit"]
+    beside = _BESIDE.get(rest, "").split()
     for path in _BELOW.get(rest, ()):
         leaf, target = path.rpartition(".")[2], "pijit." + _PATHS[path]
         if not isinstance(parent.__dict__.get(leaf, parent), types.ModuleType):
@@ -214,17 +416,35 @@ def _put_below(rest):
         if target in sys.modules:
             for root in ("pijit", "mindspore") if _installed else ("pijit",):
                 sys.modules.setdefault(f"{root}.{path}", sys.modules[target])
-            if leaf not in parent.__dict__:
+            _answering(sys.modules[target])
+            if leaf not in parent.__dict__ and leaf not in beside:
                 parent.__dict__[leaf] = _found_above(parent.__name__, leaf) or sys.modules[target]
+    for leaf in beside:
+        path = f"{rest}.{leaf}".lstrip(".")
+        made = sys.modules.get("pijit." + path) or sys.modules.setdefault("pijit." + path, _made("pijit." + path, leaf == "run_check"))
+        _answering(made)
+        if _installed:
+            sys.modules.setdefault("mindspore." + path, made)
+
+
+def raising_method(home):
+    """A method that MindSpore's class has and ours leaves out: "Tensor.offload"."""
+    def raises(self, *args, **kwargs):  # noqa: ARG001
+        from pijit.compat import left_out
+        raise NotImplementedError(left_out.text(home))
+    raises.__name__ = raises.__qualname__ = home.rpartition(".")[2]
+    raises.__doc__, raises._left_out = f"mindspore.{home}: calls raise NotImplementedError.", home
+    return raises
 
 
 def register():
     """Makes MindSpore's divisions of what is loaded importable. `import pijit` ends with it."""
     if _Finder not in sys.meta_path:
-        sys.meta_path.append(_Finder)
-    for rest in sorted({*_BELOW, *_ELSEWHERE}):
-        if "pijit." + rest in sys.modules:
-            _prepared(sys.modules["pijit." + rest])
+        sys.meta_path += [_Finder, _LastFinder]
+    for rest in sorted({*_BELOW, *_ELSEWHERE, *_BESIDE}):
+        own = "pijit." + rest if rest else "pijit"
+        if own in sys.modules:
+            _prepared(sys.modules[own])
 
 
 def install(name="mindspore"):
@@ -243,6 +463,9 @@ def install(name="mindspore"):
     sys.meta_path.remove(_Finder)
     sys.meta_path.insert(0, _Finder)  # before the finder of files, which would load pijit's a second time
     _own_version, pijit.__version__ = pijit.__version__, VERSION
+    pijit.__class__ = _Named
+    for own in [m for m in sys.modules if m.partition(".")[0] == "pijit"]:
+        _name_classes(own)
     register()
 
 
@@ -258,3 +481,7 @@ def uninstall():
     sys.meta_path.remove(_Finder)
     sys.meta_path.append(_Finder)
     pijit.__version__ = _own_version
+    pijit.__class__ = types.ModuleType
+    for cls, own in _renamed.items():
+        cls.__module__ = own
+    _renamed.clear()

@@ -253,8 +253,10 @@ class ImageFolderDataset(MappableDataset):
                 for root, folders, files in os.walk(folder):
                     folders.sort()
                     for f in sorted(files):
-                        if wanted is None or os.path.splitext(f)[1].lower() in wanted:
-                            paths.append(os.path.join(root, f))
+                        path = os.path.join(root, f)
+                        # (pipes, sockets, devices and links that lead nowhere are no images; to open a pipe would wait)
+                        if (wanted is None or os.path.splitext(f)[1].lower() in wanted) and os.path.isfile(path):
+                            paths.append(path)
                             labels.append(label)
             self._found = paths, np.array(labels, np.int32)
         if not self._found[0]:

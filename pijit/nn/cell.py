@@ -1,13 +1,13 @@
 """Cell: the base of networks."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
-from pijit import _C
+from pijit import _C, compat
 from pijit import dtype as mstype
 from pijit.grad import with_own_gradient
 from pijit._C import Tensor
 from pijit.nn.cell_state import CellState
-from pijit.parameter import Parameter, ParameterTuple
+from pijit.parameter import Parameter, ParameterTuple, unnamed
 
 
 class _Handle:
@@ -68,8 +68,6 @@ class Cell(CellState):
             params, cells = self._params, self._cells
             if name in self._tuples:
                 self._forget_tuple(name)
-            if isinstance(value, ParameterTuple):
-                self._remember_tuple(name, value)
             if name in params:
                 if isinstance(value, Tensor):
                     params[name].set_data(value)
@@ -86,13 +84,18 @@ class Cell(CellState):
             elif name in self._buffers and value is not None and not isinstance(value, Tensor):
                 raise TypeError(f"For 'Cell', the attribute {name!r} is a buffer and takes a Tensor, "
                                 f"but got {type(value).__name__}.")
+            if isinstance(value, ParameterTuple):
+                self._remember_tuple(name, value)
             _store(self, name, value)
 
     def _remember_tuple(self, name, value):
         self._need_init("parameters")
         added = {}
         for k, p in enumerate(value):  # by their own names, as in MindSpore
-            if self._params.get(p.name) is not p:
+            if unnamed(p):
+                self._tuple_names += 1
+                p.name = f"Parameter${self._tuple_names}"
+            if self._params.get(p.name) is not p and added.get(p.name) is not p:
                 added[f"{name}[{k}]" if p.name in self._params or p.name in added else p.name] = p
         self._params.update(added)
         _store(self, "_tuples", {**self._tuples, name: tuple(added)})
@@ -125,7 +128,7 @@ class Cell(CellState):
             if not isinstance(param, Parameter):
                 raise TypeError("For 'insert_param_to_cell', 'param' must be a Parameter, "
                                 f"but got {type(param).__name__}.")
-            if param.name == "Parameter":
+            if unnamed(param):
                 param.name = param_name
         self._cells.pop(param_name, None)
         self._params[param_name] = param
@@ -185,8 +188,18 @@ class Cell(CellState):
         return [p for p in self.get_parameters(recurse) if not p.requires_grad]
 
     def parameters_dict(self, recurse=True):
-        """Name → parameter."""
-        return OrderedDict((p.name, p) for p in self.get_parameters(recurse))
+        """Name → parameter, of all: those that share a name stand under the paths of their attributes."""
+        found = list(self.parameters_and_names(expand=recurse))
+        count = Counter(p.name for _, p in found)
+        taken = {p.name: p for _, p in found if count[p.name] == 1}
+        named = OrderedDict()
+        for path, p in found:
+            name, k = p.name if count[p.name] == 1 else path, 1
+            while name in named or name in taken and taken[name] is not p:
+                k += 1
+                name = f"{path}${k}"
+            named[name] = p
+        return named
 
     def cells(self):
         """Child cells."""
@@ -242,7 +255,7 @@ class Cell(CellState):
     _kept_attributes = ()  # parameters that construct assigns, which are not to be cast
 
     def _attributes_to_cast(self):
-        own = type(self).__module__.startswith("pijit.nn.layer")
+        own = (compat.own_module_of(type(self)) or "").startswith("pijit.nn.layer")
         for name, value in list(self.__dict__.items()):
             if isinstance(value, (Parameter, ParameterTuple)) and name not in self._kept_attributes:
                 params = [value] if isinstance(value, Parameter) else list(value)
@@ -250,6 +263,7 @@ class Cell(CellState):
                     yield name
 
     _params, _cells, _cast_attributes, _has_tables = {}, {}, {}, False  # until __init__ has run
+    _tuple_names = 0  # given to parameters of ParameterTuples
     _tuples = {}  # by the attribute of a ParameterTuple, the names under which its parameters stand
 
     def __getattr__(self, name):
@@ -435,7 +449,7 @@ class GraphCell(Cell):
         self.graph = graph
         self.network = graph.network
         if params_init is not None:
-            known = {p.name: p for p in self.get_parameters()}
+            known = self.parameters_dict()
             for name, value in params_init.items():
                 if name not in known:
                     raise KeyError(f"For 'GraphCell', the network has no parameter {name!r}.")

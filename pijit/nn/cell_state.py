@@ -3,6 +3,7 @@
 from collections import OrderedDict, namedtuple
 from typing import TypeVar
 
+from pijit import compat
 from pijit._C import Tensor
 
 _store = object.__setattr__
@@ -36,6 +37,16 @@ def _own(cell, name):
     return cell.__dict__[name]
 
 
+class _Read:
+    """An attribute that is computed, until a program stores something under its name."""
+
+    def __init__(self, compute):
+        self.compute = compute
+
+    def __get__(self, cell, owner=None):
+        return self if cell is None else self.compute(cell)
+
+
 class CellState:
     """The base of Cell that holds these methods."""
 
@@ -49,7 +60,7 @@ class CellState:
     @property
     def phase(self):
         """'train', or 'predict' of a cell that set_train(False) was called on."""
-        return self.__dict__.get("_phase", "train")
+        return self._phase
 
     @phase.setter
     def phase(self, value):
@@ -366,5 +377,60 @@ class CellState:
         config = self.__dict__.get("_jit_config")
         return dict(getattr(config, "jit_config_dict", None) or {})
 
+    # -- what programs read of MindSpore's cells besides --
+    _phase, _dynamic_shape_inputs, _parameter_layout_dict, _recompute_cell = "train", None, None, None
+    _bprop_debug, _param_prefix, _is_check_and_refresh, _init_flag, _compiled = False, "", False, False, False
+    _amp_level, _cell_init_args, _has_config_recompute, mixed_precision_type = "", "", False, None
+    is_top_cell, arguments_key, grad_ops_label, enable_backward_hook, compile_phase = False, "", False, False, None
+    _attr_synced, _construct_inputs_names, _id, create_time, IGNORE_LIST = False, (), 1, 0, ()
+    _create_time = _Read(lambda self: self.create_time)
+    _forward_hook, _forward_pre_hook = _Read(lambda self: self._forward_hooks), _Read(lambda self: self._forward_pre_hooks)
+    _backward_hook, _cell_backward_hook = _Read(lambda self: self._backward_hooks), None
+    _user_parameters, has_bprop = _Read(lambda self: list(self.get_parameters())), _Read(lambda self: type(self).bprop is not None)
+    _jit_config_dict = _Read(lambda self: self.jit_config_dict)
+    parameter_layout_dict, compile_cache = _Read(lambda self: _own(self, "_layouts")), _Read(lambda self: set())  # noqa: ARG005
+    parallel_parameter_name_list, parallel_parameter_merge_net_dict = _Read(lambda self: []), _Read(lambda self: {})  # noqa: ARG005
+    phase_cache, exist_names, exist_objs = _Read(lambda self: {}), _Read(lambda self: set()), _Read(lambda self: set())  # noqa: ARG005
+    _compile_cache, _phase_cache = compile_cache, phase_cache
+
+    @property
+    def _primitives(self):
+        """Primitives among the attributes, by name."""
+        from pijit.ops import Primitive
+        return OrderedDict((n, v) for n, v in self.__dict__.items() if isinstance(v, Primitive))
+
+    def get_mixed_precision_type(self):
+        """The kind that set_mixed_precision_type chose, or None."""
+        return self.mixed_precision_type
+
+    def set_mixed_precision_type(self, mixed_type, recursive=True):
+        """Keeps a kind of mixed precision, of the inner cells as well; to_float and amp change dtypes."""
+        for cell in [c for _, c in self.cells_and_names()] if recursive else [self]:
+            _store(cell, "mixed_precision_type", mixed_type)
+
+    def to(self, *args, **kwargs):
+        """Gives floating parameters and buffers another dtype, and all the device of a name or Tensor, as `Tensor.to`. Returns the cell."""
+        probe = Tensor([0.0]).to(*args, **kwargs)
+        dtype_given = kwargs.get("dtype") is not None or any(not isinstance(a, (str, bool)) for a in args)
+        for _, cell in self.cells_and_names():
+            for name, tensor in [*cell._params.items(), *cell._buffers.items()]:
+                if tensor is not None and dtype_given and tensor.dtype.is_floating_point and tensor.dtype != probe.dtype:
+                    if name in cell._params:
+                        tensor._replace(tensor.astype(probe.dtype))
+                    else:
+                        setattr(cell, name, tensor.astype(probe.dtype))
+        return self
+
+    def to_empty(self, *, device=None, recurse=True):  # noqa: ARG002
+        """Moves parameters to a device, values not kept: there is one. Returns the cell."""
+        return self
+
+    def run_construct(self, cast_inputs, kwargs):
+        """What construct gives."""
+        return self.construct(*cast_inputs, **kwargs)
+
+
+for _name in ("get_func_graph_proto", "register_parameter_forward_hook", "register_saved_tensors_hooks"):
+    setattr(CellState, _name, compat.raising_method(f"nn.Cell.{_name}"))
 
 __all__ = ["CellState"]

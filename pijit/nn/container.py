@@ -59,8 +59,10 @@ class _Indexed(Cell):
             cell.update_parameters_name(f"{prefix}{name}.")
 
     def __delitem__(self, index):
-        kept = list(self._cells.values())
+        kept, place = list(self._cells.values()), self._place_of_indices()[1]
         del kept[index]
+        if self._auto_prefix:  # else a cell that is added later would get the names of one that stays
+            _rename_later(kept, 0, place)
         for name in list(self._cells):
             del self._cells[name]
             self.__dict__.pop(name, None)

@@ -3,6 +3,7 @@
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.nn.cell import Cell
+from pijit.nn.cell_state import _Read
 from pijit.nn.schedule import LearningRateSchedule
 from pijit.ops import function as F
 from pijit.ops.composite import HyperMap, Map
@@ -32,11 +33,18 @@ class Optimizer(Cell):
     """
 
     _fixed_decay = False  # whether weight_decay must be a number
+    # what programs read of MindSpore's optimizers besides
+    unique = _unique = True
+    param_rank, init_params, init_args, init_learning_rate = None, None, None, None
+    params = _parameters = _Read(lambda self: self.parameters)
 
     def __init__(self, learning_rate, parameters, weight_decay=0.0, loss_scale=1.0):
         super().__init__(auto_prefix=False)
         name = type(self).__name__
         parameters = list(parameters)
+        if self.init_params is None:
+            self.init_params, self.init_learning_rate = {"params": parameters}, learning_rate if isinstance(learning_rate, float) else None
+            self.init_args = {"weight_decay": weight_decay, "loss_scale": loss_scale}
         if not parameters:
             raise ValueError(f"For '{name}', 'parameters' must not be empty.")
         if not isinstance(loss_scale, (int, float)) or isinstance(loss_scale, bool):

@@ -24,6 +24,8 @@ def _known():
 
 
 __getattr__, __dir__ = _compat.names(__name__, {  # loaded when one is asked for
+    "ops.custom": "AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp Custom CustomRegOp DataType TBERegOp custom_info_register get_vm_impl_fn op_info_register "
+                  "vm_impl_registry",
     "mint.distributed": "P2POp TCPStore all_gather all_gather_into_tensor all_gather_into_tensor_uneven all_gather_object all_reduce all_to_all all_to_all_single "
                         "all_to_all_v_c barrier batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather_object get_backend get_global_rank "
                         "get_group_rank get_process_group_ranks get_rank get_world_size init_process_group irecv is_available is_initialized isend new_group recv "

@@ -7,20 +7,22 @@ from pijit.grad import with_own_gradient
 from pijit.ops import function as F
 from pijit.ops.primitives import Primitive
 
-_KINDS = {"Tensor": Tensor, "Number": (bool, int, float), "Int": int, "Float": float, "Bool": bool, "String": str, "Tuple": tuple, "List": list, "Dictionary": dict, "None": type(None)}
+_KINDS = {"Tensor": Tensor, "Number": (bool, int, float), "Int": int, "Float": float, "Bool": bool, "String": str, "Tuple": tuple, "List": list, "Dictionary": dict, "None": type(None),
+          "Slice": slice, "Ellipsis": type(...), "Complex": complex, "Int64": int, "Float32": float,
+          **{n: () for n in "Int8 Int16 Int32 UInt UInt8 UInt16 UInt32 UInt64 Float16 Float64 MapTensor Keyword UMonad EnvType SymType".split()}}
 
 
 def _is_kind(value, kind):
     if kind == "Function":
         return callable(value) and not isinstance(value, Tensor)
-    return isinstance(value, _KINDS[kind]) and not (kind in ("Int", "Float") and isinstance(value, bool))
+    return isinstance(value, _KINDS[kind]) and not (kind in ("Int", "Float", "Int64") and isinstance(value, bool))
 
 
 class MultitypeFuncGraph:
     """A function chosen by the types of its arguments: the first registered one that takes them all.
 
     `@f.register("Tensor", "Number")` adds one. Types are named as MindSpore names them: Tensor, Number, Int, Float,
-    Bool, String, Tuple, List, Dictionary, None, Function. Raises ValueError where none fits."""
+    Bool, String, Tuple, List, Dictionary, None, Function, RowTensor, COOTensor, CSRTensor … Raises ValueError where none fits."""
 
     def __init__(self, name, read_value=False):  # noqa: ARG002
         self.name, self.entries = name, []

@@ -1,5 +1,6 @@
 """What primitives are: objects that are called with tensors."""
 
+import copy
 import functools
 import inspect
 
@@ -99,6 +100,24 @@ class Primitive:
         if not isinstance(mode, bool):
             raise TypeError(f"For 'recompute', 'mode' must be bool, but got {type(mode).__name__}.")
         return self.add_prim_attr("recompute_", mode)
+
+    # what programs read of MindSpore's primitives besides
+    _update_parameter, update_parameter, __mindspore_signature__ = False, False, ()
+    init_attrs = attrs
+
+    def _clone(self):
+        """Another primitive with the same attributes."""
+        return copy.copy(self)
+
+    def _kept(self, *args, **kwargs):  # noqa: ARG002
+        """Kept for its name. Returns the primitive."""
+        return self
+
+    set_const_prim = set_const_input_indexes = set_signatures = set_inplace_prim = set_prim_type = set_hook_fn = _kept
+
+    def __call__(self, *inputs):
+        from pijit.ops import custom
+        return custom.run_registered(self, inputs)
 
     def check_elim(self, *args):  # noqa: ARG002
         """(False, None): no call is known before it runs."""

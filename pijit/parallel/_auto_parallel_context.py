@@ -22,6 +22,7 @@ _OPTIONS = {
     "auto_parallel_new_interface": (False, bool), "gradient_accumulation_shard": (False, bool),
 }
 _values = {}
+_EARLIER = {"mirror_mean": "gradients_mean", "cast_before_mirror": "gradient_fp32_sync"}  # names of MindSpore 1.0
 
 
 def set_auto_parallel_context(**kwargs):
@@ -29,6 +30,7 @@ def set_auto_parallel_context(**kwargs):
 
     All parallel modes are accepted, as they are alike with one device. device_num and pipeline_stages above 1 and global_rank above 0 raise
     RuntimeError; unknown options and values ValueError, wrong types TypeError. Nothing changes then."""
+    kwargs = {_EARLIER.get(key, key): value for key, value in kwargs.items()}
     for key, value in kwargs.items():
         if key not in _OPTIONS:
             raise ValueError(f"For 'set_auto_parallel_context', the keyword argument {key!r} is not recognized.")

@@ -3,14 +3,14 @@
 FILES = {
     # Results or captures depend on which kernels compute: once more with each set of kernels.
     "kernels": """
-        complex conv_kernels dtype_rules fft float64_functions halves indexed layouts linalg loops_in_gradients models
-        more_ops nn numerics ops programs regions_on_tape short_axes sparse special stored_columns threads training
-        vmap""",
+        complex conv_kernels dtype_rules fft float64_functions halves indexed layouts linalg loops_in_gradients memory
+        models more_ops nn number_conversions numerics openmp ops programs regions_on_tape short_axes sparse special
+        stored_columns threads training truncated_normal vmap""",
     # Names and modules take part: once more as MindSpore's.
     "alias": """
         callees cells_inside compat composite graph_mode hooks instances library_objects mint own_gradients
         training_programs""",
     # What is measured or counted (times, threads, signals) needs the machine for itself.
-    "serial": "garbage gil given_back hostile_values one_process profile threads",
+    "serial": "garbage gil given_back hostile_values one_process openmp profile threads",
 }
 FILES = {mark: {f"test_{name}.py" for name in names.split()} for mark, names in FILES.items()}

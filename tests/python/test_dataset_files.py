@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import struct
 import subprocess
 import sys
@@ -95,6 +96,36 @@ def test_cifar(tmp_path):
     (tmp_path / "test_batch.bin").write_bytes(bytes(100))
     with pytest.raises(RuntimeError, match="no multiple of 3073"):
         rows(ds.Cifar10Dataset(str(tmp_path), "test"))
+
+
+def test_image_folder_with_what_is_no_file(tmp_path):
+    a = tmp_path / "a"
+    a.mkdir()
+    Image.fromarray(np.zeros((6, 7, 3), np.uint8)).save(a / "0.png")
+    os.mkfifo(a / "pipe.png")
+    (a / "folder.png").mkdir()
+    (a / "nowhere.png").symlink_to(a / "missing")
+    (a / "round.png").symlink_to(a / "round.png")
+    (a / "device.png").symlink_to("/dev/zero")
+    (a / "up.png").symlink_to(tmp_path)
+    (a / "good.png").symlink_to(a / "0.png")
+    here = os.getcwd()
+    os.chdir(a)  # the address of a socket is short
+    try:
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind("socket.png")
+    finally:
+        os.chdir(here)
+    (tmp_path / "gone").symlink_to(tmp_path / "missing")
+    os.mkfifo(tmp_path / "pipe")
+    for decode in (False, True):
+        for extensions in (None, [".png"]):
+            d = ds.ImageFolderDataset(str(tmp_path), decode=decode, extensions=extensions, shuffle=False)
+            assert d.get_class_indexing() == {"a": 0} and [r[1] for r in rows(d)] == [0, 0]
+    (a / "0.png").unlink()
+    (a / "good.png").unlink()
+    with pytest.raises(RuntimeError, match="no files"):
+        rows(ds.ImageFolderDataset(str(tmp_path)))
 
 
 def test_image_folder(tmp_path):

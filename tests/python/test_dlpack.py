@@ -136,12 +136,13 @@ class New(ctypes.Structure):
 
 
 class Producer:
-    def __init__(self, new=True, offset=0, device=1, code=2, bits=32, lanes=1, rank=1, major=1, flags=0, strides=None):
+    def __init__(self, new=True, offset=0, device=1, code=2, bits=32, lanes=1, rank=1, major=1, flags=0, strides=None,
+                 sizes=None, data=True, shape=True):
         self.deleted, self.asked = 0, []
         self.data = (ctypes.c_float * 64)(*range(64))
         self.made = made = (New if new else Old)()
-        made.tensor = Tensor(ctypes.addressof(self.data), (device, 0), rank, code, bits, lanes,
-                             (ctypes.c_int64 * 10)(*[4] * 10),
+        made.tensor = Tensor(ctypes.addressof(self.data) if data else None, (device, 0), rank, code, bits, lanes,
+                             (ctypes.c_int64 * 10)(*(sizes or [4] * 10)) if shape else None,
                              (ctypes.c_int64 * 10)(*strides) if strides else None, offset)
         made.deleter = type(made.deleter)(self.delete)
         if new:
@@ -199,13 +200,54 @@ def test_a_copy_made_for_us_is_shared():
 
 @pytest.mark.parametrize("bad, says", [({"bits": 8}, "no dtype"), ({"lanes": 4}, "no dtype"), ({"code": 9}, "no dtype"),
                                        ({"device": 4}, "device of kind 4"), ({"rank": 9}, "at most 8"),
-                                       ({"major": 2}, "version 2")])
-def test_what_is_refused_is_given_back(bad, says):
-    p = Producer(**bad)
+                                       ({"major": 2}, "version 2"), ({"rank": -1}, "at most 8"),
+                                       ({"sizes": [-4]}, "not be negative, got -4"),
+                                       ({"sizes": [2, -2**63], "rank": 2}, "not be negative"),
+                                       ({"sizes": [0, -1], "rank": 2}, "not be negative"),
+                                       ({"data": False}, "without data"), ({"data": False, "offset": 64}, "without data"),
+                                       ({"shape": False}, "without sizes"), ({"bits": 0}, "no dtype"),
+                                       ({"offset": 2**64 - 4}, "outside"), ({"offset": 2**63}, "outside"),
+                                       ({"strides": [2**61] * 10}, "outside"), ({"strides": [-2**61] * 10}, "outside"),
+                                       ({"strides": [2**62] * 10}, "outside"), ({"strides": [-2**63] * 10}, "outside"),
+                                       ({"rank": 2, "strides": [2**60, 2**60] * 5}, "outside"),
+                                       ({"sizes": [2**40, 2**20], "rank": 2}, "outside")])
+@pytest.mark.parametrize("how", [{}, {"copy": True}, {"copy": False}])
+@pytest.mark.parametrize("flags", [0, 2])
+def test_what_is_refused_is_given_back(bad, says, how, flags):
+    p = Producer(**{"flags": flags, **bad})
     with pytest.raises(BufferError, match=says):
+        from_dlpack(p, **how)
+    gc.collect()
+    assert p.deleted == 1
+
+
+@pytest.mark.parametrize("sizes", [[2**62, 4], [2**63 - 1, 2**63 - 1], [2**61]])
+def test_sizes_that_no_memory_holds(sizes):
+    p = Producer(sizes=sizes, rank=len(sizes))
+    with pytest.raises((MemoryError, BufferError)):
         from_dlpack(p)
     gc.collect()
     assert p.deleted == 1
+
+
+def test_an_empty_tensor_needs_no_data():
+    x = from_dlpack(Producer(sizes=[0, 2**62, 2**62], rank=3, data=False, strides=[2**62] * 10))
+    assert x.shape == (0, 2**62, 2**62)
+    assert from_dlpack(Producer(rank=0, shape=False)).item() == 0
+
+
+@pytest.mark.parametrize("answer", [None, 1, (), (1,), ("cpu", 0), (1.5, 0), [1, 0], (2**70, 0)])
+def test_wrong_answers_of_where_data_lies(answer):
+    p = Producer()
+    p.__class__ = type("Liar", (Producer,), {"__dlpack_device__": lambda self: answer})
+    with pytest.raises((TypeError, ValueError), match=r"\[from_dlpack\]"):
+        from_dlpack(p)
+
+
+@pytest.mark.parametrize("version", [(), (1,), 1, "1.0", (1.0, 0), [], (1, 0, 0), (2**70, 0)])
+def test_wrong_versions(version):
+    with pytest.raises((TypeError, ValueError), match=r"\[__dlpack__\].*max_version"):
+        ms.Tensor([1.0]).__dlpack__(max_version=version)
 
 
 def test_a_capsule_is_taken_once():

@@ -11,6 +11,7 @@ import pytest
 
 import pijit as ms
 from pijit import Tensor, mint, nn, ops
+from pijit.compat import left_out
 
 NAMES = json.loads((pathlib.Path(__file__).parents[2] / "tools" / "api_names.json").read_text())["modules"]
 SCOPE = {"ms": ms, "ops": ops, "nn": nn, "mint": mint, "np": np, "Tensor": Tensor}
@@ -38,15 +39,16 @@ def documented():
         if (
             kind == "function"
             and obj is not None
+            and not left_out.is_left_out(obj)
             and not getattr(obj, "__module__", "").startswith(
-                ("pijit.mint", "operator", "_operator", "builtins", "math")
+                ("pijit.mint", "pijit.compat.old", "operator", "_operator", "builtins", "math")
             )
         ):
             if inspect.isfunction(obj) or type(obj) is type(ops.add):
                 found[f"ops.{name}"] = obj
     for name, (kind, _) in NAMES["mindspore.nn"].items():
         obj = getattr(nn, name, None)
-        if kind == "class" and isinstance(obj, type) and (issubclass(obj, (nn.Cell, nn.Metric))):
+        if kind == "class" and isinstance(obj, type) and issubclass(obj, (nn.Cell, nn.Metric)) and not left_out.is_left_out(obj):
             found[f"nn.{name}"] = obj
     return found
 

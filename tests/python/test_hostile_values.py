@@ -286,3 +286,37 @@ def test_timers_do_not_keep_functions_from_being_captured():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+class OtherNextTime:
+    """An array that is another one at each question."""
+
+    def __init__(self, *arrays):
+        self.arrays, self.asked = list(arrays), 0
+
+    def __array__(self, dtype=None, copy=None):
+        self.asked += 1
+        a = self.arrays[min(self.asked, len(self.arrays)) - 1]
+        return a if dtype is None else a.astype(dtype)
+
+
+@pytest.mark.parametrize("later", [np.zeros(1 << 20, np.float32), np.zeros(0, np.float32), np.zeros((), np.float32), np.zeros((9, 9), np.float64),
+                                   np.array(["text"]), "no array"])
+def test_an_array_that_is_another_one_the_next_time(later):
+    first = np.arange(4, dtype=np.float32)
+    for make in (Tensor, lambda x: Tensor(x, ms.int32), Tensor.from_numpy, ms.Parameter, lambda x: Tensor(first) + x, lambda x: ops.add(Tensor(first), x),
+                 lambda x: ms.numpy.array(x)):
+        x = OtherNextTime(first, later)
+        try:
+            t = make(x)
+        except (TypeError, ValueError):
+            continue
+        assert t.shape == (4,) and x.asked == 1
+
+
+def test_an_array_whose_question_raises():
+    class Raising:
+        def __array__(self, dtype=None, copy=None):
+            raise KeyError("no")
+    with pytest.raises(KeyError):
+        Tensor(Raising())

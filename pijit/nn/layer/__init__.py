@@ -14,4 +14,4 @@ from pijit.nn.layer.rnn import *  # noqa: F401,F403
 from pijit.nn.layer.sparse import *  # noqa: F401,F403
 from pijit.nn.layer.transformer import *  # noqa: F401,F403
 
-__all__ = [n for n, v in globals().items() if isinstance(v, type) and issubclass(v, _Cell) and v is not _Cell and n[0] != "_"] + ["get_activation"]
+__all__ = [n for n, v in globals().items() if isinstance(v, type) and issubclass(v, _Cell) and v is not _Cell and n[0] != "_" and n != "RNNCellBase"] + ["get_activation"]

@@ -38,17 +38,17 @@ def _lstm_step(x, state, w, b):
     return F.sigmoid(o) * F.tanh(c), c
 
 
-class _RNNCellBase(Cell):
-    gates = 1
+class RNNCellBase(Cell):
+    """What the cells share: weight_ih, weight_hh, bias_ih and bias_hh of num_chunks parts each."""
 
-    def __init__(self, input_size, hidden_size, has_bias, dtype):
+    def __init__(self, input_size, hidden_size, has_bias, num_chunks, dtype=mstype.float32):
         super().__init__()
         name = type(self).__name__
         self.input_size, self.hidden_size = positive(name, "input_size", input_size), positive(name, "hidden_size", hidden_size)
         if not isinstance(has_bias, bool):
             raise TypeError(f"For '{name}', 'has_bias' must be bool, but got {type(has_bias).__name__}.")
         self.has_bias = has_bias
-        init, rows = Uniform(1 / math.sqrt(hidden_size)), self.gates * hidden_size
+        init, rows = Uniform(1 / math.sqrt(hidden_size)), num_chunks * hidden_size
         self.weight_ih = Parameter(initializer(init, [rows, input_size], dtype), name="weight_ih")
         self.weight_hh = Parameter(initializer(init, [rows, hidden_size], dtype), name="weight_hh")
         self.bias_ih = Parameter(initializer(init, [rows], dtype), name="bias_ih") if has_bias else None
@@ -69,7 +69,7 @@ class _RNNCellBase(Cell):
         return step(F.dense(x, self.weight_ih, self.bias_ih), state, self.weight_hh, self.bias_hh)
 
 
-class RNNCell(_RNNCellBase):
+class RNNCell(RNNCellBase):
     """tanh(W_ih x + b_ih + W_hh h + b_hh), or relu (Elman 1990). x [batch, input_size], hx [batch, hidden_size].
 
     Args:
@@ -97,7 +97,7 @@ class RNNCell(_RNNCellBase):
     """
 
     def __init__(self, input_size, hidden_size, has_bias=True, nonlinearity="tanh", dtype=mstype.float32):
-        super().__init__(input_size, hidden_size, has_bias, dtype)
+        super().__init__(input_size, hidden_size, has_bias, 1, dtype)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"For 'RNNCell', 'nonlinearity' must be 'tanh' or 'relu', but got {nonlinearity!r}.")
         self.nonlinearity = nonlinearity
@@ -106,7 +106,7 @@ class RNNCell(_RNNCellBase):
         return self._next(_rnn_step(F.tanh if self.nonlinearity == "tanh" else F.relu), x, (hx,))[0]
 
 
-class GRUCell(_RNNCellBase):
+class GRUCell(RNNCellBase):
     """Gated recurrent unit (Cho et al. 2014); weights of reset, update and new gate in this order.
 
     Args:
@@ -131,16 +131,14 @@ class GRUCell(_RNNCellBase):
         (2, 4)
     """
 
-    gates = 3
-
     def __init__(self, input_size, hidden_size, has_bias=True, dtype=mstype.float32):
-        super().__init__(input_size, hidden_size, has_bias, dtype)
+        super().__init__(input_size, hidden_size, has_bias, 3, dtype)
 
     def construct(self, x, hx):
         return self._next(_gru_step, x, (hx,))[0]
 
 
-class LSTMCell(_RNNCellBase):
+class LSTMCell(RNNCellBase):
     """Long short-term memory (Hochreiter & Schmidhuber 1997); weights of input, forget, cell and output gate in this order. Returns (h, c).
 
     Args:
@@ -165,10 +163,8 @@ class LSTMCell(_RNNCellBase):
         (2, 4)
     """
 
-    gates = 4
-
     def __init__(self, input_size, hidden_size, has_bias=True, dtype=mstype.float32):
-        super().__init__(input_size, hidden_size, has_bias, dtype)
+        super().__init__(input_size, hidden_size, has_bias, 4, dtype)
 
     def construct(self, x, hx):
         return self._next(_lstm_step, x, tuple(hx))

@@ -496,19 +496,21 @@ def stack(tensors, axis=0):
     return _ops["concat"]([expand_dims(x, axis) for x in tensors], axis)
 
 
-def split(tensor, split_size_or_sections, axis=0):
+def split(tensor, split_size_or_sections=None, axis=0, *, output_num=None):
     """Pieces of split_size along `axis` (the last may be smaller), or of the sizes listed.
 
     Args:
         tensor (Tensor): what the function is of.
         split_size_or_sections (int or sequence of int): the size of pieces.
         axis (int, optional): the axis; -1 is the last one. Default: 0.
+        output_num (int, optional): how many equal pieces, as in MindSpore 1.x, in place of their size. Default: None.
 
     Returns:
         tuple of Tensors. Bool, ints, floats and complex keep their dtype.
 
     Raises:
-        ValueError: where there is no such `axis`.
+        TypeError: where neither the size nor the number of pieces is given.
+        ValueError: where there is no such `axis`, or the axis isn't a multiple of output_num.
 
     Example:
         >>> for part in ops.split(Tensor([1, 2, 3]), 2):
@@ -518,6 +520,12 @@ def split(tensor, split_size_or_sections, axis=0):
     """
     _within("split", axis, tensor.ndim)
     n = tensor.shape[axis]
+    if output_num is not None:
+        if output_num <= 0 or n % output_num:
+            raise ValueError(f"For 'split', 'output_num' must divide the size {n} of axis {axis}, but got {output_num}.")
+        split_size_or_sections = n // output_num
+    elif split_size_or_sections is None:
+        raise TypeError("split() missing 1 required positional argument: 'split_size_or_sections'")
     if isinstance(split_size_or_sections, int):
         k = split_size_or_sections
         if k <= 0:

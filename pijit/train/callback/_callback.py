@@ -4,6 +4,7 @@ from contextlib import ExitStack
 
 import numpy as np
 
+from pijit import compat
 from pijit._C import Tensor
 from pijit.train._checks import check_type
 
@@ -138,7 +139,7 @@ def check_new_names(callbacks):
 
     Under Model.fit these would be called for both, mixed."""
     for c in callbacks:
-        if type(c).__module__.startswith("pijit."):
+        if compat.own_module_of(type(c)):
             continue
         old = [n for n in _OLD_NAMES if getattr(type(c), n) is not getattr(Callback, n)]
         if old:

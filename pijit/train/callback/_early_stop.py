@@ -58,4 +58,4 @@ class EarlyStopping(Monitored):
 
 def _values(network):
     """Copies of a network's parameters."""
-    return {p.name: p.copy() for p in network.get_parameters()}
+    return {name: p.copy() for name, p in network.parameters_dict().items()}

@@ -51,6 +51,33 @@ TEST(MemoryPlan, ValuesOfNoBytesHaveAnAddress) {
   EXPECT_EQ(plan_memory({}).bytes, 0u);
 }
 
+// First fit, as one says it: the lowest place that no value has that lives at the same time.
+size_t lowest_place(std::span<const PlannedValue> v, const MemoryPlan& p, size_t i) {
+  std::vector<std::pair<size_t, size_t>> busy;
+  for (size_t j = 0; j < i; ++j)
+    if (together(v[i], v[j])) busy.push_back({p.offsets[j], p.offsets[j] + size_of_place(v[j])});
+  std::sort(busy.begin(), busy.end());
+  size_t at = 0;
+  for (auto [begin, end] : busy) {
+    if (at + size_of_place(v[i]) <= begin) break;
+    at = std::max(at, end);
+  }
+  return at;
+}
+
+TEST(MemoryPlan, FirstFit) {
+  std::mt19937 rng(7);
+  auto pick = [&](int a, int b) { return std::uniform_int_distribution<int>(a, b)(rng); };
+  std::vector<PlannedValue> v;
+  for (int k = 0, now = 0; k < 3000; ++k, now += pick(0, 1))
+    v.push_back({static_cast<size_t>(pick(0, 1) ? pick(0, 5000) : 64 * pick(1, 3)),
+                 now,
+                 now + (pick(0, 9) ? pick(0, 20) : pick(0, 2000)),
+                 {}});
+  const MemoryPlan p = plan_memory(v);
+  for (size_t i = 0; i < v.size(); ++i) ASSERT_EQ(p.offsets[i], lowest_place(v, p, i)) << i;
+}
+
 // Whatever lives at the same time shares no byte, but for a value over an operand that dies there.
 TEST(MemoryPlan, RandomLifetimes) {
   std::mt19937 rng(3);

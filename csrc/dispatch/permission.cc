@@ -1,0 +1,16 @@
+#include "dispatch/permission.h"
+
+#include "capture/capture.h"
+
+namespace pijit {
+
+namespace permission {
+
+constinit thread_local bool paused = false;
+bool graph_mode_on = false;
+
+}  // namespace permission
+
+bool graph_mode() { return permission::graph_mode_on && !permission::paused; }
+
+}  // namespace pijit

@@ -1,0 +1,155 @@
+#include "dispatch/tier.h"
+
+#include "base/error.h"
+
+namespace pijit {
+
+namespace {
+
+constexpr uint32_t kForever = UINT32_MAX;
+constexpr uint32_t kLongestRest = 1u << 20;
+constexpr int64_t kAny = INT64_MAX;
+constexpr double kClearGain = 0.6, kClearLoss = 2;
+constexpr uint64_t kSoonAgain = 8;  // captured runs after a lost trial
+// Captured runs that are timed outside of trials: the first ones, and then one in so many.
+constexpr uint64_t kTimedAtFirst = 64, kTimedOneIn = 16;
+
+}  // namespace
+
+// clang-format off
+const TierPolicy TierPolicy::decorated{
+    .run = "call", .warm = 0, .fruitless = 8, .in_a_row = true, .anew_runs = kForever, .anew_share = 1,
+    .first_trial = 64, .settled = 0, .longest = 100'000, .turn = 8, .samples = 5, .medians = false,
+    .clear = false, .gain = 1.03, .patience = 1, .again = false, .rest = 64};
+const TierPolicy TierPolicy::callee{
+    .run = "call", .warm = 0, .fruitless = 4, .in_a_row = false, .anew_runs = kForever, .anew_share = 1,
+    .first_trial = kForever, .settled = 0, .longest = 0, .turn = 1, .samples = 1, .medians = false,
+    .clear = false, .gain = 1, .patience = 1, .again = false, .rest = 0};
+const TierPolicy TierPolicy::automatic{
+    .run = "call", .warm = 2, .fruitless = 3, .in_a_row = false, .anew_runs = 32, .anew_share = 0.5,
+    .first_trial = 0, .settled = 2, .longest = kAny, .turn = 2, .samples = 4, .medians = true,
+    .clear = true, .gain = 0.97, .patience = 2, .again = true, .rest = 0};
+const TierPolicy TierPolicy::loop{
+    .run = "iteration", .warm = 6, .fruitless = kForever, .in_a_row = false, .anew_runs = 64, .anew_share = 1. / 3,
+    .first_trial = 0, .settled = 0, .longest = kAny, .turn = 0, .samples = 12, .medians = false,
+    .clear = false, .gain = 0.97, .patience = 1, .again = true, .rest = 0};
+// clang-format on
+
+double Samples::median() const {
+  double sorted[kKept];
+  const size_t n = std::min<size_t>(n_, kKept);
+  if (n == 0) return 0;
+  std::copy(last_, last_ + n, sorted);
+  std::nth_element(sorted, sorted + n / 2, sorted + n);
+  return sorted[n / 2];
+}
+double Samples::least() const {
+  return n_ ? *std::min_element(last_, last_ + std::min<size_t>(n_, kKept)) : 0;
+}
+
+bool Tier::rests(bool tensor) {
+  if (left_ == 0 || left_ == kForever) return left_ > 0;
+  if (tensor && !tensors_) left_ = 1;  // it rests with other arguments
+  if (--left_ > 0) return true;
+  if (verdict_.reason == Verdict::kSlower) {
+    decided_ = on_trial_ = false;
+    next_trial_ = captured_runs_;
+  }
+  verdict_ = {};
+  return false;
+}
+
+Tier::Way Tier::next(bool tried) {
+  timed_ = warming();
+  if (timed_) return Way::kPlain;
+  tried_ = tried && !decided_;
+  if (!tried_) return Way::kCaptured;
+  if (!on_trial_ && policy_->turn > 0 && captured_runs_ >= policy_->first_trial &&
+      captured_runs_ >= next_trial_ && settled_ >= policy_->settled &&
+      captured_.least() < static_cast<double>(policy_->longest)) {
+    on_trial_ = true;
+    asked_ = 0;
+    plain_.clear();
+    captured_.clear();
+  }
+  timed_ = on_trial_ || captured_runs_ < kTimedAtFirst || captured_runs_ % kTimedOneIn == 0;
+  return on_trial_ && asked_++ % policy_->turn == 0 ? Way::kPlain : Way::kCaptured;
+}
+
+void Tier::ran_plainly(int64_t ns) {
+  warm_runs_ += warming();
+  plain_.add(ns);
+}
+
+void Tier::ran_captured(int64_t ns, Ran ran) {
+  ++captured_runs_;
+  if (ran.graph) {
+    won_ = true;
+    without_graph_ = 0;
+    tensors_ = false;
+  } else if (policy_->in_a_row ? !ran.anew : !won_) {
+    tensors_ |= ran.tensor;
+    if (++without_graph_ >= policy_->fruitless) return rest({Verdict::kNoGraph}, tensors_);
+  }
+  if (ran.anew) {
+    settled_ = 0;
+    ++anew_;
+    if (captured_runs_ >= policy_->anew_runs &&
+        anew_ > policy_->anew_share * static_cast<double>(captured_runs_))
+      return rest({Verdict::kAnew}, true);
+    return;
+  }
+  // a run right behind a capture may have compiled something yet
+  if (++settled_ < policy_->settled || ns == kUntimed) return;
+  captured_.add(ns);
+  if (tried_ && (on_trial_ || policy_->turn == 0)) compare();
+}
+
+void Tier::compare() {
+  const uint64_t plain = plain_.size(), captured = captured_.size();
+  if (policy_->turn == 0 ? captured < policy_->samples : plain < policy_->samples) {
+    if (!policy_->clear || plain < 2 || captured < 2) return;
+    const double ratio = of(captured_) / of(plain_);
+    if (ratio >= kClearGain && ratio <= kClearLoss) return;
+  }
+  on_trial_ = false;
+  if (of(captured_) > policy_->gain * of(plain_)) {
+    if (++lost_ >= policy_->patience) {
+      lost_ = 0;
+      return rest({Verdict::kSlower, of(plain_), of(captured_)}, true);
+    }
+    next_trial_ = captured_runs_ + kSoonAgain;
+    return;
+  }
+  lost_ = 0;
+  rest_ = policy_->rest;
+  next_trial_ = captured_runs_ * 16 + 100;
+  decided_ = !policy_->again;
+}
+
+void Tier::rest(Verdict verdict, bool tensors) {
+  verdict_ = verdict;
+  tensors_ = tensors;
+  left_ = policy_->rest ? rest_ : kForever;
+  rest_ = std::min(rest_ * 4, kLongestRest);
+}
+
+double Tier::gain() const { return next_trial_ > 0 ? plain_.least() - captured_.median() : 0; }
+
+std::string Tier::verdict() const {
+  if (!resting()) return "";
+  char times[64];
+  std::snprintf(times, sizeof times, "%.3g us captured and %.3g us plain",
+                verdict_.captured_ns / 1e3, verdict_.plain_ns / 1e3);
+  switch (verdict_.reason) {
+    case Verdict::kNone: break;
+    case Verdict::kNoGraph: return "no graph ran in it";
+    case Verdict::kAnew: return str_cat("it was captured anew at nearly every ", policy_->run);
+    case Verdict::kSlower: return str_cat("one ", policy_->run, " took ", times);
+    case Verdict::kTooMany: return "too many functions were captured before";
+    case Verdict::kImpossible: return "its kind of code can't be captured";
+  }
+  return "";
+}
+
+}  // namespace pijit

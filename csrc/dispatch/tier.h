@@ -1,0 +1,135 @@
+// Plain or captured: one record decides that for each place. A place is a decorated function, a
+// function that is called below one, or a function or loop that nobody decorated. How the four
+// differ stands in the rows of TierPolicy.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace pijit {
+
+// The last few times, in nanoseconds.
+class Samples {
+ public:
+  void add(int64_t ns) { last_[n_++ % kKept] = static_cast<double>(ns); }
+  uint64_t size() const { return n_; }
+  void clear() { n_ = 0; }
+  double median() const;
+  double least() const;
+
+ private:
+  static constexpr size_t kKept = 9;
+  double last_[kKept] = {};
+  uint64_t n_ = 0;
+};
+
+// What keeps failing is attempted ever more rarely: after `patience` failures in a row only at the
+// 2^k-th question.
+class Backoff {
+ public:
+  explicit Backoff(unsigned patience = 0) : patience_(patience) {}
+  bool due() {
+    ++asked_;
+    return failures_ < patience_ || (asked_ & (asked_ - 1)) == 0;
+  }
+  void failed() { ++failures_; }
+  void worked() { failures_ = 0; }
+
+ private:
+  unsigned patience_, failures_ = 0;
+  uint64_t asked_ = 0;
+};
+
+struct TierPolicy {
+  const char* run;  // what a run is, in sentences
+  // Plain runs before the first captured one; all are timed.
+  uint32_t warm;
+  // Captured runs without a graph, after which the place rests; in a row, or before the first
+  // graph.
+  uint32_t fruitless;
+  bool in_a_row;
+  // It rests where more than this share of at least so many captured runs were captured anew.
+  uint32_t anew_runs;
+  double anew_share;
+  // A trial compares both ways. It begins after so many captured runs, the last `settled` of which
+  // captured nothing anew, and only where a captured run takes less than `longest`.
+  uint32_t first_trial, settled;
+  int64_t longest;
+  // One run in `turn` of a trial is plain. 0: the warm runs serve.
+  uint32_t turn;
+  // So many samples decide, by their medians or the shortest; two do where the ratio is `clear`.
+  // Where captured runs take more than `gain` of the plain time, the trial is lost; the place rests
+  // after `patience` lost trials. What won is tried again ever more rarely, or never.
+  uint32_t samples;
+  bool medians, clear;
+  double gain;
+  uint32_t patience;
+  bool again;
+  // Runs until capture is tried again, four times as many each time. 0: never.
+  uint32_t rest;
+
+  static const TierPolicy decorated, callee, automatic, loop;
+};
+
+// Why a place runs plainly.
+struct Verdict {
+  enum Reason : uint8_t {
+    kNone,
+    kNoGraph,
+    kAnew,
+    kSlower,
+    kTooMany,    // places
+    kImpossible  // to capture its kind of code
+  } reason = kNone;
+  double plain_ns = 0, captured_ns = 0;  // of kSlower
+};
+
+class Tier {
+ public:
+  explicit Tier(const TierPolicy& policy) : policy_(&policy), rest_(policy.rest) {}
+
+  // Does CPython run the place at once?
+  bool resting() const { return left_ > 0; }
+  // The same, and a resting place counts the run. False: capture is tried again.
+  bool rests(bool tensor);
+  bool warming() const { return warm_runs_ < policy_->warm; }
+  // How does the next run go, and does its time count? `tried`: may trials be held?
+  enum class Way : uint8_t { kPlain, kCaptured };
+  Way next(bool tried);
+  bool timed() const { return timed_; }
+
+  void ran_plainly(int64_t ns);
+  static constexpr int64_t kUntimed = -1;
+  struct Ran {
+    bool graph = false;   // one ran, in it or below it
+    bool anew = false;    // something was captured
+    bool tensor = false;  // among the arguments
+  };
+  void ran_captured(int64_t ns, Ran ran);
+  // Nothing in the place is for a graph.
+  void found_nothing() { rest({Verdict::kNoGraph}, false); }
+  void give_back(Verdict::Reason reason) { rest({reason}, true); }
+
+  uint64_t captured_runs() const { return captured_runs_; }
+  std::string verdict() const;  // empty: captured
+  const Samples& plain() const { return plain_; }
+  const Samples& captured() const { return captured_; }
+  // Nanoseconds that a captured run saves, as far as a trial has told; 0 before that.
+  double gain() const;
+
+ private:
+  void rest(Verdict verdict, bool tensors);
+  void compare();
+  double of(const Samples& s) const { return policy_->medians ? s.median() : s.least(); }
+
+  const TierPolicy* policy_;
+  uint32_t left_ = 0, rest_;  // runs until it is tried again; the next time
+  bool tensors_ = false;      // it rests also where arguments are Tensors
+  Verdict verdict_;
+  bool tried_ = false, timed_ = false, on_trial_ = false, decided_ = false, won_ = false;
+  uint32_t warm_runs_ = 0, without_graph_ = 0, anew_ = 0, settled_ = 0, lost_ = 0;
+  uint64_t captured_runs_ = 0, asked_ = 0, next_trial_ = 0;
+  Samples plain_, captured_;
+};
+
+}  // namespace pijit

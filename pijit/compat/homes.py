@@ -1,0 +1,404 @@
+"""Where MindSpore defines our classes: {our module: {its module: names}}. Written by tools/api_coverage.py."""
+
+HOMES = {'': {'common.tensor': 'Tensor'},
+ 'amp': {'train.loss_scale_manager': 'DynamicLossScaleManager FixedLossScaleManager LossScaleManager',
+         'amp': 'DynamicLossScaler LossScaler StaticLossScaler'},
+ 'communication._comm_helper': {'communication._comm_helper': 'GlobalComm'},
+ 'communication.comm_func': {'communication.comm_func': 'CommHandle', 'ops.function.comm_func': 'P2POp'},
+ 'compat.old.cells': {'nn.layer.rnns': '_DynamicLSTMCPUGPU'},
+ 'compat.old.decorators': {'log': '_LogActionOnce'},
+ 'compat.old.executors': {'common.api': '_CellGraphExecutor _PyNativeExecutor _no_grad'},
+ 'compat.old.operators': {'ops.auto_generate.gen_ops_prim': 'InplaceAddExt',
+                          'ops.operations._sequence_ops': 'ListToTensor TensorToList',
+                          'ops.operations.debug_ops': 'Morph',
+                          'ops.operations._inner_ops': 'TopTypeof',
+                          'ops.function.grad.grad_func': 'custom_vjp'},
+ 'compat.old.training': {'parallel.auto_parallel': 'AutoParallel',
+                         'mint.optim.fused_adamw': 'FusedAdamW',
+                         'nn.wrap.cell_wrapper': '_VirtualDatasetCell'},
+ 'compat.old.typing': {'common.dtype': 'Bool Float List String Tuple', 'communication.comm_func': 'Type'},
+ 'compat.old.values': {'communication._comm_helper': 'Backend',
+                       'common._register_for_tensor': 'Registry',
+                       'common.sparse_tensor': 'RowTensorInner',
+                       'common._stub_tensor': 'StubTensor'},
+ 'context': {'context': 'ParallelMode'},
+ 'dataset.callback': {'dataset.callback.ds_callback': 'DSCallback WaitedDSCallback'},
+ 'dataset.config': {'dataset.core.config': 'ErrorSamplesMode'},
+ 'dataset.datasets': {'dataset.engine.datasets': 'BatchDataset BatchInfo BucketBatchByLengthDataset ConcatDataset '
+                                                 'Dataset FilterDataset MapDataset ProjectDataset RenameDataset '
+                                                 'RepeatDataset ShuffleDataset SkipDataset SyncWaitDataset '
+                                                 'TakeDataset ZipDataset',
+                      'dataset.engine.samplers': 'Shuffle'},
+ 'dataset.files': {'dataset.engine.datasets_standard_format': 'CSVDataset TFRecordDataset',
+                   'dataset.engine.datasets_vision': 'Cifar100Dataset Cifar10Dataset FashionMnistDataset '
+                                                     'ImageFolderDataset KMnistDataset MnistDataset',
+                   'dataset.engine.datasets_text': 'TextFileDataset'},
+ 'dataset.pipeline': {'dataset.engine.iterators': 'DictIterator Iterator TupleIterator'},
+ 'dataset.samplers': {'dataset.engine.samplers': 'BuiltinSampler DistributedSampler IterSampler PKSampler '
+                                                 'RandomSampler Sampler SequentialSampler SubsetRandomSampler '
+                                                 'SubsetSampler WeightedRandomSampler'},
+ 'dataset.schema': {'dataset.engine.datasets': 'Schema'},
+ 'dataset.sources': {'dataset.engine.datasets_user_defined': 'GeneratorDataset NumpySlicesDataset PaddedDataset',
+                     'dataset.engine.datasets_vision': 'RandomDataset'},
+ 'dataset.text.transforms': {'dataset.text.transforms': 'AddToken BasicTokenizer BertTokenizer CaseFold Lookup Ngram '
+                                                        'NormalizeUTF8 PythonTokenizer RegexReplace RegexTokenizer '
+                                                        'SlidingWindow ToNumber Truncate TruncateSequencePair '
+                                                        'UnicodeCharTokenizer UnicodeScriptTokenizer '
+                                                        'WhitespaceTokenizer WordpieceTokenizer'},
+ 'dataset.text.utils': {'dataset.text.utils': 'NormalizeForm Vocab'},
+ 'dataset.transforms.py_transforms': {'dataset.transforms.py_transforms': 'OneHotOp'},
+ 'dataset.transforms.transforms': {'dataset.transforms.transforms': 'Compose Concatenate Duplicate Fill Mask OneHot '
+                                                                    'PadEnd RandomApply RandomChoice RandomOrder '
+                                                                    'Relational Slice TensorOperation TypeCast '
+                                                                    'Unique'},
+ 'dataset.vision.boxes': {'dataset.vision.transforms': 'BoundingBoxAugment RandomCropWithBBox '
+                                                       'RandomHorizontalFlipWithBBox RandomResizeWithBBox '
+                                                       'RandomResizedCropWithBBox RandomVerticalFlipWithBBox '
+                                                       'ResizeWithBBox'},
+ 'dataset.vision.colors': {'dataset.vision.transforms': 'AdjustBrightness AdjustContrast AdjustGamma AdjustHue '
+                                                        'AdjustSaturation AdjustSharpness AutoContrast Equalize '
+                                                        'GaussianBlur Grayscale Invert Posterize '
+                                                        'RandomAdjustSharpness RandomAutoContrast RandomColor '
+                                                        'RandomColorAdjust RandomEqualize RandomGrayscale '
+                                                        'RandomInvert RandomLighting RandomPosterize RandomSharpness '
+                                                        'RandomSolarize Solarize'},
+ 'dataset.vision.geometry': {'dataset.vision.transforms': 'Affine CutOut Erase Perspective RandomAffine RandomCrop '
+                                                          'RandomCropDecodeResize RandomErasing RandomPerspective '
+                                                          'RandomResize RandomResizedCrop RandomRotation Rotate'},
+ 'dataset.vision.images': {'dataset.vision.transforms': 'CenterCrop ConvertColor Crop Decode FiveCrop HWC2CHW '
+                                                        'HorizontalFlip HsvToRgb LinearTransformation Normalize '
+                                                        'NormalizePad Pad PadToSize RandomHorizontalFlip '
+                                                        'RandomVerticalFlip Rescale Resize ResizedCrop RgbToHsv '
+                                                        'SlicePatches TenCrop ToNumpy ToPIL ToTensor ToType '
+                                                        'VerticalFlip',
+                           'dataset.vision.c_transforms': 'RgbToBgr'},
+ 'dataset.vision.policies': {'dataset.vision.transforms': 'AutoAugment CutMixBatch MixUp MixUpBatch RandAugment '
+                                                          'RandomSelectSubpolicy TrivialAugmentWide UniformAugment'},
+ 'dataset.vision.py_transforms': {'dataset.vision.py_transforms': 'Cutout Decode'},
+ 'dataset.vision.utils': {'dataset.vision.utils': 'AutoAugmentPolicy Border ConvertMode ImageBatchFormat '
+                                                  'ImageReadMode Inter SliceMode'},
+ 'experimental.optim.lr_scheduler': {'experimental.optim.lr_scheduler': 'ConstantLR CosineAnnealingLR '
+                                                                        'CosineAnnealingWarmRestarts CyclicLR '
+                                                                        'ExponentialLR LRScheduler LambdaLR LinearLR '
+                                                                        'MultiStepLR MultiplicativeLR PolynomialLR '
+                                                                        'ReduceLROnPlateau SequentialLR StepLR'},
+ 'experimental.optim.optimizer': {'experimental.optim.optimizer': 'Optimizer'},
+ 'experimental.optim.optimizers': {'experimental.optim.asgd': 'ASGD',
+                                   'experimental.optim.adadelta': 'Adadelta',
+                                   'experimental.optim.adagrad': 'Adagrad',
+                                   'experimental.optim.adam': 'Adam',
+                                   'experimental.optim.adamw': 'AdamW',
+                                   'experimental.optim.adamax': 'Adamax',
+                                   'experimental.optim.nadam': 'NAdam',
+                                   'experimental.optim.radam': 'RAdam',
+                                   'experimental.optim.rmsprop': 'RMSprop',
+                                   'experimental.optim.rprop': 'Rprop',
+                                   'experimental.optim.sgd': 'SGD'},
+ 'grad': {'ops.composite.base': 'GradOperation'},
+ 'initializer': {'common.initializer': 'Constant Dirac HeNormal HeUniform Identity Initializer Normal One Orthogonal '
+                                       'Sparse TruncatedNormal Uniform VarianceScaling XavierNormal XavierUniform '
+                                       'Zero'},
+ 'jit': {'common.jit_config': 'JitConfig'},
+ 'kinds': {'': 'Int TensorType', 'common.dtype': 'QuantDtype'},
+ 'mint.distributed': {'ops.function.comm_func': 'TCPStore'},
+ 'mint.nn': {'nn.layer.pooling': 'AdaptiveMaxPool2d',
+             'mint.nn': 'AvgPool1d AvgPool2d AvgPool3d BCELoss BCEWithLogitsLoss CrossEntropyLoss Dropout Dropout2d '
+                        'Embedding GELU Hardshrink Hardsigmoid Hardswish Hardtanh KLDivLoss LayerNorm LogSoftmax '
+                        'MaxPool2d NLLLoss PReLU ReLU6 SELU SmoothL1Loss Softmax Softshrink Unfold Upsample '
+                        'UpsamplingBilinear2d UpsamplingNearest2d',
+             'mint.nn.layer.normalization': 'BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm SyncBatchNorm _BatchNorm',
+             'mint.nn.layer.conv': 'Conv1d Conv2d Conv3d ConvTranspose2d _Conv',
+             'mint.nn.layer.activation': 'ELU SiLU Threshold',
+             'nn.layer.basic': 'Fold Linear',
+             'mint.nn.layer.pooling': 'MaxUnpool2d',
+             'mint.nn.layer.padding': 'ZeroPad1d ZeroPad3d'},
+ 'nn.cell': {'nn.cell': 'Cell GraphCell'},
+ 'nn.container': {'nn.layer.container': 'CellDict CellList SequentialCell'},
+ 'nn.ext': {'nn.layer.pooling': 'AvgPool1dExt AvgPool2dExt AvgPool3dExt MaxPool2dExt',
+            'nn.layer.basic': 'Dropout2dExt DropoutExt',
+            'nn.layer.embedding': 'EmbeddingExt',
+            'nn.loss.loss': 'L1LossExt',
+            'nn.layer.normalization': 'LayerNormExt',
+            'nn.layer.activation': 'LogSoftmaxExt PReLUExt'},
+ 'nn.layer.activation': {'nn.layer.activation': 'CELU ELU FastGelu GELU GLU HShrink HSigmoid HSwish Hardtanh '
+                                                'LeakyReLU LogSigmoid LogSoftmax Mish PReLU RReLU ReLU ReLU6 SeLU '
+                                                'SiLU Sigmoid SoftShrink Softmax Softmax2d Softmin Softsign Tanh '
+                                                'Tanhshrink Threshold'},
+ 'nn.layer.basic': {'nn.layer.dense': 'BiDense',
+                    'nn.layer.basic': 'ClipByNorm Dense Dropout Dropout1d Dropout2d Dropout3d Flatten Identity '
+                                      'L1Regularizer Linear Norm OneHot Roll Tril Triu Unflatten',
+                    'nn.layer.math': 'DiGamma LGamma MatDet MatInverse MatMul Moments Range ReduceLogSumExp',
+                    'nn.layer.embedding': 'Embedding EmbeddingLookup',
+                    'nn.layer.timedistributed': 'TimeDistributed'},
+ 'nn.layer.combined': {'nn.layer.combined': 'Conv2dBnAct DenseBnAct'},
+ 'nn.layer.conv': {'nn.layer.conv': 'Conv1d Conv1dTranspose Conv2d Conv2dTranspose Conv3d Conv3dTranspose'},
+ 'nn.layer.functions': {'nn.layer.pooling': 'FractionalMaxPool2d FractionalMaxPool3d',
+                        'nn.layer.math': 'IGamma LBeta',
+                        'nn.layer.image': 'MSSSIM SSIM',
+                        'nn.layer.basic': 'MatrixDiag MatrixDiagPart MatrixSetDiag',
+                        'nn.layer.embedding': 'MultiFieldEmbeddingLookup',
+                        'nn.loss.loss': 'SampledSoftmaxLoss'},
+ 'nn.layer.image': {'nn.layer.image': 'CentralCrop ImageGradients PSNR PixelShuffle PixelUnshuffle',
+                    'nn.layer.channel_shuffle': 'ChannelShuffle',
+                    'nn.layer.padding': 'ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d ReflectionPad2d '
+                                        'ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d '
+                                        'ZeroPad2d',
+                    'nn.layer.basic': 'Pad Unfold Upsample'},
+ 'nn.layer.normalization': {'nn.layer.normalization': 'BatchNorm1d BatchNorm2d BatchNorm3d GroupNorm InstanceNorm1d '
+                                                      'InstanceNorm2d InstanceNorm3d LayerNorm SyncBatchNorm '
+                                                      '_BatchNorm _InstanceNorm',
+                            'nn.layer.activation': 'LRN'},
+ 'nn.layer.pooling': {'nn.layer.pooling': 'AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d '
+                                          'AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d '
+                                          'LPPool1d LPPool2d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d '
+                                          'MaxUnpool3d'},
+ 'nn.layer.rnn': {'nn.layer.rnns': 'GRU LSTM RNN _RNNBase',
+                  'nn.layer.rnn_cells': 'GRUCell LSTMCell RNNCell RNNCellBase'},
+ 'nn.layer.sparse': {'nn.sparse.sparse': 'SparseTensorDenseMatmul SparseToDense'},
+ 'nn.layer.transformer': {'nn.layer.transformer': 'MultiheadAttention Transformer TransformerDecoder '
+                                                  'TransformerDecoderLayer TransformerEncoder '
+                                                  'TransformerEncoderLayer'},
+ 'nn.loss': {'nn.loss.loss': 'BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss DiceLoss '
+                             'FocalLoss GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss LossBase '
+                             'MAELoss MSELoss MarginRankingLoss MultiClassDiceLoss MultiLabelSoftMarginLoss '
+                             'MultiMarginLoss MultilabelMarginLoss NLLLoss PoissonNLLLoss RMSELoss SmoothL1Loss '
+                             'SoftMarginLoss SoftmaxCrossEntropyWithLogits TripletMarginLoss '
+                             'TripletMarginWithDistanceLoss'},
+ 'nn.optim': {'nn.optim.asgd': 'ASGD',
+              'nn.optim.adafactor': 'AdaFactor',
+              'nn.optim.adamax': 'AdaMax',
+              'nn.optim.adadelta': 'Adadelta',
+              'nn.optim.ada_grad': 'Adagrad',
+              'nn.optim.adam': 'Adam AdamOffload AdamWeightDecay',
+              'nn.optim.ftrl': 'FTRL',
+              'nn.optim.lars': 'LARS',
+              'nn.optim.lamb': 'Lamb',
+              'nn.optim.lazyadam': 'LazyAdam',
+              'nn.optim.momentum': 'Momentum',
+              'nn.optim.proximal_ada_grad': 'ProximalAdagrad',
+              'nn.optim.rmsprop': 'RMSProp',
+              'nn.optim.rprop': 'Rprop',
+              'nn.optim.sgd': 'SGD'},
+ 'nn.optimizer': {'nn.optim.optimizer': 'Optimizer'},
+ 'nn.probability.bijector': {'nn.probability.bijector.bijector': 'Bijector',
+                             'nn.probability.bijector.exp': 'Exp',
+                             'nn.probability.bijector.gumbel_cdf': 'GumbelCDF',
+                             'nn.probability.bijector.invert': 'Invert',
+                             'nn.probability.bijector.power_transform': 'PowerTransform',
+                             'nn.probability.bijector.scalar_affine': 'ScalarAffine',
+                             'nn.probability.bijector.softplus': 'Softplus'},
+ 'nn.probability.distribution': {'nn.probability.distribution.bernoulli': 'Bernoulli',
+                                 'nn.probability.distribution.beta': 'Beta',
+                                 'nn.probability.distribution.categorical': 'Categorical',
+                                 'nn.probability.distribution.cauchy': 'Cauchy',
+                                 'nn.probability.distribution.distribution': 'Distribution',
+                                 'nn.probability.distribution.exponential': 'Exponential',
+                                 'nn.probability.distribution.gamma': 'Gamma',
+                                 'nn.probability.distribution.geometric': 'Geometric',
+                                 'nn.probability.distribution.gumbel': 'Gumbel',
+                                 'nn.probability.distribution.half_normal': 'HalfNormal',
+                                 'nn.probability.distribution.laplace': 'Laplace',
+                                 'nn.probability.distribution.log_normal': 'LogNormal',
+                                 'nn.probability.distribution.logistic': 'Logistic',
+                                 'nn.probability.distribution.normal': 'Normal',
+                                 'nn.probability.distribution.poisson': 'Poisson',
+                                 'nn.probability.distribution.student_t': 'StudentT',
+                                 'nn.probability.distribution.transformed_distribution': 'TransformedDistribution',
+                                 'nn.probability.distribution.uniform': 'Uniform'},
+ 'nn.schedule': {'nn.learning_rate_schedule': 'CosineDecayLR ExponentialDecayLR InverseDecayLR LearningRateSchedule '
+                                              'NaturalExpDecayLR PolynomialDecayLR WarmUpLR'},
+ 'nn.wrap.cell_wrapper': {'nn.wrap.cell_wrapper': 'ForwardValueAndGrad GradAccumulationCell MicroBatchInterleaved '
+                                                  'ParameterUpdate PipelineCell TrainOneStepCell WithEvalCell '
+                                                  'WithGradCell WithLossCell',
+                          'nn.grad.cell_grad': 'Jvp Vjp'},
+ 'nn.wrap.grad_reducer': {'nn.wrap.grad_reducer': 'DistributedGradReducer PipelineGradReducer'},
+ 'nn.wrap.loss_scale': {'nn.wrap.loss_scale': 'DynamicLossScaleUpdateCell FixedLossScaleUpdateCell '
+                                              'TrainOneStepWithLossScaleCell'},
+ 'ops.apply': {'ops.operations.nn_ops': 'Adam ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradV2 ApplyAddSign '
+                                        'ApplyCenteredRMSProp ApplyFtrl ApplyGradientDescent ApplyMomentum '
+                                        'ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent '
+                                        'ApplyRMSProp SGD SparseApplyAdagrad SparseApplyFtrl '
+                                        'SparseApplyProximalAdagrad'},
+ 'ops.apply_more': {'ops.operations.nn_ops': 'AdamNoUpdateParam ApplyAdagradDA ApplyAdamWithAmsgrad '
+                                             'ApplyAdamWithAmsgradV2 ApplyKerasMomentum FusedSparseAdam '
+                                             'FusedSparseFtrl FusedSparseLazyAdam FusedSparseProximalAdagrad '
+                                             'SparseApplyAdadelta SparseApplyAdagradV2 SparseApplyFtrlV2 '
+                                             'SparseApplyRMSProp',
+                    'ops.auto_generate.gen_ops_prim': 'AdamWeightDecay',
+                    'ops.operations.inner_ops': 'FusedCastAdamWeightDecay FusedWeightScaleApplyMomentum'},
+ 'ops.attributed': {'ops.operations.nn_ops': 'AdaptiveAvgPool2D AdaptiveAvgPool3D AvgPool3D CTCLossV2 ChannelShuffle '
+                                             'Conv2DBackpropInput Conv2DTranspose Conv3D Conv3DTranspose '
+                                             'DepthwiseConv2dNative Dropout2D Dropout3D InTopK KLDivLoss L2Normalize '
+                                             'LRN MaxPool3D MirrorPad MultiMarginLoss MultilabelMarginLoss Pdist '
+                                             'SparseSoftmaxCrossEntropyWithLogits TripletMarginLoss',
+                    'ops.auto_generate.gen_ops_prim': 'AdaptiveMaxPool2D Addcdiv Addcmul ArgMinWithValue '
+                                                      'BCEWithLogitsLoss BinaryCrossEntropy Cdist CeLU Cholesky '
+                                                      'CholeskyInverse Cross Cummax Cummin Diag Eye GLU '
+                                                      'GridSampler2D GridSampler3D HShrink IsClose LinSpace '
+                                                      'LogMatrixDeterminant Logit MaskedSelect Meshgrid NLLLoss '
+                                                      'NonZero ReduceStd ResizeBilinearV2 ResizeNearestNeighbor '
+                                                      'ResizeNearestNeighborV2 ReverseV2 RmsNorm Roll SearchSorted '
+                                                      'SmoothL1Loss SoftMarginLoss SoftShrink Triu UniqueConsecutive',
+                    'ops.operations.array_ops': 'AffineGrid BatchToSpace Bincount Col2Im CountNonZero DepthToSpace '
+                                                'DiagPart FillV2 Fills IdentityN IndexFill InvertPermutation '
+                                                'MatrixBandPart Mvlgamma Padding ReverseSequence Sort SpaceToBatch '
+                                                'SpaceToBatchND SpaceToDepth SplitV TensorScatterElements TopK Tril '
+                                                'TupleToArray UniqueWithPad UnravelIndex Unstack',
+                    'ops.operations.math_ops': 'ApproximateEqual Bernoulli Bucketize CholeskySolve '
+                                               'CumulativeLogsumexp Einsum EuclideanNorm Histogram IndexAdd LpNorm '
+                                               'MatrixInverse MatrixPower MatrixSolve Renorm SquareSumAll',
+                    'ops.deprecated': 'BatchToSpaceND ScalarToArray',
+                    'ops.operations.other_ops': 'BoundingBoxDecode BoundingBoxEncode CheckValid IOU',
+                    'ops.operations.random_ops': 'Multinomial RandomShuffle StandardNormal TruncatedNormal '
+                                                 'UniformInt UniformReal',
+                    'ops.operations.inner_ops': 'Randperm',
+                    'ops.operations.manually_defined._inner': 'ScalarCast',
+                    'ops.operations.manually_defined.ops_def': 'ScalarToTensor'},
+ 'ops.communication': {'ops.operations.comm_ops': 'AllGather AllReduce AlltoAll Barrier Broadcast CollectiveGather '
+                                                  'CollectiveScatter NeighborExchange Receive Reduce ReduceOp '
+                                                  'ReduceScatter Send'},
+ 'ops.composite': {'ops.operations.manually_defined.ops_def': 'ForiLoop Scan WhileLoop',
+                   'ops.operations.debug_ops': 'HookBackward',
+                   'ops.composite.base': 'HyperMap Map MultitypeFuncGraph',
+                   'ops.operations.other_ops': 'Partial'},
+ 'ops.custom': {'ops.op_info_register': 'AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp CustomRegOp DataType '
+                                        'TBERegOp',
+                'ops.operations.custom_ops': 'Custom'},
+ 'ops.grad_base': {'ops._grad_experimental.grad_base': 'BpropRegistry'},
+ 'ops.image_primitives': {'ops.operations.nn_ops': 'AdaptiveMaxPool3D DeformableOffsets Dilation2D FractionalAvgPool '
+                                                   'FractionalMaxPool FractionalMaxPool3DWithFixedKsize '
+                                                   'FractionalMaxPoolWithFixedKsize MaxPool3DWithArgmax '
+                                                   'MaxPoolWithArgmaxV2 MaxUnpool2D MaxUnpool3D ROIAlign',
+                          'ops.operations.image_ops': 'AdjustHue AdjustSaturation CombinedNonMaxSuppression '
+                                                      'CropAndResize ExtractGlimpse HSVToRGB NonMaxSuppressionV3 '
+                                                      'NonMaxSuppressionWithOverlaps RGBToHSV ResizeArea '
+                                                      'ScaleAndTranslate',
+                          'ops.auto_generate.gen_ops_prim': 'ExtractImagePatches ResizeLinear1D UpsampleNearest3D '
+                                                            'UpsampleTrilinear3D',
+                          'ops.operations.array_ops': 'ExtractVolumePatches Im2Col',
+                          'ops.operations.math_ops': 'NMSWithMask',
+                          'ops.operations.other_ops': 'SampleDistortedBoundingBoxV2'},
+ 'ops.numeric': {'ops.operations.math_ops': 'BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e '
+                                            'BesselK1 BesselK1e BesselY0 BesselY1 Igamma Igammac LuSolve LuUnpack '
+                                            'MatrixSolveLs MatrixTriangularSolve Orgqr Ormqr Polygamma Zeta',
+                 'ops.auto_generate.gen_ops_prim': 'Geqrf MatrixExp Qr ResizeBicubic Svd',
+                 'ops.operations.array_ops': 'Lstsq'},
+ 'ops.primitive': {'ops.primitive': 'Primitive PrimitiveWithCheck PrimitiveWithInfer'},
+ 'ops.primitives': {'ops.auto_generate.gen_ops_prim': 'ACos Abs Acosh Add Angle ArgMaxWithValue Argmax Argmin Asin '
+                                                      'Asinh Assign AssignAdd AssignSub Atan Atan2 Atanh AvgPool '
+                                                      'BatchMatMul BiasAdd BroadcastTo Ceil Complex Concat Conj Cos '
+                                                      'Cosh CumProd CumSum Dense Div Dropout Elu Equal Erf Erfc '
+                                                      'Erfinv Exp ExpandDims Expm1 FastGeLU Flatten Floor FloorDiv '
+                                                      'FloorMod Gather GatherD GatherNd Gcd GeLU Greater '
+                                                      'GreaterEqual HSigmoid HSwish Identity IsFinite IsInf '
+                                                      'LayerNorm Lerp Less LessEqual Log Log1p LogSoftmax LogicalAnd '
+                                                      'LogicalNot LogicalOr LogicalXor MaskedFill MatMul '
+                                                      'MatrixDeterminant Maximum Minimum Mul NanToNum Neg NotEqual '
+                                                      'OneHot OnesLike PReLU Polar Pow Range ReLU ReLU6 Real RealDiv '
+                                                      'Reciprocal ReduceAll ReduceAny ReduceMax ReduceMean ReduceMin '
+                                                      'ReduceProd ReduceSum Reshape RightShift Round Rsqrt ScatterNd '
+                                                      'Select Sigmoid Sign Sin Sinc Sinh Slice Softmax Split Sqrt '
+                                                      'Square Squeeze StridedSlice Tanh TensorShape Trace Transpose '
+                                                      'Trunc UnsortedSegmentSum Xlogy ZerosLike',
+                    'ops.operations.math_ops': 'AccumulateNV2 AddN BesselI0 BitwiseAnd BitwiseOr BitwiseXor '
+                                               'ComplexAbs Digamma DivNoNan Fmax Fmin Ger Heaviside Hypot Imag '
+                                               'InplaceAdd InplaceIndexAdd InplaceSub Inv Invert IsNan Lcm Lgamma '
+                                               'Mod MulNoNan SquaredDifference Sub Tan TruncateDiv TruncateMod Xdivy '
+                                               '_Reduce',
+                    'ops.operations.comm_ops': 'AllReduce ReduceOp',
+                    'ops.operations.manually_defined.ops_def': 'BatchNorm Cast Ones Rank Shape Tile Zeros',
+                    'ops.operations.nn_ops': 'Conv2D L2Loss MaxPool Mish Pad SeLU SigmoidCrossEntropyWithLogits '
+                                             'SoftmaxCrossEntropyWithLogits Softplus Softsign',
+                    'ops.operations.array_ops': 'DType EmbeddingLookup Fill LeftShift PopulationCount Rint '
+                                                'ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul ScatterNdAdd '
+                                                'ScatterNdDiv ScatterNdMax ScatterNdMin ScatterNdMul ScatterNdSub '
+                                                'ScatterNdUpdate ScatterSub ScatterUpdate Size SparseGatherV2 Stack '
+                                                'TensorScatterAdd TensorScatterDiv TensorScatterMax TensorScatterMin '
+                                                'TensorScatterMul TensorScatterSub TensorScatterUpdate Unique '
+                                                'UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd',
+                    'ops.operations.other_ops': 'Depend StopGradient',
+                    'ops.deprecated': 'DynamicShape FastGelu InplaceUpdate MaxPoolWithArgmax ScatterNonAliasingAdd '
+                                      'TensorAdd',
+                    'ops.operations.debug_ops': 'Print'},
+ 'ops.random_primitives': {'ops.operations.math_ops': 'Cauchy',
+                           'ops.deprecated': 'DropoutDoMask DropoutGenMask',
+                           'ops.operations.random_ops': 'Gamma LogNormalReverse LogUniformCandidateSampler '
+                                                        'MultinomialWithReplacement NonDeterministicInts '
+                                                        'ParameterizedTruncatedNormal Poisson RandomCategorical '
+                                                        'RandomChoiceWithMask RandomGamma RandomPoisson '
+                                                        'StandardLaplace UniformCandidateSampler',
+                           'ops.auto_generate.gen_ops_prim': 'RandpermV2'},
+ 'ops.spectral': {'ops.auto_generate.gen_ops_prim': 'Eig FFTWithSize',
+                  'ops.operations.math_ops': 'MatrixLogarithm STFT',
+                  'ops.operations.sparse_ops': 'SparseSlice SparseTensorDenseAdd SparseTensorDenseMatmul '
+                                               'SparseToDense'},
+ 'ops.structured_primitives': {'ops.operations.debug_ops': 'Assert DumpGradient InsertGradientOf TensorDump',
+                               'ops.operations.spectral_ops': 'BartlettWindow BlackmanWindow',
+                               'ops.operations.array_ops': 'BatchToSpaceNDV2 CheckNumerics Coalesce '
+                                                           'ConjugateTranspose EditDistance Expand FillDiagonal '
+                                                           'HammingWindow IndexPut ListDiff LogSpace LowerBound '
+                                                           'MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3 '
+                                                           'ParallelConcat ScatterAddWithAxis SegmentMax SegmentMean '
+                                                           'SegmentMin SegmentProd SegmentSum UpperBound',
+                               'ops.auto_generate.gen_ops_prim': 'Betainc LerpScalar LogSoftmaxExt MaskedScatter '
+                                                                 'NextAfter',
+                               'ops.operations.nn_ops': 'CTCGreedyDecoder CTCLoss ComputeAccidentalHits '
+                                                        'DataFormatDimMap DataFormatVecPermute LSTM NthElement '
+                                                        'NuclearNorm PadV3',
+                               'ops.operations.math_ops': 'CompareAndBitpack Eps EqualCount FloatStatus '
+                                                          'HistogramFixedWidth InplaceUpdateV2 Median Quantile '
+                                                          'RaggedRange TridiagonalMatMul TrilIndices TriuIndices',
+                               'ops.operations.other_ops': 'ConfusionMatrix MoveTo PyFunc Reusing',
+                               'ops.operations._inner_ops': 'CopyWithSlice',
+                               'ops._utils.arg_dtype_cast': 'DtypeToEnum',
+                               'ops.operations._embedding_cache_ops': 'MapUniform',
+                               'ops.operations.inner_ops': 'NoRepeatNGram',
+                               'ops.deprecated': 'Pack Unpack',
+                               'ops.operations._sequence_ops': 'TensorToTuple'},
+ 'ops.summary': {'ops.operations.debug_ops': 'HistogramSummary ImageSummary ScalarSummary TensorSummary'},
+ 'parallel.shard': {'parallel.shard': 'Layout'},
+ 'parameter': {'common.parameter': 'Parameter ParameterTuple'},
+ 'profiler': {'profiler': 'AicoreMetrics ExportType HostSystem ProfilerActivity ProfilerLevel _ExperimentalConfig '
+                          'mstx profile schedule',
+              '': 'Profiler'},
+ 'random': {'common.generator': 'Generator'},
+ 'runtime': {'runtime.event': 'Event', 'runtime.stream': 'Stream StreamCtx'},
+ 'scipy.optimize': {'scipy.optimize.minimize': 'OptimizeResults'},
+ 'serialization': {'train.serialization': 'ParamDictFuture'},
+ 'sparse_tensor': {'common.sparse_tensor': 'COOTensor CSRTensor RowTensor SparseTensor'},
+ 'symbol': {'common.symbol': 'Symbol'},
+ 'train.callback._backup_and_restore': {'train.callback._backup_and_restore': 'BackupAndRestore'},
+ 'train.callback._callback': {'train.callback._callback': 'Callback CallbackManager InternalCallbackParam '
+                                                          'RunContext'},
+ 'train.callback._checkpoint': {'train.callback._checkpoint': 'CheckpointConfig CheckpointManager ModelCheckpoint'},
+ 'train.callback._early_stop': {'train.callback._early_stop': 'EarlyStopping'},
+ 'train.callback._history': {'train.callback._history': 'History'},
+ 'train.callback._lambda_callback': {'train.callback._lambda_callback': 'LambdaCallback'},
+ 'train.callback._loss_monitor': {'train.callback._loss_monitor': 'LossMonitor'},
+ 'train.callback._lr_scheduler_callback': {'train.callback._lr_scheduler_callback': 'LearningRateScheduler'},
+ 'train.callback._on_request_exit': {'train.callback._on_request_exit': 'OnRequestExit'},
+ 'train.callback._reduce_lr_on_plateau': {'train.callback._reduce_lr_on_plateau': 'ReduceLROnPlateau'},
+ 'train.callback._summary_collector': {'train.callback._summary_collector': 'SummaryCollector'},
+ 'train.callback._time_monitor': {'train.callback._time_monitor': 'TimeMonitor'},
+ 'train.dataset_helper': {'train.dataset_helper': 'DatasetHelper'},
+ 'train.metrics.accuracy': {'train.metrics.accuracy': 'Accuracy'},
+ 'train.metrics.bleu_score': {'train.metrics.bleu_score': 'BleuScore'},
+ 'train.metrics.confusion_matrix': {'train.metrics.confusion_matrix': 'ConfusionMatrix ConfusionMatrixMetric'},
+ 'train.metrics.cosine_similarity': {'train.metrics.cosine_similarity': 'CosineSimilarity'},
+ 'train.metrics.dice': {'train.metrics.dice': 'Dice'},
+ 'train.metrics.error': {'train.metrics.error': 'MAE MSE'},
+ 'train.metrics.fbeta': {'train.metrics.fbeta': 'F1 Fbeta'},
+ 'train.metrics.hausdorff_distance': {'train.metrics.hausdorff_distance': 'HausdorffDistance'},
+ 'train.metrics.loss': {'train.metrics.loss': 'Loss'},
+ 'train.metrics.mean_surface_distance': {'train.metrics.mean_surface_distance': 'MeanSurfaceDistance'},
+ 'train.metrics.metric': {'train.metrics.metric': 'EvaluationBase Metric'},
+ 'train.metrics.occlusion_sensitivity': {'train.metrics.occlusion_sensitivity': 'OcclusionSensitivity'},
+ 'train.metrics.perplexity': {'train.metrics.perplexity': 'Perplexity'},
+ 'train.metrics.precision': {'train.metrics.precision': 'Precision'},
+ 'train.metrics.recall': {'train.metrics.recall': 'Recall'},
+ 'train.metrics.roc': {'train.metrics.roc': 'ROC'},
+ 'train.metrics.root_mean_square_surface_distance': {'train.metrics.root_mean_square_surface_distance': 'RootMeanSquareDistance'},
+ 'train.metrics.topk': {'train.metrics.topk': 'Top1CategoricalAccuracy Top5CategoricalAccuracy '
+                                              'TopKCategoricalAccuracy'},
+ 'train.model': {'train.model': 'Model'},
+ 'train.summary': {'train.summary.summary_record': 'SummaryRecord'}}

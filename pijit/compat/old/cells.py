@@ -1,0 +1,119 @@
+"""Layers and parts of layers of MindSpore's inner modules."""
+
+from pijit._C import Tensor
+from pijit.nn import layer as _layer
+from pijit.nn.cell import Cell
+from pijit.nn.layer import rnn
+from pijit.ops import function as F
+
+_activation = {name: getattr(_layer, cls) for name, cls in {
+    "softmin": "Softmin", "softmax": "Softmax", "softmax2d": "Softmax2d", "logsoftmax": "LogSoftmax", "relu": "ReLU", "relu6": "ReLU6", "rrelu": "RReLU",
+    "silu": "SiLU", "tanh": "Tanh", "tanhshrink": "Tanhshrink", "hardtanh": "Hardtanh", "gelu": "GELU", "fast_gelu": "FastGelu", "elu": "ELU",
+    "sigmoid": "Sigmoid", "softsign": "Softsign", "prelu": "PReLU", "leakyrelu": "LeakyReLU", "hswish": "HSwish", "hsigmoid": "HSigmoid",
+    "logsigmoid": "LogSigmoid", "softshrink": "SoftShrink", "hshrink": "HShrink", "threshold": "Threshold", "mish": "Mish"}.items() if hasattr(_layer, cls)}
+
+
+def _halves(inputs, hidden, w_ih, w_hh, b_ih, b_hh):
+    return F.dense(inputs, w_ih, b_ih), F.dense(hidden, w_hh, b_hh)
+
+
+def _rnn_tanh_cell(inputs, hidden, w_ih, w_hh, b_ih, b_hh):
+    """tanh(inputs w_ih^T + b_ih + hidden w_hh^T + b_hh)."""
+    x, h = _halves(inputs, hidden, w_ih, w_hh, b_ih, b_hh)
+    return F.tanh(x + h)
+
+
+def _rnn_relu_cell(inputs, hidden, w_ih, w_hh, b_ih, b_hh):
+    """relu(inputs w_ih^T + b_ih + hidden w_hh^T + b_hh)."""
+    x, h = _halves(inputs, hidden, w_ih, w_hh, b_ih, b_hh)
+    return F.relu(x + h)
+
+
+def _lstm_cell(inputs, hidden, w_ih, w_hh, b_ih, b_hh):
+    """One step of an LSTM: (h, c) of (h, c)."""
+    return rnn._lstm_step(F.dense(inputs, w_ih, b_ih), hidden, w_hh, b_hh)
+
+
+def _gru_cell(inputs, hidden, w_ih, w_hh, b_ih, b_hh):
+    """One step of a GRU."""
+    return rnn._gru_step(F.dense(inputs, w_ih, b_ih), (hidden,), w_hh, b_hh)[0]
+
+
+class _DynamicLSTMCPUGPU(Cell):
+    """An LSTM over x [time, batch, features]: construct(x, h, seq_length, w_ih, w_hh, b_ih, b_hh) gives (outputs, (h, c))."""
+
+    def construct(self, x, h, seq_length, w_ih, w_hh, b_ih, b_hh):
+        state, outputs = h, []
+        for t in range(x.shape[0]):
+            new = _lstm_cell(x[t], state, w_ih, w_hh, b_ih, b_hh)
+            if seq_length is None:
+                state = new
+                outputs.append(new[0])
+                continue
+            on = (t < seq_length).expand_dims(-1)
+            state = tuple(F.where(on, a, b) for a, b in zip(new, state))
+            outputs.append(F.where(on, new[0], F.zeros_like(new[0])))
+        return F.stack(outputs), state
+
+
+_DynamicLSTMAscend = _DynamicLSTMCPUGPU
+
+
+class TensorArray(Cell):
+    """A list of Tensors of one dtype and shape, of any length.
+
+    Args:
+        dtype (dtype): the elements' dtype.
+        element_shape (tuple): the elements' shape.
+        dynamic_size (bool): whether it grows. Default: True.
+        size (int): its length at first. Default: 0.
+        name (str): kept for its name. Default: "TA".
+    """
+
+    def __init__(self, dtype, element_shape, dynamic_size=True, size=0, name="TA"):
+        super().__init__()
+        self.element_dtype, self.element_shape, self.dynamic_size, self.name = dtype, tuple(element_shape), dynamic_size, name
+        self.fixed_size, self._elements = size, {}
+        self._length = size
+
+    def _checked(self, index):
+        index = int(index)
+        if index < 0 or not self.dynamic_size and index >= self.fixed_size:
+            raise IndexError(f"For 'TensorArray', the index {index} is out of range of size {self._length}.")
+        return index
+
+    def write(self, index, value):
+        """Stores a Tensor at an index. IndexError beyond a fixed size, TypeError and ValueError for another dtype or shape."""
+        index = self._checked(index)
+        if value.dtype != self.element_dtype:
+            raise TypeError(f"For 'TensorArray', elements have dtype {self.element_dtype}, but got {value.dtype}.")
+        if tuple(value.shape) != self.element_shape:
+            raise ValueError(f"For 'TensorArray', elements have shape {self.element_shape}, but got {value.shape}.")
+        self._elements[index] = value
+        self._length = max(self._length, index + 1)
+        return self
+
+    def read(self, index):
+        """The Tensor at an index, zeros where none was stored."""
+        index = self._checked(index)
+        if index >= self._length:
+            raise IndexError(f"For 'TensorArray', the index {index} is out of range of size {self._length}.")
+        return self._elements[index] if index in self._elements else F.zeros(self.element_shape, self.element_dtype)
+
+    def stack(self):
+        """All elements as one Tensor, in a new first dimension."""
+        return F.stack([self.read(i) for i in range(self._length)])
+
+    def size(self):
+        """How many there are."""
+        return Tensor(self._length)
+
+    def clear(self):
+        """Takes all elements out."""
+        self._elements.clear()
+        self._length = 0
+        return True
+
+    def close(self):
+        """As clear."""
+        return self.clear()

@@ -1,0 +1,148 @@
+"""What training loops take from MindSpore's inner modules."""
+
+import os
+
+import numpy as np
+
+from pijit import mint
+from pijit._C import Tensor
+from pijit.compat.old import checkparam
+from pijit.mint import distributed
+from pijit.nn.cell import Cell
+from pijit.nn.loss import LossBase
+from pijit.ops import composite, function as F
+from pijit.sparse_tensor import RowTensor
+
+_Loss = LossBase
+
+
+def _is_sharding_propagation():
+    """False: there is one device."""
+    return False
+
+
+_is_in_auto_parallel_mode = _is_in_data_parallel_mode = _is_in_hybrid_parallel_mode = _is_parallel_mode = _is_sharding_propagation
+
+
+def _get_stage_device_num():
+    """The number of a stage's devices: 1."""
+    return 1
+
+
+def _grad_scale_map(scale_value, inputs):
+    """Each Tensor, also in tuples and lists, times the scale."""
+    if isinstance(inputs, (tuple, list)):
+        return type(inputs)(_grad_scale_map(scale_value, x) for x in inputs)
+    return inputs * F.cast(scale_value, inputs.dtype) if isinstance(inputs, Tensor) else inputs
+
+
+_grad_scale = composite.MultitypeFuncGraph("grad_scale")
+
+
+@_grad_scale.register("Tensor", "Tensor")
+def tensor_grad_scale(scale, grad):
+    """A gradient divided by the scale of the loss."""
+    return grad * F.cast(F.reciprocal(scale), grad.dtype)
+
+
+@_grad_scale.register("Tensor", "RowTensor")
+def _(scale, grad):
+    return RowTensor(grad.indices, grad.values * F.cast(F.reciprocal(scale), grad.values.dtype), grad.dense_shape)
+
+
+grad_scale = _grad_scale
+
+
+class _VirtualDatasetCell(Cell):
+    """A network whose inputs are the dataset's."""
+
+    def __init__(self, backbone):
+        super().__init__(auto_prefix=False)
+        self._backbone = backbone
+
+    def construct(self, *inputs):
+        return self._backbone(*inputs)
+
+
+class AutoParallel(Cell):
+    """A network and how it is divided over devices; there is one, so it runs as it is.
+
+    Args:
+        network (Cell, function): the network.
+        parallel_mode (str): "semi_auto", "sharding_propagation" or "recursive_programming". Default: "semi_auto".
+
+    Raises:
+        TypeError: where the network is no Cell or function.
+        ValueError: for another mode.
+    """
+
+    def __init__(self, network, parallel_mode="semi_auto"):
+        super().__init__(auto_prefix=False)
+        if not callable(network):
+            raise TypeError(f"For 'AutoParallel', the argument 'network' must be Cell or function, but got {type(network)}.")
+        if parallel_mode not in ("semi_auto", "sharding_propagation", "recursive_programming"):
+            raise ValueError("For 'AutoParallel', the argument 'parallel_mode' must be one of 'semi_auto', 'sharding_propagation', "
+                             f"'recursive_programming', but got {parallel_mode}.")
+        self.network, self._parallel_mode = network, parallel_mode
+
+    def construct(self, *args, **kwargs):
+        return self.network(*args, **kwargs)
+
+    def _kept(self, *args, **kwargs):
+        """Kept for its name: there is one device."""
+
+    (no_init_parameters_in_compile, load_param_strategy_file, save_param_strategy_file, load_operator_strategy_file, save_operator_strategy_file,
+     dataset_strategy, hsdp, pipeline, comm_fusion, set_group_ckpt_save_file, enable_gradients_mean, enable_fp32_communication,
+     disable_strategy_file_only_for_trainable_params, parameter_broadcast, transformer_opt, print_local_norm, dump_local_norm) = (_kept,) * 17
+
+
+def _make_directory(path, arg_name="path"):  # noqa: ARG001
+    """Makes a folder, if it isn't there. Returns its real path. TypeError for no str, ValueError for a blank one."""
+    if not isinstance(path, str):
+        raise TypeError("The path is invalid, the type should be string.")
+    if not path.strip():
+        raise ValueError("The path is invalid, it should be non-blank.")
+    path = os.path.realpath(path)
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    return path
+
+
+def check_value_type(arg_name, arg_value, valid_types):
+    """As the check of the same name."""
+    return checkparam.check_value_type(arg_name, arg_value, valid_types)
+
+
+def _handle_loss(loss):
+    """The number that callbacks show of a network's output: the first of a tuple or list, the mean of a Tensor."""
+    if isinstance(loss, (tuple, list)) and loss and isinstance(loss[0], Tensor):
+        loss = loss[0]
+    if isinstance(loss, Tensor):
+        return float(np.mean(loss.asnumpy()))
+    return loss
+
+
+def _to_full_shapes(shapes, device_num):
+    """Shapes of whole batches, from those of one device's part."""
+    return [(shape[0] * device_num, *shape[1:]) if i in (0,) or shape else shape for i, shape in enumerate(map(tuple, shapes))]
+
+
+def _to_full_tensor(elem, global_device_num, global_rank, scaling_sens=None):  # noqa: ARG001
+    """Arrays as Tensors: one device's part is the whole."""
+    lst = tuple(x if isinstance(x, Tensor) else Tensor(x) for x in (elem if isinstance(elem, (tuple, list)) else (elem,)))
+    return lst + (Tensor(scaling_sens, lst[0].dtype),) if scaling_sens else lst
+
+
+class FusedAdamW(mint.optim.AdamW):
+    """mint.optim.AdamW under another name: steps are one graph in any case."""
+
+
+def send_object_list(object_list, dst=0, group=None, device=None):  # noqa: ARG001
+    """Another process is needed: RuntimeError."""
+    raise distributed.more_than_one("send_object_list", f"'dst' is {dst}")
+
+
+def recv_object_list(object_list, src=0, group=None, device=None):  # noqa: ARG001
+    """Another process is needed: RuntimeError."""
+    raise distributed.more_than_one("recv_object_list", f"'src' is {src}")
+
+

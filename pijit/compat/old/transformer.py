@@ -1,0 +1,496 @@
+"""The transformer layers of MindSpore 1.5 to 1.9 (`mindspore.nn.transformer`, `mindspore.parallel._transformer`), on one device.
+
+Parameters have the names and shapes of their time, so that checkpoints fit. What needs several devices is kept in the configurations and
+has no effect; mixtures of experts and steps with cached keys (`use_past`) raise NotImplementedError."""
+
+import math
+
+import numpy as np
+
+from pijit import dtype as mstype
+from pijit._C import Tensor
+from pijit.compat import left_out
+from pijit.initializer import initializer
+from pijit.nn.cell import Cell
+from pijit.nn.container import CellList
+from pijit.nn.layer import activation
+from pijit.ops import function as F
+from pijit.parameter import Parameter
+
+
+class _Config:
+    """Settings by name."""
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{k.strip(chr(95))}={v}' for k, v in vars(self).items())})"
+
+
+def _positive(owner, **values):
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"For '{owner}', the '{name}' must be int, but got {type(value).__name__}.")
+        if value <= 0:
+            raise ValueError(f"For '{owner}', the '{name}' must be greater than 0, but got {value}.")
+
+
+def _fraction(owner, **values):
+    for name, value in values.items():
+        if not isinstance(value, float) or not 0 <= value < 1:
+            raise ValueError(f"For '{owner}', the '{name}' must be a float in [0, 1), but got {value}.")
+
+
+class OpParallelConfig(_Config):
+    """How operators are divided: data_parallel and model_parallel, each 1 by default."""
+
+    def __init__(self, data_parallel=1, model_parallel=1):
+        _positive("OpParallelConfig", data_parallel=data_parallel, model_parallel=model_parallel)
+        self.data_parallel, self.model_parallel = data_parallel, model_parallel
+
+    @property
+    def dp(self):
+        return OpParallelConfig(self.data_parallel, 1)
+
+
+class EmbeddingOpParallelConfig(OpParallelConfig):
+    """How an embedding is divided."""
+
+    def __init__(self, data_parallel=1, model_parallel=1, use_seq_parallel=False, vocab_emb_dp=True):
+        super().__init__(data_parallel, model_parallel)
+        self.use_seq_parallel, self.vocab_emb_dp = use_seq_parallel, vocab_emb_dp
+
+
+class MoEParallelConfig(OpParallelConfig):
+    """How a mixture of experts is divided."""
+
+    def __init__(self, data_parallel=1, model_parallel=1, expert_parallel=1, use_seq_parallel=False):
+        super().__init__(data_parallel, model_parallel)
+        self.expert_parallel, self.use_seq_parallel = expert_parallel, use_seq_parallel
+
+
+class TransformerRecomputeConfig(_Config):
+    """What is computed again for gradients; graphs decide that by themselves."""
+
+    def __init__(self, recompute=False, parallel_optimizer_comm_recompute=False, mp_comm_recompute=True, recompute_slice_activation=False):
+        self.recompute, self.parallel_optimizer_comm_recompute = recompute, parallel_optimizer_comm_recompute
+        self.mp_comm_recompute, self.recompute_slice_activation = mp_comm_recompute, recompute_slice_activation
+
+
+class TransformerOpParallelConfig(_Config):
+    """How a transformer is divided."""
+
+    def __init__(self, data_parallel=1, model_parallel=1, expert_parallel=1, pipeline_stage=1, micro_batch_num=1, recompute=None,
+                 use_seq_parallel=False, optimizer_shard=False, gradient_aggregation_group=4, vocab_emb_dp=True):
+        _positive("TransformerOpParallelConfig", data_parallel=data_parallel, model_parallel=model_parallel, pipeline_stage=pipeline_stage)
+        self.data_parallel, self.model_parallel, self.expert_parallel = data_parallel, model_parallel, expert_parallel
+        self.pipeline_stage, self.micro_batch_num = pipeline_stage, micro_batch_num
+        self.recompute = TransformerRecomputeConfig() if recompute is None else recompute
+        self.use_seq_parallel, self.optimizer_shard = use_seq_parallel, optimizer_shard
+        self.gradient_aggregation_group, self.vocab_emb_dp = gradient_aggregation_group, vocab_emb_dp
+
+    @property
+    def dp_mp_config(self):
+        return OpParallelConfig(self.data_parallel, self.model_parallel)
+
+    @property
+    def embedding_dp_mp_config(self):
+        return EmbeddingOpParallelConfig(self.data_parallel, self.model_parallel, vocab_emb_dp=self.vocab_emb_dp)
+
+    @property
+    def moe_parallel_config(self):
+        return MoEParallelConfig(self.data_parallel, self.model_parallel, self.expert_parallel)
+
+
+class MoEConfig(_Config):
+    """A mixture of experts."""
+
+    def __init__(self, expert_num=1, capacity_factor=1.1, aux_loss_factor=0.05, num_experts_chosen=1, expert_group_size=None, group_wise_a2a=False,
+                 comp_comm_parallel=False, comp_comm_parallel_degree=2):
+        _positive("MoEConfig", expert_num=expert_num, num_experts_chosen=num_experts_chosen)
+        self.expert_num, self.capacity_factor, self.aux_loss_factor = expert_num, capacity_factor, aux_loss_factor
+        self.num_experts_chosen, self.expert_group_size, self.group_wise_a2a = num_experts_chosen, expert_group_size, group_wise_a2a
+        self.comp_comm_parallel, self.comp_comm_parallel_degree = comp_comm_parallel, comp_comm_parallel_degree
+
+
+default_dpmp_config, default_embedding_parallel_config = OpParallelConfig(), EmbeddingOpParallelConfig()
+default_moeparallel_config, default_transformer_recompute_config = MoEParallelConfig(), TransformerRecomputeConfig()
+default_transformer_config, default_moe_config = TransformerOpParallelConfig(), MoEConfig()
+
+
+def _no_experts(owner, moe_config=None, expert_num=1, use_past=False):
+    if expert_num > 1 or moe_config is not None and moe_config.expert_num > 1:
+        raise NotImplementedError(f"For '{owner}', mixtures of experts are not implemented by pijit. The nearest there is: expert_num=1.")
+    if use_past:
+        raise NotImplementedError(f"For '{owner}', 'use_past' is not implemented by pijit. The nearest there is: use_past=False, with the whole sequence.")
+
+
+class _Dropout(Cell):
+    """nn.Dropout by the probability that an element is kept."""
+
+    def __init__(self, keep_prob=0.5, dtype=mstype.float32):
+        super().__init__()
+        if not 0 < keep_prob <= 1:
+            raise ValueError(f"For '_Dropout', the 'keep_prob' must be in (0, 1], but got {keep_prob}.")
+        self.keep_prob, self.dtype = keep_prob, dtype
+
+    def construct(self, x):
+        if not self.training or self.keep_prob == 1:
+            return x
+        return F.dropout(x, 1 - self.keep_prob)
+
+
+class _LayerNorm(Cell):
+    """Layer normalisation of the last axis, in float32."""
+
+    def __init__(self, normalized_shape, eps=1e-5, param_init_type=mstype.float32):
+        super().__init__()
+        self.gamma = Parameter(initializer("ones", normalized_shape, param_init_type), name="gamma")
+        self.beta = Parameter(initializer("zeros", normalized_shape, param_init_type), name="beta")
+        self.eps = eps
+
+    def construct(self, x):
+        return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
+
+    def shard(self, strategy):  # noqa: ARG002
+        """Kept for its name. Returns itself."""
+        return self
+
+
+class _Linear(Cell):
+    """A dense layer that computes in `compute_dtype` and gives x's dtype. transpose_b: the weight is [out_channels, in_channels]."""
+
+    def __init__(self, in_channels, out_channels, weight_init="normal", bias_init="zeros", has_bias=True, activation=None, transpose_b=True,
+                 expert_num=1, outer_batch=1, expert_group_size=None, param_init_type=mstype.float32, compute_dtype=mstype.float16):  # noqa: ARG002
+        super().__init__()
+        _no_experts("_Linear", expert_num=expert_num)
+        self.in_channels, self.out_channels, self.transpose_b, self.dtype = in_channels, out_channels, transpose_b, compute_dtype
+        shape = [out_channels, in_channels] if transpose_b else [in_channels, out_channels]
+        self.weight = Parameter(initializer(weight_init, shape, param_init_type), name="weight")
+        self.has_bias = has_bias
+        if has_bias:
+            self.bias = Parameter(initializer(bias_init, [out_channels], param_init_type), name="bias")
+        self.activation = _activation(activation) if activation is not None else None
+
+    def construct(self, x):
+        weight = F.cast(self.weight, self.dtype)
+        y = F.matmul(F.cast(x, self.dtype), F.transpose(weight, (1, 0)) if self.transpose_b else weight)
+        if self.has_bias:
+            y = y + F.cast(self.bias, self.dtype)
+        y = F.cast(y, x.dtype)
+        return y if self.activation is None else self.activation(y)
+
+    def shard(self, strategy_matmul, strategy_bias=None, strategy_activation=None):  # noqa: ARG002
+        """Kept for its name. Returns itself."""
+        return self
+
+
+def _activation(name):
+    return activation.get_activation(name) if isinstance(name, str) else name()
+
+
+class FixedSparseAttention(Cell):
+    """MindSpore's attention by blocks runs on Ascend alone: making one raises NotImplementedError."""
+
+    def __init__(self, *args, **kwargs):  # noqa: ARG002
+        raise NotImplementedError(left_out.text("nn.transformer.FixedSparseAttention"))
+
+
+class AttentionMask(Cell):
+    """From a mask [batch, seq_length] of tokens that count, a mask [batch, seq_length, seq_length] by which a token sees those before it.
+
+    Args:
+        seq_length (int): the length.
+    """
+
+    def __init__(self, seq_length, parallel_config=default_dpmp_config):  # noqa: ARG002
+        super().__init__()
+        _positive("AttentionMask", seq_length=seq_length)
+        self.seq_length = seq_length
+        self.lower_triangle_mask = Tensor(np.tril(np.ones((seq_length, seq_length), np.float32)))
+
+    def construct(self, input_mask):
+        mask = F.cast(input_mask, mstype.float32)
+        return mask.expand_dims(2) * mask.expand_dims(1) * self.lower_triangle_mask.expand_dims(0)
+
+
+class VocabEmbedding(Cell):
+    """An embedding that gives (the rows, its table).
+
+    Args:
+        vocab_size (int): the number of rows.
+        embedding_size (int): the number of columns.
+        param_init (str, Tensor, Initializer): what the table is at first. Default: "normal".
+    """
+
+    def __init__(self, vocab_size, embedding_size, parallel_config=default_embedding_parallel_config, param_init="normal"):  # noqa: ARG002
+        super().__init__()
+        _positive("VocabEmbedding", vocab_size=vocab_size, embedding_size=embedding_size)
+        self.vocab_size, self.embedding_size = vocab_size, embedding_size
+        self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size]), name="embedding_table",
+                                         parallel_optimizer=False)
+
+    def construct(self, input_ids):
+        return F.gather(self.embedding_table, input_ids, 0), self.embedding_table.value()
+
+
+class CrossEntropyLoss(Cell):
+    """The mean of the cross entropy of logits [N, classes] and labels [N] over the positions where input_mask [N] is 1."""
+
+    def __init__(self, parallel_config=default_dpmp_config):  # noqa: ARG002
+        super().__init__()
+
+    def construct(self, logits, label, input_mask):
+        losses = -F.log_softmax(F.cast(logits, mstype.float32), -1).gather_elements(1, F.cast(label, mstype.int32).reshape(-1, 1)).reshape(-1)
+        mask = F.cast(input_mask, mstype.float32).reshape(-1)
+        return (losses * mask).sum() / (mask.sum() + 1e-8)
+
+
+class FeedForward(Cell):
+    """projection(act(mapping(x))), then dropout.
+
+    Args:
+        hidden_size (int): the width.
+        ffn_hidden_size (int): the inner width.
+        dropout_rate (float): what share of elements is dropped.
+        hidden_act (str, Cell): the activation. Default: "gelu".
+    """
+
+    def __init__(self, hidden_size, ffn_hidden_size, dropout_rate, hidden_act="gelu", expert_num=1, expert_group_size=None,  # noqa: ARG002
+                 param_init_type=mstype.float32, parallel_config=default_dpmp_config, compute_dtype=mstype.float16):  # noqa: ARG002
+        super().__init__()
+        _positive("FeedForward", hidden_size=hidden_size, ffn_hidden_size=ffn_hidden_size)
+        _fraction("FeedForward", dropout_rate=dropout_rate)
+        _no_experts("FeedForward", expert_num=expert_num)
+        self.hidden_size, self.dropout_rate = hidden_size, dropout_rate
+        self.mapping = _Linear(hidden_size, ffn_hidden_size, activation=hidden_act, transpose_b=False, param_init_type=param_init_type,
+                               compute_dtype=compute_dtype)
+        self.projection = _Linear(ffn_hidden_size, hidden_size, transpose_b=False, param_init_type=param_init_type, compute_dtype=compute_dtype)
+        self.projection.bias.parallel_optimizer = False
+        self.dropout = _Dropout(1 - dropout_rate)
+
+    def construct(self, x):
+        return self.dropout(self.projection(self.mapping(x)))
+
+
+class MultiHeadAttention(Cell):
+    """Attention of queries [batch, tgt, hidden] to keys and values [batch, src, hidden]; positions where the mask [batch, tgt, src] is 0 don't count.
+
+    Args:
+        batch_size (int): kept for its name: any batch will do.
+        src_seq_length (int): the keys' length.
+        tgt_seq_length (int): the queries' length.
+        hidden_size (int): the width, a multiple of num_heads.
+        num_heads (int): the number of heads.
+        hidden_dropout_rate (float): what share of the result is dropped. Default: 0.1.
+        attention_dropout_rate (float): what share of the weights is dropped. Default: 0.1.
+        compute_dtype (dtype): of the dense layers and products. Default: float16.
+        softmax_compute_type (dtype): of the softmax. Default: float32.
+        param_init_type (dtype): of the parameters. Default: float32.
+
+    Outputs:
+        (Tensor [batch, tgt, hidden], (keys [batch, heads, size, src], values [batch, heads, src, size])).
+    """
+
+    def __init__(self, batch_size, src_seq_length, tgt_seq_length, hidden_size, num_heads, hidden_dropout_rate=0.1, attention_dropout_rate=0.1,
+                 compute_dtype=mstype.float16, softmax_compute_type=mstype.float32, param_init_type=mstype.float32, use_past=False,
+                 parallel_config=default_dpmp_config):  # noqa: ARG002
+        super().__init__()
+        _positive("MultiHeadAttention", hidden_size=hidden_size, num_heads=num_heads, src_seq_length=src_seq_length, tgt_seq_length=tgt_seq_length)
+        _fraction("MultiHeadAttention", hidden_dropout_rate=hidden_dropout_rate, attention_dropout_rate=attention_dropout_rate)
+        _no_experts("MultiHeadAttention", use_past=use_past)
+        if hidden_size % num_heads:
+            raise ValueError(f"For 'MultiHeadAttention', the 'hidden_size' must be a multiple of 'num_heads', but got {hidden_size} and {num_heads}.")
+        self.batch_size, self.src_seq_length, self.tgt_seq_length = batch_size, src_seq_length, tgt_seq_length
+        self.hidden_size, self.n_head, self.size_per_head = hidden_size, num_heads, hidden_size // num_heads
+        self.softmax_dtype, self.dtype = softmax_compute_type, compute_dtype
+        self.projection = _Linear(hidden_size, hidden_size, transpose_b=False, param_init_type=param_init_type, compute_dtype=compute_dtype)
+        self.projection.bias.parallel_optimizer = False
+        self.dropout, self.prob_dropout = _Dropout(1 - hidden_dropout_rate), _Dropout(1 - attention_dropout_rate)
+        self.dense1 = _Linear(hidden_size, hidden_size, param_init_type=param_init_type, compute_dtype=compute_dtype)
+        self.dense2 = _Linear(hidden_size, hidden_size, param_init_type=param_init_type, compute_dtype=compute_dtype)
+        self.dense3 = _Linear(hidden_size, hidden_size, param_init_type=param_init_type, compute_dtype=compute_dtype)
+
+    def _heads(self, x, batch, order):
+        return F.transpose(x.reshape(batch, -1, self.n_head, self.size_per_head), order)
+
+    def construct(self, query_tensor, key_tensor, value_tensor, attention_mask, key_past=None, value_past=None, batch_valid_length=None):  # noqa: ARG002
+        shape, dtype = query_tensor.shape, query_tensor.dtype
+        batch = shape[0] if len(shape) == 3 else shape[0] // self.tgt_seq_length
+        query = self._heads(F.cast(self.dense1(query_tensor), self.dtype), batch, (0, 2, 1, 3))
+        key = self._heads(F.cast(self.dense2(key_tensor), self.dtype), batch, (0, 2, 3, 1))
+        value = self._heads(F.cast(self.dense3(value_tensor), self.dtype), batch, (0, 2, 1, 3))
+        scale = math.sqrt(math.sqrt(self.size_per_head))
+        score = F.cast(F.matmul(query / scale, key / scale), self.softmax_dtype)
+        if attention_mask is not None:
+            score = score + (1 - F.cast(attention_mask, self.softmax_dtype)).expand_dims(1) * -10000.0
+        weights = self.prob_dropout(F.softmax(F.cast(score, self.softmax_dtype), -1))
+        merged = F.transpose(F.matmul(F.cast(weights, self.dtype), value), (0, 2, 1, 3)).reshape(*shape[:-1], self.hidden_size)
+        return self.dropout(self.projection(F.cast(merged, dtype))), (key, value)
+
+
+class _Layer(Cell):
+    """What encoder and decoder layers share."""
+
+    def _sublayers(self, owner, hidden_size, ffn_hidden_size, num_heads, hidden_dropout_rate, attention_dropout_rate, post_layernorm_residual,
+                   moe_config, use_past, expert_num=1):
+        _positive(owner, hidden_size=hidden_size, ffn_hidden_size=ffn_hidden_size, num_heads=num_heads)
+        _fraction(owner, hidden_dropout_rate=hidden_dropout_rate, attention_dropout_rate=attention_dropout_rate)
+        _no_experts(owner, moe_config, expert_num, use_past)
+        if hidden_size % num_heads:
+            raise ValueError(f"For '{owner}', the 'hidden_size' must be a multiple of 'num_heads', but got {hidden_size} and {num_heads}.")
+        self.post_layernorm_residual = post_layernorm_residual
+
+    def _fed(self, x, norm):
+        """x with the feed-forward part added."""
+        y = norm(x)
+        return (y if self.post_layernorm_residual else x) + self.output(y)
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and a feed-forward part, each with layer normalisation before it and a residual.
+
+    Outputs:
+        (Tensor of hidden_stats' shape, (keys, values)).
+    """
+
+    def __init__(self, batch_size, hidden_size, ffn_hidden_size, num_heads, seq_length, attention_dropout_rate=0.1, hidden_dropout_rate=0.1,
+                 post_layernorm_residual=False, layernorm_compute_type=mstype.float32, softmax_compute_type=mstype.float32,
+                 param_init_type=mstype.float32, hidden_act="gelu", use_past=False, moe_config=default_moe_config, parallel_config=default_dpmp_config,
+                 compute_dtype=mstype.float16):
+        super().__init__()
+        self._sublayers("TransformerEncoderLayer", hidden_size, ffn_hidden_size, num_heads, hidden_dropout_rate, attention_dropout_rate,
+                        post_layernorm_residual, moe_config, use_past)
+        self.layernorm1, self.layernorm2 = _LayerNorm((hidden_size,)), _LayerNorm((hidden_size,))
+        self.attention = MultiHeadAttention(batch_size, seq_length, seq_length, hidden_size, num_heads, hidden_dropout_rate, attention_dropout_rate,
+                                            compute_dtype, softmax_compute_type, param_init_type, use_past, parallel_config)
+        self.output = FeedForward(hidden_size, ffn_hidden_size, hidden_dropout_rate, hidden_act, param_init_type=param_init_type,
+                                  compute_dtype=compute_dtype)
+        self.layernorm_dtype = layernorm_compute_type
+
+    def construct(self, x, input_mask=None, init_reset=True, batch_valid_length=None):  # noqa: ARG002
+        y = self.layernorm1(F.cast(x, self.layernorm_dtype))
+        attention, present = self.attention(y, y, y, input_mask)
+        x = (y if self.post_layernorm_residual else x) + attention
+        return self._fed(x, self.layernorm2), present
+
+
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to the encoder's output, and a feed-forward part.
+
+    Outputs:
+        (Tensor of hidden_stats' shape, (keys, values, the encoder's keys, values)).
+    """
+
+    def __init__(self, hidden_size, ffn_hidden_size, num_heads, batch_size, src_seq_length, tgt_seq_length, attention_dropout_rate=0.1,
+                 hidden_dropout_rate=0.1, post_layernorm_residual=False, use_past=False, layernorm_compute_type=mstype.float32,
+                 softmax_compute_type=mstype.float32, param_init_type=mstype.float32, hidden_act="gelu", moe_config=default_moe_config,
+                 parallel_config=default_dpmp_config, compute_dtype=mstype.float16):
+        super().__init__()
+        self._sublayers("TransformerDecoderLayer", hidden_size, ffn_hidden_size, num_heads, hidden_dropout_rate, attention_dropout_rate,
+                        post_layernorm_residual, moe_config, use_past)
+        self.layernorm1, self.layernorm2 = _LayerNorm((hidden_size,)), _LayerNorm((hidden_size,))
+        self.cross_attention_layernorm = _LayerNorm((hidden_size,))
+        rest = (hidden_size, num_heads, hidden_dropout_rate, attention_dropout_rate, compute_dtype, softmax_compute_type, param_init_type, use_past,
+                parallel_config)
+        self.attention = MultiHeadAttention(batch_size, tgt_seq_length, tgt_seq_length, *rest)
+        self.cross_attention = MultiHeadAttention(batch_size, src_seq_length, tgt_seq_length, *rest)
+        self.output = FeedForward(hidden_size, ffn_hidden_size, hidden_dropout_rate, hidden_act, param_init_type=param_init_type,
+                                  compute_dtype=compute_dtype)
+        self.layernorm_dtype = layernorm_compute_type
+
+    def construct(self, hidden_stats, decoder_mask=None, encoder_output=None, memory_mask=None, init_reset=True, batch_valid_length=None):  # noqa: ARG002
+        x, post = hidden_stats, self.post_layernorm_residual
+        y = self.layernorm1(F.cast(x, self.layernorm_dtype))
+        attention, present = self.attention(y, y, y, decoder_mask)
+        x = (y if post else x) + attention
+        if encoder_output is not None:
+            y = self.cross_attention_layernorm(F.cast(x, self.layernorm_dtype))
+            attention, cross = self.cross_attention(y, encoder_output, encoder_output, memory_mask)
+            present += cross
+            x = (y if post else x) + attention
+        return self._fed(x, self.layernorm2), present
+
+
+class TransformerEncoder(Cell):
+    """num_layers TransformerEncoderLayers.
+
+    Outputs:
+        (Tensor of hidden_states' shape, a tuple of each layer's keys and values).
+    """
+
+    def __init__(self, batch_size, num_layers, hidden_size, ffn_hidden_size, seq_length, num_heads, attention_dropout_rate=0.1,
+                 hidden_dropout_rate=0.1, hidden_act="gelu", post_layernorm_residual=False, layernorm_compute_type=mstype.float32,
+                 softmax_compute_type=mstype.float32, param_init_type=mstype.float32, lambda_func=None, offset=0, use_past=False,  # noqa: ARG002
+                 moe_config=default_moe_config, parallel_config=default_transformer_config, compute_dtype=mstype.float16):  # noqa: ARG002
+        super().__init__()
+        _positive("TransformerEncoder", num_layers=num_layers)
+        self.num_layers = num_layers
+        self.blocks = CellList([TransformerEncoderLayer(
+            batch_size, hidden_size, ffn_hidden_size, num_heads, seq_length, attention_dropout_rate, hidden_dropout_rate, post_layernorm_residual,
+            layernorm_compute_type, softmax_compute_type, param_init_type, hidden_act, use_past, moe_config, compute_dtype=compute_dtype)
+            for _ in range(num_layers)])
+
+    def construct(self, hidden_states, attention_mask=None, init_reset=True, batch_valid_length=None):
+        presents = ()
+        for block in self.blocks:
+            hidden_states, present = block(hidden_states, attention_mask, init_reset, batch_valid_length)
+            presents += (present,)
+        return hidden_states, presents
+
+
+class TransformerDecoder(Cell):
+    """num_layers TransformerDecoderLayers.
+
+    Outputs:
+        (Tensor of hidden_states' shape, a tuple of each layer's keys and values).
+    """
+
+    def __init__(self, num_layers, batch_size, hidden_size, ffn_hidden_size, src_seq_length, tgt_seq_length, num_heads, attention_dropout_rate=0.1,
+                 hidden_dropout_rate=0.1, post_layernorm_residual=False, layernorm_compute_type=mstype.float32, softmax_compute_type=mstype.float32,
+                 param_init_type=mstype.float32, hidden_act="gelu", lambda_func=None, use_past=False, offset=0, moe_config=default_moe_config,  # noqa: ARG002
+                 parallel_config=default_transformer_config, compute_dtype=mstype.float16):  # noqa: ARG002
+        super().__init__()
+        _positive("TransformerDecoder", num_layers=num_layers)
+        self.num_layers = num_layers
+        self.blocks = CellList([TransformerDecoderLayer(
+            hidden_size, ffn_hidden_size, num_heads, batch_size, src_seq_length, tgt_seq_length, attention_dropout_rate, hidden_dropout_rate,
+            post_layernorm_residual, use_past, layernorm_compute_type, softmax_compute_type, param_init_type, hidden_act, moe_config,
+            compute_dtype=compute_dtype) for _ in range(num_layers)])
+
+    def construct(self, hidden_states, attention_mask=None, encoder_output=None, memory_mask=None, init_reset=True, batch_valid_length=None):
+        presents = ()
+        for block in self.blocks:
+            hidden_states, present = block(hidden_states, attention_mask, encoder_output, memory_mask, init_reset, batch_valid_length)
+            presents += (present,)
+        return hidden_states, presents
+
+
+class Transformer(Cell):
+    """An encoder and a decoder.
+
+    Outputs:
+        (Tensor, each encoder layer's keys and values, each decoder layer's).
+    """
+
+    def __init__(self, hidden_size, batch_size, ffn_hidden_size, src_seq_length, tgt_seq_length, encoder_layers=3, decoder_layers=3, num_heads=2,
+                 attention_dropout_rate=0.1, hidden_dropout_rate=0.1, hidden_act="gelu", post_layernorm_residual=False,
+                 layernorm_compute_type=mstype.float32, softmax_compute_type=mstype.float32, param_init_type=mstype.float32, lambda_func=None,  # noqa: ARG002
+                 use_past=False, moe_config=default_moe_config, parallel_config=default_transformer_config, compute_dtype=mstype.float16):
+        super().__init__()
+        if encoder_layers <= 0 < decoder_layers:
+            raise ValueError("For 'Transformer', the encoder layer number is 0, and the decoder layer number must be 0 then.")
+        shared = dict(hidden_size=hidden_size, ffn_hidden_size=ffn_hidden_size, num_heads=num_heads, attention_dropout_rate=attention_dropout_rate,
+                      hidden_dropout_rate=hidden_dropout_rate, hidden_act=hidden_act, post_layernorm_residual=post_layernorm_residual,
+                      layernorm_compute_type=layernorm_compute_type, softmax_compute_type=softmax_compute_type, param_init_type=param_init_type,
+                      use_past=use_past, moe_config=moe_config, parallel_config=parallel_config, compute_dtype=compute_dtype)
+        self.encoder = TransformerEncoder(batch_size, encoder_layers, seq_length=src_seq_length, **shared) if encoder_layers > 0 else None
+        self.decoder = TransformerDecoder(decoder_layers, batch_size, src_seq_length=src_seq_length, tgt_seq_length=tgt_seq_length,
+                                          **shared) if decoder_layers > 0 else None
+
+    def construct(self, encoder_inputs, encoder_masks, decoder_inputs=None, decoder_masks=None, memory_mask=None, init_reset=True,
+                  batch_valid_length=None):
+        output, encoder_presents, decoder_presents = encoder_inputs, None, None
+        if self.encoder is not None:
+            output, encoder_presents = self.encoder(encoder_inputs, encoder_masks, init_reset, batch_valid_length)
+        if self.decoder is not None:
+            output, decoder_presents = self.decoder(decoder_inputs, decoder_masks, output, memory_mask, init_reset, batch_valid_length)
+        return output, encoder_presents, decoder_presents

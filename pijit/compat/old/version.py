@@ -1,0 +1,3 @@
+"""`mindspore.version`."""
+
+from pijit.compat import VERSION as __version__  # noqa: F401

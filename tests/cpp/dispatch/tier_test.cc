@@ -1,0 +1,153 @@
+// When a place runs plainly and when captured, with times that the test says.
+#include "dispatch/tier.h"
+
+#include <gtest/gtest.h>
+
+namespace pijit {
+namespace {
+
+using Way = Tier::Way;
+
+// Runs a place as its owner does; false: CPython ran it at once.
+bool run(Tier& t, int64_t plain, int64_t captured, Tier::Ran ran = {.graph = true},
+         bool tried = true) {
+  if (t.rests(ran.tensor)) return false;
+  if (t.next(tried) == Way::kPlain) {
+    t.ran_plainly(plain);
+  } else {
+    t.ran_captured(t.timed() ? captured : Tier::kUntimed, ran);
+  }
+  return true;
+}
+
+TEST(Tier, AFunctionThatGainsStaysCaptured) {
+  Tier t(TierPolicy::decorated);
+  for (int k = 0; k < 1000; ++k) ASSERT_TRUE(run(t, 2000, 1000));
+  EXPECT_EQ(t.verdict(), "");
+  EXPECT_GE(t.captured_runs(), 990u);
+}
+
+TEST(Tier, AFunctionThatLosesIsGivenBackAndTriedAgain) {
+  Tier t(TierPolicy::decorated);
+  int calls = 0;
+  while (run(t, 1000, 2000)) ASSERT_LT(++calls, 200);
+  EXPECT_EQ(t.verdict(), "one call took 2 us captured and 1 us plain");
+  int rested = 1;
+  while (!run(t, 2000, 1000)) ASSERT_LT(++rested, 100);
+  EXPECT_EQ(rested, 63);
+  for (int k = 0; k < 100; ++k) ASSERT_TRUE(run(t, 2000, 1000));
+}
+
+TEST(Tier, EachRestIsFourTimesAsLong) {
+  Tier t(TierPolicy::decorated);
+  std::vector<int> rests;
+  int now = 0;
+  for (int k = 0; k < 3000; ++k) {
+    if (!run(t, 1000, 2000)) {
+      ++now;
+    } else if (now > 0) {
+      rests.push_back(std::exchange(now, 0));
+    }
+  }
+  ASSERT_GE(rests.size(), 2u);
+  EXPECT_EQ(rests[0], 63);
+  EXPECT_EQ(rests[1], 255);
+}
+
+TEST(Tier, LongCallsAreNotTried) {
+  Tier t(TierPolicy::decorated);
+  for (int k = 0; k < 1000; ++k) ASSERT_TRUE(run(t, 1'000'000, 2'000'000));
+}
+
+TEST(Tier, WithoutTrialsNothingIsGivenBackForItsTime) {
+  Tier t(TierPolicy::decorated), automatic(TierPolicy::automatic), loop(TierPolicy::loop);
+  for (int k = 0; k < 1000; ++k)
+    for (Tier* x : {&t, &automatic, &loop})
+      ASSERT_TRUE(run(*x, 1000, 2000, {.graph = true}, false));
+}
+
+TEST(Tier, WithoutGraphsAFunctionRests) {
+  Tier t(TierPolicy::decorated);
+  for (int k = 0; k < 8; ++k) ASSERT_TRUE(run(t, 1, 1, {}));
+  EXPECT_FALSE(run(t, 1, 1, {}));
+  EXPECT_EQ(t.verdict(), "no graph ran in it");
+  EXPECT_TRUE(run(t, 1, 1, {.graph = true, .tensor = true})) << "it rested without Tensors only";
+  Tier in_turn(TierPolicy::decorated);
+  for (int k = 0; k < 100; ++k) ASSERT_TRUE(run(in_turn, 1, 1, {.graph = k % 8 == 7}));
+}
+
+TEST(Tier, CalleesNeedOneGraphOnly) {
+  Tier t(TierPolicy::callee), useful(TierPolicy::callee);
+  for (int k = 0; k < 4; ++k) {
+    ASSERT_FALSE(t.resting());
+    t.ran_captured(Tier::kUntimed, {});
+  }
+  EXPECT_TRUE(t.resting());
+  useful.ran_captured(Tier::kUntimed, {.graph = true});
+  for (int k = 0; k < 100; ++k) useful.ran_captured(Tier::kUntimed, {});
+  EXPECT_FALSE(useful.resting());
+}
+
+TEST(Tier, AutomaticFunctionsWarmUpPlainly) {
+  Tier t(TierPolicy::automatic);
+  EXPECT_TRUE(t.warming());
+  EXPECT_EQ(t.next(true), Way::kPlain);
+  t.ran_plainly(1000);
+  EXPECT_EQ(t.next(true), Way::kPlain);
+  t.ran_plainly(1000);
+  EXPECT_EQ(t.next(true), Way::kCaptured);
+}
+
+TEST(Tier, AutomaticFunctionsAreGivenBackForGoodAfterTwoLostTrials) {
+  Tier t(TierPolicy::automatic);
+  int runs = 0;
+  while (run(t, 1000, 1100)) ASSERT_LT(++runs, 60);
+  EXPECT_EQ(t.verdict(), "one call took 1.1 us captured and 1 us plain");
+  for (int k = 0; k < 100'000; ++k) ASSERT_FALSE(run(t, 1000, 10));
+}
+
+TEST(Tier, ClearTrialsAreShort) {
+  Tier clear(TierPolicy::automatic), close(TierPolicy::automatic);
+  auto plain_runs = [](Tier& t, int64_t captured) {
+    int plain = 0;
+    for (int k = 0; k < 40; ++k) {
+      if (t.next(true) == Way::kPlain) {
+        ++plain;
+        t.ran_plainly(1000);
+      } else {
+        t.ran_captured(captured, {.graph = true});
+      }
+    }
+    return plain;
+  };
+  EXPECT_LT(plain_runs(clear, 100), plain_runs(close, 900));
+}
+
+TEST(Tier, WhatIsCapturedAnewAllTheTimeIsGivenBack) {
+  Tier t(TierPolicy::automatic);
+  int runs = 0;
+  while (run(t, 1000, 100, {.graph = true, .anew = true})) ASSERT_LT(++runs, 50);
+  EXPECT_EQ(t.verdict(), "it was captured anew at nearly every call");
+}
+
+TEST(Tier, LoopsAreComparedWithTheirFirstIterations) {
+  Tier won(TierPolicy::loop), lost(TierPolicy::loop);
+  for (int k = 0; k < 200; ++k) ASSERT_TRUE(run(won, 1000, 500));
+  int runs = 0;
+  while (run(lost, 1000, 1500)) ASSERT_LT(++runs, 30);
+  EXPECT_EQ(runs, 6 + 12);
+  EXPECT_EQ(lost.verdict(), "one iteration took 1.5 us captured and 1 us plain");
+}
+
+TEST(Backoff, AsksEverMoreRarely) {
+  Backoff b(3);
+  int due = 0;
+  for (int k = 0; k < 1000; ++k)
+    if (b.due()) ++due, b.failed();
+  EXPECT_EQ(due, 3 + 8);  // the 4th, 8th … 512th
+  b.worked();
+  EXPECT_TRUE(b.due());
+}
+
+}  // namespace
+}  // namespace pijit

@@ -1,0 +1,33 @@
+"""One place for each question: what the sources may not contain, so that it stays so."""
+
+import pathlib
+import re
+
+import pytest
+
+CSRC = pathlib.Path(__file__).parents[2] / "csrc"
+pytestmark = pytest.mark.skipif(not CSRC.exists(), reason="tests run without the sources")
+
+
+def places(pattern, folder, but=()):
+    """Lines below a folder of csrc that match, as "file:line"."""
+    found = []
+    for path in sorted([*(CSRC / folder).rglob("*.h"), *(CSRC / folder).rglob("*.cc")]):
+        name = str(path.relative_to(CSRC))
+        if name not in but:
+            found += [f"{name}:{n}" for n, line in enumerate(path.read_text().split("\n"), 1) if re.search(pattern, line)]
+    return found
+
+
+def test_one_place_says_whether_code_may_be_captured_now():
+    # set_graph_mode's question to Python is about Cells, not about capture
+    asked = r"\b(thread_is_traced|tape_needs_single_ops|interpreter_is_awaited|hook_is_off_here|stack_is_low)\("
+    assert len(places(asked, "dispatch", but=["dispatch/permission.h"])) <= 1
+
+
+def test_one_place_decides_plain_or_captured():
+    assert not places(r"\bmedian|nth_element|min_element.*ns", "dispatch", but=["dispatch/tier.h", "dispatch/tier.cc", "dispatch/automatic.cc"])
+
+
+def test_dispatch_has_one_clock():
+    assert not places(r"steady_clock|system_clock|high_resolution_clock", "dispatch")

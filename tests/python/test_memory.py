@@ -1,0 +1,104 @@
+"""Kernels keep to their memory: calls between pages without access (PIJIT_GUARD), those of fuzz_memory.py and those that failed once."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.python import fuzz_memory
+
+ROOT = pathlib.Path(__file__).parent.parent.parent
+
+# Whoever asks for other instructions than the processor's asks for the same calls again.
+once = pytest.mark.skipif(any(os.environ.get(k) for k in ("PIJIT_ISA", "PIJIT_BACKEND", "PIJIT_TEST_DEVICE")), reason="tested with all instructions by the default run")
+
+
+def guarded(side, program, *arguments, **variables):
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PIJIT_GUARD": side, "PIJIT_MEASURE": "0", **variables}
+    return subprocess.run([sys.executable, "-c", program, *arguments], env=env, capture_output=True, text=True, timeout=600)
+
+
+@once
+def test_random_calls_keep_to_their_memory(capfd):
+    found, said = fuzz_memory.main(["--calls", "500"]), capfd.readouterr().out
+    assert found == 0, said
+    assert int(re.search(r"(\d+) calls", said)[1]) > 980, said
+
+
+# (channels, filters, kernel, stride, dilation, groups, images, height, width, padding) whose weight gradients wrote out of oneDNN's memory (6035),
+# and their neighbours: around a block of channels, other kernels and strides, a stride along one axis alone.
+STRIDED = [(3, 48, 1, 2, 1, 1, 2, 224, 224, 0), (2, 48, 1, 2, 2, 1, 2, 224, 224, 0), (1, 16, 1, 4, 2, 1, 3, 112, 112, 0), (5, 16, 1, 2, 2, 1, 3, 112, 30, 0), (1, 24, 1, 4, 2, 1, 1, 56, 56, 0),
+           (5, 48, 1, 2, 1, 1, 2, 14, 14, 0), (5, 16, 1, 2, 1, 1, 1, 56, 30, 0), (1, 16, 1, 2, 3, 1, 3, 224, 224, 0)]
+SIZES = ((16, 2, 1, 0), (32, 3, 2, 0), (48, 2, 8, 1), (9, 2, 1, 0), (64, (1, 2), 2, 0), (64, (2, 1), 3, 0))
+NEIGHBOURS = [(c, f, 1, s, 1, 1, n, 17, 18, p) for c in (1, 2, 3, 7, 8, 9, 12, 15, 16, 17, 24, 31, 33) for f, s, n, p in SIZES]
+NEIGHBOURS += [(c, 48, 1, 2, 1, 1, 2, 112, 56, 0) for c in (3, 7, 8, 9, 12, 15, 17)]
+NEIGHBOURS += [(c, f, k, 2, 1, g, 2, 16, 19, 1) for c, f, k, g in ((6, 32, 1, 2), (12, 48, 1, 3), (5, 40, 2, 1), (3, 16, 3, 1), (7, 16, (1, 3), 1), (4, 4, 1, 4))]
+
+CONVOLUTIONS = '''
+import sys
+import numpy as np
+import pijit as ms
+from pijit import ops
+rng = np.random.default_rng(0)
+for case in eval(sys.argv[1]):
+    c, f, k, stride, dilation, groups, n, h, w, pad = case
+    k = k if isinstance(k, tuple) else (k, k)
+    print(case, flush=True)
+    for dtype in (ms.float32, ms.float16, ms.bfloat16):
+        x, v = (ms.Tensor(rng.standard_normal(s).astype(np.float32)).astype(dtype) for s in ((n, c, h, w), (f, c // groups, *k)))
+        def loss(x, v):
+            y = ops.conv2d(x, v, None, stride, "pad", pad, dilation, groups)
+            return (y * y).sum()
+        for step in (ms.grad(loss, (0, 1)), ms.jit(ms.grad(loss, (0, 1)))):
+            for g in step(x, v): assert dtype == ms.float16 or np.isfinite(g.asnumpy().astype(np.float32)).all()
+'''
+
+
+@once
+@pytest.mark.parametrize("isa", fuzz_memory.ISAS)
+@pytest.mark.parametrize("side", ["front", "back"])
+def test_strided_pointwise_convolutions(side, isa):
+    r = guarded(side, CONVOLUTIONS, repr(STRIDED + NEIGHBOURS), **fuzz_memory.ISAS[isa])
+    assert r.returncode == 0, f"{r.stdout.splitlines()[-1:]} {r.stderr[-1000:]}"
+
+
+TOUCH = '''
+import ctypes, sys
+import numpy as np
+import pijit as ms
+x = ms.Tensor(np.zeros({size}, np.uint8)) + 1
+a = np.from_dlpack(x)
+(ctypes.c_char * 1).from_address(a.ctypes.data + {offset})[0] = b"x"
+print("written", flush=True)
+del a, x
+import gc; gc.collect()
+print("released", flush=True)
+'''
+
+
+@once
+@pytest.mark.parametrize("size", [1, 100, 4096, 5000, 100_000])
+def test_what_is_written_beside_a_buffer_is_found(size):
+    """At the page, at once; on the other side, where the page is not full, when the buffer goes."""
+    for side, offset in (("front", -1), ("back", size)):
+        r = guarded(side, TOUCH.format(size=size, offset=offset))
+        assert r.returncode == -11 and "written" not in r.stdout, (side, r)
+    for side, offset in (("front", size), ("back", -1)) if size % 4096 else ():
+        r = guarded(side, TOUCH.format(size=size, offset=offset))
+        assert r.returncode == -6 and "written" in r.stdout and "was written" in r.stderr, (side, r)
+    assert guarded("back", TOUCH.format(size=size, offset=size - 1)).stdout == "written\nreleased\n"
+
+
+def test_a_program_has_no_arena_there():
+    program = ("import numpy as np, pijit as ms\nfrom pijit import ops\n"
+               "print(ms.jit(lambda x: ops.softmax(ops.cumsum(x @ x, 0) @ x, -1).sum(0))(ms.Tensor(np.ones((40, 40), np.float32))).shape)")
+    sizes = {side: guarded(side, program, PIJIT_LOG="kernels").stderr.partition("arena ")[2].split()[0] for side in ("", "front", "back")}
+    assert sizes["front"] == sizes["back"] == "0" != sizes[""]
+
+
+def test_another_side_is_refused():
+    r = guarded("both", "import pijit as ms; ms.Tensor([1.0])")
+    assert r.returncode == 1 and "guard: expected front or back" in r.stderr
