@@ -11,7 +11,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
-  test-alias test-kernels test-all test-py312 test-asan test-wheel test-scripts fuzz fuzz-memory test-cpython test-emulated \
+  test-alias test-kernels test-all test-py312 test-asan test-wheel test-scripts test-memory test-linear fuzz fuzz-memory test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-functions lint clean venv-build venv-demo venv-test venv-dev
 all: build
@@ -127,6 +127,14 @@ fuzz: build-tests
 # 100,000 random calls of all kernels, each by one thread and two, between pages without access. CALLS="--calls 1000 --only conv2d" and the like.
 fuzz-memory: build-tests
 	$(PY) -m tests.python.fuzz_memory --malloc $(CALLS)
+
+# What a program holds that does something new each time, after 10**5 turns against 10**4.
+test-memory: build-tests
+	PIJIT_ALL_GROWTH=1 PIJIT_MEASURE=1 $(PY) -m pytest -q -rA tests/python/test_growth.py
+
+# First training steps of networks of 1,000 Cells and more; and twice the ops take no more than 2.2 times the time. On a machine that does nothing else.
+test-linear: build-tests
+	$(PY) -m tests.python.large_networks
 
 # CPython's own tests of the standard library, its modules jitted.
 test-cpython: build-tests

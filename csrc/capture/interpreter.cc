@@ -215,12 +215,17 @@ int Tracer::place() {
   }
   const int line = at->code->instrs[at->pc].line;
   auto& locations = graph_->locations;
+  auto& last = last_place_;
+  if (last.graph == graph_.get() && last.code == &*at->code && last.line == line &&
+      last.index < static_cast<int>(locations.size()))
+    return last.index;
   const auto [it, fresh] = place_index_.try_emplace({graph_.get(), &*at->code, line}, 0);
   if (fresh || it->second >= static_cast<int>(locations.size())) {
     it->second = static_cast<int>(locations.size());
     locations.push_back(str_cat(at->code->filename, ":", line));
     places_.insert(locations.back());
   }
+  last = {graph_.get(), &*at->code, line, it->second};
   return it->second;
 }
 

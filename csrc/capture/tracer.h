@@ -169,6 +169,11 @@ class Tracer final : public Context, public Rebuilder {
   // The furthest instruction that ran of a function, by its code and what its call, or the turn of
   // its loop, is about.
   absl::node_hash_map<std::pair<const CodeInfo*, const void*>, int> reached_;
+  struct {
+    const Graph* graph = nullptr;
+    const CodeInfo* code = nullptr;
+    int line = 0, index = 0;
+  } last_place_;
   int64_t counted_ = INT64_MAX;  // what is left of the budget, without what is free
 };
 

@@ -51,7 +51,7 @@ class CodeCache {
     made->code = make();
     made->bytes = HiddenBytes::count() - hidden + 4 * key.size() + sizeof(Made) + kAround;
     made->key = key;
-    gone = kept_.add(made, static_cast<size_t>(config().program_bytes) / 4);
+    gone = kept_.add(made, static_cast<size_t>(config().program_bytes) / 8);
     for (auto& old : gone) all_.erase(old->key);
     all_.emplace(std::move(key), made);
     return made->code;

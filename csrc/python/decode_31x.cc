@@ -297,10 +297,14 @@ void decode_code(PyObject* code, CodeInfo* out) {
   PyObject* kwnames = nullptr;
   int call_at = -1;  // where a CALL begins, with what belongs to it
   int line = py::cast<int>(o.attr("co_firstlineno"));
+  py::iterator lines = py::iter(o.attr("co_lines")());  // of a begin, an end and a line
   for (const Raw& r : raw) {
     first[r.start] = first[r.at] = static_cast<int>(out->instrs.size());
-    const int own_line = PyCode_Addr2Line(reinterpret_cast<PyCodeObject*>(code), r.at * 2);
-    if (own_line > 0) line = own_line;  // what the compiler adds belongs to no line
+    while (lines != py::iterator::sentinel() && py::cast<int>((*lines)[py::int_(1)]) <= r.at * 2)
+      ++lines;
+    if (lines != py::iterator::sentinel())
+      if (const py::object own = (*lines)[py::int_(2)]; !own.is_none() && py::cast<int>(own) > 0)
+        line = py::cast<int>(own);  // what the compiler adds belongs to no line
     auto emit = [&](Op op, int a = 0, PyObject* obj = nullptr) {
       Instr i;
       i.op = op;
