@@ -45,8 +45,8 @@ def record(tape, watched, fn, args, kwargs):
     """fn(*args, **kwargs), with what depends on the watched tensors on the tape."""
     for x in watched:
         tape.watch(x)
-    tape.start()
     try:
+        tape.start()  # inside: from when it is active on, an interrupt finds the tape's end
         return fn(*args, **kwargs)
     finally:
         tape.stop()

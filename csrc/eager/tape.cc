@@ -8,16 +8,33 @@
 namespace pijit {
 namespace {
 
-thread_local std::vector<Tape*> tapes;
+using Tapes = std::vector<Tape*>;
+const Tapes kNone;
+// Those that are active on this thread, read at each op.
+constinit thread_local const Tapes* tapes = &kNone;
+// Owns them, with the tapes, which may die on another thread.
+struct Owner {
+  std::shared_ptr<Tapes> list;
+  ~Owner() { tapes = &kNone; }
+};
+thread_local Owner owner;
 
 }  // namespace
 
-Tape* Tape::innermost() { return tapes.empty() ? nullptr : tapes.back(); }
-const std::vector<Tape*>& Tape::active() { return tapes; }
-void Tape::start() { tapes.push_back(this); }
+Tape* Tape::innermost() { return tapes->empty() ? nullptr : tapes->back(); }
+const std::vector<Tape*>& Tape::active() { return *tapes; }
+void Tape::start() {
+  if (!owner.list) owner.list = std::make_shared<Tapes>();
+  tapes = owner.list.get();
+  among_ = owner.list;
+  among_->push_back(this);
+}
+Tape::~Tape() {
+  if (among_) std::erase(*among_, this);
+}
 void Tape::stop() {
-  auto it = std::find(tapes.begin(), tapes.end(), this);
-  if (it != tapes.end()) tapes.erase(it);
+  if (among_) std::erase(*among_, this);
+  among_ = nullptr;
   if (use != kBatch) return;
   for (auto& a : keep_) a->of_one_element = true;
   for (auto& e : entries_)
@@ -45,7 +62,7 @@ void Tape::check_batches(const Array* a) {
   OP_CHECK(!a->of_one_element, kRuntime,
            "[vmap] this value was computed in a mapped function for one element of the batch and "
            "stored outside; return it from the function instead");
-  for (Tape* t : tapes)
+  for (Tape* t : *tapes)
     OP_CHECK(t->use != kBatch || !t->watches(a), kRuntime,
              "[vmap] a value that differs from element to element cannot be read, branched on or "
              "stored inside of the mapped function; use ops, such as where, or return it");
@@ -54,14 +71,14 @@ void Tape::check_batches(const Array* a) {
 void Tape::follow(const ArrayRef& from, const ArrayRef& to) {
   static const OpDef& identity = OpTable::get().at("identity");
   const ArrayRef* in[] = {&from};
-  for (Tape* t : tapes)
+  for (Tape* t : *tapes)
     if (t->use == kBatch) t->record(identity, {}, in, to);
 }
 
 void Tape::record_custom(std::vector<ArrayRef> in, std::vector<ArrayRef> out, Backward f) {
   if (use == kBatch) return;  // it follows the single ops
   bool inside = false;
-  for (Tape* t : tapes) {
+  for (Tape* t : *tapes) {
     for (auto& a : in)
       OP_CHECK(!inside || t->use != kBatch || !t->watches(a.get()), kRuntime,
                "[vmap] the gradient of a mapped function cannot use a bprop or a backward hook of "

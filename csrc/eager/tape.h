@@ -1,6 +1,7 @@
 // The tape: records the ops that run, for reverse mode, forward mode and batches.
 #pragma once
 #include <functional>
+#include <memory>
 
 #include "absl/container/flat_hash_set.h"
 #include "eager/eager.h"
@@ -16,10 +17,12 @@ class Tape {
   // For a batch all ops are recorded, and watched values, of one element, must not be read.
   enum Use : uint8_t { kReverse, kForward, kBatch };
   explicit Tape(Use use = kReverse) : use(use) {}
+  ~Tape();  // stops it
+  Tape(const Tape&) = delete;
   const Use use;
 
   void start();
-  void stop();                     // must be the innermost active tape of this thread
+  void stop();
   bool watch(const ArrayRef& a) {  // false: it is watched already
     const bool fresh = watched_.insert(a.get()).second;
     if (fresh) leaves_.insert(a.get());
@@ -83,6 +86,7 @@ class Tape {
   std::vector<Entry> entries_;
   absl::flat_hash_set<const Array*> watched_, leaves_;
   std::vector<ArrayRef> keep_;
+  std::shared_ptr<std::vector<Tape*>> among_;  // the active ones of its thread; null: it is none
 };
 
 // The array on another device, with a gradient that comes back from there.

@@ -325,8 +325,9 @@ class Cell(CellState):
 
     def _call_forward(self, args, kwargs):
         if self._compute_dtype is not None:
-            before, self._computing = self._computing, True
+            before = self._computing
             try:
+                self._computing = True  # inside: an interrupt may come once it is set
                 out = self._compute(tuple([_cast(a, self._compute_dtype) for a in args]), kwargs)
             finally:
                 self._computing = before

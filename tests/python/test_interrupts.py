@@ -1,0 +1,203 @@
+"""Ctrl-C, other signals and exceptions from other threads, at any moment of a gradient, Jacobian or mapped function: the
+next op works, and no tape stays active."""
+
+import _thread
+import ctypes
+import gc
+import signal
+import threading
+import time
+
+import pytest
+
+import pijit as ms
+from pijit import Tensor, _C, nn, ops
+
+X = Tensor([1.0, 2.0, 3.0])
+NET = nn.SequentialCell(nn.Dense(3, 4), nn.Tanh(), nn.Dense(4, 1))
+
+
+def f(x):
+    return ops.sin(x * x).sum()
+
+
+class Stop(Exception):
+    pass
+
+
+TRANSFORMED = {
+    "grad": ms.grad(f),
+    "value_and_grad": ms.value_and_grad(lambda x: NET(x).sum(), 0, NET.trainable_params()),
+    "jvp": lambda x: ms.jvp(f, x, x),
+    "vjp": lambda x: ms.vjp(f, x)[1](Tensor(1.0)),
+    "jacrev": ms.jacrev(f),
+    "jacfwd": ms.jacfwd(f),
+    "vmap": ms.vmap(lambda r: ops.sin(r * r)),
+    "second order": ms.grad(lambda x: ms.grad(f)(x).sum()),
+    "mapped gradient": ms.vmap(ms.grad(lambda r: ops.sin(r * r))),
+    "jitted": ms.jit(ms.grad(f)),
+    "broken": ms.jit(ms.grad(lambda x: f(x) * float(eval("1")))),
+}
+
+
+def values(result):
+    return [result.asnumpy().tolist()] if isinstance(result, Tensor) else [v for r in result for v in values(r)]
+
+
+def check(name, want):
+    assert not _C.active_tapes(), name
+    assert (X * 2 + 1).asnumpy().tolist() == [3.0, 5.0, 7.0]
+    assert values(TRANSFORMED[name](X)) == want
+
+
+@pytest.fixture
+def alarm():
+    def handler(*_):
+        raise Stop
+    before = signal.signal(signal.SIGALRM, handler)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def until(raised, name, seconds=0.6):
+    """How often `raised`, called with a count, let an exception of the given kind through."""
+    want, hits, turn = values(TRANSFORMED[name](X)), 0, 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        turn += 1
+        hits += raised(turn)
+        check(name, want)
+    return hits
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_a_timer(name, alarm):
+    def raised(turn):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 2e-6 + turn * 7919 % 1000 * 1e-6)
+            while True:
+                TRANSFORMED[name](X)
+        except Stop:
+            return True
+    assert until(raised, name) > 20
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_each_line_and_call(name):
+    """An interrupt that waits since the n-th event of the interpreter: CPython takes it at its next chance."""
+    want = values(TRANSFORMED[name](X))
+
+    def events(stop):
+        count = 0
+
+        def profile(*_):
+            nonlocal count
+            count += 1
+            if count == stop:
+                _thread.interrupt_main()
+        return profile, lambda: count
+    profile, counted = events(0)
+    import sys
+    sys.setprofile(profile)
+    try:
+        TRANSFORMED[name](X)
+    finally:
+        sys.setprofile(None)
+    seen = 0
+    for stop in range(1, counted() + 1, max(1, counted() // 150)):
+        try:
+            sys.setprofile(events(stop)[0])
+            TRANSFORMED[name](X)
+            sys.setprofile(None)
+            for _ in range(9):
+                pass  # where it is taken at the latest
+        except KeyboardInterrupt:
+            seen += 1
+        finally:
+            sys.setprofile(None)
+        check(name, want)
+    assert seen > 3
+
+
+@pytest.mark.parametrize("name", ["grad", "jvp", "jacrev", "vmap", "second order", "jitted"])
+def test_an_exception_from_another_thread(name):
+    want, hits, failed = values(TRANSFORMED[name](X)), 0, []
+    ready, done = threading.Event(), threading.Event()
+
+    def work():
+        nonlocal hits
+        while not done.is_set():
+            try:
+                ready.set()
+                while not done.is_set():
+                    TRANSFORMED[name](X)
+            except Stop:
+                hits += 1
+                try:
+                    check(name, want)
+                except Stop:
+                    pass
+                except BaseException as e:
+                    failed.append(e)
+                    return
+    t = threading.Thread(target=work)
+    t.start()
+    ready.wait()
+    end = time.monotonic() + 0.6
+    while time.monotonic() < end and t.is_alive():
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(t.ident), ctypes.py_object(Stop))
+        time.sleep(0.003)
+    done.set()
+    t.join(60)
+    assert not t.is_alive() and not failed and hits > 5
+    assert not _C.active_tapes()
+
+
+@pytest.mark.parametrize("use", ["reverse", "forward", "batch"])
+def test_a_tape_that_dies_is_active_no_more(use):
+    tape = _C.Tape(use)
+    tape.watch(X._alias())
+    tape.start()
+    assert _C.active_tapes() == [tape]
+    del tape
+    gc.collect()
+    assert not _C.active_tapes()
+    assert (X * 2).asnumpy().tolist() == [2.0, 4.0, 6.0]
+
+
+def test_a_tape_that_dies_on_another_thread():
+    kept, left, go = [], [], threading.Event()
+
+    def start():
+        tape = _C.Tape()
+        tape.start()
+        kept.append(tape)
+        del tape
+        go.wait()
+        left.append(len(_C.active_tapes()))
+        (X * 2).asnumpy()
+    t = threading.Thread(target=start)
+    t.start()
+    while not kept:
+        time.sleep(0.001)
+    kept.clear()
+    gc.collect()
+    go.set()
+    t.join()
+    assert left == [0]
+
+
+def test_a_thread_that_ends_before_its_tape():
+    kept = []
+
+    def start():
+        kept.append(_C.Tape())
+        kept[0].start()
+    t = threading.Thread(target=start)
+    t.start()
+    t.join()
+    kept[0].stop()
+    kept.clear()
+    gc.collect()
+    assert not _C.active_tapes()
