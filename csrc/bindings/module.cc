@@ -6,7 +6,10 @@
 #include "eager/nonzero.h"
 #include "runtime/device.h"
 #include "runtime/program.h"
+#include "python/code.h"
 #include "python/gil.h"
+#include "python/hook.h"
+#include "python/lru_cache.h"
 #include "python/objects.h"
 
 namespace pijit {
@@ -237,6 +240,10 @@ PYBIND11_MODULE(_C, m) {
       raise_current_exception();
     }
   });
+  init_names();
+  init_code();
+  init_lru_cache();
+  init_hook();
   init_objects(m);
   init_tape(m);
   init_config(m);

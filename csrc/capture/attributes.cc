@@ -3,11 +3,9 @@
 
 #include "capture/context.h"
 #include "capture/values.h"
-#include "python/library_object.h"
 
 namespace pijit {
 namespace {
-py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
 // `obj.name = value` (__set__) or `del obj.name` (__delete__), where obj's class has a property or
 // a descriptor written in Python under the name.
@@ -30,8 +28,7 @@ void ask_descriptor(Context& c, PyObject* found, const char* method, std::vector
 }  // namespace
 
 bool own_getattribute(PyTypeObject* t) {
-  static PyObject* hook = PyUnicode_InternFromString("__getattribute__");
-  PyObject* f = type_lookup(t, hook);
+  PyObject* f = type_lookup(t, names.getattribute);
   return !f || Py_TYPE(f) != &PyWrapperDescr_Type;  // built-in types have one in C each
 }
 
@@ -96,7 +93,7 @@ std::optional<V> Context::find_attribute(const V& v, PyObject* name) {
 // Of an object of a built-in class, all of whose attributes are its class's.
 std::optional<V> Context::builtin_attribute(const V& v, PyObject* name) {
   PyTypeObject* type = v->type();
-  if (name == interned("__class__")) return wrap_static(reinterpret_cast<PyObject*>(type));
+  if (name == names.cls) return wrap_static(reinterpret_cast<PyObject*>(type));
   PyObject* found = type_lookup(type, name);
   if (!found) return std::nullopt;
   if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found))
@@ -159,14 +156,14 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
     PyObject* found = type_lookup(t, name_obj);
     // what the metaclass computes comes first: names, documentation, annotations ...
     PyObject* above = type_lookup(type, name_obj);
-    static PyObject* computed = interned("__getattr__");
     if (!found && !above && type->tp_getattro == PyType_Type.tp_getattro &&
-        !type_lookup(type, computed)) {
+        !type_lookup(type, names.getattr)) {
       guard_class(t);
       return std::nullopt;
     }
-    static PyObject* hook = interned("__getattribute__");  // __getattr__ is for what is not found
-    if (!found || type_lookup(type, hook) != type_lookup(&PyType_Type, hook) ||
+    // __getattr__ is for what is not found
+    if (!found ||
+        type_lookup(type, names.getattribute) != type_lookup(&PyType_Type, names.getattribute) ||
         (above && Py_TYPE(above)->tp_descr_set))
       give_up(Reason::kUnsupportedAttribute, str_cat("class attribute ", name));
     if (Py_TYPE(found) == &PyClassMethodDescr_Type) {  // int.from_bytes: C code, always the same
@@ -190,13 +187,10 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
   }
   if (type == jit_function_type) return find_attribute(behind(v), name_obj);
   if (is_enum(type) && (name == "value" || name == "name")) {
-    static constinit LibraryObject own{"enum", "property"};
     PyObject* found = type_lookup(type, name_obj);
-    if (found && Py_TYPE(found) == own.type()) {
+    if (found && Py_TYPE(found) == library.enum_property.type()) {
       guard_class(type);
-      static PyObject* kept[] = {PyUnicode_InternFromString("_value_"),
-                                 PyUnicode_InternFromString("_name_")};
-      PyObject* key = kept[name == "name"];
+      PyObject* key = name == "name" ? names.enum_name : names.enum_value;
       const auto d = py::reinterpret_steal<py::object>(instance_dict(o));
       PyObject* x = d ? PyDict_GetItemWithError(d.ptr(), key) : nullptr;
       if (!x) give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
@@ -210,8 +204,8 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
   }
   if (type->tp_getattro != PyObject_GenericGetAttr) {
     // a class with __getattr__ still finds what is there; one with __getattribute__ does not
-    static PyObject* hook = PyUnicode_InternFromString("__getattribute__");
-    if (type_lookup(type, hook) != type_lookup(&PyBaseObject_Type, hook))
+    if (type_lookup(type, names.getattribute) !=
+        type_lookup(&PyBaseObject_Type, names.getattribute))
       give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, " defines __getattribute__"));
   }
   // super objects made by call_type
@@ -294,7 +288,6 @@ void Context::store_attribute(const V& v, PyObject* name_obj, const V& value) {
 
 // As `del v.name`. An object's attribute that is gone is a null among those written to it.
 void Context::delete_attribute(const V& v, PyObject* name) {
-  static PyObject* hook = interned("__delattr__");
   const bool plain_object = v->kind == Value::kObject && !PyType_Check(v->obj.ptr()) &&
                             !PyModule_Check(v->obj.ptr()) && !PyFunction_Check(v->obj.ptr());
   if (!plain_object && v->kind != Value::kInstance)
@@ -307,7 +300,8 @@ void Context::delete_attribute(const V& v, PyObject* name) {
   }
   PyTypeObject* type = type_of(v);
   PyObject* found = type_lookup(type, name);
-  const bool own_hook = type_lookup(type, hook) != type_lookup(&PyBaseObject_Type, hook);
+  const bool own_hook =
+      type_lookup(type, names.delattr) != type_lookup(&PyBaseObject_Type, names.delattr);
   const bool data = found && Py_TYPE(found)->tp_descr_set;
   if (!own_hook && data && Py_TYPE(found) != &PyMemberDescr_Type)
     return ask_descriptor(*this, found, "__delete__", {v}, name);

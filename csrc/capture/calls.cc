@@ -10,11 +10,9 @@
 #include "capture/tracer.h"
 #include "capture/values.h"
 #include "graph/vals.h"
-#include "python/library_object.h"
 
 namespace pijit {
 namespace {
-py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
 // With its module, for a reader.
 std::string name_of_builtin(PyObject* f) {
@@ -65,11 +63,10 @@ namespace {
 
 // What people know it by, where no code of theirs has to be asked.
 std::string name_of_callable(PyObject* o) {
-  static PyObject* const name = PyUnicode_InternFromString("__name__");
   PyTypeObject* t = Py_TYPE(o);
-  PyObject* d = type_lookup(t, name);
+  PyObject* d = type_lookup(t, names.name);
   if (d && t->tp_getattro == PyObject_GenericGetAttr && Py_IS_TYPE(d, &PyGetSetDescr_Type)) {
-    const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttr(o, name));
+    const auto found = py::reinterpret_steal<py::object>(PyObject_GetAttr(o, names.name));
     if (found && PyUnicode_Check(found.ptr())) return text_of(found.ptr()) + "()";
     PyErr_Clear();
   }
@@ -124,8 +121,7 @@ V Tracer::call(const V& f, std::vector<V> args, Kwargs kwargs) {
     args.erase(args.begin());
     return call_descriptor(o, self, args, kwargs);
   }
-  static PyObject* name = PyUnicode_InternFromString("__call__");
-  PyObject* c = type_lookup(Py_TYPE(o), name);
+  PyObject* c = type_lookup(Py_TYPE(o), names.call);
   if (c && PyFunction_Check(c)) {
     args.insert(args.begin(), f);
     return call(wrap_static(c), args, kwargs);
@@ -454,12 +450,9 @@ V Tracer::call_type(PyTypeObject* t, std::vector<V>& args, Kwargs& kwargs) {
     if (const V made = kind->construct(*this, t, args, kwargs)) return made;
   if (is_enum(t) && kwargs.empty() && args.size() == 1) {
     // Member by value: the enum module's own code, unless the class has its own for what is missing
-    static PyObject* hook = PyUnicode_InternFromString("_missing_");
-    PyObject* missing = type_lookup(t, hook);
-    static constinit LibraryObject own[] = {{"enum", "Enum"}, {"enum", "Flag"}};
-    const bool usual = std::any_of(std::begin(own), std::end(own), [missing](auto& cls) {
-      return type_lookup(cls.type(), hook) == missing;
-    });
+    PyObject* missing = type_lookup(t, names.missing_member);
+    const bool usual = missing == type_lookup(library.enumeration.type(), names.missing_member) ||
+                       missing == type_lookup(library.flag.type(), names.missing_member);
     const auto value = as_constant(args[0]);
     if (usual && value) {
       guard_class(t);
@@ -562,19 +555,18 @@ V Tracer::call_reversed(const V& x) {
 
 namespace {
 bool says_another_class(PyTypeObject* t) {
-  static PyObject* name = PyUnicode_InternFromString("__class__");
-  return own_getattribute(t) || type_lookup(t, name) != type_lookup(&PyBaseObject_Type, name);
+  return own_getattribute(t) ||
+         type_lookup(t, names.cls) != type_lookup(&PyBaseObject_Type, names.cls);
 }
 
 // An abstract class whose question of what belongs to it runs no code but the library's.
 bool plain_abstract_class(PyTypeObject* t) {
-  static constinit LibraryObject abstract{"abc", "ABCMeta"};
-  PyTypeObject* const meta = abstract.type();
+  PyTypeObject* const meta = library.abc_meta.type();
   if (!PyType_IsSubtype(Py_TYPE(t), meta)) return false;
-  for (auto name : {"__instancecheck__", "__subclasscheck__"})
-    if (type_lookup(Py_TYPE(t), interned(name)) != type_lookup(meta, interned(name))) return false;
-  PyObject* hook = type_lookup(t, interned("__subclasshook__"));
-  if (hook == type_lookup(&PyBaseObject_Type, interned("__subclasshook__"))) return true;
+  for (PyObject* name : {names.instancecheck, names.subclasscheck})
+    if (type_lookup(Py_TYPE(t), name) != type_lookup(meta, name)) return false;
+  PyObject* hook = type_lookup(t, names.subclasshook);
+  if (hook == type_lookup(&PyBaseObject_Type, names.subclasshook)) return true;
   if (!hook || Py_TYPE(hook) != &PyClassMethod_Type) return false;
   const py::object f = py::handle(hook).attr("__func__");
   if (!PyFunction_Check(f.ptr())) return false;
@@ -598,12 +590,10 @@ bool Tracer::is_instance(const V& v, PyObject* cls) {
   if (!t) give_up(Reason::kUnsupportedCall, "isinstance()");
   auto* c = reinterpret_cast<PyTypeObject*>(cls);
   if (t == c) return true;
-  static PyObject* hook = PyUnicode_InternFromString("__instancecheck__");
   if (plain_abstract_class(c)) {
     // which classes belong to it may be told at any time, and is then counted
-    static constinit LibraryObject count{"abc", "get_cache_token"};
-    const py::object now = count.object()();
-    guard(Guard::kEquals, add_source({Source::kComputed, -1, 0, count.object()}), now);
+    const py::object count = library.abc_cache_token.object(), now = count();
+    guard(Guard::kEquals, add_source({Source::kComputed, -1, 0, count}), now);
     if (PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE)) guard_class(t);
     guard_class(c);
     const int belongs = PyObject_IsSubclass(reinterpret_cast<PyObject*>(t), cls);
@@ -620,7 +610,8 @@ bool Tracer::is_instance(const V& v, PyObject* cls) {
     if (!r) give_up(Reason::kTensorValue, "__instancecheck__");
     return *r;
   }
-  if (type_lookup(Py_TYPE(cls), hook) != type_lookup(&PyType_Type, hook))
+  if (type_lookup(Py_TYPE(cls), names.instancecheck) !=
+      type_lookup(&PyType_Type, names.instancecheck))
     give_up(Reason::kUnsupportedCall, "isinstance() of an abstract class");
   if (PyType_IsSubtype(t, c)) return true;
   // an object may say that it is of another class
@@ -638,8 +629,8 @@ bool Tracer::is_subclass(PyObject* sub, PyObject* cls) {
   }
   if (!PyType_Check(cls) || !PyType_Check(sub))
     give_up(Reason::kUnsupportedCall, "issubclass() of no class");
-  static PyObject* hook = PyUnicode_InternFromString("__subclasscheck__");
-  if (type_lookup(Py_TYPE(cls), hook) != type_lookup(&PyType_Type, hook))
+  if (type_lookup(Py_TYPE(cls), names.subclasscheck) !=
+      type_lookup(&PyType_Type, names.subclasscheck))
     give_up(Reason::kUnsupportedCall, "issubclass() of an abstract class");
   user_method(wrap_static(cls), "__subclasscheck__");  // guards that there is none
   return PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(sub),

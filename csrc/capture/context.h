@@ -26,15 +26,11 @@ bool immutable_constant(PyObject* o);
 bool static_object(PyObject* o);
 bool is_enum(PyTypeObject* t);
 bool has_finalizer(PyTypeObject* t);  // a __del__ in Python
-// A built-in, or a function of the operator module, as it was when we were imported.
-PyObject* original(const char* name);
-void keep_originals();
 // Does the class find attributes in a way of its own?
 bool own_getattribute(PyTypeObject* t);
 // Is this exactly NaN?
 bool is_nan(PyObject* o);
 // A string that lives for ever.
-PyObject* interned(const std::string& name);
 // A function in Python, behind @jit or not, that the class has under a name; else null.
 PyObject* python_method(PyTypeObject* t, const char* name);
 

@@ -3,7 +3,6 @@
 // program has.
 #include "entry/runner.h"
 #include "capture/tracer.h"
-#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -128,11 +127,10 @@ class Print final : public Effect {
   Print(py::object function, int args, py::object keywords)
       : function_(std::move(function)), args_(args), keywords_(std::move(keywords)) {}
   void apply(Runner& r) const override {
-    static constinit LibraryObject in_graph{"pijit.printing", "graph_print"};
     const bool plain = !runs_as_graph() || PyDict_GET_SIZE(keywords_.ptr());
     const py::object args = r.make(args_);
-    if (!py::reinterpret_steal<py::object>(
-            PyObject_Call(plain ? function_.ptr() : in_graph.ptr(), args.ptr(), keywords_.ptr())))
+    if (!py::reinterpret_steal<py::object>(PyObject_Call(
+            plain ? function_.ptr() : library.graph_print.ptr(), args.ptr(), keywords_.ptr())))
       throw py::error_already_set();
   }
   int visit(visitproc visit, void* arg) const override {

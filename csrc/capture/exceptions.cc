@@ -13,7 +13,6 @@ PyObject* python_method(PyTypeObject* t, const char* name) {
 }
 
 namespace {
-py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 bool is_exception_class(PyObject* o) { return PyExceptionClass_Check(o); }
 
 // Is a new exception no more than its class and arguments, and what __init__ in Python adds? Not

@@ -1,13 +1,10 @@
 // Objects of Python classes: those made during capture, whose construction is Python code alone,
 // and what both they and objects from outside do by methods of their class (operators, containers).
-#include "absl/container/flat_hash_map.h"
 #include "capture/context.h"
 #include "capture/values.h"
 
 namespace pijit {
 namespace {
-
-py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 
 bool is_none(const V& v) { return v->kind == Value::kConst && v->obj.is_none(); }
 bool not_implemented(const V& v) {
@@ -16,15 +13,7 @@ bool not_implemented(const V& v) {
 
 }  // namespace
 
-PyObject* interned(const std::string& name) {
-  static absl::flat_hash_map<std::string, PyObject*> known;
-  PyObject*& s = known[name];
-  if (!s) s = PyUnicode_InternFromString(name.c_str());
-  return s;
-}
-
 bool Context::bare_class(PyTypeObject* t) const {
-  static PyObject* hook = interned("__getattribute__");
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(t->tp_mro); ++k) {  // else C code has its say
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(t->tp_mro, k));
     if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && base != &PyBaseObject_Type) return false;
@@ -32,7 +21,7 @@ bool Context::bare_class(PyTypeObject* t) const {
   return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) && Py_TYPE(t)->tp_call == PyType_Type.tp_call &&
          t->tp_alloc == PyType_GenericAlloc && !PyType_HasFeature(t, Py_TPFLAGS_IS_ABSTRACT) &&
          !t->tp_finalize && !t->tp_del &&
-         type_lookup(t, hook) == type_lookup(&PyBaseObject_Type, hook);
+         type_lookup(t, names.getattribute) == type_lookup(&PyBaseObject_Type, names.getattribute);
 }
 
 int Context::guard_class(PyTypeObject* t) {
@@ -46,22 +35,20 @@ int Context::guard_class(PyTypeObject* t) {
 }
 
 bool has_finalizer(PyTypeObject* t) {
-  static PyObject* name = interned("__del__");
-  return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) && type_lookup(t, name);
+  return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) && type_lookup(t, names.del);
 }
 
 V Context::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
   if (PyType_HasFeature(Py_TYPE(t), Py_TPFLAGS_HEAPTYPE)) guard_class(Py_TYPE(t));
   guard_class(t);
-  static PyObject* name = interned("__init__");
-  PyObject* const of_object = type_lookup(&PyBaseObject_Type, name);
+  PyObject* const of_object = type_lookup(&PyBaseObject_Type, names.init);
   V v;
   if (t->tp_new == PyBaseObject_Type.tp_new) {
     v = bare_object(t);
-    if (type_lookup(t, name) == of_object && (!args.empty() || !kwargs.empty()))
+    if (type_lookup(t, names.init) == of_object && (!args.empty() || !kwargs.empty()))
       give_up(Reason::kRaises, str_cat(t->tp_name, "() takes no arguments"));
   } else {
-    PyObject* make = type_lookup(t, interned("__new__"));
+    PyObject* make = type_lookup(t, names.make);
     const bool declared = make && Py_TYPE(make) == &PyStaticMethod_Type;  // else set later
     const py::object fn = declared ? share(make).attr("__func__") : share(make);
     if (!fn || !(PyFunction_Check(fn.ptr()) || Py_TYPE(fn.ptr()) == jit_function_type))
@@ -76,7 +63,7 @@ V Context::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
       give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
     guard_class(type_of(v));
   }
-  PyObject* init = type_lookup(type_of(v), name);
+  PyObject* init = type_lookup(type_of(v), names.init);
   if (init == of_object) return v;
   if (!PyFunction_Check(init)) give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
   args.insert(args.begin(), v);
@@ -96,10 +83,10 @@ V Context::bare_object(PyTypeObject* t) {
 // tuple.__new__.
 V Context::make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
   guard_class(t);
-  PyObject* make = type_lookup(t, interned("__new__"));
+  PyObject* make = type_lookup(t, names.make);
   if (!make || Py_TYPE(make) != &PyStaticMethod_Type || !plain_tuple_type(t) ||
       Py_TYPE(t)->tp_call != PyType_Type.tp_call || t->tp_finalize ||
-      type_lookup(t, interned("__init__")) != type_lookup(&PyBaseObject_Type, interned("__init__")))
+      type_lookup(t, names.init) != type_lookup(&PyBaseObject_Type, names.init))
     give_up(Reason::kUnsupportedCall, str_cat("making a ", t->tp_name));
   const py::object fn = share(make).attr("__func__");
   args.insert(args.begin(), wrap_static(reinterpret_cast<PyObject*>(t)));
@@ -125,8 +112,7 @@ std::optional<V> Context::instance_attribute(const V& v, PyObject* name_obj) {
 
 // What __getattr__ gives.
 std::optional<V> Context::missing_attribute(const V& v, PyObject* name) {
-  static PyObject* hook = interned("__getattr__");
-  PyObject* g = type_lookup(type_of(v), hook);
+  PyObject* g = type_lookup(type_of(v), names.getattr);
   if (!g) return std::nullopt;
   if (!PyFunction_Check(g)) give_up(Reason::kUnsupportedAttribute, "__getattr__");
   return call(wrap_static(g), {v, constant(share(name))}, {});
@@ -191,7 +177,7 @@ V Context::user_operation(BinaryOp op, const V& a, const V& b, bool in_place) {
                         a->kind == Value::kTuple || is_list(a) || is_dict(a) || is_none(a) ||
                         is_number(a) ||
                         (a->kind == Value::kTensor && b->kind != Value::kTuple &&
-                         !type_lookup(type_of(b), interned("__array__")));
+                         !type_lookup(type_of(b), names.array));
   if (different && !derived && declines)
     if (V r = attempt(b, reflected, a)) return r;
   return nullptr;
@@ -203,8 +189,8 @@ V Context::user_comparison(CompareOp op, const V& a, const V& b) {
     if (PyObject* f = user_method(self, facts(op).method)) {
       r = call(wrap_static(f), {self, other}, {});
     } else if (op == CompareOp::kNe && user_method(self, "__eq__") &&
-               type_lookup(type_of(self), interned("__ne__")) ==
-                   type_lookup(&PyBaseObject_Type, interned("__ne__"))) {  // object's inverts it
+               type_lookup(type_of(self), names.ne) ==
+                   type_lookup(&PyBaseObject_Type, names.ne)) {  // object's inverts it
       r = call(wrap_static(user_method(self, "__eq__")), {self, other}, {});
       if (not_implemented(r)) return nullptr;
       const auto t = truth(r);

@@ -9,7 +9,6 @@
 #include "compile/compile.h"
 #include "python/call_in_frame.h"
 #include "python/hook.h"
-#include "python/library_object.h"
 
 namespace pijit {
 
@@ -183,10 +182,10 @@ V Tracer::run_inlined(Frame& f) {
 
 // An import of what is imported already finds it in sys.modules and does nothing else.
 V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t level) {
-  static PyObject* hook = PyUnicode_InternFromString("__import__");
-  static constinit LibraryObject own{"builtins", "__import__"};
+  PyObject* const hook = names.import;
   PyObject* import = PyDict_GetItemWithError(builtins_of(f.globals), hook);
-  if (level != 0 || import != own.ptr()) give_up(Reason::kUnsupportedOpcode, "import of " + name);
+  if (level != 0 || import != library.import_function.ptr())
+    give_up(Reason::kUnsupportedOpcode, "import of " + name);
   const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(hook)});
   wrap(import, add_source({Source::kGlobal, n, 0, py::reinterpret_borrow<py::object>(f.globals)}));
   PyObject* modules = PyImport_GetModuleDict();
@@ -446,8 +445,7 @@ void Tracer::step(Frame& f) {
       py::list parts;
       const std::vector<V> pieces = popn(in.a);
       if (std::any_of(pieces.begin(), pieces.end(), sourced)) {
-        static PyObject* join = PyObject_GetAttrString(py::str("").ptr(), "join");
-        if (V r = computed(join, {tuple(pieces)})) {
+        if (V r = computed(original("join"), {tuple(pieces)})) {
           st.push_back(r);
           break;
         }
@@ -478,7 +476,6 @@ void Tracer::step(Frame& f) {
       const bool is_empty =
           !spec || (spec->kind == Value::kConst && PyUnicode_Check(spec->obj.ptr()) &&
                     PyUnicode_GET_LENGTH(spec->obj.ptr()) == 0);
-      static PyObject* format = PyUnicode_InternFromString("__format__");
       if (conversion) {
         const auto t = text(value, conversion == 1 ? "__str__" : "__repr__");
         if (!t) give_up(Reason::kTensorValue, "formatting");
@@ -487,7 +484,8 @@ void Tracer::step(Frame& f) {
           value = constant(value->obj.attr("encode")("ascii", "backslashreplace").attr("decode")());
       } else if (!as_constant(value)) {
         if (value->kind != Value::kTensor && is_empty &&
-            type_lookup(type_of(value), format) == type_lookup(&PyBaseObject_Type, format)) {
+            type_lookup(type_of(value), names.format) ==
+                type_lookup(&PyBaseObject_Type, names.format)) {
           if (auto t = text(value, "__str__")) value = *t;
         } else if (PyObject* f =
                        value->kind == Value::kTensor ? nullptr : user_method(value, "__format__")) {

@@ -1,6 +1,5 @@
 #include "capture/kinds.h"
 
-#include "absl/container/flat_hash_map.h"
 #include "capture/values.h"
 
 namespace pijit {
@@ -11,19 +10,18 @@ V made(Context& c) {
   return c.make<T>();
 }
 
+constexpr KindOfType kSet{made<OpenSetValue>}, kBytearray{made<BytearrayValue>},
+    kArrayModule{made<ArrayModuleValue>}, kDeque{made<DequeValue>, DequeValue::construct},
+    kDict{made<DictValue>, DictValue::construct};
+
 }  // namespace
 
 const KindOfType* kind_of(PyTypeObject* t) {
-  static const absl::flat_hash_map<PyTypeObject*, KindOfType> kinds = {
-      {&PySet_Type, {made<OpenSetValue>}},
-      {&PyByteArray_Type, {made<BytearrayValue>}},
-      {array_type(), {made<ArrayModuleValue>}},
-      {deque_type(), {made<DequeValue>, DequeValue::construct}},
-  };
-  static const KindOfType dict{made<DictValue>, DictValue::construct};
-  if (dict_like(t)) return &dict;
-  auto it = kinds.find(t);
-  return it != kinds.end() ? &it->second : nullptr;
+  if (t == &PySet_Type) return &kSet;
+  if (t == &PyByteArray_Type) return &kBytearray;
+  if (t == array_type()) return &kArrayModule;
+  if (t == deque_type()) return &kDeque;
+  return dict_like(t) ? &kDict : nullptr;
 }
 
 }  // namespace pijit

@@ -13,7 +13,6 @@
 namespace pijit {
 namespace {
 
-py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 py::object python_number(Number n) {
   if (n.index()) return py::float_(std::get<double>(n));
   return py::int_(std::get<int64_t>(n));

@@ -5,7 +5,6 @@
 
 #include "capture/tracer.h"
 #include "capture/values.h"
-#include "python/library_object.h"
 
 namespace pijit {
 
@@ -42,8 +41,7 @@ V Context::numpy_result(const py::object& r, const std::string& name) {
   constexpr py::ssize_t kMaxBytes = 1 << 20;
   if (py::isinstance<py::array>(r)) {
     const auto a = py::cast<py::array>(r);
-    static constinit LibraryObject exact{"numpy", "ndarray"};
-    if (Py_TYPE(r.ptr()) == exact.type() && a.owndata() && a.nbytes() <= kMaxBytes &&
+    if (Py_TYPE(r.ptr()) == library.ndarray.type() && a.owndata() && a.nbytes() <= kMaxBytes &&
         std::string("biuf").find(a.dtype().kind()) != std::string::npos) {
       auto* v = make<ArrayValue>();
       v->obj = r;

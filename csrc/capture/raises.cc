@@ -10,8 +10,6 @@
 namespace pijit {
 namespace {
 
-py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
-
 // An object of the same type that fails in the same operations; null: there is none.
 py::object stand_in(Context& c, const V& v) {
   const Context::Nested nested(c);

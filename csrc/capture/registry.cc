@@ -1,5 +1,7 @@
 #include "capture/registry.h"
 
+#include "absl/cleanup/cleanup.h"
+
 namespace pijit {
 
 Registry& Registry::own() {
@@ -7,13 +9,19 @@ Registry& Registry::own() {
   return *registry;
 }
 
+bool Registry::complete_ = false;
+
+// Rows are looked up in modules whose import may run Python code. Another thread that comes here
+// meanwhile enters the rows that are missing itself; code that an import captures does without.
 const Registry& Registry::get() {
-  static const bool complete = [] {
+  static thread_local bool completing = false;
+  if (!complete_ && !completing) {
+    completing = true;
+    const auto done = absl::MakeCleanup([] { completing = false; });
     add_library(own());
     add_numpy(own());
-    return true;
-  }();
-  static_cast<void>(complete);
+    complete_ = true;
+  }
   return own();
 }
 
@@ -44,8 +52,7 @@ void Registry::functions(const char* module, std::initializer_list<const char*> 
 }
 
 V Tracer::call_polyfill(const char* name, std::vector<V> args, const Kwargs& kwargs) {
-  static PyObject* module = python_module("pijit._polyfills").release().ptr();
-  const py::object f = py::handle(module).attr(name);
+  const py::object f = library.polyfills.object().attr(name);
   return call(wrap_static(f.ptr()), std::move(args), kwargs);
 }
 

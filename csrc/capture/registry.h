@@ -53,6 +53,7 @@ class Registry {
 
  private:
   static Registry& own();
+  static bool complete_;
   absl::node_hash_map<PyObject*, Row> rows_;  // which holds references
 };
 

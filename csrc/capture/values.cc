@@ -9,25 +9,15 @@
 #include "capture/kinds.h"
 #include "capture/values.h"
 #include "graph/vals.h"
-#include "python/library_object.h"
 
 namespace pijit {
-namespace {
-
-py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
-
-}  // namespace
-
 bool immutable_constant(PyObject* o) {
   return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
          PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) || o == Py_Ellipsis ||
          o == Py_NotImplemented || PyRange_Check(o) || PyComplex_CheckExact(o) ||
          is_numpy_scalar(o);
 }
-bool is_enum(PyTypeObject* t) {
-  static constinit LibraryObject meta{"enum", "EnumMeta"};
-  return PyType_IsSubtype(Py_TYPE(t), meta.type());
-}
+bool is_enum(PyTypeObject* t) { return PyType_IsSubtype(Py_TYPE(t), library.enum_meta.type()); }
 // Objects whose identity is their meaning and that outlive any model: kept by strong reference.
 bool static_object(PyObject* o) {
   return PyType_Check(o) || PyCFunction_Check(o) || PyModule_Check(o) ||
@@ -40,9 +30,8 @@ bool static_object(PyObject* o) {
 // Subclasses of dict that differ from it in what they do for a missing key, or in the order of
 // keys.
 bool dict_like(PyTypeObject* t) {
-  static constinit LibraryObject types[] = {
-      {"collections", "defaultdict"}, {"collections", "Counter"}, {"collections", "OrderedDict"}};
-  return std::any_of(std::begin(types), std::end(types), [t](auto& o) { return o.type() == t; });
+  return t == library.defaultdict.type() || t == library.counter.type() ||
+         t == library.ordered_dict.type();
 }
 
 // A container like a tuple; operators may be its class's own.
@@ -323,7 +312,7 @@ bool Context::asks_user_code(PyTypeObject* t, Ask what) {
   };
   static absl::flat_hash_map<PyTypeObject*, Known> known;  // versions tell types apart
   guard_class(t);
-  Known& k = known[t];
+  Known k = known[t];  // no reference to it: others may enter theirs while methods are looked up
   if (k.version != t->tp_version_tag) {
     k = {t->tp_version_tag};
     // enums, named tuples, classes: their Python code depends on nothing else
@@ -356,6 +345,7 @@ bool Context::asks_user_code(PyTypeObject* t, Ask what) {
         "__iter__",        "__bytes__",    "__fspath__",   "__length_hint__", "__reversed__",
         "__getattribute__"};
     k.any = k.hash || k.text || std::any_of(std::begin(kNames), std::end(kNames), own);
+    known[t] = k;
   }
   return what == Ask::kHash ? k.hash : what == Ask::kText ? k.text : k.any;
 }
@@ -731,22 +721,8 @@ std::optional<V> Context::fresh(const py::object& o) {
 }
 
 namespace {
-py::dict& originals() {
-  static auto* kept = new py::dict;
-  return *kept;
-}
+constinit OnDemand<std::vector<PyObject*>> number_methods;
 }  // namespace
-
-void keep_originals() {
-  for (auto m : {"_operator", "builtins"})
-    for (auto [name, f] : py::cast<py::dict>(python_module(m).attr("__dict__")))
-      if (!originals().contains(name)) originals()[name] = f;
-}
-PyObject* original(const char* name) {
-  PyObject* f = PyDict_GetItemString(originals().ptr(), name);
-  PIJIT_CHECK(f, "no built-in ", name);
-  return f;
-}
 
 // An operator that may change its first operand: += and its kind.
 V Context::in_place(BinaryOp op, const V& a, const V& b) {
@@ -778,24 +754,24 @@ V Context::base_number(const V& v) {
                        : PyType_IsSubtype(t, &PyFloat_Type) ? &PyFloat_Type
                                                             : nullptr;
   if (!base || t == base || is_numpy_scalar(v->obj.ptr())) return nullptr;
-  static const auto* operators = [] {
-    auto* names = new std::vector<PyObject*>;
-#define BINARY(id, name, sign, function, op)   \
-  names->push_back(interned("__" name "__"));  \
-  names->push_back(interned("__r" name "__")); \
-  names->push_back(interned("__i" name "__"));
-#define UNARY(id, name, sign, function, op) names->push_back(interned("__" name "__"));
-#define COMPARE(id, name, sign, mirrored, negated, op) names->push_back(interned("__" name "__"));
+  const auto& operators = number_methods.get([] {
+    std::vector<PyObject*> all;
+#define BINARY(id, name, sign, function, op) \
+  all.push_back(interned("__" name "__"));   \
+  all.push_back(interned("__r" name "__"));  \
+  all.push_back(interned("__i" name "__"));
+#define UNARY(id, name, sign, function, op) all.push_back(interned("__" name "__"));
+#define COMPARE(id, name, sign, mirrored, negated, op) all.push_back(interned("__" name "__"));
 #include "base/operators.def"
 #undef BINARY
 #undef UNARY
 #undef COMPARE
     for (auto more : {"__int__", "__index__", "__float__", "__trunc__", "__hash__"})
-      names->push_back(interned(more));
-    return names;
-  }();
+      all.push_back(interned(more));
+    return all;
+  });
   guard_class(t);
-  for (PyObject* name : *operators)
+  for (PyObject* name : operators)
     if (type_lookup(t, name) != type_lookup(base, name)) return nullptr;
   PyObject* pos = original("pos");  // gives one of the base class itself
   const auto x = py::reinterpret_steal<py::object>(PyObject_CallOneArg(pos, v->obj.ptr()));

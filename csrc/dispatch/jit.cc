@@ -40,8 +40,6 @@ CALL_LOCAL int graph_calls = 0;     // of these, as graphs
 CALL_LOCAL uint64_t disturbed = 0;  // captures and plain calls of sampled functions so far
 #undef CALL_LOCAL
 
-py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
-
 // Call arguments distributed over slots: borrowed from the caller, or from what is held.
 struct Bound {
   absl::InlinedVector<PyObject*, 16> slots;
@@ -198,6 +196,7 @@ py::object tried_call(State& state, bool tensor, const Captured& captured, const
 PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* jit = reinterpret_cast<JitObject*>(self);
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+  if (stack_is_short()) return nullptr;
   const bool tensor = has_tensor(args, nargs, kwnames);
   if (jit->state->tier.resting() && jit->code == PyFunction_GET_CODE(jit->func) && !recording() &&
       is_idle(*jit->state, tensor)) {
@@ -209,7 +208,6 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     if (!r) throw py::error_already_set();
     return py::reinterpret_steal<py::object>(r);
   };
-  if (stack_is_short()) return nullptr;
   try {
     // The plain function runs under a tracer, and under tapes that must see each op.
     if (!may_capture(Asker::kCall)) return original().release().ptr();
@@ -369,8 +367,7 @@ py::object jit(py::object f, bool graph, bool whole, bool fast) {
         make_jit(PyMethod_GET_FUNCTION(f.ptr()), graph, whole, fast));
     return py::reinterpret_steal<py::object>(PyMethod_New(j.ptr(), PyMethod_GET_SELF(f.ptr())));
   }
-  static PyObject* name = PyUnicode_InternFromString("__call__");
-  PyObject* c = PyType_Check(f.ptr()) ? nullptr : type_lookup(Py_TYPE(f.ptr()), name);
+  PyObject* c = PyType_Check(f.ptr()) ? nullptr : type_lookup(Py_TYPE(f.ptr()), names.call);
   if (c && PyFunction_Check(c)) {
     py::object j = py::reinterpret_steal<py::object>(make_jit(c, graph, whole, fast));
     return py::reinterpret_steal<py::object>(PyMethod_New(j.ptr(), f.ptr()));
@@ -443,7 +440,6 @@ void init_jit(py::module_& m) {
   if (!t) throw py::error_already_set();
   jit_function_type = reinterpret_cast<PyTypeObject*>(t);
   m.attr("JitFunction") = py::handle(t);
-  keep_originals();
   Registry::add_python();
   init_callees();
   init_automatic(m);

@@ -21,11 +21,7 @@ constexpr uint64_t kBatch = 4;         // iterations that are timed at once
 
 // Iterators that run no Python code.
 bool plain_iterator(PyObject* o) {
-  static PyTypeObject* const list = [] {
-    const py::object it = py::reinterpret_steal<py::object>(PyObject_GetIter(py::list().ptr()));
-    return Py_TYPE(it.ptr());
-  }();
-  return Py_IS_TYPE(o, &PyRangeIter_Type) || Py_IS_TYPE(o, list);
+  return Py_IS_TYPE(o, &PyRangeIter_Type) || Py_IS_TYPE(o, &PyListIter_Type);
 }
 
 using Loop = Automatic::Loop;

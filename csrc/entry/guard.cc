@@ -161,10 +161,7 @@ bool equal_constants(PyObject* a, PyObject* b) {
     return same_bits(PyComplex_RealAsDouble(a), PyComplex_RealAsDouble(b)) &&
            same_bits(PyComplex_ImagAsDouble(a), PyComplex_ImagAsDouble(b));
   if (PyRange_Check(a)) {  // range(0, 3, 2) == range(0, 4, 2), but they are not alike
-    static PyObject* parts[] = {PyUnicode_InternFromString("start"),
-                                PyUnicode_InternFromString("stop"),
-                                PyUnicode_InternFromString("step")};
-    for (PyObject* name : parts) {
+    for (PyObject* name : {names.start, names.stop, names.step}) {
       const auto x = py::reinterpret_steal<py::object>(PyObject_GetAttr(a, name));
       const auto y = py::reinterpret_steal<py::object>(PyObject_GetAttr(b, name));
       if (!x || !y || PyObject_RichCompareBool(x.ptr(), y.ptr(), Py_EQ) != 1)

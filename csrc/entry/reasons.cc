@@ -3,7 +3,7 @@
 namespace pijit {
 
 const char* reason_text(Reason r) {
-  static const char* t[] = {
+  static constexpr const char* t[] = {
 #define BREAK(name, text, hint) text,
 #include "entry/break_reasons.def"
 #undef BREAK
@@ -11,7 +11,7 @@ const char* reason_text(Reason r) {
   return t[static_cast<int>(r)];
 }
 const char* reason_hint(Reason r) {
-  static const char* t[] = {
+  static constexpr const char* t[] = {
 #define BREAK(name, text, hint) hint,
 #include "entry/break_reasons.def"
 #undef BREAK

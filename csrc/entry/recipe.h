@@ -5,12 +5,6 @@
 
 namespace pijit {
 
-// A new reference, or the error that Python has set.
-inline py::object checked(PyObject* o) {
-  if (!o) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(o);
-}
-
 struct NullRecipe final : Recipe {
   py::object make(Runner&) const override { return {}; }
   std::string describe() const override { return "null"; }

@@ -179,8 +179,11 @@ std::optional<bool> Runner::compute_under(Tape& tape, std::span<Array* const> in
   return true;
 }
 
+namespace {
+const py::object none;
+}  // namespace
+
 const py::object& Runner::make(int id) {
-  static const py::object none;
   if (id < 0) return none;
   if (made[id]) return made[id];
   constexpr int kDeepest = 50;

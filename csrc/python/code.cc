@@ -7,11 +7,12 @@
 #include "python/call_in_frame.h"
 #include "python/hook.h"
 #include "python/module_code.h"
+#include "python/names.h"
 
 namespace pijit {
 
 const char* op_name(Op op) {
-  static const char* names[] = {
+  static constexpr const char* names[] = {
 #define I(name, pops, pushes, jump_pushes, slot, flow) #name,
 #include "python/isa.def"
 #undef I
@@ -20,7 +21,7 @@ const char* op_name(Op op) {
 }
 
 SlotUse slot_use(const Instr& in) {
-  static const SlotUse uses[] = {
+  static constexpr SlotUse uses[] = {
 #define I(name, pops, pushes, jump_pushes, slot, flow) SlotUse::slot,
 #include "python/isa.def"
 #undef I
@@ -29,7 +30,7 @@ SlotUse slot_use(const Instr& in) {
 }
 
 Flow flow(const Instr& in) {
-  static const Flow flows[] = {
+  static constexpr Flow flows[] = {
 #define I(name, pops, pushes, jump_pushes, slot, flow) Flow::flow,
 #include "python/isa.def"
 #undef I
@@ -129,15 +130,14 @@ struct CodeExtra {
 #define PIJIT_CODE_EXTRA(name) _Py##name
 #endif
 
+Py_ssize_t extra_index = -1;
+
 CodeExtra& extra_of(PyObject* code) {
-  static const Py_ssize_t index = PIJIT_CODE_EXTRA(Eval_RequestCodeExtraIndex)(
-      [](void* p) { delete static_cast<CodeExtra*>(p); });
-  PIJIT_CHECK(index >= 0, "no place for data in code objects");
   void* p = nullptr;
-  if (PIJIT_CODE_EXTRA(Code_GetExtra)(code, index, &p) < 0) throw py::error_already_set();
+  if (PIJIT_CODE_EXTRA(Code_GetExtra)(code, extra_index, &p) < 0) throw py::error_already_set();
   if (!p) {
     p = new CodeExtra;
-    if (PIJIT_CODE_EXTRA(Code_SetExtra)(code, index, p) < 0) throw py::error_already_set();
+    if (PIJIT_CODE_EXTRA(Code_SetExtra)(code, extra_index, p) < 0) throw py::error_already_set();
   }
   return *static_cast<CodeExtra*>(p);
 }
@@ -292,15 +292,20 @@ PyObject* fill_and_unpack(PyObject*, PyObject*) {
 }
 }  // namespace
 
-PyObject* resume_value_function() {
-  static PyMethodDef def = {"_next_resume_value", next_resume_value, METH_NOARGS, nullptr};
-  static PyObject* f = PyCFunction_New(&def, nullptr);
-  return f;
-}
-PyObject* fill_function() {
-  static PyMethodDef def = {"_fill_and_unpack", fill_and_unpack, METH_NOARGS, nullptr};
-  static PyObject* f = PyCFunction_New(&def, nullptr);
-  return f;
+PyObject* resume_value_function;
+PyObject* fill_function;
+
+namespace {
+PyMethodDef next_method = {"_next_resume_value", next_resume_value, METH_NOARGS, nullptr};
+PyMethodDef fill_method = {"_fill_and_unpack", fill_and_unpack, METH_NOARGS, nullptr};
+}  // namespace
+
+void init_code() {
+  extra_index = PIJIT_CODE_EXTRA(Eval_RequestCodeExtraIndex)(
+      [](void* p) { delete static_cast<CodeExtra*>(p); });
+  PIJIT_CHECK(extra_index >= 0, "no place for data in code objects");
+  resume_value_function = checked(PyCFunction_New(&next_method, nullptr)).release().ptr();
+  fill_function = checked(PyCFunction_New(&fill_method, nullptr)).release().ptr();
 }
 
 py::object raised_exception() {
@@ -338,8 +343,7 @@ void add_traceback(const CodeInfo& info, int line) {
 }
 
 static PyObject* own_builtins(PyObject* globals) {
-  static PyObject* name = PyUnicode_InternFromString("__builtins__");
-  return PyDict_GetItemWithError(globals, name);
+  return PyDict_GetItemWithError(globals, names.builtins);
 }
 bool has_builtins(PyObject* globals) { return own_builtins(globals); }
 PyObject* builtins_of(PyObject* globals) {
@@ -410,10 +414,8 @@ uint64_t dict_version(PyObject* dict) {
 extern "C" PyObject* _PyType_Lookup(PyTypeObject*, PyObject*);
 PyObject* type_lookup(PyTypeObject* t, PyObject* name) { return _PyType_Lookup(t, name); }
 unsigned type_version(PyTypeObject* t) {
-  if (!PyType_HasFeature(t, Py_TPFLAGS_VALID_VERSION_TAG)) {
-    static PyObject* any = PyUnicode_InternFromString("__class__");
-    _PyType_Lookup(t, any);  // assigns a version
-  }
+  if (!PyType_HasFeature(t, Py_TPFLAGS_VALID_VERSION_TAG))
+    _PyType_Lookup(t, names.cls);  // assigns a version
   return PyType_HasFeature(t, Py_TPFLAGS_VALID_VERSION_TAG) ? t->tp_version_tag : 0;
 }
 

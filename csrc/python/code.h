@@ -96,6 +96,8 @@ std::shared_ptr<void>& attached_to_code(PyObject* code);
 
 // The version's own decoding.
 void decode_code(PyObject* code, CodeInfo* out);
+// Once, when the module is loaded.
+void init_code();
 // The exception table, in code units.
 std::vector<Handler> exception_table(PyObject* code);
 

@@ -19,6 +19,14 @@ namespace py = pybind11;
 std::string text_of(py::handle s);
 py::str str_of(const std::string& text);
 
+// A new reference as an object. Throws what is raised where there is none.
+inline py::object checked(PyObject* o) {
+  if (!o) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(o);
+}
+// One more reference to an object, which may be null.
+inline py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
+
 // `o` as an argument `name` of `function`; OpError (TypeError, or ValueError where an int is too
 // large) says what was expected. Types: bool, int, int64_t, std::string, std::vector<int64_t>,
 // py::tuple, py::list, py::dict, py::function (any callable), py::sequence (a list or tuple).

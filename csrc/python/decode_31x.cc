@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/operators.h"
 #include "python/code.h"
+#include "python/names.h"
 
 #if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030D0000
 #error \
@@ -20,8 +21,7 @@
 
 namespace pijit {
 
-PyObject* resume_value_function();
-PyObject* fill_function();
+extern PyObject *resume_value_function, *fill_function;
 
 namespace {
 
@@ -32,6 +32,7 @@ struct Opcodes {
   absl::flat_hash_map<std::string, int> number;
   std::string name[256];
   int caches[256] = {};
+  std::set<int> jumps;  // by numbers
   Opcodes() {
     py::object m = python_module("opcode");
     for (auto item : py::cast<py::dict>(m.attr("opmap"))) {
@@ -42,6 +43,7 @@ struct Opcodes {
     }
     py::list c = m.attr("_inline_cache_entries");
     for (size_t i = 0; i < c.size() && i < 256; ++i) caches[i] = py::cast<int>(c[i]);
+    for (auto n : py::cast<py::list>(m.attr("hasjrel"))) jumps.insert(py::cast<int>(n));
   }
   int operator[](const char* n) const {
     auto it = number.find(n);
@@ -49,9 +51,9 @@ struct Opcodes {
     return it->second;
   }
 };
+constinit OnDemand<Opcodes> known_opcodes;
 const Opcodes& opcodes() {
-  static const auto* o = new Opcodes;
-  return *o;
+  return known_opcodes.get([] { return Opcodes(); });
 }
 
 // Of CALL_INTRINSIC_1.
@@ -72,11 +74,11 @@ std::vector<Raw> raw_instructions(PyObject* code) {
   const std::string b = code_bytes(code);
   std::vector<Raw> r;
   const int n = static_cast<int>(b.size() / 2);
-  static const int kExtended = opcodes()["EXTENDED_ARG"];
+  const int extended = opcodes()["EXTENDED_ARG"];
   for (int i = 0; i < n;) {
     Raw x{0, 0, i, i, 0};
     int arg = 0;
-    while (static_cast<uint8_t>(b[2 * i]) == kExtended)
+    while (static_cast<uint8_t>(b[2 * i]) == extended)
       arg = (arg << 8) | static_cast<uint8_t>(b[2 * i + 1]), ++i;
     arg = (arg << 8) | static_cast<uint8_t>(b[2 * i + 1]);
     x.op = static_cast<uint8_t>(b[2 * i]);
@@ -250,25 +252,15 @@ const Row kRows[] = {
 };
 
 // By the numbers of the running interpreter; null: an instruction that is executed, but not known.
+constinit OnDemand<std::vector<const Row*>> known_rows;
 const Row* row_of(int opcode) {
-  static const auto* rows = [] {
-    auto* all = new std::vector<const Row*>(256);
+  return known_rows.get([] {
+    std::vector<const Row*> all(256);
     for (auto& r : kRows)
       if (auto it = opcodes().number.find(r.name); it != opcodes().number.end())
-        (*all)[static_cast<size_t>(it->second)] = &r;
+        all[static_cast<size_t>(it->second)] = &r;
     return all;
-  }();
-  return (*rows)[static_cast<size_t>(opcode)];
-}
-
-bool jumps(int opcode) {
-  static const auto* all = [] {
-    auto* s = new std::set<int>;
-    py::object m = python_module("opcode");
-    for (auto n : py::cast<py::list>(m.attr("hasjrel"))) s->insert(py::cast<int>(n));
-    return s;
-  }();
-  return all->count(opcode) > 0;
+  })[static_cast<size_t>(opcode)];
 }
 
 }  // namespace
@@ -327,8 +319,9 @@ void decode_code(PyObject* code, CodeInfo* out) {
       emit(Op::UNSUPPORTED, r.op, text);  // the name is kept for good: there are few
       const int effect =
           PyCompile_OpcodeStackEffectWithJump(r.op, r.op >= kHaveArgument ? r.arg : 0, -1);
-      out->instrs.back().b =
-          jumps(r.op) || effect == PY_INVALID_STACK_EFFECT ? kUnknownEffect : effect;
+      out->instrs.back().b = opcodes().jumps.count(r.op) || effect == PY_INVALID_STACK_EFFECT
+                                 ? kUnknownEffect
+                                 : effect;
     };
     const Row* row = row_of(r.op);
     if (!row) {
@@ -517,18 +510,18 @@ void begin_frame(Assembler& a, const CodeInfo& info, py::list& consts,
   };
   if (at_once) {
     for (size_t k = 0; k < leading; ++k) a.op("PUSH_NULL");
-    call(fill_function());
+    call(fill_function);
     if (values == 0) a.op("POP_TOP");
     if (values > 1) a.op("UNPACK_SEQUENCE", static_cast<int>(values));
     return;
   }
-  call(resume_value_function());
+  call(resume_value_function);
   a.op("POP_TOP");
   for (bool null : nulls) {
     if (null)
       a.op("PUSH_NULL");
     else
-      call(resume_value_function());
+      call(resume_value_function);
   }
 }
 

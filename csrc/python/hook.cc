@@ -14,6 +14,7 @@
 #include <pybind11/eval.h>
 
 #include "python/hook.h"
+#include "python/convert.h"
 
 #include <pthread.h>
 
@@ -30,15 +31,21 @@ constexpr bool kHookClearsFrame = PY_VERSION_HEX >= 0x030C0000;
 constexpr int kRecursionUnits = 2;
 
 CallHandler handler;
-_PyFrameEvalFunction previous;  // what was there before, while installed
-int users;                      // scopes that are on, of all threads
-bool paused;                    // for the moment taken away
-bool for_all;                   // threads under no scope, too
+// The evaluators that were there when ours was installed, in their order: more than one where
+// another tool put its own on top of ours and ours came to stand on that again. The other then
+// gives frames back to ours, which calls the one below.
+std::vector<_PyFrameEvalFunction> below;
+int users;     // scopes that are on, of all threads
+bool paused;   // for the moment taken away
+bool for_all;  // threads under no scope, too
 enum Mode : uint8_t { kDefault, kOn, kOff };
 struct Thread {
   uint8_t mode = kDefault;
   PyObject* but = nullptr;
   const char* half = nullptr;  // of its C stack
+  // The frame that the evaluator below ours is called for, and how far below.
+  _PyInterpreterFrame* passed = nullptr;
+  size_t depth = 0;
 #if PY_VERSION_HEX < 0x030C0000
   // The frame whose lines are watched.
   _PyInterpreterFrame* watched = nullptr;
@@ -56,6 +63,7 @@ struct Watch {
   LineHandler lines;
   py::object code;
 };
+PyCodeObject* code_of_nothing;
 std::vector<Watch>& watches() {
   static thread_local auto* w = new std::vector<Watch>;  // may outlive the interpreter
   return *w;
@@ -96,37 +104,58 @@ int on_event(PyObject*, PyFrameObject*, int, PyObject*);
 
 namespace {
 
+// A tool's evaluator that is on top of ours has none of those below that came with it or later.
+void forget_from(_PyFrameEvalFunction top) {
+  below.erase(std::find(below.begin(), below.end(), top), below.end());
+}
+
 void install() {
   auto* interp = PyInterpreterState_Get();
   const auto current = _PyInterpreterState_GetEvalFrameFunc(interp);
   if (current == evaluate) return;
-  previous = current;
+  forget_from(current);
+  below.push_back(current);
   _PyInterpreterState_SetEvalFrameFunc(interp, evaluate);
 }
 void uninstall() {
   auto* interp = PyInterpreterState_Get();
+  const auto current = _PyInterpreterState_GetEvalFrameFunc(interp);
   // who came after us calls us still: then we pass everything on
-  if (_PyInterpreterState_GetEvalFrameFunc(interp) == evaluate)
-    _PyInterpreterState_SetEvalFrameFunc(interp, previous);
+  if (current != evaluate) return forget_from(current);
+  _PyInterpreterState_SetEvalFrameFunc(interp, below.back());
+  below.pop_back();
+}
+
+// Calls the evaluator below ours. One that gives the frame back gets it evaluated by the next.
+PyObject* pass_on(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
+  const auto passed = std::exchange(here.passed, f);
+  const size_t depth = std::exchange(here.depth, passed == f ? here.depth + 1 : 0);
+  const auto next =
+      here.depth < below.size() ? below[below.size() - 1 - here.depth] : _PyEval_EvalFrameDefault;
+  PyObject* r = next(t, f, throwing);
+  here.passed = passed;
+  here.depth = depth;
+  return r;
 }
 
 PyObject* run_plain(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
+  if (users == 0 && !paused) uninstall();  // ours was put back by a tool that stood on it
   if (half_of_stack_is_used() && !paused) {
     // Calls from here on are CPython's own again, which need no C stack.
     paused = true;
     uninstall();
-    PyObject* r = previous(t, f, throwing);
+    PyObject* r = pass_on(t, f, throwing);
     paused = false;
     if (users) install();
     return r;
   }
 #if PY_VERSION_HEX >= 0x030C0000
   t->c_recursion_remaining += kRecursionUnits;
-  PyObject* r = previous(t, f, throwing);
+  PyObject* r = pass_on(t, f, throwing);
   t->c_recursion_remaining -= kRecursionUnits;
   return r;
 #else
-  return previous(t, f, throwing);
+  return pass_on(t, f, throwing);
 #endif
 }
 
@@ -252,13 +281,20 @@ PyObject* evaluate(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
     return r;
   }
 #endif
+  if (here.passed == f) return pass_on(t, f, throwing);
   PyCodeObject* code = code_of(f);
   constexpr int kPlain = CO_OPTIMIZED | CO_NEWLOCALS;
   constexpr int kSuspending = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
   const bool on = here.mode == kOn || (here.mode == kDefault && for_all);
-  if (throwing || !on || (code->co_flags & (kPlain | kSuspending)) != kPlain ||
-      f->owner != FRAME_OWNED_BY_THREAD || f->prev_instr != _PyCode_CODE(code) - 1)
-    return run_plain(t, f, throwing);
+  const bool call_of_function = !throwing && (code->co_flags & (kPlain | kSuspending)) == kPlain &&
+                                f->owner == FRAME_OWNED_BY_THREAD &&
+                                f->prev_instr == _PyCode_CODE(code) - 1;
+  // Where another tool's hook keeps ours from stepping aside, each call is a C call to the end.
+  if (call_of_function && stack_is_short()) {
+    PendingCall(t, f).finish();
+    return nullptr;
+  }
+  if (!on || !call_of_function) return run_plain(t, f, throwing);
   if (here.but == reinterpret_cast<PyObject*>(code)) {
     here.but = nullptr;
     return run_plain(t, f, throwing);
@@ -290,16 +326,7 @@ void PendingCall::finish() {
 #if PY_VERSION_HEX >= 0x030C0000
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    static PyCodeObject* nothing = [] {
-      const auto opcode = python_module("opcode").attr("opmap")["RETURN_CONST"];
-      const char bytes[2] = {static_cast<char>(py::cast<int>(opcode)), 0};
-      using namespace py::literals;
-      py::object code = py::eval("(lambda: None).__code__")
-                            .attr("replace")("co_code"_a = py::bytes(bytes, 2),
-                                             "co_consts"_a = py::make_tuple(py::none()),
-                                             "co_exceptiontable"_a = py::bytes(""));
-      return reinterpret_cast<PyCodeObject*>(code.release().ptr());
-    }();
+    PyCodeObject* nothing = code_of_nothing;
     PyCodeObject* code = frame_->f_code;
     frame_->f_code = reinterpret_cast<PyCodeObject*>(Py_NewRef(nothing));
     frame_->prev_instr = _PyCode_CODE(nothing) - 1;
@@ -315,6 +342,19 @@ void PendingCall::finish() {
     PyErr_Restore(type, value, traceback);
 #endif
   }
+}
+
+void init_hook() {
+#if PY_VERSION_HEX >= 0x030C0000
+  const auto opcode = python_module("opcode").attr("opmap")["RETURN_CONST"];
+  const char bytes[2] = {static_cast<char>(py::cast<int>(opcode)), 0};
+  using namespace py::literals;
+  py::object code = py::eval("(lambda: None).__code__")
+                        .attr("replace")("co_code"_a = py::bytes(bytes, 2),
+                                         "co_consts"_a = py::make_tuple(py::none()),
+                                         "co_exceptiontable"_a = py::bytes(""));
+  code_of_nothing = reinterpret_cast<PyCodeObject*>(code.release().ptr());
+#endif
 }
 
 void set_call_handler(CallHandler h) { handler = h; }
@@ -484,9 +524,14 @@ bool signals_pending() {
   return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) &&
          PyThread_get_thread_ident() == _PyRuntime.main_thread;
 }
-bool stack_is_short() {
+[[gnu::tls_model("initial-exec")]] constinit thread_local const char* stack_floor =
+    reinterpret_cast<const char*>(UINTPTR_MAX);
+bool raise_short_stack() {
   const Stack& s = stack();
-  if (!s.low || stack_left() > std::min<size_t>(s.size / 4, 512 << 10)) return false;
+  const char* const now = static_cast<const char*>(__builtin_frame_address(0));
+  stack_floor = s.low ? s.low + std::min<size_t>(s.size / 4, 512 << 10) : nullptr;
+  // Some libraries run code on stacks of their own.
+  if (!s.low || now < s.low || now > stack_floor) return false;
   PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded: the C stack is used up");
   return true;
 }

@@ -29,6 +29,9 @@ class PendingCall {
   bool ran_ = false;
 };
 
+// Once, when the module is loaded.
+void init_hook();
+
 // Answers a call: its result, or null with an exception set.
 using CallHandler = PyObject* (*)(PendingCall&);
 void set_call_handler(CallHandler handler);
@@ -102,7 +105,12 @@ size_t stack_left();
 bool stack_is_low();
 // A signal has come whose handler is Python code, and this thread is to run it.
 bool signals_pending();
-// Raises RecursionError (and returns true) where little C stack is left.
-bool stack_is_short();
+// Raises RecursionError (and returns true) where little C stack is left. For every call that goes
+// through C code of ours where CPython's own would need no C stack.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local const char* stack_floor;
+bool raise_short_stack();
+inline bool stack_is_short() {
+  return static_cast<const char*>(__builtin_frame_address(0)) <= stack_floor && raise_short_stack();
+}
 
 }  // namespace pijit

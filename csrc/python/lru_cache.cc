@@ -1,6 +1,6 @@
 #include "python/lru_cache.h"
 
-#include "python/library_object.h"
+#include "python/names.h"
 
 namespace pijit {
 namespace {
@@ -21,10 +21,9 @@ struct CachedFunction {
   Py_ssize_t most;
 };
 
-PyTypeObject* type_of_cached() {
-  static constinit LibraryObject t{"functools", "_lru_cache_wrapper"};
-  return t.type();
-}
+bool known;      // that CPython has them so
+PyObject* none;  // stands for what is not kept
+PyObject* kept_function;
 
 PyObject* find(PyObject* f, PyObject* const* args, Py_ssize_t n) {
   auto* cached = reinterpret_cast<CachedFunction*>(f);
@@ -38,15 +37,21 @@ PyObject* find(PyObject* f, PyObject* const* args, Py_ssize_t n) {
   PyObject* found = cached->most ? PyDict_GetItemWithError(cached->cache, key.ptr()) : nullptr;
   if (!found) {
     PyErr_Clear();
-    return not_kept();
+    return none;
   }
   return cached->most < 0 ? found : reinterpret_cast<Link*>(found)->result;
 }
 
 PyObject* kept_result(PyObject*, PyObject* const* args, Py_ssize_t n) {
-  if (n < 1 || !is_cached_function(args[0])) return Py_NewRef(not_kept());
+  if (n < 1 || !is_cached_function(args[0])) return Py_NewRef(none);
   return Py_NewRef(find(args[0], args + 1, n - 1));
 }
+
+PyMethodDef kept_result_method{
+    "kept_result",
+    reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(
+        static_cast<PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t)>(kept_result))),
+    METH_FASTCALL, nullptr};
 
 // The structs are private to CPython: tried out before they are relied on.
 bool readable() {
@@ -69,28 +74,18 @@ bool readable() {
 }  // namespace
 
 bool is_cached_function(PyObject* f) {
-  static bool asked = false, known = false;
-  if (!asked) {  // the decorator is code of Python, whose capture comes here, too
-    asked = true;
-    known = readable();
-  }
-  return known && Py_IS_TYPE(f, type_of_cached()) && !reinterpret_cast<CachedFunction*>(f)->typed;
+  return known && Py_IS_TYPE(f, library.cached_function.type()) &&
+         !reinterpret_cast<CachedFunction*>(f)->typed;
 }
 
-PyObject* not_kept() {
-  static PyObject* const none =
-      PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
-  return none;
-}
+PyObject* not_kept() { return none; }
+PyObject* kept_result_function() { return kept_function; }
 
-PyObject* kept_result_function() {
-  static PyMethodDef def{
-      "kept_result",
-      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(
-          static_cast<PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t)>(kept_result))),
-      METH_FASTCALL, nullptr};
-  static PyObject* const f = PyCFunction_New(&def, nullptr);
-  return f;
+void init_lru_cache() {
+  none =
+      checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))).release().ptr();
+  kept_function = checked(PyCFunction_New(&kept_result_method, nullptr)).release().ptr();
+  known = readable();
 }
 
 }  // namespace pijit

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <set>
 #include <functional>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "base/config.h"
 #include "python/define.h"
 #include "runtime/outer_lock.h"
@@ -228,16 +228,17 @@ ArrayRef array_from(PyObject* data, std::optional<DType> dtype) {
   return array_on(r, home);
 }
 
+static constinit OnDemand<absl::flat_hash_set<PyTypeObject*>> numpy_scalars;
 bool is_numpy_scalar(PyObject* o) {
-  static const auto* types = [] {
-    auto* t = new std::set<PyTypeObject*>;
-    py::object np = python_module("numpy");
+  const auto& types = numpy_scalars.get([] {
+    absl::flat_hash_set<PyTypeObject*> t;
+    const py::object np = python_module("numpy");
     for (auto n : {"bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
                    "uint64", "float16", "float32", "float64", "complex64", "complex128"})
-      t->insert(reinterpret_cast<PyTypeObject*>(py::object(np.attr(n)).release().ptr()));
+      t.insert(reinterpret_cast<PyTypeObject*>(py::object(np.attr(n)).release().ptr()));
     return t;
-  }();
-  return types->count(Py_TYPE(o));
+  });
+  return types.contains(Py_TYPE(o));
 }
 
 // The elements of a Tensor where the host reads them. Others run while it waits for the device.

@@ -11,6 +11,7 @@
 #include "runtime/array.h"
 #include "runtime/device.h"
 #include "python/convert.h"
+#include "python/names.h"
 #include "eager/tape.h"
 
 namespace pijit {
@@ -64,11 +65,10 @@ class NumpyRaises {
     state_.attr("__enter__")();
   }
   ~NumpyRaises() {
-    static PyObject* exit = PyUnicode_InternFromString("__exit__");
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyObject* args[] = {state_.ptr(), Py_None, Py_None, Py_None};
-    Py_XDECREF(PyObject_VectorcallMethod(exit, args, 4, nullptr));
+    Py_XDECREF(PyObject_VectorcallMethod(names.exit, args, 4, nullptr));
     PyErr_Restore(type, value, trace);
   }
   NumpyRaises(const NumpyRaises&) = delete;

@@ -120,3 +120,39 @@ print(small, len(os.listdir("/proc/self/task")) - before)
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"})
     assert ran.stdout == ("0 0\n" if os.environ.get("PIJIT_BACKEND") == "reference" else "0 1\n"), ran.stderr
+
+
+FIRST_CAPTURES = """
+import sys, threading
+sys.setswitchinterval(%r)
+import pijit as ms
+
+class C:
+    v = 2
+c = C()
+x = ms.Tensor([1.0, 2.0])
+barrier, right = threading.Barrier(8), []
+
+def first(k):
+    def plain(x):
+        kept = {"a": x, "b": [k, 2.5, f"{k}"]}
+        return x * c.v + kept["b"][0] + max(1, k) - max(1, k)
+    f = ms.jit(plain)
+    barrier.wait()
+    right.append(f(x).asnumpy().tolist() == [2.0 + k, 4.0 + k] and not ms.explain(f).breaks)
+
+threads = [threading.Thread(target=first, args=(k,)) for k in range(8)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+print(right.count(True))
+"""
+
+
+@pytest.mark.parametrize("interval", [0.005, 1e-6])
+def test_first_captures_of_a_process_in_eight_threads(interval):
+    """What a first capture looks up once and for all, all threads look up at the same time."""
+    for _ in range(20 if os.environ.get("PIJIT_ALL_THREADS") else 4):
+        done = subprocess.run([sys.executable, "-c", FIRST_CAPTURES % interval], capture_output=True, text=True, timeout=120)
+        assert done.stdout == "8\n", done.stderr[-2000:]

@@ -1,7 +1,6 @@
 // Functions on containers: copies; what collections and heapq do, by pijit/_polyfills.py.
 #include "capture/registry.h"
 #include "capture/values.h"
-#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -31,8 +30,7 @@ bool is_plain_instance(const V& x) {
     PyObject* d = type_lookup(cls, name.ptr());
     if (d && Py_TYPE(d)->tp_descr_set) return false;
   }
-  static constinit LibraryObject special{"copyreg", "dispatch_table"};
-  return !PyDict_Contains(special.ptr(), reinterpret_cast<PyObject*>(cls));
+  return !PyDict_Contains(library.copy_dispatch.ptr(), reinterpret_cast<PyObject*>(cls));
 }
 
 V instance_like(Tracer& t, const V& x, std::vector<V> items) {

@@ -5,7 +5,6 @@
 #include "capture/registry.h"
 #include "capture/values.h"
 #include "graph/vals.h"
-#include "python/library_object.h"
 #include "python/lru_cache.h"
 
 namespace pijit {
@@ -82,10 +81,8 @@ V classify(Tracer& t, Call& c) {
 
 // --- operator.itemgetter and attrgetter: objects that never change
 
-constinit LibraryObject getters[] = {{"operator", "itemgetter"}, {"operator", "attrgetter"}};
 bool is_getter(PyTypeObject* t) {
-  return std::any_of(std::begin(getters), std::end(getters),
-                     [t](auto& o) { return o.type() == t; });
+  return t == library.itemgetter.type() || t == library.attrgetter.type();
 }
 
 V make_getter(Tracer& t, Call& c) {
@@ -150,7 +147,7 @@ V call_cached(Tracer& t, const V& f, const std::vector<V>& args) {
   }
   const V r = t.wrap(result.ptr(), src);
   const auto call =
-      py::reinterpret_borrow<py::object>(type_lookup(Py_TYPE(f->obj.ptr()), interned("__call__")));
+      py::reinterpret_borrow<py::object>(type_lookup(Py_TYPE(f->obj.ptr()), names.call));
   t.check_effect(f);
   t.log({Context::Note::kCall, f, call, {}, args});
   return r;
@@ -180,7 +177,8 @@ void add_functional(Registry& r) {
     if (py::hasattr(m, name)) r.add(m.attr(name), arity, handler);
   };
   add("call", {1, kAny, true}, call_it);
-  for (auto& type : getters) r.add(type.ptr(), {1, kAny}, make_getter);
+  for (auto* type : {&library.itemgetter, &library.attrgetter})
+    r.add(type->ptr(), {1, kAny}, make_getter);
   add("truth", {1, 1}, truth);
   add("abs", {1, 1}, absolute);
   add("index", {1, 1}, index);

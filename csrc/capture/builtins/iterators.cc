@@ -3,7 +3,6 @@
 #include "capture/rebuilder.h"
 #include "capture/registry.h"
 #include "capture/values.h"
-#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -25,8 +24,7 @@ struct LibraryIterator final : IteratorValue {
 
   // Is all that it knows of its past in the iterator that it reads?
   bool stateless() const {
-    static constinit LibraryObject starmap{"itertools", "starmap"};
-    return cls == reinterpret_cast<PyObject*>(&PyFilter_Type) || cls == starmap.ptr();
+    return cls == reinterpret_cast<PyObject*>(&PyFilter_Type) || cls == library.starmap.ptr();
   }
 
   PyObject* cls;  // borrowed: the registry holds it

@@ -4,7 +4,6 @@
 
 #include "capture/context.h"
 #include "capture/rebuilder.h"
-#include "python/library_object.h"
 
 namespace pijit {
 
@@ -22,9 +21,8 @@ std::optional<V> ArrayValue::getattr(Context& c, PyObject* name_obj) {
 }
 
 int ArrayValue::rebuild(Rebuilder& r) {
-  static constinit LibraryObject copy{"numpy", "ndarray", "copy"};
   const int own = r.make<ConstantRecipe>(nullptr, obj);
-  return r.make<CallRecipe>(this, copy.object(), std::vector<int>{own});
+  return r.make<CallRecipe>(this, library.ndarray_copy.object(), std::vector<int>{own});
 }
 
 }  // namespace pijit

@@ -2,7 +2,6 @@
 
 #include "capture/context.h"
 #include "capture/rebuilder.h"
-#include "python/library_object.h"
 
 namespace pijit {
 
@@ -59,10 +58,7 @@ py::object BytearrayValue::made_of(const py::list& numbers) const {
   return cls(numbers);
 }
 
-PyTypeObject* array_type() {
-  static constinit LibraryObject array{"array", "array"};
-  return array.type();
-}
+PyTypeObject* array_type() { return library.array.type(); }
 
 PyTypeObject* ArrayModuleValue::type() const { return array_type(); }
 

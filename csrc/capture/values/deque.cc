@@ -5,7 +5,6 @@
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
-#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -13,10 +12,7 @@ namespace {
 // Ends with an error where the deque was changed meanwhile.
 struct DequeIterator final : IteratorValue {
   explicit DequeIterator(V of) : of(of), size(of->items.size()), changes(of->changes) {}
-  PyTypeObject* type() const override {
-    static constinit LibraryObject t{"_collections", "_deque_iterator"};
-    return t.type();
-  }
+  PyTypeObject* type() const override { return library.deque_iterator.type(); }
   bool next(Context& c, V* value) override {
     if (of->changes != changes)
       c.raise(PyExc_RuntimeError, {c.constant(py::str("deque mutated during iteration"))});
@@ -38,10 +34,7 @@ struct DequeIterator final : IteratorValue {
 
 }  // namespace
 
-PyTypeObject* deque_type() {
-  static constinit LibraryObject deque{"collections", "deque"};
-  return deque.type();
-}
+PyTypeObject* deque_type() { return library.deque.type(); }
 
 PyTypeObject* DequeValue::type() const { return deque_type(); }
 

@@ -9,7 +9,6 @@
 namespace pijit {
 namespace {
 
-py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 // An error of a comparison by a key's own class counts as: not found. Guards see the same.
 PyObject* lookup(PyObject* dict, PyObject* key) {
   PyObject* v = PyDict_GetItemWithError(dict, key);
@@ -19,9 +18,8 @@ PyObject* lookup(PyObject* dict, PyObject* key) {
 
 // An empty one. Code of the class does not run.
 py::object empty_dict(PyObject* cls) {
-  static PyObject* const none = PyTuple_New(0);
-  return checked(reinterpret_cast<PyTypeObject*>(cls)->tp_new(reinterpret_cast<PyTypeObject*>(cls),
-                                                              none, nullptr));
+  auto* t = reinterpret_cast<PyTypeObject*>(cls);
+  return checked(t->tp_new(t, py::tuple().ptr(), nullptr));
 }
 void put(const py::object& d, const py::object& key, const py::object& value) {
   if (PyObject_SetItem(d.ptr(), key.ptr(), value.ptr()) < 0) throw py::error_already_set();
@@ -195,7 +193,7 @@ void DictValue::clear(Context& c) {
 }
 
 V DictValue::missing(Context& c, const V& key) {
-  PyObject* hook = plain() ? nullptr : type_lookup(type(), interned("__missing__"));
+  PyObject* hook = plain() ? nullptr : type_lookup(type(), names.missing);
   if (!hook) c.raise(PyExc_KeyError, {key});
   if (PyFunction_Check(hook)) return c.call(c.wrap_static(hook), {this, key}, {});
   const V factory = default_factory(c);
@@ -212,14 +210,13 @@ V DictValue::default_factory(Context& c) {
 
 // Null: it is no defaultdict, or has none.
 V DictValue::factory_if_any(Context& c) {
-  if (src < 0 || plain() || !PyObject_HasAttr(obj.ptr(), interned("default_factory")))
-    return factory;
+  if (src < 0 || plain() || !PyObject_HasAttr(obj.ptr(), names.default_factory)) return factory;
   const V f = c.c_attribute(this, "default_factory");
   return f->kind == kConst && f->obj.is_none() ? nullptr : f;
 }
 
 std::optional<V> DictValue::getattr(Context& c, PyObject* name) {
-  if (name == interned("default_factory") && type_lookup(type(), interned("__missing__")) &&
+  if (name == names.default_factory && type_lookup(type(), names.missing) &&
       !python_method(type(), "__missing__"))
     return default_factory(c);
   return KeyedContainer::getattr(c, name);
@@ -267,7 +264,7 @@ void DictValue::update(Context& c, const V& from) {
     for (size_t k = 0; k < names.size(); ++k) setitem(c, c.wrap_static(names[k].ptr()), values[k]);
     return;
   }
-  if (type_lookup(from->type(), interned("keys")))
+  if (type_lookup(from->type(), names.keys))
     c.give_up(Reason::kUnsupportedCall, str_cat("a dict of a ", from->type()->tp_name));
   const V it = c.get_iter(from);
   V pair;

@@ -4,7 +4,6 @@
 
 #include "capture/context.h"
 #include "capture/rebuilder.h"
-#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -83,10 +82,7 @@ Kwargs with_keywords(Kwargs kwargs, const Kwargs& others) {
   return kwargs;
 }
 
-PyTypeObject* PartialValue::partial_type() {
-  static constinit LibraryObject partial{"functools", "partial"};
-  return partial.type();
-}
+PyTypeObject* PartialValue::partial_type() { return library.partial.type(); }
 
 std::optional<V> PartialValue::getattr(Context& c, PyObject* name_obj) {
   const std::string name = text_of(name_obj);

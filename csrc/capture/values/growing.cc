@@ -8,7 +8,6 @@
 
 namespace pijit {
 namespace {
-py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
 Source computed_source(int list, int index) {
   return {Source::kComputed, -1, 0, share(original("getitem")), -1, {list, index}};
 }

@@ -2,22 +2,17 @@
 
 #include "capture/context.h"
 #include "capture/rebuilder.h"
-#include "python/library_object.h"
 
 namespace pijit {
 
-PyTypeObject* HostArrayValue::type() const {
-  static constinit LibraryObject ndarray{"numpy", "ndarray"};
-  return ndarray.type();
-}
+PyTypeObject* HostArrayValue::type() const { return library.ndarray.type(); }
 
 std::optional<V> HostArrayValue::getattr(Context& c, PyObject* name) {
   return c.builtin_attribute(this, name);
 }
 
 int HostArrayValue::rebuild(Rebuilder& r) {
-  const auto copy =
-      py::reinterpret_borrow<py::object>(type_lookup(tensor_type, interned("asnumpy")));
+  const auto copy = py::reinterpret_borrow<py::object>(type_lookup(tensor_type, names.asnumpy));
   const int whole = r.recipe(r.context().tensor(node));
   return r.make<CallRecipe>(this, copy, std::vector<int>{whole});
 }

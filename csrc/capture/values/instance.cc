@@ -9,9 +9,8 @@ namespace {
 struct InstanceRecipe final : Recipe {
   py::object make(Runner&) const override { return allocate(); }
   py::object allocate() const override {
-    static PyObject* none = PyTuple_New(0);
     auto* t = reinterpret_cast<PyTypeObject*>(cls.ptr());
-    return checked(PyBaseObject_Type.tp_new(t, none, nullptr));
+    return checked(PyBaseObject_Type.tp_new(t, py::tuple().ptr(), nullptr));
   }
   void fill(Runner& r, const py::object& made) const override {
     for (size_t k = 0; k < parts.size(); ++k)

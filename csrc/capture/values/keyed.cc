@@ -5,7 +5,6 @@
 #include "capture/context.h"
 #include "capture/values/object.h"
 #include "capture/values/sequence.h"
-#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -56,10 +55,9 @@ std::optional<bool> KeyedContainer::truth(Context& c) {
 
 // No user code: __hash__ and __eq__ are the enum module's or a built-in class's.
 bool hashes_as_enum(PyTypeObject* t) {
-  static constinit LibraryObject base{"enum", "Enum"};
   for (const char* name : {"__hash__", "__eq__"}) {
     PyObject* f = type_lookup(t, interned(name));
-    if (f != type_lookup(base.type(), interned(name)) &&
+    if (f != type_lookup(library.enumeration.type(), interned(name)) &&
         !(f && Py_IS_TYPE(f, &PyWrapperDescr_Type)))
       return false;
   }

@@ -4,7 +4,6 @@
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/slice.h"
-#include "python/library_object.h"
 
 namespace pijit {
 namespace {
@@ -130,8 +129,7 @@ std::optional<V> TupleValue::getattr(Context& c, PyObject* name_obj) {
   if (Py_TYPE(found) == &PyMethodDescr_Type || PyFunction_Check(found))
     return c.bind(c.wrap_static(found), this, t);
   // a named tuple, as a rule
-  static constinit LibraryObject getter{"collections", "_tuplegetter"};
-  if (Py_TYPE(found) == getter.type()) {
+  if (Py_TYPE(found) == library.named_field.type()) {
     const py::tuple made = py::reinterpret_borrow<py::object>(found).attr("__reduce__")();
     return c.item(this, py::cast<size_t>(py::tuple(made[1])[0]));
   }

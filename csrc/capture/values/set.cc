@@ -9,10 +9,8 @@
 namespace pijit {
 namespace {
 
-py::object share(PyObject* o) { return py::reinterpret_borrow<py::object>(o); }
-py::object method_of_set(const char* name) {
-  return share(type_lookup(&PySet_Type, interned(name)));
-}
+py::object method_of_set(PyObject* name) { return share(type_lookup(&PySet_Type, name)); }
+py::object method_of_set(const char* name) { return method_of_set(interned(name)); }
 
 py::object replay(const std::vector<SetValue::Step>& steps) {
   py::object s = py::set();
@@ -159,11 +157,10 @@ void SetValue::change(Context& c, Step step) {
 }
 
 void SetValue::add(Context& c, const V& x) {
-  static const py::object* const f = new py::object(method_of_set("add"));
   const py::object o = element_object(c, x);
   const int known = PySet_Contains(elements().ptr(), o.ptr());
   if (known < 0) c.raise(py::error_already_set());
-  if (!known) change(c, {*f, {o}});
+  if (!known) change(c, {method_of_set(names.add), {o}});
 }
 
 int SetValue::rebuild(Rebuilder& r) {

@@ -3,14 +3,10 @@
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/function.h"
-#include "python/library_object.h"
 
 namespace pijit {
 
-PyTypeObject* tape_type() {
-  static constinit LibraryObject tape{"pijit._C", "Tape"};
-  return tape.type();
-}
+PyTypeObject* tape_type() { return library.tape.type(); }
 
 PyTypeObject* TapeValue::type() const { return tape_type(); }
 

@@ -174,6 +174,6 @@ TEST(Values, WhatAKindDoesNotHaveEndsTheGraph) {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const pybind11::scoped_interpreter interpreter;
-  pijit::keep_originals();
+  pijit::init_names();
   return RUN_ALL_TESTS();
 }
