@@ -42,9 +42,16 @@ BreakStep::Outcome BreakStep::run(int pc) {
   if (in.op == Op::UNSUPPORTED && in.b == kUnknownEffect) return kNotAlone;
   const StackUse use = stack_use(in, static_cast<int>(stack_.size()));
   const auto first = stack_.end() - use.pops;
+  const size_t below = stack_.size() - static_cast<size_t>(use.pops);
   if (code_.reflective && (in.op == Op::CALL || in.op == Op::CALL_EX) &&
       (keeps_frame(first[1]) || (first[0] && keeps_frame(first[0]))))
     return kNotAlone;
+  // What the instruction sees, and a handler keeps all the same, stays for it.
+  const Handler* handler = code_.handler_of(pc);
+  std::vector<py::object> kept;
+  if (handler && static_cast<size_t>(handler->depth) > below)
+    kept.assign(first,
+                first + static_cast<std::ptrdiff_t>(static_cast<size_t>(handler->depth) - below));
   std::vector<py::object> seen(std::make_move_iterator(first),
                                std::make_move_iterator(stack_.end()));
   stack_.erase(first, stack_.end());
@@ -58,7 +65,11 @@ BreakStep::Outcome BreakStep::run(int pc) {
     ResumeScope scope(std::move(slots), std::move(seen));
     returned = call_in_frame(f);
   }
-  if (!returned) return handle(pc);
+  if (!returned) {
+    std::move(kept.begin(), kept.end(), std::back_inserter(stack_));
+    return handle(pc);
+  }
+  kept.clear();
   StepResults r = step_results(in, std::move(returned));
   if (r.jumped) next = in.target;
   const SlotUse slot = slot_use(in);

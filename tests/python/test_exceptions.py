@@ -1,5 +1,6 @@
 """Exceptions in captured code: raised, handled, passed on; by one graph where Python's rules can be followed to the end."""
 
+import contextlib
 import sys
 import time
 
@@ -775,3 +776,152 @@ def test_a_cause_that_python_has_raised(asks):
         return f, lambda: log
     rows = [Tensor(np.linspace(0, 1, n * 4, dtype=np.float32).reshape(n, 4)) for n in (3, 3, 5, 2, 4)]
     check_calls(make, [(x, x + 1, k) for x, k in zip(rows, (1, 1, 3, 3, 2))])
+
+
+class Swallows:
+    """Swallows what it is told to, and remembers."""
+
+    def __init__(self, *kinds):
+        self.kinds, self.seen = kinds or (Exception,), []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.seen.append((kind.__name__, str(value)) if kind else None)
+        return bool(kind) and issubclass(kind, self.kinds)
+
+
+def star_of_no_class(x):
+    with Swallows(TypeError) as s:
+        try:
+            raise ValueError
+        except* 42:
+            pass
+    return x + 1, s.seen
+
+
+def star_of_several(x):
+    s = Swallows()
+    for bad in (42, (ValueError, 42), ExceptionGroup, (TypeError, ExceptionGroup), "s"):
+        with s:
+            try:
+                raise ValueError
+            except* bad:
+                pass
+    return x + 1, s.seen
+
+
+def star_suppressed(x):
+    with contextlib.suppress(TypeError):
+        try:
+            raise ExceptionGroup("e", [ValueError(1), KeyError(2)])
+        except* None:
+            x = x + 5
+    return x + 1
+
+
+def star_in_loops(x):
+    got = []
+    for k in range(2):
+        for m in [k]:
+            try:
+                try:
+                    raise KeyError(m)
+                except* (1,):
+                    got.append("no")
+            except TypeError as e:
+                got.append(str(e))
+    return x + len(got), got
+
+
+def star_that_raises(x):
+    with Swallows() as s:
+        try:
+            raise ValueError(1)
+        except* ValueError as e:
+            raise KeyError(len(e.exceptions))
+    return x + 1, [k for k, _ in s.seen]
+
+
+def star_partly(x):
+    with Swallows() as s:
+        try:
+            raise ExceptionGroup("e", [ValueError(1), KeyError(2)])
+        except* ValueError:
+            x = x * 2
+    return x + 1, s.seen
+
+
+def deleted_cell(x):
+    y = x + 1
+
+    def g():
+        return y
+
+    del y
+    with Swallows(NameError) as s:
+        del y  # noqa: F821
+    with contextlib.suppress(NameError):
+        g()
+    return x + 1, s.seen
+
+
+def deleted_global(x):
+    global never_defined
+    got = []
+    for k in (1, 2):
+        with Swallows(NameError) as s:
+            del never_defined
+        got += [k, *s.seen]
+    return x + 1, got
+
+
+def class_body_raises(x):
+    with Swallows(ZeroDivisionError) as s:
+        class Bad:
+            size = 1 // 0
+    return x + 1, s.seen
+
+
+def base_raises(x):
+    with Swallows(TypeError) as s:
+        class Bad(None):
+            pass
+    return x + 1, [k for k, _ in s.seen]
+
+
+def exit_raises(x):
+    class Bad:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *args):
+            raise KeyError(str(args[1]))
+
+    with Swallows(KeyError) as s:
+        with Bad():
+            raise ValueError("first")
+    return x + 1, s.seen
+
+
+def exit_raises_in_python(x):
+    with Swallows(ZeroDivisionError) as s:
+        with contextlib.ExitStack() as stack:
+            stack.callback(lambda: 1 // 0)
+            raise ValueError("first")
+    return x + 1, s.seen
+
+
+def import_fails(x):
+    with Swallows(ImportError) as s:
+        from math import no_such_name  # noqa: F401
+    return x + 1, [k for k, _ in s.seen]
+
+
+@pytest.mark.parametrize("f", [star_of_no_class, star_of_several, star_suppressed, star_in_loops, star_that_raises, star_partly,
+                               deleted_global, deleted_cell, class_body_raises, base_raises, exit_raises, exit_raises_in_python,
+                               import_fails], ids=lambda f: f.__name__)
+def test_what_raises_under_a_manager(f):
+    """The stack below an instruction that CPython runs, and that raises, is there for the handler."""
+    check(lambda: f, Tensor(X), calls=3)
