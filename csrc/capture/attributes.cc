@@ -4,6 +4,8 @@
 #include "capture/context.h"
 #include "capture/values.h"
 
+#include <structmember.h>
+
 namespace pijit {
 namespace {
 
@@ -26,6 +28,19 @@ void ask_descriptor(Context& c, PyObject* found, const char* method, std::vector
   c.call(c.wrap_static(f.ptr()), args, {});
 }
 }  // namespace
+
+// A place for an object of a class's __slots__, which takes any. Members of C classes may be read
+// alone, or take one type.
+bool is_slot(PyObject* found, PyTypeObject* t) {
+  if (!found || Py_TYPE(found) != &PyMemberDescr_Type) return false;
+  const PyMemberDef* m = reinterpret_cast<PyMemberDescrObject*>(found)->d_member;
+  return m->type == T_OBJECT_EX && !(m->flags & READONLY) &&
+         PyType_IsSubtype(t, reinterpret_cast<PyDescrObject*>(found)->d_type);
+}
+
+bool says_its_class(PyTypeObject* t) {
+  return type_lookup(t, names.cls) == type_lookup(&PyBaseObject_Type, names.cls);
+}
 
 bool own_getattribute(PyTypeObject* t) {
   PyObject* f = type_lookup(t, names.getattribute);
@@ -122,11 +137,11 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
         give_up(Reason::kUnsupportedAttribute, str_cat("module attribute ", name));
     }
     if (auto w = global_writes_.find({d, name}); w != global_writes_.end()) return w->second;
-    PyObject* x = PyDict_GetItemWithError(d, name_obj);
+    PyObject* x = found_in(d, name_obj);
     if (!x && named_as_library(d)) {  // our modules enter in their dicts what they load on demand
       Py_XDECREF(PyObject_GetAttr(o, name_obj));
       PyErr_Clear();
-      x = PyDict_GetItemWithError(d, name_obj);
+      x = found_in(d, name_obj);
     }
     if (!x) give_up(Reason::kUnsupportedAttribute, str_cat("module attribute ", name));
     if (is_library(d)) return wrap_static(x);
@@ -192,7 +207,7 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
       guard_class(type);
       PyObject* key = name == "name" ? names.enum_name : names.enum_value;
       const auto d = py::reinterpret_steal<py::object>(instance_dict(o));
-      PyObject* x = d ? PyDict_GetItemWithError(d.ptr(), key) : nullptr;
+      PyObject* x = d ? found_in(d.ptr(), key) : nullptr;
       if (!x) give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
       return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(key)}));
     }
@@ -211,7 +226,8 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
   // super objects made by call_type
   PyObject* found = type_lookup(type, name_obj);
   const bool data = found && Py_TYPE(found)->tp_descr_set && Py_TYPE(found)->tp_descr_get;
-  if (name == "__class__") return wrap_static(reinterpret_cast<PyObject*>(type));
+  if (name == "__class__" && says_its_class(type))
+    return wrap_static(reinterpret_cast<PyObject*>(type));
   if (data) {
     if (Py_TYPE(found) == &PyMemberDescr_Type && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
       const int src = add_source({Source::kSlot, source_of(v), 0, share(name_obj)});
@@ -228,7 +244,7 @@ std::optional<V> Context::object_attribute(const V& v, PyObject* name_obj) {
   if (d && !deleted) {
     instance_dicts_.insert(d.ptr());
     if (known_.count(d.ptr())) give_up(Reason::kUnsupportedAttribute, "__dict__");
-    if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name_obj))
+    if (PyObject* x = found_in(d.ptr(), name_obj))
       return wrap(x, add_source({Source::kDictAttr, source_of(v), 0, share(name_obj)}));
     guard(Guard::kNoDictAttr, source_of(v), share(name_obj));
   }
@@ -264,7 +280,7 @@ void Context::store_attribute(const V& v, PyObject* name_obj, const V& value) {
   const std::string name = text_of(name_obj);
   PyTypeObject* type = type_of(v);
   PyObject* found = type_lookup(type, name_obj);
-  const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
+  const bool slot = is_slot(found, type);
   if (found && Py_TYPE(found)->tp_descr_set && !slot)
     return ask_descriptor(*this, found, "__set__", {v, value}, name_obj);
   if (v->kind == Value::kInstance) return set_instance_attribute(v, name_obj, value);
@@ -316,7 +332,7 @@ void Context::delete_attribute(const V& v, PyObject* name) {
   const std::string text = text_of(name);
   const py::object d = py::reinterpret_steal<py::object>(instance_dict(v->obj.ptr()));
   auto old = v->attrs.find(text);
-  if (old != v->attrs.end() ? !old->second : !d || !PyDict_GetItemWithError(d.ptr(), name))
+  if (old != v->attrs.end() ? !old->second : !d || !found_in(d.ptr(), name))
     give_up(Reason::kRaises, "AttributeError");
   instance_dicts_.insert(d.ptr());
   if (known_.count(d.ptr())) give_up(Reason::kUnsupportedAttribute, "__dict__");

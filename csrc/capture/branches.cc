@@ -11,6 +11,7 @@
 #include "capture/values.h"
 #include "graph/infer.h"
 #include "graph/vals.h"
+#include "python/quiet_lookup.h"
 
 namespace pijit {
 namespace {
@@ -302,7 +303,7 @@ bool holds_attribute(const V& v, PyObject* name) {
   PyObject* found = type_lookup(Py_TYPE(o), name);
   if (found && Py_TYPE(found) == &PyMemberDescr_Type) return true;  // a slot: it is read next
   const auto d = py::reinterpret_steal<py::object>(instance_dict(o));
-  return d && PyDict_GetItemWithError(d.ptr(), name);
+  return d && quiet_item(d.ptr(), name);
 }
 
 // The value of a variable after a branch: the same in both arms, or a value of the region.

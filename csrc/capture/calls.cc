@@ -234,7 +234,7 @@ V Tracer::call_function(const V& f, std::vector<V> args, Kwargs kwargs) {
     for (int k = nargs; k < nargs + nkw; ++k) {
       if (fr.slots[k]) continue;
       py::str key = str_of(code->slot_names[k]);
-      PyObject* x = kd ? PyDict_GetItemWithError(kd, key.ptr()) : nullptr;
+      PyObject* x = kd ? found_in(kd, key.ptr()) : nullptr;
       if (!x) bad("missing keyword argument " + code->slot_names[k]);
       fr.slots[k] = is_library(fr.globals)
                         ? wrap_static(x)
@@ -554,10 +554,7 @@ V Tracer::call_reversed(const V& x) {
 }
 
 namespace {
-bool says_another_class(PyTypeObject* t) {
-  return own_getattribute(t) ||
-         type_lookup(t, names.cls) != type_lookup(&PyBaseObject_Type, names.cls);
-}
+bool says_another_class(PyTypeObject* t) { return own_getattribute(t) || !says_its_class(t); }
 
 // An abstract class whose question of what belongs to it runs no code but the library's.
 bool plain_abstract_class(PyTypeObject* t) {

@@ -5,6 +5,7 @@
 #include "capture/values.h"
 #include "base/progress.h"
 #include "python/hook.h"
+#include "python/quiet_lookup.h"
 
 namespace pijit {
 
@@ -32,11 +33,18 @@ Context::Nested::Nested(Context& t) : depth_(t.nesting_) {
   ++depth_;
 }
 
+PyObject* Context::found_in(PyObject* dict, PyObject* key) const {
+  bool unsure = false;
+  PyObject* v = quiet_item(dict, key, &unsure);
+  if (unsure) give_up(Reason::kUnsupportedOperand, "a key that Python code compares");
+  return v;
+}
+
 V Context::load_global(PyObject* globals, PyObject* name) {
   auto w = global_writes_.find({globals, text_of(name)});
   if (w != global_writes_.end()) return w->second;
-  PyObject* v = PyDict_GetItemWithError(globals, name);
-  if (!v) v = PyDict_GetItemWithError(builtins_of(globals), name);
+  PyObject* v = found_in(globals, name);
+  if (!v) v = found_in(builtins_of(globals), name);
   if (!v) give_up(Reason::kUnboundName, text_of(name));
   if (is_library(globals)) return wrap_static(v);
   const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(name)});

@@ -25,7 +25,9 @@ bool dict_like(PyTypeObject* t);
 bool immutable_constant(PyObject* o);
 bool static_object(PyObject* o);
 bool is_enum(PyTypeObject* t);
-bool has_finalizer(PyTypeObject* t);  // a __del__ in Python
+// Is what objects of the class have as __class__ their class?
+bool says_its_class(PyTypeObject* t);
+bool is_slot(PyObject* found, PyTypeObject* t);
 // Does the class find attributes in a way of its own?
 bool own_getattribute(PyTypeObject* t);
 // Is this exactly NaN?
@@ -194,11 +196,13 @@ class Context {
     py::object keywords = {};
   };
   void log(Note n);
+  void check_removed(const Note& n);  // lifetimes.cc: gives up where somebody sees what it removes
 
   // --- instances.cc: objects of Python classes ---
   // An object of the class is made by object.__new__, and nobody sees it go.
   bool bare_class(PyTypeObject* t) const;
   int guard_class(PyTypeObject* t);
+  unsigned version_of(PyTypeObject* t) const;  // gives up where it has none
   V make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
   V bare_object(PyTypeObject* t);
   V make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs);
@@ -250,6 +254,9 @@ class Context {
   bool iterate(const V& it, V* value);  // false: exhausted
   V get_iter(const V& x);
 
+  // What a dict from outside has under a key (borrowed), without asking Python code; null: nothing.
+  PyObject* found_in(PyObject* dict, PyObject* key) const;
+
   // --- globals
   V load_global(PyObject* globals, PyObject* name);
   void set_global(PyObject* globals, PyObject* name, const V& value);
@@ -259,6 +266,7 @@ class Context {
   int source_of(const V& v);  // makes a constant source where there is none
   void guard(Guard::Kind k, int src, py::object obj = {}, uint64_t num = 0, py::object obj2 = {});
   void guard_type(const V& v);
+  void guard_identity(PyObject* o, int src);
   static bool named_as_library(PyObject* globals);
   bool is_library(PyObject* globals);  // and guards it
 
@@ -290,6 +298,7 @@ class Context {
   bool plain_tensors_ = false;          // a guard asks for the class Tensor as it is
   std::map<std::pair<PyObject*, std::string>, V> global_writes_, class_writes_;
   std::vector<Note> journal_;
+  std::set<PyObject*> lasting_;  // what check_removed() has looked at
   std::vector<std::function<void()>> undo_;
   int64_t budget_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();

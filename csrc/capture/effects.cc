@@ -234,7 +234,10 @@ class MakePart final : public Effect {
 
 }  // namespace
 
-void Context::log(Note n) { journal_.push_back(std::move(n)); }
+void Context::log(Note n) {
+  if (n.target ? n.target->src >= 0 : n.kind == Note::kSetGlobal) check_removed(n);
+  journal_.push_back(std::move(n));
+}
 
 // Tensors that leave and are parts of tensors that others know.
 void Tracer::make_parts(Entry* e) {

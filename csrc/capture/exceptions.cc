@@ -154,8 +154,8 @@ bool Tracer::handles_exception(const Frame& f) const {
 bool Tracer::handles_stream_errors(const Frame& f) const {
   const auto& code = f.code->instrs;
   auto may_match = [&](const Instr& in) {
-    PyObject* c = in.op == Op::LOAD_GLOBAL ? PyDict_GetItemWithError(f.globals, in.obj) : nullptr;
-    if (!c && in.op == Op::LOAD_GLOBAL) c = PyDict_GetItemWithError(builtins_of(f.globals), in.obj);
+    PyObject* c = in.op == Op::LOAD_GLOBAL ? found_in(f.globals, in.obj) : nullptr;
+    if (!c && in.op == Op::LOAD_GLOBAL) c = found_in(builtins_of(f.globals), in.obj);
     if (!c || !is_exception_class(c)) return true;
     for (PyObject* error : {PyExc_OSError, PyExc_ValueError}) {
       auto *a = reinterpret_cast<PyTypeObject*>(c), *b = reinterpret_cast<PyTypeObject*>(error);
@@ -249,6 +249,8 @@ std::optional<V> Context::exception_attribute(const V& v, PyObject* name_obj) {
   for (auto& x : v->items)
     if (x->kind == Value::kNull) give_up(Reason::kUnsupportedAttribute, name);
   if (name == "args") return tuple(v->items);
+  if (name == "__class__" && says_its_class(type_of(v)))
+    return wrap_static(reinterpret_cast<PyObject*>(type_of(v)));
   if (name == "value" && type_of(v) == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))
     return v->items.empty() ? constant(py::none()) : v->items[0];
   PyObject* found = type_lookup(type_of(v), name_obj);

@@ -2,6 +2,7 @@
 // and what both they and objects from outside do by methods of their class (operators, containers).
 #include "capture/context.h"
 #include "capture/values.h"
+#include "python/quiet_lookup.h"
 
 namespace pijit {
 namespace {
@@ -24,18 +25,19 @@ bool Context::bare_class(PyTypeObject* t) const {
          type_lookup(t, names.getattribute) == type_lookup(&PyBaseObject_Type, names.getattribute);
 }
 
+unsigned Context::version_of(PyTypeObject* t) const {
+  const unsigned version = names_are_texts(t) ? type_version(t) : 0;
+  if (!version)
+    give_up(Reason::kUnsupportedAttribute, str_cat("type ", t->tp_name, " has no version"));
+  return version;
+}
+
 int Context::guard_class(PyTypeObject* t) {
   py::object cls = share(reinterpret_cast<PyObject*>(t));
-  const unsigned version = type_version(t);
-  if (!version)
-    give_up(Reason::kUnsupportedAttribute, std::string("type ") + t->tp_name + " has no version");
+  const unsigned version = version_of(t);
   const int src = add_source({Source::kConst, -1, 0, cls});
   guard(Guard::kTypeVersion, src, cls, version);
   return src;
-}
-
-bool has_finalizer(PyTypeObject* t) {
-  return PyType_HasFeature(t, Py_TPFLAGS_HEAPTYPE) && type_lookup(t, names.del);
 }
 
 V Context::make_instance(PyTypeObject* t, std::vector<V> args, Kwargs kwargs) {
@@ -96,10 +98,11 @@ V Context::make_named_tuple(PyTypeObject* t, std::vector<V> args, Kwargs kwargs)
 std::optional<V> Context::instance_attribute(const V& v, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
   PyTypeObject* type = type_of(v);
-  if (name == "__class__") return wrap_static(reinterpret_cast<PyObject*>(type));
+  if (name == "__class__" && says_its_class(type))
+    return wrap_static(reinterpret_cast<PyObject*>(type));
   if (name == "__dict__") give_up(Reason::kUnsupportedAttribute, name);
   PyObject* found = type_lookup(type, name_obj);
-  const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
+  const bool slot = is_slot(found, type);
   if (found && Py_TYPE(found)->tp_descr_set && Py_TYPE(found)->tp_descr_get && !slot) {
     if (Py_TYPE(found) == &PyGetSetDescr_Type)
       give_up(Reason::kUnsupportedAttribute, str_cat(type->tp_name, ".", name));
@@ -120,7 +123,7 @@ std::optional<V> Context::missing_attribute(const V& v, PyObject* name) {
 
 void Context::set_instance_attribute(const V& v, PyObject* name_obj, const V& value) {
   PyObject* found = type_lookup(type_of(v), name_obj);
-  if (!(found && Py_TYPE(found) == &PyMemberDescr_Type) && !instances_have_dict(type_of(v)))
+  if (!is_slot(found, type_of(v)) && !instances_have_dict(type_of(v)))
     give_up(Reason::kRaises, "AttributeError");
   set_entry(v, share(name_obj), value);
 }

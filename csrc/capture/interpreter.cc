@@ -33,17 +33,6 @@ std::vector<std::pair<Code, int>> Tracer::frames() const {
   return r;
 }
 
-namespace {
-// Will a weak reference call somebody when it dies?
-bool is_watched(PyObject* o) {
-  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(o)) || PyType_Check(o)) return false;
-  auto** list = reinterpret_cast<PyWeakReference**>(PyObject_GET_WEAKREFS_LISTPTR(o));
-  for (PyWeakReference* r = list ? *list : nullptr; r; r = r->wr_next)
-    if (r->wr_callback) return true;
-  return false;
-}
-}  // namespace
-
 std::unique_ptr<Entry> Tracer::run() {
   Frame f;
   f.code = start_.code;
@@ -64,16 +53,18 @@ std::unique_ptr<Entry> Tracer::run() {
     }
     return wrap(state_[i], src);
   };
-  for (int i = 0; i < n; ++i) {
-    // who calls holds arguments, as a rule
-    const bool seen_dying = state_[i] && (has_finalizer(Py_TYPE(state_[i])) ||
-                                          (i >= num_args(*f.code) && is_watched(state_[i])));
-    f.slots.push_back(load(i, f.code->live[f.pc][i] || seen_dying));
-  }
-  for (int i = 0; i < start_.stack_size; ++i) f.stack.push_back(load(n + i, true));
+  const std::vector<bool> mourned = mourned_state();
+  auto loaded = [&](int i, bool need) {
+    const V v = load(i, need || mourned[static_cast<size_t>(i)]);
+    if (mourned[static_cast<size_t>(i)]) mourned_.push_back(v);
+    return v;
+  };
+  for (int i = 0; i < n; ++i) f.slots.push_back(loaded(i, f.code->live[f.pc][i]));
+  for (int i = 0; i < start_.stack_size; ++i) f.stack.push_back(loaded(n + i, true));
   f.handled = handled_at_start_ = make<ObjectValue>();
   f.handled->src = add_source({Source::kState, -1, n + start_.stack_size, {}});
   f.handled->obj = py::reinterpret_borrow<py::object>(state_.back());
+  if (mourned.back()) mourned_.push_back(f.handled);
   struct Place {
     std::vector<V> stack, slots;
     V handled;
@@ -106,6 +97,7 @@ std::unique_ptr<Entry> Tracer::run() {
         give_up(Reason::kRaises, "MemoryError");
       }
       if (returned_) return finish_return(return_value_);
+      keep_mourned(f);
     } catch (const GraphBreak& b) {
       const Place& at = raising ? *raising : here;
       while (undo_.size() > at.undo) {
@@ -183,7 +175,7 @@ V Tracer::run_inlined(Frame& f) {
 // An import of what is imported already finds it in sys.modules and does nothing else.
 V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t level) {
   PyObject* const hook = names.import;
-  PyObject* import = PyDict_GetItemWithError(builtins_of(f.globals), hook);
+  PyObject* import = found_in(builtins_of(f.globals), hook);
   if (level != 0 || import != library.import_function.ptr())
     give_up(Reason::kUnsupportedOpcode, "import of " + name);
   const int n = add_source({Source::kConst, -1, 0, py::reinterpret_borrow<py::object>(hook)});
@@ -194,7 +186,7 @@ V Tracer::import_module(Frame& f, const std::string& name, bool top, int64_t lev
     PyObject* text = PyUnicode_FromString(module.c_str());
     PyUnicode_InternInPlace(&text);  // sources are told apart by the addresses of their keys
     const py::object key = py::reinterpret_steal<py::object>(text);
-    PyObject* m = PyDict_GetItemWithError(modules, key.ptr());
+    PyObject* m = found_in(modules, key.ptr());
     if (!m || !PyModule_Check(m)) give_up(Reason::kUnsupportedOpcode, "first import of " + module);
     return wrap(m, add_source({Source::kDictItem, src, 0, key}));
   };
@@ -228,16 +220,6 @@ int Tracer::place() {
   return it->second;
 }
 
-void Tracer::drop(const V& v) {
-  PyObject* o = v->obj.ptr();
-  if (!o || !(v->kind == Value::kObject || as<IteratorValue>(v))) return;
-  // a variable's; others hold what is reached otherwise
-  const bool local = v->src >= 0 && sources_[v->src].kind == Source::kState;
-  // what a generator has in `finally`
-  if (has_finalizer(Py_TYPE(o)) || PyGen_Check(o) || (local && is_watched(o)))
-    give_up(Reason::kUnsupportedCall, str_cat("dropping a ", Py_TYPE(o)->tp_name));
-}
-
 void Tracer::step(Frame& f) {
   const Instr& in = f.code->instrs[f.pc];
   graph_->current_loc = place();
@@ -268,11 +250,11 @@ void Tracer::step(Frame& f) {
       f.slots[in.a] = null();
       break;
     case Op::STORE_FAST:
-      drop(f.slots[in.a]);
+      let_go(f, in.a);
       f.slots[in.a] = pop();
       break;
     case Op::DELETE_FAST:
-      drop(f.slots[in.a]);
+      let_go(f, in.a);
       if (f.slots[in.a]->kind == Value::kNull)
         give_up(Reason::kUnboundName, f.code->slot_names[in.a]);
       f.slots[in.a] = null();
@@ -344,10 +326,7 @@ void Tracer::step(Frame& f) {
       }
       break;
     case Op::PUSH_NULL: st.push_back(null()); break;
-    case Op::POP_TOP:
-      drop(st.back());
-      st.pop_back();
-      break;
+    case Op::POP_TOP: st.pop_back(); break;
     case Op::COPY: st.push_back(st[st.size() - in.a]); break;
     case Op::SWAP: std::swap(st.back(), st[st.size() - in.a]); break;
     case Op::UNARY: {
@@ -775,6 +754,7 @@ std::unique_ptr<Entry> capture(StartPoint& p, const std::vector<PyObject*>& stat
     }
     return e;
   };
+  if (p.code->compares_frames) return plain({Reason::kUnsupportedAttribute, "frames", ""});
   if (has_other_builtins(p.func)) return plain({Reason::kUnboundName, "builtins of its own", ""});
   std::set<int> left;
   try {

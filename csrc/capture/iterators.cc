@@ -122,6 +122,14 @@ bool Tracer::resume_generator(const V& v, V* value, const V& sent, const V& thro
   }
 }
 
+void GeneratorValue::traverse(Visit visit) const {
+  if (!frame) return;
+  for (auto& x : frame->slots) visit(x);
+  for (auto& x : frame->stack) visit(x);
+  visit(frame->handled);
+  visit(frame->func);
+}
+
 bool Context::iterate(const V& v, V* value) {
   auto* it = as<IteratorValue>(v);
   if (it->dirty) give_up(Reason::kTensorValue, "an iterator that a branch on a tensor moves");

@@ -141,6 +141,26 @@ std::unique_ptr<Entry> Tracer::finish_break(Frame& f, const GraphBreak& b) {
     e->slot_recipes.push_back(live || kept ? recipe(v) : -1);
   }
   for (auto& v : f.stack) e->stack_recipes.push_back(v->kind == Value::kNull ? -1 : recipe(v));
+  auto attempt = [&](const V& v) {
+    const auto known = recipe_of_;
+    const size_t recipes = e->recipes.size(), outputs = outputs_.size();
+    try {
+      return recipe(v);
+    } catch (const GraphBreak&) {
+    } catch (const StartedIterator&) {
+    }
+    recipe_of_ = known;
+    e->recipes.resize(recipes);
+    outputs_.resize(outputs, {Val(), -1});
+    return -1;
+  };
+  for (size_t s = 0; s < f.slots.size(); ++s) {
+    const V& v = f.slots[s];
+    if (e->slot_recipes[s] >= 0 || v->kind == Value::kNull) continue;
+    const Kept kept = keeps_alive(v);
+    if (kept != Kept::kNothing)
+      e->slot_recipes[s] = kept == Kept::kMourned ? recipe(v) : attempt(v);
+  }
   for (size_t s = 0; s < f.slots.size(); ++s)
     if (from_graph(f.slots[s]))
       e->numbers.push_back(path_of({Source::kState, -1, static_cast<int>(s), {}}, 0));

@@ -47,7 +47,6 @@ class Tracer final : public Context, public Rebuilder {
   void step(Frame& f);
   void count(Frame& f);  // its next instruction, where the budget counts it
   void meet(Frame& f, const V& item, uint64_t serial);
-  void drop(const V& v);  // a variable's value, which may be its last reference
   int place();  // in the graph's list: the line that runs, of the user's code where there is some
   V run_inlined(Frame& f);
   bool returned_ = false;
@@ -60,6 +59,15 @@ class Tracer final : public Context, public Rebuilder {
   void finish(Entry* e);
   // Generators that run code when they are dropped half-way: nobody here would see when.
   std::vector<V> cleaning_;
+
+  // --- lifetimes.cc: deaths that a program sees ---
+  std::vector<bool> mourned_state() const;  // by index
+  std::vector<V> mourned_;                  // values of the state that must not go unseen
+  void keep_mourned(const Frame& f);        // after a step; gives up where it let one go
+  std::set<int> let_go_;                    // slots
+  void let_go(const Frame& f, int slot);
+  enum class Kept : uint8_t { kNothing, kReferable, kMourned };
+  Kept keeps_alive(const V& v) const;
 
   // --- exceptions.cc ---
   bool advance(Frame& f);  // a step; true: into an exception's handler

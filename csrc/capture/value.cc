@@ -9,6 +9,14 @@ void check_arity(Context& c, const std::string& name, size_t least, size_t most,
   if (given < least || given > most) c.give_up(Reason::kUnsupportedCall, name);
 }
 
+void Value::traverse(Visit visit) const {
+  for (auto& x : items) visit(x);
+  for (auto& [name, x] : attrs) visit(x);
+  visit(first);
+  visit(second);
+  visit(origin);
+}
+
 std::optional<bool> Value::truth(Context& c) { return c.slot_truth(this); }
 
 V Value::length(Context& c) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "graph/grad.h"
 #include "python/convert.h"
 
@@ -92,6 +93,9 @@ struct Value {
   // --- What capture asks besides.
   // The object, where it is known in full; numbers that vary are fixed for that.
   virtual std::optional<py::object> object(Context& c, Ask what) { return std::nullopt; }
+  // Tells what it holds, as tp_traverse does, as far as capture knows.
+  using Visit = absl::FunctionRef<void(const V&)>;
+  virtual void traverse(Visit visit) const;
   // Can all its items be listed now?
   virtual bool iterable() const { return false; }
   // Of containers that are seen through (tuples, lists, dicts, slices): what they hold, read from

@@ -75,11 +75,21 @@ void Context::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::ob
   guards_.push_back({k, src, std::move(obj), std::move(obj2), num, {}});
 }
 
+// A class that a call makes, and may drop, is not kept by what was captured then.
+void Context::guard_identity(PyObject* o, int src) {
+  const Source::Kind from = sources_[src].kind;
+  if (from == Source::kConst) return;
+  const bool local = from == Source::kState && PyType_Check(o) &&
+                     PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE);
+  if (!local) return guard(Guard::kIs, src, share(o));
+  const auto weak = py::reinterpret_steal<py::object>(PyWeakref_NewRef(o, nullptr));
+  if (!weak) throw py::error_already_set();
+  guard(Guard::kIsStill, src, weak);
+}
+
 void Context::guard_type(const V& v) {
   PyTypeObject* t = Py_TYPE(v->obj.ptr());
-  const unsigned version = type_version(t);
-  if (!version)
-    give_up(Reason::kUnsupportedAttribute, std::string("type ") + t->tp_name + " has no version");
+  const unsigned version = version_of(t);
   guard(Guard::kType, source_of(v), share(reinterpret_cast<PyObject*>(t)), version);
 }
 
@@ -173,7 +183,7 @@ V Context::wrap(PyObject* o, int src) {
   if (known != known_.end()) {
     const V v = known->second;
     if (static_object(o)) {
-      if (sources_[src].kind != Source::kConst) guard(Guard::kIs, src, v->obj);
+      guard_identity(o, src);
       return v;
     }
     if (v->src != src && v->src >= 0)
@@ -197,9 +207,7 @@ V Context::wrap(PyObject* o, int src) {
       auto it = start_.varying.find(sources_[src].path);
       if (it != start_.varying.end()) varying = it->second & ((1ull << ty.shape.rank()) - 1);
     }
-    const unsigned version = type_version(t);
-    if (!version)
-      give_up(Reason::kUnsupportedAttribute, std::string("type ") + t->tp_name + " has no version");
+    const unsigned version = version_of(t);
     guards_.push_back({Guard::kTensor, src, type, {}, varying, ty, version});
     plain_tensors_ |= t == tensor_type;
     v->node = add_input(ty, src, varying);
@@ -268,7 +276,7 @@ V Context::wrap(PyObject* o, int src) {
     guard(Guard::kCode, src, share(PyFunction_GET_CODE(o)), 0, share(PyFunction_GET_GLOBALS(o)));
   } else if (static_object(o)) {
     begin(make<ObjectValue>());
-    if (sources_[src].kind != Source::kConst) guard(Guard::kIs, src, v->obj);
+    guard_identity(o, src);
   } else if (const auto* kind = kind_of(t)) {
     begin(kind->make(*this));
     known_[o] = v;
@@ -287,7 +295,7 @@ V Context::item(const V& c, size_t i) {
   if (slot) return slot;
   PyObject* o = c->obj.ptr();
   if (c->kind == Value::kDict) {
-    PyObject* v = PyDict_GetItemWithError(o, c->keys[i].ptr());
+    PyObject* v = found_in(o, c->keys[i].ptr());
     if (!v) give_up(Reason::kInternal, "dict changed during capture");
     if (sources_[c->src].kind == Source::kConst) return slot = wrap_static(v);
     return slot = wrap(v, add_source({Source::kDictItem, c->src, 0, c->keys[i]}));

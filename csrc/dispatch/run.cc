@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "dispatch/permission.h"
 #include "dispatch/report.h"
+#include "entry/guard.h"
 #include "entry/runner.h"
 #include "python/call_in_frame.h"
 
@@ -93,6 +94,12 @@ class Execution {
     instr_ = front.stand->instr;
     stack_ = front.stand->stack;
   }
+  // As a frame does that is left: variables go in their order.
+  ~Execution() {
+    values_.held.clear();
+    for (auto& s : slots_) s = {};
+  }
+  Execution(const Execution&) = delete;
   py::object run();
 
  private:
@@ -276,8 +283,11 @@ Execution::Found Execution::capture_here(Point& point) {
     ~Busy() { on = false; }
   };
   const int64_t begin = clock_ns();
+  values_.held.clear();  // who holds an object counts
   std::unique_ptr<Entry> fresh;
   try {
+    const NoCollection
+        quiet;  // capture runs no code of the user's, nor do the finalizers of garbage
     Busy busy(state_.busy);
     const LongWork work("capturing", code_->name);
     const Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state_, *code_); });

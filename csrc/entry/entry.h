@@ -66,6 +66,7 @@ struct Guard {
     kType,         // exact type `obj`, of version `num`
     kExact,        // exact type `obj`
     kIs,           // the very object
+    kIsStill,      // the object that weak reference `obj` refers to
     kEquals,       // same type and equal
     kTensor,       // tensor of python type `obj`, of that `version`, and of the element type and
                    // shape of `type`, but for the dims in the bit mask `num`
@@ -83,7 +84,8 @@ struct Guard {
     kTypeVersion,  // class `obj` is at version `num`
     kNull,         // slot is unbound
     kCellEmpty,
-    kNoPart,  // a tensor that is no part of another
+    kNoPart,     // a tensor that is no part of another
+    kUnmourned,  // unbound, or nobody sees it die as far as a glance tells
   } kind;
   int src;
   py::object obj, obj2;

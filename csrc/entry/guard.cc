@@ -6,6 +6,8 @@
 #include "base/config.h"
 #include "entry/guard.h"
 #include "entry/memo.h"
+#include "python/lifetime.h"
+#include "python/quiet_lookup.h"
 
 namespace pijit {
 PyObject* fetch(const Source& s, const Values& values, PyObject* func, PyObject* const* state,
@@ -29,15 +31,14 @@ PyObject* fetch(const Source& s, const Values& values, PyObject* func, PyObject*
     case Source::kGlobal: {
       PyObject* d = s.key.ptr();
       PyObject* name = values[s.parent];
-      PyObject* v = PyDict_GetItemWithError(d, name);
-      if (!v) v = PyDict_GetItemWithError(builtins_of(d), name);
-      return v;
+      bool unsure = false;
+      PyObject* v = quiet_item(d, name, &unsure);
+      return v || unsure ? v : quiet_item(builtins_of(d), name);
     }
     case Source::kDictAttr: {
       py::object d = py::reinterpret_steal<py::object>(instance_dict(p));
       if (!d) return nullptr;
-      PyObject* v = PyDict_GetItemWithError(d.ptr(), s.key.ptr());
-      return v;
+      return quiet_item(d.ptr(), s.key.ptr());
     }
     case Source::kAttr: {  // an attribute of the class, found through the MRO
       PyObject* v = type_lookup(PyType_Check(p) ? reinterpret_cast<PyTypeObject*>(p) : Py_TYPE(p),
@@ -65,17 +66,15 @@ PyObject* fetch(const Source& s, const Values& values, PyObject* func, PyObject*
     }
     case Source::kDictItem: {
       PyObject* key = s.other >= 0 ? values[s.other] : s.key.ptr();
-      PyObject* v = PyDict_Check(p) && key ? PyDict_GetItemWithError(p, key) : nullptr;
-      if (!v) PyErr_Clear();
-      return v;
+      return PyDict_Check(p) && key ? quiet_item(p, key) : nullptr;
     }
     case Source::kHasKey: {
       PyObject* key = s.other >= 0 ? values[s.other] : s.key.ptr();
       if (!key || (!PyDict_Check(p) && !PyAnySet_Check(p))) return nullptr;
-      const bool has = PyDict_Check(p) ? PyDict_GetItemWithError(p, key) != nullptr
-                                       : PySet_Contains(p, key) == 1;
-      PyErr_Clear();
-      return has ? Py_True : Py_False;
+      bool unsure = false;
+      const bool has = PyDict_Check(p) ? quiet_item(p, key, &unsure) != nullptr
+                                       : quiet_contains(p, key, &unsure);
+      return unsure ? nullptr : has ? Py_True : Py_False;
     }
     case Source::kLength:
       if (PyList_Check(p)) return made(PyLong_FromSsize_t(PyList_GET_SIZE(p)));
@@ -96,8 +95,7 @@ PyObject* fetch(const Source& s, const Values& values, PyObject* func, PyObject*
     }
     case Source::kFuncKwDefault: {
       PyObject* d = PyFunction_Check(p) ? PyFunction_GetKwDefaults(p) : nullptr;
-      PyObject* v = d ? PyDict_GetItemWithError(d, s.key.ptr()) : nullptr;
-      return v;
+      return d ? quiet_item(d, s.key.ptr()) : nullptr;
     }
     case Source::kMethodSelf:
       if (PyCFunction_Check(p)) return method_behind(p) ? PyCFunction_GET_SELF(p) : nullptr;
@@ -226,6 +224,7 @@ Py_ssize_t size_of_object(PyObject* o) {
 bool check(const Guard& g, const Values& values) {
   PyObject* o = values[g.src];
   if (g.kind == Guard::kNull) return !o;
+  if (g.kind == Guard::kUnmourned) return !o || !seems_mourned(o);
   if (!o) return false;
   switch (g.kind) {
     case Guard::kType:
@@ -235,6 +234,7 @@ bool check(const Guard& g, const Values& values) {
     case Guard::kExact: return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr();
     case Guard::kThere: return true;
     case Guard::kIs: return o == g.obj.ptr();
+    case Guard::kIsStill: return o == PyWeakref_GET_OBJECT(g.obj.ptr());
     case Guard::kEquals: return equal_constants(o, g.obj.ptr());
     case Guard::kTensor:
       return reinterpret_cast<PyObject*>(Py_TYPE(o)) == g.obj.ptr() &&
@@ -282,14 +282,16 @@ bool check(const Guard& g, const Values& values) {
     case Guard::kNotSame: return values[g.num] && o != values[g.num];
     case Guard::kNoDictAttr: {
       py::object d = py::reinterpret_steal<py::object>(instance_dict(o));
-      return !d || !PyDict_GetItemWithError(d.ptr(), g.obj.ptr());
+      bool unsure = false;
+      return !d || (!quiet_item(d.ptr(), g.obj.ptr(), &unsure) && !unsure);
     }
     case Guard::kDictVersion: return dict_version(g.obj.ptr()) == g.num;
     case Guard::kTypeVersion:
       return type_version(reinterpret_cast<PyTypeObject*>(g.obj.ptr())) == g.num;
     case Guard::kCellEmpty: return PyCell_Check(o) && !PyCell_GET(o);
     case Guard::kNoPart: return !is_part(o);
-    case Guard::kNull: break;
+    case Guard::kNull:
+    case Guard::kUnmourned: break;
   }
   return false;
 }
@@ -472,6 +474,7 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     case Guard::kExact: return "type(" + s + ") is " + name(g.obj);
     case Guard::kIs:
       return s + " is " + (py::hasattr(g.obj, "__name__") ? name(g.obj) : repr(g.obj));
+    case Guard::kIsStill: return s + " is " + repr(g.obj());
     case Guard::kEquals: return s + " == " + repr(g.obj);
     case Guard::kTensor: {
       if (g.num) {  // some dims vary
@@ -516,6 +519,7 @@ std::string describe_guard(const Entry& e, const Guard& g, const CodeInfo& code)
     case Guard::kNull: return s + " is unbound";
     case Guard::kCellEmpty: return s + " is empty";
     case Guard::kNoPart: return s + " is no part of another tensor";
+    case Guard::kUnmourned: return "nobody sees " + s + " die";
   }
   return "?";
 }

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <optional>
 
+#include "python/quiet_lookup.h"
+
 namespace pijit {
 namespace {
 
@@ -171,10 +173,10 @@ class Memo::Recorder {
   }
   bool found_global(int s, PyObject* globals, PyObject* name) {
     if (!PyDict_CheckExact(globals)) return false;
-    PyObject* v = PyDict_GetItemWithError(globals, name);
+    PyObject* v = quiet_item(globals, name);
     PyObject* b = v ? nullptr : builtins_of(globals);
     if (!v && (!PyDict_CheckExact(b) || !has_builtins(globals))) return false;
-    if (!v) v = PyDict_GetItemWithError(b, name);
+    if (!v) v = quiet_item(b, name);
     if (v != value(s) || !settled(globals, &m_.seen_[static_cast<size_t>(s)].globals)) return false;
     probe_version(globals);
     if (b) probe_version(b);
@@ -191,12 +193,12 @@ class Memo::Recorder {
       case Source::kGlobal: return found_global(s, x.key.ptr(), p);
       case Source::kDictAttr: {
         PyObject* d = attributes(x.parent);
-        return d && PyDict_GetItemWithError(d, x.key.ptr()) == value(s);
+        return d && quiet_item(d, x.key.ptr()) == value(s);
       }
       case Source::kDictItem:
         return x.other < 0 &&
                (PyUnicode_CheckExact(x.key.ptr()) || PyLong_CheckExact(x.key.ptr())) &&
-               is_dict_that_stays(x.parent) && PyDict_GetItemWithError(p, x.key.ptr()) == value(s);
+               is_dict_that_stays(x.parent) && quiet_item(p, x.key.ptr()) == value(s);
       case Source::kAttr: {
         auto* t = PyType_Check(p) ? reinterpret_cast<PyTypeObject*>(p) : Py_TYPE(p);
         const unsigned version = type_version(t);
@@ -265,7 +267,9 @@ class Memo::Recorder {
           break;
         case Guard::kAtLeast:
         case Guard::kCellEmpty:
-        case Guard::kNoPart: check(); break;
+        case Guard::kNoPart:
+        case Guard::kIsStill:
+        case Guard::kUnmourned: check(); break;
         case Guard::kNull: whole = false; break;
       }
     });

@@ -8,6 +8,7 @@
 #include "python/hook.h"
 #include "python/module_code.h"
 #include "python/names.h"
+#include "python/quiet_lookup.h"
 
 namespace pijit {
 
@@ -85,6 +86,16 @@ bool looks_at_frames(const Instr& in) {
 void compute_liveness(CodeInfo* c) {
   const int n = static_cast<int>(c->instrs.size());
   c->reflective = std::any_of(c->instrs.begin(), c->instrs.end(), looks_at_frames);
+  auto names = [c](std::initializer_list<const char*> all) {
+    return std::any_of(c->instrs.begin(), c->instrs.end(), [&](auto& in) {
+      if (in.op != Op::LOAD_ATTR && in.op != Op::LOAD_METHOD && in.op != Op::LOAD_GLOBAL)
+        return false;
+      return std::any_of(all.begin(), all.end(), [&](const char* name) {
+        return PyUnicode_CompareWithASCIIString(in.obj, name) == 0;
+      });
+    });
+  };
+  c->compares_frames = names({"_getframe", "currentframe"}) && names({"tb_frame"});
   c->live.assign(n + 1, std::vector<bool>(c->num_slots, c->reflective));
   if (c->reflective) return;
   // super() without arguments reads the first one from the frame.
@@ -343,7 +354,7 @@ void add_traceback(const CodeInfo& info, int line) {
 }
 
 static PyObject* own_builtins(PyObject* globals) {
-  return PyDict_GetItemWithError(globals, names.builtins);
+  return quiet_item(globals, names.builtins);
 }
 bool has_builtins(PyObject* globals) { return own_builtins(globals); }
 PyObject* builtins_of(PyObject* globals) {
@@ -412,7 +423,9 @@ uint64_t dict_version(PyObject* dict) {
 #pragma GCC diagnostic pop
 
 extern "C" PyObject* _PyType_Lookup(PyTypeObject*, PyObject*);
-PyObject* type_lookup(PyTypeObject* t, PyObject* name) { return _PyType_Lookup(t, name); }
+PyObject* type_lookup(PyTypeObject* t, PyObject* name) {
+  return names_are_texts(t) ? _PyType_Lookup(t, name) : nullptr;
+}
 unsigned type_version(PyTypeObject* t) {
   if (!PyType_HasFeature(t, Py_TPFLAGS_VALID_VERSION_TAG))
     _PyType_Lookup(t, names.cls);  // assigns a version

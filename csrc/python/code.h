@@ -58,7 +58,8 @@ struct CodeInfo {
   std::vector<Handler> handlers;        // by instruction indices
   std::vector<std::vector<bool>> live;  // per instruction: slots that may be read later
   bool generator = false;
-  bool reflective = false;  // it names functions that look at the names of its frame
+  bool reflective = false;       // it names functions that look at the names of its frame
+  bool compares_frames = false;  // it may compare its frame with that of a traceback
   std::string filename, name;
   const Handler* handler_of(int i) const {
     for (auto& h : handlers)
@@ -156,6 +157,8 @@ uint64_t dict_version(PyObject* dict);
 const void* dict_version_at(PyObject* dict);  // where it stands
 // A number that changes whenever the type or a base does; 0: none.
 unsigned type_version(PyTypeObject* t);
-PyObject* type_lookup(PyTypeObject* t, PyObject* name);  // borrowed, through the MRO
+// What a class has under a name, through the MRO (borrowed). Nothing where it has names that are no
+// texts: such a class is not looked into.
+PyObject* type_lookup(PyTypeObject* t, PyObject* name);
 
 }  // namespace pijit

@@ -1,6 +1,7 @@
 #include "python/lru_cache.h"
 
 #include "python/names.h"
+#include "python/quiet_lookup.h"
 
 namespace pijit {
 namespace {
@@ -34,11 +35,8 @@ PyObject* find(PyObject* f, PyObject* const* args, Py_ssize_t n) {
     key = py::reinterpret_steal<py::object>(PyTuple_New(n));
     for (Py_ssize_t k = 0; k < n; ++k) PyTuple_SET_ITEM(key.ptr(), k, Py_NewRef(args[k]));
   }
-  PyObject* found = cached->most ? PyDict_GetItemWithError(cached->cache, key.ptr()) : nullptr;
-  if (!found) {
-    PyErr_Clear();
-    return none;
-  }
+  PyObject* found = cached->most ? quiet_item(cached->cache, key.ptr()) : nullptr;
+  if (!found) return none;
   return cached->most < 0 ? found : reinterpret_cast<Link*>(found)->result;
 }
 

@@ -857,7 +857,7 @@ def deleted_cell(x):
     y = x + 1
 
     def g():
-        return y
+        return y  # noqa: F821
 
     del y
     with Swallows(NameError) as s:

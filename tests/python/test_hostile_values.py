@@ -2,6 +2,7 @@
 Python's answer, and never a crash or a hang. Each case runs in this process: a crash fails the whole run."""
 
 import signal
+import sys
 import textwrap
 import threading
 import time
@@ -320,3 +321,197 @@ def test_an_array_whose_question_raises():
             raise KeyError("no")
     with pytest.raises(KeyError):
         Tensor(Raising())
+
+
+# --- keys whose __eq__ is Python's: asked where the program asks, as often, and never by us
+
+
+def counting_key(text, log, then=lambda: None, equal=False):
+    class Key:
+        def __hash__(self):
+            return hash(text)
+
+        def __eq__(self, other):
+            log.append("eq")
+            then()
+            return equal
+
+    return Key()
+
+
+class Descriptor:
+    def __get__(self, obj, owner=None):
+        return 1
+
+
+def reads_an_attribute(x, o, d, s):
+    return x + o.attr
+
+
+def asks_for_an_attribute(x, o, d, s):
+    return x + getattr(o, "attr", 5), hasattr(o, "attr")
+
+
+def sets_an_attribute(x, o, d, s):
+    o.attr = 7
+    return x + o.attr
+
+
+def deletes_an_attribute(x, o, d, s):
+    try:
+        del o.attr
+    except AttributeError as e:
+        return x, str(e)
+    return x + 1
+
+
+def calls_a_method(x, o, d, s):
+    return x + o.method()
+
+
+def reads_an_item(x, o, d, s):
+    return x + d["attr"]
+
+
+def asks_for_a_key(x, o, d, s):
+    return x + d.get("attr", 3), "attr" in d, "attr" in s, "other" in d
+
+
+def sets_an_item(x, o, d, s):
+    d["attr"] = 4
+    s.add("attr")
+    return x + len(d) + len(s)
+
+
+def deletes_an_item(x, o, d, s):
+    s.discard("attr")
+    return x + d.pop("attr", 9), len(d), len(s)
+
+
+def walks(x, o, d, s):
+    return x + sum(d.values()), len(list(s)), sorted(k for k in d if isinstance(k, str))
+
+
+def unpacks(x, o, d, s):
+    return x + 1, len({**d}), len({*s}), len(vars(o))
+
+
+@pytest.mark.parametrize("equal", [False, True])
+@pytest.mark.parametrize("read", [reads_an_attribute, asks_for_an_attribute, sets_an_attribute, deletes_an_attribute, calls_a_method,
+                                  reads_an_item, asks_for_a_key, sets_an_item, deletes_an_item, walks, unpacks], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("deletes", [False, True])
+def test_keys_that_python_code_compares(read, equal, deletes):
+    """Each call gets objects of its own; jitted, the class loses its attribute at the same time, and the count is the same."""
+    seen = []
+    for f in (read, ms.jit(read)):
+        for _ in range(3):
+            log = []
+
+            class Thing:
+                attr = Descriptor()
+
+                def method(self):
+                    return 2
+
+            def spoil(cls=Thing):
+                for name in ("attr", "method"):
+                    if deletes and name in vars(cls):
+                        delattr(cls, name)
+
+            o = Thing()
+            vars(o)[counting_key("attr", log, spoil, equal)] = 10
+            vars(o)[counting_key("method", log, spoil, equal)] = lambda: 20
+            d = {counting_key("attr", log, spoil, equal): 30, "more": 1}
+            s = {counting_key("attr", log, spoil, equal), "more"}
+            try:
+                got = f(X, o, d, s)
+                got = [g.asnumpy().tolist() if isinstance(g, Tensor) else g for g in (got if isinstance(got, tuple) else (got,))]
+            except (AttributeError, KeyError) as e:
+                got = type(e).__name__, str(e).replace(repr(o), "o")
+            seen.append((got, len(log), sorted(n for n in vars(Thing) if not n.startswith("_")), len(vars(o)), len(d), len(s)))
+    assert seen[:3] == seen[3:], (read.__name__, seen)
+
+
+def test_a_key_that_comes_later():
+    """Captured with plain keys: the guards must not ask the new one."""
+    def f(x, o, d):
+        return x + o.attr, d.get("k", 1), "z" in d
+
+    class Thing:
+        attr = 1
+
+    seen = []
+    for g in (f, ms.jit(f)):
+        o, d = Thing(), {"a": 1}
+        log = []
+        for n in range(4):
+            if n == 2:
+                vars(o)[counting_key("attr", log, equal=True)] = 5
+                d[counting_key("k", log)] = 6
+                d[counting_key("z", log)] = 7
+                log.clear()
+            y, *rest = g(X, o, d)
+            seen.append((y.asnumpy().tolist(), rest, len(log)))
+    assert seen[:4] == seen[4:], seen
+
+
+def test_names_of_classes_that_python_code_compares():
+    log = []
+    names = {"attr": 3, counting_key("attr", log): 4, counting_key("other", log): 5}
+    cls = type("Odd", (), names)
+
+    def f(x, o):
+        return x + o.attr, getattr(o, "other", None), isinstance(o, cls)
+
+    seen = []
+    for g in (f, ms.jit(f)):
+        for _ in range(3):
+            log.clear()
+            y, *rest = g(X, cls())
+            seen.append((y.asnumpy().tolist(), rest))
+    assert seen[:3] == seen[3:], seen
+
+
+def test_globals_that_python_code_compares():
+    log = []
+    space = {"__builtins__": __builtins__, "k": 2}
+    space[counting_key("len", log)] = 1
+    exec("def f(x):\n    return x + k, len([1, 2])", space)
+    f = space["f"]
+    log.clear()
+    plain = [repr(f(X)) for _ in range(3)], len(log)
+    log.clear()
+    g = ms.jit(f)
+    assert ([repr(g(X)) for _ in range(3)], len(log)) == plain
+
+
+@pytest.mark.parametrize("size", [None, 256 << 10, 1 << 20])
+def test_recursion_behind_a_high_limit(size):
+    """RecursionError each time, or the result: also when the function has been given back to CPython."""
+    @ms.jit
+    def f(x, n):
+        return x if n == 0 else f(x, n - 1) + 0
+
+    got = []
+
+    def run():
+        for n in (10, 3000, 20000, 20000, 3000, 10):
+            try:
+                got.append(f(X, n).asnumpy().tolist() == [1.0, 2.0, 3.0])
+            except RecursionError:
+                got.append("RecursionError")
+
+    limit, before = sys.getrecursionlimit(), threading.stack_size()
+    sys.setrecursionlimit(50000)
+    try:
+        if size is None:
+            run()
+        else:
+            threading.stack_size(size)
+            t = threading.Thread(target=run)
+            t.start()
+            t.join()
+    finally:
+        sys.setrecursionlimit(limit)
+        threading.stack_size(before)
+    assert got[0] is got[-1] is True and all(g in (True, "RecursionError") for g in got)

@@ -16,6 +16,8 @@ struct CellRecipe final : Recipe {
 
 PyTypeObject* CellValue::type() const { return &PyCell_Type; }
 
+void CellValue::traverse(Visit visit) const { visit(content); }
+
 int CellValue::rebuild(Rebuilder& r) {
   auto cell = std::make_unique<CellRecipe>();
   if (content) cell->parts = {r.recipe(content)};

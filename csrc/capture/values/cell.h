@@ -9,6 +9,7 @@ struct CellValue final : Value {
   static bool holds(Kind k) { return k == kCell; }
   PyTypeObject* type() const override;
   bool has_identity() const override { return true; }
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   V content;  // null: empty

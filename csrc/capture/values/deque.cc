@@ -151,6 +151,11 @@ V DequeValue::with_parts(Context& c, std::vector<V> p) {
   return d;
 }
 
+void DequeValue::traverse(Visit visit) const {
+  GrowingSequence::traverse(visit);
+  for (auto& [left, x] : pending) visit(x);
+}
+
 int DequeValue::rebuild(Rebuilder& r) {
   Context& c = r.context();
   std::vector<int> args{r.recipe(c.list(parts(c)))};

@@ -17,6 +17,7 @@ struct DequeValue final : GrowingSequence {
   V with_parts(Context& c, std::vector<V> parts) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
   void from_outside(Context& c) override;
   void settle(Context& c) override;

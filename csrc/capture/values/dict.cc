@@ -9,12 +9,6 @@
 namespace pijit {
 namespace {
 
-// An error of a comparison by a key's own class counts as: not found. Guards see the same.
-PyObject* lookup(PyObject* dict, PyObject* key) {
-  PyObject* v = PyDict_GetItemWithError(dict, key);
-  if (!v) PyErr_Clear();
-  return v;
-}
 
 // An empty one. Code of the class does not run.
 py::object empty_dict(PyObject* cls) {
@@ -61,7 +55,9 @@ void DictValue::set_open(bool open) {
   kind = open ? kOpenDict : kDict;
 }
 
-bool DictValue::source_has(PyObject* key) const { return lookup(obj.ptr(), key) != nullptr; }
+bool DictValue::source_has(Context& c, PyObject* key) const {
+  return c.found_in(obj.ptr(), key) != nullptr;
+}
 bool DictValue::settled_has(Context& c, const py::object& key) {
   return c.find_key(this, key.ptr()) >= 0;
 }
@@ -85,7 +81,7 @@ void DictValue::settle(Context& c) {
   }
   std::vector<const Known*> front, behind;
   for (auto& of : known)
-    if (of.present && (of.moved || !source_has(of.key.ptr())))
+    if (of.present && (of.moved || !source_has(c, of.key.ptr())))
       (of.front ? front : behind).push_back(&of);
   std::sort(front.begin(), front.end(), [](auto* a, auto* b) { return a->order > b->order; });
   std::sort(behind.begin(), behind.end(), [](auto* a, auto* b) { return a->order < b->order; });
@@ -121,7 +117,7 @@ V DictValue::get(Context& c, const V& key) {
   if (open_ && Context::unfixed(key)) {
     if (!loose.empty() && loose.back().key == key) return loose.back().value;
     PyObject* x = key->src >= 0 && loose.empty() && !written_like(key)
-                      ? lookup(obj.ptr(), key->obj.ptr())
+                      ? c.found_in(obj.ptr(), key->obj.ptr())
                       : nullptr;
     if (x) return c.wrap(x, c.add_source({Source::kDictItem, src, 0, {}, key->src}));
   }
@@ -136,7 +132,7 @@ V DictValue::get(Context& c, const V& key) {
   if (!of.value) {
     const size_t at = static_cast<size_t>(&of - known.data());
     const V v =
-        c.wrap(lookup(obj.ptr(), k.ptr()), c.add_source({Source::kDictItem, src, 0, of.key}));
+        c.wrap(c.found_in(obj.ptr(), k.ptr()), c.add_source({Source::kDictItem, src, 0, of.key}));
     known[at].value = v;
   }
   return find(k.ptr())->value;
@@ -440,6 +436,11 @@ V DictValue::with_parts(Context& c, std::vector<V> p) {
   return d;
 }
 
+void DictValue::traverse(Visit visit) const {
+  KeyedContainer::traverse(visit);
+  visit(factory);
+}
+
 int DictValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<DictRecipe>();
   for (auto& x : parts(r.context())) made->parts.push_back(r.recipe(x));
@@ -472,6 +473,8 @@ V ViewValue::iter(Context& c) {
   as<DictValue>(dict)->settle(c);
   return c.make<DictIterator>(this);
 }
+
+void ViewValue::traverse(Visit visit) const { visit(dict); }
 
 int ViewValue::rebuild(Rebuilder& r) {
   static const char* names[] = {"keys", "values", "items"};

@@ -17,6 +17,7 @@ struct DictValue final : KeyedContainer {
   V with_parts(Context& c, std::vector<V> parts) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
   void settle(Context& c) override;
 
@@ -45,7 +46,7 @@ struct DictValue final : KeyedContainer {
   V default_factory(Context& c);  // of a defaultdict
   V factory_if_any(Context& c);
   void set_open(bool open) override;
-  bool source_has(PyObject* key) const override;
+  bool source_has(Context& c, PyObject* key) const override;
   bool settled_has(Context& c, const py::object& key) override;
 };
 
@@ -58,6 +59,7 @@ struct ViewValue final : Value {
   std::optional<bool> contains(Context& c, const V& x) override;
   V iter(Context& c) override;
   bool iterable() const override { return true; }
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   V dict;

@@ -15,6 +15,11 @@ void ExceptionValue::setattr(Context& c, PyObject* name, const V& value) {
   c.set_exception_attribute(this, name, value);
 }
 
+void ExceptionValue::traverse(Visit visit) const {
+  Value::traverse(visit);
+  visit(args);
+}
+
 int ExceptionValue::rebuild(Rebuilder& r) {
   if (raised || dirty || !args)
     r.context().give_up(Reason::kRebuild, "an exception that was raised or changed");

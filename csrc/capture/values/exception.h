@@ -11,6 +11,7 @@ struct ExceptionValue final : Value {
   std::optional<V> getattr(Context& c, PyObject* name) override;
   void setattr(Context& c, PyObject* name, const V& value) override;
   bool asks_class() const override { return true; }
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   V args;               // what the constructor got; null: not known

@@ -92,6 +92,12 @@ std::optional<V> PartialValue::getattr(Context& c, PyObject* name_obj) {
   return c.builtin_attribute(this, name_obj);
 }
 
+void PartialValue::traverse(Visit visit) const {
+  visit(func);
+  for (auto& x : args) visit(x);
+  for (auto& [name, x] : kwargs) visit(x);
+}
+
 int PartialValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<PartialRecipe>();
   made->parts.push_back(r.recipe(func));
@@ -104,6 +110,10 @@ int PartialValue::rebuild(Rebuilder& r) {
 }
 
 PyTypeObject* FunctionValue::type() const { return &PyFunction_Type; }
+
+void FunctionValue::traverse(Visit visit) const {
+  for (auto& x : {defaults, kwdefaults, closure, annotations}) visit(x);
+}
 
 int FunctionValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<FunctionRecipe>();
@@ -120,7 +130,13 @@ std::optional<V> MethodValue::getattr(Context& c, PyObject* name_obj) {
   const std::string name = text_of(name_obj);
   if (name == "__self__") return self;
   if (name == "__func__") return func;
+  if (name == "__class__") c.give_up(Reason::kUnsupportedAttribute, name);
   return c.find_attribute(func, name_obj);
+}
+
+void MethodValue::traverse(Visit visit) const {
+  visit(self);
+  visit(func);
 }
 
 int MethodValue::rebuild(Rebuilder& r) {

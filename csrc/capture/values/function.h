@@ -8,6 +8,7 @@ struct FunctionValue final : Value {
   FunctionValue() : Value(kFunction) {}
   static bool holds(Kind k) { return k == kFunction; }
   PyTypeObject* type() const override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   py::object code, globals;
@@ -20,6 +21,7 @@ struct MethodValue final : Value {
   static bool holds(Kind k) { return k == kMethod; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   V self, func;
@@ -33,6 +35,7 @@ struct PartialValue final : Value {
   static bool holds(Kind k) { return k == kPartial; }
   PyTypeObject* type() const override { return partial_type(); }
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
   static PyTypeObject* partial_type();
 

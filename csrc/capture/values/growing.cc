@@ -92,6 +92,12 @@ std::optional<V> GrowingSequence::getattr(Context& c, PyObject* name) {
   return c.builtin_attribute(this, name);
 }
 
+void GrowingSequence::traverse(Visit visit) const {
+  Value::traverse(visit);
+  for (auto& x : head) visit(x);
+  for (auto& [place, x] : loose) visit(x);
+}
+
 std::vector<V> GrowingSequence::parts(Context& c) {
   settle(c);
   std::vector<V> all;

@@ -21,6 +21,7 @@ struct GrowingSequence : Value {
   std::vector<V> parts(Context& c) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
+  void traverse(Visit visit) const override;
   bool has_identity() const override { return true; }
 
   // What kinds differ in.

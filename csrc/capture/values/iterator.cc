@@ -76,6 +76,12 @@ bool SequenceIterator::next(Context& c, V* value) {
   return true;
 }
 
+void SequenceIterator::traverse(Visit visit) const {
+  if (pos == kExhausted) return;
+  visit(items);
+  visit(of);
+}
+
 int SequenceIterator::rebuild(Rebuilder& r) {
   if (pos < 0) r.context().give_up(Reason::kRebuild, "an iterator that has ended");
   const int whole = r.recipe(of ? of : items);  // a Tensor or a text: by what Python has for it
@@ -117,6 +123,10 @@ bool DictIterator::next(Context& c, V* value) {
   return true;
 }
 
+void DictIterator::traverse(Visit visit) const {
+  if (pos != kExhausted) visit(of);
+}
+
 int DictIterator::rebuild(Rebuilder& r) {
   if (pos < 0) r.context().give_up(Reason::kRebuild, "an iterator that has ended");
   if (dict->changes != changes || static_cast<int64_t>(dict->keys.size()) != size)
@@ -147,6 +157,10 @@ bool SetIterator::next(Context& c, V* value) {
   ++pos;
   *value = items[at];
   return true;
+}
+
+void SetIterator::traverse(Visit visit) const {
+  if (pos != kExhausted) visit(of);
 }
 
 int SetIterator::rebuild(Rebuilder& r) {
@@ -195,6 +209,10 @@ bool ReversedIterator::next(Context& c, V* value) {
   return true;
 }
 
+void ReversedIterator::traverse(Visit visit) const {
+  if (pos != kExhausted) visit(items);
+}
+
 int ReversedIterator::rebuild(Rebuilder& r) {
   if (pos + 1 != static_cast<int64_t>(items->items.size())) leave();
   const int whole = r.recipe(items);
@@ -213,6 +231,10 @@ bool ZipIterator::next(Context& c, V* value) {
   return true;
 }
 
+void ZipIterator::traverse(Visit visit) const {
+  for (auto& x : iters) visit(x);
+}
+
 int ZipIterator::rebuild(Rebuilder& r) {
   return r.make<CallRecipe>(this, builtin("zip"), recipes(r, iters));
 }
@@ -223,6 +245,8 @@ bool EnumerateIterator::next(Context& c, V* value) {
   *value = c.tuple({c.constant_int(pos++), v});
   return true;
 }
+
+void EnumerateIterator::traverse(Visit visit) const { visit(inner); }
 
 int EnumerateIterator::rebuild(Rebuilder& r) {
   return r.make<CallRecipe>(this, builtin("enumerate"),
@@ -238,6 +262,11 @@ bool MapIterator::next(Context& c, V* value) {
   }
   *value = c.call(func, args, {});
   return true;
+}
+
+void MapIterator::traverse(Visit visit) const {
+  visit(func);
+  for (auto& x : iters) visit(x);
 }
 
 int MapIterator::rebuild(Rebuilder& r) {

@@ -27,6 +27,7 @@ struct SequenceIterator final : IteratorValue {
   SequenceIterator(V items, V of = nullptr) : items(items), of(of) {}
   PyTypeObject* type() const override;
   bool next(Context& c, V* value) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   V items;
@@ -38,6 +39,7 @@ struct DictIterator final : IteratorValue {
   explicit DictIterator(V of);
   PyTypeObject* type() const override;
   bool next(Context& c, V* value) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   V of, dict;
@@ -49,6 +51,7 @@ struct SetIterator final : IteratorValue {
   SetIterator(V of, std::vector<V> items);
   PyTypeObject* type() const override;
   bool next(Context& c, V* value) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   V of;
@@ -70,6 +73,7 @@ struct ReversedIterator final : IteratorValue {
   explicit ReversedIterator(V items);
   PyTypeObject* type() const override;
   bool next(Context& c, V* value) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   V items;
@@ -79,6 +83,7 @@ struct ZipIterator final : IteratorValue {
   explicit ZipIterator(std::vector<V> iters) : iters(std::move(iters)) {}
   PyTypeObject* type() const override { return &PyZip_Type; }
   bool next(Context& c, V* value) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   std::vector<V> iters;
@@ -88,6 +93,7 @@ struct EnumerateIterator final : IteratorValue {
   EnumerateIterator(V iter, int64_t start) : inner(iter) { pos = start; }
   PyTypeObject* type() const override { return &PyEnum_Type; }
   bool next(Context& c, V* value) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   V inner;
@@ -97,6 +103,7 @@ struct MapIterator final : IteratorValue {
   MapIterator(V func, std::vector<V> iters) : func(func), iters(std::move(iters)) {}
   PyTypeObject* type() const override { return &PyMap_Type; }
   bool next(Context& c, V* value) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   V func;
@@ -111,6 +118,7 @@ struct GeneratorValue final : IteratorValue {
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
   void close(Context& c);
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   std::shared_ptr<Frame> frame;  // null: it has ended

@@ -17,6 +17,12 @@ std::optional<V> KeyedContainer::getattr(Context& c, PyObject* name) {
   return c.builtin_attribute(this, name);
 }
 
+void KeyedContainer::traverse(Visit visit) const {
+  Value::traverse(visit);
+  for (auto& of : known) visit(of.value);
+  for (auto& of : loose) visit(of.value);
+}
+
 V KeyedContainer::length(Context& c) {
   if (!open_) return c.constant_int(static_cast<int64_t>(items.size()));
   if (cleared_)
@@ -28,11 +34,12 @@ V KeyedContainer::length(Context& c) {
     tighten(c);
   for (auto& of : loose)
     more += of.present -
-            c.decided(source_has(of.key->obj.ptr()), {Source::kHasKey, src, 0, {}, of.key->src});
+            c.decided(source_has(c, of.key->obj.ptr()), {Source::kHasKey, src, 0, {}, of.key->src});
   for (size_t k = 0; k < known.size(); ++k)
     if (known[k].written) {
       const py::object key = known[k].key;
-      more += known[k].present - c.decided(source_has(key.ptr()), {Source::kHasKey, src, 0, key});
+      more +=
+          known[k].present - c.decided(source_has(c, key.ptr()), {Source::kHasKey, src, 0, key});
     }
   const V base = c.source_length(this);
   return more ? c.binary(BinaryOp::kAdd, base, c.constant_int(more)) : base;
@@ -122,7 +129,7 @@ KeyedContainer::Known* KeyedContainer::find(PyObject* key) {
 
 KeyedContainer::Known& KeyedContainer::know(Context& c, const py::object& key) {
   if (auto* k = find(key.ptr())) return *k;
-  const bool has = !cleared_ && source_has(key.ptr());
+  const bool has = !cleared_ && source_has(c, key.ptr());
   if (!has && !cleared_) c.decided(false, {Source::kHasKey, src, 0, key});
   return add(c, {key, has, nullptr});
 }
@@ -187,7 +194,7 @@ bool KeyedContainer::has(Context& c, const V& key) {
   if (open_ && Context::unfixed(key)) {
     if (!loose.empty() && loose.back().key == key) return loose.back().present;
     if (key->src >= 0 && loose.empty() && !cleared_ && !written_like(key))
-      return c.decided(source_has(key->obj.ptr()), {Source::kHasKey, src, 0, {}, key->src});
+      return c.decided(source_has(c, key->obj.ptr()), {Source::kHasKey, src, 0, {}, key->src});
   }
   const py::object k = key_object(c, key);
   if (!open_) return settled_has(c, k);

@@ -20,6 +20,7 @@ struct KeyedContainer : Value {
   std::optional<bool> contains(Context& c, const V& x) override { return has(c, x); }
   bool iterable() const override { return true; }
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  void traverse(Visit visit) const override;
   bool has_identity() const override { return true; }
 
   bool is_open() const { return open_; }
@@ -38,8 +39,8 @@ struct KeyedContainer : Value {
     uint64_t order = 0;    // among those that stand there
   };
   virtual void set_open(bool open) { open_ = open; }
-  // Does the object outside have this key? One that its own class's code fails to compare: no.
-  virtual bool source_has(PyObject* key) const = 0;
+  // Does the object outside have this key?
+  virtual bool source_has(Context& c, PyObject* key) const = 0;
   // Of what is no longer open.
   virtual bool settled_has(Context& c, const py::object& key) = 0;
   Known* find(PyObject* key);

@@ -6,12 +6,14 @@
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
 #include "capture/values/set.h"
+#include "python/quiet_lookup.h"
 
 namespace pijit {
-bool OpenSetValue::source_has(PyObject* key) const {
-  const int r = PySet_Contains(obj.ptr(), key);
-  if (r < 0) PyErr_Clear();
-  return r == 1;
+bool OpenSetValue::source_has(Context& c, PyObject* key) const {
+  bool unsure = false;
+  const bool has = quiet_contains(obj.ptr(), key, &unsure);
+  if (unsure) c.give_up(Reason::kUnsupportedOperand, "a key that Python code compares");
+  return has;
 }
 
 std::vector<py::object> OpenSetValue::source_elements(Context& c) {

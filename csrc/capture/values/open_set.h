@@ -26,7 +26,7 @@ struct OpenSetValue final : KeyedContainer {
   }
 
  private:
-  bool source_has(PyObject* key) const override;
+  bool source_has(Context& c, PyObject* key) const override;
   bool settled_has(Context&, const py::object& key) override { return false; }
   // Those of the object outside, in their order, under a guard.
   std::vector<py::object> source_elements(Context& c);

@@ -115,13 +115,14 @@ std::optional<V> TupleValue::getattr(Context& c, PyObject* name_obj) {
   c.guard_class(t);
   if (own_getattribute(t))
     c.give_up(Reason::kUnsupportedAttribute, str_cat(t->tp_name, " defines __getattribute__"));
-  if (name == "__class__") return c.wrap_static(reinterpret_cast<PyObject*>(t));
+  if (name == "__class__" && says_its_class(t))
+    return c.wrap_static(reinterpret_cast<PyObject*>(t));
   if (name == "__dict__") c.give_up(Reason::kUnsupportedAttribute, name);
   const bool data = found && Py_TYPE(found)->tp_descr_set;
   const auto key = py::reinterpret_borrow<py::object>(name_obj);
   if (!data && obj && instances_have_dict(t)) {
     const auto d = py::reinterpret_steal<py::object>(instance_dict(obj.ptr()));
-    if (PyObject* x = d ? PyDict_GetItemWithError(d.ptr(), name_obj) : nullptr)
+    if (PyObject* x = d ? c.found_in(d.ptr(), name_obj) : nullptr)
       return c.wrap(x, c.add_source({Source::kDictAttr, c.source_of(this), 0, key}));
     c.guard(Guard::kNoDictAttr, c.source_of(this), key);
   }

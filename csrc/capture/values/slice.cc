@@ -43,6 +43,10 @@ V SliceValue::with_parts(Context& c, std::vector<V> p) {
   return c.make<SliceValue>(p[0], p[1], p[2]);
 }
 
+void SliceValue::traverse(Visit visit) const {
+  for (auto& x : {start, stop, step}) visit(x);
+}
+
 int SliceValue::rebuild(Rebuilder& r) {
   const int a = r.recipe(start), b = r.recipe(stop), c = r.recipe(step);
   return r.make<SliceRecipe>(this, a, b, c);

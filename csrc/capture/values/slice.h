@@ -12,6 +12,7 @@ struct SliceValue final : Value {
   std::optional<V> getattr(Context& c, PyObject* name) override;
   std::vector<V> parts(Context& c) override;
   V with_parts(Context& c, std::vector<V> parts) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   V start, stop, step;

@@ -22,7 +22,7 @@ std::optional<V> SuperValue::getattr(Context& c, PyObject* name) {
     const auto d =
         py::reinterpret_steal<py::object>(type_dict(reinterpret_cast<PyTypeObject*>(base)));
     if (behind && d)
-      if (PyObject* x = PyDict_GetItemWithError(d.ptr(), name)) {
+      if (PyObject* x = c.found_in(d.ptr(), name)) {
         const bool function = PyFunction_Check(x) || Py_TYPE(x) == jit_function_type;
         if (of_class && (function || Py_TYPE(x) == &PyProperty_Type)) return c.wrap_static(x);
         return c.bind(c.wrap_static(x), self, of_class ? own : self->type());
@@ -30,6 +30,11 @@ std::optional<V> SuperValue::getattr(Context& c, PyObject* name) {
     behind |= base == cls->obj.ptr();
   }
   c.give_up(Reason::kUnsupportedAttribute, str_cat("super().", text_of(name)));
+}
+
+void SuperValue::traverse(Visit visit) const {
+  visit(cls);
+  visit(self);
 }
 
 int SuperValue::rebuild(Rebuilder& r) { r.context().give_up(Reason::kRebuild, "super()"); }

@@ -9,6 +9,7 @@ struct SuperValue final : Value {
   static bool holds(Kind k) { return k == kSuper; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   V cls, self;

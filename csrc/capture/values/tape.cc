@@ -16,6 +16,11 @@ std::optional<V> TapeValue::getattr(Context& c, PyObject* name) {
   return c.make<MethodValue>(this, c.wrap_static(found));
 }
 
+void TapeValue::traverse(Visit visit) const {
+  for (auto& x : tape.customs) visit(x.backward);
+  for (auto& x : tape.hooks) visit(x.function);
+}
+
 int TapeValue::rebuild(Rebuilder& r) { r.context().give_up(Reason::kRebuild, "a tape"); }
 
 }  // namespace pijit

@@ -10,6 +10,7 @@ struct TapeValue final : Value {
   static bool holds(Kind k) { return k == kTape; }
   PyTypeObject* type() const override;
   std::optional<V> getattr(Context& c, PyObject* name) override;
+  void traverse(Visit visit) const override;
   int rebuild(Rebuilder& r) override;
 
   CapturedTape tape;

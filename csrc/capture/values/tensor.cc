@@ -97,14 +97,14 @@ std::optional<V> TensorValue::getattr(Context& c, PyObject* name_obj) {
   const auto key = py::reinterpret_borrow<py::object>(name_obj);
   if (obj && parameter) {  // attributes of its own: name, requires_grad
     const auto d = py::reinterpret_steal<py::object>(instance_dict(obj.ptr()));
-    if (PyObject* x = d ? PyDict_GetItemWithError(d.ptr(), name_obj) : nullptr)
+    if (PyObject* x = d ? c.found_in(d.ptr(), name_obj) : nullptr)
       return c.wrap(x, c.add_source({Source::kDictAttr, src, 0, key}));
   }
   PyObject* found = type_lookup(type(), name_obj);
   if (!found) return std::nullopt;
   const auto cls = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(type()));
   c.guard(Guard::kTypeVersion, c.add_source({Source::kConst, -1, 0, cls}), cls,
-          type_version(type()));
+          c.version_of(type()));
   return c.bind(c.wrap_static(found), this, type());
 }
 

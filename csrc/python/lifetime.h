@@ -1,0 +1,21 @@
+// Deaths that a program sees: __del__ runs, a generator's `finally`, the callback of a weak
+// reference.
+#pragma once
+#include <Python.h>
+
+#include <span>
+#include <vector>
+
+namespace pijit {
+
+// Does the class have a __del__ in Python?
+bool has_finalizer(PyTypeObject* t);
+// Would somebody see the object itself die? What it holds is not asked.
+bool is_mourned(PyObject* o);
+// The same of the object and what a look at a few of its items shows: for guards.
+bool seems_mourned(PyObject* o);
+// Which of these objects take one with them that is mourned, if they are given up. What others hold
+// lives on. Where the objects around are too many to look at: `otherwise`.
+std::vector<bool> takes_mourned(std::span<PyObject* const> roots, bool otherwise);
+
+}  // namespace pijit

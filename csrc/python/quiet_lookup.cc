@@ -1,0 +1,143 @@
+// Tables as CPython 3.11 and 3.12 have them.
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#undef HAVE_STD_ATOMIC
+#include <internal/pycore_dict.h>
+#undef Py_BUILD_CORE
+
+#include "python/quiet_lookup.h"
+
+#include <cstring>
+#include <initializer_list>
+
+namespace pijit {
+namespace {
+
+// Would a comparison with the object run Python code, or code that we do not know?
+bool asks_python(PyObject* o, int depth = 0) {
+  constexpr int kDeepest = 20;
+  const richcmpfunc compare = Py_TYPE(o)->tp_richcompare;
+  for (PyTypeObject* t : {&PyUnicode_Type, &PyLong_Type, &PyFloat_Type, &PyBaseObject_Type,
+                          &PyBytes_Type, &PyComplex_Type})
+    if (compare == t->tp_richcompare) return false;
+  if (!compare) return false;
+  if (depth >= kDeepest) return true;
+  if (compare == PyTuple_Type.tp_richcompare) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(o); ++k)
+      if (asks_python(PyTuple_GET_ITEM(o, k), depth + 1)) return true;
+    return false;
+  }
+  if (compare == PyFrozenSet_Type.tp_richcompare) {
+    Py_ssize_t pos = 0;
+    PyObject* x;
+    Py_hash_t hash;
+    while (_PySet_NextEntry(o, &pos, &x, &hash))
+      if (asks_python(x, depth + 1)) return true;
+    return false;
+  }
+  return true;
+}
+
+// Is the other key, of the same hash, equal? -1: only Python code can tell.
+int equal_keys(PyObject* a, PyObject* b) {
+  if (a == b) return 1;
+  if (asks_python(a) || asks_python(b)) return -1;
+  const int r = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (r < 0) PyErr_Clear();
+  return r == 1;
+}
+
+int64_t index_at(const PyDictKeysObject* keys, size_t i) {
+  const auto read = [&](auto x) -> int64_t {
+    std::memcpy(&x, keys->dk_indices + i * sizeof x, sizeof x);
+    return x;
+  };
+  const int log_size = keys->dk_log2_size;
+  return log_size < 8    ? read(int8_t{})
+         : log_size < 16 ? read(int16_t{})
+         : log_size < 32 ? read(int32_t{})
+                         : read(int64_t{});
+}
+
+bool holds_texts_alone(PyObject* dict) {
+  return reinterpret_cast<PyDictObject*>(dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
+}
+
+bool no_hash(Py_hash_t hash) {
+  if (hash == -1) PyErr_Clear();
+  return hash == -1;
+}
+
+}  // namespace
+
+PyObject* quiet_item(PyObject* dict, PyObject* key, bool* unsure) {
+  if (holds_texts_alone(dict)) {
+    if (!PyUnicode_CheckExact(key) && asks_python(key)) {
+      if (unsure) *unsure = true;
+      return nullptr;
+    }
+    PyObject* v = PyDict_GetItemWithError(dict, key);
+    if (!v) PyErr_Clear();  // the key has no hash
+    return v;
+  }
+  const PyDictKeysObject* keys = reinterpret_cast<PyDictObject*>(dict)->ma_keys;
+  const Py_hash_t hash = PyObject_Hash(key);
+  if (no_hash(hash)) return nullptr;
+  const auto* entries = reinterpret_cast<const PyDictKeyEntry*>(
+      keys->dk_indices + (size_t{1} << keys->dk_log2_index_bytes));
+  const size_t mask = (size_t{1} << keys->dk_log2_size) - 1;
+  size_t perturb = static_cast<size_t>(hash), i = perturb & mask;
+  while (true) {
+    const int64_t at = index_at(keys, i);
+    if (at == DKIX_EMPTY) return nullptr;
+    if (at >= 0 && (entries[at].me_key == key || entries[at].me_hash == hash)) {
+      const int same = equal_keys(entries[at].me_key, key);
+      if (same > 0) return entries[at].me_value;
+      if (same < 0) {
+        if (unsure) *unsure = true;
+        return nullptr;
+      }
+    }
+    perturb >>= 5;
+    i = (i * 5 + perturb + 1) & mask;
+  }
+}
+
+bool quiet_contains(PyObject* set, PyObject* key, bool* unsure) {
+  const Py_hash_t hash = PyObject_Hash(key);
+  if (no_hash(hash)) return false;
+  constexpr size_t kNext = 9;  // places looked at in a row
+  const auto* s = reinterpret_cast<PySetObject*>(set);
+  const size_t mask = static_cast<size_t>(s->mask);
+  size_t perturb = static_cast<size_t>(hash), i = perturb & mask;
+  while (true) {
+    const setentry* entry = &s->table[i];
+    const setentry* last = i + kNext <= mask ? entry + kNext : entry;
+    for (; entry <= last; ++entry) {
+      if (!entry->key && entry->hash == 0) return false;
+      if (entry->hash != hash) continue;
+      const int same = equal_keys(entry->key, key);
+      if (same > 0) return true;
+      if (same < 0) {
+        if (unsure) *unsure = true;
+        return false;
+      }
+    }
+    perturb >>= 5;
+    i = (i * 5 + 1 + perturb) & mask;
+  }
+}
+
+bool names_are_texts(PyTypeObject* t) {
+  PyObject* mro = t->tp_mro;
+  if (!mro) return false;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(mro); ++k) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, k));
+    if (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && base->tp_dict &&
+        !holds_texts_alone(base->tp_dict))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace pijit
