@@ -295,7 +295,7 @@ void Context::assign_tensor(const V& t, const V& value) {
 
 // A callable without effects, run at capture on constants.
 V Context::call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
-                     const std::string& name) {
+                     const std::string& name, const V& self) {
   if (kwargs.empty() && std::any_of(args.begin(), args.end(), sourced))
     if (V r = computed(f.ptr(), args)) return r;
   auto known = [&](const V& v) {
@@ -313,7 +313,11 @@ V Context::call_pure(const py::object& f, const std::vector<V>& args, const Kwar
     py::error_already_set e;
     raise(e);
   }
-  if (auto v = fresh(py::reinterpret_steal<py::object>(r))) return *v;
+  const auto result = py::reinterpret_steal<py::object>(r);
+  for (size_t k = 0; k < args.size(); ++k)  // int(x) may be x itself
+    if (py::object(positional[k]).is(result)) return args[k];
+  if (self && PyCFunction_Check(f.ptr()) && PyCFunction_GET_SELF(f.ptr()) == r) return self;
+  if (auto v = fresh(result)) return *v;
   give_up(Reason::kUnsupportedCall, name);
 }
 
@@ -390,7 +394,7 @@ V Tracer::call_method_descriptor(const std::string& name, const V& self, std::ve
   fix(self);
   if (self->kind == Value::kConst || self->kind == Value::kTuple) {
     if (auto c = as_constant(self)) {
-      return call_pure(c->attr(name.c_str()), args, kwargs, name);
+      return call_pure(c->attr(name.c_str()), args, kwargs, name, self);
     }
   }
   give_up(Reason::kUnsupportedCall, str_cat(type_of(self)->tp_name, ".", name));
@@ -501,7 +505,7 @@ V Tracer::call_sorted(const std::vector<V>& args, const Kwargs& kwargs) {
     if (!c)
       give_up(x->kind == Value::kTensor ? Reason::kTensorValue : Reason::kUnsupportedCall,
               "sorted()");
-    if (is_nan(c->ptr())) give_up(Reason::kUnsupportedCall, "sorted() of NaN");
+    if (holds_nan(c->ptr())) give_up(Reason::kUnsupportedCall, "sorted() of NaN");
     keys.append(*c);
     order.append(k);
   }

@@ -32,6 +32,8 @@ bool is_slot(PyObject* found, PyTypeObject* t);
 bool own_getattribute(PyTypeObject* t);
 // Is this exactly NaN?
 bool is_nan(PyObject* o);
+// Is there one in this number or container?
+bool holds_nan(PyObject* o);
 // A string that lives for ever.
 // A function in Python, behind @jit or not, that the class has under a name; else null.
 PyObject* python_method(PyTypeObject* t, const char* name);
@@ -154,8 +156,13 @@ class Context {
   V compare(CompareOp op, const V& a, const V& b);
   std::optional<bool> identical(const V& a, const V& b);
   std::optional<bool> another(const V& a, const V& b);
+  std::optional<bool> same_or_equal(const V& a, const V& b);
   std::optional<bool> contains(const V& container, const V& x);
   int find_key(const V& dict, PyObject* key);
+  // Keys and elements are objects of the capture; a tuple that becomes one stays what it was.
+  py::object as_key(const V& key, py::object o);
+  V key_value(PyObject* o);
+  V made_key(PyObject* o) const;  // null: the object itself
   V set_of(const std::vector<V>& items);
   void delete_subscript(const V& x, const V& index);
   void touch(const V& v);  // before a change in place
@@ -236,8 +243,9 @@ class Context {
   static bool unfixed(const V& v) { return v->kind == Value::kSize || v->kind == Value::kVarying; }
   static bool sourced(const V& v) { return v->kind == Value::kVarying && v->src >= 0; }
 
+  // `self`: of which f is a method.
   V call_pure(const py::object& f, const std::vector<V>& args, const Kwargs& kwargs,
-              const std::string& name);
+              const std::string& name, const V& self = nullptr);
   V call_op(const OpDef& op, const std::vector<V>& args, const Kwargs& kwargs);
   Operand operand(const V& v, Scope& s);
   Operand operand(const V& v) { return operand(v, *scope_); }
@@ -253,6 +261,17 @@ class Context {
   V numpy_result(const py::object& r, const std::string& name);
   bool iterate(const V& it, V* value);  // false: exhausted
   V get_iter(const V& x);
+  // Calls f for each item of an iterable, as it comes.
+  template <class F>
+  void each(const V& iterable, F f) {
+    if (!iterable->iterable()) give_up(Reason::kUnsupportedIterable, iterable->type()->tp_name);
+    const V it = get_iter(iterable);
+    V item;
+    while (iterate(it, &item)) {
+      tick();
+      f(item);
+    }
+  }
 
   // What a dict from outside has under a key (borrowed), without asking Python code; null: nothing.
   PyObject* found_in(PyObject* dict, PyObject* key) const;
@@ -296,6 +315,8 @@ class Context {
   absl::flat_hash_map<PyObject*, V> known_;                          // objects with identity
   std::set<PyObject*> instance_dicts_;  // of objects whose attributes were looked for
   bool plain_tensors_ = false;          // a guard asks for the class Tensor as it is
+  absl::flat_hash_map<const Value*, py::object> keys_made_;
+  absl::flat_hash_map<PyObject*, V> key_values_;
   std::map<std::pair<PyObject*, std::string>, V> global_writes_, class_writes_;
   std::vector<Note> journal_;
   std::set<PyObject*> lasting_;  // what check_removed() has looked at

@@ -270,10 +270,24 @@ void Tracer::make_effects(Entry* e) {
   };
   std::map<Place, size_t> pending;
   std::vector<bool> dropped(journal_.size());
-  std::vector<V> last(journal_.size());  // the value that a note is given instead of its own
+  std::vector<V> last(journal_.size());        // the value that a note is given instead of its own
+  std::map<const Value*, py::dict> set_items;  // of containers: places of notes by key
   auto forget = [&](const V& target) {
+    set_items.erase(target);
     for (auto it = pending.begin(); it != pending.end();)
       it = std::get<1>(it->first) == target ? pending.erase(it) : std::next(it);
+  };
+  // The note that sets the same item first: k itself, if there is none.
+  auto first_of = [&](const Note& n, size_t k) {
+    const py::object& key = n.values[0]->obj;
+    if (as<GrowingSequence>(n.target)) {  // from the front and from the back, it may be the same
+      auto negative = [](py::handle i) { return i < py::int_(0); };
+      const auto known = set_items.find(n.target);
+      if (known != set_items.end() && negative((*known->second.begin()).first) != negative(key))
+        forget(n.target);
+    }
+    py::dict& places = set_items[n.target];
+    return places.attr("setdefault")(key, k).cast<size_t>();
   };
   for (size_t k = 0; k < journal_.size(); ++k) {
     Note& n = journal_[k];
@@ -286,11 +300,15 @@ void Tracer::make_effects(Entry* e) {
       case Note::kSetItem:
         if (n.values[0]->kind != Value::kConst) {
           forget(n.target);
-          continue;
+        } else if (const size_t first = first_of(n, k); first != k) {
+          last[first] = n.values.back();
+          dropped[k] = true;
         }
-        std::get<3>(place) = shown(n.values[0]->obj);
-        break;
-      case Note::kPrint: pending.clear(); continue;
+        continue;
+      case Note::kPrint:
+        pending.clear();
+        set_items.clear();
+        continue;
       case Note::kAssign: continue;
       case Note::kExtend:  // items keep their indexes from the start alone
       case Note::kDelItem:

@@ -479,7 +479,8 @@ void Tracer::step(Frame& f) {
       if (!x || !s) give_up(Reason::kTensorValue, "formatting");
       PyObject* r = PyObject_Format(x->ptr(), s->ptr());
       if (!r) raise(py::error_already_set());
-      st.push_back(constant(py::reinterpret_steal<py::object>(r)));
+      const auto result = py::reinterpret_steal<py::object>(r);
+      st.push_back(x->is(result) ? value : constant(result));
       break;
     }
     case Op::LIST_APPEND:
@@ -503,7 +504,7 @@ void Tracer::step(Frame& f) {
       for (size_t k = 0; k < from->keys.size(); ++k) {
         if (in.op == Op::DICT_MERGE && find_key(d, from->keys[k].ptr()) >= 0)
           give_up(Reason::kRaises, "repeated keyword");
-        set_subscript(d, wrap_static(from->keys[k].ptr()), item(from, k));
+        set_subscript(d, key_value(from->keys[k].ptr()), item(from, k));
       }
       break;
     }

@@ -52,7 +52,7 @@ void Value::delitem(Context& c, const V& index) {
 
 std::optional<bool> Value::contains(Context& c, const V& x) {
   const auto o = c.as_constant(x);
-  if (!o || is_nan(o->ptr())) return std::nullopt;  // NaN is in a container by its identity
+  if (!o || holds_nan(o->ptr())) return std::nullopt;  // NaN is in a container by its identity
   const auto box = c.as_constant(this);
   if (!box) return std::nullopt;
   const int r = PySequence_Contains(box->ptr(), o->ptr());

@@ -1,6 +1,7 @@
 // What Python objects do under capture: one section per kind of operation, each a switch over
 // kinds.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "absl/container/flat_hash_map.h"
@@ -462,6 +463,24 @@ std::optional<bool> Context::identical(const V& a, const V& b) {
   }
   if (a->kind != b->kind && !(is_list(a) && is_list(b)) && !(is_dict(a) && is_dict(b)))
     return false;
+  if (as<TupleValue>(a) && type_of(a) == &PyTuple_Type && type_of(b) == &PyTuple_Type) {
+    if (a->items.empty() || b->items.empty()) return a->items.size() == b->items.size();
+    // of those that the code holds, each is one object
+    auto held = [this](const V& v) {
+      return v->obj && (v->src < 0 || sources_[v->src].kind == Source::kConst);
+    };
+    if (held(a) && held(b)) return a->obj.ptr() == b->obj.ptr();
+    const bool seen = (held(a) && b->src >= 0) || (held(b) && a->src >= 0);
+    if (seen && a->obj.ptr() != b->obj.ptr()) {
+      source_of(a), source_of(b);
+      return another(a, b);
+    }
+    if (seen) {
+      const V& outside = held(a) ? b : a;
+      guard(Guard::kIs, outside->src, outside->obj);
+      return true;
+    }
+  }
   for (auto& v : {a, b})  // one object or another, as a branch on a tensor decides
     if (v->first || v->second) return std::nullopt;
   if (a->kind == Value::kObject && a->obj && b->obj) {
@@ -482,6 +501,32 @@ std::optional<bool> Context::another(const V& a, const V& b) {
   return false;
 }
 
+// As containers ask (PyObject_RichCompareBool). Empty: only a run can tell.
+std::optional<bool> Context::same_or_equal(const V& a, const V& b) {
+  if (a == b) return true;
+  auto own_answer = [this](const V& v) {
+    return v->kind != Value::kConst && v->kind != Value::kTensor && user_method(v, "__eq__");
+  };
+  if (own_answer(a) || own_answer(b)) {
+    const auto same = identical(a, b);
+    if (!same || *same) return same;
+  }
+  const auto equal = truth(compare(CompareOp::kEq, a, b));
+  if (!equal || *equal) return equal;
+  // NaN is not equal to itself
+  auto perhaps_nan = [](const V& v) {
+    return (v->kind == Value::kConst && is_nan(v->obj.ptr())) ||
+           (v->kind == Value::kVarying && PyFloat_Check(v->obj.ptr()));
+  };
+  if (!perhaps_nan(a) || !perhaps_nan(b)) return false;
+  if (a->src < 0 && b->src < 0) return a->obj.ptr() == b->obj.ptr();
+  if (a->src < 0 || b->src < 0) return std::nullopt;
+  if (a->obj.ptr() != b->obj.ptr()) return another(a, b);
+  guard(Guard::kSame, std::max(a->src, b->src), {},
+        static_cast<uint64_t>(std::min(a->src, b->src)));
+  return true;
+}
+
 std::optional<bool> Context::contains(const V& c, const V& x) {
   if (PyObject* f = user_method(c, "__contains__")) return truth(call(wrap_static(f), {c, x}, {}));
   return c->contains(*this, x);
@@ -489,6 +534,38 @@ std::optional<bool> Context::contains(const V& c, const V& x) {
 
 bool is_nan(PyObject* o) {
   return PyFloat_Check(o) && PyFloat_AS_DOUBLE(o) != PyFloat_AS_DOUBLE(o);
+}
+
+bool holds_nan(PyObject* o) {
+  if (PyComplex_Check(o))
+    return std::isnan(PyComplex_RealAsDouble(o)) || std::isnan(PyComplex_ImagAsDouble(o));
+  if (PyDict_Check(o)) {
+    Py_ssize_t pos = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(o, &pos, &key, &value))
+      if (holds_nan(key) || holds_nan(value)) return true;
+    return false;
+  }
+  const bool items =
+      PyTuple_Check(o) || PyList_Check(o) || PyAnySet_Check(o) || Py_TYPE(o) == deque_type();
+  if (!items) return is_nan(o);
+  for (auto x : py::reinterpret_borrow<py::object>(o))
+    if (holds_nan(x.ptr())) return true;
+  return false;
+}
+
+py::object Context::as_key(const V& key, py::object o) {
+  const auto [it, fresh] = keys_made_.try_emplace(static_cast<Value*>(key), o);
+  if (fresh) key_values_[o.ptr()] = key;
+  return it->second;
+}
+V Context::made_key(PyObject* o) const {
+  const auto it = key_values_.find(o);
+  return it == key_values_.end() ? V() : it->second;
+}
+V Context::key_value(PyObject* o) {
+  const V made = made_key(o);
+  return made ? made : wrap_static(o);
 }
 
 int Context::find_key(const V& d, PyObject* key) {
@@ -709,7 +786,10 @@ V Context::python_operation(const char* name, const std::vector<V>& args) {
     if (strict) give_up(Reason::kRaises, e.what());  // a warning, in truth
     raise(e);
   }
-  if (auto v = fresh(py::reinterpret_steal<py::object>(r))) return *v;
+  const auto result = py::reinterpret_steal<py::object>(r);
+  for (size_t k = 0; k < args.size(); ++k)  // x + 0 may be x itself
+    if (py::object(l[k]).is(result)) return args[k];
+  if (auto v = fresh(result)) return *v;
   give_up(Reason::kUnsupportedOperand, name);
 }
 
@@ -734,7 +814,7 @@ constinit OnDemand<std::vector<PyObject*>> number_methods;
 
 // An operator that may change its first operand: += and its kind.
 V Context::in_place(BinaryOp op, const V& a, const V& b) {
-  if (as<DequeValue>(a) && op == BinaryOp::kAdd && !as<DequeValue>(a)->bounded()) {
+  if (as<DequeValue>(a) && op == BinaryOp::kAdd) {
     std::vector<V> args{b};
     Kwargs none;
     a->method(*this, "extend", args, none);
@@ -746,7 +826,7 @@ V Context::in_place(BinaryOp op, const V& a, const V& b) {
   if (op == BinaryOp::kOr && is_dict(a) && is_dict(b)) return binary(BinaryOp::kOr, a, b, true);
   auto* list = as<ListValue>(a);
   if (list && op == BinaryOp::kAdd) {
-    list->extend(*this, items_of(b));
+    list->extend_by(*this, b);
     return a;
   }
   const auto times = list && a->src < 0 && op == BinaryOp::kMul ? as_int(b) : std::nullopt;
@@ -851,7 +931,10 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
     return call_pure(polyfill("percent")(keys), args, {}, "%");
   }
   auto seq = [](const V& v) { return v->kind == Value::kTuple || v->kind == Value::kList; };
+  auto one_object = [this](const V& v) { return type_of(v) == &PyTuple_Type; };
   if (op == BinaryOp::kAdd && seq(a) && a->kind == b->kind) {
+    if (a->items.empty() && one_object(b)) return b;
+    if (b->items.empty() && one_object(a)) return a;
     std::vector<V> items = items_of(a);
     for (auto& x : items_of(b)) items.push_back(x);
     return sequence(a->kind, items);
@@ -859,6 +942,7 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
   if (op == BinaryOp::kMul && (seq(a) || seq(b))) {
     const V s = seq(a) ? a : b, n = seq(a) ? b : a;
     if (auto k = as_int(n)) {
+      if (*k == 1 && one_object(s)) return s;
       const auto items = items_of(s);
       std::vector<V> out;
       for (int64_t i = 0; i < *k; ++i) {
@@ -873,7 +957,7 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
       give_up(Reason::kUnsupportedOperand, str_cat(op, " of a dict and a ", type_of(b)->tp_name));
     const V d = in_place ? a : a->with_parts(*this, a->parts(*this));
     for (size_t k = 0; k < b->keys.size(); ++k)
-      set_subscript(d, wrap_static(b->keys[k].ptr()), item(b, k));
+      set_subscript(d, key_value(b->keys[k].ptr()), item(b, k));
     return d;
   }
   if (a->kind == Value::kConst && b->kind == Value::kConst) {
@@ -923,19 +1007,6 @@ V Context::compare(CompareOp op, const V& a, const V& b) {
     }
     return constant(py::bool_(same == (op == CompareOp::kEq)));
   }
-  if (a->kind == Value::kTuple || a->kind == Value::kList) {
-    // their items are compared by identity first, and that of NaN differs from call to call
-    std::function<bool(const V&)> nan_in = [&](const V& v) -> bool {
-      if (v->kind == Value::kConst) return is_nan(v->obj.ptr());
-      if (v->kind != Value::kTuple && v->kind != Value::kList) return false;
-      const Nested nested(*this);
-      for (size_t k = 0; k < v->items.size(); ++k)
-        if (nan_in(item(v, k))) return true;
-      return false;
-    };
-    if (nan_in(a) && nan_in(b))
-      give_up(Reason::kUnsupportedOperand, "comparison of NaN in containers");
-  }
   if (op == CompareOp::kEq || op == CompareOp::kNe) {
     auto c = as_constant(a), d = as_constant(b);
     if (!c || !d) {
@@ -950,6 +1021,14 @@ V Context::compare(CompareOp op, const V& a, const V& b) {
       give_up(Reason::kUnsupportedOperand, "equality");
     }
   }
+  // items are compared by identity first, and that of NaN differs from call to call
+  auto nan_inside = [this](const V& v) {
+    if (v->kind == Value::kConst) return false;
+    const auto o = as_constant(v);
+    return o && holds_nan(o->ptr());
+  };
+  if (nan_inside(a) && nan_inside(b))
+    give_up(Reason::kUnsupportedOperand, "comparison of NaN in containers");
   return python_operation(facts(op).name, {a, b});
 }
 

@@ -13,8 +13,10 @@ bool is_atom(Tracer& t, const V& x) {
     t.user_method(x, "__copy__");  // of a metaclass: guards that there is none
     return Py_TYPE(o) == &PyType_Type;
   }
-  return PyFunction_Check(o) || PyCFunction_Check(o) || is_enum(Py_TYPE(o)) ||
-         PyFrozenSet_CheckExact(o);
+  return PyFunction_Check(o) || PyCFunction_Check(o) || is_enum(Py_TYPE(o));
+}
+bool is_frozen_set(const V& x) {
+  return as<ObjectValue>(x) && PyFrozenSet_CheckExact(x->obj.ptr());
 }
 
 // Of a class in Python, with attributes in a dict alone, that copies in no way of its own.
@@ -40,13 +42,22 @@ V instance_like(Tracer& t, const V& x, std::vector<V> items) {
   return made;
 }
 
+// OrderedDict alone has a __dict__, which is copied, too.
+void check_no_attributes(Tracer& t, const V& x) {
+  auto* d = as<DictValue>(x);
+  if (!d || !d->ordered() || d->src < 0) return;
+  if (t.truth(t.c_attribute(d, "__dict__")).value_or(true))
+    t.give_up(Reason::kUnsupportedCall, "a copy of an OrderedDict with attributes");
+}
+
 bool is_container(const V& x) {
   return as<TupleValue>(x) || as<ListValue>(x) || as<DictValue>(x) || as<DequeValue>(x);
 }
 
 V copy(Tracer& t, Call& c) {
   const V& x = c.args[0];
-  if (is_atom(t, x)) return x;
+  if (is_atom(t, x) || is_frozen_set(x)) return x;
+  check_no_attributes(t, x);
   if (auto copied =
           as<SetValue>(x) || as<OpenSetValue>(x) ? set_question(t, x, "copy", {}) : std::nullopt)
     return *copied;
@@ -78,8 +89,13 @@ class DeepCopy {
 
  private:
   V make(const V& x) {
-    if (as<SetValue>(x) || as<OpenSetValue>(x))
-      return make_set(t_, &PySet_Type, t_.list(t_.items_of(x)));
+    if (as<SetValue>(x) || as<OpenSetValue>(x) || is_frozen_set(x)) {
+      std::vector<V> items;
+      const V it = t_.get_iter(x);
+      for (V item; t_.iterate(it, &item);) items.push_back(of(item));
+      return make_set(t_, x->type(), t_.list(items));
+    }
+    check_no_attributes(t_, x);
     if (x->type() == tensor_type) {  // a Parameter asks for the memo
       PyObject* f = python_method(x->type(), "__deepcopy__");
       if (f && PyFunction_Check(f))

@@ -20,6 +20,8 @@ V pure(Tracer& t, Call& c) {
 
 V make_str(Tracer& t, Call& c) {
   if (c.args.size() != 1 || !c.kwargs.empty() || Tracer::sourced(c.args[0])) return pure(t, c);
+  if (c.args[0]->kind == Value::kConst && PyUnicode_CheckExact(c.args[0]->obj.ptr()))
+    return c.args[0];
   if (auto s = t.text(c.args[0], "__str__")) return *s;
   unsupported(t, c);
 }
@@ -65,6 +67,7 @@ V make_a_set(Tracer& t, Call& c) {
 template <Value::Kind kKind>
 V make_sequence(Tracer& t, Call& c) {
   if (c.args.empty()) return t.sequence(kKind, {});
+  if (kKind == Value::kTuple && c.args[0]->type() == &PyTuple_Type) return c.args[0];
   auto items = t.unpack(c.args[0]);
   if (!items) unsupported(t, c);
   return t.sequence(kKind, *items);

@@ -43,6 +43,14 @@ V NumberArrayValue::coerced(Context& c, const V& x) {
   }
 }
 
+// One array that takes another takes bytes, or asks what they are.
+std::optional<V> NumberArrayValue::method(Context& c, const std::string& name, std::vector<V>& args,
+                                          Kwargs& kwargs) {
+  if (name == "__iadd__" || (name == "extend" && !args.empty() && as<NumberArrayValue>(args[0])))
+    return std::nullopt;
+  return GrowingSequence::method(c, name, args, kwargs);
+}
+
 void NumberArrayValue::log_extend(Context& c, const std::vector<V>& values) {
   if (values.size() == 1)
     log_call(c, "append", {values[0]});

@@ -14,6 +14,8 @@ struct NumberArrayValue : GrowingSequence {
   int rebuild(Rebuilder& r) override;
   void from_outside(Context& c) override { set_open(true); }
   V coerced(Context& c, const V& x) override;
+  std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
+                          Kwargs& kwargs) override;
   void log_extend(Context& c, const std::vector<V>& values) override;
   // One that holds just this.
   virtual py::object made_of(const py::list& numbers) const = 0;
@@ -21,6 +23,7 @@ struct NumberArrayValue : GrowingSequence {
 
 struct BytearrayValue final : NumberArrayValue {
   PyTypeObject* type() const override;
+  bool takes_at_once(const V& from) const override { return true; }
   py::object made_of(const py::list& numbers) const override;
 };
 
@@ -29,6 +32,7 @@ struct ArrayModuleValue final : NumberArrayValue {
   py::object made_of(const py::list& numbers) const override;
   void from_outside(Context& c) override;
   V coerced(Context& c, const V& x) override;
+  bool takes_at_once(const V& from) const override { return false; }
 
   std::string typecode;
 };

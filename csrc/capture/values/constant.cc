@@ -54,6 +54,8 @@ std::optional<bool> ConstantValue::truth(Context& c) {
     }
     c.fix(this);
   }
+  if (obj.ptr() == Py_NotImplemented)  // which warns each time
+    c.give_up(Reason::kUnsupportedOperand, "truth value of NotImplemented");
   return PyObject_IsTrue(obj.ptr()) == 1;
 }
 

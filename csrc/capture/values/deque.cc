@@ -98,6 +98,7 @@ void DequeValue::trim(Context& c, bool left) {
 }
 
 std::optional<py::object> DequeValue::object(Context& c, Ask what) {
+  const Context::Nested nested(c);
   py::list l;
   for (auto& x : parts(c)) {
     const auto o = c.as_constant(x, what);
@@ -198,9 +199,15 @@ V push(Context& c, DequeValue& d, const std::vector<V>& values, bool left) {
   return none(c);
 }
 V append(Context& c, DequeValue& d, Args a) { return push(c, d, {a[0]}, false); }
-V extend(Context& c, DequeValue& d, Args a) { return push(c, d, c.items_of(a[0]), false); }
+// Item by item, as GrowingSequence::extend_by.
+V push_each(Context& c, DequeValue& d, const V& from, bool left) {
+  if (d.takes_at_once(from)) return push(c, d, c.items_of(from), left);
+  c.each(from, [&](const V& x) { push(c, d, {x}, left); });
+  return none(c);
+}
+V extend(Context& c, DequeValue& d, Args a) { return push_each(c, d, a[0], false); }
 V append_left(Context& c, DequeValue& d, Args a) { return push(c, d, {a[0]}, true); }
-V extend_left(Context& c, DequeValue& d, Args a) { return push(c, d, c.items_of(a[0]), true); }
+V extend_left(Context& c, DequeValue& d, Args a) { return push_each(c, d, a[0], true); }
 V clear(Context& c, DequeValue& d, Args) {
   changed(c, d);
   d.empty(c);
@@ -240,7 +247,11 @@ constexpr Method<DequeValue> kMethods[] = {
 std::optional<V> DequeValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                     Kwargs& kwargs) {
   if (auto r = run_method(kMethods, *this, c, name, args, kwargs)) return r;
-  if (bounded() && (name == "insert" || name == "__iadd__")) return std::nullopt;
+  if (name == "__iadd__" && args.size() == 1) {
+    push_each(c, *this, args[0], false);
+    return this;
+  }
+  if (bounded() && name == "insert") return std::nullopt;
   if (name == "insert" || name == "remove" || name == "reverse" || name == "__delitem__")
     changed(c, *this);
   return GrowingSequence::method(c, name, args, kwargs);

@@ -23,7 +23,8 @@ struct DictRecipe final : Recipe {
   py::object make(Runner& r) const override {
     const py::object d = empty_dict(cls.ptr());
     if (factory >= 0) d.attr("default_factory") = r.make(factory);
-    for (size_t k = 0; k < parts.size(); ++k) put(d, keys[k], r.make(parts[k]));
+    for (size_t k = 0; k < keys.size(); ++k)
+      put(d, keys[k] ? keys[k] : r.make(parts[keys.size() + k]), r.make(parts[k]));
     return d;
   }
   int visit(visitproc visit, void* arg) const override {
@@ -33,13 +34,14 @@ struct DictRecipe final : Recipe {
   }
   std::string describe() const override {
     std::string r = text_of(cls.attr("__name__")) + " with keys";
-    for (auto& k : keys) r += " " + shown(k);
+    for (auto& k : keys) r += " " + (k ? shown(k) : "made");
     return r;
   }
 
+  // Parts are the values, and then, if some of the keys are made anew, all keys.
   py::object cls;
-  int factory = -1;  // a recipe
-  std::vector<py::object> keys;
+  int factory = -1;              // a recipe
+  std::vector<py::object> keys;  // null: made by its part
 };
 
 }  // namespace
@@ -257,7 +259,7 @@ void DictValue::update(Context& c, const V& from) {
   if (auto* d = as<DictValue>(from)) {
     const std::vector<V> values = d->parts(c);
     const std::vector<py::object> names = d->keys;
-    for (size_t k = 0; k < names.size(); ++k) setitem(c, c.wrap_static(names[k].ptr()), values[k]);
+    for (size_t k = 0; k < names.size(); ++k) setitem(c, c.key_value(names[k].ptr()), values[k]);
     return;
   }
   if (type_lookup(from->type(), names.keys))
@@ -362,7 +364,7 @@ V popitem(Context& c, DictValue& d, bool last) {
     c.raise(PyExc_KeyError, {c.constant(py::str(d.ordered() ? "dictionary is empty"
                                                             : "popitem(): dictionary is empty"))});
   const size_t at = last ? d.keys.size() - 1 : 0;
-  const V key = c.wrap_static(d.keys[at].ptr()), value = c.item(&d, at);
+  const V key = c.key_value(d.keys[at].ptr()), value = c.item(&d, at);
   d.remove(c, key);
   return c.tuple({key, value});
 }
@@ -444,7 +446,14 @@ void DictValue::traverse(Visit visit) const {
 int DictValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<DictRecipe>();
   for (auto& x : parts(r.context())) made->parts.push_back(r.recipe(x));
-  made->keys = keys;
+  std::vector<int> made_keys;
+  for (auto& k : keys) {
+    const V key = r.context().made_key(k.ptr());
+    made->keys.push_back(key ? py::object() : k);
+    made_keys.push_back(key ? r.recipe(key) : -1);
+  }
+  if (std::any_of(made_keys.begin(), made_keys.end(), [](int id) { return id >= 0; }))
+    made->parts.insert(made->parts.end(), made_keys.begin(), made_keys.end());
   made->cls = share(reinterpret_cast<PyObject*>(type()));
   if (factory) made->factory = r.recipe(factory);
   return r.add(this, std::move(made));

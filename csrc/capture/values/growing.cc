@@ -4,6 +4,7 @@
 
 #include "capture/context.h"
 #include "capture/values/iterator.h"
+#include "capture/values/sequence.h"
 #include "capture/values/slice.h"
 
 namespace pijit {
@@ -27,6 +28,7 @@ V GrowingSequence::source_item(Context& c, int64_t i) {
 void GrowingSequence::settle(Context& c) {
   if (!open_) return;
   tighten(c);
+  if (!open_) return;  // an item in its middle was among the loose ones
   const int64_t n = source_size(), end = n - drop;
   if (c.unstable(src))
     c.give_up(Reason::kUnstable, describe_source(c.sources_, src, *c.start_.code));
@@ -188,6 +190,17 @@ void GrowingSequence::extend(Context& c, std::vector<V> values) {
     splice(c, items.size(), 0, held);
   }
   if (src >= 0) log_extend(c, values);
+}
+
+// As CPython goes: what a list or tuple holds at once, else item by item. Code that gives them sees
+// those before, which stay where it raises.
+void GrowingSequence::extend_by(Context& c, const V& from) {
+  if (takes_at_once(from)) return extend(c, c.items_of(from));
+  c.each(from, [&](const V& x) { extend(c, {x}); });
+}
+
+bool GrowingSequence::takes_at_once(const V& from) const {
+  return as<GrowingSequence>(from) || as<TupleValue>(from);
 }
 
 void GrowingSequence::insert(Context& c, int64_t i, V value) {
@@ -365,10 +378,13 @@ void GrowingSequence::splice(Context& c, size_t at, size_t removed, std::vector<
       items.insert(behind, by.begin() + static_cast<std::ptrdiff_t>(common), by.end());
   };
   c.touch(this);
+  if (!removed && added.empty()) return;
+  ++edits;
   const auto begin = items.begin() + static_cast<std::ptrdiff_t>(at);
   c.undoable([this, at, n = added.size(), replace,
               old = std::vector<V>(begin, begin + static_cast<std::ptrdiff_t>(removed))] {
     replace(items, at, n, old);
+    --edits;
   });
   replace(items, at, removed, added);
 }
@@ -390,11 +406,11 @@ V append(Context& c, GrowingSequence& s, Args a) {
   return none(c);
 }
 V extend(Context& c, GrowingSequence& s, Args a) {
-  s.extend(c, c.items_of(a[0]));
+  s.extend_by(c, a[0]);
   return none(c);
 }
 V add_in_place(Context& c, GrowingSequence& s, Args a) {
-  s.extend(c, c.items_of(a[0]));
+  s.extend_by(c, a[0]);
   return &s;
 }
 V insert(Context& c, GrowingSequence& s, Args a) {
@@ -408,14 +424,19 @@ V pop(Context& c, GrowingSequence& s, Args a) {
   s.erase(c, i);
   return v;
 }
-// The first place of an item that equals x; -1: there is none.
+// Does an item of s count as x?
+bool counts_as(Context& c, GrowingSequence& s, const V& item, const V& x) {
+  const uint64_t before = s.edits;
+  const auto same = c.same_or_equal(item, x);
+  if (!same) c.give_up(Reason::kTensorValue, "whether an item is equal");
+  if (s.edits != before) c.give_up(Reason::kUnsupportedCall, "a comparison that changes its list");
+  return *same;
+}
+// The first place of an item that counts as x; -1: there is none.
 int64_t place_of(Context& c, GrowingSequence& s, const V& x) {
   const std::vector<V> all = s.parts(c);
-  for (size_t k = 0; k < all.size(); ++k) {
-    const auto same = all[k] == x ? true : c.truth(c.compare(CompareOp::kEq, all[k], x));
-    if (!same) c.give_up(Reason::kTensorValue, "the place of an item");
-    if (*same) return static_cast<int64_t>(k);
-  }
+  for (size_t k = 0; k < all.size(); ++k)
+    if (counts_as(c, s, all[k], x)) return static_cast<int64_t>(k);
   return -1;
 }
 V remove(Context& c, GrowingSequence& s, Args a) {
@@ -431,11 +452,7 @@ V index(Context& c, GrowingSequence& s, Args a) {
 }
 V count(Context& c, GrowingSequence& s, Args a) {
   int64_t n = 0;
-  for (auto& x : s.parts(c)) {
-    const auto same = x == a[0] ? true : c.truth(c.compare(CompareOp::kEq, x, a[0]));
-    if (!same) c.give_up(Reason::kTensorValue, "a count of items");
-    n += *same;
-  }
+  for (auto& x : s.parts(c)) n += counts_as(c, s, x, a[0]);
   return c.constant_int(n);
 }
 V clear(Context& c, GrowingSequence& s, Args) {

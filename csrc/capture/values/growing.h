@@ -30,12 +30,15 @@ struct GrowingSequence : Value {
   virtual void log_extend(Context& c, const std::vector<V>& values);
   // May a change need to know its length? Of a deque with maxlen.
   virtual bool bounded() const { return false; }
+  // Does it take what this holds before any of it is added? Else item by item.
+  virtual bool takes_at_once(const V& from) const;
 
   // Takes the length and all items as they are, under a guard.
   virtual void settle(Context& c);
   bool is_open() const { return open_; }
   V at(Context& c, int64_t i);  // null: no such index
   void extend(Context& c, std::vector<V> values);
+  void extend_by(Context& c, const V& iterable);
   void insert(Context& c, int64_t i, V value);
   void put(Context& c, int64_t i, V value);  // insert, but in the journal
   void set(Context& c, int64_t i, V value);
@@ -49,6 +52,8 @@ struct GrowingSequence : Value {
   void log_method(Context& c, const char* method, std::vector<V> args) {
     log_call(c, method, std::move(args));
   }
+
+  uint64_t edits = 0;  // since it is no longer open
 
  protected:
   virtual void set_open(bool open) { open_ = open; }

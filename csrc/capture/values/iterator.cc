@@ -116,7 +116,7 @@ bool DictIterator::next(Context& c, V* value) {
   }
   ++pos;
   const auto* view = as<ViewValue>(of);
-  const V key = c.wrap_static(dict->keys[at].ptr());
+  const V key = c.key_value(dict->keys[at].ptr());
   *value = !view || view->what == ViewValue::kKeys ? key
            : view->what == ViewValue::kValues      ? c.item(dict, at)
                                                    : c.tuple({key, c.item(dict, at)});

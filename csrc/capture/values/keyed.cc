@@ -95,6 +95,7 @@ py::object key_object(Context& c, const V& key) {
     o = key->obj;
   } else if (as<TupleValue>(key) && key->type() == &PyTuple_Type) {
     o = c.as_constant(key).value_or(py::object());
+    if (o && !o.is(key->obj)) o = c.as_key(key, o);
   } else if (as<ObjectValue>(key) && is_enum(key->type()) && hashes_as_enum(key->type())) {
     c.guard_class(key->type());
     o = c.as_constant(key, Ask::kIdentity).value_or(py::object());
@@ -106,12 +107,8 @@ py::object key_object(Context& c, const V& key) {
   }
   if (!o) c.give_up(Reason::kUnsupportedOperand, str_cat("a key of type ", key->type()->tp_name));
   if (PyObject_Hash(o.ptr()) == -1) c.raise(py::error_already_set());
-  return o;
-}
-
-py::object element_object(Context& c, const V& x) {
-  const py::object o = key_object(c, x);
-  if (is_nan(o.ptr())) c.give_up(Reason::kUnsupportedOperand, "NaN in a set");
+  // it is found by its identity, which differs from call to call
+  if (holds_nan(o.ptr())) c.give_up(Reason::kUnsupportedOperand, "NaN as a key");
   return o;
 }
 
@@ -180,7 +177,7 @@ void KeyedContainer::tighten(Context& c, const V& key) {
   c.undoable([this, all] { loose = all; });
   loose.clear();
   for (auto& of : all) {
-    c.fix(of.key);
+    key_object(c, of.key);
     change(c, of.key->obj, of.present, of.value, of.order);
   }
 }

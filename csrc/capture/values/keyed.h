@@ -7,10 +7,9 @@ namespace pijit {
 
 // May it be a key that guards compare and that is there at any time?
 bool constant_key(PyObject* o);
-// The object of a key. Raises where it cannot be one, gives up where it is not constant.
+// The object of a key, or of an element of a set. Raises where it cannot be one, gives up where it
+// is not constant.
 py::object key_object(Context& c, const V& key);
-// The same for a set, in which NaN is by its identity.
-py::object element_object(Context& c, const V& x);
 
 struct KeyedContainer : Value {
   using Value::Value;

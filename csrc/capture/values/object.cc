@@ -56,7 +56,7 @@ V ObjectValue::length(Context& c) {
 
 std::optional<bool> ObjectValue::contains(Context& c, const V& x) {
   if (!frozen(c)) return Value::contains(c, x);
-  const int r = PySequence_Contains(obj.ptr(), element_object(c, x).ptr());
+  const int r = PySequence_Contains(obj.ptr(), key_object(c, x).ptr());
   if (r < 0) c.raise(py::error_already_set());
   return r == 1;
 }
@@ -69,7 +69,7 @@ std::optional<bool> ObjectValue::truth(Context& c) {
 V ObjectValue::iter(Context& c) {
   if (!frozen(c)) return Value::iter(c);
   std::vector<V> all;
-  for (auto o : obj) all.push_back(c.wrap_static(o.ptr()));
+  for (auto o : obj) all.push_back(c.key_value(o.ptr()));
   return c.make<SetIterator>(this, all);
 }
 

@@ -65,7 +65,7 @@ void OpenSetValue::put(Context& c, const V& key) {
   if (Context::unfixed(key) && !cleared_) {
     change_loosely(c, key, nullptr);
   } else {
-    const py::object k = element_object(c, key);
+    const py::object k = key_object(c, key);
     tighten(c, key);
     KeyedContainer::change(c, k, true);
   }
@@ -78,7 +78,7 @@ void OpenSetValue::drop(Context& c, const V& key) {
   if (Context::unfixed(key) && !cleared_) {
     change_loosely(c, key, nullptr, false);
   } else {
-    const py::object k = element_object(c, key);
+    const py::object k = key_object(c, key);
     tighten(c, key);
     KeyedContainer::change(c, k, false);
   }
@@ -108,17 +108,17 @@ V add(Context& c, OpenSetValue& s, Args a) {
 std::vector<V> set_elements(Context& c, const V& x) {
   const py::object elements = *set_object(c, x);
   std::vector<V> all;
-  for (auto o : elements) all.push_back(c.wrap_static(o.ptr()));
+  for (auto o : elements) all.push_back(c.key_value(o.ptr()));
   return all;
 }
 V update(Context& c, OpenSetValue& s, Args a) {
   for (auto& from : a) {
     const V other = Context::is_dict(from) ? make_set(c, &PySet_Type, from) : from;
     if (other == from && !set_object(c, other)) {
-      for (auto& x : c.items_of(other)) {
+      c.each(other, [&](const V& x) {
         s.put(c, x);
         s.log(c, "add", {x});
-      }
+      });
     } else {
       const V constant = set_snapshot(c, other);
       for (auto& x : set_elements(c, constant)) s.put(c, x);
@@ -129,6 +129,13 @@ V update(Context& c, OpenSetValue& s, Args a) {
 }
 V difference_update(Context& c, OpenSetValue& s, Args a) {
   for (auto& from : a) {
+    if (as<IteratorValue>(from)) {
+      c.each(from, [&](const V& x) {
+        s.drop(c, x);
+        s.log(c, "discard", {x});
+      });
+      continue;
+    }
     const V constant = make_set(c, &PySet_Type, from);
     for (auto& x : set_elements(c, constant)) s.drop(c, x);
     s.log(c, "difference_update", {constant});
@@ -150,7 +157,7 @@ V intersection_update(Context& c, OpenSetValue& s, Args a) {
     kept = kept.attr("intersection")(*set_object(c, others.back()));
   }
   for (auto x : mine)
-    if (PySet_Contains(kept.ptr(), x.ptr()) != 1) s.drop(c, c.wrap_static(x.ptr()));
+    if (PySet_Contains(kept.ptr(), x.ptr()) != 1) s.drop(c, c.key_value(x.ptr()));
   s.log(c, "intersection_update", others);
   return none(c);
 }

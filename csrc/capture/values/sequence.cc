@@ -68,6 +68,12 @@ std::vector<V> all_items(Context& c, const V& x) {
   return out;
 }
 
+std::optional<bool> is_among(Context& c, const std::vector<V>& items, const V& x) {
+  for (auto& item : items)
+    if (const auto same = c.same_or_equal(item, x); !same || *same) return same;
+  return false;
+}
+
 }  // namespace
 
 // --- tuples
@@ -84,6 +90,7 @@ std::optional<py::object> TupleValue::object(Context& c, Ask what) {
   if (c.asks_user_code(type(), what)) return std::nullopt;
   const auto l = objects(c, this, what);
   if (!l) return std::nullopt;
+  if (obj && src < 0) return obj;  // one that the code holds
   py::object t = py::tuple(*l);
   if (type() == &PyTuple_Type) return t;
   return checked(PyTuple_Type.tp_new(type(), py::make_tuple(t).ptr(), nullptr));
@@ -95,14 +102,21 @@ V TupleValue::length(Context& c) { return c.constant_int(static_cast<int64_t>(it
 V TupleValue::getitem(Context& c, const V& index) {
   if (auto i = c.as_int(index)) return item_at(c, this, *i);
   if (as<SliceValue>(index))
-    if (const auto s = c.as_constant(index)) return c.tuple(items_at(c, this, *s));
+    if (const auto s = c.as_constant(index)) {
+      const std::vector<V> some = items_at(c, this, *s);
+      const py::object step = s->attr("step");
+      const bool all = some.size() == items.size() && type() == &PyTuple_Type &&
+                       (step.is_none() || step.equal(py::int_(1)));
+      return all ? V(this) : c.tuple(some);
+    }
   c.give_up(Reason::kUnsupportedOperand, str_cat("subscript of ", type()->tp_name));
 }
 
 std::optional<bool> TupleValue::contains(Context& c, const V& x) {
   if (Context::sourced(x))
     if (const V r = c.computed(original("contains"), {this, x})) return c.truth(r);
-  return Value::contains(c, x);
+  if (const auto known = Value::contains(c, x)) return known;
+  return is_among(c, all_items(c, this), x);
 }
 
 V TupleValue::iter(Context& c) { return c.make<SequenceIterator>(this); }
@@ -148,6 +162,7 @@ V TupleValue::with_parts(Context& c, std::vector<V> p) {
 }
 
 int TupleValue::rebuild(Rebuilder& r) {
+  if (obj) return r.make<ConstantRecipe>(this, obj);  // one that the code holds
   auto made = std::make_unique<TupleRecipe>();
   for (auto& x : all_items(r.context(), this)) made->parts.push_back(r.recipe(x));
   made->cls = cls;
@@ -161,6 +176,15 @@ PyTypeObject* ListValue::type() const { return &PyList_Type; }
 void ListValue::set_open(bool open) {
   open_ = open;
   kind = open ? kOpenList : kList;
+}
+
+std::optional<bool> ListValue::contains(Context& c, const V& x) {
+  if (const auto known = Value::contains(c, x)) return known;
+  const std::vector<V> all = parts(c);
+  const uint64_t before = edits;
+  const auto r = is_among(c, all, x);
+  if (edits != before) c.give_up(Reason::kUnsupportedCall, "a comparison that changes its list");
+  return r;
 }
 
 std::optional<py::object> ListValue::object(Context& c, Ask what) {
@@ -192,10 +216,16 @@ void ListValue::setitem(Context& c, const V& index, const V& value) {
   if (!slice) return GrowingSequence::setitem(c, index, value);
   Py_ssize_t begin, end, step;
   if (PySlice_Unpack(slice->ptr(), &begin, &end, &step) < 0) throw py::error_already_set();
-  const V by = c.list(c.items_of(value));
   settle(c);
-  const Py_ssize_t n =
-      PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &begin, &end, step);
+  Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &begin, &end, step);
+  const size_t before = items.size();
+  const V by = c.list(c.items_of(value));
+  if (items.size() != before) {  // what gives the values has changed the list
+    if (step != 1) c.give_up(Reason::kUnsupportedOperand, "a slice of a list that changes");
+    const auto now = static_cast<Py_ssize_t>(items.size());
+    begin = std::min(begin, now);
+    n = std::min(begin + n, now) - begin;
+  }
   read_all(c);
   if (step == 1) {
     splice(c, static_cast<size_t>(begin), static_cast<size_t>(n), by->items);
@@ -212,19 +242,41 @@ void ListValue::log_extend(Context& c, const std::vector<V>& values) {
   c.log({Context::Note::kExtend, this, {}, {}, values});
 }
 
-// sort(): what sorted() gives takes the place of all items.
+// While CPython asks for keys, the list is empty.
+std::optional<V> ListValue::sort(Context& c, Kwargs& kwargs) {
+  settle(c);
+  const std::vector<V> all = parts(c);
+  const V given = c.list(all);
+  const size_t notes = c.journal_.size();
+  auto put = [&](const V& items) {
+    replace(c, items->items);
+    if (src < 0) return;
+    const V none = c.constant(py::none());
+    c.log({Context::Note::kSetItem, this, {}, {}, {c.make<SliceValue>(none, none, none), items}});
+  };
+  splice(c, 0, all.size(), {});
+  const uint64_t before = edits;
+  V sorted;
+  try {
+    sorted = c.call(c.wrap_static(original("sorted")), {given}, kwargs);
+  } catch (const Raised&) {
+    if (c.journal_.size() != notes)
+      put(given);
+    else
+      replace(c, all);
+    throw;
+  }
+  if (!as<ListValue>(sorted)) c.give_up(Reason::kUnsupportedCall, "list.sort");
+  const bool changed = edits != before;
+  put(sorted);
+  if (changed) c.raise(PyExc_ValueError, {c.constant(py::str("list modified during sort"))});
+  return c.constant(py::none());
+}
+
 std::optional<V> ListValue::method(Context& c, const std::string& name, std::vector<V>& args,
                                    Kwargs& kwargs) {
   if (name != "sort" || !args.empty()) return GrowingSequence::method(c, name, args, kwargs);
-  const V sorted = c.call(c.wrap_static(original("sorted")), {this}, kwargs);
-  if (!as<ListValue>(sorted)) return std::nullopt;
-  settle(c);
-  replace(c, sorted->items);
-  if (src >= 0) {
-    const V none = c.constant(py::none());
-    c.log({Context::Note::kSetItem, this, {}, {}, {c.make<SliceValue>(none, none, none), sorted}});
-  }
-  return c.constant(py::none());
+  return sort(c, kwargs);
 }
 
 V ListValue::with_parts(Context& c, std::vector<V> p) { return c.list(std::move(p)); }

@@ -30,6 +30,7 @@ struct ListValue final : GrowingSequence {
   std::optional<py::object> object(Context& c, Ask what) override;
   V getitem(Context& c, const V& index) override;
   void setitem(Context& c, const V& index, const V& value) override;
+  std::optional<bool> contains(Context& c, const V& x) override;
   V with_parts(Context& c, std::vector<V> parts) override;
   std::optional<V> method(Context& c, const std::string& name, std::vector<V>& args,
                           Kwargs& kwargs) override;
@@ -38,6 +39,7 @@ struct ListValue final : GrowingSequence {
 
  private:
   void set_open(bool open) override;
+  std::optional<V> sort(Context& c, Kwargs& kwargs);
 };
 
 // Is this a tuple or list whose items are all listed?

@@ -1,5 +1,7 @@
 #include "capture/values/set.h"
 
+#include <algorithm>
+
 #include "capture/context.h"
 #include "capture/rebuilder.h"
 #include "capture/values/iterator.h"
@@ -19,7 +21,18 @@ py::object replay(const std::vector<SetValue::Step>& steps) {
 }
 
 struct SetRecipe final : Recipe {
-  py::object make(Runner&) const override { return replay(steps); }
+  py::object make(Runner& r) const override {
+    const py::object s = replay(steps);
+    if (made.empty()) return s;
+    // equal objects in the places of those of the capture
+    auto* set = reinterpret_cast<PySetObject*>(s.ptr());
+    for (Py_ssize_t k = 0; k <= set->mask; ++k)
+      if (const auto it = made.find(set->table[k].key); it != made.end()) {
+        const auto old = py::reinterpret_steal<py::object>(set->table[k].key);
+        set->table[k].key = Py_NewRef(r.make(it->second).ptr());
+      }
+    return s;
+  }
   int visit(visitproc visit, void* arg) const override {
     for (auto& step : steps)
       for (auto& a : step.args) Py_VISIT(a.ptr());
@@ -35,6 +48,7 @@ struct SetRecipe final : Recipe {
   }
 
   std::vector<SetValue::Step> steps;
+  absl::flat_hash_map<PyObject*, int> made;  // recipes of elements; the steps hold the objects
 };
 
 bool is_frozen(const V& v) { return as<ObjectValue>(v) && PyFrozenSet_CheckExact(v->obj.ptr()); }
@@ -56,7 +70,7 @@ py::object argument(Context& c, const V& x) {
   if (auto o = set_object(c, x)) return *o;
   if (Context::is_dict(x)) return dict_of_keys(c, x);
   py::list all;
-  for (auto& v : c.items_of(x)) all.append(element_object(c, v));
+  for (auto& v : c.items_of(x)) all.append(key_object(c, v));
   return all;
 }
 
@@ -82,6 +96,7 @@ V set_by(Context& c, const V& a, const py::object& f, std::vector<py::object> re
   std::vector<py::object> all{o};
   all.insert(all.end(), rest.begin(), rest.end());
   const py::object r = called(c, f, all);
+  if (r.is(o) && is_frozen(a)) return a;  // a copy of a frozenset is itself
   if (!PySet_CheckExact(r.ptr())) return *c.fresh(r);
   if (auto* made = as<SetValue>(a)) {
     std::vector<SetValue::Step> steps = made->steps;
@@ -122,14 +137,14 @@ std::optional<bool> SetValue::truth(Context&) { return size() > 0; }
 V SetValue::length(Context& c) { return c.constant_int(size()); }
 
 std::optional<bool> SetValue::contains(Context& c, const V& x) {
-  const int r = PySet_Contains(elements().ptr(), element_object(c, x).ptr());
+  const int r = PySet_Contains(elements().ptr(), key_object(c, x).ptr());
   if (r < 0) c.raise(py::error_already_set());
   return r == 1;
 }
 
 V SetValue::iter(Context& c) {
   std::vector<V> out;
-  for (auto o : elements()) out.push_back(c.wrap_static(o.ptr()));
+  for (auto o : elements()) out.push_back(c.key_value(o.ptr()));
   return c.make<SetIterator>(this, out);
 }
 
@@ -157,7 +172,7 @@ void SetValue::change(Context& c, Step step) {
 }
 
 void SetValue::add(Context& c, const V& x) {
-  const py::object o = element_object(c, x);
+  const py::object o = key_object(c, x);
   const int known = PySet_Contains(elements().ptr(), o.ptr());
   if (known < 0) c.raise(py::error_already_set());
   if (!known) change(c, {method_of_set(names.add), {o}});
@@ -166,6 +181,11 @@ void SetValue::add(Context& c, const V& x) {
 int SetValue::rebuild(Rebuilder& r) {
   auto made = std::make_unique<SetRecipe>();
   made->steps = steps;
+  for (auto o : elements())
+    if (const V element = r.context().made_key(o.ptr())) {
+      made->parts.push_back(r.recipe(element));
+      made->made[o.ptr()] = made->parts.back();
+    }
   return r.add(this, std::move(made));
 }
 
@@ -233,6 +253,8 @@ std::optional<V> set_question(Context& c, const V& set, const std::string& name,
                      name == "symmetric_difference" || name == "copy";
   if (compares) {
     one();
+    if (as<IteratorValue>(args[0]) && name != "issubset")  // which it may leave half-way
+      c.give_up(Reason::kUnsupportedCall, str_cat("set.", name, "() of an iterator"));
     const py::object other = is_set(args[0]) ? content(c, args[0]) : argument(c, args[0]);
     return c.fresh(called(c, share(cls).attr(name.c_str()), {content(c, set), other}));
   }
@@ -263,7 +285,7 @@ std::optional<V> SetValue::method(Context& c, const std::string& name, std::vect
   if (name == "discard" || name == "remove") {
     arity(1);
     if (*contains(c, args[0]))
-      change(c, {method_of_set("discard"), {element_object(c, args[0])}});
+      change(c, {method_of_set("discard"), {key_object(c, args[0])}});
     else if (name == "remove")
       c.raise(PyExc_KeyError, {args[0]});
     return none;
@@ -273,12 +295,30 @@ std::optional<V> SetValue::method(Context& c, const std::string& name, std::vect
     py::object popped;
     if (size()) popped = replay(steps).attr("pop")();
     change(c, {method_of_set("pop"), {}});
-    return c.wrap_static(popped.ptr());
+    return c.key_value(popped.ptr());
   }
   if (name == "clear") arity(0);
   if (name == "symmetric_difference_update") arity(1);
   if (name == "clear" || name == "update" || name == "intersection_update" ||
       name == "difference_update" || name == "symmetric_difference_update") {
+    const bool adds = name == "update", drops = name == "difference_update";
+    const auto iterated = std::find_if(args.begin(), args.end(), as<IteratorValue>);
+    if ((adds || drops) && iterated != args.end()) {  // each as it comes
+      for (auto& a : args) {
+        std::vector<V> one{a};
+        if (!as<IteratorValue>(a)) {
+          method(c, name, one, kwargs);
+          continue;
+        }
+        c.each(a, [&](const V& x) {
+          if (adds)
+            add(c, x);
+          else if (*contains(c, x))
+            change(c, {method_of_set("discard"), {key_object(c, x)}});
+        });
+      }
+      return none;
+    }
     Step step{method_of_set(name.c_str()), {}};
     for (auto& a : args) step.args.push_back(argument(c, a));
     change(c, std::move(step));
