@@ -316,7 +316,7 @@ V Context::call_pure(const py::object& f, const std::vector<V>& args, const Kwar
   const auto result = py::reinterpret_steal<py::object>(r);
   for (size_t k = 0; k < args.size(); ++k)  // int(x) may be x itself
     if (py::object(positional[k]).is(result)) return args[k];
-  if (self && PyCFunction_Check(f.ptr()) && PyCFunction_GET_SELF(f.ptr()) == r) return self;
+  if (self && py::object(f.attr("__self__")).is(result)) return self;
   if (auto v = fresh(result)) return *v;
   give_up(Reason::kUnsupportedCall, name);
 }

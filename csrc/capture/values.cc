@@ -546,6 +546,7 @@ bool holds_nan(PyObject* o) {
       if (holds_nan(key) || holds_nan(value)) return true;
     return false;
   }
+  if (is_numpy_scalar(o)) return !py::handle(o).equal(py::handle(o));
   const bool items =
       PyTuple_Check(o) || PyList_Check(o) || PyAnySet_Check(o) || Py_TYPE(o) == deque_type();
   if (!items) return is_nan(o);

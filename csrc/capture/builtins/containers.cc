@@ -105,7 +105,10 @@ class DeepCopy {
     if ((tuple && x->type() == &PyTuple_Type) || (!tuple && is_container(x))) {
       const std::vector<V> parts = x->parts(t_);
       std::vector<V> copies = of_all(parts);
-      return tuple && copies == parts ? x : x->with_parts(t_, std::move(copies));
+      if (tuple && copies == parts) return x;
+      const V made = x->with_parts(t_, std::move(copies));
+      if (auto* d = as<DictValue>(made); d && d->factory) d->factory = of(d->factory);
+      return made;
     }
     if (is_plain_instance(x)) return instance_like(t_, x, of_all(x->items));
     t_.give_up(Reason::kUnsupportedCall, str_cat("copy.deepcopy() of a ", x->type()->tp_name));

@@ -217,6 +217,13 @@ std::optional<V> DictValue::getattr(Context& c, PyObject* name) {
   if (name == names.default_factory && type_lookup(type(), names.missing) &&
       !python_method(type(), "__missing__"))
     return default_factory(c);
+  PyObject* found = type_lookup(type(), name);
+  if (src >= 0 && instances_have_dict(type()) && !(found && Py_TYPE(found)->tp_descr_set)) {
+    const auto attributes = py::reinterpret_steal<py::object>(instance_dict(obj.ptr()));
+    if (PyObject* x = attributes ? PyDict_GetItemWithError(attributes.ptr(), name) : nullptr)
+      return c.wrap(x, c.add_source({Source::kDictAttr, src, 0, share(name)}));
+    c.guard(Guard::kNoDictAttr, src, share(name));
+  }
   return KeyedContainer::getattr(c, name);
 }
 

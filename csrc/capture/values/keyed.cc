@@ -85,7 +85,8 @@ bool constant_key(PyObject* o) {
   }
   if (PyType_Check(o)) return is_plain_class(o);
   if (is_enum(Py_TYPE(o))) return hashes_as_enum(Py_TYPE(o));
-  return immutable_constant(o) || PyFunction_Check(o) || (static_object(o) && !PyModule_Check(o));
+  if (immutable_constant(o)) return !holds_nan(o);  // guards cannot tell one NaN from another
+  return PyFunction_Check(o) || (static_object(o) && !PyModule_Check(o));
 }
 
 py::object key_object(Context& c, const V& key) {
@@ -154,7 +155,7 @@ void KeyedContainer::change(Context& c, const py::object& key, bool present, V v
     return;
   }
   c.undoable([this, at = static_cast<size_t>(k - known.data()), old = *k] { known[at] = old; });
-  if (present && !k->present) k->moved = true, k->front = false, k->order = order;
+  if (present && !k->present) k->key = key, k->moved = true, k->front = false, k->order = order;
   k->present = present;
   k->value = value;
   k->written = true;

@@ -113,14 +113,22 @@ std::vector<V> set_elements(Context& c, const V& x) {
 }
 V update(Context& c, OpenSetValue& s, Args a) {
   for (auto& from : a) {
-    const V other = Context::is_dict(from) ? make_set(c, &PySet_Type, from) : from;
-    if (other == from && !set_object(c, other)) {
-      c.each(other, [&](const V& x) {
+    if (auto* d = as<DictValue>(from)) {
+      d->settle(c);
+      auto* keys = c.make<DictValue>();
+      for (auto& k : d->keys) {
+        const V key = c.key_value(k.ptr());
+        keys->setitem(c, key, none(c));
+        s.put(c, key);
+      }
+      s.log(c, "update", {keys});
+    } else if (as<ViewValue>(from) || !set_object(c, from)) {
+      c.each(from, [&](const V& x) {
         s.put(c, x);
         s.log(c, "add", {x});
       });
     } else {
-      const V constant = set_snapshot(c, other);
+      const V constant = set_snapshot(c, from);
       for (auto& x : set_elements(c, constant)) s.put(c, x);
       s.log(c, "update", {constant});
     }

@@ -65,6 +65,13 @@ py::object dict_of_keys(Context& c, const V& d) {
   return all;
 }
 
+// The same where it is one; gives up where its elements are no constants.
+py::object known_set(Context& c, const V& x) {
+  const auto o = set_object(c, x);
+  if (!o) c.give_up(Reason::kUnsupportedOperand, "a set of other things than constants");
+  return *o;
+}
+
 // An argument of a set's method, which may be anything that is iterated.
 py::object argument(Context& c, const V& x) {
   if (auto o = set_object(c, x)) return *o;
@@ -92,7 +99,7 @@ py::object called(Context& c, const py::object& f, const std::vector<py::object>
 
 // The set that a function gives for set `a`, which is the first of its arguments.
 V set_by(Context& c, const V& a, const py::object& f, std::vector<py::object> rest) {
-  const py::object o = *set_object(c, a);
+  const py::object o = known_set(c, a);
   std::vector<py::object> all{o};
   all.insert(all.end(), rest.begin(), rest.end());
   const py::object r = called(c, f, all);
@@ -109,7 +116,7 @@ V set_by(Context& c, const V& a, const py::object& f, std::vector<py::object> re
 // Elements in no order that counts.
 py::object content(Context& c, const V& x) {
   if (auto* open = as<OpenSetValue>(x)) return open->content(c);
-  return *set_object(c, x);
+  return known_set(c, x);
 }
 
 }  // namespace
@@ -219,7 +226,7 @@ V set_operation(Context& c, BinaryOp op, const V& a, const V& b) {
   const bool of_sets =
       op == BinaryOp::kAnd || op == BinaryOp::kOr || op == BinaryOp::kXor || op == BinaryOp::kSub;
   if (!of_sets || !(is_set(a) || is_keys(a)) || !(is_set(b) || is_keys(b))) return nullptr;
-  return set_by(c, a, share(original(facts(op).function)), {*set_object(c, b)});
+  return set_by(c, a, share(original(facts(op).function)), {known_set(c, b)});
 }
 
 V set_in_place(Context& c, BinaryOp op, const V& a, const V& b) {
