@@ -377,7 +377,7 @@ py::object jit(py::object f, bool graph, bool whole, bool fast) {
 
 // The JitFunction of a construct.
 py::object graph_of(PyObject* construct) {
-  static PyObject* name = PyUnicode_InternFromString("__pijit_graph__");
+  PyObject* const name = names.graph;
   const py::object attributes =
       py::reinterpret_steal<py::object>(PyObject_GenericGetDict(construct, nullptr));
   if (!attributes) throw py::error_already_set();
