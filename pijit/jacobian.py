@@ -1,6 +1,6 @@
 """Jacobians and Hessians: gradients or tangents along a whole basis at once, by vectorisation."""
 
-from pijit import _C
+from pijit import _C, dtype as mstype
 from pijit._C import Tensor
 from pijit.grad import Transformed, _flatten, record
 from pijit.ops import function as F
@@ -17,8 +17,9 @@ class JacobianFunction(Transformed):
         for p in self.positions:
             if p >= len(args):
                 raise ValueError(f"grad_position {p} is out of range for {len(args)} positional arguments.")
-            if not isinstance(args[p], Tensor) or not args[p].dtype.is_floating_point:
-                raise TypeError(f"grad_position {p} must be a Tensor of a floating dtype, but got {args[p]!r}.")
+            if not isinstance(args[p], Tensor) or not (args[p].dtype.is_floating_point or not self.forward
+                                                       and args[p].dtype in mstype.int_type + mstype.uint_type):
+                raise TypeError(f"grad_position {p} must be a Tensor of a floating dtype{'' if self.forward else ' or of integers'}, but got {args[p]!r}.")
         value, columns = (push if self.forward else pull)(self.fn, args, kwargs, self.positions, self.has_aux)
         it = iter(columns)
         jacobians = _pack(value[0] if self.has_aux else value, it, len(self.positions))
@@ -67,8 +68,12 @@ def _along_basis(f, x):
 
 def pull(fn, args, kwargs, positions, has_aux):
     """(fn's value, Jacobians): one for each output and position, computed row by row in reverse mode."""
-    tape = _C.Tape()
-    value, outputs, held = _run(tape, fn, args, kwargs, positions, has_aux)
+    tape, single = _C.Tape(), _C.Tape("forward")
+    single.start()  # captured functions run op by op: the gradient of one as a whole is no op that all rows can share
+    try:
+        value, outputs, held = _run(tape, fn, args, kwargs, positions, has_aux)
+    finally:
+        single.stop()
     columns = []
     for o in outputs:
         rows = _along_basis(lambda ct, o=o: tape.gradient([o], [ct], held), o)

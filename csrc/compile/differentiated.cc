@@ -79,17 +79,17 @@ Differentiated::Differentiated(const Graph& g, const std::vector<Leaf>& leaves) 
   }
   copy_graph(g, first, &g_);
   for (auto& o : g.outputs) g_.outputs.push_back({first[o.node]});
-  std::vector<bool> all;
   bool branches = false;
-  for (auto& o : g_.outputs) all.push_back(is_inexact(g_.node(o.node).type.dtype));
+  const auto depends = depending(g_, wrt_);
+  for (auto& o : g_.outputs) depends_.push_back(depends[o.node]);
   for (uint32_t i = 0; i < g_.size(); ++i) branches |= !g_.node(i).regions.empty();
   // A gradient that is refused is refused now, not in the backward walk. Sums are longest with all
   // that may come in. Whether a branch passes something on is settled by each output alone: what
   // several pass on is the union.
-  const auto j = joint(all, std::vector<bool>(wrt_.size(), true));
-  for (size_t k = 0; branches && k < all.size(); ++k) {
-    std::vector<bool> one(all.size());
-    one[k] = all[k];
+  const auto j = joint(depends_, std::vector<bool>(wrt_.size(), true));
+  for (size_t k = 0; branches && k < depends_.size(); ++k) {
+    std::vector<bool> one(depends_.size());
+    one[k] = depends_[k];
     if (one[k]) joint(one, {});
   }
   // what the gradient's nodes read of the graph's

@@ -17,10 +17,11 @@ class Differentiated {
     bool last = false;  // nothing is computed from its cotangent: zeros may stand for nothing
     auto operator<=>(const Leaf&) const = default;
   };
-  // leaves: per input; those of floating dtype may be differentiated by.
+  // leaves: per input.
   Differentiated(const Graph& g, const std::vector<Leaf>& leaves);
   // Outputs: those of the graph, then the residuals.
   const Program& forward() const { return *forward_; }
+  bool depends(size_t output) const { return depends_[output]; }  // on what is differentiated by
   // Inputs: the residuals, then the cotangents of the outputs marked in `present`, then what the
   // marked ones of the inputs to differentiate by have received so far. Outputs: what the inputs to
   // differentiate by receive, in order: for each nothing, a sum, or a sum and the same alone.
@@ -43,6 +44,7 @@ class Differentiated {
 
   Graph g_{false};
   std::vector<bool> wrt_, last_;     // per input; per input to differentiate by
+  std::vector<bool> depends_;        // per output
   std::vector<uint32_t> residuals_;  // nodes of the graph
   std::shared_ptr<const Program> forward_;
   std::map<std::pair<std::vector<bool>, std::vector<bool>>, Backward> backward_;

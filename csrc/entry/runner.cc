@@ -114,7 +114,7 @@ std::optional<bool> Runner::compute_under(Tape& tape, std::span<Array* const> in
   std::vector<Differentiated::Leaf> leaf_of(in.size());
   std::vector<ArrayRef> leaves;
   for (size_t k = 0; k < in.size(); ++k)
-    if (is_inexact(in[k]->type.dtype) && tape.watches(in[k])) {
+    if (tape.watches(in[k])) {
       const int first = static_cast<int>(std::find(in.begin(), in.end(), in[k]) - in.begin());
       leaf_of[k] = {first, tape.is_leaf(in[k])};
       if (first == static_cast<int>(k)) leaves.push_back(ArrayRef::share(in[k]));
@@ -145,7 +145,7 @@ std::optional<bool> Runner::compute_under(Tape& tape, std::span<Array* const> in
     bool shared = std::any_of(in.begin(), in.end(), [&](auto* a) { return a == all[k].get(); });
     for (size_t i = 0; i < all.size(); ++i) shared |= i != k && all[i].get() == all[k].get();
     outputs[k] = shared ? alias_array(all[k], all[k]->type) : all[k];
-    if (!is_inexact(outputs[k]->type.dtype)) continue;
+    if (!d->depends(k)) continue;
     results.push_back(outputs[k]);
     place.push_back(k);
   }
@@ -153,6 +153,12 @@ std::optional<bool> Runner::compute_under(Tape& tape, std::span<Array* const> in
   tape.record_region(leaves, results,
                      [d, residuals, place, n](const std::vector<ArrayRef>& cts,
                                               const std::vector<ArrayRef>& so_far) {
+                       for (Tape* t : Tape::active())
+                         for (auto* given : {&cts, &so_far})
+                           for (auto& a : *given)
+                             OP_CHECK(!a || !t->watches(a.get()), kRuntime,
+                                      "a captured function's gradient is one op: others cannot "
+                                      "follow what it does");
                        std::vector<bool> present(n);
                        std::vector<Array*> args;
                        for (auto& r : residuals) args.push_back(r.get());

@@ -30,7 +30,7 @@ std::vector<Val> inlined(const Graph& g, Graph& to, std::span<const Val> inputs)
   return out;
 }
 
-// The floating inputs of a graph, by their places, that a value may be.
+// The inputs of a graph, by their places, that a value may be.
 void inputs_that_may_be(const Graph& g, uint32_t id, std::set<size_t>* places) {
   const Node& n = g.node(id);
   if (n.kind == Node::kInput) {
@@ -48,13 +48,6 @@ void inputs_that_may_be(const Graph& g, uint32_t id, std::set<size_t>* places) {
   }
 }
 
-std::vector<uint32_t> float_inputs(const Graph& g) {
-  std::vector<uint32_t> r;
-  for (auto i : g.inputs())
-    if (is_inexact(g.node(i).type.dtype)) r.push_back(i);
-  return r;
-}
-
 // Terms that reach one object under two names, in the order of the plain program: the first name's
 // sum may have any number of terms before all others, each further name one. Else they would have
 // to be added term by term, and which ones is not known before the program runs.
@@ -65,16 +58,42 @@ void check_order(std::vector<Sum> sums) {
              "[cond] the gradient adds up in an order that depends on the branch");
 }
 
-// What a region's gradient starts from: cotangents of outputs, and what floating inputs have
-// received so far.
+// What a region's gradient starts from: cotangents of outputs, and what inputs have received so
+// far.
 struct RegionSeed {
   bool of_output;
-  size_t index;  // of the output, or among the floating inputs
+  size_t index;  // of the output, or of the input
   Sum sum;
 };
 
-// The gradient of a region: from its inputs and the seeds to the sums of the floating inputs that
-// receive something, not yet made outputs. What the backward walk needs is computed again.
+// The inputs of a loop's body that depend, at some turn, on those that are `varied`.
+std::vector<bool> varied_in_turns(const Graph& body, std::vector<bool> varied) {
+  while (true) {
+    const auto depends = depending(body, varied);
+    bool more = false;
+    for (size_t k = 0; k < varied.size(); ++k)
+      if (!varied[k] && depends[body.outputs[k].node]) varied[k] = more = true;
+    if (!more) return varied;
+  }
+}
+
+// Which results of a node with regions depend on the varied ones of the regions' inputs. Empty: not
+// known one by one.
+std::vector<bool> varied_results(const Node& n, const std::vector<bool>& varied) {
+  if (n.op->name == "while_loop") return varied_in_turns(*n.regions[1], varied);
+  if (n.op->name != "cond") return {};
+  std::vector<bool> r;
+  for (auto& region : n.regions) {
+    const auto depends = depending(*region, varied);
+    r.resize(region->outputs.size());
+    for (size_t k = 0; k < r.size(); ++k) r[k] = r[k] || depends[region->outputs[k].node];
+  }
+  return r;
+}
+size_t first_of_regions(const Node& n) { return n.op->name == "cond" ? 1 : 0; }
+
+// The gradient of a region: from its inputs and the seeds to the sums of the inputs that receive
+// something, not yet made outputs. What the backward walk needs is computed again.
 struct RegionGradient {
   std::shared_ptr<Graph> g;
   std::vector<Received> sums;
@@ -83,53 +102,53 @@ struct RegionGradient {
 RegionGradient backward_region(const Graph& g, std::span<const RegionSeed> from,
                                const std::vector<bool>& last, const std::vector<bool>& need) {
   auto b = std::make_shared<Graph>(false);
-  std::vector<Val> in, wrt, cts;
-  for (auto i : g.inputs()) {
-    in.push_back(b->add_input(g.node(i).type));
-    if (is_inexact(in.back().dtype())) wrt.push_back(in.back());
-  }
+  std::vector<Val> in, cts;
+  for (auto i : g.inputs()) in.push_back(b->add_input(g.node(i).type));
   for (auto& s : from) cts.push_back(b->add_input(s.sum.value.type()));
   const uint32_t begin = static_cast<uint32_t>(b->size());
   const auto out = inlined(g, *b, in);
   const auto records = records_of(*b, begin, static_cast<uint32_t>(b->size()));
   std::vector<Seed> seeds;
   for (size_t k = 0; k < from.size(); ++k)
-    seeds.push_back({from[k].of_output ? out[from[k].index] : wrt[from[k].index], cts[k]});
-  std::map<size_t, std::vector<Sum>> names;  // by floating input
+    seeds.push_back({from[k].of_output ? out[from[k].index] : in[from[k].index], cts[k]});
+  std::map<size_t, std::vector<Sum>> names;  // by input
   for (auto& s : from) {
     if (!s.of_output) continue;
     std::set<size_t> places;
     inputs_that_may_be(g, g.outputs[s.index].node, &places);
-    for (auto p : places) {
-      const size_t k = static_cast<size_t>(std::find(wrt.begin(), wrt.end(), in[p]) - wrt.begin());
-      names[k].push_back(s.sum);
-    }
+    for (auto p : places) names[p].push_back(s.sum);
   }
   for (auto& s : from)
     if (!s.of_output && names.count(s.index)) names[s.index].push_back(s.sum);
   for (auto& [k, sums] : names) check_order(sums);
   std::vector<Val> wanted;
   std::vector<bool> ends;
-  for (size_t k = 0; k < wrt.size(); ++k)
-    if (need[k]) wanted.push_back(wrt[k]), ends.push_back(last[k]);
+  for (size_t k = 0; k < in.size(); ++k)
+    if (need[k]) wanted.push_back(in[k]), ends.push_back(last[k]);
   const auto found = backward_part(*b, records, seeds, wanted, ends);
-  RegionGradient r{b, std::vector<Received>(wrt.size()), cts};
-  for (size_t k = 0, next = 0; k < wrt.size(); ++k)
+  RegionGradient r{b, std::vector<Received>(in.size()), cts};
+  for (size_t k = 0, next = 0; k < in.size(); ++k)
     if (need[k]) r.sums[k] = found[next++];
   return r;
 }
 
-// What a record has of a node with regions: floating inputs, and results with their places.
+// What a record has of a node with regions: the regions' inputs, and results with their places.
 std::vector<int64_t> take_results(Graph& g, uint32_t id, uint32_t end, Record* rec) {
   std::vector<int64_t> indices;
-  for (auto s : g.node(id).in)
-    if (is_inexact(g.node(s).type.dtype)) rec->in.push_back(g.val(s));
+  const auto& in = g.node(id).in;
+  for (size_t k = first_of_regions(g.node(id)); k < in.size(); ++k) rec->in.push_back(g.val(in[k]));
   for (uint32_t i = id + 1; i < end; ++i) {
     const Node& n = g.node(i);
     if (n.kind != Node::kOp || n.op->name != "result" || n.in[0] != id) continue;
     rec->out.push_back(g.val(i));
     indices.push_back(int64_t{std::get<Dim>(n.attrs[0])});
   }
+  rec->reach = [&g, id, indices](const std::vector<bool>& varied) {
+    const auto results = varied_results(g.node(id), varied);
+    std::vector<bool> r;
+    for (auto k : indices) r.push_back(results.empty() || results[static_cast<size_t>(k)]);
+    return r;
+  };
   return indices;
 }
 
@@ -182,7 +201,7 @@ Record cond_record(Graph& g, uint32_t id, uint32_t end) {
       given.emplace_back();
       for (auto k : flows) {
         const Received& r = arm.sums[k];
-        const Type t = arm.g->node(float_inputs(*arm.g)[k]).type;
+        const Type t = arm.g->node(arm.g->inputs()[k]).type;
         given.back().push_back(r.sum ? r.sum : v_full(*arm.g, t, -0.0));
         if (doubled[k])
           given.back().push_back(r.alone ? r.alone : r.sum ? r.sum : v_zeros(*arm.g, t));
@@ -214,28 +233,6 @@ Record no_gradient_record(Graph& g, uint32_t id, uint32_t end) {
   return rec;
 }
 
-// The inputs of a loop's body that depend, at some turn, on those that are `varied`.
-std::vector<bool> varied_in_turns(const Graph& body, std::vector<bool> varied) {
-  while (true) {
-    std::vector<bool> depends(body.size());
-    for (size_t k = 0; k < varied.size(); ++k) depends[body.inputs()[k]] = varied[k];
-    for (uint32_t i = 0; i < body.size(); ++i) {
-      const Node& n = body.node(i);
-      if (n.kind != Node::kOp ||
-          (n.op->has(kNoGradient) && n.regions.empty() && n.op->name != "result"))
-        continue;
-      for (auto s : n.in) depends[i] = depends[i] || (s != kNoNode && depends[s]);
-    }
-    bool more = false;
-    for (size_t k = 0; k < varied.size(); ++k) {
-      const auto o = body.outputs[k].node;
-      if (varied[k] || !depends[o] || !is_inexact(body.node(o).type.dtype)) continue;
-      varied[k] = more = true;
-    }
-    if (!more) return varied;
-  }
-}
-
 // A loop's gradient runs the loop again, keeps the values of each turn, and then the body's
 // gradient from the last turn to the first. What the body only reads receives its terms one by one,
 // in the order of the plain program.
@@ -247,22 +244,15 @@ Record loop_record(Graph& g, uint32_t id, uint32_t end) {
     const Node n = g.node(id);
     const Graph& body = *n.regions[1];
     const size_t count = n.in.size();
-    std::vector<size_t> place;  // of the floating inputs
-    std::vector<bool> varied(count);
-    for (size_t k = 0; k < count; ++k) {
-      if (!is_inexact(g.node(n.in[k]).type.dtype)) continue;
-      varied[k] = need[place.size()];
-      place.push_back(k);
-    }
-    varied = varied_in_turns(body, varied);
+    const std::vector<bool> varied = varied_in_turns(body, need);
     // the body's gradient: from its inputs and the cotangents of a turn's end to those of its start
     auto b = std::make_shared<Graph>(false);
     std::vector<Val> in, wrt, ends, from_cts;
     for (auto i : body.inputs()) in.push_back(b->add_input(body.node(i).type));
-    std::vector<size_t> carried;  // among the floating inputs
-    for (size_t f = 0; f < place.size(); ++f)
-      if (varied[place[f]]) carried.push_back(f);
-    for (auto f : carried) from_cts.push_back(b->add_input(in[place[f]].type()));
+    std::vector<size_t> carried;
+    for (size_t k = 0; k < count; ++k)
+      if (varied[k]) carried.push_back(k);
+    for (auto k : carried) from_cts.push_back(b->add_input(in[k].type()));
     const Val turns = b->add_input({DType::I64, {}, b->home()});
     const uint32_t begin = static_cast<uint32_t>(b->size());
     const auto out = inlined(body, *b, in);
@@ -270,21 +260,21 @@ Record loop_record(Graph& g, uint32_t id, uint32_t end) {
     std::vector<Seed> seeds;
     std::vector<Val> operands;
     for (auto s : n.in) operands.push_back(g.val(s));
-    std::vector<bool> read_only(place.size());
+    std::vector<bool> read_only(count);
     for (size_t c = 0; c < carried.size(); ++c) {
-      const size_t f = carried[c], k = place[f];
+      const size_t k = carried[c];
       const Val x = operands[k];
       Sum given;
       for (size_t r = 0; r < indices.size(); ++r)
         if (indices[r] == static_cast<int64_t>(k)) given = cts[r];
-      read_only[f] = body.outputs[k].node == body.inputs()[k];
-      OP_CHECK(!(given.value && so_far[f].value), kRuntime,
+      read_only[k] = body.outputs[k].node == body.inputs()[k];
+      OP_CHECK(!(given.value && so_far[k].value), kRuntime,
                "[while_loop] a value has a gradient beside the loop's");
-      if (read_only[f]) {
-        OP_CHECK(so_far[f].value || last[f], kRuntime,
+      if (read_only[k]) {
+        OP_CHECK(so_far[k].value || last[k], kRuntime,
                  "[while_loop] whether an operand has a gradient depends on the turns");
         // -0.0 adds nothing to any term
-        operands.push_back(so_far[f].value ? so_far[f].value
+        operands.push_back(so_far[k].value ? so_far[k].value
                            : given.value   ? given.value
                                            : v_full(g, x.type(), -0.0));
         seeds.push_back({in[k], from_cts[c]});
@@ -311,12 +301,12 @@ Record loop_record(Graph& g, uint32_t id, uint32_t end) {
     const Val ran = v_op("greater", g.result(node, static_cast<int64_t>(carried.size())),
                          g.constant_int(DType::I64, 0));
     for (size_t c = 0; c < carried.size(); ++c) {
-      const size_t f = carried[c];
-      if (!need[f]) continue;
-      d[f].sum = g.result(node, static_cast<int64_t>(c));
-      if (read_only[f] && last[f] && (!so_far[f].value || so_far[f].alone))
-        d[f].alone = v_select(ran, d[f].sum,
-                              so_far[f].alone ? so_far[f].alone : v_zeros(g, d[f].sum.type()));
+      const size_t k = carried[c];
+      if (!need[k]) continue;
+      d[k].sum = g.result(node, static_cast<int64_t>(c));
+      if (read_only[k] && last[k] && (!so_far[k].value || so_far[k].alone))
+        d[k].alone = v_select(ran, d[k].sum,
+                              so_far[k].alone ? so_far[k].alone : v_zeros(g, d[k].sum.type()));
     }
     return d;
   };
@@ -324,6 +314,29 @@ Record loop_record(Graph& g, uint32_t id, uint32_t end) {
 }
 
 }  // namespace
+
+std::vector<bool> depending(const Graph& g, const std::vector<bool>& varied) {
+  std::vector<bool> depends(g.size());
+  for (size_t k = 0; k < varied.size(); ++k) depends[g.inputs()[k]] = varied[k];
+  absl::flat_hash_map<uint32_t, std::vector<bool>> results;
+  for (uint32_t i = 0; i < g.size(); ++i) {
+    const Node& n = g.node(i);
+    if (n.kind != Node::kOp) continue;
+    if (n.op->name == "result") {
+      const auto& all = results[n.in[0]];
+      depends[i] = all.empty() ? depends[n.in[0]]
+                               : all[static_cast<size_t>(int64_t{std::get<Dim>(n.attrs[0])})];
+      continue;
+    }
+    if (n.op->has(kNoGradient) && n.regions.empty()) continue;
+    std::vector<bool> in;
+    for (size_t k = first_of_regions(n); k < n.in.size(); ++k)
+      in.push_back(n.in[k] != kNoNode && depends[n.in[k]]);
+    depends[i] = std::find(in.begin(), in.end(), true) != in.end();
+    if (depends[i] && !n.regions.empty()) results[i] = varied_results(n, in);
+  }
+  return depends;
+}
 
 std::vector<bool> needed_records(std::span<const Record> records, std::span<const Val> of,
                                  bool may_fail) {
@@ -376,6 +389,7 @@ std::vector<Val> apply_vjp(Builder& b, const OpDef& op, const Attrs& attrs, std:
     if (!d[k]) continue;
     if (op.has(kElementwise)) d[k] = v_unbroadcast(d[k], in[k].shape());
     if (conjugate && is_complex(d[k].dtype())) d[k] = v_op("conj", d[k]);
+    if (is_bool(in[k].dtype()) && !is_bool(d[k].dtype())) d[k] = v_cast(d[k], DType::Bool);
     PIJIT_CHECK(d[k].dtype() == in[k].dtype() && d[k].shape() == in[k].shape(), "gradient of ",
                 op.name, " input ", k, " has type ", d[k].type().str(), ", not ",
                 in[k].type().str());
@@ -402,8 +416,12 @@ std::vector<Received> backward_part(Builder& b, std::span<const Record> records,
     if (r.op && r.op->has(kNoGradient)) continue;
     for (auto v : r.in)
       if (v && varied.count(v.id)) active[i] = true;
-    if (active[i])
-      for (auto o : r.out) varied.insert(o.id);
+    if (!active[i]) continue;
+    std::vector<bool> in;
+    for (auto v : r.in) in.push_back(v && varied.count(v.id));
+    const auto reached = r.reach ? r.reach(in) : std::vector<bool>(r.out.size(), true);
+    for (size_t k = 0; k < r.out.size(); ++k)
+      if (reached[k]) varied.insert(r.out[k].id);
   }
 
   absl::flat_hash_map<uint32_t, Sum> ct;

@@ -39,7 +39,12 @@ struct Record {
   std::function<std::vector<Received>(std::span<const Sum> cts, std::span<const Sum> so_far,
                                       const std::vector<bool>& last, const std::vector<bool>& need)>
       region;
+  // Which outputs depend on the varied ones of the inputs; empty: all.
+  std::function<std::vector<bool>(const std::vector<bool>& varied)> reach;
 };
+
+// Which nodes a gradient by the varied ones of the inputs passes.
+std::vector<bool> depending(const Graph& g, const std::vector<bool>& varied);
 
 struct Seed {
   Val value, cotangent;

@@ -192,7 +192,9 @@ void register_elementwise(OpTable& t) {
       })
       .vjp([](V v) {
         v.d[0] = v.ct;
-        if (v.need[1]) v.d[1] = -(v.ct * v_op("floor", v.in[0] / v.in[1]));
+        if (v.need[1])
+          v.d[1] = -(v.ct * (is_float(v.ct.dtype()) ? v_op("floor", v.in[0] / v.in[1])
+                                                    : v_op("floor_div", v.in[0], v.in[1])));
       });
   binary(t, "fmod", kNumber)
       .scalar([](const ScalarCtx& c) {  // the sign of the dividend, as C's fmod
@@ -202,7 +204,9 @@ void register_elementwise(OpTable& t) {
       })
       .vjp([](V v) {
         v.d[0] = v.ct;
-        if (v.need[1]) v.d[1] = -(v.ct * v_op("trunc", v.in[0] / v.in[1]));
+        if (v.need[1])
+          v.d[1] = -(v.ct * (is_float(v.ct.dtype()) ? v_op("trunc", v.in[0] / v.in[1])
+                                                    : v_op("floor_div", v.in[0] - v.out, v.in[1])));
       });
   binary(t, "pow", kNumber)
       .scalar([](const ScalarCtx& c) {
@@ -392,9 +396,7 @@ void register_elementwise(OpTable& t) {
         if (is_bool(c.out)) return c.x(0) != c.sb.constant(c.x(0).dtype(), 0.0);
         return s_cast(c.x(0), c.out);
       })
-      .vjp([](V v) {
-        if (is_inexact(v.in[0].dtype())) v.d[0] = v_cast(v.ct, v.in[0].dtype());
-      });
+      .vjp([](V v) { v.d[0] = v_cast(v.ct, v.in[0].dtype()); });
   unary(t, "identity", kAny, kLinear | kCallOut).scalar(SC(x)).vjp(VJP(g));
   unary(t, "stop_gradient", kAny, kNoGradient | kIdempotent).scalar(SC(x));
 

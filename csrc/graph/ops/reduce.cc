@@ -90,9 +90,7 @@ void register_reduce(OpTable& t) {
       .infer([](const InferCtx& c) {
         return Type{is_bool(c.x(0).dtype) ? DType::I64 : c.x(0).dtype, reduced(c)};
       })
-      .vjp([](V v) {
-        if (is_inexact(v.in[0].dtype())) v.d[0] = expand_back(v, v.ct);
-      });
+      .vjp([](V v) { v.d[0] = expand_back(v, v.ct); });
   reduction(t, "reduce_prod", Combiner::kProd).infer(keep_dtype(false)).vjp([](V v) {
     // The product of the others: exact where no factor is 0, and by exclusion where one is.
     const Val x = v.in[0], zero = v_const(x, 0), one = v_const(x, 1);
@@ -101,14 +99,20 @@ void register_reduce(OpTable& t) {
     const Val zeros = v_sum(v_cast(is0, x.dtype()), v.ints("axis"), v.flag("keepdims"));
     const Val rest = x.b->op("reduce_prod", {safe}, {v.ints("axis"), v.flag("keepdims")});
     const Val none = v_op("equal", zeros, zero), single = v_op("equal", zeros, one);
-    const Val d_nonzero = expand_back(v, v_select(none, v.ct * rest, v_const(rest, 0))) / safe;
+    const Val product = expand_back(v, v_select(none, v.ct * rest, v_const(rest, 0)));
+    const Val d_nonzero = is_inexact(x.dtype()) ? product / safe : v_op("floor_div", product, safe);
     const Val d_zero = expand_back(v, v_select(single, v.ct * rest, v_const(rest, 0)));
     v.d[0] = v_select(is0, d_zero, d_nonzero);
   });
   auto extremum = [](V v) {  // ties share the cotangent evenly
     const Val x = v.in[0];
     const Val hit = v_cast(v_op("equal", x, expand_back(v, v.out)), x.dtype());
-    v.d[0] = hit * expand_back(v, v.ct / v_sum(hit, v.ints("axis"), v.flag("keepdims")));
+    Val part = v_sum(hit, v.ints("axis"), v.flag("keepdims"));
+    if (is_inexact(x.dtype()))
+      part = v.ct / part;
+    else
+      part = v_cast(v_cast(v.ct, DType::F64) / v_cast(part, DType::F64), x.dtype());
+    v.d[0] = hit * expand_back(v, part);
   };
   reduction(t, "reduce_max", Combiner::kMax).infer(keep_dtype(true)).vjp(extremum);
   reduction(t, "reduce_min", Combiner::kMin).infer(keep_dtype(true)).vjp(extremum);
