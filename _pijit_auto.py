@@ -30,5 +30,10 @@ class _Alias:
 
 
 def start():
-    if os.environ.get("PIJIT_AS"):
-        sys.meta_path.insert(0, _Alias(os.environ["PIJIT_AS"]))
+    name = os.environ.get("PIJIT_AS")
+    if name == "mindspore":
+        sys.meta_path.insert(0, _Alias(name))
+    elif name:
+        del os.environ["PIJIT_AS"]  # said once, not by each child process
+        if sys.stderr is not None:
+            sys.stderr.write(f"pijit: PIJIT_AS={name!r} is ignored: it can be 'mindspore' only\n")

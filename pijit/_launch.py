@@ -39,7 +39,7 @@ class Request:
         """The one of PIJIT_AUTO, PIJIT_AUTO_INCLUDE, PIJIT_AUTO_EXCLUDE, PIJIT_AUTO_REPORT, PIJIT_AUTO_TRACE and PIJIT_AS."""
         r, get = cls(), os.environ.get
         r.on = get("PIJIT_AUTO", "") not in ("", "0")
-        r.name = get("PIJIT_AS") or None
+        r.name = "mindspore" if get("PIJIT_AS") == "mindspore" else None
         r.include, r.exclude = patterns(get("PIJIT_AUTO_INCLUDE", "")), patterns(get("PIJIT_AUTO_EXCLUDE", ""))
         r.report, r.trace = get("PIJIT_AUTO_REPORT") or None, get("PIJIT_AUTO_TRACE") or None
         return r
@@ -255,5 +255,6 @@ def finish():
         from pijit.report import Report, write
         write(Report([]), request.report)
     if automatic is None and request.trace:
-        with open(request.trace, "w") as f:
+        from pijit._files import open_anew
+        with open_anew(request.trace) as f:
             f.write('{"traceEvents": []}\n')

@@ -13,6 +13,8 @@ import sys
 import time
 import types
 
+from pijit._files import open_anew
+
 
 class ProfilerLevel(enum.Enum):
     """How much devices record."""
@@ -225,7 +227,7 @@ class _Recorder:
 
     def _write(self, folder):
         os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, "trace_view.json"), "w", encoding="utf-8") as f:
+        with open_anew(os.path.join(folder, "trace_view.json")) as f:
             json.dump({"traceEvents": self._events, "metadata": self._metadata}, f)
         if self._functions is not None:
             self._functions.dump_stats(os.path.join(folder, "functions.pstats"))

@@ -5,6 +5,8 @@ import html
 import json
 import sys
 
+from pijit._files import open_anew
+
 
 @dataclasses.dataclass
 class Break:
@@ -125,5 +127,5 @@ def write(report, where):
         print(report.text(), file=sys.stderr)
         return
     text = report.to_html() if where.endswith(".html") else report.to_json() if where.endswith(".json") else report.text()
-    with open(where, "w", encoding="utf-8") as f:
+    with open_anew(where) as f:
         f.write(text + "\n")

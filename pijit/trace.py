@@ -9,6 +9,7 @@ import re
 import threading
 
 from pijit import _C
+from pijit._files import open_anew
 
 _open = []  # recordings that were started here, the innermost last
 
@@ -30,7 +31,7 @@ def stop():
 
 def write(path, events):
     """Writes events into a file that Perfetto and chrome://tracing open."""
-    with open(path, "w", encoding="utf-8") as f:
+    with open_anew(path) as f:
         json.dump({"traceEvents": events, "displayTimeUnit": "ns"}, f)
 
 

@@ -1,8 +1,11 @@
 #include "base/log.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
-#include <fstream>
+#include <cstring>
+
+#include "base/files.h"
 
 namespace pijit {
 
@@ -29,7 +32,8 @@ void dump_stage(const std::string& stage, const std::string& text) {
   static std::atomic<int> counter{0};
   char num[16];
   std::snprintf(num, sizeof num, "%04d-", counter++);
-  std::ofstream(config().dump + "/" + num + stage + ".txt") << text;
+  const std::string path = config().dump + "/" + num + stage + ".txt";
+  if (!replace_file(path, text)) log_line("dump", path + ": " + std::strerror(errno));
 }
 
 }  // namespace pijit

@@ -195,7 +195,8 @@ bool windows(const KernelRequest& r, const Shape& x, const Shape& y, Windows* g,
   g->p = {x[0] * x[1], x[2], x[3], y[2], y[3]};
   for (int a = 0; a < 2; ++a) {
     g->kernel[a] = c.numbers("kernel")[a];
-    g->stride[a] = c.numbers("stride")[a];
+    // (of one window no stride is used, however large)
+    g->stride[a] = y[2 + a] > 1 ? c.numbers("stride")[a] : 1;
     g->pad[a] = c.numbers("pad")[2 * a];
   }
   if (r.op.name.starts_with("avg")) g->count_pad = c.flag("count_pad");

@@ -2,9 +2,11 @@
 // tools/replay_diff.py.
 #include <unistd.h>
 
-#include <fstream>
+#include <cerrno>
+#include <cstring>
 
-#include "base/config.h"
+#include "base/files.h"
+#include "base/log.h"
 #include "entry/entry.h"
 
 namespace pijit {
@@ -53,11 +55,11 @@ std::string describe(const Entry& e, const CodeInfo& code) {
 
 void write_replay(const Entry& e, const CodeInfo& code, int instr) {
   if (config().replay.empty()) return;
-  std::ofstream file(str_cat(config().replay, "/", getpid(), ".txt"), std::ios::app);
+  const std::string path = str_cat(config().replay, "/", getpid(), ".txt");
   const std::string name = code.filename.substr(code.filename.rfind('/') + 1);
-  file << "=== " << code.name << " (" << name << ":" << code.instrs.front().line << ") at " << instr
-       << "\n"
-       << without_addresses(describe(e, code));
+  const std::string text = str_cat("=== ", code.name, " (", name, ":", code.instrs.front().line,
+                                   ") at ", instr, "\n", without_addresses(describe(e, code)));
+  if (!append_to_file(path, text)) log_line("replay", path + ": " + std::strerror(errno));
 }
 
 }  // namespace pijit

@@ -41,7 +41,7 @@ def body(x, title=True):
 
 def _entry(i, e, opened):
     n = e["steps"]
-    head = f"entry {i} at {short(e['where'])} <span class='pj-tag'>{e['calls']} calls</span> <span class='pj-tag'>{n} kernels</span> <span class='pj-tag'>{len(e['guards'])} guards</span>"
+    head = f"entry {i} at {escape(short(e['where']))} <span class='pj-tag'>{e['calls']} calls</span> <span class='pj-tag'>{n} kernels</span> <span class='pj-tag'>{len(e['guards'])} guards</span>"
     ends = "" if e["complete"] else f"<p>It ends in a break at {place(e['ends_at'])}.</p>"
     parts = [ends]
     if e["kernels"] is not None:

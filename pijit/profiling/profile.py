@@ -2,11 +2,11 @@
 
 import dataclasses
 import json
-import os
 import time
 import types
 
 from pijit import _C, trace
+from pijit._files import open_anew
 from pijit.grad import Transformed
 from pijit.profiling import measure
 from pijit.profiling.limits import limits
@@ -160,7 +160,7 @@ def size(n):
 def _written(path, text):
     if path is None:
         return text
-    with open(os.fspath(path), "w", encoding="utf-8") as f:
+    with open_anew(path) as f:
         f.write(text)
     return None
 

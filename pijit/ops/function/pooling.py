@@ -8,15 +8,26 @@ from pijit._C import ops as _ops
 from pijit.ops.function.conv import _conv_pad
 from pijit.ops.function.creation import arange, ones, zeros
 from pijit.ops.function.elementwise import cast, isnan, logical_and, logical_not, logical_or, minimum, pow
-from pijit.ops.function.shapes import _ints, _pair, broadcast_to, expand_dims, reshape, squeeze, transpose
+from pijit.ops.function.shapes import _ints, broadcast_to, expand_dims, reshape, squeeze, transpose
 
 
-def _pool_pad(size, kernel, stride, mode, padding):
+def _two(name, argument, x):
+    """Numbers of the height and the width."""
+    if isinstance(x, int):
+        return (x, x)
+    if not isinstance(x, (tuple, list)):
+        raise TypeError(f"For '{name}', {argument!r} must be an int or a tuple of two ints, but got {type(x).__name__}.")
+    if len(x) != 2:
+        raise ValueError(f"For '{name}', {argument!r} must be an int or a tuple of two ints, but got {len(x)} of them.")
+    return tuple(x)
+
+
+def _pool_pad(name, size, kernel, stride, mode, padding):
     mode = mode.lower()
     if mode == "same":
         return _conv_pad(size, kernel, stride, (1, 1), "same", 0)
     if mode == "pad":
-        p = _pair(padding)
+        p = _two(name, "padding", padding)
         return (p[0], p[0], p[1], p[1])
     return (0, 0, 0, 0)
 
@@ -64,9 +75,11 @@ def max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indice
         >>> print(ops.max_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2))
         [[[[4.]]]]
     """
-    k, d = _pair(kernel_size), _pair(dilation)
-    s = k if stride is None else _pair(stride)
-    pad = _pool_pad(x.shape[2:], k, s, pad_mode, padding)
+    k, d = _two("max_pool2d", "kernel_size", kernel_size), _two("max_pool2d", "dilation", dilation)
+    if d != (1, 1) and builtins.min(d) < 1:
+        raise ValueError(f"For 'max_pool2d', 'dilation' must be at least 1, but got {dilation}.")
+    s = k if stride is None else _two("max_pool2d", "stride", stride)
+    pad = _pool_pad("max_pool2d", x.shape[2:], k, s, pad_mode, padding)
     if not return_indices and not ceil_mode and d == (1, 1):
         return _ops["max_pool2d"](x, k, s, pad)
     h, w = x.shape[2:]
@@ -109,8 +122,8 @@ def avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, cou
         >>> print(ops.avg_pool2d(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), 2))
         [[[[2.5]]]]
     """
-    k, s = _pair(kernel_size), _pair(stride)
-    pad = _pool_pad(input_x.shape[2:], k, s, pad_mode, padding)
+    k, s = _two("avg_pool2d", "kernel_size", kernel_size), _two("avg_pool2d", "stride", stride)
+    pad = _pool_pad("avg_pool2d", input_x.shape[2:], k, s, pad_mode, padding)
     if not ceil_mode and not divisor_override:
         return _ops["avg_pool2d"](input_x, k, s, pad, count_include_pad)
     h, w = input_x.shape[2:]
@@ -143,7 +156,7 @@ def adaptive_avg_pool2d(input, output_size):
         >>> print(ops.adaptive_avg_pool2d(Tensor([[[1.0, 2.0], [3.0, 4.0]]]), 1))
         [[[2.5]]]
     """
-    oh, ow = _pair(output_size)
+    oh, ow = _two("adaptive_avg_pool2d", "output_size", output_size)
     h, w = input.shape[-2:]
     oh, ow = h if oh is None else oh, w if ow is None else ow
     if input.ndim == 4 and h % oh == 0 and w % ow == 0:
@@ -370,8 +383,8 @@ def lp_pool2d(x, norm_type, kernel_size, stride=None, ceil_mode=False):
         raise TypeError(f"For 'lp_pool2d', 'norm_type' must be a number, but got {type(norm_type).__name__}.")
     if norm_type == 0:
         raise ValueError("For 'lp_pool2d', 'norm_type' must not be 0.")
-    k = _pair(kernel_size)
-    s = k if stride is None else _pair(stride)
+    k = _two("lp_pool2d", "kernel_size", kernel_size)
+    s = k if stride is None else _two("lp_pool2d", "stride", stride)
     sums = avg_pool2d(pow(x, float(norm_type)), k, s, 0, ceil_mode, True, 1)
     return pow(sums, 1.0 / norm_type)
 
@@ -448,7 +461,7 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
         [[[4.]]]
     """
     _dims("adaptive_max_pool2d", input, (3, 4))
-    y, at = _adaptive_max("adaptive_max_pool2d", input, _pair(output_size), return_indices)
+    y, at = _adaptive_max("adaptive_max_pool2d", input, _two("adaptive_max_pool2d", "output_size", output_size), return_indices)
     return (y, at) if return_indices else y
 
 
@@ -592,8 +605,8 @@ def max_unpool2d(x, indices, kernel_size, stride=None, padding=0, output_size=No
            [0. 5.]]]]
     """
     _dims("max_unpool2d", x, (3, 4))
-    k, p = _pair(kernel_size), _pair(padding)
-    s = k if stride is None or stride == 0 else _pair(stride)
+    k, p = _two("max_unpool2d", "kernel_size", kernel_size), _two("max_unpool2d", "padding", padding)
+    s = k if stride is None or stride == 0 else _two("max_unpool2d", "stride", stride)
     return _unpool("max_unpool2d", x, indices, 2, _unpooled_sizes("max_unpool2d", x, k, s, p, output_size))
 
 
