@@ -8,6 +8,7 @@ import re
 import struct
 import tempfile
 import threading
+import warnings
 import zipfile
 
 import numpy as np
@@ -33,10 +34,31 @@ _writers = []  # threads of saves with async_save
 _writer_errors = []
 
 
+def _left_out(value, kept, depth=0):
+    """Whether a list, tuple or dict holds parameters, or cells with some, that are not among those of a network."""
+    from pijit.nn import Cell
+    if isinstance(value, Parameter):
+        return id(value) not in kept
+    if isinstance(value, Cell):
+        return any(id(p) not in kept for p in value.get_parameters())
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return depth < 8 and any(_left_out(v, kept, depth + 1) for v in parts)
+
+
+def _warn_of_what_is_left_out(net):
+    kept = {id(p) for p in net.get_parameters()}
+    for path, cell in net.cells_and_names():
+        for name, value in list(vars(cell).items()):
+            if isinstance(value, (list, tuple, dict)) and _left_out(value, kept):
+                warnings.warn(f"'save_checkpoint' leaves out the parameters in {path + '.' if path else ''}{name}: a {type(value).__name__} is no part of a "
+                              "network; use nn.CellList, nn.CellDict or ParameterTuple.", RuntimeWarning, stacklevel=4)
+
+
 def _items(save_obj):
     """Name → value of what is to be saved."""
     from pijit.nn import Cell
     if isinstance(save_obj, Cell):
+        _warn_of_what_is_left_out(save_obj)
         return save_obj.parameters_dict()
     if isinstance(save_obj, dict):
         items = dict(save_obj)

@@ -18,7 +18,7 @@ from wrong_operands import calls, variables
 import pijit as ms
 
 ABSURD = ["2**62", "-2**62", "2**31", "-2**31 - 1", "-1", "0", "2**63", "()", "(1,)", "(2**62, 2**62)", "(-1, -1)", "(1,) * 9", "(0, 0)", "(2**40, 3)", "1e300", "-1e300"]
-INSIDE = ("std::", "vector", "basic_string", "map::at", "_M_", "check failed", "Unable to cast", "C++ type", "length_error", "stoi", "bad_variant")
+INSIDE = ("std::", "vector::", "basic_string", "map::at", "_M_", "check failed", "Unable to cast", "C++ type", "length_error", "stoi", "bad_variant")
 
 
 class _Replace(ast.NodeTransformer):

@@ -205,3 +205,21 @@ def test_early_stopping_restores_parameters_that_share_a_name():
     from pijit.train.callback._early_stop import _values
     net = two(lambda: param(1.0, "w"), lambda: param(2.0, "w"))
     assert [v.item() for v in _values(net).values()] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("value", [lambda: [dense()], lambda: (dense(), dense()), lambda: {"k": dense()}, lambda: [param()], lambda: {"k": [(param(),)]}])
+def test_what_is_no_part_of_a_network_is_said(value, tmp_path):
+    """As in MindSpore, Cells and Parameters in lists are not saved; but not silently."""
+    net = Net(lambda s: (setattr(s, "d", dense()), setattr(s.d, "extra", value())))
+    with pytest.warns(RuntimeWarning, match=r"leaves out the parameters in d\.extra"):
+        ms.save_checkpoint(net, str(tmp_path / "x.ckpt"))
+    assert len(ms.load_checkpoint(str(tmp_path / "x.ckpt"))) == 2
+
+
+def test_what_is_saved_is_not_warned_of(tmp_path, recwarn):
+    net = Net(lambda s: setattr(s, "l", nn.CellList([nn.SequentialCell(dense(), dense()), nn.LSTM(2, 2), nn.BatchNorm2d(2)])))
+    net.again = [net.l[0], net.l[0][1].weight]  # it is saved elsewhere
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.Adam([{"params": net.trainable_params(), "lr": 0.1}]))
+    for saved in (net, step, step.optimizer, nn.Momentum(net.trainable_params(), 0.1, 0.9)):
+        ms.save_checkpoint(saved, str(tmp_path / "x.ckpt"))
+    assert not recwarn.list
