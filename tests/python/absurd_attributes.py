@@ -8,6 +8,7 @@ import ast
 import contextlib
 import io
 import resource
+import signal
 import sys
 import time
 import warnings
@@ -77,20 +78,37 @@ def variants(expression):
         place += 1
 
 
+class TooLong(BaseException):
+    """Ends a loop of Python's."""
+
+
+def stop(*_):
+    raise TooLong
+
+
 def main(first=0, step=1):
+    signal.signal(signal.SIGALRM, stop)
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
     bad, count = 0, 0
     for expression in [*calls(), *MORE][first::step]:
+        if expression.startswith("ops.scalar_pow"):  # Python's own, of whole numbers as long as memory lasts
+            continue
         for changed in dict.fromkeys(variants(expression)):
             print(changed, flush=True)
             count += 1
             text, start = "", time.perf_counter()
             with contextlib.redirect_stdout(io.StringIO()), np.errstate(all="ignore"):
+                signal.alarm(25)
                 try:
                     eval(changed, variables(ms))
+                except TooLong:
+                    pass
+                except MemoryError:
+                    print(f"MEMORY {changed}", file=sys.stderr)
                 except Exception as e:  # noqa: BLE001 (any exception is a result)
                     text = Exception.__str__(e)
+                signal.alarm(0)
             if any(word in text for word in INSIDE) and "std::bad_alloc" not in text:
                 bad += 1
                 print(f"SAYS {changed}\n    {text[:300]}", flush=True)

@@ -287,6 +287,11 @@ def _expected(chance, num_sampled, unique, tries):
 
 
 def _sampler(name, true_classes, num_true, num_sampled, unique, range_max, candidates, chance):
+    for what, value in (("num_true", num_true), ("num_sampled", num_sampled), ("range_max", range_max)):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"For '{name}', {what!r} must be an int, but got {type(value).__name__}.")
+        if not 1 <= value < 2 ** 63:
+            raise ValueError(f"For '{name}', {what!r} must be in [1, 2^63), but got {value}.")
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
         raise ValueError(f"For '{name}', 'true_classes' must have the shape [rows, {num_true}], but got {tuple(true_classes.shape)}.")
     if unique and num_sampled > range_max:
@@ -347,7 +352,7 @@ def log_uniform_candidate_sampler(true_classes, num_true=1, num_sampled=5, uniqu
         >>> ops.log_uniform_candidate_sampler(Tensor([[1], [2]]), 1, 3, True, 8)[0].shape
         (3,)
     """
-    span = math.log(range_max + 1)
+    span = math.log(range_max + 1) if isinstance(range_max, int) and range_max > 0 else 1.0  # else _sampler says what is wrong
 
     def chance(c):
         c = cast(c, mstype.float32)
