@@ -45,6 +45,13 @@ def test_dilation_names_what_is_wrong(value):
         ops.max_pool2d(X, 2, 1, 0, value)
 
 
+@pytest.mark.parametrize("wrong", [{"stride": -2**62}, {"stride": 0}, {"kernel_size": 0}, {"kernel_size": -1}, {"dilation": 0}])
+@pytest.mark.parametrize("more", [{"return_indices": True}, {"ceil_mode": True}])
+def test_pooling_with_places(wrong, more):
+    with pytest.raises(ValueError, match="max_pool2d"):
+        ops.max_pool2d(X, **{"kernel_size": 2, "stride": 1, **more, **wrong})
+
+
 @pytest.mark.parametrize(("argument", "value"), [("num_sampled", 0), ("num_sampled", 1e300), ("range_max", 1e300), ("range_max", 2**70), ("range_max", "8"), ("num_true", -1)])
 @pytest.mark.parametrize("name", ["uniform_candidate_sampler", "log_uniform_candidate_sampler"])
 def test_samplers_end(name, argument, value):

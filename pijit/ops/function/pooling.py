@@ -35,6 +35,8 @@ def _pool_pad(name, size, kernel, stride, mode, padding):
 def _windows(name, size, kernel, stride, pad, dilation, ceil_mode):
     """Output sizes and the padding (top, bottom, left, right) that windows over them need."""
     out, full = [], []
+    if builtins.min(*kernel, *stride, *dilation) < 1:
+        raise ValueError(f"For '{name}', kernel sizes, strides and dilations must be at least 1, but got {kernel}, {stride} and {dilation}.")
     for i in (0, 1):
         low, high = pad[2 * i], pad[2 * i + 1]
         span = dilation[i] * (kernel[i] - 1) + 1
