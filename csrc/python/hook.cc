@@ -104,6 +104,9 @@ int on_event(PyObject*, PyFrameObject*, int, PyObject*);
 
 namespace {
 
+_PyFrameEvalFunction evaluator_below(size_t depth) {
+  return depth < below.size() ? below[below.size() - 1 - depth] : _PyEval_EvalFrameDefault;
+}
 // A tool's evaluator that is on top of ours has none of those below that came with it or later.
 void forget_from(_PyFrameEvalFunction top) {
   below.erase(std::find(below.begin(), below.end(), top), below.end());
@@ -122,17 +125,15 @@ void uninstall() {
   const auto current = _PyInterpreterState_GetEvalFrameFunc(interp);
   // who came after us calls us still: then we pass everything on
   if (current != evaluate) return forget_from(current);
-  _PyInterpreterState_SetEvalFrameFunc(interp, below.back());
-  below.pop_back();
+  _PyInterpreterState_SetEvalFrameFunc(interp, evaluator_below(0));
+  if (!below.empty()) below.pop_back();
 }
 
 // Calls the evaluator below ours. One that gives the frame back gets it evaluated by the next.
 PyObject* pass_on(PyThreadState* t, _PyInterpreterFrame* f, int throwing) {
   const auto passed = std::exchange(here.passed, f);
   const size_t depth = std::exchange(here.depth, passed == f ? here.depth + 1 : 0);
-  const auto next =
-      here.depth < below.size() ? below[below.size() - 1 - here.depth] : _PyEval_EvalFrameDefault;
-  PyObject* r = next(t, f, throwing);
+  PyObject* r = evaluator_below(here.depth)(t, f, throwing);
   here.passed = passed;
   here.depth = depth;
   return r;
