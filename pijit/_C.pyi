@@ -35,6 +35,14 @@ class Tensor:
     H: Tensor
     mT: Tensor
     mH: Tensor
+    adapter_flag: Any
+    const_arg: Any
+    delta_seed: Any
+    init_flag: Any
+    is_meta: Any
+    param_info: Any
+    symbolic_shape: Any
+    virtual_flag: Any
     # -- methods written in Python (tools/stubs.py) --
     def abs(self) -> Tensor: ...
     def absolute(self) -> Tensor: ...
