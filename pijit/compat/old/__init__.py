@@ -26,7 +26,6 @@ NAMES = {
     "communication._comm_helper": {"values": "Backend"},
     "log": {"decorators": "_LogActionOnce"},
     "nn": {"cells": "TensorArray"},
-    "nn.layer.activation": {"cells": "_activation"},
     "nn.layer.rnn_cells": {"cells": "_gru_cell _lstm_cell _rnn_relu_cell _rnn_tanh_cell"},
     "nn.layer.rnns": {"cells": "_DynamicLSTMCPUGPU _DynamicLSTMAscend"},
     "nn.loss.loss": {"training": "_Loss"},
@@ -52,6 +51,7 @@ NAMES = {
     "parallel._utils": {"training": "_get_stage_device_num _is_in_auto_parallel_mode _is_in_data_parallel_mode _is_in_hybrid_parallel_mode "
                                     "_is_sharding_propagation _is_parallel_mode"},
     "parallel.auto_parallel": {"training": "AutoParallel"},
+    "train.parallel_utils": {"training": "ParallelMode"},
     "train._utils": {"training": "_make_directory _to_full_shapes _to_full_tensor check_value_type"},
     "train.callback._callback": {"training": "_handle_loss"},
 }

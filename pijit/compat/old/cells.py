@@ -1,17 +1,9 @@
 """Layers and parts of layers of MindSpore's inner modules."""
 
 from pijit._C import Tensor
-from pijit.nn import layer as _layer
 from pijit.nn.cell import Cell
 from pijit.nn.layer import rnn
 from pijit.ops import function as F
-
-_activation = {name: getattr(_layer, cls) for name, cls in {
-    "softmin": "Softmin", "softmax": "Softmax", "softmax2d": "Softmax2d", "logsoftmax": "LogSoftmax", "relu": "ReLU", "relu6": "ReLU6", "rrelu": "RReLU",
-    "silu": "SiLU", "tanh": "Tanh", "tanhshrink": "Tanhshrink", "hardtanh": "Hardtanh", "gelu": "GELU", "fast_gelu": "FastGelu", "elu": "ELU",
-    "sigmoid": "Sigmoid", "softsign": "Softsign", "prelu": "PReLU", "leakyrelu": "LeakyReLU", "hswish": "HSwish", "hsigmoid": "HSigmoid",
-    "logsigmoid": "LogSigmoid", "softshrink": "SoftShrink", "hshrink": "HShrink", "threshold": "Threshold", "mish": "Mish"}.items() if hasattr(_layer, cls)}
-
 
 def _halves(inputs, hidden, w_ih, w_hh, b_ih, b_hh):
     return F.dense(inputs, w_ih, b_ih), F.dense(hidden, w_hh, b_hh)

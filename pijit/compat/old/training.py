@@ -7,6 +7,7 @@ import numpy as np
 from pijit import mint
 from pijit._C import Tensor
 from pijit.compat.old import checkparam
+from pijit.context import ParallelMode  # noqa: F401
 from pijit.mint import distributed
 from pijit.nn.cell import Cell
 from pijit.nn.loss import LossBase

@@ -7,16 +7,16 @@ from pijit.ops import function as F
 from pijit.ops import primitives as P
 from pijit.parameter import Parameter
 
-_ACTIVATIONS = {}
+_activation = {}
 
 
 def get_activation(name):
     """The activation cell of a name, or None."""
     if name is None:
         return None
-    if name not in _ACTIVATIONS:
-        raise KeyError(f"For 'get_activation', the name {name!r} is not one of {sorted(_ACTIVATIONS)}.")
-    return _ACTIVATIONS[name]()
+    if name not in _activation:
+        raise KeyError(f"For 'get_activation', the name {name!r} is not one of {sorted(_activation)}.")
+    return _activation[name]()
 
 
 _DOC = """{what}
@@ -36,7 +36,7 @@ _DOC = """{what}
     """
 
 
-def _activation(name, what, values, fn, key=None, operator=None):
+def _layer(name, what, values, fn, key=None, operator=None):
     """The class of an activation without arguments. what: its formula; values: those of the example; operator: the attribute that holds the
     primitive, which a subclass calls, or replaces."""
     def construct(self, x):  # noqa: ARG001
@@ -51,23 +51,23 @@ def _activation(name, what, values, fn, key=None, operator=None):
     members = {"construct": construct} if operator is None else {"__init__": __init__, "construct": construct_by}
     cls = type(name, (Cell,), {**members, "__doc__": _DOC.format(what=what, name=name, values=values), "__module__": __name__})
     if key:
-        _ACTIVATIONS[key] = cls
+        _activation[key] = cls
     return cls
 
 
-ReLU = _activation("ReLU", "max(x, 0).", "[0. 0. 7.]", F.relu, "relu", "relu")
-ReLU6 = _activation("ReLU6", "x limited to [0, 6].", "[0. 0. 6.]", F.relu6, "relu6", "relu6")
-Sigmoid = _activation("Sigmoid", "1 / (1 + exp(-x)).", "[0.26894143 0.5        0.99908894]", F.sigmoid, "sigmoid", "sigmoid")
-Tanh = _activation("Tanh", "The hyperbolic tangent.", "[-0.7615942   0.          0.99999833]", F.tanh, "tanh", "tanh")
-SiLU = _activation("SiLU", "x * sigmoid(x), also named swish.", "[-0.26894143  0.          6.9936223 ]", F.silu, "silu")
-SeLU = _activation("SeLU", "The self-normalising ELU (Klambauer et al. 2017).", "[-1.1113307  0.         7.354907 ]", F.selu, operator="selu")
-Mish = _activation("Mish", "x * tanh(softplus(x)).", "[-0.30340147  0.          6.9999886 ]", F.mish, operator="mish")
-Softsign = _activation("Softsign", "x / (1 + |x|).", "[-0.5    0.     0.875]", F.softsign, "softsign", "softsign")
-LogSigmoid = _activation("LogSigmoid", "log(sigmoid(x)).", "[-1.3132617e+00 -6.9314718e-01 -9.1146649e-04]", F.logsigmoid, "logsigmoid")
-HSigmoid = _activation("HSigmoid", "relu6(x + 3) / 6.", "[0.33333334 0.5        1.        ]", F.hardsigmoid, "hsigmoid", "hsigmoid")
-HSwish = _activation("HSwish", "x * relu6(x + 3) / 6.", "[-0.33333334  0.          7.        ]", F.hardswish, "hswish", "hswish")
-Tanhshrink = _activation("Tanhshrink", "x - tanh(x).", "[-0.23840582  0.          6.000002  ]", F.tanhshrink)
-FastGelu = _activation("FastGelu", "x * exp(0.851 * (x - |x|)) / (1 + exp(-1.702 * |x|)), an approximation of GELU.", "[-0.15420423  0.          6.9999533 ]", F.fast_gelu, "fast_gelu", "fast_gelu")
+ReLU = _layer("ReLU", "max(x, 0).", "[0. 0. 7.]", F.relu, "relu", "relu")
+ReLU6 = _layer("ReLU6", "x limited to [0, 6].", "[0. 0. 6.]", F.relu6, "relu6", "relu6")
+Sigmoid = _layer("Sigmoid", "1 / (1 + exp(-x)).", "[0.26894143 0.5        0.99908894]", F.sigmoid, "sigmoid", "sigmoid")
+Tanh = _layer("Tanh", "The hyperbolic tangent.", "[-0.7615942   0.          0.99999833]", F.tanh, "tanh", "tanh")
+SiLU = _layer("SiLU", "x * sigmoid(x), also named swish.", "[-0.26894143  0.          6.9936223 ]", F.silu, "silu")
+SeLU = _layer("SeLU", "The self-normalising ELU (Klambauer et al. 2017).", "[-1.1113307  0.         7.354907 ]", F.selu, operator="selu")
+Mish = _layer("Mish", "x * tanh(softplus(x)).", "[-0.30340147  0.          6.9999886 ]", F.mish, operator="mish")
+Softsign = _layer("Softsign", "x / (1 + |x|).", "[-0.5    0.     0.875]", F.softsign, "softsign", "softsign")
+LogSigmoid = _layer("LogSigmoid", "log(sigmoid(x)).", "[-1.3132617e+00 -6.9314718e-01 -9.1146649e-04]", F.logsigmoid, "logsigmoid")
+HSigmoid = _layer("HSigmoid", "relu6(x + 3) / 6.", "[0.33333334 0.5        1.        ]", F.hardsigmoid, "hsigmoid", "hsigmoid")
+HSwish = _layer("HSwish", "x * relu6(x + 3) / 6.", "[-0.33333334  0.          7.        ]", F.hardswish, "hswish", "hswish")
+Tanhshrink = _layer("Tanhshrink", "x - tanh(x).", "[-0.23840582  0.          6.000002  ]", F.tanhshrink)
+FastGelu = _layer("FastGelu", "x * exp(0.851 * (x - |x|)) / (1 + exp(-1.702 * |x|)), an approximation of GELU.", "[-0.15420423  0.          6.9999533 ]", F.fast_gelu, "fast_gelu", "fast_gelu")
 
 
 class GELU(Cell):
@@ -459,4 +459,6 @@ class Softmax2d(Cell):
         return self.softmax(input)
 
 
-_ACTIVATIONS.update({"gelu": GELU, "leakyrelu": LeakyReLU, "elu": ELU, "softmax": Softmax, "logsoftmax": LogSoftmax, "softmin": Softmin, "hshrink": HShrink, "softshrink": SoftShrink})
+_activation.update(elu=ELU, gelu=GELU, hardtanh=Hardtanh, hshrink=HShrink, leakyrelu=LeakyReLU, logsoftmax=LogSoftmax, mish=Mish, prelu=PReLU,
+                   rrelu=RReLU, softmax=Softmax, softmax2d=Softmax2d, softmin=Softmin, softshrink=SoftShrink, tanhshrink=Tanhshrink,
+                   threshold=Threshold)
