@@ -8,6 +8,16 @@ HOMES = {'': {'common.tensor': 'Tensor'},
  'compat.old.cells': {'nn.layer.rnns': '_DynamicLSTMCPUGPU'},
  'compat.old.decorators': {'log': '_LogActionOnce'},
  'compat.old.executors': {'common.api': '_CellGraphExecutor _PyNativeExecutor _no_grad'},
+ 'compat.old.grad_ops': {'ops.auto_generate.gen_ops_prim': 'ACosGrad AbsGrad AcoshGrad AsinGrad AsinhGrad AtanGrad '
+                                                           'AvgPoolGrad BiasAddGrad BinaryCrossEntropyGrad EluGrad '
+                                                           'FastGeLUGrad GeLUGrad GluGrad HShrinkGrad HSigmoidGrad '
+                                                           'HSwishGrad LayerNormGrad LogSoftmaxGrad MaximumGrad '
+                                                           'MinimumGrad PReLUGrad ReLU6Grad ReciprocalGrad ReluGrad '
+                                                           'ResizeBilinearGrad RsqrtGrad SiLUGrad SigmoidGrad '
+                                                           'SmoothL1LossGrad SoftShrinkGrad SqrtGrad TanhGrad',
+                         'ops.operations._grad_ops': 'DropoutGrad FlattenGrad InvGrad L2NormalizeGrad MaxPoolGrad '
+                                                     'SigmoidCrossEntropyWithLogitsGrad SoftmaxGrad SoftplusGrad '
+                                                     'StridedSliceGrad'},
  'compat.old.operators': {'ops.auto_generate.gen_ops_prim': 'InplaceAddExt',
                           'ops.operations._sequence_ops': 'ListToTensor TensorToList',
                           'ops.operations.debug_ops': 'Morph',

@@ -29,7 +29,7 @@ _REASONS = [
      "*PagedAttention* *ReshapeAndCache *ApplyRotaryPosEmb *GroupTopk *BasicLSTMCell *LARSUpdate *FusedAdaFactor* *RNNTLoss "
      "*multi_scale_deformable_attn_function *rotated_iou *DynamicRNN *DynamicGRUV2", "it runs on Ascend alone", "the operators that it is made of"),
     ("*Thor *thor* *ConvertModelUtils *ConvertNetUtils", "the second-order optimizer has kernels of other devices", "nn.AdamWeightDecay or nn.LARS"),
-    ("*Push *Pull *MapCacheIdx *SubAndFilter *map_parameter *MapParameter *ps_* *PsRoIPooling", "pijit has no parameter servers", "nn.Embedding"),
+    ("*Push *Pull *MapCacheIdx *SubAndFilter *map_parameter *MapParameter parallel._ps_context*", "pijit has no parameter servers", "nn.Embedding"),
     ("*AllGatherV *AlltoAllV* *BatchISendIRecv *NeighborExchange* *ReduceScatterV *eshard* *AdaSum* *VirtualDatasetCellTriple parallel* *parallel.cluster*",
      "pijit runs one process", "the same network without it"),
     ("explainer* nn.probability.*", "it was taken out of MindSpore", "what it is made of: layers, distributions and gradients"),
@@ -42,8 +42,9 @@ _REASONS = [
     ("*mindir* *split_mindir", "files of MindSpore's own compiler are not read", "mindspore.export and load_checkpoint"),
     ("*SummaryLandscape *lineage* *_pb2*", "it feeds MindInsight", "SummaryRecord"),
     ("*GetNext* *engine.queue* *offload", "there is no queue of a device", "a loop over dataset.create_dict_iterator()"),
+    ("*_grad_ops* *Grad *GradExt *Backprop*", "the gradient's kernel is no operator of its own here", "mindspore.grad of the forward operator"),
     ("_extends* graph* common.* ops.composite.* ops._* *env_* *hyper_* *_c_expression* parallel._*", "it is internal to MindSpore's graph compiler", "mindspore.jit"),
-    ("*_grad_ops*", "the gradient's kernel is no operator of its own here", "mindspore.grad of the forward operator"),
+    ("ops.auto_generate*", "it is an inner kernel of MindSpore", "the operator of mindspore.ops or mindspore.mint that uses it"),
 ]
 
 

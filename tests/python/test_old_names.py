@@ -354,3 +354,57 @@ def test_a_name_of_pythons_own_is_not_put_into_a_module():
     code = "import pijit as ms\nassert ms.bool == ms.bool_\nms.set_deterministic(True)\nassert 'bool' not in vars(ms)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_gradients_as_operators():
+    from mindspore.ops.operations import _grad_ops as G
+    from mindspore.ops.auto_generate import ReluGrad
+    assert ReluGrad is G.ReluGrad and issubclass(ReluGrad, ops.Primitive)
+    r = np.random.RandomState(0)
+    x, dout = Tensor(r.uniform(0.1, 0.9, (2, 4, 6, 6)), ms.float32), Tensor(r.randn(2, 4, 6, 6), ms.float32)
+    z = Tensor(r.randn(2, 4, 6, 6) * 2, ms.float32)
+
+    def wanted(fn, *inputs, dout=dout):
+        out, back = ms.vjp(fn, *inputs)
+        grads = back(dout)
+        return [g.asnumpy() for g in (grads if isinstance(grads, tuple) else (grads,))]
+
+    # (what it gives, the operator whose gradient it is, its inputs)
+    cases = [(G.AbsGrad()(z, dout), ops.abs, z), (G.ReluGrad()(dout, z), ops.relu, z), (G.HSwishGrad()(dout, z), ops.hardswish, z),
+             (G.HShrinkGrad(0.7)(dout, z), lambda x: ops.hardshrink(x, 0.7), z), (G.GeLUGrad()(dout, z, ops.GeLU()(z)), ops.GeLU(), z),
+             (G.SigmoidGrad()(ops.sigmoid(z), dout), ops.sigmoid, z), (G.TanhGrad()(ops.tanh(z), dout), ops.tanh, z),
+             (G.SqrtGrad()(ops.sqrt(x), dout), ops.sqrt, x), (G.RsqrtGrad()(ops.rsqrt(x), dout), ops.rsqrt, x),
+             (G.ReciprocalGrad()(ops.reciprocal(x), dout), ops.reciprocal, x), (G.AsinhGrad()(ops.asinh(x), dout), ops.asinh, x),
+             (G.AcoshGrad()(ops.acosh(x + 1.5), dout), ops.acosh, x + 1.5), (G.EluGrad()(dout, ops.elu(z)), ops.elu, z),
+             (G.LogSoftmaxGrad(1)(ops.log_softmax(z, 1), dout), lambda x: ops.log_softmax(x, 1), z),
+             (G.MinimumGrad()(x, z, dout), ops.minimum, x, z), (G.PReLUGrad()(dout, z, Tensor(r.rand(4), ms.float32)), None),
+             (G.L2NormalizeGrad(1, 1e-4)(z, ops.L2Normalize(1, 1e-4)(z), dout), ops.L2Normalize(1, 1e-4), z)]
+    for found, fn, *inputs in cases:
+        if fn is not None:
+            for a, b in zip(found if isinstance(found, tuple) else (found,), wanted(fn, *inputs)):
+                assert np.allclose(a.asnumpy(), b, rtol=1e-4, atol=1e-5), fn
+    pool = ops.MaxPool(kernel_size=2, strides=2, pad_mode="SAME")
+    out = pool(z)
+    assert np.array_equal(G.MaxPoolGrad(2, 2, "SAME")(z, out, out).asnumpy(), wanted(pool, z, dout=out)[0])
+    norm = ops.LayerNorm(1, 1)
+    gamma, beta = ops.ones((4, 6, 6)) * 2, ops.zeros((4, 6, 6))
+    _, mean, variance = norm(z, gamma, beta)
+    for a, b in zip(G.LayerNormGrad(1, 1)(z, dout, variance, mean, gamma), wanted(lambda *i: norm(*i)[0], z, gamma, beta)):
+        assert np.allclose(a.asnumpy(), b, rtol=1e-3, atol=1e-4)
+    assert np.allclose(G.BiasAddGrad()(dout).asnumpy(), dout.asnumpy().sum((0, 2, 3)), atol=1e-5)
+    part = Tensor(r.randn(2, 2), ms.float32)
+    assert G.StridedSliceGrad()(part, (3, 5), (0, 1), (2, 5), (1, 2)).asnumpy()[0:2, 1:5:2].tolist() == part.tolist()
+    with pytest.raises(TypeError, match="expected dout x as inputs"):
+        G.ReluGrad()(z)
+    with pytest.raises(NotImplementedError, match="mindspore.grad of the forward operator"):
+        G.DynamicRNNGrad()
+
+    class Mine(nn.Cell):
+        def construct(self, x):
+            return ops.relu(x)
+
+        def bprop(self, x, out, dout):
+            return (G.ReluGrad()(dout, x) * 10,)
+    assert ms.grad(Mine())(Tensor([-1.0, 2.0])).tolist() == [0, 10]
+    f = ms.jit(lambda x: ms.grad(Mine())(x))
+    assert f(Tensor([-1.0, 2.0])).tolist() == [0, 10]

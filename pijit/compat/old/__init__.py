@@ -5,6 +5,13 @@ used, as names of today's do."""
 
 import importlib
 
+_GRADIENTS = (
+    "AbsGrad ACosGrad AcoshGrad AsinGrad AsinhGrad AtanGrad AvgPoolGrad BiasAddGrad BinaryCrossEntropyGrad DropoutGrad "
+    "EluGrad FastGeLUGrad FlattenGrad GeLUGrad GluGrad HShrinkGrad HSigmoidGrad HSwishGrad InvGrad L2NormalizeGrad "
+    "LayerNormGrad LogSoftmaxGrad MaxPoolGrad MaximumGrad MinimumGrad PReLUGrad ReLU6Grad ReciprocalGrad ReluGrad "
+    "ResizeBilinearGrad RsqrtGrad SiLUGrad SigmoidCrossEntropyWithLogitsGrad SigmoidGrad SmoothL1LossGrad SoftShrinkGrad "
+    "SoftmaxGrad SoftplusGrad SqrtGrad StridedSliceGrad TanhGrad ")
+
 # MindSpore's path: {module here: names}
 NAMES = {
     "": {"values": "bool frombuffer"},
@@ -37,7 +44,8 @@ NAMES = {
     "mint.distributed": {"training": "recv_object_list send_object_list"},
     "mint.optim": {"training": "FusedAdamW"},
     "ops": {"operators": "InplaceAddExt Morph select_ext_view_op slice_ext_view_op split_tensor_view_op"},
-    "ops.auto_generate": {"operators": "InplaceAddExt select_ext_view_op slice_ext_view_op split_tensor_view_op"},
+    "ops.auto_generate": {"operators": "InplaceAddExt select_ext_view_op slice_ext_view_op split_tensor_view_op", "grad_ops": _GRADIENTS},
+    "ops.operations._grad_ops": {"grad_ops": _GRADIENTS},
     "ops._primitive_cache": {"operators": "_get_cache_prim"},
     "ops.primitive": {"operators": "_primexpr _run_op"},
     "ops.functional": {"operators": "is_sequence_value_unknown"},

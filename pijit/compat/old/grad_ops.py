@@ -1,0 +1,162 @@
+"""Gradients of operators as operators of their own (`mindspore.ops.operations._grad_ops`), for cells that define `bprop` by them.
+
+Those of the commonest layers are here, made of the operators whose gradients they are; the others raise when they are called."""
+
+import functools
+import inspect
+
+from pijit.grad import vjp
+from pijit.ops import function as F, primitives as P
+from pijit.ops.primitive import Primitive, prim_attr_register
+
+
+def _operator(name, arguments, fn, **attributes):
+    """A primitive with these attributes, and their values where none are given: fn(primitive, *inputs) is what it gives."""
+    def __init__(self, *args, **kwargs):  # noqa: ARG001
+        pass
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    __init__.__signature__ = inspect.Signature([inspect.Parameter("self", kind)] + [inspect.Parameter(a, kind, default=v) for a, v in attributes.items()])
+
+    def __call__(self, *inputs):
+        if len(inputs) not in lengths:
+            raise TypeError(f"For '{name}', expected {arguments} as inputs, but got {len(inputs)}.")
+        return fn(self, *inputs)
+    count = len(arguments.split())
+    lengths = (count, count - arguments.count("?"))
+    globals()[name] = type(name, (Primitive,), {
+        "__init__": prim_attr_register(__init__), "__call__": __call__, "__module__": __name__,
+        "__doc__": f"A gradient: {name}(...)({', '.join(arguments.split())})."})
+
+
+def _back(fn, inputs, dout):
+    """Gradients of fn by its inputs, for the gradient of its result."""
+    return vjp(fn, *inputs)[1](dout)
+
+
+def _first(gradients):
+    return gradients[0] if isinstance(gradients, tuple) else gradients
+
+
+def _by_input(name, forward, first="x", **attributes):
+    """The gradient of an elementwise operator by its input; first: which input of two comes first."""
+    def fn(self, a, b):
+        x, dout = (a, b) if first == "x" else (b, a)
+        return _first(_back(functools.partial(forward, self) if attributes else forward, (x,), dout))
+    _operator(name, "x dout" if first == "x" else "dout x", fn, **attributes)
+
+
+for _name, _forward in (("AbsGrad", F.abs), ("ACosGrad", F.acos), ("AsinGrad", F.asin), ("AtanGrad", F.atan)):
+    _by_input(_name, _forward)
+for _name, _forward in (("ReluGrad", F.relu), ("ReLU6Grad", F.relu6), ("HSwishGrad", F.hardswish), ("HSigmoidGrad", F.hardsigmoid), ("SiLUGrad", F.silu),
+                        ("FastGeLUGrad", F.fast_gelu), ("SoftplusGrad", F.softplus)):
+    _by_input(_name, _forward, "dout")
+_by_input("HShrinkGrad", lambda self, x: F.hardshrink(x, self.lambd), "dout", lambd=0.5)
+_by_input("SoftShrinkGrad", lambda self, x: F.softshrink(x, self.lambd), "dout", lambd=0.5)
+_by_input("GluGrad", lambda self, x: F.glu(x, self.axis), "dout", axis=-1)
+_operator("GeLUGrad", "dout x y", lambda self, dout, x, y: _first(_back(lambda x: F.gelu(x, "tanh"), (x,), dout)))  # noqa: ARG005
+# by the operator's result
+_operator("SigmoidGrad", "y dout", lambda self, y, dout: dout * y * (1 - y))  # noqa: ARG005
+_operator("TanhGrad", "y dout", lambda self, y, dout: dout * (1 - y * y))  # noqa: ARG005
+_operator("SqrtGrad", "y dout", lambda self, y, dout: dout * 0.5 / y)  # noqa: ARG005
+_operator("RsqrtGrad", "y dout", lambda self, y, dout: dout * -0.5 * y * y * y)  # noqa: ARG005
+_operator("ReciprocalGrad", "y dout", lambda self, y, dout: dout * -(y * y))  # noqa: ARG005
+_operator("InvGrad", "y dout", lambda self, y, dout: dout * -(y * y))  # noqa: ARG005
+_operator("AcoshGrad", "y dout", lambda self, y, dout: dout / F.sinh(y))  # noqa: ARG005
+_operator("AsinhGrad", "y dout", lambda self, y, dout: dout / F.cosh(y))  # noqa: ARG005
+_operator("EluGrad", "dout y", lambda self, dout, y: dout * F.where(y > 0, F.ones_like(y), y + 1))  # noqa: ARG005
+_operator("LogSoftmaxGrad", "y dout", lambda self, y, dout: dout - F.exp(y) * dout.sum(self.axis, keepdims=True), axis=-1)
+_operator("SoftmaxGrad", "y dout", lambda self, y, dout: y * (dout - (y * dout).sum(-1, keepdims=True)))  # noqa: ARG005
+
+
+def _extremum(fn):
+    def grad(self, x, y, dout):
+        dx, dy = _back(fn, (x, y), dout)
+        return dx if not self.grad_y else dy if not self.grad_x else (dx, dy)
+    return grad
+
+
+_operator("MaximumGrad", "x y dout", _extremum(F.maximum), grad_x=True, grad_y=True)
+_operator("MinimumGrad", "x y dout", _extremum(F.minimum), grad_x=True, grad_y=True)
+_operator("PReLUGrad", "dout x weight", lambda self, dout, x, weight: _back(F.prelu, (x, weight), dout))  # noqa: ARG005
+
+
+def _bias_add(self, dout):
+    channels = dout.ndim - 1 if self.data_format == "NHWC" else 1
+    return dout.sum(tuple(a for a in range(dout.ndim) if a != channels))
+
+
+_operator("BiasAddGrad", "dout", _bias_add, data_format="NCHW")
+
+
+def _layer_norm(self, x, dout, variance, mean, gamma):
+    axes, first = tuple(range(self.begin_norm_axis % x.ndim, x.ndim)), self.begin_params_axis % x.ndim
+    n = 1
+    for a in axes:
+        n *= x.shape[a]
+    scale = F.rsqrt(variance + 1e-12)
+    normal, d = (x - mean) * scale, dout * gamma
+    dx = scale * (d - d.sum(axes, keepdims=True) / n - normal * (d * normal).sum(axes, keepdims=True) / n)
+    others = tuple(range(first))
+    return dx, (dout * normal).sum(others) if others else dout * normal, dout.sum(others) if others else dout
+
+
+_operator("LayerNormGrad", "x dout variance mean gamma", _layer_norm, begin_norm_axis=1, begin_params_axis=1)
+
+
+def _pool(primitive):
+    def grad(self, x, out, dout):  # noqa: ARG001
+        pool = primitive(kernel_size=self.kernel_size, strides=self.strides, pad_mode=self.pad_mode, data_format=self.data_format)
+        return _first(_back(pool, (x,), dout))
+    return grad
+
+
+_operator("MaxPoolGrad", "x out dout", _pool(P.MaxPool), kernel_size=1, strides=1, pad_mode="VALID", data_format="NCHW")
+_operator("AvgPoolGrad", "x out dout", _pool(P.AvgPool), kernel_size=1, strides=1, pad_mode="VALID", data_format="NCHW")
+_operator("DropoutGrad", "dout mask", lambda self, dout, mask: dout * F.cast(mask, dout.dtype) / self.keep_prob, keep_prob=0.5)
+_operator("SigmoidCrossEntropyWithLogitsGrad", "logits labels dout",
+          lambda self, logits, labels, dout: (F.sigmoid(logits) - labels) * dout)  # noqa: ARG005
+_operator("FlattenGrad", "dout shape", lambda self, dout, shape: dout.reshape(shape))  # noqa: ARG005
+
+
+def _smooth_l1(self, prediction, target, dout):
+    d = prediction - target
+    grad = F.where(F.abs(d) < self.beta, d / self.beta, F.sign(d)) * dout
+    return grad / prediction.size if self.reduction == "mean" else grad
+
+
+_operator("SmoothL1LossGrad", "prediction target dout", _smooth_l1, beta=1.0, reduction="none")
+
+
+def _cross_entropy(self, input, target, dout, weight=None):
+    def loss(x):
+        return F.binary_cross_entropy(x, target, weight, self.reduction)
+    return _first(_back(loss, (input,), dout))
+
+
+_operator("BinaryCrossEntropyGrad", "input target dout weight?", _cross_entropy, reduction="mean")
+
+
+def _strided(self, dout, shape, begin, end, strides):
+    masks = (self.begin_mask, self.end_mask, self.ellipsis_mask, self.new_axis_mask, self.shrink_axis_mask)
+    return _first(_back(lambda x: F.strided_slice(x, begin, end, strides, *masks), (F.zeros(shape, dout.dtype),), dout))
+
+
+_operator("StridedSliceGrad", "dout shape begin end strides", _strided, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0)
+
+
+def _l2_normalize(self, x, y, dout):  # noqa: ARG001
+    return _first(_back(P.L2Normalize(self.axis, self.epsilon), (x,), dout))
+
+
+_operator("L2NormalizeGrad", "x y dout", _l2_normalize, axis=0, epsilon=1e-4)
+
+
+def _resize(primitive):
+    def grad(self, dout, image):
+        size = image.shape[-2:] if hasattr(image, "shape") else image
+        x = image if hasattr(image, "shape") else F.zeros((*dout.shape[:2], *size), dout.dtype)
+        return _first(_back(lambda x: primitive(tuple(dout.shape[-2:]), self.align_corners, self.half_pixel_centers)(x), (x,), dout))
+    return grad
+
+
+_operator("ResizeBilinearGrad", "dout image", _resize(P.ResizeBilinear), align_corners=False, half_pixel_centers=False)
