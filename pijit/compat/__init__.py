@@ -160,11 +160,15 @@ def _own_value(path, name):
     if own not in sys.modules:
         parent = own.rpartition(".")[0]
         if parent and _own_module(parent) is None or _file_spec(own) is None:
-            return None
+            from pijit.compat import old
+            return old.value(path, name)
     module = _prepared(importlib.import_module(own))
     value = module.__dict__.get(name)
     if value is None and own in _finders:
         value = _finders[own](name)
+    if value is None:
+        from pijit.compat import old
+        value = old.value(path, name)
     return None if isinstance(value, types.ModuleType) else value
 
 

@@ -19,7 +19,7 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                                                      'SigmoidCrossEntropyWithLogitsGrad SoftmaxGrad SoftplusGrad '
                                                      'StridedSliceGrad'},
  'compat.old.operators': {'ops.auto_generate.gen_ops_prim': 'InplaceAddExt',
-                          'ops.operations._sequence_ops': 'ListToTensor TensorToList',
+                          'ops.operations._sequence_ops': 'ListToTensor TensorToList TensorToScalar TensorToTuple',
                           'ops.operations.debug_ops': 'Morph',
                           'ops.operations._inner_ops': 'TopTypeof',
                           'ops.function.grad.grad_func': 'custom_vjp'},

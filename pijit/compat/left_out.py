@@ -42,6 +42,11 @@ _REASONS = [
     ("*mindir* *split_mindir", "files of MindSpore's own compiler are not read", "mindspore.export and load_checkpoint"),
     ("*SummaryLandscape *lineage* *_pb2*", "it feeds MindInsight", "SummaryRecord"),
     ("*GetNext* *engine.queue* *offload", "there is no queue of a device", "a loop over dataset.create_dict_iterator()"),
+    ("*.J *.GeSwitch *.geswitch *.Merge *.merge *.PyExecute *.SelectView *.UpdateState *SliceGetItem *array_reduce *.distribute *.embed *environ_* "
+     "*.ref_to_embed *is_dynamic_sequence* *is_sequence_* *iter_converter *make_row_tensor* *ms_hasnext *ms_next *recompute_block *switch_layer *.tail "
+     "*zip_operation *augassign_* *TransposeView *TransposeExtView", "it is internal to MindSpore's graph compiler", "Python's own operation, under mindspore.jit"),
+    ("*saved_tensors_hooks* *swap_tensors", "what gradients keep is not to be seen", "mindspore.recompute"),
+    ("*lightning_indexer *nsa_*", "it runs on Ascend alone", "the operators that it is made of"),
     ("*_grad_ops* *Grad *GradExt *Backprop*", "the gradient's kernel is no operator of its own here", "mindspore.grad of the forward operator"),
     ("_extends* graph* common.* ops.composite.* ops._* *env_* *hyper_* *_c_expression* parallel._*", "it is internal to MindSpore's graph compiler", "mindspore.jit"),
     ("ops.auto_generate*", "it is an inner kernel of MindSpore", "the operator of mindspore.ops or mindspore.mint that uses it"),

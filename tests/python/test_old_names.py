@@ -309,6 +309,15 @@ def test_functions_by_type_take_sparse_gradients():
     assert scale(Tensor(2.0), Tensor([1.0])).tolist() == [2] and _grad_scale(Tensor(2.0), Tensor([1.0])).tolist() == [0.5]
 
 
+def test_one_name_at_all_its_places():
+    from mindspore.mint.optim.fused_adamw import FusedAdamW
+    from mindspore.ops import is_sequence_value_unknown
+    from mindspore.ops.functional import is_sequence_value_unknown as other
+    from mindspore.nn.layer.embedding import EmbeddingLookup
+    assert FusedAdamW is ms.mint.optim.FusedAdamW and is_sequence_value_unknown((1,)) is other((1,)) is False
+    assert EmbeddingLookup.TABLE_ROW_SLICE == "table_row_slice" and nn.EmbeddingLookup.BATCH_SLICE == "batch_slice"
+
+
 def test_frombuffer():
     assert ms.frombuffer(bytearray([1, 2, 3, 4]), ms.uint8).tolist() == [1, 2, 3, 4]
     assert ms.frombuffer(np.arange(4, dtype=np.float32).tobytes(), dtype=ms.float32, count=2, offset=4).tolist() == [1, 2]

@@ -351,6 +351,8 @@ class EmbeddingLookup(Cell):
         (2, 4)
     """
 
+    BATCH_SLICE, FIELD_SLICE, TABLE_ROW_SLICE, TABLE_COLUMN_SLICE = "batch_slice", "field_slice", "table_row_slice", "table_column_slice"
+
     def __init__(self, vocab_size, embedding_size, param_init="normal", target="CPU", slice_mode="batch_slice", manual_shapes=None, max_norm=None,  # noqa: ARG002
                  sparse=True, dtype=mstype.float32):  # noqa: ARG002
         super().__init__()
