@@ -68,6 +68,9 @@ _ELSEWHERE = {
     "dataset.pipeline": "dataset.engine.iterators",
     "dataset.config": "dataset.core.config",
     "dataset.callback": "dataset.callback.ds_callback",
+    "device_context.ascend": "device_context.ascend.device device_context.ascend.op_debug device_context.ascend.op_precision "
+                             "device_context.ascend.op_tuning",
+    "device_context.gpu": "device_context.gpu.device device_context.gpu.op_precision device_context.gpu.op_tuning",
     "ops.grad_base": "ops._grad.grad_base ops._grad_experimental.grad_base",
     # of earlier versions, and inner ones that programs ask for
     "compat.old.checkparam": "_checkparam",

@@ -318,6 +318,16 @@ def test_one_name_at_all_its_places():
     assert EmbeddingLookup.TABLE_ROW_SLICE == "table_row_slice" and nn.EmbeddingLookup.BATCH_SLICE == "batch_slice"
 
 
+def test_settings_of_other_devices_have_no_effect(caplog):
+    from mindspore.device_context.ascend.op_precision import matmul_allow_hf32
+    import mindspore.device_context as devices
+    import mindspore.device_context.gpu.op_tuning
+    assert not devices.ascend.is_available() and devices.ascend.op_precision.precision_mode("force_fp16") is None and matmul_allow_hf32(True) is None
+    assert devices.gpu.op_tuning.conv_fprop_algo("normal") is None
+    with pytest.raises(RuntimeError, match="Ascend"):
+        devices.ascend.device_count()
+
+
 def test_frombuffer():
     assert ms.frombuffer(bytearray([1, 2, 3, 4]), ms.uint8).tolist() == [1, 2, 3, 4]
     assert ms.frombuffer(np.arange(4, dtype=np.float32).tobytes(), dtype=ms.float32, count=2, offset=4).tolist() == [1, 2]
