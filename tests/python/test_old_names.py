@@ -321,7 +321,6 @@ def test_one_name_at_all_its_places():
 def test_settings_of_other_devices_have_no_effect(caplog):
     from mindspore.device_context.ascend.op_precision import matmul_allow_hf32
     import mindspore.device_context as devices
-    import mindspore.device_context.gpu.op_tuning
     assert not devices.ascend.is_available() and devices.ascend.op_precision.precision_mode("force_fp16") is None and matmul_allow_hf32(True) is None
     assert devices.gpu.op_tuning.conv_fprop_algo("normal") is None
     with pytest.raises(RuntimeError, match="Ascend"):
