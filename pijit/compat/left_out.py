@@ -12,44 +12,104 @@ _GENERAL = "pijit doesn't have it"
 # (patterns, why it is left out, the nearest there is)
 _REASONS = [
     ("boost *boost.*", "boost's algorithms are made for Ascend", "mindspore.amp for mixed precision"),
-    ("rewrite *rewrite.* SymbolTree Node NodeType ScopedValue *.SymbolTree *.ScopedValue", "it rewrites MindSpore's own graphs",
-     "a plain Python function or a subclass of the layer"),
-    ("graph.custom_* *custom_pass* *custom_backend* *CustomPassType *op_infer *op_wrapper", "it extends MindSpore's own compiler", "mindspore.jit"),
+    (
+        "rewrite *rewrite.* SymbolTree Node NodeType ScopedValue *.SymbolTree *.ScopedValue",
+        "it rewrites MindSpore's own graphs",
+        "a plain Python function or a subclass of the layer",
+    ),
+    (
+        "graph.custom_* *custom_pass* *custom_backend* *CustomPassType *op_infer *op_wrapper",
+        "it extends MindSpore's own compiler",
+        "mindspore.jit",
+    ),
     ("safeguard* *obf*", "it obfuscates files of MindSpore's own format", "mindspore.save_checkpoint"),
-    ("tools* *sdc_detect* *stress_detect* *dryrun* utils.* *TrainFaultTolerance *OptTFTWrapper *FlopsUtilizationCollector *flops_collection *set_dump "
-     "*mindio*", "it serves clusters of Ascend devices", "mindspore.profiler"),
+    (
+        "tools* *sdc_detect* *stress_detect* *dryrun* utils.* *TrainFaultTolerance *OptTFTWrapper *FlopsUtilizationCollector *flops_collection *set_dump "
+        "*mindio*",
+        "it serves clusters of Ascend devices",
+        "mindspore.profiler",
+    ),
     ("onnx*", "pijit writes no ONNX files", "mindspore.export"),
     ("dataset.audio* *datasets_audio*", "pijit has no operators on sound yet", "NumPy functions in dataset.map"),
     ("*Video* *video* *decode_jpeg_gpu*", "pijit reads no video", "frames as arrays, in a GeneratorDataset"),
     ("mindrecord*", "pijit has no MindRecord files yet", "GeneratorDataset"),
     ("dataset.dataloader*", "pijit has no DataLoader of samplers and workers", "mindspore.dataset.GeneratorDataset"),
-    ("*ops.op_info_register* *AiCPURegOp *AkgAscendRegOp *AkgGpuRegOp *TBERegOp *ms_kernel *.kernel *CustomOpBuilder *vm_impl* *ops._primitive_cache*",
-     "kernels of MindSpore's own library can't be registered", "ops.Custom(func_type=\"pyfunc\")"),
-    ("*moe_* *flash_attention* *fused_infer_attention* *speed_fusion_attention *ring_attention* *all_gather_matmul *matmul_reduce_scatter *NPU* "
-     "*PagedAttention* *ReshapeAndCache *ApplyRotaryPosEmb *GroupTopk *BasicLSTMCell *LARSUpdate *FusedAdaFactor* *RNNTLoss "
-     "*multi_scale_deformable_attn_function *rotated_iou *DynamicRNN *DynamicGRUV2", "it runs on Ascend alone", "the operators that it is made of"),
-    ("*Thor *thor* *ConvertModelUtils *ConvertNetUtils", "the second-order optimizer has kernels of other devices", "nn.AdamWeightDecay or nn.LARS"),
-    ("*Push *Pull *MapCacheIdx *SubAndFilter *map_parameter *MapParameter parallel._ps_context*", "pijit has no parameter servers", "nn.Embedding"),
-    ("*AllGatherV *AlltoAllV* *BatchISendIRecv *NeighborExchange* *ReduceScatterV *eshard* *AdaSum* *VirtualDatasetCellTriple parallel* *parallel.cluster*",
-     "pijit runs one process", "the same network without it"),
-    ("explainer* nn.probability.*", "it was taken out of MindSpore", "what it is made of: layers, distributions and gradients"),
+    (
+        "*ops.op_info_register* *AiCPURegOp *AkgAscendRegOp *AkgGpuRegOp *TBERegOp *ms_kernel *.kernel *CustomOpBuilder *vm_impl* *ops._primitive_cache*",
+        "kernels of MindSpore's own library can't be registered",
+        'ops.Custom(func_type="pyfunc")',
+    ),
+    (
+        "*moe_* *flash_attention* *fused_infer_attention* *speed_fusion_attention *ring_attention* *all_gather_matmul *matmul_reduce_scatter *NPU* "
+        "*PagedAttention* *ReshapeAndCache *ApplyRotaryPosEmb *GroupTopk *BasicLSTMCell *LARSUpdate *FusedAdaFactor* *RNNTLoss "
+        "*multi_scale_deformable_attn_function *rotated_iou *DynamicRNN *DynamicGRUV2",
+        "it runs on Ascend alone",
+        "the operators that it is made of",
+    ),
+    (
+        "*Thor *thor* *ConvertModelUtils *ConvertNetUtils",
+        "the second-order optimizer has kernels of other devices",
+        "nn.AdamWeightDecay or nn.LARS",
+    ),
+    (
+        "*Push *Pull *MapCacheIdx *SubAndFilter *map_parameter *MapParameter parallel._ps_context*",
+        "pijit has no parameter servers",
+        "nn.Embedding",
+    ),
+    (
+        "*AllGatherV *AlltoAllV* *BatchISendIRecv *NeighborExchange* *ReduceScatterV *eshard* *AdaSum* *VirtualDatasetCellTriple parallel* *parallel.cluster*",
+        "pijit runs one process",
+        "the same network without it",
+    ),
+    (
+        "explainer* nn.probability.*",
+        "it was taken out of MindSpore",
+        "what it is made of: layers, distributions and gradients",
+    ),
     ("nn.transformer.Fixed*", "it runs on Ascend alone", "nn.transformer.MultiHeadAttention"),
     ("*quant*", "pijit has no quantisation-aware training", "nn.Conv2dBnAct, nn.DenseBnAct and float16"),
     ("*float8* *hifloat8 *qint4x2", "no kernel here has this dtype", "float16 or bfloat16"),
-    ("*MemPool *PluggableAllocator *use_mem_pool *memory_replay *offload* *.storage* runtime* hal* device_context*", "it manages other devices' memory",
-     "nothing: memory is managed without it"),
+    (
+        "*MemPool *PluggableAllocator *use_mem_pool *memory_replay *offload* *.storage* runtime* hal* device_context*",
+        "it manages other devices' memory",
+        "nothing: memory is managed without it",
+    ),
     ("profiler* *EnvProfiler *DynamicProfilerMonitor", "it counts what other devices do", "pijit.profile"),
-    ("*mindir* *split_mindir", "files of MindSpore's own compiler are not read", "mindspore.export and load_checkpoint"),
+    (
+        "*mindir* *split_mindir",
+        "files of MindSpore's own compiler are not read",
+        "mindspore.export and load_checkpoint",
+    ),
     ("*SummaryLandscape *lineage* *_pb2*", "it feeds MindInsight", "SummaryRecord"),
-    ("*GetNext* *engine.queue* *offload", "there is no queue of a device", "a loop over dataset.create_dict_iterator()"),
-    ("*.J *.GeSwitch *.geswitch *.Merge *.merge *.PyExecute *.SelectView *.UpdateState *SliceGetItem *array_reduce *.distribute *.embed *environ_* "
-     "*.ref_to_embed *is_dynamic_sequence* *is_sequence_* *iter_converter *make_row_tensor* *ms_hasnext *ms_next *recompute_block *switch_layer *.tail "
-     "*zip_operation *augassign_* *TransposeView *TransposeExtView", "it is internal to MindSpore's graph compiler", "Python's own operation, under mindspore.jit"),
+    (
+        "*GetNext* *engine.queue* *offload",
+        "there is no queue of a device",
+        "a loop over dataset.create_dict_iterator()",
+    ),
+    (
+        "*.J *.GeSwitch *.geswitch *.Merge *.merge *.PyExecute *.SelectView *.UpdateState *SliceGetItem *array_reduce *.distribute *.embed *environ_* "
+        "*.ref_to_embed *is_dynamic_sequence* *is_sequence_* *iter_converter *make_row_tensor* *ms_hasnext *ms_next *recompute_block *switch_layer *.tail "
+        "*zip_operation *augassign_* *TransposeView *TransposeExtView",
+        "it is internal to MindSpore's graph compiler",
+        "Python's own operation, under mindspore.jit",
+    ),
     ("*saved_tensors_hooks* *swap_tensors", "what gradients keep is not to be seen", "mindspore.recompute"),
     ("*lightning_indexer *nsa_*", "it runs on Ascend alone", "the operators that it is made of"),
-    ("*_grad_ops* *Grad *GradExt *Backprop*", "the gradient's kernel is no operator of its own here", "mindspore.grad of the forward operator"),
-    ("_extends* graph* common.* ops.composite.* ops._* *env_* *hyper_* *_c_expression* parallel._*", "it is internal to MindSpore's graph compiler", "mindspore.jit"),
-    ("ops.auto_generate*", "it is an inner kernel of MindSpore", "the operator of mindspore.ops or mindspore.mint that uses it"),
+    (
+        "*_grad_ops* *Grad *GradExt *Backprop*",
+        "the gradient's kernel is no operator of its own here",
+        "mindspore.grad of the forward operator",
+    ),
+    (
+        "_extends* graph* common.* ops.composite.* ops._* *env_* *hyper_* *_c_expression* parallel._*",
+        "it is internal to MindSpore's graph compiler",
+        "mindspore.jit",
+    ),
+    (
+        "ops.auto_generate*",
+        "it is an inner kernel of MindSpore",
+        "the operator of mindspore.ops or mindspore.mint that uses it",
+    ),
 ]
 
 
@@ -73,6 +133,7 @@ def text(home):
 def _raises(home):
     def raises(*args, **kwargs):  # noqa: ARG001
         raise NotImplementedError(text(home))
+
     return raises
 
 
@@ -105,8 +166,13 @@ class _Object:
 
 def _base(sort):
     import pijit
-    return {"cell": lambda: pijit.nn.Cell, "optimizer": lambda: pijit.nn.Optimizer, "primitive": lambda: pijit.ops.Primitive,
-            "callback": lambda: pijit.Callback}[sort]()
+
+    return {
+        "cell": lambda: pijit.nn.Cell,
+        "optimizer": lambda: pijit.nn.Optimizer,
+        "primitive": lambda: pijit.ops.Primitive,
+        "callback": lambda: pijit.Callback,
+    }[sort]()
 
 
 def _class(home, name, sort):

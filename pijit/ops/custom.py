@@ -46,11 +46,20 @@ class Custom(Primitive):
     def __init__(self, func, out_shape=None, out_dtype=None, func_type="pyfunc", bprop=None, reg_info=None):
         super().__init__("Custom")
         if func_type != "pyfunc" and func_type not in _KERNELS:
-            raise ValueError(f"For 'Custom', 'func_type': {func_type}, 'func': {func}, 'func_type' must be one of "
-                             f"{['pyfunc', *_KERNELS]}, but got {func_type}")
+            raise ValueError(
+                f"For 'Custom', 'func_type': {func_type}, 'func': {func}, 'func_type' must be one of "
+                f"{['pyfunc', *_KERNELS]}, but got {func_type}"
+            )
         if not callable(func) and not isinstance(func, str) or func_type == "pyfunc" and isinstance(func, str):
             raise TypeError(f"For 'Custom', 'func' must be of type function or str, but got {type(func)}")
-        self.func, self.out_shape, self.out_dtype, self.func_type, self.bprop, self.reg_info = func, out_shape, out_dtype, func_type, bprop, reg_info
+        self.func, self.out_shape, self.out_dtype, self.func_type, self.bprop, self.reg_info = (
+            func,
+            out_shape,
+            out_dtype,
+            func_type,
+            bprop,
+            reg_info,
+        )
 
     def _outputs(self, inputs):
         who = f"For 'Custom', 'func_type': {self.func_type}, 'func': {self.func}, "
@@ -58,7 +67,9 @@ class Custom(Primitive):
         if shapes is None or not callable(shapes) and not isinstance(shapes, (tuple, list)):
             raise TypeError(f"{who}'out_shape' must be one of [tuple, list, function], but got {type(shapes)}")
         if dtypes is None or not callable(dtypes) and not isinstance(dtypes, (tuple, list, mstype.Type)):
-            raise TypeError(f"{who}'out_dtype' must be one of [mindspore.dtype, tuple, list, function], but got {type(dtypes)}")
+            raise TypeError(
+                f"{who}'out_dtype' must be one of [mindspore.dtype, tuple, list, function], but got {type(dtypes)}"
+            )
         if callable(shapes):
             shapes = shapes(*(list(x.shape) if isinstance(x, Tensor) else x for x in inputs))
         if callable(dtypes):
@@ -72,14 +83,20 @@ class Custom(Primitive):
         results = self.func(*(x.asnumpy() if isinstance(x, Tensor) else x for x in inputs))
         results = results if isinstance(results, (tuple, list)) and not one else (results,)
         if len(results) != len(outputs):
-            raise ValueError(f"For 'Custom', {self.func} gives {len(results)} results, but 'out_shape' names {len(outputs)}.")
+            raise ValueError(
+                f"For 'Custom', {self.func} gives {len(results)} results, but 'out_shape' names {len(outputs)}."
+            )
         made = []
         for result, (shape, dtype) in zip(results, outputs):
             array = np.asarray(result, None if isinstance(result, np.ndarray) else mstype.dtype_to_nptype(dtype))
             if array.dtype != mstype.dtype_to_nptype(dtype):
-                raise TypeError(f"For 'Custom', a result of {self.func} has dtype {array.dtype}, but 'out_dtype' says {dtype}.")
+                raise TypeError(
+                    f"For 'Custom', a result of {self.func} has dtype {array.dtype}, but 'out_dtype' says {dtype}."
+                )
             if array.shape != shape:
-                raise ValueError(f"For 'Custom', a result of {self.func} has shape {array.shape}, but 'out_shape' says {shape}.")
+                raise ValueError(
+                    f"For 'Custom', a result of {self.func} has shape {array.shape}, but 'out_shape' says {shape}."
+                )
             made.append(Tensor(array, dtype))
         return made[0] if one else tuple(made)
 
@@ -90,8 +107,10 @@ class Custom(Primitive):
 
     def __call__(self, *inputs):
         if self.func_type != "pyfunc":
-            raise NotImplementedError(f"For 'Custom', kernels of func_type {self.func_type!r} are not implemented by pijit. The nearest there is: "
-                                      "func_type=\"pyfunc\", or the operators that it is made of under mindspore.jit.")
+            raise NotImplementedError(
+                f"For 'Custom', kernels of func_type {self.func_type!r} are not implemented by pijit. The nearest there is: "
+                'func_type="pyfunc", or the operators that it is made of under mindspore.jit.'
+            )
         return with_own_gradient(self._run, self._gradient, "Custom", inputs, {})
 
 
@@ -99,13 +118,41 @@ class DataType:
     """A dtype and the layout of a tensor, as registrations of kernels name them: (name of the dtype, layout)."""
 
 
-_LAYOUTS = {"None": ("",), "Default": ("DefaultFormat",), "5HD": ("NC1HWC0",), "FracZ": ("FRACTAL_Z",), "FracNZ": ("FRACTAL_NZ",),
-            "C1HWNCoC0": ("C1HWNCoC0",), "NCHW": ("NCHW",), "NHWC": ("NHWC",), "HWCN": ("HWCN",), "NDHWC": ("NDHWC",), "NCDHW": ("NCDHW",),
-            "DHWCN": ("DHWCN",), "NDC1HWC0": ("NDC1HWC0",), "NC1HWC0": ("NC1HWC0",), "FRACTAL_Z_3D": ("FRACTAL_Z_3D",),
-            "FracZNLSTM": ("FRACTAL_ZN_LSTM",), "FracZNRNN": ("FRACTAL_ZN_RNN",), "ND_RNNBIAS": ("ND_RNN_BIAS",), "ChannelLast": ("ChannelLast",),
-            "Default_Tuple": ("DefaultFormat", "tuple"), "Default_List": ("DefaultFormat", "list")}
-_DTYPES = {"None": "", "BOOL": "bool", **{f"I{n}": f"int{n}" for n in (8, 16, 32, 64)}, **{f"U{n}": f"uint{n}" for n in (8, 16, 32, 64)},
-           "F16": "float16", "F32": "float32", "F64": "float64", "BF16": "bfloat16", "C64": "complex64", "C128": "complex128"}
+_LAYOUTS = {
+    "None": ("",),
+    "Default": ("DefaultFormat",),
+    "5HD": ("NC1HWC0",),
+    "FracZ": ("FRACTAL_Z",),
+    "FracNZ": ("FRACTAL_NZ",),
+    "C1HWNCoC0": ("C1HWNCoC0",),
+    "NCHW": ("NCHW",),
+    "NHWC": ("NHWC",),
+    "HWCN": ("HWCN",),
+    "NDHWC": ("NDHWC",),
+    "NCDHW": ("NCDHW",),
+    "DHWCN": ("DHWCN",),
+    "NDC1HWC0": ("NDC1HWC0",),
+    "NC1HWC0": ("NC1HWC0",),
+    "FRACTAL_Z_3D": ("FRACTAL_Z_3D",),
+    "FracZNLSTM": ("FRACTAL_ZN_LSTM",),
+    "FracZNRNN": ("FRACTAL_ZN_RNN",),
+    "ND_RNNBIAS": ("ND_RNN_BIAS",),
+    "ChannelLast": ("ChannelLast",),
+    "Default_Tuple": ("DefaultFormat", "tuple"),
+    "Default_List": ("DefaultFormat", "list"),
+}
+_DTYPES = {
+    "None": "",
+    "BOOL": "bool",
+    **{f"I{n}": f"int{n}" for n in (8, 16, 32, 64)},
+    **{f"U{n}": f"uint{n}" for n in (8, 16, 32, 64)},
+    "F16": "float16",
+    "F32": "float32",
+    "F64": "float64",
+    "BF16": "bfloat16",
+    "C64": "complex64",
+    "C128": "complex128",
+}
 for _short, _name in _DTYPES.items():
     for _layout, _rest in _LAYOUTS.items():
         setattr(DataType, f"{_short}_{_layout}", (_name, *_rest))
@@ -114,14 +161,25 @@ for _short, _name in _DTYPES.items():
 class RegOp:
     """A description of a kernel, put together by calls that give the object back; `get_op_info()` gives it as a dict."""
 
-    _extra, _columns = {}, {"input": "index name paramType", "output": "index name paramType", "attr": "name paramType type value"}
+    _extra, _columns = (
+        {},
+        {"input": "index name paramType", "output": "index name paramType", "attr": "name paramType type value"},
+    )
 
     def __init__(self, op_name=""):
         if not isinstance(op_name, str):
             raise ValueError("op name value must be string.")
         if not op_name.strip():
             raise ValueError("op name is empty.")
-        self._info = {"op_name": op_name, "inputs": [], "outputs": [], "attr": [], "fusion_type": "", "dtype_format": [], **self._extra}
+        self._info = {
+            "op_name": op_name,
+            "inputs": [],
+            "outputs": [],
+            "attr": [],
+            "fusion_type": "",
+            "dtype_format": [],
+            **self._extra,
+        }
 
     def _entry(self, table, column, values, more):
         names = self._columns[column].split()
@@ -226,26 +284,57 @@ class AkgCpuRegOp(AkgGpuRegOp):
 class TBERegOp(RegOp):
     """The description of a TBE kernel: it is kept, no kernel follows from it."""
 
-    _extra = {"imply_type": "TBE", "async_flag": False, "binfile": "", "compute_cost": 10, "kernel": "", "partial_flag": False, "reshape_type": "",
-              "dynamicRankSupport": False, "dynamicShapeSupport": False, "dynamicCompileStatic": False, "needCheckSupport": False,
-              "dynamicFormat": False, "op_pattern": "", "real_input_index": [], "input_to_attr_index": [], "unknown_shape_formats": []}
-    _columns = {"input": "index name needCompile paramType shape valueDepend", "output": "index name need_compile paramType shape",
-                "attr": "name paramType type value defaultValue"}
+    _extra = {
+        "imply_type": "TBE",
+        "async_flag": False,
+        "binfile": "",
+        "compute_cost": 10,
+        "kernel": "",
+        "partial_flag": False,
+        "reshape_type": "",
+        "dynamicRankSupport": False,
+        "dynamicShapeSupport": False,
+        "dynamicCompileStatic": False,
+        "needCheckSupport": False,
+        "dynamicFormat": False,
+        "op_pattern": "",
+        "real_input_index": [],
+        "input_to_attr_index": [],
+        "unknown_shape_formats": [],
+    }
+    _columns = {
+        "input": "index name needCompile paramType shape valueDepend",
+        "output": "index name need_compile paramType shape",
+        "attr": "name paramType type value defaultValue",
+    }
 
 
 def _setter(key):
     def set_value(self, value):
         self._info[key] = value
         return self
+
     set_value.__doc__ = f"Sets {key!r} of the description."
     return set_value
 
 
-for _method, _key in {"async_flag": "async_flag", "binfile_name": "binfile", "compute_cost": "compute_cost", "kernel_name": "kernel",
-                      "partial_flag": "partial_flag", "reshape_type": "reshape_type", "dynamic_rank_support": "dynamicRankSupport",
-                      "dynamic_shape": "dynamicShapeSupport", "dynamic_compile_static": "dynamicCompileStatic", "op_pattern": "op_pattern",
-                      "need_check_supported": "needCheckSupport", "is_dynamic_format": "dynamicFormat", "real_input_index": "real_input_index",
-                      "input_to_attr_index": "input_to_attr_index", "unknown_shape_formats": "unknown_shape_formats"}.items():
+for _method, _key in {
+    "async_flag": "async_flag",
+    "binfile_name": "binfile",
+    "compute_cost": "compute_cost",
+    "kernel_name": "kernel",
+    "partial_flag": "partial_flag",
+    "reshape_type": "reshape_type",
+    "dynamic_rank_support": "dynamicRankSupport",
+    "dynamic_shape": "dynamicShapeSupport",
+    "dynamic_compile_static": "dynamicCompileStatic",
+    "op_pattern": "op_pattern",
+    "need_check_supported": "needCheckSupport",
+    "is_dynamic_format": "dynamicFormat",
+    "real_input_index": "real_input_index",
+    "input_to_attr_index": "input_to_attr_index",
+    "unknown_shape_formats": "unknown_shape_formats",
+}.items():
     setattr(TBERegOp, _method, _setter(_key))
 
 
@@ -279,12 +368,15 @@ def custom_info_register(*reg_info):
         >>> ops.custom_info_register(info)(lambda x: x * 2)(3)
         6
     """
+
     def keep(func):
         @functools.wraps(func)
         def call(*args, **kwargs):
             return func(*args, **kwargs)
+
         call.reg_info = reg_info[0] if len(reg_info) == 1 else list(reg_info)
         return call
+
     return keep
 
 
@@ -294,9 +386,11 @@ class VmImplRegistry(collections.UserDict):
 
     def register(self, prim):
         """Decorator: a primitive's class, an instance or its name."""
+
         def add(fn):
             self[_name_of(prim)] = fn
             return fn
+
         return add
 
 
@@ -330,7 +424,8 @@ def run_registered(prim, inputs):
     Raises NotImplementedError where there is none."""
     run = get_vm_impl_fn(prim)
     if run is None:
-        raise NotImplementedError(f"For '{prim.name}', there is no kernel: pijit runs operators that it knows, ops.Custom(func_type=\"pyfunc\") and what is "
-                                  "registered by vm_impl_registry.register.")
+        raise NotImplementedError(
+            f"For '{prim.name}', there is no kernel: pijit runs operators that it knows, ops.Custom(func_type=\"pyfunc\") and what is "
+            "registered by vm_impl_registry.register."
+        )
     return run(*inputs)
-

@@ -12,12 +12,14 @@ REFERENCE = pathlib.Path(__file__).parents[2] / "pijit" / "compat" / "reference.
 
 def run(code, *args, name=True):
     start = "import pijit.compat; pijit.compat.install()\n" if name else ""
-    r = subprocess.run([sys.executable, "-W", "ignore", "-c", start + code, *args], capture_output=True, text=True, timeout=300)
+    r = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", start + code, *args], capture_output=True, text=True, timeout=300
+    )
     assert r.returncode == 0, r.stderr
     return r.stdout
 
 
-EVERYTHING = '''
+EVERYTHING = """
 import importlib, json, sys
 bad, count = [], 0
 for path, places in json.load(open(sys.argv[1]))["paths"].items():
@@ -35,7 +37,7 @@ for path, places in json.load(open(sys.argv[1]))["paths"].items():
             bad.append(f"from {module} import {name}: {type(e).__name__} {e}")
 print(count)
 assert not bad, f"{len(bad)} names: " + "\\n".join(bad[:50])
-'''
+"""
 
 
 def test_every_name_can_be_imported():
@@ -48,21 +50,29 @@ def test_the_list_holds_both_versions():
     assert sum(not any(part[:1] == "_" for part in path.split(".")) for path in paths) > 500
 
 
-@pytest.mark.parametrize("code,words", [
-    ("from mindspore.boost import AutoBoost; AutoBoost()", "mindspore.boost.boost.AutoBoost is not implemented by pijit: boost's algorithms"),
-    ("import mindspore.rewrite as r; r.SymbolTree.create(None)", "rewrites MindSpore's own graphs"),
-    ("from mindspore import ops; ops.flash_attention_score(1)", "The nearest there is"),
-    ("from mindspore import graph; graph.register_custom_backend('a', 'b')", "mindspore.jit"),
-    ("from mindspore.safeguard.rewrite_obfuscation import obfuscate_ckpt as o; o(None)", "obfuscates"),
-    ("from mindspore.tools import set_dump; set_dump(None)", "NotImplementedError"),
-])
+@pytest.mark.parametrize(
+    "code,words",
+    [
+        (
+            "from mindspore.boost import AutoBoost; AutoBoost()",
+            "mindspore.boost.boost.AutoBoost is not implemented by pijit: boost's algorithms",
+        ),
+        ("import mindspore.rewrite as r; r.SymbolTree.create(None)", "rewrites MindSpore's own graphs"),
+        ("from mindspore import ops; ops.flash_attention_score(1)", "The nearest there is"),
+        ("from mindspore import graph; graph.register_custom_backend('a', 'b')", "mindspore.jit"),
+        ("from mindspore.safeguard.rewrite_obfuscation import obfuscate_ckpt as o; o(None)", "obfuscates"),
+        ("from mindspore.tools import set_dump; set_dump(None)", "NotImplementedError"),
+    ],
+)
 def test_what_is_left_out_raises_when_it_is_used(code, words):
-    out = run(f"try:\n    {code.replace('; ', chr(10) + '    ')}\nexcept NotImplementedError as e:\n    print(type(e).__name__, e)")
+    out = run(
+        f"try:\n    {code.replace('; ', chr(10) + '    ')}\nexcept NotImplementedError as e:\n    print(type(e).__name__, e)"
+    )
     assert words in out or words == out.split()[0], out
 
 
 def test_classes_that_are_left_out_can_be_subclassed_and_asked_for():
-    run('''
+    run("""
 from typing import Optional
 import enum
 import mindspore as ms
@@ -94,11 +104,11 @@ else:
 # one class at all its places
 import mindspore.boost.boost_cell_wrapper as b
 assert b.BoostTrainOneStepCell is BoostTrainOneStepCell and ms.rewrite.api.symbol_tree.SymbolTree is SymbolTree
-''')
+""")
 
 
 def test_modules_without_a_file():
-    run('''
+    run("""
 import sys
 import mindspore as ms
 assert "pijit.compat.reference" not in sys.modules
@@ -116,11 +126,12 @@ exec("from mindspore.boost import *", space)
 assert "AutoBoost" in space and "AutoBoost" in dir(sys.modules["mindspore.boost"])
 f = ms.jit(lambda x: api.jit and x * 2)
 assert f(ms.Tensor([1.0])).tolist() == [2]
-''')
+""")
 
 
 def test_below_pijit_too():
-    run('''
+    run(
+        """
 import pijit.boost.adasum, pijit.graph.lazy_inline
 assert pijit.graph.lazy_inline.lazy_inline is pijit.lazy_inline and issubclass(pijit.boost.AdaSum, pijit.nn.Cell)
 try:
@@ -129,11 +140,13 @@ except ImportError:
     pass
 else:
     raise SystemExit("found")
-''', name=False)
+""",
+        name=False,
+    )
 
 
 def test_classes_have_the_references_names_under_the_alias():
-    run('''
+    run("""
 import importlib, inspect, pickle, sys
 import mindspore as ms
 import pijit
@@ -165,11 +178,11 @@ net = nn.Dense(2, 2).to_float(ms.float16)
 assert net(ms.ops.ones((1, 2))).dtype == ms.float16
 pijit.compat.uninstall()
 assert repr(nn.Conv1d) == "<class 'pijit.nn.layer.conv.Conv1d'>" and pijit.__name__ == "pijit" and repr(pijit.Tensor) == "<class 'pijit.Tensor'>"
-''')
+""")
 
 
 def test_pickles_go_from_one_name_to_the_other(tmp_path):
-    make = '''
+    make = """
 import pickle, sys
 import {0} as ms
 class Net(ms.nn.Cell):
@@ -181,7 +194,7 @@ if sys.argv[1] == "write":
 else:
     t, dtype, p, layer = pickle.load(open(sys.argv[2], "rb"))
     assert t.tolist() == [3] and dtype == ms.float16 and p.asnumpy().tolist() == [4] and isinstance(p, ms.Parameter) and type(layer) is ms.nn.Dense
-'''
+"""
     own, other = tmp_path / "own", tmp_path / "other"
     run(make.format("pijit"), "write", str(own), name=False)
     run(make.format("mindspore"), "write", str(other))

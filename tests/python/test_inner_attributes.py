@@ -7,24 +7,93 @@ import pijit as ms
 from pijit import Tensor, nn, ops
 
 # as a MindSpore 2.10 answers them, of a nn.Dense(2, 2) and a nn.Momentum of its parameters
-CELL = {"_dynamic_shape_inputs": None, "_auto_prefix": True, "_parameter_layout_dict": None, "cls_name": "Dense", "phase": "train", "_phase": "train",
-        "parameter_layout_dict": {}, "param_prefix": "", "bprop_debug": False, "_scope": None, "_param_prefix": "", "_backward_hook": {},
-        "_bprop_debug": False, "_is_check_and_refresh": False, "_forward_hook": {}, "_forward_pre_hook": {}, "cell_type": None,
-        "mixed_precision_type": None, "is_top_cell": False, "jit_config_dict": {}, "_user_parameters": None, "_compile_cache": set(), "_amp_level": "",
-        "has_bprop": False, "_init_flag": False, "_recompute_cell": None, "_has_config_recompute": False, "arguments_key": "", "compile_phase": None}
-OPTIMIZER = {"_dynamic_shape_inputs": None, "is_group": False, "is_group_lr": False, "dynamic_lr": False, "loss_scale": 1.0, "need_scale": False,
-             "grad_centralization": False, "dynamic_weight_decay": False, "param_length": 2, "exec_weight_decay": False, "use_parallel": False,
-             "init_learning_rate": 0.1, "unique": True, "_unique": True, "param_rank": None}
-PARAMETER = {"init_mode": None, "_inited_param": None, "inited_param": None, "sliced": False, "_sliced": False, "unique": False, "key": -1,
-             "requires_aggr": True, "_cast_type": None, "is_default_input_init": True, "layerwise_parallel": False, "comm_fusion": 1}
-PRIMITIVE = {"init_attrs": {"keep_dims": True, "skip_mode": False}, "attrs": {"keep_dims": True, "skip_mode": False}, "_update_parameter": False}
-TENSOR = {"is_meta": False, "init_flag": False, "param_info": None, "virtual_flag": False, "const_arg": False, "symbolic_shape": None, "delta_seed": 0}
+CELL = {
+    "_dynamic_shape_inputs": None,
+    "_auto_prefix": True,
+    "_parameter_layout_dict": None,
+    "cls_name": "Dense",
+    "phase": "train",
+    "_phase": "train",
+    "parameter_layout_dict": {},
+    "param_prefix": "",
+    "bprop_debug": False,
+    "_scope": None,
+    "_param_prefix": "",
+    "_backward_hook": {},
+    "_bprop_debug": False,
+    "_is_check_and_refresh": False,
+    "_forward_hook": {},
+    "_forward_pre_hook": {},
+    "cell_type": None,
+    "mixed_precision_type": None,
+    "is_top_cell": False,
+    "jit_config_dict": {},
+    "_user_parameters": None,
+    "_compile_cache": set(),
+    "_amp_level": "",
+    "has_bprop": False,
+    "_init_flag": False,
+    "_recompute_cell": None,
+    "_has_config_recompute": False,
+    "arguments_key": "",
+    "compile_phase": None,
+}
+OPTIMIZER = {
+    "_dynamic_shape_inputs": None,
+    "is_group": False,
+    "is_group_lr": False,
+    "dynamic_lr": False,
+    "loss_scale": 1.0,
+    "need_scale": False,
+    "grad_centralization": False,
+    "dynamic_weight_decay": False,
+    "param_length": 2,
+    "exec_weight_decay": False,
+    "use_parallel": False,
+    "init_learning_rate": 0.1,
+    "unique": True,
+    "_unique": True,
+    "param_rank": None,
+}
+PARAMETER = {
+    "init_mode": None,
+    "_inited_param": None,
+    "inited_param": None,
+    "sliced": False,
+    "_sliced": False,
+    "unique": False,
+    "key": -1,
+    "requires_aggr": True,
+    "_cast_type": None,
+    "is_default_input_init": True,
+    "layerwise_parallel": False,
+    "comm_fusion": 1,
+}
+PRIMITIVE = {
+    "init_attrs": {"keep_dims": True, "skip_mode": False},
+    "attrs": {"keep_dims": True, "skip_mode": False},
+    "_update_parameter": False,
+}
+TENSOR = {
+    "is_meta": False,
+    "init_flag": False,
+    "param_info": None,
+    "virtual_flag": False,
+    "const_arg": False,
+    "symbolic_shape": None,
+    "delta_seed": 0,
+}
 
 
 def objects():
     net = nn.Dense(2, 2)
-    return [(net, CELL), (nn.Momentum(net.trainable_params(), 0.1, 0.9), OPTIMIZER), (net.weight, PARAMETER), (ops.ReduceSum(True), PRIMITIVE),
-            (Tensor([1.0]), TENSOR)]
+    return [
+        (net, CELL),
+        (nn.Momentum(net.trainable_params(), 0.1, 0.9), OPTIMIZER),
+        (net.weight, PARAMETER),
+        (ops.ReduceSum(True), PRIMITIVE),
+        (Tensor([1.0]), TENSOR),
+    ]
 
 
 @pytest.mark.parametrize("k", range(5))
@@ -48,6 +117,7 @@ def test_a_subclass_may_store_under_the_names():
 
         def construct(self, x):
             return x * self.params
+
     assert Net()(Tensor([2.0])).tolist() == [6] and Net().exist_names == {"a"}
 
     class Mine(nn.Optimizer):
@@ -59,16 +129,23 @@ def test_a_subclass_may_store_under_the_names():
             for p, g in zip(self.params, gradients):
                 p.set_data(p - g)
             return gradients
+
     layer = nn.Dense(1, 1)
-    assert Mine(layer.trainable_params()).params is not None and nn.SGD(layer.trainable_params()).params[0] is layer.weight
+    assert (
+        Mine(layer.trainable_params()).params is not None and nn.SGD(layer.trainable_params()).params[0] is layer.weight
+    )
 
 
 def test_functions_that_are_transformed():
     def f(x):
         return x * x
+
     net = nn.Dense(1, 1)
     assert ms.grad(f).__code__ is f.__code__ is ms.value_and_grad(f).__code__ is ms.vmap(f).__code__
-    assert ops.GradOperation()(net).__code__ is type(net).construct.__code__ and ops.GradOperation()(net)._dynamic_shape_inputs is None
+    assert (
+        ops.GradOperation()(net).__code__ is type(net).construct.__code__
+        and ops.GradOperation()(net)._dynamic_shape_inputs is None
+    )
     assert ms.jit(lambda x: ms.grad(f)(x))(Tensor([3.0])).tolist() == [6]
 
 
@@ -95,9 +172,17 @@ def test_members_that_are_left_out_raise(name):
 def test_keywords_of_their_time():
     x = Tensor(np.arange(8).reshape(4, 2))
     assert x.repeat(2, axis=0).tolist() == np.arange(8).reshape(4, 2).repeat(2, axis=0).tolist()
-    assert x.repeat(2, axis=None).tolist() == np.arange(8).repeat(2).tolist() and x.repeat(2, 1).tolist() == np.tile(x.asnumpy(), (2, 1)).tolist()
+    assert (
+        x.repeat(2, axis=None).tolist() == np.arange(8).repeat(2).tolist()
+        and x.repeat(2, 1).tolist() == np.tile(x.asnumpy(), (2, 1)).tolist()
+    )
     assert x.repeat(repeats=[1, 2], axis=1).tolist() == np.arange(8).reshape(4, 2).repeat([1, 2], axis=1).tolist()
-    for parts in (x.split(output_num=2), x.split(axis=0, output_num=2), ops.split(x, output_num=2), ops.split(x, axis=0, output_num=2)):
+    for parts in (
+        x.split(output_num=2),
+        x.split(axis=0, output_num=2),
+        ops.split(x, output_num=2),
+        ops.split(x, axis=0, output_num=2),
+    ):
         assert [p.tolist() for p in parts] == [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]
     assert [p.shape for p in x.split(2)] == [(2, 2), (2, 2)] and [p.shape for p in ops.split(x, 3)] == [(3, 2), (1, 2)]
     with pytest.raises(ValueError, match="'output_num' must divide"):
@@ -105,7 +190,10 @@ def test_keywords_of_their_time():
     with pytest.raises(TypeError, match="split_size_or_sections"):
         ops.split(x)
     f = ms.jit(lambda x: x.repeat(2, axis=0) + ops.split(x, axis=1, output_num=2)[0].repeat(2, axis=0))
-    assert f(x).tolist() == (x.repeat(2, axis=0) + ops.split(x, 1, 1)[0].repeat(2, axis=0)).tolist() and not ms.explain(f).breaks
+    assert (
+        f(x).tolist() == (x.repeat(2, axis=0) + ops.split(x, 1, 1)[0].repeat(2, axis=0)).tolist()
+        and not ms.explain(f).breaks
+    )
     assert nn.Dropout(keep_prob=0.9).p == pytest.approx(0.1) and ops.Dropout(keep_prob=0.9).keep_prob == 0.9
     ms.context.set_auto_parallel_context(mirror_mean=True)
     assert ms.context.get_auto_parallel_context("gradients_mean") is True

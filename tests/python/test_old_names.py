@@ -92,45 +92,103 @@ def test_names(line):
 # (call of `_checkparam`, what MindSpore 2.10 gives or raises)
 CHECKS = [
     ("check_positive_int(1, 'arg', 'Prim')", 1),
-    ("check_positive_int(0, 'arg', 'Prim')", "ValueError For 'Prim', the 'arg' must be int and must > 0, but got '0' with type 'int'."),
+    (
+        "check_positive_int(0, 'arg', 'Prim')",
+        "ValueError For 'Prim', the 'arg' must be int and must > 0, but got '0' with type 'int'.",
+    ),
     ("check_positive_int(1.5, 'arg', 'Prim')", "TypeError For 'Prim', the 'arg' must be int, but got 'float'"),
-    ("check_positive_int(True, 'arg', 'Prim')", "TypeError For 'Prim', the 'arg' must be int and must > 0, but got 'True' with type 'bool'."),
+    (
+        "check_positive_int(True, 'arg', 'Prim')",
+        "TypeError For 'Prim', the 'arg' must be int and must > 0, but got 'True' with type 'bool'.",
+    ),
     ("check_positive_int(np.int64(3), 'arg', 'Prim')", "TypeError For 'Prim', the 'arg' must be int, but got 'int64'"),
     ("check_non_negative_int(0, None, 'P')", 0),
     ("check_non_positive_float(1, 'arg')", "TypeError The 'arg' must be float, but got 'int'"),
-    ("check_positive_float(-1.5, 'arg')", "ValueError The 'arg' must be float and must > 0, but got '-1.5' with type 'float'."),
+    (
+        "check_positive_float(-1.5, 'arg')",
+        "ValueError The 'arg' must be float and must > 0, but got '-1.5' with type 'float'.",
+    ),
     ("check_bool(1, 'arg', 'Prim')", "TypeError For 'Prim', the 'arg' must be a bool, but got int."),
     ("check_bool(True)", True),
     ("check_is_float(1, 'arg', 'P')", "TypeError For 'P', the type of 'arg' must be 'float', but got 'int'."),
     ("check_is_int('a')", "TypeError The type of input value must be 'int', but got 'str'."),
-    ("check_int(3, 4, c.EQ, 'arg', 'P')", "ValueError For 'P', the 'arg' must be int and must = 4, but got '3' with type 'int'."),
+    (
+        "check_int(3, 4, c.EQ, 'arg', 'P')",
+        "ValueError For 'P', the 'arg' must be int and must = 4, but got '3' with type 'int'.",
+    ),
     ("check_int(3, 4, c.LE, 'arg', 'P')", 3),
-    ("check_int_range(4, 4, 5, c.INC_RIGHT)", "ValueError The input value must be in range of (4, 5], but got 4 with type 'int'."),
+    (
+        "check_int_range(4, 4, 5, c.INC_RIGHT)",
+        "ValueError The input value must be in range of (4, 5], but got 4 with type 'int'.",
+    ),
     ("check_int_range(4, 4, 5, c.INC_BOTH, 'arg', 'P')", 4),
-    ("check_float_range(3, 4, 5, c.INC_BOTH, 'arg', 'P')", "TypeError For 'P', the 'arg' must be 'float',  but got 'int'."),
-    ("check_float_range(.3, 4, 5, c.INC_LEFT, 'arg', 'P')", "ValueError For 'P', the 'arg' must be in range of [4, 5), but got 0.3 with type 'float'."),
-    ("check_string('a', ['b', 'c'], 'arg', 'P')", "ValueError For 'P', the 'arg' must be str and must be in '['b', 'c']', but got 'a'."),
-    ("check_string(1, ['b', 'c'], 'arg', 'P')", "ValueError For 'P', the 'arg' must be str and must be in '['b', 'c']', but got '1'."),
+    (
+        "check_float_range(3, 4, 5, c.INC_BOTH, 'arg', 'P')",
+        "TypeError For 'P', the 'arg' must be 'float',  but got 'int'.",
+    ),
+    (
+        "check_float_range(.3, 4, 5, c.INC_LEFT, 'arg', 'P')",
+        "ValueError For 'P', the 'arg' must be in range of [4, 5), but got 0.3 with type 'float'.",
+    ),
+    (
+        "check_string('a', ['b', 'c'], 'arg', 'P')",
+        "ValueError For 'P', the 'arg' must be str and must be in '['b', 'c']', but got 'a'.",
+    ),
+    (
+        "check_string(1, ['b', 'c'], 'arg', 'P')",
+        "ValueError For 'P', the 'arg' must be str and must be in '['b', 'c']', but got '1'.",
+    ),
     ("check('arg', 1, 'other', 2, c.EQ, 'P')", "ValueError For 'P', the 'arg' should be = other: 2, but got 1."),
-    ("check('arg', 3, 'other', [1, 2], c.IN, 'P')", "ValueError For 'P', the 'arg' should be in other: [1, 2], but got 3."),
-    ("check_value_type('arg', True, [int], 'P')", "TypeError For 'P', the type of 'arg' should be 'int', but got type 'bool'."),
-    ("check_value_type('arg', None, [int, str], 'P')", "TypeError For 'P', the type of 'arg' should be one of '['int', 'str']', but got type 'NoneType'."),
+    (
+        "check('arg', 3, 'other', [1, 2], c.IN, 'P')",
+        "ValueError For 'P', the 'arg' should be in other: [1, 2], but got 3.",
+    ),
+    (
+        "check_value_type('arg', True, [int], 'P')",
+        "TypeError For 'P', the type of 'arg' should be 'int', but got type 'bool'.",
+    ),
+    (
+        "check_value_type('arg', None, [int, str], 'P')",
+        "TypeError For 'P', the type of 'arg' should be one of '['int', 'str']', but got type 'NoneType'.",
+    ),
     ("check_value_type('arg', 1.0, [int, float])", 1.0),
-    ("check_isinstance('arg', 1, str)", "ValueError The parameter 'arg' must be isinstance of <class 'str'>, but got 1."),
+    (
+        "check_isinstance('arg', 1, str)",
+        "ValueError The parameter 'arg' must be isinstance of <class 'str'>, but got 1.",
+    ),
     ("check_subclass('arg', ms.float32, ms.number, 'P')", None),
-    ("check_type_name('arg', ms.int8, [ms.int32], 'P')", "TypeError For 'P', the 'arg' should be Int32, but got 'mindspore.int8'."),
+    (
+        "check_type_name('arg', ms.int8, [ms.int32], 'P')",
+        "TypeError For 'P', the 'arg' should be Int32, but got 'mindspore.int8'.",
+    ),
     ("check_tensor_dtype_valid('x', ms.TensorType(ms.float32), [ms.float32], 'P')", None),
-    ("check_types_same_and_valid({'x': ms.float32, 'y': ms.int32}, [ms.float32, ms.int32], 'P')",
-     "TypeError For 'P', the type of 'y' should be same as 'x', but got 'x' with type Float32 and 'y' with type Int32."),
-    ("check_positive_int_sequence((1, -2), 'arg', 'P')", "ValueError For 'P', the 'arg[1]' must be int and must > 0, but got '-2' with type 'int'."),
-    ("check_size_and_element_type_of_tuple('arg', (1, 2), 3, int, 'P')",
-     "ValueError For 'P', the 'arg size' must be int and must = 3, but got '2' with type 'int'."),
-    ("check_element_type_of_iterable('arg', [1, 2.], [int], 'P')", "TypeError For 'P', the type of 'arg' should be int, but got '2.0' with type 'float'."),
+    (
+        "check_types_same_and_valid({'x': ms.float32, 'y': ms.int32}, [ms.float32, ms.int32], 'P')",
+        "TypeError For 'P', the type of 'y' should be same as 'x', but got 'x' with type Float32 and 'y' with type Int32.",
+    ),
+    (
+        "check_positive_int_sequence((1, -2), 'arg', 'P')",
+        "ValueError For 'P', the 'arg[1]' must be int and must > 0, but got '-2' with type 'int'.",
+    ),
+    (
+        "check_size_and_element_type_of_tuple('arg', (1, 2), 3, int, 'P')",
+        "ValueError For 'P', the 'arg size' must be int and must = 3, but got '2' with type 'int'.",
+    ),
+    (
+        "check_element_type_of_iterable('arg', [1, 2.], [int], 'P')",
+        "TypeError For 'P', the type of 'arg' should be int, but got '2.0' with type 'float'.",
+    ),
     ("check_axis_in_range(3, 2)", "ValueError The 'axis' must be in the range of [-2, 2), but got 3."),
     ("check_file_name_by_regular('a/b.ckpt')", True),
-    ("check_pad_value_by_mode('same', 1, 'P')", "ValueError For 'P', padding must be zero when pad_mode is 'same', but got 1."),
-    ("twice(3)", (3, 3)), ("twice((3,))", "TypeError When expanding an int number to tuple, input tuple dimension must be 2, but got (3,)"),
-    ("infer_out_shape((1, 2), (3, 1))", (3, 2)), ("prepare_shape_for_squeeze((1, 2, 1), 0)", (2, 1)), ("check_transpose_axis(((1, 0),), 2)", (1, 0)),
+    (
+        "check_pad_value_by_mode('same', 1, 'P')",
+        "ValueError For 'P', padding must be zero when pad_mode is 'same', but got 1.",
+    ),
+    ("twice(3)", (3, 3)),
+    ("twice((3,))", "TypeError When expanding an int number to tuple, input tuple dimension must be 2, but got (3,)"),
+    ("infer_out_shape((1, 2), (3, 1))", (3, 2)),
+    ("prepare_shape_for_squeeze((1, 2, 1), 0)", (2, 1)),
+    ("check_transpose_axis(((1, 0),), 2)", (1, 0)),
 ]
 
 
@@ -138,6 +196,7 @@ CHECKS = [
 @pytest.mark.parametrize("by", ["function", "Validator"])
 def test_checks(call, wanted, by):
     from mindspore import _checkparam as c
+
     owner = c if by == "function" else c.Validator
     name, _, rest = call.partition("(")
     if not hasattr(owner, name):
@@ -152,15 +211,23 @@ def test_checks(call, wanted, by):
 
 def test_validator_of_each_age():
     from mindspore._checkparam import Rel, Validator as validator, args_type_check, check_int_positive
+
     assert validator.check_integer("x", 3, 0, Rel.GT, "P") == 3 and validator.check_int(3, 0, Rel.GE, "x", "P") == 3
-    assert validator.check_int_range("x", 3, 1, 5, Rel.INC_LEFT, "P") == validator.check_int_range(3, 1, 5, Rel.INC_LEFT, "x", "P") == 3
-    assert check_int_positive("x", 2, "P") == 2 and Rel.get_strs(Rel.INC_LEFT) == "[{}, {})" and Rel.get_fns(Rel.LE)(1, 2)
+    assert (
+        validator.check_int_range("x", 3, 1, 5, Rel.INC_LEFT, "P")
+        == validator.check_int_range(3, 1, 5, Rel.INC_LEFT, "x", "P")
+        == 3
+    )
+    assert (
+        check_int_positive("x", 2, "P") == 2 and Rel.get_strs(Rel.INC_LEFT) == "[{}, {})" and Rel.get_fns(Rel.LE)(1, 2)
+    )
     with pytest.raises(ValueError, match="'x' must be in range of \\[1, 5\\)"):
         validator.check_int_range("x", 5, 1, 5, Rel.INC_LEFT, "P")
 
     @args_type_check(a=int, b=(str, list))
     def f(a, b="x", *c, **d):
         return a
+
     assert f(1) == 1 and f(1, ["x"], 2, e=3) == 1 and f.__name__ == "f"
     with pytest.raises(TypeError, match="The parameter 'b' must be .*, but got <class 'int'>"):
         f(1, 1)
@@ -168,13 +235,28 @@ def test_validator_of_each_age():
 
 def test_typing():
     from mindspore._c_expression import typing
-    kinds = {n: [k for k in ("Int", "UInt", "Float", "BFloat", "Complex", "Bool", "Number", "TensorType", "String", "Type")
-                 if isinstance(getattr(ms, n), getattr(typing, k))]
-             for n in "float32 int32 uint8 bool_ complex64 bfloat16 tensor_type string number int_ float_".split()}
-    assert kinds == {"float32": ["Float", "Number", "Type"], "int32": ["Int", "Number", "Type"], "uint8": ["UInt", "Number", "Type"],
-                     "bool_": ["Bool", "Number", "Type"], "complex64": ["Complex", "Number", "Type"], "bfloat16": ["BFloat", "Number", "Type"],
-                     "tensor_type": ["TensorType", "Type"], "string": ["String", "Type"], "number": ["Number", "Type"],
-                     "int_": ["Int", "Number", "Type"], "float_": ["Float", "Number", "Type"]}
+
+    kinds = {
+        n: [
+            k
+            for k in ("Int", "UInt", "Float", "BFloat", "Complex", "Bool", "Number", "TensorType", "String", "Type")
+            if isinstance(getattr(ms, n), getattr(typing, k))
+        ]
+        for n in "float32 int32 uint8 bool_ complex64 bfloat16 tensor_type string number int_ float_".split()
+    }
+    assert kinds == {
+        "float32": ["Float", "Number", "Type"],
+        "int32": ["Int", "Number", "Type"],
+        "uint8": ["UInt", "Number", "Type"],
+        "bool_": ["Bool", "Number", "Type"],
+        "complex64": ["Complex", "Number", "Type"],
+        "bfloat16": ["BFloat", "Number", "Type"],
+        "tensor_type": ["TensorType", "Type"],
+        "string": ["String", "Type"],
+        "number": ["Number", "Type"],
+        "int_": ["Int", "Number", "Type"],
+        "float_": ["Float", "Number", "Type"],
+    }
     assert typing.Int(32) == ms.int32 and typing.Float(16) == ms.float16 and not isinstance(3, typing.Number)
 
 
@@ -190,18 +272,25 @@ def test_decorators():
         def __init__(self, a, b=2):
             super().__init__()
             self.a = a
+
     assert Net(1).a == 1 and Net(1)._cell_init_args == "Net[1, 2]"
 
     class Mine(nn.SGD):
         @opt_init_args_register
         def __init__(self, params, learning_rate=0.1, *, k=3):
             super().__init__(params, learning_rate)
+
     params = nn.Dense(1, 1).trainable_params()
-    assert Mine(params, 0.5).init_args == {"k": 3} and Mine(params, 0.5).init_learning_rate == 0.5 and Mine(params).init_params == {"params": params}
+    assert (
+        Mine(params, 0.5).init_args == {"k": 3}
+        and Mine(params, 0.5).init_learning_rate == 0.5
+        and Mine(params).init_params == {"params": params}
+    )
 
     @deprecated("1.2", "new")
     def f(x):
         return x
+
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         assert f(1) == f(1) == 1
@@ -210,10 +299,12 @@ def test_decorators():
     said = []
     keep, logger.warning = logger.warning, said.append
     try:
+
         @_LogActionOnce(logger=logger, key="test_decorators")
         def g():
             logger.warning("once")
             return 3
+
         assert g() == g() == 3 and said == ["once"]
     finally:
         logger.warning = keep
@@ -226,22 +317,37 @@ def test_functions_of_inner_modules(tmp_path):
     from mindspore.parallel._utils import _get_device_num, _is_sharding_propagation
     from mindspore.train._utils import _make_directory
     from mindspore.train.callback._callback import _handle_loss
+
     a, b = _grad_scale_map(Tensor(2.0), (Tensor([4.0]), Tensor([6.0])))
     assert a.tolist() == [8] and b.tolist() == [12] and not _is_sharding_propagation() and _get_device_num() == 1
     assert _make_directory(str(tmp_path / "a" / "b")) == str(tmp_path / "a" / "b") and (tmp_path / "a" / "b").is_dir()
     with pytest.raises(TypeError, match="the type should be string"):
         _make_directory(3)
-    assert _handle_loss(Tensor(2.5)) == 2.5 and _handle_loss((Tensor([1.0, 2.0]), 3)) == 1.5 and _handle_loss(None) is None and _handle_loss(3.0) == 3
-    assert get_broadcast_shape((2, 1), (3,), "P") == [2, 3] and get_concat_offset([(2, 3), (4, 3)], None, 0, "P") == ([0, 2], 6, 0)
+    assert (
+        _handle_loss(Tensor(2.5)) == 2.5
+        and _handle_loss((Tensor([1.0, 2.0]), 3)) == 1.5
+        and _handle_loss(None) is None
+        and _handle_loss(3.0) == 3
+    )
+    assert get_broadcast_shape((2, 1), (3,), "P") == [2, 3] and get_concat_offset([(2, 3), (4, 3)], None, 0, "P") == (
+        [0, 2],
+        6,
+        0,
+    )
     assert generate_shape_index((2, 3, 4), (3,), 1) == (1, 0, 2)
     with pytest.raises(ValueError, match="need to broadcast"):
         get_broadcast_shape((2,), (3,), "P")
-    assert not _pynative_executor.grad_flag() and _pynative_executor.sync() is None and not hasattr(_pynative_executor, "no_such")
+    assert (
+        not _pynative_executor.grad_flag()
+        and _pynative_executor.sync() is None
+        and not hasattr(_pynative_executor, "no_such")
+    )
 
     def f(x):
         with _no_grad():
             y = x * x
         return x * y
+
     assert ms.grad(f)(Tensor(3.0)) == 9
 
 
@@ -252,30 +358,52 @@ def test_operators_of_inner_modules():
     from mindspore.ops.function.math_func import cumsum_ext
     from mindspore.ops.operations._inner_ops import TopTypeof
     from mindspore.ops.operations._sequence_ops import TensorToTuple, TupleToTensor
+
     z = Tensor([[1.0, 2.0], [3.0, 4.0]])
     assert select_ext_view_op(z, 0, 1).tolist() == [3, 4] and slice_ext_view_op(z, 0, 0, 1, 1).tolist() == [[1, 2]]
     assert [p.tolist() for p in split_tensor_view_op(z, 1, 0)] == [[[1, 2]], [[3, 4]]]
     assert InplaceAddExt()(z, Tensor([[1.0, 1.0], [1.0, 1.0]]), 2).tolist() == z.tolist() == [[3, 4], [5, 6]]
     assert [str(TopTypeof()(v)) for v in (Tensor(1.0), 1, 1.0, "a", (1,), [1], None, True)] == [
-        "Tensor", "Int", "Float32", "String", "Tuple", "List", str(ms.type_none), "Bool"]
-    assert _get_cache_prim(ops.ReduceSum)(True) is _get_cache_prim(ops.ReduceSum)(True) is not _get_cache_prim(ops.ReduceSum)(False)
+        "Tensor",
+        "Int",
+        "Float32",
+        "String",
+        "Tuple",
+        "List",
+        str(ms.type_none),
+        "Bool",
+    ]
+    assert (
+        _get_cache_prim(ops.ReduceSum)(True)
+        is _get_cache_prim(ops.ReduceSum)(True)
+        is not _get_cache_prim(ops.ReduceSum)(False)
+    )
     assert TupleToTensor()((1, 2), ms.float32).dtype == ms.float32 and TensorToTuple()(Tensor([1, 2])) == (1, 2)
     assert cumsum_ext(Tensor([1.0, 2.0]), 0).tolist() == [1, 3]
 
     @custom_vjp
     def f(x, y):
         return x * y
+
     f.defbwd(lambda x, y, out, dout: (dout * 10, dout * 20))
-    assert f(Tensor(2.0), Tensor(3.0)) == 6 and [float(g) for g in ms.grad(f, (0, 1))(Tensor(2.0), Tensor(3.0))] == [10, 20]
+    assert f(Tensor(2.0), Tensor(3.0)) == 6 and [float(g) for g in ms.grad(f, (0, 1))(Tensor(2.0), Tensor(3.0))] == [
+        10,
+        20,
+    ]
     morph = ops.Morph(lambda x: x * 3, lambda s: s, lambda t: t, lambda x, out, dout: (dout * 7,))
     assert morph(Tensor([1.0])).tolist() == [3] and ms.grad(morph)(Tensor([1.0])).tolist() == [7]
 
 
 def test_recurrent_cells_functions():
     from mindspore.nn.layer.rnn_cells import RNNCellBase, _gru_cell, _lstm_cell, _rnn_relu_cell, _rnn_tanh_cell
+
     x, h = Tensor(np.random.RandomState(0).randn(2, 3), ms.float32), ops.ones((2, 4))
-    for cell, function, state in ((nn.RNNCell(3, 4), _rnn_tanh_cell, h), (nn.RNNCell(3, 4, nonlinearity="relu"), _rnn_relu_cell, h),
-                                  (nn.GRUCell(3, 4), _gru_cell, h), (nn.LSTMCell(3, 4), _lstm_cell, (h, h))):
+    for cell, function, state in (
+        (nn.RNNCell(3, 4), _rnn_tanh_cell, h),
+        (nn.RNNCell(3, 4, nonlinearity="relu"), _rnn_relu_cell, h),
+        (nn.GRUCell(3, 4), _gru_cell, h),
+        (nn.LSTMCell(3, 4), _lstm_cell, (h, h)),
+    ):
         assert isinstance(cell, RNNCellBase)
         a, b = cell(x, state), function(x, state, cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
         for p, q in zip(a if isinstance(a, tuple) else (a,), b if isinstance(b, tuple) else (b,)):
@@ -295,6 +423,7 @@ def test_tensor_array():
 
 def test_functions_by_type_take_sparse_gradients():
     from mindspore.nn.wrap.loss_scale import _grad_scale
+
     scale = ops.MultitypeFuncGraph("scale")
 
     @scale.register("Tensor", "Tensor")
@@ -304,9 +433,14 @@ def test_functions_by_type_take_sparse_gradients():
     @scale.register("Tensor", "RowTensor")
     def _(s, g):
         return ms.RowTensor(g.indices, g.values * s, g.dense_shape)
+
     rows = ms.RowTensor(Tensor([0], ms.int32), Tensor([[1.0, 2.0]]), (3, 2))
-    assert scale(Tensor(2.0), rows).values.tolist() == [[2, 4]] and _grad_scale(Tensor(2.0), rows).values.tolist() == [[0.5, 1]]
-    assert scale(Tensor(2.0), Tensor([1.0])).tolist() == [2] and _grad_scale(Tensor(2.0), Tensor([1.0])).tolist() == [0.5]
+    assert scale(Tensor(2.0), rows).values.tolist() == [[2, 4]] and _grad_scale(Tensor(2.0), rows).values.tolist() == [
+        [0.5, 1]
+    ]
+    assert scale(Tensor(2.0), Tensor([1.0])).tolist() == [2] and _grad_scale(Tensor(2.0), Tensor([1.0])).tolist() == [
+        0.5
+    ]
 
 
 def test_one_name_at_all_its_places():
@@ -314,6 +448,7 @@ def test_one_name_at_all_its_places():
     from mindspore.ops import is_sequence_value_unknown
     from mindspore.ops.functional import is_sequence_value_unknown as other
     from mindspore.nn.layer.embedding import EmbeddingLookup
+
     assert FusedAdamW is ms.mint.optim.FusedAdamW and is_sequence_value_unknown((1,)) is other((1,)) is False
     assert EmbeddingLookup.TABLE_ROW_SLICE == "table_row_slice" and nn.EmbeddingLookup.BATCH_SLICE == "batch_slice"
 
@@ -321,7 +456,12 @@ def test_one_name_at_all_its_places():
 def test_settings_of_other_devices_have_no_effect(caplog):
     from mindspore.device_context.ascend.op_precision import matmul_allow_hf32
     import mindspore.device_context as devices
-    assert not devices.ascend.is_available() and devices.ascend.op_precision.precision_mode("force_fp16") is None and matmul_allow_hf32(True) is None
+
+    assert (
+        not devices.ascend.is_available()
+        and devices.ascend.op_precision.precision_mode("force_fp16") is None
+        and matmul_allow_hf32(True) is None
+    )
     assert devices.gpu.op_tuning.conv_fprop_algo("normal") is None
     with pytest.raises(RuntimeError, match="Ascend"):
         devices.ascend.device_count()
@@ -329,22 +469,55 @@ def test_settings_of_other_devices_have_no_effect(caplog):
 
 def test_frombuffer():
     assert ms.frombuffer(bytearray([1, 2, 3, 4]), ms.uint8).tolist() == [1, 2, 3, 4]
-    assert ms.frombuffer(np.arange(4, dtype=np.float32).tobytes(), dtype=ms.float32, count=2, offset=4).tolist() == [1, 2]
+    assert ms.frombuffer(np.arange(4, dtype=np.float32).tobytes(), dtype=ms.float32, count=2, offset=4).tolist() == [
+        1,
+        2,
+    ]
     for bad in ({"count": 0}, {"count": -2}, {"offset": 16}, {"offset": 3}, {"count": 5}):
         with pytest.raises(RuntimeError):
             ms.frombuffer(np.arange(4, dtype=np.float32).tobytes(), ms.float32, **bad)
 
 
 def test_transformers():
-    from mindspore.nn.transformer import (AttentionMask, CrossEntropyLoss, MultiHeadAttention, Transformer, TransformerEncoder,
-                                          TransformerOpParallelConfig, VocabEmbedding)
+    from mindspore.nn.transformer import (
+        AttentionMask,
+        CrossEntropyLoss,
+        MultiHeadAttention,
+        Transformer,
+        TransformerEncoder,
+        TransformerOpParallelConfig,
+        VocabEmbedding,
+    )
+
     config = TransformerOpParallelConfig()
-    model = Transformer(batch_size=2, encoder_layers=1, decoder_layers=2, hidden_size=64, ffn_hidden_size=64, src_seq_length=20, tgt_seq_length=10,
-                        num_heads=2, parallel_config=config)
-    out, encoded, decoded = model(ops.ones((2, 20, 64)), ops.ones((2, 20, 20)), ops.ones((2, 10, 64)), ops.ones((2, 10, 10)), ops.ones((2, 10, 20)))
-    assert out.shape == (2, 10, 64) and len(encoded) == 1 and [t.shape for t in decoded[0]] == [(2, 2, 32, 10), (2, 2, 10, 32), (2, 2, 32, 20), (2, 2, 20, 32)]
+    model = Transformer(
+        batch_size=2,
+        encoder_layers=1,
+        decoder_layers=2,
+        hidden_size=64,
+        ffn_hidden_size=64,
+        src_seq_length=20,
+        tgt_seq_length=10,
+        num_heads=2,
+        parallel_config=config,
+    )
+    out, encoded, decoded = model(
+        ops.ones((2, 20, 64)),
+        ops.ones((2, 20, 20)),
+        ops.ones((2, 10, 64)),
+        ops.ones((2, 10, 10)),
+        ops.ones((2, 10, 20)),
+    )
+    assert (
+        out.shape == (2, 10, 64)
+        and len(encoded) == 1
+        and [t.shape for t in decoded[0]] == [(2, 2, 32, 10), (2, 2, 10, 32), (2, 2, 32, 20), (2, 2, 20, 32)]
+    )
     names = [p.name for p in model.get_parameters()]
-    assert "encoder.blocks.0.attention.dense1.weight" in names and "decoder.blocks.1.cross_attention.projection.bias" in names
+    assert (
+        "encoder.blocks.0.attention.dense1.weight" in names
+        and "decoder.blocks.1.cross_attention.projection.bias" in names
+    )
     encoder = TransformerEncoder(2, 2, 8, 16, 4, 2, compute_dtype=ms.float32)
     x, mask = Tensor(np.random.RandomState(0).randn(2, 4, 8), ms.float32), AttentionMask(4)(ops.ones((2, 4)))
     y = x.asnumpy().copy()
@@ -362,8 +535,11 @@ def test_transformers():
     assert np.allclose(layer(*[Tensor(z)] * 3, ops.ones((1, 3, 3)))[0].asnumpy(), by_hand, atol=1e-5)
     loss = CrossEntropyLoss()(Tensor(np.eye(3), ms.float32), Tensor([0, 1, 2], ms.int32), Tensor([1, 1, 0], ms.float32))
     assert abs(float(loss) - 0.55144) < 1e-4 and VocabEmbedding(5, 3)(Tensor([[1, 2]]))[0].shape == (1, 2, 3)
-    for bad in (lambda: TransformerEncoder(2, 2, 8, 16, 4, 2, use_past=True), lambda: TransformerEncoder(2, 2, 8, 16, 4, 3),
-                lambda: TransformerOpParallelConfig(data_parallel=0)):
+    for bad in (
+        lambda: TransformerEncoder(2, 2, 8, 16, 4, 2, use_past=True),
+        lambda: TransformerEncoder(2, 2, 8, 16, 4, 3),
+        lambda: TransformerOpParallelConfig(data_parallel=0),
+    ):
         with pytest.raises((NotImplementedError, ValueError)):
             bad()
 
@@ -377,6 +553,7 @@ def test_a_name_of_pythons_own_is_not_put_into_a_module():
 def test_gradients_as_operators():
     from mindspore.ops.operations import _grad_ops as G
     from mindspore.ops.auto_generate import ReluGrad
+
     assert ReluGrad is G.ReluGrad and issubclass(ReluGrad, ops.Primitive)
     r = np.random.RandomState(0)
     x, dout = Tensor(r.uniform(0.1, 0.9, (2, 4, 6, 6)), ms.float32), Tensor(r.randn(2, 4, 6, 6), ms.float32)
@@ -388,15 +565,25 @@ def test_gradients_as_operators():
         return [g.asnumpy() for g in (grads if isinstance(grads, tuple) else (grads,))]
 
     # (what it gives, the operator whose gradient it is, its inputs)
-    cases = [(G.AbsGrad()(z, dout), ops.abs, z), (G.ReluGrad()(dout, z), ops.relu, z), (G.HSwishGrad()(dout, z), ops.hardswish, z),
-             (G.HShrinkGrad(0.7)(dout, z), lambda x: ops.hardshrink(x, 0.7), z), (G.GeLUGrad()(dout, z, ops.GeLU()(z)), ops.GeLU(), z),
-             (G.SigmoidGrad()(ops.sigmoid(z), dout), ops.sigmoid, z), (G.TanhGrad()(ops.tanh(z), dout), ops.tanh, z),
-             (G.SqrtGrad()(ops.sqrt(x), dout), ops.sqrt, x), (G.RsqrtGrad()(ops.rsqrt(x), dout), ops.rsqrt, x),
-             (G.ReciprocalGrad()(ops.reciprocal(x), dout), ops.reciprocal, x), (G.AsinhGrad()(ops.asinh(x), dout), ops.asinh, x),
-             (G.AcoshGrad()(ops.acosh(x + 1.5), dout), ops.acosh, x + 1.5), (G.EluGrad()(dout, ops.elu(z)), ops.elu, z),
-             (G.LogSoftmaxGrad(1)(ops.log_softmax(z, 1), dout), lambda x: ops.log_softmax(x, 1), z),
-             (G.MinimumGrad()(x, z, dout), ops.minimum, x, z), (G.PReLUGrad()(dout, z, Tensor(r.rand(4), ms.float32)), None),
-             (G.L2NormalizeGrad(1, 1e-4)(z, ops.L2Normalize(1, 1e-4)(z), dout), ops.L2Normalize(1, 1e-4), z)]
+    cases = [
+        (G.AbsGrad()(z, dout), ops.abs, z),
+        (G.ReluGrad()(dout, z), ops.relu, z),
+        (G.HSwishGrad()(dout, z), ops.hardswish, z),
+        (G.HShrinkGrad(0.7)(dout, z), lambda x: ops.hardshrink(x, 0.7), z),
+        (G.GeLUGrad()(dout, z, ops.GeLU()(z)), ops.GeLU(), z),
+        (G.SigmoidGrad()(ops.sigmoid(z), dout), ops.sigmoid, z),
+        (G.TanhGrad()(ops.tanh(z), dout), ops.tanh, z),
+        (G.SqrtGrad()(ops.sqrt(x), dout), ops.sqrt, x),
+        (G.RsqrtGrad()(ops.rsqrt(x), dout), ops.rsqrt, x),
+        (G.ReciprocalGrad()(ops.reciprocal(x), dout), ops.reciprocal, x),
+        (G.AsinhGrad()(ops.asinh(x), dout), ops.asinh, x),
+        (G.AcoshGrad()(ops.acosh(x + 1.5), dout), ops.acosh, x + 1.5),
+        (G.EluGrad()(dout, ops.elu(z)), ops.elu, z),
+        (G.LogSoftmaxGrad(1)(ops.log_softmax(z, 1), dout), lambda x: ops.log_softmax(x, 1), z),
+        (G.MinimumGrad()(x, z, dout), ops.minimum, x, z),
+        (G.PReLUGrad()(dout, z, Tensor(r.rand(4), ms.float32)), None),
+        (G.L2NormalizeGrad(1, 1e-4)(z, ops.L2Normalize(1, 1e-4)(z), dout), ops.L2Normalize(1, 1e-4), z),
+    ]
     for found, fn, *inputs in cases:
         if fn is not None:
             for a, b in zip(found if isinstance(found, tuple) else (found,), wanted(fn, *inputs)):
@@ -407,7 +594,9 @@ def test_gradients_as_operators():
     norm = ops.LayerNorm(1, 1)
     gamma, beta = ops.ones((4, 6, 6)) * 2, ops.zeros((4, 6, 6))
     _, mean, variance = norm(z, gamma, beta)
-    for a, b in zip(G.LayerNormGrad(1, 1)(z, dout, variance, mean, gamma), wanted(lambda *i: norm(*i)[0], z, gamma, beta)):
+    for a, b in zip(
+        G.LayerNormGrad(1, 1)(z, dout, variance, mean, gamma), wanted(lambda *i: norm(*i)[0], z, gamma, beta)
+    ):
         assert np.allclose(a.asnumpy(), b, rtol=1e-3, atol=1e-4)
     assert np.allclose(G.BiasAddGrad()(dout).asnumpy(), dout.asnumpy().sum((0, 2, 3)), atol=1e-5)
     part = Tensor(r.randn(2, 2), ms.float32)
@@ -423,6 +612,7 @@ def test_gradients_as_operators():
 
         def bprop(self, x, out, dout):
             return (G.ReluGrad()(dout, x) * 10,)
+
     assert ms.grad(Mine())(Tensor([-1.0, 2.0])).tolist() == [0, 10]
     f = ms.jit(lambda x: ms.grad(Mine())(x))
     assert f(Tensor([-1.0, 2.0])).tolist() == [0, 10]

@@ -10,7 +10,8 @@ _GRADIENTS = (
     "EluGrad FastGeLUGrad FlattenGrad GeLUGrad GluGrad HShrinkGrad HSigmoidGrad HSwishGrad InvGrad L2NormalizeGrad "
     "LayerNormGrad LogSoftmaxGrad MaxPoolGrad MaximumGrad MinimumGrad PReLUGrad ReLU6Grad ReciprocalGrad ReluGrad "
     "ResizeBilinearGrad RsqrtGrad SiLUGrad SigmoidCrossEntropyWithLogitsGrad SigmoidGrad SmoothL1LossGrad SoftShrinkGrad "
-    "SoftmaxGrad SoftplusGrad SqrtGrad StridedSliceGrad TanhGrad ")
+    "SoftmaxGrad SoftplusGrad SqrtGrad StridedSliceGrad TanhGrad "
+)
 
 # MindSpore's path: {module here: names}
 NAMES = {
@@ -22,8 +23,10 @@ NAMES = {
     "common._decorator": {"decorators": "deprecated"},
     "common._stub_tensor": {"values": "StubTensor _convert_stub stub_tensor _init_stub_tensor_api"},
     "common.tensor": {"values": "_convert_stub"},
-    "common.api": {"executors": "_executor _pynative_exec _pynative_executor _cell_graph_executor ms_compile_cache _no_grad _CellGraphExecutor "
-                                "_PyNativeExecutor _PynativeExecutor _convert_python_data"},
+    "common.api": {
+        "executors": "_executor _pynative_exec _pynative_executor _cell_graph_executor ms_compile_cache _no_grad _CellGraphExecutor "
+        "_PyNativeExecutor _PynativeExecutor _convert_python_data"
+    },
     "common.dtype": {"values": "type_size_in_bytes"},
     "common.parameter": {"values": "PARAMETER_NAME_DEFAULT _is_in_parallel_mode"},
     "common.seed": {"values": "_get_graph_seed _get_op_seed"},
@@ -36,15 +39,20 @@ NAMES = {
     "nn.layer.rnn_cells": {"cells": "_gru_cell _lstm_cell _rnn_relu_cell _rnn_tanh_cell"},
     "nn.layer.rnns": {"cells": "_DynamicLSTMCPUGPU _DynamicLSTMAscend"},
     "nn.loss.loss": {"training": "_Loss"},
-    "nn.optim.optimizer": {"decorators": "opt_init_args_register",
-                           "optimizer": "_apply_decay _grad_scale apply_decay grad_scale tensor_apply_decay tensor_grad_scale "
-                                        "tensor_grad_scale_with_sparse tensor_grad_scale_with_tensor"},
+    "nn.optim.optimizer": {
+        "decorators": "opt_init_args_register",
+        "optimizer": "_apply_decay _grad_scale apply_decay grad_scale tensor_apply_decay tensor_grad_scale "
+        "tensor_grad_scale_with_sparse tensor_grad_scale_with_tensor",
+    },
     "nn.wrap.cell_wrapper": {"training": "_VirtualDatasetCell"},
     "nn.wrap.loss_scale": {"training": "_grad_scale grad_scale tensor_grad_scale"},
     "mint.distributed": {"training": "recv_object_list send_object_list"},
     "mint.optim": {"training": "FusedAdamW"},
     "ops": {"operators": "InplaceAddExt Morph select_ext_view_op slice_ext_view_op split_tensor_view_op"},
-    "ops.auto_generate": {"operators": "InplaceAddExt select_ext_view_op slice_ext_view_op split_tensor_view_op", "grad_ops": _GRADIENTS},
+    "ops.auto_generate": {
+        "operators": "InplaceAddExt select_ext_view_op slice_ext_view_op split_tensor_view_op",
+        "grad_ops": _GRADIENTS,
+    },
     "ops.operations._grad_ops": {"grad_ops": _GRADIENTS},
     "ops._primitive_cache": {"operators": "_get_cache_prim"},
     "ops.primitive": {"operators": "_primexpr _run_op"},
@@ -52,12 +60,18 @@ NAMES = {
     "ops._grad": {"operators": "bprop_getters"},
     "ops._grad_experimental": {"operators": "bprop_getters"},
     "ops._utils": {"operators": "get_broadcast_shape get_concat_offset is_shape_unknown is_dim_unknown"},
-    "ops._utils.utils": {"operators": "generate_shape_index get_broadcast_shape get_concat_offset is_dim_unknown is_shape_known is_shape_unknown"},
+    "ops._utils.utils": {
+        "operators": "generate_shape_index get_broadcast_shape get_concat_offset is_dim_unknown is_shape_known is_shape_unknown"
+    },
     "ops.operations._inner_ops": {"operators": "TopTypeof"},
-    "ops.operations._sequence_ops": {"operators": "ListToTensor TensorToList TensorToScalar TensorToTuple TupleToTensor"},
+    "ops.operations._sequence_ops": {
+        "operators": "ListToTensor TensorToList TensorToScalar TensorToTuple TupleToTensor"
+    },
     "ops.function.grad.grad_func": {"operators": "custom_vjp"},
-    "parallel._utils": {"training": "_get_stage_device_num _is_in_auto_parallel_mode _is_in_data_parallel_mode _is_in_hybrid_parallel_mode "
-                                    "_is_sharding_propagation _is_parallel_mode"},
+    "parallel._utils": {
+        "training": "_get_stage_device_num _is_in_auto_parallel_mode _is_in_data_parallel_mode _is_in_hybrid_parallel_mode "
+        "_is_sharding_propagation _is_parallel_mode"
+    },
     "parallel.auto_parallel": {"training": "AutoParallel"},
     "train.parallel_utils": {"training": "ParallelMode"},
     "train._utils": {"training": "_make_directory _to_full_shapes _to_full_tensor check_value_type"},
@@ -66,7 +80,9 @@ NAMES = {
 
 # Modules of earlier versions that pijit leaves out, and what they hold: {what it is: names}
 LEFT_OUT = {
-    "communication._hccl_management": {"function": "create_group destroy_group get_local_rank_id get_local_rank_size get_rank_id get_rank_size load_lib"},
+    "communication._hccl_management": {
+        "function": "create_group destroy_group get_local_rank_id get_local_rank_size get_rank_id get_rank_size load_lib"
+    },
     "explainer": {"class": "ImageClassificationRunner"},
     "explainer.benchmark": {"class": "ClassSensitivity Faithfulness Localization Robustness"},
     "explainer.explanation": {"class": "Deconvolution GradCAM Gradient GuidedBackprop Occlusion RISE"},
@@ -97,6 +113,7 @@ def value(path, name):
 def _extended(name):
     """`ops.function.<...>.x_ext` is `mint.x`."""
     from pijit import mint
+
     base = name.removesuffix("_ext")
     found = mint.__dict__.get(base) or mint.nn.functional.__dict__.get(base) if base != name else None
     return found if callable(found) else None

@@ -5,6 +5,7 @@ from pijit.nn.cell import Cell
 from pijit.nn.layer import rnn
 from pijit.ops import function as F
 
+
 def _halves(inputs, hidden, w_ih, w_hh, b_ih, b_hh):
     return F.dense(inputs, w_ih, b_ih), F.dense(hidden, w_hh, b_hh)
 
@@ -64,7 +65,12 @@ class TensorArray(Cell):
 
     def __init__(self, dtype, element_shape, dynamic_size=True, size=0, name="TA"):
         super().__init__()
-        self.element_dtype, self.element_shape, self.dynamic_size, self.name = dtype, tuple(element_shape), dynamic_size, name
+        self.element_dtype, self.element_shape, self.dynamic_size, self.name = (
+            dtype,
+            tuple(element_shape),
+            dynamic_size,
+            name,
+        )
         self.fixed_size, self._elements = size, {}
         self._length = size
 

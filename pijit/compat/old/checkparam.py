@@ -27,13 +27,37 @@ class Rel(enum.IntEnum):
     @staticmethod
     def get_fns(rel):
         """The relation as a function."""
-        return _COMPARISONS[rel] if rel in _COMPARISONS else lambda value, lower, upper: _in_range(value, lower, upper, rel)
+        return (
+            _COMPARISONS[rel]
+            if rel in _COMPARISONS
+            else lambda value, lower, upper: _in_range(value, lower, upper, rel)
+        )
 
 
-_TEXTS = {EQ: "= {}", NE: "!= {}", LT: "< {}", LE: "<= {}", GT: "> {}", GE: ">= {}", INC_NEITHER: "({}, {})", INC_LEFT: "[{}, {})",
-          INC_RIGHT: "({}, {}]", INC_BOTH: "[{}, {}]", IN: "in {}", NOT_IN: "not in {}"}
-_COMPARISONS = {EQ: operator.eq, NE: operator.ne, LT: operator.lt, LE: operator.le, GT: operator.gt, GE: operator.ge,
-                IN: lambda x, y: x in y, NOT_IN: lambda x, y: x not in y}
+_TEXTS = {
+    EQ: "= {}",
+    NE: "!= {}",
+    LT: "< {}",
+    LE: "<= {}",
+    GT: "> {}",
+    GE: ">= {}",
+    INC_NEITHER: "({}, {})",
+    INC_LEFT: "[{}, {})",
+    INC_RIGHT: "({}, {}]",
+    INC_BOTH: "[{}, {}]",
+    IN: "in {}",
+    NOT_IN: "not in {}",
+}
+_COMPARISONS = {
+    EQ: operator.eq,
+    NE: operator.ne,
+    LT: operator.lt,
+    LE: operator.le,
+    GT: operator.gt,
+    GE: operator.ge,
+    IN: lambda x, y: x in y,
+    NOT_IN: lambda x, y: x not in y,
+}
 
 
 def _in_range(value, lower, upper, rel):
@@ -59,7 +83,9 @@ def _compared(arg_value, value, rel, kind, arg_name, prim_name):
     wanted = f"{name} and must {_TEXTS[rel].format(value)}"
     if isinstance(arg_value, bool) and kind is int:
         raise TypeError(f"{who} must be {wanted}, but got '{arg_value}' with type 'bool'.")
-    if type(arg_value) is not kind and (isinstance(arg_value, bool) or not isinstance(arg_value, kind) or _is_numpys(arg_value)):
+    if type(arg_value) is not kind and (
+        isinstance(arg_value, bool) or not isinstance(arg_value, kind) or _is_numpys(arg_value)
+    ):
         raise TypeError(f"{who} must be {name}, but got '{type(arg_value).__name__}'")
     if math.isinf(arg_value) or math.isnan(arg_value):
         raise ValueError(f"{who} must be legal value, but got '{arg_value}'.")
@@ -78,8 +104,10 @@ def _ranged(arg_value, lower_limit, upper_limit, rel, kind, arg_name, prim_name)
         names = kind.__name__ if isinstance(kind, type) else [k.__name__ for k in kind]
         raise TypeError(f"{who} must be '{names}',  but got '{type(arg_value).__name__}'.")
     if not _in_range(arg_value, lower_limit, upper_limit, rel):
-        raise ValueError(f"{who} must be in range of {_TEXTS[rel].format(lower_limit, upper_limit)}, but got {arg_value} "
-                         f"with type '{type(arg_value).__name__}'.")
+        raise ValueError(
+            f"{who} must be in range of {_TEXTS[rel].format(lower_limit, upper_limit)}, but got {arg_value} "
+            f"with type '{type(arg_value).__name__}'."
+        )
     return arg_value
 
 
@@ -98,6 +126,7 @@ def check_equal_int(arg_value, value, arg_name=None, prim_name=None):
 def _against_zero(name, kind, rel):
     def check(arg_value, arg_name=None, prim_name=None):
         return _compared(arg_value, 0, rel, kind, arg_name, prim_name)
+
     check.__name__ = check.__qualname__ = name
     return check
 
@@ -114,7 +143,9 @@ check_non_positive_float = _against_zero("check_non_positive_float", float, LE)
 
 def check_number(arg_name, arg_value, value, rel, prim_name):
     if not _COMPARISONS[rel](arg_value, value):
-        raise ValueError(f"{_whose(prim_name)} argument '{arg_name}' must {_TEXTS[rel].format(value)}, but got {arg_value}.")
+        raise ValueError(
+            f"{_whose(prim_name)} argument '{arg_name}' must {_TEXTS[rel].format(value)}, but got {arg_value}."
+        )
     return arg_value
 
 
@@ -157,13 +188,17 @@ def check_string(arg_value, valid_values, arg_name=None, prim_name=None):
     if isinstance(arg_value, str) and arg_value in valid_values:
         return arg_value
     got = arg_value if isinstance(arg_value, str) else f"'{arg_value}'"
-    raise ValueError(f"{_subject(arg_name, prim_name)} must be str and must be in '{valid_values}', but got "
-                     f"{repr(got) if isinstance(arg_value, str) else got}.")
+    raise ValueError(
+        f"{_subject(arg_name, prim_name)} must be str and must be in '{valid_values}', but got "
+        f"{repr(got) if isinstance(arg_value, str) else got}."
+    )
 
 
 def check(arg_name, arg_value, value_name, value, rel=EQ, prim_name=None, excp_cls=ValueError):
     if not _COMPARISONS[rel](arg_value, value):
-        raise excp_cls(f"{_whose(prim_name)} '{arg_name}' should be {_TEXTS[rel].format(f'{value_name}: {value}')}, but got {arg_value}.")
+        raise excp_cls(
+            f"{_whose(prim_name)} '{arg_name}' should be {_TEXTS[rel].format(f'{value_name}: {value}')}, but got {arg_value}."
+        )
     return arg_value
 
 
@@ -182,7 +217,9 @@ def check_value_type(arg_name, arg_value, valid_types, prim_name=None):
         return arg_value
     names = [k.__name__ for k in kinds]
     wanted = f"'{names[0]}'" if len(names) == 1 else f"one of '{names}'"
-    raise TypeError(f"{_whose(prim_name)} type of '{arg_name}' should be {wanted}, but got type '{type(arg_value).__name__}'.")
+    raise TypeError(
+        f"{_whose(prim_name)} type of '{arg_name}' should be {wanted}, but got type '{type(arg_value).__name__}'."
+    )
 
 
 def check_isinstance(arg_name, arg_value, classes):
@@ -198,17 +235,25 @@ def _shown(kind):
 
 def _is_kind(kind, template):
     from pijit import kinds
+
     if kind == template:
         return True
     if isinstance(kind, kinds.TensorType):
         return isinstance(template, kinds.TensorType) and template.element is None
     name = _shown(template)
-    dtype_names = {"Int": ("Int",), "UInt": ("UInt",), "Float": ("Float", "BFloat"), "Number": ("Int", "UInt", "Float", "BFloat", "Bool", "Complex")}
+    dtype_names = {
+        "Int": ("Int",),
+        "UInt": ("UInt",),
+        "Float": ("Float", "BFloat"),
+        "Number": ("Int", "UInt", "Float", "BFloat", "Bool", "Complex"),
+    }
     return name in dtype_names and _shown(kind).rstrip("0123456789") in dtype_names[name]
 
 
-_MORE = ("The supported data types depend on the hardware that executes the operator, for more details, please refer to the MindSpore official "
-         "website to get more information about the data type.")
+_MORE = (
+    "The supported data types depend on the hardware that executes the operator, for more details, please refer to the MindSpore official "
+    "website to get more information about the data type."
+)
 
 
 def check_subclass(arg_name, type_, template_types, prim_name, addition_error_info=None):
@@ -217,12 +262,15 @@ def check_subclass(arg_name, type_, template_types, prim_name, addition_error_in
         return
     names = ", ".join(_shown(t) for t in templates)
     more = f" {addition_error_info}" if addition_error_info else ""
-    raise TypeError(f"{_whose(prim_name)} element of '{arg_name}' must be {names if len(templates) == 1 else 'one of ' + names}, but got "
-                    f"{_shown(type_)}{more}.{_MORE}")
+    raise TypeError(
+        f"{_whose(prim_name)} element of '{arg_name}' must be {names if len(templates) == 1 else 'one of ' + names}, but got "
+        f"{_shown(type_)}{more}.{_MORE}"
+    )
 
 
 def check_type_name(arg_name, arg_type, valid_types, prim_name):
     from pijit import kinds
+
     kind = arg_type.element if isinstance(arg_type, kinds.TensorType) else arg_type
     kinds_ = _listed(valid_types) if not isinstance(valid_types, (set, frozenset)) else tuple(valid_types)
     if kind in kinds_:
@@ -233,6 +281,7 @@ def check_type_name(arg_name, arg_type, valid_types, prim_name):
 
 def check_tensor_dtype_valid(arg_name, arg_type, valid_dtypes, prim_name):
     from pijit import kinds
+
     check_subclass(arg_name, arg_type, [kinds.TensorType(t) for t in _listed(valid_dtypes)], prim_name)
 
 
@@ -248,13 +297,16 @@ def _same(first, name, kind, prim_name, verb):
     if first is None:
         return name, kind
     if kind != first[1]:
-        raise TypeError(f"{_whose(prim_name)} type of '{name}' {verb} be same as '{first[0]}', but got '{first[0]}' with type {_shown(first[1])} and "
-                        f"'{name}' with type {_shown(kind)}.")
+        raise TypeError(
+            f"{_whose(prim_name)} type of '{name}' {verb} be same as '{first[0]}', but got '{first[0]}' with type {_shown(first[1])} and "
+            f"'{name}' with type {_shown(kind)}."
+        )
     return first
 
 
 def check_tensors_dtypes_same_and_valid(args, valid_dtypes, prim_name):
     from pijit import kinds
+
     check_types_same_and_valid(args, [kinds.TensorType(t) for t in _listed(valid_dtypes)], prim_name)
 
 
@@ -264,6 +316,7 @@ check_tensor_type_same = check_tensors_dtypes_same_and_valid
 def check_scalar_or_tensor_types_same(args, valid_values, prim_name, allow_mix=False):
     """Dtypes of numbers or tensors, by name, that are equal and among these; with `allow_mix` numbers and tensors may stand beside each other."""
     from pijit import kinds
+
     first = None
     for name, kind in args.items():
         element = kind.element if isinstance(kind, kinds.TensorType) else kind
@@ -287,7 +340,9 @@ def _check_elements(arg_name, values, valid_types, prim_name):
     names = kinds[0].__name__ if len(kinds) == 1 else f"one of {[k.__name__ for k in kinds]}"
     for value in values:
         if not _of_type(value, kinds):
-            raise TypeError(f"{_whose(prim_name)} type of '{arg_name}' should be {names}, but got '{value}' with type '{type(value).__name__}'.")
+            raise TypeError(
+                f"{_whose(prim_name)} type of '{arg_name}' should be {names}, but got '{value}' with type '{type(value).__name__}'."
+            )
 
 
 def check_element_type_of_dict(arg_name, arg_value, key_types, value_types, prim_name=None):
@@ -307,11 +362,15 @@ def _sequence(check_one):
         for i, value in enumerate(sequence):
             check_one(value, f"{arg_name or 'arg_name'}[{i}]", prim_name)
         return sequence
+
     check.__name__ = check.__qualname__ = check_one.__name__ + "_sequence"
     return check
 
 
-check_positive_int_sequence, check_non_negative_int_sequence = _sequence(check_positive_int), _sequence(check_non_negative_int)
+check_positive_int_sequence, check_non_negative_int_sequence = (
+    _sequence(check_positive_int),
+    _sequence(check_non_negative_int),
+)
 check_positive_float_sequence = _sequence(check_positive_float)
 
 _FILE_NAME = r"^[0-9a-zA-Z@\_\-\.\:\/\\]+$"
@@ -327,7 +386,9 @@ def check_file_name_by_regular(target, reg=None, prim_name=None):
 def check_str_by_regular(target, reg=None, flag=re.ASCII, prim_name=None):
     reg = r"^\w+[0-9a-zA-Z\_\.]*$" if reg is None else reg
     if not re.match(reg, target, flag):
-        raise ValueError(f"{_whose(prim_name)} '{target}' is illegal, it must be match regular'{reg}' by flags'{flag}.'")
+        raise ValueError(
+            f"{_whose(prim_name)} '{target}' is illegal, it must be match regular'{reg}' by flags'{flag}.'"
+        )
     return True
 
 
@@ -349,6 +410,7 @@ def check_input_format(input_param):
 
 def check_type_support(dtype, device, supported_dtypes):
     from pijit import get_context
+
     return dtype in supported_dtypes or get_context("device_target") != device
 
 
@@ -377,7 +439,9 @@ def check_axis_valid(axes, ndim):
 def check_axis_type(axis, type_int=True, type_tuple=True, type_list=True):
     kinds = (int,) * type_int + (tuple,) * type_tuple + (list,) * type_list
     if not isinstance(axis, kinds):
-        raise TypeError(f"For Tensor.ptp, the axis should be {''.join(f'{k.__name__}, ' for k in kinds)}, but got {type(axis)}.")
+        raise TypeError(
+            f"For Tensor.ptp, the axis should be {''.join(f'{k.__name__}, ' for k in kinds)}, but got {type(axis)}."
+        )
     for a in axis if isinstance(axis, (tuple, list)) else ():
         if not isinstance(a, int):
             raise TypeError(f"For Tensor.ptp, the axis should be int, but got {type(a)}.")
@@ -385,7 +449,9 @@ def check_axis_type(axis, type_int=True, type_tuple=True, type_list=True):
 
 
 def check_swapaxes_axis(axes, ndim):
-    return check_axis_in_range(axes, ndim) if isinstance(axes, int) else tuple(check_axis_in_range(a, ndim) for a in axes)
+    return (
+        check_axis_in_range(axes, ndim) if isinstance(axes, int) else tuple(check_axis_in_range(a, ndim) for a in axes)
+    )
 
 
 def check_transpose_axis(axes, ndim):
@@ -394,7 +460,9 @@ def check_transpose_axis(axes, ndim):
     if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
         axes = tuple(axes[0])
     if len(axes) != ndim:
-        raise ValueError(f"For Tensor.transpose, the number of axes must be equal to the dimension of Tensor, but got {len(axes)} in the number of axes.")
+        raise ValueError(
+            f"For Tensor.transpose, the number of axes must be equal to the dimension of Tensor, but got {len(axes)} in the number of axes."
+        )
     return tuple(axes)
 
 
@@ -409,15 +477,20 @@ def check_flatten_order(order):
 
 def check_astype_dtype(dtype):
     from pijit import dtype as mstype
+
     if isinstance(dtype, str):
         found = getattr(mstype, dtype.lower() + "_" * (dtype.lower() in ("int", "float", "bool")), None)
         if not isinstance(found, mstype.Type):
-            raise TypeError(f"For Tensor.astype, the input type must be one of {sorted(n for n in dir(mstype) if n[0] != '_')}, but got '{dtype}'.")
+            raise TypeError(
+                f"For Tensor.astype, the input type must be one of {sorted(n for n in dir(mstype) if n[0] != '_')}, but got '{dtype}'."
+            )
         return found
     if dtype in (int, float, bool):
         return mstype.pytype_to_dtype(dtype)
     if not isinstance(dtype, mstype.Type):
-        raise TypeError(f"For Tensor.astype, the input type must be one of {(*mstype.number_type, mstype.bool_)}, but got '{dtype}'.")
+        raise TypeError(
+            f"For Tensor.astype, the input type must be one of {(*mstype.number_type, mstype.bool_)}, but got '{dtype}'."
+        )
     return dtype
 
 
@@ -427,14 +500,18 @@ def infer_out_shape(*shapes):
     for dims in zip(*((1,) * (max(map(len, shapes)) - len(s)) + tuple(s) for s in shapes)):
         size = next((d for d in dims if d != 1), 1)
         if any(d not in (1, size) for d in dims):
-            raise ValueError(f"For Tensor, the dimension on each axis must be 1 or the max value on the axis to support broadcasting, but got shapes {shapes}")
+            raise ValueError(
+                f"For Tensor, the dimension on each axis must be 1 or the max value on the axis to support broadcasting, but got shapes {shapes}"
+            )
         out.append(size)
     return tuple(out)
 
 
 def prepare_shape_for_squeeze(shape, axes):
     if not isinstance(axes, (int, tuple, list)):
-        raise TypeError(f"For Tensor.squeeze, the parameter 'axes' must be one of [int, tuple, list], but got {type(axes)}")
+        raise TypeError(
+            f"For Tensor.squeeze, the parameter 'axes' must be one of [int, tuple, list], but got {type(axes)}"
+        )
     axes = check_and_canonicalize_axes(axes, len(shape))
     for a in axes:
         if shape[a] != 1:
@@ -446,8 +523,10 @@ def check_reduce_shape(ori_shape, shape, axis, prim_name, arg_name1, arg_name2):
     axes = {a % len(ori_shape) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))}
     kept = tuple(d for i, d in enumerate(ori_shape) if i not in axes)
     if tuple(shape) != kept:
-        raise ValueError(f"For '{prim_name}', the shape of parameter '{arg_name1}' reduced on 'axis': {axis} must be equal to the shape of "
-                         f"'{arg_name2}': {tuple(shape)}, but got {tuple(ori_shape)}.")
+        raise ValueError(
+            f"For '{prim_name}', the shape of parameter '{arg_name1}' reduced on 'axis': {axis} must be equal to the shape of "
+            f"'{arg_name2}': {tuple(shape)}, but got {tuple(ori_shape)}."
+        )
 
 
 def expanded_shape(ndim, axis_size, axis):
@@ -477,11 +556,16 @@ def _repeated(n, sequence):
         if isinstance(m, (tuple, list)):
             if len(m) != n:
                 what = "an sequence" if sequence else "an int number"
-                raise TypeError(f"When expanding {what} to tuple, input {'sequence' if sequence else 'tuple'} dimension must be {n}, but got {m}")
+                raise TypeError(
+                    f"When expanding {what} to tuple, input {'sequence' if sequence else 'tuple'} dimension must be {n}, but got {m}"
+                )
             return tuple(m)
         if isinstance(m, bool) or not isinstance(m, int):
-            raise TypeError(f"When expanding an int number to tuple, input type must be integer or tuple[int], but got {type(m)}")
+            raise TypeError(
+                f"When expanding an int number to tuple, input type must be integer or tuple[int], but got {type(m)}"
+            )
         return (m,) * n
+
     return expand
 
 
@@ -500,8 +584,10 @@ def check_input_data(*data, data_class):
                 check_input_data(x, data_class=data_class)
         elif not isinstance(item, data_class):
             names = [c.__name__ if isinstance(c, type) else c for c in _listed(data_class)]
-            raise TypeError(f"The types of input data must be in the Union({names}, tuple[{names}], list[{names}], dict[{names}]), "
-                            f"but got type {item if item is None else type(item).__name__}.")
+            raise TypeError(
+                f"The types of input data must be in the Union({names}, tuple[{names}], list[{names}], dict[{names}]), "
+                f"but got type {item if item is None else type(item).__name__}."
+            )
 
 
 def check_input_dataset(*dataset, dataset_type):
@@ -515,12 +601,15 @@ def check_output_data(data):
 
 def check_hook_fn(hook_fn):
     if not callable(hook_fn):
-        raise TypeError(f"When using 'hook_type(hook_fn)', the type of 'hook_fn' must be python function, but got {type(hook_fn)}.")
+        raise TypeError(
+            f"When using 'hook_type(hook_fn)', the type of 'hook_fn' must be python function, but got {type(hook_fn)}."
+        )
     return True
 
 
 def args_type_check(*type_args, **type_kwargs):
     """Decorator: arguments of the function have to be instances of these, or its defaults. Methods are checked behind `self`."""
+
     def decorate(fn):
         signature = inspect.signature(fn)
         wanted = signature.bind_partial(*type_args, **type_kwargs).arguments
@@ -531,12 +620,15 @@ def args_type_check(*type_args, **type_kwargs):
                 if name in wanted and value is not None and not isinstance(value, wanted[name]):
                     raise TypeError(f"The parameter '{name}' must be {wanted[name]}, but got {type(value)}")
             return fn(*args, **kwargs)
+
         return checked
+
     return decorate
 
 
 def _any_order(check):
     """A check that takes the parameter's name first, as 1.0 has it, or the value."""
+
     @functools.wraps(check)
     def either(*args, **kwargs):
         if args and isinstance(args[0], str) and len(args) > 1 and not isinstance(args[1], str):
@@ -545,6 +637,7 @@ def _any_order(check):
                 values, prim_name = args[1:], None
             return check(*values, args[0], prim_name, **kwargs)
         return check(*args, **kwargs)
+
     return either
 
 
@@ -575,9 +668,19 @@ class Validator:
 
 
 for _name, _check in list(globals().items()):
-    if _name.startswith("check") and callable(_check) and not hasattr(Validator, _name) or _name in (
-            "expanded_shape", "infer_out_shape", "prepare_shape_for_squeeze", "tuple_slice", "max_", "min_"):
-        setattr(Validator, _name, staticmethod(_any_order(_check) if _name in ("check_int", "check_int_range", "check_float_range") else _check))
+    if (
+        _name.startswith("check")
+        and callable(_check)
+        and not hasattr(Validator, _name)
+        or _name in ("expanded_shape", "infer_out_shape", "prepare_shape_for_squeeze", "tuple_slice", "max_", "min_")
+    ):
+        setattr(
+            Validator,
+            _name,
+            staticmethod(
+                _any_order(_check) if _name in ("check_int", "check_int_range", "check_float_range") else _check
+            ),
+        )
 
 
 def check_int_positive(arg_name, arg_value, op_name):

@@ -7,26 +7,37 @@ import warnings
 
 def deprecated(version, substitute, use_substitute_name=False, module_prefix=""):
     """Decorator: calls warn, once for each function, that it is deprecated since a version and what stands in its place."""
+
     def decorate(fn):
-        name = module_prefix + (fn.__name__ if not fn.__qualname__.endswith("__init__") else fn.__qualname__.rpartition(".")[0].rpartition(".")[2])
+        name = module_prefix + (
+            fn.__name__
+            if not fn.__qualname__.endswith("__init__")
+            else fn.__qualname__.rpartition(".")[0].rpartition(".")[2]
+        )
         warned = []
 
         @functools.wraps(fn)
         def call(*args, **kwargs):
             if not warned:
                 warned.append(True)
-                warnings.warn(f"'{name}' is deprecated from version {version} and will be removed in a future version, use '{substitute}' instead.",
-                              DeprecationWarning, 2)
+                warnings.warn(
+                    f"'{name}' is deprecated from version {version} and will be removed in a future version, use '{substitute}' instead.",
+                    DeprecationWarning,
+                    2,
+                )
             result = fn(*args, **kwargs)
             if use_substitute_name and args and fn.__name__ == "__init__":
                 args[0].substitute_name = substitute
             return result
+
         return call
+
     return decorate
 
 
 def cell_attr_register(fn=None, attrs=None):
     """Decorator of a Cell's `__init__`: its arguments are kept as `cell_init_args`, or those that `attrs` names."""
+
     def decorate(init):
         signature = inspect.signature(init)
 
@@ -41,7 +52,9 @@ def cell_attr_register(fn=None, attrs=None):
                 bound.apply_defaults()
                 values = [bound.arguments[a] for a in ([attrs] if isinstance(attrs, str) else attrs)]
             object.__setattr__(self, "_cell_init_args", f"{type(self).__name__}{values}")
+
         return __init__
+
     return decorate if fn is None else decorate(fn)
 
 
@@ -56,9 +69,14 @@ def opt_init_args_register(fn):
         given = dict(list(bound.arguments.items())[1:])
         fn(self, *args, **kwargs)
         params = given.pop("params", None)
-        kept = {"init_params": {"params": params}, "init_learning_rate": given.pop("learning_rate", None), "init_args": given}
+        kept = {
+            "init_params": {"params": params},
+            "init_learning_rate": given.pop("learning_rate", None),
+            "init_args": given,
+        }
         for name, value in kept.items():
             object.__setattr__(self, name, value)
+
     return __init__
 
 
@@ -88,9 +106,11 @@ class _LogActionOnce:
                 if not quiet and self.key not in self._done:
                     self._done.add(self.key)
                     warning(*args, **kwargs)
+
             self.logger.warning = once
             try:
                 return fn(*args, **kwargs)
             finally:
                 self.logger.warning = warning
+
         return call

@@ -23,6 +23,7 @@ class _PyNativeExecutor(_Left):
     def sync(self):
         """Waits until all results are there."""
         from pijit import runtime
+
         runtime.synchronize()
 
     def grad_flag(self):

@@ -12,20 +12,32 @@ from pijit.ops.primitive import Primitive, prim_attr_register
 
 def _operator(name, arguments, fn, **attributes):
     """A primitive with these attributes, and their values where none are given: fn(primitive, *inputs) is what it gives."""
+
     def __init__(self, *args, **kwargs):  # noqa: ARG001
         pass
+
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    __init__.__signature__ = inspect.Signature([inspect.Parameter("self", kind)] + [inspect.Parameter(a, kind, default=v) for a, v in attributes.items()])
+    __init__.__signature__ = inspect.Signature(
+        [inspect.Parameter("self", kind)] + [inspect.Parameter(a, kind, default=v) for a, v in attributes.items()]
+    )
 
     def __call__(self, *inputs):
         if len(inputs) not in lengths:
             raise TypeError(f"For '{name}', expected {arguments} as inputs, but got {len(inputs)}.")
         return fn(self, *inputs)
+
     count = len(arguments.split())
     lengths = (count, count - arguments.count("?"))
-    globals()[name] = type(name, (Primitive,), {
-        "__init__": prim_attr_register(__init__), "__call__": __call__, "__module__": __name__,
-        "__doc__": f"A gradient: {name}(...)({', '.join(arguments.split())})."})
+    globals()[name] = type(
+        name,
+        (Primitive,),
+        {
+            "__init__": prim_attr_register(__init__),
+            "__call__": __call__,
+            "__module__": __name__,
+            "__doc__": f"A gradient: {name}(...)({', '.join(arguments.split())}).",
+        },
+    )
 
 
 def _back(fn, inputs, dout):
@@ -39,16 +51,25 @@ def _first(gradients):
 
 def _by_input(name, forward, first="x", **attributes):
     """The gradient of an elementwise operator by its input; first: which input of two comes first."""
+
     def fn(self, a, b):
         x, dout = (a, b) if first == "x" else (b, a)
         return _first(_back(functools.partial(forward, self) if attributes else forward, (x,), dout))
+
     _operator(name, "x dout" if first == "x" else "dout x", fn, **attributes)
 
 
 for _name, _forward in (("AbsGrad", F.abs), ("ACosGrad", F.acos), ("AsinGrad", F.asin), ("AtanGrad", F.atan)):
     _by_input(_name, _forward)
-for _name, _forward in (("ReluGrad", F.relu), ("ReLU6Grad", F.relu6), ("HSwishGrad", F.hardswish), ("HSigmoidGrad", F.hardsigmoid), ("SiLUGrad", F.silu),
-                        ("FastGeLUGrad", F.fast_gelu), ("SoftplusGrad", F.softplus)):
+for _name, _forward in (
+    ("ReluGrad", F.relu),
+    ("ReLU6Grad", F.relu6),
+    ("HSwishGrad", F.hardswish),
+    ("HSigmoidGrad", F.hardsigmoid),
+    ("SiLUGrad", F.silu),
+    ("FastGeLUGrad", F.fast_gelu),
+    ("SoftplusGrad", F.softplus),
+):
     _by_input(_name, _forward, "dout")
 _by_input("HShrinkGrad", lambda self, x: F.hardshrink(x, self.lambd), "dout", lambd=0.5)
 _by_input("SoftShrinkGrad", lambda self, x: F.softshrink(x, self.lambd), "dout", lambd=0.5)
@@ -64,7 +85,9 @@ _operator("InvGrad", "y dout", lambda self, y, dout: dout * -(y * y))  # noqa: A
 _operator("AcoshGrad", "y dout", lambda self, y, dout: dout / F.sinh(y))  # noqa: ARG005
 _operator("AsinhGrad", "y dout", lambda self, y, dout: dout / F.cosh(y))  # noqa: ARG005
 _operator("EluGrad", "dout y", lambda self, dout, y: dout * F.where(y > 0, F.ones_like(y), y + 1))  # noqa: ARG005
-_operator("LogSoftmaxGrad", "y dout", lambda self, y, dout: dout - F.exp(y) * dout.sum(self.axis, keepdims=True), axis=-1)
+_operator(
+    "LogSoftmaxGrad", "y dout", lambda self, y, dout: dout - F.exp(y) * dout.sum(self.axis, keepdims=True), axis=-1
+)
 _operator("SoftmaxGrad", "y dout", lambda self, y, dout: y * (dout - (y * dout).sum(-1, keepdims=True)))  # noqa: ARG005
 
 
@@ -72,6 +95,7 @@ def _extremum(fn):
     def grad(self, x, y, dout):
         dx, dy = _back(fn, (x, y), dout)
         return dx if not self.grad_y else dy if not self.grad_x else (dx, dy)
+
     return grad
 
 
@@ -105,16 +129,24 @@ _operator("LayerNormGrad", "x dout variance mean gamma", _layer_norm, begin_norm
 
 def _pool(primitive):
     def grad(self, x, out, dout):  # noqa: ARG001
-        pool = primitive(kernel_size=self.kernel_size, strides=self.strides, pad_mode=self.pad_mode, data_format=self.data_format)
+        pool = primitive(
+            kernel_size=self.kernel_size, strides=self.strides, pad_mode=self.pad_mode, data_format=self.data_format
+        )
         return _first(_back(pool, (x,), dout))
+
     return grad
 
 
 _operator("MaxPoolGrad", "x out dout", _pool(P.MaxPool), kernel_size=1, strides=1, pad_mode="VALID", data_format="NCHW")
 _operator("AvgPoolGrad", "x out dout", _pool(P.AvgPool), kernel_size=1, strides=1, pad_mode="VALID", data_format="NCHW")
-_operator("DropoutGrad", "dout mask", lambda self, dout, mask: dout * F.cast(mask, dout.dtype) / self.keep_prob, keep_prob=0.5)
-_operator("SigmoidCrossEntropyWithLogitsGrad", "logits labels dout",
-          lambda self, logits, labels, dout: (F.sigmoid(logits) - labels) * dout)  # noqa: ARG005
+_operator(
+    "DropoutGrad", "dout mask", lambda self, dout, mask: dout * F.cast(mask, dout.dtype) / self.keep_prob, keep_prob=0.5
+)
+_operator(
+    "SigmoidCrossEntropyWithLogitsGrad",
+    "logits labels dout",
+    lambda self, logits, labels, dout: (F.sigmoid(logits) - labels) * dout,
+)  # noqa: ARG005
 _operator("FlattenGrad", "dout shape", lambda self, dout, shape: dout.reshape(shape))  # noqa: ARG005
 
 
@@ -130,6 +162,7 @@ _operator("SmoothL1LossGrad", "prediction target dout", _smooth_l1, beta=1.0, re
 def _cross_entropy(self, input, target, dout, weight=None):
     def loss(x):
         return F.binary_cross_entropy(x, target, weight, self.reduction)
+
     return _first(_back(loss, (input,), dout))
 
 
@@ -141,7 +174,16 @@ def _strided(self, dout, shape, begin, end, strides):
     return _first(_back(lambda x: F.strided_slice(x, begin, end, strides, *masks), (F.zeros(shape, dout.dtype),), dout))
 
 
-_operator("StridedSliceGrad", "dout shape begin end strides", _strided, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0)
+_operator(
+    "StridedSliceGrad",
+    "dout shape begin end strides",
+    _strided,
+    begin_mask=0,
+    end_mask=0,
+    ellipsis_mask=0,
+    new_axis_mask=0,
+    shrink_axis_mask=0,
+)
 
 
 def _l2_normalize(self, x, y, dout):  # noqa: ARG001
@@ -155,7 +197,12 @@ def _resize(primitive):
     def grad(self, dout, image):
         size = image.shape[-2:] if hasattr(image, "shape") else image
         x = image if hasattr(image, "shape") else F.zeros((*dout.shape[:2], *size), dout.dtype)
-        return _first(_back(lambda x: primitive(tuple(dout.shape[-2:]), self.align_corners, self.half_pixel_centers)(x), (x,), dout))
+        return _first(
+            _back(
+                lambda x: primitive(tuple(dout.shape[-2:]), self.align_corners, self.half_pixel_centers)(x), (x,), dout
+            )
+        )
+
     return grad
 
 

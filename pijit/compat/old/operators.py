@@ -24,11 +24,13 @@ def _cached(cls, args, kwargs):
 
 def _get_cache_prim(cls):
     """Makes primitives of a class, one for equal arguments."""
+
     def make(*args, **kwargs):
         try:
             return _cached(cls, args, tuple(sorted(kwargs.items())))
         except TypeError:  # an argument that can't be hashed
             return cls(*args, **kwargs)
+
     return make
 
 
@@ -61,9 +63,11 @@ def get_broadcast_shape(x_shape, y_shape, prim_name, arg_name1="x", arg_name2="y
     result = []
     for i, (a, b) in enumerate(zip((1,) * (n - len(x)) + x, (1,) * (n - len(y)) + y)):
         if a != b and 1 not in (a, b) and -1 not in (a, b):
-            raise ValueError(f"For '{prim_name}', {arg_name1}.shape and {arg_name2}.shape need to broadcast. The value of {arg_name1}.shape[{i - n}] or "
-                             f"{arg_name2}.shape[{i - n}] must be 1 or -1 when they are not the same, but got {arg_name1}.shape = {x} and "
-                             f"{arg_name2}.shape = {y}.")
+            raise ValueError(
+                f"For '{prim_name}', {arg_name1}.shape and {arg_name2}.shape need to broadcast. The value of {arg_name1}.shape[{i - n}] or "
+                f"{arg_name2}.shape[{i - n}] must be 1 or -1 when they are not the same, but got {arg_name1}.shape = {x} and "
+                f"{arg_name2}.shape = {y}."
+            )
         result.append(b if a == 1 else a if b == 1 else -1 if -1 in (a, b) and a == b else max(a, b))
     return result
 
@@ -72,12 +76,16 @@ def get_concat_offset(x_shp, x_type, axis, prim_name):  # noqa: ARG001
     """(where each shape's part begins along the axis, the sum of their sizes there, the axis)."""
     rank = len(x_shp[0])
     if not -rank - 1 <= axis < rank:
-        raise ValueError(f"For '{prim_name}', the 'axis' must be in the range of [{-rank - 1}, {rank}), but got {axis}.")
+        raise ValueError(
+            f"For '{prim_name}', the 'axis' must be in the range of [{-rank - 1}, {rank}), but got {axis}."
+        )
     axis %= rank
     offset, total = [], 0
     for k, shape in enumerate(x_shp):
         if any(a != b for i, (a, b) in enumerate(zip(shape, x_shp[0])) if i != axis) or len(shape) != rank:
-            raise ValueError(f"For '{prim_name}', element {k} has shape {shape}, which differs from the first one's {x_shp[0]} beside axis {axis}.")
+            raise ValueError(
+                f"For '{prim_name}', element {k} has shape {shape}, which differs from the first one's {x_shp[0]} beside axis {axis}."
+            )
         offset.append(total)
         total += shape[axis]
     return offset, total, axis
@@ -89,7 +97,7 @@ def generate_shape_index(out_shape, indices_shape, axis):
     if axis < 0:
         axis += rank - ind + 1
     index = tuple(range(rank))
-    return index[axis:axis + ind] + index[:axis] + index[axis + ind:]
+    return index[axis : axis + ind] + index[:axis] + index[axis + ind :]
 
 
 class TopTypeof(Primitive):

@@ -22,7 +22,9 @@ def _is_sharding_propagation():
     return False
 
 
-_is_in_auto_parallel_mode = _is_in_data_parallel_mode = _is_in_hybrid_parallel_mode = _is_parallel_mode = _is_sharding_propagation
+_is_in_auto_parallel_mode = _is_in_data_parallel_mode = _is_in_hybrid_parallel_mode = _is_parallel_mode = (
+    _is_sharding_propagation
+)
 
 
 def _get_stage_device_num():
@@ -80,10 +82,14 @@ class AutoParallel(Cell):
     def __init__(self, network, parallel_mode="semi_auto"):
         super().__init__(auto_prefix=False)
         if not callable(network):
-            raise TypeError(f"For 'AutoParallel', the argument 'network' must be Cell or function, but got {type(network)}.")
+            raise TypeError(
+                f"For 'AutoParallel', the argument 'network' must be Cell or function, but got {type(network)}."
+            )
         if parallel_mode not in ("semi_auto", "sharding_propagation", "recursive_programming"):
-            raise ValueError("For 'AutoParallel', the argument 'parallel_mode' must be one of 'semi_auto', 'sharding_propagation', "
-                             f"'recursive_programming', but got {parallel_mode}.")
+            raise ValueError(
+                "For 'AutoParallel', the argument 'parallel_mode' must be one of 'semi_auto', 'sharding_propagation', "
+                f"'recursive_programming', but got {parallel_mode}."
+            )
         self.network, self._parallel_mode = network, parallel_mode
 
     def construct(self, *args, **kwargs):
@@ -92,9 +98,25 @@ class AutoParallel(Cell):
     def _kept(self, *args, **kwargs):
         """Kept for its name: there is one device."""
 
-    (no_init_parameters_in_compile, load_param_strategy_file, save_param_strategy_file, load_operator_strategy_file, save_operator_strategy_file,
-     dataset_strategy, hsdp, pipeline, comm_fusion, set_group_ckpt_save_file, enable_gradients_mean, enable_fp32_communication,
-     disable_strategy_file_only_for_trainable_params, parameter_broadcast, transformer_opt, print_local_norm, dump_local_norm) = (_kept,) * 17
+    (
+        no_init_parameters_in_compile,
+        load_param_strategy_file,
+        save_param_strategy_file,
+        load_operator_strategy_file,
+        save_operator_strategy_file,
+        dataset_strategy,
+        hsdp,
+        pipeline,
+        comm_fusion,
+        set_group_ckpt_save_file,
+        enable_gradients_mean,
+        enable_fp32_communication,
+        disable_strategy_file_only_for_trainable_params,
+        parameter_broadcast,
+        transformer_opt,
+        print_local_norm,
+        dump_local_norm,
+    ) = (_kept,) * 17
 
 
 def _make_directory(path, arg_name="path"):  # noqa: ARG001
@@ -124,12 +146,17 @@ def _handle_loss(loss):
 
 def _to_full_shapes(shapes, device_num):
     """Shapes of whole batches, from those of one device's part."""
-    return [(shape[0] * device_num, *shape[1:]) if i in (0,) or shape else shape for i, shape in enumerate(map(tuple, shapes))]
+    return [
+        (shape[0] * device_num, *shape[1:]) if i in (0,) or shape else shape
+        for i, shape in enumerate(map(tuple, shapes))
+    ]
 
 
 def _to_full_tensor(elem, global_device_num, global_rank, scaling_sens=None):  # noqa: ARG001
     """Arrays as Tensors: one device's part is the whole."""
-    lst = tuple(x if isinstance(x, Tensor) else Tensor(x) for x in (elem if isinstance(elem, (tuple, list)) else (elem,)))
+    lst = tuple(
+        x if isinstance(x, Tensor) else Tensor(x) for x in (elem if isinstance(elem, (tuple, list)) else (elem,))
+    )
     return lst + (Tensor(scaling_sens, lst[0].dtype),) if scaling_sens else lst
 
 
@@ -145,5 +172,3 @@ def send_object_list(object_list, dst=0, group=None, device=None):  # noqa: ARG0
 def recv_object_list(object_list, src=0, group=None, device=None):  # noqa: ARG001
     """Another process is needed: RuntimeError."""
     raise distributed.more_than_one("recv_object_list", f"'src' is {src}")
-
-

@@ -70,7 +70,13 @@ class MoEParallelConfig(OpParallelConfig):
 class TransformerRecomputeConfig(_Config):
     """What is computed again for gradients; graphs decide that by themselves."""
 
-    def __init__(self, recompute=False, parallel_optimizer_comm_recompute=False, mp_comm_recompute=True, recompute_slice_activation=False):
+    def __init__(
+        self,
+        recompute=False,
+        parallel_optimizer_comm_recompute=False,
+        mp_comm_recompute=True,
+        recompute_slice_activation=False,
+    ):
         self.recompute, self.parallel_optimizer_comm_recompute = recompute, parallel_optimizer_comm_recompute
         self.mp_comm_recompute, self.recompute_slice_activation = mp_comm_recompute, recompute_slice_activation
 
@@ -78,9 +84,25 @@ class TransformerRecomputeConfig(_Config):
 class TransformerOpParallelConfig(_Config):
     """How a transformer is divided."""
 
-    def __init__(self, data_parallel=1, model_parallel=1, expert_parallel=1, pipeline_stage=1, micro_batch_num=1, recompute=None,
-                 use_seq_parallel=False, optimizer_shard=False, gradient_aggregation_group=4, vocab_emb_dp=True):
-        _positive("TransformerOpParallelConfig", data_parallel=data_parallel, model_parallel=model_parallel, pipeline_stage=pipeline_stage)
+    def __init__(
+        self,
+        data_parallel=1,
+        model_parallel=1,
+        expert_parallel=1,
+        pipeline_stage=1,
+        micro_batch_num=1,
+        recompute=None,
+        use_seq_parallel=False,
+        optimizer_shard=False,
+        gradient_aggregation_group=4,
+        vocab_emb_dp=True,
+    ):
+        _positive(
+            "TransformerOpParallelConfig",
+            data_parallel=data_parallel,
+            model_parallel=model_parallel,
+            pipeline_stage=pipeline_stage,
+        )
         self.data_parallel, self.model_parallel, self.expert_parallel = data_parallel, model_parallel, expert_parallel
         self.pipeline_stage, self.micro_batch_num = pipeline_stage, micro_batch_num
         self.recompute = TransformerRecomputeConfig() if recompute is None else recompute
@@ -103,11 +125,24 @@ class TransformerOpParallelConfig(_Config):
 class MoEConfig(_Config):
     """A mixture of experts."""
 
-    def __init__(self, expert_num=1, capacity_factor=1.1, aux_loss_factor=0.05, num_experts_chosen=1, expert_group_size=None, group_wise_a2a=False,
-                 comp_comm_parallel=False, comp_comm_parallel_degree=2):
+    def __init__(
+        self,
+        expert_num=1,
+        capacity_factor=1.1,
+        aux_loss_factor=0.05,
+        num_experts_chosen=1,
+        expert_group_size=None,
+        group_wise_a2a=False,
+        comp_comm_parallel=False,
+        comp_comm_parallel_degree=2,
+    ):
         _positive("MoEConfig", expert_num=expert_num, num_experts_chosen=num_experts_chosen)
         self.expert_num, self.capacity_factor, self.aux_loss_factor = expert_num, capacity_factor, aux_loss_factor
-        self.num_experts_chosen, self.expert_group_size, self.group_wise_a2a = num_experts_chosen, expert_group_size, group_wise_a2a
+        self.num_experts_chosen, self.expert_group_size, self.group_wise_a2a = (
+            num_experts_chosen,
+            expert_group_size,
+            group_wise_a2a,
+        )
         self.comp_comm_parallel, self.comp_comm_parallel_degree = comp_comm_parallel, comp_comm_parallel_degree
 
 
@@ -118,9 +153,13 @@ default_transformer_config, default_moe_config = TransformerOpParallelConfig(), 
 
 def _no_experts(owner, moe_config=None, expert_num=1, use_past=False):
     if expert_num > 1 or moe_config is not None and moe_config.expert_num > 1:
-        raise NotImplementedError(f"For '{owner}', mixtures of experts are not implemented by pijit. The nearest there is: expert_num=1.")
+        raise NotImplementedError(
+            f"For '{owner}', mixtures of experts are not implemented by pijit. The nearest there is: expert_num=1."
+        )
     if use_past:
-        raise NotImplementedError(f"For '{owner}', 'use_past' is not implemented by pijit. The nearest there is: use_past=False, with the whole sequence.")
+        raise NotImplementedError(
+            f"For '{owner}', 'use_past' is not implemented by pijit. The nearest there is: use_past=False, with the whole sequence."
+        )
 
 
 class _Dropout(Cell):
@@ -158,11 +197,29 @@ class _LayerNorm(Cell):
 class _Linear(Cell):
     """A dense layer that computes in `compute_dtype` and gives x's dtype. transpose_b: the weight is [out_channels, in_channels]."""
 
-    def __init__(self, in_channels, out_channels, weight_init="normal", bias_init="zeros", has_bias=True, activation=None, transpose_b=True,
-                 expert_num=1, outer_batch=1, expert_group_size=None, param_init_type=mstype.float32, compute_dtype=mstype.float16):  # noqa: ARG002
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        weight_init="normal",
+        bias_init="zeros",
+        has_bias=True,
+        activation=None,
+        transpose_b=True,
+        expert_num=1,
+        outer_batch=1,
+        expert_group_size=None,
+        param_init_type=mstype.float32,
+        compute_dtype=mstype.float16,
+    ):  # noqa: ARG002
         super().__init__()
         _no_experts("_Linear", expert_num=expert_num)
-        self.in_channels, self.out_channels, self.transpose_b, self.dtype = in_channels, out_channels, transpose_b, compute_dtype
+        self.in_channels, self.out_channels, self.transpose_b, self.dtype = (
+            in_channels,
+            out_channels,
+            transpose_b,
+            compute_dtype,
+        )
         shape = [out_channels, in_channels] if transpose_b else [in_channels, out_channels]
         self.weight = Parameter(initializer(weight_init, shape, param_init_type), name="weight")
         self.has_bias = has_bias
@@ -221,12 +278,15 @@ class VocabEmbedding(Cell):
         param_init (str, Tensor, Initializer): what the table is at first. Default: "normal".
     """
 
-    def __init__(self, vocab_size, embedding_size, parallel_config=default_embedding_parallel_config, param_init="normal"):  # noqa: ARG002
+    def __init__(
+        self, vocab_size, embedding_size, parallel_config=default_embedding_parallel_config, param_init="normal"
+    ):  # noqa: ARG002
         super().__init__()
         _positive("VocabEmbedding", vocab_size=vocab_size, embedding_size=embedding_size)
         self.vocab_size, self.embedding_size = vocab_size, embedding_size
-        self.embedding_table = Parameter(initializer(param_init, [vocab_size, embedding_size]), name="embedding_table",
-                                         parallel_optimizer=False)
+        self.embedding_table = Parameter(
+            initializer(param_init, [vocab_size, embedding_size]), name="embedding_table", parallel_optimizer=False
+        )
 
     def construct(self, input_ids):
         return F.gather(self.embedding_table, input_ids, 0), self.embedding_table.value()
@@ -239,7 +299,11 @@ class CrossEntropyLoss(Cell):
         super().__init__()
 
     def construct(self, logits, label, input_mask):
-        losses = -F.log_softmax(F.cast(logits, mstype.float32), -1).gather_elements(1, F.cast(label, mstype.int32).reshape(-1, 1)).reshape(-1)
+        losses = (
+            -F.log_softmax(F.cast(logits, mstype.float32), -1)
+            .gather_elements(1, F.cast(label, mstype.int32).reshape(-1, 1))
+            .reshape(-1)
+        )
         mask = F.cast(input_mask, mstype.float32).reshape(-1)
         return (losses * mask).sum() / (mask.sum() + 1e-8)
 
@@ -254,16 +318,38 @@ class FeedForward(Cell):
         hidden_act (str, Cell): the activation. Default: "gelu".
     """
 
-    def __init__(self, hidden_size, ffn_hidden_size, dropout_rate, hidden_act="gelu", expert_num=1, expert_group_size=None,  # noqa: ARG002
-                 param_init_type=mstype.float32, parallel_config=default_dpmp_config, compute_dtype=mstype.float16):  # noqa: ARG002
+    def __init__(
+        self,
+        hidden_size,
+        ffn_hidden_size,
+        dropout_rate,
+        hidden_act="gelu",
+        expert_num=1,
+        expert_group_size=None,  # noqa: ARG002
+        param_init_type=mstype.float32,
+        parallel_config=default_dpmp_config,
+        compute_dtype=mstype.float16,
+    ):  # noqa: ARG002
         super().__init__()
         _positive("FeedForward", hidden_size=hidden_size, ffn_hidden_size=ffn_hidden_size)
         _fraction("FeedForward", dropout_rate=dropout_rate)
         _no_experts("FeedForward", expert_num=expert_num)
         self.hidden_size, self.dropout_rate = hidden_size, dropout_rate
-        self.mapping = _Linear(hidden_size, ffn_hidden_size, activation=hidden_act, transpose_b=False, param_init_type=param_init_type,
-                               compute_dtype=compute_dtype)
-        self.projection = _Linear(ffn_hidden_size, hidden_size, transpose_b=False, param_init_type=param_init_type, compute_dtype=compute_dtype)
+        self.mapping = _Linear(
+            hidden_size,
+            ffn_hidden_size,
+            activation=hidden_act,
+            transpose_b=False,
+            param_init_type=param_init_type,
+            compute_dtype=compute_dtype,
+        )
+        self.projection = _Linear(
+            ffn_hidden_size,
+            hidden_size,
+            transpose_b=False,
+            param_init_type=param_init_type,
+            compute_dtype=compute_dtype,
+        )
         self.projection.bias.parallel_optimizer = False
         self.dropout = _Dropout(1 - dropout_rate)
 
@@ -290,19 +376,43 @@ class MultiHeadAttention(Cell):
         (Tensor [batch, tgt, hidden], (keys [batch, heads, size, src], values [batch, heads, src, size])).
     """
 
-    def __init__(self, batch_size, src_seq_length, tgt_seq_length, hidden_size, num_heads, hidden_dropout_rate=0.1, attention_dropout_rate=0.1,
-                 compute_dtype=mstype.float16, softmax_compute_type=mstype.float32, param_init_type=mstype.float32, use_past=False,
-                 parallel_config=default_dpmp_config):  # noqa: ARG002
+    def __init__(
+        self,
+        batch_size,
+        src_seq_length,
+        tgt_seq_length,
+        hidden_size,
+        num_heads,
+        hidden_dropout_rate=0.1,
+        attention_dropout_rate=0.1,
+        compute_dtype=mstype.float16,
+        softmax_compute_type=mstype.float32,
+        param_init_type=mstype.float32,
+        use_past=False,
+        parallel_config=default_dpmp_config,
+    ):  # noqa: ARG002
         super().__init__()
-        _positive("MultiHeadAttention", hidden_size=hidden_size, num_heads=num_heads, src_seq_length=src_seq_length, tgt_seq_length=tgt_seq_length)
-        _fraction("MultiHeadAttention", hidden_dropout_rate=hidden_dropout_rate, attention_dropout_rate=attention_dropout_rate)
+        _positive(
+            "MultiHeadAttention",
+            hidden_size=hidden_size,
+            num_heads=num_heads,
+            src_seq_length=src_seq_length,
+            tgt_seq_length=tgt_seq_length,
+        )
+        _fraction(
+            "MultiHeadAttention", hidden_dropout_rate=hidden_dropout_rate, attention_dropout_rate=attention_dropout_rate
+        )
         _no_experts("MultiHeadAttention", use_past=use_past)
         if hidden_size % num_heads:
-            raise ValueError(f"For 'MultiHeadAttention', the 'hidden_size' must be a multiple of 'num_heads', but got {hidden_size} and {num_heads}.")
+            raise ValueError(
+                f"For 'MultiHeadAttention', the 'hidden_size' must be a multiple of 'num_heads', but got {hidden_size} and {num_heads}."
+            )
         self.batch_size, self.src_seq_length, self.tgt_seq_length = batch_size, src_seq_length, tgt_seq_length
         self.hidden_size, self.n_head, self.size_per_head = hidden_size, num_heads, hidden_size // num_heads
         self.softmax_dtype, self.dtype = softmax_compute_type, compute_dtype
-        self.projection = _Linear(hidden_size, hidden_size, transpose_b=False, param_init_type=param_init_type, compute_dtype=compute_dtype)
+        self.projection = _Linear(
+            hidden_size, hidden_size, transpose_b=False, param_init_type=param_init_type, compute_dtype=compute_dtype
+        )
         self.projection.bias.parallel_optimizer = False
         self.dropout, self.prob_dropout = _Dropout(1 - hidden_dropout_rate), _Dropout(1 - attention_dropout_rate)
         self.dense1 = _Linear(hidden_size, hidden_size, param_init_type=param_init_type, compute_dtype=compute_dtype)
@@ -312,7 +422,16 @@ class MultiHeadAttention(Cell):
     def _heads(self, x, batch, order):
         return F.transpose(x.reshape(batch, -1, self.n_head, self.size_per_head), order)
 
-    def construct(self, query_tensor, key_tensor, value_tensor, attention_mask, key_past=None, value_past=None, batch_valid_length=None):  # noqa: ARG002
+    def construct(
+        self,
+        query_tensor,
+        key_tensor,
+        value_tensor,
+        attention_mask,
+        key_past=None,
+        value_past=None,
+        batch_valid_length=None,
+    ):  # noqa: ARG002
         shape, dtype = query_tensor.shape, query_tensor.dtype
         batch = shape[0] if len(shape) == 3 else shape[0] // self.tgt_seq_length
         query = self._heads(F.cast(self.dense1(query_tensor), self.dtype), batch, (0, 2, 1, 3))
@@ -323,20 +442,35 @@ class MultiHeadAttention(Cell):
         if attention_mask is not None:
             score = score + (1 - F.cast(attention_mask, self.softmax_dtype)).expand_dims(1) * -10000.0
         weights = self.prob_dropout(F.softmax(F.cast(score, self.softmax_dtype), -1))
-        merged = F.transpose(F.matmul(F.cast(weights, self.dtype), value), (0, 2, 1, 3)).reshape(*shape[:-1], self.hidden_size)
+        merged = F.transpose(F.matmul(F.cast(weights, self.dtype), value), (0, 2, 1, 3)).reshape(
+            *shape[:-1], self.hidden_size
+        )
         return self.dropout(self.projection(F.cast(merged, dtype))), (key, value)
 
 
 class _Layer(Cell):
     """What encoder and decoder layers share."""
 
-    def _sublayers(self, owner, hidden_size, ffn_hidden_size, num_heads, hidden_dropout_rate, attention_dropout_rate, post_layernorm_residual,
-                   moe_config, use_past, expert_num=1):
+    def _sublayers(
+        self,
+        owner,
+        hidden_size,
+        ffn_hidden_size,
+        num_heads,
+        hidden_dropout_rate,
+        attention_dropout_rate,
+        post_layernorm_residual,
+        moe_config,
+        use_past,
+        expert_num=1,
+    ):
         _positive(owner, hidden_size=hidden_size, ffn_hidden_size=ffn_hidden_size, num_heads=num_heads)
         _fraction(owner, hidden_dropout_rate=hidden_dropout_rate, attention_dropout_rate=attention_dropout_rate)
         _no_experts(owner, moe_config, expert_num, use_past)
         if hidden_size % num_heads:
-            raise ValueError(f"For '{owner}', the 'hidden_size' must be a multiple of 'num_heads', but got {hidden_size} and {num_heads}.")
+            raise ValueError(
+                f"For '{owner}', the 'hidden_size' must be a multiple of 'num_heads', but got {hidden_size} and {num_heads}."
+            )
         self.post_layernorm_residual = post_layernorm_residual
 
     def _fed(self, x, norm):
@@ -352,18 +486,60 @@ class TransformerEncoderLayer(_Layer):
         (Tensor of hidden_stats' shape, (keys, values)).
     """
 
-    def __init__(self, batch_size, hidden_size, ffn_hidden_size, num_heads, seq_length, attention_dropout_rate=0.1, hidden_dropout_rate=0.1,
-                 post_layernorm_residual=False, layernorm_compute_type=mstype.float32, softmax_compute_type=mstype.float32,
-                 param_init_type=mstype.float32, hidden_act="gelu", use_past=False, moe_config=default_moe_config, parallel_config=default_dpmp_config,
-                 compute_dtype=mstype.float16):
+    def __init__(
+        self,
+        batch_size,
+        hidden_size,
+        ffn_hidden_size,
+        num_heads,
+        seq_length,
+        attention_dropout_rate=0.1,
+        hidden_dropout_rate=0.1,
+        post_layernorm_residual=False,
+        layernorm_compute_type=mstype.float32,
+        softmax_compute_type=mstype.float32,
+        param_init_type=mstype.float32,
+        hidden_act="gelu",
+        use_past=False,
+        moe_config=default_moe_config,
+        parallel_config=default_dpmp_config,
+        compute_dtype=mstype.float16,
+    ):
         super().__init__()
-        self._sublayers("TransformerEncoderLayer", hidden_size, ffn_hidden_size, num_heads, hidden_dropout_rate, attention_dropout_rate,
-                        post_layernorm_residual, moe_config, use_past)
+        self._sublayers(
+            "TransformerEncoderLayer",
+            hidden_size,
+            ffn_hidden_size,
+            num_heads,
+            hidden_dropout_rate,
+            attention_dropout_rate,
+            post_layernorm_residual,
+            moe_config,
+            use_past,
+        )
         self.layernorm1, self.layernorm2 = _LayerNorm((hidden_size,)), _LayerNorm((hidden_size,))
-        self.attention = MultiHeadAttention(batch_size, seq_length, seq_length, hidden_size, num_heads, hidden_dropout_rate, attention_dropout_rate,
-                                            compute_dtype, softmax_compute_type, param_init_type, use_past, parallel_config)
-        self.output = FeedForward(hidden_size, ffn_hidden_size, hidden_dropout_rate, hidden_act, param_init_type=param_init_type,
-                                  compute_dtype=compute_dtype)
+        self.attention = MultiHeadAttention(
+            batch_size,
+            seq_length,
+            seq_length,
+            hidden_size,
+            num_heads,
+            hidden_dropout_rate,
+            attention_dropout_rate,
+            compute_dtype,
+            softmax_compute_type,
+            param_init_type,
+            use_past,
+            parallel_config,
+        )
+        self.output = FeedForward(
+            hidden_size,
+            ffn_hidden_size,
+            hidden_dropout_rate,
+            hidden_act,
+            param_init_type=param_init_type,
+            compute_dtype=compute_dtype,
+        )
         self.layernorm_dtype = layernorm_compute_type
 
     def construct(self, x, input_mask=None, init_reset=True, batch_valid_length=None):  # noqa: ARG002
@@ -380,24 +556,72 @@ class TransformerDecoderLayer(_Layer):
         (Tensor of hidden_stats' shape, (keys, values, the encoder's keys, values)).
     """
 
-    def __init__(self, hidden_size, ffn_hidden_size, num_heads, batch_size, src_seq_length, tgt_seq_length, attention_dropout_rate=0.1,
-                 hidden_dropout_rate=0.1, post_layernorm_residual=False, use_past=False, layernorm_compute_type=mstype.float32,
-                 softmax_compute_type=mstype.float32, param_init_type=mstype.float32, hidden_act="gelu", moe_config=default_moe_config,
-                 parallel_config=default_dpmp_config, compute_dtype=mstype.float16):
+    def __init__(
+        self,
+        hidden_size,
+        ffn_hidden_size,
+        num_heads,
+        batch_size,
+        src_seq_length,
+        tgt_seq_length,
+        attention_dropout_rate=0.1,
+        hidden_dropout_rate=0.1,
+        post_layernorm_residual=False,
+        use_past=False,
+        layernorm_compute_type=mstype.float32,
+        softmax_compute_type=mstype.float32,
+        param_init_type=mstype.float32,
+        hidden_act="gelu",
+        moe_config=default_moe_config,
+        parallel_config=default_dpmp_config,
+        compute_dtype=mstype.float16,
+    ):
         super().__init__()
-        self._sublayers("TransformerDecoderLayer", hidden_size, ffn_hidden_size, num_heads, hidden_dropout_rate, attention_dropout_rate,
-                        post_layernorm_residual, moe_config, use_past)
+        self._sublayers(
+            "TransformerDecoderLayer",
+            hidden_size,
+            ffn_hidden_size,
+            num_heads,
+            hidden_dropout_rate,
+            attention_dropout_rate,
+            post_layernorm_residual,
+            moe_config,
+            use_past,
+        )
         self.layernorm1, self.layernorm2 = _LayerNorm((hidden_size,)), _LayerNorm((hidden_size,))
         self.cross_attention_layernorm = _LayerNorm((hidden_size,))
-        rest = (hidden_size, num_heads, hidden_dropout_rate, attention_dropout_rate, compute_dtype, softmax_compute_type, param_init_type, use_past,
-                parallel_config)
+        rest = (
+            hidden_size,
+            num_heads,
+            hidden_dropout_rate,
+            attention_dropout_rate,
+            compute_dtype,
+            softmax_compute_type,
+            param_init_type,
+            use_past,
+            parallel_config,
+        )
         self.attention = MultiHeadAttention(batch_size, tgt_seq_length, tgt_seq_length, *rest)
         self.cross_attention = MultiHeadAttention(batch_size, src_seq_length, tgt_seq_length, *rest)
-        self.output = FeedForward(hidden_size, ffn_hidden_size, hidden_dropout_rate, hidden_act, param_init_type=param_init_type,
-                                  compute_dtype=compute_dtype)
+        self.output = FeedForward(
+            hidden_size,
+            ffn_hidden_size,
+            hidden_dropout_rate,
+            hidden_act,
+            param_init_type=param_init_type,
+            compute_dtype=compute_dtype,
+        )
         self.layernorm_dtype = layernorm_compute_type
 
-    def construct(self, hidden_stats, decoder_mask=None, encoder_output=None, memory_mask=None, init_reset=True, batch_valid_length=None):  # noqa: ARG002
+    def construct(
+        self,
+        hidden_stats,
+        decoder_mask=None,
+        encoder_output=None,
+        memory_mask=None,
+        init_reset=True,
+        batch_valid_length=None,
+    ):  # noqa: ARG002
         x, post = hidden_stats, self.post_layernorm_residual
         y = self.layernorm1(F.cast(x, self.layernorm_dtype))
         attention, present = self.attention(y, y, y, decoder_mask)
@@ -417,17 +641,53 @@ class TransformerEncoder(Cell):
         (Tensor of hidden_states' shape, a tuple of each layer's keys and values).
     """
 
-    def __init__(self, batch_size, num_layers, hidden_size, ffn_hidden_size, seq_length, num_heads, attention_dropout_rate=0.1,
-                 hidden_dropout_rate=0.1, hidden_act="gelu", post_layernorm_residual=False, layernorm_compute_type=mstype.float32,
-                 softmax_compute_type=mstype.float32, param_init_type=mstype.float32, lambda_func=None, offset=0, use_past=False,  # noqa: ARG002
-                 moe_config=default_moe_config, parallel_config=default_transformer_config, compute_dtype=mstype.float16):  # noqa: ARG002
+    def __init__(
+        self,
+        batch_size,
+        num_layers,
+        hidden_size,
+        ffn_hidden_size,
+        seq_length,
+        num_heads,
+        attention_dropout_rate=0.1,
+        hidden_dropout_rate=0.1,
+        hidden_act="gelu",
+        post_layernorm_residual=False,
+        layernorm_compute_type=mstype.float32,
+        softmax_compute_type=mstype.float32,
+        param_init_type=mstype.float32,
+        lambda_func=None,
+        offset=0,
+        use_past=False,  # noqa: ARG002
+        moe_config=default_moe_config,
+        parallel_config=default_transformer_config,
+        compute_dtype=mstype.float16,
+    ):  # noqa: ARG002
         super().__init__()
         _positive("TransformerEncoder", num_layers=num_layers)
         self.num_layers = num_layers
-        self.blocks = CellList([TransformerEncoderLayer(
-            batch_size, hidden_size, ffn_hidden_size, num_heads, seq_length, attention_dropout_rate, hidden_dropout_rate, post_layernorm_residual,
-            layernorm_compute_type, softmax_compute_type, param_init_type, hidden_act, use_past, moe_config, compute_dtype=compute_dtype)
-            for _ in range(num_layers)])
+        self.blocks = CellList(
+            [
+                TransformerEncoderLayer(
+                    batch_size,
+                    hidden_size,
+                    ffn_hidden_size,
+                    num_heads,
+                    seq_length,
+                    attention_dropout_rate,
+                    hidden_dropout_rate,
+                    post_layernorm_residual,
+                    layernorm_compute_type,
+                    softmax_compute_type,
+                    param_init_type,
+                    hidden_act,
+                    use_past,
+                    moe_config,
+                    compute_dtype=compute_dtype,
+                )
+                for _ in range(num_layers)
+            ]
+        )
 
     def construct(self, hidden_states, attention_mask=None, init_reset=True, batch_valid_length=None):
         presents = ()
@@ -444,22 +704,70 @@ class TransformerDecoder(Cell):
         (Tensor of hidden_states' shape, a tuple of each layer's keys and values).
     """
 
-    def __init__(self, num_layers, batch_size, hidden_size, ffn_hidden_size, src_seq_length, tgt_seq_length, num_heads, attention_dropout_rate=0.1,
-                 hidden_dropout_rate=0.1, post_layernorm_residual=False, layernorm_compute_type=mstype.float32, softmax_compute_type=mstype.float32,
-                 param_init_type=mstype.float32, hidden_act="gelu", lambda_func=None, use_past=False, offset=0, moe_config=default_moe_config,  # noqa: ARG002
-                 parallel_config=default_transformer_config, compute_dtype=mstype.float16):  # noqa: ARG002
+    def __init__(
+        self,
+        num_layers,
+        batch_size,
+        hidden_size,
+        ffn_hidden_size,
+        src_seq_length,
+        tgt_seq_length,
+        num_heads,
+        attention_dropout_rate=0.1,
+        hidden_dropout_rate=0.1,
+        post_layernorm_residual=False,
+        layernorm_compute_type=mstype.float32,
+        softmax_compute_type=mstype.float32,
+        param_init_type=mstype.float32,
+        hidden_act="gelu",
+        lambda_func=None,
+        use_past=False,
+        offset=0,
+        moe_config=default_moe_config,  # noqa: ARG002
+        parallel_config=default_transformer_config,
+        compute_dtype=mstype.float16,
+    ):  # noqa: ARG002
         super().__init__()
         _positive("TransformerDecoder", num_layers=num_layers)
         self.num_layers = num_layers
-        self.blocks = CellList([TransformerDecoderLayer(
-            hidden_size, ffn_hidden_size, num_heads, batch_size, src_seq_length, tgt_seq_length, attention_dropout_rate, hidden_dropout_rate,
-            post_layernorm_residual, use_past, layernorm_compute_type, softmax_compute_type, param_init_type, hidden_act, moe_config,
-            compute_dtype=compute_dtype) for _ in range(num_layers)])
+        self.blocks = CellList(
+            [
+                TransformerDecoderLayer(
+                    hidden_size,
+                    ffn_hidden_size,
+                    num_heads,
+                    batch_size,
+                    src_seq_length,
+                    tgt_seq_length,
+                    attention_dropout_rate,
+                    hidden_dropout_rate,
+                    post_layernorm_residual,
+                    use_past,
+                    layernorm_compute_type,
+                    softmax_compute_type,
+                    param_init_type,
+                    hidden_act,
+                    moe_config,
+                    compute_dtype=compute_dtype,
+                )
+                for _ in range(num_layers)
+            ]
+        )
 
-    def construct(self, hidden_states, attention_mask=None, encoder_output=None, memory_mask=None, init_reset=True, batch_valid_length=None):
+    def construct(
+        self,
+        hidden_states,
+        attention_mask=None,
+        encoder_output=None,
+        memory_mask=None,
+        init_reset=True,
+        batch_valid_length=None,
+    ):
         presents = ()
         for block in self.blocks:
-            hidden_states, present = block(hidden_states, attention_mask, encoder_output, memory_mask, init_reset, batch_valid_length)
+            hidden_states, present = block(
+                hidden_states, attention_mask, encoder_output, memory_mask, init_reset, batch_valid_length
+            )
             presents += (present,)
         return hidden_states, presents
 
@@ -471,26 +779,78 @@ class Transformer(Cell):
         (Tensor, each encoder layer's keys and values, each decoder layer's).
     """
 
-    def __init__(self, hidden_size, batch_size, ffn_hidden_size, src_seq_length, tgt_seq_length, encoder_layers=3, decoder_layers=3, num_heads=2,
-                 attention_dropout_rate=0.1, hidden_dropout_rate=0.1, hidden_act="gelu", post_layernorm_residual=False,
-                 layernorm_compute_type=mstype.float32, softmax_compute_type=mstype.float32, param_init_type=mstype.float32, lambda_func=None,  # noqa: ARG002
-                 use_past=False, moe_config=default_moe_config, parallel_config=default_transformer_config, compute_dtype=mstype.float16):
+    def __init__(
+        self,
+        hidden_size,
+        batch_size,
+        ffn_hidden_size,
+        src_seq_length,
+        tgt_seq_length,
+        encoder_layers=3,
+        decoder_layers=3,
+        num_heads=2,
+        attention_dropout_rate=0.1,
+        hidden_dropout_rate=0.1,
+        hidden_act="gelu",
+        post_layernorm_residual=False,
+        layernorm_compute_type=mstype.float32,
+        softmax_compute_type=mstype.float32,
+        param_init_type=mstype.float32,
+        lambda_func=None,  # noqa: ARG002
+        use_past=False,
+        moe_config=default_moe_config,
+        parallel_config=default_transformer_config,
+        compute_dtype=mstype.float16,
+    ):
         super().__init__()
         if encoder_layers <= 0 < decoder_layers:
-            raise ValueError("For 'Transformer', the encoder layer number is 0, and the decoder layer number must be 0 then.")
-        shared = dict(hidden_size=hidden_size, ffn_hidden_size=ffn_hidden_size, num_heads=num_heads, attention_dropout_rate=attention_dropout_rate,
-                      hidden_dropout_rate=hidden_dropout_rate, hidden_act=hidden_act, post_layernorm_residual=post_layernorm_residual,
-                      layernorm_compute_type=layernorm_compute_type, softmax_compute_type=softmax_compute_type, param_init_type=param_init_type,
-                      use_past=use_past, moe_config=moe_config, parallel_config=parallel_config, compute_dtype=compute_dtype)
-        self.encoder = TransformerEncoder(batch_size, encoder_layers, seq_length=src_seq_length, **shared) if encoder_layers > 0 else None
-        self.decoder = TransformerDecoder(decoder_layers, batch_size, src_seq_length=src_seq_length, tgt_seq_length=tgt_seq_length,
-                                          **shared) if decoder_layers > 0 else None
+            raise ValueError(
+                "For 'Transformer', the encoder layer number is 0, and the decoder layer number must be 0 then."
+            )
+        shared = dict(
+            hidden_size=hidden_size,
+            ffn_hidden_size=ffn_hidden_size,
+            num_heads=num_heads,
+            attention_dropout_rate=attention_dropout_rate,
+            hidden_dropout_rate=hidden_dropout_rate,
+            hidden_act=hidden_act,
+            post_layernorm_residual=post_layernorm_residual,
+            layernorm_compute_type=layernorm_compute_type,
+            softmax_compute_type=softmax_compute_type,
+            param_init_type=param_init_type,
+            use_past=use_past,
+            moe_config=moe_config,
+            parallel_config=parallel_config,
+            compute_dtype=compute_dtype,
+        )
+        self.encoder = (
+            TransformerEncoder(batch_size, encoder_layers, seq_length=src_seq_length, **shared)
+            if encoder_layers > 0
+            else None
+        )
+        self.decoder = (
+            TransformerDecoder(
+                decoder_layers, batch_size, src_seq_length=src_seq_length, tgt_seq_length=tgt_seq_length, **shared
+            )
+            if decoder_layers > 0
+            else None
+        )
 
-    def construct(self, encoder_inputs, encoder_masks, decoder_inputs=None, decoder_masks=None, memory_mask=None, init_reset=True,
-                  batch_valid_length=None):
+    def construct(
+        self,
+        encoder_inputs,
+        encoder_masks,
+        decoder_inputs=None,
+        decoder_masks=None,
+        memory_mask=None,
+        init_reset=True,
+        batch_valid_length=None,
+    ):
         output, encoder_presents, decoder_presents = encoder_inputs, None, None
         if self.encoder is not None:
             output, encoder_presents = self.encoder(encoder_inputs, encoder_masks, init_reset, batch_valid_length)
         if self.decoder is not None:
-            output, decoder_presents = self.decoder(decoder_inputs, decoder_masks, output, memory_mask, init_reset, batch_valid_length)
+            output, decoder_presents = self.decoder(
+                decoder_inputs, decoder_masks, output, memory_mask, init_reset, batch_valid_length
+            )
         return output, encoder_presents, decoder_presents

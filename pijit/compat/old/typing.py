@@ -5,7 +5,7 @@ from pijit import dtype as mstype, kinds
 
 def _named(value, *begins):
     name = str(value)
-    return any(name.startswith(b) and (name == b or name[len(b):].isdigit()) for b in begins)
+    return any(name.startswith(b) and (name == b or name[len(b) :].isdigit()) for b in begins)
 
 
 class _Kind(type):
@@ -33,6 +33,7 @@ class Number(Type):
 
 def _kind(name, *begins, of_bits=None):
     """A class of kinds; of_bits: the dtype's name, but for its bits, which its call gives."""
+
     def __new__(cls, bits=None):
         return getattr(mstype, f"{of_bits}{bits}") if bits is not None else getattr(kinds, of_bits + "_", None) or cls
 
@@ -45,7 +46,12 @@ def _kind(name, *begins, of_bits=None):
 Int, UInt = _kind("Int", "Int", of_bits="int"), _kind("UInt", "UInt", of_bits="uint")
 Float, BFloat = _kind("Float", "Float", of_bits="float"), _kind("BFloat", "BFloat", of_bits="bfloat")
 Complex, Bool = _kind("Complex", "Complex", of_bits="complex"), _kind("Bool", "Bool")
-String, List, Tuple, TypeNone = _kind("String", "String"), _kind("List", "List"), _kind("Tuple", "Tuple"), _kind("TypeNone", "TypeNone", "NoneType")
+String, List, Tuple, TypeNone = (
+    _kind("String", "String"),
+    _kind("List", "List"),
+    _kind("Tuple", "Tuple"),
+    _kind("TypeNone", "TypeNone", "NoneType"),
+)
 
 
 class TensorType(Type):
@@ -62,12 +68,14 @@ class TensorType(Type):
 def is_subclass(kind, template):
     """Whether a kind is among those of another."""
     from pijit.compat.old.checkparam import _is_kind
+
     return _is_kind(kind, template)
 
 
 def type_size_in_bytes(dtype):
     """How many bytes an element has."""
     from pijit.compat.old import values
+
     return values.type_size_in_bytes(dtype)
 
 
@@ -76,6 +84,36 @@ def str_to_type(name):
     return getattr(mstype, name)
 
 
-(kBool, kInt8, kInt16, kInt32, kInt64, kUInt8, kUInt16, kUInt32, kUInt64, kFloat16, kFloat32, kFloat64, kBFloat16, kComplex64, kComplex128) = (
-    mstype.bool_, mstype.int8, mstype.int16, mstype.int32, mstype.int64, mstype.uint8, mstype.uint16, mstype.uint32, mstype.uint64, mstype.float16,
-    mstype.float32, mstype.float64, mstype.bfloat16, mstype.complex64, mstype.complex128)
+(
+    kBool,
+    kInt8,
+    kInt16,
+    kInt32,
+    kInt64,
+    kUInt8,
+    kUInt16,
+    kUInt32,
+    kUInt64,
+    kFloat16,
+    kFloat32,
+    kFloat64,
+    kBFloat16,
+    kComplex64,
+    kComplex128,
+) = (
+    mstype.bool_,
+    mstype.int8,
+    mstype.int16,
+    mstype.int32,
+    mstype.int64,
+    mstype.uint8,
+    mstype.uint16,
+    mstype.uint32,
+    mstype.uint64,
+    mstype.float16,
+    mstype.float32,
+    mstype.float64,
+    mstype.bfloat16,
+    mstype.complex64,
+    mstype.complex128,
+)

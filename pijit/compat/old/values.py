@@ -30,12 +30,16 @@ def frombuffer(buffer, dtype, count=-1, offset=0):
     data = memoryview(buffer).cast("B")
     kind = np.dtype(mstype.dtype_to_nptype(dtype))
     if count < -1 or count == 0 or data.nbytes == 0:
-        raise RuntimeError(f"For 'frombuffer', 'count' must be -1 or greater than 0 and the buffer not empty, but got count {count} and {data.nbytes} bytes.")
+        raise RuntimeError(
+            f"For 'frombuffer', 'count' must be -1 or greater than 0 and the buffer not empty, but got count {count} and {data.nbytes} bytes."
+        )
     if not 0 <= offset < data.nbytes:
         raise RuntimeError(f"For 'frombuffer', 'offset' must be in [0, {data.nbytes - 1}], but got {offset}.")
     rest = data.nbytes - offset
     if count == -1 and rest % kind.itemsize or count > 0 and count * kind.itemsize > rest:
-        raise RuntimeError(f"For 'frombuffer', {rest} bytes are no {'whole number of' if count == -1 else count} elements of {kind.itemsize} bytes.")
+        raise RuntimeError(
+            f"For 'frombuffer', {rest} bytes are no {'whole number of' if count == -1 else count} elements of {kind.itemsize} bytes."
+        )
     return Tensor(np.frombuffer(data, kind, count, offset).copy(), dtype)
 
 
@@ -55,6 +59,7 @@ _op_seeds = collections.Counter()
 def _get_op_seed(op_seed, kernel_name):
     """A number that follows from the seed of an operator, its name and the global seed, or a random one without both."""
     from pijit.random import get_seed
+
     seed = get_seed() or 0
     if not seed and not op_seed:
         return int(np.random.randint(0, 2**31 - 1))
@@ -64,6 +69,7 @@ def _get_op_seed(op_seed, kernel_name):
 def _get_graph_seed(op_seed, kernel_name):  # noqa: ARG001
     """(the global seed, the operator's)."""
     from pijit.random import get_seed
+
     return get_seed() or 0, op_seed or 0
 
 
@@ -119,6 +125,7 @@ class _TensorOperators(Registry):
         if obj_str in self:
             return self[obj_str]
         from pijit import ops
+
         found = getattr(ops, obj_str.strip("_"), default)
         if found is None:
             raise AttributeError(f"The tensor operator {obj_str!r} is not registered.")
@@ -136,8 +143,12 @@ class Backend:
     def __new__(cls, name):
         """The name as MindSpore writes it. TypeError for no str, ValueError for an unknown one."""
         if not isinstance(name, str):
-            raise TypeError(f"For 'Backend', the class variable 'name' must be a string, but got the type : {type(name)}")
+            raise TypeError(
+                f"For 'Backend', the class variable 'name' must be a string, but got the type : {type(name)}"
+            )
         value = getattr(cls, name.upper(), cls.UNDEFINED)
         if value == cls.UNDEFINED:
-            raise ValueError(f"For 'Backend', the value of 'name' must be one of hccl, nccl, hccl_mpi, mccl, but got {name!r}.")
+            raise ValueError(
+                f"For 'Backend', the value of 'name' must be one of hccl, nccl, hccl_mpi, mccl, but got {name!r}."
+            )
         return value
