@@ -51,17 +51,17 @@ class _PyNativeExecutor(_Left):
 class _CellGraphExecutor(_Left):
     """Compiles Cells. They are compiled when they run."""
 
-    def compile(self, obj, *args, phase="predict", **kwargs):  # noqa: ARG002
+    def compile(self, obj, *args, phase="predict", **kwargs):
         """Runs the Cell once, so that it is compiled. Returns (its number, True)."""
         obj(*args)
         return f"{phase}.{id(obj)}", True
 
-    def __call__(self, obj, *args, phase="predict"):  # noqa: ARG002
+    def __call__(self, obj, *args, phase="predict"):
         return obj(*args)
 
     run = __call__
 
-    def has_compiled(self, phase="predict"):  # noqa: ARG002
+    def has_compiled(self, phase="predict"):
         """False: Cells are compiled for the inputs that they get."""
         return False
 

@@ -13,7 +13,7 @@ from pijit.ops.primitive import Primitive, prim_attr_register
 def _operator(name, arguments, fn, **attributes):
     """A primitive with these attributes, and their values where none are given: fn(primitive, *inputs) is what it gives."""
 
-    def __init__(self, *args, **kwargs):  # noqa: ARG001
+    def __init__(self, *args, **kwargs):
         pass
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -74,21 +74,21 @@ for _name, _forward in (
 _by_input("HShrinkGrad", lambda self, x: F.hardshrink(x, self.lambd), "dout", lambd=0.5)
 _by_input("SoftShrinkGrad", lambda self, x: F.softshrink(x, self.lambd), "dout", lambd=0.5)
 _by_input("GluGrad", lambda self, x: F.glu(x, self.axis), "dout", axis=-1)
-_operator("GeLUGrad", "dout x y", lambda self, dout, x, y: _first(_back(lambda x: F.gelu(x, "tanh"), (x,), dout)))  # noqa: ARG005
+_operator("GeLUGrad", "dout x y", lambda self, dout, x, y: _first(_back(lambda x: F.gelu(x, "tanh"), (x,), dout)))
 # by the operator's result
-_operator("SigmoidGrad", "y dout", lambda self, y, dout: dout * y * (1 - y))  # noqa: ARG005
-_operator("TanhGrad", "y dout", lambda self, y, dout: dout * (1 - y * y))  # noqa: ARG005
-_operator("SqrtGrad", "y dout", lambda self, y, dout: dout * 0.5 / y)  # noqa: ARG005
-_operator("RsqrtGrad", "y dout", lambda self, y, dout: dout * -0.5 * y * y * y)  # noqa: ARG005
-_operator("ReciprocalGrad", "y dout", lambda self, y, dout: dout * -(y * y))  # noqa: ARG005
-_operator("InvGrad", "y dout", lambda self, y, dout: dout * -(y * y))  # noqa: ARG005
-_operator("AcoshGrad", "y dout", lambda self, y, dout: dout / F.sinh(y))  # noqa: ARG005
-_operator("AsinhGrad", "y dout", lambda self, y, dout: dout / F.cosh(y))  # noqa: ARG005
-_operator("EluGrad", "dout y", lambda self, dout, y: dout * F.where(y > 0, F.ones_like(y), y + 1))  # noqa: ARG005
+_operator("SigmoidGrad", "y dout", lambda self, y, dout: dout * y * (1 - y))
+_operator("TanhGrad", "y dout", lambda self, y, dout: dout * (1 - y * y))
+_operator("SqrtGrad", "y dout", lambda self, y, dout: dout * 0.5 / y)
+_operator("RsqrtGrad", "y dout", lambda self, y, dout: dout * -0.5 * y * y * y)
+_operator("ReciprocalGrad", "y dout", lambda self, y, dout: dout * -(y * y))
+_operator("InvGrad", "y dout", lambda self, y, dout: dout * -(y * y))
+_operator("AcoshGrad", "y dout", lambda self, y, dout: dout / F.sinh(y))
+_operator("AsinhGrad", "y dout", lambda self, y, dout: dout / F.cosh(y))
+_operator("EluGrad", "dout y", lambda self, dout, y: dout * F.where(y > 0, F.ones_like(y), y + 1))
 _operator(
     "LogSoftmaxGrad", "y dout", lambda self, y, dout: dout - F.exp(y) * dout.sum(self.axis, keepdims=True), axis=-1
 )
-_operator("SoftmaxGrad", "y dout", lambda self, y, dout: y * (dout - (y * dout).sum(-1, keepdims=True)))  # noqa: ARG005
+_operator("SoftmaxGrad", "y dout", lambda self, y, dout: y * (dout - (y * dout).sum(-1, keepdims=True)))
 
 
 def _extremum(fn):
@@ -101,7 +101,7 @@ def _extremum(fn):
 
 _operator("MaximumGrad", "x y dout", _extremum(F.maximum), grad_x=True, grad_y=True)
 _operator("MinimumGrad", "x y dout", _extremum(F.minimum), grad_x=True, grad_y=True)
-_operator("PReLUGrad", "dout x weight", lambda self, dout, x, weight: _back(F.prelu, (x, weight), dout))  # noqa: ARG005
+_operator("PReLUGrad", "dout x weight", lambda self, dout, x, weight: _back(F.prelu, (x, weight), dout))
 
 
 def _bias_add(self, dout):
@@ -128,7 +128,7 @@ _operator("LayerNormGrad", "x dout variance mean gamma", _layer_norm, begin_norm
 
 
 def _pool(primitive):
-    def grad(self, x, out, dout):  # noqa: ARG001
+    def grad(self, x, out, dout):
         pool = primitive(
             kernel_size=self.kernel_size, strides=self.strides, pad_mode=self.pad_mode, data_format=self.data_format
         )
@@ -146,8 +146,8 @@ _operator(
     "SigmoidCrossEntropyWithLogitsGrad",
     "logits labels dout",
     lambda self, logits, labels, dout: (F.sigmoid(logits) - labels) * dout,
-)  # noqa: ARG005
-_operator("FlattenGrad", "dout shape", lambda self, dout, shape: dout.reshape(shape))  # noqa: ARG005
+)
+_operator("FlattenGrad", "dout shape", lambda self, dout, shape: dout.reshape(shape))
 
 
 def _smooth_l1(self, prediction, target, dout):
@@ -186,7 +186,7 @@ _operator(
 )
 
 
-def _l2_normalize(self, x, y, dout):  # noqa: ARG001
+def _l2_normalize(self, x, y, dout):
     return _first(_back(P.L2Normalize(self.axis, self.epsilon), (x,), dout))
 
 

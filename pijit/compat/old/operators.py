@@ -12,7 +12,7 @@ from pijit.ops.primitive import Primitive, prim_attr_register
 _primexpr = composite.constexpr
 
 
-def _run_op(obj, op_name, args):  # noqa: ARG001
+def _run_op(obj, op_name, args):
     """Calls a primitive."""
     return obj(*args)
 
@@ -34,7 +34,7 @@ def _get_cache_prim(cls):
     return make
 
 
-def is_sequence_value_unknown(sequence):  # noqa: ARG001
+def is_sequence_value_unknown(sequence):
     """False: what a function sees is known."""
     return False
 
@@ -72,7 +72,7 @@ def get_broadcast_shape(x_shape, y_shape, prim_name, arg_name1="x", arg_name2="y
     return result
 
 
-def get_concat_offset(x_shp, x_type, axis, prim_name):  # noqa: ARG001
+def get_concat_offset(x_shp, x_type, axis, prim_name):
     """(where each shape's part begins along the axis, the sum of their sizes there, the axis)."""
     rank = len(x_shp[0])
     if not -rank - 1 <= axis < rank:
@@ -154,7 +154,7 @@ class Morph(Primitive):
     """
 
     @prim_attr_register
-    def __init__(self, fn, infer_shape, infer_dtype, bprop_fn=None):  # noqa: ARG002  (kept as an attribute)
+    def __init__(self, fn, infer_shape, infer_dtype, bprop_fn=None):
         for name, f in (("fn", fn), ("infer_shape", infer_shape), ("infer_dtype", infer_dtype)):
             if not callable(f):
                 raise TypeError(f"For 'Morph', '{name}' must be a function, but got {type(f).__name__}.")

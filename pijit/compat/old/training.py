@@ -119,7 +119,7 @@ class AutoParallel(Cell):
     ) = (_kept,) * 17
 
 
-def _make_directory(path, arg_name="path"):  # noqa: ARG001
+def _make_directory(path, arg_name="path"):
     """Makes a folder, if it isn't there. Returns its real path. TypeError for no str, ValueError for a blank one."""
     if not isinstance(path, str):
         raise TypeError("The path is invalid, the type should be string.")
@@ -152,7 +152,7 @@ def _to_full_shapes(shapes, device_num):
     ]
 
 
-def _to_full_tensor(elem, global_device_num, global_rank, scaling_sens=None):  # noqa: ARG001
+def _to_full_tensor(elem, global_device_num, global_rank, scaling_sens=None):
     """Arrays as Tensors: one device's part is the whole."""
     lst = tuple(
         x if isinstance(x, Tensor) else Tensor(x) for x in (elem if isinstance(elem, (tuple, list)) else (elem,))
@@ -164,11 +164,11 @@ class FusedAdamW(mint.optim.AdamW):
     """mint.optim.AdamW under another name: steps are one graph in any case."""
 
 
-def send_object_list(object_list, dst=0, group=None, device=None):  # noqa: ARG001
+def send_object_list(object_list, dst=0, group=None, device=None):
     """Another process is needed: RuntimeError."""
     raise distributed.more_than_one("send_object_list", f"'dst' is {dst}")
 
 
-def recv_object_list(object_list, src=0, group=None, device=None):  # noqa: ARG001
+def recv_object_list(object_list, src=0, group=None, device=None):
     """Another process is needed: RuntimeError."""
     raise distributed.more_than_one("recv_object_list", f"'src' is {src}")

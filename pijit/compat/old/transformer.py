@@ -189,7 +189,7 @@ class _LayerNorm(Cell):
     def construct(self, x):
         return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
 
-    def shard(self, strategy):  # noqa: ARG002
+    def shard(self, strategy):
         """Kept for its name. Returns itself."""
         return self
 
@@ -211,7 +211,7 @@ class _Linear(Cell):
         expert_group_size=None,
         param_init_type=mstype.float32,
         compute_dtype=mstype.float16,
-    ):  # noqa: ARG002
+    ):
         super().__init__()
         _no_experts("_Linear", expert_num=expert_num)
         self.in_channels, self.out_channels, self.transpose_b, self.dtype = (
@@ -235,7 +235,7 @@ class _Linear(Cell):
         y = F.cast(y, x.dtype)
         return y if self.activation is None else self.activation(y)
 
-    def shard(self, strategy_matmul, strategy_bias=None, strategy_activation=None):  # noqa: ARG002
+    def shard(self, strategy_matmul, strategy_bias=None, strategy_activation=None):
         """Kept for its name. Returns itself."""
         return self
 
@@ -247,7 +247,7 @@ def _activation(name):
 class FixedSparseAttention(Cell):
     """MindSpore's attention by blocks runs on Ascend alone: making one raises NotImplementedError."""
 
-    def __init__(self, *args, **kwargs):  # noqa: ARG002
+    def __init__(self, *args, **kwargs):
         raise NotImplementedError(left_out.text("nn.transformer.FixedSparseAttention"))
 
 
@@ -258,7 +258,7 @@ class AttentionMask(Cell):
         seq_length (int): the length.
     """
 
-    def __init__(self, seq_length, parallel_config=default_dpmp_config):  # noqa: ARG002
+    def __init__(self, seq_length, parallel_config=default_dpmp_config):
         super().__init__()
         _positive("AttentionMask", seq_length=seq_length)
         self.seq_length = seq_length
@@ -280,7 +280,7 @@ class VocabEmbedding(Cell):
 
     def __init__(
         self, vocab_size, embedding_size, parallel_config=default_embedding_parallel_config, param_init="normal"
-    ):  # noqa: ARG002
+    ):
         super().__init__()
         _positive("VocabEmbedding", vocab_size=vocab_size, embedding_size=embedding_size)
         self.vocab_size, self.embedding_size = vocab_size, embedding_size
@@ -295,7 +295,7 @@ class VocabEmbedding(Cell):
 class CrossEntropyLoss(Cell):
     """The mean of the cross entropy of logits [N, classes] and labels [N] over the positions where input_mask [N] is 1."""
 
-    def __init__(self, parallel_config=default_dpmp_config):  # noqa: ARG002
+    def __init__(self, parallel_config=default_dpmp_config):
         super().__init__()
 
     def construct(self, logits, label, input_mask):
@@ -325,11 +325,11 @@ class FeedForward(Cell):
         dropout_rate,
         hidden_act="gelu",
         expert_num=1,
-        expert_group_size=None,  # noqa: ARG002
+        expert_group_size=None,
         param_init_type=mstype.float32,
         parallel_config=default_dpmp_config,
         compute_dtype=mstype.float16,
-    ):  # noqa: ARG002
+    ):
         super().__init__()
         _positive("FeedForward", hidden_size=hidden_size, ffn_hidden_size=ffn_hidden_size)
         _fraction("FeedForward", dropout_rate=dropout_rate)
@@ -390,7 +390,7 @@ class MultiHeadAttention(Cell):
         param_init_type=mstype.float32,
         use_past=False,
         parallel_config=default_dpmp_config,
-    ):  # noqa: ARG002
+    ):
         super().__init__()
         _positive(
             "MultiHeadAttention",
@@ -431,7 +431,7 @@ class MultiHeadAttention(Cell):
         key_past=None,
         value_past=None,
         batch_valid_length=None,
-    ):  # noqa: ARG002
+    ):
         shape, dtype = query_tensor.shape, query_tensor.dtype
         batch = shape[0] if len(shape) == 3 else shape[0] // self.tgt_seq_length
         query = self._heads(F.cast(self.dense1(query_tensor), self.dtype), batch, (0, 2, 1, 3))
@@ -542,7 +542,7 @@ class TransformerEncoderLayer(_Layer):
         )
         self.layernorm_dtype = layernorm_compute_type
 
-    def construct(self, x, input_mask=None, init_reset=True, batch_valid_length=None):  # noqa: ARG002
+    def construct(self, x, input_mask=None, init_reset=True, batch_valid_length=None):
         y = self.layernorm1(F.cast(x, self.layernorm_dtype))
         attention, present = self.attention(y, y, y, input_mask)
         x = (y if self.post_layernorm_residual else x) + attention
@@ -621,7 +621,7 @@ class TransformerDecoderLayer(_Layer):
         memory_mask=None,
         init_reset=True,
         batch_valid_length=None,
-    ):  # noqa: ARG002
+    ):
         x, post = hidden_stats, self.post_layernorm_residual
         y = self.layernorm1(F.cast(x, self.layernorm_dtype))
         attention, present = self.attention(y, y, y, decoder_mask)
@@ -658,11 +658,11 @@ class TransformerEncoder(Cell):
         param_init_type=mstype.float32,
         lambda_func=None,
         offset=0,
-        use_past=False,  # noqa: ARG002
+        use_past=False,
         moe_config=default_moe_config,
         parallel_config=default_transformer_config,
         compute_dtype=mstype.float16,
-    ):  # noqa: ARG002
+    ):
         super().__init__()
         _positive("TransformerEncoder", num_layers=num_layers)
         self.num_layers = num_layers
@@ -723,10 +723,10 @@ class TransformerDecoder(Cell):
         lambda_func=None,
         use_past=False,
         offset=0,
-        moe_config=default_moe_config,  # noqa: ARG002
+        moe_config=default_moe_config,
         parallel_config=default_transformer_config,
         compute_dtype=mstype.float16,
-    ):  # noqa: ARG002
+    ):
         super().__init__()
         _positive("TransformerDecoder", num_layers=num_layers)
         self.num_layers = num_layers
@@ -796,7 +796,7 @@ class Transformer(Cell):
         layernorm_compute_type=mstype.float32,
         softmax_compute_type=mstype.float32,
         param_init_type=mstype.float32,
-        lambda_func=None,  # noqa: ARG002
+        lambda_func=None,
         use_past=False,
         moe_config=default_moe_config,
         parallel_config=default_transformer_config,

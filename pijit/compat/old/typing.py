@@ -19,7 +19,7 @@ class Type(metaclass=_Kind):
     """All dtypes and kinds."""
 
     @staticmethod
-    def holds(value):  # noqa: ARG004
+    def holds(value):
         return True
 
 

@@ -66,7 +66,7 @@ def _get_op_seed(op_seed, kernel_name):
     return (seed * 1000003 + op_seed * 7919 + sum(map(ord, kernel_name))) % (2**31 - 1)
 
 
-def _get_graph_seed(op_seed, kernel_name):  # noqa: ARG001
+def _get_graph_seed(op_seed, kernel_name):
     """(the global seed, the operator's)."""
     from pijit.random import get_seed
 
