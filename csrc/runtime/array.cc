@@ -140,7 +140,8 @@ void count(Local* l, int64_t bytes) {
 }
 
 // A block of a bin that is empty, which receives others with it.
-void* refill(Local::Bin* b, size_t c, size_t size) {
+[[gnu::noinline]] void* refill(Local::Bin* b, size_t c, size_t size, size_t bytes) {
+  if (!b && guarded()) return guarded_allocate(bytes);
   Pool& p = pool();
   const std::lock_guard lock(p.mu);
   void* r = p.take(c, size);
@@ -152,6 +153,16 @@ void* refill(Local::Bin* b, size_t c, size_t size) {
   return r;
 }
 
+[[gnu::noinline]] void release_to_all(void* ptr, size_t c, size_t size, size_t bytes) {
+  if (guarded()) return guarded_release(ptr, bytes);
+  Pool& p = pool();
+  {
+    const std::lock_guard lock(p.mu);
+    if (p.keep(ptr, c, size)) return;
+  }
+  std::free(ptr);
+}
+
 }  // namespace
 
 void* allocate(size_t bytes) {
@@ -159,9 +170,7 @@ void* allocate(size_t bytes) {
   const size_t c = class_of(bytes, &size);
   Local* l = here();
   Local::Bin* b = l && c < kLocalClasses ? &l->bins[c] : nullptr;
-  void* r = b && b->count     ? b->blocks[--b->count]
-            : !l && guarded() ? guarded_allocate(bytes)
-                              : refill(b, c, size);
+  void* r = b && b->count ? b->blocks[--b->count] : refill(b, c, size, bytes);
   if (!r && !(r = fresh_block(size))) throw std::bad_alloc();
   count(l, static_cast<int64_t>(size));
   if (recording()) record_allocation(size, allocated_bytes());
@@ -179,13 +188,7 @@ void release(void* ptr, size_t bytes) {
     b.blocks[b.count++] = ptr;
     return;
   }
-  if (!l && guarded()) return guarded_release(ptr, bytes);
-  Pool& p = pool();
-  {
-    const std::lock_guard lock(p.mu);
-    if (p.keep(ptr, c, size)) return;
-  }
-  std::free(ptr);
+  release_to_all(ptr, c, size, bytes);
 }
 
 size_t allocated_bytes() {

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import pijit as ms
 from tests.python import fuzz_memory
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
@@ -26,6 +27,14 @@ def test_random_calls_keep_to_their_memory(capfd):
     found, said = fuzz_memory.main(["--calls", "500"]), capfd.readouterr().out
     assert found == 0, said
     assert int(re.search(r"(\d+) calls", said)[1]) > 980, said
+
+
+def test_all_ops_are_called():
+    """But for those that others stand for: gradients are taken of what they are of, and no kernel of its own runs the rest."""
+    gradients = {"conv2d_dx", "conv2d_dw", "max_pool2d_dx", "avg_pool2d_dx", "resize_linear_dx"}
+    views = {"identity", "stop_gradient", "reshape", "require"}
+    called = {name for name, _, _ in fuzz_memory.OPS}
+    assert {row["name"] for row in ms._C.op_table()} - called == gradients | views
 
 
 # (channels, filters, kernel, stride, dilation, groups, images, height, width, padding) whose weight gradients wrote out of oneDNN's memory (6035),
