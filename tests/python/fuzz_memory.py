@@ -285,9 +285,9 @@ def convolution(d):
         groups, channels, filters = channels, 1, d.one(1, 1, 1, 2)
     elif groups > 1:
         channels, filters = min(channels, 16), min(filters, 16)
-    kernel = d.one((1, 1), (1, 1), (1, 1), (3, 3), (3, 3), (5, 5), (1, 3), (3, 1), (2, 2), (7, 7), (4, 2))
+    kernel = d.one((1, 1), (1, 1), (1, 1), (3, 3), (3, 3), (5, 5), (1, 3), (3, 1), (2, 2), (7, 7), (4, 2), (9, 1))
     stride, dilation = d.one((1, 1), (1, 1), (2, 2), (2, 2), (2, 1), (3, 3), (4, 4), (3, 2)), d.one((1, 1), (1, 1), (1, 1), (2, 2), (3, 3), (2, 1))
-    pads = d.one((0, 0, 0, 0), (0, 0, 0, 0), tuple(v for k in kernel for v in (k // 2, k // 2)), tuple(int(v) for v in d.rng.integers(0, 3, 4)))
+    pads = d.one((0, 0, 0, 0), (0, 0, 0, 0), tuple(v for k in kernel for v in (k // 2, k // 2)), tuple(int(v) for v in d.rng.integers(0, 3, 4)), tuple(v for k in kernel for v in (k - 1, k - 1)))
     images = d.one(1, 1, 2, 2, 3, 5)
     big = d.rng.integers(5 if kernel == (1, 1) else 40) == 0  # the sums of some kernels are divided only there
     side = [d.one(28, 30, 56, 57, 112, 224) if big else d.size(30) for _ in range(2)]
@@ -684,7 +684,7 @@ def chosen(number, only):
     rng = np.random.default_rng([40, number])
     if not pairs or (only is None and rng.random() < CONVOLUTIONS):
         name, _, make = CONVOLUTION
-        return name, str(rng.choice(FLOATS, p=(0.7, 0.1, 0.1, 0.1))), make
+        return name, str(rng.choice(FLOATS, p=(0.6, 0.1, 0.1, 0.2))), make
     return pairs[number % len(pairs)]
 
 

@@ -74,6 +74,38 @@ def test_strided_pointwise_convolutions(side, isa):
     assert r.returncode == 0, f"{r.stdout.splitlines()[-1:]} {r.stderr[-1000:]}"
 
 
+# Weight gradients of bfloat16 in groups with dilation, where oneDNN's are wrong or read beyond their memory.
+DILATED = [(c, f, k, 1, dilation, groups, 2, h, w, 0) for c, f, groups in ((8, 32, 2), (2, 16, 2), (12, 36, 3), (8, 16, 8), (32, 32, 2)) for k, dilation in ((1, 2), (3, 2), (7, (2, 1)), ((1, 3), (2, 1)), ((3, 1), 3))
+           for h, w in ((20, 20), (56, 44))]
+
+GRADIENTS = '''
+import sys
+import numpy as np
+import pijit as ms
+from pijit._C import ops
+rng = np.random.default_rng(0)
+pair = lambda v: v if isinstance(v, tuple) else (v, v)
+for case in eval(sys.argv[1]):
+    c, f, k, stride, dilation, groups, n, h, w, pad = case
+    print(case, flush=True)
+    k, dilation, stride = pair(k), pair(dilation), pair(stride)
+    out = [(size - (a - 1) * d - 1) // s + 1 for size, a, d, s in zip((h, w), k, dilation, stride)]
+    for dtype, last in ((ms.float32, 1e-4), (ms.bfloat16, 2e-2)):
+        x, dy = (ms.Tensor(rng.standard_normal(s).astype(np.float32)).astype(dtype) for s in ((n, c, h, w), (n, f, *out)))
+        want, got = (ops["conv2d_dw"](*(t.astype(d) for t in (x, dy)), stride, (pad, ) * 4, dilation, groups, (f, c // groups, *k)).astype(ms.float64).asnumpy()
+                     for d in (ms.float64, dtype))
+        assert np.abs(got - want).max() <= last * np.abs(want).max()
+'''
+
+
+@once
+@pytest.mark.parametrize("isa", fuzz_memory.ISAS)
+@pytest.mark.parametrize("side", ["front", "back"])
+def test_gradients_of_weights_in_groups(side, isa):
+    r = guarded(side, GRADIENTS, repr(DILATED), **fuzz_memory.ISAS[isa])
+    assert r.returncode == 0, f"{r.stdout.splitlines()[-1:]} {r.stderr[-1000:]}"
+
+
 TOUCH = '''
 import ctypes, sys
 import numpy as np
