@@ -66,7 +66,7 @@ std::unique_ptr<Entry> Tracer::run() {
   f.handled->obj = py::reinterpret_borrow<py::object>(state_.back());
   if (mourned.back()) mourned_.push_back(f.handled);
   struct Place {
-    std::vector<V> stack, slots;
+    std::vector<V> stack;
     V handled;
     size_t undo, notes;
     uint32_t nodes;
@@ -74,17 +74,26 @@ std::unique_ptr<Entry> Tracer::run() {
   };
   // A handler cannot be entered from outside, so a break in one goes back to what raised.
   std::optional<Place> raising;
+  // The slots before the instruction, and before what raised. Most instructions change one.
+  std::vector<V> slots = f.slots, raising_slots;
+  auto keep_slots = [&](const Instr& in) {
+    const SlotUse use = slot_use(in);
+    if (flow(in) == Flow::BRANCH || use == SlotUse::FREE)
+      slots = f.slots;
+    else if (use != SlotUse::NONE)
+      slots[in.a] = f.slots[in.a];
+  };
   while (true) {
-    const Place here{f.stack,      f.slots,         f.handled,
-                     undo_.size(), journal_.size(), static_cast<uint32_t>(graph_->size()),
-                     f.pc};
+    const Place here{
+        f.stack, f.handled, undo_.size(), journal_.size(), static_cast<uint32_t>(graph_->size()),
+        f.pc};
     try {
       count(f);
       if (left_.count(f.pc)) give_up(Reason::kRebuild, "an iterator under way at a later break");
       try {
         const bool handler = advance(f);
         if (handler && !raising)
-          raising = here;
+          raising = here, raising_slots = slots;
         else if (raising && !handler && !handles_exception(f))
           raising.reset();
       } catch (const Raised& r) {  // the interpreter raises it, with the right traceback
@@ -98,6 +107,7 @@ std::unique_ptr<Entry> Tracer::run() {
       }
       if (returned_) return finish_return(return_value_);
       keep_mourned(f);
+      keep_slots(f.code->instrs[here.pc]);
     } catch (const GraphBreak& b) {
       const Place& at = raising ? *raising : here;
       while (undo_.size() > at.undo) {
@@ -109,7 +119,7 @@ std::unique_ptr<Entry> Tracer::run() {
       graph_->abandon(at.nodes);
       frames_.resize(1);
       f.stack = at.stack;
-      f.slots = at.slots;
+      f.slots = raising ? raising_slots : slots;
       f.pc = at.pc;
       f.handled = at.handled;
       return finish_break(f, b);

@@ -1,6 +1,7 @@
 #include "python/code.h"
 
 #include <algorithm>
+#include <climits>
 #include <set>
 
 #include "base/error.h"
@@ -19,6 +20,12 @@ const char* op_name(Op op) {
 #undef I
   };
   return names[static_cast<int>(op)];
+}
+
+bool Liveness::Row::operator[](size_t slot) const {
+  const auto& ranges = of_.ranges[slot];
+  const auto next = std::upper_bound(ranges.begin(), ranges.end(), std::pair(pc_, INT_MAX));
+  return next != ranges.begin() && pc_ < std::prev(next)->second;
 }
 
 SlotUse slot_use(const Instr& in) {
@@ -82,9 +89,11 @@ bool looks_at_frames(const Instr& in) {
   }
 }
 
-// Backward liveness of slots.
+// Backward liveness: of each slot, from where it is read to where it is written.
 void compute_liveness(CodeInfo* c) {
   const int n = static_cast<int>(c->instrs.size());
+  const auto slots = static_cast<size_t>(c->num_slots);
+  auto& ranges = c->live.ranges;
   c->reflective = std::any_of(c->instrs.begin(), c->instrs.end(), looks_at_frames);
   auto names = [c](std::initializer_list<const char*> all) {
     return std::any_of(c->instrs.begin(), c->instrs.end(), [&](auto& in) {
@@ -96,36 +105,51 @@ void compute_liveness(CodeInfo* c) {
     });
   };
   c->compares_frames = names({"_getframe", "currentframe"}) && names({"tb_frame"});
-  c->live.assign(n + 1, std::vector<bool>(c->num_slots, c->reflective));
-  if (c->reflective) return;
+  ranges.assign(slots, {});
+  if (c->reflective) {
+    ranges.assign(slots, {{0, n + 1}});
+    return;
+  }
+  std::vector<std::vector<int>> before(c->instrs.size()), reads(slots);
+  std::vector<int> reads_all;
+  for (int i = 0; i < n; ++i) {
+    const Instr& in = c->instrs[i];
+    for (int j : successors(*c, i))
+      if (j >= 0 && j < n) before[j].push_back(i);
+    const SlotUse use = slot_use(in);
+    if (use == SlotUse::READ || use == SlotUse::CLEAR || use == SlotUse::CELL)
+      reads[in.a].push_back(i);
+    // a handler may read anything, and so may what jumps who knows where
+    if (c->handler_of(i) || (in.op == Op::UNSUPPORTED && in.b == kUnknownEffect))
+      reads_all.push_back(i);
+  }
+  std::vector<int> seen(c->instrs.size(), -1), at;  // by instruction: the last slot; to be followed
+  for (int s = 0; s < c->num_slots; ++s) {
+    at.clear();
+    auto reach = [&](int i) {
+      if (seen[i] != s) seen[i] = s, at.push_back(i);
+    };
+    for (auto* list : {&reads[s], &reads_all})
+      for (int i : *list) reach(i);
+    for (size_t k = 0; k < at.size(); ++k)
+      for (int i : before[at[k]]) {
+        const Instr& in = c->instrs[i];
+        if (slot_use(in) != SlotUse::WRITE || in.a != s) reach(i);
+      }
+    std::sort(at.begin(), at.end());
+    for (int i : at) {
+      if (!ranges[s].empty() && ranges[s].back().second == i)
+        ++ranges[s].back().second;
+      else
+        ranges[s].push_back({i, i + 1});
+    }
+  }
   // super() without arguments reads the first one from the frame.
   const bool self_used =
       c->num_locals > 0 && std::any_of(c->instrs.begin(), c->instrs.end(), [](auto& i) {
         return i.op == Op::LOAD_GLOBAL && PyUnicode_CompareWithASCIIString(i.obj, "super") == 0;
       });
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (int i = n - 1; i >= 0; --i) {
-      const Instr& in = c->instrs[i];
-      std::vector<bool> l(c->num_slots);
-      for (int j : successors(*c, i))
-        for (int s = 0; j >= 0 && s < c->num_slots; ++s)
-          if (c->live[j][s]) l[s] = true;
-      switch (slot_use(in)) {
-        case SlotUse::WRITE: l[in.a] = false; break;
-        case SlotUse::READ:
-        case SlotUse::CLEAR:
-        case SlotUse::CELL: l[in.a] = true; break;
-        case SlotUse::NONE:
-        case SlotUse::FREE: break;
-      }
-      if (self_used) l[0] = true;
-      // a handler may read anything, and so may what jumps who knows where
-      if (c->handler_of(i) || (in.op == Op::UNSUPPORTED && in.b == kUnknownEffect))
-        l.assign(c->num_slots, true);
-      if (l != c->live[i]) c->live[i] = l, changed = true;
-    }
-  }
+  if (self_used) ranges[0] = {{0, n}};
 }
 
 // Kept in the code object's co_extra.

@@ -48,6 +48,24 @@ struct Handler {
   bool lasti;
 };
 
+// At which instructions a slot may be read later: live[pc][slot]. Long code has many slots, few of
+// which are alive at once.
+class Liveness {
+ public:
+  class Row {
+   public:
+    Row(const Liveness& of, int pc) : of_(of), pc_(pc) {}
+    bool operator[](size_t slot) const;
+
+   private:
+    const Liveness& of_;
+    int pc_;
+  };
+  Row operator[](int pc) const { return {*this, pc}; }
+  // Of each slot, ranges [begin, end) of instructions, in order.
+  std::vector<std::vector<std::pair<int, int>>> ranges;
+};
+
 struct CodeInfo {
   PyObject* code;  // borrowed: it owns this
   std::vector<Instr> instrs;
@@ -55,8 +73,8 @@ struct CodeInfo {
   int num_locals = 0;
   int num_free = 0;  // the last slots
   std::vector<std::string> slot_names;
-  std::vector<Handler> handlers;        // by instruction indices
-  std::vector<std::vector<bool>> live;  // per instruction: slots that may be read later
+  std::vector<Handler> handlers;  // by instruction indices
+  Liveness live;
   bool generator = false;
   bool reflective = false;       // it names functions that look at the names of its frame
   bool compares_frames = false;  // it may compare its frame with that of a traceback

@@ -177,12 +177,19 @@ def straight(n):
     return ms.jit(names["f"])
 
 
+def straight_with_names(n):
+    names = {"ops": ops}
+    exec("def f(x0):\n" + "".join(f"    x{k + 1} = ops.matmul(x{k}, x{k})\n" for k in range(n)) + f"    return x{n}", names)
+    return ms.jit(names["f"])
+
+
 def trained_chain(n):
     net = Chain([Layer(k) for k in range(n // 8)])  # of each, 8 nodes of forward, backward and update
     return training_step(net, lambda x: net(x).sum())
 
 
 CHAINS = {"straight code": straight,
+          "code of many names": straight_with_names,
           "elementwise Cells": lambda n: ms.jit(Chain([Elementwise() for _ in range(n)]).construct),
           "trained Cells": trained_chain}
 SQUARE = Tensor(np.full((4, 4), 0.1, np.float32))

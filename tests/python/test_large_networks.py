@@ -7,7 +7,7 @@ import pytest
 
 import pijit as ms
 from pijit import Tensor, _C, nn
-from tests.python.large_networks import Chain, Elementwise, HighResolution, Searched, classifier_step, count_cells, images, straight, trained_chain
+from tests.python.large_networks import Chain, Elementwise, HighResolution, Searched, classifier_step, count_cells, images, straight, straight_with_names, trained_chain
 
 X = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 
@@ -42,11 +42,25 @@ def test_networks_train_as_one_graph(make):
     assert values[0] == values[1]
 
 
-@pytest.mark.parametrize("make", [lambda: straight(3000), lambda: trained_chain(4000), lambda: ms.jit(Chain([Elementwise() for _ in range(1500)]).construct)])
+@pytest.mark.parametrize("make", [lambda: straight(3000), lambda: straight_with_names(2000), lambda: trained_chain(4000), lambda: ms.jit(Chain([Elementwise() for _ in range(1500)]).construct)])
 def test_what_is_long_is_no_loop(make):
     f = make()
     f(Tensor(np.full((4, 4), 0.1, np.float32)))
     assert one_graph(f), ms.explain(f)
+
+
+def test_names_of_long_code_live_on_across_breaks():
+    """What a break keeps of many variables is what is read later."""
+    lines = [f"    x{k + 1} = x{k} * 0.5 + x{k // 2}" for k in range(300)]
+    for k in (250, 150, 50):
+        lines.insert(k, f"    str(x{k}.asnumpy())")
+    names = {}
+    exec("def f(x0):\n" + "\n".join(lines) + "\n    return x300, x7, x151", names)
+    f = names["f"]
+    g = ms.jit(f)
+    for a, b in zip(g(X), f(X)):
+        assert np.array_equal(a.asnumpy(), b.asnumpy())
+    assert len(ms.explain(g).breaks) == 3
 
 
 def turns(x, n):
