@@ -3,6 +3,7 @@
 // graphs"). A question or a change looks at what stands between two units, not at all of them.
 #pragma once
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 

@@ -63,7 +63,7 @@ class CodeCache {
     std::string key;
     std::shared_ptr<const T> code;  // null: none can be made
     size_t bytes = 0;
-    bool used = true;
+    bool used = false;
   };
   std::mutex mu_;
   absl::flat_hash_map<std::string, std::shared_ptr<Made>> all_;

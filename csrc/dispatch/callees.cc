@@ -163,7 +163,7 @@ bool Callees::make_room() {
     unused.push_back(std::move(it->second.keeper));
     it = all_.erase(it);
   }
-  limit_ = std::clamp(2 * all_.size(), kFew, kMost);
+  limit_ = std::min(all_.size() + kFew, kMost);
   return all_.size() < limit_;
 }
 

@@ -34,8 +34,8 @@ extern uint64_t graphs_run;
 
 struct State;
 // What was captured below a decorated function, by keepers of it. Code that is made anew at every
-// call (exec) would add up for ever, and its globals with it: what was not called since the last
-// look goes, and there is a look whenever the number has doubled.
+// call (exec) would add up for ever, and its globals with it: whenever some have come, those that
+// were not called since the last look go.
 class Callees {
  public:
   struct Kept {

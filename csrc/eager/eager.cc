@@ -53,7 +53,7 @@ struct Entry {
   std::shared_ptr<const Program> program;
   std::vector<size_t> of;  // of a gradient: the inputs whose cotangents the program gives
   size_t bytes = 0;
-  bool used = true;  // under the cache's lock
+  bool used = false;  // under the cache's lock
   void measure(size_t hidden) {
     bytes = sizeof *this + bytes_of(*program) + hidden + key.in.capacity() * sizeof(Type) +
             key.attrs.capacity() * sizeof(AttrValue) + of.capacity() * sizeof(size_t);

@@ -8,7 +8,7 @@ namespace {
 struct Value {
   int name;
   size_t bytes;
-  bool used = true;
+  bool used = false;
 };
 std::shared_ptr<Value> value(int name, size_t bytes) {
   return std::make_shared<Value>(Value{name, bytes});
