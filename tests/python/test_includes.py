@@ -59,3 +59,11 @@ def test_the_core_knows_no_python(folder):
 def test_devices_are_not_named_outside_of_their_folders():
     users = {folder for _, folder, name in includes() if name.startswith(("cpu/", "cuda/"))}
     assert users <= {"cpu", "cuda"}
+
+
+def test_headers_do_not_include_all_of_pybind11():
+    """Each file that does compiles all that pybind11 does for calls: two seconds and 80 KB (python/define.h)."""
+    whole = re.compile(r"pybind11/(pybind11|numpy|eval|embed|stl|functional|operators)\.h")
+    users = {str(path) for path, _, name in includes() if path.suffix == ".h" and whole.match(name)}
+    assert users == {"python/define.h"}
+    assert len({path for path, _, name in includes() if whole.match(name) or name == "python/define.h"}) <= 12
