@@ -105,9 +105,9 @@ std::unique_ptr<Entry> Tracer::run() {
       } catch (const std::bad_alloc&) {
         give_up(Reason::kRaises, "MemoryError");
       }
-      if (returned_) return finish_return(return_value_);
       keep_mourned(f);
       keep_slots(f.code->instrs[here.pc]);
+      if (returned_) return finish_return(return_value_);
     } catch (const GraphBreak& b) {
       const Place& at = raising ? *raising : here;
       while (undo_.size() > at.undo) {

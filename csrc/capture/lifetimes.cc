@@ -32,11 +32,6 @@ bool only_adds(const std::string& name) {
          name == "reverse" || name == "rotate" || name == "move_to_end";
 }
 
-bool dies_seen(PyObject* o) {
-  PyObject* const roots[] = {o};
-  return takes_mourned(roots, false)[0];
-}
-
 // What a later call finds in the place of what is removed here, where nothing else is asked of it.
 void guard_removed(Context& c, const Context::Note& n, PyObject* now) {
   using Note = Context::Note;
@@ -127,7 +122,9 @@ void Context::check_removed(const Note& n) {
   guard_removed(*this, n, old.ptr());
   if (!old || (!PyObject_IS_GC(old.ptr()) && !is_mourned(old.ptr()))) return;
   if (!lasting_.insert(old.ptr()).second) return;
-  if (dies_seen(old.ptr()))
+  PyObject* const roots[] = {old.ptr()};
+  auto of_values = [this](PyObject* o) { return static_cast<Py_ssize_t>(known_.count(o)); };
+  if (takes_mourned(roots, false, of_values)[0])
     give_up(Reason::kUnsupportedCall, str_cat("dropping a ", Py_TYPE(old.ptr())->tp_name));
 }
 
@@ -148,7 +145,7 @@ std::vector<bool> Tracer::mourned_state() const {
   }
   if (std::all_of(roots.begin(), roots.end(), [](auto* o) { return !o || o == Py_None; }))
     return mourned;
-  const std::vector<bool> own = takes_mourned(roots, true);
+  const std::vector<bool> own = takes_mourned(roots, true, [](PyObject*) { return Py_ssize_t{0}; });
   for (size_t k = 0; k < own.size(); ++k) mourned[k] = mourned[k] || own[k];
   return mourned;
 }
@@ -159,6 +156,13 @@ void Tracer::keep_mourned(const Frame& f) {
            std::find(f.stack.begin(), f.stack.end(), v) != f.stack.end();
   };
   if (std::all_of(mourned_.begin(), mourned_.end(), variable)) return;
+  if (returned_) {  // with the frame, in the order in which what holds it lets go
+    const Reached result = reached_from({return_value_});
+    for (auto& v : mourned_)
+      if (!variable(v) && !result.contains(v))
+        give_up(Reason::kUnsupportedCall, str_cat("dropping a ", type_of(v)->tp_name));
+    return;
+  }
   std::vector<V> held = f.slots;
   held.insert(held.end(), f.stack.begin(), f.stack.end());
   held.insert(held.end(), active_tapes_.begin(), active_tapes_.end());

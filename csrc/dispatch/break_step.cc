@@ -1,6 +1,10 @@
 // Break instructions: CPython executes them, one at a time, each in a frame like the function's.
 #include "dispatch/run.h"
+
+#include <algorithm>
+
 #include "python/call_in_frame.h"
+#include "python/lifetime.h"
 
 namespace pijit {
 
@@ -19,6 +23,19 @@ bool keeps_frame(const py::object& f) {
   return PyFunction_Check(f.ptr()) &&
          is_one_of(text_of(reinterpret_cast<PyFunctionObject*>(f.ptr())->func_name),
                    {"set_trace", "currentframe"});
+}
+
+}  // namespace
+
+namespace {
+
+// The traceback of an exception names the frame of the step, whose variables are those of the
+// function as they were. Nothing in them must live longer for that where somebody sees it die.
+void leave_variables(const Slots& slots, const py::object& exception) {
+  if (std::none_of(slots.begin(), slots.end(), [](auto& s) { return s && seems_mourned(s.ptr()); }))
+    return;
+  const auto trace = py::reinterpret_steal<py::object>(PyException_GetTraceback(exception.ptr()));
+  if (trace) trace.attr("tb_frame").attr("clear")();
 }
 
 }  // namespace
@@ -86,6 +103,7 @@ BreakStep::Outcome BreakStep::handle(int pc) {
   const Handler* h = code_.handler_of(pc);
   if (!h) throw py::error_already_set();
   py::object exception = raised_exception();
+  leave_variables(slots_, exception);
   stack_.resize(static_cast<size_t>(h->depth));
   if (h->lasti) stack_.push_back(py::int_(code_.instrs[pc].at));
   stack_.push_back(std::move(exception));

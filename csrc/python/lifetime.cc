@@ -56,6 +56,7 @@ namespace {
 // The objects around some, as the garbage collector sees them.
 class Surroundings {
  public:
+  explicit Surroundings(OurReferences ours) : ours_(ours) {}
   // Given up are the roots, each held by the reference that it is here. False: there are too many
   // objects around them.
   bool add(std::span<PyObject* const> roots) {
@@ -110,7 +111,7 @@ class Surroundings {
   // What is held from elsewhere, and what that holds, lives on.
   void spare() {
     for (auto& [o, s] : seen_)
-      if (!s.root && Py_REFCNT(o) > s.references) todo_.push_back(o);
+      if (!s.root && Py_REFCNT(o) - ours_(o) > s.references) todo_.push_back(o);
     while (!todo_.empty()) {
       PyObject* o = take();
       Seen& s = seen_.at(o);
@@ -140,15 +141,17 @@ class Surroundings {
       if (x) visit(x, this);
   }
 
+  const OurReferences ours_;
   absl::flat_hash_map<PyObject*, Seen> seen_;
   std::vector<PyObject*> todo_;
 };
 
 }  // namespace
 
-std::vector<bool> takes_mourned(std::span<PyObject* const> roots, bool otherwise) {
+std::vector<bool> takes_mourned(std::span<PyObject* const> roots, bool otherwise,
+                                OurReferences ours) {
   std::vector<bool> result(roots.size());
-  Surroundings around;
+  Surroundings around(ours);
   const bool whole = around.add(roots);
   if (whole && !around.any_mourned()) return result;
   for (size_t k = 0; k < roots.size(); ++k)

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+
 namespace pijit {
 
 // Does the class have a __del__ in Python?
@@ -15,7 +17,10 @@ bool is_mourned(PyObject* o);
 // The same of the object and what a look at a few of its items shows: for guards.
 bool seems_mourned(PyObject* o);
 // Which of these objects take one with them that is mourned, if they are given up. What others hold
-// lives on. Where the objects around are too many to look at: `otherwise`.
-std::vector<bool> takes_mourned(std::span<PyObject* const> roots, bool otherwise);
+// lives on, but for the references that are `ours`. Where the objects around are too many to look
+// at: `otherwise`.
+using OurReferences = absl::FunctionRef<Py_ssize_t(PyObject*)>;
+std::vector<bool> takes_mourned(std::span<PyObject* const> roots, bool otherwise,
+                                OurReferences ours);
 
 }  // namespace pijit

@@ -244,6 +244,117 @@ def of_an_exception(c):
     return n, c.alive
 
 
+def kept_exception(c):
+    items = [c()]
+    try:
+        items[5]
+    except IndexError as e:
+        kept = e
+    del items
+    first = c.alive
+    kept = None
+    return first, kept, c.alive
+
+
+def emptied_exception(c):
+    try:
+        raise ValueError(c())
+    except ValueError as e:
+        kept = e
+    first = c.alive
+    kept.args = ()
+    return first, c.alive
+
+
+def of_slices(c):
+    items = [c(), c(), c()]
+    del items[:2]
+    first = c.alive
+    items[:] = []
+    return first, c.alive
+
+
+def starred(c):
+    _, *b = [c(), c(), c()]
+    first = c.alive
+    b = None
+    return first, b, c.alive
+
+
+def of_a_set(c):
+    s = {c()}
+    first = c.alive
+    s.clear()
+    return first, c.alive
+
+
+def merged(c):
+    d = {"a": c()}
+    d = {**d, "a": 2}
+    return d, c.alive
+
+
+def in_a_text(c):
+    text = f"{c(3).child}"
+    return text, c.alive
+
+
+def compared(c):
+    same = c() is None
+    return same, c.alive
+
+
+def through_nonlocal(c):
+    o = c()
+
+    def g():
+        nonlocal o
+        o = None
+        return c.alive
+
+    return g(), c.alive
+
+
+def left_loop(c):
+    for o in [c(1), c(2)]:
+        if o.child == 1:
+            break
+    first = c.alive
+    del o
+    return first, c.alive
+
+
+def turns_of_a_loop(c):
+    seen = []
+    k = 0
+    while k < 3:
+        o = [c(k)]
+        k += 1
+        seen.append(c.alive)
+    return seen, len(o), c.alive
+
+
+def by_a_manager(c):
+    class Manager:
+        def __enter__(self):
+            self.held = c()
+            return self
+
+        def __exit__(self, *args):
+            self.held = None
+
+    with Manager() as m:
+        first = c.alive
+    return first, m.held, c.alive
+
+
+def of_a_named_tuple(c):
+    pair = collections.namedtuple("Pair", "a b")(c(), 2)
+    first = c.alive
+    pair = pair._replace(a=3)
+    return first, pair.a, c.alive
+
+
 def of_a_deque(c):
     q = collections.deque([c(), c()])
     q.popleft()
@@ -332,6 +443,30 @@ def test_the_same_in_the_function_itself(steps):
         assert repr(steps(c)) == repr(g(d)), ms.explain(g)
         assert c.alive == d.alive
     del plain, jitted
+
+
+def test_in_the_order_of_the_plain_function():
+    def make():
+        log = []
+
+        class Named:
+            def __init__(self, name):
+                self.name = name
+
+            def __del__(self):
+                log.append(self.name)
+
+        def f(x):
+            a = Named("a")  # noqa: F841
+            b = Named("b")  # noqa: F841
+            items = [Named("x"), Named("y")]
+            table = {"p": Named("p"), "q": Named("q")}
+            t = (Named("s"), Named("t"))
+            return x + len(items) + len(table) + len(t)
+
+        return f, lambda: log
+
+    check(make, X, calls=3)
 
 
 def test_objects_from_outside():
