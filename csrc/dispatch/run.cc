@@ -97,6 +97,8 @@ class Execution {
   // As a frame does that is left: variables go in their order.
   ~Execution() {
     values_.held.clear();
+    stack_.clear();
+    handled_ = {};
     for (auto& s : slots_) s = {};
   }
   Execution(const Execution&) = delete;

@@ -718,6 +718,16 @@ def callback_attribute(x):
     return x
 
 
+def callback_at_the_end(x):
+    o = Holder()
+    r = weakref.ref(o, lambda _: print("dead"))
+    try:
+        r.__callback__ = None
+    except AttributeError:
+        return x + 1, o is r()
+    return x
+
+
 def method_ref(x):
     o = Holder(3)
     m = weakref.WeakMethod(o.__init__)
@@ -760,7 +770,7 @@ def owners_in_a_list(x):
 
 
 @weakly(ref_of_a_local, ref_of_an_item, ref_of_an_attribute, ref_that_dies, ref_of_a_list_that_dies, ref_of_a_function, ref_in_a_set,
-        ref_in_a_table, ref_as_a_key, proxy_of_a_local, ref_with_callback, callback_attribute, method_ref, finalized, owner_only,
+        ref_in_a_table, ref_as_a_key, proxy_of_a_local, ref_with_callback, callback_attribute, callback_at_the_end, method_ref, finalized, owner_only,
         owners_in_a_list)
 def test_weak_references(steps):
     check(lambda: steps, X, calls=3)
