@@ -607,6 +607,24 @@ return x, sorted(s)
 
 s = {1, 2}
 --
+for other in ([7, []], (v for v in (8, {})), {9: 0}, (7, {10})):
+    try:
+        s.update(other)
+        s.difference_update(other)
+    except TypeError as e:
+        x = x * 2
+return x, sorted(s)
+
+s = set(range(8))
+--
+s.difference_update(v for v in range(1, 8))
+s.symmetric_difference_update([5, 16, 3])
+s.intersection_update([16, 0, 8, 5, 24], {0: 1, 16: 2, 5: 3})
+s.update({24: 0, 40: 1}.keys())
+return x, list(s)
+
+s = {1, 2}
+--
 g = iter([7, 1, 5, 6])
 return x, s.isdisjoint(g), list(g)
 

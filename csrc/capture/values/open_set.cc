@@ -104,55 +104,64 @@ V add(Context& c, OpenSetValue& s, Args a) {
   s.log(c, "add", a);
   return none(c);
 }
-// Elements of a set, a frozenset or a dict's keys: CPython makes room for them first.
-std::vector<V> set_elements(Context& c, const V& x) {
-  const py::object elements = *set_object(c, x);
+bool at_once(Context& c, const V& from) {
+  return Context::is_dict(from) || (!as<ViewValue>(from) && set_object(c, from));
+}
+// What a method is given, as it is now: a set, a dict of these keys or a list. Each leaves an order
+// of its own behind.
+V given(Context& c, const V& from) {
+  if (auto* d = as<DictValue>(from)) {
+    d->settle(c);
+    auto* keys = c.make<DictValue>();
+    for (auto& k : d->keys) keys->setitem(c, c.key_value(k.ptr()), none(c));
+    return keys;
+  }
+  if (at_once(c, from)) return set_snapshot(c, from);
   std::vector<V> all;
-  for (auto o : elements) all.push_back(c.key_value(o.ptr()));
-  return all;
+  c.each(from, [&](const V& x) { all.push_back(x); });
+  return c.list(all);
+}
+std::vector<V> elements(Context& c, const V& constant) {
+  if (as<ListValue>(constant)) return constant->items;
+  const py::object all =
+      as<DictValue>(constant) ? py::list(*c.as_constant(constant)) : *set_object(c, constant);
+  std::vector<V> values;
+  for (auto o : all) values.push_back(c.key_value(o.ptr()));
+  return values;
 }
 V update(Context& c, OpenSetValue& s, Args a) {
   for (auto& from : a) {
-    if (auto* d = as<DictValue>(from)) {
-      d->settle(c);
-      auto* keys = c.make<DictValue>();
-      for (auto& k : d->keys) {
-        const V key = c.key_value(k.ptr());
-        keys->setitem(c, key, none(c));
-        s.put(c, key);
-      }
-      s.log(c, "update", {keys});
-    } else if (as<ViewValue>(from) || !set_object(c, from)) {
-      c.each(from, [&](const V& x) {
-        s.put(c, x);
-        s.log(c, "add", {x});
-      });
-    } else {
-      const V constant = set_snapshot(c, from);
-      for (auto& x : set_elements(c, constant)) s.put(c, x);
-      s.log(c, "update", {constant});
+    if (!at_once(c, from)) {  // each as it comes
+      c.each(from, [&](const V& x) { add(c, s, {x}); });
+      continue;
     }
+    const V constant = given(c, from);
+    for (auto& x : elements(c, constant)) s.put(c, x);
+    s.log(c, "update", {constant});
   }
   return none(c);
 }
 V difference_update(Context& c, OpenSetValue& s, Args a) {
   for (auto& from : a) {
-    if (as<IteratorValue>(from)) {
+    V constant;
+    if (!at_once(c, from)) {
       c.each(from, [&](const V& x) {
         s.drop(c, x);
         s.log(c, "discard", {x});
       });
-      continue;
+      constant = c.tuple({});  // at its end CPython tidies up
+    } else {
+      constant = given(c, from);
+      for (auto& x : elements(c, constant)) s.drop(c, x);
     }
-    const V constant = make_set(c, &PySet_Type, from);
-    for (auto& x : set_elements(c, constant)) s.drop(c, x);
     s.log(c, "difference_update", {constant});
   }
   return none(c);
 }
 V symmetric_difference_update(Context& c, OpenSetValue& s, Args a) {
-  const V constant = make_set(c, &PySet_Type, a[0]);
-  for (auto& x : set_elements(c, constant)) s.has(c, x) ? s.drop(c, x) : s.put(c, x);
+  const V constant =
+      Context::is_dict(a[0]) ? given(c, a[0]) : make_set(c, &PySet_Type, given(c, a[0]));
+  for (auto& x : elements(c, constant)) s.has(c, x) ? s.drop(c, x) : s.put(c, x);
   s.log(c, "symmetric_difference_update", {constant});
   return none(c);
 }
@@ -161,8 +170,8 @@ V intersection_update(Context& c, OpenSetValue& s, Args a) {
   std::vector<V> others;
   py::object kept = mine;
   for (auto& from : a) {
-    others.push_back(make_set(c, &PySet_Type, from));
-    kept = kept.attr("intersection")(*set_object(c, others.back()));
+    others.push_back(given(c, from));
+    kept = kept.attr("intersection")(*set_object(c, make_set(c, &PySet_Type, others.back())));
   }
   for (auto x : mine)
     if (PySet_Contains(kept.ptr(), x.ptr()) != 1) s.drop(c, c.key_value(x.ptr()));

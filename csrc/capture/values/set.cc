@@ -323,6 +323,7 @@ std::optional<V> SetValue::method(Context& c, const std::string& name, std::vect
           else if (*contains(c, x))
             change(c, {method_of_set("discard"), {key_object(c, x)}});
         });
+        if (drops) change(c, {method_of_set(name.c_str()), {py::tuple()}});  // it tidies up
       }
       return none;
     }
