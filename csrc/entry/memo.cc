@@ -133,6 +133,8 @@ class Memo::Recorder {
 
   // The dict with the attributes of an object, which stays and does not change; null: no such dict.
   PyObject* attributes(int s) {
+    // An OrderedDict has both, and `dicts_` keeps what it is itself.
+    if (value(s) && PyDict_Check(value(s))) return nullptr;
     Dict& d = dicts_[static_cast<size_t>(s)];
     if (!d.asked) d = {true, find_attributes(s)};
     return d.dict;
