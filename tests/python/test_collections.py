@@ -375,20 +375,3 @@ def test_registry():
         return by_type[type(k)](x, k)
 
     check_calls(made(f), [(X, "relu", 1), (X, "double", 2.0), (X, "relu", 1)], breaks=0)
-
-
-def test_an_ordered_dict_is_asked_for_its_keys_and_for_its_attributes():
-    """In one entry, over and over: what the last check found of the one says nothing of the other."""
-    def make():
-        d = OrderedDict(a=1)
-
-        def f(x, i):
-            if x.sum() > 2:
-                d.pop(1, None)
-            d.update(((i, 2), len(d)) for _ in range(2))
-            key = next(iter({3: 0}))
-            d[1.0] = key
-            s = {v for v in (1, 2) if v in d}
-            return x * 2, list(d), s
-        return f, lambda: (list(d.items()), vars(d))
-    check_calls(make, [(X, i) for i in (0, 2, 0, 3, 0, 0, 2, 2, 3, 3, 0, 0)])

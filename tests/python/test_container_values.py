@@ -1134,6 +1134,33 @@ def test_steps_on_containers(state, body):
     run(body, state)
 
 
+def test_an_ordered_dict_is_asked_for_its_keys_and_for_its_attributes():
+    """In one entry, over and over: what the last check found of the one says nothing of the other."""
+    body = """
+global n
+n += 1
+r = []
+t = u = (1, 2)
+l = [x, 1]
+q = collections.deque([0, 1, 2], 3)
+s = set()
+r.append(l[1])
+for k0 in range(2):
+    if x.sum() > 2:
+        l[:] = l.copy()
+        d.pop(1, None)
+    d.update(((i, 2), len(d)) for _ in range(2))
+r.append(l.pop())
+q[2] = l[0]
+r.append(list(q))
+d[1.0] = len(l)
+s.intersection_update(filter(lambda v: v != i, [1, 2, 3]))
+return r, x * 2, t is u, len(l), list(q), [*d], list(l)
+"""
+    for _ in range(3):
+        run(body.strip("\n"), "n = 0\nd = collections.OrderedDict(a=1)", "i", [(X, i) for i in (0, 2, 0, 3, 0)])
+
+
 # --- sort ------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("state", "body"), programs("""
