@@ -11,7 +11,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
-  test-alias test-kernels test-all test-py312 test-asan test-wheel test-scripts test-memory test-linear fuzz fuzz-memory test-cpython test-emulated \
+  test-alias test-kernels test-all test-py312 test-asan test-tsan test-wheel test-scripts test-memory test-linear fuzz fuzz-memory test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-functions lint clean venv-build venv-demo venv-test venv-dev
 all: build
@@ -106,6 +106,16 @@ test-asan: deps-test venv-test
 	rm -rf build/asan/run && mkdir -p build/asan/run && git ls-files -z | xargs -0 cp --parents -t build/asan/run && cp build/asan/pijit/_*.so build/asan/run/pijit/
 	cd build/asan/run && PYTHONPATH=. PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 $(SANITIZED) PIJIT_STRICT=1 \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" $(CURDIR)/$(PY) -m pytest -q -x --capture=sys
+
+# Threads under ThreadSanitizer: its reports end the run with an error. Forked children are not for it, nor is a count of threads. This compiler's runtime
+# takes no addresses but those without randomisation.
+test-tsan: deps-test venv-test
+	$(CONFIGURE) tsan >/dev/null
+	cmake --build build/tsan -j $(JOBS) --target extension
+	rm -rf build/tsan/run && mkdir -p build/tsan/run && git ls-files -z | xargs -0 cp --parents -t build/tsan/run && cp build/tsan/pijit/_*.so build/tsan/run/pijit/
+	cd build/tsan/run && PYTHONPATH=. PIJIT_STRICT=1 TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp exitcode=66 $$TSAN_OPTIONS" \
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	  setarch -R $(CURDIR)/$(PY) -m pytest -q --capture=sys -k "not fork and not one_thread" $(addprefix tests/python/test_,threads.py gil.py interrupts.py)
 
 # `pip install .` into an empty environment, used from another folder.
 test-wheel: deps venv-build
