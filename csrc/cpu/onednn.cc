@@ -85,7 +85,6 @@ dnnl::engine& engine() {
   static auto* e = [] {
     if (!std::getenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY"))
       dnnl::set_primitive_cache_capacity(kKeptPrimitives);
-    keep_code_read_only();
     return new dnnl::engine(dnnl::engine::kind::cpu, 0);
   }();
   return *e;

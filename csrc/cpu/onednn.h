@@ -15,7 +15,6 @@ using tag = memory::format_tag;
 using Ints = std::vector<int64_t>;
 
 dnnl::engine& engine();
-void keep_code_read_only();  // before the first kernel is made
 memory::desc desc(const Ints& dims, const Ints& strides, DType t = DType::F32);
 memory::desc desc(const Ints& dims, tag layout, DType t = DType::F32);
 Ints row_major(const Ints& dims);
