@@ -92,13 +92,21 @@ def _breaks(data):
     for b in data:
         key = b["location"], b["reason"], b["detail"]
         counts[key] = (b, counts.get(key, (b, 0))[1] + 1)
-    return [Break(b, n) for b, n in counts.values()]
+    return [Break(b, n) for b, n in counts.values() if not _is_consequence(b, data)]
+
+
+def _is_consequence(b, breaks):
+    """A loop whose body breaks goes on from there over the iterator that it has: its body's break says why."""
+    if not re.fullmatch(r"(range|list|tuple|enumerate|zip|dict_\w+|set|str\w*)_?iterator|enumerate|zip", b["detail"]):
+        return False
+    path, line = _split(b["location"])
+    return any(_split(o["location"])[0] == path and _split(o["location"])[1] > line and o["detail"] != b["detail"] for o in breaks)
 
 
 class Explanation:
     """What is known about a jitted function so far.
 
-    name, calls, graph_runs, compile_count, compile_ms, entries (each with guards, graph, ops, program, kernels, calls, places), breaks (each with
+    name, calls, graph_runs, compile_count, new_sizes (programs for further sizes), compile_ms (all of that), entries (each with guards, graph, ops, program, kernels, calls, places), breaks (each with
     reason, detail, location, hint), misses (guards that led to another capture: where, guard, old and new value), callees (undecorated functions
     that were captured on their own because a break ran them: each with where, compile_count, calls, graph_runs, breaks, misses).
 
@@ -139,7 +147,8 @@ class Explanation:
         return list(lines)
 
     def __str__(self):
-        lines = [f"{self.name}: {len(self.entries)} compiled entries, {self.compile_count} captures, {self.compile_ms:.1f} ms to compile"]
+        sizes = f", {self.new_sizes} further sizes" if self.new_sizes else ""
+        lines = [f"{self.name}: {len(self.entries)} compiled entries, {self.compile_count} captures{sizes}, {self.compile_ms:.1f} ms to compile"]
         if not self.entries and self.calls == 0:
             lines.append("  not called yet")
         if self.given_back:

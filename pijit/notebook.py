@@ -3,7 +3,7 @@
     %%pijit               runs the cell with capture on, and shows below it what that brought, function by function
     %pijit on|off|status  the same for all cells from now on, without the report; what it brought so far
     %pijit_profile expr   a profile of an expression, mostly a call
-    %%pijit_compare       runs the cell plain and captured from the same state: are all results the same bits, and how long does each take
+    %%pijit_compare       runs the cell plain and captured, in turn from the same state: are all results the same bits, how long does each take
 
 What capture on means: functions and methods that a cell defines are captured when they are called, as with @pijit.jit, and `pijit.enable()` is in
 force for the rest: loops of cells, functions of the user's own modules. A cell that is run again defines its functions anew."""
@@ -18,6 +18,7 @@ import weakref
 from pijit import _C
 from pijit._C import Tensor
 from pijit.explanation import Break
+from pijit.profiling.measure import Timing, ratio
 from pijit.profiling.html import bars, escape, fragment, table, tiles
 from pijit.profiling.plot import REST
 from pijit.profiling.profile import plain, seconds
@@ -45,7 +46,9 @@ class Session:
     def __init__(self, shell):
         self.shell, self.on, self.reporting, self.active, self.enabled = shell, False, False, False, False
         self.functions = []  # weak references to what was fronted, in order
-        self._before, self._regions = {}, {}  # as the running cell found them: explanations, by the functions' ids; regions
+        self.figures, self.earlier = {}, []  # handles by (file, line, name) of this cell and those since; of cells with a report before
+        self.watching = True
+        self._regions, self._began = {}, 0.0  # as the running cell found them
         self._bars = {}
         shell.user_ns_hidden[_FRONT] = None
 
@@ -57,9 +60,25 @@ class Session:
         if not isinstance(f, _C.JitFunction) and callable(f):
             f = jit(f)
         if isinstance(f, _C.JitFunction):
-            _C.sample(f, True)
             self.functions.append(weakref.ref(f))
+            if self.watching:
+                self.watch(f)
         return f
+
+    def watch(self, f):
+        """Closures of one piece of code share their figures."""
+        key = _key(f)
+        if key not in self.figures:
+            self.figures[key] = _C.new_figures()
+        _C.watch(f, self.figures[key])
+
+    def begin_figures(self):
+        """Counts anew from here on."""
+        self.earlier.append(self.figures)
+        self.figures = {}
+        self.functions = [r for r in self.functions if r() is not None]
+        for f in self.alive():
+            self.watch(f)
 
     def enable(self, on):
         """Turns `pijit.enable` on, or off where it was turned on here."""
@@ -76,27 +95,33 @@ class Session:
         if not (self.on or self.active):
             return node
         self.shell.user_ns[_FRONT] = self.front
-        return ast.fix_missing_locations(_Decorated().visit(node))
+        node = ast.fix_missing_locations(_Decorated().visit(node))
+        self._began = time.perf_counter()
+        return node
 
     def alive(self):
         """Fronted functions that are still there."""
         return [f for f in (r() for r in self.functions) if f is not None]
 
     def before_cell(self, info):
-        first = (info.raw_cell or "").lstrip().split("\n", 1)[0].split()
-        self.reporting = self.active = first[:1] == ["%%pijit"]
+        self.reporting = self.active = "%%pijit" in _magics(info.raw_cell or "")
         if self.reporting:
-            self._before, self._regions = {id(f): (f, _C.explain(f)) for f in self.alive()}, _regions()
+            self.begin_figures()
+            self._regions = _regions()
             self.enable(True)
+            self._began = time.perf_counter()
 
-    def after_cell(self, result):  # noqa: ARG002
+    def after_cell(self, result):
+        took = time.perf_counter() - self._began
         if not self.reporting:
             return
         self.reporting = self.active = False
-        report = Report(self.alive(), self._before, self._regions)
+        shown = result is None or getattr(result, "error_before_exec", None) is None  # else nothing ran
+        report = Report(self.alive(), [self.figures], self._regions, took) if shown else None
         self.enable(self.on)
-        display(report)
-        self._before, self._regions = {}, {}
+        if shown:
+            display(report)
+        self._regions = {}
 
     # -- progress of long captures --
 
@@ -137,75 +162,181 @@ def display(*args, **kwargs):
     return show(*args, **kwargs)
 
 
-class Report:
-    """What capture brought for some functions: calls, times both ways, first-call cost, breaks."""
+def _magics(cell):
+    """The cell magics at the beginning of a cell."""
+    found = []
+    for line in cell.split("\n"):
+        if line.strip() and not line.lstrip().startswith("%%"):
+            break
+        found += [" ".join(line.split())] if line.strip() else []
+    return found
 
-    def __init__(self, functions, before=None, regions=None):
-        self.rows, self.breaks = [], []
-        fronted = {(f.__code__.co_filename, f.__code__.co_name) for f in functions}
+
+def _key(f):
+    return f.__code__.co_filename, f.__code__.co_firstlineno, f.__qualname__
+
+
+class Row:
+    """A function, or what was captured without a decorator: what it cost both ways."""
+
+    def __init__(self, name, calls, plain, captured, speedup, saved, trying, graphs=None, kernels=None, breaks=(), given_back="", note=""):
+        self.name, self.calls, self.plain, self.captured, self.speedup, self.saved, self.trying = name, calls, plain, captured, speedup, saved, trying
+        self.graphs, self.kernels, self.breaks, self.given_back, self.note = graphs, kernels, list(breaks), given_back, note
+
+    @property
+    def verdict(self):
+        """What the figures say, in words."""
+        if self.given_back:
+            return "given back to CPython"
+        if self.speedup is not None and self.speedup.low <= 1 <= self.speedup.high:
+            return "no difference that was measured"
+        return self.note if self.speedup is None else ""
+
+
+class Report:
+    """What capture brought: the whole cell first, then each function that ran, with calls, times both ways, what trying cost, breaks.
+
+    functions: those that are there; figures: dicts of handles by key, counted together; regions: of `pijit.enable`, as they were before;
+    took: seconds of the cell, None where there is none."""
+
+    def __init__(self, functions, figures, regions=None, took=None):
+        from pijit.profiling import figures as told
+        known = {}
+        for f in functions:
+            known.setdefault(_key(f), []).append(f)
+        handles = {}
+        for part in figures:
+            for key, handle in part.items():
+                handles.setdefault(key, []).append(handle)
+        self.rows, self.took, saved, unknown = [], took, 0.0, 0.0
+        for key, of_key in handles.items():
+            x = told.of(of_key)
+            if not x.calls:
+                continue
+            explained = [_explanation(f) for f in known.get(key, ())]
+            note = "part of its callers' graphs" if x.within_others else "a generator, or not to be captured" if x.uncaptured == x.calls \
+                else "too few calls to compare"
+            calls = f"{x.calls:,}" + (f" (and {x.recursive:,} of itself)" if x.recursive else "")
+            back = next((e.given_back for e in explained if e.given_back), "")
+            if x.rested == x.calls and not back:
+                back = "earlier"
+            self.rows.append(Row(key[2], calls, x.plain, x.captured, x.speedup, x.saved, x.trying, sum(len(e.graphs) for e in explained),
+                                 sum(entry["steps"] for e in explained for entry in e.entries), _merged(b for e in explained for b in e.all_breaks
+                                                                                           if not b.detail.startswith("pijit._C.jit()")), back, note))  # ours
+            saved += x.saved or 0.0
+            unknown += x.spent if x.saved is None else 0.0
         for key, r in _regions().items():
-            if r.kind == "function" and (r.file, r.name.rpartition(".")[2]) in fronted:
+            if r.kind == "function" and (r.file, r.line, r.name) in handles:
                 continue  # it has a row of its own
-            calls = r.captured - (regions[key].captured if regions and key in regions else 0)
-            if r.given_back or not calls:
+            before = (regions or {}).get(key)
+            calls = r.calls - (before.calls if before else 0)
+            if not calls:
                 continue
-            place = f"{r.file}:{r.line}"
-            name = r.name if r.kind == "function" else f"{r.kind} at {short(place)}"
-            self.rows.append({"name": name, "calls": calls, "plain": r.plain_us / 1e6 or None, "captured": r.captured_us / 1e6 or None,
-                              "compile": r.compile_ms / 1e3, "graphs": r.graphs, "kernels": "", "breaks": len(r.breaks)})
-            self.breaks += [(name, Break(vars(b))) for b in r.breaks]
-        for n, f in enumerate(functions):
-            e = _explanation(f)
-            known = (before or {}).get(id(f))
-            calls = e.calls + e.plain[0] - (known[1]["calls"] + known[1]["plain"][0] if known else 0)
-            if known and not calls:
-                continue
-            self.rows.append({"name": e.name, "calls": calls, "plain": e.plain[1] / e.plain[0] if e.plain[0] else None,
-                              "captured": e.captured[1] / e.captured[0] if e.captured[0] else None, "compile": e.compile_ms / 1e3,
-                              "graphs": len(e.graphs), "kernels": sum(x["steps"] for x in e.entries), "breaks": len(e.all_breaks)})
-            self.breaks += [(e.name, b) for b in e.all_breaks]
-        called = [r for r in self.rows if r["calls"]]
-        self.defined, self.rows = len(self.rows), sorted(called, key=lambda r: -(r["captured"] or r["plain"] or 0) * r["calls"])
+            gained = r.saved_s - (before.saved_s if before else 0.0)
+            name = r.name if r.kind == "function" else f"{r.kind} at {short(f'{r.file}:{r.line}')}"
+            breaks = [Break(vars(b), n) for b, n in _counts(r.breaks)]
+            self.rows.append(Row(name, f"{calls:,}", _timing(r.plain_us), _timing(r.captured_us), r.ratio, gained, r.compile_ms / 1e3, r.graphs, None, breaks,
+                                 r.given_back, "too few calls to compare"))
+            saved += gained
+        self.defined = len(handles)
+        self.rows.sort(key=lambda r: -abs(r.saved or 0.0))
+        # What it would take plainly is an estimate, and none where a good part of the time has nothing to be compared with.
+        self.plain = None if took is None or not self.rows or unknown > 0.2 * took else max(took + saved, 0.0)
+
+    def headline(self):
+        """The whole cell, in a sentence."""
+        if self.took is None:
+            return ""
+        if self.plain is None:
+            return f"the cell took {seconds(self.took)}" + ("; too few plain calls to say what it takes without capture" if self.rows else "")
+        change = self.plain - self.took
+        about = f"about {seconds(abs(change))} {'saved' if change > 0 else 'lost'}" if abs(change) > 0.01 * self.took else "no gain, no loss"
+        return f"the cell took {seconds(self.took)}; plain {seconds(self.plain)} by estimate, from the calls that ran plainly: {about}"
 
     @staticmethod
-    def _gain(r):
-        return r["plain"] / r["captured"] if r["plain"] and r["captured"] else None
+    def _speed(r):
+        s = r.speedup
+        return f"{s.value:.2f} times as fast ({s.low:.2f} to {s.high:.2f}): {seconds(r.captured.median)}, plain {seconds(r.plain.median)}"
 
     def __repr__(self):
+        lines = [f"pijit: {self.headline()}"] if self.took is not None else []
         if not self.rows:
-            return f"pijit: {self.defined} functions defined, none called."
-        lines = []
+            return "\n".join([*lines, f"pijit: {self.defined} functions defined, none called."])
         for r in self.rows:
-            gain = self._gain(r)
-            speed = f"{gain:.1f} times as fast: {seconds(r['captured'])}, plain {seconds(r['plain'])}" if gain else \
-                f"{seconds(r['captured'])} captured" if r["captured"] else "no call since it was captured"
-            lines.append(f"{r['name']}: {r['calls']} calls, {speed}; {seconds(r['compile'])} to capture {r['graphs']} graphs; {r['breaks']} breaks")
-        for name, b in self.breaks:
-            lines.append(f"  {b.where} in {name}: {b.why}" + (f"; {b.hint}" if b.hint else ""))
+            said = [r.verdict] if r.verdict else []
+            if r.speedup is not None:
+                said.append(self._speed(r))
+            elif r.captured is not None and not r.given_back:
+                said.append(f"{seconds(r.captured.median)} captured")
+            if r.trying:
+                said.append(f"{seconds(r.trying)} for captures and compiles")
+            if r.saved:
+                said.append(f"{seconds(abs(r.saved))} {'saved' if r.saved > 0 else 'lost'} in all")
+            lines.append(f"{r.name}: {r.calls} calls; " + "; ".join(said))
+            if r.given_back:
+                lines.append(f"  given back: {r.given_back}")
+            for b in r.breaks:
+                lines.append(f"  {b.where}: {b.why}" + (f", {b.count} times" if b.count > 1 else "") + (f"; {b.hint}" if b.hint else ""))
         return "\n".join(lines)
 
     def _repr_html_(self):
         if not self.rows:
-            return fragment(f"<p>pijit: {self.defined} functions defined, none called. What cells below call is captured.</p>")
-        most = max((self._gain(r) or 0 for r in self.rows), default=0)
+            ran = f"<p>{escape(self.headline())}</p>" if self.took is not None else ""
+            return fragment(f"{ran}<p>pijit: {self.defined} functions defined, none called. What cells below call is captured.</p>")
+        out = []
+        if self.took is not None:
+            wall = [("captured, measured", self.took, seconds(self.took), "#2a78d6")]
+            if self.plain is not None:
+                wall.insert(0, ("plain, by estimate", self.plain, seconds(self.plain), REST))
+            out.append(f"<p>{escape(self.headline())}</p>" + bars(wall))
+        most = max((r.speedup.value for r in self.rows if r.speedup is not None), default=1.0)
         cells = []
         for r in self.rows:
-            gain = self._gain(r)
-            if gain:
-                color = "var(--blue)" if gain >= 1 else "var(--warn)"
-                bar = f'<span class="pj-track" style="display:block;min-width:110px;margin-top:3px"><i style="width:{100 * gain / max(most, 1):.1f}%;background:{color}"></i></span>'
-                cells.append((f"<code>{escape(r['name'])}</code>", r["calls"], seconds(r["plain"]), seconds(r["captured"]), f"<b>{gain:.1f} ×</b>", bar,
-                              seconds(r["compile"]), r["kernels"], r["breaks"]))
-            else:
-                cells.append((f"<code>{escape(r['name'])}</code>", r["calls"], seconds(r["plain"]) if r["plain"] else "–", seconds(r["captured"]) if r["captured"] else "–",
-                              "–", "<span class='pj-soft'>too few calls to compare</span>", seconds(r["compile"]), r["kernels"], r["breaks"]))
-        out = [table([("function", ""), ("calls", "pj-num"), ("plain", "pj-num"), ("captured", "pj-num"), ("speed-up", "pj-num"), ("", "pj-hide"),
-                      ("first-call cost", "pj-num"), ("kernels", "pj-num pj-hide"), ("breaks", "pj-num")], cells)]
-        if self.breaks:
-            out.append("<h2>Breaks</h2>" + table([("line", ""), ("source", "pj-mono pj-hide"), ("why, and what helps", "")], [
-                (f"<code>{escape(b.where)}</code>", escape(b.source), escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
-                for _, b in self.breaks]))
+            speed, bar = "–", f'<span class="pj-soft">{escape(r.verdict)}</span>'
+            if r.speedup is not None and not r.given_back:
+                color = "var(--blue)" if r.speedup.low > 1 else "var(--warn)"
+                speed = f"<b>{r.speedup.value:.2f} ×</b><br><span class='pj-soft'>{r.speedup.low:.2f} to {r.speedup.high:.2f}</span>"
+                bar = (f'<span class="pj-track" style="display:block;min-width:110px;margin-top:3px"><i style="width:{100 * r.speedup.value / max(most, 1):.1f}%;'
+                       f'background:{color}"></i></span>') + bar
+            if r.given_back:
+                bar = f'<span class="pj-bad">given back</span> <span class="pj-soft">{escape(r.given_back)}</span>'
+            saved = "–" if r.saved is None else f"{seconds(abs(r.saved))} {'saved' if r.saved > 0 else 'lost'}" if r.saved else "0"
+            cells.append((f"<code>{escape(r.name)}</code>", escape(r.calls), seconds(r.plain.median) if r.plain else "–",
+                          seconds(r.captured.median) if r.captured else "–", speed, bar, seconds(r.trying), saved, "–" if r.kernels is None else r.kernels,
+                          sum(b.count for b in r.breaks)))
+        out.append(table([("function", ""), ("calls", "pj-num"), ("plain", "pj-num"), ("captured", "pj-num"), ("speed-up", "pj-num"), ("", "pj-hide"),
+                          ("captures and compiles", "pj-num"), ("in all", "pj-num"), ("kernels", "pj-num pj-hide"), ("breaks", "pj-num")], cells))
+        breaks = _merged(b for r in self.rows for b in r.breaks)
+        if breaks:
+            out.append("<h2>Breaks</h2>" + table([("line", ""), ("times", "pj-num"), ("source", "pj-mono pj-hide"), ("why, and what helps", "")], [
+                (f"<code>{escape(b.where)}</code>", b.count, escape(b.source), escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
+                for b in breaks]))
         return fragment("".join(out))
+
+
+def _timing(us):
+    return Timing.of([us / 1e6]) if us else None
+
+
+def _counts(breaks):
+    """Pairs of a break and how often it is there."""
+    found = {}
+    for b in breaks:
+        key = b.location, b.reason, b.detail
+        found[key] = (b, found.get(key, (b, 0))[1] + 1)
+    return found.values()
+
+
+def _merged(breaks):
+    """Breaks, each place and reason once."""
+    found = {}
+    for b in breaks:
+        key = b.place, b.reason, b.detail
+        if key in found:
+            found[key].count += b.count
+        else:
+            found[key] = copy.copy(b)
+    return list(found.values())
 
 
 def _regions():
@@ -298,10 +429,13 @@ def frozen(x, depth=0):
 
 
 class Comparison:
-    """A cell run plain and captured: seconds of each (`captured` without what the first run costs, which is `first`), names whose values differ."""
+    """A cell run plain and captured, in turn, from the same state. plain, captured: Timing of the whole cell, both warm; speedup: the Ratio of the two;
+    cold: seconds of the first run of each, with what it compiles; graphs: how many ran in a captured run; different: names whose values differ; report:
+    a Report of the functions, or None."""
 
-    def __init__(self, plain_time, first, captured, compared, different, output_differs):
-        self.plain, self.first, self.captured = plain_time, first, captured
+    def __init__(self, plain_times, captured, cold, graphs, compared, different, output_differs, report=None):
+        self.plain, self.captured, self.cold, self.graphs, self.report = plain_times, captured, cold, graphs, report
+        self.speedup = ratio(plain_times, captured)
         self.compared, self.different, self.output_differs = compared, different, output_differs
 
     @property
@@ -313,41 +447,76 @@ class Comparison:
         what = [*self.different, *(["what it prints"] if self.output_differs else [])]
         return f"the same bits in all {self.compared} values compared" if self.same else f"DIFFERENT: {', '.join(what)}"
 
+    def headline(self):
+        """What the times say, in words."""
+        if not self.graphs:
+            return "nothing in it was captured"
+        s = self.speedup
+        if len(self.plain.samples) < 3:
+            return f"{s.value:.2f} times as fast captured, by {len(self.plain.samples)} runs each"
+        if s.low <= 1 <= s.high:
+            return f"no difference that was measured ({s.low:.2f} to {s.high:.2f} times as fast captured)"
+        return f"{s.value:.2f} times as fast captured ({s.low:.2f} to {s.high:.2f})"
+
     def __repr__(self):
-        return (f"{self.plain / self.captured:.2f} times as fast captured: {seconds(self.captured)} ({seconds(self.first)} the first time), plain {seconds(self.plain)}; "
-                f"{self._verdict()}")
+        plainly, captured = self.cold
+        text = (f"{self.headline()}: {seconds(self.captured.median)} ({seconds(captured)} the first time), plain {seconds(self.plain.median)} "
+                f"({seconds(plainly)} the first time); {self._verdict()}")
+        return text + (f"\n{self.report!r}" if self.report is not None and self.report.rows else "")
 
     def _repr_html_(self):
-        rows = [("plain", self.plain, seconds(self.plain), REST), ("captured", self.captured, seconds(self.captured), "#2a78d6"),
-                ("captured, first time", self.first, seconds(self.first), "#86b6ef")]
+        plainly, captured = self.cold
+        rows = [("plain", self.plain.median, seconds(self.plain.median), REST), ("captured", self.captured.median, seconds(self.captured.median), "#2a78d6"),
+                ("plain, first time", plainly, seconds(plainly), "#c9c6bd"), ("captured, first time", captured, seconds(captured), "#86b6ef")]
         verdict = f'<p class="{"pj-good" if self.same else "pj-bad"}">{escape(self._verdict())}</p>'
-        return fragment(tiles([(f"{self.plain / self.captured:.2f} ×", "as fast captured, the whole cell")]) + bars(rows) + verdict)
+        shown = tiles([(f"{self.speedup.value:.2f} ×", f"as fast captured, the whole cell; 95 % interval {self.speedup.low:.2f} to {self.speedup.high:.2f}")]) \
+            if self.graphs else ""
+        below = self.report._repr_html_() if self.report is not None and self.report.rows else ""
+        return fragment(f"<p>{escape(self.headline())}</p>" + shown + bars(rows) + verdict) + below
 
 
-def _run(session, cell, captured):
-    """Runs a cell's code in the shell's names; (seconds, the last expression's value)."""
-    __tracebackhide__ = True
-    shell = session.shell
-    text = shell.transform_cell(cell)
-    name = shell.compile.cache(text, shell.execution_count, raw_code=cell)
-    tree = ast.parse(text, name)
-    last = tree.body.pop().value if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    if captured:
-        tree = ast.fix_missing_locations(_Decorated().visit(tree))
-        shell.user_ns[_FRONT] = session.front
-    code = compile(tree, name, "exec", shell.compile.flags)
-    value = compile(ast.Expression(last), name, "eval", shell.compile.flags) if last is not None else None
-    begin = time.perf_counter()
-    exec(code, shell.user_global_ns, shell.user_ns)  # noqa: S102
-    result = eval(value, shell.user_global_ns, shell.user_ns) if value is not None else None  # noqa: S307
-    return time.perf_counter() - begin, result
+class _Cell:
+    """A cell's code, compiled once for each way: what is known of its functions holds for further runs."""
+
+    def __init__(self, session, cell):
+        self.session, shell = session, session.shell
+        text = shell.transform_cell(cell)
+        self.name = shell.compile.cache(text, shell.execution_count, raw_code=cell)
+        self.flags = shell.compile.flags
+        self.ways = {captured: self._compiled(text, captured) for captured in (False, True)}
+
+    def _compiled(self, text, captured):
+        tree = ast.parse(text, self.name)
+        last = tree.body.pop().value if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        if captured:
+            tree = ast.fix_missing_locations(_Decorated().visit(tree))
+        value = compile(ast.Expression(last), self.name, "eval", self.flags) if last is not None else None
+        return compile(tree, self.name, "exec", self.flags), value
+
+    def run(self, captured):
+        """Runs it in the shell's names; (seconds, the last expression's value)."""
+        __tracebackhide__ = True
+        shell = self.session.shell
+        code, value = self.ways[captured]
+        if captured:
+            shell.user_ns[_FRONT] = self.session.front
+        begin = time.perf_counter()
+        exec(code, shell.user_global_ns, shell.user_ns)  # noqa: S102
+        result = eval(value, shell.user_global_ns, shell.user_ns) if value is not None else None  # noqa: S307
+        return time.perf_counter() - begin, result
+
+
+def _graph_runs(session):
+    return sum(_C.explain(f)["graph_runs"] for f in session.alive()) + sum(r.graph_runs for r in _regions().values())
 
 
 def compare(session, cell):
-    """Runs a cell plain, then captured twice, each time from the same state. Leaves what the last run gives."""
+    """Runs a cell plain and captured, each time from the same state: once each to compile, once to tell functions apart, then in turn for about a
+    second, at most 15 times each and at least once. Leaves what the last run, a captured one, gives."""
     __tracebackhide__ = True
     from IPython.utils.capture import capture_output
     names = session.shell.user_ns
+    code = _Cell(session, cell)
     state = _State(names)
     before = {k: id(v) for k, v in names.items()}
 
@@ -357,21 +526,67 @@ def compare(session, cell):
         changed |= {f"Tensor {i} that was there before": frozen(t) for i, (t, _) in enumerate(state.tensors)}
         return changed
 
-    with plain(), capture_output() as printed:
-        plain_time, result = _run(session, cell, captured=False)
-    want = outcome(result)
-    state.restore(names)
-    with capture_output():
-        first, result = _run(session, cell, captured=True)
-    fronted = session.functions[:]
-    state.restore(names)
-    with _Known(session, fronted), capture_output() as again:
-        captured, result = _run(session, cell, captured=True)
+    def run(captured):
+        state.restore(names)
+        with capture_output() as printed:
+            if not captured:
+                with plain():
+                    took, result = code.run(captured=False)
+            else:
+                took, result = code.run(captured=True)
+        return took, result, printed
+
+    watching, enabled = session.watching, session.enabled
+    session.watching = False
+    others = session.alive()
+    for f in others:
+        _C.watch(f, None)
+    try:
+        first_plain, result, printed = run(captured=False)
+        want = outcome(result)
+        session.enable(True)
+        runs = _graph_runs(session)
+        first, result, again = run(captured=True)
+        graphs = _graph_runs(session) - runs
+        fronted = session.alive()[len(others):]
+        report = None
+        with _Known(session, fronted):
+            if first_plain + first < 2:
+                report = _functions(session, fronted, run)
+            times = {False: [], True: []}
+            end = time.perf_counter() + 1.0
+            while not times[True] or (time.perf_counter() < end and len(times[True]) < 15):
+                for way in (False, True):
+                    session.enable(way)
+                    took, result, again = run(captured=way)
+                    times[way].append(took)
+    finally:
+        session.watching = watching
+        session.enable(enabled)
+        for f in session.alive():
+            if watching and (session.on or f in others):
+                session.watch(f)
     got = outcome(result)
     again.show()
     different = [k for k in {**want, **got} if want.get(k) != got.get(k)]
     compared = sum(v is not None for v in want.values())
-    return Comparison(plain_time, first, captured, compared, different, printed.stdout != again.stdout), result
+    return Comparison(Timing.of(times[False]), Timing.of(times[True]), (first_plain, first), graphs, compared, different,
+                      printed.stdout != again.stdout, report), result
+
+
+def _functions(session, fronted, run):
+    """A Report of a cell's functions, from a run in which some of their calls are plain."""
+    kept, session.figures = session.figures, {}
+    regions = _regions()
+    for f in fronted:
+        session.watch(f)
+    try:
+        run(captured=True)
+        return Report(fronted, [session.figures], regions)
+    finally:
+        session.figures = kept
+        for f in fronted:
+            _C.watch(f, None)
 
 
 class _Known:
@@ -379,8 +594,7 @@ class _Known:
 
     def __init__(self, session, functions):
         self.session = session
-        self.known = {f.__code__: f for f in (r() for r in functions) if f is not None}
-        self.kept = list(self.known.values())
+        self.known = {f.__code__: f for f in functions}
 
     def __enter__(self):
         self.before = self.session.front
@@ -389,6 +603,7 @@ class _Known:
             old = self.known.get(getattr(f, "__code__", None))
             if old is None or f.__closure__ or old.__closure__:
                 return self.before(f)
+            old.__defaults__, old.__kwdefaults__ = f.__defaults__, f.__kwdefaults__
             return old
         self.session.front = front
 
@@ -399,6 +614,12 @@ class _Known:
 # --- the extension ---
 
 _session = None
+
+
+def _usage(message):
+    """What IPython shows as one line."""
+    from IPython.core.error import UsageError
+    return UsageError(message)
 
 
 def load_ipython_extension(shell):
@@ -415,16 +636,23 @@ def load_ipython_extension(shell):
     def pijit(line, cell=None):
         """%pijit on|off|status, or %%pijit above a cell."""
         if cell is not None:  # another magic ran it: %%pijit is taken off cells before that
-            raise ValueError("%%pijit must be the first line of a cell")
+            raise _usage(f"%%pijit takes no arguments, but got {line!r}" if line.strip() else "%%pijit must be at the beginning of a cell")
         return _line(session, line.strip())
 
     def pijit_profile(line):
         """%pijit_profile expression: where the time of the expression goes, plain and captured."""
         return _profiled(session, line)
 
-    def pijit_compare(line, cell):  # noqa: ARG001
-        """%%pijit_compare above a cell: runs it plain and captured, and compares the bits of all results."""
+    def pijit_compare(line, cell):
+        """%%pijit_compare above a cell: runs it plain and captured, several times each, and compares the bits of all results."""
         __tracebackhide__ = True
+        if line.strip():
+            raise _usage(f"%%pijit_compare takes no arguments, but got {line!r}")
+        try:
+            ast.parse(shell.transform_cell(cell))
+        except SyntaxError:
+            shell.showsyntaxerror()
+            return None
         comparison, result = compare(session, cell)
         display(comparison)
         return result
@@ -452,10 +680,14 @@ def unload_ipython_extension(shell):
 
 
 def _without_magic(lines):
-    """A cell without its `%%pijit`: an empty line, so that all others keep their numbers."""
+    """A cell without its `%%pijit`: an empty line, so that all others keep their numbers. Another magic must be the first line."""
     for i, line in enumerate(lines):
-        if line.strip():
-            return lines[:i] + ["\n"] + lines[i + 1:] if line.split()[:1] == ["%%pijit"] else lines
+        if not line.strip():
+            continue
+        if line.split() != ["%%pijit"]:
+            return lines
+        rest = lines[i + 1:]
+        return rest if rest and rest[0].startswith("%%") else lines[:i] + ["\n"] + rest
     return lines
 
 
@@ -468,13 +700,13 @@ def _line(session, word):
         session.on = False
         session.enable(False)
         for f in session.alive():
-            _C.sample(f, False)
+            _C.watch(f, None)
         print("pijit: off for cells from now on.")
     elif word in ("", "status"):
         print(f"pijit: {'on' if session.on else 'off'}.")
-        return Report(session.alive())
+        return Report(session.alive(), [*session.earlier, session.figures])
     else:
-        raise ValueError(f"%pijit takes on, off or status, but got {word!r}")
+        raise _usage(f"%pijit takes on, off or status, but got {word!r}")
     return None
 
 
@@ -483,10 +715,12 @@ def _profiled(session, line):
     __tracebackhide__ = True
     from pijit.profiling import profile
     names = session.shell.user_ns
+    if not line.strip():
+        raise _usage("usage: %pijit_profile expression, such as %pijit_profile step(x)")
     try:
         tree = ast.parse(line.strip(), "%pijit_profile", "eval")
     except SyntaxError as e:
-        raise SyntaxError(f"%pijit_profile takes an expression: {e.msg}") from None
+        raise _usage(f"usage: %pijit_profile expression; this is none: {e.msg}") from None
     call = tree.body
     if isinstance(call, ast.Call):
         def value(node):

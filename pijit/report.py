@@ -20,8 +20,9 @@ class Break:
 
 @dataclasses.dataclass
 class Region:
-    """A function, or a loop of one or of a module. Times are medians of single calls or iterations, in microseconds, 0 where none were
-    measured. given_back: why CPython runs it again, empty where it does not."""
+    """A function, or a loop of one or of a module. Times of single calls or iterations, in microseconds, medians (of loops: the least), 0
+    where none were measured; plain_runs: how many plain ones were. compile_ms: captures, compiles and further sizes; a function and its
+    loops count them once. given_back: why CPython runs it again, empty where it does not."""
 
     kind: str
     name: str
@@ -31,6 +32,7 @@ class Region:
     captured: int
     plain_us: float
     captured_us: float
+    plain_runs: int
     given_back: str
     graphs: int
     graph_runs: int
@@ -39,10 +41,16 @@ class Region:
 
     @property
     def saved_s(self):
-        """Seconds that capture saved, from the medians; what compiling took is subtracted."""
-        if self.given_back or not self.plain_us or not self.captured_us:
-            return 0.0
-        return (self.plain_us - self.captured_us) * self.captured / 1e6 - self.compile_ms / 1e3
+        """Seconds that capture saved, or lost where negative: what trying took is subtracted, also of what was given back."""
+        known = self.plain_us and self.captured_us
+        return ((self.plain_us - self.captured_us) * self.captured / 1e6 if known else 0.0) - self.compile_ms / 1e3
+
+    @property
+    def ratio(self):
+        """How many times as fast captured, as a Ratio without an interval; None where either time is unknown."""
+        from pijit.profiling.measure import Ratio
+        x = self.plain_us / self.captured_us if self.plain_us and self.captured_us else None
+        return None if x is None else Ratio(x, x, x)
 
 
 def region(data):

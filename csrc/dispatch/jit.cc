@@ -36,8 +36,7 @@ struct JitObject {
 // Read at every call: in the part of thread-local memory that needs no look-up.
 #define CALL_LOCAL [[gnu::tls_model("initial-exec")]] thread_local
 CALL_LOCAL int graph_depth = 0;
-CALL_LOCAL int graph_calls = 0;     // of these, as graphs
-CALL_LOCAL uint64_t disturbed = 0;  // captures and plain calls of sampled functions so far
+CALL_LOCAL int graph_calls = 0;  // of these, as graphs
 #undef CALL_LOCAL
 
 // Call arguments distributed over slots: borrowed from the caller, or from what is held.
@@ -129,29 +128,76 @@ class Flag {
   bool before_;
 };
 
-// The second, fourth, eighth ... call runs plainly; what is sampled below it does so, too.
-// Times count where nothing below was captured or ran plainly meanwhile.
+enum class Way : uint8_t { kNone, kPlain, kCaptured };
+// How the outermost watched function of this thread runs.
+[[gnu::tls_model("initial-exec")]] thread_local Way watched_way = Way::kNone;
+
+// A call of a watched function. The outermost decides for all below it, so that each has times of
+// both ways. Times of captured calls count where nothing was captured or ran plainly meanwhile.
+// `captured` says by its argument whether a trial let it run plainly.
 template <class Captured, class Plain>
-py::object sampled_call(State& state, const Captured& captured, const Plain& plain) {
-  const uint64_t turn = ++state.turns;
-  const bool plainly = turn > 1 && (turn & (turn - 1)) == 0;
-  const uint64_t captures = state.compile_count, before = disturbed;
-  const int64_t begin = clock_ns();
-  py::object r;
-  if (plainly) {
-    const Flag off(permission::paused);
-    r = plain();
-  } else {
-    r = captured();
+py::object watched_call(State& state, const Captured& captured, const Plain& plain) {
+  const FiguresRef kept = state.figures;
+  Figures& f = *kept;
+  bool tried = false;
+  if (f.depth > 0) {
+    ++f.recursive;
+    return watched_way == Way::kPlain ? plain() : captured(&tried);
   }
-  const int64_t ns = clock_ns() - begin;
-  const bool captured_anew = state.compile_count != captures, alone = disturbed == before;
-  disturbed += captured_anew || plainly;
-  if (captured_anew || !alone) return r;
-  State::Sample& s = plainly ? state.plain : state.captured;
-  if (plainly && s.calls == 1) s.ns = ns;  // the first call compiled its ops
-  ++s.calls;
-  s.ns += ns;
+  const bool top = watched_way == Way::kNone;
+  // The first call, which may be the only one, leaves the functions below it to themselves.
+  const bool first = top && f.turns == 0;
+  const double compile_ms = state.compile_ms;
+  const bool plainly = top ? f.plain_is_due() : watched_way == Way::kPlain;
+  struct Scope {
+    Figures& f;
+    const Way before;
+    const bool paused = permission::paused;
+    Scope(Figures& f, Way now) : f(f), before(std::exchange(watched_way, now)) { ++f.depth; }
+    ~Scope() {
+      --f.depth;
+      watched_way = before;
+      permission::paused = paused;
+    }
+  };
+  const uint64_t before = disturbances;
+  py::object r;
+  int64_t ns;
+  {
+    const Scope scope(f, first ? Way::kNone : plainly ? Way::kPlain : Way::kCaptured);
+    if (plainly) permission::paused = true;
+    const int64_t begin = clock_ns();
+    r = plainly ? plain() : captured(&tried);
+    ns = clock_ns() - begin;
+  }
+  auto note = [&](Figures::Calls& c) {
+    if (plainly || tried) return c.plain.add(ns);
+    (disturbances != before ? c.anew : c.captured).add(ns);
+  };
+  if ((plainly || tried) && f.cold == 0) {
+    ++f.cold;  // its ops were compiled
+  } else {
+    note(f.all);
+    if (first) f.first_ns = static_cast<int64_t>((state.compile_ms - compile_ms) * 1e6);
+    if (top && !first) note(f.top);
+  }
+  disturbances += tried;
+  return r;
+}
+
+// A call of a watched function that was given back.
+PyObject* rested_call(const State& state, PyObject* func, PyObject* const* args, size_t nargsf,
+                      PyObject* kwnames) {
+  const FiguresRef f = state.figures;
+  if (f->depth > 0) {
+    ++f->recursive;
+    return PyObject_Vectorcall(func, args, nargsf, kwnames);
+  }
+  ++f->depth;
+  const int64_t begin = clock_ns();
+  PyObject* r = PyObject_Vectorcall(func, args, nargsf, kwnames);
+  f->rested.add(clock_ns() - begin);
+  --f->depth;
   return r;
 }
 
@@ -169,10 +215,12 @@ bool is_idle(State& state, bool tensor) {
 
 // What the call gains, or costs, is noted.
 template <class Captured, class Plain>
-py::object tried_call(State& state, bool tensor, const Captured& captured, const Plain& plain) {
+py::object tried_call(State& state, bool tensor, const Captured& captured, const Plain& plain,
+                      bool* plainly = nullptr) {
   // what has no breaks is not slower
   if (state.tier.next(config().measure && !state.breaks.empty()) == Tier::Way::kPlain) {
     const Flag off(permission::paused);
+    if (plainly) *plainly = true;
     const int64_t begin = clock_ns();
     py::object r = plain();
     state.tier.ran_plainly(clock_ns() - begin);
@@ -201,6 +249,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   if (jit->state->tier.resting() && jit->code == PyFunction_GET_CODE(jit->func) && !recording() &&
       is_idle(*jit->state, tensor)) {
     ++jit->state->calls;
+    if (jit->state->figures) return rested_call(*jit->state, jit->func, args, nargsf, kwnames);
     return PyObject_Vectorcall(jit->func, args, nargsf, kwnames);
   }
   auto original = [&] {
@@ -210,17 +259,25 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   };
   try {
     // The plain function runs under a tracer, and under tapes that must see each op.
-    if (!may_capture(Asker::kCall)) return original().release().ptr();
+    if (!may_capture(Asker::kCall)) {
+      if (watched_way != Way::kPlain || !jit->state->figures) return original().release().ptr();
+      return watched_call(
+                 *jit->state, [&](bool*) { return original(); }, original)
+          .release()
+          .ptr();
+    }
     const bool known = jit->code == PyFunction_GET_CODE(jit->func);
     const Code code =
         known ? Code(jit->info, jit->code) : code_info(PyFunction_GET_CODE(jit->func));
     Bound bound;
-    if (!code || !bind(jit->func, *code, args, nargs, kwnames, &bound))
+    if (!code || !bind(jit->func, *code, args, nargs, kwnames, &bound)) {
+      if (jit->state->figures) ++jit->state->figures->uncaptured;
       return original().release().ptr();
+    }
     if (!known) {  // assigned to __code__: nothing that is known holds
       auto fresh = std::make_shared<State>();
       fresh->fast = jit->state->fast;
-      fresh->sampled = jit->state->sampled;
+      fresh->figures = jit->state->figures;
       fresh->signature = jit->state->signature;
       jit->state = std::move(fresh);
       jit->info = &*code;
@@ -237,8 +294,14 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
       OwnerScope owner(state.get());
       return run({jit->func, code, *state, jit->whole}, bound.slots, original);
     };
-    if (state->sampled) return sampled_call(*state, captured, original).release().ptr();
-    if (jit->graph || state->fast) return captured().release().ptr();
+    const bool tries = !jit->graph && !state->fast;
+    if (state->figures) {
+      auto watched = [&](bool* plainly) {
+        return tries ? tried_call(*state, tensor, captured, original, plainly) : captured();
+      };
+      return watched_call(*state, watched, original).release().ptr();
+    }
+    if (!tries) return captured().release().ptr();
     return tried_call(*state, tensor, captured, original).release().ptr();
   } catch (...) {
     return raise_current_exception();
@@ -463,15 +526,27 @@ void init_jit(py::module_& m) {
       },
       "The same function, of which nothing is captured yet.");
   define(
-      m, "sample", {{"f"}, {"on"}},
+      m, "new_figures", {}, [](const Args&) { return figures_object(std::make_shared<Figures>()); },
+      "What watched functions put their times into.");
+  define(
+      m, "figures", {{"figures"}},
+      [](const Args& a) {
+        const FiguresRef f = figures_of(a[0]);
+        OP_CHECK(f, kType, "[figures] expected what new_figures gives, got None");
+        return py::object(described(*f));
+      },
+      "Times so far, in seconds: of all calls and of top ones, plain, captured, and with "
+      "captures.");
+  define(
+      m, "watch", {{"f"}, {"figures"}},
       [](const Args& a) {
         OP_CHECK(Py_TYPE(a[0].ptr()) == jit_function_type, kType,
-                 "[sample] expected a jitted function, got ", Py_TYPE(a[0].ptr())->tp_name);
-        reinterpret_cast<JitObject*>(a[0].ptr())->state->sampled =
-            argument<bool>("sample", "on", a[1]);
+                 "[watch] expected a jitted function, got ", Py_TYPE(a[0].ptr())->tp_name);
+        reinterpret_cast<JitObject*>(a[0].ptr())->state->figures = figures_of(a[1]);
         return py::none();
       },
-      "Whether some calls of a jitted function run plainly, so that explain() has times of both.");
+      "Whether some calls of a jitted function run plainly, for times of both ways, and into which "
+      "figures; None: no more.");
   define(
       m, "pause_capture", {{"on"}},
       [](const Args& a) {

@@ -193,6 +193,7 @@ py::dict report(const State& s, const py::object& func) {
   d["name"] = func.attr("__qualname__");
   d["compile_count"] = s.compile_count;
   d["compile_ms"] = s.compile_ms;
+  d["new_sizes"] = s.new_sizes;
   d["calls"] = s.calls;
   d["graph_runs"] = s.graph_runs;
   py::list entries, callees, never;
@@ -219,11 +220,6 @@ py::dict report(const State& s, const py::object& func) {
     x["places"] = places;
     callees.append(x);
   }
-  auto sample = [](const State::Sample& x) {
-    return py::make_tuple(x.calls, static_cast<double>(x.ns) / 1e9);
-  };
-  d["plain"] = sample(s.plain);
-  d["captured"] = sample(s.captured);
   d["callees"] = callees;
   d["entries"] = entries;
   d["breaks"] = described_breaks(s);

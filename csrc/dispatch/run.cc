@@ -8,16 +8,27 @@
 #include "dispatch/permission.h"
 #include "dispatch/report.h"
 #include "entry/guard.h"
+#include "entry/instance.h"
 #include "entry/runner.h"
 #include "python/call_in_frame.h"
 
 namespace pijit {
 
 uint64_t graphs_run = 0;
+uint64_t disturbances = 0;
 
 namespace {
 
 constexpr size_t kMaxEntries = 16;
+
+// Programs for further sizes are part of what compiling costs.
+void note_sizes(State* state) {
+  if (const int64_t ns = take_time_for_sizes(); ns > 0) {
+    state->compile_ms += static_cast<double>(ns) / 1e6;
+    ++state->new_sizes;
+    ++disturbances;
+  }
+}
 
 void drop_given_up(State& state) {
   if (state.running > 0) return;
@@ -229,6 +240,7 @@ Execution::Found Execution::known(Point& point) {
     int failed = -1;
     if (recheck_guards(e, front_.func, raw_.data(), &values_, &failed)) {
       auto instance = instance_for(e, values_);
+      note_sizes(&state_);
       if (instance) return {&e, std::move(instance)};
     }
     misses_.push_back(failed);
@@ -312,6 +324,7 @@ Execution::Found Execution::capture_here(Point& point) {
   }
   state_.compile_ms += static_cast<double>(clock_ns() - begin) / 1e6;
   ++state_.compile_count;
+  ++disturbances;
   write_replay(*fresh, *code_, instr_);
   // A loop that was taken over ends an iteration where CPython takes the next item.
   if (front_.stand && fresh->instr >= 0 && code_->instrs[fresh->instr].op == Op::FOR_ITER &&
@@ -338,8 +351,11 @@ Execution::Found Execution::capture_here(Point& point) {
   point.entries.insert(point.entries.begin(), std::move(fresh));
   Entry& entry = *point.entries.front();
   int failed = -1;
-  if (check_guards(entry, front_.func, raw_.data(), &values_, &failed))
-    if (auto instance = instance_for(entry, values_)) return {&entry, std::move(instance)};
+  if (check_guards(entry, front_.func, raw_.data(), &values_, &failed)) {
+    auto instance = instance_for(entry, values_);
+    note_sizes(&state_);
+    if (instance) return {&entry, std::move(instance)};
+  }
   // a guard that does not even hold at capture: never reuse, and say so
   PIJIT_CHECK(!config().strict, "a fresh entry of ", code_->name, " refuses its own state: ",
               failed < 0 ? "its sizes" : describe_guard(entry, entry.guards[failed], *code_));

@@ -6,6 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "capture/capture.h"
+#include "dispatch/figures.h"
 #include "dispatch/tier.h"
 #include "python/hook.h"
 
@@ -31,6 +32,9 @@ struct HookUse : Backoff {
 
 // Graphs that ran so far, of all functions.
 extern uint64_t graphs_run;
+// Captures, programs for new sizes and plain calls of trials so far: calls with such tell nothing
+// of what a captured call takes.
+extern uint64_t disturbances;
 
 struct State;
 // What was captured below a decorated function, by keepers of it. Code that is made anew at every
@@ -77,17 +81,11 @@ struct State {
   std::vector<Miss> misses;  // guards that led to further captures
   SubjectRef subject;        // of calls, in recordings; null as long as there were none
   uint64_t compile_count = 0;
-  double compile_ms = 0;
+  uint64_t new_sizes = 0;  // programs for further sizes
+  double compile_ms = 0;   // all of that
   uint64_t calls = 0;
   uint64_t graph_runs = 0;
-  // Of a sampled function: every now and then a call runs plainly, so that both ways have times.
-  struct Sample {
-    uint64_t calls = 0;
-    int64_t ns = 0;
-  };
-  bool sampled = false;
-  uint64_t turns = 0;
-  Sample plain, captured;  // the latter without captures
+  FiguresRef figures;      // of a watched function; else null
   bool fast = false;       // numerics, of what is compiled
   bool automatic = false;  // nobody decorated the function, nor one above it
   bool busy = false;       // a capture of this function is under way

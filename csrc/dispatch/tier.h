@@ -16,6 +16,8 @@ class Samples {
   void clear() { n_ = 0; }
   double median() const;
   double least() const;
+  // The median; of a few, the first of which may have compiled something, the shortest.
+  double typical() const { return n_ < 4 ? least() : median(); }
 
  private:
   static constexpr size_t kKept = 9;
@@ -114,12 +116,16 @@ class Tier {
   std::string verdict() const;  // empty: captured
   const Samples& plain() const { return plain_; }
   const Samples& captured() const { return captured_; }
+  // What a run takes, as it is told: by the statistic that decides.
+  double typical_plain() const { return typical(plain_); }
+  double typical_captured() const { return typical(captured_); }
   // Nanoseconds that a captured run saves, as far as a trial has told; 0 before that.
   double gain() const;
 
  private:
   void rest(Verdict verdict, bool tensors);
   void compare();
+  double typical(const Samples& s) const { return policy_->medians ? s.typical() : s.least(); }
   double of(const Samples& s) const { return policy_->medians ? s.median() : s.least(); }
 
   const TierPolicy* policy_;

@@ -1,8 +1,18 @@
 // The program of an entry for certain sizes, and the entry's graph as text.
+#include <algorithm>
+
 #include "compile/compile.h"
 #include "entry/entry.h"
+#include "entry/instance.h"
+#include "runtime/record.h"
 
 namespace pijit {
+
+namespace {
+thread_local int64_t time_for_sizes = 0;
+}  // namespace
+
+int64_t take_time_for_sizes() { return std::exchange(time_for_sizes, 0); }
 
 std::shared_ptr<const Instance> instance_of(const Entry& e,
                                             const std::shared_ptr<const Graph>& graph,
@@ -56,7 +66,9 @@ std::shared_ptr<const Instance> instance_for(Entry& e, const Values& values) {
   if (it == e.instances.end()) {
     constexpr size_t kMaxInstances = 256;
     if (e.instances.size() >= kMaxInstances) e.instances.clear();
+    const int64_t begin = clock_ns();
     it = e.instances.emplace(dims, instance_at(e, dims)).first;
+    time_for_sizes += std::max<int64_t>(clock_ns() - begin, 1);  // it is seen in any case
   }
   return it->second->fits ? it->second : nullptr;
 }

@@ -57,9 +57,10 @@ def _sample(run, count):
 
 
 def ratio(slow, fast, resamples=1000):
-    """The Ratio of two Timings whose samples were taken in turn."""
+    """The Ratio of two Timings. Where both have as many samples, these were taken in turn."""
     rng = np.random.default_rng(0)
     a, b = np.asarray(slow.samples), np.asarray(fast.samples)
     pick = rng.integers(0, len(a), (resamples, len(a)))
-    low, high = np.percentile(np.median(a[pick], axis=1) / np.median(b[pick], axis=1), [2.5, 97.5])
+    other = pick if len(a) == len(b) else rng.integers(0, len(b), (resamples, len(b)))
+    low, high = np.percentile(np.median(a[pick], axis=1) / np.median(b[other], axis=1), [2.5, 97.5])
     return Ratio(slow.median / fast.median, float(low), float(high))

@@ -55,10 +55,22 @@ r""",
               "import mod_of_notebook\nj = ms.jit(mod_of_notebook.f)\nprint(j(x)[0, 0])",
     "reload 2": "import time, os\npathlib.Path('mod_of_notebook.py').write_text('def f(x):\\n    return x + 100\\n')\nos.utime('mod_of_notebook.py', (time.time() + 5,) * 2)",
     "reload 3": "print(j(x)[0, 0], ms.jit(mod_of_notebook.f)(x)[0, 0])",
+    "recursion": "%%pijit\ndef fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nfor k in range(30):\n    fib(12)",
+    "nothing of earlier cells": "%%pijit\ndef other(x):\n    return ops.tanh(x) * x\nfor k in range(40):\n    y = other(x)",
+    "timed": "%%pijit\n%%time\nfor k in range(40):\n    y = other(x)",
+    "timed from outside": "%%time\n%%pijit\nfor k in range(40):\n    y = other(x)",
+    "closures": "%%pijit\ndef train():\n    def step(x):\n        return ops.relu(x) * 2 + float(x.asnumpy().sum()) * 0\n    for k in range(40):\n        r = step(x)\n    return r\n"
+                "train()",
+    "generator": "%%pijit\ndef chunks(x):\n    for k in range(4):\n        yield x * k\nfor k in range(10):\n    for c in chunks(x):\n        pass",
+    "no cell": "%%pijit\ndef broken(:\n",
+    "compare nothing": "%%pijit_compare\nz = np.linalg.svd(np.ones((8, 8)))[1]",
+    "compare broken": "%%pijit_compare\ndef broken(:\n",
     "unload": "%unload_ext pijit",
     "wrong": "%load_ext pijit\n%pijit sideways",
+    "profile of nothing": "%pijit_profile",
+    "words behind it": "%%pijit now\nx",
 }
-RAISE = {"raises", "raises behind a break", "interrupt", "wrong"}
+RAISE = {"raises", "raises behind a break", "interrupt", "wrong", "profile of nothing", "words behind it", "no cell", "compare broken"}
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +108,7 @@ def texts(outputs, name, kind="text/plain"):
 
 def test_cells_report_what_capture_brought(outputs):
     html = texts(outputs, "report", "text/html")
-    assert "Model.step" in html and "speed-up" in html and "first-call cost" in html and "Breaks" in html and "asnumpy" in html
+    assert "Model.step" in html and "speed-up" in html and "captures and compiles" in html and "Breaks" in html and "asnumpy" in html
     assert f"In [{outputs['report'][1]}]:9" in html  # %%pijit counts as a line
     assert "execute_result" in [o.output_type for o in outputs["report"][0].outputs]  # the cell's own result stays
 
@@ -149,10 +161,36 @@ def test_comparison(outputs):
     assert "DIFFERENT: now" in texts(outputs, "compare differs")
 
 
+def test_every_function_has_a_row(outputs):
+    text = texts(outputs, "recursion")
+    assert "given back" in text and "of itself" in text and "times as fast" not in text and text.startswith("pijit: the cell took"), text
+    assert "other: 40 calls" in texts(outputs, "nothing of earlier cells") and "fib" not in texts(outputs, "nothing of earlier cells")
+    assert re.search(r"step: 40 calls.*\n.*captures", texts(outputs, "closures")) or "step: 40 calls" in texts(outputs, "closures")
+    assert "chunks: 10 calls; a generator" in texts(outputs, "generator")
+
+
+def test_other_magics_beside_it(outputs):
+    for name in ("timed", "timed from outside"):
+        text = texts(outputs, name)
+        assert "Wall time" in text and "other: 40 calls" in text, text
+
+
+def test_a_cell_that_does_not_parse(outputs):
+    for name in ("no cell", "compare broken"):
+        (error,) = [o for o in outputs[name][0].outputs if o.output_type == "error"]
+        assert error.ename == "SyntaxError" and not texts(outputs, name) and "pijit/" not in "\n".join(error.traceback)
+
+
+def test_a_comparison_of_nothing(outputs):
+    text = texts(outputs, "compare nothing")
+    assert text.startswith("nothing in it was captured") and "times as fast" not in text, text
+
+
 def test_autoreload(outputs):
     assert texts(outputs, "reload") == "1.0\n" and texts(outputs, "reload 3") == "100.0 100.0\n"
 
 
 def test_wrong_use(outputs):
-    (error,) = [o for o in outputs["wrong"][0].outputs if o.output_type == "error"]
-    assert error.ename == "ValueError" and "sideways" in error.evalue
+    for name, said in (("wrong", "sideways"), ("profile of nothing", "usage: %pijit_profile expression"), ("words behind it", "takes no arguments")):
+        text = texts(outputs, name)
+        assert "UsageError" in text and said in text and "Traceback" not in text, text

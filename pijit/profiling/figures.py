@@ -1,0 +1,66 @@
+"""What capture brought for watched functions, told by the statistics that `profile` uses: medians of both ways and the interval of their ratio."""
+
+from dataclasses import dataclass
+
+from pijit import _C
+from pijit.profiling.measure import Ratio, Timing, ratio
+
+LEAST_PLAIN, LEAST_CAPTURED = 2, 3  # calls, for a comparison
+_OFTEN = 8  # calls that compile something are typical when there are more, and more than a quarter
+
+
+@dataclass
+class Figures:
+    """Of one function. calls: outermost ones; recursive: those that it made of itself. plain, captured: Timing of single calls, or None;
+    speedup: a Ratio, or None where too little was measured. trying: seconds that captures, compiles and further sizes took beyond a captured
+    call. saved: seconds, trying subtracted, of calls that no other watched function made; None where no plain time is known. spent: seconds of these calls
+    that ran captured."""
+
+    calls: int
+    recursive: int
+    rested: int
+    uncaptured: int
+    plain: Timing | None
+    captured: Timing | None
+    speedup: Ratio | None
+    trying: float
+    saved: float | None
+    spent: float
+
+    @property
+    def within_others(self):
+        """Whether it ran as part of its callers' graphs only."""
+        return self.plain is not None and self.captured is None and not self.rested and not self.trying
+
+
+def of(handles):
+    """Figures of what some handles (of `_C.new_figures`) have counted together."""
+    told = [_C.figures(h) for h in handles]
+
+    def calls(where, kind):
+        parts = [t[where][kind] for t in told] if where else [t[kind] for t in told]
+        return sum(p["count"] for p in parts), sum(p["sum"] for p in parts), [s for p in parts for s in p["samples"]]
+
+    plain_n, _, plain = calls("all", "plain")
+    captured_n, _, captured = calls("all", "captured")
+    anew_n, anew_s, anew = calls("all", "anew")
+    rested_n, _, rested = calls("", "rested")
+    cold = sum(t["cold"] for t in told)
+    if anew_n > _OFTEN and 4 * anew_n > captured_n:
+        captured = captured + anew
+    before = Timing.of(plain) if plain else Timing.of(rested) if rested else None
+    after = Timing.of(captured) if captured else None
+    enough = len(plain) >= LEAST_PLAIN and len(captured) >= LEAST_CAPTURED and min(before.median, after.median) > 0
+    usual = Timing.of(calls("all", "captured")[2] or plain or rested or [0.0]).median
+    return Figures(
+        calls=plain_n + captured_n + anew_n + rested_n + cold + sum(t["uncaptured"] for t in told), recursive=sum(t["recursive"] for t in told),
+        rested=rested_n, uncaptured=sum(t["uncaptured"] for t in told), plain=before, captured=after,
+        speedup=ratio(before, after) if enough else None, trying=max(0.0, anew_s - anew_n * usual), **_saved(calls, rested, sum(t["first"] for t in told)))
+
+
+def _saved(calls, rested, first):
+    plain = calls("top", "plain")[2] or rested
+    runs = [calls("top", kind) for kind in ("captured", "anew")]
+    count, spent = sum(r[0] for r in runs), sum(r[1] for r in runs)
+    saved = count * Timing.of(plain).median - spent - first if plain else -first if not count else None
+    return {"saved": saved, "spent": spent}
