@@ -4,6 +4,7 @@ a program without tensors starts as quickly as ever."""
 import atexit
 import os
 import sys
+import time
 
 try:
     from pijit._run import run as call_alone
@@ -16,11 +17,13 @@ Runs a program with capture on: its functions and loops that work on tensors are
 
 options:
   --as mindspore       answer this package's imports
+  --plain              capture nothing: what decorators and GRAPH_MODE ask for neither, to compare results and times
   --device DEVICE      override the device_target that the program asks for
   --include PATTERNS   capture these packages, too, e.g. 'mylib.*,other' (may be given again)
   --exclude PATTERNS   leave these modules or files alone
   --report[=FILE]      say at exit what was captured and what it brought, on stderr or in FILE (.txt, .json, .html)
   --trace FILE         write a trace for Perfetto or chrome://tracing
+  --version
   -h, --help
 """
 VALUED = ("--as", "--device", "--include", "--exclude", "--trace")
@@ -30,7 +33,7 @@ class Request:
     """What was asked for on the command line, or by environment variables (where a process inherits them)."""
 
     def __init__(self):
-        self.on = False
+        self.on = self.plain = False
         self.name = self.device = self.report = self.trace = None
         self.include, self.exclude = [], []
 
@@ -46,7 +49,8 @@ class Request:
 
     def bequeath(self):
         """Lets child processes inherit it. The program does not see these variables in os.environ."""
-        os.putenv("PIJIT_AUTO", "1")
+        if self.on:
+            os.putenv("PIJIT_AUTO", "1")
         for variable, value in (("PIJIT_AS", self.name), ("PIJIT_AUTO_INCLUDE", ",".join(self.include)),
                                 ("PIJIT_AUTO_EXCLUDE", ",".join(self.exclude))):
             if value:
@@ -54,6 +58,7 @@ class Request:
 
 
 request = None  # of the command line
+began = None  # when the program did, by perf_counter
 
 
 def main_of_package():
@@ -74,15 +79,28 @@ def fail(message):
     raise SystemExit(2)
 
 
+def version():
+    """The package's, which is not loaded for that."""
+    with open(os.path.join(os.path.dirname(__file__), "__init__.py"), encoding="utf-8") as f:
+        return next(line.split('"')[1] for line in f if line.startswith("__version__"))
+
+
 def parse(argv):
     """(Request, kind, what, args): kind is "-m", "-c" or "script"."""
     r, rest = Request(), list(argv)
     r.on = True
+    r.name = "mindspore" if os.environ.get("PIJIT_AS") == "mindspore" else None
     while rest:
         word = rest.pop(0)
         if word in ("-h", "--help"):
             sys.stdout.write(USAGE)
             raise SystemExit(0)
+        if word == "--version":
+            sys.stdout.write(f"pijit {version()}, Python {sys.version.split()[0]}\n")
+            raise SystemExit(0)
+        if word == "--plain":
+            r.on, r.plain = False, True
+            continue
         if word in ("-m", "-c"):
             if not rest:
                 fail(f"argument expected for the {word} option")
@@ -110,7 +128,8 @@ def parse(argv):
 
 def main(argv=None):
     """Runs the program that the arguments name, as `python` does."""
-    global request
+    global request, began
+    began = time.perf_counter()
     request, kind, what, args = parse(sys.argv[1:] if argv is None else argv)
     if request.name not in (None, "mindspore"):
         fail(f"argument --as: invalid choice: {request.name!r} (choose from 'mindspore')")
@@ -195,7 +214,7 @@ def leave_package_for_later(path):
                 load_package()
             finally:
                 sys.path.remove(parent)
-    if request.name or request.device or "pijit" in sys.modules:
+    if request.name or request.device or request.plain or "pijit" in sys.modules:
         load_package()
 
 
@@ -206,6 +225,8 @@ def load_package():
     import pijit.context
     from pijit import automatic
     automatic.begin(request)
+    if request.plain:
+        pijit._C.forbid_capture()
     if request.device:
         pijit.context._override_device = request.device
     if request.name:
@@ -242,6 +263,8 @@ def show_from(error):
         sys.excepthook = shown
         sys.last_traceback = tb
         shown(kind, value.with_traceback(tb), tb)
+        if isinstance(value, ModuleNotFoundError) and (value.name or "").partition(".")[0] == "mindspore" and not request.name:
+            sys.stderr.write("python -m pijit: with --as mindspore, pijit answers this import\n")
 
     sys.excepthook = hook
 

@@ -5,6 +5,7 @@ import contextlib
 import fnmatch
 import functools
 import os
+import time
 
 from pijit import _C, _launch, _numpy
 
@@ -13,6 +14,7 @@ _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _include, _exclude = [], []
 _on = False
 _request = None
+_began = time.perf_counter()  # the program, as far as we know
 
 
 def _matches(name, patterns):
@@ -86,7 +88,7 @@ def enabled(include=(), exclude=()):
 def report():
     """A Report of what was captured without a decorator so far."""
     from pijit.report import Report, region
-    return Report([region(r) for r in _C.automatic_report()])
+    return Report([region(r) for r in _C.automatic_report()], time.perf_counter() - _began)
 
 
 def begin(request=None):
@@ -96,6 +98,8 @@ def begin(request=None):
     if _request is not None and (request is None or request is _request):
         return
     _request = request or _launch.Request.inherited()
+    global _began
+    _began = _launch.began or _began
     if not _request.on:
         return
     enable(_request.include, _request.exclude)

@@ -87,7 +87,8 @@ class Break:
         return self.reason + (f" ({shorten(self.detail)})" if self.detail else "")
 
 
-def _breaks(data):
+def breaks_of(data):
+    """Breaks as dicts, each place and reason once, without those that follow from another."""
     counts = {}
     for b in data:
         key = b["location"], b["reason"], b["detail"]
@@ -125,12 +126,12 @@ class Explanation:
     @property
     def all_breaks(self):
         """Breaks here and in the functions below, each once: a list of Break."""
-        return _breaks(self.breaks) + [b for c in self.callees for b in _breaks(c["breaks"])]
+        return breaks_of(self.breaks) + [b for c in self.callees for b in breaks_of(c["breaks"])]
 
     @staticmethod
     def _break_lines(breaks, indent):
         lines = []
-        for b in _breaks(breaks):
+        for b in breaks_of(breaks):
             lines.append(f"{indent}break at {b.where}: {b.why}" + (f", in {b.count} captures" if b.count > 1 else ""))
             if b.source:
                 lines.append(f"{indent}    {b.source}")

@@ -17,7 +17,8 @@ import weakref
 
 from pijit import _C
 from pijit._C import Tensor
-from pijit.explanation import Break
+from pijit.explanation import breaks_of
+from pijit.profiling import figures
 from pijit.profiling.measure import Timing, ratio
 from pijit.profiling.html import bars, escape, fragment, table, tiles
 from pijit.profiling.plot import REST
@@ -196,21 +197,20 @@ class Row:
 class Report:
     """What capture brought: the whole cell first, then each function that ran, with calls, times both ways, what trying cost, breaks.
 
-    functions: those that are there; figures: dicts of handles by key, counted together; regions: of `pijit.enable`, as they were before;
+    functions: those that are there; counted: dicts of handles by key, counted together; regions: of `pijit.enable`, as they were before;
     took: seconds of the cell, None where there is none."""
 
-    def __init__(self, functions, figures, regions=None, took=None):
-        from pijit.profiling import figures as told
+    def __init__(self, functions, counted, regions=None, took=None):
         known = {}
         for f in functions:
             known.setdefault(_key(f), []).append(f)
         handles = {}
-        for part in figures:
+        for part in counted:
             for key, handle in part.items():
                 handles.setdefault(key, []).append(handle)
         self.rows, self.took, saved, unknown = [], took, 0.0, 0.0
         for key, of_key in handles.items():
-            x = told.of(of_key)
+            x = figures.of(of_key)
             if not x.calls:
                 continue
             explained = [_explanation(f) for f in known.get(key, ())]
@@ -234,7 +234,7 @@ class Report:
                 continue
             gained = r.saved_s - (before.saved_s if before else 0.0)
             name = r.name if r.kind == "function" else f"{r.kind} at {short(f'{r.file}:{r.line}')}"
-            breaks = [Break(vars(b), n) for b, n in _counts(r.breaks)]
+            breaks = breaks_of([vars(b) for b in r.breaks])
             self.rows.append(Row(name, f"{calls:,}", _timing(r.plain_us), _timing(r.captured_us), r.ratio, gained, r.compile_ms / 1e3, r.graphs, None, breaks,
                                  r.given_back, "too few calls to compare"))
             saved += gained
@@ -247,11 +247,9 @@ class Report:
         """The whole cell, in a sentence."""
         if self.took is None:
             return ""
-        if self.plain is None:
-            return f"the cell took {seconds(self.took)}" + ("; too few plain calls to say what it takes without capture" if self.rows else "")
-        change = self.plain - self.took
-        about = f"about {seconds(abs(change))} {'saved' if change > 0 else 'lost'}" if abs(change) > 0.01 * self.took else "no gain, no loss"
-        return f"the cell took {seconds(self.took)}; plain {seconds(self.plain)} by estimate, from the calls that ran plainly: {about}"
+        if not self.rows:
+            return f"the cell took {seconds(self.took)}"
+        return figures.told("the cell", self.took, None if self.plain is None else self.plain - self.took)
 
     @staticmethod
     def _speed(r):
@@ -271,7 +269,7 @@ class Report:
             if r.trying:
                 said.append(f"{seconds(r.trying)} for captures and compiles")
             if r.saved:
-                said.append(f"{seconds(abs(r.saved))} {'saved' if r.saved > 0 else 'lost'} in all")
+                said.append(f"{figures.change(r.saved)} in all")
             lines.append(f"{r.name}: {r.calls} calls; " + "; ".join(said))
             if r.given_back:
                 lines.append(f"  given back: {r.given_back}")
@@ -300,9 +298,8 @@ class Report:
                        f'background:{color}"></i></span>') + bar
             if r.given_back:
                 bar = f'<span class="pj-bad">given back</span> <span class="pj-soft">{escape(r.given_back)}</span>'
-            saved = "–" if r.saved is None else f"{seconds(abs(r.saved))} {'saved' if r.saved > 0 else 'lost'}" if r.saved else "0"
             cells.append((f"<code>{escape(r.name)}</code>", escape(r.calls), seconds(r.plain.median) if r.plain else "–",
-                          seconds(r.captured.median) if r.captured else "–", speed, bar, seconds(r.trying), saved, "–" if r.kernels is None else r.kernels,
+                          seconds(r.captured.median) if r.captured else "–", speed, bar, seconds(r.trying), figures.change(r.saved), "–" if r.kernels is None else r.kernels,
                           sum(b.count for b in r.breaks)))
         out.append(table([("function", ""), ("calls", "pj-num"), ("plain", "pj-num"), ("captured", "pj-num"), ("speed-up", "pj-num"), ("", "pj-hide"),
                           ("captures and compiles", "pj-num"), ("in all", "pj-num"), ("kernels", "pj-num pj-hide"), ("breaks", "pj-num")], cells))
@@ -316,15 +313,6 @@ class Report:
 
 def _timing(us):
     return Timing.of([us / 1e6]) if us else None
-
-
-def _counts(breaks):
-    """Pairs of a break and how often it is there."""
-    found = {}
-    for b in breaks:
-        key = b.location, b.reason, b.detail
-        found[key] = (b, found.get(key, (b, 0))[1] + 1)
-    return found.values()
 
 
 def _merged(breaks):

@@ -1,7 +1,6 @@
 """What capture without decorators brought: `pijit.automatic.report()`, and `--report` of `python -m pijit`."""
 
 import dataclasses
-import html
 import json
 import sys
 
@@ -32,12 +31,12 @@ class Region:
     captured: int
     plain_us: float
     captured_us: float
-    plain_runs: int
     given_back: str
     graphs: int
     graph_runs: int
     compile_ms: float
     breaks: list
+    plain_runs: int = 0
 
     @property
     def saved_s(self):
@@ -58,75 +57,89 @@ def region(data):
     return Region(**{**data, "breaks": [Break(**b) for b in data["breaks"]]})
 
 
-def _time(us):
-    if not us:
-        return "-"
-    for unit, size in (("s", 1e6), ("ms", 1e3)):
-        if us >= size:
-            return f"{us / size:.3g} {unit}"
-    return f"{us:.3g} us"
-
-
 class Report:
-    """regions: those that were captured, by time saved, then those that were given back."""
+    """regions: those that were captured, by time saved, then those that were given back. took: seconds of the program so far, by the clock; None
+    where that is not known."""
 
-    def __init__(self, regions):
+    def __init__(self, regions, took=None):
         self.regions = sorted(regions, key=lambda r: (bool(r.given_back), -r.saved_s, r.file, r.line))
+        self.took = took
 
     @property
     def saved_s(self):
+        """Seconds that all regions saved together; what was lost is subtracted."""
         return sum(r.saved_s for r in self.regions)
 
+    def headline(self):
+        """What it brought, in a sentence: the whole program first."""
+        from pijit.profiling.figures import change, told
+        back = sum(bool(r.given_back) for r in self.regions)
+        counts = f"{len(self.regions) - back} regions captured, {back} given back to CPython"
+        return f"{told('the program', self.took, self.saved_s)}; {counts}" if self.took else f"{counts}, {change(self.saved_s)}"
+
     def text(self):
-        """A table, then breaks, then what was given back."""
-        kept = [r for r in self.regions if not r.given_back]
-        back = [r for r in self.regions if r.given_back]
+        """The whole program, a table, breaks with hints, then what was given back."""
+        from pijit.profiling.figures import change
         if not self.regions:
             return "pijit: no function or loop that works on tensors was called often enough to be captured"
-        lines = [f"pijit: {len(kept)} regions captured, {len(back)} given back to CPython, {_time(max(self.saved_s, 0) * 1e6)} saved"]
+        lines = [f"pijit: {self.headline()}"]
+        kept = [r for r in self.regions if not r.given_back]
         if kept:
-            lines.append(f"  {'saved':>9} {'calls':>9} {'plain':>9} {'captured':>9} {'graphs':>6}  region")
+            lines.append(f"  {'in all':>14} {'calls':>9} {'plain':>9} {'captured':>9} {'graphs':>6}  region")
         for r in kept:
-            saved = ("-" if r.saved_s < 0 else "") + _time(abs(r.saved_s) * 1e6)
-            lines.append(f"  {saved:>9} {r.captured:>9} {_time(r.plain_us):>9} {_time(r.captured_us):>9} {r.graphs:>6}  {r.name}, {r.kind} at "
+            lines.append(f"  {change(r.saved_s):>14} {r.captured:>9} {_time(r.plain_us):>9} {_time(r.captured_us):>9} {r.graphs:>6}  {r.name}, {r.kind} at "
                          f"{r.file}:{r.line}")
-            for (location, reason, detail, hint), n in _counted(r.breaks).items():
-                lines.append(f"{'':48}break at {location}: {reason}{f' ({detail})' if detail else ''}{f', {n} times' if n > 1 else ''}")
-                if hint:
-                    lines.append(f"{'':50}hint: {hint}")
-        lines += [f"  given back: {r.name}, {r.kind} at {r.file}:{r.line}: {r.given_back}" for r in back]
+            for b in _breaks(r):
+                lines.append(f"{'':53}break at {b.place}: {b.why}{f', {b.count} times' if b.count > 1 else ''}")
+                if b.hint:
+                    lines.append(f"{'':55}hint: {b.hint}")
+        lines += [f"  given back, {change(r.saved_s)}: {r.name}, {r.kind} at {r.file}:{r.line}: {r.given_back}" for r in self.regions if r.given_back]
         return "\n".join(lines)
 
     __str__ = text
 
     def to_dict(self):
-        return {"saved_s": self.saved_s, "regions": [{**dataclasses.asdict(r), "saved_s": r.saved_s} for r in self.regions]}
+        """All figures: took_s by the clock, plain_s by estimate, saved_s, regions."""
+        whole = {"took_s": self.took, "plain_s": max(self.took + self.saved_s, 0.0)} if self.took else {}
+        return {**whole, "saved_s": self.saved_s, "regions": [{**dataclasses.asdict(r), "saved_s": r.saved_s} for r in self.regions]}
 
     def to_json(self):
         return json.dumps(self.to_dict(), indent=1)
 
     def to_html(self):
         """A page that stands by itself."""
-        rows = []
-        for r in self.regions:
-            why = html.escape(r.given_back) if r.given_back else "<br>".join(
-                html.escape(f"{b[0]}: {b[1]}{f' ({b[2]})' if b[2] else ''}{f', {n} times' if n > 1 else ''}") for b, n in _counted(r.breaks).items())
-            rows.append(f"<tr class={'back' if r.given_back else 'kept'}><td>{r.saved_s:.4f}<td>{r.calls}<td>{r.captured}<td>{_time(r.plain_us)}"
-                        f"<td>{_time(r.captured_us)}<td>{r.graphs}<td class=l>{html.escape(r.name)}, {r.kind} at "
-                        f"<code>{html.escape(r.file)}:{r.line}</code><td class=l>{why}")
-        return ("<!doctype html><meta charset=utf-8><title>pijit report</title><style>body{font:14px system-ui;margin:2em}"
-                "table{border-collapse:collapse}td,th{padding:.3em .8em;border-bottom:1px solid #ddd;text-align:right;vertical-align:top}"
-                ".l{text-align:left}.back{color:#888}</style>"
-                f"<h1>pijit: {_time(max(self.saved_s, 0) * 1e6)} saved</h1><table><tr><th>saved, s<th>calls<th>captured<th>plain<th>captured<th>graphs"
-                f"<th class=l>region<th class=l>breaks, or why it was given back{''.join(rows)}</table>\n")
+        from pijit.profiling.figures import change
+        from pijit.profiling.html import bars, escape, page, place, table
+        from pijit.profiling.plot import REST
+        from pijit.profiling.profile import seconds
+        out = [f"<h1>pijit</h1><p>{escape(self.headline() if self.regions else self.text())}</p>"]
+        if self.took and self.regions:
+            plain = max(self.took + self.saved_s, 0.0)
+            out.append(bars([("plain, by estimate", plain, seconds(plain), REST), ("captured, measured", self.took, seconds(self.took), "#2a78d6")]))
+        heads = [("region", ""), ("in all", "pj-num"), ("calls", "pj-num"), ("captured", "pj-num"), ("plain", "pj-num"), ("captured", "pj-num"), ("graphs", "pj-num pj-hide"),
+                 ("", "")]
+        if self.regions:
+            out.append(table(heads, [
+                (f"<b>{escape(r.name)}</b><br><span class='pj-soft'>{r.kind} at {place(f'{r.file}:{r.line}')}</span>", change(r.saved_s), f"{r.calls:,}",
+                 f"{r.captured:,}", _time(r.plain_us), _time(r.captured_us), r.graphs,
+                 f'<span class="pj-bad">given back</span> {escape(r.given_back)}' if r.given_back else "") for r in self.regions]))
+        breaks = [(r, b) for r in self.regions if not r.given_back for b in _breaks(r)]
+        if breaks:
+            out.append("<h2>Breaks</h2>" + table(
+                [("region", ""), ("line", ""), ("times", "pj-num"), ("source", "pj-mono pj-hide"), ("why, and what helps", "")],
+                [(escape(r.name), place(b.place), b.count, escape(b.source), escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
+                 for r, b in breaks]))
+        return page("pijit report", "".join(out))
 
 
-def _counted(breaks):
-    counts = {}
-    for b in breaks:
-        key = b.location, b.reason, b.detail, b.hint
-        counts[key] = counts.get(key, 0) + 1
-    return counts
+def _time(us):
+    from pijit.profiling.profile import seconds
+    return seconds(us / 1e6) if us else "-"
+
+
+def _breaks(r):
+    from pijit.explanation import breaks_of
+    return breaks_of([vars(b) for b in r.breaks])
 
 
 def write(report, where):

@@ -553,6 +553,9 @@ void init_jit(py::module_& m) {
         return std::exchange(permission::paused, argument<bool>("pause_capture", "on", a[0]));
       },
       "Whether jitted functions run plainly on this thread from now on; gives what was so.");
+  define(
+      m, "forbid_capture", {}, [](const Args&) { return permission::forbidden = true, py::none(); },
+      "All threads run plainly from now on, until the process ends.");
   define(m, "set_graph_mode", {{"on"}}, [](const Args& a) {
     permission::graph_mode_on = argument<bool>("set_graph_mode", "on", a[0]);
     return py::none();

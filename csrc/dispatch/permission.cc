@@ -8,9 +8,12 @@ namespace permission {
 
 constinit thread_local bool paused = false;
 bool graph_mode_on = false;
+bool forbidden = false;
 
 }  // namespace permission
 
-bool graph_mode() { return permission::graph_mode_on && !permission::paused; }
+bool graph_mode() {
+  return permission::graph_mode_on && !permission::paused && !permission::forbidden;
+}
 
 }  // namespace pijit

@@ -28,6 +28,7 @@ namespace permission {
 // thread-local memory that needs no look-up.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local bool paused;
 extern bool graph_mode_on;
+extern bool forbidden;  // on all threads, until the process ends
 
 enum Obstacle : uint8_t {
   kPaused = 1,
@@ -60,7 +61,8 @@ inline bool may_capture(Asker asker) {
   using namespace permission;
   const uint8_t asked = kObstacles[static_cast<size_t>(asker)];
   // what costs least comes first
-  return !(((asked & kPaused) && paused) || ((asked & kGraphMode) && graph_mode_on && !paused) ||
+  return !(((asked & kPaused) && (paused || forbidden)) ||
+           ((asked & kGraphMode) && graph_mode_on && !paused && !forbidden) ||
            ((asked & kStackIsLow) && stack_is_low()) ||
            ((asked & kHookIsOff) && hook_is_off_here()) ||
            ((asked & kTape) && tape_needs_single_ops()) ||

@@ -1,6 +1,6 @@
 """The page of an Explanation: source with each line marked, breaks, guards that failed, graphs."""
 
-from pijit.explanation import _breaks, _is_own, _source_of, _split, _useful
+from pijit.explanation import _is_own, _source_of, _split, _useful, breaks_of
 from pijit.profiling.html import escape, place, table, tiles
 from pijit.profiling.svg import graph_svg
 from pijit.trace import short, short_path, shorten
@@ -32,7 +32,7 @@ def body(x, title=True):
     if x.callees:
         out.append("<h2>Functions below breaks</h2>" + table(
             [("function", ""), ("calls", "pj-num"), ("graph runs", "pj-num"), ("captures", "pj-num"), ("breaks", "pj-num")],
-            [(f"<code>{escape(shorten(c['where']))}</code>", c["calls"], c["graph_runs"], c["compile_count"], len(_breaks(c["breaks"]))) for c in x.callees]))
+            [(f"<code>{escape(shorten(c['where']))}</code>", c["calls"], c["graph_runs"], c["compile_count"], len(breaks_of(c["breaks"]))) for c in x.callees]))
     if x.entries:
         out.append("<h2>Graphs and guards</h2>")
         out += [_entry(i, e, opened=i == 0 and len(x.entries) == 1 and title) for i, e in enumerate(x.entries)]

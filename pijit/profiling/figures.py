@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pijit import _C
 from pijit.profiling.measure import Ratio, Timing, ratio
+from pijit.profiling.profile import seconds
 
 LEAST_PLAIN, LEAST_CAPTURED = 2, 3  # calls, for a comparison
 _OFTEN = 8  # calls that compile something are typical when there are more, and more than a quarter
@@ -31,6 +32,19 @@ class Figures:
     def within_others(self):
         """Whether it ran as part of its callers' graphs only."""
         return self.plain is not None and self.captured is None and not self.rested and not self.trying
+
+
+def told(what, took, saved):
+    """The whole first, in a sentence. took: seconds by the clock; saved: seconds, or None where too little was measured."""
+    if saved is None:
+        return f"{what} took {seconds(took)}; too few plain calls to say what it takes without capture"
+    about = f"about {seconds(abs(saved))} {'saved' if saved > 0 else 'lost'}" if abs(saved) > 0.01 * took else "no gain and no loss to speak of"
+    return f"{what} took {seconds(took)}; plain {seconds(max(took + saved, 0.0))} by estimate: {about}"
+
+
+def change(saved):
+    """Seconds that were saved or, below 0, lost, for a table."""
+    return "–" if saved is None else f"{seconds(abs(saved))} {'saved' if saved > 0 else 'lost'}" if saved else "0"
 
 
 def of(handles):

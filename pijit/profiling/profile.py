@@ -142,11 +142,11 @@ class Profile:
 
 
 def seconds(s):
-    """A time for people."""
-    for unit, factor in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
-        if s * factor >= 1:
-            return f"{s * factor:.3g} {unit}" if s * factor < 1000 else f"{s * factor:.0f} {unit}"
-    return f"{s * 1e9:.3g} ns"
+    """A time for people: three digits and the unit that they need no power of ten with."""
+    for unit, factor in (("ns", 1e9), ("µs", 1e6), ("ms", 1e3)):
+        if abs(s) * factor < 999.5:
+            return f"{s * factor:.3g} {unit}"
+    return f"{s:.3g} s" if abs(s) < 999.5 else f"{s:.0f} s"
 
 
 def size(n):

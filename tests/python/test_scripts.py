@@ -293,3 +293,71 @@ def test_bad_command_lines():
                           ([], "required"), (["-m"], "argument expected")):
         r = subprocess.run([sys.executable, "-m", "pijit", *args], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
         assert r.returncode == 2 and message in r.stderr and "Traceback" not in r.stderr, (args, r.stderr)
+
+
+def launched(tmp_path, source, *options, **more):
+    """stdout and stderr of a program of `python -m pijit`, and its exit code."""
+    script = tmp_path / "program.py"
+    script.write_text(source)
+    r = subprocess.run([sys.executable, "-m", "pijit", *options, str(script)], env={**environment(), **more}, capture_output=True, text=True, timeout=300)
+    return r.stdout, r.stderr, r.returncode
+
+
+def test_the_version_is_told():
+    r = subprocess.run([sys.executable, "-m", "pijit", "--version"], env=environment(), capture_output=True, text=True)
+    import pijit
+    assert r.returncode == 0 and r.stdout.startswith(f"pijit {pijit.__version__}, Python 3.")
+
+
+def test_a_program_for_mindspore_is_told_how_to_run(tmp_path):
+    out, error, code = launched(tmp_path, "import mindspore_of_nobody")
+    assert code == 1 and "--as" not in error
+    out, error, code = launched(tmp_path, "import sys; sys.modules['mindspore'] = None\nimport mindspore.nn")
+    assert code == 1 and "ModuleNotFoundError" in error and "with --as mindspore" in error
+    assert launched(tmp_path, "import mindspore\nprint(mindspore.ops.ones(2).sum())", PIJIT_AS="mindspore")[0] == "2.0\n"
+
+
+def test_a_program_runs_plainly(tmp_path):
+    source = STEP + """
+import threading
+jitted = ms.jit(step)
+class Net(ms.nn.Cell):
+    def construct(self, x): return step(x, w)
+ms.set_context(mode=ms.GRAPH_MODE)
+def run():
+    for k in range(40):
+        jitted(x, w)
+        Net()(x)
+        step(x, w)
+t = threading.Thread(target=run)
+t.start()
+t.join()
+run()
+print(len(ms.explain(jitted).graphs), len(ms.automatic.report().regions))
+"""
+    assert launched(tmp_path, source, "--plain")[0] == "0 0\n"
+    assert launched(tmp_path, source.replace("pijit", "mindspore").replace("automatic.report().regions", "__name__"), "--as", "mindspore", "--plain")[0] == "0 9\n"
+    assert launched(tmp_path, source)[0] != "0 0\n"
+
+
+def test_the_report_begins_with_the_whole_program(tmp_path):
+    source = STEP + "for k in range(400): x = step(x, w)\n"
+    for name in ("report.txt", "report.html", "report.json"):
+        launched(tmp_path, source, f"--report={tmp_path / name}")
+    text, page = (tmp_path / "report.txt").read_text(), (tmp_path / "report.html").read_text()
+    assert re.match(r"pijit: the program took [\d.]+ m?s; plain [\d.]+ m?s by estimate: (about [\d.]+ [mµ]?s (saved|lost)|no gain)", text), text
+    assert "the program took" in page and 'class="pijit pj-page"' in page and "plain, by estimate" in page
+    told = json.loads((tmp_path / "report.json").read_text())
+    assert told["plain_s"] == pytest.approx(told["took_s"] + told["saved_s"])
+
+
+def test_a_report_escapes_and_gives_hints():
+    from pijit.report import Break, Region, Report
+    odd = Region("function", "f<b>", "/tmp/a<i>&.py", 3, 10, 5, 4800.0, 9600.0, "", 1, 5, 76.0,
+                 [Break("call of a function that cannot be captured", "np.dot", "/tmp/a<i>&.py:4", "generic")] * 3)
+    back = Region("loop", "g", "/tmp/b.py", 9, 10, 5, 0.0, 0.0, "no graph ran in it", 1, 0, 20.0, [])
+    r = Report([odd, back], took=0.5)
+    html, text = r.to_html(), r.text()
+    assert "<i>" not in html.split("<main>")[1].replace('<i style', "") and "f&lt;b&gt;" in html and "pijit.ops has the same functions" in html
+    assert "4.8 ms" in text and "9.6 ms" in text and "0.1 s lost" in text.replace("100 ms", "0.1 s") and ", 3 times" in text and "hint: NumPy runs in CPython" in text
+    assert "given back, 20 ms lost" in text and r.saved_s == pytest.approx(-0.12)
