@@ -7,16 +7,20 @@ import os
 import re
 
 from pijit import _C
-from pijit.jit import jitted_call
+from pijit.jit import jit, jitted_call
 from pijit.trace import short, shorten
 
 _LIBRARY = os.path.dirname(__file__) + os.sep
 
 # What helps with the commonest breaks, by what their line or their detail says; else the reason's own hint does.
 _HINTS = [
+    (r"\b(numpy|np)\.(u?int|float|bool|complex|str|bytes)\w*\b(?!\()", "NumPy's numbers are computed by CPython: make a Tensor of the array before the loop, or use "
+                                                                         "one operation on the whole array"),
+    (r"\bpandas\b|\bDataFrame\b|\bSeries\b|\bpd\.", "pandas runs in CPython: give the function columns as Tensors, made before the call"),
     (r"^Tensor\(\)", "make Tensors of Python data and arrays outside, and pass them in"),
     (r"\basnumpy\b|\.numpy\(|\btolist\b", "results leave the graph here: keep Tensors until the end of the function, and convert what it returns"),
     (r"item assignment on numpy", "NumPy's arrays are written by CPython: make them outside, or build a Tensor with ops.where, ops.cat or by item assignment"),
+    (r"\bndarray\b", "NumPy's arrays are computed by CPython: make Tensors of them before the call, or use pijit.numpy, which has NumPy's names for Tensors"),
     (r"\bitem\b|\bfloat\b|\bint\b|\bbool\b", "a Python number is asked of a Tensor: keep it a Tensor, or convert after the call"),
     (r"\bimport\b", "the first import of a module runs it: move the import out of the function"),
     (r"\bopen\(|\.read\(|\.write\(|json\.|pickle\.", "files are read and written by CPython: do it before or after the function"),
@@ -68,6 +72,10 @@ def _is_own(place):
     return place.startswith(_LIBRARY)
 
 
+# Of these the reason's own hint says more than the line does.
+_OWN_HINTS = ("the code raises an exception here", "calls nested too deep")
+
+
 class Break:
     """Where and why a graph ends: place ("file:line"), where (the same for people), reason, detail, hint, source, count (captures)."""
 
@@ -77,7 +85,7 @@ class Break:
         inner = re.search(r"in (\S+:\d+)$", self.detail)
         self.inner = inner[1] if inner and not _is_own(inner[1]) else None  # of an inlined function
         self.hint = data["hint"]
-        if self.reason != "the code raises an exception here":
+        if self.reason not in _OWN_HINTS:
             texts = [self.detail, _line(self.inner) if self.inner else self.source]  # what is said of the break says more than its line
             self.hint = next((h for text in texts for pattern, h in _HINTS if re.search(pattern, text)), self.hint)
 
@@ -98,10 +106,10 @@ def breaks_of(data):
 
 def _is_consequence(b, breaks):
     """A loop whose body breaks goes on from there over the iterator that it has: its body's break says why."""
-    if not re.fullmatch(r"(range|list|tuple|enumerate|zip|dict_\w+|set|str\w*)_?iterator|enumerate|zip", b["detail"]):
+    if not re.fullmatch(r"iterator|(range|list|tuple|enumerate|zip|dict_\w+|set|str\w*)_?iterator|enumerate|zip", b["detail"]):
         return False
     path, line = _split(b["location"])
-    return any(_split(o["location"])[0] == path and _split(o["location"])[1] > line and o["detail"] != b["detail"] for o in breaks)
+    return any(_split(o["location"])[0] == path and _split(o["location"])[1] >= line and o["detail"] != b["detail"] for o in breaks)
 
 
 class Explanation:
@@ -144,7 +152,7 @@ class Explanation:
         lines = {}
         for m in misses:
             change = f": {m['old']} became {m['new']}" if m["old"] else f": now {m['new']}"
-            lines[f"{indent}captured again at {short(m['where'])}: not {shorten(m['guard'])}{change}"] = None
+            lines[f"{indent}captured again at {short(m['where'])}: {unlike(m['guard'])}{change}"] = None
         return list(lines)
 
     def __str__(self):
@@ -168,7 +176,7 @@ class Explanation:
             lines.append(f"  entry {i} at {short(e['where'])}: {e['calls']} calls, {e['sizes']} sizes, {e['steps']} kernels, {len(e['guards'])} guards")
             lines.append(f"    ops: {ops or 'none'}")
             first = _useful(e["guards"])
-            lines += [f"    guard: {shorten(g)}" for g in first[:self._GUARDS_SHOWN]]
+            lines += [f"    guard: {readable(g)}" for g in first[:self._GUARDS_SHOWN]]
             more = len(first) - self._GUARDS_SHOWN
             if more > 0:
                 lines.append(f"    and {more} more guards, in entries[{i}]['guards']")
@@ -192,6 +200,47 @@ class Explanation:
         return _written(path, page(f"explanation of {self.name}", self.body()))
 
 
+_SIGNS = {"add": ast.Add, "sub": ast.Sub, "mul": ast.Mult, "truediv": ast.Div, "floordiv": ast.FloorDiv, "mod": ast.Mod, "pow": ast.Pow,
+          "matmul": ast.MatMult, "and_": ast.BitAnd, "or_": ast.BitOr, "xor": ast.BitXor, "lshift": ast.LShift, "rshift": ast.RShift}
+_COMPARED = {"lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE, "eq": ast.Eq, "ne": ast.NotEq}
+
+
+class _Signs(ast.NodeTransformer):
+    """Operators' functions as their signs; what has no name of the user's own as such."""
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        name = node.func.id if isinstance(node.func, ast.Name) else None
+        if name in _SIGNS and len(node.args) == 2:
+            return ast.BinOp(node.args[0], _SIGNS[name](), node.args[1])
+        if name in _COMPARED and len(node.args) == 2:
+            return ast.Compare(node.args[0], [_COMPARED[name]()], [node.args[1]])
+        if name == "neg" and len(node.args) == 1:
+            return ast.UnaryOp(ast.USub(), node.args[0])
+        return node
+
+    def visit_Name(self, node):
+        return ast.Name("(a value of this line)") if re.fullmatch(r"stack\d+", node.id) else node
+
+
+@functools.lru_cache(4096)
+def readable(guard):
+    """A guard in the user's words: `x + 2 > 0` for gt(add(x, 2), 0)."""
+    text = shorten(guard)
+    if "stack" not in text and not any(f"{name}(" in text for name in (*_SIGNS, *_COMPARED, "neg")):
+        return text
+    try:
+        return ast.unparse(_Signs().visit(ast.parse(text, mode="eval")))
+    except (SyntaxError, RecursionError, ValueError):
+        return text
+
+
+def unlike(guard):
+    """That a guard did not hold."""
+    text = readable(guard)
+    return text[4:] if text.startswith("not ") else f"not {text}"
+
+
 def _useful(guards):
     """Guards, those about the user's values first, those about Python's own classes and modules last."""
     def rank(g):
@@ -201,8 +250,13 @@ def _useful(guards):
     return sorted(guards, key=rank)
 
 
-def explain(f):
+def explain(f, *args, **kwargs):
     """An Explanation of a jitted function, or of one that a jitted function called across a break.
 
-    As text by print, as a page by to_html(path), as the last line of a notebook's cell by itself. TypeError for anything else."""
+    With arguments, f is called with them first; one that is not jitted is captured for that call alone. As text by print, as a page by
+    to_html(path), as the last line of a notebook's cell by itself. TypeError for anything else."""
+    if args or kwargs:
+        f = f if isinstance(jitted_call(f), _C.JitFunction) else jit(f)
+        f(*args, **kwargs)
+        f = getattr(f, "__func__", f)
     return Explanation(_C.explain(jitted_call(f)))

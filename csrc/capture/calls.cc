@@ -70,6 +70,14 @@ std::string name_of_callable(PyObject* o) {
     if (found && PyUnicode_Check(found.ptr())) return text_of(found.ptr()) + "()";
     PyErr_Clear();
   }
+  // as NumPy's functions that arrays of other libraries may answer
+  if (PyObject** attributes = _PyObject_GetDictPtr(o); attributes && *attributes) {
+    PyObject* name = PyDict_GetItemString(*attributes, "__name__");
+    PyObject* module = PyDict_GetItemString(*attributes, "__module__");
+    if (name && PyUnicode_Check(name))
+      return (module && PyUnicode_Check(module) ? text_of(module) + "." : "") + text_of(name) +
+             "()";
+  }
   return t->tp_name;
 }
 

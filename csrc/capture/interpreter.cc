@@ -168,7 +168,11 @@ void Tracer::meet(Frame& f, const V& item, uint64_t serial) {
 }
 
 V Tracer::run_inlined(Frame& f) {
-  if (frames_.size() > 60 || stack_is_low()) give_up(Reason::kRecursion);
+  if (frames_.size() > 60 || stack_is_low()) {
+    const bool itself = std::any_of(frames_.begin(), frames_.end(),
+                                    [&](const Frame* x) { return &*x->code == &*f.code; });
+    give_up(Reason::kRecursion, itself ? str_cat("recursion of ", f.code->name) : "");
+  }
   f.handled = frames_.back()->handled;
   frames_.push_back(&f);
   while (true) {

@@ -955,7 +955,8 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
   }
   if (op == BinaryOp::kOr && a->kind == Value::kDict && b->kind == Value::kDict) {
     if (!in_place && type_of(a) != type_of(b) && type_of(b) != &PyDict_Type)  // b's class decides
-      give_up(Reason::kUnsupportedOperand, str_cat(op, " of a dict and a ", type_of(b)->tp_name));
+      give_up(Reason::kUnsupportedOperand,
+              str_cat(facts(op).sign, " of a dict and a ", type_of(b)->tp_name));
     const V d = in_place ? a : a->with_parts(*this, a->parts(*this));
     for (size_t k = 0; k < b->keys.size(); ++k)
       set_subscript(d, key_value(b->keys[k].ptr()), item(b, k));
@@ -970,7 +971,7 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
     return python_operation(facts(op).function, {a, b});
   }
   give_up(Reason::kUnsupportedOperand,
-          str_cat(op, " of ", type_of(a)->tp_name, " and ", type_of(b)->tp_name));
+          str_cat(facts(op).sign, " of ", type_of(a)->tp_name, " and ", type_of(b)->tp_name));
 }
 
 V Context::compare(CompareOp op, const V& a, const V& b) {

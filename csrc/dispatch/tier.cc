@@ -14,6 +14,20 @@ constexpr uint64_t kSoonAgain = 8;  // captured runs after a lost trial
 // Captured runs that are timed outside of trials: the first ones, and then one in so many.
 constexpr uint64_t kTimedAtFirst = 64, kTimedOneIn = 16;
 
+// For people: three digits, and the unit that they need no power of ten with.
+std::string duration(double ns) {
+  static constexpr std::pair<const char*, double> kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}};
+  constexpr double kMost = 999.5;
+  char text[32];
+  for (auto [unit, size] : kUnits)
+    if (ns / size < kMost) {
+      std::snprintf(text, sizeof text, "%.3g %s", ns / size, unit);
+      return text;
+    }
+  std::snprintf(text, sizeof text, "%.3g s", ns / 1e9);
+  return text;
+}
+
 }  // namespace
 
 // clang-format off
@@ -138,14 +152,13 @@ double Tier::gain() const { return next_trial_ > 0 ? plain_.least() - captured_.
 
 std::string Tier::verdict() const {
   if (!resting()) return "";
-  char times[64];
-  std::snprintf(times, sizeof times, "%.3g us captured and %.3g us plain",
-                verdict_.captured_ns / 1e3, verdict_.plain_ns / 1e3);
   switch (verdict_.reason) {
     case Verdict::kNone: break;
     case Verdict::kNoGraph: return "no graph ran in it";
     case Verdict::kAnew: return str_cat("it was captured anew at nearly every ", policy_->run);
-    case Verdict::kSlower: return str_cat("one ", policy_->run, " took ", times);
+    case Verdict::kSlower:
+      return str_cat("one ", policy_->run, " took ", duration(verdict_.captured_ns),
+                     " captured and ", duration(verdict_.plain_ns), " plain");
     case Verdict::kTooMany: return "too many functions were captured before";
     case Verdict::kImpossible: return "its kind of code can't be captured";
   }

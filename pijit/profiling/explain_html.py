@@ -1,6 +1,6 @@
 """The page of an Explanation: source with each line marked, breaks, guards that failed, graphs."""
 
-from pijit.explanation import _is_own, _source_of, _split, _useful, breaks_of
+from pijit.explanation import _is_own, _source_of, _split, _useful, breaks_of, readable
 from pijit.profiling.html import escape, place, table, tiles
 from pijit.profiling.svg import graph_svg
 from pijit.trace import short, short_path, shorten
@@ -27,7 +27,7 @@ def body(x, title=True):
     if misses:
         out.append("<h2>Why it was captured again</h2>" + table(
             [("from", ""), ("guard that did not hold", "pj-mono"), ("captured for", "pj-mono"), ("then came", "pj-mono")],
-            [(place(m["where"]), escape(shorten(m["guard"])), escape(m["old"]), escape(m["new"])) for m in misses]))
+            [(place(m["where"]), escape(readable(m["guard"])), escape(m["old"]), escape(m["new"])) for m in misses]))
     out.append(_sources(x, breaks))
     if x.callees:
         out.append("<h2>Functions below breaks</h2>" + table(
@@ -47,7 +47,7 @@ def _entry(i, e, opened):
     if e["kernels"] is not None:
         parts.append(f'<div class="pj-scroll">{graph_svg(e["kernels"], e["input_names"], prefix=f"{i}.")}</div>')
         parts.append(_folded("graph as text", f"<pre>{escape(shorten(e['graph']))}</pre>"))
-    guards = "\n".join(shorten(g) for g in _useful(e["guards"]))
+    guards = "\n".join(readable(g) for g in _useful(e["guards"]))
     parts.append(_folded(f"{len(e['guards'])} guards", f"<pre>{escape(guards)}</pre>"))
     return f"<details{' open' if opened else ''}><summary>{head}</summary><div>{''.join(parts)}</div></details>"
 

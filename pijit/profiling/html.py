@@ -38,9 +38,9 @@ STYLE = """
 .pijit .pj-key{display:flex;flex-wrap:wrap;gap:2px 16px;margin:7px 0 0;padding:0;list-style:none;font-size:13px}
 .pijit .pj-key i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:6px}
 .pijit .pj-scroll{overflow-x:auto;border:1px solid var(--line);border-radius:8px;background:var(--card)}
-.pijit table{border-collapse:collapse;width:100%;font-size:13px;margin:0;border:0;color:inherit;background:none}
+.pijit table{table-layout:auto;border-collapse:collapse;width:100%;font-size:13px;margin:0;border:0;color:inherit;background:none}
 .pijit th{font:600 13px system-ui,sans-serif;color:var(--soft);text-align:left;padding:7px 10px;border:0;border-bottom:1px solid var(--line);white-space:nowrap;background:none}
-.pijit td{padding:5px 10px;border:0;border-bottom:1px solid var(--line);vertical-align:top;text-align:left;background:none}
+.pijit td{padding:5px 10px;border:0;border-bottom:1px solid var(--line);vertical-align:top;text-align:left;background:none;white-space:normal;line-height:1.5;max-width:none}
 .pijit tr:last-child td{border-bottom:0}
 .pijit tr{background:none!important}
 .pijit .pj-num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
@@ -61,6 +61,9 @@ STYLE = """
 .pijit svg text{fill:var(--ink)}
 @media (max-width:600px){.pijit .pj-hide{display:none}.pijit.pj-page{padding:16px 10px 40px}.pijit td,.pijit th{padding-left:7px;padding-right:7px}}
 """
+
+# Jupyter's style sheet has rules for tables, code and headings of outputs, with up to two classes each: ours have three.
+STYLE = STYLE.replace(".pijit ", ".pijit.pijit.pijit ")
 
 
 def fragment(body):

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import time
 import types
+from collections import Counter
 
 from pijit import _C, trace
 from pijit._files import open_anew
@@ -16,7 +17,8 @@ from pijit.profiling.summary import PARTS, summarize
 class Profile:
     """Where the time of calls, or of a block of code, went.
 
-    name: what was profiled. calls: how often, in the recording. wall: seconds per call (of a block: all of it). parts: seconds per call by
+    name: what was profiled. calls: how often, in the recording. wall: seconds per call (of a block: all of it); of a call its median without
+    recording, to which the parts add up. parts: seconds per call by
     kind of work; "rest" is what is none of the others. kernels: longest first, each with name, ops, places, detail (operands), runs, time (all
     calls), bytes, flops, gb_per_s, gflop_per_s, percent(limits). pieces: lines that CPython ran between graphs, each with place, why, runs,
     time, whole. allocations, allocated_bytes: per call; peak_bytes. limits: what this machine reaches. events: of the recording, as
@@ -42,6 +44,29 @@ class Profile:
         self.peak_bytes, self.dropped = recorded["peak_bytes"], recorded["dropped"]
         self.limits = limits()
         self._recorded, self._events = recorded, None
+
+    def fit(self, median):
+        """Lets the parts add up to what a call takes that nobody records: what recording an event costs is taken off each, and the small difference
+        that is left is spread over all."""
+        counts = Counter(e[0] for e in self._recorded["events"])
+        cost = max(0.0, self.wall - median) * self.calls / max(1, sum(counts.values()))
+        single = 0.0  # taken off ops that ran by themselves
+        for k in self.kernels:
+            less = min(k.runs * cost, 0.9 * k.time)
+            k.time -= less
+            single += 0.0 if k.captured else less
+        parts = {kind: max(0.0, v - counts[kind] * cost / self.calls) for kind, v in self.parts.items() if kind not in ("kernels", "eager")}
+        if "kernels" in self.parts:
+            parts["kernels"] = sum(k.time for k in self.kernels if k.captured) / self.calls
+        if "eager" in self.parts:
+            parts["eager"] = max(0.0, self.parts["eager"] - (single + counts["op"] * cost) / self.calls)
+        scale = median / (sum(parts.values()) or 1.0)
+        whole = median / (self.wall or 1.0)
+        self.wall, self.parts = median, {kind: parts[kind] * scale for kind in self.parts}
+        for k in self.kernels:
+            k.time *= scale
+        for p in self.pieces:
+            p.time, p.whole = p.time * whole, p.whole * whole
 
     @property
     def events(self):
@@ -235,6 +260,7 @@ def profile(fn, *args, compare=True, seconds=2.0, **kwargs):
         recorded = _C.record_stop(recording)
     p = Profile(_name_of(fn), recorded, calls)
     p.first_call, p.captured = first_call, after
+    p.fit(after.median)
     if compare:
         p.plain, p.speedup = before, measure.ratio(before, after)
     p.explanation = _explained(captured)

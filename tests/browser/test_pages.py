@@ -102,5 +102,5 @@ def test_notebook(name, tmp_path):
     style = "body{font:15px/1.5 system-ui,sans-serif;max-width:1060px;margin:20px auto;padding:0 16px;background:#fff;color:#222} pre{white-space:pre-wrap} " \
             "@media (prefers-color-scheme:dark){body{background:#191917;color:#eee}} .jp-InputPrompt,.jp-OutputPrompt,.anchor-link{display:none}"
     page.write_text(f"<!DOCTYPE html><html><head><meta charset='utf-8'><style>{style}</style></head><body>{body}</body></html>", encoding="utf-8")
-    check(page, *{"train_a_network": ("speed-up", "first-call cost", "step", "parameters"), "why_is_it_slow": ("Why graphs break", "asnumpy", "same bits")}[name],
+    check(page, *{"train_a_network": ("speed-up", "captures and compiles", "step", "parameters"), "why_is_it_slow": ("Why graphs break", "asnumpy", "same bits")}[name],
           picture="notebook" if name == "train_a_network" else None, height=2200)

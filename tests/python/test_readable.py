@@ -1,0 +1,129 @@
+"""What people read: reasons, hints, guards and times in their own words; pages in Jupyter's style."""
+
+import re
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import ops
+from pijit.explanation import readable, unlike
+from pijit.profiling.html import STYLE
+from pijit.profiling.profile import seconds
+
+X = np.ones(5)
+T = ms.Tensor(np.ones(5, np.float32))
+
+
+def told(f, *args):
+    """What explain says after some calls."""
+    f = ms.jit(f)
+    for _ in range(3):
+        f(*args)
+    return str(ms.explain(f))
+
+
+def items(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * 2
+    return s
+
+
+def each(a):
+    for v in a:
+        s = v
+    return s
+
+
+def deep(t, n):
+    return t if n == 0 else deep(t * 2, n - 1) + 1
+
+
+@pytest.mark.parametrize("f, args, said", [
+    (lambda a, b: a * b, (X, X), ["(* of numpy.ndarray and numpy.ndarray)", "NumPy's arrays are computed by CPython"]),
+    (lambda a, b: a // b, (X, 2), ["(// of numpy.ndarray and int)"]),
+    (lambda a, b: a @ b, (X, X), ["(@ of numpy.ndarray and numpy.ndarray)"]),
+    (lambda a: np.dot(a, a), (X,), ["numpy.dot()", "NumPy runs in CPython"]),
+    (items, (X,), ["of numpy.float64 and", "NumPy's numbers are computed by CPython"]),
+    (deep, (T, 80), ["recursion of deep", "write the recursion as a loop"]),
+])
+def test_reasons(f, args, said):
+    text = told(f, *args)
+    for part in said:
+        assert part in text, text
+    assert not re.search(r"\(\d+ of ", text)
+
+
+@pytest.mark.parametrize("f", [items, each])
+def test_a_loop_breaks_where_it_does(f):
+    breaks = [line for line in told(f, X).splitlines() if "break at" in line]
+    assert breaks and not any("iterator)" in b for b in breaks), breaks
+
+
+@pytest.mark.parametrize("guard, said", [
+    ("gt(add(-2, truediv(mul(3, stack2), w)), 0)", "-2 + 3 * (a value of this line) / w > 0"),
+    ("neg(x) == 3", "-x == 3"),
+    ("len(a) == 5", "len(a) == 5"),
+    ("type(stack1) is float", "type((a value of this line)) is float"),
+    ("add(x, y", "add(x, y"),
+])
+def test_guards(guard, said):
+    assert readable(guard) == said
+
+
+def test_guards_that_did_not_hold():
+    assert unlike("not lt(n, 3)") == "n < 3" and unlike("n == 3") == "not n == 3"
+
+
+@pytest.mark.parametrize("s, said", [(0.0048, "4.8 ms"), (4.8e-6, "4.8 µs"), (0.9996, "1 s"), (999.6e-6, "1 ms"), (0, "0 ns"), (12.5e-9, "12.5 ns"), (12345, "12345 s"),
+                                     (-0.02, "-20 ms"), (999.4e-6, "999 µs")])
+def test_times_have_one_unit(s, said):
+    assert seconds(s) == said
+
+
+def test_rules_for_tables_beat_jupyters():
+    """Jupyter's have two classes and an element: .jp-RenderedHTMLCommon:not(.jp-RenderedMarkdown) td."""
+    selectors = [part.strip() for rule in re.findall(r"([^{}]+)\{", STYLE) for part in rule.split(",")]
+    inner = [x for x in selectors if re.search(r"\.pijit\S* \S", x)]
+    assert len(inner) > 30 and all(x.count(".") >= 3 for x in inner), [x for x in inner if x.count(".") < 3]
+
+
+def test_explain_calls_what_is_not_decorated():
+    def f(x):
+        return ops.relu(x) * 2
+
+    e = ms.explain(f, T)
+    assert e.calls == 1 and len(e.graphs) == 1 and "f" in e.name
+    j = ms.jit(f)
+    assert ms.explain(j, x=T).calls == 1 and ms.explain(j).calls == 1
+    with pytest.raises(TypeError, match="jitted"):
+        ms.explain(f)
+
+
+class Net(ms.nn.Cell):
+    def construct(self, x):
+        return ops.tanh(x)
+
+
+def test_explain_calls_methods():
+    assert ms.explain(Net().construct, T).calls == 1
+
+
+def chain(x):
+    for _ in range(30):
+        x = ops.tanh(x) * 0.5
+    return x
+
+
+def broken(x):
+    return x * float((x + 1).asnumpy().sum())
+
+
+@pytest.mark.parametrize("f", [chain, broken, lambda x: x + 1])
+def test_the_parts_of_a_profile_are_the_call(f):
+    p = ms.profile(f, T, seconds=0.2)
+    assert p.wall == p.captured.median and sum(p.parts.values()) == pytest.approx(p.captured.median)
+    assert sum(r["us"] for r in p.rows()) / 1e6 <= p.captured.median * 1.0001
+    assert sum(r["us"] for r in p.rows()) / 1e6 == pytest.approx(p.parts.get("kernels", 0) + sum(k.time for k in p.kernels if not k.captured) / p.calls)
+    assert all(x.whole / p.calls <= p.captured.median * 1.0001 for x in p.pieces)
