@@ -13,7 +13,7 @@ export PYTHONPATH := $(CURDIR)
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-py312 test-asan test-tsan test-wheel test-scripts test-memory test-linear fuzz fuzz-memory test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda test-ulp test-browser examples api bench \
-  bench-models bench-functions lint clean venv-build venv-demo venv-test venv-dev
+  bench-models bench-functions bench-figures lint clean venv-build venv-demo venv-test venv-dev
 all: build
 
 # What the system must have, for the extension (deps), its tests (deps-test), lint (deps-lint).
@@ -202,6 +202,10 @@ bench: build
 # A training step of each program in examples/models; PIJIT_MINDSPORE names a Python that has MindSpore, the peer.
 bench-models: build
 	$(PY) benchmarks/models.py
+
+# Every figure that profiles, reports and notebooks tell, against a clock around the same code. On a machine that does nothing else.
+bench-figures: build venv-test
+	$(PY) benchmarks/figures.py
 
 # Every function with every reduction, jitted against eager.
 bench-functions: build

@@ -1,0 +1,213 @@
+"""Every figure that pijit tells against a clock around the same code: python benchmarks/figures.py [program ...]
+
+For each program: the clock's ratio of plain to captured time, with its 95 % interval; then what `profile`, watched functions (`%%pijit`),
+`%%pijit_compare` and `--report` say. A figure passes within a factor of 1.3, and with the clock's sign wherever the clock's interval leaves out 1; where
+it says that too little was measured it passes, too, and is marked so. Nothing else should run meanwhile."""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+
+import numpy as np
+
+import pijit as ms
+from pijit import _C
+from pijit.profiling import figures, measure
+from pijit.profiling.profile import plain, seconds
+
+WITHIN = 1.3
+HEAD = """
+import numpy as np
+import pijit as ms
+from pijit import ops
+rng = np.random.RandomState(0)
+"""
+# name: (definitions, a function `turn` to call, how often). Each is a cell and a program, too.
+PROGRAMS = {
+    "gain": ("""
+x = ms.Tensor(rng.rand(64, 64).astype(np.float32))
+def turn(k):
+    y = x
+    for _ in range(12):
+        y = ops.tanh(y * 0.5) + ops.relu(y) * 0.25
+    return y
+""", 300),
+    "loss": ("""
+values = rng.rand(40)
+def turn(k):
+    s = 0.0
+    for v in values:
+        s += v * 2
+    return s
+""", 200),
+    "nothing captured": ("""
+a = rng.rand(24, 24)
+def turn(k):
+    return np.linalg.svd(a)[1].sum()
+""", 200),
+    "recursion": ("""
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+def turn(k):
+    return fib(12)
+""", 150),
+    "generators": ("""
+x = ms.Tensor(rng.rand(256).astype(np.float32))
+def halves(t):
+    for k in range(6):
+        t = t * 0.5 + 1
+        yield t
+def turn(k):
+    s = x
+    for h in halves(x):
+        s = s + ops.sin(h)
+    return s
+""", 200),
+    "changing sizes": ("""
+w = ms.Tensor(rng.rand(16, 16).astype(np.float32))
+xs = [ms.Tensor(rng.rand(20 + k, 16).astype(np.float32)) for k in range(150)]
+def turn(k):
+    x = xs[k]
+    return (ops.relu(x @ w) * 2 - x @ w).sum()
+""", 150),
+    "cold start": ("""
+x = ms.Tensor(rng.rand(8, 8).astype(np.float32))
+def turn(k):
+    return (ops.exp(x) / (1 + ops.exp(x)) - ops.cos(x)).mean()
+""", 6),
+}
+
+
+def defined(source):
+    """The names of a program, its functions jitted and watched."""
+    names = {}
+    exec(HEAD + source, names)  # noqa: S102
+    handles = {}
+    for name, f in list(names.items()):
+        if callable(f) and getattr(f, "__module__", None) is None and hasattr(f, "__code__"):
+            handles[name] = _C.new_figures()
+            names[name] = ms.jit(f)
+    return names, handles
+
+
+def loop(turn, times):
+    begin = time.perf_counter()
+    for k in range(times):
+        turn(k)
+    return time.perf_counter() - begin
+
+
+def clock(source, times, rounds=5):
+    """The Ratio of whole runs, both from a fresh start, in turn: plain, captured, with all captures; and of warm ones."""
+    cold, warm = {False: [], True: []}, {False: [], True: []}
+    for _ in range(rounds):
+        for way in (False, True):
+            names, _ = defined(source)
+            if way:
+                cold[way].append(loop(names["turn"], times))
+                warm[way].append(loop(names["turn"], times))
+            else:
+                with plain():
+                    cold[way].append(loop(names["turn"], times))
+                    warm[way].append(loop(names["turn"], times))
+    return [measure.ratio(measure.Timing.of(w[False]), measure.Timing.of(w[True])) for w in (cold, warm)]
+
+
+def watched(source, times):
+    """(the ratio of the whole run that the figures tell, cold; the one of the function, warm): each None where they say nothing."""
+    names, handles = defined(source)
+    for name, h in handles.items():
+        _C.watch(names[name], h)
+    took = loop(names["turn"], times)
+    told = {name: figures.of([h]) for name, h in handles.items()}
+    unknown = sum(x.spent for x in told.values() if x.saved is None)
+    saved = sum(x.saved or 0.0 for x in told.values())
+    turn = told["turn"]
+    return None if unknown > 0.2 * took else max(took + saved, 0.0) / took, turn.speedup
+
+
+def compared(source, times):
+    """The Comparison of `%%pijit_compare`, of the loop as a cell, in an IPython of its own."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from pijit import notebook
+    shell = InteractiveShell.instance()
+    notebook.load_ipython_extension(shell)
+    shell.user_ns.clear()
+    exec(HEAD, shell.user_ns)  # noqa: S102
+    cell = source.strip() + f"\nfor k in range({times}):\n    turn(k)\n"
+    names = notebook.compare(notebook._session, cell)[0]
+    return names
+
+
+def reported(source, times):
+    """(seconds that --report tells, its estimate of plain ones; seconds of the program run plainly, less python's start)."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, out = pathlib.Path(folder) / "program.py", pathlib.Path(folder) / "report.json"
+        path.write_text(HEAD + "import time; begin = time.perf_counter()\n" + source + f"\nfor k in range({times}):\n    turn(k)\nprint(time.perf_counter() - begin)\n")
+
+        def run(*options):
+            r = subprocess.run([sys.executable, "-m", "pijit", *options, str(path)], capture_output=True, text=True, check=True)
+            return float(r.stdout)
+        captured = [run(f"--report={out}") for _ in range(3)]
+        plainly = [run("--plain") for _ in range(3)]
+        told = json.loads(out.read_text())
+    return told["saved_s"], sorted(captured)[1], sorted(plainly)[1]
+
+
+def verdict(told, by_clock):
+    """Whether a ratio agrees with the clock's."""
+    if told is None:
+        return None
+    value = told.value if isinstance(told, measure.Ratio) else told
+    sure = by_clock.low > 1 or by_clock.high < 1
+    said = value if not isinstance(told, measure.Ratio) or told.low > 1 or told.high < 1 else 1.0  # "no difference that was measured"
+    sign = not sure or (said - 1) * (by_clock.value - 1) >= 0 or abs(by_clock.value - 1) < 0.05
+    return sign and 1 / WITHIN <= value / by_clock.value <= WITHIN
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("programs", nargs="*", choices=[*PROGRAMS, []])
+    failed = 0
+
+    def line(name, figure, told, by_clock):
+        nonlocal failed
+        good = verdict(told, by_clock)
+        failed += good is False
+        value = "–" if told is None else f"{told.value if isinstance(told, measure.Ratio) else told:.2f}"
+        print(f"{name:18} {figure:34} {value:>7}   clock {by_clock.value:.2f} ({by_clock.low:.2f} to {by_clock.high:.2f})   "
+              f"{'too little measured' if good is None else 'pass' if good else 'FAIL'}", flush=True)
+
+    for name in parser.parse_args().programs or PROGRAMS:
+        source, times = PROGRAMS[name]
+        source = textwrap.dedent(source)
+        cold, warm = clock(source, times)
+        whole, function = watched(source, times)
+        line(name, "%%pijit, the cell", whole, cold)
+        line(name, "%%pijit, the function", function, warm)
+        names, _ = defined(source)
+        p = ms.profile(names["turn"], 0, seconds=0.5)
+        one = measure.ratio(*measure.interleaved([lambda: plainly(names["turn"]), lambda: names["turn"](0)], 0.5))
+        line(name, "profile", p.speedup, one)
+        c = compared(source, times)
+        line(name, "%%pijit_compare", c.speedup if c.graphs else None, warm)
+        saved, captured, plain_s = reported(source, times)
+        ratio = plain_s / captured
+        line(name, f"--report ({seconds(captured)})", max(captured + saved, 0.0) / captured, measure.Ratio(ratio, ratio / 1.05, ratio * 1.05))
+    print(f"{failed} figures disagree with the clock" if failed else "all figures agree with the clock")
+    return failed > 0
+
+
+def plainly(f):
+    with plain():
+        return f(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
