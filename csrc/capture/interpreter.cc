@@ -12,8 +12,28 @@
 
 namespace pijit {
 
+namespace {
+// Numbers, texts and sequences of them: there is little to find for a graph.
+bool is_plain_data(PyObject* o) {
+  if (!o || o == Py_None || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) ||
+      PyUnicode_CheckExact(o))
+    return true;
+  if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return false;
+  constexpr Py_ssize_t kLooks = 4;
+  const Py_ssize_t n = std::min(PySequence_Fast_GET_SIZE(o), kLooks);
+  PyObject** items = PySequence_Fast_ITEMS(o);
+  return std::all_of(items, items + n, [](PyObject* x) {
+    return !PyTuple_CheckExact(x) && !PyList_CheckExact(x) && is_plain_data(x);
+  });
+}
+}  // namespace
+
 Tracer::Tracer(StartPoint& p, const std::vector<PyObject*>& state, bool whole, std::set<int> left)
-    : Context(p), state_(state), whole_(whole), left_(std::move(left)) {}
+    : Context(p), state_(state), whole_(whole), left_(std::move(left)) {
+  constexpr int64_t kShare = 16;
+  if (!whole && config().measure && std::all_of(state.begin(), state.end(), is_plain_data))
+    budget_ /= kShare;
+}
 
 std::string Tracer::location() const {
   if (frames_.empty()) return "";

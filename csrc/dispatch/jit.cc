@@ -213,12 +213,15 @@ bool is_idle(State& state, bool tensor) {
   return false;
 }
 
-// What the call gains, or costs, is noted.
+// What the call gains, or costs, is noted. A captured call begins at `began`, with what it takes to
+// come here.
 template <class Captured, class Plain>
-py::object tried_call(State& state, bool tensor, const Captured& captured, const Plain& plain,
-                      bool* plainly = nullptr) {
-  // what has no breaks is not slower
-  if (state.tier.next(config().measure && !state.breaks.empty()) == Tier::Way::kPlain) {
+py::object tried_call(State& state, bool tensor, int64_t began, const Captured& captured,
+                      const Plain& plain, bool* plainly = nullptr) {
+  // What has no breaks may be slower only where it is a matter of guards.
+  constexpr int64_t kGuards = 10'000;
+  if (state.tier.next(config().measure, state.breaks.empty() ? kGuards : INT64_MAX) ==
+      Tier::Way::kPlain) {
     const Flag off(permission::paused);
     if (plainly) *plainly = true;
     const int64_t begin = clock_ns();
@@ -229,15 +232,16 @@ py::object tried_call(State& state, bool tensor, const Captured& captured, const
   struct Note {  // also where the call raises
     State& state;
     const bool tensor, timed;
+    const int64_t began;
     const uint64_t captures = state.compile_count, graphs = graphs_run;
-    const int64_t begin = timed ? clock_ns() : 0;
     ~Note() {
-      state.tier.ran_captured(timed ? clock_ns() - begin : Tier::kUntimed,
+      state.tier.ran_captured(timed ? clock_ns() - began : Tier::kUntimed,
                               {.graph = graphs_run != graphs,
                                .anew = state.compile_count != captures,
-                               .tensor = tensor});
+                               .tensor = tensor,
+                               .hopeless = std::exchange(state.hopeless, false)});
     }
-  } note{state, tensor, state.tier.timed()};
+  } note{state, tensor, state.tier.timed(), began};
   return captured();
 }
 
@@ -252,6 +256,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     if (jit->state->figures) return rested_call(*jit->state, jit->func, args, nargsf, kwnames);
     return PyObject_Vectorcall(jit->func, args, nargsf, kwnames);
   }
+  const int64_t began = jit->state->tier.may_time() ? clock_ns() : 0;
   auto original = [&] {
     PyObject* r = PyObject_Vectorcall(jit->func, args, static_cast<size_t>(nargs), kwnames);
     if (!r) throw py::error_already_set();
@@ -297,12 +302,12 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     const bool tries = !jit->graph && !state->fast;
     if (state->figures) {
       auto watched = [&](bool* plainly) {
-        return tries ? tried_call(*state, tensor, captured, original, plainly) : captured();
+        return tries ? tried_call(*state, tensor, began, captured, original, plainly) : captured();
       };
       return watched_call(*state, watched, original).release().ptr();
     }
     if (!tries) return captured().release().ptr();
-    return tried_call(*state, tensor, captured, original).release().ptr();
+    return tried_call(*state, tensor, began, captured, original).release().ptr();
   } catch (...) {
     return raise_current_exception();
   }

@@ -126,11 +126,17 @@ class Execution {
   // The result; null: the entry ends in a break, or could not run (`failed_`, `overtaken_`).
   py::object run_entry(const Found& found);
   void note_failure(Point& point, Entry& e);
+  bool is_hopeless(Point& point);
   void leave_stand();
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();
   py::object rest_in_python();
 
+  static inline uint64_t calls = 0;
+  const uint64_t number_ = ++calls;
+  uint64_t graphs_ = graphs_run;  // when the last of this call had run
+  bool won_ = false;              // one has
+  uint64_t fruitless_ = 0;        // breaks since then, at places that this call had been at
   const Front& front_;
   State& state_;
   const Code& code_;
@@ -160,6 +166,7 @@ py::object Execution::run() {
     Point& point = state_.points[{instr_, static_cast<int>(stack_.size())}];
     // a tape or a tracer that was started meanwhile must see each op
     if (point.never || !may_capture(untouched_ ? Asker::kEntry : Asker::kResume)) return plain();
+    if (is_hopeless(point)) return plain();
     const Found found = lookup(point);
     if (!found.entry) return plain();
     const py::object result = run_entry(found);
@@ -183,6 +190,27 @@ py::object Execution::run() {
       instr_ = handler.next;
     }
   }
+}
+
+// A loop over what capture can't compute comes back to its breaks: each costs some microseconds,
+// and where no graph runs between them the rest of the call is CPython's. So are the next calls
+// from here on, but for some.
+bool Execution::is_hopeless(Point& point) {
+  constexpr uint64_t kAtFirst = 4, kWhereGraphsRan = 32;
+  if (!config().measure || front_.stand || untouched_) return false;
+  const bool again = std::exchange(point.visited_by, number_) == number_;
+  if (graphs_ != graphs_run) {
+    graphs_ = graphs_run;
+    won_ = true;
+    fruitless_ = 0;
+    point.hopeless &= !again;
+  }
+  if (point.hopeless) return !point.hope.due();
+  if (!again || ++fruitless_ < (won_ || state_.graph_runs ? kWhereGraphsRan : kAtFirst))
+    return false;
+  point.hopeless = true;
+  state_.hopeless = !won_;
+  return true;
 }
 
 // Where a graph mostly fails, capture breaks before what may raise.
@@ -343,7 +371,10 @@ Execution::Found Execution::capture_here(Point& point) {
   }
   bool tensors = false;
   for (auto& g : fresh->guards) tensors |= g.kind == Guard::kTensor;
-  if (untouched_ && fresh->result >= 0 && fresh->ops.empty() && !tensors) {
+  // what is too long and has no op yet is a program of numbers
+  const bool too_long =
+      config().measure && fresh->break_record && fresh->break_record->reason == Reason::kBudget;
+  if (untouched_ && (fresh->result >= 0 || too_long) && fresh->ops.empty() && !tensors) {
     point.never = true;  // nothing for a graph in it
     if (instr_ == 0 && !front_.stand) state_.tier.found_nothing();
     return {};

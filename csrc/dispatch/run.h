@@ -23,6 +23,9 @@ struct Point {
   Backoff refused;                              // further entries, while there are too many
   bool expects_raises = false;                  // graphs that check for exceptions fail often
   bool never = false;                           // capture does not pay here
+  uint64_t visited_by = 0;                      // the call that was here last
+  bool hopeless = false;                        // breaks came back here, and no graph ran
+  Backoff hope;                                 // whether to try again, if so
 };
 
 // Looks for captured callees below a place. The hook costs each Python call there.
@@ -86,6 +89,7 @@ struct State {
   uint64_t calls = 0;
   uint64_t graph_runs = 0;
   FiguresRef figures;      // of a watched function; else null
+  bool hopeless = false;   // the last call went on plainly after breaks without any graph
   bool fast = false;       // numerics, of what is compiled
   bool automatic = false;  // nobody decorated the function, nor one above it
   bool busy = false;       // a capture of this function is under way

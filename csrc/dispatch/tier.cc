@@ -33,7 +33,7 @@ std::string duration(double ns) {
 // clang-format off
 const TierPolicy TierPolicy::decorated{
     .run = "call", .warm = 0, .fruitless = 8, .in_a_row = true, .anew_runs = kForever, .anew_share = 1,
-    .first_trial = 64, .settled = 0, .longest = 100'000, .turn = 8, .samples = 5, .medians = false,
+    .first_trial = 6, .settled = 0, .longest = 100'000, .turn = 2, .samples = 3, .medians = false,
     .clear = false, .gain = 1.03, .patience = 1, .again = false, .rest = 64};
 const TierPolicy TierPolicy::callee{
     .run = "call", .warm = 0, .fruitless = 4, .in_a_row = false, .anew_runs = kForever, .anew_share = 1,
@@ -73,14 +73,14 @@ bool Tier::rests(bool tensor) {
   return false;
 }
 
-Tier::Way Tier::next(bool tried) {
+Tier::Way Tier::next(bool tried, int64_t longest) {
   timed_ = warming();
   if (timed_) return Way::kPlain;
   tried_ = tried && !decided_;
   if (!tried_) return Way::kCaptured;
   if (!on_trial_ && policy_->turn > 0 && captured_runs_ >= policy_->first_trial &&
       captured_runs_ >= next_trial_ && settled_ >= policy_->settled &&
-      captured_.least() < static_cast<double>(policy_->longest)) {
+      captured_.least() < static_cast<double>(std::min(longest, policy_->longest))) {
     on_trial_ = true;
     asked_ = 0;
     plain_.clear();
@@ -101,7 +101,8 @@ void Tier::ran_captured(int64_t ns, Ran ran) {
     won_ = true;
     without_graph_ = 0;
     tensors_ = false;
-  } else if (policy_->in_a_row ? !ran.anew : !won_) {
+  } else if (ran.hopeless || (policy_->in_a_row ? !ran.anew : !won_)) {
+    if (ran.hopeless) return rest({Verdict::kNoGraph}, ran.tensor);
     tensors_ |= ran.tensor;
     if (++without_graph_ >= policy_->fruitless) return rest({Verdict::kNoGraph}, tensors_);
   }

@@ -95,17 +95,21 @@ class Tier {
   // The same, and a resting place counts the run. False: capture is tried again.
   bool rests(bool tensor);
   bool warming() const { return warm_runs_ < policy_->warm; }
-  // How does the next run go, and does its time count? `tried`: may trials be held?
+  // How does the next run go, and does its time count? `tried`: may trials be held? Only where a
+  // captured run takes less than `longest`, too.
   enum class Way : uint8_t { kPlain, kCaptured };
-  Way next(bool tried);
+  Way next(bool tried, int64_t longest = INT64_MAX);
   bool timed() const { return timed_; }
+  // Asked before next(): whether it may say that.
+  bool may_time() const { return !decided_; }
 
   void ran_plainly(int64_t ns);
   static constexpr int64_t kUntimed = -1;
   struct Ran {
-    bool graph = false;   // one ran, in it or below it
-    bool anew = false;    // something was captured
-    bool tensor = false;  // among the arguments
+    bool graph = false;     // one ran, in it or below it
+    bool anew = false;      // something was captured
+    bool tensor = false;    // among the arguments
+    bool hopeless = false;  // breaks came again and again without a graph
   };
   void ran_captured(int64_t ns, Ran ran);
   // Nothing in the place is for a graph.

@@ -78,8 +78,8 @@ def test_a_function_that_is_slower_captured(measure):
     try:
         @ms.jit
         def f(x, stop):
-            for _ in range(10):  # ten pieces without any op
-                stop(None)
+            stop(None), stop(None), stop(None), stop(None), stop(None)  # pieces without any op
+            stop(None), stop(None), stop(None), stop(None), stop(None)
             return x + 1
         for _ in range(400):
             assert f(X, STOP).asnumpy().tolist() == [1.0, 2.0, 3.0]
@@ -87,3 +87,124 @@ def test_a_function_that_is_slower_captured(measure):
         assert bool(ms.explain(f).given_back) == measure and ("one call took" in str(ms.explain(f))) == measure
     finally:
         _C.set_option("measure", before)
+
+
+@pytest.fixture
+def measured():
+    before = _C.get_option("measure")
+    _C.set_option("measure", "true")
+    yield
+    _C.set_option("measure", before)
+
+
+def runs_of(f):
+    """Runs of entries, those without a graph among them."""
+    return sum(e["calls"] for e in ms.explain(f).entries)
+
+
+def loop_over_an_array(x, a):
+    total = 0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            total += a[i, j]
+    return total
+
+
+def loop_over_numbers_of_numpy(x, a):
+    total = 0
+    for v in a[0]:
+        total = total + v * 2
+    return total
+
+
+def loop_with_a_call(x, a):
+    for _ in range(500):
+        STOP(None)
+    return 1
+
+
+def loop_with_a_dict(x, a):
+    d = {}
+    for v in a[0]:
+        d.setdefault(v > 0, []).append(v)
+    return sorted(map(len, d.values()))
+
+
+def while_loop(x, a):
+    n, total = 0, a[0, 0]
+    while n < 500:
+        total = total + a[0, n]
+        n += 1
+    return total
+
+
+@pytest.mark.parametrize("f", [loop_over_an_array, loop_over_numbers_of_numpy, loop_with_a_call, loop_with_a_dict, while_loop],
+                         ids=lambda f: f.__name__)
+def test_breaks_that_come_back_without_a_graph(f, measured):
+    """Within one call: the rest of it is CPython's, and so are the next calls."""
+    a = np.arange(1000, dtype=np.float64).reshape(2, 500)
+    want = f(None, a)
+    g = ms.jit(f)
+    assert g(None, a) == want
+    assert runs_of(g) < 40
+    for _ in range(20):
+        assert g(None, a) == want
+    assert runs_of(g) < 60 and ms.explain(g).given_back
+
+
+def test_breaks_that_come_back_with_graphs(measured):
+    @ms.jit
+    def f(x):
+        for _ in range(100):
+            STOP(None)
+            x = ops.tanh(x) * 2 + 1
+        return x
+
+    plain = X
+    for _ in range(100):
+        plain = ops.tanh(plain) * 2 + 1
+    assert (f(X).asnumpy() == plain.asnumpy()).all()
+    assert ms.explain(f).graph_runs >= 100
+
+
+def test_a_loop_without_graphs_behind_one_with(measured):
+    """The graph before it is kept, and what comes behind is right."""
+    @ms.jit
+    def f(x, n):
+        y = ops.tanh(x) * 2
+        for _ in range(n):
+            STOP(None)
+        return y + 1
+
+    want = (ops.tanh(X) * 2 + 1).asnumpy()
+    for _ in range(5):
+        assert (f(X, 300).asnumpy() == want).all()
+    assert runs_of(f) < 200 and ms.explain(f).graphs and not ms.explain(f).given_back
+    for _ in range(5):
+        assert (f(X, 3).asnumpy() == want).all()
+
+
+def test_a_function_given_back_after_breaks_gets_tensors(measured):
+    f = ms.jit(lambda a: sum(v * 2 for v in a) if isinstance(a, np.ndarray) else a * 2 + 1)
+    for _ in range(10):
+        f(np.ones(100))
+    assert f(X).asnumpy().tolist() == [1.0, 3.0, 5.0]
+    f(X)
+    assert ms.explain(f).graph_runs
+
+
+def test_programs_of_numbers_are_not_unrolled_for_long(measured):
+    @ms.jit
+    def fib(n):
+        return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+    @ms.jit
+    def total(n):
+        k = 0
+        for i in range(n):
+            k += i
+        return k
+
+    assert fib(20) == 6765 and total(100000) == 4999950000
+    assert ms.explain(total).compile_count == 1 and ms.explain(total).given_back
+    assert ms.explain(fib).compile_count < 12

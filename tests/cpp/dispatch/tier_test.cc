@@ -68,12 +68,27 @@ TEST(Tier, WithoutTrialsNothingIsGivenBackForItsTime) {
 
 TEST(Tier, WithoutGraphsAFunctionRests) {
   Tier t(TierPolicy::decorated);
-  for (int k = 0; k < 8; ++k) ASSERT_TRUE(run(t, 1, 1, {}));
-  EXPECT_FALSE(run(t, 1, 1, {}));
+  int runs = 0;  // eight captured ones, and those of a trial
+  while (run(t, 1, 1, {})) ASSERT_LT(++runs, 12);
+  EXPECT_EQ(t.captured_runs(), 8u);
   EXPECT_EQ(t.verdict(), "no graph ran in it");
   EXPECT_TRUE(run(t, 1, 1, {.graph = true, .tensor = true})) << "it rested without Tensors only";
   Tier in_turn(TierPolicy::decorated);
   for (int k = 0; k < 100; ++k) ASSERT_TRUE(run(in_turn, 1, 1, {.graph = k % 8 == 7}));
+}
+
+TEST(Tier, AfterBreaksWithoutEndAFunctionRestsAtOnce) {
+  Tier t(TierPolicy::decorated);
+  ASSERT_TRUE(run(t, 1, 1, {.anew = true, .hopeless = true}));
+  EXPECT_FALSE(run(t, 1, 1, {}));
+  EXPECT_TRUE(run(t, 1, 1, {.graph = true, .tensor = true})) << "Tensors are another matter";
+}
+
+TEST(Tier, AShortCallThatLosesIsGivenBackSoon) {
+  Tier t(TierPolicy::decorated);
+  int calls = 0;
+  while (run(t, 400, 500)) ASSERT_LT(++calls, 14);
+  EXPECT_EQ(t.verdict(), "one call took 500 ns captured and 400 ns plain");
 }
 
 TEST(Tier, CalleesNeedOneGraphOnly) {
