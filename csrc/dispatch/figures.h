@@ -29,9 +29,10 @@ struct Figures {
     Times plain, captured;
     Times anew;  // with something captured or compiled
   };
-  Calls all;                // outermost ones: not those that the function makes of itself
-  Calls top;                // of these, with no other watched function above
-  int64_t first_ns = 0;     // captures and compiles of the first call, which is in `all` alone
+  Calls all;  // outermost ones: not those that the function makes of itself
+  Calls top;  // of these, with no other watched function above
+  int64_t first_ns =
+      0;  // captures and compiles of the first call, if others ran below it: it is in `all` alone
   uint64_t recursive = 0;   // the others
   Times rested;             // by CPython, while the function was given back
   uint64_t uncaptured = 0;  // of what can't be captured, as of generators

@@ -132,6 +132,9 @@ enum class Way : uint8_t { kNone, kPlain, kCaptured };
 // How the outermost watched function of this thread runs.
 [[gnu::tls_model("initial-exec")]] thread_local Way watched_way = Way::kNone;
 
+// Outermost calls of watched functions so far.
+thread_local uint64_t watched_calls = 0;
+
 // A call of a watched function. The outermost decides for all below it, so that each has times of
 // both ways. Times of captured calls count where nothing was captured or ran plainly meanwhile.
 // `captured` says by its argument whether a trial let it run plainly.
@@ -148,6 +151,7 @@ py::object watched_call(State& state, const Captured& captured, const Plain& pla
   // The first call, which may be the only one, leaves the functions below it to themselves.
   const bool first = top && f.turns == 0;
   const double compile_ms = state.compile_ms;
+  const uint64_t alone = ++watched_calls;
   const bool plainly = top ? f.plain_is_due() : watched_way == Way::kPlain;
   struct Scope {
     Figures& f;
@@ -178,8 +182,10 @@ py::object watched_call(State& state, const Captured& captured, const Plain& pla
     ++f.cold;  // its ops were compiled
   } else {
     note(f.all);
-    if (first) f.first_ns = static_cast<int64_t>((state.compile_ms - compile_ms) * 1e6);
-    if (top && !first) note(f.top);
+    if (first && watched_calls != alone)
+      f.first_ns = static_cast<int64_t>((state.compile_ms - compile_ms) * 1e6);
+    else if (top)
+      note(f.top);
   }
   disturbances += tried;
   return r;

@@ -109,6 +109,10 @@ void Tier::ran_captured(int64_t ns, Ran ran) {
   if (ran.anew) {
     settled_ = 0;
     ++anew_;
+    if (ns != kUntimed) {
+      anew_ns_ += static_cast<double>(ns);
+      ++timed_anew_;
+    }
     if (captured_runs_ >= policy_->anew_runs &&
         anew_ > policy_->anew_share * static_cast<double>(captured_runs_))
       return rest({Verdict::kAnew}, true);

@@ -14,10 +14,11 @@ class Samples {
   void add(int64_t ns) { last_[n_++ % kKept] = static_cast<double>(ns); }
   uint64_t size() const { return n_; }
   void clear() { n_ = 0; }
+  double last() const { return n_ ? last_[(n_ - 1) % kKept] : 0; }
   double median() const;
   double least() const;
-  // The median; of a few, the first of which may have compiled something, the shortest.
-  double typical() const { return n_ < 4 ? least() : median(); }
+  // The median; of a few, the first of which may have compiled something, the last.
+  double typical() const { return n_ < 4 ? last() : median(); }
 
  private:
   static constexpr size_t kKept = 9;
@@ -123,6 +124,8 @@ class Tier {
   // What a run takes, as it is told: by the statistic that decides.
   double typical_plain() const { return typical(plain_); }
   double typical_captured() const { return typical(captured_); }
+  // Nanoseconds beyond a usual captured run that runs took in which something was captured.
+  double trying() const { return anew_ns_ - timed_anew_ * typical_captured(); }
   // Nanoseconds that a captured run saves, as far as a trial has told; 0 before that.
   double gain() const;
 
@@ -138,6 +141,7 @@ class Tier {
   Verdict verdict_;
   bool tried_ = false, timed_ = false, on_trial_ = false, decided_ = false, won_ = false;
   uint32_t warm_runs_ = 0, without_graph_ = 0, anew_ = 0, settled_ = 0, lost_ = 0;
+  double anew_ns_ = 0, timed_anew_ = 0;
   uint64_t captured_runs_ = 0, asked_ = 0, next_trial_ = 0;
   Samples plain_, captured_;
 };

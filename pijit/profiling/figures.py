@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from pijit import _C
 from pijit.profiling.measure import Ratio, Timing, ratio
 from pijit.profiling.profile import seconds
@@ -12,7 +14,7 @@ _OFTEN = 8  # calls that compile something are typical when there are more, and 
 
 @dataclass
 class Figures:
-    """Of one function. calls: outermost ones; recursive: those that it made of itself. plain, captured: Timing of single calls, or None;
+    """Of one function. calls: outermost ones; recursive: those that it made of itself. plain, captured: Timing of single calls, or None (means where most calls compile something);
     speedup: a Ratio, or None where too little was measured. trying: seconds that captures, compiles and further sizes took beyond a captured
     call. saved: seconds, trying subtracted, of calls that no other watched function made; None where no plain time is known. spent: seconds of these calls
     that ran captured."""
@@ -60,20 +62,21 @@ def of(handles):
     anew_n, anew_s, anew = calls("all", "anew")
     rested_n, _, rested = calls("", "rested")
     cold = sum(t["cold"] for t in told)
+    statistic = np.median
     if anew_n > _OFTEN and 4 * anew_n > captured_n:
-        captured = captured + anew
-    before = Timing.of(plain) if plain else Timing.of(rested) if rested else None
-    after = Timing.of(captured) if captured else None
+        captured, statistic = captured + anew, np.mean
+    before = Timing.of(plain or rested, statistic) if plain or rested else None
+    after = Timing.of(captured, statistic) if captured else None
     enough = len(plain) >= LEAST_PLAIN and len(captured) >= LEAST_CAPTURED and min(before.median, after.median) > 0
     usual = Timing.of(calls("all", "captured")[2] or plain or rested or [0.0]).median
     return Figures(
         calls=plain_n + captured_n + anew_n + rested_n + cold + sum(t["uncaptured"] for t in told), recursive=sum(t["recursive"] for t in told),
         rested=rested_n, uncaptured=sum(t["uncaptured"] for t in told), plain=before, captured=after,
-        speedup=ratio(before, after) if enough else None, trying=max(0.0, anew_s - anew_n * usual), **_saved(calls, rested, sum(t["first"] for t in told)))
+        speedup=ratio(before, after, statistic=statistic) if enough else None, trying=max(0.0, anew_s - anew_n * usual), **_saved(calls, rested, sum(t["first"] for t in told)))
 
 
 def _saved(calls, rested, first):
-    plain = calls("top", "plain")[2] or rested
+    plain = calls("top", "plain")[2] or calls("all", "plain")[2] or rested
     runs = [calls("top", kind) for kind in ("captured", "anew")]
     count, spent = sum(r[0] for r in runs), sum(r[1] for r in runs)
     saved = count * Timing.of(plain).median - spent - first if plain else -first if not count else None
