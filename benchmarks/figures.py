@@ -196,7 +196,9 @@ def main():
         data, functions, times = PROGRAMS[name]
         source = data + functions
         cold, warm = clock(source, times)
-        whole, function = watched(source, times)
+        runs = [watched(source, times) for _ in range(7)]
+        known = [whole for whole, _ in runs if whole is not None]
+        whole, function = float(np.median(known)) if len(known) > len(runs) // 2 else None, runs[-1][1]
         line(name, "%%pijit, the cell", whole, cold)
         # where most calls compile for another size, these are what a call takes
         line(name, "%%pijit, the function", function, cold if name == "changing sizes" else warm)

@@ -20,7 +20,8 @@ class Break:
 @dataclasses.dataclass
 class Region:
     """A function, or a loop of one or of a module. Times of single calls or iterations, in microseconds, medians (of loops: the least), 0
-    where none were measured; plain_runs: how many plain ones were. compile_ms: captures, compiles and further sizes; a function and its
+    where none were measured; plain_runs: how many plain ones were. trying_ms: what trying took beyond usual captured runs, which may hold
+    sizes; None: compile_ms. compile_ms: captures, compiles and further sizes; a function and its
     loops count them once. given_back: why CPython runs it again, empty where it does not."""
 
     kind: str
@@ -37,12 +38,13 @@ class Region:
     compile_ms: float
     breaks: list
     plain_runs: int = 0
+    trying_ms: float | None = None
 
     @property
     def saved_s(self):
         """Seconds that capture saved, or lost where negative: what trying took is subtracted, also of what was given back."""
         known = self.plain_us and self.captured_us
-        return ((self.plain_us - self.captured_us) * self.captured / 1e6 if known else 0.0) - self.compile_ms / 1e3
+        return ((self.plain_us - self.captured_us) * self.captured / 1e6 if known else 0.0) - (self.compile_ms if self.trying_ms is None else self.trying_ms) / 1e3
 
     @property
     def ratio(self):

@@ -137,9 +137,10 @@ thread_local uint64_t watched_calls = 0;
 
 // A call of a watched function. The outermost decides for all below it, so that each has times of
 // both ways. Times of captured calls count where nothing was captured or ran plainly meanwhile.
-// `captured` says by its argument whether a trial let it run plainly.
+// `begin`: when the call came, before its code was looked at. `captured` says by its argument
+// whether a trial let it run plainly.
 template <class Captured, class Plain>
-py::object watched_call(State& state, const Captured& captured, const Plain& plain) {
+py::object watched_call(State& state, int64_t begin, const Captured& captured, const Plain& plain) {
   const FiguresRef kept = state.figures;
   Figures& f = *kept;
   bool tried = false;
@@ -170,7 +171,6 @@ py::object watched_call(State& state, const Captured& captured, const Plain& pla
   {
     const Scope scope(f, first ? Way::kNone : plainly ? Way::kPlain : Way::kCaptured);
     if (plainly) permission::paused = true;
-    const int64_t begin = clock_ns();
     r = plainly ? plain() : captured(&tried);
     ns = clock_ns() - begin;
   }
@@ -262,7 +262,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     if (jit->state->figures) return rested_call(*jit->state, jit->func, args, nargsf, kwnames);
     return PyObject_Vectorcall(jit->func, args, nargsf, kwnames);
   }
-  const int64_t began = jit->state->tier.may_time() ? clock_ns() : 0;
+  const int64_t began = jit->state->figures || jit->state->tier.may_time() ? clock_ns() : 0;
   auto original = [&] {
     PyObject* r = PyObject_Vectorcall(jit->func, args, static_cast<size_t>(nargs), kwnames);
     if (!r) throw py::error_already_set();
@@ -273,7 +273,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     if (!may_capture(Asker::kCall)) {
       if (watched_way != Way::kPlain || !jit->state->figures) return original().release().ptr();
       return watched_call(
-                 *jit->state, [&](bool*) { return original(); }, original)
+                 *jit->state, begin, [&](bool*) { return original(); }, original)
           .release()
           .ptr();
     }
@@ -310,7 +310,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
       auto watched = [&](bool* plainly) {
         return tries ? tried_call(*state, tensor, began, captured, original, plainly) : captured();
       };
-      return watched_call(*state, watched, original).release().ptr();
+      return watched_call(*state, began, watched, original).release().ptr();
     }
     if (!tries) return captured().release().ptr();
     return tried_call(*state, tensor, began, captured, original).release().ptr();

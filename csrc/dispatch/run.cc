@@ -25,6 +25,7 @@ constexpr size_t kMaxEntries = 16;
 void note_sizes(State* state) {
   if (const int64_t ns = take_time_for_sizes(); ns > 0) {
     state->compile_ms += static_cast<double>(ns) / 1e6;
+    state->sizes_ms += static_cast<double>(ns) / 1e6;
     ++state->new_sizes;
     ++disturbances;
   }

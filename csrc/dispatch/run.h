@@ -84,8 +84,8 @@ struct State {
   std::vector<Miss> misses;  // guards that led to further captures
   SubjectRef subject;        // of calls, in recordings; null as long as there were none
   uint64_t compile_count = 0;
-  uint64_t new_sizes = 0;  // programs for further sizes
-  double compile_ms = 0;   // all of that
+  uint64_t new_sizes = 0;               // programs for further sizes
+  double compile_ms = 0, sizes_ms = 0;  // all of that; of the programs for further sizes
   uint64_t calls = 0;
   uint64_t graph_runs = 0;
   FiguresRef figures;      // of a watched function; else null
