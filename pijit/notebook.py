@@ -216,7 +216,7 @@ class Report:
             explained = [_explanation(f) for f in known.get(key, ())]
             note = "part of its callers' graphs" if x.within_others else "a generator, or not to be captured" if x.uncaptured == x.calls \
                 else "too few calls to compare"
-            calls = f"{x.calls:,}" + (f" (and {x.recursive:,} of itself)" if x.recursive else "")
+            calls = f"{x.calls:,}{' by itself' if x.within_others else ''}" + (f" (and {x.recursive:,} of itself)" if x.recursive else "")
             back = next((e.given_back for e in explained if e.given_back), "")
             if x.rested == x.calls and not back:
                 back = "earlier"
@@ -494,10 +494,6 @@ class _Cell:
         return time.perf_counter() - begin, result
 
 
-def _graph_runs(session):
-    return sum(_C.explain(f)["graph_runs"] for f in session.alive()) + sum(r.graph_runs for r in _regions().values())
-
-
 def compare(session, cell):
     """Runs a cell plain and captured, each time from the same state: once each to compile, once to tell functions apart, then in turn for about a
     second, at most 15 times each and at least once. Leaves what the last run, a captured one, gives."""
@@ -533,9 +529,9 @@ def compare(session, cell):
         first_plain, result, printed = run(captured=False)
         want = outcome(result)
         session.enable(True)
-        runs = _graph_runs(session)
+        runs = _C.graphs_run()
         first, result, again = run(captured=True)
-        graphs = _graph_runs(session) - runs
+        graphs = _C.graphs_run() - runs
         fronted = session.alive()[len(others):]
         report = None
         with _Known(session, fronted):

@@ -571,6 +571,9 @@ void init_jit(py::module_& m) {
     permission::graph_mode_on = argument<bool>("set_graph_mode", "on", a[0]);
     return py::none();
   });
+  define(
+      m, "graphs_run", {}, [](const Args&) { return graphs_run; },
+      "How many graphs ran so far, of all functions.");
   define(m, "runs_as_graph", {}, [](const Args&) { return runs_as_graph(); });
   define(m, "graph_mode", {},
          [](const Args&) { return graph_mode() && graph_depth == 0 && !tape_needs_single_ops(); });

@@ -29,11 +29,12 @@ class Figures:
     trying: float
     saved: float | None
     spent: float
+    captured_calls: int
 
     @property
     def within_others(self):
         """Whether it ran as part of its callers' graphs only."""
-        return self.plain is not None and self.captured is None and not self.rested and not self.trying
+        return self.plain is not None and not self.captured_calls and not self.rested
 
 
 def told(what, took, saved):
@@ -72,7 +73,7 @@ def of(handles):
     return Figures(
         calls=plain_n + captured_n + anew_n + rested_n + cold + sum(t["uncaptured"] for t in told), recursive=sum(t["recursive"] for t in told),
         rested=rested_n, uncaptured=sum(t["uncaptured"] for t in told), plain=before, captured=after,
-        speedup=ratio(before, after, statistic=statistic) if enough else None, trying=max(0.0, anew_s - anew_n * usual), **_saved(calls, rested, sum(t["first"] for t in told)))
+        speedup=ratio(before, after, statistic=statistic) if enough else None, captured_calls=captured_n + anew_n, trying=max(0.0, anew_s - anew_n * usual), **_saved(calls, rested, sum(t["first"] for t in told)))
 
 
 def _saved(calls, rested, first):

@@ -14,6 +14,9 @@ from pijit.profiling.limits import limits
 from pijit.profiling.summary import PARTS, summarize
 
 
+_DEAREST_EVENT = 1e-7  # seconds; what recorded calls take beyond that is what else the machine did
+
+
 class Profile:
     """Where the time of calls, or of a block of code, went.
 
@@ -49,7 +52,7 @@ class Profile:
         """Lets the parts add up to what a call takes that nobody records: what recording an event costs is taken off each, and the small difference
         that is left is spread over all."""
         counts = Counter(e[0] for e in self._recorded["events"])
-        cost = max(0.0, self.wall - median) * self.calls / max(1, sum(counts.values()))
+        cost = min(max(0.0, self.wall - median) * self.calls / max(1, sum(counts.values())), _DEAREST_EVENT)
         single = 0.0  # taken off ops that ran by themselves
         for k in self.kernels:
             less = min(k.runs * cost, 0.9 * k.time)

@@ -62,8 +62,10 @@ r""",
     "closures": "%%pijit\ndef train():\n    def step(x):\n        return ops.relu(x) * 2 + float(x.asnumpy().sum()) * 0\n    for k in range(40):\n        r = step(x)\n    return r\n"
                 "train()",
     "generator": "%%pijit\ndef chunks(x):\n    for k in range(4):\n        yield x * k\nfor k in range(10):\n    for c in chunks(x):\n        pass",
+    "decorated": "@ms.jit\ndef known(x):\n    return ops.relu(x) * 2 + ops.tanh(x)",
     "no cell": "%%pijit\ndef broken(:\n",
     "compare nothing": "%%pijit_compare\nz = np.linalg.svd(np.ones((8, 8)))[1]",
+    "compare decorated": "%%pijit_compare\nfor k in range(20):\n    y = known(x)",
     "compare broken": "%%pijit_compare\ndef broken(:\n",
     "unload": "%unload_ext pijit",
     "wrong": "%load_ext pijit\n%pijit sideways",
@@ -184,6 +186,10 @@ def test_a_cell_that_does_not_parse(outputs):
 def test_a_comparison_of_nothing(outputs):
     text = texts(outputs, "compare nothing")
     assert text.startswith("nothing in it was captured") and "times as fast" not in text, text
+
+
+def test_a_comparison_of_what_was_decorated_before(outputs):
+    assert "nothing" not in texts(outputs, "compare decorated") and "captured" in texts(outputs, "compare decorated")
 
 
 def test_autoreload(outputs):
