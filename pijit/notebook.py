@@ -214,9 +214,9 @@ class Report:
             if not x.calls:
                 continue
             explained = [_explanation(f) for f in known.get(key, ())]
-            note = "part of its callers' graphs" if x.within_others else "a generator, or not to be captured" if x.uncaptured == x.calls \
+            note = "part of its callers' graphs, these calls ran plainly" if x.within_others else "a generator, or not to be captured" if x.uncaptured == x.calls \
                 else "too few calls to compare"
-            calls = f"{x.calls:,}{' by itself' if x.within_others else ''}" + (f" (and {x.recursive:,} of itself)" if x.recursive else "")
+            calls = f"{x.calls:,}" + (f" (and {x.recursive:,} of itself)" if x.recursive else "")
             back = next((e.given_back for e in explained if e.given_back), "")
             if x.rested == x.calls and not back:
                 back = "earlier"
