@@ -273,7 +273,7 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
     if (!may_capture(Asker::kCall)) {
       if (watched_way != Way::kPlain || !jit->state->figures) return original().release().ptr();
       return watched_call(
-                 *jit->state, begin, [&](bool*) { return original(); }, original)
+                 *jit->state, began, [&](bool*) { return original(); }, original)
           .release()
           .ptr();
     }
