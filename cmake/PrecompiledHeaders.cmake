@@ -8,7 +8,7 @@ set(CORE_HEADERS <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <funct
   <unordered_map> <utility> <variant> <vector>
   <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h> <absl/container/inlined_vector.h>
   <absl/strings/str_cat.h>)
-set(PYTHON_HEADERS <pybind11/cast.h> <pybind11/gil.h> ${CORE_HEADERS})  # not all of pybind11: python/define.h
+set(PYTHON_HEADERS <pybind11/cast.h> <pybind11/detail/class.h> <pybind11/gil.h> ${CORE_HEADERS})  # not all of pybind11: python/define.h
 set(EIGEN_HEADERS <Eigen/Dense>)
 
 # precompile_headers(target headers…), or (target REUSE_FROM another) where flags are the same.

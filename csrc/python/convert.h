@@ -2,6 +2,7 @@
 // casts raise errors that name neither the argument nor what is wrong with it.
 #pragma once
 #include <pybind11/cast.h>
+#include <pybind11/detail/class.h>  // inline functions that cast.h calls
 
 #include <string>
 #include <vector>

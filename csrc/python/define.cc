@@ -2,11 +2,6 @@
 
 namespace pijit {
 
-// Files without <pybind11/pybind11.h> call what is an inline function there: one that the linker
-// finds here.
-[[gnu::used]] static std::string (*const name_of_type)(PyTypeObject*) =
-    &pybind11::detail::get_fully_qualified_tp_name;
-
 std::vector<py::object> bind_arguments(const char* function, const Parameters& parameters,
                                        const py::args& args, const py::kwargs& kwargs) {
   OP_CHECK(args.size() <= parameters.size(), kType, function, "() takes ", parameters.size(),
