@@ -11,7 +11,8 @@ set(CORE_HEADERS <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <funct
 set(PYTHON_HEADERS <pybind11/cast.h> <pybind11/detail/class.h> <pybind11/gil.h> ${CORE_HEADERS})  # not all of pybind11: python/define.h
 set(EIGEN_HEADERS <Eigen/Dense>)
 
-# precompile_headers(target headers…), or (target REUSE_FROM another) where flags are the same.
+# precompile_headers(target headers…), or (target REUSE_FROM another) where flags are the same: g++ takes the options
+# for optimization from the precompiled header, not from the command line. So files with options of their own go without.
 function(precompile_headers target)
   if(PIJIT_PCH)
     if(ARGV1 STREQUAL REUSE_FROM)
