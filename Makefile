@@ -213,6 +213,7 @@ bench-functions: build
 
 lint: deps-lint venv-dev
 	$(VENV)/bin/ruff check pijit tests benchmarks demo.py setup.py
+	$(VENV)/bin/basedpyright --pythonpath $(PY)
 	clang-format --dry-run -Werror $$(git ls-files 'csrc/*.h' 'csrc/*.cc' 'tests/cpp/*.cc')
 
 clean:

@@ -172,7 +172,7 @@ def _truncated(numbers, a, b, n):
     if a > 0.5:  # a tail: exponential from a, cut off at b
         most = -math.expm1(-a * (b - a))
 
-        def propose(k):
+        def propose(k):  # pyright: ignore[reportRedeclaration]
             x = np.minimum(a - np.log1p(-numbers.random(k) * most) / a, b)
             return x, numbers.random(k) <= np.exp(-0.5 * (x - a) ** 2)
     elif b - a < 2:

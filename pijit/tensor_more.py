@@ -127,6 +127,7 @@ class _Methods:
         """The data as bytes, in C order."""
         return self.asnumpy().tobytes()
 
+    @staticmethod
     def convert_bytes_to_tensor(data, shape, dtype):
         """A tensor of bytes that get_bytes gave."""
         return Tensor(np.frombuffer(data, mstype.dtype_to_nptype(dtype)).reshape(shape), dtype)
@@ -183,7 +184,7 @@ from pijit.parameter import Parameter as _Parameter  # noqa: E402
 
 for _name, _value in vars(_Methods).items():
     if not _name.startswith("__"):
-        setattr(Tensor, _name, staticmethod(_value) if _name == "convert_bytes_to_tensor" else _value)
+        setattr(Tensor, _name, _value)
 
 
 def _plain(name, default, doc):

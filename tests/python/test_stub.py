@@ -61,6 +61,13 @@ def test_methods_of_tensors_are_declared():
     assert "__getattr__" not in declared and {n for n in dir(_C.Tensor) if n[0] != "_"} <= declared
 
 
+def test_operators_of_tensors_are_declared():
+    of_all_objects = {"__new__", "__doc__", "__module__", "__reduce__", "__repr__", "__str__", "__format__"}
+    declared = {m.name if isinstance(m, ast.FunctionDef) else m.target.id for m in stub_names()["Tensor"].body
+                if isinstance(m, (ast.FunctionDef, ast.AnnAssign))}
+    assert {n for n in vars(_C.Tensor) if n.startswith("__")} - of_all_objects <= declared
+
+
 def test_methods_show_their_arguments():
     show = {n: str(inspect.signature(getattr(_C.Tensor, n))) for n in ("sum", "abs", "clamp_", "mul", "sort")}
     assert show == {"sum": "(self, dim=None, keepdim=False, *, dtype=None)", "abs": "(input)", "clamp_": "(input, min=None, max=None)", "mul": "(input, other)",

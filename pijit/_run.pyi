@@ -1,0 +1,6 @@
+"""Calls without frames of ours, for programs that do not import the package yet."""
+from collections.abc import Callable
+from typing import Any
+
+def run(f: Callable[..., Any], *args: Any) -> Any: ...
+def in_main_interpreter() -> bool: ...
