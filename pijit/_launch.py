@@ -226,7 +226,7 @@ def load_package():
     from pijit import automatic
     automatic.begin(request)
     if request.plain:
-        pijit._C.forbid_capture()
+        pijit._C.forbid_capture(True)
     if request.device:
         pijit.context._override_device = request.device
     if request.name:

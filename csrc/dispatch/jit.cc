@@ -565,8 +565,11 @@ void init_jit(py::module_& m) {
       },
       "Whether jitted functions run plainly on this thread from now on; gives what was so.");
   define(
-      m, "forbid_capture", {}, [](const Args&) { return permission::forbidden = true, py::none(); },
-      "All threads run plainly from now on, until the process ends.");
+      m, "forbid_capture", {{"on"}},
+      [](const Args& a) {
+        return std::exchange(permission::forbidden, argument<bool>("forbid_capture", "on", a[0]));
+      },
+      "Whether all threads run plainly from now on; gives what was so.");
   define(m, "set_graph_mode", {{"on"}}, [](const Args& a) {
     permission::graph_mode_on = argument<bool>("set_graph_mode", "on", a[0]);
     return py::none();

@@ -28,7 +28,7 @@ namespace permission {
 // thread-local memory that needs no look-up.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local bool paused;
 extern bool graph_mode_on;
-extern bool forbidden;  // on all threads, until the process ends
+extern bool forbidden;  // on all threads
 
 enum Obstacle : uint8_t {
   kPaused = 1,

@@ -34,7 +34,9 @@ class Rude:
 def fresh():
     X._replace(NUMBERS)  # some functions assign
     yield
-    _C.pause_capture(False)  # which is one of the functions
+    _C.pause_capture(False)  # these are among the functions
+    _C.forbid_capture(False)
+    _C.set_clock(None)
 
 
 def wrong_values():
