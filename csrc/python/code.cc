@@ -377,9 +377,7 @@ void add_traceback(const CodeInfo& info, int line) {
   _PyTraceback_Add(name.c_str(), filename.c_str(), line);
 }
 
-static PyObject* own_builtins(PyObject* globals) {
-  return quiet_item(globals, names.builtins);
-}
+static PyObject* own_builtins(PyObject* globals) { return quiet_item(globals, names.builtins); }
 bool has_builtins(PyObject* globals) { return own_builtins(globals); }
 PyObject* builtins_of(PyObject* globals) {
   PyObject* b = own_builtins(globals);

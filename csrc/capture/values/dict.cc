@@ -9,7 +9,6 @@
 namespace pijit {
 namespace {
 
-
 // An empty one. Code of the class does not run.
 py::object empty_dict(PyObject* cls) {
   auto* t = reinterpret_cast<PyTypeObject*>(cls);
