@@ -8,8 +8,8 @@ import pytest
 import pijit as ms
 from pijit import ops
 from pijit.explanation import readable, unlike
+from pijit.profiling.figures import seconds
 from pijit.profiling.html import STYLE
-from pijit.profiling.profile import seconds
 
 X = np.ones(5)
 T = ms.Tensor(np.ones(5, np.float32))
