@@ -87,6 +87,9 @@ void init_record(py::module_& m) {
       },
       "Begins a recording, and gives what record_stop takes.");
   define(
+      m, "recording", {}, [](const Args&) { return py::bool_(recording()); },
+      "Whether a recording is under way.");
+  define(
       m, "set_clock", {{"ns"}},
       [](const Args& a) {
         const int64_t ns = a[0].is_none() ? kRealTime : integer("set_clock", "ns", a[0]);

@@ -31,6 +31,25 @@ def _renamed(name):
     return "mindspore" + name[len("pijit"):] if name.partition(".")[0] == "pijit" else name
 
 
+def _switches():
+    """What holds of the whole process, and later files of the same process would run under."""
+    from pijit import _C
+
+    was = {"paused": _C.pause_capture(False), "forbidden": _C.forbid_capture(False)}
+    _C.pause_capture(was["paused"])
+    _C.forbid_capture(was["forbidden"])
+    was.update({o[0]: _C.get_option(o[0]) for o in _C.option_table()})
+    return was | {"recording": _C.recording(), "graph mode": _C.graph_mode(), "tapes": len(_C.active_tapes())}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def leaves_all_as_it_was():
+    before = _switches()
+    yield
+    now = _switches()
+    assert {k: v for k, v in now.items() if v != before[k]} == {}, "a file of tests leaves this behind"
+
+
 class _Imports(ast.NodeTransformer):
     def visit_Import(self, node):
         made = []

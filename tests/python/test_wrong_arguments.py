@@ -37,6 +37,8 @@ def fresh():
     _C.pause_capture(False)  # these are among the functions
     _C.forbid_capture(False)
     _C.set_clock(None)
+    while _C.recording():
+        _C.record_stop((0, 0, 0, 0))
 
 
 def wrong_values():
