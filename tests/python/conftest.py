@@ -6,6 +6,7 @@ installs, so that what a test asserts of `pijit` (results, graphs, breaks, captu
 
 import ast
 import os
+import signal
 import sys
 from importlib.machinery import PathFinder, SourceFileLoader
 
@@ -16,6 +17,8 @@ from tests.python.runs import FILES
 os.environ.setdefault("PIJIT_STRICT", "1")
 os.environ.setdefault("PIJIT_VERIFY", "1")
 os.environ.setdefault("PIJIT_MEASURE", "0")  # else what is captured depended on how busy the machine is
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 if "PYTEST_XDIST_WORKER" in os.environ:  # the cores are taken by the other workers
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
