@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pijit as ms
+from pijit import ops
 from pijit.initializer import TruncatedNormal, initializer
 
 INF = math.inf
@@ -87,3 +88,17 @@ def test_sigma_must_be_positive():
         draw(-1.0)
     with pytest.raises(RuntimeError, match="'sigma'"):
         draw(0.0)
+
+
+@pytest.mark.parametrize("low, high", [(-2, 2), (5, 4), (-4, -5), (0, 100), (5.5, 7), (6.5, 6.6), (8, 9), (-30, -20), (3, INF), (-INF, -9)])
+@pytest.mark.parametrize("way", [lambda f: f, ms.jit], ids=["eager", "jitted"])
+def test_the_primitive_with_bounds_anywhere(low, high, way):
+    ms.set_seed(3)
+    draw, n = ops.ParameterizedTruncatedNormal(), 2000
+    args = [ms.Tensor((n,), ms.int32), *(ms.Tensor(float(v), ms.float32) for v in (0, 1, low, high))]
+    x = way(lambda *a: draw(*a))(*args).asnumpy().astype(np.float64)
+    a, b = min(low, high), max(low, high)
+    assert x.min() >= np.float32(a) and x.max() <= np.float32(b)
+    # Kolmogorov-Smirnov, at 1 in 10^4
+    shares = np.sort([share(a, min(max(v, a), b), b) for v in x])
+    assert abs(shares - (np.arange(n) + 0.5) / n).max() < 2.23 / np.sqrt(n)

@@ -6,7 +6,7 @@ from pijit import dtype as mstype
 from pijit import random as _random
 from pijit._C import Tensor, ops as _ops
 from pijit.ops.function.creation import arange, zeros
-from pijit.ops.function.elementwise import _need_tensor, abs, cast, exp, floor, log, log1p, maximum, minimum, pow, sign, sqrt
+from pijit.ops.function.elementwise import _need_tensor, abs, cast, exp, floor, log, log1p, maximum, minimum, pow, select, sign, sqrt
 from pijit.ops.function.random import multinomial
 from pijit.ops.function.shapes import broadcast_to, expand_dims, reshape
 from pijit.ops.function.special import igammac
@@ -367,13 +367,33 @@ def cauchy(shape, median=0.0, sigma=1.0):
 
 
 def truncated_normal(shape, mean, stdevs, low, high):
-    """Normal numbers between low and high: by the inverse of the distribution function."""
+    """Normal numbers between low and high, float64; between high and low where low > high.
+
+    By the inverse of the distribution function, or behind `far` standard deviations of its tail: what is drawn there would be lost in
+    the last digits of numbers close to 1."""
     from pijit.ops.function.composed import erfinv
-    root = math.sqrt(2.0)
-    a, b = ((1.0 + _ops["erf"]((edge - mean) / (stdevs * root))) * 0.5 for edge in (low, high))
-    u = a + (b - a) * _random.uniform(tuple(shape))
-    x = mean + stdevs * root * erfinv(minimum(maximum(2.0 * u - 1.0, -1.0 + 2.0 ** -24), 1.0 - 2.0 ** -24))
-    return minimum(maximum(x, low), high)
+    mean, stdevs, low, high = (cast(x, mstype.float64) for x in (mean, stdevs, low, high))
+    a, b = (minimum(low, high) - mean) / stdevs, (maximum(low, high) - mean) / stdevs
+    above = a > 0.0  # the same interval below 0, where probabilities keep their digits
+    a, b = select(above, -b, a), select(above, -a, b)
+    u = cast(_random.uniform(tuple(shape)), mstype.float64)
+    root, far = math.sqrt(2.0), 6.0
+    p, q = (0.5 * _ops["erfc"](edge / -root) for edge in (a, b))
+    near = root * erfinv(minimum(maximum(2.0 * (p + (q - p) * u) - 1.0, -1.0 + 2.0 ** -53), 1.0 - 2.0 ** -53))
+
+    # -log of the tail's probability, but for a constant (Abramowitz & Stegun 26.2.12), and Newton's method to invert it
+    def surprise(x):
+        r = 1.0 / (x * x)
+        return 0.5 * x * x + log(x) - log(1.0 - r * (1.0 - r * (3.0 - r * (15.0 - 105.0 * r))))
+    least, most = maximum(-b, far), maximum(-a, far)
+    start = surprise(least)
+    want = start - log(1.0 - u * (1.0 - exp(start - surprise(most))))
+    x = (least * least + 2.0 * (want - start)) ** 0.5
+    for _ in range(4):
+        x = x - (surprise(x) - want) / (x + 1.0 / x)
+    x = select(b < -far, -x, near)
+    x = minimum(maximum(select(above, -x, x), select(above, -b, a)), select(above, -a, b))
+    return mean + stdevs * x
 
 
 __all__ = ["standard_laplace", "laplace", "gamma", "random_gamma", "poisson", "random_poisson", "multinomial_with_replacement", "random_categorical",
