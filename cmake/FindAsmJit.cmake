@@ -1,4 +1,4 @@
-# asmjit: Debian's static archive, with one symbol renamed (csrc/cpu/loop_asmjit.cc says why).
+# asmjit: Debian's static archive, with one symbol renamed (csrc/cpu/loops/asmjit.cc says why).
 set(ASMJIT_VERSION 1.9)
 
 find_path(ASMJIT_INCLUDE_DIR asmjit/x86.h)

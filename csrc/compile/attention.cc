@@ -70,12 +70,10 @@ class Finder : public Rewriter {
   }
 
   const Node& from(uint32_t id) const { return from_.node(id); }
-  static bool is(const Node& n, const char* name) {
-    return n.kind == Node::kOp && n.op->name == name;
-  }
+  static bool is(const Node& n, Role role) { return n.kind == Node::kOp && n.op->role == role; }
   // A number that stands in the program, alone or all over a tensor.
   std::optional<double> number(uint32_t id) const {
-    while (is(from(id), "broadcast_to") || is(from(id), "reshape")) id = from(id).in[0];
+    while (is(from(id), Role::kBroadcast) || is(from(id), Role::kReshape)) id = from(id).in[0];
     return number_of(from(id));
   }
   static std::optional<double> number_of(const Node& n) {
@@ -108,7 +106,7 @@ class Finder : public Rewriter {
   static bool flag(const Node& n, const char* name) { return OpCtx{*n.op, n.attrs}.flag(name); }
   // Through transposes of the last two axes.
   Matrix matrix(uint32_t id, bool transposed) const {
-    for (const Node* n = &from(id); is(*n, "transpose"); n = &from(id)) {
+    for (const Node* n = &from(id); is(*n, Role::kTranspose); n = &from(id)) {
       const Dims& axes = std::get<Dims>(n->attrs[0]);
       const auto rank = static_cast<int64_t>(axes.size());
       for (int64_t k = 0; k < rank; ++k)
@@ -134,16 +132,17 @@ class Finder : public Rewriter {
   bool step(uint32_t id, const Shape& shape, Scores* s) const {
     const Node& n = from(id);
     if (n.kind != Node::kOp || uses(id) != 1 || !(n.type.shape == shape)) return false;
-    const std::string& name = n.op->name;
-    if (name == "matmul") {
+    const Role role = n.op->role;
+    if (role == Role::kMatmul) {
       s->product = &n;
       return is_half(n.type.dtype);
     }
-    if (name == "cast") return is_float(n.type.dtype) && walk(n.in[0], shape, s);
-    const bool product = name == "mul", quotient = name == "div", sum = name == "add";
+    if (role == Role::kCast) return is_float(n.type.dtype) && walk(n.in[0], shape, s);
+    const bool product = role == Role::kMul, quotient = role == Role::kDiv,
+               sum = role == Role::kAdd;
     const Scores before = *s;
     auto again = [&](uint32_t next) { return *s = before, walk(next, shape, s); };
-    if (name == "select") {
+    if (role == Role::kSelect) {
       constexpr double kVeryLow = -1e4;  // exponentials of it are 0
       for (int k = 1; k < 3; ++k) {
         const auto fill = number(n.in[k]);
@@ -177,12 +176,13 @@ class Finder : public Rewriter {
   // the weights to differentiate. Empty: it is none, or no kernel takes it.
   Val attention(const Node& n) {
     const int rank = n.type.shape.rank();
-    if (!is(n, "matmul") || !is_half(n.type.dtype) || flag(n, "trans_a") || rank < 3 || rank > 4)
+    if (!is(n, Role::kMatmul) || !is_half(n.type.dtype) || flag(n, "trans_a") || rank < 3 ||
+        rank > 4)
       return {};
     uint32_t id = n.in[0];
-    while (is(from(id), "cast") && is_float(from(id).type.dtype)) id = from(id).in[0];
+    while (is(from(id), Role::kCast) && is_float(from(id).type.dtype)) id = from(id).in[0];
     const Node& softmax = from(id);
-    if (!is(softmax, "softmax")) return {};
+    if (!is(softmax, Role::kSoftmax)) return {};
     const int64_t axis = OpCtx{*softmax.op, softmax.attrs}.i("axis");
     Scores s;
     if ((axis != -1 && axis != rank - 1) || softmax.type.shape.rank() != rank ||
@@ -263,11 +263,11 @@ class Finder : public Rewriter {
       for (uint32_t r : readers_[weights[i]]) {
         if (r == kNoNode) return false;
         const Node& user = from(r);
-        if (is(user, "cast") && is_float(user.type.dtype)) {
+        if (is(user, Role::kCast) && is_float(user.type.dtype)) {
           weights.push_back(r);
-        } else if (is(user, "mul")) {
+        } else if (is(user, Role::kMul)) {
           factors.push_back(r);
-        } else if (is(user, "matmul")) {
+        } else if (is(user, Role::kMatmul)) {
           if (is_weights(user.in[0]) && is_weights(user.in[1])) return false;
           if (r == n.id) continue;
           if (dv) return false;
@@ -298,23 +298,24 @@ class Finder : public Rewriter {
       return kNoNode;
     };
     const Node *first = &from(factors[0]), *second = &from(factors[1]);
-    if (is(from(other(*first)), "reduce_sum")) std::swap(first, second);
+    if (is(from(other(*first)), Role::kReduceSum)) std::swap(first, second);
     const uint32_t total = other(*second);
     const Node& sum = from(total);
     const int64_t last = s.product->type.shape.rank() - 1;
-    if (!is(sum, "reduce_sum") || sum.in[0] != first->id || reader(total) != second ||
+    if (!is(sum, Role::kReduceSum) || sum.in[0] != first->id || reader(total) != second ||
         uses(first->id) != 2)
       return false;
     const OpCtx c{*sum.op, sum.attrs};
     const Node* d = reader(second->id);
     if (normalize_axes(sum.op->name, c.ints("axis"), static_cast<int>(last) + 1) !=
             std::vector<int64_t>{last} ||
-        !c.flag("keepdims") || !d || !is(*d, "sub") || d->in[0] != first->id)
+        !c.flag("keepdims") || !d || !is(*d, Role::kSub) || d->in[0] != first->id)
       return false;
     uint32_t id = other(*first);
-    while (is(from(id), "cast") && is_float(from(id).type.dtype) && reader(id)) id = from(id).in[0];
+    while (is(from(id), Role::kCast) && is_float(from(id).type.dtype) && reader(id))
+      id = from(id).in[0];
     const Node& dp = from(id);
-    if (!is(dp, "matmul") || !reader(id)) return false;
+    if (!is(dp, Role::kMatmul) || !reader(id)) return false;
     const Matrix ct = left(dp);
     if (right(dp) != right(n).t() || (g->ct && g->ct != ct)) return false;
     g->ct = ct;
@@ -332,28 +333,28 @@ class Finder : public Rewriter {
     };
     auto cast_to = [&](DType t) {
       return at->type.dtype == t ||
-             follow([&](const Node& x) { return is(x, "cast") && x.type.dtype == t; });
+             follow([&](const Node& x) { return is(x, Role::kCast) && x.type.dtype == t; });
     };
     for (size_t k = s.path.size(); k-- > 0;) {
       const Node& step = from(s.path[k]);
       if (!cast_to(step.type.dtype)) return false;
-      if (is(step, "add")) {
+      if (is(step, Role::kAdd)) {
         for (uint32_t r : readers_[at->id])
           if (r != kNoNode && sums_to_bias(from(r), s)) g->bias = r;
         const Node* only = reader(at->id);
         if (only && only->id == g->bias) return true;
       }
-      if (k == 0 || is(step, "cast") || is(step, "add")) continue;
+      if (k == 0 || is(step, Role::kCast) || is(step, Role::kAdd)) continue;
       const uint32_t before = s.path[k - 1];
       const bool passed = follow([&](const Node& x) {
         if (x.op != step.op) return false;
-        if (is(x, "select"))
+        if (is(x, Role::kSelect))
           return x.in[0] == step.in[0] &&
                  (step.in[1] == before ? x.in[1] == at->id && number(x.in[2]) == 0
                                        : x.in[2] == at->id && number(x.in[1]) == 0);
         const uint32_t factor = step.in[step.in[0] == before];
         return (x.in[0] == at->id && x.in[1] == factor) ||
-               (is(x, "mul") && x.in[1] == at->id && x.in[0] == factor);
+               (is(x, Role::kMul) && x.in[1] == at->id && x.in[0] == factor);
       });
       if (!passed) return false;
     }
@@ -361,7 +362,7 @@ class Finder : public Rewriter {
     const Matrix q = left(*s.product), k = right(*s.product).t();
     for (uint32_t r : readers_[at->id]) {
       if (r != kNoNode && r == g->bias) continue;
-      if (r == kNoNode || !is(from(r), "matmul")) return false;
+      if (r == kNoNode || !is(from(r), Role::kMatmul)) return false;
       const Node& x = from(r);
       const bool leads = x.in[0] == at->id;
       if (x.in[0] == x.in[1]) return false;
@@ -379,7 +380,7 @@ class Finder : public Rewriter {
   bool sums_to_bias(const Node& sum, const Scores& s) const {
     const auto adds =
         std::count_if(s.masks.begin(), s.masks.end(), [](auto& m) { return !m.fill; });
-    if (!is(sum, "reduce_sum") || adds != 1 || s.masks.back().fill) return false;
+    if (!is(sum, Role::kReduceSum) || adds != 1 || s.masks.back().fill) return false;
     const Type &bias = from(s.masks.back().operand).type, &scores = s.product->type;
     const int rank = scores.shape.rank(), lead = rank - bias.shape.rank();
     if (bias.dtype != scores.dtype || sum.type.dtype != scores.dtype || lead < 0) return false;

@@ -9,30 +9,14 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "compile/attention.h"
-#include "compile/extrema.h"
-#include "compile/fusion.h"
-#include "compile/layout.h"
 #include "compile/memory_plan.h"
-#include "compile/recompute.h"
-#include "compile/relax.h"
-#include "compile/short_axes.h"
+#include "compile/pipeline.h"
 #include "compile/subject.h"
 #include "compile/tiling.h"
-#include "graph/passes/passes.h"
 #include "runtime/guard.h"
 
 namespace pijit {
 namespace {
-
-KernelRequest request_of(const Graph& g, const Node& n, bool fast) {
-  KernelRequest r{*n.op, n.attrs, {}, {}, n.type, fast};
-  for (auto s : n.in) {
-    r.present.push_back(s != kNoNode);
-    r.in.push_back(s == kNoNode ? Type{} : g.node(s).type);
-  }
-  return r;
-}
 
 // Where a graph's ops run. Single elements of the CPU's go with any device, and alone to `home`.
 DeviceId device_of(const Graph& g, DeviceId home) {
@@ -171,8 +155,8 @@ class Compiler {
     auto kernel = std::make_unique<RegionKernel>(device_);
     RegionKernel& r = *kernel;
     step->kernel = std::move(kernel);
-    r.kind = n.op->name == "cond"         ? RegionKernel::kCond
-             : n.op->name == "while_loop" ? RegionKernel::kLoop
+    r.kind = n.op->role == Role::kCond    ? RegionKernel::kCond
+             : n.op->role == Role::kWhile ? RegionKernel::kLoop
                                           : RegionKernel::kLoopGradient;
     p_->loops |= r.kind != RegionKernel::kCond;
     for (auto& g : n.regions) {
@@ -553,46 +537,11 @@ class Compiler {
 std::shared_ptr<const Program> compile(const Graph& g, bool fast, DeviceId home) {
   const LongWork work("compiling", "a graph");
   Device& dev = device(device_of(g, home));
-  const DeviceFacts facts = dev.facts();
-  const bool relaxed = fast && config().backend != "reference";
   Span optimise(TraceEvent::kOptimise);
-  const Served served = [&](const Graph& of, const Node& n) {
-    return !(relaxed && may_be_taken_in(n)) && dev.kernels.serves(request_of(of, n, relaxed));
-  };
-  const Pass whole = [&](const Graph& of) { return find_attention(of, served); };
-  auto lowered = run_passes(g, served, relaxed && dev.kernels.has("attention") ? whole : Pass{});
-  auto stage = [&](const char* name) {
-    if (config().verify) lowered->verify();
-    dump_stage(name, lowered->print());
-  };
-  if (relaxed) {
-    lowered = relax(*lowered, facts.channel_block);
-    stage("relax");
-  }
-  if (config().fuse)
-    if (auto unrolled = unroll_short_axes(*lowered)) {
-      lowered = std::move(unrolled);
-      stage("short-axes");
-    }
-  if (config().fuse)
-    if (auto fused = fuse_extrema(*lowered)) {
-      lowered = std::move(fused);
-      stage("extrema");
-    }
-  if (facts.channel_block)
-    if (auto laid_out = assign_layouts(*lowered, facts.channel_block, dev.kernels)) {
-      lowered = std::move(laid_out);
-      stage("layout");
-    }
-  FusionPlan plan = plan_fusion(*lowered, facts);
-  if (auto again = recompute_cheap_values(*lowered, plan, facts); again.graph) {
-    lowered = std::move(again.graph);
-    plan = std::move(again.plan);
-    stage("recompute");
-  }
+  auto [prepared, plan] = prepare(g, fast && config().backend != "reference", dev);
   optimise.end();
   Span generate(TraceEvent::kGenerate);
-  auto p = Compiler(*lowered, std::move(plan), fast, dev).run();
+  auto p = Compiler(*prepared, std::move(plan), fast, dev).run();
   generate.end();
   PIJIT_LOG("kernels", p->describe());
   dump_stage("program", p->describe());

@@ -63,9 +63,9 @@ std::unique_ptr<Differentiated::Joint> Differentiated::joint(
 
 // Cheaper to make again than to keep.
 bool Differentiated::recomputed(const Node& n) const {
-  return n.kind == Node::kConst || (n.kind == Node::kOp && n.regions.empty() &&
-                                    (n.op->has(kView) || n.op->name == "broadcast_to" ||
-                                     n.op->name == "identity" || n.op->name == "stop_gradient"));
+  return n.kind == Node::kConst ||
+         (n.kind == Node::kOp && n.regions.empty() &&
+          (n.op->has(kView) || n.op->role == Role::kBroadcast || n.op->role == Role::kIdentity));
 }
 
 Differentiated::Differentiated(const Graph& g, const std::vector<Leaf>& leaves) {

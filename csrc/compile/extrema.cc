@@ -22,9 +22,9 @@ class Extrema : public Rewriter {
   }
 
  private:
-  static bool is_max(const Node& n) { return n.op->name == "argmax"; }
+  static bool is_max(const Node& n) { return n.op->role == Role::kArgmax; }
   bool fits(const Node& n) const {
-    if (n.kind != Node::kOp || (!is_max(n) && n.op->name != "argmin")) return false;
+    if (n.kind != Node::kOp || (!is_max(n) && n.op->role != Role::kArgmin)) return false;
     const Node& x = from_.node(n.in[0]);
     const Shape& s = x.type.shape;
     const int axis = normalize_axis(n.op->name, OpCtx{*n.op, n.attrs}.i("axis"), s.rank());

@@ -19,7 +19,7 @@ class Layouts : public Rewriter {
       : Rewriter(g),
         b_(block),
         kernels_(kernels),
-        role_(g.size(), kOther),
+        part_(g.size(), kOther),
         chosen_(g.size()),
         blocked_(g.size()),
         mapped_(g.size()) {}
@@ -28,50 +28,51 @@ class Layouts : public Rewriter {
   std::unique_ptr<Graph> run() {
     int convolutions = 0;
     for (uint32_t i = 0; i < from_.size(); ++i)
-      if (live_[i]) convolutions += (role_[i] = role(from_.node(i))) == kConv;
+      if (live_[i]) convolutions += (part_[i] = part_of(from_.node(i))) == kConv;
     if (convolutions < 2) return nullptr;
     choose();
     return Rewriter::run();
   }
 
  private:
-  enum Role : uint8_t { kOther, kConv, kPool, kMap, kSum };
+  enum Part : uint8_t { kOther, kConv, kPool, kMap, kSum };
 
   const Type& type(uint32_t id) const { return from_.node(id).type; }
   bool has_blocks(const Shape& s) const { return s.rank() == 4 && s[1] % b_ == 0 && s.numel() > 0; }
-  Role role(const Node& n) const {
+  Part part_of(const Node& n) const {
     if (n.kind != Node::kOp) return kOther;
-    const std::string& name = n.op->name;
-    if (name == "conv2d" || name == "conv2d_post" || name == "conv2d_dx" || name == "conv2d_dw") {
-      const bool forward = name == "conv2d" || name == "conv2d_post";
-      const Type& y = forward ? n.type : type(n.in[name == "conv2d_dw"]);
-      const Type& x = name == "conv2d_dx" ? n.type : type(n.in[0]);
-      const bool one_group = std::get<Dim>(n.attrs[n.op->attr_index("group")]) == 1;
-      // Too few channels for a block, as those of an image, are read where they are.
-      const bool fits = has_blocks(x.shape) || (name != "conv2d_dx" && x.shape[1] <= 4);
-      return y.dtype == DType::F32 && one_group && has_blocks(y.shape) && fits &&
-                     served_in_blocks(n)
-                 ? kConv
-                 : kOther;
+    switch (n.op->role) {
+      case Role::kConv:
+      case Role::kConvInput:
+      case Role::kConvWeights: return is_convolution_in_blocks(n) ? kConv : kOther;
+      case Role::kReduceSum:
+        return std::get<Dims>(n.attrs[0]) == Dims{2, 3} && sums_in_lanes(type(n.in[0])) ? kSum
+                                                                                        : kOther;
+      case Role::kPool:
+        return has_blocks(n.type.shape) && n.type.dtype == DType::F32 ? kPool : kOther;
+      default: break;
     }
-    if (name == "reduce_sum")
-      return std::get<Dims>(n.attrs[0]) == Dims{2, 3} && sums_in_lanes(type(n.in[0])) ? kSum
-                                                                                      : kOther;
     if (!has_blocks(n.type.shape)) return kOther;
-    if (name == "max_pool2d" || name == "max_pool2d_dx" || name == "avg_pool2d" ||
-        name == "avg_pool2d_dx")
-      return n.type.dtype == DType::F32 ? kPool : kOther;
     if (!n.op->has(kElementwise)) return kOther;
     for (auto s : n.in)
       if (s != kNoNode && !full(s, n) && !small(type(s).shape)) return kOther;
     return kMap;
   }
+  bool is_convolution_in_blocks(const Node& n) const {
+    const Role role = n.op->role;
+    const Type& y = role == Role::kConv ? n.type : type(n.in[role == Role::kConvWeights]);
+    const Type& x = role == Role::kConvInput ? n.type : type(n.in[0]);
+    const bool one_group = std::get<Dim>(n.attrs[n.op->attr_index("group")]) == 1;
+    // Too few channels for a block, as those of an image, are read where they are.
+    const bool fits = has_blocks(x.shape) || (role != Role::kConvInput && x.shape[1] <= 4);
+    return y.dtype == DType::F32 && one_group && has_blocks(y.shape) && fits && served_in_blocks(n);
+  }
   // Is there a fast kernel? Not for every kernel size, stride and dilation.
   bool served_in_blocks(const Node& n) const {
     Attrs attrs = n.attrs;
     attrs.emplace_back(b_);
-    KernelRequest r{OpTable::get().at(n.op->name + "_blocked"), attrs, {}, {}, n.type};
-    const bool gradient_of_weights = n.op->name == "conv2d_dw";
+    KernelRequest r{*n.op->blocked, attrs, {}, {}, n.type};
+    const bool gradient_of_weights = n.op->role == Role::kConvWeights;
     for (size_t k = 0; k < n.in.size(); ++k) {
       r.present.push_back(n.in[k] != kNoNode);
       r.in.push_back(r.present[k] ? type(n.in[k]) : Type{});
@@ -104,27 +105,27 @@ class Layouts : public Rewriter {
       const Node& n = from_.node(i);
       int with = 0, without = 0;
       bool movable = true;
-      if (role_[i] == kPool || role_[i] == kMap)
+      if (part_[i] == kPool || part_[i] == kMap)
         for (auto s : n.in) {
-          if (s == kNoNode || (role_[i] == kMap && !full(s, n))) continue;
+          if (s == kNoNode || (part_[i] == kMap && !full(s, n))) continue;
           native[s] ? ++with : ++without;
           movable &= native[s] || type(s).dtype == DType::F32;
         }
       // What is made of small operands alone is as cheap in blocks.
       const bool follows = with >= without && movable;
-      native[i] = (role_[i] == kConv && n.op->name != "conv2d_dw") ||
-                  (role_[i] == kMap && follows) || (role_[i] == kPool && follows && with > 0);
+      native[i] = (part_[i] == kConv && n.op->role != Role::kConvWeights) ||
+                  (part_[i] == kMap && follows) || (part_[i] == kPool && follows && with > 0);
     }
     std::vector<bool> wanted(from_.size());
     for (uint32_t i = static_cast<uint32_t>(from_.size()); i-- > 0;) {
       const Node& n = from_.node(i);
-      if (role_[i] == kOther) continue;
-      chosen_[i] = role_[i] == kConv || (native[i] && (role_[i] == kPool || wanted[i])) ||
-                   (role_[i] == kSum && native[n.in[0]]);
+      if (part_[i] == kOther) continue;
+      chosen_[i] = part_[i] == kConv || (native[i] && (part_[i] == kPool || wanted[i])) ||
+                   (part_[i] == kSum && native[n.in[0]]);
       if (!chosen_[i]) continue;
-      rows_of_lanes_ |= role_[i] == kSum;
+      rows_of_lanes_ |= part_[i] == kSum;
       for (auto s : n.in)
-        if (s != kNoNode && type(s).shape.rank() == 4 && (role_[i] != kMap || full(s, n)))
+        if (s != kNoNode && type(s).shape.rank() == 4 && (part_[i] != kMap || full(s, n)))
           wanted[s] = true;
     }
   }
@@ -137,14 +138,14 @@ class Layouts : public Rewriter {
   }
   void compute_blocked(const Node& n) {
     std::vector<Val> in;
-    if (role_[n.id] == kMap) {
+    if (part_[n.id] == kMap) {
       for (auto s : n.in) in.push_back(s == kNoNode ? Val{} : operand(s, n));
       Attrs attrs = n.attrs;
-      if (n.op->name == "broadcast_to") attrs[0] = in_rows(n.type.shape).dims();
+      if (n.op->role == Role::kBroadcast) attrs[0] = in_rows(n.type.shape).dims();
       mapped_[n.id] = to_->Builder::op(*n.op, in, attrs);
       return;
     }
-    if (role_[n.id] == kSum) {
+    if (part_[n.id] == kSum) {
       const Val x = mapped(n.in[0]);  // [N, C/b, (chunks,) rows, lanes, b]
       const int64_t rows = x.shape().rank() - 3;
       Val y = to_->op("fold_lanes", {v_sum(x, {rows}, false)});
@@ -154,17 +155,17 @@ class Layouts : public Rewriter {
     }
     Attrs attrs = n.attrs;
     attrs.emplace_back(b_);
-    const std::string& name = n.op->name;
+    const bool gradient_of_weights = n.op->role == Role::kConvWeights;
     for (size_t k = 0; k < n.in.size(); ++k) {
-      const bool weights = k == 1 && (role_[n.id] == kConv && name != "conv2d_dw");
+      const bool weights = k == 1 && (part_[n.id] == kConv && !gradient_of_weights);
       if (n.in[k] == kNoNode)
         in.push_back({});
       else
         in.push_back(!weights && has_blocks(type(n.in[k]).shape) ? blocked(n.in[k])
                                                                  : value(n.in[k]));
     }
-    const Val v = to_->Builder::op(OpTable::get().at(name + "_blocked"), in, attrs);
-    (name == "conv2d_dw" ? map_ : blocked_)[n.id] = v;
+    const Val v = to_->Builder::op(*n.op->blocked, in, attrs);
+    (gradient_of_weights ? map_ : blocked_)[n.id] = v;
   }
   Shape in_blocks(const Shape& s) const { return Shape{s[0], s[1] / b_, s[2], s[3], b_}; }
   // The same elements as elementwise nodes see them: [N, C/b, rows, positions of a row, b].
@@ -229,7 +230,7 @@ class Layouts : public Rewriter {
     std::map<uint32_t, bool> known;
     std::function<bool(uint32_t)> ask = [&](uint32_t i) {
       if (i == kNoNode || map_[i]) return true;
-      if (role_[i] != kMap) return false;
+      if (part_[i] != kMap) return false;
       const auto [it, fresh] = known.try_emplace(i, true);
       if (fresh) {
         const auto& in = from_.node(i).in;
@@ -242,7 +243,7 @@ class Layouts : public Rewriter {
 
   const int64_t b_;
   const KernelRegistry& kernels_;
-  std::vector<Role> role_;
+  std::vector<Part> part_;
   std::vector<bool> chosen_;           // computed in blocks
   bool rows_of_lanes_ = false;         // there are sums over positions
   std::vector<Val> blocked_, mapped_;  // made so far

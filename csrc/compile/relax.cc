@@ -26,7 +26,7 @@ class Relaxation : public Rewriter {
     Val x, w, b, residual;
     std::string activation;
     int channel_axis;
-    bool convolution() const { return node->op->name == "conv2d"; }
+    bool convolution() const { return node->op->role == Role::kConv; }
   };
 
   Val value(uint32_t id) override {
@@ -45,15 +45,14 @@ class Relaxation : public Rewriter {
     if (!p.residual && p.activation.empty()) return to_->Builder::op(*p.node->op, in, attrs);
     in.push_back(p.residual);
     attrs.emplace_back(p.activation);
-    return to_->Builder::op(OpTable::get().at(p.node->op->name + "_post"), in, attrs);
+    return to_->Builder::op(*p.node->op->post, in, attrs);
   }
 
   void op(const Node& n) override {
-    const std::string& name = n.op->name;
-    if ((name == "conv2d" || name == "dense") && n.type.dtype == DType::F32) {
-      Pending p{&n, value(n.in[0]), value(n.in[1]), {}, {}, "", name == "conv2d" ? 1 : -1};
+    if (n.op->post && n.type.dtype == DType::F32) {
+      Pending p{&n, value(n.in[0]), value(n.in[1]), {}, {}, "", 1};
       if (n.in[2] != kNoNode) p.b = value(n.in[2]);
-      if (p.channel_axis < 0) p.channel_axis = n.type.shape.rank() - 1;
+      if (!p.convolution()) p.channel_axis = n.type.shape.rank() - 1;
       pending_.emplace(n.id, p);
       return;
     }
@@ -62,8 +61,8 @@ class Relaxation : public Rewriter {
 
   // Makes n part of the convolution or product that it reads, if it can be.
   bool take_in(const Node& n) {
-    const std::string& name = n.op->name;
-    const bool sum = name == "add", product = name == "mul";
+    const Role role = n.op->role;
+    const bool sum = role == Role::kAdd, product = role == Role::kMul;
     for (size_t k = 0; k < n.in.size() && k < 2; ++k) {
       auto it = pending_.find(n.in[k]);
       if (it == pending_.end() || uses_[n.in[k]] != 1 || !it->second.activation.empty() ||
@@ -71,17 +70,14 @@ class Relaxation : public Rewriter {
         continue;
       Pending p = it->second;
       if (n.in.size() == 1) {
-        static const std::map<std::string, std::string> known{
-            {"relu", "relu"}, {"sigmoid", "sigmoid"}, {"tanh", "tanh"}, {"silu", "silu"}};
-        auto a = known.find(name);
-        if (a == known.end()) return false;
-        p.activation = a->second;
+        if (role != Role::kActivation) return false;
+        p.activation = n.op->name;
       } else if (n.in.size() == 2 &&
-                 (sum || product || (k == 0 && (name == "sub" || name == "div")))) {
+                 (sum || product || (k == 0 && (role == Role::kSub || role == Role::kDiv)))) {
         const uint32_t other = n.in[1 - k];
         if (const auto c = per_channel(other, p)) {
           if (p.residual) continue;
-          fold(name, *c, &p);
+          fold(*n.op, *c, &p);
         } else if (sum && !p.residual && p.convolution() && other != n.in[k] &&
                    from_.node(other).type == n.type && block_ && n.type.shape[1] % block_ == 0) {
           p.residual = value(other);
@@ -110,16 +106,17 @@ class Relaxation : public Rewriter {
     if (at < 0 || s.numel() != channels || s[at] != channels) return std::nullopt;
     return v_reshape(value(id), Shape{channels});
   }
-  void fold(const std::string& op, Val c, Pending* p) {
-    if (op == "mul" || op == "div") {
+  void fold(const OpDef& op, Val c, Pending* p) {
+    auto folded = [&](Val x, Val with) { return x.b->op(op, {x, with}, {}); };
+    if (op.role == Role::kMul || op.role == Role::kDiv) {
       Shape s{c.shape()[0]};
       while (s.rank() < p->w.shape().rank()) s.push_back(1);
-      p->w = v_op(op.c_str(), p->w, v_reshape(c, s));
-      if (p->b) p->b = v_op(op.c_str(), p->b, c);
+      p->w = folded(p->w, v_reshape(c, s));
+      if (p->b) p->b = folded(p->b, c);
     } else if (p->b) {
-      p->b = v_op(op.c_str(), p->b, c);
+      p->b = folded(p->b, c);
     } else {
-      p->b = op == "add" ? c : -c;
+      p->b = op.role == Role::kAdd ? c : -c;
     }
   }
 
@@ -130,7 +127,7 @@ class Relaxation : public Rewriter {
 
 }  // namespace
 
-bool may_be_taken_in(const Node& n) { return n.op->name == "normalize"; }
+bool may_be_taken_in(const Node& n) { return n.op->role == Role::kNormalize; }
 
 std::unique_ptr<Graph> relax(const Graph& g, int64_t channel_block) {
   return Relaxation(g, channel_block).run();

@@ -6,46 +6,19 @@
 namespace pijit {
 namespace {
 
-int64_t count(const Shape& s) { return s.numel(); }
-
-// Of activations, plain or with their channels in blocks.
-int64_t channels(const Shape& s) { return int64_t{s[1]} * (s.rank() == 5 ? int64_t{s[4]} : 1); }
-
-// Operations of ops with kernels of their own: multiplications and additions of products; 0 where
-// no simple count says what the kernel does.
+// Operations of ops with kernels of their own; 0 where no simple count says what the kernel does.
 int64_t flops_of(const Graph& g, const Node& n) {
-  std::string name = n.op->name;
-  for (const char* suffix : {"_blocked", "_post"})
-    if (name.ends_with(suffix)) name.resize(name.size() - std::string(suffix).size());
-  auto in = [&](size_t k) -> const Shape& { return g.node(n.in[k]).type.shape; };
-  const Shape& out = n.type.shape;
-  if (name == "matmul") {
-    const Shape& a = in(0);
-    return 2 * count(out) * int64_t{a[a.rank() - (std::get<bool>(n.attrs[0]) ? 2 : 1)]};
-  }
-  if (name == "attention") {  // two products over all pairs of rows
-    const Shape &q = in(0), &k = in(1);
-    const int last = q.rank() - 1;
-    return 2 * (count(q) + count(out)) * int64_t{k[last - 1]};
-  }
-  if (name == "attention_gradient") {  // five: scores and weights' cotangents, then dq, dk and dv
-    const Shape &q = in(0), &k = in(1);
-    return 2 * (3 * count(q) + 2 * count(in(3))) * int64_t{k[q.rank() - 2]};
-  }
-  if (name == "dense") return 2 * count(in(0)) * int64_t{in(1)[0]};
-  if (name == "conv2d") return 2 * count(out) * count(in(1)) / std::max<int64_t>(1, channels(out));
-  if (name == "conv2d_dx")
-    return 2 * count(in(0)) * count(in(1)) / std::max<int64_t>(1, channels(in(0)));
-  if (name == "conv2d_dw")
-    return 2 * count(in(1)) * count(out) / std::max<int64_t>(1, channels(in(1)));
-  return 0;
+  if (!n.op->flops) return 0;
+  std::vector<const Type*> in;
+  for (auto k : n.in) in.push_back(k == kNoNode ? nullptr : &g.node(k).type);
+  return n.op->flops(InferCtx{{*n.op, n.attrs}, in}, n.type.shape);
 }
 
 // Rows that are picked out of a table count, the table does not.
 int64_t bytes_of(const Graph& g, const Node& n) {
   const auto out = static_cast<int64_t>(n.type.bytes());
   int64_t bytes = out;
-  const bool picks = n.op->name.starts_with("gather");
+  const bool picks = n.op->has(kPicks);
   std::vector<uint32_t> seen;
   for (size_t k = 0; k < n.in.size(); ++k) {
     const uint32_t s = n.in[k];

@@ -1,6 +1,6 @@
 // The CPU device: what its files offer one another.
 #pragma once
-#include "cpu/loop_kernel.h"
+#include "cpu/loops/kernel.h"
 #include "cpu/parallel.h"
 #include "runtime/kernel.h"
 
@@ -20,22 +20,32 @@ int64_t channel_block();
 bool wide_types_halve_lanes();
 
 void register_cpu_kernels(KernelRegistry& r);  // impl_list.cc
-void register_reference_kernels(KernelRegistry& r);
-void register_onednn_kernels(KernelRegistry& r);
-void register_direct_conv_kernels(KernelRegistry& r);       // before oneDNN's
-void register_last_direct_conv_kernels(KernelRegistry& r);  // after them
-void register_subsampled_conv_kernels(KernelRegistry& r);
-void register_depthwise_kernels(KernelRegistry& r);
-void register_gemm_kernels(KernelRegistry& r);
-void register_small_gemm_kernels(KernelRegistry& r);
-void register_patch_kernels(KernelRegistry& r);
-void register_pool_kernels(KernelRegistry& r);
-void register_random_kernels(KernelRegistry& r);
-void register_indexed_kernels(KernelRegistry& r);
-void register_elimination_kernels(KernelRegistry& r);
-void register_spectral_kernels(KernelRegistry& r);
-void register_special_kernels(KernelRegistry& r);
-void register_complex_kernels(KernelRegistry& r);
-void register_fft_kernels(KernelRegistry& r);
+
+KernelFamily small_gemm_kernels();
+KernelFamily blocked_gemm_kernels();
+KernelFamily direct_conv_kernels();
+KernelFamily last_direct_conv_kernels();  // of what oneDNN is tried for first
+KernelFamily subsampled_conv_kernels();
+KernelFamily depthwise_conv_kernels();
+KernelFamily patches_conv_kernels();
+KernelFamily avx2_pool_kernels();
+KernelFamily rows_pool_kernels();
+KernelFamily avx2_random_kernels();
+KernelFamily indexed_kernels();
+KernelFamily sole_indexed_kernels();  // of ops that have no others
+KernelFamily resize_kernels();
+KernelFamily complex_pairs_kernels();
+KernelFamily eigen_elimination_kernels();
+KernelFamily eigen_spectral_kernels();
+KernelFamily eigen_special_kernels();
+KernelFamily eigen_fft_kernels();
+KernelFamily reference_kernels();
+namespace onednn {
+KernelFamily matmul_kernels();
+KernelFamily conv_kernels();
+KernelFamily norm_kernels();
+KernelFamily pool_kernels();
+KernelFamily transpose_kernels();
+}  // namespace onednn
 
 }  // namespace pijit

@@ -6,7 +6,7 @@
 #include "base/config.h"
 #include "cpu/cpu.h"
 #include "cpu/parallel.h"
-#include "cpu/tiles.h"
+#include "cpu/loops/tiles.h"
 #include "runtime/array.h"
 
 namespace pijit {

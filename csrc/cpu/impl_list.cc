@@ -1,4 +1,5 @@
-// Which kernel runs an op on the CPU: candidates in order, reference last.
+// Which kernel runs an op on the CPU: for each op the families that have one, in order, reference
+// last.
 
 #include <mutex>
 
@@ -6,30 +7,114 @@
 #include "base/log.h"
 #include "base/second_chance.h"
 #include "cpu/cpu.h"
-#include "cpu/resize.h"
 #include "runtime/hidden_bytes.h"
 
 namespace pijit {
 
 void register_cpu_kernels(KernelRegistry& r) {
-  register_direct_conv_kernels(r);
-  register_small_gemm_kernels(r);
-  register_onednn_kernels(r);
-  register_gemm_kernels(r);
-  register_subsampled_conv_kernels(r);
-  register_depthwise_kernels(r);
-  register_last_direct_conv_kernels(r);
-  register_patch_kernels(r);
-  register_pool_kernels(r);
-  register_random_kernels(r);
-  register_indexed_kernels(r);
-  register_resize_kernels(r);
-  register_elimination_kernels(r);
-  register_spectral_kernels(r);
-  register_special_kernels(r);
-  register_complex_kernels(r);
-  register_fft_kernels(r);
-  register_reference_kernels(r);
+  const KernelFamily small_gemm = small_gemm_kernels(), onednn_matmul = onednn::matmul_kernels(),
+                     blocked_gemm = blocked_gemm_kernels(), direct = direct_conv_kernels(),
+                     onednn_conv = onednn::conv_kernels(), subsampled = subsampled_conv_kernels(),
+                     depthwise = depthwise_conv_kernels(), last_direct = last_direct_conv_kernels(),
+                     patches = patches_conv_kernels(), onednn_pool = onednn::pool_kernels(),
+                     avx2_pool = avx2_pool_kernels(), rows_pool = rows_pool_kernels(),
+                     onednn_norm = onednn::norm_kernels(),
+                     onednn_transpose = onednn::transpose_kernels(), indexed = indexed_kernels(),
+                     sole_indexed = sole_indexed_kernels(), random = avx2_random_kernels(),
+                     resize = resize_kernels(), complex = complex_pairs_kernels(),
+                     elimination = eigen_elimination_kernels(), spectral = eigen_spectral_kernels(),
+                     special = eigen_special_kernels(), fft = eigen_fft_kernels(),
+                     reference = reference_kernels();
+  struct Row {
+    const char* op;
+    std::vector<const KernelFamily*> families;
+  };
+  // clang-format off
+  const Row rows[] = {
+      {"matmul", {&small_gemm, &onednn_matmul, &blocked_gemm, &reference}},
+      {"dense", {&small_gemm, &onednn_matmul, &blocked_gemm, &reference}},
+      {"dense_post", {&onednn_matmul}},
+      {"conv2d", {&direct, &onednn_conv, &subsampled, &last_direct, &patches, &reference}},
+      {"conv2d_dx", {&direct, &onednn_conv, &subsampled, &last_direct, &patches, &reference}},
+      {"conv2d_dw", {&direct, &onednn_conv, &subsampled, &depthwise, &last_direct, &patches, &reference}},
+      {"conv2d_post", {&onednn_conv}},
+      {"conv2d_blocked", {&direct, &onednn_conv}},
+      {"conv2d_dx_blocked", {&direct, &onednn_conv}},
+      {"conv2d_dw_blocked", {&direct, &onednn_conv}},
+      {"conv2d_post_blocked", {&onednn_conv}},
+      {"block_channels", {&onednn_conv}},
+      {"unblock_channels", {&onednn_conv}},
+      {"max_pool2d", {&onednn_pool, &avx2_pool, &reference}},
+      {"max_pool2d_dx", {&onednn_pool, &avx2_pool, &reference}},
+      {"max_pool2d_pick", {&reference}},
+      {"avg_pool2d", {&onednn_pool, &avx2_pool, &rows_pool, &reference}},
+      {"avg_pool2d_dx", {&onednn_pool, &avx2_pool, &rows_pool, &reference}},
+      {"max_pool2d_blocked", {&onednn_pool, &avx2_pool}},
+      {"max_pool2d_dx_blocked", {&onednn_pool, &avx2_pool}},
+      {"avg_pool2d_blocked", {&onednn_pool}},
+      {"avg_pool2d_dx_blocked", {&onednn_pool}},
+      {"layer_norm", {&onednn_norm}},
+      {"normalize", {&onednn_norm}},
+      {"softmax", {&onednn_norm}},
+      {"log_softmax", {&onednn_norm}},
+      {"transpose", {&onednn_transpose, &reference}},
+      {"gather", {&indexed, &reference}},
+      {"gather_nd", {&indexed, &reference}},
+      {"scatter_nd", {&indexed, &reference}},
+      {"index_add", {&indexed, &reference}},
+      {"gather_d", {&indexed, &reference}},
+      {"scatter_d", {&indexed, &reference}},
+      {"topk", {&sole_indexed}},
+      {"nonzero_counts", {&sole_indexed}},
+      {"nonzero_places", {&sole_indexed}},
+      {"distance_sums", {&sole_indexed}},
+      {"random_bits", {&random, &reference}},
+      {"resize_linear", {&resize}},
+      {"resize_linear_dx", {&resize}},
+      {"complex", {&complex}},
+      {"cholesky", {&elimination}},
+      {"solve_triangular", {&elimination}},
+      {"solve", {&elimination}},
+      {"matrix_inverse", {&elimination}},
+      {"matrix_det", {&elimination}},
+      {"slogdet", {&elimination}},
+      {"lu", {&elimination}},
+      {"lu_permutation", {&elimination}},
+      {"qr", {&elimination}},
+      {"geqrf", {&elimination}},
+      {"adjugate", {&spectral}},
+      {"eigh", {&spectral}},
+      {"svd", {&spectral}},
+      {"pinv", {&spectral}},
+      {"eig", {&spectral}},
+      {"matrix_exp", {&spectral}},
+      {"bessel", {&special}},
+      {"igamma", {&special}},
+      {"igammac", {&special}},
+      {"igamma_da", {&special}},
+      {"zeta", {&special}},
+      {"polygamma", {&special}},
+      {"nextafter", {&special}},
+      {"betainc", {&special}},
+      {"fft", {&fft}},
+      {"rfft", {&fft}},
+      {"irfft", {&fft}},
+      {"reshape", {&reference}},
+      {"slice", {&reference}},
+      {"slice_update", {&reference}},
+      {"pad", {&reference}},
+      {"concat", {&reference}},
+      {"arange", {&reference}},
+      {"argmax", {&reference}},
+      {"argmin", {&reference}},
+      {"argsort", {&reference}},
+      {"cumsum", {&reference}},
+      {"one_hot", {&reference}},
+      {"require", {&reference}},
+  };
+  // clang-format on
+  for (auto& row : rows)
+    for (auto* family : row.families) r.add(row.op, *family);
 }
 
 namespace {

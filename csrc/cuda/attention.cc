@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "cuda/cudnn.h"
-#include "cuda/written.h"
+#include "cuda/source_kernel.h"
 
 namespace pijit::cuda {
 namespace {
@@ -149,7 +149,7 @@ class Attention {
   // Throws Refusal.
   Attention(Cudnn& l, const KernelRequest& r)
       : lib_(l),
-        gradient_(r.op.name == "attention_gradient"),
+        gradient_(r.op.role == Role::kAttentionGradient),
         scale_(static_cast<float>(r.ctx().f("scale"))) {
     what_ = str_cat(gradient_ ? "the gradient of " : "", "attention of q ", r.in[0].shape.str(),
                     ", k ", r.in[1].shape.str());
@@ -378,7 +378,7 @@ std::shared_ptr<Attention> made_for(Cudnn& l, const KernelRequest& r, std::strin
   static std::map<std::string, std::pair<std::shared_ptr<Attention>, std::string>> known;
   std::string key =
       str_cat(r.op.name, " ", r.ctx().s("how"), " ", bits_of(DType::F64, r.ctx().f("scale")));
-  if (r.ctx().flag(r.op.name == "attention" ? "statistics" : "bias")) key += " and more";
+  if (r.ctx().flag(r.op.role == Role::kAttention ? "statistics" : "bias")) key += " and more";
   for (auto& t : r.in) key += str_cat(" ", static_cast<int>(t.dtype), t.shape.str());
   std::lock_guard lock(mu);
   if (known.size() > 256) known.clear();
@@ -404,7 +404,7 @@ std::unique_ptr<OpKernel> kernel(const KernelRequest& r, std::string* why) {
   gpu->enter();
   Cudnn* l = cudnn();
   NEED(l, "libcudnn is not found");
-  NEED(r.op.name == "attention" || l->version() >= kGradientVersion, "cuDNN 9.28 is needed");
+  NEED(r.op.role == Role::kAttention || l->version() >= kGradientVersion, "cuDNN 9.28 is needed");
   auto made = made_for(*l, r, why);
   if (!made) return nullptr;
   return std::make_unique<AttentionKernel>(made);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "cuda/cudnn.h"
 #include "cuda/nvrtc.h"
-#include "cuda/written.h"
+#include "cuda/source_kernel.h"
 
 namespace pijit::cuda {
 
@@ -263,7 +263,7 @@ class Convolution {
   Owned x_, w_, y_, conv_, activation_, bias_shape_;
   bool bias_ = false, activates_ = false;
   bool joined_ = false;  // bias and activation are part of the convolution
-  std::optional<Written> border_;
+  std::optional<SourceKernel> border_;
   Ints border_numbers_;
   size_t border_bytes_ = 0;
 };

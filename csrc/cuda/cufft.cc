@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "cuda/nvrtc.h"
-#include "cuda/written.h"
+#include "cuda/source_kernel.h"
 
 namespace pijit::cuda {
 namespace {
@@ -157,7 +157,7 @@ class Transform {
   const std::string op_;
   const int direction_, in_parts_, out_parts_;  // real parts of an element
   const bool wide_;
-  const Written kernels_;
+  const SourceKernel kernels_;
   Ints from_, to_;
   bool gathers_ = false, scatters_ = false, ok_ = false;
   Plan plan_ = -1;

@@ -152,11 +152,12 @@ Gpu::Gpu(const PluginHost& host, const Driver& driver)
   register_cudnn(*this);
   register_attention(*this);
   register_cufft(*this);
-  register_products(*this);
-  register_moves(*this);
+  register_gemm(*this);
+  register_copy(*this);
   register_indexed(*this);
   register_sorts(*this);
-  register_windows(*this);
+  register_pool(*this);
+  register_resize(*this);
 }
 
 thread_local Stream Gpu::recording_ = nullptr;

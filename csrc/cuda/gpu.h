@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "cuda/driver.h"
 #include "cuda/emit.h"
-#include "cuda/images.h"
+#include "cuda/cubin_cache.h"
 #include "cuda/staging.h"
 #include "runtime/plugin.h"
 #include "runtime/queue.h"
@@ -91,10 +91,11 @@ void register_cublas(Gpu& gpu);     // cublas.cc
 void register_cudnn(Gpu& gpu);      // cudnn.cc
 void register_attention(Gpu& gpu);  // attention.cc
 void register_cufft(Gpu& gpu);      // cufft.cc
-void register_products(Gpu& gpu);   // products.cc
-void register_moves(Gpu& gpu);      // moves.cc
+void register_gemm(Gpu& gpu);       // gemm.cc
+void register_copy(Gpu& gpu);       // copy.cc
 void register_indexed(Gpu& gpu);    // indexed.cc
 void register_sorts(Gpu& gpu);      // sorts.cc
-void register_windows(Gpu& gpu);    // windows.cc
+void register_pool(Gpu& gpu);       // pool.cc
+void register_resize(Gpu& gpu);     // resize.cc
 
 }  // namespace pijit::cuda

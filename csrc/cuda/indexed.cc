@@ -1,10 +1,11 @@
-// Gather and scatter, rows of one, and numbers by place. Where places meet, updates are applied in
-// the order of the indices: the places are sorted, stably, and a thread applies all updates of a
-// place. An index out of range gives 0, or no update, and is reported when the host waits.
+// Gather and scatter, rows of one, numbers by place, and sums of distances. Where places meet,
+// updates are applied in the order of the indices: the places are sorted, stably, and a thread
+// applies all updates of a place. An index out of range gives 0, or no update, and is reported when
+// the host waits.
 #include <algorithm>
 #include <cstring>
 
-#include "cuda/written.h"
+#include "cuda/source_kernel.h"
 
 namespace pijit::cuda {
 namespace {
@@ -31,7 +32,7 @@ KERNEL(gather) {
   const Axis x(r.in[0].shape, normalize_axis("gather", r.ctx().i("axis"), r.in[0].shape.rank()));
   const int64_t total = r.out.shape.numel();
   const bool wide = needs_wide(std::max<int64_t>(total, r.in[0].shape.numel()));
-  auto k = std::make_shared<Written>(
+  auto k = std::make_shared<SourceKernel>(
       *gpu, "gather", 4, 5,
       index_type(r.in[1].dtype) + word_type(r.out.dtype, wide) + kPlace + kGather,
       std::vector<std::string>{"k"});
@@ -80,7 +81,7 @@ KERNEL(gather_d) {
   NEED(r.in[0].shape.rank() > 0, "no axis");
   const Along along(r);
   const bool wide = needs_wide(std::max<int64_t>(r.out.shape.numel(), r.in[0].shape.numel()));
-  auto k = std::make_shared<Written>(
+  auto k = std::make_shared<SourceKernel>(
       *gpu, "gather_d", 4, static_cast<int>(along.numbers.size()),
       index_type(r.in[1].dtype) + word_type(r.out.dtype, wide) + along.text + kGatherD,
       std::vector<std::string>{"k"});
@@ -132,7 +133,7 @@ KERNEL(gather_nd) {
   const bool wide = needs_wide(std::max<int64_t>(r.out.shape.numel(), r.in[0].shape.numel()));
   Ints n{c.count * c.block, c.block, gpu->error_name("gather_nd")};
   n.insert(n.end(), c.numbers.begin(), c.numbers.end());
-  auto k = std::make_shared<Written>(
+  auto k = std::make_shared<SourceKernel>(
       *gpu, "gather_nd", 4, static_cast<int>(n.size()),
       index_type(r.in[1].dtype) + word_type(r.out.dtype, wide) + c.text + kGatherNd,
       std::vector<std::string>{"k"});
@@ -210,12 +211,12 @@ std::string applied(const std::string& mode, DType t) {
 std::unique_ptr<OpKernel> scatter(const KernelRequest& r, const std::string& places, Ints numbers,
                                   int64_t count, int64_t block, const std::string& mode) {
   const bool wide = needs_wide(std::max<int64_t>(r.out.shape.numel(), r.in[2].shape.numel()));
-  auto find = std::make_shared<Written>(
+  auto find = std::make_shared<SourceKernel>(
       *gpu, r.op.name, 3, static_cast<int>(numbers.size()),
       index_type(r.in[1].dtype) + element_types(r.out.dtype, wide) + places,
       std::vector<std::string>{"places"});
   auto sort = std::make_shared<Sort>(*gpu, r.op.name, DType::I64, false, 1, count);
-  auto apply = std::make_shared<Written>(
+  auto apply = std::make_shared<SourceKernel>(
       *gpu, r.op.name, 4, 2,
       str_cat(element_types(r.out.dtype, wide), "#define ORDER ", needs_wide(count) ? "i64" : "i32",
               "\n#define APPLY ", applied(mode, r.out.dtype), "\n", kApply),
@@ -264,7 +265,7 @@ KERNEL(one_hot) {
   NEED(size_of(r.out.dtype) <= 8 && !is_complex(r.out.dtype), "complex numbers");
   const DType t = r.out.dtype;
   const int64_t total = r.out.shape.numel();
-  auto k = std::make_shared<Written>(
+  auto k = std::make_shared<SourceKernel>(
       *gpu, "one_hot", 2, 4, index_type(r.in[0].dtype) + word_type(t, needs_wide(total)) + kOneHot,
       std::vector<std::string>{"k"});
   const Ints n{total, r.ctx().i("depth"), static_cast<int64_t>(bits_of(t, r.ctx().f("on"))),
@@ -287,7 +288,7 @@ KERNEL(arange) {
   NEED(!is_complex(t), "complex numbers");
   const int64_t total = r.out.shape.numel();
   const char* convert = is_bool(t) ? "(v != 0)" : is_float(t) ? "(T)v" : "pj_to_i64(v)";
-  auto k = std::make_shared<Written>(
+  auto k = std::make_shared<SourceKernel>(
       *gpu, "arange", 1, 3,
       element_types(t, needs_wide(total)) + "#define CONVERT " + convert + "\n" + kArange,
       std::vector<std::string>{"k"});
@@ -320,11 +321,47 @@ ENTRY(k) {
 }
 )";
 KERNEL(random_bits) {
-  auto k = std::make_shared<Written>(*gpu, "random_bits", 2, 1, kRandomBits,
-                                     std::vector<std::string>{"k"});
+  auto k = std::make_shared<SourceKernel>(*gpu, "random_bits", 2, 1, kRandomBits,
+                                          std::vector<std::string>{"k"});
   const int64_t n = r.out.shape.numel();
   return fn_kernel([k, n](const void* const* in, void* out) {
     k->run(0, (n + 3) / 4, {in[0], out}, {n});
+  });
+}
+
+// Terms in 16 lanes that fold by halves, as the CPU adds them. n: total, p, q, m.
+constexpr const char* kDistances = R"(
+ENTRY(k) {
+  const ix total = (ix)a.n[0], p = (ix)a.n[1], q = (ix)a.n[2], m = (ix)a.n[3];
+  for (ix i = (ix)blockIdx.x * 128 + threadIdx.x; i < total; i += (ix)gridDim.x * 128) {
+    const T* const x = (const T*)a.p[0] + i / q * m;
+    const T* const y = (const T*)a.p[1] + (i / q / p * q + i % q) * m;
+    T lane[16] = {};
+    for (ix k = 0; k < m; k += 16)
+      for (int l = 0; l < 16; ++l) {
+        if (k + l >= m) break;
+        const T d = x[k + l] - y[k + l];
+        lane[l] += SQUARES ? d * d : pj_fabs(d);
+      }
+    for (int h = 8; h > 0; h /= 2)
+      for (int l = 0; l < h; ++l) lane[l] += lane[l + h];
+    ((T*)a.p[2])[i] = lane[0];
+  }
+}
+)";
+KERNEL(distance_sums) {
+  const Shape& y = r.out.shape;
+  const int rank = y.rank();
+  const int64_t total = y.numel();
+  auto k = std::make_shared<SourceKernel>(
+      *gpu, r.op.name, 3, 4,
+      element_types(r.out.dtype, needs_wide(std::max<int64_t>(
+                                     total, r.in[0].shape.numel() + r.in[1].shape.numel()))) +
+          define("SQUARES", r.ctx().flag("squares")) + kDistances,
+      std::vector<std::string>{"k"});
+  const Ints n{total, y[rank - 2], y[rank - 1], r.in[0].shape[rank - 1]};
+  return fn_kernel([k, n](const void* const* in, void* out) {
+    k->run(0, n[0], {in[0], in[1], out}, n);
   });
 }
 
@@ -333,9 +370,11 @@ KERNEL(random_bits) {
 void register_indexed(Gpu& g) {
   gpu = &g;
   const std::pair<const char*, KernelFactory> all[] = {
-      {"gather", gather},       {"gather_d", gather_d},   {"gather_nd", gather_nd},
-      {"index_add", index_add}, {"scatter_d", scatter_d}, {"scatter_nd", scatter_nd},
-      {"one_hot", one_hot},     {"arange", arange},       {"random_bits", random_bits}};
+      {"gather", gather},           {"gather_d", gather_d},
+      {"gather_nd", gather_nd},     {"index_add", index_add},
+      {"scatter_d", scatter_d},     {"scatter_nd", scatter_nd},
+      {"one_hot", one_hot},         {"arange", arange},
+      {"random_bits", random_bits}, {"distance_sums", distance_sums}};
   for (auto& [name, make] : all) g.kernels.add(name, {"cuda", make});
 }
 

@@ -3,7 +3,7 @@
 
 namespace pijit::cuda {
 
-// Semantics are those of graph/scalar_eval.cc, which tests/cpp/cuda compares with.
+// Semantics are those of graph/eval/scalar_eval.cc, which tests/cpp/cuda compares with.
 static const char* const kPrelude = R"(
 typedef unsigned char u8;
 typedef signed char i8;
@@ -206,7 +206,7 @@ __device__ f64 pj_trigamma(f64 x) {
 const std::string& prelude() {
   static const std::string s = [] {
     std::string calls;
-    // Written below; reduced by the toolkit's own method.
+    // SourceKernel below; reduced by the toolkit's own method.
     auto own = [](Call1 f) {
       return f == Call1::digamma || f == Call1::trigamma || f == Call1::sin_far ||
              f == Call1::cos_far || f == Call1::tan_far;

@@ -3,7 +3,7 @@
 // depends on the keys alone.
 #include <algorithm>
 
-#include "cuda/written.h"
+#include "cuda/source_kernel.h"
 
 namespace pijit::cuda {
 namespace {
@@ -115,9 +115,9 @@ std::unique_ptr<OpKernel> first_in_order(const KernelRequest& r, bool descending
   const Axis x(r.in[0].shape, normalize_axis(r.op.name, r.ctx().i("axis"), r.in[0].shape.rank()));
   const int64_t lines = x.outer * x.inner;
   auto sort = std::make_shared<Sort>(*gpu, r.op.name, r.in[0].dtype, descending, lines, x.n);
-  auto store = std::make_shared<Written>(*gpu, r.op.name, 2, 4,
-                                         word_type(DType::I64, needs_wide(lines * x.n)) + kFirst,
-                                         std::vector<std::string>{"first"});
+  auto store = std::make_shared<SourceKernel>(
+      *gpu, r.op.name, 2, 4, word_type(DType::I64, needs_wide(lines * x.n)) + kFirst,
+      std::vector<std::string>{"first"});
   return fn_kernel([=](const void* const* in, void* out) {
     if (lines * k == 0) return;
     const Sort::Order order = sort->run(in[0], x.inner);
@@ -178,11 +178,11 @@ KERNEL(cumsum) {
   constexpr int64_t kScanChunk = 512;
   const Axis x(r.out.shape, normalize_axis("cumsum", r.ctx().i("axis"), r.out.shape.rank()));
   const int64_t lines = x.outer * x.inner, chunks = (x.n + kScanChunk - 1) / kScanChunk;
-  auto k = std::make_shared<Written>(*gpu, "cumsum", 3, 4,
-                                     element_types(r.out.dtype, needs_wide(lines * x.n)) +
-                                         define("REVERSE", r.ctx().flag("reverse")) +
-                                         define("CHUNK", kScanChunk) + kScan,
-                                     std::vector<std::string>{"sums", "before", "within"});
+  auto k = std::make_shared<SourceKernel>(*gpu, "cumsum", 3, 4,
+                                          element_types(r.out.dtype, needs_wide(lines * x.n)) +
+                                              define("REVERSE", r.ctx().flag("reverse")) +
+                                              define("CHUNK", kScanChunk) + kScan,
+                                          std::vector<std::string>{"sums", "before", "within"});
   const size_t part = chunks > 1 ? static_cast<size_t>(lines * chunks) * 8 : 0;
   const Ints n{lines, x.n, x.inner, chunks};
   return fn_kernel([=](const void* const* in, void* out) {
@@ -252,11 +252,11 @@ std::unique_ptr<OpKernel> arg_extremum(const KernelRequest& r, std::string* why,
   constexpr int64_t kArgChunk = 4096;
   const int64_t lines = x.outer * x.inner, chunks = (x.n + kArgChunk - 1) / kArgChunk;
   const bool wide = needs_wide(lines * x.n);
-  auto k =
-      std::make_shared<Written>(*gpu, r.op.name, 3, 4,
-                                element_types(r.in[0].dtype, wide) + define("MAXIMUM", maximum) +
-                                    define("CHUNK", kArgChunk) + kArg,
-                                std::vector<std::string>{"chunks", "fold"});
+  auto k = std::make_shared<SourceKernel>(*gpu, r.op.name, 3, 4,
+                                          element_types(r.in[0].dtype, wide) +
+                                              define("MAXIMUM", maximum) +
+                                              define("CHUNK", kArgChunk) + kArg,
+                                          std::vector<std::string>{"chunks", "fold"});
   const size_t part = chunks > 1 ? static_cast<size_t>(lines * chunks) * (wide ? 8 : 4) : 0;
   const Ints n{lines, x.n, x.inner, chunks};
   return fn_kernel([=](const void* const* in, void* out) {

@@ -36,10 +36,10 @@ void inputs_that_may_be(const Graph& g, uint32_t id, std::set<size_t>* places) {
   if (n.kind == Node::kInput) {
     const auto& in = g.inputs();
     places->insert(static_cast<size_t>(std::find(in.begin(), in.end(), id) - in.begin()));
-  } else if (n.kind == Node::kOp && n.op->name == "result") {
+  } else if (n.kind == Node::kOp && n.op->role == Role::kResult) {
     const Node& from = g.node(n.in[0]);
     const auto k = static_cast<size_t>(int64_t{std::get<Dim>(n.attrs[0])});
-    if (from.op->name != "cond") return;
+    if (from.op->role != Role::kCond) return;
     for (auto& r : from.regions) {
       std::set<size_t> inner;
       inputs_that_may_be(*r, r->outputs[k].node, &inner);
@@ -80,8 +80,8 @@ std::vector<bool> varied_in_turns(const Graph& body, std::vector<bool> varied) {
 // Which results of a node with regions depend on the varied ones of the regions' inputs. Empty: not
 // known one by one.
 std::vector<bool> varied_results(const Node& n, const std::vector<bool>& varied) {
-  if (n.op->name == "while_loop") return varied_in_turns(*n.regions[1], varied);
-  if (n.op->name != "cond") return {};
+  if (n.op->role == Role::kWhile) return varied_in_turns(*n.regions[1], varied);
+  if (n.op->role != Role::kCond) return {};
   std::vector<bool> r;
   for (auto& region : n.regions) {
     const auto depends = depending(*region, varied);
@@ -90,7 +90,7 @@ std::vector<bool> varied_results(const Node& n, const std::vector<bool>& varied)
   }
   return r;
 }
-size_t first_of_regions(const Node& n) { return n.op->name == "cond" ? 1 : 0; }
+size_t first_of_regions(const Node& n) { return n.op->role == Role::kCond ? 1 : 0; }
 
 // The gradient of a region: from its inputs and the seeds to the sums of the inputs that receive
 // something, not yet made outputs. What the backward walk needs is computed again.
@@ -139,7 +139,7 @@ std::vector<int64_t> take_results(Graph& g, uint32_t id, uint32_t end, Record* r
   for (size_t k = first_of_regions(g.node(id)); k < in.size(); ++k) rec->in.push_back(g.val(in[k]));
   for (uint32_t i = id + 1; i < end; ++i) {
     const Node& n = g.node(i);
-    if (n.kind != Node::kOp || n.op->name != "result" || n.in[0] != id) continue;
+    if (n.kind != Node::kOp || n.op->role != Role::kResult || n.in[0] != id) continue;
     rec->out.push_back(g.val(i));
     indices.push_back(int64_t{std::get<Dim>(n.attrs[0])});
   }
@@ -322,7 +322,7 @@ std::vector<bool> depending(const Graph& g, const std::vector<bool>& varied) {
   for (uint32_t i = 0; i < g.size(); ++i) {
     const Node& n = g.node(i);
     if (n.kind != Node::kOp) continue;
-    if (n.op->name == "result") {
+    if (n.op->role == Role::kResult) {
       const auto& all = results[n.in[0]];
       depends[i] = all.empty() ? depends[n.in[0]]
                                : all[static_cast<size_t>(int64_t{std::get<Dim>(n.attrs[0])})];
@@ -358,10 +358,10 @@ std::vector<Record> records_of(Graph& g, uint32_t begin, uint32_t end) {
   std::vector<Record> r;
   for (uint32_t i = begin; i < end; ++i) {
     const Node& n = g.node(i);
-    if (n.kind != Node::kOp || n.op->name == "result") continue;
+    if (n.kind != Node::kOp || n.op->role == Role::kResult) continue;
     if (!n.regions.empty()) {
-      r.push_back(n.op->name == "cond"         ? cond_record(g, i, end)
-                  : n.op->name == "while_loop" ? loop_record(g, i, end)
+      r.push_back(n.op->role == Role::kCond    ? cond_record(g, i, end)
+                  : n.op->role == Role::kWhile ? loop_record(g, i, end)
                                                : no_gradient_record(g, i, end));
       continue;
     }

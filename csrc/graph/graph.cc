@@ -4,7 +4,7 @@
 #include <cstring>
 #include <map>
 
-#include "graph/scalar_eval.h"
+#include "graph/eval/scalar_eval.h"
 #include "graph/infer.h"
 
 namespace pijit {
@@ -202,7 +202,7 @@ Val Graph::emit(const OpDef& op, std::span<const Val> in, Attrs attrs, const Typ
     }
   }
   if (op.has(kRegion)) {
-    OP_CHECK(op.name == "result", kValue, "[", op.name, "] needs regions");
+    OP_CHECK(op.role == Role::kResult, kValue, "[", op.name, "] needs regions");
     check_result(ids.at(0), std::get<Dim>(attrs[0]), out);
   }
   Node n;
@@ -221,7 +221,7 @@ static bool is_flag(const Type& t) { return is_bool(t.dtype) && t.shape.rank() =
 
 Val Graph::emit_region(const OpDef& op, std::span<const Val> in,
                        std::vector<std::shared_ptr<const Graph>> regions) {
-  const bool gradient = op.name == "while_gradient", loop = gradient || op.name == "while_loop";
+  const bool gradient = op.role == Role::kWhileGradient, loop = gradient || op.role == Role::kWhile;
   // Constants go with any device, and regions say on which one they expect them.
   std::vector<Val> operands(in.begin(), in.end());
   if (!regions.empty()) {

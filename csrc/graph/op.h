@@ -176,7 +176,41 @@ enum OpFlag : uint32_t {
   kOwnAdjoint = 65536,     // vjp says what complex operands receive; else it is the rule of a
                            // holomorphic function, and cotangents are conjugated around it
   kTakesComplex = 131072,  // kernels take complex arrays as they are
+  kPicks = 262144,  // reads some rows of its first operand, as many elements as the output has
   kMayFail = 1024,  // may raise when it runs (an index out of range), so it runs even if unused
+};
+
+// What passes recognize an op as. Those that none looks for have none.
+enum class Role : uint8_t {
+  kNone,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kActivation,  // that kernels of products and convolutions take in, by the op's name
+  kSelect,
+  kCast,
+  kIdentity,  // gives its operand on
+  kReshape,
+  kTranspose,
+  kBroadcast,
+  kReduceSum,
+  kArgmax,
+  kArgmin,
+  kSoftmax,
+  kNormalize,
+  kMatmul,
+  kDense,
+  kConv,
+  kConvInput,    // the gradient of its input
+  kConvWeights,  // and of its weights
+  kPool,         // and its gradient
+  kAttention,
+  kAttentionGradient,
+  kCond,
+  kWhile,
+  kWhileGradient,
+  kResult,
 };
 
 // How mixed operand dtypes and Python scalars become one dtype before `infer` runs.
@@ -206,6 +240,8 @@ using VjpFn = std::function<void(VjpCtx&)>;
 using JvpFn = std::function<Val(JvpCtx&)>;  // Val{}: zero
 using VmapFn = std::function<Val(const VmapCtx&)>;
 using LowerFn = std::function<Val(const LowerCtx&)>;
+// Multiplications and additions that the kernel does.
+using FlopsFn = std::function<int64_t(const InferCtx&, const Shape& out)>;
 using ComplexFn = std::function<Parts(const ComplexCtx&)>;
 
 struct OpDef {
@@ -217,12 +253,16 @@ struct OpDef {
   int outputs = 1;  // that a kernel stores; those behind the first: `output` nodes (ops/matmul.cc)
   Promote promote = Promote::kNone;
   Combiner combiner = Combiner::kNone;
+  Role role = Role::kNone;
+  const OpDef* post = nullptr;     // the op with a residual and an activation behind it
+  const OpDef* blocked = nullptr;  // the op on maps whose channels stand in blocks
   InferFn infer;
   ScalarFn scalar;
   VjpFn vjp;
   JvpFn jvp;
   VmapFn vmap;
   LowerFn lower;
+  FlopsFn flops;      // none: no simple count says what the kernel does
   ComplexFn complex;  // of complex operands, by their parts (graph/passes/complex.cc)
   bool takes_complex() const { return complex || has(kTakesComplex) || has(kRegion); }
   bool has(OpFlag f) const { return flags & f; }
@@ -281,6 +321,22 @@ class OpEntry {
   }
   OpEntry& combiner(Combiner c) {
     d_.combiner = c;
+    return *this;
+  }
+  OpEntry& role(Role r) {
+    d_.role = r;
+    return *this;
+  }
+  OpEntry& post(const OpDef& o) {
+    d_.post = &o;
+    return *this;
+  }
+  OpEntry& blocked(const OpDef& o) {
+    d_.blocked = &o;
+    return *this;
+  }
+  OpEntry& flops(FlopsFn f) {
+    d_.flops = std::move(f);
     return *this;
   }
   OpEntry& infer(InferFn f) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 // Without access on either side, in bytes: what goes wrong may skip over some memory. A gradient of
-// oneDNN's has begun hundreds of KiB behind its scratch memory (cpu/onednn_faults.h).
+// oneDNN's has begun hundreds of KiB behind its scratch memory (cpu/onednn/faults.h).
 constexpr size_t kGuard = size_t{64} << 20;
 // What is not the caller's, and fresh memory. That differs by side, so that what depends on it does
 // too: no number, or a large one.

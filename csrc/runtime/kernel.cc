@@ -7,6 +7,13 @@ namespace pijit {
 
 thread_local size_t HiddenBytes::count_ = 0;
 
+void KernelRegistry::add(const std::string& op, const KernelFamily& family) {
+  const auto it = std::find_if(family.kernels.begin(), family.kernels.end(),
+                               [&](auto& k) { return k.first == op; });
+  PIJIT_CHECK(it != family.kernels.end(), "no kernel of the family ", family.name, " is for ", op);
+  list_[op].push_back({family.name, it->second, family.reference});
+}
+
 std::unique_ptr<OpKernel> KernelRegistry::make(const KernelRequest& r) const {
   auto it = list_.find(r.op.name);
   if (it != list_.end()) {

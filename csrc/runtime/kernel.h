@@ -61,10 +61,19 @@ struct Candidate {
   bool reference = false;
 };
 
+// Kernels of one kind.
+enum FamilyUse : bool { kReference = true };
+struct KernelFamily {
+  const char* name;
+  std::vector<std::pair<const char*, KernelFactory>> kernels;  // by op
+  bool reference = false;
+};
+
 // A device's candidates for each op; order of registration is order of preference.
 class KernelRegistry {
  public:
   void add(const std::string& op, Candidate c) { list_[op].push_back(c); }
+  void add(const std::string& op, const KernelFamily& family);
   std::unique_ptr<OpKernel> make(const KernelRequest& r) const;
   // Does a candidate other than the reference take it?
   bool serves(const KernelRequest& r) const;

@@ -31,3 +31,18 @@ def test_one_place_decides_plain_or_captured():
 
 def test_dispatch_has_one_clock():
     assert not places(r"steady_clock|system_clock|high_resolution_clock", "dispatch")
+
+
+@pytest.mark.parametrize("folder", ["graph", "compile", "runtime", "eager", "cpu", "cuda"])
+def test_below_capture_ops_are_not_known_by_their_names(folder):
+    assert not places(r"\bop(\(\))?(\.|->)name (==|!=) \"|op->name\.(starts_with|ends_with)\(", folder)
+
+
+def test_flags_of_the_compiler_belong_to_folders():
+    text = (CSRC.parent / "CMakeLists.txt").read_text()
+    assert not [line for line in text.split("\n") if "set_source_files_properties" in line and "COMPILE_OPTIONS" in line]
+
+
+def test_passes_stand_in_one_list():
+    assert not places(r"\bdump_stage\(", "compile", but=["compile/pipeline.cc", "compile/compile.cc"])
+    assert not places(r"\bdump_stage\(|verify\(\)", "graph/passes")

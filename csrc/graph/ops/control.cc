@@ -14,9 +14,21 @@ Type bundle(const InferCtx&) { return {DType::U8, Shape{0}}; }
 }  // namespace
 
 void register_control(OpTable& t) {
-  t.add("cond").in({"pred", "xs*"}).flags(kRegion | kCallOut | kNoGradient).infer(bundle);
-  t.add("while_loop").in({"xs*"}).flags(kRegion | kCallOut | kNoGradient).infer(bundle);
-  t.add("while_gradient").in({"xs*"}).flags(kRegion | kCallOut | kNoGradient).infer(bundle);
+  t.add("cond")
+      .in({"pred", "xs*"})
+      .flags(kRegion | kCallOut | kNoGradient)
+      .role(Role::kCond)
+      .infer(bundle);
+  t.add("while_loop")
+      .in({"xs*"})
+      .flags(kRegion | kCallOut | kNoGradient)
+      .role(Role::kWhile)
+      .infer(bundle);
+  t.add("while_gradient")
+      .in({"xs*"})
+      .flags(kRegion | kCallOut | kNoGradient)
+      .role(Role::kWhileGradient)
+      .infer(bundle);
   t.add("require").in({"x"}).flags(kMayFail | kNoGradient).infer([](const InferCtx& c) {
     OP_CHECK(c.x(0).dtype == DType::Bool && c.x(0).shape.rank() == 0, kType,
              "[require] takes bool[]");
@@ -28,6 +40,7 @@ void register_control(OpTable& t) {
       .attr("dtype", AttrKind::kDType)
       .attr("shape", AttrKind::kInts)
       .flags(kRegion | kNoGradient)
+      .role(Role::kResult)
       .infer([](const InferCtx& c) {
         Shape s(c.ints("shape"));
         for (auto d : s) OP_CHECK(d >= 0, kValue, "[result] bad shape ", s.str());

@@ -122,6 +122,17 @@ VmapFn vmap_conv(std::string operands, bool gives_weights) {
   };
 }
 
+// Of the images that a convolution makes, or takes to make gradients, and its weights: which
+// operands they are, or the output. Channels may stand in blocks.
+constexpr int kOut = -1;
+template <int kImages, int kWeights>
+int64_t conv_flops(const InferCtx& c, const Shape& out) {
+  const Shape &y = kImages == kOut ? out : c.shape(kImages),
+              &w = kWeights == kOut ? out : c.shape(kWeights);
+  const int64_t channels = int64_t{y[1]} * (y.rank() == 5 ? int64_t{y[4]} : 1);
+  return 2 * int64_t{y.numel()} * int64_t{w.numel()} / std::max<int64_t>(1, channels);
+}
+
 // The same op on feature maps whose channels stand in blocks of b, [N,C/b,H,W,b]: the order that
 // convolutions compute in. The first input may have its channels in the usual place, where there
 // are too few for a block.
@@ -131,7 +142,8 @@ Shape without_blocks(const Shape& s) {
 void add_blocked(OpTable& t, const char* name, bool blocked_output) {
   const OpDef& plain = t.at(name);
   OpEntry e = t.add(str_cat(name, "_blocked").c_str());
-  e.like(plain).attr("block", AttrKind::kInt).flags(kPhysical);
+  e.like(plain).attr("block", AttrKind::kInt).flags(kPhysical).flops(plain.flops);
+  t.extend(name).blocked(t.at(str_cat(name, "_blocked")));
   e.infer([&plain, blocked_output](const InferCtx& c) {
     std::vector<Type> types;
     std::vector<const Type*> in;
@@ -152,6 +164,8 @@ void add_blocked(OpTable& t, const char* name, bool blocked_output) {
 
 void register_conv(OpTable& t) {
   conv_attrs(t.add("conv2d").in({"x", "w", "b?"}))
+      .role(Role::kConv)
+      .flops(conv_flops<kOut, 1>)
       .flags(kWidens)
       .infer([](const InferCtx& c) {
         same_float(c);
@@ -169,6 +183,8 @@ void register_conv(OpTable& t) {
       })
       .vmap(vmap_conv("iwb", false));
   conv_attrs(t.add("conv2d_dx").in({"dy", "w"}))
+      .role(Role::kConvInput)
+      .flops(conv_flops<0, 1>)
       .attr("shape", AttrKind::kInts)
       .flags(kMultilinear | kWidens)
       .infer([](const InferCtx& c) {
@@ -186,6 +202,8 @@ void register_conv(OpTable& t) {
       })
       .vmap(vmap_conv("iw", false));
   conv_attrs(t.add("conv2d_dw").in({"x", "dy"}))
+      .role(Role::kConvWeights)
+      .flops(conv_flops<1, kOut>)
       .attr("shape", AttrKind::kInts)
       .flags(kMultilinear | kWidens)
       .infer([](const InferCtx& c) {
@@ -203,6 +221,7 @@ void register_conv(OpTable& t) {
       })
       .vmap(vmap_conv("ii", true));
   pool_attrs(t.add("max_pool2d").in({"x"}))
+      .role(Role::kPool)
       .flags(kWidens)
       .infer([](const InferCtx& c) {
         return Type{c.x(0).dtype, pool_out(c, c.shape(0))};
@@ -212,6 +231,7 @@ void register_conv(OpTable& t) {
       });
   // dy goes to the first maximum of each window in row-major order.
   pool_attrs(t.add("max_pool2d_dx").in({"x", "dy"}))
+      .role(Role::kPool)
       .flags(kWidens)
       .infer([](const InferCtx& c) {
         OP_CHECK(pool_out(c, c.shape(0)) == c.shape(1), kValue,
@@ -234,6 +254,7 @@ void register_conv(OpTable& t) {
       });
   // count_pad: padding counts as elements of the mean.
   pool_attrs(t.add("avg_pool2d").in({"x"}))
+      .role(Role::kPool)
       .attr("count_pad", AttrKind::kBool, false)
       .flags(kLinear | kWidens)
       .infer([](const InferCtx& c) {
@@ -247,6 +268,7 @@ void register_conv(OpTable& t) {
         v.d[0] = v.b.op("avg_pool2d_dx", {v.ct}, a);
       });
   pool_attrs(t.add("avg_pool2d_dx").in({"dy"}))
+      .role(Role::kPool)
       .attr("count_pad", AttrKind::kBool, false)
       .attr("shape", AttrKind::kInts)
       .flags(kLinear | kWidens)
@@ -267,6 +289,8 @@ void register_conv(OpTable& t) {
       .in({"residual?"})
       .attr("activation", AttrKind::kString)
       .flags(kPhysical)
+      .role(Role::kConv)
+      .flops(conv_flops<kOut, 1>)
       .infer([&t](const InferCtx& c) {
         const OpDef& plain = t.at("conv2d");
         const Attrs attrs(c.attrs.begin(), c.attrs.end() - 1);
@@ -274,6 +298,7 @@ void register_conv(OpTable& t) {
         OP_CHECK(!c.in[3] || c.x(3) == y, kValue, "[conv2d_post] the residual must be ", y.str());
         return y;
       });
+  t.extend("conv2d").post(t.at("conv2d_post"));
   for (auto [name, blocked_output] : {std::pair{"conv2d", true},
                                       {"conv2d_post", true},
                                       {"conv2d_dx", true},

@@ -155,28 +155,34 @@ Val v_unbroadcast(Val x, const Shape& to) {
 void register_elementwise(OpTable& t) {
   // Arithmetic
   binary(t, "add", kAny, kCommutative | kLinear)
+      .role(Role::kAdd)
       .scalar(
           [](const ScalarCtx& c) { return is_bool(c.out) ? (c.x(0) | c.x(1)) : c.x(0) + c.x(1); })
       .vjp([](V v) {
         v.d[0] = v.ct;
         v.d[1] = v.ct;
       });
-  binary(t, "sub", kNumber, kLinear).scalar(sop2(SOp::kSub)).vjp([](V v) {
+  binary(t, "sub", kNumber, kLinear).role(Role::kSub).scalar(sop2(SOp::kSub)).vjp([](V v) {
     v.d[0] = v.ct;
     if (v.need[1]) v.d[1] = -v.ct;
   });
   binary(t, "mul", kAny, kCommutative | kMultilinear)
+      .role(Role::kMul)
       .scalar(
           [](const ScalarCtx& c) { return is_bool(c.out) ? (c.x(0) & c.x(1)) : c.x(0) * c.x(1); })
       .vjp([](V v) {
         if (v.need[0]) v.d[0] = v.ct * v.in[1];
         if (v.need[1]) v.d[1] = v.ct * v.in[0];
       });
-  binary(t, "div", kFloating).promote(Promote::kFloat).scalar(sop2(SOp::kDiv)).vjp([](V v) {
-    const Val q = v.ct / v.in[1];
-    v.d[0] = q;
-    if (v.need[1]) v.d[1] = -(q * v.out);
-  });
+  binary(t, "div", kFloating)
+      .role(Role::kDiv)
+      .promote(Promote::kFloat)
+      .scalar(sop2(SOp::kDiv))
+      .vjp([](V v) {
+        const Val q = v.ct / v.in[1];
+        v.d[0] = q;
+        if (v.need[1]) v.d[1] = -(q * v.out);
+      });
   binary(t, "floor_div", kNumber, kNoGradient).scalar([](const ScalarCtx& c) {
     return is_float(c.out) ? s_unary(SOp::kFloor, c.x(0) / c.x(1))
                            : c.sb.op(SOp::kFloorDiv, c.out, c.x(0), c.x(1));
@@ -304,7 +310,7 @@ void register_elementwise(OpTable& t) {
   function(t, "atan", f32::atan, f64::atan).vjp(VJP(g / (1.0 + x * x)));
   function(t, "sinh", f32::sinh, f64::sinh).vjp(VJP(g * v_op("cosh", x)));
   function(t, "cosh", f32::cosh, f64::cosh).vjp(VJP(g * v_op("sinh", x)));
-  floating(t, "tanh").scalar(SC(s_tanh(x))).vjp(VJP(g * (1.0 - y * y)));
+  floating(t, "tanh").role(Role::kActivation).scalar(SC(s_tanh(x))).vjp(VJP(g * (1.0 - y * y)));
   function(t, "asinh", f32::asinh, f64::asinh).vjp(VJP(g * v_op("rsqrt", x * x + 1.0)));
   function(t, "acosh", f32::acosh, f64::acosh).vjp(VJP(g * v_op("rsqrt", x * x - 1.0)));
   function(t, "atanh", f32::atanh, f64::atanh).vjp(VJP(g / (1.0 - x * x)));
@@ -369,6 +375,7 @@ void register_elementwise(OpTable& t) {
 
   // Selection, casts
   t.add("select")
+      .role(Role::kSelect)
       .in({"condition", "x|input", "y|other"})
       .flags(kElementwise)
       .promote(Promote::kSelect)
@@ -385,6 +392,7 @@ void register_elementwise(OpTable& t) {
         if (v.need[2]) v.d[2] = v_select(v.in[0], zero, v.ct);
       });
   t.add("cast")
+      .role(Role::kCast)
       .in({"x|input|value"})
       .attr("dtype", AttrKind::kDType)
       .flags(kElementwise | kLinear)
@@ -397,11 +405,12 @@ void register_elementwise(OpTable& t) {
         return s_cast(c.x(0), c.out);
       })
       .vjp([](V v) { v.d[0] = v_cast(v.ct, v.in[0].dtype()); });
-  unary(t, "identity", kAny, kLinear | kCallOut).scalar(SC(x)).vjp(VJP(g));
-  unary(t, "stop_gradient", kAny, kNoGradient | kIdempotent).scalar(SC(x));
+  unary(t, "identity", kAny, kLinear | kCallOut).role(Role::kIdentity).scalar(SC(x)).vjp(VJP(g));
+  unary(t, "stop_gradient", kAny, kNoGradient | kIdempotent).role(Role::kIdentity).scalar(SC(x));
 
   // Activations
   unary(t, "relu", kAny, kIdempotent)
+      .role(Role::kActivation)
       .scalar([](const ScalarCtx& c) {
         if (is_bool(c.out)) return c.x(0);
         return c.sb.op(SOp::kMax, c.out, c.sb.constant(c.out, 0.0), c.x(0));  // NaN stays NaN
@@ -415,8 +424,11 @@ void register_elementwise(OpTable& t) {
       .vjp(VJP(v_select(
           v_op("logical_and", v_op("greater", y, v_const(y, 0)), v_op("less", y, v_const(y, 6))), g,
           v_const(g, 0))));
-  floating(t, "sigmoid").scalar(SC(s_sigmoid(x))).vjp(VJP(g * (y * (1.0 - y))));
-  floating(t, "silu").scalar(SC(s_silu(x))).vjp([](V v) {
+  floating(t, "sigmoid")
+      .role(Role::kActivation)
+      .scalar(SC(s_sigmoid(x)))
+      .vjp(VJP(g * (y * (1.0 - y))));
+  floating(t, "silu").role(Role::kActivation).scalar(SC(s_silu(x))).vjp([](V v) {
     const Val s = v_op("sigmoid", v.in[0]);
     v.d[0] = v.ct * (s + v.out * (1.0 - s));
   });

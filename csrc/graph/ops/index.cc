@@ -127,6 +127,7 @@ Type resized(const InferCtx& c, const Dims& to) {
 void register_index(OpTable& t) {
   // out = x with `axis` replaced by the indices' shape.
   t.add("gather")
+      .flags(kPicks)
       .in({"x", "indices"})
       .flags(kMayFail)
       .attr("axis", AttrKind::kInt, int64_t{0})
@@ -163,6 +164,7 @@ void register_index(OpTable& t) {
       .vmap(vmap_index_add);
   // take_along_axis: out has the indices' shape.
   t.add("gather_d")
+      .flags(kPicks)
       .in({"x", "indices"})
       .flags(kMayFail)
       .attr("axis", AttrKind::kInt, int64_t{0})
@@ -216,6 +218,7 @@ void register_index(OpTable& t) {
       .vmap(vmap_axis);
   // indices[..., k] address the first k axes of x.
   t.add("gather_nd")
+      .flags(kPicks)
       .in({"x", "indices"})
       .flags(kMayFail)
       .infer([](const InferCtx& c) {

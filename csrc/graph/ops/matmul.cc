@@ -20,12 +20,20 @@ Val vmap_dense(const VmapCtx& c) {
   const Val y = v_reshape(mm(x, c.front(1), false, true), c.with_batch(c.out.shape));
   return c.in[2] ? y + c.aligned(2, rank) : y;
 }
+int64_t dense_flops(const InferCtx& c, const Shape&) {
+  return 2 * int64_t{c.shape(0).numel()} * int64_t{c.shape(1)[0]};
+}
 }  // namespace
 
 void register_matmul(OpTable& t) {
   // a[..., m, k] @ b[..., k, n]; trans_* swaps the last two axes; batch axes broadcast. 2-d or
   // more.
   t.add("matmul")
+      .role(Role::kMatmul)
+      .flops([](const InferCtx& c, const Shape& out) {
+        const Shape& a = c.shape(0);
+        return 2 * int64_t{out.numel()} * int64_t{a[a.rank() - (c.flag("trans_a") ? 2 : 1)]};
+      })
       .in({"a", "b"})
       .attr("trans_a", AttrKind::kBool, false)
       .attr("trans_b", AttrKind::kBool, false)
@@ -78,6 +86,8 @@ void register_matmul(OpTable& t) {
       });
   // x[..., in] @ w[out, in]^T + b[out]
   t.add("dense")
+      .role(Role::kDense)
+      .flops(dense_flops)
       .in({"x", "w", "b?"})
       .flags(kWidens)
       .infer([](const InferCtx& c) {
@@ -156,6 +166,8 @@ void register_matmul(OpTable& t) {
       });
   // dense with an activation of the result (compile/relax.h); never a residual.
   t.add("dense_post")
+      .role(Role::kDense)
+      .flops(dense_flops)
       .like(t.at("dense"))
       .in({"residual?"})
       .attr("activation", AttrKind::kString)
@@ -165,10 +177,16 @@ void register_matmul(OpTable& t) {
         OP_CHECK(!c.in[3], kValue, "[dense_post] takes no residual");
         return plain.infer(InferCtx{{plain, Attrs{}}, c.in.first(3)});
       });
+  t.extend("dense").post(t.at("dense_post"));
   // softmax(scale * q k^T) v (compile/attention.h). Ahead of the softmax each mask is added to the
   // scores ('a' in how), or the lesser of both is taken ('m'). With statistics its second output is
   // the logarithm of each row's sum of exponentials, from which the gradient computes weights.
   t.add("attention")
+      .role(Role::kAttention)
+      .flops([](const InferCtx& c, const Shape& out) {  // two products over all pairs of rows
+        const Shape &q = c.shape(0), &k = c.shape(1);
+        return 2 * int64_t{q.numel() + out.numel()} * int64_t{k[q.rank() - 2]};
+      })
       .in({"q", "k", "v", "masks*"})
       .attr("scale", AttrKind::kFloat)
       .attr("how", AttrKind::kString)
@@ -183,6 +201,12 @@ void register_matmul(OpTable& t) {
   // Its gradient, from the result, the statistics and the cotangent: dq, dk and dv; with bias, also
   // that of the last mask, which is added.
   t.add("attention_gradient")
+      .role(Role::kAttentionGradient)
+      .flops([](const InferCtx& c, const Shape&) {
+        // five: scores and weights' cotangents, then dq, dk and dv
+        const Shape &q = c.shape(0), &k = c.shape(1);
+        return 2 * int64_t{3 * q.numel() + 2 * c.shape(3).numel()} * int64_t{k[q.rank() - 2]};
+      })
       .in({"q", "k", "v", "out", "statistics", "ct", "masks*"})
       .attr("scale", AttrKind::kFloat)
       .attr("how", AttrKind::kString)

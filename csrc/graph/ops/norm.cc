@@ -50,6 +50,7 @@ struct Normalized {
 
 void register_norm(OpTable& t) {
   t.add("softmax")
+      .role(Role::kSoftmax)
       .in({"x"})
       .attr("axis", AttrKind::kInt, int64_t{-1})
       .flags(kWhole | kWidens)
@@ -89,6 +90,7 @@ void register_norm(OpTable& t) {
   // (x - mean) / sqrt(variance + eps) * gamma + beta, all broadcast to x: batch normalisation,
   // given its statistics.
   t.add("normalize")
+      .role(Role::kNormalize)
       .in({"x", "mean", "variance", "gamma?", "beta?"})
       .attr("eps", AttrKind::kFloat, 1e-5)
       .promote(Promote::kSame)

@@ -86,6 +86,7 @@ OpEntry arg_reduction(OpTable& t, const char* n) {
 
 void register_reduce(OpTable& t) {
   reduction(t, "reduce_sum", Combiner::kSum)
+      .role(Role::kReduceSum)
       .flags(kLinear)
       .infer([](const InferCtx& c) {
         return Type{is_bool(c.x(0).dtype) ? DType::I64 : c.x(0).dtype, reduced(c)};
@@ -153,8 +154,8 @@ void register_reduce(OpTable& t) {
         s.erase(s.rank() - 2);
         return Type{DType::F32, s};
       });
-  arg_reduction(t, "argmax");
-  arg_reduction(t, "argmin");
+  arg_reduction(t, "argmax").role(Role::kArgmax);
+  arg_reduction(t, "argmin").role(Role::kArgmin);
   // Stable; NaN counts as the greatest value.
   t.add("argsort")
       .in({"x"})

@@ -24,6 +24,7 @@ Val vmap_slice(const VmapCtx& c) {
 
 void register_shape(OpTable& t) {
   t.add("reshape")
+      .role(Role::kReshape)
       .in({"x"})
       .attr("shape", AttrKind::kInts)
       .flags(kView | kLinear)
@@ -54,6 +55,7 @@ void register_shape(OpTable& t) {
       .vjp([](V v) { v.d[0] = v_reshape(v.ct, v.in[0].shape()); })
       .vmap([](const VmapCtx& c) { return v_reshape(c.in[0], c.with_batch(c.out.shape)); });
   t.add("transpose")
+      .role(Role::kTranspose)
       .in({"x"})
       .attr("perm", AttrKind::kInts)
       .flags(kLinear)
@@ -85,6 +87,7 @@ void register_shape(OpTable& t) {
         return v_transpose(c.in[0], p);
       });
   t.add("broadcast_to")
+      .role(Role::kBroadcast)
       .in({"x"})
       .attr("shape", AttrKind::kInts)
       .flags(kElementwise | kLinear)

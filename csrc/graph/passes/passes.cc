@@ -1,8 +1,5 @@
 #include "graph/passes/passes.h"
 
-#include <functional>
-
-#include "base/log.h"
 #include "graph/passes/rewriter.h"
 #include "graph/vals.h"
 
@@ -62,28 +59,6 @@ std::unique_ptr<Graph> lower(const Graph& g, const Served& served) {
     if (n.op->has(kReduction)) return reduce_runs(to, n, in[0]);
     return to.emit(*n.op, in, n.attrs, n.type);
   });
-}
-
-std::unique_ptr<Graph> run_passes(const Graph& g, const Served& served, const Pass& whole) {
-  const std::pair<const char*, Pass> passes[] = {
-      {"simplify", simplify},
-      {"attention", whole},
-      {"lower", [&](const Graph& x) { return lower(x, served); }},
-      {"simplify-lowered", simplify}};
-  if (config().verify) g.verify();
-  dump_stage("capture", g.print());
-  std::unique_ptr<Graph> cur = split_complex(g);
-  if (cur) {
-    if (config().verify) cur->verify();
-    dump_stage("split-complex", cur->print());
-  }
-  for (auto& [name, run] : passes) {
-    if (!run) continue;
-    cur = run(cur ? *cur : g);
-    if (config().verify) cur->verify();
-    dump_stage(name, cur->print());
-  }
-  return cur;
 }
 
 }  // namespace pijit

@@ -1,4 +1,5 @@
-// Graph → Graph. Each pass returns a new graph with the same inputs and outputs.
+// Graph → Graph (compile/pipeline.cc has the list). Each pass returns a new graph with the same
+// inputs and outputs.
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,10 +19,5 @@ using Served = std::function<bool(const Graph&, const Node&)>;
 std::unique_ptr<Graph> lower(const Graph& g, const Served& served = {});
 // Complex values as pairs of real ones; null where there are none.
 std::unique_ptr<Graph> split_complex(const Graph& g);
-// The ordered list, verified after each pass when PIJIT_VERIFY is set. `whole`, if any, comes
-// before ops are lowered.
-using Pass = std::function<std::unique_ptr<Graph>(const Graph&)>;
-std::unique_ptr<Graph> run_passes(const Graph& g, const Served& served = {},
-                                  const Pass& whole = {});
 
 }  // namespace pijit

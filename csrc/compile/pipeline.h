@@ -1,0 +1,18 @@
+// From a captured graph to the one that kernels are made for: one list of passes, one driver.
+#pragma once
+#include "compile/fusion.h"
+#include "runtime/device.h"
+
+namespace pijit {
+
+struct Prepared {
+  std::unique_ptr<Graph> graph;
+  FusionPlan plan;
+};
+// relaxed: last digits may differ (compile/relax.h). Each pass is verified where PIJIT_VERIFY is
+// set, written where PIJIT_DUMP names a directory, and timed in the log channel `passes`.
+Prepared prepare(const Graph& g, bool relaxed, const Device& device);
+
+KernelRequest request_of(const Graph& g, const Node& n, bool fast);
+
+}  // namespace pijit
