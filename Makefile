@@ -11,7 +11,7 @@ SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 export PYTHONPATH := $(CURDIR)
 
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
-  test-alias test-kernels test-all test-py312 test-asan test-tsan test-wheel test-scripts test-memory test-linear fuzz fuzz-memory test-cpython test-emulated \
+  test-alias test-kernels test-all test-py312 test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda test-ulp test-browser examples api bench \
   bench-models bench-functions bench-figures lint clean venv-build venv-demo venv-test venv-dev
 all: build
@@ -129,6 +129,15 @@ test-wheel: deps venv-build
 # All programs of tests/scripts, in each way to turn capture on.
 test-scripts: build-tests
 	PIJIT_ALL_SCRIPTS=1 $(PY) -m pytest -q tests/python/test_scripts.py
+
+# What capture makes of the programs of these tests: `make replay-before`, then a change that only moves code, then `make replay`, which
+# prints the entries that differ and ends with an error where there are any.
+REPLAYED := $(addprefix tests/python/test_,$(addsuffix .py,branches callees calls capture collections container_values effects \
+  effects_in_branches exceptions generators graph_numbers instances python_objects sets training varying views))
+replay-before replay: replay%: build-tests
+	rm -rf build/replay$* && mkdir -p build/replay$*
+	PYTHONHASHSEED=0 PIJIT_STRICT=1 PIJIT_REPLAY=build/replay$* $(PY) -m pytest -q -p no:xdist -p no:randomly $(REPLAYED)
+	test "$@" = replay-before || $(PY) tools/replay_diff.py build/replay-before build/replay
 
 # Many generated programs: PIJIT_FUZZ of them.
 fuzz: build-tests

@@ -2,6 +2,8 @@
 // tools/replay_diff.py.
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 
@@ -12,18 +14,31 @@
 namespace pijit {
 namespace {
 
-// Addresses differ from process to process.
+// Addresses differ from process to process; so do numbers that are made of them (id, hash), which
+// are long.
 std::string without_addresses(const std::string& text) {
+  constexpr size_t kLong = 12;
   std::string r;
-  for (size_t k = 0; k < text.size(); ++k) {
-    r += text[k];
-    if (text[k] == 'x' && k && text[k - 1] == '0')
-      while (k + 1 < text.size() && std::isxdigit(static_cast<unsigned char>(text[k + 1]))) ++k;
+  for (size_t k = 0; k < text.size();) {
+    auto run = [&](auto is) {
+      size_t n = 0;
+      while (k + n < text.size() && is(static_cast<unsigned char>(text[k + n]))) ++n;
+      return n;
+    };
+    if (const size_t digits = run([](unsigned char c) { return std::isdigit(c); })) {
+      if (digits < kLong) r += text.substr(k, digits);
+      k += digits;
+    } else {
+      r += text[k++];
+    }
+    if (r.size() > 1 && r.ends_with("0x"))
+      k += run([](unsigned char c) { return std::isxdigit(c); });
   }
   return r;
 }
 
-std::string list_text(const std::vector<int>& ids) {
+std::string list_text(std::vector<int> ids, bool is_set = false) {
+  if (is_set) std::sort(ids.begin(), ids.end());
   std::string r;
   for (int id : ids) r += str_cat(" ", id);
   return r;
@@ -45,7 +60,7 @@ std::string describe(const Entry& e, const CodeInfo& code) {
                  "\n");
   }
   for (auto& x : e.effects) r += "effect: " + x->describe() + "\n";
-  r += "changed" + list_text(e.changed) + "\nidentities" + list_text(e.identities) + "\n";
+  r += "changed" + list_text(e.changed) + "\nidentities" + list_text(e.identities, true) + "\n";
   if (e.result >= 0) return r + str_cat("result ", e.result, "\n");
   r += str_cat("break at ", e.instr, e.rest_in_python ? ", the rest in Python" : "", ": ",
                e.break_record ? reason_text(e.break_record->reason) : "", " (",
