@@ -205,6 +205,15 @@ def _reference_value(module, name):
     return None
 
 
+def _module_below(module, name):
+    """The module that MindSpore has below another of the paths that this one answers (`from mindspore.ops.operations import _sequence_ops`), or None."""
+    from pijit.compat import reference
+    for path in _ELSEWHERE.get(module.partition(".")[2], "").split():
+        if reference.has_module(f"{path}.{name}"):
+            return _prepared(importlib.import_module(f"pijit.{path}.{name}"))
+    return None
+
+
 def names(module, lazy=None, load=None, known=None):
     """`__getattr__` and `__dir__` of a module (PEP 562), for what isn't in its `__dict__` yet.
 
@@ -241,7 +250,7 @@ def names(module, lazy=None, load=None, known=None):
             value = _reference_value(module, name)
         if value is None and "__path__" in sys.modules[module].__dict__ and importlib.util.find_spec(path) is not None:
             return _prepared(importlib.import_module(path))
-        return value
+        return _module_below(module, name) if value is None else value
 
     def __getattr__(name):
         if name == "__all__" and known is not None:

@@ -29,6 +29,12 @@ for path, places in json.load(open(sys.argv[1]))["paths"].items():
     except ImportError as e:
         bad.append(f"{module}: {e}")
         continue
+    if path:
+        parent, _, leaf = module.rpartition(".")
+        try:
+            exec(f"from {parent} import {leaf}", {})
+        except Exception as e:
+            bad.append(f"from {parent} import {leaf}: {type(e).__name__} {e}")
     for name in (n.partition("=")[0] for there, names in places.items() for n in (names if there == "=" else names.split())):
         count += 1
         try:

@@ -89,124 +89,144 @@ def test_names(line):
         assert space[name] is not None
 
 
-# (call of `_checkparam`, what MindSpore 2.10 gives or raises)
-CHECKS = [
-    ("check_positive_int(1, 'arg', 'Prim')", 1),
-    (
-        "check_positive_int(0, 'arg', 'Prim')",
-        "ValueError For 'Prim', the 'arg' must be int and must > 0, but got '0' with type 'int'.",
-    ),
-    ("check_positive_int(1.5, 'arg', 'Prim')", "TypeError For 'Prim', the 'arg' must be int, but got 'float'"),
-    (
-        "check_positive_int(True, 'arg', 'Prim')",
-        "TypeError For 'Prim', the 'arg' must be int and must > 0, but got 'True' with type 'bool'.",
-    ),
-    ("check_positive_int(np.int64(3), 'arg', 'Prim')", "TypeError For 'Prim', the 'arg' must be int, but got 'int64'"),
-    ("check_non_negative_int(0, None, 'P')", 0),
-    ("check_non_positive_float(1, 'arg')", "TypeError The 'arg' must be float, but got 'int'"),
-    (
-        "check_positive_float(-1.5, 'arg')",
-        "ValueError The 'arg' must be float and must > 0, but got '-1.5' with type 'float'.",
-    ),
-    ("check_bool(1, 'arg', 'Prim')", "TypeError For 'Prim', the 'arg' must be a bool, but got int."),
-    ("check_bool(True)", True),
-    ("check_is_float(1, 'arg', 'P')", "TypeError For 'P', the type of 'arg' must be 'float', but got 'int'."),
-    ("check_is_int('a')", "TypeError The type of input value must be 'int', but got 'str'."),
-    (
-        "check_int(3, 4, c.EQ, 'arg', 'P')",
-        "ValueError For 'P', the 'arg' must be int and must = 4, but got '3' with type 'int'.",
-    ),
-    ("check_int(3, 4, c.LE, 'arg', 'P')", 3),
-    (
-        "check_int_range(4, 4, 5, c.INC_RIGHT)",
-        "ValueError The input value must be in range of (4, 5], but got 4 with type 'int'.",
-    ),
-    ("check_int_range(4, 4, 5, c.INC_BOTH, 'arg', 'P')", 4),
-    (
-        "check_float_range(3, 4, 5, c.INC_BOTH, 'arg', 'P')",
-        "TypeError For 'P', the 'arg' must be 'float',  but got 'int'.",
-    ),
-    (
-        "check_float_range(.3, 4, 5, c.INC_LEFT, 'arg', 'P')",
-        "ValueError For 'P', the 'arg' must be in range of [4, 5), but got 0.3 with type 'float'.",
-    ),
-    (
-        "check_string('a', ['b', 'c'], 'arg', 'P')",
-        "ValueError For 'P', the 'arg' must be str and must be in '['b', 'c']', but got 'a'.",
-    ),
-    (
-        "check_string(1, ['b', 'c'], 'arg', 'P')",
-        "ValueError For 'P', the 'arg' must be str and must be in '['b', 'c']', but got '1'.",
-    ),
-    ("check('arg', 1, 'other', 2, c.EQ, 'P')", "ValueError For 'P', the 'arg' should be = other: 2, but got 1."),
-    (
-        "check('arg', 3, 'other', [1, 2], c.IN, 'P')",
-        "ValueError For 'P', the 'arg' should be in other: [1, 2], but got 3.",
-    ),
-    (
-        "check_value_type('arg', True, [int], 'P')",
-        "TypeError For 'P', the type of 'arg' should be 'int', but got type 'bool'.",
-    ),
-    (
-        "check_value_type('arg', None, [int, str], 'P')",
-        "TypeError For 'P', the type of 'arg' should be one of '['int', 'str']', but got type 'NoneType'.",
-    ),
-    ("check_value_type('arg', 1.0, [int, float])", 1.0),
-    (
-        "check_isinstance('arg', 1, str)",
-        "ValueError The parameter 'arg' must be isinstance of <class 'str'>, but got 1.",
-    ),
-    ("check_subclass('arg', ms.float32, ms.number, 'P')", None),
-    (
-        "check_type_name('arg', ms.int8, [ms.int32], 'P')",
-        "TypeError For 'P', the 'arg' should be Int32, but got 'mindspore.int8'.",
-    ),
-    ("check_tensor_dtype_valid('x', ms.TensorType(ms.float32), [ms.float32], 'P')", None),
-    (
-        "check_types_same_and_valid({'x': ms.float32, 'y': ms.int32}, [ms.float32, ms.int32], 'P')",
-        "TypeError For 'P', the type of 'y' should be same as 'x', but got 'x' with type Float32 and 'y' with type Int32.",
-    ),
-    (
-        "check_positive_int_sequence((1, -2), 'arg', 'P')",
-        "ValueError For 'P', the 'arg[1]' must be int and must > 0, but got '-2' with type 'int'.",
-    ),
-    (
-        "check_size_and_element_type_of_tuple('arg', (1, 2), 3, int, 'P')",
-        "ValueError For 'P', the 'arg size' must be int and must = 3, but got '2' with type 'int'.",
-    ),
-    (
-        "check_element_type_of_iterable('arg', [1, 2.], [int], 'P')",
-        "TypeError For 'P', the type of 'arg' should be int, but got '2.0' with type 'float'.",
-    ),
-    ("check_axis_in_range(3, 2)", "ValueError The 'axis' must be in the range of [-2, 2), but got 3."),
-    ("check_file_name_by_regular('a/b.ckpt')", True),
-    (
-        "check_pad_value_by_mode('same', 1, 'P')",
-        "ValueError For 'P', padding must be zero when pad_mode is 'same', but got 1.",
-    ),
-    ("twice(3)", (3, 3)),
-    ("twice((3,))", "TypeError When expanding an int number to tuple, input tuple dimension must be 2, but got (3,)"),
-    ("infer_out_shape((1, 2), (3, 1))", (3, 2)),
-    ("prepare_shape_for_squeeze((1, 2, 1), 0)", (2, 1)),
-    ("check_transpose_axis(((1, 0),), 2)", (1, 0)),
-]
+# A call of `_checkparam`, what MindSpore 2.10 gives or which exception it raises
+CHECKS = """
+check_positive_int(1, 'arg', 'Prim') -> 1
+check_positive_int(0, 'arg', 'Prim') -> ValueError
+check_positive_int(1.5, 'arg', 'Prim') -> TypeError
+check_positive_int(True, 'arg', 'Prim') -> TypeError
+check_positive_int(np.int64(3), 'arg', 'Prim') -> TypeError
+check_positive_float(np.float64(1.5), 'arg', 'Prim') -> 1.5
+check_positive_float(np.float32(1.5), 'arg', 'Prim') -> TypeError
+check_positive_float(float('inf'), 'arg', 'Prim') -> ValueError
+check_positive_float(-1.5, 'arg') -> ValueError
+check_non_negative_int(0, None, 'Prim') -> 0
+check_non_negative_float(True, 'arg', 'Prim') -> TypeError
+check_non_positive_float(1, 'arg') -> TypeError
+check_negative_int(-3) -> -3
+check_bool(1, 'arg', 'Prim') -> TypeError
+check_bool(True) -> True
+check_is_float(1, 'arg', 'Prim') -> TypeError
+check_is_float(float('nan'), 'arg', 'Prim') -> ValueError
+check_is_int('a') -> TypeError
+check_number('arg', 3, 4, c.GE, 'Prim') -> ValueError
+check_int(3, 4, c.EQ, 'arg', 'Prim') -> ValueError
+check_int(3, 4, c.LE, 'arg', 'Prim') -> 3
+check_int_range(4, 4, 5, c.INC_RIGHT) -> ValueError
+check_int_range(4, 4, 5, c.INC_BOTH, 'arg', 'Prim') -> 4
+check_int_range(np.int64(4), 4, 5, c.INC_BOTH, 'arg', 'Prim') -> 4
+check_int_range(True, 0, 5, c.INC_BOTH, 'arg', 'Prim') -> TypeError
+check_float_range(3, 4, 5, c.INC_BOTH, 'arg', 'Prim') -> TypeError
+check_float_range(np.float32(4.5), 4, 5, c.INC_BOTH, 'arg', 'Prim') -> 4.5
+check_float_range(.3, 4, 5, c.INC_LEFT, 'arg', 'Prim') -> ValueError
+check_number_range(4, 4, 5, c.INC_LEFT, (int, float), 'arg', 'Prim') -> 4
+check_string('a', ['b', 'c'], 'arg', 'Prim') -> ValueError
+check_string(1, ['b', 'c'], 'arg', 'Prim') -> ValueError
+check_string('b', ['b', 'c'], 'arg', 'Prim') -> 'b'
+check('arg', 1, 'other', 2, c.EQ, 'Prim') -> ValueError
+check('arg', 3, 'other', [1, 2], c.IN, 'Prim') -> ValueError
+check('arg', 1, 'other', 2, c.GT, 'Prim', TypeError) -> TypeError
+check('arg', 3, 'other', [1, 2], c.NOT_IN) -> 3
+check_value_type('arg', True, [int], 'Prim') -> TypeError
+check_value_type('arg', True, (bool, str), 'Prim') -> True
+check_value_type('arg', None, [int, str], 'Prim') -> TypeError
+check_value_type('arg', 1.0, [int, float]) -> 1.0
+check_isinstance('arg', 1, str) -> ValueError
+check_isinstance('arg', 1, (int, str)) -> 1
+check_subclass('arg', ms.float32, ms.number, 'Prim') -> None
+check_subclass('arg', ms.bfloat16, ms.float_, 'Prim') -> TypeError
+check_subclass('arg', ms.int32, (ms.int_, ms.float_), 'Prim') -> None
+check_subclass('arg', ms.TensorType(ms.int32), ms.tensor_type, 'Prim') -> None
+check_type_name('arg', ms.int8, [ms.int32], 'Prim') -> TypeError
+check_type_name('arg', ms.TensorType(ms.int32), [ms.int32], 'Prim') -> ms.int32
+check_tensor_dtype_valid('arg', ms.TensorType(ms.float32), [ms.float32], 'Prim') -> None
+check_tensor_dtype_valid('arg', ms.float32, [ms.float32], 'Prim') -> TypeError
+check_types_same_and_valid({'x': ms.float32, 'arg': ms.int32}, [ms.float32, ms.int32], 'Prim') -> TypeError
+check_types_same_and_valid({'x': ms.float32, 'arg': ms.float32}, [ms.float32, ms.int32], 'Prim') -> None
+check_scalar_or_tensor_types_same({'x': ms.int32, 'arg': ms.TensorType(ms.int32)}, [ms.int32], 'Prim') -> TypeError
+check_scalar_or_tensor_types_same({'x': ms.int32, 'arg': ms.TensorType(ms.int32)}, [ms.int32], 'Prim', True) -> None
+check_valid_input('arg', None, 'Prim') -> ValueError
+check_positive_int_sequence((1, -2), 'arg', 'Prim') -> ValueError
+check_positive_int_sequence((1, 2), 'arg', 'Prim') -> (1, 2)
+check_size_and_element_type_of_tuple('arg', (1, 2), 3, int, 'Prim') -> ValueError
+check_size_and_element_type_of_tuple('arg', (1, True), 2, int, 'Prim') -> None
+check_element_type_of_iterable('arg', [1, 2.], [int], 'Prim') -> TypeError
+check_element_type_of_dict('arg', {'a': 1}, [str], [int], 'Prim') -> None
+check_element_type_of_dict('arg', {'a': 1.5}, [str], [int], 'Prim') -> TypeError
+check_axis_in_range(3, 2) -> ValueError
+check_axis_in_range(-1, 2) -> 1
+check_axis_in_range(1.0, 2) -> TypeError
+check_axis_valid((0, -3), 3) -> ValueError
+check_axis_valid(None, 3) -> (0, 1, 2)
+check_axis_type('a') -> TypeError
+check_axis_type((1, 0)) -> True
+check_axis_type((1.0,)) -> TypeError
+check_axis_type([1], True, True, False) -> TypeError
+check_swapaxes_axis((0, -1), 2) -> (0, 1)
+check_transpose_axis(((1, 0),), 2) -> (1, 0)
+check_transpose_axis((0, 1, 2), 2) -> ValueError
+check_transpose_axis('a', 2) -> TypeError
+check_reshape_shp(([2, 3],)) -> (2, 3)
+check_reshape_shp((1.0,)) -> TypeError
+check_flatten_order('A') -> ValueError
+check_flatten_order(1) -> TypeError
+check_astype_dtype('int') -> ms.int64
+check_astype_dtype('Float32') -> ms.float32
+check_astype_dtype(float) -> ms.float64
+check_astype_dtype('a/b') -> TypeError
+check_astype_dtype(ms.string) -> TypeError
+check_reduce_shape((2, 3), (3,), 1, 'Prim', 'x', 'arg') -> ValueError
+check_reduce_shape((2, 3), (2,), 1, 'Prim', 'x', 'arg') -> None
+check_file_name_by_regular('a/b.ckpt') -> True
+check_file_name_by_regular('a b') -> ValueError
+check_file_name_by_regular('') -> ValueError
+check_str_by_regular('x_1.y') -> True
+check_str_by_regular('-a') -> ValueError
+check_str_and_none_by_regular('') -> True
+check_pad_value_by_mode('same', 1, 'Prim') -> ValueError
+check_pad_value_by_mode('pad', 1, 'Prim') -> 1
+check_input_format('NHWC') -> ValueError
+check_input_data([1, ('a',), {'k': 2}], data_class=(int, str)) -> None
+check_input_data([1, (None,)], data_class=(int, str)) -> TypeError
+check_input_dataset(1, 'a', dataset_type=int) -> False
+check_output_data(None) -> RuntimeError
+check_hook_fn(3) -> TypeError
+check_hook_fn(print) -> None
+once((1,)) -> (1,)
+twice(3) -> (3, 3)
+twice((3,)) -> TypeError
+twice([1, 2]) -> TypeError
+twice(True) -> TypeError
+twice_sequence([1, 2]) -> (1, 2)
+infer_out_shape((1, 2), (3, 1)) -> (3, 2)
+infer_out_shape((2,), (3,)) -> ValueError
+prepare_shape_for_squeeze((1, 2, 1), 0) -> (2, 1)
+prepare_shape_for_squeeze((1, 2, 1), 1) -> ValueError
+prepare_shape_for_squeeze((1, 2, 1), 'a') -> TypeError
+"""
 
 
-@pytest.mark.parametrize("call,wanted", CHECKS)
+@pytest.mark.parametrize("line", CHECKS.strip().splitlines())
 @pytest.mark.parametrize("by", ["function", "Validator"])
-def test_checks(call, wanted, by):
+def test_checks(line, by):
     from mindspore import _checkparam as c
 
+    call, wanted = line.split(" -> ")
     owner = c if by == "function" else c.Validator
     name, _, rest = call.partition("(")
     if not hasattr(owner, name):
         assert by == "Validator" and not name.startswith("check")
         return
-    try:
-        result = eval(f"f({rest}", {"f": getattr(owner, name), "c": c, "ms": ms, "np": np})
-    except (TypeError, ValueError) as e:
-        result = f"{type(e).__name__} {e}"
-    assert result == wanted
+    space = {"f": getattr(owner, name), "c": c, "ms": ms, "np": np}
+    wanted = eval(wanted, space)
+    if not isinstance(wanted, type):
+        found = eval(f"f({rest}", space)
+        assert found == wanted and (found is None) == (wanted is None)
+        return
+    with pytest.raises(wanted) as e:
+        eval(f"f({rest}", space)
+    assert type(e.value) is wanted
+    assert all(word in str(e.value) for word in ("arg", "Prim") if f"'{word}'" in call), e.value  # the parameter and the operator
 
 
 def test_validator_of_each_age():
@@ -221,7 +241,7 @@ def test_validator_of_each_age():
     assert (
         check_int_positive("x", 2, "P") == 2 and Rel.get_strs(Rel.INC_LEFT) == "[{}, {})" and Rel.get_fns(Rel.LE)(1, 2)
     )
-    with pytest.raises(ValueError, match="'x' must be in range of \\[1, 5\\)"):
+    with pytest.raises(ValueError, match="P: 'x' has to be int in \\[1, 5\\), not 5"):
         validator.check_int_range("x", 5, 1, 5, Rel.INC_LEFT, "P")
 
     @args_type_check(a=int, b=(str, list))
@@ -229,7 +249,7 @@ def test_validator_of_each_age():
         return a
 
     assert f(1) == 1 and f(1, ["x"], 2, e=3) == 1 and f.__name__ == "f"
-    with pytest.raises(TypeError, match="The parameter 'b' must be .*, but got <class 'int'>"):
+    with pytest.raises(TypeError, match="f: 'b' has to be of type str or list, not 1"):
         f(1, 1)
 
 

@@ -67,9 +67,9 @@ class TensorType(Type):
 
 def is_subclass(kind, template):
     """Whether a kind is among those of another."""
-    from pijit.compat.old.checkparam import _is_kind
+    from pijit.compat.old.checkparam import is_kind
 
-    return _is_kind(kind, template)
+    return is_kind(kind, template)
 
 
 def type_size_in_bytes(dtype):
