@@ -564,6 +564,58 @@ def test_transformers():
             bad()
 
 
+def test_transformers_call_what_divides_their_layers():
+    from mindspore.nn.transformer import Transformer, TransformerOpParallelConfig
+
+    config, seen = TransformerOpParallelConfig(), []
+
+    def divide(network, layer_id, offset, parallel_config, layers):
+        network.pipeline_stage = (layer_id + offset) // 2
+        seen.append((type(network).__name__, layer_id, offset, layers, parallel_config is config))
+
+    net = Transformer(8, 1, 8, 3, 2, encoder_layers=1, decoder_layers=2, lambda_func=divide, parallel_config=config)
+    assert seen == [
+        ("TransformerEncoderLayer", 0, 0, 1, True),
+        ("TransformerDecoderLayer", 0, 1, 2, True),
+        ("TransformerDecoderLayer", 1, 1, 2, True),
+    ]
+    assert [b.pipeline_stage for b in net.decoder.blocks] == [0, 1]
+
+
+@pytest.mark.parametrize("post", [False, True])
+def test_a_decoder_layer_by_hand(post):
+    from mindspore.nn.transformer import TransformerDecoderLayer
+
+    layer = TransformerDecoderLayer(4, 8, 1, 1, 3, 2, 0.0, 0.0, post, compute_dtype=ms.float32, hidden_act="relu")
+    assert [p.name for p in layer.get_parameters()][::2][:3] == [
+        "layernorm1.gamma",
+        "layernorm2.gamma",
+        "cross_attention_layernorm.gamma",
+    ]
+    r = np.random.RandomState(0)
+    x, memory = r.randn(1, 2, 4).astype(np.float32), r.randn(1, 3, 4).astype(np.float32)
+
+    def norm(v):
+        return (v - v.mean(-1, keepdims=True)) / np.sqrt(v.var(-1, keepdims=True) + 1e-5)
+
+    def dense(d, v):
+        return v @ (d.weight.asnumpy().T if d.transpose_b else d.weight.asnumpy()) + d.bias.asnumpy()
+
+    def attention(a, q, kv):
+        q, k, v = dense(a.dense1, q), dense(a.dense2, kv), dense(a.dense3, kv)
+        w = np.exp(q @ k.transpose(0, 2, 1) / 2)
+        return dense(a.projection, w / w.sum(-1, keepdims=True) @ v)
+
+    y = norm(x)
+    z = (y if post else x) + attention(layer.attention, y, y)
+    y = norm(z)
+    z = (y if post else z) + attention(layer.cross_attention, y, memory)
+    y = norm(z)
+    z = (y if post else z) + dense(layer.output.projection, np.maximum(dense(layer.output.mapping, y), 0))
+    out, presents = layer(Tensor(x), ops.ones((1, 2, 2)), Tensor(memory), ops.ones((1, 2, 3)))
+    assert np.allclose(out.asnumpy(), z, atol=1e-5) and len(presents) == 4
+
+
 def test_a_name_of_pythons_own_is_not_put_into_a_module():
     code = "import pijit as ms\nassert ms.bool == ms.bool_\nms.set_deterministic(True)\nassert 'bool' not in vars(ms)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -3,6 +3,7 @@
 Parameters have the names and shapes of their time, so that checkpoints fit. What needs several devices is kept in the configurations and
 has no effect; mixtures of experts and steps with cached keys (`use_past`) raise NotImplementedError."""
 
+import inspect
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from pijit import dtype as mstype
 from pijit._C import Tensor
 from pijit.compat import left_out
+from pijit.compat.old import checkparam
 from pijit.initializer import initializer
 from pijit.nn.cell import Cell
 from pijit.nn.container import CellList
@@ -27,16 +29,23 @@ class _Config:
 
 def _positive(owner, **values):
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"For '{owner}', the '{name}' must be int, but got {type(value).__name__}.")
-        if value <= 0:
-            raise ValueError(f"For '{owner}', the '{name}' must be greater than 0, but got {value}.")
+        checkparam.check_positive_int(value, name, owner)
 
 
 def _fraction(owner, **values):
     for name, value in values.items():
-        if not isinstance(value, float) or not 0 <= value < 1:
-            raise ValueError(f"For '{owner}', the '{name}' must be a float in [0, 1), but got {value}.")
+        checkparam.check_float_range(value, 0.0, 1.0, checkparam.INC_LEFT, name, owner)
+
+
+def _given(arguments):
+    """The arguments of a call, of its locals()."""
+    return {name: value for name, value in arguments.items() if name not in ("self", "__class__")}
+
+
+def _made(cls, given, **others):
+    """An instance, from those arguments that its class has and from these."""
+    taken = {name: given[name] for name in inspect.signature(cls.__init__).parameters if name in given}
+    return cls(**{**taken, **others})
 
 
 class OpParallelConfig(_Config):
@@ -244,11 +253,7 @@ def _activation(name):
     return activation.get_activation(name) if isinstance(name, str) else name()
 
 
-class FixedSparseAttention(Cell):
-    """MindSpore's attention by blocks runs on Ascend alone: making one raises NotImplementedError."""
-
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(left_out.text("nn.transformer.FixedSparseAttention"))
+FixedSparseAttention = left_out.stand_in("nn.transformer.FixedSparseAttention", "cell", "mindspore.nn.transformer")
 
 
 class AttentionMask(Cell):
@@ -449,33 +454,33 @@ class MultiHeadAttention(Cell):
 
 
 class _Layer(Cell):
-    """What encoder and decoder layers share."""
+    """What encoder and decoder layers share: self-attention and a feed-forward part, each with layer normalisation and a residual.
 
-    def _sublayers(
-        self,
-        owner,
-        hidden_size,
-        ffn_hidden_size,
-        num_heads,
-        hidden_dropout_rate,
-        attention_dropout_rate,
-        post_layernorm_residual,
-        moe_config,
-        use_past,
-        expert_num=1,
-    ):
-        _positive(owner, hidden_size=hidden_size, ffn_hidden_size=ffn_hidden_size, num_heads=num_heads)
-        _fraction(owner, hidden_dropout_rate=hidden_dropout_rate, attention_dropout_rate=attention_dropout_rate)
-        _no_experts(owner, moe_config, expert_num, use_past)
-        if hidden_size % num_heads:
-            raise ValueError(
-                f"For '{owner}', the 'hidden_size' must be a multiple of 'num_heads', but got {hidden_size} and {num_heads}."
-            )
-        self.post_layernorm_residual = post_layernorm_residual
+    post_layernorm_residual: the residual is what the normalisation gives, not what it gets."""
 
-    def _fed(self, x, norm):
+    def _make(self, given, length, cross=False):
+        owner, hidden_size = type(self).__name__, given["hidden_size"]
+        _positive(owner, **{name: given[name] for name in ("hidden_size", "ffn_hidden_size", "num_heads")})
+        _no_experts(owner, given["moe_config"], use_past=given["use_past"])
+        self.post_layernorm_residual, self.layernorm_dtype = given["post_layernorm_residual"], given["layernorm_compute_type"]
+        self.layernorm1, self.layernorm2 = _LayerNorm((hidden_size,)), _LayerNorm((hidden_size,))
+        if cross:
+            self.cross_attention_layernorm = _LayerNorm((hidden_size,))
+        self.attention = _made(MultiHeadAttention, given, src_seq_length=length, tgt_seq_length=length)
+        if cross:
+            self.cross_attention = _made(MultiHeadAttention, given)
+        self.output = _made(FeedForward, given, dropout_rate=given["hidden_dropout_rate"])
+
+    def _attended(self, x, norm, attention, mask, memory=None):
+        """(x with what attention gives added, the keys and values)."""
+        y = norm(F.cast(x, self.layernorm_dtype))
+        memory = y if memory is None else memory
+        found, present = attention(y, memory, memory, mask)
+        return (y if self.post_layernorm_residual else x) + found, present
+
+    def _fed(self, x):
         """x with the feed-forward part added."""
-        y = norm(x)
+        y = self.layernorm2(x)
         return (y if self.post_layernorm_residual else x) + self.output(y)
 
 
@@ -506,47 +511,11 @@ class TransformerEncoderLayer(_Layer):
         compute_dtype=mstype.float16,
     ):
         super().__init__()
-        self._sublayers(
-            "TransformerEncoderLayer",
-            hidden_size,
-            ffn_hidden_size,
-            num_heads,
-            hidden_dropout_rate,
-            attention_dropout_rate,
-            post_layernorm_residual,
-            moe_config,
-            use_past,
-        )
-        self.layernorm1, self.layernorm2 = _LayerNorm((hidden_size,)), _LayerNorm((hidden_size,))
-        self.attention = MultiHeadAttention(
-            batch_size,
-            seq_length,
-            seq_length,
-            hidden_size,
-            num_heads,
-            hidden_dropout_rate,
-            attention_dropout_rate,
-            compute_dtype,
-            softmax_compute_type,
-            param_init_type,
-            use_past,
-            parallel_config,
-        )
-        self.output = FeedForward(
-            hidden_size,
-            ffn_hidden_size,
-            hidden_dropout_rate,
-            hidden_act,
-            param_init_type=param_init_type,
-            compute_dtype=compute_dtype,
-        )
-        self.layernorm_dtype = layernorm_compute_type
+        self._make(_given(locals()), seq_length)
 
     def construct(self, x, input_mask=None, init_reset=True, batch_valid_length=None):
-        y = self.layernorm1(F.cast(x, self.layernorm_dtype))
-        attention, present = self.attention(y, y, y, input_mask)
-        x = (y if self.post_layernorm_residual else x) + attention
-        return self._fed(x, self.layernorm2), present
+        x, present = self._attended(x, self.layernorm1, self.attention, input_mask)
+        return self._fed(x), present
 
 
 class TransformerDecoderLayer(_Layer):
@@ -577,41 +546,7 @@ class TransformerDecoderLayer(_Layer):
         compute_dtype=mstype.float16,
     ):
         super().__init__()
-        self._sublayers(
-            "TransformerDecoderLayer",
-            hidden_size,
-            ffn_hidden_size,
-            num_heads,
-            hidden_dropout_rate,
-            attention_dropout_rate,
-            post_layernorm_residual,
-            moe_config,
-            use_past,
-        )
-        self.layernorm1, self.layernorm2 = _LayerNorm((hidden_size,)), _LayerNorm((hidden_size,))
-        self.cross_attention_layernorm = _LayerNorm((hidden_size,))
-        rest = (
-            hidden_size,
-            num_heads,
-            hidden_dropout_rate,
-            attention_dropout_rate,
-            compute_dtype,
-            softmax_compute_type,
-            param_init_type,
-            use_past,
-            parallel_config,
-        )
-        self.attention = MultiHeadAttention(batch_size, tgt_seq_length, tgt_seq_length, *rest)
-        self.cross_attention = MultiHeadAttention(batch_size, src_seq_length, tgt_seq_length, *rest)
-        self.output = FeedForward(
-            hidden_size,
-            ffn_hidden_size,
-            hidden_dropout_rate,
-            hidden_act,
-            param_init_type=param_init_type,
-            compute_dtype=compute_dtype,
-        )
-        self.layernorm_dtype = layernorm_compute_type
+        self._make(_given(locals()), tgt_seq_length, cross=True)
 
     def construct(
         self,
@@ -622,19 +557,38 @@ class TransformerDecoderLayer(_Layer):
         init_reset=True,
         batch_valid_length=None,
     ):
-        x, post = hidden_stats, self.post_layernorm_residual
-        y = self.layernorm1(F.cast(x, self.layernorm_dtype))
-        attention, present = self.attention(y, y, y, decoder_mask)
-        x = (y if post else x) + attention
+        x, present = self._attended(hidden_stats, self.layernorm1, self.attention, decoder_mask)
         if encoder_output is not None:
-            y = self.cross_attention_layernorm(F.cast(x, self.layernorm_dtype))
-            attention, cross = self.cross_attention(y, encoder_output, encoder_output, memory_mask)
+            x, cross = self._attended(x, self.cross_attention_layernorm, self.cross_attention, memory_mask, encoder_output)
             present += cross
-            x = (y if post else x) + attention
-        return self._fed(x, self.layernorm2), present
+        return self._fed(x), present
 
 
-class TransformerEncoder(Cell):
+class _Stack(Cell):
+    """Layers, one behind the other.
+
+    lambda_func(block, layer_id=, offset=, layers=, parallel_config=) is called with each layer, counted from offset."""
+
+    def _make(self, layer, given):
+        _positive(type(self).__name__, num_layers=given["num_layers"])
+        self.num_layers = given["num_layers"]
+        self.blocks = CellList([_made(layer, given) for _ in range(self.num_layers)])
+        if given["lambda_func"] is not None:
+            for i, block in enumerate(self.blocks):
+                given["lambda_func"](
+                    block, layer_id=i, offset=given["offset"], layers=self.num_layers, parallel_config=given["parallel_config"]
+                )
+
+    def _through(self, x, *others):
+        """(What the last layer gives, each layer's keys and values)."""
+        presents = ()
+        for block in self.blocks:
+            x, present = block(x, *others)
+            presents += (present,)
+        return x, presents
+
+
+class TransformerEncoder(_Stack):
     """num_layers TransformerEncoderLayers.
 
     Outputs:
@@ -664,40 +618,13 @@ class TransformerEncoder(Cell):
         compute_dtype=mstype.float16,
     ):
         super().__init__()
-        _positive("TransformerEncoder", num_layers=num_layers)
-        self.num_layers = num_layers
-        self.blocks = CellList(
-            [
-                TransformerEncoderLayer(
-                    batch_size,
-                    hidden_size,
-                    ffn_hidden_size,
-                    num_heads,
-                    seq_length,
-                    attention_dropout_rate,
-                    hidden_dropout_rate,
-                    post_layernorm_residual,
-                    layernorm_compute_type,
-                    softmax_compute_type,
-                    param_init_type,
-                    hidden_act,
-                    use_past,
-                    moe_config,
-                    compute_dtype=compute_dtype,
-                )
-                for _ in range(num_layers)
-            ]
-        )
+        self._make(TransformerEncoderLayer, _given(locals()))
 
     def construct(self, hidden_states, attention_mask=None, init_reset=True, batch_valid_length=None):
-        presents = ()
-        for block in self.blocks:
-            hidden_states, present = block(hidden_states, attention_mask, init_reset, batch_valid_length)
-            presents += (present,)
-        return hidden_states, presents
+        return self._through(hidden_states, attention_mask, init_reset, batch_valid_length)
 
 
-class TransformerDecoder(Cell):
+class TransformerDecoder(_Stack):
     """num_layers TransformerDecoderLayers.
 
     Outputs:
@@ -728,31 +655,7 @@ class TransformerDecoder(Cell):
         compute_dtype=mstype.float16,
     ):
         super().__init__()
-        _positive("TransformerDecoder", num_layers=num_layers)
-        self.num_layers = num_layers
-        self.blocks = CellList(
-            [
-                TransformerDecoderLayer(
-                    hidden_size,
-                    ffn_hidden_size,
-                    num_heads,
-                    batch_size,
-                    src_seq_length,
-                    tgt_seq_length,
-                    attention_dropout_rate,
-                    hidden_dropout_rate,
-                    post_layernorm_residual,
-                    use_past,
-                    layernorm_compute_type,
-                    softmax_compute_type,
-                    param_init_type,
-                    hidden_act,
-                    moe_config,
-                    compute_dtype=compute_dtype,
-                )
-                for _ in range(num_layers)
-            ]
-        )
+        self._make(TransformerDecoderLayer, _given(locals()))
 
     def construct(
         self,
@@ -763,13 +666,7 @@ class TransformerDecoder(Cell):
         init_reset=True,
         batch_valid_length=None,
     ):
-        presents = ()
-        for block in self.blocks:
-            hidden_states, present = block(
-                hidden_states, attention_mask, encoder_output, memory_mask, init_reset, batch_valid_length
-            )
-            presents += (present,)
-        return hidden_states, presents
+        return self._through(hidden_states, attention_mask, encoder_output, memory_mask, init_reset, batch_valid_length)
 
 
 class Transformer(Cell):
@@ -807,34 +704,12 @@ class Transformer(Cell):
             raise ValueError(
                 "For 'Transformer', the encoder layer number is 0, and the decoder layer number must be 0 then."
             )
-        shared = dict(
-            hidden_size=hidden_size,
-            ffn_hidden_size=ffn_hidden_size,
-            num_heads=num_heads,
-            attention_dropout_rate=attention_dropout_rate,
-            hidden_dropout_rate=hidden_dropout_rate,
-            hidden_act=hidden_act,
-            post_layernorm_residual=post_layernorm_residual,
-            layernorm_compute_type=layernorm_compute_type,
-            softmax_compute_type=softmax_compute_type,
-            param_init_type=param_init_type,
-            use_past=use_past,
-            moe_config=moe_config,
-            parallel_config=parallel_config,
-            compute_dtype=compute_dtype,
-        )
-        self.encoder = (
-            TransformerEncoder(batch_size, encoder_layers, seq_length=src_seq_length, **shared)
-            if encoder_layers > 0
-            else None
-        )
-        self.decoder = (
-            TransformerDecoder(
-                decoder_layers, batch_size, src_seq_length=src_seq_length, tgt_seq_length=tgt_seq_length, **shared
-            )
-            if decoder_layers > 0
-            else None
-        )
+        given = _given(locals())
+        self.encoder = self.decoder = None
+        if encoder_layers > 0:
+            self.encoder = _made(TransformerEncoder, given, num_layers=encoder_layers, seq_length=src_seq_length)
+        if decoder_layers > 0:
+            self.decoder = _made(TransformerDecoder, given, num_layers=decoder_layers, offset=max(encoder_layers, 0))
 
     def construct(
         self,
