@@ -45,7 +45,7 @@ class Int(_Kind):
 
 
 number, int_, uint, float_ = _Kind("Number", "number"), Int(), _Kind("UInt", "uint"), _Kind("Float", "float")
-string, type_none, tensor_type = _Kind("String", "string_"), _Kind("NoneType", "type_none"), TensorType()
+string, type_none, tensor_type = _Kind("String", "string_"), _Kind("None", "type_none"), TensorType()
 list_, tuple_ = _Kind("List", "list_"), _Kind("Tuple", "tuple_")
 
 _OF_TENSORS = {t: TensorType(t) for t in (*mstype.number_type, mstype.bool_, mstype.bfloat16)}

@@ -277,8 +277,14 @@ class Cell(CellState):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def compile(self, *args, **kwargs):
-        """Runs once, so that later calls find compiled code."""
-        self(*args, **kwargs)
+        """Compiles for such inputs: runs once, and gives parameters and the random generator the values back that they had."""
+        from pijit import random
+        before = [(p, p._held()) for p in (*self.get_parameters(), random._state)]
+        try:
+            self(*args, **kwargs)
+        finally:
+            for p, value in before:
+                p._replace(value)
 
     def set_inputs(self, *inputs, **kwargs):
         """Says which inputs to expect, for get_inputs; shapes are learnt from calls."""

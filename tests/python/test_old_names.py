@@ -278,6 +278,20 @@ def test_typing():
         "float_": ["Float", "Number", "Type"],
     }
     assert typing.Int(32) == ms.int32 and typing.Float(16) == ms.float16 and not isinstance(3, typing.Number)
+    assert typing.Bool() == ms.bool_ and typing.String() == ms.string and isinstance(ms.type_none, typing.TypeNone)
+    shown = "Number Int UInt Float BFloat Complex Bool String Tuple List TensorType TypeNone".split()
+    assert [str(getattr(typing, n)()) for n in shown] == [*shown[:-2], "Tensor", "None"]  # as MindSpore prints them
+    for name in ("float32", "Float32", "bool", "Bool", "Float", "Tensor", "String"):
+        assert name.lower() in (str(typing.str_to_type(name)).lower(), "float32")
+    assert typing.is_subclass(ms.float32, typing.Number()) and not typing.is_subclass(ms.int32, ms.float_)
+    for wrong in (lambda: typing.str_to_type("string"), lambda: typing.Int(7)):
+        with pytest.raises(RuntimeError):
+            wrong()
+    from mindspore.common.dtype import type_size_in_bytes
+
+    assert [type_size_in_bytes(t) for t in (ms.float32, ms.bfloat16, ms.bool_)] == [4, 2, 1]
+    with pytest.raises(TypeError):
+        type_size_in_bytes(3)
 
 
 def test_decorators():
@@ -333,6 +347,7 @@ def test_decorators():
 def test_functions_of_inner_modules(tmp_path):
     from mindspore.amp import _grad_scale_map
     from mindspore.common.api import _no_grad, _pynative_executor
+    from mindspore.ops._utils import utils
     from mindspore.ops._utils.utils import generate_shape_index, get_broadcast_shape, get_concat_offset
     from mindspore.parallel._utils import _get_device_num, _is_sharding_propagation
     from mindspore.train._utils import _make_directory
@@ -341,34 +356,116 @@ def test_functions_of_inner_modules(tmp_path):
     a, b = _grad_scale_map(Tensor(2.0), (Tensor([4.0]), Tensor([6.0])))
     assert a.tolist() == [8] and b.tolist() == [12] and not _is_sharding_propagation() and _get_device_num() == 1
     assert _make_directory(str(tmp_path / "a" / "b")) == str(tmp_path / "a" / "b") and (tmp_path / "a" / "b").is_dir()
-    with pytest.raises(TypeError, match="the type should be string"):
-        _make_directory(3)
+    for error, path in ((TypeError, 3), (ValueError, ""), (ValueError, "  ")):
+        with pytest.raises(error, match="'path'"):
+            _make_directory(path)
     assert (
         _handle_loss(Tensor(2.5)) == 2.5
         and _handle_loss((Tensor([1.0, 2.0]), 3)) == 1.5
         and _handle_loss(None) is None
         and _handle_loss(3.0) == 3
     )
-    assert get_broadcast_shape((2, 1), (3,), "P") == [2, 3] and get_concat_offset([(2, 3), (4, 3)], None, 0, "P") == (
-        [0, 2],
-        6,
-        0,
-    )
-    assert generate_shape_index((2, 3, 4), (3,), 1) == (1, 0, 2)
-    with pytest.raises(ValueError, match="need to broadcast"):
+    tensors = [ms.TensorType(ms.int32)] * 2
+    assert get_broadcast_shape((2, 1), (3,), "P") == [2, 3] and get_broadcast_shape((-1, 2), (3, 1), "P") == [3, 2]
+    assert get_broadcast_shape((-2,), (3,), "P") == [-2] and get_broadcast_shape((2, 3), (2, 3), "P") == (2, 3)
+    assert get_concat_offset([(2, 3), (4, 3)], tensors, 0, "P") == ([0, 2], 6, 0)
+    assert get_concat_offset([(2, 3), (2, 5)], tensors, -1, "P") == ([0, 3], 8, 1)
+    assert generate_shape_index((2, 3, 4), (3,), 1) == (1, 0, 2) and generate_shape_index((2, 3, 4), (3,), -1) == (2, 0, 1)
+    with pytest.raises(ValueError, match="P: .* don't broadcast"):
         get_broadcast_shape((2,), (3,), "P")
-    assert (
-        not _pynative_executor.grad_flag()
-        and _pynative_executor.sync() is None
-        and not hasattr(_pynative_executor, "no_such")
-    )
+    for shapes, axis in (([(2, 3), (2, 5)], 2), ([(2, 3), (2, 5)], -3), ([(2, 3), (3, 5)], 1), ([(2, 3), (2, 5, 1)], 1)):
+        with pytest.raises(ValueError, match="^P: "):
+            get_concat_offset(shapes, tensors, axis, "P")
+    with pytest.raises(TypeError, match="'shape0'"):
+        get_concat_offset([(2, 3), (4, 3)], [ms.int32] * 2, 0, "P")
+    assert utils.dim_not_equal(1, 2) and not utils.dim_not_equal(-1, 2) and utils.get_1d_shape((2, 3)) == (6,)
+    assert utils.range_op(0, 5, 2, ms.int32).tolist() == [0, 2, 4] and utils.ms_arrange(3) == [0, 1, 2]
+    assert not _pynative_executor.grad_flag() and _pynative_executor.sync() is None
+    assert _pynative_executor.enable_grad() and not hasattr(_pynative_executor, "no_such")
 
     def f(x):
         with _no_grad():
             y = x * x
         return x * y
 
-    assert ms.grad(f)(Tensor(3.0)) == 9
+    assert ms.grad(f)(Tensor(3.0)) == 9 and ms.jit(ms.grad(f))(Tensor(3.0)) == 9
+
+    @_no_grad()
+    def power(x, n):
+        return x if n == 1 else x * power(x, n - 1)
+
+    assert ms.grad(lambda x: x * power(x, 3))(Tensor(2.0)) == 8 and ms.grad(lambda x: x * x)(Tensor(2.0)) == 4
+
+    def after(x):  # what recorded before goes on
+        y = power(x, 3)
+        return x * x + y
+
+    assert ms.grad(after)(Tensor(2.0)) == 4
+
+    def switched(x):
+        was = _pynative_executor.enable_grad()
+        _pynative_executor.set_enable_grad(False)
+        flags.append((_pynative_executor.enable_grad(), _pynative_executor.requires_grad(), _pynative_executor.grad_flag()))
+        y = x * x
+        _pynative_executor.set_enable_grad(was)
+        flags.append((_pynative_executor.enable_grad(), _pynative_executor.requires_grad(), _pynative_executor.grad_flag()))
+        return x * y
+
+    flags = []
+    assert ms.grad(switched)(Tensor(3.0)) == 9 and flags == [(False, False, True), (True, True, True)]
+
+
+def test_compiling_changes_nothing():
+    from mindspore.common.api import _cell_graph_executor
+
+    net = nn.Dense(2, 2)
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.Momentum(net.trainable_params(), 0.1, 0.9))
+    before = [p.asnumpy() for p in step.get_parameters()]
+    ms.set_seed(3)
+    drawn = ops.rand(3).asnumpy()
+    for compile in (step.compile, lambda *i: _cell_graph_executor.compile(step, *i, phase="train")):
+        ms.set_seed(3)
+        compile(ops.ones((2, 2)), ops.zeros((2, 2)))
+        assert all(np.array_equal(a, p.asnumpy()) for a, p in zip(before, step.get_parameters()))
+        assert np.array_equal(ops.rand(3).asnumpy(), drawn)
+    step(ops.ones((2, 2)), ops.zeros((2, 2)))
+    assert not np.array_equal(before[0], net.weight.asnumpy())
+
+
+def test_seeds_of_operators():
+    from importlib import import_module
+
+    seeds = import_module("mindspore.common.seed")
+    ms.set_seed(5)  # MindSpore's numbers
+    assert [seeds._get_graph_seed(0, "D") for _ in range(3)] == [(5, 0), (5, 533697028), (5, 1067394056)]
+    assert seeds._get_graph_seed(0, "E") == (5, 0) and [seeds._get_graph_seed(7, "D")[1] for _ in range(2)] == [7, 533697035]
+    ms.set_seed(5)
+    assert seeds._get_graph_seed(None, "D") == (5, 0) and [seeds._get_op_seed(7, "D") for _ in range(2)] == [7, 7]
+    with pytest.raises(ValueError):
+        seeds._get_op_seed(-1, "D")
+    code = "import pijit as ms; from importlib import import_module as i; s = i('pijit.common.seed')\n"
+    code += "print([s._get_graph_seed(0, 'D') for _ in range(2)], s._get_graph_seed(7, 'D'))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout == "[(0, 0), (0, 0)] (0, 7)\n", run.stderr
+
+
+def test_registries():
+    from mindspore.common._register_for_tensor import Registry, tensor_operator_registry
+    from mindspore.communication._comm_helper import Backend
+
+    names = Registry()
+    names.register("a", 3)
+    assert names.get("a") == 3 and tensor_operator_registry.get("relu")(Tensor([-1.0])).tolist() == [0]
+    for registry in (names, tensor_operator_registry):
+        with pytest.raises(AttributeError, match="nope"):
+            registry.get("nope")
+        for wrong in (lambda r: r.get(3), lambda r: r.register(3, 3)):
+            with pytest.raises(TypeError):
+                wrong(registry)
+    assert Backend("NCCL") == Backend.NCCL == "nccl"
+    for error, wrong in ((TypeError, 3), (ValueError, "x"), (ValueError, "undefined"), (ValueError, "__new__")):
+        with pytest.raises(error, match="Backend: 'name'"):
+            Backend(wrong)
 
 
 def test_operators_of_inner_modules():
@@ -382,6 +479,20 @@ def test_operators_of_inner_modules():
     z = Tensor([[1.0, 2.0], [3.0, 4.0]])
     assert select_ext_view_op(z, 0, 1).tolist() == [3, 4] and slice_ext_view_op(z, 0, 0, 1, 1).tolist() == [[1, 2]]
     assert [p.tolist() for p in split_tensor_view_op(z, 1, 0)] == [[[1, 2]], [[3, 4]]]
+    assert select_ext_view_op(z, -1, -1).tolist() == [2, 4] and slice_ext_view_op(z, 1, -2, 5, 2).tolist() == [[1], [3]]
+    for wrong in (
+        lambda: select_ext_view_op(z, 2, 0),
+        lambda: select_ext_view_op(z, 0, 2),
+        lambda: select_ext_view_op(z, 0, -3),
+        lambda: select_ext_view_op(Tensor(1.0), 0, 0),
+        lambda: slice_ext_view_op(z, 3, 0, 1, 1),
+        lambda: slice_ext_view_op(z, 1, 0, 2, -1),
+        lambda: slice_ext_view_op(z, 1, 0, 2, 0),
+        lambda: split_tensor_view_op(z, 2, 4),
+        lambda: split_tensor_view_op(z, 0, 1),
+    ):
+        with pytest.raises(ValueError):
+            wrong()
     assert InplaceAddExt()(z, Tensor([[1.0, 1.0], [1.0, 1.0]]), 2).tolist() == z.tolist() == [[3, 4], [5, 6]]
     assert [str(TopTypeof()(v)) for v in (Tensor(1.0), 1, 1.0, "a", (1,), [1], None, True)] == [
         "Tensor",
@@ -398,6 +509,9 @@ def test_operators_of_inner_modules():
         is _get_cache_prim(ops.ReduceSum)(True)
         is not _get_cache_prim(ops.ReduceSum)(False)
     )
+    made = [_get_cache_prim(ops.Range)(n) for n in (1, True, 1.0, 1)]  # equal numbers, other arguments
+    assert made[0] is made[3] and len({id(m) for m in made}) == 3 and [type(m.maxlen) for m in made[:3]] == [int, bool, float]
+    assert _get_cache_prim(ops.Cast) is not None and _get_cache_prim(ops.Transpose)() is _get_cache_prim(ops.Transpose)()
     assert TupleToTensor()((1, 2), ms.float32).dtype == ms.float32 and TensorToTuple()(Tensor([1, 2])) == (1, 2)
     assert cumsum_ext(Tensor([1.0, 2.0]), 0).tolist() == [1, 3]
 

@@ -61,11 +61,12 @@ NAMES = {
     "ops._grad_experimental": {"operators": "bprop_getters"},
     "ops._utils": {"operators": "get_broadcast_shape get_concat_offset is_shape_unknown is_dim_unknown"},
     "ops._utils.utils": {
-        "operators": "generate_shape_index get_broadcast_shape get_concat_offset is_dim_unknown is_shape_known is_shape_unknown"
+        "operators": "dim_not_equal generate_shape_index get_1d_shape get_broadcast_shape get_concat_offset is_dim_unknown is_shape_known "
+        "is_shape_unknown ms_arrange range_op"
     },
     "ops.operations._inner_ops": {"operators": "TopTypeof"},
     "ops.operations._sequence_ops": {
-        "operators": "ListToTensor TensorToList TensorToScalar TensorToTuple TupleToTensor"
+        "operators": "ListToTensor TensorToList TensorToScalar TupleToTensor"
     },
     "ops.function.grad.grad_func": {"operators": "custom_vjp"},
     "parallel._utils": {

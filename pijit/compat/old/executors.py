@@ -8,6 +8,19 @@ from pijit.compat import left_out
 ms_compile_cache = set()  # MindSpore's numbers of compiled functions
 
 
+def _pause():
+    """Stops what records gradients. Returns it."""
+    tapes = _C.active_tapes()
+    for tape in tapes:
+        tape.stop()
+    return tapes
+
+
+def _go_on(tapes):
+    for tape in tapes:
+        tape.start()
+
+
 class _Left:
     """What else is asked for raises."""
 
@@ -26,20 +39,38 @@ class _PyNativeExecutor(_Left):
 
         runtime.synchronize()
 
+    _paused = None  # the recordings that were stopped
+
+    def enable_grad(self):
+        """Whether gradients are recorded where they are asked for."""
+        return self._paused is None
+
+    def set_enable_grad(self, flag):
+        """Stops what records gradients, or lets it go on."""
+        if flag and self._paused is not None:
+            _go_on(self._paused)
+            self._paused = None
+        elif not flag and self._paused is None:
+            self._paused = _pause()
+
+    set_grad_flag = set_enable_grad
+
     def grad_flag(self):
+        """Whether a gradient is being recorded, or stopped."""
+        return bool(self._paused or _C.active_tapes())
+
+    def requires_grad(self):
         """Whether gradients are being recorded."""
         return bool(_C.active_tapes())
-
-    enable_grad = requires_grad = grad_flag
 
     def high_order(self):
         """Whether gradients of gradients are being recorded."""
         return len(_C.active_tapes()) > 1
 
-    def set_grad_flag(self, flag):
-        """Kept for its name: gradients are recorded where they are asked for."""
+    def set_jit_compile_phase(self, phase):
+        """Kept for its name: what is compiled has no phase."""
 
-    set_lazy_build = set_async_for_graph = set_jit_compile_phase = set_is_run_recompute = set_grad_flag
+    set_lazy_build = set_async_for_graph = set_is_run_recompute = set_jit_compile_phase
 
     def clear_res(self):
         """Kept for its name: nothing is held between steps."""
@@ -52,8 +83,8 @@ class _CellGraphExecutor(_Left):
     """Compiles Cells. They are compiled when they run."""
 
     def compile(self, obj, *args, phase="predict", **kwargs):
-        """Runs the Cell once, so that it is compiled. Returns (its number, True)."""
-        obj(*args)
+        """Compiles a Cell as Cell.compile does. Returns (its number, True)."""
+        obj.compile(*args, **kwargs)
         return f"{phase}.{id(obj)}", True
 
     def __call__(self, obj, *args, phase="predict"):
@@ -83,15 +114,15 @@ _cell_graph_executor = _executor = _CellGraphExecutor()
 class _no_grad(contextlib.ContextDecorator):
     """Within it no gradient is recorded."""
 
+    def __init__(self):
+        self._paused = []  # of each entry, as a decorated function may call itself
+
     def __enter__(self):
-        self._paused = _C.active_tapes()
-        for tape in self._paused:
-            tape.stop()
+        self._paused.append(_pause())
         return self
 
     def __exit__(self, *error):
-        for tape in self._paused:
-            tape.start()
+        _go_on(self._paused.pop())
         return False
 
 

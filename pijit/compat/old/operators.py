@@ -1,11 +1,13 @@
 """Operators and their helpers of MindSpore's inner modules."""
 
 import functools
+import math
 
 from pijit import kinds
 from pijit._C import Tensor
+from pijit.compat.old import checkparam
 from pijit.grad import with_own_gradient
-from pijit.ops import function as F, composite
+from pijit.ops import composite, function as F, primitives as P
 from pijit.ops.grad_base import bprop_getters  # noqa: F401
 from pijit.ops.primitive import Primitive, prim_attr_register
 
@@ -17,19 +19,28 @@ def _run_op(obj, op_name, args):
     return obj(*args)
 
 
-@functools.lru_cache(maxsize=4096)
-def _cached(cls, args, kwargs):
-    return cls(*args, **dict(kwargs))
+_cache = {}
+
+
+def _key(value):
+    """What tells arguments apart: 1, 1.0 and True are equal, and mean different things."""
+    return (type(value), tuple(map(_key, value)) if isinstance(value, tuple) else value)
 
 
 def _get_cache_prim(cls):
-    """Makes primitives of a class, one for equal arguments."""
+    """Makes primitives of a class, one for the same arguments."""
 
     def make(*args, **kwargs):
+        key = cls, _key(args), _key(tuple(sorted(kwargs.items())))
         try:
-            return _cached(cls, args, tuple(sorted(kwargs.items())))
+            made = _cache.get(key)
         except TypeError:  # an argument that can't be hashed
             return cls(*args, **kwargs)
+        if made is None:
+            if len(_cache) == 4096:
+                _cache.clear()
+            made = _cache[key] = cls(*args, **kwargs)
+        return made
 
     return make
 
@@ -55,40 +66,57 @@ def is_shape_known(shape):
 
 
 def get_broadcast_shape(x_shape, y_shape, prim_name, arg_name1="x", arg_name2="y"):
-    """The shape to which two broadcast, as a list. ValueError where they don't."""
-    x, y = tuple(x_shape), tuple(y_shape)
-    if x == y:
-        return list(x)
-    n = max(len(x), len(y))
+    """The shape to which two broadcast. ValueError where they don't."""
+    if x_shape == y_shape:
+        return x_shape
+    if is_dim_unknown(x_shape) or is_dim_unknown(y_shape):
+        return [-2]
+    n = max(len(x_shape), len(y_shape))
     result = []
-    for i, (a, b) in enumerate(zip((1,) * (n - len(x)) + x, (1,) * (n - len(y)) + y)):
-        if a != b and 1 not in (a, b) and -1 not in (a, b):
+    for a, b in zip((1,) * (n - len(x_shape)) + tuple(x_shape), (1,) * (n - len(y_shape)) + tuple(y_shape)):
+        if a != b and not {1, -1} & {a, b}:
             raise ValueError(
-                f"For '{prim_name}', {arg_name1}.shape and {arg_name2}.shape need to broadcast. The value of {arg_name1}.shape[{i - n}] or "
-                f"{arg_name2}.shape[{i - n}] must be 1 or -1 when they are not the same, but got {arg_name1}.shape = {x} and "
-                f"{arg_name2}.shape = {y}."
+                f"{prim_name}: the shapes {tuple(x_shape)} of {arg_name1!r} and {tuple(y_shape)} of {arg_name2!r} don't broadcast, as {a} "
+                f"and {b} meet."
             )
-        result.append(b if a == 1 else a if b == 1 else -1 if -1 in (a, b) and a == b else max(a, b))
+        result.append(b if a == 1 else a if b == 1 else max(a, b))
     return result
 
 
 def get_concat_offset(x_shp, x_type, axis, prim_name):
     """(where each shape's part begins along the axis, the sum of their sizes there, the axis)."""
     rank = len(x_shp[0])
-    if not -rank - 1 <= axis < rank:
-        raise ValueError(
-            f"For '{prim_name}', the 'axis' must be in the range of [{-rank - 1}, {rank}), but got {axis}."
-        )
-    axis %= rank
+    axis = checkparam.check_int_range(axis, -rank, rank, checkparam.INC_LEFT, "axis", prim_name) % rank
     offset, total = [], 0
-    for k, shape in enumerate(x_shp):
-        if any(a != b for i, (a, b) in enumerate(zip(shape, x_shp[0])) if i != axis) or len(shape) != rank:
+    for k, (shape, kind) in enumerate(zip(x_shp, x_type)):
+        checkparam.check_subclass(f"shape{k}", kind, kinds.tensor_type, prim_name)
+        if len(shape) != rank or any(a != b for i, (a, b) in enumerate(zip(shape, x_shp[0])) if i != axis):
             raise ValueError(
-                f"For '{prim_name}', element {k} has shape {shape}, which differs from the first one's {x_shp[0]} beside axis {axis}."
+                f"{prim_name}: the shape {shape} of element {k} differs from the first one's {x_shp[0]} beside axis {axis}."
             )
         offset.append(total)
         total += shape[axis]
     return offset, total, axis
+
+
+def dim_not_equal(dim1, dim2):
+    """Whether two sizes are known and differ."""
+    return dim1 != dim2 and dim1 >= 0 and dim2 >= 0
+
+
+def get_1d_shape(in_shape):
+    """The shape of all elements in a row."""
+    return (math.prod(in_shape),)
+
+
+def ms_arrange(num):
+    """The numbers below num, as a list."""
+    return list(range(num))
+
+
+def range_op(start, limit, delta, dtype):
+    """Numbers from start to limit, as a Tensor."""
+    return F.arange(start, limit, delta, dtype=dtype)
 
 
 def generate_shape_index(out_shape, indices_shape, axis):
@@ -114,7 +142,7 @@ class TopTypeof(Primitive):
 class TupleToTensor(Primitive):
     """A Tensor of numbers: TupleToTensor()(input, dtype)."""
 
-    def __call__(self, input, dtype=None):
+    def __call__(self, input, dtype):
         return Tensor(list(input)) if dtype is None else Tensor(list(input), dtype)
 
 
@@ -122,18 +150,11 @@ class ListToTensor(TupleToTensor):
     """A Tensor of numbers: ListToTensor()(input, dtype)."""
 
 
-class TensorToTuple(Primitive):
-    """A Tensor's numbers as a tuple."""
-
-    def __call__(self, input_tensor):
-        return tuple(input_tensor.tolist())
-
-
 class TensorToList(Primitive):
-    """A Tensor's numbers as a list."""
+    """A vector's numbers as a list."""
 
     def __call__(self, input_tensor):
-        return input_tensor.tolist()
+        return list(P.TensorToTuple()(input_tensor))
 
 
 class TensorToScalar(Primitive):
@@ -157,7 +178,7 @@ class Morph(Primitive):
     def __init__(self, fn, infer_shape, infer_dtype, bprop_fn=None):
         for name, f in (("fn", fn), ("infer_shape", infer_shape), ("infer_dtype", infer_dtype)):
             if not callable(f):
-                raise TypeError(f"For 'Morph', '{name}' must be a function, but got {type(f).__name__}.")
+                raise TypeError(f"Morph: {name!r} has to be a function, not {f!r}.")
 
     def __call__(self, *args):
         if self.bprop_fn is None:
@@ -193,14 +214,19 @@ class InplaceAddExt(Primitive):
         return input.add_(other * alpha if alpha != 1 else other)
 
 
+def _subscripted(input, dim, index):
+    return input[(slice(None),) * checkparam.check_axis_in_range(dim, input.ndim) + (index,)]
+
+
 def select_ext_view_op(input, dim, index):
-    """The part of a Tensor at one position of a dimension."""
-    return input[(slice(None),) * (dim % input.ndim) + (index,)]
+    """The part of a Tensor at one position of a dimension. ValueError where there is none."""
+    size = input.shape[checkparam.check_axis_in_range(dim, input.ndim)]
+    return _subscripted(input, dim, checkparam.check_int_range(index, -size, size, checkparam.INC_LEFT, "index"))
 
 
 def slice_ext_view_op(input, dim, start, end, step):
-    """The part of a Tensor between positions of a dimension."""
-    return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
+    """The part of a Tensor between positions of a dimension. ValueError for another dimension, or a step below 1."""
+    return _subscripted(input, dim, slice(start, end, checkparam.check_positive_int(step, "step")))
 
 
 def split_tensor_view_op(input, split_size, dim=0):

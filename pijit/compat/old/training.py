@@ -82,14 +82,8 @@ class AutoParallel(Cell):
     def __init__(self, network, parallel_mode="semi_auto"):
         super().__init__(auto_prefix=False)
         if not callable(network):
-            raise TypeError(
-                f"For 'AutoParallel', the argument 'network' must be Cell or function, but got {type(network)}."
-            )
-        if parallel_mode not in ("semi_auto", "sharding_propagation", "recursive_programming"):
-            raise ValueError(
-                "For 'AutoParallel', the argument 'parallel_mode' must be one of 'semi_auto', 'sharding_propagation', "
-                f"'recursive_programming', but got {parallel_mode}."
-            )
+            raise TypeError(f"AutoParallel: 'network' has to be a Cell or function, not {network!r}.")
+        checkparam.check_string(parallel_mode, ("semi_auto", "sharding_propagation", "recursive_programming"), "parallel_mode", "AutoParallel")
         self.network, self._parallel_mode = network, parallel_mode
 
     def construct(self, *args, **kwargs):
@@ -121,10 +115,9 @@ class AutoParallel(Cell):
 
 def _make_directory(path, arg_name="path"):
     """Makes a folder, if it isn't there. Returns its real path. TypeError for no str, ValueError for a blank one."""
-    if not isinstance(path, str):
-        raise TypeError("The path is invalid, the type should be string.")
+    checkparam.check_value_type(arg_name, path, str)
     if not path.strip():
-        raise ValueError("The path is invalid, it should be non-blank.")
+        raise ValueError(f"{arg_name!r} has to name a folder, not {path!r}.")
     path = os.path.realpath(path)
     os.makedirs(path, mode=0o700, exist_ok=True)
     return path
@@ -146,10 +139,7 @@ def _handle_loss(loss):
 
 def _to_full_shapes(shapes, device_num):
     """Shapes of whole batches, from those of one device's part."""
-    return [
-        (shape[0] * device_num, *shape[1:]) if i in (0,) or shape else shape
-        for i, shape in enumerate(map(tuple, shapes))
-    ]
+    return [(shape[0] * device_num, *shape[1:]) if len(shape) else () for shape in shapes]
 
 
 def _to_full_tensor(elem, global_device_num, global_rank, scaling_sens=None):

@@ -23,34 +23,44 @@ class Type(metaclass=_Kind):
         return True
 
 
-class Number(Type):
-    """Dtypes of numbers."""
-
-    @staticmethod
-    def holds(value):
-        return _named(value, "Int", "UInt", "Float", "BFloat", "Complex", "Bool", "Number")
-
-
-def _kind(name, *begins, of_bits=None):
-    """A class of kinds; of_bits: the dtype's name, but for its bits, which its call gives."""
+def _kind(name, kind, *begins, of_bits=None, base=Type):
+    """A class of kinds, whose call gives the kind; of_bits: the dtype's name, but for its bits, which the call may give."""
+    begins = begins or (name,)
 
     def __new__(cls, bits=None):
-        return getattr(mstype, f"{of_bits}{bits}") if bits is not None else getattr(kinds, of_bits + "_", None) or cls
+        if bits is None:
+            return kind
+        found = vars(mstype).get(f"{of_bits}{bits}")
+        if found is None:
+            raise RuntimeError(f"there is no dtype of kind {name} with {bits} bits.")
+        return found
 
-    members = {"holds": staticmethod(lambda value: _named(value, *begins)), "__doc__": f"The kind {name}."}
-    if of_bits is not None:
-        members["__new__"] = __new__
-    return _Kind(name, (Number if of_bits or name == "Bool" else Type,), members)
+    def of_kind(cls):
+        return kind
+
+    doc = f"The kind {name}."
+    return _Kind(
+        name,
+        (base,),
+        {"__new__": __new__ if of_bits else of_kind, "holds": staticmethod(lambda v: _named(v, *begins)), "__doc__": doc},
+    )
 
 
-Int, UInt = _kind("Int", "Int", of_bits="int"), _kind("UInt", "UInt", of_bits="uint")
-Float, BFloat = _kind("Float", "Float", of_bits="float"), _kind("BFloat", "BFloat", of_bits="bfloat")
-Complex, Bool = _kind("Complex", "Complex", of_bits="complex"), _kind("Bool", "Bool")
-String, List, Tuple, TypeNone = (
-    _kind("String", "String"),
-    _kind("List", "List"),
-    _kind("Tuple", "Tuple"),
-    _kind("TypeNone", "TypeNone", "NoneType"),
+Number = _kind("Number", kinds.number, "Int", "UInt", "Float", "BFloat", "Complex", "Bool", "Number")
+Int, UInt = (
+    _kind("Int", kinds.int_, of_bits="int", base=Number),
+    _kind("UInt", kinds.uint, of_bits="uint", base=Number),
+)
+Float, BFloat = (
+    _kind("Float", kinds.float_, of_bits="float", base=Number),
+    _kind("BFloat", kinds._Kind("BFloat", "bfloat"), of_bits="bfloat", base=Number),
+)
+Complex = _kind("Complex", kinds._Kind("Complex", "complex"), of_bits="complex", base=Number)
+Bool, String = _kind("Bool", mstype.bool_, base=Number), _kind("String", kinds.string)
+List, Tuple, TypeNone = (
+    _kind("List", kinds.list_),
+    _kind("Tuple", kinds.tuple_),
+    _kind("TypeNone", kinds.type_none, "None"),
 )
 
 
@@ -80,8 +90,16 @@ def type_size_in_bytes(dtype):
 
 
 def str_to_type(name):
-    """The dtype of a name such as "float32"."""
-    return getattr(mstype, name)
+    """The dtype or kind of a name, as "float32", "Float32" or "Tensor". RuntimeError for another."""
+    dtypes = {str(t): t for t in (*mstype.number_type, mstype.bool_, mstype.bfloat16, mstype.complex64, mstype.complex128)}
+    known = {
+        **dtypes,
+        **{n.lower(): t for n, t in dtypes.items()},
+        **{str(k()): k() for k in (Number, Int, UInt, Float, BFloat, Complex, String, List, Tuple, TypeNone, TensorType)},
+    }
+    if name not in known:
+        raise RuntimeError(f"there is no dtype or kind {name!r}.")
+    return known[name]
 
 
 (

@@ -4,8 +4,9 @@ import collections
 
 import numpy as np
 
-from pijit import dtype as mstype
+from pijit import dtype as mstype, random
 from pijit._C import Tensor
+from pijit.compat.old import checkparam
 from pijit.sparse_tensor import RowTensor
 
 bool = mstype.bool_  # noqa: A001
@@ -44,8 +45,10 @@ def frombuffer(buffer, dtype, count=-1, offset=0):
 
 
 def type_size_in_bytes(dtype):
-    """How many bytes an element has."""
-    return np.dtype(mstype.dtype_to_nptype(dtype)).itemsize
+    """How many bytes an element has. TypeError for no dtype."""
+    if not isinstance(dtype, mstype.Type):
+        raise TypeError(f"type_size_in_bytes: 'dtype' has to be a dtype, not {dtype!r}.")
+    return dtype.itemsize
 
 
 def _is_in_parallel_mode():
@@ -53,24 +56,33 @@ def _is_in_parallel_mode():
     return False
 
 
-_op_seeds = collections.Counter()
+class _OpSeeds:
+    """How often seeds were asked for, since the global one was set."""
+
+    def __init__(self):
+        self.times, self.counts = None, collections.Counter()
+
+    def next(self, op_seed, kernel_name):
+        """The operator's seed, and others that follow from it when it is asked for again."""
+        if self.times != random._chosen.times:
+            self.times, self.counts = random._chosen.times, collections.Counter()
+        self.counts[kernel_name, op_seed] += 1
+        return (op_seed + (self.counts[kernel_name, op_seed] - 1) * 533697028) % (2**31 - 1)
+
+
+_op_seeds = _OpSeeds()
 
 
 def _get_op_seed(op_seed, kernel_name):
-    """A number that follows from the seed of an operator, its name and the global seed, or a random one without both."""
-    from pijit.random import get_seed
-
-    seed = get_seed() or 0
-    if not seed and not op_seed:
-        return int(np.random.randint(0, 2**31 - 1))
-    return (seed * 1000003 + op_seed * 7919 + sum(map(ord, kernel_name))) % (2**31 - 1)
+    """The seed of an operator."""
+    return checkparam.check_non_negative_int(op_seed, "seed", kernel_name)
 
 
 def _get_graph_seed(op_seed, kernel_name):
-    """(the global seed, the operator's)."""
-    from pijit.random import get_seed
-
-    return get_seed() or 0, op_seed or 0
+    """(the global seed, one for the operator), which tell a graph's random operators apart: (0, 0) where none was set."""
+    seed, op_seed = random.get_seed() or 0, op_seed or 0
+    _get_op_seed(op_seed, kernel_name)
+    return seed, _op_seeds.next(op_seed, kernel_name) if seed or op_seed else 0
 
 
 class _OfTensors(type):
@@ -106,30 +118,32 @@ class Registry(collections.UserDict):
 
     def register(self, obj_str, obj):
         """Keeps a value under a name."""
-        if isinstance(obj_str, str):
-            self[obj_str] = obj
+        self[_checked_name(obj_str)] = obj
 
     def get(self, obj_str, default=None):
-        """The value of a name. AttributeError for an unknown one."""
-        if obj_str not in self:
-            if default is not None:
-                return default
-            raise AttributeError(f"The tensor operator {obj_str!r} is not registered.")
-        return self[obj_str]
+        """The value of a name. AttributeError for an unknown one, TypeError for no str."""
+        found = self.data.get(_checked_name(obj_str), default)
+        if found is None:
+            found = self._known(obj_str)
+        if found is None:
+            raise AttributeError(f"nothing is registered as {obj_str!r}.")
+        return found
+
+    def _known(self, name):  # noqa: ARG002
+        return None
+
+
+def _checked_name(name):
+    return checkparam.check_value_type("name", name, str, "Registry")
 
 
 class _TensorOperators(Registry):
     """Tensor's operators by their names: those of `ops`, and what was registered."""
 
-    def get(self, obj_str, default=None):
-        if obj_str in self:
-            return self[obj_str]
+    def _known(self, name):
         from pijit import ops
 
-        found = getattr(ops, obj_str.strip("_"), default)
-        if found is None:
-            raise AttributeError(f"The tensor operator {obj_str!r} is not registered.")
-        return found
+        return getattr(ops, name.strip("_"), None)
 
 
 tensor_operator_registry = _TensorOperators()
@@ -142,13 +156,6 @@ class Backend:
 
     def __new__(cls, name):
         """The name as MindSpore writes it. TypeError for no str, ValueError for an unknown one."""
-        if not isinstance(name, str):
-            raise TypeError(
-                f"For 'Backend', the class variable 'name' must be a string, but got the type : {type(name)}"
-            )
-        value = getattr(cls, name.upper(), cls.UNDEFINED)
-        if value == cls.UNDEFINED:
-            raise ValueError(
-                f"For 'Backend', the value of 'name' must be one of hccl, nccl, hccl_mpi, mccl, but got {name!r}."
-            )
-        return value
+        checkparam.check_value_type("name", name, str, "Backend")
+        known = {"HCCL": cls.HCCL, "NCCL": cls.NCCL, "HCCL_MPI": cls.HCCL_MPI, "MCCL": cls.MCCL}
+        return known[checkparam.check_string(name.upper(), list(known), "name", "Backend")]
