@@ -45,13 +45,11 @@ class Custom(Primitive):
 
     def __init__(self, func, out_shape=None, out_dtype=None, func_type="pyfunc", bprop=None, reg_info=None):
         super().__init__("Custom")
-        if func_type != "pyfunc" and func_type not in _KERNELS:
-            raise ValueError(
-                f"For 'Custom', 'func_type': {func_type}, 'func': {func}, 'func_type' must be one of "
-                f"{['pyfunc', *_KERNELS]}, but got {func_type}"
-            )
-        if not callable(func) and not isinstance(func, str) or func_type == "pyfunc" and isinstance(func, str):
-            raise TypeError(f"For 'Custom', 'func' must be of type function or str, but got {type(func)}")
+        if func_type not in ("pyfunc", *_KERNELS):
+            raise ValueError(f"Custom: there is no func_type {func_type!r}; there are pyfunc, {', '.join(_KERNELS)}.")
+        wanted = {"pyfunc": "a function", "aot": "a str (file:function)"}.get(func_type, "a function or a str")
+        if not (callable(func) and func_type != "aot" or isinstance(func, str) and func_type != "pyfunc"):
+            raise TypeError(f"Custom: with func_type {func_type!r}, 'func' has to be {wanted}, not {func!r}.")
         self.func, self.out_shape, self.out_dtype, self.func_type, self.bprop, self.reg_info = (
             func,
             out_shape,
@@ -62,13 +60,14 @@ class Custom(Primitive):
         )
 
     def _outputs(self, inputs):
-        who = f"For 'Custom', 'func_type': {self.func_type}, 'func': {self.func}, "
         shapes, dtypes = self.out_shape, self.out_dtype
-        if shapes is None or not callable(shapes) and not isinstance(shapes, (tuple, list)):
-            raise TypeError(f"{who}'out_shape' must be one of [tuple, list, function], but got {type(shapes)}")
-        if dtypes is None or not callable(dtypes) and not isinstance(dtypes, (tuple, list, mstype.Type)):
+        if not callable(shapes) and not isinstance(shapes, (tuple, list)):
             raise TypeError(
-                f"{who}'out_dtype' must be one of [mindspore.dtype, tuple, list, function], but got {type(dtypes)}"
+                f"Custom: 'out_shape' has to be a tuple, a list or a function that gives one, not {shapes!r}."
+            )
+        if not callable(dtypes) and not isinstance(dtypes, (tuple, list, mstype.Type)):
+            raise TypeError(
+                f"Custom: 'out_dtype' has to be a dtype, a tuple or list of them, or a function that gives one, not {dtypes!r}."
             )
         if callable(shapes):
             shapes = shapes(*(list(x.shape) if isinstance(x, Tensor) else x for x in inputs))
@@ -76,39 +75,43 @@ class Custom(Primitive):
             dtypes = dtypes(*(x.dtype if isinstance(x, Tensor) else type(x) for x in inputs))
         shapes, one = _tuple_of(shapes, int)
         dtypes, _ = _tuple_of(dtypes, mstype.Type)
-        return list(zip([tuple(s) for s in shapes], dtypes * len(shapes) if len(dtypes) < len(shapes) else dtypes)), one
+        if len(shapes) != len(dtypes):
+            raise ValueError(f"Custom: there are {len(shapes)} shapes of outputs, but {len(dtypes)} dtypes.")
+        return list(zip(map(tuple, shapes), dtypes)), one
 
     def _run(self, *inputs):
         outputs, one = self._outputs(inputs)
         results = self.func(*(x.asnumpy() if isinstance(x, Tensor) else x for x in inputs))
-        results = results if isinstance(results, (tuple, list)) and not one else (results,)
+        if not isinstance(results, tuple) and (one or not isinstance(results, list)):
+            results = (results,)
+        name = getattr(self.func, "__name__", self.func)
         if len(results) != len(outputs):
             raise ValueError(
-                f"For 'Custom', {self.func} gives {len(results)} results, but 'out_shape' names {len(outputs)}."
+                f"Custom: {name} gives {len(results)} results, but there are {len(outputs)} shapes of outputs."
             )
         made = []
         for result, (shape, dtype) in zip(results, outputs):
+            if result is None:
+                raise TypeError(f"Custom: {name} gives None, where 'out_shape' says {shape}.")
             array = np.asarray(result, None if isinstance(result, np.ndarray) else mstype.dtype_to_nptype(dtype))
             if array.dtype != mstype.dtype_to_nptype(dtype):
-                raise TypeError(
-                    f"For 'Custom', a result of {self.func} has dtype {array.dtype}, but 'out_dtype' says {dtype}."
-                )
+                raise TypeError(f"Custom: {name} gives an array of {array.dtype}, where 'out_dtype' says {dtype}.")
             if array.shape != shape:
                 raise ValueError(
-                    f"For 'Custom', a result of {self.func} has shape {array.shape}, but 'out_shape' says {shape}."
+                    f"Custom: {name} gives an array of shape {array.shape}, where 'out_shape' says {shape}."
                 )
             made.append(Tensor(array, dtype))
         return made[0] if one else tuple(made)
 
     def _gradient(self, *args):
         if self.bprop is None:
-            raise RuntimeError("Illegal primitive Custom's bprop not defined")
+            raise RuntimeError(f"Custom: {self.func!r} has no gradient; 'bprop' can give it.")
         return self.bprop(*args)
 
     def __call__(self, *inputs):
         if self.func_type != "pyfunc":
             raise NotImplementedError(
-                f"For 'Custom', kernels of func_type {self.func_type!r} are not implemented by pijit. The nearest there is: "
+                f"Custom: kernels of func_type {self.func_type!r} are not implemented by pijit. The nearest there is: "
                 'func_type="pyfunc", or the operators that it is made of under mindspore.jit.'
             )
         return with_own_gradient(self._run, self._gradient, "Custom", inputs, {})
@@ -161,16 +164,17 @@ for _short, _name in _DTYPES.items():
 class RegOp:
     """A description of a kernel, put together by calls that give the object back; `get_op_info()` gives it as a dict."""
 
+    # of each table the names of an entry's values; a value is a str, but for those of _KINDS
     _extra, _columns = (
         {},
         {"input": "index name paramType", "output": "index name paramType", "attr": "name paramType type value"},
     )
 
     def __init__(self, op_name=""):
-        if not isinstance(op_name, str):
-            raise ValueError("op name value must be string.")
-        if not op_name.strip():
-            raise ValueError("op name is empty.")
+        if not isinstance(op_name, str) or not op_name.strip():
+            raise ValueError(
+                f"{type(self).__name__}: 'op_name' has to be a str that names the operator, not {op_name!r}."
+            )
         self._info = {
             "op_name": op_name,
             "inputs": [],
@@ -181,19 +185,35 @@ class RegOp:
             **self._extra,
         }
 
+    def _checked(self, name, value):
+        kind = _KINDS.get(name, str)
+        if not isinstance(value, kind):
+            raise TypeError(f"{type(self).__name__}: {name!r} has to be {kind.__name__}, not {value!r}.")
+        return value
+
     def _entry(self, table, column, values, more):
         names = self._columns[column].split()
-        entry = {n: v for n, v in zip(names, values) if v is not None}
-        self._info[table].append({**entry, **more})
+        if len(values) > len(names):
+            raise TypeError(f"{type(self).__name__}: {column} takes {len(names)} values, but {len(values)} were given.")
+        given = {**{n: v for n, v in zip(names, values) if v is not None}, **more}
+        self._info[table].append({n: self._checked(n, v) for n, v in given.items()})
+        return self
+
+    def _set(self, key, value):
+        self._info[key] = self._checked(key, value)
         return self
 
     def fusion_type(self, fusion_type):
         """How the kernel may be fused."""
-        self._info["fusion_type"] = fusion_type
-        return self
+        return self._set("fusion_type", fusion_type)
 
     def dtype_format(self, *args):
-        """The dtypes and layouts of inputs and outputs, members of DataType."""
+        """The dtypes and layouts of all inputs and outputs, members of DataType. ValueError for another number, or for what is none."""
+        wanted = len(self._info["inputs"]) + len(self._info["outputs"])
+        if len(args) != wanted or not all(isinstance(a, tuple) and len(a) in (2, 3) for a in args):
+            raise ValueError(
+                f"{type(self).__name__}: 'dtype_format' takes a DataType for each of the {wanted} inputs and outputs, not {args}."
+            )
         self._info["dtype_format"].append(tuple(args))
         return self
 
@@ -214,6 +234,15 @@ class RegOp:
         return self._entry("attr", "attr", (name, *values), more)
 
 
+_KINDS = {
+    "index": int,
+    "compute_cost": int,
+    **dict.fromkeys("needCompile need_compile async_flag partial_flag needCheckSupport dynamicFormat".split(), bool),
+    **dict.fromkeys("dynamicRankSupport dynamicShapeSupport dynamicCompileStatic".split(), bool),
+    **dict.fromkeys("real_input_index input_to_attr_index unknown_shape_formats".split(), list),
+}
+
+
 class CustomRegOp(RegOp):
     """The description of a kernel of ops.Custom.
 
@@ -229,32 +258,32 @@ class CustomRegOp(RegOp):
         [{'index': 0, 'name': 'x', 'paramType': 'required'}] CPU
     """
 
+    _extra, _columns = {"target": "UnKnown"}, {**RegOp._columns, "attr": "name paramType type defaultValue"}
+
     def __init__(self, op_name="Custom"):
         super().__init__(op_name)
-        self._info["target"] = ""
 
     def input(self, index=None, name=None, param_type="required", **more):
         """Describes an input."""
-        return self._entry("inputs", "input", (index, name, param_type), more)
+        return super().input(index, name, param_type, **more)
 
     def output(self, index=None, name=None, param_type="required", **more):
         """Describes an output."""
-        return self._entry("outputs", "output", (index, name, param_type), more)
+        return super().output(index, name, param_type, **more)
 
     def attr(self, name=None, param_type=None, value_type=None, default_value=None, **more):
         """Describes an attribute."""
-        return self._entry("attr", "attr", (name, param_type, value_type, default_value), more)
+        return super().attr(name, param_type, value_type, default_value, **more)
 
     def target(self, target=None):
         """The device of the kernel."""
-        self._info["target"] = target or ""
-        return self
+        return self._set("target", target)
 
 
 class CpuRegOp(RegOp):
     """The description of a kernel of MindSpore's library for the CPU: it is kept, no kernel follows from it."""
 
-    _extra = {"imply_type": "CPU"}
+    _extra, _columns = {"imply_type": "CPU"}, {**RegOp._columns, "attr": "name type value"}
 
 
 class AiCPURegOp(RegOp):
@@ -308,11 +337,18 @@ class TBERegOp(RegOp):
         "attr": "name paramType type value defaultValue",
     }
 
+    def unknown_shape_formats(self, unknown_shape_formats):
+        """Adds a list of layouts to the description."""
+        self._info["unknown_shape_formats"] = [
+            *self._info["unknown_shape_formats"],
+            self._checked("unknown_shape_formats", unknown_shape_formats),
+        ]
+        return self
+
 
 def _setter(key):
     def set_value(self, value):
-        self._info[key] = value
-        return self
+        return self._set(key, value)
 
     set_value.__doc__ = f"Sets {key!r} of the description."
     return set_value
@@ -333,7 +369,6 @@ for _method, _key in {
     "is_dynamic_format": "dynamicFormat",
     "real_input_index": "real_input_index",
     "input_to_attr_index": "input_to_attr_index",
-    "unknown_shape_formats": "unknown_shape_formats",
 }.items():
     setattr(TBERegOp, _method, _setter(_key))
 
@@ -374,7 +409,7 @@ def custom_info_register(*reg_info):
         def call(*args, **kwargs):
             return func(*args, **kwargs)
 
-        call.reg_info = reg_info[0] if len(reg_info) == 1 else list(reg_info)
+        call.reg_info = reg_info
         return call
 
     return keep

@@ -226,7 +226,9 @@ def test_checks(line, by):
     with pytest.raises(wanted) as e:
         eval(f"f({rest}", space)
     assert type(e.value) is wanted
-    assert all(word in str(e.value) for word in ("arg", "Prim") if f"'{word}'" in call), e.value  # the parameter and the operator
+    assert all(word in str(e.value) for word in ("arg", "Prim") if f"'{word}'" in call), (
+        e.value
+    )  # the parameter and the operator
 
 
 def test_validator_of_each_age():
@@ -370,10 +372,19 @@ def test_functions_of_inner_modules(tmp_path):
     assert get_broadcast_shape((-2,), (3,), "P") == [-2] and get_broadcast_shape((2, 3), (2, 3), "P") == (2, 3)
     assert get_concat_offset([(2, 3), (4, 3)], tensors, 0, "P") == ([0, 2], 6, 0)
     assert get_concat_offset([(2, 3), (2, 5)], tensors, -1, "P") == ([0, 3], 8, 1)
-    assert generate_shape_index((2, 3, 4), (3,), 1) == (1, 0, 2) and generate_shape_index((2, 3, 4), (3,), -1) == (2, 0, 1)
+    assert generate_shape_index((2, 3, 4), (3,), 1) == (1, 0, 2) and generate_shape_index((2, 3, 4), (3,), -1) == (
+        2,
+        0,
+        1,
+    )
     with pytest.raises(ValueError, match="P: .* don't broadcast"):
         get_broadcast_shape((2,), (3,), "P")
-    for shapes, axis in (([(2, 3), (2, 5)], 2), ([(2, 3), (2, 5)], -3), ([(2, 3), (3, 5)], 1), ([(2, 3), (2, 5, 1)], 1)):
+    for shapes, axis in (
+        ([(2, 3), (2, 5)], 2),
+        ([(2, 3), (2, 5)], -3),
+        ([(2, 3), (3, 5)], 1),
+        ([(2, 3), (2, 5, 1)], 1),
+    ):
         with pytest.raises(ValueError, match="^P: "):
             get_concat_offset(shapes, tensors, axis, "P")
     with pytest.raises(TypeError, match="'shape0'"):
@@ -405,10 +416,14 @@ def test_functions_of_inner_modules(tmp_path):
     def switched(x):
         was = _pynative_executor.enable_grad()
         _pynative_executor.set_enable_grad(False)
-        flags.append((_pynative_executor.enable_grad(), _pynative_executor.requires_grad(), _pynative_executor.grad_flag()))
+        flags.append(
+            (_pynative_executor.enable_grad(), _pynative_executor.requires_grad(), _pynative_executor.grad_flag())
+        )
         y = x * x
         _pynative_executor.set_enable_grad(was)
-        flags.append((_pynative_executor.enable_grad(), _pynative_executor.requires_grad(), _pynative_executor.grad_flag()))
+        flags.append(
+            (_pynative_executor.enable_grad(), _pynative_executor.requires_grad(), _pynative_executor.grad_flag())
+        )
         return x * y
 
     flags = []
@@ -438,7 +453,10 @@ def test_seeds_of_operators():
     seeds = import_module("mindspore.common.seed")
     ms.set_seed(5)  # MindSpore's numbers
     assert [seeds._get_graph_seed(0, "D") for _ in range(3)] == [(5, 0), (5, 533697028), (5, 1067394056)]
-    assert seeds._get_graph_seed(0, "E") == (5, 0) and [seeds._get_graph_seed(7, "D")[1] for _ in range(2)] == [7, 533697035]
+    assert seeds._get_graph_seed(0, "E") == (5, 0) and [seeds._get_graph_seed(7, "D")[1] for _ in range(2)] == [
+        7,
+        533697035,
+    ]
     ms.set_seed(5)
     assert seeds._get_graph_seed(None, "D") == (5, 0) and [seeds._get_op_seed(7, "D") for _ in range(2)] == [7, 7]
     with pytest.raises(ValueError):
@@ -510,8 +528,14 @@ def test_operators_of_inner_modules():
         is not _get_cache_prim(ops.ReduceSum)(False)
     )
     made = [_get_cache_prim(ops.Range)(n) for n in (1, True, 1.0, 1)]  # equal numbers, other arguments
-    assert made[0] is made[3] and len({id(m) for m in made}) == 3 and [type(m.maxlen) for m in made[:3]] == [int, bool, float]
-    assert _get_cache_prim(ops.Cast) is not None and _get_cache_prim(ops.Transpose)() is _get_cache_prim(ops.Transpose)()
+    assert (
+        made[0] is made[3]
+        and len({id(m) for m in made}) == 3
+        and [type(m.maxlen) for m in made[:3]] == [int, bool, float]
+    )
+    assert (
+        _get_cache_prim(ops.Cast) is not None and _get_cache_prim(ops.Transpose)() is _get_cache_prim(ops.Transpose)()
+    )
     assert TupleToTensor()((1, 2), ms.float32).dtype == ms.float32 and TensorToTuple()(Tensor([1, 2])) == (1, 2)
     assert cumsum_ext(Tensor([1.0, 2.0]), 0).tolist() == [1, 3]
 

@@ -55,6 +55,7 @@ NAMES = {
     },
     "ops.operations._grad_ops": {"grad_ops": _GRADIENTS},
     "ops._primitive_cache": {"operators": "_get_cache_prim"},
+    "ops.op_info_register": {"operators": "AkgCpuRegOp"},
     "ops.primitive": {"operators": "_primexpr _run_op"},
     "ops.functional": {"operators": "is_sequence_value_unknown"},
     "ops._grad": {"operators": "bprop_getters"},
@@ -65,9 +66,7 @@ NAMES = {
         "is_shape_unknown ms_arrange range_op"
     },
     "ops.operations._inner_ops": {"operators": "TopTypeof"},
-    "ops.operations._sequence_ops": {
-        "operators": "ListToTensor TensorToList TensorToScalar TupleToTensor"
-    },
+    "ops.operations._sequence_ops": {"operators": "ListToTensor TensorToList TensorToScalar TupleToTensor"},
     "ops.function.grad.grad_func": {"operators": "custom_vjp"},
     "parallel._utils": {
         "training": "_get_stage_device_num _is_in_auto_parallel_mode _is_in_data_parallel_mode _is_in_hybrid_parallel_mode "

@@ -69,7 +69,9 @@ def _in_range(value, lower, upper, rel):
 def _raise(error, arg_name, prim_name, wanted, value):
     """Raises "Dense: 'units' has to be an int > 0, not 'a' (str)"."""
     whose = f"{prim_name}: " if prim_name else ""
-    raise error(f"{whose}{repr(arg_name) if arg_name else 'the value'} has to be {wanted}, not {value!r} ({type(value).__name__})")
+    raise error(
+        f"{whose}{repr(arg_name) if arg_name else 'the value'} has to be {wanted}, not {value!r} ({type(value).__name__})"
+    )
 
 
 def _listed(kinds):
@@ -334,7 +336,9 @@ def _matches(target, reg, flag, what, prim_name):
 
 
 def check_file_name_by_regular(target, reg=None, prim_name=None):
-    return _matches(target, r"[\w@.:/\\-]+$" if reg is None else reg, re.ASCII if reg is None else 0, "file name", prim_name)
+    return _matches(
+        target, r"[\w@.:/\\-]+$" if reg is None else reg, re.ASCII if reg is None else 0, "file name", prim_name
+    )
 
 
 def check_str_by_regular(target, reg=None, flag=re.ASCII, prim_name=None):
@@ -385,7 +389,11 @@ def check_axis_valid(axes, ndim):
 
 
 def check_axis_type(axis, type_int=True, type_tuple=True, type_list=True):
-    check_value_type("axis", int(axis) if isinstance(axis, bool) else axis, (int,) * type_int + (tuple,) * type_tuple + (list,) * type_list)
+    check_value_type(
+        "axis",
+        int(axis) if isinstance(axis, bool) else axis,
+        (int,) * type_int + (tuple,) * type_tuple + (list,) * type_list,
+    )
     if not isinstance(axis, int):
         _check_elements("axis", axis, int, None)
     return True
@@ -427,7 +435,9 @@ def check_astype_dtype(dtype):
 
     found = dtype
     if isinstance(dtype, str):
-        name = {"int": "int64", "float": "float64", "float_": "float64", "bool": "bool_"}.get(dtype.lower(), dtype.lower())
+        name = {"int": "int64", "float": "float64", "float_": "float64", "bool": "bool_"}.get(
+            dtype.lower(), dtype.lower()
+        )
         found = vars(mstype).get(name)
     elif dtype in (int, float, bool):
         found = {int: mstype.int64, float: mstype.float64, bool: mstype.bool_}[dtype]
@@ -457,7 +467,13 @@ def check_reduce_shape(ori_shape, shape, axis, prim_name, arg_name1, arg_name2):
     axes = check_and_canonicalize_axes(axis, len(ori_shape))
     kept = tuple(d for i, d in enumerate(ori_shape) if i not in axes)
     if tuple(shape) != kept:
-        _raise(ValueError, arg_name2, prim_name, f"of shape {kept}, as is {arg_name1!r} without the axes {axes}", tuple(shape))
+        _raise(
+            ValueError,
+            arg_name2,
+            prim_name,
+            f"of shape {kept}, as is {arg_name1!r} without the axes {axes}",
+            tuple(shape),
+        )
 
 
 def expanded_shape(ndim, axis_size, axis):

@@ -7,6 +7,7 @@ from pijit import kinds
 from pijit._C import Tensor
 from pijit.compat.old import checkparam
 from pijit.grad import with_own_gradient
+from pijit.ops.custom import AkgCpuRegOp  # noqa: F401
 from pijit.ops import composite, function as F, primitives as P
 from pijit.ops.grad_base import bprop_getters  # noqa: F401
 from pijit.ops.primitive import Primitive, prim_attr_register

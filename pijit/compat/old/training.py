@@ -83,7 +83,12 @@ class AutoParallel(Cell):
         super().__init__(auto_prefix=False)
         if not callable(network):
             raise TypeError(f"AutoParallel: 'network' has to be a Cell or function, not {network!r}.")
-        checkparam.check_string(parallel_mode, ("semi_auto", "sharding_propagation", "recursive_programming"), "parallel_mode", "AutoParallel")
+        checkparam.check_string(
+            parallel_mode,
+            ("semi_auto", "sharding_propagation", "recursive_programming"),
+            "parallel_mode",
+            "AutoParallel",
+        )
         self.network, self._parallel_mode = network, parallel_mode
 
     def construct(self, *args, **kwargs):

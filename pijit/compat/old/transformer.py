@@ -462,7 +462,10 @@ class _Layer(Cell):
         owner, hidden_size = type(self).__name__, given["hidden_size"]
         _positive(owner, **{name: given[name] for name in ("hidden_size", "ffn_hidden_size", "num_heads")})
         _no_experts(owner, given["moe_config"], use_past=given["use_past"])
-        self.post_layernorm_residual, self.layernorm_dtype = given["post_layernorm_residual"], given["layernorm_compute_type"]
+        self.post_layernorm_residual, self.layernorm_dtype = (
+            given["post_layernorm_residual"],
+            given["layernorm_compute_type"],
+        )
         self.layernorm1, self.layernorm2 = _LayerNorm((hidden_size,)), _LayerNorm((hidden_size,))
         if cross:
             self.cross_attention_layernorm = _LayerNorm((hidden_size,))
@@ -559,7 +562,9 @@ class TransformerDecoderLayer(_Layer):
     ):
         x, present = self._attended(hidden_stats, self.layernorm1, self.attention, decoder_mask)
         if encoder_output is not None:
-            x, cross = self._attended(x, self.cross_attention_layernorm, self.cross_attention, memory_mask, encoder_output)
+            x, cross = self._attended(
+                x, self.cross_attention_layernorm, self.cross_attention, memory_mask, encoder_output
+            )
             present += cross
         return self._fed(x), present
 
@@ -576,7 +581,11 @@ class _Stack(Cell):
         if given["lambda_func"] is not None:
             for i, block in enumerate(self.blocks):
                 given["lambda_func"](
-                    block, layer_id=i, offset=given["offset"], layers=self.num_layers, parallel_config=given["parallel_config"]
+                    block,
+                    layer_id=i,
+                    offset=given["offset"],
+                    layers=self.num_layers,
+                    parallel_config=given["parallel_config"],
                 )
 
     def _through(self, x, *others):

@@ -42,7 +42,11 @@ def _kind(name, kind, *begins, of_bits=None, base=Type):
     return _Kind(
         name,
         (base,),
-        {"__new__": __new__ if of_bits else of_kind, "holds": staticmethod(lambda v: _named(v, *begins)), "__doc__": doc},
+        {
+            "__new__": __new__ if of_bits else of_kind,
+            "holds": staticmethod(lambda v: _named(v, *begins)),
+            "__doc__": doc,
+        },
     )
 
 
@@ -91,11 +95,16 @@ def type_size_in_bytes(dtype):
 
 def str_to_type(name):
     """The dtype or kind of a name, as "float32", "Float32" or "Tensor". RuntimeError for another."""
-    dtypes = {str(t): t for t in (*mstype.number_type, mstype.bool_, mstype.bfloat16, mstype.complex64, mstype.complex128)}
+    dtypes = {
+        str(t): t for t in (*mstype.number_type, mstype.bool_, mstype.bfloat16, mstype.complex64, mstype.complex128)
+    }
     known = {
         **dtypes,
         **{n.lower(): t for n, t in dtypes.items()},
-        **{str(k()): k() for k in (Number, Int, UInt, Float, BFloat, Complex, String, List, Tuple, TypeNone, TensorType)},
+        **{
+            str(k()): k()
+            for k in (Number, Int, UInt, Float, BFloat, Complex, String, List, Tuple, TypeNone, TensorType)
+        },
     }
     if name not in known:
         raise RuntimeError(f"there is no dtype or kind {name!r}.")
