@@ -15,12 +15,11 @@ def _numbers():
     return np.random.Generator(np.random.PCG64(np.random.randint(0, 2**62, dtype=np.int64)))
 
 
-def _fans(shape):
-    if len(shape) == 0:
-        return 1, 1
-    if len(shape) == 1:
-        return shape[0], shape[0]
-    receptive = int(np.prod(shape[2:], dtype=np.int64))
+def _calculate_fan_in_and_fan_out(shape):
+    """(inputs, outputs) of one element of a weight. ValueError for fewer than 2 dimensions."""
+    if len(shape) < 2:
+        raise ValueError(f"a weight of shape {tuple(shape)} has no numbers of inputs and outputs: they need 2 dimensions.")
+    receptive = math.prod(shape[2:])
     return shape[1] * receptive, shape[0] * receptive
 
 
@@ -30,10 +29,23 @@ class Initializer:
     A subclass of a program's own defines `_initialize(self, arr)`, which fills a NumPy array of the parameter's shape and dtype in place; those
     here define `_values(shape)`, which gives a float64 array."""
 
-    _kwargs = {}
+    _kwargs, _seed = {}, None  # of those that don't call __init__
 
     def __init__(self, **kwargs):
         self._kwargs = kwargs
+
+    @property
+    def seed(self):
+        """(the global seed, one of this initializer), which differ from call to call; what is set is the first one less 1."""
+        if self._seed is not None:
+            return self._seed + 1, 0
+        from pijit.compat.old import values
+        from pijit.random import get_seed
+        return values._get_graph_seed(get_seed() or 0, "init")
+
+    @seed.setter
+    def seed(self, value):
+        self._seed = value
 
     def __call__(self, arr):
         """Fills a NumPy array. For a shape it gives an array instead."""
@@ -53,49 +65,37 @@ class Initializer:
 
 
 def _assignment(arr, num):
-    """Stores a number, or numbers of arr's shape, in the array, which is given back (one of no dimensions anew)."""
-    if arr.shape == ():
-        return np.array(num).reshape(())
-    arr[:] = np.reshape(num, arr.shape) if isinstance(num, np.ndarray) else num
+    """Stores a number, or numbers of arr's shape, in the array, which is given back. ValueError for another shape."""
+    arr[...] = num
     return arr
-
-
-def _calculate_fan_in_and_fan_out(shape):
-    """(inputs, outputs) of one element of a weight. ValueError for fewer than 2 dimensions."""
-    if len(shape) < 2:
-        raise ValueError("'fan_in' and 'fan_out' can not be computed for tensor with fewer than 2 dimensions, but got "
-                         f"dimensions {len(shape)}.")
-    return _fans(shape)
 
 
 def _calculate_correct_fan(shape, mode):
     """The inputs (mode "fan_in") or outputs ("fan_out") of one element of a weight."""
-    mode = mode.lower()
-    if mode not in ("fan_in", "fan_out"):
-        raise ValueError(f"'mode' {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    return _calculate_fan_in_and_fan_out(shape)[mode == "fan_out"]
+    if mode.lower() not in ("fan_in", "fan_out"):
+        raise ValueError(f"'mode' has to be 'fan_in' or 'fan_out', not {mode!r}.")
+    return _calculate_fan_in_and_fan_out(shape)[mode.lower() == "fan_out"]
 
 
 def _calculate_in_and_out(arr):
     """(inputs, outputs) of one element of an array. ValueError for fewer than 2 dimensions."""
-    if len(arr.shape) < 2:
-        raise ValueError("If initialize data with xavier uniform, the dimension of data must be greater than 1, but got "
-                         f"{len(arr.shape)}.")
-    return _fans(arr.shape)
+    return _calculate_fan_in_and_fan_out(arr.shape)
 
 
 def _calculate_gain(nonlinearity, param=None):
     """By how much a nonlinearity lessens deviations; `param` is leaky_relu's slope, 0.01 if None."""
     if nonlinearity in ("linear", "sigmoid") or nonlinearity.startswith("conv"):
         return 1
-    if nonlinearity not in ("tanh", "relu", "leaky_relu"):
-        raise ValueError("For 'HeUniform', the argument 'nonlinearity' should be one of ['sigmoid', 'tanh', 'relu' or "
-                         f"'leaky_relu'], but got {nonlinearity}.")
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity != "leaky_relu":
+        raise ValueError(f"'nonlinearity' has to be 'linear', 'sigmoid', 'tanh', 'relu', 'leaky_relu' or a convolution, not {nonlinearity!r}.")
     slope = 0.01 if param is None else param
-    if nonlinearity == "leaky_relu" and (isinstance(slope, bool) or not isinstance(slope, (int, float))):
-        raise ValueError(f"For 'HeUniform', 'negative_slope' {slope} is not a valid number. When 'nonlinearity' has been set "
-                         f"to 'leaky_relu', 'negative_slope' should be int or float type, but got {type(slope)}.")
-    return _he_gain(nonlinearity, slope)
+    if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+        raise ValueError(f"the slope of 'leaky_relu' has to be int or float, not {slope!r}.")
+    return math.sqrt(2.0 / (1 + slope**2))
 
 
 def _init_random_normal(mean, sigma, shape):
@@ -123,10 +123,15 @@ def _register(*aliases):
 
 
 class Constant(Initializer):
+    """One number. ValueError for more."""
+
     def __init__(self, value):
+        super().__init__(value=value)
         self.value = value
 
     def _values(self, shape):
+        if np.ndim(self.value):
+            raise ValueError(f"For 'Constant', 'value' has to be a number, not {self.value!r}.")
         return np.full(shape, self.value)
 
 
@@ -144,6 +149,7 @@ class Uniform(Initializer):
     """U(-scale, scale)."""
 
     def __init__(self, scale=0.07):
+        super().__init__(scale=scale)
         self.scale = scale
 
     def _values(self, shape):
@@ -154,6 +160,7 @@ class Normal(Initializer):
     """N(mean, sigma^2)."""
 
     def __init__(self, sigma=0.01, mean=0.0):
+        super().__init__(sigma=sigma, mean=mean)
         self.sigma, self.mean = sigma, mean
 
     def _values(self, shape):
@@ -200,6 +207,7 @@ class TruncatedNormal(Initializer):
     Raises ValueError for a sigma below 0, RuntimeError for one of 0."""
 
     def __init__(self, sigma=0.01, mean=0.0, a=-2.0, b=2.0):
+        super().__init__(sigma=sigma, mean=mean, a=a, b=b)
         self.sigma, self.mean, self.a, self.b = sigma, mean, a, b
 
     def _values(self, shape):
@@ -216,10 +224,11 @@ class XavierUniform(Initializer):
     """Glorot & Bengio 2010."""
 
     def __init__(self, gain=1):
+        super().__init__(gain=gain)
         self.gain = gain
 
     def _values(self, shape):
-        fan_in, fan_out = _fans(shape)
+        fan_in, fan_out = _calculate_fan_in_and_fan_out(shape)
         b = self.gain * math.sqrt(6.0 / (fan_in + fan_out))
         return _numbers().uniform(-b, b, shape)
 
@@ -228,39 +237,34 @@ class XavierNormal(Initializer):
     """Glorot & Bengio 2010."""
 
     def __init__(self, gain=1):
+        super().__init__(gain=gain)
         self.gain = gain
 
     def _values(self, shape):
-        fan_in, fan_out = _fans(shape)
+        fan_in, fan_out = _calculate_fan_in_and_fan_out(shape)
         return _numbers().normal(0, self.gain * math.sqrt(2.0 / (fan_in + fan_out)), shape)
-
-
-def _he_gain(nonlinearity, slope):
-    gains = {"relu": math.sqrt(2.0), "tanh": 5.0 / 3, "leaky_relu": math.sqrt(2.0 / (1 + slope**2)), "sigmoid": 1.0,
-             "linear": 1.0}
-    if nonlinearity not in gains:
-        raise ValueError(f"For initializers, 'nonlinearity' must be one of {sorted(gains)}, but got {nonlinearity!r}.")
-    return gains[nonlinearity]
 
 
 class HeUniform(Initializer):
     """He et al. 2015."""
 
     def __init__(self, negative_slope=0, mode="fan_in", nonlinearity="leaky_relu"):
-        self.slope, self.mode, self.nonlinearity = negative_slope, mode, nonlinearity
+        super().__init__(negative_slope=negative_slope, mode=mode, nonlinearity=nonlinearity)
+        self.negative_slope, self.mode, self.nonlinearity = negative_slope, mode, nonlinearity
 
     def _values(self, shape):
-        fan = _fans(shape)[0 if self.mode == "fan_in" else 1]
-        b = _he_gain(self.nonlinearity, self.slope) * math.sqrt(3.0 / fan)
+        b = math.sqrt(3.0) * self._deviation(shape)
         return _numbers().uniform(-b, b, shape)
+
+    def _deviation(self, shape):
+        return _calculate_gain(self.nonlinearity, self.negative_slope) / math.sqrt(_calculate_correct_fan(shape, self.mode))
 
 
 class HeNormal(HeUniform):
     """He et al. 2015."""
 
     def _values(self, shape):
-        fan = _fans(shape)[0 if self.mode == "fan_in" else 1]
-        return _numbers().normal(0, _he_gain(self.nonlinearity, self.slope) / math.sqrt(fan), shape)
+        return _numbers().normal(0, self._deviation(shape), shape)
 
 
 class Identity(Initializer):
@@ -274,6 +278,7 @@ class Orthogonal(Initializer):
     """Saxe et al. 2013."""
 
     def __init__(self, gain=1.0):
+        super().__init__(gain=gain)
         self.gain = gain
 
     def _values(self, shape):
@@ -289,6 +294,7 @@ class Dirac(Initializer):
     """Convolution weights that pass as many input channels on as they can, in each group."""
 
     def __init__(self, groups=1):
+        super().__init__(groups=groups)
         if not isinstance(groups, int) or groups <= 0:
             raise ValueError(f"For 'Dirac', 'groups' must be an int greater than 0, but got {groups!r}.")
         self.groups = groups
@@ -311,6 +317,7 @@ class Sparse(Initializer):
     """N(0, sigma^2), with a fraction of zeros in each column (Martens 2010)."""
 
     def __init__(self, sparsity, sigma=0.01):
+        super().__init__(sparsity=sparsity, sigma=sigma)
         if not 0 <= sparsity <= 1:
             raise ValueError(f"For 'Sparse', 'sparsity' must be in [0, 1], but got {sparsity}.")
         self.sparsity, self.sigma = sparsity, sigma
@@ -329,6 +336,7 @@ class VarianceScaling(Initializer):
     """Variance scale / fan, from a uniform, normal or (at two deviations) truncated normal distribution."""
 
     def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal"):
+        super().__init__(scale=scale, mode=mode, distribution=distribution)
         if scale <= 0:
             raise ValueError(f"For 'VarianceScaling', 'scale' must be greater than 0, but got {scale}.")
         if mode not in ("fan_in", "fan_out", "fan_avg"):
@@ -340,7 +348,7 @@ class VarianceScaling(Initializer):
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
     def _values(self, shape):
-        fan_in, fan_out = _fans(shape)
+        fan_in, fan_out = _calculate_fan_in_and_fan_out(shape)
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         sigma = math.sqrt(self.scale / max(fan, 1))
         if self.distribution == "uniform":
@@ -388,13 +396,18 @@ def fill(init, shape, dtype):
 
 
 def initializer(init, shape=None, dtype=mstype.float32):
-    """A tensor of `shape` filled by `init`: a Tensor, a name, a number or an Initializer."""
+    """A tensor of `shape` filled by `init`: a Tensor, a name, a number or an Initializer.
+
+    Raises ValueError for a shape with other than positive ints, or one that an initializer can't fill; TypeError for another `init` or `dtype`."""
     if isinstance(init, Tensor):
         if shape is not None and tuple(shape) != init.shape:
             raise ValueError(f"For 'initializer', the shape of 'init' is {init.shape}, but 'shape' is {tuple(shape)}.")
         return init
-    if isinstance(shape, int):
-        shape = (shape,)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not all(isinstance(d, (int, np.integer)) and d > 0 for d in shape):
+        raise ValueError(f"For 'initializer', the dimensions in 'shape' have to be ints greater than 0, not {shape}.")
+    if not isinstance(dtype, mstype.Type):
+        raise (ValueError if dtype is None else TypeError)(f"For 'initializer', 'dtype' has to be a dtype, not {dtype!r}.")
     if skipped["depth"]:
-        return Tensor(np.zeros(tuple(shape), mstype.dtype_to_nptype(dtype)), dtype)
-    return Tensor(fill(init, tuple(shape), dtype), dtype)
+        return Tensor(np.zeros(shape, mstype.dtype_to_nptype(dtype)), dtype)
+    return Tensor(fill(init, shape, dtype), dtype)

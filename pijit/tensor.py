@@ -327,6 +327,7 @@ class _Methods:
         """Whether the dtype has negative numbers."""
         return self.dtype.name[0] not in "ub" or self.dtype == mstype.bfloat16
 
+    @property
     def has_init(self):
         """False: no initializer is left to run."""
         return False

@@ -17,7 +17,7 @@ BEGIN, END = "    # -- methods written in Python (tools/stubs.py) --\n", "    # 
 KINDS = {"keepdim": "builtins.bool", "keepdims": "builtins.bool", "keep_dims": "builtins.bool", "dtype": "Any",
          "descending": "builtins.bool"}
 RESULTS = {
-    "builtins.bool": "allclose has_init init_finished is_complex is_contiguous is_floating_point is_init is_nonzero is_pinned is_signed "
+    "builtins.bool": "allclose init_finished is_complex is_contiguous is_floating_point is_init is_nonzero is_pinned is_signed "
             "requires_grad",
     "builtins.int": "data_ptr dim element_size ndimension nelement numel storage_offset",
     "tuple[Tensor, ...]": "aminmax chunk cummax cummin dsplit eig geqrf hsplit kthvalue nanmedian qr slogdet split "

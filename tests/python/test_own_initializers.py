@@ -60,7 +60,9 @@ def test_layers_take_them():
 def test_arrays_are_filled_in_place():
     x = np.zeros((2, 2), np.float32)
     assert I.One()(x) is None and (x == 1).all() and I.Zero()._initialize(x) is None and not x.any()
-    assert I._assignment(x, np.full((4,), 3)) is x and (x == 3).all() and I._assignment(np.zeros(()), 3) == 3
+    assert I._assignment(x, np.full((2, 2), 3)) is x and (x == 3).all() and I._assignment(np.zeros(()), 3) == 3
+    with pytest.raises(ValueError):
+        I._assignment(x, np.full((4,), 3))
     with pytest.raises(NotImplementedError):
         initializer(Initializer(), (2,))
 
@@ -93,3 +95,47 @@ def test_fans_and_gains():
     assert (
         abs(I._init_truncated_normal(-1, 1, 0, 1, (50,))).max() <= 1 and I._init_random_uniform(2, 3, (4,)).min() >= 2
     )
+
+
+NEED_TWO = [I.XavierUniform, I.XavierNormal, I.HeUniform, I.HeNormal, I.VarianceScaling, I.Identity, I.Orthogonal]
+
+
+@pytest.mark.parametrize("kind", NEED_TWO)
+@pytest.mark.parametrize("shape", [[], [3], (3,), 3])
+def test_shapes_that_are_too_small(kind, shape):
+    with pytest.raises(ValueError):
+        initializer(kind(), shape)
+    assert initializer(kind(), [3, 2]).shape == (3, 2)
+
+
+@pytest.mark.parametrize("shape", [[2, 0], [-1], [2.0], ["a"], (2, None)])
+@pytest.mark.parametrize("init", [I.Zero(), I.Normal(), I.HeUniform(), "ones", 3])
+def test_shapes_that_are_none(init, shape):
+    with pytest.raises(ValueError, match="ints greater than 0"):
+        initializer(init, shape)
+
+
+def test_wrong_arguments():
+    for error, wrong in (
+        (ValueError, lambda: initializer(I.HeUniform(mode="x"), [2, 3])),
+        (ValueError, lambda: initializer(I.HeNormal(negative_slope="a"), [2, 3])),
+        (ValueError, lambda: initializer(I.HeNormal(negative_slope=True), [2, 3])),
+        (ValueError, lambda: initializer(I.HeNormal(nonlinearity="selu"), [2, 3])),
+        (ValueError, lambda: initializer(I.Constant([1, 2]), [2])),
+        (ValueError, lambda: initializer("zeros", [2], None)),
+        (TypeError, lambda: initializer("zeros", [2], 3)),
+        (TypeError, lambda: initializer([1], [2])),
+    ):
+        with pytest.raises(error):
+            wrong()
+
+
+def test_attributes():
+    assert I.Normal(0.1)._kwargs == {"sigma": 0.1, "mean": 0.0}
+    assert I.HeUniform()._kwargs == {"negative_slope": 0, "mode": "fan_in", "nonlinearity": "leaky_relu"}
+    ms.set_seed(5)  # MindSpore's numbers
+    first, second = I.Normal(), I.Zero()
+    assert first.seed == (5, 5) and first.seed == (5, 533697033) and second.seed == (5, 1067394061)
+    second.seed = 3
+    assert second.seed == (4, 0)
+    assert ms.Tensor([1.0]).has_init is False and ms.Parameter(initializer("ones", [2])).has_init is False
