@@ -760,6 +760,63 @@ def test_a_name_of_pythons_own_is_not_put_into_a_module():
     assert run.returncode == 0, run.stderr
 
 
+def test_gradients_of_networks_as_operators():
+    """Against MindSpore 2.10's first numbers, and the sum of all."""
+    from mindspore.ops.operations import _grad_ops as G
+
+    r, q = np.random.RandomState(0), np.random.RandomState(1)
+
+    def tensor(a):
+        return Tensor(a, ms.float32)
+
+    def ones(*shape):
+        return ops.ones(shape, ms.float32)
+
+    x, d = tensor(r.randn(2, 4, 6, 6)), tensor(r.randn(2, 4, 6, 6))
+    r.rand(2, 4, 6, 6)
+    w, m, md, t = tensor(r.rand(4)), tensor(r.randn(2, 3)), tensor(r.randn(2, 3)), tensor(r.rand(2, 3))
+    pooled, argmax = ops.MaxPoolWithArgmax(2, 2, "VALID")(x)
+    gamma = tensor(q.rand(4, 6, 6))
+    q.rand(3, 3, 4, 3, 3)
+    grid = tensor(q.rand(2, 3, 3, 2))
+    classes, weight = Tensor([0, 2], ms.int32), ones(3)
+    cases = [
+        (
+            G.Conv2DBackpropFilter(3, (3, 3), mode=1, pad_mode="valid")(ones(2, 3, 4, 4), x, (3, 4, 3, 3)),
+            8.4328,
+            408.25,
+        ),
+        (G.BatchNormGrad(True, 1e-5)(d, x, w, w, w, w)[0], -0.3183, 162.03),
+        (G.BatchNormGrad(False, 1e-5)(d, x, w, w, w, w)[0], 0.1074, 151.02),
+        (G.BatchNormGrad(True, 1e-5)(d, x, w, w, w, w)[1], 17.9512, 45.2),
+        (G.BatchNormGrad(True, 1e-5)(d, x, w, w, w, w)[2], -3.6027, 27.94),
+        (G.MaxPoolGradWithArgmax(2, 2, "VALID")(x, pooled, argmax), 1.7641, 76.25),
+        (G.ResizeNearestNeighborGrad()(d, (3, 3)), 2.9926, 122.74),
+        (G.GatherDGradV2()(m, 1, Tensor([[0, 1, 2], [0, 0, 0]]), md), 1.0118, 4.89),
+        (G.SliceGrad()(ones(1, 2), m, (0, 1), (1, 2)), 0, 2),
+        (G.KLDivLossGrad("mean")(tensor(2.0), m, t), -0.0018, 0.54),
+        (G.KLDivLossGrad("none")(md, m, t), -0.0054, 2.05),
+        (G.NLLLossGrad("mean")(m, tensor(1.0), classes, weight, tensor(2.0)), -0.5, 1),
+        (G.NLLLossGrad("none")(m, tensor([1.0, 2.0]), classes, weight, tensor(2.0)), -1, 3),
+        (G.MirrorPadGrad("REFLECT")(ones(4, 5), Tensor([[1, 1], [1, 1]])), 2, 20),
+        (G.LRNGrad()(d, x, x), 0.0976, 94.47),
+        (G.ROIAlignGrad(2, 2, 1.0)(ones(1, 4, 2, 2), tensor([[0, 0, 0, 3, 3]]), (2, 4, 6, 6)), 0.0625, 16),
+        (G.LayerNormGrad(1, 1)(x, d, ones(2, 1, 1, 1) * 0.9, ops.zeros((2, 1, 1, 1)), gamma)[1], 3.4656, 155.03),
+        (G.MaximumGrad(True, False)(m, md, md)[1], 1.0118, 4.9),
+    ]
+    for k, (found, first, total) in enumerate(cases):
+        a = found.asnumpy()
+        assert abs(a.ravel()[0] - first) < 1e-4 and abs(np.abs(a).sum() - total) < 0.0051, (
+            k,
+            a.ravel()[0],
+            np.abs(a).sum(),
+        )
+    dx, dgrid = G.GridSampler2DGrad()(ones(2, 4, 3, 3), x, grid)
+    assert dx.shape == x.shape and dgrid.shape == grid.shape and abs(dgrid.asnumpy().ravel()[0] + 5.655) < 0.0011
+    with pytest.raises(TypeError, match="pooled_height"):
+        G.ROIAlignGrad()
+
+
 def test_gradients_as_operators():
     from mindspore.ops.operations import _grad_ops as G
     from mindspore.ops.auto_generate import ReluGrad

@@ -11,6 +11,8 @@ _GRADIENTS = (
     "LayerNormGrad LogSoftmaxGrad MaxPoolGrad MaximumGrad MinimumGrad PReLUGrad ReLU6Grad ReciprocalGrad ReluGrad "
     "ResizeBilinearGrad RsqrtGrad SiLUGrad SigmoidCrossEntropyWithLogitsGrad SigmoidGrad SmoothL1LossGrad SoftShrinkGrad "
     "SoftmaxGrad SoftplusGrad SqrtGrad StridedSliceGrad TanhGrad "
+    "BatchNormGrad Conv2DBackpropFilter GatherDGradV2 GridSampler2DGrad KLDivLossGrad LRNGrad MaxPoolGradWithArgmax MirrorPadGrad "
+    "NLLLossGrad ROIAlignGrad ResizeNearestNeighborGrad SliceGrad "
 )
 
 # MindSpore's path: {module here: names}

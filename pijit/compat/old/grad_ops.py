@@ -10,8 +10,13 @@ from pijit.ops import function as F, primitives as P
 from pijit.ops.primitive import Primitive, prim_attr_register
 
 
+_needed = inspect.Parameter.empty  # of an attribute that has to be given
+
+
 def _operator(name, arguments, fn, **attributes):
-    """A primitive with these attributes, and their values where none are given: fn(primitive, *inputs) is what it gives."""
+    """A primitive with these attributes, and their values where none are given: fn(primitive, *inputs) is what it gives.
+
+    An argument with a question mark may be left out."""
 
     def __init__(self, *args, **kwargs):
         pass
@@ -91,16 +96,13 @@ _operator(
 _operator("SoftmaxGrad", "y dout", lambda self, y, dout: y * (dout - (y * dout).sum(-1, keepdims=True)))
 
 
-def _extremum(fn):
-    def grad(self, x, y, dout):
-        dx, dy = _back(fn, (x, y), dout)
-        return dx if not self.grad_y else dy if not self.grad_x else (dx, dy)
-
-    return grad
+def _of_both(name, forward):
+    """grad_x and grad_y say which gradients a program uses; both are given."""
+    _operator(name, "x y dout", lambda self, x, y, dout: _back(forward, (x, y), dout), grad_x=True, grad_y=True)
 
 
-_operator("MaximumGrad", "x y dout", _extremum(F.maximum), grad_x=True, grad_y=True)
-_operator("MinimumGrad", "x y dout", _extremum(F.minimum), grad_x=True, grad_y=True)
+_of_both("MaximumGrad", F.maximum)
+_of_both("MinimumGrad", F.minimum)
 _operator("PReLUGrad", "dout x weight", lambda self, dout, x, weight: _back(F.prelu, (x, weight), dout))
 
 
@@ -207,3 +209,137 @@ def _resize(primitive):
 
 
 _operator("ResizeBilinearGrad", "dout image", _resize(P.ResizeBilinear), align_corners=False, half_pixel_centers=False)
+
+
+def _conv_filter(self, dout, x, shape):
+    window = {name: getattr(self, name) for name in ("mode", "pad_mode", "pad", "stride", "group", "data_format")}
+    dilation = self.dilation[-2:] if isinstance(self.dilation, tuple) else self.dilation
+    conv = P.Conv2D(self.out_channel, self.kernel_size, dilation=dilation, **window)
+    return _first(_back(functools.partial(conv, x), (F.zeros(shape, x.dtype),), dout))
+
+
+_operator(
+    "Conv2DBackpropFilter",
+    "dout x shape",
+    _conv_filter,
+    out_channel=_needed,
+    kernel_size=_needed,
+    pad_mode="valid",
+    pad=0,
+    pad_list=(0, 0, 0, 0),
+    mode=1,
+    stride=(1, 1),
+    dilation=(1, 1, 1, 1),
+    group=1,
+    data_format="NCHW",
+)
+
+
+def _batch_norm(self, dout, x, scale, mean, variance, reserve):  # noqa: ARG001
+    channel = x.ndim - 1 if self.data_format == "NHWC" else 1
+    axes = tuple(a for a in range(x.ndim) if a != channel)
+    shape = tuple(-1 if a == channel else 1 for a in range(x.ndim))
+    inverse = F.rsqrt(variance + self.epsilon).reshape(shape)
+    normal = (x - mean.reshape(shape)) * inverse
+    dbias, dscale = dout.sum(axes), (dout * normal).sum(axes)
+    if self.is_training:
+        n = x.size // x.shape[channel]
+        dout = dout - (dbias.reshape(shape) + normal * dscale.reshape(shape)) / n
+    return dout * scale.reshape(shape) * inverse, dscale, dbias
+
+
+_operator(
+    "BatchNormGrad",
+    "dout x scale mean variance reserve",
+    _batch_norm,
+    is_training=False,
+    epsilon=1e-5,
+    data_format="NCHW",
+)
+_operator(
+    "MaxPoolGradWithArgmax",
+    "x dout argmax",
+    lambda self, x, dout, argmax: _pool(P.MaxPool)(self, x, None, dout),
+    kernel_size=1,
+    strides=1,
+    pad_mode="VALID",
+    data_format="NCHW",
+)
+
+
+def _resize_nearest(self, dout, size):
+    resize = P.ResizeNearestNeighbor(tuple(dout.shape[-2:]), self.align_corners, self.half_pixel_centers)
+    return _first(_back(resize, (F.zeros((*dout.shape[:2], *size), dout.dtype),), dout))
+
+
+_operator("ResizeNearestNeighborGrad", "dout size", _resize_nearest, align_corners=False, half_pixel_centers=False)
+_operator(
+    "GatherDGradV2",
+    "x dim index dout",
+    lambda self, x, dim, index, dout: _first(_back(lambda x: F.gather_elements(x, dim, index), (x,), dout)),
+)
+_operator(
+    "SliceGrad",
+    "dout x begin size",
+    lambda self, dout, x, begin, size: _first(_back(lambda x: F.slice(x, begin, size), (x,), dout)),
+)
+_operator(
+    "KLDivLossGrad",
+    "dout logits labels",
+    lambda self, dout, x, labels: _first(_back(lambda x: P.KLDivLoss(self.reduction)(x, labels), (x,), dout)),
+    reduction="mean",
+)
+
+
+def _nll(self, logits, dout, labels, weight, total_weight):  # noqa: ARG001
+    loss = P.NLLLoss(self.reduction, self.ignore_index)
+    return _first(_back(lambda x: loss(x, labels, weight)[0], (logits,), dout))
+
+
+_operator("NLLLossGrad", "logits dout labels weight total_weight", _nll, reduction="mean", ignore_index=-100)
+
+
+def _mirror_pad(self, dout, paddings):
+    pads = paddings.asnumpy().tolist() if hasattr(paddings, "asnumpy") else paddings
+    shape = tuple(d - a - b for d, (a, b) in zip(dout.shape, pads))
+    pad = P.MirrorPad(self.mode)
+    return _first(_back(lambda x: pad(x, paddings), (F.zeros(shape, dout.dtype),), dout))
+
+
+_operator("MirrorPadGrad", "dout paddings", _mirror_pad, mode="REFLECT")
+_operator(
+    "LRNGrad",
+    "dout x y",
+    lambda self, dout, x, y: _first(_back(P.LRN(self.depth_radius, self.bias, self.alpha, self.beta), (x,), dout)),
+    depth_radius=5,
+    bias=1.0,
+    alpha=1.0,
+    beta=0.5,
+)
+_operator(
+    "GridSampler2DGrad",
+    "dout x grid",
+    lambda self, dout, x, grid: _back(
+        P.GridSampler2D(self.interpolation_mode, self.padding_mode, self.align_corners), (x, grid), dout
+    ),
+    interpolation_mode="bilinear",
+    padding_mode="zeros",
+    align_corners=False,
+    output_mask=(1, 1),
+)
+
+
+def _roi_align(self, dout, rois, shape):
+    align = P.ROIAlign(self.pooled_height, self.pooled_width, self.spatial_scale, self.sample_num)
+    return _first(_back(lambda x: align(x, rois), (F.zeros(shape, dout.dtype),), dout))
+
+
+_operator(
+    "ROIAlignGrad",
+    "dout rois shape",
+    _roi_align,
+    pooled_height=_needed,
+    pooled_width=_needed,
+    spatial_scale=_needed,
+    sample_num=2,
+)
