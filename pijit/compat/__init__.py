@@ -78,7 +78,6 @@ _ELSEWHERE = {
     "compat.old.typing": "_c_expression.typing",
     "compat.old.version": "version",
     "profiler": "profiler.profiling",
-    "compat.old.decorators": "_extends.cell_attr_register",
     "compat.old.quant": "nn.layer.quant train.quant train.quant.quant train.quant.quant_utils compression compression.quant compression.quant.qat "
                         "compression.quant.quant_utils compression.common compression.common.constant",
     "compat.old.transformer": "nn.transformer nn.transformer.transformer nn.transformer.layers nn.transformer.loss nn.transformer.moe "

@@ -24,7 +24,7 @@ NAMES = """
 mindspore ms_function bool frombuffer
 mindspore._checkparam Validator Rel check_positive_int args_type_check twice INC_LEFT
 mindspore._extends cell_attr_register
-mindspore._extends.cell_attr_register cell_attr_register
+mindspore._extends.utils cell_attr_register
 mindspore._c_expression typing Tensor
 mindspore._c_expression.typing Number Float Int UInt Bool Type
 mindspore.amp _grad_scale_map
@@ -330,7 +330,15 @@ def test_decorators():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         assert f(1) == f(1) == 1
-    assert [w.category for w in seen] == [DeprecationWarning] and "'new' instead" in str(seen[0].message)
+    assert [w.category for w in seen] == [DeprecationWarning] and "new stands in its place" in str(seen[0].message)
+
+    class Op:
+        @deprecated("1.2", "NewOp", True)
+        def __init__(self):
+            pass
+
+    with pytest.warns(DeprecationWarning, match="Op is deprecated since MindSpore 1.2"):
+        assert Op().substitute_name == Op.substitute_name == "NewOp"
 
     said = []
     keep, logger.warning = logger.warning, said.append
@@ -575,8 +583,35 @@ def test_tensor_array():
     assert array.stack().tolist() == [[0, 1], [1, 2], [2, 3]] and array.read(1).tolist() == [1, 2] and array.size() == 3
     array.clear()
     assert array.size() == 0
-    with pytest.raises(TypeError):
-        array.write(0, Tensor([1, 2]))
+    for error, index, value in (
+        (TypeError, 0, Tensor([1, 2])),
+        (ValueError, 0, Tensor([1.0])),
+        (IndexError, -1, Tensor([1.0, 2.0])),
+    ):
+        with pytest.raises(error, match="TensorArray"):
+            array.write(index, value)
+    fixed = nn.TensorArray(ms.float32, (2,), dynamic_size=False, size=2)
+    fixed.write(1, Tensor([1.0, 2.0]))
+    assert fixed.stack().tolist() == [[0, 0], [1, 2]] and fixed.clear() and fixed.stack().tolist() == [[0, 0], [0, 0]]
+    for wrong in (lambda: fixed.write(2, Tensor([1.0, 2.0])), lambda: fixed.read(2), lambda: array.read(0)):
+        with pytest.raises(IndexError, match="TensorArray"):
+            wrong()
+
+
+def test_quantised_layers_of_1_x():
+    from mindspore.compression import quant
+    from mindspore.nn.layer import quant as layers
+
+    for name in "Conv2dQuant DenseQuant ActQuant FakeQuantWithMinMaxObserver Conv2dBnFoldQuant".split():
+        assert issubclass(getattr(layers, name), nn.Cell)
+    assert not issubclass(quant.QuantizationAwareTraining, nn.Cell) and layers.DenseBnAct is nn.DenseBnAct
+    for wrong in (
+        lambda: layers.Conv2dQuant(1, 2, 3),
+        lambda: quant.QuantizationAwareTraining(),
+        lambda: quant.create_quant_config(),
+    ):
+        with pytest.raises(NotImplementedError, match="float16"):
+            wrong()
 
 
 def test_functions_by_type_take_sparse_gradients():

@@ -75,27 +75,29 @@ class TensorArray(Cell):
         self._length = size
 
     def _checked(self, index):
-        index = int(index)
-        if index < 0 or not self.dynamic_size and index >= self.fixed_size:
-            raise IndexError(f"For 'TensorArray', the index {index} is out of range of size {self._length}.")
+        index, size = int(index), self._length if not self.dynamic_size else None
+        if index < 0 or size is not None and index >= size:
+            raise IndexError(
+                f"TensorArray: there is no element {index}" + (f" of {size}." if size is not None else ".")
+            )
         return index
 
     def write(self, index, value):
         """Stores a Tensor at an index. IndexError beyond a fixed size, TypeError and ValueError for another dtype or shape."""
         index = self._checked(index)
         if value.dtype != self.element_dtype:
-            raise TypeError(f"For 'TensorArray', elements have dtype {self.element_dtype}, but got {value.dtype}.")
+            raise TypeError(f"TensorArray: elements have dtype {self.element_dtype}, not {value.dtype}.")
         if tuple(value.shape) != self.element_shape:
-            raise ValueError(f"For 'TensorArray', elements have shape {self.element_shape}, but got {value.shape}.")
+            raise ValueError(f"TensorArray: elements have shape {self.element_shape}, not {value.shape}.")
         self._elements[index] = value
         self._length = max(self._length, index + 1)
         return self
 
     def read(self, index):
-        """The Tensor at an index, zeros where none was stored."""
+        """The Tensor at an index, zeros where none was stored. IndexError where there is no element."""
         index = self._checked(index)
         if index >= self._length:
-            raise IndexError(f"For 'TensorArray', the index {index} is out of range of size {self._length}.")
+            raise IndexError(f"TensorArray: there is no element {index} of {self._length}.")
         return self._elements[index] if index in self._elements else F.zeros(self.element_shape, self.element_dtype)
 
     def stack(self):
@@ -107,9 +109,9 @@ class TensorArray(Cell):
         return Tensor(self._length)
 
     def clear(self):
-        """Takes all elements out."""
+        """Takes all elements out; a fixed size stays."""
         self._elements.clear()
-        self._length = 0
+        self._length = 0 if self.dynamic_size else self.fixed_size
         return True
 
     def close(self):

@@ -6,7 +6,9 @@ import warnings
 
 
 def deprecated(version, substitute, use_substitute_name=False, module_prefix=""):
-    """Decorator: calls warn, once for each function, that it is deprecated since a version and what stands in its place."""
+    """Decorator: calls warn, once for each function, that it is deprecated since a version and what stands in its place.
+
+    use_substitute_name: the class whose `__init__` this is gets the name as `substitute_name`."""
 
     def decorate(fn):
         name = module_prefix + (
@@ -21,14 +23,13 @@ def deprecated(version, substitute, use_substitute_name=False, module_prefix="")
             if not warned:
                 warned.append(True)
                 warnings.warn(
-                    f"'{name}' is deprecated from version {version} and will be removed in a future version, use '{substitute}' instead.",
+                    f"{name} is deprecated since MindSpore {version}: {substitute} stands in its place.",
                     DeprecationWarning,
                     2,
                 )
-            result = fn(*args, **kwargs)
             if use_substitute_name and args and fn.__name__ == "__init__":
-                args[0].substitute_name = substitute
-            return result
+                type(args[0]).substitute_name = substitute
+            return fn(*args, **kwargs)
 
         return call
 
