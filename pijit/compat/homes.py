@@ -9,17 +9,22 @@ HOMES = {'': {'common.tensor': 'Tensor'},
  'compat.old.decorators': {'log': '_LogActionOnce'},
  'compat.old.executors': {'common.api': '_CellGraphExecutor _PyNativeExecutor _no_grad'},
  'compat.old.grad_ops': {'ops.auto_generate.gen_ops_prim': 'ACosGrad AbsGrad AcoshGrad AsinGrad AsinhGrad AtanGrad '
-                                                           'AvgPoolGrad BiasAddGrad BinaryCrossEntropyGrad EluGrad '
-                                                           'FastGeLUGrad GeLUGrad GluGrad HShrinkGrad HSigmoidGrad '
-                                                           'HSwishGrad LayerNormGrad LogSoftmaxGrad MaximumGrad '
-                                                           'MinimumGrad PReLUGrad ReLU6Grad ReciprocalGrad ReluGrad '
-                                                           'ResizeBilinearGrad RsqrtGrad SiLUGrad SigmoidGrad '
-                                                           'SmoothL1LossGrad SoftShrinkGrad SqrtGrad TanhGrad',
-                         'ops.operations._grad_ops': 'DropoutGrad FlattenGrad InvGrad L2NormalizeGrad MaxPoolGrad '
-                                                     'SigmoidCrossEntropyWithLogitsGrad SoftmaxGrad SoftplusGrad '
-                                                     'StridedSliceGrad'},
+                                                           'AvgPoolGrad BatchNormGrad BiasAddGrad '
+                                                           'BinaryCrossEntropyGrad EluGrad FastGeLUGrad '
+                                                           'GatherDGradV2 GeLUGrad GluGrad GridSampler2DGrad '
+                                                           'HShrinkGrad HSigmoidGrad HSwishGrad LayerNormGrad '
+                                                           'LogSoftmaxGrad MaximumGrad MinimumGrad NLLLossGrad '
+                                                           'PReLUGrad ReLU6Grad ReciprocalGrad ReluGrad '
+                                                           'ResizeBilinearGrad ResizeNearestNeighborGrad RsqrtGrad '
+                                                           'SiLUGrad SigmoidGrad SmoothL1LossGrad SoftShrinkGrad '
+                                                           'SqrtGrad TanhGrad',
+                         'ops.operations._grad_ops': 'Conv2DBackpropFilter DropoutGrad FlattenGrad InvGrad '
+                                                     'KLDivLossGrad L2NormalizeGrad LRNGrad MaxPoolGrad '
+                                                     'MaxPoolGradWithArgmax MirrorPadGrad ROIAlignGrad '
+                                                     'SigmoidCrossEntropyWithLogitsGrad SliceGrad SoftmaxGrad '
+                                                     'SoftplusGrad StridedSliceGrad'},
  'compat.old.operators': {'ops.auto_generate.gen_ops_prim': 'InplaceAddExt',
-                          'ops.operations._sequence_ops': 'ListToTensor TensorToList TensorToScalar TensorToTuple',
+                          'ops.operations._sequence_ops': 'ListToTensor TensorToList TensorToScalar',
                           'ops.operations.debug_ops': 'Morph',
                           'ops.operations._inner_ops': 'TopTypeof',
                           'ops.function.grad.grad_func': 'custom_vjp'},
@@ -271,8 +276,8 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                    'ops.operations.debug_ops': 'HookBackward',
                    'ops.composite.base': 'HyperMap Map MultitypeFuncGraph',
                    'ops.operations.other_ops': 'Partial'},
- 'ops.custom': {'ops.op_info_register': 'AiCPURegOp AkgAscendRegOp AkgGpuRegOp CpuRegOp CustomRegOp DataType '
-                                        'TBERegOp',
+ 'ops.custom': {'ops.op_info_register': 'AiCPURegOp AkgAscendRegOp AkgCpuRegOp AkgGpuRegOp CpuRegOp CustomRegOp '
+                                        'DataType TBERegOp',
                 'ops.operations.custom_ops': 'Custom'},
  'ops.grad_base': {'ops._grad_experimental.grad_base': 'BpropRegistry'},
  'ops.image_primitives': {'ops.operations.nn_ops': 'AdaptiveMaxPool3D DeformableOffsets Dilation2D FractionalAvgPool '
@@ -338,6 +343,7 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                                                         'RandomChoiceWithMask RandomGamma RandomPoisson '
                                                         'StandardLaplace UniformCandidateSampler',
                            'ops.auto_generate.gen_ops_prim': 'RandpermV2'},
+ 'ops.recurrent': {'ops.operations.nn_ops': 'DynamicGRUV2 DynamicRNN'},
  'ops.spectral': {'ops.auto_generate.gen_ops_prim': 'Eig FFTWithSize',
                   'ops.operations.math_ops': 'MatrixLogarithm STFT',
                   'ops.operations.sparse_ops': 'SparseSlice SparseTensorDenseAdd SparseTensorDenseMatmul '

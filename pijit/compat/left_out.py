@@ -42,7 +42,7 @@ _REASONS = [
     (
         "*moe_* *flash_attention* *fused_infer_attention* *speed_fusion_attention *ring_attention* *all_gather_matmul *matmul_reduce_scatter *NPU* "
         "*PagedAttention* *ReshapeAndCache *ApplyRotaryPosEmb *GroupTopk *BasicLSTMCell *LARSUpdate *FusedAdaFactor* *RNNTLoss "
-        "*multi_scale_deformable_attn_function *rotated_iou *DynamicRNN *DynamicGRUV2",
+        "*multi_scale_deformable_attn_function *rotated_iou",
         "it runs on Ascend alone",
         "the operators that it is made of",
     ),

@@ -1,0 +1,261 @@
+"""Primitives that run a recurrent cell over all steps of a sequence and give its gates, too."""
+
+# ruff: noqa: ARG001  (attributes of one possible value are checked when a primitive is made)
+
+from pijit import dtype as mstype
+from pijit._C import Tensor
+from pijit.ops import function as F
+from pijit.ops.primitive import primitive
+
+
+def _check(name, types, choices, left_out):
+    """types: {class: {attribute: its value}}; choices: {attribute: (its value, those that there are)}; left_out: {attribute: (its value, the one that works)}."""
+    for kind, values in types.items():
+        for attribute, value in values.items():
+            if not isinstance(value, kind) or kind is int and isinstance(value, bool):
+                raise TypeError(f"{name}: {attribute!r} has to be {kind.__name__}, not {value!r}.")
+    for attribute, (value, known) in choices.items():
+        if value not in known:
+            raise ValueError(f"{name}: {attribute!r} has to be one of {known}, not {value!r}.")
+    for attribute, (value, works) in left_out.items():
+        if value != works:
+            raise NotImplementedError(
+                f"{name}: {attribute}={value!r} is not implemented by pijit. The nearest there is: {attribute}={works!r}."
+            )
+
+
+def _check_lstm(
+    name,
+    cell_type,
+    direction,
+    cell_depth,
+    use_peephole,
+    keep_prob,
+    cell_clip,
+    num_proj,
+    time_major,
+    activation,
+    forget_bias,
+    is_training,
+):
+    _check(
+        name,
+        {
+            str: {"cell_type": cell_type, "direction": direction, "activation": activation},
+            int: {"cell_depth": cell_depth, "num_proj": num_proj},
+            float: {"keep_prob": keep_prob, "cell_clip": cell_clip, "forget_bias": forget_bias},
+            bool: {"use_peephole": use_peephole, "time_major": time_major, "is_training": is_training},
+        },
+        {
+            "cell_type": (cell_type, ["LSTM"]),
+            "direction": (direction, ["UNIDIRECTIONAL"]),
+            "activation": (activation, ["tanh"]),
+            "time_major": (time_major, [True]),
+        },
+        {
+            "cell_depth": (cell_depth, 1),
+            "use_peephole": (use_peephole, False),
+            "keep_prob": (keep_prob, 1.0),
+            "num_proj": (num_proj, 0),
+        },
+    )
+
+
+def _check_gru(
+    name,
+    direction,
+    cell_depth,
+    keep_prob,
+    cell_clip,
+    num_proj,
+    time_major,
+    activation,
+    gate_order,
+    reset_after,
+    is_training,
+):
+    _check(
+        name,
+        {
+            str: {"direction": direction, "activation": activation, "gate_order": gate_order},
+            int: {"cell_depth": cell_depth, "num_proj": num_proj},
+            float: {"keep_prob": keep_prob, "cell_clip": cell_clip},
+            bool: {"time_major": time_major, "reset_after": reset_after, "is_training": is_training},
+        },
+        {
+            "direction": (direction, ["UNIDIRECTIONAL"]),
+            "activation": (activation, ["tanh"]),
+            "gate_order": (gate_order, ["rzh", "zrh"]),
+        },
+        {
+            "cell_depth": (cell_depth, 1),
+            "keep_prob": (keep_prob, 1.0),
+            "cell_clip": (cell_clip, -1.0),
+            "num_proj": (num_proj, 0),
+            "time_major": (time_major, True),
+        },
+    )
+
+
+def _need(name, dtypes, **tensors):
+    for what, x in tensors.items():
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name}: {what!r} has to be a Tensor, not {type(x).__name__}.")
+        if x.dtype not in dtypes:
+            raise TypeError(f"{name}: {what!r} has to be of {' or '.join(map(str, dtypes))}, not {x.dtype}.")
+
+
+def _need_shape(name, **shapes):
+    for what, (x, shape) in shapes.items():
+        if tuple(x.shape) != shape:
+            raise ValueError(f"{name}: {what!r} has to be of shape {shape}, not {tuple(x.shape)}.")
+
+
+def _need_no_lengths(name, seq_length):
+    if seq_length is not None:
+        raise NotImplementedError(
+            f"{name}: 'seq_length' is not implemented by pijit. The nearest there is: nn.LSTM or nn.GRU, which have it."
+        )
+
+
+def _need_steps(name, x, dtypes):
+    _need(name, dtypes, x=x)
+    if x.ndim != 3:
+        raise ValueError(f"{name}: 'x' has to be [steps, batch, input_size], not of {x.ndim} dimensions.")
+    return x.shape
+
+
+_HALF_OR_SINGLE = (mstype.float16, mstype.float32)
+
+
+def _wide(x):
+    return F.cast(x, mstype.float32)
+
+
+def _stacked(columns, dtype):
+    """A Tensor of each column of rows, by steps."""
+    return tuple(F.cast(F.stack(list(c), 0), dtype) for c in zip(*columns))
+
+
+@primitive(check=_check_lstm)
+def DynamicRNN(
+    x,
+    w,
+    b,
+    seq_length,
+    init_h,
+    init_c,
+    /,
+    cell_type="LSTM",
+    direction="UNIDIRECTIONAL",
+    cell_depth=1,
+    use_peephole=False,
+    keep_prob=1.0,
+    cell_clip=-1.0,
+    num_proj=0,
+    time_major=True,
+    activation="tanh",
+    forget_bias=0.0,
+    is_training=True,
+):
+    """A long short-term memory over x [steps, batch, input_size], computed in float32.
+
+    w [input_size + hidden, 4 * hidden] and b [4 * hidden] hold the input gate, the new values, the forget gate and the output gate in this
+    order; init_h and init_c are [1, batch, hidden]. forget_bias is added to the forget gate; a cell_clip above 0 bounds the cells' absolute
+    values.
+
+    Returns (y, h, c, i, j, f, o, tanh(c)), each [steps, batch, hidden]: h has x's dtype, the others b's.
+
+    Raises TypeError for dtypes other than float16 and float32 (one for x, w, init_h and init_c), ValueError for other shapes,
+    NotImplementedError for `seq_length`, several layers, peepholes, projections and dropout."""
+    name = "DynamicRNN"
+    _need_no_lengths(name, seq_length)
+    steps, batch, size = _need_steps(name, x, _HALF_OR_SINGLE)
+    _need(name, (x.dtype,), w=w, init_h=init_h, init_c=init_c)
+    _need(name, _HALF_OR_SINGLE, b=b)
+    hidden = w.shape[-1] // 4
+    _need_shape(name, w=(w, (size + hidden, 4 * hidden)), b=(b, (4 * hidden,)))
+    _need_shape(name, init_h=(init_h, (1, batch, hidden)), init_c=(init_c, (1, batch, hidden)))
+    weights, h, c = _wide(w), _wide(init_h)[0], _wide(init_c)[0]
+    of_h, rows = weights[size:], []
+    projected = F.matmul(_wide(x), weights[:size]) + _wide(b)  # all steps at once
+    for t in range(steps):
+        i, j, f, o = F.chunk(projected[t] + F.matmul(h, of_h), 4, -1)
+        i, j, f, o = F.sigmoid(i), F.tanh(j), F.sigmoid(f + forget_bias), F.sigmoid(o)
+        c = f * c + i * j
+        if cell_clip > 0:
+            c = F.clamp(c, -cell_clip, cell_clip)
+        tanh_c = F.tanh(c)
+        h = o * tanh_c
+        rows.append((h, c, i, j, f, o, tanh_c))
+    y, *others = _stacked(rows, b.dtype)
+    return y, F.cast(F.stack([r[0] for r in rows], 0), x.dtype), *others
+
+
+@primitive(check=_check_gru)
+def DynamicGRUV2(
+    x,
+    weight_input,
+    weight_hidden,
+    bias_input,
+    bias_hidden,
+    seq_length,
+    init_h,
+    /,
+    direction="UNIDIRECTIONAL",
+    cell_depth=1,
+    keep_prob=1.0,
+    cell_clip=-1.0,
+    num_proj=0,
+    time_major=True,
+    activation="tanh",
+    gate_order="rzh",
+    reset_after=True,
+    is_training=True,
+):
+    """A gated recurrent unit over x [steps, batch, input_size], computed in float32.
+
+    weight_input [input_size, 3 * hidden], weight_hidden [hidden, 3 * hidden] and the biases [3 * hidden] (or None) hold the gates in
+    gate_order: r is the reset gate, z the update gate, h the new values. init_h is [batch, hidden]. reset_after: the reset gate multiplies
+    the product of the state and its weights, else the state.
+
+    Returns (y, h, z, r, n, the state's part of n), each [steps, batch, hidden], of the dtype of the first bias that isn't None, else of
+    init_h's.
+
+    Raises TypeError for dtypes other than float16 and float32 (one for x and the weights), ValueError for other shapes,
+    NotImplementedError for `seq_length`, several layers, projections, clipping and dropout."""
+    name = "DynamicGRUV2"
+    _need_no_lengths(name, seq_length)
+    _, batch, size = _need_steps(name, x, _HALF_OR_SINGLE)
+    _need(name, (x.dtype,), weight_input=weight_input, weight_hidden=weight_hidden)
+    _need(name, _HALF_OR_SINGLE, init_h=init_h)
+    hidden, dtype = weight_hidden.shape[0], init_h.dtype
+    _need_shape(
+        name, weight_input=(weight_input, (size, 3 * hidden)), weight_hidden=(weight_hidden, (hidden, 3 * hidden))
+    )
+    _need_shape(name, init_h=(init_h, (batch, hidden)))
+    biases = []
+    for what, bias in (("bias_hidden", bias_hidden), ("bias_input", bias_input)):
+        if bias is not None:
+            _need(name, _HALF_OR_SINGLE, **{what: bias})
+            _need_shape(name, **{what: (bias, (3 * hidden,))})
+            dtype = bias.dtype
+        biases.append(0.0 if bias is None else _wide(bias))
+    of_h, h, rows = _wide(weight_hidden), _wide(init_h), []
+    projected = F.matmul(_wide(x), _wide(weight_input)) + biases[1]  # all steps at once
+    at = {gate: k for k, gate in enumerate(gate_order)}
+    for t in range(x.shape[0]):
+        of_x, of_state = F.chunk(projected[t], 3, -1), F.chunk(F.matmul(h, of_h) + biases[0], 3, -1)
+        r, z = F.sigmoid(of_x[at["r"]] + of_state[at["r"]]), F.sigmoid(of_x[at["z"]] + of_state[at["z"]])
+        if reset_after:
+            hidden_new = of_state[at["h"]]
+            n = F.tanh(of_x[at["h"]] + r * hidden_new)
+        else:
+            hidden_new = F.chunk(F.matmul(r * h, of_h) + biases[0], 3, -1)[at["h"]]
+            n = F.tanh(of_x[at["h"]] + hidden_new)
+        h = (1 - z) * n + z * h
+        rows.append((h, h, z, r, n, hidden_new))
+    return _stacked(rows, dtype)
+
+
+__all__ = ["DynamicGRUV2", "DynamicRNN"]
