@@ -18,9 +18,14 @@ from pijit.compat import left_out, old
 def _facts():
     facts = json.loads((pathlib.Path(__file__).parent / "reference.json").read_text())
     for path, sorts in old.LEFT_OUT.items():
-        facts["paths"].setdefault(path, {})[path] = " ".join(sorts.values())
-        facts["sorts"].setdefault(path, {}).update(sorts)
+        _add(facts["paths"].setdefault(path, {}), path, " ".join(sorts.values()))
+        for sort, names in sorts.items():
+            _add(facts["sorts"].setdefault(path, {}), sort, names)
     return facts
+
+
+def _add(table, key, names):
+    table[key] = f"{table.get(key, '')} {names}".strip()
 
 
 def has_module(path):

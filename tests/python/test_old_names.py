@@ -21,7 +21,14 @@ def alias():
 
 
 NAMES = """
-mindspore ms_function bool frombuffer
+mindspore ms_function bool frombuffer ms_class parse_print
+mindspore.common.api ms_class
+mindspore.common.dtype tensor issubclass_
+mindspore.common.tensor MetaTensor
+mindspore.nn ResizeBilinear
+mindspore.nn.wrap.cell_wrapper _TrainPipelineAccuStepCell PipelineCell AllreduceGraph
+mindspore.ops.operations _inner_ops _sequence_ops _rl_inner_ops _grad_ops
+mindspore.parallel._auto_parallel_context auto_parallel_context
 mindspore._checkparam Validator Rel check_positive_int args_type_check twice INC_LEFT
 mindspore._extends cell_attr_register
 mindspore._extends.utils cell_attr_register
@@ -558,6 +565,99 @@ def test_operators_of_inner_modules():
     ]
     morph = ops.Morph(lambda x: x * 3, lambda s: s, lambda t: t, lambda x, out, dout: (dout * 7,))
     assert morph(Tensor([1.0])).tolist() == [3] and ms.grad(morph)(Tensor([1.0])).tolist() == [7]
+
+
+def test_inner_operators():
+    """What MindSpore 2.10 gives, or what its documentation says where it has no kernel for the CPU."""
+    from mindspore.ops.operations import _inner_ops as I
+
+    m, v, eye = Tensor(np.arange(6.0).reshape(2, 3), ms.float32), Tensor([1.0, 2.0, 3.0]), Tensor(np.eye(3), ms.float32)
+    nine = Tensor(np.arange(9.0).reshape(3, 3), ms.float32)
+    assert I.SameTypeShape()(m, m) is m and I.same_type_shape_(v, v) is v and I.CheckBprop("x")((m,), (m,)) == (m,)
+    for error, wrong in (
+        (ValueError, lambda: I.SameTypeShape()(m, v)),
+        (TypeError, lambda: I.SameTypeShape()(m, m.astype(ms.int32))),
+        (TypeError, lambda: I.SameTypeShape()(m, 3)),
+        (ValueError, lambda: I.CheckBprop("x")((m,), (v,))),
+        (TypeError, lambda: I.CheckBprop("x")((m,), (m.astype(ms.int32),))),
+        (TypeError, lambda: I.CheckBprop("x")((), (m,))),
+        (TypeError, lambda: I.IsInstance()(3, (ms.int_, ms.float_))),
+        (TypeError, lambda: I.IsSubClass()(3, ms.number)),
+        (IndexError, lambda: I.Format()("a{}b{}", (1, 2))),
+    ):
+        with pytest.raises(error):
+            wrong()
+    assert I.IsInstance()(m, ms.tensor_type) and not I.IsInstance()(m, ms.int32) and I.IsInstance()(3, ms.int_)
+    assert I.IsSubClass()(ms.int32, ms.int_) and I.issubclass_(ms.float32, ms.number)
+    assert not I.IsSubClass()(ms.int32, ms.float_)
+    half, whole = I.MixedPrecisionCast()(ms.float16, (m, Tensor([1])))
+    assert half.dtype == ms.float16 and whole.dtype == ms.int64 and I.ConvertToDynamic()(m).tolist() == m.tolist()
+    for shape in ((2, 3), Tensor([2, 3])):
+        assert I.DynamicBroadcastTo()(v, shape).tolist() == [[1, 2, 3]] * 2
+    assert I.SequenceMask()(Tensor([1, 3]), 4).astype(ms.int32).tolist() == [[1, 0, 0, 0], [1, 1, 1, 0]]
+    assert I.Format()("a{}b{}", 1, 2) == "a1b2" and I.string_mul("a", 3) == "aaa" and I.string_getitem("abc", 1) == "b"
+    assert [int(f(6, 3)) for f in (I.bit_and, I.bit_or, I.bit_xor, I.bit_left_shift)] == [2, 7, 5, 48]
+    assert I.string_in("a", "abc") and I.string_lt("a", "b") and not I.string_ge("a", "b") and I.string_not("")
+    assert np.allclose(I.ClipByNorm()(m, Tensor(1.0)).asnumpy(), m.asnumpy() / np.sqrt(55), atol=1e-6)
+    assert np.allclose(I.ClipByNorm(1)(m, Tensor(9.0)).asnumpy(), m.asnumpy(), atol=1e-6)
+    zero = ms.grad(lambda x: I.ClipByNorm()(x, Tensor(1.0)).sum())(ops.zeros(3))
+    assert zero.tolist() == [1, 1, 1]
+    assert I.Centralization()(m, 1).tolist() == [[-1, 0, 1]] * 2
+    assert I.MatrixDiag()(v, eye).tolist() == np.diag([1.0, 2, 3]).tolist() and I.MatrixDiagPart()(
+        nine, eye
+    ).tolist() == [0, 4, 8]
+    assert I.MatrixSetDiag()(nine, v, eye).tolist() == [[1, 1, 2], [3, 2, 5], [6, 7, 3]]
+    wide = Tensor(np.eye(2, 3), ms.float32)
+    assert I.MatrixDiag()(v[:2], wide).tolist() == [[1, 0, 0], [0, 2, 0]] and I.MatrixDiagPart()(m, wide).tolist() == [
+        0,
+        4,
+    ]
+    assert I.MatrixDiag()(v[:2], wide.T).tolist() == [[1, 0], [0, 2], [0, 0]]
+    assert I.MatrixSetDiag()(m, v[:2], wide).tolist() == [[1, 1, 2], [3, 2, 5]]
+    stitched = I.DynamicStitch()((Tensor([0, 2]), Tensor([1])), (Tensor([1.0, 2.0]), Tensor([3.0])))
+    assert stitched.tolist() == [1, 3, 2]
+
+
+def test_more_names_of_1_x():
+    from mindspore.common import dtype as mstype
+    from mindspore.nn.wrap.cell_wrapper import _TrainPipelineAccuStepCell
+    from mindspore.parallel._auto_parallel_context import auto_parallel_context
+
+    assert mstype.issubclass_(mstype.float32, mstype.number) and not mstype.issubclass_(mstype.float32, mstype.int_)
+    assert mstype.issubclass_(ms.TensorType(ms.int32), mstype.tensor) and not mstype.issubclass_(3, mstype.number)
+    options = auto_parallel_context()
+    options.set_parallel_mode("data_parallel")
+    assert options.get_parallel_mode() == ms.get_auto_parallel_context("parallel_mode") == "data_parallel"
+    options.set_all_reduce_fusion_split_indices([1, 5])
+    assert options.get_all_reduce_fusion_split_indices() == [1, 5] and options.get_all_reduce_fusion_split_sizes() == []
+    options.reset()
+    assert options.get_parallel_mode() == "stand_alone" and options.get_all_reduce_fusion_split_indices() == []
+    for error, wrong in (
+        (AttributeError, lambda: options.get_nothing()),
+        (RuntimeError, lambda: options.set_device_num(8)),
+        (TypeError, lambda: options.set_all_reduce_fusion_split_indices(["a"])),
+    ):
+        with pytest.raises(error):
+            wrong()
+    with pytest.raises(NotImplementedError):
+        _TrainPipelineAccuStepCell(nn.Dense(1, 1), None)
+    ms.set_context(enable_mem_reuse=False, enable_auto_mixed_precision=False, save_ms_model=False)
+    x = Tensor(np.arange(4.0).reshape(1, 1, 2, 2), ms.float32)
+    resize = nn.ResizeBilinear()
+    assert np.array_equal(
+        resize(x, size=(3, 3), align_corners=True)[0, 0].asnumpy(), [[0, 0.5, 1], [1, 1.5, 2], [2, 2.5, 3]]
+    )
+    assert resize(x, scale_factor=2).shape == (1, 1, 4, 4)
+    for error, wrong in (
+        (ValueError, lambda: resize(x)),
+        (ValueError, lambda: resize(x, (3, 3), 2)),
+        (ValueError, lambda: resize(x, (0, 3))),
+        (TypeError, lambda: resize(x, scale_factor=2.5)),
+        (TypeError, lambda: resize(x, [3, 3])),
+        (TypeError, lambda: nn.ResizeBilinear(3)),
+    ):
+        with pytest.raises(error):
+            wrong()
 
 
 def test_recurrent_cells_functions():

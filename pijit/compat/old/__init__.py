@@ -17,19 +17,20 @@ _GRADIENTS = (
 
 # MindSpore's path: {module here: names}
 NAMES = {
-    "": {"values": "bool frombuffer"},
+    "": {"values": "bool frombuffer", "decorators": "ms_class"},
     "amp": {"training": "_grad_scale_map"},
     "_extends": {"decorators": "cell_attr_register"},
     "_extends.utils": {"decorators": "cell_attr_register"},
-    "common": {"decorators": "deprecated"},
+    "common": {"decorators": "deprecated ms_class", "values": "MetaTensor"},
     "common._decorator": {"decorators": "deprecated"},
     "common._stub_tensor": {"values": "StubTensor _convert_stub stub_tensor _init_stub_tensor_api"},
-    "common.tensor": {"values": "_convert_stub"},
+    "common.tensor": {"values": "MetaTensor _convert_stub"},
     "common.api": {
         "executors": "_executor _pynative_exec _pynative_executor _cell_graph_executor ms_compile_cache _no_grad _CellGraphExecutor "
-        "_PyNativeExecutor _PynativeExecutor _convert_python_data"
+        "_PyNativeExecutor _PynativeExecutor _convert_python_data",
+        "decorators": "ms_class",
     },
-    "common.dtype": {"values": "type_size_in_bytes"},
+    "common.dtype": {"values": "issubclass_ tensor type_size_in_bytes"},
     "common.parameter": {"values": "PARAMETER_NAME_DEFAULT _is_in_parallel_mode"},
     "common.seed": {"values": "_get_graph_seed _get_op_seed"},
     "common.sparse_tensor": {"values": "RowTensorInner"},
@@ -37,7 +38,8 @@ NAMES = {
     "ops._register_for_op": {"values": "Registry"},
     "communication._comm_helper": {"values": "Backend"},
     "log": {"decorators": "_LogActionOnce"},
-    "nn": {"cells": "TensorArray"},
+    "nn": {"cells": "ResizeBilinear TensorArray"},
+    "nn.layer.basic": {"cells": "ResizeBilinear"},
     "nn.layer.rnn_cells": {"cells": "_gru_cell _lstm_cell _rnn_relu_cell _rnn_tanh_cell"},
     "nn.layer.rnns": {"cells": "_DynamicLSTMCPUGPU _DynamicLSTMAscend"},
     "nn.loss.loss": {"training": "_Loss"},
@@ -57,6 +59,7 @@ NAMES = {
     },
     "ops.operations._grad_ops": {"grad_ops": _GRADIENTS},
     "ops._primitive_cache": {"operators": "_get_cache_prim"},
+    "ops.composite.multitype_ops._constexpr_utils": {"checkparam": "infer_out_shape"},
     "ops.op_info_register": {"operators": "AkgCpuRegOp"},
     "ops.primitive": {"operators": "_primexpr _run_op"},
     "ops.functional": {"operators": "is_sequence_value_unknown"},
@@ -67,9 +70,15 @@ NAMES = {
         "operators": "dim_not_equal generate_shape_index get_1d_shape get_broadcast_shape get_concat_offset is_dim_unknown is_shape_known "
         "is_shape_unknown ms_arrange range_op"
     },
-    "ops.operations._inner_ops": {"operators": "TopTypeof"},
+    "ops.operations._inner_ops": {
+        "operators": "TopTypeof",
+        "inner_ops": "Centralization CheckBprop ClipByNorm ConvertToDynamic DynamicBroadcastTo DynamicStitch Format IsInstance IsSubClass "
+        "MatrixDiag MatrixDiagPart MatrixSetDiag MixedPrecisionCast SameTypeShape SequenceMask bit_and bit_left_shift bit_or bit_right_shift "
+        "bit_xor check_bprop issubclass_ same_type_shape_ string_ge string_getitem string_gt string_in string_le string_lt string_mul string_not",
+    },
     "ops.operations._sequence_ops": {"operators": "ListToTensor TensorToList TensorToScalar TupleToTensor"},
     "ops.function.grad.grad_func": {"operators": "custom_vjp"},
+    "parallel._auto_parallel_context": {"training": "auto_parallel_context"},
     "parallel._utils": {
         "training": "_get_stage_device_num _is_in_auto_parallel_mode _is_in_data_parallel_mode _is_in_hybrid_parallel_mode "
         "_is_sharding_propagation _is_parallel_mode"
@@ -80,7 +89,7 @@ NAMES = {
     "train.callback._callback": {"training": "_handle_loss"},
 }
 
-# Modules of earlier versions that pijit leaves out, and what they hold: {what it is: names}
+# Modules of earlier versions, and what they hold that pijit leaves out: {what it is: names}
 LEFT_OUT = {
     "communication._hccl_management": {
         "function": "create_group destroy_group get_local_rank_id get_local_rank_size get_rank_id get_rank_size load_lib"
@@ -96,6 +105,9 @@ LEFT_OUT = {
     "nn.probability.transforms": {"class": "TransformToBNN"},
     "nn.probability.zhusuan": {},
     "ops.op_selector": {"function": "new_ops_selector"},
+    "nn.wrap.cell_wrapper": {"cell": "_TrainPipelineAccuStepCell"},
+    "": {"function": "parse_print"},
+    "train.serialization": {"function": "parse_print"},
     "scipy.sparse": {},
     "scipy.sparse.linalg": {"function": "bicgstab cg gmres"},
     "train.parallel_utils": {},

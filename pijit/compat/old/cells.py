@@ -1,9 +1,10 @@
 """Layers and parts of layers of MindSpore's inner modules."""
 
 from pijit._C import Tensor
+from pijit.compat.old import checkparam
 from pijit.nn.cell import Cell
 from pijit.nn.layer import rnn
-from pijit.ops import function as F
+from pijit.ops import function as F, primitives as P
 
 
 def _halves(inputs, hidden, w_ih, w_hh, b_ih, b_hh):
@@ -50,6 +51,39 @@ class _DynamicLSTMCPUGPU(Cell):
 
 
 _DynamicLSTMAscend = _DynamicLSTMCPUGPU
+
+
+class ResizeBilinear(Cell):
+    """Images x [batch, channels, height, width] in another size, linear between places.
+
+    Args:
+        half_pixel_centers (bool): whether places are those of pixels' centres. Default: False.
+
+    Inputs:
+        x: Tensor of 4 dimensions.
+        size (tuple, optional): the new height and width.
+        scale_factor (int, optional): how many times as large both are instead.
+        align_corners (bool, optional): whether the corners' centres stay. Default: False.
+
+    Raises:
+        TypeError: where size is no tuple of 2 ints, scale_factor no int or align_corners no bool.
+        ValueError: where size and scale_factor are both given, or none is, or one is below 1.
+    """
+
+    def __init__(self, half_pixel_centers=False):
+        super().__init__()
+        self.half_pixel_centers = checkparam.check_bool(half_pixel_centers, "half_pixel_centers", "ResizeBilinear")
+
+    def construct(self, x, size=None, scale_factor=None, align_corners=False):
+        checkparam.check_bool(align_corners, "align_corners", "ResizeBilinear")
+        if (size is None) == (scale_factor is None):
+            raise ValueError("ResizeBilinear: one of 'size' and 'scale_factor' has to be given.")
+        if size is None:
+            factor = checkparam.check_positive_int(scale_factor, "scale_factor", "ResizeBilinear")
+            size = tuple(factor * d for d in x.shape[2:])
+        checkparam.check_size_and_element_type_of_tuple("size", size, 2, int, "ResizeBilinear")
+        checkparam.check_positive_int_sequence(size, "size", "ResizeBilinear")
+        return P.ResizeBilinear(size, align_corners, self.half_pixel_centers)(x)
 
 
 class TensorArray(Cell):

@@ -4,6 +4,8 @@ import functools
 import inspect
 import warnings
 
+from pijit.jit import jit_class as ms_class  # noqa: F401
+
 
 def deprecated(version, substitute, use_substitute_name=False, module_prefix=""):
     """Decorator: calls warn, once for each function, that it is deprecated since a version and what stands in its place.

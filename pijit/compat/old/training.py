@@ -11,6 +11,7 @@ from pijit.context import ParallelMode  # noqa: F401
 from pijit.mint import distributed
 from pijit.nn.cell import Cell
 from pijit.nn.loss import LossBase
+from pijit.parallel import _auto_parallel_context
 from pijit.ops import composite, function as F
 from pijit.sparse_tensor import RowTensor
 
@@ -116,6 +117,54 @@ class AutoParallel(Cell):
         print_local_norm,
         dump_local_norm,
     ) = (_kept,) * 17
+
+
+class _AutoParallelContext:
+    """Options of training on several devices, by functions: `get_<option>()`, `set_<option>(value)`. AttributeError for an unknown one."""
+
+    def __init__(self):
+        self._splits = {}
+
+    def __getattr__(self, name):
+        action, _, option = name.partition("_")
+        if option in _auto_parallel_context._OPTIONS and action == "get":
+            return lambda: _auto_parallel_context.get_auto_parallel_context(option)
+        if option in _auto_parallel_context._OPTIONS and action == "set":
+            return lambda value: _auto_parallel_context.set_auto_parallel_context(**{option: value})
+        raise AttributeError(f"there is no {name!r} among the options of set_auto_parallel_context.", name=name)
+
+    def reset(self):
+        """All options as they were at the start."""
+        self._splits.clear()
+        _auto_parallel_context.reset_auto_parallel_context()
+
+    def _set_split(self, what, split, group):
+        checkparam.check_element_type_of_iterable(what, split, int, "auto_parallel_context")
+        self._splits[what, group] = list(split)
+
+    def set_all_reduce_fusion_split_indices(self, indices, group=""):
+        """After which gradients a new message between processes begins: kept, as there is one process. TypeError for no ints."""
+        self._set_split("indices", indices, group)
+
+    def get_all_reduce_fusion_split_indices(self, group=""):
+        """What was set."""
+        return self._splits.get(("indices", group), [])
+
+    def set_all_reduce_fusion_split_sizes(self, sizes, group=""):
+        """As the indices, by parts of all bytes."""
+        self._set_split("sizes", sizes, group)
+
+    def get_all_reduce_fusion_split_sizes(self, group=""):
+        """What was set."""
+        return self._splits.get(("sizes", group), [])
+
+
+_context = _AutoParallelContext()
+
+
+def auto_parallel_context():
+    """The options of training on several devices, as an object."""
+    return _context
 
 
 def _make_directory(path, arg_name="path"):

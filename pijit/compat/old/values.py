@@ -4,13 +4,15 @@ import collections
 
 import numpy as np
 
-from pijit import dtype as mstype, random
+from pijit import dtype as mstype, kinds, random
 from pijit._C import Tensor
 from pijit.compat.old import checkparam
 from pijit.sparse_tensor import RowTensor
 
 bool = mstype.bool_  # noqa: A001
+MetaTensor = Tensor
 PARAMETER_NAME_DEFAULT = "Parameter"
+tensor = kinds.tensor_type
 
 
 def frombuffer(buffer, dtype, count=-1, offset=0):
@@ -49,6 +51,11 @@ def type_size_in_bytes(dtype):
     if not isinstance(dtype, mstype.Type):
         raise TypeError(f"type_size_in_bytes: 'dtype' has to be a dtype, not {dtype!r}.")
     return dtype.itemsize
+
+
+def issubclass_(type_, dtype):
+    """Whether a dtype or kind is another, or among those that it stands for. False for other values."""
+    return isinstance(type_, (mstype.Type, kinds._Kind)) and checkparam.is_kind(type_, dtype)
 
 
 def _is_in_parallel_mode():
