@@ -1018,3 +1018,18 @@ def test_gradients_as_operators():
     assert ms.grad(Mine())(Tensor([-1.0, 2.0])).tolist() == [0, 10]
     f = ms.jit(lambda x: ms.grad(Mine())(x))
     assert f(Tensor([-1.0, 2.0])).tolist() == [0, 10]
+
+
+def test_what_can_be_mutable():
+    x = Tensor([1.0])
+    for data in (x, 3, 2.5, True, (1, x), [1, (2, x)], {"a": x, 3: [1]}, ()):
+        assert ms.mutable(data) is data
+    assert ms.mutable([1], True) == [1] and ms.mutable((x,), dynamic_len=True)[0] is x
+    for wrong in ("a", None, 1j, ms.float32, (1, "a"), [None], {"a": "b"}, len):
+        with pytest.raises(TypeError, match="mutable: 'input_data'"):
+            ms.mutable(wrong)
+    for data, dynamic in ((3, True), ({"a": x}, True), ((1,), 3)):
+        with pytest.raises(TypeError, match="'dynamic_len'"):
+            ms.mutable(data, dynamic)
+    f = ms.jit(lambda x: ms.mutable([x, (x, 2)])[1][1] * ms.mutable({"a": x})["a"])
+    assert f(x).tolist() == [2] and not ms.explain(f).breaks

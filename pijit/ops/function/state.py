@@ -157,7 +157,15 @@ def is_tensor(obj):
     return isinstance(obj, Tensor)
 
 
-def mutable(input_data, dynamic_len=False):  # noqa: ARG001
+def _varies(x):
+    if isinstance(x, (tuple, list)):
+        return all([_varies(y) for y in x])
+    if isinstance(x, dict):
+        return all([_varies(y) for y in x.values()])
+    return isinstance(x, (Tensor, bool, int, float))
+
+
+def mutable(input_data, dynamic_len=False):
     """input_data; pijit treats containers of tensors as mutable always.
 
     Args:
@@ -167,10 +175,20 @@ def mutable(input_data, dynamic_len=False):  # noqa: ARG001
     Returns:
         What was given.
 
+    Raises:
+        TypeError: where `input_data` holds other than Tensors, numbers, tuples, lists and dicts, or `dynamic_len` is
+            no bool, or True for what is no tuple or list.
+
     Example:
         >>> ops.mutable((1, 2))
         (1, 2)
     """
+    if not _varies(input_data):
+        raise TypeError(f"mutable: 'input_data' has to be of Tensors, numbers, tuples, lists and dicts, not {input_data!r}.")
+    if not isinstance(dynamic_len, bool):
+        raise TypeError(f"mutable: 'dynamic_len' has to be bool, not {dynamic_len!r}.")
+    if dynamic_len and not isinstance(input_data, (tuple, list)):
+        raise TypeError(f"mutable: with 'dynamic_len' 'input_data' has to be a tuple or list, not {input_data!r}.")
     return input_data
 
 
