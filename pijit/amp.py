@@ -4,6 +4,7 @@ from pijit import dtype as mstype
 from pijit import nn
 from pijit._C import Tensor
 from pijit.ops import function as F
+from pijit.ops.function.elementwise import _like
 from pijit.parameter import Parameter
 
 _WHITE = [nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Conv1dTranspose, nn.Conv2dTranspose, nn.Dense, nn.LSTMCell, nn.RNNCell, nn.GRUCell]
@@ -25,7 +26,7 @@ def _to_float32(cell, args, out):  # noqa: ARG001
     """A hook: floating outputs as float32."""
     def cast(x):
         if isinstance(x, (tuple, list)):
-            return type(x)([cast(v) for v in x])
+            return _like(x, [cast(v) for v in x])
         return F.cast(x, mstype.float32) if isinstance(x, Tensor) and x.dtype.is_floating_point else x
     return cast(out)
 
@@ -156,7 +157,7 @@ def all_finite(inputs):
 
 def _mapped(f, inputs):
     if isinstance(inputs, (tuple, list)):
-        return type(inputs)([f(x) for x in inputs])
+        return _like(inputs, [f(x) for x in inputs])
     return f(inputs)
 
 

@@ -8,7 +8,7 @@ import pytest
 from differential import check
 
 import pijit as ms
-from pijit import Tensor, nn
+from pijit import Tensor, nn, ops
 
 X = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3) / 3)
 CASES = []
@@ -417,6 +417,16 @@ def starred_call(x):
     return f(x), f(x, 1, 2, 3, d=1, z=3), f(*[x, 3], **{"d": 2})
 
 
+NamedPair = collections.namedtuple("NamedPair", "a b")
+
+
+@case
+def operators_on_named_tuples(x):
+    pair = NamedPair(x, (x * 2, x))
+    still, same, wide = ops.stop_gradient(pair), ops.identity(pair), ops.atleast_3d(NamedPair(x, x))
+    return still.a + still.b[0], same is pair, wide.b, ops.clip_by_norm(NamedPair(x, x), 1.0).b, type(still).__name__
+
+
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
 def test_corner_case(f):
     def make():
@@ -426,3 +436,26 @@ def test_corner_case(f):
         return f
 
     check(make, X, calls=3)
+
+
+def test_operators_on_tuples_of_parameters():
+    net = nn.Dense(2, 2)
+    weights = ms.ParameterTuple(net.trainable_params())
+    assert ops.identity(weights) is weights and type(ops.stop_gradient(weights)) is tuple
+    assert [p.shape for p in ops.clip_by_norm(weights, 1.0)] == [p.shape for p in weights]
+    from pijit.amp import DynamicLossScaler
+    from pijit.compat.old.training import _grad_scale_map
+
+    for scaled in (DynamicLossScaler(2.0, 2, 10).scale(weights), _grad_scale_map(Tensor(2.0), weights)):
+        assert type(scaled) is tuple and np.array_equal(scaled[0].asnumpy(), 2 * weights[0].asnumpy())
+
+    class Two(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Dense(2, 2)
+
+        def construct(self, x):
+            return NamedPair(self.layer(x), x)
+
+    found = ms.amp.auto_mixed_precision(Two(), "O3")(ops.ones((1, 2)))
+    assert type(found) is NamedPair and found.a.dtype == ms.float32

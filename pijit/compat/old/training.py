@@ -13,6 +13,7 @@ from pijit.nn.cell import Cell
 from pijit.nn.loss import LossBase
 from pijit.parallel import _auto_parallel_context
 from pijit.ops import composite, function as F
+from pijit.ops.function.elementwise import _like
 from pijit.sparse_tensor import RowTensor
 
 _Loss = LossBase
@@ -36,7 +37,7 @@ def _get_stage_device_num():
 def _grad_scale_map(scale_value, inputs):
     """Each Tensor, also in tuples and lists, times the scale."""
     if isinstance(inputs, (tuple, list)):
-        return type(inputs)(_grad_scale_map(scale_value, x) for x in inputs)
+        return _like(inputs, [_grad_scale_map(scale_value, x) for x in inputs])
     return inputs * F.cast(scale_value, inputs.dtype) if isinstance(inputs, Tensor) else inputs
 
 

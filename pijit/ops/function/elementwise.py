@@ -13,8 +13,15 @@ for _row in _OPS:
 _WIDE = frozenset((mstype.float64, mstype.complex128))
 
 
+def _like(x, parts):
+    """A list or tuple of parts, as x is one; a named tuple where x is one."""
+    if hasattr(x, "_fields"):
+        return type(x)(*parts)
+    return parts if isinstance(x, list) else tuple(parts)
+
+
 def _each(op, x):
-    return type(x)([_each(op, v) for v in x]) if isinstance(x, (tuple, list)) else op(x)
+    return _like(x, [_each(op, v) for v in x]) if isinstance(x, (tuple, list)) else op(x)
 
 
 def stop_gradient(value):
@@ -34,7 +41,7 @@ def stop_gradient(value):
 
 
 def identity(x):
-    """The value itself, or each of a tuple or list.
+    """The value itself; tuples, lists and others are handed on.
 
     Args:
         x (Tensor): what the function is of.
@@ -46,7 +53,7 @@ def identity(x):
         >>> print(ops.identity(Tensor([1.0])))
         [1.]
     """
-    return _each(lambda v: _ops["identity"](v) if isinstance(v, Tensor) else v, x)
+    return _ops["identity"](x) if isinstance(x, Tensor) else x
 
 
 def _need_tensor(op, name, x):

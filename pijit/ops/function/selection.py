@@ -2,7 +2,7 @@
 
 from pijit import dtype as mstype
 from pijit._C import Tensor, ops as _ops
-from pijit.ops.function.elementwise import (abs, cast, equal, isfinite, isnan, less_equal, logical_and, logical_or,
+from pijit.ops.function.elementwise import (_like, abs, cast, equal, isfinite, isnan, less_equal, logical_and, logical_or,
                                             maximum, minimum, _need_tensor, sqrt, square)
 from pijit.ops.function.reduce import norm, sum
 from pijit.ops.function.shapes import ravel, _same_shape, stack
@@ -94,7 +94,7 @@ def clip_by_norm(x, max_norm, norm_type=2.0, error_if_nonfinite=False):
         raise RuntimeError(f"For 'clip_by_norm', the norm of order {norm_type} is not finite.")
     scale = minimum(max_norm / (total + 1e-6), 1.0)
     parts = [p * scale for p in parts]
-    return type(x)(parts) if isinstance(x, (tuple, list)) else parts[0]
+    return _like(x, parts) if isinstance(x, (tuple, list)) else parts[0]
 
 
 def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):

@@ -4,7 +4,7 @@ import builtins
 
 from pijit import dtype as mstype
 from pijit._C import ops as _ops
-from pijit.ops.function.elementwise import _need_tensor
+from pijit.ops.function.elementwise import _like, _need_tensor
 from pijit.ops.function.shapes import (_axis, _ints, broadcast_to, cat, expand_dims, flip, narrow, ravel,
                                        repeat_interleave, reshape, swapaxes)
 
@@ -249,7 +249,7 @@ def atleast_3d(inputs):
 
 def _each(name, inputs, f):
     if isinstance(inputs, (tuple, list)):
-        return type(inputs)([_each(name, x, f) for x in inputs])
+        return _like(inputs, [_each(name, x, f) for x in inputs])
     _need_tensor(name, "inputs", inputs)
     return f(inputs)
 
