@@ -1033,3 +1033,32 @@ def test_what_can_be_mutable():
             ms.mutable(data, dynamic)
     f = ms.jit(lambda x: ms.mutable([x, (x, 2)])[1][1] * ms.mutable({"a": x})["a"])
     assert f(x).tolist() == [2] and not ms.explain(f).breaks
+
+
+STAY = {
+    "positive": lambda c, x: (c.check_positive_int(x.shape[0], "n", "P"), x * 2)[1],
+    "range": lambda c, x: (c.check_int_range(x.ndim, 1, 3, c.INC_BOTH, "n", "P"), x * 2)[1],
+    "type": lambda c, x: (c.check_value_type("x", x.shape, [tuple], "P"), x * 2)[1],
+    "string": lambda c, x: (c.check_string("a", ["a", "b"], "n", "P"), x * 2)[1],
+    "axes": lambda c, x: x.sum(c.check_axis_valid((0, -1), x.ndim)),
+    "kind": lambda c, x: (c.check_subclass("x", x.dtype, ms.number, "P"), x * 2)[1],
+    "dtype": lambda c, x: (c.check_type_name("x", x.dtype, [ms.float32], "P"), x * 2)[1],
+    "twice": lambda c, x: x * c.twice(3)[0],
+    "squeeze": lambda c, x: x.reshape(c.prepare_shape_for_squeeze((2, 1, 2), 1)),
+    "broadcast": lambda c, x: ops.zeros(c.infer_out_shape(x.shape, (1, 2))) + x,
+    "elements": lambda c, x: (c.check_element_type_of_iterable("a", x.shape, [int], "P"), x * 2)[1],
+    "arguments": lambda c, x: c.args_type_check(x=Tensor)(lambda x: x * 2)(x),
+}
+
+
+@pytest.mark.parametrize("name", sorted(STAY))
+def test_checks_in_a_graph(name):
+    from mindspore import _checkparam as c
+
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    wanted = STAY[name](c, x).tolist()
+    if name == "arguments":
+        f = ms.jit(c.args_type_check(x=Tensor)(lambda x: x * 2))
+    else:
+        f = ms.jit(lambda x: STAY[name](c, x))
+    assert f(x).tolist() == wanted and not ms.explain(f).breaks

@@ -106,11 +106,12 @@ def _compared(arg_value, value, rel, kind, arg_name, prim_name):
 
 def _ranged(arg_value, lower_limit, upper_limit, rel, kind, arg_name, prim_name):
     """A number of this kind, or of NumPy's, in a range."""
-    wanted = f"{_named(_listed(kind))} in {_TEXTS[rel].format(lower_limit, upper_limit)}"
-    if not _is_number(arg_value, (*_listed(kind), np.number)):
-        _raise(TypeError, arg_name, prim_name, wanted, arg_value)
-    if not _in_range(arg_value, lower_limit, upper_limit, rel):
-        _raise(ValueError, arg_name, prim_name, wanted, arg_value)
+    error = None if _is_number(arg_value, (*_listed(kind), np.number)) else TypeError
+    if error is None and not _in_range(arg_value, lower_limit, upper_limit, rel):
+        error = ValueError
+    if error is not None:
+        wanted = f"{_named(_listed(kind))} in {_TEXTS[rel].format(lower_limit, upper_limit)}"
+        _raise(error, arg_name, prim_name, wanted, arg_value)
     return arg_value
 
 
@@ -222,11 +223,10 @@ def is_kind(kind, template):
     """Whether a dtype or kind is another, or among those that it stands for."""
     from pijit import kinds
 
-    if kind == template:
-        return True
     if isinstance(kind, kinds.TensorType):
-        return isinstance(template, kinds.TensorType) and template.element is None
-    return _kind_name(kind).rstrip("0123456789") in _WIDER.get(_kind_name(template), ())
+        return isinstance(template, kinds.TensorType) and template.element in (None, kind.element)
+    name, wider = _kind_name(kind), _kind_name(template)
+    return name == wider or name.rstrip("0123456789") in _WIDER.get(wider, ())
 
 
 def check_subclass(arg_name, type_, template_types, prim_name, addition_error_info=None):
@@ -448,10 +448,16 @@ def check_astype_dtype(dtype):
 
 def infer_out_shape(*shapes):
     """The shape to which these broadcast."""
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        _raise(ValueError, "shapes", None, "such that they broadcast", shapes)
+    rank = max([len(s) for s in shapes], default=0)
+    columns = [[1] * (rank - len(s)) + list(s) for s in shapes]
+    out = []
+    for axis in range(rank):
+        sizes = [c[axis] for c in columns]
+        size = max(sizes) if 0 not in sizes else 0
+        if any([d not in (1, size) for d in sizes]):
+            _raise(ValueError, "shapes", None, "such that they broadcast", shapes)
+        out.append(size)
+    return tuple(out)
 
 
 def prepare_shape_for_squeeze(shape, axes):
@@ -544,10 +550,13 @@ def args_type_check(*type_args, **type_kwargs):
     def decorate(fn):
         signature = inspect.signature(fn)
         wanted = signature.bind_partial(*type_args, **type_kwargs).arguments
+        names = [
+            p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
 
         @functools.wraps(fn)
         def checked(*args, **kwargs):
-            for name, value in signature.bind(*args, **kwargs).arguments.items():
+            for name, value in [*zip(names, args), *kwargs.items()]:
                 if name in wanted and value is not None and not isinstance(value, wanted[name]):
                     _raise(TypeError, name, fn.__name__, f"of type {_named(_listed(wanted[name]))}", value)
             return fn(*args, **kwargs)
