@@ -4,6 +4,8 @@ Eager calls record ops on a tape and run the recorded ops' gradients. Under `jit
 is then a part of the graph, and its questions are graph transforms (csrc/capture/gradients.cc); both give the same
 bits."""
 
+import inspect
+
 from pijit import _C, hooks
 from pijit._C import Tensor, ops as _ops
 
@@ -328,11 +330,18 @@ class GradOperation:
     By default by the first argument; get_all: by all tensor arguments; get_by_list: by the listed
     Parameters (with get_all: both); sens_param: the last call argument scales the outputs' cotangents."""
 
-    def __init__(self, get_all=False, get_by_list=False, sens_param=False):
+    def __init__(self, *args, **kwargs):
+        if args and isinstance(args[0], str) and len(args) + len(kwargs) > 1:
+            args = args[1:]  # the operation's name, which came first in MindSpore 0.x
+        self._choose(*args, **kwargs)
+
+    def _choose(self, get_all=False, get_by_list=False, sens_param=False):
         for name, v in (("get_all", get_all), ("get_by_list", get_by_list), ("sens_param", sens_param)):
             if not isinstance(v, bool):
                 raise TypeError(f"For 'GradOperation', {name!r} must be bool, but got {type(v).__name__}.")
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
+
+    __init__.__signature__ = inspect.signature(_choose)
 
     def __call__(self, fn, weights=None):
         if not callable(fn):

@@ -23,6 +23,10 @@ HOMES = {'': {'common.tensor': 'Tensor'},
                                                      'MaxPoolGradWithArgmax MirrorPadGrad ROIAlignGrad '
                                                      'SigmoidCrossEntropyWithLogitsGrad SliceGrad SoftmaxGrad '
                                                      'SoftplusGrad StridedSliceGrad'},
+ 'compat.old.inner_ops': {'ops.operations._inner_ops': 'Centralization CheckBprop ClipByNorm ConvertToDynamic '
+                                                       'DynamicBroadcastTo DynamicStitch Format IsInstance '
+                                                       'IsSubClass MatrixDiag MatrixDiagPart MatrixSetDiag '
+                                                       'MixedPrecisionCast SameTypeShape SequenceMask'},
  'compat.old.operators': {'ops.auto_generate.gen_ops_prim': 'InplaceAddExt',
                           'ops.operations._sequence_ops': 'ListToTensor TensorToList TensorToScalar',
                           'ops.operations.debug_ops': 'Morph',

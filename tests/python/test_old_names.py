@@ -1062,3 +1062,22 @@ def test_checks_in_a_graph(name):
     else:
         f = ms.jit(lambda x: STAY[name](c, x))
     assert f(x).tolist() == wanted and not ms.explain(f).breaks
+
+
+def test_gradient_operations_with_a_name():
+    """As MindSpore 0.x has them: C.GradOperation('grad', get_by_list=True)."""
+    from mindspore.ops import composite as C
+
+    net, x, dout = nn.Dense(2, 2), ops.ones((1, 2)), ops.ones((1, 2))
+    weights = ms.ParameterTuple(net.trainable_params())
+    named = C.GradOperation("grad", get_by_list=True, sens_param=True)(net, weights)(x, dout)
+    for a, b in zip(named, C.GradOperation(get_by_list=True, sens_param=True)(net, weights)(x, dout)):
+        assert np.array_equal(a.asnumpy(), b.asnumpy())
+    assert len(C.GradOperation("grad", True)(lambda x, y: x * y)(x, dout)) == 2
+    f = ms.jit(lambda x: C.GradOperation("grad", get_all=True)(net)(x))
+    assert f(x)[0].shape == (1, 2) and not ms.explain(f).breaks
+    for wrong in (("grad",), (1,), (True, 1), ("grad", 1)):
+        with pytest.raises(TypeError):
+            C.GradOperation(*wrong)
+    with pytest.raises(TypeError):
+        C.GradOperation(all=True)
