@@ -442,6 +442,9 @@ def test_operators_on_tuples_of_parameters():
     net = nn.Dense(2, 2)
     weights = ms.ParameterTuple(net.trainable_params())
     assert ops.identity(weights) is weights and type(ops.stop_gradient(weights)) is tuple
+    pair = NamedPair(X, (X, X))
+    still = ops.stop_gradient(pair)
+    assert type(still) is NamedPair and type(still.b) is tuple and ops.identity(pair) is pair
     assert [p.shape for p in ops.clip_by_norm(weights, 1.0)] == [p.shape for p in weights]
     from pijit.amp import DynamicLossScaler
     from pijit.compat.old.training import _grad_scale_map
