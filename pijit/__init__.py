@@ -17,7 +17,8 @@ from pijit.kinds import (Int, QuantDtype, TensorType, float_, int_, list_, numbe
                          type_none,
                          uint)
 from pijit.parameter import Parameter, ParameterTuple
-from pijit import own_attributes as _own_attributes, printing as _printed_forms, tensor_more as _more_tensor_methods  # noqa: F401
+from pijit import own_attributes as _own_attributes  # noqa: F401
+from pijit import printing as _printed_forms, tensor_more as _more_tensor_methods  # noqa: F401
 from pijit.random import (Generator, default_generator, get_rng_state, get_seed, initial_seed, manual_seed, seed,
                           set_rng_state, set_seed)
 from pijit.grad import GradOperation, get_grad, grad, jvp, value_and_grad, vjp

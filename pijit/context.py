@@ -28,8 +28,9 @@ _kept = {"aoe_config": {}, "aoe_tune_mode": "", "ascend_config": {}, "check_bpro
          "auto_tune_mode": "", "backend_policy": "ms", "device_num": 1, "enable_dump": False, "enable_profiling": False,
          "enable_sparse": False, "max_size": 0,
          "save_dump_path": ".",
-         **dict.fromkeys(("enable_auto_mixed_precision", "enable_dynamic_memory", "enable_gpu_summary", "enable_hccl", "enable_ir_fusion",
-                          "enable_loop_sink", "enable_mem_reuse", "enable_task_sink", "save_ms_model"), False),
+         **dict.fromkeys(("enable_auto_mixed_precision", "enable_dynamic_memory", "enable_gpu_summary", "enable_hccl",
+                          "enable_ir_fusion", "enable_loop_sink", "enable_mem_reuse", "enable_task_sink",
+                          "save_ms_model"), False),
          "graph_memory_max_size": "0GB", "save_ms_model_path": "."}
 _choices = {"deterministic": ("ON", "OFF"), "memory_optimize_level": ("O0", "O1"), "jit_level": ("", "O0", "O1", "O2"),
             "jit_syntax_level": (LAX, COMPATIBLE, STRICT),

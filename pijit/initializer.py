@@ -18,7 +18,7 @@ def _numbers():
 def _calculate_fan_in_and_fan_out(shape):
     """(inputs, outputs) of one element of a weight. ValueError for fewer than 2 dimensions."""
     if len(shape) < 2:
-        raise ValueError(f"a weight of shape {tuple(shape)} has no numbers of inputs and outputs: they need 2 dimensions.")
+        raise ValueError(f"a weight of shape {tuple(shape)} has no inputs and outputs: they need 2 dimensions.")
     receptive = math.prod(shape[2:])
     return shape[1] * receptive, shape[0] * receptive
 
@@ -36,7 +36,8 @@ class Initializer:
 
     @property
     def seed(self):
-        """(the global seed, one of this initializer), which differ from call to call; what is set is the first one less 1."""
+        """(the global seed, one of this initializer), which differ from call to call; what is set is the first one less
+        1."""
         if self._seed is not None:
             return self._seed + 1, 0
         from pijit.compat.old import values
@@ -91,7 +92,8 @@ def _calculate_gain(nonlinearity, param=None):
     if nonlinearity == "relu":
         return math.sqrt(2.0)
     if nonlinearity != "leaky_relu":
-        raise ValueError(f"'nonlinearity' has to be 'linear', 'sigmoid', 'tanh', 'relu', 'leaky_relu' or a convolution, not {nonlinearity!r}.")
+        raise ValueError("'nonlinearity' has to be 'linear', 'sigmoid', 'tanh', 'relu', 'leaky_relu' or a convolution, "
+                         f"not {nonlinearity!r}.")
     slope = 0.01 if param is None else param
     if isinstance(slope, bool) or not isinstance(slope, (int, float)):
         raise ValueError(f"the slope of 'leaky_relu' has to be int or float, not {slope!r}.")
@@ -257,7 +259,8 @@ class HeUniform(Initializer):
         return _numbers().uniform(-b, b, shape)
 
     def _deviation(self, shape):
-        return _calculate_gain(self.nonlinearity, self.negative_slope) / math.sqrt(_calculate_correct_fan(shape, self.mode))
+        fan = _calculate_correct_fan(shape, self.mode)
+        return _calculate_gain(self.nonlinearity, self.negative_slope) / math.sqrt(fan)
 
 
 class HeNormal(HeUniform):
@@ -398,7 +401,8 @@ def fill(init, shape, dtype):
 def initializer(init, shape=None, dtype=mstype.float32):
     """A tensor of `shape` filled by `init`: a Tensor, a name, a number or an Initializer.
 
-    Raises ValueError for a shape with other than positive ints, or one that an initializer can't fill; TypeError for another `init` or `dtype`."""
+    Raises ValueError for a shape with other than positive ints, or one that an initializer can't fill; TypeError for
+    another `init` or `dtype`."""
     if isinstance(init, Tensor):
         if shape is not None and tuple(shape) != init.shape:
             raise ValueError(f"For 'initializer', the shape of 'init' is {init.shape}, but 'shape' is {tuple(shape)}.")
@@ -407,7 +411,8 @@ def initializer(init, shape=None, dtype=mstype.float32):
     if not all(isinstance(d, (int, np.integer)) and d > 0 for d in shape):
         raise ValueError(f"For 'initializer', the dimensions in 'shape' have to be ints greater than 0, not {shape}.")
     if not isinstance(dtype, mstype.Type):
-        raise (ValueError if dtype is None else TypeError)(f"For 'initializer', 'dtype' has to be a dtype, not {dtype!r}.")
+        error = ValueError if dtype is None else TypeError
+        raise error(f"For 'initializer', 'dtype' has to be a dtype, not {dtype!r}.")
     if skipped["depth"]:
         return Tensor(np.zeros(shape, mstype.dtype_to_nptype(dtype)), dtype)
     return Tensor(fill(init, shape, dtype), dtype)

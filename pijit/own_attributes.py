@@ -1,8 +1,8 @@
 """Attributes that programs set on Tensors: `t.tag = 3`.
 
-Tensors have no `__dict__`: it would make each of them larger to make and to free. What is set lies in a table, and a name that was set once is
-looked up there by a descriptor of the class, so that other names and other attributes cost what they cost without. Parameters and subclasses
-have a `__dict__` each, which comes first.
+Tensors have no `__dict__`: it would make each of them larger to make and to free. What is set lies in a table, and a
+name that was set once is looked up there by a descriptor of the class, so that other names and other attributes cost
+what they cost without. Parameters and subclasses have a `__dict__` each, which comes first.
 
 A value that refers to its Tensor keeps it alive."""
 

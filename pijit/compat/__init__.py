@@ -205,7 +205,8 @@ def _reference_value(module, name):
 
 
 def _module_below(module, name):
-    """The module that MindSpore has below another of the paths that this one answers (`from mindspore.ops.operations import _sequence_ops`), or None."""
+    """The module that MindSpore has below another of the paths that this one answers (`from mindspore.ops.operations
+    import _sequence_ops`), or None."""
     from pijit.compat import reference
     for path in _ELSEWHERE.get(module.partition(".")[2], "").split():
         if reference.has_module(f"{path}.{name}"):

@@ -277,7 +277,8 @@ class Cell(CellState):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def compile(self, *args, **kwargs):
-        """Compiles for such inputs: runs once, and gives parameters and the random generator the values back that they had."""
+        """Compiles for such inputs: runs once, and gives parameters and the random generator the values back that they
+        had."""
         from pijit import random
         before = [(p, p._held()) for p in (*self.get_parameters(), random._state)]
         try:

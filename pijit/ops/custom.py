@@ -67,7 +67,8 @@ class Custom(Primitive):
             )
         if not callable(dtypes) and not isinstance(dtypes, (tuple, list, mstype.Type)):
             raise TypeError(
-                f"Custom: 'out_dtype' has to be a dtype, a tuple or list of them, or a function that gives one, not {dtypes!r}."
+                "Custom: 'out_dtype' has to be a dtype, a tuple or list of them, or a function that gives one, "
+                f"not {dtypes!r}."
             )
         if callable(shapes):
             shapes = shapes(*(list(x.shape) if isinstance(x, Tensor) else x for x in inputs))
@@ -208,11 +209,13 @@ class RegOp:
         return self._set("fusion_type", fusion_type)
 
     def dtype_format(self, *args):
-        """The dtypes and layouts of all inputs and outputs, members of DataType. ValueError for another number, or for what is none."""
+        """The dtypes and layouts of all inputs and outputs, members of DataType. ValueError for another number, or for
+        what is none."""
         wanted = len(self._info["inputs"]) + len(self._info["outputs"])
         if len(args) != wanted or not all(isinstance(a, tuple) and len(a) in (2, 3) for a in args):
             raise ValueError(
-                f"{type(self).__name__}: 'dtype_format' takes a DataType for each of the {wanted} inputs and outputs, not {args}."
+                f"{type(self).__name__}: 'dtype_format' takes a DataType for each of the {wanted} inputs and outputs, "
+                f"not {args}."
             )
         self._info["dtype_format"].append(tuple(args))
         return self

@@ -600,7 +600,8 @@ class AllReduce(Primitive):
 
 
 _HERE = [n for n in globals() if n[0].isupper()] + ["prim_arg_register", "prim_attr_register"]
-_FAMILIES = "apply apply_more attributed image_primitives numeric random_primitives recurrent structured_primitives spectral".split()
+_FAMILIES = ("apply apply_more attributed image_primitives numeric random_primitives recurrent structured_primitives "
+             "spectral").split()
 
 
 def _load():

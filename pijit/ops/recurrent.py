@@ -9,7 +9,8 @@ from pijit.ops.primitive import primitive
 
 
 def _check(name, types, choices, left_out):
-    """types: {class: {attribute: its value}}; choices: {attribute: (its value, those that there are)}; left_out: {attribute: (its value, the one that works)}."""
+    """types: {class: {attribute: its value}}; choices: {attribute: (its value, those that there are)}; left_out:
+    {attribute: (its value, the one that works)}."""
     for kind, values in types.items():
         for attribute, value in values.items():
             if not isinstance(value, kind) or kind is int and isinstance(value, bool):
@@ -20,7 +21,8 @@ def _check(name, types, choices, left_out):
     for attribute, (value, works) in left_out.items():
         if value != works:
             raise NotImplementedError(
-                f"{name}: {attribute}={value!r} is not implemented by pijit. The nearest there is: {attribute}={works!r}."
+                f"{name}: {attribute}={value!r} is not implemented by pijit. The nearest there is: "
+                f"{attribute}={works!r}."
             )
 
 
@@ -160,14 +162,14 @@ def DynamicRNN(
 ):
     """A long short-term memory over x [steps, batch, input_size], computed in float32.
 
-    w [input_size + hidden, 4 * hidden] and b [4 * hidden] hold the input gate, the new values, the forget gate and the output gate in this
-    order; init_h and init_c are [1, batch, hidden]. forget_bias is added to the forget gate; a cell_clip above 0 bounds the cells' absolute
-    values.
+    w [input_size + hidden, 4 * hidden] and b [4 * hidden] hold the input gate, the new values, the forget gate and the
+    output gate in this order; init_h and init_c are [1, batch, hidden]. forget_bias is added to the forget gate; a
+    cell_clip above 0 bounds the cells' absolute values.
 
     Returns (y, h, c, i, j, f, o, tanh(c)), each [steps, batch, hidden]: h has x's dtype, the others b's.
 
-    Raises TypeError for dtypes other than float16 and float32 (one for x, w, init_h and init_c), ValueError for other shapes,
-    NotImplementedError for `seq_length`, several layers, peepholes, projections and dropout."""
+    Raises TypeError for dtypes other than float16 and float32 (one for x, w, init_h and init_c), ValueError for other
+    shapes, NotImplementedError for `seq_length`, several layers, peepholes, projections and dropout."""
     name = "DynamicRNN"
     _need_no_lengths(name, seq_length)
     steps, batch, size = _need_steps(name, x, _HALF_OR_SINGLE)
@@ -215,12 +217,12 @@ def DynamicGRUV2(
 ):
     """A gated recurrent unit over x [steps, batch, input_size], computed in float32.
 
-    weight_input [input_size, 3 * hidden], weight_hidden [hidden, 3 * hidden] and the biases [3 * hidden] (or None) hold the gates in
-    gate_order: r is the reset gate, z the update gate, h the new values. init_h is [batch, hidden]. reset_after: the reset gate multiplies
-    the product of the state and its weights, else the state.
+    weight_input [input_size, 3 * hidden], weight_hidden [hidden, 3 * hidden] and the biases [3 * hidden] (or None) hold
+    the gates in gate_order: r is the reset gate, z the update gate, h the new values. init_h is [batch, hidden].
+    reset_after: the reset gate multiplies the product of the state and its weights, else the state.
 
-    Returns (y, h, z, r, n, the state's part of n), each [steps, batch, hidden], of the dtype of the first bias that isn't None, else of
-    init_h's.
+    Returns (y, h, z, r, n, the state's part of n), each [steps, batch, hidden], of the dtype of the first bias that
+    isn't None, else of init_h's.
 
     Raises TypeError for dtypes other than float16 and float32 (one for x and the weights), ValueError for other shapes,
     NotImplementedError for `seq_length`, several layers, projections, clipping and dropout."""

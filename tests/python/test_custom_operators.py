@@ -1,4 +1,5 @@
-"""Operators of a program's own: ops.Custom, descriptions of kernels, primitives computed by registered Python functions."""
+"""Operators of a program's own: ops.Custom, descriptions of kernels, primitives computed by registered Python
+functions."""
 
 import numpy as np
 import pytest
@@ -114,7 +115,8 @@ def test_descriptions_of_kernels():
     d = ops.DataType
     info = (
         ops.CustomRegOp("add").input(0, "x").input(1, "y", "optional").output(0, "z").attr("k", "required", "int", "3")
-        .dtype_format(d.F32_Default, d.F32_Default, d.F32_Default).dtype_format(d.F16_5HD, d.F16_None, d.None_None).target("CPU")
+        .dtype_format(d.F32_Default, d.F32_Default, d.F32_Default).dtype_format(d.F16_5HD, d.F16_None, d.None_None)
+        .target("CPU")
     ).get_op_info()  # fmt: skip
     assert info == {
         "op_name": "add",

@@ -11,8 +11,8 @@ _GRADIENTS = (
     "LayerNormGrad LogSoftmaxGrad MaxPoolGrad MaximumGrad MinimumGrad PReLUGrad ReLU6Grad ReciprocalGrad ReluGrad "
     "ResizeBilinearGrad RsqrtGrad SiLUGrad SigmoidCrossEntropyWithLogitsGrad SigmoidGrad SmoothL1LossGrad SoftShrinkGrad "
     "SoftmaxGrad SoftplusGrad SqrtGrad StridedSliceGrad TanhGrad "
-    "BatchNormGrad Conv2DBackpropFilter GatherDGradV2 GridSampler2DGrad KLDivLossGrad LRNGrad MaxPoolGradWithArgmax MirrorPadGrad "
-    "NLLLossGrad ROIAlignGrad ResizeNearestNeighborGrad SliceGrad "
+    "BatchNormGrad Conv2DBackpropFilter GatherDGradV2 GridSampler2DGrad KLDivLossGrad LRNGrad MaxPoolGradWithArgmax "
+    "MirrorPadGrad NLLLossGrad ROIAlignGrad ResizeNearestNeighborGrad SliceGrad "
 )
 
 # MindSpore's path: {module here: names}
@@ -67,14 +67,15 @@ NAMES = {
     "ops._grad_experimental": {"operators": "bprop_getters"},
     "ops._utils": {"operators": "get_broadcast_shape get_concat_offset is_shape_unknown is_dim_unknown"},
     "ops._utils.utils": {
-        "operators": "dim_not_equal generate_shape_index get_1d_shape get_broadcast_shape get_concat_offset is_dim_unknown is_shape_known "
-        "is_shape_unknown ms_arrange range_op"
+        "operators": "dim_not_equal generate_shape_index get_1d_shape get_broadcast_shape get_concat_offset "
+        "is_dim_unknown is_shape_known is_shape_unknown ms_arrange range_op"
     },
     "ops.operations._inner_ops": {
         "operators": "TopTypeof",
-        "inner_ops": "Centralization CheckBprop ClipByNorm ConvertToDynamic DynamicBroadcastTo DynamicStitch Format IsInstance IsSubClass "
-        "MatrixDiag MatrixDiagPart MatrixSetDiag MixedPrecisionCast SameTypeShape SequenceMask bit_and bit_left_shift bit_or bit_right_shift "
-        "bit_xor check_bprop issubclass_ same_type_shape_ string_ge string_getitem string_gt string_in string_le string_lt string_mul string_not",
+        "inner_ops": "Centralization CheckBprop ClipByNorm ConvertToDynamic DynamicBroadcastTo DynamicStitch Format "
+        "IsInstance IsSubClass MatrixDiag MatrixDiagPart MatrixSetDiag MixedPrecisionCast SameTypeShape SequenceMask "
+        "bit_and bit_left_shift bit_or bit_right_shift bit_xor check_bprop issubclass_ same_type_shape_ string_ge "
+        "string_getitem string_gt string_in string_le string_lt string_mul string_not",
     },
     "ops.operations._sequence_ops": {"operators": "ListToTensor TensorToList TensorToScalar TupleToTensor"},
     "ops.function.grad.grad_func": {"operators": "custom_vjp"},

@@ -1,7 +1,7 @@
 """MindSpore's checks of arguments: functions, as 2.0 and later have them, and `Validator` and `Rel`, as 1.x has them.
 
-Each check gives the value back where it holds. Values of the wrong type raise TypeError, others ValueError, with the operator's and the
-parameter's name."""
+Each check gives the value back where it holds. Values of the wrong type raise TypeError, others ValueError, with the
+operator's and the parameter's name."""
 
 import enum
 import functools
@@ -68,10 +68,8 @@ def _in_range(value, lower, upper, rel):
 
 def _raise(error, arg_name, prim_name, wanted, value):
     """Raises "Dense: 'units' has to be an int > 0, not 'a' (str)"."""
-    whose = f"{prim_name}: " if prim_name else ""
-    raise error(
-        f"{whose}{repr(arg_name) if arg_name else 'the value'} has to be {wanted}, not {value!r} ({type(value).__name__})"
-    )
+    whose, what = f"{prim_name}: " if prim_name else "", repr(arg_name) if arg_name else "the value"
+    raise error(f"{whose}{what} has to be {wanted}, not {value!r} ({type(value).__name__})")
 
 
 def _listed(kinds):

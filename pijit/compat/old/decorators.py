@@ -8,7 +8,8 @@ from pijit.jit import jit_class as ms_class  # noqa: F401
 
 
 def deprecated(version, substitute, use_substitute_name=False, module_prefix=""):
-    """Decorator: calls warn, once for each function, that it is deprecated since a version and what stands in its place.
+    """Decorator: calls warn, once for each function, that it is deprecated since a version and what stands in its
+    place.
 
     use_substitute_name: the class whose `__init__` this is gets the name as `substitute_name`."""
 

@@ -14,7 +14,8 @@ _needed = inspect.Parameter.empty  # of an attribute that has to be given
 
 
 def _operator(name, arguments, fn, **attributes):
-    """A primitive with these attributes, and their values where none are given: fn(primitive, *inputs) is what it gives.
+    """A primitive with these attributes, and their values where none are given: fn(primitive, *inputs) is what it
+    gives.
 
     An argument with a question mark may be left out."""
 

@@ -25,7 +25,8 @@ class SameTypeShape(Primitive):
 
 
 class CheckBprop(Primitive):
-    """What a `bprop` gives, where its elements have the dtypes and shapes of the inputs. TypeError and ValueError where they haven't.
+    """What a `bprop` gives, where its elements have the dtypes and shapes of the inputs. TypeError and ValueError where
+    they haven't.
 
     Args:
         prim_to_check (str): whose `bprop` it is. Default: "".

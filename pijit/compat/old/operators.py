@@ -77,8 +77,8 @@ def get_broadcast_shape(x_shape, y_shape, prim_name, arg_name1="x", arg_name2="y
     for a, b in zip((1,) * (n - len(x_shape)) + tuple(x_shape), (1,) * (n - len(y_shape)) + tuple(y_shape)):
         if a != b and not {1, -1} & {a, b}:
             raise ValueError(
-                f"{prim_name}: the shapes {tuple(x_shape)} of {arg_name1!r} and {tuple(y_shape)} of {arg_name2!r} don't broadcast, as {a} "
-                f"and {b} meet."
+                f"{prim_name}: the shapes {tuple(x_shape)} of {arg_name1!r} and {tuple(y_shape)} of {arg_name2!r} "
+                f"don't broadcast, as {a} and {b} meet."
             )
         result.append(b if a == 1 else a if b == 1 else max(a, b))
     return result
@@ -93,7 +93,8 @@ def get_concat_offset(x_shp, x_type, axis, prim_name):
         checkparam.check_subclass(f"shape{k}", kind, kinds.tensor_type, prim_name)
         if len(shape) != rank or any(a != b for i, (a, b) in enumerate(zip(shape, x_shp[0])) if i != axis):
             raise ValueError(
-                f"{prim_name}: the shape {shape} of element {k} differs from the first one's {x_shp[0]} beside axis {axis}."
+                f"{prim_name}: the shape {shape} of element {k} differs from the first one's {x_shp[0]} beside "
+                f"axis {axis}."
             )
         offset.append(total)
         total += shape[axis]

@@ -121,7 +121,8 @@ class AutoParallel(Cell):
 
 
 class _AutoParallelContext:
-    """Options of training on several devices, by functions: `get_<option>()`, `set_<option>(value)`. AttributeError for an unknown one."""
+    """Options of training on several devices, by functions: `get_<option>()`, `set_<option>(value)`. AttributeError for
+    an unknown one."""
 
     def __init__(self):
         self._splits = {}
@@ -144,7 +145,8 @@ class _AutoParallelContext:
         self._splits[what, group] = list(split)
 
     def set_all_reduce_fusion_split_indices(self, indices, group=""):
-        """After which gradients a new message between processes begins: kept, as there is one process. TypeError for no ints."""
+        """After which gradients a new message between processes begins: kept, as there is one process. TypeError for no
+        ints."""
         self._set_split("indices", indices, group)
 
     def get_all_reduce_fusion_split_indices(self, group=""):

@@ -454,7 +454,8 @@ class MultiHeadAttention(Cell):
 
 
 class _Layer(Cell):
-    """What encoder and decoder layers share: self-attention and a feed-forward part, each with layer normalisation and a residual.
+    """What encoder and decoder layers share: self-attention and a feed-forward part, each with layer normalisation and
+    a residual.
 
     post_layernorm_residual: the residual is what the normalisation gives, not what it gets."""
 

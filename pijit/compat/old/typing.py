@@ -24,7 +24,8 @@ class Type(metaclass=_Kind):
 
 
 def _kind(name, kind, *begins, of_bits=None, base=Type):
-    """A class of kinds, whose call gives the kind; of_bits: the dtype's name, but for its bits, which the call may give."""
+    """A class of kinds, whose call gives the kind; of_bits: the dtype's name, but for its bits, which the call may
+    give."""
     begins = begins or (name,)
 
     def __new__(cls, bits=None):

@@ -86,7 +86,8 @@ def _get_op_seed(op_seed, kernel_name):
 
 
 def _get_graph_seed(op_seed, kernel_name):
-    """(the global seed, one for the operator), which tell a graph's random operators apart: (0, 0) where none was set."""
+    """(the global seed, one for the operator), which tell a graph's random operators apart: (0, 0) where none was
+    set."""
     seed, op_seed = random.get_seed() or 0, op_seed or 0
     _get_op_seed(op_seed, kernel_name)
     return seed, _op_seeds.next(op_seed, kernel_name) if seed or op_seed else 0

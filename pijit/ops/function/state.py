@@ -184,7 +184,8 @@ def mutable(input_data, dynamic_len=False):
         (1, 2)
     """
     if not _varies(input_data):
-        raise TypeError(f"mutable: 'input_data' has to be of Tensors, numbers, tuples, lists and dicts, not {input_data!r}.")
+        raise TypeError("mutable: 'input_data' has to be of Tensors, numbers, tuples, lists and dicts, "
+                        f"not {input_data!r}.")
     if not isinstance(dynamic_len, bool):
         raise TypeError(f"mutable: 'dynamic_len' has to be bool, not {dynamic_len!r}.")
     if dynamic_len and not isinstance(input_data, (tuple, list)):
