@@ -184,10 +184,10 @@ class Explanation:
 
     __repr__ = __str__
 
-    def body(self, title=True):
-        """The HTML that a page or a notebook shows."""
+    def body(self, title=True, profile=None):
+        """The HTML that a page or a notebook shows; with a Profile, times stand beside the source."""
         from pijit.profiling.explain_html import body
-        return body(self, title)
+        return body(self, title, profile)
 
     def _repr_html_(self):
         from pijit.profiling.html import fragment

@@ -6,8 +6,8 @@ from pijit.profiling.svg import graph_svg
 from pijit.trace import short, short_path, shorten
 
 
-def body(x, title=True):
-    """HTML of an Explanation."""
+def body(x, title=True, profile=None):
+    """HTML of an Explanation; its source has the times of a Profile's lines beside it."""
     breaks = x.all_breaks
     out = []
     if title:
@@ -28,7 +28,7 @@ def body(x, title=True):
         out.append("<h2>Why it was captured again</h2>" + table(
             [("from", ""), ("guard that did not hold", "pj-mono"), ("captured for", "pj-mono"), ("then came", "pj-mono")],
             [(place(m["where"]), escape(readable(m["guard"])), escape(m["old"]), escape(m["new"])) for m in misses]))
-    out.append(_sources(x, breaks))
+    out.append(_sources(x, breaks, profile))
     if x.callees:
         out.append("<h2>Functions below breaks</h2>" + table(
             [("function", ""), ("calls", "pj-num"), ("graph runs", "pj-num"), ("captures", "pj-num"), ("breaks", "pj-num")],
@@ -56,7 +56,7 @@ def _folded(summary, inner):
     return f"<details><summary>{summary}</summary>{inner}</details>"
 
 
-def _sources(x, breaks):
+def _sources(x, breaks, profile):
     """The functions that capture went through, line by line."""
     kernels, visited, broken = {}, set(), {}
     for i, e in enumerate(x.entries):
@@ -70,9 +70,42 @@ def _sources(x, breaks):
         broken.setdefault(b.place, []).append(b)
         if b.inner:
             broken.setdefault(b.inner, []).append(b)
-    blocks, order = {}, []
+    times = {t.place: t for t in profile.lines} if profile else {}
     own = x.entries[0]["where"] if x.entries else None
-    for p in ([own] if own else []) + sorted(visited | set(broken), key=lambda p: (_split(p)[0], _split(p)[1])):
+    shown = _functions_at([own] if own else [], visited | set(broken) | set(times))
+    if not shown:
+        return outside(profile, []) if profile else ""
+    out = ["<h2>Source</h2>", '<p class="pj-soft"><span class="pj-tag" style="background:var(--in)">in a graph</span> <span class="pj-tag" '
+           'style="background:var(--br)">a graph breaks</span> <span class="pj-tag" style="background:var(--py)">interpreted</span> '
+           '<span class="pj-tag">settled at capture, and guarded</span></p>']
+    for path, first, last, lines in shown:
+        rows = []
+        reached = {_split(p)[1] for p in visited if _split(p)[0] == path}
+        known = any(first <= r <= last for r in reached | {_split(b)[1] for b in broken if _split(b)[0] == path})
+        code_lines = _statements(lines, first, last)
+        for number in range(first, last + 1):
+            p = f"{path}:{number}"
+            rows.append(_row(number, lines[number - 1].rstrip("\n"), kernels.get(p, []), broken.get(p, []), number in reached,
+                             number in code_lines and known, profile and _time_cells(times.get(p), profile)))
+        out.append(_listing(path, rows, profile))
+    return "".join(out) + (outside(profile, shown) if profile else "")
+
+
+def timed_source(profile):
+    """The functions whose lines take time in a Profile, with these times; for one without an Explanation."""
+    times = {t.place: t for t in profile.lines}
+    shown = _functions_at([], set(times))
+    out = ["<h2>Source</h2>"] if shown else []
+    for path, first, last, lines in shown:
+        rows = [_row(n, lines[n - 1].rstrip("\n"), [], [], True, False, _time_cells(times.get(f"{path}:{n}"), profile)) for n in range(first, last + 1)]
+        out.append(_listing(path, rows, profile))
+    return "".join(out) + (outside(profile, shown) if times else "")
+
+
+def _functions_at(first, places):
+    """(path, first line, last line, lines of the file) of the functions around places, those of `first` first; none of this package."""
+    blocks = {}
+    for p in first + sorted(places, key=_split):
         path, line = _split(p)
         if _is_own(p):
             continue
@@ -82,26 +115,41 @@ def _sources(x, breaks):
             continue
         # a lambda is shown with what stands around it
         inner = max((f for f in around if f[2] != "lambda"), key=lambda f: f[0], default=None) or max(around, key=lambda f: f[0], default=(line, line, ""))
-        key = path, inner[0], inner[1]
-        if key not in blocks:
-            blocks[key] = lines
-            order.append(key)
-    if not order:
-        return ""
-    out = ["<h2>Source</h2>", '<p class="pj-soft"><span class="pj-tag" style="background:var(--in)">in a graph</span> <span class="pj-tag" '
-           'style="background:var(--br)">a graph breaks</span> <span class="pj-tag" style="background:var(--py)">interpreted</span> '
-           '<span class="pj-tag">settled at capture, and guarded</span></p>']
-    shown = [k for k in order if not any(o != k and o[0] == k[0] and o[1] <= k[1] and k[2] <= o[2] for o in order)]
-    for path, first, last in shown[:30]:
-        rows = []
-        reached = {_split(p)[1] for p in visited if _split(p)[0] == path}
-        code_lines = _statements(blocks[path, first, last], first, last)
-        for number in range(first, last + 1):
-            p = f"{path}:{number}"
-            rows.append(_row(number, blocks[path, first, last][number - 1].rstrip("\n"), kernels.get(p, []), broken.get(p, []), number in reached,
-                             number in code_lines and any(first <= r <= last for r in reached | {_split(b)[1] for b in broken if _split(b)[0] == path})))
-        out.append(f'<p class="pj-soft" style="margin-top:10px"><code>{escape(short_path(path))}</code></p><div class="pj-scroll"><table class="pj-src pj-mono">{"".join(rows)}</table></div>')
-    return "".join(out)
+        blocks.setdefault((path, inner[0], inner[1]), lines)
+    shown = [k for k in blocks if not any(o != k and o[0] == k[0] and o[1] <= k[1] and k[2] <= o[2] for o in blocks)]
+    return [(*k, blocks[k]) for k in shown[:30]]
+
+
+def _listing(path, rows, profile):
+    head = f'<thead><tr><th></th><th></th>{"".join(f"""<th class="pj-num">{c}</th>""" for c, _ in _columns(profile))}<th class="pj-num">share</th><th></th></tr></thead>' if profile else ""
+    return (f'<p class="pj-soft" style="margin-top:10px"><code>{escape(short_path(path))}</code></p><div class="pj-scroll"><table class="pj-src pj-mono">{head}'
+            f'<tbody>{"".join(rows)}</tbody></table></div>')
+
+
+def _columns(profile):
+    """(Name, attribute) of the kinds of time that some line has."""
+    return [(name, a) for name, a in (("graph", "graph"), ("single ops", "ops"), ("Python", "python")) if any(getattr(t, a) for t in profile.lines)]
+
+
+def _time_cells(t, profile):
+    """What a line takes, as cells."""
+    from pijit.profiling.profile import seconds
+    cells = [seconds(getattr(t, a)) if t and getattr(t, a) else "" for _, a in _columns(profile)] + [f"{100 * t.time / profile.wall:.1f} %" if t and profile.wall else ""]
+    return "".join(f'<td class="pj-num">{c}</td>' for c in cells)
+
+
+def outside(profile, shown):
+    """What a call takes beside the lines that are shown, so that all of it is told."""
+    from pijit.profiling.profile import seconds
+    inside, others = 0.0, 0.0
+    for t in profile.lines:
+        if any(t.path == path and first <= t.number <= last for path, first, last, _ in shown):
+            inside += t.time
+        else:
+            others += t.time
+    rows = [("the lines above", inside), ("lines elsewhere", others), *profile.outside_lines(), ("in all", inside + others + sum(v for _, v in profile.outside_lines()))]
+    return '<div style="height:8px"></div>' + table([("", ""), ("time", "pj-num"), ("share", "pj-num")], [
+        (escape(name), seconds(v), f"{100 * v / profile.wall:.1f} %" if profile.wall else "") for name, v in rows if v])
 
 
 def _statements(lines, first, last):
@@ -137,7 +185,7 @@ def _ranges(names):
     return [f"{e}.{a}" if a == b else f"{e}.{a}–{b}" for e, a, b in runs]
 
 
-def _row(number, text, kernels, breaks, reached, statement):
+def _row(number, text, kernels, breaks, reached, statement, times=None):
     if breaks:
         kind, note = "pj-br", "break"
     elif kernels:
@@ -150,8 +198,8 @@ def _row(number, text, kernels, breaks, reached, statement):
         names = _ranges([n for n, _ in kernels])
         title = "; ".join(f"{n}: {k['name']}" for n, k in kernels[:12])
         note += (", " if note else "") + f'<span title="{escape(title)}">kernel {", ".join(names[:3])}{" …" if len(names) > 3 else ""}</span>'
-    row = f'<tr class="{kind}"><td class="pj-no">{number}</td><td><pre>{escape(text) or " "}</pre></td><td class="pj-note">{note}</td></tr>'
+    row = f'<tr class="{kind}"><td class="pj-no">{number}</td><td><pre>{escape(text) or " "}</pre></td>{times or ""}<td class="pj-note">{note}</td></tr>'
     for b in breaks:
         hint = f' <span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""
-        row += f'<tr class="pj-why"><td></td><td colspan="2"><span class="pj-bad">↑</span> {escape(b.why)}.{hint}</td></tr>'
+        row += f'<tr class="pj-why"><td></td><td colspan="{2 + (times or "").count("<td")}"><span class="pj-bad">↑</span> {escape(b.why)}.{hint}</td></tr>'
     return row

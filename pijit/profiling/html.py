@@ -151,7 +151,10 @@ def profile_html(p):
             [("function", ""), ("capture", "pj-num"), ("optimise", "pj-num"), ("generate", "pj-num")],
             [(f"<code>{escape(c['function'])}</code>", seconds(c["capture"]), seconds(c["optimise"]), seconds(c["generate"])) for c in p.captures]))
     if p.explanation is not None:
-        out.append(p.explanation.body(title=False))
+        out.append(p.explanation.body(title=False, profile=p))
+    else:
+        from pijit.profiling.explain_html import timed_source
+        out.append(timed_source(p))
     return "".join(out)
 
 

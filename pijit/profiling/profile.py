@@ -11,6 +11,7 @@ from pijit._files import open_anew
 from pijit.grad import Transformed
 from pijit.profiling import measure
 from pijit.profiling.limits import limits
+from pijit.profiling.lines import lines_of, text_of
 from pijit.profiling.summary import PARTS, summarize
 
 
@@ -24,7 +25,8 @@ class Profile:
     recording, to which the parts add up. parts: seconds per call by
     kind of work; "rest" is what is none of the others. kernels: longest first, each with name, ops, places, detail (operands), runs, time (all
     calls), bytes, flops, gb_per_s, gflop_per_s, percent(limits). pieces: lines that CPython ran between graphs, each with place, why, runs,
-    time, whole. allocations, allocated_bytes: per call; peak_bytes. limits: what this machine reaches. events: of the recording, as
+    time, whole. lines: what each source line takes of a call, each with place, graph, ops, python, time, source: with outside_lines() they add up to
+    wall. allocations, allocated_bytes: per call; peak_bytes. limits: what this machine reaches. events: of the recording, as
     `pijit.trace.stop` gives them. captures: functions captured meanwhile, with the seconds of capture, optimise, generate.
 
     With a comparison: plain, captured (Timing: median, low, high, samples, in seconds per call), speedup (Ratio: value, low, high), first_call
@@ -85,9 +87,23 @@ class Profile:
 
     def named_parts(self):
         """Pairs of a name for people and seconds per call, longest first, the rest last."""
-        rest = "Python outside of captured functions" if self.plain is None else "around the call"
-        known = [(PARTS[k], v) for k, v in self.parts.items() if k != "rest"]
-        return sorted(known, key=lambda x: -x[1]) + ([(rest, self.parts["rest"])] if "rest" in self.parts else [])
+        known = [(self._name_of(k), v) for k, v in self.parts.items() if k != "rest"]
+        return sorted(known, key=lambda x: -x[1]) + ([(self._name_of("rest"), self.parts["rest"])] if "rest" in self.parts else [])
+
+    def _name_of(self, part):
+        if part != "rest":
+            return PARTS[part]
+        return "Python outside of captured functions" if self.plain is None else "around the call"
+
+    @property
+    def lines(self):
+        """Lines, in order of files and lines, each with seconds per call in graphs, in single ops and in Python."""
+        return lines_of(self.kernels, self.pieces, self.parts, self.calls)[0]
+
+    def outside_lines(self):
+        """What belongs to no line: pairs of a name for people and seconds per call, longest first."""
+        left = lines_of(self.kernels, self.pieces, self.parts, self.calls)[1]
+        return sorted(((self._name_of(k), v) for k, v in left.items()), key=lambda x: -x[1])
 
     def rows(self):
         """The kernels as dicts: ops, where, operands, runs and µs per call, share of the time, GB/s, GFLOP/s, percent of this machine's limits."""
@@ -119,6 +135,8 @@ class Profile:
             lines.append(f"  {100 * p.whole / self.calls / self.wall:5.1f} %  {p.where}  {p.source}" + (f"  [{p.why}]" if p.why else ""))
         if len(self.pieces) > 10:
             lines.append(f"  and {len(self.pieces) - 10} more lines that CPython ran, in .pieces")
+        if self.lines:
+            lines += ["lines, per call:" if self.calls > 1 else "lines:", text_of(self)]
         if self.kernels:
             lines += ["kernels:", self.table(15)]
         lines.append(f"memory: {self.allocations:.4g} allocations of {size(self.allocated_bytes)} per call, peak {size(self.peak_bytes)}")
@@ -147,7 +165,7 @@ class Profile:
         """All figures in dicts and lists."""
         d = {"name": self.name, "calls": self.calls, "seconds_per_call": self.wall, "parts": self.parts, "kernels": self.rows(),
              "pieces": [{**dataclasses.asdict(p), "where": p.where, "source": p.source} for p in self.pieces], "captures": self.captures,
-             "allocations": self.allocations, "allocated_bytes": self.allocated_bytes, "peak_bytes": self.peak_bytes,
+             "lines": [dataclasses.asdict(x) for x in self.lines], "outside_lines": dict(self.outside_lines()), "allocations": self.allocations, "allocated_bytes": self.allocated_bytes, "peak_bytes": self.peak_bytes,
              "dropped_events": self.dropped, "limits": dataclasses.asdict(self.limits)}
         if self.speedup is not None:
             d |= {"plain": dataclasses.asdict(self.plain), "captured": dataclasses.asdict(self.captured), "speedup": dataclasses.asdict(self.speedup)}

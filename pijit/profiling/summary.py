@@ -49,6 +49,7 @@ class Piece:
     runs: int = 0
     time: float = 0.0
     whole: float = 0.0
+    op: bool = False  # that calls ops
 
     @property
     def source(self):
@@ -129,8 +130,8 @@ def summarize(recorded):
                 entry = kernels[key] = Kernel(s["name"], s["detail"], s["kernel"], s["ops"], places, s["bytes"], s["flops"], captured=in_graph)
             entry.runs += 1
         elif kind in ("python", "op") and s is not None:
-            key = (s["places"][0], s["detail"])
-            entry = pieces.setdefault(key, Piece(s["places"][0], s["name"], shorten(s["detail"])))
+            key = (kind, s["places"][0], s["detail"])
+            entry = pieces.setdefault(key, Piece(s["places"][0], s["name"], shorten(s["detail"]), op=kind == "op"))
             entry.runs += 1
         elif kind == "capture":
             entry = {"function": s["name"], "capture": 0.0, "optimise": 0.0, "generate": 0.0}

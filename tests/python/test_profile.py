@@ -290,6 +290,76 @@ def test_page_of_a_profile(profiled):
     assert "svg" in page.tags and not re.search(r"https?://(?!www\.w3\.org)", profiled.to_html())
 
 
+def timed_lines(x):
+    y = ops.tanh(x @ x)
+    time.sleep(0.003)  # <b>&
+    for k in range(3):
+        time.sleep(0.001)
+    return (y * 2).sum(), "</td>"
+
+
+@pytest.fixture(scope="module")
+def timed():
+    return ms.profile(timed_lines, ms.Tensor(np.ones((64, 64), np.float32)), seconds=0.3)
+
+
+def test_lines_and_what_belongs_to_none_are_the_call(timed, profiled):
+    for p in (timed, profiled):
+        assert sum(x.time for x in p.lines) + sum(v for _, v in p.outside_lines()) == pytest.approx(p.wall, rel=1e-6)
+        assert sum(x.graph for x in p.lines) == pytest.approx(p.parts["kernels"], rel=1e-6)
+    first = timed_lines.__code__.co_firstlineno
+    at = {x.number - first: x for x in timed.lines}
+    assert at[1].graph > 0 and at[1].python == 0 and at[5].graph > 0 and at[1].source == "    y = ops.tanh(x @ x)"
+    assert at[2].python == pytest.approx(3e-3, rel=0.3) and at[2].graph == 0
+    assert sum(at[k].python for k in (3, 4) if k in at) == pytest.approx(3e-3, rel=0.4)
+
+
+def test_lines_stand_beside_the_source(timed):
+    from pijit.profiling.profile import seconds
+    text, page = str(timed), Page(timed.to_html())
+    sleeps = next(x for x in timed.lines if "<b>&" in x.source)
+    (row,) = [line for line in text.split("\n") if "# <b>&" in line and " ms" in line and "share" not in line and not line.lstrip().endswith("]")]
+    assert seconds(sleeps.python) in row and f"{sleeps.number}" in row
+    assert f'<pre>    time.sleep(0.003)  # &lt;b&gt;&amp;</pre></td><td class="pj-num"></td><td class="pj-num">{seconds(sleeps.python)}</td>' in timed.to_html()
+    assert "the lines above" in page.text and "in all" in page.text and "&quot;&lt;/td&gt;&quot;" in timed.to_html()
+    d = json.loads(timed.to_json())
+    assert sum(x["graph"] + x["ops"] + x["python"] for x in d["lines"]) + sum(d["outside_lines"].values()) == pytest.approx(d["seconds_per_call"], rel=1e-6)
+
+
+def test_lines_of_a_block(tmp_path):
+    names = {"ops": ops, "x": ms.Tensor(np.ones((100, 100), np.float32))}
+    path = tmp_path / "a<b>&.py"
+    path.write_text("def steps(x):\n    for k in range(4):\n        x = ops.relu(x)\n    return x\n")
+    exec(compile(path.read_text(), str(path), "exec"), names)  # noqa: S102
+    with ms.profiler() as p:
+        names["steps"](names["x"])
+    (line,) = [x for x in p.lines if x.place == f"{path}:3"]
+    assert line.ops > 0 and not line.graph and "a<b>&.py" in str(p)
+    page = Page(p.to_html())
+    assert "a<b>&.py" in page.text and "x = ops.relu(x)" in page.text and "single ops" in page.text
+    assert sum(x.time for x in p.lines) + sum(v for _, v in p.outside_lines()) == pytest.approx(p.wall, rel=1e-6)
+
+
+def test_lines_without_a_source_and_long_programs(timed):
+    from pijit.profiling.lines import Line, lines_of, text_of
+    from pijit.profiling.summary import Kernel, Piece
+    kernels = [Kernel("add", "", "", ["add"], [f"/none/x.py:{k}", "/none/x.py:1"], 0, 0, 1, 2.0, True) for k in range(2, 60)]
+    pieces = [Piece("/none/x.py:7", "f", "", 1, 4.0), Piece("native", "f", "", 1, 4.0), Piece("/none/x.py:8", "f", "", 1, 1.0, op=True)]
+    parts = {"kernels": 116.0, "python": 4.0, "eager": 0.5, "guards": 2.0}
+    lines, left = lines_of(kernels, pieces, parts, 1)
+    assert lines[0] == Line("/none/x.py:1", 58.0) and lines[6] == Line("/none/x.py:7", 1.0, 0.0, 2.0) and lines[7].ops == 0.5
+    assert left == {"python": 2.0, "guards": 2.0} and lines_of([], [], {}, 1) == ([], {})
+
+    class Told:
+        wall = 122.5
+
+        def outside_lines(self):
+            return list(left.items())
+    Told.lines = lines
+    text = text_of(Told())
+    assert "19 more lines" in text and "guards" in text and len(text.split("\n")) == 40 + 5
+
+
 def helper(x):
     return ops.exp(x) if x.sum() > 0 else ops.log(x)
 
