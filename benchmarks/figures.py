@@ -12,15 +12,14 @@ import sys
 import tempfile
 import time
 
-
 import numpy as np
 
 import pijit as ms
 from pijit import _C
 from pijit.profiling import figures, measure
-from pijit.profiling.profile import plain
 
 WITHIN = 1.3
+REPEATED = 10  # loops of a compared cell, so that making functions is little of it
 HEAD = """
 import numpy as np
 import pijit as ms
@@ -90,15 +89,16 @@ def turn(k):
 }
 
 
-def defined(source):
-    """The names of a program, its functions jitted and watched."""
+def defined(source, captured=True):
+    """The names of a program, its functions jitted, and handles for their figures; or as they stand."""
     names = {}
     exec(HEAD + source, names)  # noqa: S102
     handles = {}
-    for name, f in list(names.items()):
-        if callable(f) and getattr(f, "__module__", None) is None and hasattr(f, "__code__"):
-            handles[name] = _C.new_figures()
-            names[name] = ms.jit(f)
+    if captured:
+        for name, f in list(names.items()):
+            if callable(f) and getattr(f, "__module__", None) is None and hasattr(f, "__code__"):
+                handles[name] = _C.new_figures()
+                names[name] = ms.jit(f)
     return names, handles
 
 
@@ -109,34 +109,41 @@ def loop(turn, times):
     return time.perf_counter() - begin
 
 
-def clock(source, times, rounds=9):
-    """The Ratio of whole runs, both from a fresh start, in turn: plain, captured, with all captures; the one of warm runs; seconds of the former, captured."""
-    cold, warm = {False: [], True: []}, {False: [], True: []}
-    for _ in range(rounds):
-        for way in (False, True):
-            names, _ = defined(source)
-            if way:
+class Clock:
+    """Runs in turn, each from a fresh start: plain, captured, and with the functions watched as `%%pijit` does. cold, warm: Ratios of first and second
+    runs; told: of the estimate for the whole first run, plain, to what it took captured; function: the one of the functions. Each of these is None where
+    the figures say nothing."""
+
+    def __init__(self, source, times, rounds=9):
+        cold, warm = {False: [], True: []}, {False: [], True: []}
+        wholes, self.function = [], None
+        for _ in range(rounds):
+            for way in (False, True):
+                names, _ = defined(source, way)
                 cold[way].append(loop(names["turn"], times))
                 warm[way].append(loop(names["turn"], times))
-            else:
-                with plain():
-                    cold[way].append(loop(names["turn"], times))
-                    warm[way].append(loop(names["turn"], times))
-    return [measure.ratio(measure.Timing.of(w[False]), measure.Timing.of(w[True])) for w in (cold, warm)] + [float(np.median(cold[True]))]
+            whole, self.function = watched(source, times)
+            wholes.append(whole)
+        self.cold, self.warm = (measure.ratio(measure.Timing.of(w[False]), measure.Timing.of(w[True])) for w in (cold, warm))
+        known = [w for w in wholes if w is not None]
+        self.told = float(np.median(known) / np.median(cold[True])) if len(known) > rounds // 2 else None
 
 
 def clock_of_cells(source, times, rounds=9):
     """The Ratio of a loop that is run again and again, plain and captured in turn, after once each."""
-    names, _ = defined(source)
+    ways = {way: defined(source, way)[0]["turn"] for way in (False, True)}
     took = {False: [], True: []}
     for _ in range(rounds + 1):
-        for way in (False, True):
-            if way:
-                took[way].append(loop(names["turn"], times))
-            else:
-                with plain():
-                    took[way].append(loop(names["turn"], times))
-    return measure.ratio(*(measure.Timing.of(took[way][1:]) for way in (False, True)))
+        for way, turn in ways.items():
+            took[way].append(sum(loop(turn, times) for _ in range(REPEATED)))
+    return measure.ratio(*(measure.Timing.of(took[way][1:]) for way in ways))
+
+
+def clock_of_calls(turn):
+    """The Ratio of single calls."""
+    captured = ms.jit(turn)
+    captured(0)
+    return measure.ratio(*measure.interleaved([lambda: turn(0), lambda: captured(0)], 0.5))
 
 
 def watched(source, times):
@@ -161,7 +168,7 @@ def compared(data, functions, times):
     notebook.load_ipython_extension(shell)
     shell.user_ns.clear()
     exec(HEAD + data, shell.user_ns)  # noqa: S102
-    cell = functions.strip() + f"\nfor k in range({times}):\n    turn(k)\n"
+    cell = functions.strip() + f"\nfor _ in range({REPEATED}):\n    for k in range({times}):\n        turn(k)\n"
     return notebook.compare(notebook._session, cell)[0]
 
 
@@ -209,29 +216,19 @@ def main():
     for name in parser.parse_args().programs or PROGRAMS:
         data, functions, times = PROGRAMS[name]
         source = data + functions
-        cold, warm, captured = clock(source, times)
-        runs = [watched(source, times) for _ in range(7)]
-        known = [whole for whole, _ in runs if whole is not None]
-        whole, function = float(np.median(known)) / captured if len(known) > len(runs) // 2 else None, runs[-1][1]
-        line(name, "%%pijit, the cell", whole, cold)
+        c = Clock(source, times)
+        line(name, "%%pijit, the cell", c.told, c.cold)
         # where most calls compile for another size, these are what a call takes
-        line(name, "%%pijit, the function", function, cold if name == "changing sizes" else warm)
-        names, _ = defined(source)
-        p = ms.profile(names["turn"], 0, seconds=0.5)
-        one = measure.ratio(*measure.interleaved([lambda: plainly(names["turn"]), lambda: names["turn"](0)], 0.5))
-        line(name, "profile", p.speedup, one)
-        often = max(times, 60)  # so that making functions is little of it
-        c = compared(data, functions, often)
-        line(name, "%%pijit_compare", c.speedup if c.graphs else None, clock_of_cells(source, often))
+        line(name, "%%pijit, the function", c.function, c.cold if name == "changing sizes" else c.warm)
+        turn = defined(source, captured=False)[0]["turn"]
+        p = ms.profile(turn, 0, seconds=0.5)
+        line(name, "profile", p.speedup, clock_of_calls(turn))
+        c = compared(data, functions, times)
+        line(name, "%%pijit_compare", c.speedup if c.graphs else None, clock_of_cells(source, times))
         told, by_clock = reported(source, times)
         line(name, "--report", told, by_clock)
     print(f"{failed} figures disagree with the clock" if failed else "all figures agree with the clock")
     return failed > 0
-
-
-def plainly(f):
-    with plain():
-        return f(0)
 
 
 if __name__ == "__main__":
