@@ -20,7 +20,7 @@ from pijit._C import Tensor
 from pijit.explanation import breaks_of
 from pijit.profiling import figures
 from pijit.profiling.measure import Timing, ratio
-from pijit.profiling.html import bars, escape, fragment, table, tiles
+from pijit.profiling.html import bars, escape, fragment, place, table, tiles
 from pijit.profiling.plot import REST
 from pijit.profiling.profile import plain, seconds
 from pijit.trace import short
@@ -215,7 +215,7 @@ class Report:
                 continue
             explained = [_explanation(f) for f in known.get(key, ())]
             note = "part of its callers' graphs, these calls ran plainly" if x.within_others else "a generator, or not to be captured" if x.uncaptured == x.calls \
-                else "too few calls to compare"
+                else "each captured call compiled something" if x.all_anew else "too few calls to compare"
             calls = f"{x.calls:,}" + (f" (and {x.recursive:,} of itself)" if x.recursive else "")
             back = next((e.given_back for e in explained if e.given_back), "")
             if x.rested == x.calls and not back:
@@ -306,7 +306,7 @@ class Report:
         breaks = _merged(b for r in self.rows for b in r.breaks)
         if breaks:
             out.append("<h2>Breaks</h2>" + table([("line", ""), ("times", "pj-num"), ("source", "pj-mono pj-hide"), ("why, and what helps", "")], [
-                (f"<code>{escape(b.where)}</code>", b.count, escape(b.source), escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
+                (place(b.where), b.count, escape(b.source), escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
                 for b in breaks]))
         return fragment("".join(out))
 

@@ -73,6 +73,7 @@ py::dict described(const Figures& f) {
   d["rested"] = described(f.rested);
   d["uncaptured"] = f.uncaptured;
   d["first"] = static_cast<double>(f.first_ns) / 1e9;
+  d["compiled"] = static_cast<double>(f.compiled_ns) / 1e9;
   d["cold"] = f.cold;
   return d;
 }

@@ -33,6 +33,7 @@ struct Figures {
   Calls top;  // of these, with no other watched function above
   int64_t first_ns =
       0;  // captures and compiles of the first call, if others ran below it: it is in `all` alone
+  int64_t compiled_ns = 0;  // by calls of it, but not of watched functions below
   uint64_t recursive = 0;   // the others
   Times rested;             // by CPython, while the function was given back
   uint64_t uncaptured = 0;  // of what can't be captured, as of generators

@@ -135,6 +135,9 @@ enum class Way : uint8_t { kNone, kPlain, kCaptured };
 // Outermost calls of watched functions so far.
 thread_local uint64_t watched_calls = 0;
 
+// What these took to capture and compile, told of the innermost that runs.
+thread_local int64_t told_ns = 0;
+
 // A call of a watched function. The outermost decides for all below it, so that each has times of
 // both ways. Times of captured calls count where nothing was captured or ran plainly meanwhile.
 // `begin`: when the call came, before its code was looked at. `captured` says by its argument
@@ -166,6 +169,7 @@ py::object watched_call(State& state, int64_t begin, const Captured& captured, c
     }
   };
   const uint64_t before = disturbances;
+  const int64_t untold = compiled_ns - told_ns;
   py::object r;
   int64_t ns;
   {
@@ -174,6 +178,9 @@ py::object watched_call(State& state, int64_t begin, const Captured& captured, c
     r = plainly ? plain() : captured(&tried);
     ns = clock_ns() - begin;
   }
+  const int64_t compiled = compiled_ns - told_ns - untold;
+  f.compiled_ns += compiled;
+  told_ns += compiled;
   auto note = [&](Figures::Calls& c) {
     if (plainly || tried) return c.plain.add(ns);
     (disturbances != before ? c.anew : c.captured).add(ns);

@@ -16,6 +16,7 @@ namespace pijit {
 
 uint64_t graphs_run = 0;
 uint64_t disturbances = 0;
+thread_local int64_t compiled_ns = 0;
 
 namespace {
 
@@ -25,6 +26,7 @@ constexpr size_t kMaxEntries = 16;
 void note_sizes(State* state) {
   if (const int64_t ns = take_time_for_sizes(); ns > 0) {
     state->compile_ms += static_cast<double>(ns) / 1e6;
+    compiled_ns += ns;
     state->sizes_ms += static_cast<double>(ns) / 1e6;
     ++state->new_sizes;
     ++disturbances;
@@ -351,7 +353,9 @@ Execution::Found Execution::capture_here(Point& point) {
     }
     return {};
   }
-  state_.compile_ms += static_cast<double>(clock_ns() - begin) / 1e6;
+  const int64_t took = clock_ns() - begin;
+  state_.compile_ms += static_cast<double>(took) / 1e6;
+  compiled_ns += took;
   ++state_.compile_count;
   ++disturbances;
   write_replay(*fresh, *code_, instr_);

@@ -38,6 +38,8 @@ extern uint64_t graphs_run;
 // Captures, programs for new sizes and plain calls of trials so far: calls with such tell nothing
 // of what a captured call takes.
 extern uint64_t disturbances;
+// What captures and compiles of this thread took so far.
+extern thread_local int64_t compiled_ns;
 
 struct State;
 // What was captured below a decorated function, by keepers of it. Code that is made anew at every

@@ -21,7 +21,7 @@ def body(x, title=True, profile=None):
     if breaks:
         out.append("<h2>Why graphs break</h2>" + table(
             [("line", ""), ("source", "pj-mono pj-hide"), ("why, and what helps", "")],
-            [(f"<code>{escape(b.where)}</code>", escape(b.source), escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
+            [(place(b.where), escape(b.source), escape(b.why) + (f'<br><span class="pj-hint">{escape(b.hint)}</span>' if b.hint else ""))
              for b in breaks]))
     misses = list({(m["where"], m["guard"], m["old"], m["new"]): m for m in x.misses + [m for c in x.callees for m in c["misses"]]}.values())
     if misses:

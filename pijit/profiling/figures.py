@@ -14,9 +14,8 @@ _OFTEN = 8  # calls that compile something are typical when there are more, and 
 
 @dataclass
 class Figures:
-    """Of one function. calls: outermost ones; recursive: those that it made of itself. plain, captured: Timing of single calls, or None (means where most calls compile something);
-    speedup: a Ratio, or None where too little was measured. trying: seconds that captures, compiles and further sizes took beyond a captured
-    call. saved: seconds, trying subtracted, of calls that no other watched function made; None where no plain time is known. spent: seconds of these calls
+    """Of one function. calls: outermost ones; recursive: those that it made of itself. plain, captured: Timing of single calls, or None (means where most calls compile something, all of them where each does);
+    speedup: a Ratio, or None where too little was measured. trying: seconds that captures and compiles of it and of what is not watched below took. saved: seconds, trying subtracted, of calls that no other watched function made; None where no plain time is known. spent: seconds of these calls
     that ran captured."""
 
     calls: int
@@ -30,6 +29,7 @@ class Figures:
     saved: float | None
     spent: float
     captured_calls: int
+    all_anew: bool  # each of these captured or compiled something
 
     @property
     def within_others(self):
@@ -60,20 +60,22 @@ def of(handles):
 
     plain_n, _, plain = calls("all", "plain")
     captured_n, _, captured = calls("all", "captured")
-    anew_n, anew_s, anew = calls("all", "anew")
+    anew_n, _, anew = calls("all", "anew")
     rested_n, _, rested = calls("", "rested")
     cold = sum(t["cold"] for t in told)
     statistic = np.median
     if anew_n > _OFTEN and 4 * anew_n > captured_n:
         captured, statistic = captured + anew, np.mean
+    clean = len(captured)
+    if not clean:
+        captured = anew
     before = Timing.of(plain or rested, statistic) if plain or rested else None
     after = Timing.of(captured, statistic) if captured else None
-    enough = len(plain) >= LEAST_PLAIN and len(captured) >= LEAST_CAPTURED and min(before.median, after.median) > 0
-    usual = Timing.of(calls("all", "captured")[2] or plain or rested or [0.0]).median
+    enough = len(plain) >= LEAST_PLAIN and clean >= LEAST_CAPTURED and min(before.median, after.median) > 0
     return Figures(
         calls=plain_n + captured_n + anew_n + rested_n + cold + sum(t["uncaptured"] for t in told), recursive=sum(t["recursive"] for t in told),
         rested=rested_n, uncaptured=sum(t["uncaptured"] for t in told), plain=before, captured=after,
-        speedup=ratio(before, after, statistic=statistic) if enough else None, captured_calls=captured_n + anew_n, trying=max(0.0, anew_s - anew_n * usual), **_saved(calls, rested, sum(t["first"] for t in told)))
+        speedup=ratio(before, after, statistic=statistic) if enough else None, captured_calls=captured_n + anew_n, all_anew=bool(anew_n and not captured_n), trying=sum(t["compiled"] for t in told), **_saved(calls, rested, sum(t["first"] for t in told)))
 
 
 def _saved(calls, rested, first):

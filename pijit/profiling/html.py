@@ -26,6 +26,7 @@ STYLE = """
 .pijit p{margin:4px 0;color:inherit}
 .pijit .pj-soft{color:var(--soft)}
 .pijit code,.pijit .pj-mono{font:12.5px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;background:none;color:inherit;padding:0}
+.pijit .pj-at{white-space:nowrap}
 .pijit .pj-tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:10px;margin:14px 0}
 .pijit .pj-tile{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:10px 12px}
 .pijit .pj-tile b{display:block;font-size:21px;line-height:1.25;font-weight:650;font-variant-numeric:tabular-nums}
@@ -136,7 +137,7 @@ def profile_html(p):
     if p.pieces:
         out.append("<h2>Lines that CPython runs</h2>" + table(
             [("line", ""), ("source", "pj-mono pj-hide"), ("time", "pj-num"), ("share", "pj-num"), ("why", "")],
-            [(f"<code>{escape(x.where)}</code>", escape(x.source), seconds(x.whole / p.calls), f"{100 * x.whole / p.calls / p.wall:.1f} %", escape(x.why))
+            [(place(x.where), escape(x.source), seconds(x.whole / p.calls), f"{100 * x.whole / p.calls / p.wall:.1f} %", escape(x.why))
              for x in p.pieces[:40]]))
     if p.kernels:
         out.append("<h2>Kernels</h2>" + _kernels(p))
@@ -168,7 +169,7 @@ def _kernels(p):
         bar = f'<span class="pj-track" style="display:block;height:8px;min-width:70px;margin-top:6px"><i style="width:{100 * r["share"] / most:.1f}%;background:var(--blue)"></i></span>'
         tag = "" if r["captured"] else ' <span class="pj-tag">single op</span>'
         cells.append((f"{escape(r['ops'])}{tag}<br><span class='pj-soft pj-mono'>{escape(r['operands'])}</span>",
-                      "<br>".join(f"<code>{escape(w)}</code>" for w in r["where"].split(", ")[:4]),
+                      "<br>".join(place(w) for w in r["where"].split(", ")[:4]),
                       seconds(r["us"] / 1e6), f"{100 * r['share']:.1f} %", bar, f"{r['runs']:.4g}", f"{r['gb_per_s']:.1f}", f"{r['gflop_per_s']:.1f}", percent))
     if len(rows) > 60:
         cells.append((f"{len(rows) - 60} more", "", seconds(sum(r["us"] for r in rows[60:]) / 1e6), "", "", "", "", "", ""))
@@ -178,4 +179,4 @@ def _kernels(p):
 
 def place(p):
     """A place for people, as code."""
-    return f"<code>{escape(trace.short(p))}</code>" if p else ""
+    return f'<code class="pj-at">{escape(trace.short(p))}</code>' if p else ""

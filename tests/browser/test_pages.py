@@ -1,5 +1,6 @@
 """Pages of explanations, profiles and notebooks in a real Chromium: content, no errors, pictures for docs/ (make test-browser)."""
 
+import importlib.util
 import pathlib
 import re
 import shutil
@@ -26,20 +27,25 @@ def chromium(page, *options):
     return r.stdout
 
 
+def shot(page, width, height, mode, picture=None):
+    """A picture of a page, which is neither empty nor of the wrong brightness; a file of docs/ where it has a name there."""
+    to = page.with_suffix(f".{width}.{mode}.png")
+    chromium(page, f"--window-size={width},{height}", f"--blink-settings=preferredColorScheme={0 if mode == 'dark' else 1}", f"--screenshot={to}")
+    from PIL import Image
+    with Image.open(to) as image:
+        pixels = np.asarray(image.convert("L"))
+        assert pixels.shape == (height, width) and (pixels.mean() < 100) == (mode == "dark") and pixels.std() > 5
+        if picture:
+            image.convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(ROOT / "docs" / f"{picture}.png", optimize=True)
+
+
 def check(page, *content, picture=None, height=900):
     dom = chromium(page, "--dump-dom")
     for text in content:
         assert text in dom, text
     assert "http://" not in dom.replace("http://www.w3.org", "") and "https://" not in dom
     for width, mode, name in ((1100, "light", picture), (1100, "dark", picture and picture + "-dark"), (420, "light", None)):
-        shot = page.with_suffix(f".{width}.{mode}.png")
-        chromium(page, f"--window-size={width},{height}", f"--blink-settings=preferredColorScheme={0 if mode == 'dark' else 1}", f"--screenshot={shot}")
-        from PIL import Image
-        with Image.open(shot) as image:
-            pixels = np.asarray(image.convert("L"))
-            assert pixels.shape == (height, width) and (pixels.mean() < 100) == (mode == "dark") and pixels.std() > 5
-            if name:
-                image.convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(ROOT / "docs" / f"{name}.png", optimize=True)
+        shot(page, width, height, mode, name)
 
 
 class Net(nn.Cell):
@@ -93,14 +99,52 @@ def test_explanation(profile, tmp_path):
     check(tmp_path / "step.html", "Graphs and guards", "<svg", "kernel")
 
 
-@pytest.mark.parametrize("name", ["train_a_network", "why_is_it_slow"])
-def test_notebook(name, tmp_path):
+# What JupyterLab's style sheet must leave as it is: source is set flush left, on lines of its own, and cells of numbers flush right.
+LOOKS = """
+<script>
+const wrong = [];
+const look = (where, property, wanted) => document.querySelectorAll(where).forEach(e => {
+  const got = getComputedStyle(e)[property];
+  if (!wanted.includes(got)) wrong.push(`${where}: ${property} ${got}`);
+});
+look(".pijit .pj-src td:nth-child(2)", "textAlign", ["left", "start"]);
+look(".pijit .pj-src pre", "whiteSpace", ["pre"]);
+look(".pijit td.pj-num", "textAlign", ["right"]);
+look(".pijit table", "display", ["table"]);
+document.querySelectorAll(".pijit .pj-at").forEach(e => { if (e.getClientRects().length > 1) wrong.push("a place on two lines: " + e.textContent); });
+document.querySelectorAll(".pijit .pj-src tr:not(.pj-why) td:nth-child(2)").forEach(
+  e => { if (e.getBoundingClientRect().height > 40) wrong.push("source on two lines: " + e.textContent); });
+document.body.dataset.looks = [...new Set(wrong)].slice(0, 5).join("; ") || "good";
+</script>
+"""
+
+
+@pytest.fixture(scope="module")
+def notebooks(tmp_path_factory):
+    """Notebooks of the examples, run now."""
+    spec = importlib.util.spec_from_file_location("build_notebooks", ROOT / "examples" / "notebooks" / "build.py")
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    folder = tmp_path_factory.mktemp("notebooks")
+    return {name: build.build(name, folder) for name in CONTENT}
+
+
+CONTENT = {"train_a_network": ("speed-up", "captures and compiles", "step", "parameters"), "why_is_it_slow": ("Why graphs break", "asnumpy", "same bits", "the lines above")}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", CONTENT)
+def test_notebook(name, theme, notebooks, tmp_path):
+    """As JupyterLab shows it, by its own style sheet."""
     nbconvert = pytest.importorskip("nbconvert")
-    exporter = nbconvert.HTMLExporter(template_name="basic")
-    body, _ = exporter.from_filename(str(ROOT / "examples" / "notebooks" / f"{name}.ipynb"))
+    text, _ = nbconvert.HTMLExporter(template_name="lab", theme=theme).from_filename(str(notebooks[name]))
+    text = re.sub(r"<script\b.*?</script>", "", text, flags=re.S)  # of formulas, from a network
     page = tmp_path / f"{name}.html"
-    style = "body{font:15px/1.5 system-ui,sans-serif;max-width:1060px;margin:20px auto;padding:0 16px;background:#fff;color:#222} pre{white-space:pre-wrap} " \
-            "@media (prefers-color-scheme:dark){body{background:#191917;color:#eee}} .jp-InputPrompt,.jp-OutputPrompt,.anchor-link{display:none}"
-    page.write_text(f"<!DOCTYPE html><html><head><meta charset='utf-8'><style>{style}</style></head><body>{body}</body></html>", encoding="utf-8")
-    check(page, *{"train_a_network": ("speed-up", "captures and compiles", "step", "parameters"), "why_is_it_slow": ("Why graphs break", "asnumpy", "same bits")}[name],
-          picture="notebook" if name == "train_a_network" else None, height=2200)
+    page.write_text(text.replace("</body>", LOOKS + "</body>"), encoding="utf-8")
+    for width in (1100, 420):
+        dom = chromium(page, f"--window-size={width},900", "--dump-dom")
+        assert re.search(r'data-looks="([^"]*)"', dom)[1] == "good"
+    assert all(text in dom for text in CONTENT[name])
+    picture = {"light": "notebook", "dark": "notebook-dark"}[theme] if name == "train_a_network" else None
+    shot(page, 1100, 2200, theme, picture)
+    shot(page, 420, 2200, theme)

@@ -1,5 +1,6 @@
 """What examples show is the same on every machine: `make examples` runs them."""
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -41,6 +42,31 @@ FILES = sorted(p for p in EXAMPLES.rglob("*") if p.suffix in (".py", ".ipynb", "
 def test_no_path_of_a_machine(path):
     found = [m[0] for text in shown(path) for m in ABSOLUTE.finditer(text)]
     assert not found
+
+
+spec = importlib.util.spec_from_file_location("build_notebooks", EXAMPLES / "notebooks" / "build.py")
+build = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(build)
+
+
+@pytest.mark.parametrize("name", build.names())
+def test_outputs_are_of_the_code_that_prints_them(name):
+    metadata = json.loads((EXAMPLES / "notebooks" / f"{name}.ipynb").read_text())["metadata"]
+    assert metadata.get("printed_by") == build.printed_by(name), f"run it again: python examples/notebooks/build.py {name}"
+
+
+def test_other_code_that_prints_is_seen(monkeypatch, tmp_path):
+    name = build.names()[0]
+    before = build.printed_by(name)
+    (tmp_path / "pijit").mkdir()
+    for at in ("pijit/notebook.py", "pijit/trace.py"):
+        (tmp_path / at).write_text((build.ROOT / at).read_text())
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    fewer = build.printed_by(name)
+    (tmp_path / "pijit/trace.py").write_text((tmp_path / "pijit/trace.py").read_text() + "\n# a comment prints nothing\n")
+    assert before != fewer == build.printed_by(name)
+    (tmp_path / "pijit/trace.py").write_text((tmp_path / "pijit/trace.py").read_text() + "\nX = 1\n")
+    assert build.printed_by(name) != fewer
 
 
 def test_such_paths_are_seen():

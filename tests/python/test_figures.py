@@ -123,6 +123,28 @@ def test_explain_counts_what_sizes_took():
     assert after.new_sizes - before.new_sizes == 34 and "further sizes" in str(after)
 
 
+def test_compiling_is_told_once_whether_or_not_calls_were_compared():
+    @watched
+    def below(x):
+        return ops.tanh(x) * 3
+
+    below, one = below
+
+    @watched
+    def above(x):
+        gc.is_tracked(x)  # a break
+        y = ops.exp(x) + 1
+        gc.is_tracked(x)
+        return below(y)
+
+    above, two = above
+    above(ms.Tensor(np.ones(3, np.float32)))  # each captured call so far was one that compiled
+    a, b = figures.of([two]), figures.of([one])
+    compiled = (ms.explain(above).compile_ms + sum(c["compile_ms"] for c in ms.explain(above).callees) + ms.explain(below).compile_ms) / 1e3
+    assert a.trying > 0 and a.trying + b.trying == pytest.approx(compiled, rel=0.05)
+    assert a.all_anew and a.captured.median > a.trying * 0.9 and a.speedup is None
+
+
 def test_functions_below_have_both_times_too(clock):
     @watched
     def inner(x):
