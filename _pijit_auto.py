@@ -1,4 +1,4 @@
-"""At python's start, where PIJIT_AUTO is set (pijit_auto.pth): nothing is loaded before the program imports pijit, which then reads the
+"""At python's start, where PIJIT_AUTO or PIJIT_AS is set (pijit_auto.pth): nothing is loaded before the program imports pijit, which then reads the
 variables itself. PIJIT_AS=mindspore: `import mindspore` means pijit, as with `python -m pijit --as mindspore`."""
 
 import importlib.machinery
@@ -18,6 +18,7 @@ class _Alias:
         sys.meta_path.remove(self)
         import pijit.compat
         pijit.compat.install(self.name)
+        del sys.modules[self.name]  # else the import goes on with the package's own spec, which loads it a second time
         return importlib.machinery.ModuleSpec(name, self)
 
     def create_module(self, spec):  # noqa: ARG002

@@ -276,7 +276,7 @@ def finish():
         automatic.finish()
     elif request.report:
         from pijit.report import Report, write
-        write(Report([]), request.report)
+        write(Report([]), request.report, request.plain)
     if automatic is None and request.trace:
         from pijit._files import open_anew
         with open_anew(request.trace) as f:

@@ -5,6 +5,7 @@ import contextlib
 import fnmatch
 import functools
 import os
+import sys
 import time
 
 from pijit import _C, _launch, _numpy
@@ -100,6 +101,9 @@ def begin(request=None):
     _request = request or _launch.Request.inherited()
     global _began
     _began = _launch.began or _began
+    if request is None and _request.name and "mindspore" not in sys.modules:  # else the command line's, or MindSpore itself
+        from pijit import compat
+        compat.install(_request.name)
     if not _request.on:
         return
     enable(_request.include, _request.exclude)
@@ -118,7 +122,7 @@ def finish():
     """At exit: the report and the trace, and everything that was kept dies."""
     if _request and _request.report:
         from pijit.report import write
-        write(report(), _request.report)
+        write(report(), _request.report, _request.plain)
     if _request and _request.trace:
         from pijit import trace
         trace.write(_request.trace, trace.stop())

@@ -21,7 +21,6 @@ _HINTS = [
     (r"\basnumpy\b|\.numpy\(|\btolist\b", "results leave the graph here: keep Tensors until the end of the function, and convert what it returns"),
     (r"item assignment on numpy", "NumPy's arrays are written by CPython: make them outside, or build a Tensor with ops.where, ops.cat or by item assignment"),
     (r"\bndarray\b", "NumPy's arrays are computed by CPython: make Tensors of them before the call, or use pijit.numpy, which has NumPy's names for Tensors"),
-    (r"\bitem\b|\bfloat\b|\bint\b|\bbool\b", "a Python number is asked of a Tensor: keep it a Tensor, or convert after the call"),
     (r"\bimport\b", "the first import of a module runs it: move the import out of the function"),
     (r"\bopen\(|\.read\(|\.write\(|json\.|pickle\.", "files are read and written by CPython: do it before or after the function"),
     (r"\btime\.|perf_counter|datetime", "clocks are read by CPython: measure around the call, or with pijit.profile"),
@@ -30,6 +29,11 @@ _HINTS = [
     (r"\brandom\.", "Python's random numbers change at each call: draw them outside and pass them in, or use pijit.ops' generators"),
     (r"\bexec\(|\beval\(|\blocals\(|\bglobals\(", "code that looks at its own frame must run in CPython: call it outside"),
     (r"\byield\b", "a generator stops in the middle: collect what it gives into a list"),
+]
+# Where a Tensor's value is needed; other lines with these words need something else.
+_OF_A_TENSOR = "a branch, loop or conversion needs the value of a tensor"
+_HINTS_OF_TENSORS = [
+    (r"\bitem\b|\bfloat\b|\bint\b|\bbool\b", "a Python number is asked of a Tensor: keep it a Tensor, or convert after the call"),
     (r"\bassert\b", "an assertion on a Tensor needs its value: check outside of the function"),
     (r"\bif\b|\bwhile\b|\band\b|\bor\b|\bnot\b", "the way depends on a Tensor's value and can't be both ways in one graph: use ops.where or ops.select, or let both arms give "
                                                  "values of one shape and dtype"),
@@ -73,7 +77,13 @@ def _is_own(place):
 
 
 # Of these the reason's own hint says more than the line does.
-_OWN_HINTS = ("the code raises an exception here", "calls nested too deep")
+_OWN_HINTS = ("the code raises an exception here", "calls nested too deep", "the code depends on a value that keeps changing", "the loop or call is too long to unroll",
+              "a name that is not bound")
+
+
+# Of a loop that goes on after its body broke.
+ITERATORS = r"iterator|(range|list|tuple|enumerate|zip|dict_\w+|set|str\w*)_?iterator|enumerate|zip"
+RECURSION = "it calls itself, and recursion on numbers and containers is CPython's"
 
 
 class Break:
@@ -87,7 +97,8 @@ class Break:
         self.hint = data["hint"]
         if self.reason not in _OWN_HINTS:
             texts = [self.detail, _line(self.inner) if self.inner else self.source]  # what is said of the break says more than its line
-            self.hint = next((h for text in texts for pattern, h in _HINTS if re.search(pattern, text)), self.hint)
+            known = _HINTS + (_HINTS_OF_TENSORS if self.reason == _OF_A_TENSOR else [])
+            self.hint = _instead_of_numpy(self.detail) or next((h for text in texts for pattern, h in known if re.search(pattern, text)), self.hint)
 
     @property
     def why(self):
@@ -95,18 +106,39 @@ class Break:
         return self.reason + (f" ({shorten(self.detail)})" if self.detail else "")
 
 
+@functools.lru_cache(256)
+def _instead_of_numpy(detail):
+    """What does on Tensors what a function or method of NumPy's does; empty where there is nothing by its name."""
+    from pijit import Tensor, numpy
+    found = re.match(r"numpy\.((?:\w+\.)*)(\w+)(?:\(\))?$", detail)
+    if found is None:
+        return ""
+    where, name = found.groups()
+    if where == "ndarray." and hasattr(Tensor, name):
+        return f"NumPy's arrays are computed by CPython: make a Tensor of the array before the call, which has {name}(), too"
+    if where == "" and callable(getattr(numpy, name, None)):
+        return f"NumPy runs in CPython: pijit.numpy.{name} computes the same of Tensors, in a graph"
+    return ""
+
+
 def breaks_of(data):
-    """Breaks as dicts, each place and reason once, without those that follow from another."""
+    """Breaks as dicts, each place and reason once, without those that follow from another; what helps is said at the first that it helps with."""
     counts = {}
     for b in data:
         key = b["location"], b["reason"], b["detail"]
         counts[key] = (b, counts.get(key, (b, 0))[1] + 1)
-    return [Break(b, n) for b, n in counts.values() if not _is_consequence(b, data)]
+    breaks = [Break(b, n) for b, n in counts.values() if not _is_consequence(b, data)]
+    said = set()
+    for b in breaks:
+        if b.hint in said:
+            b.hint = ""
+        said.add(b.hint)
+    return breaks
 
 
 def _is_consequence(b, breaks):
     """A loop whose body breaks goes on from there over the iterator that it has: its body's break says why."""
-    if not re.fullmatch(r"iterator|(range|list|tuple|enumerate|zip|dict_\w+|set|str\w*)_?iterator|enumerate|zip", b["detail"]):
+    if not re.fullmatch(ITERATORS, b["detail"]):
         return False
     path, line = _split(b["location"])
     return any(_split(o["location"])[0] == path and _split(o["location"])[1] >= line and o["detail"] != b["detail"] for o in breaks)
@@ -156,12 +188,13 @@ class Explanation:
         return list(lines)
 
     def __str__(self):
+        from pijit.profiling.profile import seconds
         sizes = f", {self.new_sizes} further sizes" if self.new_sizes else ""
-        lines = [f"{self.name}: {len(self.entries)} compiled entries, {self.compile_count} captures{sizes}, {self.compile_ms:.1f} ms to compile"]
+        lines = [f"{self.name}: {len(self.entries)} compiled entries, {self.compile_count} captures{sizes}, {seconds(self.compile_ms / 1e3)} to compile"]
         if not self.entries and self.calls == 0:
             lines.append("  not called yet")
         if self.given_back:
-            lines.append(f"  given back to CPython: {self.given_back}")
+            lines.append(f"  given back to CPython: {self.given_back}" + (f"; {RECURSION}" if self.calls_itself else ""))
         for p in self.interpreted_from:
             lines.append(f"  from {short(p)} on CPython runs it: there is nothing for a graph")
         lines += self._break_lines(self.breaks, "  ")
@@ -259,4 +292,10 @@ def explain(f, *args, **kwargs):
         f = f if isinstance(jitted_call(f), _C.JitFunction) else jit(f)
         f(*args, **kwargs)
         f = getattr(f, "__func__", f)
-    return Explanation(_C.explain(jitted_call(f)))
+    f = jitted_call(f)
+    return Explanation({**_C.explain(f), "calls_itself": _calls_itself(f)})
+
+
+def _calls_itself(f):
+    code = f.__code__
+    return code.co_name in (*code.co_names, *code.co_freevars)

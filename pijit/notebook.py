@@ -17,7 +17,7 @@ import weakref
 
 from pijit import _C
 from pijit._C import Tensor
-from pijit.explanation import breaks_of
+from pijit.explanation import RECURSION, breaks_of
 from pijit.profiling import figures
 from pijit.profiling.measure import Timing, ratio
 from pijit.profiling.html import bars, escape, fragment, place, table, tiles
@@ -118,6 +118,7 @@ class Session:
             return
         self.reporting = self.active = False
         shown = result is None or getattr(result, "error_before_exec", None) is None  # else nothing ran
+        took = took if getattr(result, "error_in_exec", None) is None else None  # which holds the time that showing the error took
         report = Report(self.alive(), [self.figures], self._regions, took) if shown else None
         self.enable(self.on)
         if shown:
@@ -220,6 +221,8 @@ class Report:
             back = next((e.given_back for e in explained if e.given_back), "")
             if x.rested == x.calls and not back:
                 back = "earlier"
+            if back and x.recursive:
+                back += f"; {RECURSION}"
             self.rows.append(Row(key[2], calls, x.plain, x.captured, x.speedup, x.saved, x.trying, sum(len(e.graphs) for e in explained),
                                  sum(entry["steps"] for e in explained for entry in e.entries), _merged(b for e in explained for b in e.all_breaks
                                                                                            if not b.detail.startswith("pijit._C.jit()")), back, note))  # ours
@@ -438,7 +441,7 @@ class Comparison:
     def headline(self):
         """What the times say, in words."""
         if not self.graphs:
-            return "nothing in it was captured"
+            return "nothing in it was captured (functions and loops that work on Tensors are)"
         s = self.speedup
         if len(self.plain.samples) < 3:
             return f"{s.value:.2f} times as fast captured, by {len(self.plain.samples)} runs each"
@@ -633,7 +636,8 @@ def load_ipython_extension(shell):
         if line.strip():
             raise _usage(f"%%pijit_compare takes no arguments, but got {line!r}")
         try:
-            ast.parse(shell.transform_cell(cell))
+            text = shell.transform_cell(cell)
+            shell.compile.ast_parse("\n" + text, shell.compile.cache("\n" + text, shell.execution_count, raw_code=shell.user_ns.get("In", [cell])[-1]))
         except SyntaxError:
             shell.showsyntaxerror()
             return None

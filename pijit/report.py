@@ -7,6 +7,11 @@ import sys
 from pijit._files import open_anew
 
 
+NOTHING = "no function or loop that works on tensors was called often enough to be captured"
+
+ARRAYS = "\n  NumPy's arrays are computed by CPython, and pijit captures what works on Tensors: pijit.numpy has NumPy's names for these"
+
+
 @dataclasses.dataclass
 class Break:
     """Why a graph ended: reason and detail, the line ("file:line"), and what to do about it."""
@@ -61,7 +66,9 @@ def region(data):
 
 class Report:
     """regions: those that were captured, by time saved, then those that were given back. took: seconds of the program so far, by the clock; None
-    where that is not known."""
+    where that is not known. plain: nothing was to be captured."""
+
+    plain = False
 
     def __init__(self, regions, took=None):
         self.regions = sorted(regions, key=lambda r: (bool(r.given_back), -r.saved_s, r.file, r.line))
@@ -82,8 +89,11 @@ class Report:
     def text(self):
         """The whole program, a table, breaks with hints, then what was given back."""
         from pijit.profiling.figures import change
+        from pijit.profiling.profile import seconds
         if not self.regions:
-            return "pijit: no function or loop that works on tensors was called often enough to be captured"
+            took = f"; the program took {seconds(self.took)}" if self.took else ""
+            numpy = ARRAYS if not self.plain and _program_has_numpy() else ""
+            return f"pijit: {'captured nothing, as --plain asks' if self.plain else NOTHING}{took}{numpy}"
         lines = [f"pijit: {self.headline()}"]
         kept = [r for r in self.regions if not r.given_back]
         if kept:
@@ -118,8 +128,8 @@ class Report:
         if self.took and self.regions:
             plain = max(self.took + self.saved_s, 0.0)
             out.append(bars([("plain, by estimate", plain, seconds(plain), REST), ("captured, measured", self.took, seconds(self.took), "#2a78d6")]))
-        heads = [("region", ""), ("in all", "pj-num"), ("calls", "pj-num"), ("captured", "pj-num"), ("plain", "pj-num"), ("captured", "pj-num"), ("graphs", "pj-num pj-hide"),
-                 ("", "")]
+        heads = [("region", ""), ("in all", "pj-num"), ("calls", "pj-num"), ("captured ones", "pj-num"), ("plain, each", "pj-num"), ("captured, each", "pj-num"),
+                 ("graphs", "pj-num pj-hide"), ("", "")]
         if self.regions:
             out.append(table(heads, [
                 (f"<b>{escape(r.name)}</b><br><span class='pj-soft'>{r.kind} at {place(f'{r.file}:{r.line}')}</span>", change(r.saved_s), f"{r.calls:,}",
@@ -134,6 +144,11 @@ class Report:
         return page("pijit report", "".join(out))
 
 
+def _program_has_numpy():
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and any(x is numpy for x in list(vars(sys.modules["__main__"]).values()))
+
+
 def _time(us):
     from pijit.profiling.profile import seconds
     return seconds(us / 1e6) if us else "-"
@@ -144,8 +159,9 @@ def _breaks(r):
     return breaks_of([vars(b) for b in r.breaks])
 
 
-def write(report, where):
-    """To stderr where it is "-", else to a file of the kind that its name says: .html, .json, or text."""
+def write(report, where, plain=False):
+    """To stderr where it is "-", else to a file of the kind that its name says: .html, .json, or text. plain: nothing was to be captured."""
+    report.plain = plain
     if where == "-":
         print(report.text(), file=sys.stderr)
         return

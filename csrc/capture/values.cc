@@ -831,7 +831,9 @@ V Context::in_place(BinaryOp op, const V& a, const V& b) {
     return a;
   }
   const auto times = list && a->src < 0 && op == BinaryOp::kMul ? as_int(b) : std::nullopt;
-  if (!times) give_up(Reason::kUnsupportedOperand, "in-place operation");
+  if (!times)
+    give_up(Reason::kUnsupportedOperand,
+            str_cat(facts(op).sign, "= of ", type_of(a)->tp_name, " and ", type_of(b)->tp_name));
   list->replace(*this, binary(BinaryOp::kMul, a, b)->items);
   return a;
 }

@@ -505,9 +505,11 @@ py::dict explain(py::object f) {
   } else if (PyFunction_Check(f.ptr())) {
     known = callee_state(PyFunction_GET_CODE(f.ptr()));
   }
-  OP_CHECK(known, kType,
-           "[explain] expected a jitted function, or one that a jitted function called, got ",
-           shown(f));
+  OP_CHECK(
+      known, kType,
+      "[explain] expected a jitted function, or one that a jitted function called (explain(f, ...) "
+      "with arguments captures a call), got ",
+      shown(f));
   return report(*known, f);
 }
 

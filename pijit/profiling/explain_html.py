@@ -12,9 +12,10 @@ def body(x, title=True, profile=None):
     out = []
     if title:
         out.append(f"<h1>{escape(x.name)}</h1>")
+        from pijit.profiling.profile import seconds
         kernels = sum(e["steps"] for e in x.entries)
         figures = [(str(len([e for e in x.entries if e["graph"]])), f"graphs, of {kernels} kernels"), (str(len(breaks)), "places where graphs break"),
-                   (f"{x.calls}", f"calls, {x.graph_runs} graph runs"), (f"{x.compile_ms:.0f} ms", f"in {x.compile_count} captures")]
+                   (f"{x.calls}", f"calls, {x.graph_runs} graph runs"), (seconds(x.compile_ms / 1e3), f"in {x.compile_count} captures")]
         out.append(tiles(figures))
         if not x.entries:
             out.append('<p class="pj-soft">Nothing is captured' + (": it was not called yet." if x.calls == 0 else ": there is nothing for a graph.") + "</p>")

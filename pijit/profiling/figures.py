@@ -14,9 +14,10 @@ _OFTEN = 8  # calls that compile something are typical when there are more, and 
 
 @dataclass
 class Figures:
-    """Of one function. calls: outermost ones; recursive: those that it made of itself. plain, captured: Timing of single calls, or None (means where most calls compile something, all of them where each does);
-    speedup: a Ratio, or None where too little was measured. trying: seconds that captures and compiles of it and of what is not watched below took. saved: seconds, trying subtracted, of calls that no other watched function made; None where no plain time is known. spent: seconds of these calls
-    that ran captured."""
+    """Of one function. calls: outermost ones; recursive: those that it made of itself. plain, captured: Timing of single calls, or None (means where
+    most calls compile something, all of them where each does); speedup: a Ratio, or None where too little was measured. trying: seconds that captures and
+    compiles of it and of what is not watched below took. saved: seconds, trying subtracted, of calls that no other watched function made; None where no
+    plain time is known. spent: seconds of these calls that ran captured. all_anew: each captured call captured or compiled something."""
 
     calls: int
     recursive: int
@@ -29,7 +30,7 @@ class Figures:
     saved: float | None
     spent: float
     captured_calls: int
-    all_anew: bool  # each of these captured or compiled something
+    all_anew: bool
 
     @property
     def within_others(self):
@@ -75,7 +76,8 @@ def of(handles):
     return Figures(
         calls=plain_n + captured_n + anew_n + rested_n + cold + sum(t["uncaptured"] for t in told), recursive=sum(t["recursive"] for t in told),
         rested=rested_n, uncaptured=sum(t["uncaptured"] for t in told), plain=before, captured=after,
-        speedup=ratio(before, after, statistic=statistic) if enough else None, captured_calls=captured_n + anew_n, all_anew=bool(anew_n and not captured_n), trying=sum(t["compiled"] for t in told), **_saved(calls, rested, sum(t["first"] for t in told)))
+        speedup=ratio(before, after, statistic=statistic) if enough else None, captured_calls=captured_n + anew_n,
+        all_anew=bool(anew_n and not captured_n), trying=sum(t["compiled"] for t in told), **_saved(calls, rested, sum(t["first"] for t in told)))
 
 
 def _saved(calls, rested, first):

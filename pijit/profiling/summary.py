@@ -1,8 +1,10 @@
 """What a recording says: time by kernel, by line that CPython ran, and by what the rest is."""
 
 import linecache
+import re
 from dataclasses import dataclass, field
 
+from pijit.explanation import ITERATORS
 from pijit.trace import short, shorten
 
 
@@ -145,5 +147,21 @@ def summarize(recorded):
     for stack in stacks.values():
         while stack:
             close(stack.pop())
+    _blame_bodies(pieces.values())
     return Summary((recorded["end"] - recorded["begin"]) / 1e9, called, calls, parts,
                    sorted(kernels.values(), key=lambda k: -k.time), sorted(pieces.values(), key=lambda p: -p.whole), captures)
+
+
+def _blame_bodies(pieces):
+    """Lets a loop that CPython goes on with say where its body broke."""
+    def line(p):
+        return int(p.place.rpartition(":")[2])
+
+    over = [p for p in pieces if re.search(rf"\((in .*)?({ITERATORS})\)$", p.why)]
+    others = [p for p in pieces if p.why and p not in over]
+    for p in over:
+        inside = [o for o in others if o.function == p.function and o.place.rpartition(":")[0] == p.place.rpartition(":")[0] and line(o) >= line(p)]
+        if inside:
+            first = min(inside, key=line)
+            rest = "the rest of the function: " if p.why.startswith("the rest") else ""
+            p.why = f"{rest}its loop's body breaks at {first.where}"

@@ -67,12 +67,13 @@ r""",
     "compare nothing": "%%pijit_compare\nz = np.linalg.svd(np.ones((8, 8)))[1]",
     "compare decorated": "%%pijit_compare\nfor k in range(20):\n    y = known(x)",
     "compare broken": "%%pijit_compare\ndef broken(:\n",
+    "raises in it": "%%pijit\n1 / 0",
     "unload": "%unload_ext pijit",
     "wrong": "%load_ext pijit\n%pijit sideways",
     "profile of nothing": "%pijit_profile",
     "words behind it": "%%pijit now\nx",
 }
-RAISE = {"raises", "raises behind a break", "interrupt", "wrong", "profile of nothing", "words behind it", "no cell", "compare broken"}
+RAISE = {"raises", "raises behind a break", "interrupt", "wrong", "profile of nothing", "words behind it", "no cell", "compare broken", "raises in it"}
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +166,7 @@ def test_comparison(outputs):
 
 def test_every_function_has_a_row(outputs):
     text = texts(outputs, "recursion")
-    assert "given back" in text and "of itself" in text and "times as fast" not in text and text.startswith("pijit: the cell took"), text
+    assert "given back" in text and "of itself" in text and "it calls itself" in text and "times as fast" not in text and text.startswith("pijit: the cell took"), text
     assert "other: 40 calls" in texts(outputs, "nothing of earlier cells") and "fib" not in texts(outputs, "nothing of earlier cells")
     assert re.search(r"step: 40 calls.*\n.*captures", texts(outputs, "closures")) or "step: 40 calls" in texts(outputs, "closures")
     assert "chunks: 10 calls; a generator" in texts(outputs, "generator")
@@ -181,6 +182,12 @@ def test_a_cell_that_does_not_parse(outputs):
     for name in ("no cell", "compare broken"):
         (error,) = [o for o in outputs[name][0].outputs if o.output_type == "error"]
         assert error.ename == "SyntaxError" and not texts(outputs, name) and "pijit/" not in "\n".join(error.traceback)
+        trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(error.traceback))
+        assert re.search(r"Cell In\s?\[\d+\], line 2", trace), trace
+
+
+def test_a_cell_that_raises_has_no_time(outputs):
+    assert "took" not in texts(outputs, "raises in it")
 
 
 def test_a_comparison_of_nothing(outputs):

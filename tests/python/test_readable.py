@@ -55,6 +55,76 @@ def test_reasons(f, args, said):
     assert not re.search(r"\(\d+ of ", text)
 
 
+def grown(a):
+    a += 1
+    return a
+
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+def factors(a):
+    return np.linalg.svd(a)
+
+
+def swapped(a):
+    return a.byteswap()
+
+
+class Item:
+    def __bool__(self):
+        return bool(np.random.default_rng(0).random() < 2)
+
+
+def chosen(item):
+    return 1 if item else 2
+
+
+def changing(n, a):
+    return ops.relu(ms.Tensor(np.ones((n, 2), np.float32)) + a)
+
+
+@pytest.mark.parametrize("f, args, said, unsaid", [
+    (grown, (X,), ["(+= of numpy.ndarray and int)"], ["in-place"]),
+    (lambda a: np.sqrt(a), (X,), ["pijit.numpy.sqrt computes the same of Tensors"], []),
+    (factors, (np.ones((3, 3)),), ["NumPy runs in CPython"], ["pijit.numpy.svd"]),
+    (lambda a: np.sqrt(a).cumsum(), (X,), ["which has cumsum(), too"], []),
+    (swapped, (X,), ["NumPy's arrays are computed by CPython"], ["which has byteswap"]),
+    (chosen, (Item(),), [], ["ops.where"]),
+    (fib, (9,), ["it calls itself"], []),
+    (items, (X,), [], ["it calls itself"]),
+])
+def test_reasons_and_what_is_not_said(f, args, said, unsaid):
+    text = told(f, *args)
+    assert all(part in text for part in said) and not any(part in text for part in unsaid), text
+
+
+def test_what_helps_is_said_once():
+    text = told(lambda x, a: x + a[0] ** 2 - (a @ a), T, X)
+    assert text.count("break at") >= 4 and text.count("NumPy's arrays are computed") == text.count("NumPy's numbers are computed") == 1, text
+
+
+def test_a_value_that_keeps_changing_has_a_hint_of_its_own():
+    f = ms.jit(changing)
+    for n in range(1, 40):
+        f(n, 1.0)
+    unstable = [b for b in ms.explain(f).all_breaks if "keeps changing" in b.reason]
+    assert not unstable or "pass the value as a Tensor" in unstable[0].hint
+
+
+def test_a_loop_that_goes_on_names_the_line_of_its_body():
+    def steps(a):
+        s = 0
+        for _ in range(20):
+            s += np.linalg.svd(a)[1].sum()
+        return s
+    p = ms.profile(steps, np.ones((20, 20)), seconds=0.1)
+    line = steps.__code__.co_firstlineno + 3
+    assert not any("iterated in advance" in x.why for x in p.pieces)
+    assert any(re.search(rf"its loop's body breaks at .*test_readable.py:{line}$", x.why) for x in p.pieces), [x.why for x in p.pieces]
+
+
 @pytest.mark.parametrize("f", [items, each])
 def test_a_loop_breaks_where_it_does(f):
     breaks = [line for line in told(f, X).splitlines() if "break at" in line]
@@ -104,6 +174,11 @@ def test_explain_calls_what_is_not_decorated():
 class Net(ms.nn.Cell):
     def construct(self, x):
         return ops.tanh(x)
+
+
+def test_what_is_not_captured_yet_is_told_how():
+    with pytest.raises(TypeError, match=r"explain\(f, \.\.\.\) with arguments captures a call"):
+        ms.explain(items)
 
 
 def test_explain_calls_methods():

@@ -338,6 +338,28 @@ print(len(ms.explain(jitted).graphs), len(ms.automatic.report().regions))
     assert launched(tmp_path, source, "--plain")[0] == "0 0\n"
     assert launched(tmp_path, source.replace("pijit", "mindspore").replace("automatic.report().regions", "__name__"), "--as", "mindspore", "--plain")[0] == "0 9\n"
     assert launched(tmp_path, source)[0] != "0 0\n"
+    launched(tmp_path, source, "--plain", f"--report={tmp_path / 'r.txt'}")
+    assert re.fullmatch(r"pijit: captured nothing, as --plain asks; the program took [\d.]+ m?s\n", (tmp_path / "r.txt").read_text())
+
+
+def test_programs_of_numpy_are_told_what_is_captured(tmp_path):
+    for source in ("import numpy as np\nfor k in range(30): np.sqrt(np.ones(3))\n", "import numpy, pijit\n"):
+        launched(tmp_path, source, f"--report={tmp_path / 'r.txt'}")
+        text = (tmp_path / "r.txt").read_text()
+        assert "pijit: no function or loop that works on tensors" in text and "pijit.numpy has NumPy's names" in text, text
+    launched(tmp_path, "print(3)\n", f"--report={tmp_path / 'r.txt'}")
+    assert "NumPy" not in (tmp_path / "r.txt").read_text()
+
+
+@pytest.mark.parametrize("program, installed", [("import pijit, mindspore; import mindspore.nn", False), ("import mindspore.ops; import mindspore, pijit", True)])
+def test_the_name_counts_without_capture(tmp_path, program, installed):
+    """PIJIT_AS alone, where pijit is imported first, and where its .pth file is installed."""
+    if installed:
+        shutil.copy(ROOT / "pijit_auto.pth", tmp_path / "sitecustomize.py")
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PIJIT_AUTO")} | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]), "PIJIT_AS": "mindspore"}
+    r = subprocess.run([sys.executable, "-c", program + "; print(mindspore is pijit, mindspore.Tensor([1.0]), mindspore.automatic._on)"], env=env,
+                       capture_output=True, text=True, timeout=300)
+    assert r.stdout == "True [1.] False\n", r.stderr
 
 
 def test_the_report_begins_with_the_whole_program(tmp_path):
