@@ -265,6 +265,10 @@ def show_from(error):
         shown(kind, value.with_traceback(tb), tb)
         if isinstance(value, ModuleNotFoundError) and (value.name or "").partition(".")[0] == "mindspore" and not request.name:
             sys.stderr.write("python -m pijit: with --as mindspore, pijit answers this import\n")
+        if isinstance(value, TypeError) and hasattr(sys.modules.get("pijit"), "_C"):
+            from pijit.suggestions import suggestion
+            if said := suggestion(value):
+                sys.stderr.write(f"python -m pijit: {said}\n")
 
     sys.excepthook = hook
 

@@ -22,11 +22,17 @@ def _matches(name, patterns):
     return any(fnmatch.fnmatchcase(name, p) or (p.endswith(".*") and name == p[:-2]) for p in patterns)
 
 
-def _wanted(filename, module):
-    """Is code of this file and module the user's own, or of a package to include?"""
+# What runs a user's Cell, or updates its parameters, is captured as if it were the user's: TrainOneStepCell, for Model, too, and optimizers.
+_STEPS = ("pijit.nn.wrap.", "pijit.nn.optim", "pijit.experimental.optim")
+
+
+def _wanted(filename, module, name=""):
+    """Is code of this file and module, and of this qualified name, the user's own, or of a package to include?"""
     path = filename if filename.startswith("<") else os.path.abspath(filename)
     module = module or ""
-    if path.startswith(_PACKAGE) or _matches(module, _exclude) or _matches(path, _exclude):
+    if path.startswith(_PACKAGE):
+        return module.startswith(_STEPS) and name.endswith(".construct") and not _matches(module, _exclude)
+    if _matches(module, _exclude) or _matches(path, _exclude):
         return False
     if _matches(module, _include):
         return True

@@ -11,6 +11,7 @@ force for the rest: loops of cells, functions of the user's own modules. A cell 
 import ast
 import copy
 import random
+import sys
 import threading
 import time
 import weakref
@@ -23,6 +24,7 @@ from pijit.profiling.measure import Timing, ratio
 from pijit.profiling.html import bars, escape, fragment, place, table, tiles
 from pijit.profiling.plot import REST
 from pijit.profiling.profile import plain, seconds
+from pijit.suggestions import suggestion
 from pijit.trace import short
 
 _FRONT = "__pijit_front__"  # what the functions of a cell are handed to
@@ -114,6 +116,8 @@ class Session:
 
     def after_cell(self, result):
         took = time.perf_counter() - self._began
+        if result is not None and (said := suggestion(result.error_in_exec)):
+            print(said, file=sys.stderr)
         if not self.reporting:
             return
         self.reporting = self.active = False

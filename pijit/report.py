@@ -26,7 +26,7 @@ class Break:
 class Region:
     """A function, or a loop of one or of a module. Times of single calls or iterations, in microseconds, medians (of loops: the least), 0
     where none were measured; plain_runs: how many plain ones were. trying_ms: what trying took beyond usual captured runs, which may hold
-    sizes; None: compile_ms. compile_ms: captures, compiles and further sizes; a function and its
+    sizes; None: compile_ms. places: lines that captures went through. compile_ms: captures, compiles and further sizes; a function and its
     loops count them once. given_back: why CPython runs it again, empty where it does not."""
 
     kind: str
@@ -44,6 +44,7 @@ class Region:
     breaks: list
     plain_runs: int = 0
     trying_ms: float | None = None
+    places: list = dataclasses.field(default_factory=list)
 
     @property
     def saved_s(self):
@@ -60,8 +61,41 @@ class Region:
 
 
 def region(data):
-    """A Region of what the extension tells."""
-    return Region(**{**data, "breaks": [Break(**b) for b in data["breaks"]]})
+    """A Region of what the extension tells. One of this package's, such as TrainOneStepCell, stands at the user's Cell that it runs."""
+    from pijit.explanation import _is_own
+    r = Region(**{**data, "breaks": [Break(**b) for b in data["breaks"]]})
+    if _is_own(r.file):
+        around = r.name.removesuffix(".construct")
+        r.name = around
+        cell = next((found for p in r.places if not _is_own(p) and (found := _around(p))), None)
+        if cell is not None:
+            name, r.file, r.line = cell
+            r.name = f"{name.removesuffix('.construct')} in {around}"
+    return r
+
+
+def _around(place):
+    """(Qualified name, file, line) of the method around a place; None where there is none."""
+    import ast
+    import linecache
+    path, _, line = place.rpartition(":")
+    try:
+        tree = ast.parse("".join(linecache.getlines(path)))
+    except (SyntaxError, ValueError):
+        return None
+    found = None
+
+    def walk(node, names):
+        nonlocal found
+        for x in ast.iter_child_nodes(node):
+            inner = names
+            if isinstance(x, (ast.FunctionDef, ast.ClassDef)) and x.lineno <= int(line) <= x.end_lineno:
+                inner = [*names, x.name]
+                if isinstance(x, ast.FunctionDef):
+                    found = ".".join(inner), path, x.lineno
+            walk(x, inner)
+    walk(tree, [])
+    return found
 
 
 class Report:
@@ -113,7 +147,7 @@ class Report:
     def to_dict(self):
         """All figures: took_s by the clock, plain_s by estimate, saved_s, regions."""
         whole = {"took_s": self.took, "plain_s": max(self.took + self.saved_s, 0.0)} if self.took else {}
-        return {**whole, "saved_s": self.saved_s, "regions": [{**dataclasses.asdict(r), "saved_s": r.saved_s} for r in self.regions]}
+        return {**whole, "saved_s": self.saved_s, "regions": [{**{k: v for k, v in dataclasses.asdict(r).items() if k != "places"}, "saved_s": r.saved_s} for r in self.regions]}
 
     def to_json(self):
         return json.dumps(self.to_dict(), indent=1)

@@ -448,6 +448,8 @@ class _Methods:
 
 for _n, _op in (*vars(_Methods).items(), *_OVERLOADED.items()):
     if not _n.startswith("__"):
+        if getattr(_op, "__qualname__", "").startswith("_Methods."):
+            _op.__qualname__ = f"Tensor.{_n}"  # as errors of calls say it
         setattr(Tensor, _n, _op)
 
 

@@ -184,6 +184,8 @@ from pijit.parameter import Parameter as _Parameter  # noqa: E402
 
 for _name, _value in vars(_Methods).items():
     if not _name.startswith("__"):
+        if getattr(_value, "__qualname__", "").startswith("_Methods."):
+            _value.__qualname__ = f"Tensor.{_name}"
         setattr(Tensor, _name, _value)
 
 

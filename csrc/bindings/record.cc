@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "bindings/bindings.h"
 #include "dispatch/report.h"
+#include "python/caller.h"
 
 namespace pijit {
 namespace {
@@ -32,20 +33,12 @@ std::map<std::pair<PyObject*, int>, Caller>& known_callers() {
   return *m;
 }
 
-bool of_library(PyFrameObject* f) {
-  const auto globals = py::reinterpret_steal<py::object>(PyFrame_GetGlobals(f));
-  PyObject* name = PyDict_GetItemString(globals.ptr(), "__name__");
-  if (!name || !PyUnicode_Check(name)) return false;
-  const std::string s = text_of(name);
-  return s == "pijit" || s.starts_with("pijit.");
-}
-
 // The line of the user's code that runs.
 SubjectRef caller() {
   auto f = py::reinterpret_steal<py::object>(
       reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
   auto frame = [&] { return reinterpret_cast<PyFrameObject*>(f.ptr()); };
-  while (f && of_library(frame()))
+  while (f && is_of_library(frame()))
     f = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(frame())));
   if (!f) return nullptr;
   auto code =

@@ -5,6 +5,7 @@
 
 #include "capture/tracer.h"
 #include "capture/values.h"
+#include "python/caller.h"
 
 namespace pijit {
 PyObject* python_method(PyTypeObject* t, const char* name) {
@@ -106,7 +107,11 @@ bool Tracer::advance(Frame& f) {
       };
       // its text may name sizes by their symbols: the interpreter raises it
       if (std::any_of(graph_->inputs().begin(), graph_->inputs().end(), varies)) throw;
-      raise(python_exception_of(e), {constant(str_of(e.what()))});
+      CalledName name;
+      for (auto it = frames_.rbegin(); it != frames_.rend() && named_as_library((*it)->globals);
+           ++it)
+        name.add(text_of(reinterpret_cast<PyCodeObject*>((*it)->code->code)->co_qualname));
+      raise(python_exception_of(e), {constant(str_of(name.put_into(e.what())))});
     }
   } catch (const Raised& r) {
     if (!enter_handler(f, r.exception)) throw;

@@ -10,6 +10,7 @@
 #include "capture/kinds.h"
 #include "capture/values.h"
 #include "graph/vals.h"
+#include "python/caller.h"
 
 namespace pijit {
 bool immutable_constant(PyObject* o) {
@@ -95,10 +96,7 @@ void Context::guard_type(const V& v) {
 }
 
 bool Context::named_as_library(PyObject* globals) {
-  PyObject* n = PyDict_GetItemString(globals, "__name__");
-  if (!n || !PyUnicode_Check(n)) return false;
-  const std::string name = text_of(n);
-  return name == "pijit" || name.rfind("pijit.", 0) == 0;
+  return is_of_library(PyDict_GetItemString(globals, "__name__"));
 }
 
 bool Context::is_library(PyObject* globals) {

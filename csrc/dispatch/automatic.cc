@@ -68,9 +68,10 @@ bool ask_classifier(PyObject* code, PyObject* globals) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyObject* name = PyDict_GetItemString(globals, "__name__");
-  PyObject* r =
-      PyObject_CallFunctionObjArgs(classifier, reinterpret_cast<PyCodeObject*>(code)->co_filename,
-                                   name && PyUnicode_Check(name) ? name : Py_None, nullptr);
+  auto* co = reinterpret_cast<PyCodeObject*>(code);
+  PyObject* r = PyObject_CallFunctionObjArgs(classifier, co->co_filename,
+                                             name && PyUnicode_Check(name) ? name : Py_None,
+                                             co->co_qualname, nullptr);
   const bool wanted = r && PyObject_IsTrue(r) == 1;
   if (!r) PyErr_Clear();
   Py_XDECREF(r);
@@ -240,6 +241,15 @@ double trying_ms(const State& s, const Tier& tier) {
   return std::max(s.compile_ms - s.sizes_ms, tier.trying() / 1e6) + (usual ? 0 : s.sizes_ms);
 }
 
+// Lines that captures went through, in order.
+py::list visited_places(const State& s) {
+  py::list places;
+  for (auto& [at, point] : s.points)
+    for (auto& e : point.entries)
+      for (auto& p : e->places) places.append(str_of(p));
+  return places;
+}
+
 py::list report() {
   py::list out;
   for (auto& a : registry().all) {
@@ -263,6 +273,7 @@ py::list report() {
       x["trying_ms"] = a->state && !charged ? trying_ms(*a->state, tier) : 0.0;
       charged = true;
       x["breaks"] = a->state ? described_breaks(*a->state) : py::list();
+      x["places"] = a->state ? visited_places(*a->state) : py::list();
       out.append(x);
     };
     if (a->tier.captured_runs() || a->tier.resting())

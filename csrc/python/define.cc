@@ -1,5 +1,7 @@
 #include "python/define.h"
 
+#include "base/nearest.h"
+
 namespace pijit {
 
 std::vector<py::object> bind_arguments(const char* function, const Parameters& parameters,
@@ -12,8 +14,11 @@ std::vector<py::object> bind_arguments(const char* function, const Parameters& p
     const std::string name = text_of(key);
     size_t k = 0;
     while (k < parameters.size() && name != parameters[k].name) ++k;
-    OP_CHECK(k < parameters.size(), kType, function, "() got an unexpected keyword argument '",
-             name, "'");
+    if (k == parameters.size()) {
+      std::vector<std::string_view> known;
+      for (auto& p : parameters) known.push_back(p.name);
+      throw OpError(OpError::kType, unexpected_keyword(function, name, known));
+    }
     OP_CHECK(!values[k], kType, function, "() got multiple values for argument '", name, "'");
     values[k] = py::reinterpret_borrow<py::object>(value);
   }

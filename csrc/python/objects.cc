@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "base/config.h"
+#include "python/caller.h"
 #include "python/define.h"
 #include "runtime/outer_lock.h"
 
@@ -38,7 +39,7 @@ PyObject* raise_current_exception() {
     e.restore();
   } catch (const OpError& e) {
     PyObject* t = python_exception_of(e);
-    PyErr_SetObject(t, str_of(e.what()).ptr());
+    PyErr_SetObject(t, str_of(in_callers_words(e.what())).ptr());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::length_error&) {  // of a container that no memory could hold

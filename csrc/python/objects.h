@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "base/nearest.h"
 #include "base/operators.h"
 #include "graph/op.h"
 #include "graph/indexing.h"
@@ -112,7 +113,11 @@ std::vector<T> bind_args(const OpDef& op, std::span<const T> args,
   for (auto& [key, value] : kwargs) {
     size_t k = 0;
     while (k < n && !(k < op.inputs.size() ? op.inputs[k].called(key) : name(k) == key)) ++k;
-    OP_CHECK(k < n, kType, op.name, "() got an unexpected keyword argument '", key, "'");
+    if (k == n) {
+      std::vector<std::string_view> known;
+      for (size_t j = 0; j < n; ++j) known.push_back(name(j));
+      throw OpError(OpError::kType, unexpected_keyword(op.name, key, known));
+    }
     OP_CHECK(!slots[k], kType, op.name, "() got multiple values for argument '", key, "'");
     slots[k] = value;
   }

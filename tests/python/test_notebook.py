@@ -68,12 +68,14 @@ r""",
     "compare decorated": "%%pijit_compare\nfor k in range(20):\n    y = known(x)",
     "compare broken": "%%pijit_compare\ndef broken(:\n",
     "raises in it": "%%pijit\n1 / 0",
+    "wrong keyword": "ops.softmax(x, axs=1)",
+    "wrong method": "x.rehsape(6)",
     "unload": "%unload_ext pijit",
     "wrong": "%load_ext pijit\n%pijit sideways",
     "profile of nothing": "%pijit_profile",
     "words behind it": "%%pijit now\nx",
 }
-RAISE = {"raises", "raises behind a break", "interrupt", "wrong", "profile of nothing", "words behind it", "no cell", "compare broken", "raises in it"}
+RAISE = {"raises", "raises behind a break", "interrupt", "wrong", "profile of nothing", "words behind it", "no cell", "compare broken", "raises in it", "wrong keyword", "wrong method"}
 
 
 @pytest.fixture(scope="module")
@@ -184,6 +186,10 @@ def test_a_cell_that_does_not_parse(outputs):
         assert error.ename == "SyntaxError" and not texts(outputs, name) and "pijit/" not in "\n".join(error.traceback)
         trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(error.traceback))
         assert re.search(r"Cell In\s?\[\d+\], line 2", trace), trace
+
+
+def test_keywords_have_their_nearest_name(outputs):
+    assert "Did you mean 'axis'?" in texts(outputs, "wrong keyword") and "Did you mean 'reshape'?" in texts(outputs, "wrong method")
 
 
 def test_a_cell_that_raises_has_no_time(outputs):

@@ -373,6 +373,52 @@ def test_the_report_begins_with_the_whole_program(tmp_path):
     assert told["plain_s"] == pytest.approx(told["took_s"] + told["saved_s"])
 
 
+TRAINING = """
+import numpy as np
+import pijit as ms
+from pijit import nn, ops, dataset as ds
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Dense(6, 3)
+    def construct(self, x):
+        return ops.relu(self.fc(x))
+ms.set_seed(1)
+rng = np.random.RandomState(0)
+X, Y = rng.rand(64, 6).astype(np.float32), rng.randint(0, 3, 64).astype(np.int32)
+net = Net()
+opt = nn.Momentum(net.trainable_params(), 0.05, 0.9)
+x, y = ms.Tensor(X[:8]), ms.Tensor(Y[:8])
+"""
+WAYS = {
+    "Model": ("data = ds.NumpySlicesDataset((X, Y), ['x', 'y'], shuffle=False).batch(8)\nfrom pijit.train import Model\n"
+              "model = Model(net, nn.CrossEntropyLoss(), opt, metrics={'acc'})\nmodel.fit(20, data, data, callbacks=[])\nprint(model.eval(data))\n",
+              {"Net in TrainOneStepCell", "Net in WithEvalCell"}),
+    "TrainOneStepCell": ("step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), opt)\n"
+                         "def go():\n    it = iter(range(90))\n    while next(it, None) is not None:\n        yield step(x, y)\nprint(list(go())[-1])\n", {"Net in TrainOneStepCell"}),
+    "ForwardValueAndGrad": ("step = nn.ForwardValueAndGrad(nn.WithLossCell(net, nn.CrossEntropyLoss()), weights=opt.parameters, get_by_list=True)\n"
+                            "def go():\n    it = iter(range(90))\n    while next(it, None) is not None:\n        v, g = step(x, y)\n        opt(g)\n        yield v\n"
+                            "print(list(go())[-1])\n", {"Net in ForwardValueAndGrad", "Momentum"}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_runs_a_users_cell_is_captured_as_the_users(tmp_path, way):
+    """In generators, which are CPython's: no loop of the user's takes the steps in."""
+    body, wanted = WAYS[way]
+    told, _, _ = launched(tmp_path, TRAINING + body, f"--report={tmp_path / 'r.json'}")
+    assert told == launched(tmp_path, TRAINING + body, "--plain")[0]
+    regions = {r["name"]: r for r in json.loads((tmp_path / "r.json").read_text())["regions"]}
+    assert wanted <= set(regions), set(regions)
+    for name in wanted:
+        r = regions[name]
+        assert r["captured"] > 20 and r["graph_runs"] > 20, r
+        if " in " in name:
+            assert r["file"].startswith(str(tmp_path)) and r["line"] == 9, r
+    launched(tmp_path, TRAINING + body, f"--report={tmp_path / 'r.json'}", "--exclude", "pijit.nn.*")
+    assert not any(" in " in r["name"] for r in json.loads((tmp_path / "r.json").read_text())["regions"])
+
+
 def test_a_report_escapes_and_gives_hints():
     from pijit.report import Break, Region, Report
     odd = Region("function", "f<b>", "/tmp/a<i>&.py", 3, 10, 5, 4800.0, 9600.0, "", 1, 5, 76.0,

@@ -71,11 +71,14 @@ OpEntry pool_attrs(OpEntry e) {
       .attr("pad", AttrKind::kInts, Dims{0, 0, 0, 0});
 }
 void same_float(const InferCtx& c) {
-  for (size_t i = 0; i < c.in.size(); ++i)
-    if (c.in[i])
-      OP_CHECK(is_float(c.x(i).dtype) && c.x(i).dtype == c.x(0).dtype, kType, "[", c.op.name,
-               "] expected floating operands of one dtype, got ", c.x(0).str(), " and ",
-               c.x(i).str());
+  bool same = true;
+  std::string got;
+  for (size_t i = 0; i < c.in.size(); ++i) {
+    if (!c.in[i]) continue;
+    same &= is_float(c.x(i).dtype) && c.x(i).dtype == c.x(0).dtype;
+    got += (got.empty() ? "" : " and ") + c.x(i).str();
+  }
+  OP_CHECK(same, kType, "[", c.op.name, "] expected floating operands of one dtype, got ", got);
 }
 
 // The batch joins the images where the weight is the same for all; else the channels, each element
