@@ -16,7 +16,7 @@ constexpr uint64_t kTimedAtFirst = 64, kTimedOneIn = 16;
 
 // For people: three digits, and the unit that they need no power of ten with.
 std::string duration(double ns) {
-  static constexpr std::pair<const char*, double> kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}};
+  static constexpr std::pair<const char*, double> kUnits[] = {{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}};
   constexpr double kMost = 999.5;
   char text[32];
   for (auto [unit, size] : kUnits)

@@ -14,11 +14,10 @@ class Samples {
   void add(int64_t ns) { last_[n_++ % kKept] = static_cast<double>(ns); }
   uint64_t size() const { return n_; }
   void clear() { n_ = 0; }
-  double last() const { return n_ ? last_[(n_ - 1) % kKept] : 0; }
   double median() const;
   double least() const;
-  // The median; of a few, the first of which may have compiled something, the last.
-  double typical() const { return n_ < 4 ? last() : median(); }
+  // The median; of a few, one of which may have compiled something or been interrupted, the least.
+  double typical() const { return n_ < 4 ? least() : median(); }
 
  private:
   static constexpr size_t kKept = 9;

@@ -31,7 +31,7 @@ TEST(Tier, AFunctionThatLosesIsGivenBackAndTriedAgain) {
   Tier t(TierPolicy::decorated);
   int calls = 0;
   while (run(t, 1000, 2000)) ASSERT_LT(++calls, 200);
-  EXPECT_EQ(t.verdict(), "one call took 2 us captured and 1 us plain");
+  EXPECT_EQ(t.verdict(), "one call took 2 µs captured and 1 µs plain");
   int rested = 1;
   while (!run(t, 2000, 1000)) ASSERT_LT(++rested, 100);
   EXPECT_EQ(rested, 63);
@@ -117,7 +117,7 @@ TEST(Tier, AutomaticFunctionsAreGivenBackForGoodAfterTwoLostTrials) {
   Tier t(TierPolicy::automatic);
   int runs = 0;
   while (run(t, 1000, 1100)) ASSERT_LT(++runs, 60);
-  EXPECT_EQ(t.verdict(), "one call took 1.1 us captured and 1 us plain");
+  EXPECT_EQ(t.verdict(), "one call took 1.1 µs captured and 1 µs plain");
   for (int k = 0; k < 100'000; ++k) ASSERT_FALSE(run(t, 1000, 10));
 }
 
@@ -151,7 +151,19 @@ TEST(Tier, LoopsAreComparedWithTheirFirstIterations) {
   int runs = 0;
   while (run(lost, 1000, 1500)) ASSERT_LT(++runs, 30);
   EXPECT_EQ(runs, 6 + 12);
-  EXPECT_EQ(lost.verdict(), "one iteration took 1.5 us captured and 1 us plain");
+  EXPECT_EQ(lost.verdict(), "one iteration took 1.5 µs captured and 1 µs plain");
+}
+
+TEST(Samples, OfAFewTheLeastIsTold) {
+  Samples s;
+  EXPECT_EQ(s.typical(), 0);
+  for (int64_t ns : {22'000'000, 450'000}) s.add(ns);
+  EXPECT_EQ(s.typical(), 450'000);
+  s.clear();
+  for (int64_t ns : {450'000, 22'000'000}) s.add(ns);  // interrupted
+  EXPECT_EQ(s.typical(), 450'000);
+  for (int64_t ns : {460'000, 470'000}) s.add(ns);
+  EXPECT_EQ(s.typical(), 470'000);
 }
 
 TEST(Backoff, AsksEverMoreRarely) {
