@@ -82,7 +82,9 @@ def of(handles):
 
 def _saved(calls, rested, first):
     plain = calls("top", "plain")[2] or calls("all", "plain")[2] or rested
-    runs = [calls("top", kind) for kind in ("captured", "anew")]
-    count, spent = sum(r[0] for r in runs), sum(r[1] for r in runs)
-    saved = count * Timing.of(plain).median - spent - first if plain else -first if not count else None
+    (captured_n, captured_s, captured), (anew_n, anew_s, _) = (calls("top", kind) for kind in ("captured", "anew"))
+    count, spent = captured_n + anew_n, captured_s + anew_s
+    # Medians both ways: what else the machine did in the middle of captured calls is no loss.
+    usual = captured_n * Timing.of(captured).median if captured_n > anew_n else captured_s
+    saved = count * Timing.of(plain).median - usual - anew_s - first if plain else -first if not count else None
     return {"saved": saved, "spent": spent}
