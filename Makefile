@@ -13,7 +13,7 @@ export PYTHONPATH := $(CURDIR)
 .PHONY: all deps deps-test deps-lint build build-tests extension tests cuda demo test test-cpp test-once test-serial \
   test-alias test-kernels test-all test-py312 test-asan test-tsan test-wheel test-scripts test-memory test-linear replay replay-before fuzz fuzz-memory test-cpython test-emulated \
   test-cuda test-cuda-sanitizer bench-cuda bench-cuda-host wheel-cuda test-ulp test-browser examples api bench \
-  bench-models bench-functions bench-figures lint clean venv-build venv-demo venv-test venv-dev
+  bench-models bench-functions bench-figures bench-scripts lint clean venv-build venv-demo venv-test venv-dev
 all: build
 
 # What the system must have, for the extension (deps), its tests (deps-test), lint (deps-lint).
@@ -215,6 +215,10 @@ bench-models: build
 # Every figure that profiles, reports and notebooks tell, against a clock around the same code. On a machine that does nothing else.
 bench-figures: build venv-test
 	$(PY) benchmarks/figures.py
+
+# Small programs, most of which gain nothing: none may take longer by any way to turn capture on. SCRIPTS="--only recursion --rounds 1 --cpu" and the like.
+bench-scripts: build
+	$(PY) benchmarks/scripts.py $(SCRIPTS)
 
 # Every function with every reduction, jitted against eager.
 bench-functions: build
