@@ -214,14 +214,21 @@ PyObject* rested_call(const State& state, PyObject* func, PyObject* const* args,
   return r;
 }
 
+// Every Tensor is of a class made at run time, which what most functions are given is not.
 bool has_tensor(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-  return std::any_of(args, args + n, [](PyObject* a) { return is_tensor(a); });
+  return std::any_of(args, args + n, [](PyObject* a) {
+    return PyType_HasFeature(Py_TYPE(a), Py_TPFLAGS_HEAPTYPE) && is_tensor(a);
+  });
 }
 
 // Does CPython call the function at once?
 bool is_idle(State& state, bool tensor) {
   if (state.tier.rests(tensor)) return true;
+  if (!tensor && !may_try(state.trying)) {
+    state.tier.rest_on();
+    return true;
+  }
   if (auto it = state.points.find({0, 0}); it != state.points.end()) it->second.never = false;
   return false;
 }
@@ -258,10 +265,10 @@ py::object tried_call(State& state, bool tensor, int64_t began, const Captured& 
   return captured();
 }
 
-PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+[[gnu::noinline]] PyObject* full_call(PyObject* self, PyObject* const* args, size_t nargsf,
+                                      PyObject* kwnames) {
   auto* jit = reinterpret_cast<JitObject*>(self);
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-  if (stack_is_short()) return nullptr;
   const bool tensor = has_tensor(args, nargs, kwnames);
   if (jit->state->tier.resting() && jit->code == PyFunction_GET_CODE(jit->func) && !recording() &&
       is_idle(*jit->state, tensor)) {
@@ -324,6 +331,22 @@ PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObjec
   } catch (...) {
     return raise_current_exception();
   }
+}
+
+// A function that was given back is mostly a small one: its call is CPython's own but for what may
+// end the rest, and leaves nothing of ours on the stack.
+PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  auto* jit = reinterpret_cast<JitObject*>(self);
+  if (stack_is_short()) return nullptr;
+  State& state = *jit->state;
+  if (!state.tier.resting() || jit->code != PyFunction_GET_CODE(jit->func) || recording() ||
+      state.figures || !state.tier.still_rests([&] {
+        return has_tensor(args, PyVectorcall_NARGS(nargsf), kwnames);
+      }))
+    return full_call(self, args, nargsf, kwnames);
+  ++state.calls;
+  return reinterpret_cast<PyFunctionObject*>(jit->func)->vectorcall(jit->func, args, nargsf,
+                                                                    kwnames);
 }
 
 PyObject* make_jit(PyObject* func, bool graph, bool whole, bool fast) {

@@ -17,10 +17,19 @@ namespace pijit {
 uint64_t graphs_run = 0;
 uint64_t disturbances = 0;
 thread_local int64_t compiled_ns = 0;
+Account trying_of_all{Budget::of_process};
 
 namespace {
 
 constexpr size_t kMaxEntries = 16;
+constexpr uint64_t kFreeCaptures = 8;  // from one point on, before they are taken for trying
+const int64_t began = clock_ns();      // the program, as far as we know
+
+// Tensors, and objects that can be called, as networks are.
+bool is_promising(PyObject* o) {
+  return o && PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE) &&
+         (Py_TYPE(o)->tp_call || is_tensor(o));
+}
 
 // Programs for further sizes are part of what compiling costs.
 void note_sizes(State* state) {
@@ -98,6 +107,14 @@ void stop_following(State& state, Point& point, const std::vector<int>& misses) 
   drop_given_up(state);
 }
 
+}  // namespace
+
+bool may_try(const Account& trying) {
+  return !config().measure || trying.has_left(std::max<int64_t>(clock_ns() - began, 0));
+}
+
+namespace {
+
 // One call of a function: entries, break instructions and what follows them, to its end.
 class Execution {
  public:
@@ -130,6 +147,7 @@ class Execution {
   py::object run_entry(const Found& found);
   void note_failure(Point& point, Entry& e);
   bool is_hopeless(Point& point);
+  bool may_capture_more(const Point& point) const;
   void leave_stand();
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();
@@ -209,7 +227,9 @@ bool Execution::is_hopeless(Point& point) {
     point.hopeless &= !again;
   }
   if (point.hopeless) return !point.hope.due();
-  if (!again || ++fruitless_ < (won_ || state_.graph_runs ? kWhereGraphsRan : kAtFirst))
+  if (!again) return false;
+  const bool ran = won_ || state_.graph_runs > 0;
+  if (++fruitless_ < (ran ? kWhereGraphsRan : kAtFirst) && (ran || may_try(state_.trying)))
     return false;
   point.hopeless = true;
   state_.hopeless = !won_;
@@ -297,7 +317,7 @@ Execution::Found Execution::lookup(Point& point) {
         if (state_.signature[k].shape[d] < 0)
           point.varying[path_of({Source::kState, -1, static_cast<int>(k), {}}, 0)] |= uint64_t{1}
                                                                                       << d;
-  if (state_.busy || !may_capture(Asker::kCapture)) return {};
+  if (state_.busy || !may_capture(Asker::kCapture) || !may_capture_more(point)) return {};
   stop_following(state_, point, misses_);
   if (point.entries.size() >= kMaxEntries) {
     // nothing that could be left alone: tried again ever more rarely
@@ -309,6 +329,14 @@ Execution::Found Execution::lookup(Point& point) {
     drop_given_up(state_);
   }
   return capture_here(point);
+}
+
+// Does what capture may cost allow one more? Never is a function's first in question, nor one where
+// there is something for a graph, as long as it is not captured again and again.
+bool Execution::may_capture_more(const Point& point) const {
+  if (state_.compile_count == 0 || may_try(state_.trying)) return true;
+  return point.captures < kFreeCaptures &&
+         (state_.graph_runs > 0 || std::any_of(raw_.begin(), raw_.end(), is_promising));
 }
 
 Execution::Found Execution::capture_here(Point& point) {
@@ -330,10 +358,20 @@ Execution::Found Execution::capture_here(Point& point) {
   const int64_t begin = clock_ns();
   values_.held.clear();  // who holds an object counts
   std::unique_ptr<Entry> fresh;
+  struct Paid {  // also where it comes to nothing
+    Account& by;
+    const std::unique_ptr<Entry>& fresh;
+    const bool again;
+    const int64_t begin;
+    ~Paid() {
+      if (again || !fresh || fresh->ops.empty()) by.spend(clock_ns() - begin);
+    }
+  };
   try {
     const NoCollection
         quiet;  // capture runs no code of the user's, nor do the finalizers of garbage
     Busy busy(state_.busy);
+    const Paid paid{state_.trying, fresh, ++point.captures > kFreeCaptures, begin};
     const LongWork work("capturing", code_->name);
     const Span capturing(TraceEvent::kCapture, [&] { return call_subject(&state_, *code_); });
     fresh = capture(at, {raw_.begin(), raw_.end()}, front_.whole);

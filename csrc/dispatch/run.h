@@ -23,6 +23,7 @@ struct Point {
   Backoff refused;                              // further entries, while there are too many
   bool expects_raises = false;                  // graphs that check for exceptions fail often
   bool never = false;                           // capture does not pay here
+  uint64_t captures = 0;                        // so far
   uint64_t visited_by = 0;                      // the call that was here last
   bool hopeless = false;                        // breaks came back here, and no graph ran
   Backoff hope;                                 // whether to try again, if so
@@ -40,6 +41,12 @@ extern uint64_t graphs_run;
 extern uint64_t disturbances;
 // What captures and compiles of this thread took so far.
 extern thread_local int64_t compiled_ns;
+
+// What trying has cost all functions: captures without any op, and those of what was captured again
+// and again.
+extern Account trying_of_all;
+// Has the account something left at this time? Always, where nothing is measured.
+bool may_try(const Account& trying);
 
 struct State;
 // What was captured below a decorated function, by keepers of it. Code that is made anew at every
@@ -99,6 +106,7 @@ struct State {
   int running = 0;
   std::vector<std::unique_ptr<Entry>> given_up;
   Tier tier{TierPolicy::decorated};  // of a decorated function
+  Account trying{Budget::of_function, &trying_of_all};
   // Declared types of the arguments, in order; dims of -1 vary. Empty: not declared.
   std::vector<Type> signature;
 };

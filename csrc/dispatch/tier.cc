@@ -6,11 +6,15 @@ namespace pijit {
 
 namespace {
 
-constexpr uint32_t kForever = UINT32_MAX;
+constexpr uint32_t kNever = UINT32_MAX;
 constexpr uint32_t kLongestRest = 1u << 20;
 constexpr int64_t kAny = INT64_MAX;
 constexpr double kClearGain = 0.6, kClearLoss = 2;
 constexpr uint64_t kSoonAgain = 8;  // captured runs after a lost trial
+// What won is tried again when it has run so many times as often, and some more: by little, as the
+// first runs of both ways may be colder than those to come; clearly.
+constexpr uint64_t kAfterGain = 4, kMoreAfterGain = 16;
+constexpr uint64_t kAfterClearGain = 16, kMoreAfterClearGain = 100;
 // Captured runs that are timed outside of trials: the first ones, and then one in so many.
 constexpr uint64_t kTimedAtFirst = 64, kTimedOneIn = 16;
 
@@ -30,23 +34,29 @@ std::string duration(double ns) {
 
 }  // namespace
 
+const Budget Budget::of_function{.allowance = 5e6, .share = 0.01};
+const Budget Budget::of_process{.allowance = 50e6, .share = 0.03};
 // clang-format off
 const TierPolicy TierPolicy::decorated{
-    .run = "call", .warm = 0, .fruitless = 8, .in_a_row = true, .anew_runs = kForever, .anew_share = 1,
-    .first_trial = 6, .settled = 0, .longest = 100'000, .turn = 2, .samples = 3, .medians = false,
-    .clear = false, .gain = 1.03, .patience = 1, .again = false, .rest = 64};
+    .run = "call", .warm = 0, .fruitless = 8, .in_a_row = true, .anew_runs = kNever, .anew_share = 1,
+    .first_trial = 6, .settled = 0, .longest = 100'000, .late_trial = 200, .late_longest = 10'000'000,
+    .turn = 2, .samples = 3, .medians = false, .clear = false, .gain = 1.03, .patience = 1,
+    .watched = false, .rest = 64};
 const TierPolicy TierPolicy::callee{
-    .run = "call", .warm = 0, .fruitless = 4, .in_a_row = false, .anew_runs = kForever, .anew_share = 1,
-    .first_trial = kForever, .settled = 0, .longest = 0, .turn = 1, .samples = 1, .medians = false,
-    .clear = false, .gain = 1, .patience = 1, .again = false, .rest = 0};
+    .run = "call", .warm = 0, .fruitless = 4, .in_a_row = false, .anew_runs = kNever, .anew_share = 1,
+    .first_trial = kNever, .settled = 0, .longest = 0, .late_trial = kNever, .late_longest = 0,
+    .turn = 1, .samples = 1, .medians = false, .clear = false, .gain = 1, .patience = 1,
+    .watched = false, .rest = 0};
 const TierPolicy TierPolicy::automatic{
     .run = "call", .warm = 2, .fruitless = 3, .in_a_row = false, .anew_runs = 32, .anew_share = 0.5,
-    .first_trial = 0, .settled = 2, .longest = kAny, .turn = 2, .samples = 4, .medians = true,
-    .clear = true, .gain = 0.97, .patience = 2, .again = true, .rest = 0};
+    .first_trial = 0, .settled = 2, .longest = kAny, .late_trial = kNever, .late_longest = 0,
+    .turn = 2, .samples = 4, .medians = true, .clear = true, .gain = 0.97, .patience = 2,
+    .watched = true, .rest = 0};
 const TierPolicy TierPolicy::loop{
-    .run = "iteration", .warm = 6, .fruitless = kForever, .in_a_row = false, .anew_runs = 64, .anew_share = 1. / 3,
-    .first_trial = 0, .settled = 0, .longest = kAny, .turn = 0, .samples = 12, .medians = false,
-    .clear = false, .gain = 0.97, .patience = 1, .again = true, .rest = 0};
+    .run = "iteration", .warm = 6, .fruitless = kNever, .in_a_row = false, .anew_runs = 64, .anew_share = 1. / 3,
+    .first_trial = 0, .settled = 0, .longest = kAny, .late_trial = kNever, .late_longest = 0,
+    .turn = 0, .samples = 12, .medians = false, .clear = false, .gain = 0.97, .patience = 1,
+    .watched = true, .rest = 0};
 // clang-format on
 
 double Samples::median() const {
@@ -63,31 +73,47 @@ double Samples::least() const {
 
 bool Tier::rests(bool tensor) {
   if (left_ == 0 || left_ == kForever) return left_ > 0;
-  if (tensor && !tensors_) left_ = 1;  // it rests with other arguments
+  const bool others = tensor && !tensors_;  // it rests with other arguments
+  if (others) left_ = 1;
   if (--left_ > 0) return true;
   if (verdict_.reason == Verdict::kSlower) {
     decided_ = on_trial_ = false;
     next_trial_ = captured_runs_;
   }
-  verdict_ = {};
+  if (verdict_.reason == Verdict::kNoGraph)  // one more such run is enough
+    without_graph_ = others || policy_->fruitless == 0 ? 0 : policy_->fruitless - 1;
+  rested_for_ = std::exchange(verdict_, {});
   return false;
+}
+
+void Tier::rest_on() {
+  verdict_ = rested_for_;
+  left_ = policy_->rest;
 }
 
 Tier::Way Tier::next(bool tried, int64_t longest) {
   timed_ = warming();
   if (timed_) return Way::kPlain;
+  decided_ = decided_ && captured_runs_ < next_trial_;
   tried_ = tried && !decided_;
   if (!tried_) return Way::kCaptured;
-  if (!on_trial_ && policy_->turn > 0 && captured_runs_ >= policy_->first_trial &&
-      captured_runs_ >= next_trial_ && settled_ >= policy_->settled &&
-      captured_.least() < static_cast<double>(std::min(longest, policy_->longest))) {
+  if (!on_trial_ && trial_is_due(longest)) {
     on_trial_ = true;
     asked_ = 0;
+    if (won_) without_graph_ = 0;  // its plain runs may be those that have a graph
     plain_.clear();
     captured_.clear();
   }
   timed_ = on_trial_ || captured_runs_ < kTimedAtFirst || captured_runs_ % kTimedOneIn == 0;
   return on_trial_ && asked_++ % policy_->turn == 0 ? Way::kPlain : Way::kCaptured;
+}
+
+bool Tier::trial_is_due(int64_t longest) const {
+  const bool late = captured_runs_ >= policy_->late_trial;
+  return policy_->turn > 0 && captured_runs_ >= policy_->first_trial &&
+         captured_runs_ >= next_trial_ && settled_ >= policy_->settled &&
+         captured_.least() < static_cast<double>(std::min(
+                                 longest, late ? policy_->late_longest : policy_->longest));
 }
 
 void Tier::ran_plainly(int64_t ns) {
@@ -101,7 +127,7 @@ void Tier::ran_captured(int64_t ns, Ran ran) {
     won_ = true;
     without_graph_ = 0;
     tensors_ = false;
-  } else if (ran.hopeless || (policy_->in_a_row ? !ran.anew : !won_)) {
+  } else if (ran.hopeless || (policy_->in_a_row ? !ran.anew && !(on_trial_ && won_) : !won_)) {
     if (ran.hopeless) return rest({Verdict::kNoGraph}, ran.tensor);
     tensors_ |= ran.tensor;
     if (++without_graph_ >= policy_->fruitless) return rest({Verdict::kNoGraph}, tensors_);
@@ -142,8 +168,10 @@ void Tier::compare() {
   }
   lost_ = 0;
   rest_ = policy_->rest;
-  next_trial_ = captured_runs_ * 16 + 100;
-  decided_ = !policy_->again;
+  next_trial_ = of(captured_) < kClearGain * of(plain_)
+                    ? captured_runs_ * kAfterClearGain + kMoreAfterClearGain
+                    : captured_runs_ * kAfterGain + kMoreAfterGain;
+  decided_ = !policy_->watched;
 }
 
 void Tier::rest(Verdict verdict, bool tensors) {

@@ -42,6 +42,32 @@ class Backoff {
   uint64_t asked_ = 0;
 };
 
+// What trying may cost, in nanoseconds: an allowance, and a share of the time that the program has
+// run. An account pays into the one above, too.
+struct Budget {
+  double allowance, share;
+  static const Budget of_function, of_process;
+};
+class Account {
+ public:
+  explicit Account(const Budget& budget, Account* above = nullptr)
+      : budget_(&budget), above_(above) {}
+  void spend(int64_t ns) {
+    for (Account* a = this; a; a = a->above_) a->spent_ += static_cast<double>(ns);
+  }
+  // May it go on, so long after the program began?
+  bool has_left(int64_t elapsed) const {
+    return spent_ < budget_->allowance + budget_->share * static_cast<double>(elapsed) &&
+           (!above_ || above_->has_left(elapsed));
+  }
+  double spent() const { return spent_; }
+
+ private:
+  const Budget* budget_;
+  Account* above_;
+  double spent_ = 0;
+};
+
 struct TierPolicy {
   const char* run;  // what a run is, in sentences
   // Plain runs before the first captured one; all are timed.
@@ -54,19 +80,23 @@ struct TierPolicy {
   uint32_t anew_runs;
   double anew_share;
   // A trial compares both ways. It begins after so many captured runs, the last `settled` of which
-  // captured nothing anew, and only where a captured run takes less than `longest`.
+  // captured nothing anew, and only where a captured run takes less than `longest`; after
+  // `late_trial` runs, of which plain ones are a small share by then, less than `late_longest`.
   uint32_t first_trial, settled;
   int64_t longest;
+  uint32_t late_trial;
+  int64_t late_longest;
   // One run in `turn` of a trial is plain. 0: the warm runs serve.
   uint32_t turn;
   // So many samples decide, by their medians or the shortest; two do where the ratio is `clear`.
   // Where captured runs take more than `gain` of the plain time, the trial is lost; the place rests
-  // after `patience` lost trials. What won is tried again ever more rarely, or never.
+  // after `patience` lost trials. What won is tried again ever more rarely; until then, some of its
+  // runs are `watched`, or none is timed.
   uint32_t samples;
   bool medians, clear;
   double gain;
   uint32_t patience;
-  bool again;
+  bool watched;
   // Runs until capture is tried again, four times as many each time. 0: never.
   uint32_t rest;
 
@@ -94,6 +124,13 @@ class Tier {
   bool resting() const { return left_ > 0; }
   // The same, and a resting place counts the run. False: capture is tried again.
   bool rests(bool tensor);
+  // Of a resting place, for most of its runs: as rests(), unless this run may end the rest.
+  template <class HasTensor>
+  bool still_rests(const HasTensor& tensor) {
+    if (left_ <= 1 || (!tensors_ && tensor())) return false;
+    if (left_ != kForever) --left_;
+    return true;
+  }
   bool warming() const { return warm_runs_ < policy_->warm; }
   // How does the next run go, and does its time count? `tried`: may trials be held? Only where a
   // captured run takes less than `longest`, too.
@@ -101,7 +138,7 @@ class Tier {
   Way next(bool tried, int64_t longest = INT64_MAX);
   bool timed() const { return timed_; }
   // Asked before next(): whether it may say that.
-  bool may_time() const { return !decided_; }
+  bool may_time() const { return !decided_ || captured_runs_ >= next_trial_; }
 
   void ran_plainly(int64_t ns);
   static constexpr int64_t kUntimed = -1;
@@ -112,6 +149,8 @@ class Tier {
     bool hopeless = false;  // breaks came again and again without a graph
   };
   void ran_captured(int64_t ns, Ran ran);
+  // Behind rests(): it is not tried again yet, but at the end of another rest.
+  void rest_on();
   // Nothing in the place is for a graph.
   void found_nothing() { rest({Verdict::kNoGraph}, false); }
   void give_back(Verdict::Reason reason) { rest({reason}, true); }
@@ -130,14 +169,16 @@ class Tier {
 
  private:
   void rest(Verdict verdict, bool tensors);
+  bool trial_is_due(int64_t longest) const;
   void compare();
   double typical(const Samples& s) const { return policy_->medians ? s.typical() : s.least(); }
   double of(const Samples& s) const { return policy_->medians ? s.median() : s.least(); }
 
+  static constexpr uint32_t kForever = UINT32_MAX;
   const TierPolicy* policy_;
-  uint32_t left_ = 0, rest_;  // runs until it is tried again; the next time
-  bool tensors_ = false;      // it rests also where arguments are Tensors
-  Verdict verdict_;
+  uint32_t left_ = 0, rest_;      // runs until it is tried again; the next time
+  bool tensors_ = false;          // it rests also where arguments are Tensors
+  Verdict verdict_, rested_for_;  // the last one's, once it is tried again
   bool tried_ = false, timed_ = false, on_trial_ = false, decided_ = false, won_ = false;
   uint32_t warm_runs_ = 0, without_graph_ = 0, anew_ = 0, settled_ = 0, lost_ = 0;
   double anew_ns_ = 0, timed_anew_ = 0;

@@ -2,6 +2,9 @@
 
 import gc
 import os
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ import pijit as ms
 from pijit import _C, ops
 
 X = ms.Tensor(np.arange(3, dtype=np.float32))
+ROOT = str(pathlib.Path(__file__).resolve().parents[2])
 STOP = gc.is_tracked  # nothing that capture knows
 
 
@@ -208,3 +212,145 @@ def test_programs_of_numbers_are_not_unrolled_for_long(measured):
     assert fib(20) == 6765 and total(100000) == 4999950000
     assert ms.explain(total).compile_count == 1 and ms.explain(total).given_back
     assert ms.explain(fib).compile_count < 12
+
+
+@pytest.mark.parametrize("f", [lambda a: a * 2 + 1, lambda a, b=2: a * b])
+def test_a_parameter_ends_a_rest(f, measured):
+    j = ms.jit(f)
+    for k in range(40):
+        assert j(k) == f(k) and j(1.5) == f(1.5)
+    assert ms.explain(j).given_back
+    p = ms.Parameter(ms.Tensor(np.arange(3, dtype=np.float32)), name="p")
+    assert j(p).asnumpy().tolist() == f(np.arange(3.0)).tolist() and not ms.explain(j).given_back
+
+
+def test_calls_of_a_function_that_was_given_back_are_counted(measured):
+    j = ms.jit(lambda k, *a, **kw: (k, a, kw))
+    for k in range(100):
+        assert j(k, 2, c=3) == (k, (2,), {"c": 3})
+        with pytest.raises(TypeError, match="missing 1 required positional argument"):
+            j()
+    assert ms.explain(j).given_back and ms.explain(j).calls >= 150
+
+
+@pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="calls take too long to be measured")
+def test_long_calls_with_many_breaks_are_given_back(measured):
+    @ms.jit
+    def f(x):
+        for _ in range(100):
+            STOP(None)
+            x = x + 1
+        return x
+
+    calls = 0
+    while not ms.explain(f).given_back:
+        assert f(X).asnumpy().tolist() == [100.0, 101.0, 102.0]
+        calls += 1
+        assert calls < 400
+    assert calls > 100 and ms.explain(f).graph_runs > 1000  # plain calls are a small share by then
+    assert f(X).asnumpy().tolist() == [100.0, 101.0, 102.0]
+
+
+def many_breaks(n, last="    return b\n"):
+    names = {"STOP": STOP, "ops": ops}
+    exec("def f(a, b):\n" + "".join(f"    b = b + [a * {k}]\n    STOP(None)\n" for k in range(n)) + last, names)  # noqa: S102
+    return names["f"]
+
+
+@pytest.fixture
+def spent(measured):
+    """Time stands still at the program's start, and a function has spent more on trying than it may."""
+    def f(table):
+        out = {}
+        for name, price, count in zip(*table):
+            out[name] = out.get(name, 0.0) + price * count
+        return out
+
+    j = ms.jit(f)
+    far = 10**18
+    table = ["abcdefg"[k % 7] for k in range(4000)], [k / 7 for k in range(4000)], list(range(4000))
+    assert j(table) == f(table)
+    while ms.explain(j).compile_ms <= 12:  # on a machine as fast as that: again and again
+        _C.set_clock(far)
+        for _ in range(64):
+            j(table)
+        _C.set_clock(None)
+        j(table)
+    _C.set_clock(0)
+    yield j, f, table
+    _C.set_clock(None)
+
+
+def test_a_rest_ends_when_the_program_has_run_for_longer(spent):
+    j, f, table = spent
+    tried = ms.explain(j).compile_count
+    short = [c[:5] for c in table]
+    for _ in range(1000):
+        assert j(short) == f(short)
+    assert ms.explain(j).compile_count == tried and ms.explain(j).given_back
+    _C.set_clock(10**18)
+    for _ in range(100):
+        assert j(short) == f(short)
+    assert ms.explain(j).compile_count > tried
+
+
+def test_the_first_capture_is_never_in_question(spent):
+    def net(x):
+        for k in range(100):
+            x = ops.tanh(x * k) + x
+        return x
+
+    want = net(X).asnumpy()
+    j = ms.jit(net)
+    assert (j(X).asnumpy() == want).all()
+    assert ms.explain(j).graph_runs == 1
+
+
+def test_graphs_behind_breaks_are_captured_at_the_first_call(measured):
+    """Also where the pieces before them cost more than trying may."""
+    plain = many_breaks(30, "    return ops.tanh(a) * 2 + len(b)\n")
+    j = ms.jit(plain)
+    want = plain(X, []).asnumpy()
+    assert (j(X, []).asnumpy() == want).all()
+    assert ms.explain(j).graph_runs and "tanh" in str([e["ops"] for e in ms.explain(j).entries])
+
+
+IN_A_PROCESS = """
+import gc
+import pijit as ms
+from pijit import ops
+STOP = gc.is_tracked
+X = ms.Tensor([1.0, 2.0])
+names = {"STOP": STOP, "ops": ops}
+"""
+
+
+def told_by(program):
+    env = {**{k: v for k, v in os.environ.items() if not k.startswith("PIJIT_AUTO")}, "PIJIT_MEASURE": "1", "PYTHONPATH": ROOT}
+    r = subprocess.run([sys.executable, "-c", IN_A_PROCESS + program], env=env, capture_output=True, text=True, timeout=300)
+    assert r.returncode == 0, r.stderr
+    return eval(r.stdout)  # noqa: S307
+
+
+def test_pieces_without_graphs_are_captured_as_long_as_that_costs_little():
+    """Of one call: the rest of it is CPython's."""
+    captures, result = told_by("""
+exec("def f(a, b):\\n" + "".join(f"    b = b + [a * {k}]\\n    STOP(None)\\n" for k in range(1500)) + "    return b\\n", names)
+f = ms.jit(names["f"])
+r = f(1, [])
+print((ms.explain(f).compile_count, r == list(range(1500))))
+""")
+    assert 1 < captures < 1200 and result
+
+
+def test_what_is_captured_anew_all_the_time_costs_a_share():
+    captures, right = told_by("""
+exec("def f(x, c):\\n    y = x\\n" + "".join(f"    y = ops.tanh(y * {k}.5) + ops.sin(y) * c.s\\n" for k in range(120)) + "    return y\\n", names)
+f = ms.jit(names["f"])
+want = names["f"](X, type("C", (), {"s": 2.0})).asnumpy()
+right = True
+for k in range(60):
+    right = right and (f(X, type("C", (), {"s": 2.0})()).asnumpy() == want).all()
+print((ms.explain(f).compile_count, bool(right)))
+""")
+    assert 7 <= captures <= 14 and right

@@ -54,9 +54,43 @@ TEST(Tier, EachRestIsFourTimesAsLong) {
   EXPECT_EQ(rests[1], 255);
 }
 
-TEST(Tier, LongCallsAreNotTried) {
+TEST(Tier, LongCallsAreTriedWhenPlainOnesAreAShareOfThem) {
   Tier t(TierPolicy::decorated);
-  for (int k = 0; k < 1000; ++k) ASSERT_TRUE(run(t, 1'000'000, 2'000'000));
+  int calls = 0;
+  while (run(t, 1'000'000, 2'000'000)) ASSERT_LT(++calls, 1000);
+  EXPECT_GE(t.captured_runs(), 200u);
+  EXPECT_EQ(t.verdict(), "one call took 2 ms captured and 1 ms plain");
+  Tier longest(TierPolicy::decorated);
+  for (int k = 0; k < 1000; ++k) ASSERT_TRUE(run(longest, 10'000'000, 20'000'000));
+}
+
+TEST(Tier, WhatWonIsTriedAgain) {
+  Tier t(TierPolicy::decorated);
+  for (int k = 0; k < 20; ++k) ASSERT_TRUE(run(t, 1000, 900)) << "the first plain runs are cold";
+  int calls = 20;
+  while (run(t, 800, 900)) ASSERT_LT(++calls, 100);
+  EXPECT_EQ(t.verdict(), "one call took 900 ns captured and 800 ns plain");
+}
+
+TEST(Tier, WhatWonIsTriedEverMoreRarely) {
+  auto plain_runs = [](int64_t plain, int64_t captured) {
+    Tier t(TierPolicy::decorated);
+    unsigned runs = 0;
+    for (int k = 0; k < 100'000; ++k) {
+      const bool may = t.may_time();
+      if (t.next(true) == Way::kPlain) {
+        ++runs;
+        EXPECT_TRUE(may);
+        t.ran_plainly(plain);
+      } else {
+        EXPECT_TRUE(may || !t.timed()) << "the clock was not read when the call came";
+        t.ran_captured(t.timed() ? captured : Tier::kUntimed, {.graph = true});
+      }
+    }
+    return runs;
+  };
+  EXPECT_LE(plain_runs(1000, 900), 8u * 3);
+  EXPECT_LE(plain_runs(1000, 100), 4u * 3);
 }
 
 TEST(Tier, WithoutTrialsNothingIsGivenBackForItsTime) {
@@ -75,6 +109,78 @@ TEST(Tier, WithoutGraphsAFunctionRests) {
   EXPECT_TRUE(run(t, 1, 1, {.graph = true, .tensor = true})) << "it rested without Tensors only";
   Tier in_turn(TierPolicy::decorated);
   for (int k = 0; k < 100; ++k) ASSERT_TRUE(run(in_turn, 1, 1, {.graph = k % 8 == 7}));
+}
+
+TEST(Tier, AnotherRunWithoutAGraphIsEnough) {
+  Tier t(TierPolicy::decorated);
+  while (run(t, 1, 1, {})) {
+  }
+  for (int rest : {63, 255}) {
+    for (int k = 1; k < rest; ++k) ASSERT_FALSE(run(t, 1, 1, {}));
+    const uint64_t runs = t.captured_runs();
+    while (run(t, 1, 1, {})) {
+    }
+    EXPECT_EQ(t.captured_runs(), runs + 1);
+  }
+}
+
+TEST(Tier, WhileNothingIsLeftAFunctionRestsOn) {
+  Tier t(TierPolicy::decorated);
+  while (run(t, 1, 1, {})) {
+  }
+  for (int again = 0; again < 3; ++again) {
+    int rested = 1;
+    while (t.rests(false)) ASSERT_LT(++rested, 100);
+    t.rest_on();
+    EXPECT_TRUE(t.resting());
+    EXPECT_EQ(t.verdict(), "no graph ran in it");
+  }
+  EXPECT_TRUE(run(t, 1, 1, {.graph = true, .tensor = true})) << "Tensors are another matter";
+}
+
+TEST(Tier, MostRunsOfARestAskLittle) {
+  Tier t(TierPolicy::decorated), slow(TierPolicy::decorated);
+  while (run(t, 1, 1, {}) && run(slow, 1, 1, {})) {
+  }
+  run(slow, 1, 1, {});
+  auto none = [] { return false; };
+  auto some = [] { return true; };
+  ASSERT_FALSE(t.still_rests(some)) << "a Tensor ends it";
+  int rested = 1;
+  while (t.still_rests(none)) ASSERT_LT(++rested, 100);
+  EXPECT_TRUE(t.resting()) << "rests() ends it";
+  EXPECT_FALSE(t.rests(false));
+  int quickly = 0;
+  while (slow.resting()) slow.still_rests(none) ? ++quickly : slow.rests(false);
+  EXPECT_GT(quickly, 50);
+}
+
+TEST(Account, SpendsAnAllowanceAndAShareOfTheTime) {
+  constexpr Budget budget{.allowance = 1000, .share = 0.01};
+  Account a(budget);
+  EXPECT_TRUE(a.has_left(0));
+  a.spend(999);
+  EXPECT_TRUE(a.has_left(0));
+  a.spend(2);
+  EXPECT_FALSE(a.has_left(0));
+  EXPECT_FALSE(a.has_left(100));
+  EXPECT_TRUE(a.has_left(101));
+  a.spend(1000);
+  EXPECT_FALSE(a.has_left(101));
+  EXPECT_TRUE(a.has_left(100'200));
+}
+
+TEST(Account, PaysIntoTheOneAbove) {
+  constexpr Budget large{.allowance = 100, .share = 0}, small{.allowance = 40, .share = 0};
+  Account all(large);
+  std::vector<Account> functions(6, Account(small, &all));
+  for (auto& f : functions) f.spend(20);
+  EXPECT_EQ(all.spent(), 120);
+  for (auto& f : functions) EXPECT_FALSE(f.has_left(0)) << "others spent what was left";
+  EXPECT_FALSE(Account(small, &all).has_left(0));
+  Account alone(small);
+  alone.spend(50);
+  EXPECT_FALSE(alone.has_left(1 << 30));
 }
 
 TEST(Tier, AfterBreaksWithoutEndAFunctionRestsAtOnce) {
