@@ -104,9 +104,10 @@ void give_back(Automatic& a, Callee& callee, Verdict::Reason reason) {
 }
 
 PyObject* run_plain(PendingCall& call, Automatic& a) {
+  constexpr auto kHook = static_cast<int64_t>(kPassCost);  // is gone where nothing is captured
   const int64_t begin = clock_ns();
   PyObject* r = call.run();
-  if (r) a.tier.ran_plainly(clock_ns() - begin);
+  if (r) a.tier.ran_plainly(std::max<int64_t>(clock_ns() - begin - kHook, 1));
   return r;
 }
 
@@ -158,6 +159,8 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
     passed();
     return call.run();
   }
+  const int64_t came =
+      callee && callee->automatic && callee->automatic->tier.may_time() ? clock_ns() : 0;
   if (!may_capture(Asker::kLook)) return call.run();
   PyObject* globals = PyFunction_GET_GLOBALS(call.func());
   Automatic* known = automatic_of(call.code(), globals);
@@ -211,7 +214,6 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   const std::span slots(call.slots(), static_cast<size_t>(code->num_slots));
   const uint64_t compiled = state->compile_count, graphs = state->graph_runs;
   const bool timed = a->tier.timed();
-  const int64_t began = timed ? clock_ns() : 0;
   const std::shared_ptr<State> kept = a->state;
   py::object r;
   {
@@ -225,7 +227,7 @@ PyObject* automatic_call(PendingCall& call, Callee* callee) {
   }
   account.idle = 0;
   const bool anew = state->compile_count != compiled;
-  a->tier.ran_captured(timed ? clock_ns() - began : Tier::kUntimed,
+  a->tier.ran_captured(timed ? clock_ns() - came : Tier::kUntimed,
                        {.graph = state->graph_runs != graphs, .anew = anew});
   if (!anew) earned(a->tier.gain());
   if (a->tier.resting()) callee->skip = true;

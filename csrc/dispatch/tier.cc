@@ -15,8 +15,6 @@ constexpr uint64_t kSoonAgain = 8;  // captured runs after a lost trial
 // first runs of both ways may be colder than those to come; clearly.
 constexpr uint64_t kAfterGain = 4, kMoreAfterGain = 16;
 constexpr uint64_t kAfterClearGain = 16, kMoreAfterClearGain = 100;
-// Captured runs that are timed outside of trials: the first ones, and then one in so many.
-constexpr uint64_t kTimedAtFirst = 64, kTimedOneIn = 16;
 
 // For people: three digits, and the unit that they need no power of ten with.
 std::string duration(double ns) {
@@ -97,20 +95,20 @@ Tier::Way Tier::next(bool tried, int64_t longest) {
   decided_ = decided_ && captured_runs_ < next_trial_;
   tried_ = tried && !decided_;
   if (!tried_) return Way::kCaptured;
-  if (!on_trial_ && trial_is_due(longest)) {
+  timed_ = may_time();
+  if (timed_ && !on_trial_ && trial_is_due(longest)) {
     on_trial_ = true;
     asked_ = 0;
-    if (won_) without_graph_ = 0;  // its plain runs may be those that have a graph
+    without_graph_ = 0;  // its plain runs may be those that have a graph
     plain_.clear();
     captured_.clear();
   }
-  timed_ = on_trial_ || captured_runs_ < kTimedAtFirst || captured_runs_ % kTimedOneIn == 0;
-  return on_trial_ && asked_++ % policy_->turn == 0 ? Way::kPlain : Way::kCaptured;
+  return on_trial_ && asked_++ / policy_->turn % 2 == 0 ? Way::kPlain : Way::kCaptured;
 }
 
 bool Tier::trial_is_due(int64_t longest) const {
   const bool late = captured_runs_ >= policy_->late_trial;
-  return policy_->turn > 0 && captured_runs_ >= policy_->first_trial &&
+  return policy_->turn > 0 && won_ && captured_runs_ >= policy_->first_trial &&
          captured_runs_ >= next_trial_ && settled_ >= policy_->settled &&
          captured_.least() < static_cast<double>(std::min(
                                  longest, late ? policy_->late_longest : policy_->longest));
@@ -127,7 +125,7 @@ void Tier::ran_captured(int64_t ns, Ran ran) {
     won_ = true;
     without_graph_ = 0;
     tensors_ = false;
-  } else if (ran.hopeless || (policy_->in_a_row ? !ran.anew && !(on_trial_ && won_) : !won_)) {
+  } else if (ran.hopeless || (policy_->in_a_row ? !ran.anew && !on_trial_ : !won_)) {
     if (ran.hopeless) return rest({Verdict::kNoGraph}, ran.tensor);
     tensors_ |= ran.tensor;
     if (++without_graph_ >= policy_->fruitless) return rest({Verdict::kNoGraph}, tensors_);
@@ -152,25 +150,25 @@ void Tier::ran_captured(int64_t ns, Ran ran) {
 
 void Tier::compare() {
   const uint64_t plain = plain_.size(), captured = captured_.size();
-  if (policy_->turn == 0 ? captured < policy_->samples : plain < policy_->samples) {
+  const double ratio = captured_.least() / plain_.least();
+  if (captured < policy_->samples || (policy_->turn > 0 && plain < policy_->samples)) {
     if (!policy_->clear || plain < 2 || captured < 2) return;
-    const double ratio = of(captured_) / of(plain_);
     if (ratio >= kClearGain && ratio <= kClearLoss) return;
   }
   on_trial_ = false;
-  if (of(captured_) > policy_->gain * of(plain_)) {
+  gain_ = plain_.least() - captured_.least();
+  if (ratio > policy_->gain) {
     if (++lost_ >= policy_->patience) {
       lost_ = 0;
-      return rest({Verdict::kSlower, of(plain_), of(captured_)}, true);
+      return rest({Verdict::kSlower, plain_.least(), captured_.least()}, true);
     }
     next_trial_ = captured_runs_ + kSoonAgain;
     return;
   }
   lost_ = 0;
   rest_ = policy_->rest;
-  next_trial_ = of(captured_) < kClearGain * of(plain_)
-                    ? captured_runs_ * kAfterClearGain + kMoreAfterClearGain
-                    : captured_runs_ * kAfterGain + kMoreAfterGain;
+  next_trial_ = ratio < kClearGain ? captured_runs_ * kAfterClearGain + kMoreAfterClearGain
+                                   : captured_runs_ * kAfterGain + kMoreAfterGain;
   decided_ = !policy_->watched;
 }
 
@@ -180,8 +178,6 @@ void Tier::rest(Verdict verdict, bool tensors) {
   left_ = policy_->rest ? rest_ : kForever;
   rest_ = std::min(rest_ * 4, kLongestRest);
 }
-
-double Tier::gain() const { return next_trial_ > 0 ? plain_.least() - captured_.median() : 0; }
 
 std::string Tier::verdict() const {
   if (!resting()) return "";

@@ -79,16 +79,19 @@ struct TierPolicy {
   // It rests where more than this share of at least so many captured runs were captured anew.
   uint32_t anew_runs;
   double anew_share;
-  // A trial compares both ways. It begins after so many captured runs, the last `settled` of which
-  // captured nothing anew, and only where a captured run takes less than `longest`; after
-  // `late_trial` runs, of which plain ones are a small share by then, less than `late_longest`.
+  // A trial compares both ways, once a graph has run. It begins after so many captured runs, the
+  // last `settled` of which captured nothing anew, and only where a captured run takes less than
+  // `longest`; after `late_trial` runs, of which plain ones are a small share by then, less than
+  // `late_longest`.
   uint32_t first_trial, settled;
   int64_t longest;
   uint32_t late_trial;
   int64_t late_longest;
-  // One run in `turn` of a trial is plain. 0: the warm runs serve.
+  // Runs of a trial go both ways in turns of so many: the first of a turn is colder than those to
+  // come. 0: the warm runs serve.
   uint32_t turn;
-  // So many samples decide, by their medians or the shortest; two do where the ratio is `clear`.
+  // So many samples decide, by the shortest; two do where the ratio is `clear`. Reports tell the
+  // shortest, or `medians`.
   // Where captured runs take more than `gain` of the plain time, the trial is lost; the place rests
   // after `patience` lost trials. What won is tried again ever more rarely; until then, some of its
   // runs are `watched`, or none is timed.
@@ -138,7 +141,10 @@ class Tier {
   Way next(bool tried, int64_t longest = INT64_MAX);
   bool timed() const { return timed_; }
   // Asked before next(): whether it may say that.
-  bool may_time() const { return !decided_ || captured_runs_ >= next_trial_; }
+  bool may_time() const {
+    if (decided_) return captured_runs_ >= next_trial_;
+    return on_trial_ || captured_runs_ < kTimedAtFirst || captured_runs_ % kTimedOneIn == 0;
+  }
 
   void ran_plainly(int64_t ns);
   static constexpr int64_t kUntimed = -1;
@@ -159,29 +165,30 @@ class Tier {
   std::string verdict() const;  // empty: captured
   const Samples& plain() const { return plain_; }
   const Samples& captured() const { return captured_; }
-  // What a run takes, as it is told: by the statistic that decides.
+  // What a run takes, as it is told.
   double typical_plain() const { return typical(plain_); }
   double typical_captured() const { return typical(captured_); }
   // Nanoseconds beyond a usual captured run that runs took in which something was captured.
   double trying() const { return anew_ns_ - timed_anew_ * typical_captured(); }
   // Nanoseconds that a captured run saves, as far as a trial has told; 0 before that.
-  double gain() const;
+  double gain() const { return gain_; }
 
  private:
   void rest(Verdict verdict, bool tensors);
   bool trial_is_due(int64_t longest) const;
   void compare();
   double typical(const Samples& s) const { return policy_->medians ? s.typical() : s.least(); }
-  double of(const Samples& s) const { return policy_->medians ? s.median() : s.least(); }
 
   static constexpr uint32_t kForever = UINT32_MAX;
+  // Captured runs that are timed outside of trials: the first ones, and then one in so many.
+  static constexpr uint64_t kTimedAtFirst = 64, kTimedOneIn = 16;
   const TierPolicy* policy_;
   uint32_t left_ = 0, rest_;      // runs until it is tried again; the next time
   bool tensors_ = false;          // it rests also where arguments are Tensors
   Verdict verdict_, rested_for_;  // the last one's, once it is tried again
   bool tried_ = false, timed_ = false, on_trial_ = false, decided_ = false, won_ = false;
   uint32_t warm_runs_ = 0, without_graph_ = 0, anew_ = 0, settled_ = 0, lost_ = 0;
-  double anew_ns_ = 0, timed_anew_ = 0;
+  double anew_ns_ = 0, timed_anew_ = 0, gain_ = 0;
   uint64_t captured_runs_ = 0, asked_ = 0, next_trial_ = 0;
   Samples plain_, captured_;
 };

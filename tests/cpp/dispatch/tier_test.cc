@@ -89,8 +89,8 @@ TEST(Tier, WhatWonIsTriedEverMoreRarely) {
     }
     return runs;
   };
-  EXPECT_LE(plain_runs(1000, 900), 8u * 3);
-  EXPECT_LE(plain_runs(1000, 100), 4u * 3);
+  EXPECT_LE(plain_runs(1000, 900), 8u * 4);
+  EXPECT_LE(plain_runs(1000, 100), 4u * 4);
 }
 
 TEST(Tier, WithoutTrialsNothingIsGivenBackForItsTime) {
