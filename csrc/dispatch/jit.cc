@@ -265,15 +265,35 @@ py::object tried_call(State& state, bool tensor, int64_t began, const Captured& 
   return captured();
 }
 
-[[gnu::noinline]] PyObject* full_call(PyObject* self, PyObject* const* args, size_t nargsf,
-                                      PyObject* kwnames) {
+PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames);
+
+// The call of a function that rests, which is mostly a small one: CPython's own but for what may
+// end the rest, and with nothing of ours on the stack.
+PyObject* resting_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  auto* jit = reinterpret_cast<JitObject*>(self);
+  State& state = *jit->state;
+  if (jit->code != PyFunction_GET_CODE(jit->func) || recording() || state.figures ||
+      !state.tier.still_rests(
+          [&] { return has_tensor(args, PyVectorcall_NARGS(nargsf), kwnames); })) {
+    jit->vectorcall = jit_call;
+    return jit_call(self, args, nargsf, kwnames);
+  }
+  if (stack_is_short()) return nullptr;
+  ++state.calls;
+  return reinterpret_cast<PyFunctionObject*>(jit->func)->vectorcall(jit->func, args, nargsf,
+                                                                    kwnames);
+}
+
+PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* jit = reinterpret_cast<JitObject*>(self);
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+  if (stack_is_short()) return nullptr;
   const bool tensor = has_tensor(args, nargs, kwnames);
   if (jit->state->tier.resting() && jit->code == PyFunction_GET_CODE(jit->func) && !recording() &&
       is_idle(*jit->state, tensor)) {
     ++jit->state->calls;
     if (jit->state->figures) return rested_call(*jit->state, jit->func, args, nargsf, kwnames);
+    jit->vectorcall = resting_call;
     return PyObject_Vectorcall(jit->func, args, nargsf, kwnames);
   }
   const int64_t began = jit->state->figures || jit->state->tier.may_time() ? clock_ns() : 0;
@@ -331,22 +351,6 @@ py::object tried_call(State& state, bool tensor, int64_t began, const Captured& 
   } catch (...) {
     return raise_current_exception();
   }
-}
-
-// A function that was given back is mostly a small one: its call is CPython's own but for what may
-// end the rest, and leaves nothing of ours on the stack.
-PyObject* jit_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  auto* jit = reinterpret_cast<JitObject*>(self);
-  if (stack_is_short()) return nullptr;
-  State& state = *jit->state;
-  if (!state.tier.resting() || jit->code != PyFunction_GET_CODE(jit->func) || recording() ||
-      state.figures || !state.tier.still_rests([&] {
-        return has_tensor(args, PyVectorcall_NARGS(nargsf), kwnames);
-      }))
-    return full_call(self, args, nargsf, kwnames);
-  ++state.calls;
-  return reinterpret_cast<PyFunctionObject*>(jit->func)->vectorcall(jit->func, args, nargsf,
-                                                                    kwnames);
 }
 
 PyObject* make_jit(PyObject* func, bool graph, bool whole, bool fast) {
