@@ -210,6 +210,7 @@ int traverse(const State& s, visitproc visit, void* arg) {
     }
   for (auto& [at, step] : s.steps) Py_VISIT(step.ptr());
   for (auto& [at, code] : s.resumes) Py_VISIT(code.ptr());
+  for (auto& [at, code] : s.loops) Py_VISIT(code.ptr());
   Py_VISIT(s.globals.ptr());
   for (auto& [callee, kept] : s.callees.all()) Py_VISIT(kept.keeper.ptr());
   return 0;

@@ -58,16 +58,6 @@ void iterated(Loop& l, uint64_t compiled) {
   earned((l.tier.plain().least() - static_cast<double>(each)) * kBatch);
 }
 
-// The innermost loop around an instruction: the target of a jump back over it; -1: none.
-int loop_around(const CodeInfo& code, int at) {
-  int head = -1;
-  for (size_t k = static_cast<size_t>(at); k < code.instrs.size(); ++k) {
-    const int t = code.instrs[k].target;
-    if (t >= 0 && t <= at) head = std::max(head, t);
-  }
-  return head;
-}
-
 LineAnswer on_line(LiveFrame& frame) {
   Callee* callee = callee_of(frame.code());
   if (!callee || !callee->automatic || !automatic_is_on()) return LineAnswer::kStop;
@@ -176,7 +166,7 @@ void look_for_loop(Automatic& a, const LiveFrame& frame) {
   if (code && automatic_state(a, frame.globals())) {
     const auto at = std::find_if(code->instrs.begin(), code->instrs.end(),
                                  [&](auto& i) { return i.offset >= offset; });
-    head = loop_around(*code, static_cast<int>(at - code->instrs.begin()));
+    head = loop_around(*code, static_cast<int>(at - code->instrs.begin())).first;
   }
   if (head < 0 || a.loops[head].tier.resting()) {
     a.hopeless.insert(offset);

@@ -152,6 +152,9 @@ class Execution {
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();
   py::object rest_in_python();
+  // The innermost loop here, in CPython; false: there is none that can run so. The result: the
+  // function has returned.
+  bool loop_in_python(py::object* result);
 
   static inline uint64_t calls = 0;
   const uint64_t number_ = ++calls;
@@ -187,7 +190,14 @@ py::object Execution::run() {
     Point& point = state_.points[{instr_, static_cast<int>(stack_.size())}];
     // a tape or a tracer that was started meanwhile must see each op
     if (point.never || !may_capture(untouched_ ? Asker::kEntry : Asker::kResume)) return plain();
-    if (is_hopeless(point)) return plain();
+    if (!alone_ && is_hopeless(point)) {  // it asks once where a graph was overtaken
+      if (py::object result; !loop_in_python(&result))
+        return plain();
+      else if (result)
+        return result;
+      point.alone = true;
+      continue;
+    }
     const Found found = lookup(point);
     if (!found.entry) return plain();
     const py::object result = run_entry(found);
@@ -220,11 +230,12 @@ bool Execution::is_hopeless(Point& point) {
   constexpr uint64_t kAtFirst = 4, kWhereGraphsRan = 32;
   if (!config().measure || front_.stand || untouched_) return false;
   const bool again = std::exchange(point.visited_by, number_) == number_;
+  const bool alone = std::exchange(point.alone, false);  // else graphs ran between its breaks
   if (graphs_ != graphs_run) {
     graphs_ = graphs_run;
     won_ = true;
     fruitless_ = 0;
-    point.hopeless &= !again;
+    point.hopeless &= !again || alone;
   }
   if (point.hopeless) return !point.hope.due();
   if (!again) return false;
@@ -256,6 +267,56 @@ py::object Execution::plain() {
   const Span piece(TraceEvent::kPython, [&] { return piece_subject(*code_, -1, why_); });
   CalleeScope callees(front_, state_.plain_use, PyFunction_GET_CODE(front_.func));
   return original_();
+}
+
+bool Execution::loop_in_python(py::object* result) {
+  // who looks at its frame must find the same behind the loop
+  if (code_->reflective || code_->compares_frames ||
+      std::any_of(stack_.begin(), stack_.end(), [](auto& v) { return !v; }))
+    return false;
+  const auto [place, fresh] = state_.loops.try_emplace({instr_, static_cast<int>(stack_.size())});
+  if (fresh) {
+    const auto [begin, end] = loop_around(*code_, instr_);
+    if (begin >= 0) {
+      place->second = make_loop_code(*code_, instr_, begin, end, static_cast<int>(stack_.size()));
+      if (place->second) never_capture(place->second.ptr());
+    }
+  }
+  if (!place->second) return false;
+  const py::object f = function_like(front_.func, place->second, true);
+  raw_.clear();
+  values_.held.clear();
+  slots_.resize(static_cast<size_t>(code_->num_slots - code_->num_free));
+  handled_ = {};
+  {
+    const Span piece(TraceEvent::kPython, [&] {
+      return piece_subject(*code_, instr_, "a loop without graphs: " + why_);
+    });
+    CalleeScope callees(front_, state_.hook_uses[instr_]);
+    ResumeScope scope(
+        {std::make_move_iterator(slots_.begin()), std::make_move_iterator(slots_.end())},
+        std::move(stack_));
+    slots_.clear();
+    stack_.clear();
+    *result = call_in_frame(f);
+  }
+  std::optional<LeftLoop> left = take_left_loop();
+  if (!left) {
+    if (!*result) throw py::error_already_set();
+    return true;
+  }
+  slots_.assign(std::make_move_iterator(left->slots.begin()),
+                std::make_move_iterator(left->slots.end()));
+  stack_ = std::move(left->stack);
+  instr_ = left->instr;
+  numbers_.clear();
+  if (!*result) {  // a signal's handler raised on the way out
+    BreakStep handler(front_, *code_, &slots_, &stack_);
+    handler.handle(instr_);
+    instr_ = handler.next;
+  }
+  *result = {};
+  return true;
 }
 
 py::object Execution::rest_in_python() {

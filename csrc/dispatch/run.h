@@ -27,6 +27,7 @@ struct Point {
   uint64_t visited_by = 0;                      // the call that was here last
   bool hopeless = false;                        // breaks came back here, and no graph ran
   Backoff hope;                                 // whether to try again, if so
+  bool alone = false;                           // the loop around it ran in CPython, the last time
 };
 
 // Looks for captured callees below a place. The hook costs each Python call there.
@@ -77,8 +78,9 @@ struct State {
   // By instruction, and which stack entries are NULL: functions (code, where there are free
   // variables) that execute it, and code that goes on from there.
   std::map<std::pair<int, std::vector<bool>>, py::object> steps, resumes;
-  std::map<int, HookUse> hook_uses;  // by instruction
-  HookUse plain_use;                 // where the function runs plainly
+  std::map<std::pair<int, int>, py::object> loops;  // by instruction and stack size; null: none
+  std::map<int, HookUse> hook_uses;                 // by instruction
+  HookUse plain_use;                                // where the function runs plainly
   // Of a decorated function: what was captured below its breaks. Callees own nothing of one
   // another, so that no State keeps itself.
   Callees callees;

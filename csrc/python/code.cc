@@ -61,6 +61,15 @@ StackUse stack_use(const Instr& in, int stack_size) {
   return use;
 }
 
+std::pair<int, int> loop_around(const CodeInfo& code, int at) {
+  std::pair<int, int> loop{-1, -1};
+  for (size_t k = static_cast<size_t>(at); k < code.instrs.size(); ++k) {
+    const int t = code.instrs[k].target;
+    if (t >= 0 && t <= at && t >= loop.first) loop = {t, static_cast<int>(k) + 1};
+  }
+  return loop;
+}
+
 std::vector<int> successors(const CodeInfo& c, int pc) {
   const Instr& in = c.instrs[pc];
   switch (flow(in)) {
@@ -329,8 +338,23 @@ PyObject* fill_and_unpack(PyObject*, PyObject*) {
 
 PyObject* resume_value_function;
 PyObject* fill_function;
+PyObject* leave_function;
 
 namespace {
+thread_local std::optional<LeftLoop> left_loop;
+// Of a frame that leaves a loop: its stack, and the instruction that it goes on with.
+PyObject* leave_loop(PyObject*, PyObject* where) {
+  PyObject* stack = PyTuple_GET_ITEM(where, 0);
+  LeftLoop left{static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(where, 1))), {}, {}};
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(stack); ++k)
+    left.stack.push_back(py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(stack, k)));
+  const LiveFrame frame = LiveFrame::innermost();
+  for (int k = 0; k < reinterpret_cast<PyCodeObject*>(frame.code())->co_nlocalsplus; ++k)
+    left.slots.push_back(py::reinterpret_borrow<py::object>(frame.slots()[k]));
+  left_loop = std::move(left);
+  Py_RETURN_NONE;
+}
+PyMethodDef leave_method = {"_leave_loop", leave_loop, METH_O, nullptr};
 PyMethodDef next_method = {"_next_resume_value", next_resume_value, METH_NOARGS, nullptr};
 PyMethodDef fill_method = {"_fill_and_unpack", fill_and_unpack, METH_NOARGS, nullptr};
 }  // namespace
@@ -341,7 +365,10 @@ void init_code() {
   PIJIT_CHECK(extra_index >= 0, "no place for data in code objects");
   resume_value_function = checked(PyCFunction_New(&next_method, nullptr)).release().ptr();
   fill_function = checked(PyCFunction_New(&fill_method, nullptr)).release().ptr();
+  leave_function = checked(PyCFunction_New(&leave_method, nullptr)).release().ptr();
 }
+
+std::optional<LeftLoop> take_left_loop() { return std::exchange(left_loop, std::nullopt); }
 
 py::object raised_exception() {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -86,6 +86,10 @@ struct CodeInfo {
   }
 };
 
+// The innermost loop around an instruction: from the target of a jump back over it to behind the
+// last such jump; (-1, -1): none.
+std::pair<int, int> loop_around(const CodeInfo& code, int at);
+
 // Where code may go on behind an instruction, exceptions aside; -1: out of the function.
 std::vector<int> successors(const CodeInfo& c, int pc);
 
@@ -125,6 +129,16 @@ std::vector<Handler> exception_table(PyObject* code);
 // function's arguments that have names of their own, by position (any: they are replaced): super()
 // looks for the first. call_in_frame() calls it.
 py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<bool>& nulls);
+// The same for a loop, the instructions [begin, end): it ends where it goes on beyond them, and
+// take_left_loop() tells with what. Where the function returns in it, or a handler beyond the loop
+// takes over, it goes on to the function's end. Null: the code has no room for that, or NULLs lie
+// on the stack.
+py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end, int stack_size);
+struct LeftLoop {
+  int instr;
+  std::vector<py::object> slots, stack;
+};
+std::optional<LeftLoop> take_left_loop();  // of this thread, since it was asked last
 // Code that executes one instruction, CPython's own, in a frame like the function's: with its
 // names, slots and place. The values that the instruction sees come from a ResumeScope. It returns
 // what step_results() takes apart.

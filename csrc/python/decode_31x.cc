@@ -21,7 +21,7 @@
 
 namespace pijit {
 
-extern PyObject *resume_value_function, *fill_function;
+extern PyObject *resume_value_function, *fill_function, *leave_function;
 
 namespace {
 
@@ -559,6 +559,93 @@ py::object make_resume_code(const CodeInfo& info, int instr, const std::vector<b
   return code_like(info, a, consts, stack, lines,
                    shift_exception_table(
                        py::cast<std::string>(py::bytes(code.attr("co_exceptiontable"))), shift));
+}
+
+namespace {
+
+// Where a loop is left: the stack's size there, by the instruction that code goes on with. Nothing
+// where that can't be told.
+std::map<int, int> exits_of(const CodeInfo& info, int instr, int begin, int end, int stack_size) {
+  std::map<int, int> exits, depths{{instr, stack_size}};
+  std::vector<int> queue{instr};
+  while (!queue.empty()) {
+    const int pc = queue.back();
+    queue.pop_back();
+    const Instr& in = info.instrs[pc];
+    if (in.op == Op::UNSUPPORTED && in.b == kUnknownEffect) return {};
+    const StackUse use = stack_use(in, depths[pc]);
+    for (int to : successors(info, pc)) {
+      if (to < 0) continue;
+      const bool jumps = flow(in) == Flow::BRANCH && to == in.target;
+      const int depth = depths[pc] - use.pops + (jumps ? use.jump_pushes : use.pushes);
+      if (depth < 0) return {};
+      if (to < begin || to >= end)
+        exits[to] = depth;
+      else if (depths.emplace(to, depth).second)
+        queue.push_back(to);
+    }
+  }
+  return exits;
+}
+
+}  // namespace
+
+py::object make_loop_code(const CodeInfo& info, int instr, int begin, int end, int stack_size) {
+  const py::object whole =
+      make_resume_code(info, instr, std::vector<bool>(static_cast<size_t>(stack_size)));
+  Assembler a;
+  a.bytes = code_bytes(whole.ptr());
+  const int units = a.units();
+  const int shift = units - static_cast<int>(code_bytes(info.code).size() / 2);
+  py::list consts(py::tuple(whole.attr("co_consts")));
+  auto constant = [&](const py::object& o) {
+    a.op("LOAD_CONST", static_cast<int>(consts.size()));
+    consts.append(o);
+  };
+  const auto exits = exits_of(info, instr, begin, end, stack_size);
+  if (exits.empty()) return {};
+  // FOR_ITER goes on behind what its jump leads to
+  auto place_of = [&](int to) {
+    const Instr& in = info.instrs[to];
+    const auto op = static_cast<uint8_t>(a.bytes[2 * static_cast<size_t>(in.at + shift)]);
+    return opcodes().name[op] == "END_FOR" ? in.next : in.offset;
+  };
+  std::set<int> entered;  // code units that code may go on with from elsewhere
+  for (auto& in : info.instrs)
+    if (in.target >= 0) entered.insert(info.instrs[in.target].offset);
+  for (auto& h : info.handlers) entered.insert(info.instrs[h.target].offset);
+  for (auto& [to, depth] : exits) entered.insert(place_of(to));
+  int deepest = 0;
+  for (auto [to, depth] : exits) {
+    const int place = place_of(to), distance = a.units() - shift - place;
+    Assembler jump;
+    if (distance <= 256) {
+      jump.op("JUMP_FORWARD", distance - 1);
+    } else {
+      if (distance == 257) jump.op("NOP");
+      jump.op("JUMP_FORWARD", distance - 2);
+    }
+    if (jump.units() > 2) return {};
+    if (jump.units() == 2 && (entered.count(place + 1) || place + 1 + shift >= units)) return {};
+    if (place + jump.units() > info.instrs[begin].offset && place < info.instrs[end - 1].next)
+      return {};
+    a.bytes.replace(2 * static_cast<size_t>(place + shift), jump.bytes.size(), jump.bytes);
+    deepest = std::max(deepest, depth);
+    a.op("BUILD_TUPLE", depth);
+    constant(py::int_(to));
+    a.op("BUILD_TUPLE", 2);
+    a.op("PUSH_NULL");
+    a.op("SWAP", 2);
+    constant(py::reinterpret_borrow<py::object>(leave_function));
+    a.op("SWAP", 2);
+    a.call(1);
+    a.op("RETURN_VALUE");
+  }
+  std::string lines = py::cast<std::string>(py::bytes(whole.attr("co_linetable")));
+  put_no_location(&lines, a.units() - units);
+  return code_like(info, a, consts,
+                   std::max(py::cast<int>(whole.attr("co_stacksize")), deepest + 3), lines,
+                   py::cast<std::string>(py::bytes(whole.attr("co_exceptiontable"))));
 }
 
 py::object make_step_code(const CodeInfo& info, int instr, const std::vector<bool>& nulls) {

@@ -1,0 +1,280 @@
+"""A loop without graphs runs alone in CPython, and what follows it is captured as ever."""
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import pijit as ms
+from pijit import _C, ops
+
+X = ms.Tensor(np.arange(3, dtype=np.float32))
+STOP = gc.is_tracked  # nothing that capture knows
+
+
+@pytest.fixture(autouse=True)
+def measured():
+    before = _C.get_option("measure")
+    _C.set_option("measure", "true")
+    yield
+    _C.set_option("measure", before)
+
+
+def values(r):
+    if isinstance(r, ms.Tensor):
+        return r.asnumpy().tolist()
+    return [values(v) for v in r] if isinstance(r, (tuple, list)) else r
+
+
+def same(f, *args, calls=3, graphs=None):
+    """Plain and captured; `graphs`: how many run at each later call, at least."""
+    want = values(f(*args))
+    j = ms.jit(f)
+    for _ in range(calls):
+        before = ms.explain(j).graph_runs if graphs else 0
+        assert values(j(*args)) == want
+    if graphs:
+        assert ms.explain(j).graph_runs >= before + graphs, str(ms.explain(j))
+    return j
+
+
+def before_a_graph(x, n):
+    s = 0
+    for k in range(n):
+        STOP(None)
+        s += k
+    return ops.tanh(x) * s + 1
+
+
+def while_loop(x, n):
+    s = 0
+    while s < n:
+        STOP(s)
+        s += 2
+    return ops.tanh(x) + s
+
+
+def with_break_and_else(x, n):
+    for k in range(n):
+        STOP(k)
+        if k == 70:
+            found = k
+            break
+    else:
+        found = -1
+    return ops.tanh(x) + found
+
+
+def with_continue(x, n):
+    s = 0
+    for k in range(n):
+        STOP(k)
+        if k % 3:
+            continue
+        s += k
+    return ops.tanh(x) + s
+
+
+def two_loops(x, n):
+    s = 0
+    for k in range(n):
+        STOP(k)
+        s += k
+    y = ops.tanh(x) * s
+    for k in range(n):
+        STOP(k)
+        s -= 1
+    return ops.sin(y) + s
+
+
+def nested(x, n):
+    s = 0
+    for i in range(n):
+        for j in range(n):
+            STOP(j)
+            s += i * j
+        s += 1
+    return ops.tanh(x) + s
+
+
+def in_a_loop_with_graphs(x, n):
+    y = x
+    for i in range(4):
+        for j in range(n):
+            STOP(j)
+        y = ops.tanh(y) + i
+    return y
+
+
+def around_a_handler(x, n):
+    bad = 0
+    for k in range(n):
+        try:
+            if STOP(k) or k % 4 == 0:
+                raise ValueError(k)
+        except ValueError as e:
+            bad += e.args[0]
+    return ops.tanh(x) + bad
+
+
+def left_from_a_handler(x, n):
+    s = 0
+    for k in range(n):
+        try:
+            STOP(k)
+            [0][k // 50]
+        except IndexError:
+            break
+        s += 1
+    return ops.tanh(x) + s
+
+
+def in_a_handler(x, n):
+    s = 0
+    try:
+        for k in range(n):
+            STOP(k)
+            s += 1 // (60 - k)
+    except ZeroDivisionError:
+        s = -s - 5
+    return ops.tanh(x) + s
+
+
+def in_a_with(x, n):
+    seen = []
+
+    class Scope:
+        def __enter__(self):
+            seen.append("in")
+
+        def __exit__(self, *a):
+            seen.append("out")
+    with Scope():
+        for k in range(n):
+            STOP(k)
+    seen.append(ops.tanh(x) + 1)
+    return seen
+
+
+def closures(x, n):
+    s = 0
+
+    def add(k):
+        nonlocal s
+        s += k
+    for k in range(n):
+        STOP(k)
+        add(k)
+    y = ops.tanh(x) + s
+    add(1)
+    return y, s
+
+
+def unbound_and_deleted(x, n):
+    gone = 1
+    for k in range(n):
+        STOP(k)
+        if k == 50:
+            del gone
+        if k > 1000:
+            never = 1
+    y = ops.tanh(x) + k
+    try:
+        return y, gone
+    except UnboundLocalError:
+        pass
+    try:
+        return never
+    except UnboundLocalError:
+        return y
+
+
+def over_an_array(x, n):
+    s = 0.0
+    for v in np.arange(float(n)):
+        s = s + v
+    return ops.tanh(x) * float(s)
+
+
+def unpacked(x, n):
+    d = {k: (k, -k) for k in range(n)}
+    s = []
+    for k, (a, *b) in d.items():
+        STOP(k)
+        s.append(a + b[0] * 2)
+    return ops.tanh(x) + sum(s)
+
+
+GRAPHS = [before_a_graph, while_loop, with_break_and_else, with_continue, two_loops, nested, in_a_loop_with_graphs, around_a_handler, left_from_a_handler,
+          in_a_handler, in_a_with, closures, unbound_and_deleted, over_an_array, unpacked]
+
+
+@pytest.mark.parametrize("f", GRAPHS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("n", [100, 3])
+def test_what_follows_is_captured(f, n):
+    same(f, X, n, graphs=1 if n > 4 and f is not in_a_handler else None)
+
+
+def test_the_function_returns_in_the_loop():
+    def f(x, n):
+        for k in range(n):
+            STOP(k)
+            if k == 77:
+                return ops.tanh(x), k
+        return x
+    same(f, X, 100)
+    same(f, X, 50)
+
+
+def test_the_loop_raises():
+    def f(n):
+        s = 0
+        for k in range(n):
+            STOP(k)
+            s += 1 // (60 - k)
+        return s
+
+    j = ms.jit(f)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError) as e:
+            j(100)
+        frames = [(t.name, t.lineno) for t in e.traceback[-1:]] if hasattr(e.traceback[-1], "lineno") else None
+        assert frames is None or frames[0][0] == "f"
+        assert j(10) == f(10)
+
+
+def test_a_long_body():
+    """Jumps out of it are longer than one code unit holds."""
+    names = {"STOP": STOP, "ops": ops}
+    body = "".join(f"        s += k * {j} % 7\n" for j in range(150))
+    exec("def f(x, n):\n    s = 0\n    for k in range(n):\n        STOP(k)\n" + body + "    y = ops.tanh(x) + s\n" + "".join(
+        f"    s += {j}\n" for j in range(150)) + "    return y * 2 + s\n", names)  # noqa: S102
+    same(names["f"], X, 100, graphs=1)
+
+
+def test_objects_die_in_the_loop():
+    class Item:
+        alive = 0
+
+        def __init__(self):
+            Item.alive += 1
+
+        def __del__(self):
+            Item.alive -= 1
+
+    def f(x, n):
+        most = 0
+        for _ in range(n):
+            item = Item()
+            STOP(item)
+            most = max(most, Item.alive)
+        del item
+        return ops.tanh(x) + most, Item.alive
+
+    j = same(f, X, 100)
+    held = sys.getrefcount(X)
+    for _ in range(5):
+        j(X, 100)
+    gc.collect()
+    assert Item.alive == 0 and sys.getrefcount(X) <= held + 1
