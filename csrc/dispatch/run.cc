@@ -27,6 +27,7 @@ const int64_t began = clock_ns();      // the program, as far as we know
 
 // Tensors, and objects that can be called, as networks are.
 bool is_promising(PyObject* o) {
+  if (o && PyCell_Check(o)) o = PyCell_GET(o);
   return o && PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE) &&
          (Py_TYPE(o)->tp_call || is_tensor(o));
 }
@@ -269,7 +270,12 @@ py::object Execution::plain() {
   return original_();
 }
 
-bool Execution::loop_in_python(py::object* result) {
+[[gnu::noinline]] bool Execution::loop_in_python(py::object* result) {
+  // is there anything for a graph behind it?
+  auto promises = [](auto& o) { return is_promising(o.ptr()); };
+  if (!won_ && state_.graph_runs == 0 && std::none_of(slots_.begin(), slots_.end(), promises) &&
+      std::none_of(stack_.begin(), stack_.end(), promises))
+    return false;
   // who looks at its frame must find the same behind the loop
   if (code_->reflective || code_->compares_frames ||
       std::any_of(stack_.begin(), stack_.end(), [](auto& v) { return !v; }))

@@ -216,6 +216,20 @@ def test_what_follows_is_captured(f, n):
     same(f, X, n, graphs=1 if n > 4 and f is not in_a_handler else None)
 
 
+def test_programs_of_numbers_stay_with_cpython():
+    """Where no Tensor is at hand, nothing behind the loop is captured."""
+    def primes(n):
+        sieve = bytearray([1]) * (n + 1)
+        for p in range(2, int(n ** 0.5) + 1):
+            if sieve[p]:
+                sieve[p * p::p] = bytes(len(range(p * p, n + 1, p)))
+        return [p for p in range(2, n + 1) if sieve[p]]
+
+    j = same(primes, 30000)
+    assert all(e["where"].rsplit(":")[-1] != str(primes.__code__.co_firstlineno + 5) for e in ms.explain(j).entries)
+    assert ms.explain(j).given_back
+
+
 def test_the_function_returns_in_the_loop():
     def f(x, n):
         for k in range(n):
