@@ -153,6 +153,8 @@ class Execution {
   bool step();  // the break instruction; false: it must run with all that follows
   py::object plain();
   py::object rest_in_python();
+  // The result, or null, where it is captured again behind a loop.
+  py::object end_capture(Point& point);
   // The innermost loop here, in CPython; false: there is none that can run so. The result: the
   // function has returned.
   bool loop_in_python(py::object* result);
@@ -191,12 +193,9 @@ py::object Execution::run() {
     Point& point = state_.points[{instr_, static_cast<int>(stack_.size())}];
     // a tape or a tracer that was started meanwhile must see each op
     if (point.never || !may_capture(untouched_ ? Asker::kEntry : Asker::kResume)) return plain();
-    if (!alone_ && is_hopeless(point)) {  // it asks once where a graph was overtaken
-      if (py::object result; !loop_in_python(&result))
-        return plain();
-      else if (result)
-        return result;
-      point.alone = true;
+    // it asks once where a graph was overtaken
+    if (!untouched_ && !alone_ && is_hopeless(point)) [[unlikely]] {
+      if (const py::object result = end_capture(point)) return result;
       continue;
     }
     const Found found = lookup(point);
@@ -227,9 +226,9 @@ py::object Execution::run() {
 // A loop over what capture can't compute comes back to its breaks: each costs some microseconds,
 // and where no graph runs between them the rest of the call is CPython's. So are the next calls
 // from here on, but for some.
-bool Execution::is_hopeless(Point& point) {
+[[gnu::noinline]] bool Execution::is_hopeless(Point& point) {
   constexpr uint64_t kAtFirst = 4, kWhereGraphsRan = 32;
-  if (!config().measure || front_.stand || untouched_) return false;
+  if (!config().measure || front_.stand) return false;
   const bool again = std::exchange(point.visited_by, number_) == number_;
   const bool alone = std::exchange(point.alone, false);  // else graphs ran between its breaks
   if (graphs_ != graphs_run) {
@@ -270,7 +269,14 @@ py::object Execution::plain() {
   return original_();
 }
 
-[[gnu::noinline]] bool Execution::loop_in_python(py::object* result) {
+[[gnu::noinline]] py::object Execution::end_capture(Point& point) {
+  py::object result;
+  if (!loop_in_python(&result)) return plain();
+  point.alone = !result;
+  return result;
+}
+
+bool Execution::loop_in_python(py::object* result) {
   // is there anything for a graph behind it?
   auto promises = [](auto& o) { return is_promising(o.ptr()); };
   if (!won_ && state_.graph_runs == 0 && std::none_of(slots_.begin(), slots_.end(), promises) &&
