@@ -6,6 +6,7 @@
 #include <map>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "capture/capture.h"
 #include "capture/values/dict.h"
 #include "capture/values/iterator.h"
@@ -319,7 +320,8 @@ class Context {
   absl::flat_hash_map<PyObject*, V> key_values_;
   std::map<std::pair<PyObject*, std::string>, V> global_writes_, class_writes_;
   std::vector<Note> journal_;
-  std::set<PyObject*> lasting_;  // what check_removed() has looked at
+  std::set<PyObject*> lasting_;              // what check_removed() has looked at
+  absl::flat_hash_set<const Value*> moved_;  // sequences from outside whose items left their places
   std::vector<std::function<void()>> undo_;
   int64_t budget_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();

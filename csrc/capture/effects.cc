@@ -3,6 +3,7 @@
 // program has.
 #include "entry/runner.h"
 #include "capture/tracer.h"
+#include "capture/values/slice.h"
 
 namespace pijit {
 namespace {
@@ -236,6 +237,9 @@ class MakePart final : public Effect {
 
 void Context::log(Note n) {
   if (n.target ? n.target->src >= 0 : n.kind == Note::kSetGlobal) check_removed(n);
+  const bool moves = n.kind == Note::kExtend || n.kind == Note::kDelItem || n.kind == Note::kCall ||
+                     (n.kind == Note::kSetItem && as<SliceValue>(n.values[0]));
+  if (moves && as<GrowingSequence>(n.target)) moved_.insert(n.target);
   journal_.push_back(std::move(n));
 }
 

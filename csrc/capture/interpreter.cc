@@ -76,7 +76,7 @@ std::unique_ptr<Entry> Tracer::run() {
   const std::vector<bool> mourned = mourned_state();
   auto loaded = [&](int i, bool need) {
     const V v = load(i, need || mourned[static_cast<size_t>(i)]);
-    if (mourned[static_cast<size_t>(i)]) mourned_.push_back(v);
+    if (mourned[static_cast<size_t>(i)]) mourned_.push_back(v), mourned_at_.push_back(i);
     return v;
   };
   for (int i = 0; i < n; ++i) f.slots.push_back(loaded(i, f.code->live[f.pc][i]));
@@ -84,7 +84,7 @@ std::unique_ptr<Entry> Tracer::run() {
   f.handled = handled_at_start_ = make<ObjectValue>();
   f.handled->src = add_source({Source::kState, -1, n + start_.stack_size, {}});
   f.handled->obj = py::reinterpret_borrow<py::object>(state_.back());
-  if (mourned.back()) mourned_.push_back(f.handled);
+  if (mourned.back()) mourned_.push_back(f.handled), mourned_at_.push_back(n + start_.stack_size);
   struct Place {
     std::vector<V> stack;
     V handled;

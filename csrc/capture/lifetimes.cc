@@ -33,12 +33,16 @@ bool only_adds(const std::string& name) {
 }
 
 // What a later call finds in the place of what is removed here, where nothing else is asked of it.
-void guard_removed(Context& c, const Context::Note& n, PyObject* now) {
+// `moved`: the items of the sequence are no longer where they were.
+void guard_removed(Context& c, const Context::Note& n, PyObject* now, bool moved) {
   using Note = Context::Note;
   constexpr auto kMost = 16;  // in a capture: a program that fills a table would have one for each
   const auto first = c.guard_index_.lower_bound({Guard::kUnmourned, -1, 0, nullptr});
   if (std::distance(first, c.guard_index_.end()) >= kMost) return;
   Source s{Source::kDictAttr, n.target ? n.target->src : -1, 0, n.name};
+  auto whole = [&] {
+    if (!now || !seems_mourned(now)) c.guard(Guard::kUnmourned, n.target->src);
+  };
   switch (n.kind) {
     case Note::kSetGlobal:
       s = {Source::kGlobal, c.add_source({Source::kConst, -1, 0, n.name}), 0, n.globals};
@@ -51,23 +55,30 @@ void guard_removed(Context& c, const Context::Note& n, PyObject* now) {
     }
     case Note::kSetCell: s = {Source::kCell, n.target->src, 0, {}}; break;
     case Note::kSetItem:
-    case Note::kDelItem:
-      if (n.values[0]->kind != Value::kConst) return;
-      if (PyDict_Check(n.target->obj.ptr()))
-        s = {Source::kDictItem, n.target->src, 0, n.values[0]->obj};
-      else if (const auto i = c.as_int(n.values[0]); i && std::abs(*i) < INT_MAX)
+    case Note::kDelItem: {
+      const V& key = n.values[0];
+      const bool dict = PyDict_Check(n.target->obj.ptr());
+      const bool varies = Context::sourced(key);
+      const auto i = dict || varies ? std::nullopt : c.as_int(key);
+      if (dict && (varies || key->kind == Value::kConst))
+        s = {Source::kDictItem, n.target->src, 0, varies ? py::object() : key->obj,
+             varies ? key->src : -1};
+      else if (varies && !moved)
+        s = GrowingSequence::computed_source(n.target->src, key->src);
+      else if (i && !moved && std::abs(*i) < INT_MAX)
         s = {Source::kItem, n.target->src, static_cast<int>(*i), {}};
       else
-        return;
+        return whole();
       break;
-    case Note::kCall:
-      if (!now || !seems_mourned(now)) c.guard(Guard::kUnmourned, n.target->src);
-      return;
+    }
+    case Note::kCall: return whole();
     default: return;
   }
   const auto key =
       std::make_tuple(static_cast<int>(s.kind), s.parent, s.index, s.key.ptr(), s.other, s.args);
-  if (c.source_index_.count(key) || (now && seems_mourned(now))) return;
+  // one that is only known to be there is not known
+  const bool known = c.source_index_.count(key) && s.kind != Source::kComputed;
+  if (known || (now && seems_mourned(now))) return;
   c.guard(Guard::kUnmourned, c.add_source(std::move(s)));
 }
 
@@ -76,6 +87,7 @@ void guard_removed(Context& c, const Context::Note& n, PyObject* now) {
 // Before a change of an object from outside: what it held until now.
 void Context::check_removed(const Note& n) {
   PyObject* from = n.target ? n.target->obj.ptr() : nullptr;
+  const bool moved = n.target && moved_.contains(n.target);
   py::object old;
   switch (n.kind) {
     case Note::kAssign:
@@ -100,16 +112,14 @@ void Context::check_removed(const Note& n) {
     case Note::kSetCell: old = share(PyCell_GET(from)); break;
     case Note::kSetItem:
     case Note::kDelItem: {
-      PyObject* key = n.values[0]->kind == Value::kConst ? n.values[0]->obj.ptr() : nullptr;
-      if (key && PyDict_Check(from)) {
-        old = share(found_in(from, key));
-      } else if (key && PyList_CheckExact(from) && PyLong_CheckExact(key)) {
-        int64_t i = *as_int(n.values[0]);
-        if (i < 0) i += PyList_GET_SIZE(from);
-        if (i >= 0 && i < PyList_GET_SIZE(from)) old = share(PyList_GET_ITEM(from, i));
-      } else {
+      const V& key = n.values[0];
+      if (PyDict_Check(from) && (key->kind == Value::kConst || sourced(key)))
+        old = share(found_in(from, key->obj.ptr()));
+      else if (auto* s = as<GrowingSequence>(n.target);
+               s && !moved && key->obj && PyLong_Check(key->obj.ptr()))
+        old = s->source_object(key->obj.ptr());
+      else
         old = share(from);
-      }
       break;
     }
     case Note::kCall: {
@@ -119,7 +129,7 @@ void Context::check_removed(const Note& n) {
       break;
     }
   }
-  guard_removed(*this, n, old.ptr());
+  guard_removed(*this, n, old.ptr(), moved);
   if (!old || (!PyObject_IS_GC(old.ptr()) && !is_mourned(old.ptr()))) return;
   if (!lasting_.insert(old.ptr()).second) return;
   PyObject* const roots[] = {old.ptr()};
@@ -155,12 +165,28 @@ void Tracer::keep_mourned(const Frame& f) {
     return std::find(f.slots.begin(), f.slots.end(), v) != f.slots.end() ||
            std::find(f.stack.begin(), f.stack.end(), v) != f.stack.end();
   };
-  if (std::all_of(mourned_.begin(), mourned_.end(), variable)) return;
+  const bool all = std::all_of(mourned_.begin(), mourned_.end(), variable);
+  if (mourned_.empty() || (all && !returned_)) return;
   if (returned_) {  // with the frame, in the order in which what holds it lets go
     const Reached result = reached_from({return_value_});
-    for (auto& v : mourned_)
-      if (!variable(v) && !result.contains(v))
+    // by where it lay at the start, in the order in which that goes: the variables last
+    std::map<int, V> dying;
+    for (size_t k = 0; k < mourned_.size(); ++k) {
+      const V& v = mourned_[k];
+      if (result.contains(v)) continue;
+      if (!variable(v))
         give_up(Reason::kUnsupportedCall, str_cat("dropping a ", type_of(v)->tp_name));
+      const int at = mourned_at_[k], slots = static_cast<int>(f.slots.size());
+      std::erase_if(dying, [&](auto& other) { return other.second == v; });  // it is held twice
+      dying[at < slots ? at + start_.stack_size + 1 : at - slots] = v;
+    }
+    std::ptrdiff_t last = -1;
+    for (auto& [at, v] : dying) {
+      const auto place = std::find(f.slots.rbegin(), f.slots.rend(), v).base() - f.slots.begin();
+      if (place < last)
+        give_up(Reason::kUnsupportedCall, str_cat("dropping a ", type_of(v)->tp_name));
+      last = place;
+    }
     return;
   }
   std::vector<V> held = f.slots;
@@ -185,17 +211,27 @@ void Tracer::let_go(const Frame& f, int slot) {
 }
 
 // Does a variable that nobody reads hold what others may see: an object that has left the capture,
-// to which there may be weak references, or one that is mourned?
+// to which there may be weak references, or which is given more to hold, or one that is mourned?
 Tracer::Kept Tracer::keeps_alive(const V& v) const {
   Kept kept = Kept::kNothing;
+  auto of_variable = [this](const Value* x) {
+    int src = x->src;
+    while (sources_[src].parent >= 0) src = sources_[src].parent;
+    const Source& s = sources_[src];
+    return x->kind != Value::kTensor && s.kind == Source::kState &&
+           (start_.instr > 0 || s.index >= num_args(*start_.code));
+  };
   for (const Value* x : reached_from({v})) {
     if (x->src >= 0) {
       if (std::any_of(mourned_.begin(), mourned_.end(), [&](auto& m) { return m == x; }))
         return Kept::kMourned;
+      if (of_variable(x) && is_referred_to(x->obj.ptr())) kept = Kept::kReferable;
       continue;
     }
     const bool referable = x->kind == Value::kInstance || x->kind == Value::kFunction ||
-                           x->kind == Value::kException || x->kind == Value::kSet;
+                           x->kind == Value::kException || x->kind == Value::kSet ||
+                           x->kind == Value::kList || x->kind == Value::kDict ||
+                           x->kind == Value::kDeque;
     const auto known = referable ? recipe_of_.find(x) : recipe_of_.end();
     if (known != recipe_of_.end() && known->second >= 0) kept = Kept::kReferable;
   }

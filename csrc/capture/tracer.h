@@ -63,6 +63,7 @@ class Tracer final : public Context, public Rebuilder {
   // --- lifetimes.cc: deaths that a program sees ---
   std::vector<bool> mourned_state() const;  // by index
   std::vector<V> mourned_;                  // values of the state that must not go unseen
+  std::vector<int> mourned_at_;             // their indices
   void keep_mourned(const Frame& f);        // after a step; gives up where it let one go
   std::set<int> let_go_;                    // slots
   void let_go(const Frame& f, int slot);

@@ -140,7 +140,7 @@ struct Value {
                                  // kIter: a branch on a tensor decides where it stands;
                                  // kException: from a new one of the same arguments
   py::object cls;        // kTuple, kDict made during capture: its class, if that is a derived one
-  uint64_t changes = 0;  // kDict, sets: how often it lost or got keys
+  uint64_t changes = 0;  // kDict, sets, sequences: how often it lost or got keys or items
   absl::flat_hash_map<std::string, V> attrs;  // kObject: pending attribute writes
 };
 

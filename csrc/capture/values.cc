@@ -968,7 +968,9 @@ V Context::binary(BinaryOp op, const V& a, const V& b, bool in_place) {
       if (auto y = as_int(b);
           y && std::abs(*y) > 4096 && !PyFloat_Check(a->obj.ptr()) && op != BinaryOp::kMul)
         give_up(Reason::kUnsupportedOperand, "large power");
-    return python_operation(facts(op).function, {a, b});
+    // an error names the operator that was written
+    const std::string name = in_place ? str_cat("i", facts(op).name) : facts(op).function;
+    return python_operation(name.c_str(), {a, b});
   }
   give_up(Reason::kUnsupportedOperand,
           str_cat(facts(op).sign, " of ", type_of(a)->tp_name, " and ", type_of(b)->tp_name));

@@ -30,10 +30,14 @@ bool keeps_frame(const py::object& f) {
 namespace {
 
 // The traceback of an exception names the frame of the step, whose variables are those of the
-// function as they were. Nothing in them must live longer for that where somebody sees it die.
+// function as they were. Nothing in them must live longer for that where somebody sees it die. An
+// exception among them would be kept for good: each of a loop would hold the one before, or one
+// that is raised again itself.
 void leave_variables(const Slots& slots, const py::object& exception) {
-  if (std::none_of(slots.begin(), slots.end(), [](auto& s) { return s && seems_mourned(s.ptr()); }))
-    return;
+  auto lives_on = [](auto& s) {
+    return s && (PyExceptionInstance_Check(s.ptr()) || seems_mourned(s.ptr()));
+  };
+  if (std::none_of(slots.begin(), slots.end(), lives_on)) return;
   const auto trace = py::reinterpret_steal<py::object>(PyException_GetTraceback(exception.ptr()));
   if (trace) trace.attr("tb_frame").attr("clear")();
 }

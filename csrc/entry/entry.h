@@ -75,7 +75,7 @@ struct Guard {
     kLength,       // tuple or list of `num` items
     kAtLeast,      // list of `num` items or more
     kThere,        // it exists
-    kKeys,         // dict with exactly these keys in this order
+    kKeys,         // dict or set with exactly these keys in this order; num: places in the table
     kCode,         // function with this code and globals
     kSame,         // the same object as source `num`
     kNotSame,      // another object than source `num`

@@ -259,6 +259,7 @@ bool check(const Guard& g, const Values& values) {
           size_of_object(o) != PyTuple_GET_SIZE(g.obj.ptr()))
         return false;
       if (PyAnySet_Check(o)) {
+        if (g.num && places_of_elements(o) != g.num) return false;
         Py_ssize_t i = 0;
         for (auto x : py::reinterpret_borrow<py::object>(o))
           if (!equal_constants(x.ptr(), PyTuple_GET_ITEM(g.obj.ptr(), i++))) return false;

@@ -14,15 +14,21 @@ bool has_finalizer(PyTypeObject* t) {
 }
 
 namespace {
+// The first weak reference to it.
+PyWeakReference* references_to(PyObject* o) {
+  if (!o || !PyType_SUPPORTS_WEAKREFS(Py_TYPE(o))) return nullptr;
+  auto** list = reinterpret_cast<PyWeakReference**>(PyObject_GET_WEAKREFS_LISTPTR(o));
+  return list ? *list : nullptr;
+}
 // Will a weak reference call somebody when it dies?
 bool is_watched(PyObject* o) {
-  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(o))) return false;
-  auto** list = reinterpret_cast<PyWeakReference**>(PyObject_GET_WEAKREFS_LISTPTR(o));
-  for (PyWeakReference* r = list ? *list : nullptr; r; r = r->wr_next)
+  for (PyWeakReference* r = references_to(o); r; r = r->wr_next)
     if (r->wr_callback) return true;
   return false;
 }
 }  // namespace
+
+bool is_referred_to(PyObject* o) { return !PyType_Check(o) && references_to(o); }
 
 bool is_mourned(PyObject* o) {
   if (PyType_Check(o)) return false;
@@ -42,6 +48,9 @@ bool seems_mourned(PyObject* o) {
   if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
     for (Py_ssize_t k = 0; k < std::min(kFew, PySequence_Fast_GET_SIZE(o)); ++k)
       if (itself(PySequence_Fast_GET_ITEM(o, k))) return true;
+  } else if (PyExceptionInstance_Check(o)) {
+    PyObject* args = reinterpret_cast<PyBaseExceptionObject*>(o)->args;
+    return args && seems_mourned(args);
   } else if (PyDict_CheckExact(o) && PyDict_GET_SIZE(o) <= kFew) {
     Py_ssize_t pos = 0;
     PyObject *key, *x;

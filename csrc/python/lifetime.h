@@ -12,6 +12,8 @@ namespace pijit {
 
 // Does the class have a __del__ in Python?
 bool has_finalizer(PyTypeObject* t);
+// Is there a weak reference to the object?
+bool is_referred_to(PyObject* o);
 // Would somebody see the object itself die? What it holds is not asked.
 bool is_mourned(PyObject* o);
 // The same of the object and what a look at a few of its items shows: for guards.

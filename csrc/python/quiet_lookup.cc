@@ -63,6 +63,9 @@ bool holds_texts_alone(PyObject* dict) {
   return reinterpret_cast<PyDictObject*>(dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
 }
 
+// Not of an element that was removed.
+bool is_element(const setentry& entry) { return entry.key && entry.hash != -1; }
+
 bool no_hash(Py_hash_t hash) {
   if (hash == -1) PyErr_Clear();
   return hash == -1;
@@ -126,6 +129,38 @@ bool quiet_contains(PyObject* set, PyObject* key, bool* unsure) {
     perturb >>= 5;
     i = (i * 5 + 1 + perturb) & mask;
   }
+}
+
+PyObject* copy_of_table(PyObject* set) {
+  PyObject* made = PySet_New(nullptr);
+  if (!made) return nullptr;
+  auto* to = reinterpret_cast<PySetObject*>(made);
+  const auto* from = reinterpret_cast<PySetObject*>(set);
+  const size_t n = static_cast<size_t>(from->mask) + 1;
+  if (n > PySet_MINSIZE) {
+    auto* table = static_cast<setentry*>(PyMem_Malloc(n * sizeof(setentry)));
+    if (!table) return Py_DECREF(made), PyErr_NoMemory();
+    to->table = table;
+  }
+  std::memcpy(to->table, from->table, n * sizeof(setentry));
+  for (size_t k = 0; k < n; ++k)
+    if (is_element(to->table[k])) Py_INCREF(to->table[k].key);
+  to->mask = from->mask;
+  to->fill = from->fill;
+  to->used = from->used;
+  to->finger = from->finger;
+  return made;
+}
+
+uint64_t places_of_elements(PyObject* set) {
+  const auto* s = reinterpret_cast<PySetObject*>(set);
+  uint64_t places = static_cast<uint64_t>(s->mask);
+  for (Py_ssize_t k = 0; k <= s->mask; ++k) {
+    const setentry& entry = s->table[k];
+    if (entry.key)
+      places = (places ^ static_cast<uint64_t>(2 * k + is_element(entry))) * 0x100000001b3;
+  }
+  return places;
 }
 
 bool names_are_texts(PyTypeObject* t) {

@@ -152,9 +152,15 @@ V DequeValue::with_parts(Context& c, std::vector<V> p) {
   return d;
 }
 
+// Of what is pending, what it surely holds still: the rest may have been pushed out at the other
+// end, which its length tells.
 void DequeValue::traverse(Visit visit) const {
   GrowingSequence::traverse(visit);
-  for (auto& [left, x] : pending) visit(x);
+  int64_t held = 0;
+  for (auto at = pending.rbegin(); at != pending.rend() && held < maxlen; ++at, ++held) {
+    if (at->first != pending.back().first) break;
+    visit(at->second);
+  }
 }
 
 int DequeValue::rebuild(Rebuilder& r) {
@@ -189,12 +195,7 @@ namespace {
 using Args = const std::vector<V>&;
 
 V none(Context& c) { return c.constant(py::none()); }
-void changed(Context& c, DequeValue& d) {
-  ++d.changes;
-  c.undoable([&d] { --d.changes; });
-}
 V push(Context& c, DequeValue& d, const std::vector<V>& values, bool left) {
-  changed(c, d);
   d.push(c, values, left);
   return none(c);
 }
@@ -209,12 +210,10 @@ V extend(Context& c, DequeValue& d, Args a) { return push_each(c, d, a[0], false
 V append_left(Context& c, DequeValue& d, Args a) { return push(c, d, {a[0]}, true); }
 V extend_left(Context& c, DequeValue& d, Args a) { return push_each(c, d, a[0], true); }
 V clear(Context& c, DequeValue& d, Args) {
-  changed(c, d);
   d.empty(c);
   return none(c);
 }
 V pop(Context& c, DequeValue& d, int64_t i) {
-  changed(c, d);
   const V v = d.at(c, i);
   if (!v) c.raise(PyExc_IndexError, {c.constant(py::str("pop from an empty deque"))});
   d.erase(c, i);
@@ -225,10 +224,11 @@ V pop_left(Context& c, DequeValue& d, Args) { return pop(c, d, 0); }
 V rotate(Context& c, DequeValue& d, Args a) {
   const auto n = a.empty() ? std::optional<int64_t>(1) : c.as_int(a[0]);
   if (!n) c.give_up(Reason::kUnsupportedOperand, "deque.rotate");
-  changed(c, d);
   std::vector<V> all = d.parts(c);
   const int64_t size = static_cast<int64_t>(all.size());
-  if (size) {
+  if (size > 1) {
+    ++d.changes;  // wherever they come to stand
+    c.undoable([&d] { --d.changes; });
     const int64_t by = ((*n % size) + size) % size;
     std::rotate(all.begin(), all.end() - by, all.end());
     d.replace(c, all);
@@ -252,8 +252,6 @@ std::optional<V> DequeValue::method(Context& c, const std::string& name, std::ve
     return this;
   }
   if (bounded() && name == "insert") return std::nullopt;
-  if (name == "insert" || name == "remove" || name == "reverse" || name == "__delitem__")
-    changed(c, *this);
   return GrowingSequence::method(c, name, args, kwargs);
 }
 

@@ -8,11 +8,17 @@
 #include "capture/values/slice.h"
 
 namespace pijit {
-namespace {
-Source computed_source(int list, int index) {
-  return {Source::kComputed, -1, 0, share(original("getitem")), -1, {list, index}};
+
+Source GrowingSequence::computed_source(int sequence, int index) {
+  return {Source::kComputed, -1, 0, share(original("getitem")), -1, {sequence, index}};
 }
-}  // namespace
+
+// Of C code, which gives no error but that there is no such item.
+py::object GrowingSequence::source_object(PyObject* index) const {
+  auto o = py::reinterpret_steal<py::object>(PyObject_GetItem(obj.ptr(), index));
+  if (!o) PyErr_Clear();
+  return o;
+}
 
 int64_t GrowingSequence::source_size() const { return PySequence_Size(obj.ptr()); }
 
@@ -133,11 +139,8 @@ V GrowingSequence::computed_item(Context& c, const V& index) {
   if (!Context::sourced(index) || !PyLong_CheckExact(index->obj.ptr())) return nullptr;
   if (!loose.empty() && loose.back().first == index) return loose.back().second;
   if (!open_ || !loose.empty() || !items.empty() || !head.empty() || skip || drop) return nullptr;
-  const auto held =
-      py::reinterpret_steal<py::object>(PyObject_GetItem(obj.ptr(), index->obj.ptr()));
-  if (held) return c.wrap(held.ptr(), c.add_source(computed_source(src, index->src)));
-  PyErr_Clear();
-  return nullptr;
+  const py::object held = source_object(index->obj.ptr());
+  return held ? c.wrap(held.ptr(), c.add_source(computed_source(src, index->src))) : V();
 }
 
 V GrowingSequence::at(Context& c, int64_t i) {
@@ -328,9 +331,7 @@ bool GrowingSequence::set_place(Context& c, const V& index, const V& value) {
   if (open_ && Context::sourced(index) && head.empty() && items.empty() && !skip && !drop &&
       loose.empty() && !bounded() && PyLong_CheckExact(index->obj.ptr()) &&
       c.unfixed_relation(CompareOp::kGe, index, c.constant_int(0)).value_or(false)) {
-    const auto old =
-        py::reinterpret_steal<py::object>(PyObject_GetItem(obj.ptr(), index->obj.ptr()));
-    if (old) {
+    if (source_object(index->obj.ptr())) {
       c.guard(Guard::kThere, c.add_source(computed_source(src, index->src)));
       c.check_effect(this);
       c.undoable([this] { loose.clear(); });
@@ -338,7 +339,6 @@ bool GrowingSequence::set_place(Context& c, const V& index, const V& value) {
       c.log({Context::Note::kSetItem, this, {}, {}, {index, value}});
       return true;
     }
-    PyErr_Clear();
   }
   const auto i = c.as_int(index);
   if (i) set(c, *i, value);
@@ -380,11 +380,14 @@ void GrowingSequence::splice(Context& c, size_t at, size_t removed, std::vector<
   c.touch(this);
   if (!removed && added.empty()) return;
   ++edits;
+  const bool grows = removed != added.size();
+  changes += grows;
   const auto begin = items.begin() + static_cast<std::ptrdiff_t>(at);
-  c.undoable([this, at, n = added.size(), replace,
+  c.undoable([this, at, n = added.size(), replace, grows,
               old = std::vector<V>(begin, begin + static_cast<std::ptrdiff_t>(removed))] {
     replace(items, at, n, old);
     --edits;
+    changes -= grows;
   });
   replace(items, at, removed, added);
 }

@@ -5,6 +5,7 @@
 #include "capture/value.h"
 
 namespace pijit {
+struct Source;
 
 struct GrowingSequence : Value {
   using Value::Value;
@@ -48,6 +49,9 @@ struct GrowingSequence : Value {
   // All items at once.
   void replace(Context& c, std::vector<V> all);
   void from_outside(Context&) override { set_open(true); }
+  // The item at this index of the object outside; null: there is none.
+  py::object source_object(PyObject* index) const;
+  static Source computed_source(int sequence, int index);
   // Enters a call of a method in the journal.
   void log_method(Context& c, const char* method, std::vector<V> args) {
     log_call(c, method, std::move(args));

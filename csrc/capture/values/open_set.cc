@@ -16,7 +16,7 @@ bool OpenSetValue::source_has(Context& c, PyObject* key) const {
   return has;
 }
 
-std::vector<py::object> OpenSetValue::source_elements(Context& c) {
+std::vector<py::object> OpenSetValue::source_elements(Context& c, bool places) {
   if (c.unstable(src))
     c.give_up(Reason::kUnstable, describe_source(c.sources_, src, *c.start_.code));
   py::list all;
@@ -27,16 +27,15 @@ std::vector<py::object> OpenSetValue::source_elements(Context& c) {
     all.append(o);
     values.push_back(py::reinterpret_borrow<py::object>(o));
   }
-  c.guard(Guard::kKeys, src, py::tuple(all), 0,
+  c.guard(Guard::kKeys, src, py::tuple(all), places ? places_of_elements(obj.ptr()) : 0,
           py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(&PySet_Type)));
   return values;
 }
 
 std::optional<py::object> OpenSetValue::object(Context& c, Ask) {
   if (changes) c.give_up(Reason::kUnsupportedIterable, "the order of a set that has changed");
-  py::set s;
-  for (auto& o : source_elements(c)) s.add(o);
-  return py::object(s);
+  source_elements(c, true);
+  return checked(copy_of_table(obj.ptr()));
 }
 
 py::object OpenSetValue::content(Context& c) {
@@ -58,29 +57,21 @@ V OpenSetValue::iter(Context& c) {
 
 int OpenSetValue::rebuild(Rebuilder& r) { r.context().give_up(Reason::kRebuild, "set"); }
 
-void OpenSetValue::put(Context& c, const V& key) {
-  c.check_effect(this);
-  c.undoable([this] { --changes; });
-  ++changes;
-  if (Context::unfixed(key) && !cleared_) {
-    change_loosely(c, key, nullptr);
-  } else {
-    const py::object k = key_object(c, key);
-    tighten(c, key);
-    KeyedContainer::change(c, k, true);
-  }
-}
+void OpenSetValue::put(Context& c, const V& key) { change_key(c, key, true); }
+void OpenSetValue::drop(Context& c, const V& key) { change_key(c, key, false); }
 
-void OpenSetValue::drop(Context& c, const V& key) {
+void OpenSetValue::change_key(Context& c, const V& key, bool present) {
   c.check_effect(this);
   c.undoable([this] { --changes; });
   ++changes;
   if (Context::unfixed(key) && !cleared_) {
-    change_loosely(c, key, nullptr, false);
+    source_has(c, key->obj.ptr());  // gives up where Python code compares it with what is there
+    change_loosely(c, key, nullptr, present);
   } else {
     const py::object k = key_object(c, key);
     tighten(c, key);
-    KeyedContainer::change(c, k, false);
+    if (!cleared_) source_has(c, k.ptr());
+    KeyedContainer::change(c, k, present);
   }
 }
 

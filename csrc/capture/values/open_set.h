@@ -26,10 +26,11 @@ struct OpenSetValue final : KeyedContainer {
   }
 
  private:
+  void change_key(Context& c, const V& key, bool present);
   bool source_has(Context& c, PyObject* key) const override;
   bool settled_has(Context&, const py::object& key) override { return false; }
-  // Those of the object outside, in their order, under a guard.
-  std::vector<py::object> source_elements(Context& c);
+  // Those of the object outside, in their order, under a guard; one of their places, too?
+  std::vector<py::object> source_elements(Context& c, bool places = false);
 };
 
 }  // namespace pijit

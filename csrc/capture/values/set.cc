@@ -7,6 +7,7 @@
 #include "capture/values/iterator.h"
 #include "capture/values/object.h"
 #include "capture/values/open_set.h"
+#include "python/quiet_lookup.h"
 
 namespace pijit {
 namespace {
@@ -41,7 +42,7 @@ struct SetRecipe final : Recipe {
   std::string describe() const override {
     std::string r = "set";
     for (auto& step : steps) {
-      r += " " + text_of(step.callable.attr("__name__"));
+      r += " " + (step.callable ? text_of(step.callable.attr("__name__")) : "copy");
       for (auto& a : step.args) r += " " + shown(a);
     }
     return r;
@@ -122,6 +123,7 @@ py::object content(Context& c, const V& x) {
 }  // namespace
 
 py::object SetValue::Step::run(const py::object& set) const {
+  if (!callable) return checked(copy_of_table(args[0].ptr()));
   std::vector<PyObject*> all;
   if (of_set) all.push_back(set.ptr());
   for (auto& a : args) all.push_back(a.ptr());
@@ -209,7 +211,8 @@ std::optional<py::object> set_object(Context& c, const V& x) {
 V set_snapshot(Context& c, const V& x) {
   if (is_frozen(x)) return x;
   if (auto* s = as<SetValue>(x)) return made_of(c, s->steps);
-  return make_set(c, &PySet_Type, x);
+  if (is_keys(x)) return make_set(c, &PySet_Type, x);
+  return made_of(c, {{py::object(), {known_set(c, x)}, false, true}});
 }
 
 V make_set(Context& c, PyTypeObject* t, const V& x) {

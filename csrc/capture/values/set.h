@@ -9,7 +9,7 @@ namespace pijit {
 struct SetValue final : Value {
   // What was done to an empty set, step by step: so each run's set has the order of the program's.
   struct Step {
-    py::object callable;
+    py::object callable;           // null: the set is a copy of the argument
     std::vector<py::object> args;  // private to the step
     bool of_set = true;            // the set is its first argument
     bool gives = false;            // what it gives is the set from then on
