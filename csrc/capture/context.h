@@ -283,7 +283,8 @@ class Context {
 
   // --- sources and guards ---
   int add_source(Source s);
-  int source_of(const V& v);  // makes a constant source where there is none
+  int source_of(const V& v);             // makes a constant source where there is none
+  const Source& root_of(int src) const;  // from which it is read
   void guard(Guard::Kind k, int src, py::object obj = {}, uint64_t num = 0, py::object obj2 = {});
   void guard_type(const V& v);
   void guard_identity(PyObject* o, int src);

@@ -215,11 +215,9 @@ void Tracer::let_go(const Frame& f, int slot) {
 Tracer::Kept Tracer::keeps_alive(const V& v) const {
   Kept kept = Kept::kNothing;
   auto of_variable = [this](const Value* x) {
-    int src = x->src;
-    while (sources_[src].parent >= 0) src = sources_[src].parent;
-    const Source& s = sources_[src];
-    return x->kind != Value::kTensor && s.kind == Source::kState &&
-           (start_.instr > 0 || s.index >= num_args(*start_.code));
+    const Source& root = root_of(x->src);
+    return x->kind != Value::kTensor && root.kind == Source::kState &&
+           (start_.instr > 0 || root.index >= num_args(*start_.code));
   };
   for (const Value* x : reached_from({v})) {
     if (x->src >= 0) {

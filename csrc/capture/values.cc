@@ -67,6 +67,11 @@ int Context::source_of(const V& v) {
   return v->src;
 }
 
+const Source& Context::root_of(int src) const {
+  while (sources_[src].parent >= 0) src = sources_[src].parent;
+  return sources_[src];
+}
+
 void Context::guard(Guard::Kind k, int src, py::object obj, uint64_t num, py::object obj2) {
   if (k == Guard::kType || k == Guard::kTypeVersion)
     for (auto& [key, value] : class_writes_)

@@ -2,6 +2,7 @@
 // Python code runs: attributes are read from instance dicts only.
 #include <algorithm>
 #include <climits>
+#include <cmath>
 
 #include "base/config.h"
 #include "entry/guard.h"
@@ -248,6 +249,8 @@ bool check(const Guard& g, const Values& values) {
       return !overflow && small_int(i);
     }
     case Guard::kRelation:
+      if (o == g.obj.ptr() && PyFloat_CheckExact(o) && std::isnan(PyFloat_AS_DOUBLE(o)))
+        return (g.num / 2 == Py_NE) == g.num % 2;  // it is not even equal to itself
       return PyObject_RichCompareBool(o, g.obj.ptr(), static_cast<int>(g.num / 2)) ==
              static_cast<int>(g.num % 2);
     case Guard::kLength:

@@ -381,12 +381,36 @@ t = [1, 2]
 --
 try: t[-n] += 'a'
 except TypeError as e: return t, str(e), x + 1
+
+--
+m = x.sum().item() * float('nan')
+l = [m]
+return m in l, l.count(m), l == [m], {m: 1}.get(m), (m,) == (m,), m == m, m != m, m < m, x + 1
+
+m = float('nan')
+--
+y = x + 1 if m == m else x * 2
+y = y + 1 if m != float('nan') else y
+k = m * n
+return y, k == k, k != m, [k] == [k], k in (k, m)
 """))
 def test_order_and_texts(state, body, mode):
     check(state, body, mode)
 
 
 @pytest.mark.parametrize(("state", "body", "mode"), programs("""
+--
+a = id(L('id')) > 0, id(L('again')) > 0
+return a, list(LOG), x + 1
+
+--
+o = O(L('inner'))
+a = id(o.v) > 0
+l = [L('of a list')]
+b = id(l) > 0, id(l[0]) > 0
+o = l = None
+return a, b, list(LOG), x + 1
+
 --
 o = W(3)
 r = weakref.ref(o)

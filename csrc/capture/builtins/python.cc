@@ -81,7 +81,15 @@ V identity(Tracer& t, Call& c) {
   const bool stays = x->src >= 0 && x->obj && x->kind != Value::kConst &&
                      (x->kind != Value::kTensor || x->parameter);  // other tensors come and go
   if (!stays) unsupported(t, c);
-  t.guard(Guard::kIs, x->src, x->obj);  // which keeps the object, and so its address
+  // a variable's object dies with the call: nothing here may keep it
+  PyTypeObject* type = Py_TYPE(x->obj.ptr());
+  if (t.sources_[x->src].kind == Source::kState && !PyType_SUPPORTS_WEAKREFS(type))
+    unsupported(t, c);
+  if (t.root_of(x->src).kind == Source::kState && PyType_SUPPORTS_WEAKREFS(type) &&
+      !PyType_Check(x->obj.ptr()))
+    t.guard(Guard::kIsStill, x->src, checked(PyWeakref_NewRef(x->obj.ptr(), nullptr)));
+  else
+    t.guard(Guard::kIs, x->src, x->obj);  // which keeps the object, and so its address
   return t.constant(py::reinterpret_steal<py::object>(PyLong_FromVoidPtr(x->obj.ptr())));
 }
 
