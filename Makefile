@@ -104,8 +104,8 @@ test-asan: deps-test venv-test
 	cmake --build build/asan -j $(JOBS) --target extension core_tests
 	$(SANITIZED) build/asan/core_tests --gtest_brief=1
 	rm -rf build/asan/run && mkdir -p build/asan/run && git ls-files -z | xargs -0 cp --parents -t build/asan/run && cp build/asan/pijit/_*.so build/asan/run/pijit/
-	cd build/asan/run && PYTHONPATH=. PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 $(SANITIZED) PIJIT_STRICT=1 \
-	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" $(CURDIR)/$(PY) -m pytest -q -x --capture=sys
+	cd build/asan/run && PYTHONPATH=$(CURDIR)/build/asan/run PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 $(SANITIZED) PIJIT_STRICT=1 \
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" $(CURDIR)/$(PY) -m pytest -q --capture=sys $(WORKERS)
 
 # Threads under ThreadSanitizer: its reports end the run with an error. Forked children are not for it, nor is a count of threads. This compiler's runtime
 # takes no addresses but those without randomisation.
@@ -113,7 +113,7 @@ test-tsan: deps-test venv-test
 	$(CONFIGURE) tsan >/dev/null
 	cmake --build build/tsan -j $(JOBS) --target extension
 	rm -rf build/tsan/run && mkdir -p build/tsan/run && git ls-files -z | xargs -0 cp --parents -t build/tsan/run && cp build/tsan/pijit/_*.so build/tsan/run/pijit/
-	cd build/tsan/run && PYTHONPATH=. PIJIT_STRICT=1 TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp exitcode=66 $$TSAN_OPTIONS" \
+	cd build/tsan/run && PYTHONPATH=$(CURDIR)/build/tsan/run PIJIT_STRICT=1 TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp exitcode=66 $$TSAN_OPTIONS" \
 	  LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  setarch -R $(CURDIR)/$(PY) -m pytest -q --capture=sys -k "not fork and not one_thread" $(addprefix tests/python/test_,threads.py gil.py interrupts.py)
 

@@ -123,6 +123,7 @@ print("released", flush=True)
 
 
 @once
+@pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="the sanitizer takes the signal")
 @pytest.mark.parametrize("size", [1, 100, 4096, 5000, 100_000])
 def test_what_is_written_beside_a_buffer_is_found(size):
     """At the page, at once; on the other side, where the page is not full, when the buffer goes."""
