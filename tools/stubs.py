@@ -58,6 +58,7 @@ def methods():
     lines = []
     for name in sorted(n for n in dir(Tensor) if n[0] != "_"):
         fn = inspect.getattr_static(Tensor, name)
+        fn = getattr(fn, "of_all", fn)  # a program has set an attribute of this name (pijit/own_attributes.py)
         static = isinstance(fn, staticmethod)
         fn = fn.__func__ if static else fn
         if not inspect.isfunction(fn):

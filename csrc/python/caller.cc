@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "graph/op.h"
 #include "python/objects.h"
 
 namespace pijit {
@@ -41,10 +42,7 @@ std::string CalledName::put_into(std::string_view text) const {
   if (name.empty() || !text.starts_with('[') || end == std::string_view::npos)
     return std::string(text);
   const std::string_view op = text.substr(1, end - 1);
-  // an op's name; another text in brackets is none of ours
-  if (!std::all_of(op.begin(), op.end(),
-                   [](unsigned char c) { return std::isalnum(c) || c == '_'; }))
-    return std::string(text);
+  if (!OpTable::get().find(op)) return std::string(text);  // another text in brackets
   if (std::equal(op.begin(), op.end(), name.begin(), name.end(), [](char a, char b) {
         return std::tolower(static_cast<unsigned char>(a)) ==
                std::tolower(static_cast<unsigned char>(b));
