@@ -104,8 +104,9 @@ test-asan: deps-test venv-test
 	cmake --build build/asan -j $(JOBS) --target extension core_tests
 	$(SANITIZED) build/asan/core_tests --gtest_brief=1
 	rm -rf build/asan/run && mkdir -p build/asan/run && git ls-files -z | xargs -0 cp --parents -t build/asan/run && cp build/asan/pijit/_*.so build/asan/run/pijit/
-	cd build/asan/run && PYTHONPATH=$(CURDIR)/build/asan/run PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 $(SANITIZED) PIJIT_STRICT=1 \
-	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)" $(CURDIR)/$(PY) -m pytest -q --capture=sys $(WORKERS)
+	set -e; cd build/asan/run; export PYTHONPATH=$(CURDIR)/build/asan/run PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 $(SANITIZED) PIJIT_STRICT=1 \
+	  LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so) $$($(CXX) -print-file-name=libstdc++.so)"; \
+	  $(CURDIR)/$(PY) -m pytest -q --capture=sys $(WORKERS) -m "not serial"; $(CURDIR)/$(PY) -m pytest -q --capture=sys -m serial
 
 # Threads under ThreadSanitizer: its reports end the run with an error. Forked children are not for it, nor is a count of threads. This compiler's runtime
 # takes no addresses but those without randomisation.

@@ -121,11 +121,11 @@ def test_more_threads_than_there_may_be(variables):
 
 
 def test_fewer_threads_as_the_load_is(busy):
-    run(PLAIN, LD_PRELOAD=busy, OMP_DYNAMIC="true", OMP_NUM_THREADS="4")
+    run(PLAIN, LD_PRELOAD=f"{os.environ.get('LD_PRELOAD', '')} {busy}".strip(), OMP_DYNAMIC="true", OMP_NUM_THREADS="4")
 
 
 def test_a_library_sets_dynamic(busy):
-    run(DYNAMIC, LD_PRELOAD=busy, OMP_NUM_THREADS="4")
+    run(DYNAMIC, LD_PRELOAD=f"{os.environ.get('LD_PRELOAD', '')} {busy}".strip(), OMP_NUM_THREADS="4")
 
 
 @pytest.mark.parametrize("variables", [{}, {"OMP_MAX_ACTIVE_LEVELS": "3"}, {"OMP_MAX_ACTIVE_LEVELS": "3", "OMP_THREAD_LIMIT": "4"}], ids=lambda v: " ".join(f"{k}={x}" for k, x in v.items()) or "none")
