@@ -15,6 +15,7 @@ import fnmatch
 import importlib
 import inspect
 import json
+import os
 import pathlib
 import pprint
 import subprocess
@@ -109,6 +110,8 @@ def is_mindspores(obj):
 
 def literal(value):
     """The value as text where it is one of Python's own, else None."""
+    if isinstance(value, str) and value.startswith(os.getcwd()):  # of where the tool ran
+        value = "." if value == os.getcwd() else ""
     text = repr(value)
     try:
         return text if len(text) < 200 and ast.literal_eval(text) == value else None
