@@ -36,13 +36,14 @@ def _renamed(name):
 
 def _switches():
     """What holds of the whole process, and later files of the same process would run under."""
-    from pijit import _C
+    from pijit import _C, compat
 
     was = {"paused": _C.pause_capture(False), "forbidden": _C.forbid_capture(False)}
     _C.pause_capture(was["paused"])
     _C.forbid_capture(was["forbidden"])
     was.update({o[0]: _C.get_option(o[0]) for o in _C.option_table()})
-    return was | {"recording": _C.recording(), "graph mode": _C.graph_mode(), "tapes": len(_C.active_tapes())}
+    return was | {"recording": _C.recording(), "graph mode": _C.graph_mode(), "tapes": len(_C.active_tapes()),
+                  "names of": "mindspore" if compat._installed else "pijit"}
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -21,15 +21,16 @@ PROGRAMS = sorted(f[:-3] for f in os.listdir(FOLDER) if f.endswith(".py") and f 
 def load():
     """Imports a program as one written for MindSpore."""
     before = set(sys.modules)
-    installed = "mindspore" in sys.modules
-    if not installed:
-        pijit.compat.install("mindspore")
+    was = pijit.compat._installed
+    pijit.compat.install("mindspore")
     sys.path.insert(0, FOLDER)
     yield importlib.import_module
     sys.path.remove(FOLDER)
     for name in set(sys.modules) - before:
         if name in PROGRAMS or name == "training":
             del sys.modules[name]
+    if not was:
+        pijit.compat.uninstall()
 
 
 def prepare(load, name):
